@@ -84,30 +84,6 @@ fn plain(value: toml::Value) -> Result<Value, SpecError> {
     })
 }
 
-/// Refuses lists in place of the tables of an experiment: their entries would be read as fields in order.
-///
-/// # Errors
-/// The key of the list.
-pub(crate) fn only_tables(document: &Value) -> Result<(), SpecError> {
-    let refused = |key: String| Err(SpecError::new(key, "a list", "a table"));
-    for key in ["run", "cost"] {
-        if document.get(key).is_some_and(Value::is_array) {
-            return refused(key.into());
-        }
-    }
-    for key in ["workload", "workloads", "system", "systems"] {
-        let entries = document.get(key).and_then(Value::as_array);
-        let list = entries.and_then(|e| e.iter().position(Value::is_array));
-        if let Some(i) = list {
-            return refused(format!("{key}[{i}]"));
-        }
-    }
-    match document.is_array() {
-        true => refused("experiment".into()),
-        false => Ok(()),
-    }
-}
-
 /// Refuses the description of a drive in place of an experiment.
 ///
 /// # Errors
@@ -120,21 +96,6 @@ pub(crate) fn check_kind(document: &Value) -> Result<(), SpecError> {
     }
     let need = "an experiment; a drive is named in one, as drive = \"PATH\" of a [[system]]";
     Err(SpecError::new("", "the description of a drive", need))
-}
-
-/// The error of a list of an experiment that is absent, or no list, with what to write instead.
-pub(crate) fn list_needed(e: SpecError) -> SpecError {
-    let need = match (e.key.as_str(), e.need.as_str()) {
-        ("workload", "a value" | "a list") => {
-            "a table [workload] with trace, synthetic or jobs, or several [[workload]]"
-        }
-        ("system", "a value" | "a list") => "one or several [[system]] with a drive",
-        (key, "a table") if key.starts_with("system[") && !key.contains("].") => {
-            "a table, such as { drive = \"exos-x18\" }"
-        }
-        _ => return e,
-    };
-    SpecError::new(e.key, e.got, need)
 }
 
 #[cfg(test)]
@@ -159,24 +120,26 @@ mod tests {
     fn lists_are_no_tables() {
         for (document, want) in [
             (json!([]), "experiment: got a list, need a table"),
-            (json!({ "run": [1] }), "run: got a list, need a table"),
-            (json!({ "cost": [0.1] }), "cost: got a list, need a table"),
             (
-                json!({ "systems": [{}, ["x"]] }),
-                "systems[1]: got a list, need a table",
+                json!({ "workload": [], "system": [], "run": [1] }),
+                "run: got a list, need a table",
+            ),
+            (
+                json!({ "workload": [], "system": [], "cost": [0.1] }),
+                "cost: got a list, need a table",
+            ),
+            (
+                json!({ "workload": [], "systems": [{}, ["x"]] }),
+                "systems[1]: got a list, need a table, such as { drive = \"exos-x18\" }",
             ),
             (
                 json!({ "workload": [["x"]] }),
                 "workload[0]: got a list, need a table",
             ),
         ] {
-            let error = only_tables(&document).unwrap_err().to_string();
-            assert_eq!(error, want);
             let opened = crate::Experiment::from_value(document, Path::new(""));
             assert_eq!(opened.unwrap_err().to_string(), want);
         }
-        let tables = json!({ "run": {}, "cost": {}, "workload": {}, "system": [{}] });
-        assert_eq!(only_tables(&tables), Ok(()));
     }
 
     #[test]
@@ -246,7 +209,7 @@ mod tests {
             ),
             (
                 format!("{LOAD}warmup = \"1 s\"\n{SYSTEM}"),
-                "workload: got key \"warmup\", need one of devices, start, end, skip, count,",
+                "workload: got key \"warmup\", need one of name, trace, format, format_parameters, on_error,",
             ),
             (
                 format!("[workload]\nrate = \"5/s\"\n{SYSTEM}"),

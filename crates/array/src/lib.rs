@@ -8,6 +8,7 @@ pub mod change;
 mod document;
 mod dotted;
 mod drive_file;
+pub mod entry;
 mod expected;
 pub mod experiment;
 mod host;
@@ -30,7 +31,6 @@ mod timetable;
 mod toml_words;
 mod usable;
 pub mod warnings;
-mod workload_table;
 
 pub use document::read_toml;
 pub use experiment::Experiment;

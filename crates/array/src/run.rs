@@ -6,7 +6,7 @@ use crate::expected::{EstimatingSource, ExpectedRequests, RequestCount};
 use crate::experiment::{Experiment, Spindles, System, Workload};
 use crate::layer::{self, elevator};
 use crate::open::{open_workload, OpenWorkload, Opened};
-use crate::organisation::{find, Context, Entry, Organisation, ENTRIES};
+use crate::organisation::{self, Context, Organisation};
 use crate::output::{unwritten, write_series, RequestLog};
 use crate::provenance::{hash_file, run_id, DriveDescription, Input};
 use crate::resolved::{resolve, without_defaults, Resolved};
@@ -15,11 +15,13 @@ use crate::simulate::{Log, Options, Outcome, Record, SimulateError, WarmUp};
 use crate::system::{Drivable, Members};
 use crate::usable;
 use crate::warnings::{self, DriveFacts, Ended, Facts};
+use headstack_control::policy;
 use headstack_drive::cost::{self, CostRange, Parts};
 use headstack_drive::spec::Params;
 use headstack_drive::{DriveDesign, DriveOptions, DriveSpec, Models};
 use headstack_engine::random::nth;
-use headstack_engine::{printable, Progress, SpecError};
+use headstack_engine::Progress;
+use headstack_schema::{printable, Registry, SpecError};
 use headstack_trace::reader::{formats, Format};
 use headstack_trace::{Arrivals, Counters, Op, Source, TraceError};
 use headstack_units::Turn;
@@ -37,17 +39,17 @@ pub struct Inputs<'a> {
     /// Folders with one TOML file per drive.
     pub drive_dirs: Vec<PathBuf>,
     /// The known organisations.
-    pub organisations: &'a [Entry],
+    pub organisations: Registry<organisation::Entry>,
     /// The known layers.
-    pub layers: &'a [layer::Entry],
+    pub layers: Registry<layer::Entry>,
     /// The known elevators.
-    pub elevators: &'static [elevator::Entry],
+    pub elevators: Registry<elevator::Entry>,
     /// The known power-capping policies.
-    pub policies: &'static [headstack_control::policy::Plugin],
+    pub policies: Registry<policy::Plugin>,
     /// The known models of drives.
     pub models: Models,
     /// The known trace formats.
-    pub formats: &'static [Format],
+    pub formats: Registry<Format>,
     /// Reads drive files that are not TOML (DiskSim's).
     pub other_drive: &'a (dyn Fn(&str) -> Result<DriveSpec, String> + Sync),
     /// Opens a workload at its start. It is called twice if devices must be measured first.
@@ -59,10 +61,10 @@ impl Inputs<'_> {
     pub fn new(drive_dirs: Vec<PathBuf>) -> Self {
         Inputs {
             drive_dirs,
-            organisations: ENTRIES,
-            layers: layer::ENTRIES,
-            elevators: elevator::ENTRIES,
-            policies: capping::POLICIES,
+            organisations: organisation::entries(),
+            layers: layer::entries(),
+            elevators: elevator::entries(),
+            policies: policy::policies(),
             models: Models::builtin(),
             formats: formats(),
             other_drive: &|_| Err("its name does not end in .toml".into()),
@@ -206,11 +208,11 @@ pub fn run_with<M: Drivable>(
         // This is checked before anything is simulated.
         let found = system.organisation().map(|(name, _)| name);
         found
-            .and_then(|name| find(&name, inputs.organisations).map(drop))
-            .and_then(|()| layer::check(&system.layers()?, inputs.layers))
+            .and_then(|name| inputs.organisations.find("organisation", &name).map(drop))
+            .and_then(|()| layer::check(&system.layers()?, &inputs.layers))
             .map_err(|e| placed(e.within(&format!("system[{s}]")).into()))?;
         let plan = experiment.capping_of(s);
-        plan.and_then(|plan| plan.map_or(Ok(()), |plan| plan.check_policy(inputs.policies)))
+        plan.and_then(|plan| plan.map_or(Ok(()), |plan| plan.check_policy(&inputs.policies)))
             .map_err(|e| placed(e.into()))?;
     }
     if let Some(dir) = &options.out_dir {
@@ -521,7 +523,7 @@ impl<'a> Job<'a> {
             key: format!("workload[{}]", self.w),
             path: trace.map_or(PathBuf::new(), |t| self.experiment.path(t)),
             seed: self.workload_seed(),
-            formats: self.inputs.formats,
+            formats: &self.inputs.formats,
             of_several: self.experiment.workload.len() > 1,
         }
     }
@@ -538,7 +540,8 @@ impl<'a> Job<'a> {
         open: &OpenWorkload,
     ) -> Result<Box<dyn Organisation>, RunError> {
         let (name, params) = self.system().organisation().map_err(at(&self.key))?;
-        let entry = find(&name, self.inputs.organisations).map_err(at(&self.key))?;
+        let found = self.inputs.organisations.find("organisation", &name);
+        let entry = found.map_err(at(&self.key))?;
         let context = Context {
             member_blocks,
             device_blocks: self.device_blocks(entry, open)?,
@@ -549,7 +552,11 @@ impl<'a> Job<'a> {
     }
 
     /// Sizes of the workload's devices, where the organisation needs them.
-    fn device_blocks(&self, entry: &Entry, open: &OpenWorkload) -> Result<Vec<u64>, RunError> {
+    fn device_blocks(
+        &self,
+        entry: &organisation::Entry,
+        open: &OpenWorkload,
+    ) -> Result<Vec<u64>, RunError> {
         let given = &self.workload().device_blocks;
         match given {
             _ if !entry.needs_device_blocks => return Ok(Vec::new()),
@@ -611,9 +618,9 @@ impl<'a> Job<'a> {
             duration: run.duration,
             past_end: workload.past_end,
             capping: self.experiment.capping_of(self.s)?,
-            policies: self.inputs.policies,
+            policies: self.inputs.policies.clone(),
             changes: self.changes()?,
-            exact_limit: run.exact_limit(),
+            exact_limit: run.exact_limit,
             progress: self.options.progress.clone(),
             ..Options::default()
         })

@@ -13,13 +13,17 @@
 //! | `need = "..."` | what a message says is needed where it is missing |
 //! | `omit = FUNCTION` | files leave out a value for which this is true |
 //! | `rest = "..."` | takes all other keys of the table; what they are |
+//! | `flatten` | a table of its own whose keys stand in this one |
 //! | `kind = KIND` | what it may be, where its type does not say it: the name of a model, its parameters |
 //! | `skip` | never in a file: the type's default |
 //!
 //! `#[table(defaults)]` on the struct means that every key may be left out: its default is the one that the field
 //! declares, or its type's. These are also the struct's `Default`, which is derived. `#[table(default)]` takes what
 //! is left out from a `Default` that is written by hand. `#[table(check = FUNCTION)]` calls a function on the table
-//! after it was read.
+//! after it was read, `#[table(before = FUNCTION)]` one on the raw table before that.
+//!
+//! An enum is one of several tables: `#[table(tag = "KEY")]` names the key whose word says which. Each variant has
+//! the attributes of a struct's fields.
 //!
 //! Words of a `Choice` are the variants in kebab case; `#[choice("word")]` on a variant names another.
 
@@ -85,10 +89,11 @@ struct Said {
     of: Option<Type>,
     with: Option<Type>,
     alias: Option<LitStr>,
-    need: Option<LitStr>,
+    need: Option<Expr>,
     omit: Option<Expr>,
     rest: Option<LitStr>,
     kind: Option<Expr>,
+    flatten: bool,
     skip: bool,
 }
 
@@ -111,6 +116,7 @@ impl Said {
                     "omit" => said.omit = Some(meta.value()?.parse()?),
                     "rest" => said.rest = Some(meta.value()?.parse()?),
                     "kind" => said.kind = Some(meta.value()?.parse()?),
+                    "flatten" => said.flatten = true,
                     "skip" => said.skip = true,
                     _ => return Err(meta.error("an attribute that param does not know")),
                 }
@@ -125,8 +131,10 @@ impl Said {
 #[derive(Default)]
 struct Whole {
     default: bool,
+    before: Option<Path>,
     defaults: bool,
     check: Option<Path>,
+    tag: Option<LitStr>,
 }
 
 impl Whole {
@@ -140,6 +148,10 @@ impl Whole {
                     whole.defaults = true;
                 } else if meta.path.is_ident("check") {
                     whole.check = Some(meta.value()?.parse()?);
+                } else if meta.path.is_ident("before") {
+                    whole.before = Some(meta.value()?.parse()?);
+                } else if meta.path.is_ident("tag") {
+                    whole.tag = Some(meta.value()?.parse()?);
                 } else {
                     return Err(meta.error("an attribute that table does not know"));
                 }
@@ -153,8 +165,10 @@ impl Whole {
 /// The code of one field.
 struct Parts {
     name: Ident,
-    /// The key and its alias; none for `rest` and `skip`.
+    /// The key and its alias; none for `rest`, `flatten` and `skip`.
     keys: Vec<String>,
+    /// Of `flatten`: the type whose keys stand in the table.
+    inner: Option<Type>,
     read: Tokens,
     write: Tokens,
     check: Tokens,
@@ -176,6 +190,7 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
             default: quote! { ::core::default::Default::default() },
             describe: Tokens::new(),
             keys: Vec::new(),
+            inner: None,
             name,
         });
     }
@@ -187,6 +202,24 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
             default: quote! { ::core::default::Default::default() },
             describe: Tokens::new(),
             keys: Vec::new(),
+            inner: None,
+            name,
+        });
+    }
+    if said.flatten {
+        return Ok(Parts {
+            // That no key is unknown was found out before.
+            read: quote! { let #name = <#ty as __s::Table>::read_beside(&known, table)?; },
+            write: quote! {
+                if let __d::serde_json::Value::Object(inner) = __s::Parameter::write(&self.#name) {
+                    __d::write_field(&mut table, &inner);
+                }
+            },
+            check: quote! { __s::Parameter::check(&self.#name)?; },
+            default: quote! { ::core::default::Default::default() },
+            describe: quote! { fields.extend(<#ty as __s::Table>::fields()); },
+            keys: Vec::new(),
+            inner: Some(ty.clone()),
             name,
         });
     }
@@ -289,8 +322,11 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
         write,
         check: quote! { #range_of_field #inside },
         default,
-        describe: quote! { __d::field_of((#key, #alias), #doc, #kind, #usual, #range), },
+        describe: quote! {
+            fields.push(__d::field_of((#key, #alias), #doc, #kind, #usual, #range));
+        },
         keys,
+        inner: None,
         name,
     })
 }
@@ -325,8 +361,10 @@ fn is_option(ty: &Type) -> bool {
 }
 
 fn table_of(input: &DeriveInput) -> Result<Tokens, Error> {
-    let Data::Struct(data) = &input.data else {
-        return Err(Error::new(input.span(), "Table is derived for structs"));
+    let data = match &input.data {
+        Data::Struct(data) => data,
+        Data::Enum(data) => return tables_of(input, data),
+        Data::Union(_) => return Err(Error::new(input.span(), "Table is not derived for unions")),
     };
     let Fields::Named(fields) = &data.fields else {
         return Err(Error::new(input.span(), "Table needs fields with names"));
@@ -343,8 +381,21 @@ fn table_of(input: &DeriveInput) -> Result<Tokens, Error> {
     let open = others.to_string().contains("Some");
     let unknown = match open {
         true => Tokens::new(),
-        false => quote! { __d::unknown_keys(table, Self::KEYS, others)?; },
+        false => quote! { __d::unknown_keys(table, &known, others)?; },
     };
+    let inner: Vec<&Type> = parts.iter().filter_map(|p| p.inner.as_ref()).collect();
+    let known = match inner.is_empty() {
+        true => quote! { let known = Self::KEYS; },
+        false => quote! {
+            let mut known = Self::KEYS.to_vec();
+            #(known.extend(__d::keys_of::<#inner>());)*
+            let known = [others, &known].concat();
+        },
+    };
+    let before = whole
+        .before
+        .as_ref()
+        .map(|before| quote! { #before(table)?; });
     let check_of = |read: Tokens| {
         let check = whole.check.as_ref();
         check.map(|check| quote! { #check(#read)?; })
@@ -411,7 +462,10 @@ fn table_of(input: &DeriveInput) -> Result<Tokens, Error> {
             }
             impl #generics __s::Table for #ident #types #bounds {
                 fn fields() -> ::std::vec::Vec<__s::Field> {
-                    ::std::vec![#(#describes)*]
+                    #[allow(unused_mut)]
+                    let mut fields = ::std::vec::Vec::new();
+                    #(#describes)*
+                    fields
                 }
                 fn schema() -> __s::TableSchema {
                     __s::TableSchema {
@@ -425,11 +479,92 @@ fn table_of(input: &DeriveInput) -> Result<Tokens, Error> {
                     others: &[&str],
                     table: &__s::Params,
                 ) -> ::core::result::Result<Self, __s::SpecError> {
+                    #before
+                    #known
                     #unknown
                     #(#reads)*
                     let read = #ident { #(#names),* };
                     #check_when_read
                     ::core::result::Result::Ok(read)
+                }
+            }
+            #serde
+        };
+    })
+}
+
+/// The code of an enum: one of several tables, each a struct of its own that reads and writes itself.
+fn tables_of(input: &DeriveInput, data: &syn::DataEnum) -> Result<Tokens, Error> {
+    let tag = Whole::of(input)?.tag;
+    let tag = tag.ok_or_else(|| Error::new(input.span(), "an enum needs #[table(tag = ...)]"))?;
+    let (ident, generics) = (&input.ident, &input.generics);
+    let (with_bounds, types, bounds) = generics.split_for_impl();
+    let turbofish = types.as_turbofish();
+    let serde = serde_by_way(ident, generics);
+    let (mut words, mut structs, mut kinds) = (vec![], vec![], vec![]);
+    let (mut reads, mut writes, mut checks) = (vec![], vec![], vec![]);
+    for variant in &data.variants {
+        let Fields::Named(fields) = &variant.fields else {
+            return Err(Error::new(
+                variant.span(),
+                "a variant needs fields with names",
+            ));
+        };
+        let word = kebab(&variant.ident.to_string());
+        let (name, attributes, fields) = (&variant.ident, &variant.attrs, &fields.named);
+        let names: Vec<_> = fields.iter().map(|f| &f.ident).collect();
+        structs.push(quote! {
+            #(#attributes)*
+            #[derive(__s::Table)]
+            struct #name #with_bounds #bounds { #fields }
+        });
+        kinds.push(quote! { __d::tagged(#tag, #word, <#name #types as __s::Table>::schema()) });
+        reads.push(quote! {
+            #word => {
+                let #name { #(#names),* } = <#name #types as __s::Table>::read_beside(&[#tag], table)?;
+                ::core::result::Result::Ok(#ident::#name { #(#names),* })
+            }
+        });
+        writes.push(quote! {
+            #ident::#name { #(#names),* } => {
+                let inner = #name #turbofish { #(#names: ::core::clone::Clone::clone(#names)),* };
+                __d::write_tagged(#tag, #word, __s::Parameter::write(&inner))
+            }
+        });
+        checks.push(quote! {
+            #ident::#name { #(#names),* } => {
+                let inner = #name #turbofish { #(#names: ::core::clone::Clone::clone(#names)),* };
+                __s::Parameter::check(&inner)
+            }
+        });
+        words.push(word);
+    }
+    Ok(quote! {
+        const _: () = {
+            use ::headstack_schema as __s;
+            use ::headstack_schema::derived as __d;
+            #(#structs)*
+            impl #with_bounds __s::Parameter for #ident #types #bounds {
+                fn kind() -> __s::Kind {
+                    __s::Kind::OneOf(::std::vec![#(#kinds),*])
+                }
+                fn read(
+                    value: &__d::serde_json::Value,
+                ) -> ::core::result::Result<Self, __s::SpecError> {
+                    const WORDS: &[&str] = &[#(#words),*];
+                    let __d::serde_json::Value::Object(table) = value else {
+                        return ::core::result::Result::Err(__s::wrong_kind(value, "a table"));
+                    };
+                    match __d::tag_of(table, #tag, WORDS)? {
+                        #(#reads)*
+                        other => ::core::result::Result::Err(__d::unknown_tag(#tag, other, WORDS)),
+                    }
+                }
+                fn write(&self) -> __d::serde_json::Value {
+                    match self { #(#writes)* }
+                }
+                fn check(&self) -> ::core::result::Result<(), __s::SpecError> {
+                    match self { #(#checks)* }
                 }
             }
             #serde

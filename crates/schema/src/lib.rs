@@ -57,7 +57,8 @@ pub use registry::{Registered, Registry};
 pub mod derived {
     pub use crate::choice::{kind as choice_kind, read as choice_read};
     pub use crate::reading::{
-        check_range, field_of, put, rest_of, unknown_keys, write_field, Given,
+        check_range, field_of, keys_of, put, rest_of, tag_of, tagged, unknown_keys, unknown_tag,
+        write_field, write_tagged, Given,
     };
     pub use serde;
     pub use serde_json;

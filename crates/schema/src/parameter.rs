@@ -84,7 +84,7 @@ impl Parameter for bool {
     fn read(value: &Value) -> Result<Self, SpecError> {
         value
             .as_bool()
-            .ok_or_else(|| wrong_kind(value, "a boolean"))
+            .ok_or_else(|| wrong_kind(value, "true or false, without quotes"))
     }
     fn write(&self) -> Value {
         Value::Bool(*self)
@@ -97,7 +97,7 @@ impl Parameter for String {
     }
     fn read(value: &Value) -> Result<Self, SpecError> {
         let text = value.as_str().map(str::to_string);
-        text.ok_or_else(|| wrong_kind(value, "a string"))
+        text.ok_or_else(|| wrong_kind(value, "text in quotes"))
     }
     fn write(&self) -> Value {
         Value::String(self.clone())
@@ -130,6 +130,18 @@ impl Parameter for i64 {
     }
 }
 
+/// What is needed in place of a value that is no whole number up to `most`. What is whole and not negative may
+/// still be too much, or written as if it were not whole.
+fn need_of_whole(value: &Value, most: u64) -> String {
+    match value.as_f64() {
+        Some(n) if n > most as f64 => format!("a whole number, 0 or more, at most {most}"),
+        Some(n) if value.is_f64() && n >= 0.0 && n.fract() == 0.0 => {
+            format!("a whole number, 0 or more, without point and exponent: {n}")
+        }
+        _ => "a whole number, 0 or more".into(),
+    }
+}
+
 macro_rules! whole {
     ($($type:ty),+) => { $(
         impl Parameter for $type {
@@ -139,13 +151,7 @@ macro_rules! whole {
             fn read(value: &Value) -> Result<Self, SpecError> {
                 let number = value.as_u64().and_then(|n| n.try_into().ok());
                 number.ok_or_else(|| {
-                    // What is whole and not negative may still be too much.
-                    let too_much = value.as_f64().is_some_and(|n| n > <$type>::MAX as f64);
-                    let need = match too_much {
-                        true => format!("a whole number, 0 or more, at most {}", <$type>::MAX),
-                        false => "a whole number, 0 or more".into(),
-                    };
-                    SpecError::new("", described(value), need)
+                    SpecError::new("", described(value), need_of_whole(value, <$type>::MAX as u64))
                 })
             }
             fn write(&self) -> Value {

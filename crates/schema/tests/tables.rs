@@ -82,6 +82,41 @@ impl Whole {
     }
 }
 
+/// One of two tables.
+#[derive(Debug, Clone, PartialEq, Table)]
+#[table(tag = "shape")]
+enum Shape<T: Parameter + Clone> {
+    /// Round.
+    Circle {
+        /// Across half of it.
+        #[param(default = 3)]
+        radius: u32,
+        /// Where.
+        at: T,
+    },
+    /// With corners.
+    EvenSquare { side: T },
+}
+
+/// With the keys of another table among its own.
+#[derive(Debug, PartialEq, Table)]
+#[table(before = Around::no_shadow)]
+struct Around {
+    #[param(kind = Kind::Name("colour"))]
+    colour: Option<String>,
+    #[param(flatten)]
+    inner: Inner,
+}
+
+impl Around {
+    fn no_shadow(table: &Params) -> Result<(), SpecError> {
+        match table.contains_key("shadow") {
+            true => Err(SpecError::new("shadow", "a shadow", "light")),
+            false => Ok(()),
+        }
+    }
+}
+
 #[derive(Debug, PartialEq, Table)]
 struct Open {
     model: String,
@@ -195,6 +230,77 @@ fn other_keys_are_kept() {
         json!({ "a": 1, "b": { "c": 2 } })
     );
     assert_eq!(open.write(), value);
+}
+
+#[test]
+fn a_word_says_which_table_is_meant() {
+    let read = |value: Value| read::<Shape<f64>>(&value).map_err(|e| e.to_string());
+    let circle = read(json!({ "shape": "circle", "at": 2.5 })).unwrap();
+    assert_eq!(circle, Shape::Circle { radius: 3, at: 2.5 });
+    let want = json!({ "shape": "circle", "radius": 3, "at": 2.5 });
+    assert_eq!(circle.write(), want);
+    assert!(read(json!({ "shape": "even-square", "side": 1 })).is_ok());
+    for (value, want) in [
+        (
+            json!({ "at": 1 }),
+            "shape: got nothing, need one of circle, even-square",
+        ),
+        (
+            json!({ "shap": "circle" }),
+            "got key \"shap\", need one of shape; did you mean \"shape\"?",
+        ),
+        (
+            json!({ "shape": "circel" }),
+            "shape: got \"circel\", need one of circle, even-square; did you mean \"circle\"?",
+        ),
+        (
+            json!({ "shape": "circle", "side": 2 }),
+            "got key \"side\", need one of shape, radius, at",
+        ),
+        (
+            json!({ "shape": "circle" }),
+            "at: got nothing, need a value",
+        ),
+        (json!(3), "got integer 3, need a table"),
+    ] {
+        assert_eq!(read(value).unwrap_err(), want);
+    }
+    let Kind::OneOf(tables) = Shape::<f64>::kind() else {
+        panic!("one of several");
+    };
+    let Kind::Table(circle) = &tables[0] else {
+        panic!("a table");
+    };
+    assert_eq!(circle.doc, "Round.");
+    let keys: Vec<_> = circle.fields.iter().map(|f| f.key).collect();
+    assert_eq!(keys, ["shape", "radius", "at"]);
+}
+
+#[test]
+fn keys_of_another_table_stand_among_the_own() {
+    let value = json!({ "colour": "red", "share": 0.5, "on": true });
+    let around: Around = read(&value).unwrap();
+    assert_eq!(
+        around.inner,
+        Inner {
+            share: 0.5,
+            on: true
+        }
+    );
+    assert_eq!(around.write(), value);
+    let error = |value| read::<Around>(&value).unwrap_err().to_string();
+    assert_eq!(
+        error(json!({ "shere": 1 })),
+        "got key \"shere\", need one of colour, share, on; did you mean \"share\"?"
+    );
+    assert_eq!(error(json!({ "share": 2 })), "share: got 2, need 0 to 1");
+    assert_eq!(
+        error(json!({ "shadow": 2 })),
+        "shadow: got a shadow, need light"
+    );
+    let fields = Around::fields();
+    assert_eq!(fields[0].kind, Kind::Name("colour"));
+    assert_eq!(fields[1].key, "share");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 #![allow(clippy::result_large_err)]
 
+use headstack_array::entry::NoParameters;
 use headstack_array::layer::elevator::{self, Elevator, Queued};
 use headstack_array::{run, Experiment, Inputs, Opened, RunError, RunOptions, RunResult};
 use headstack_drive::cost::{CostModel, CostRange, Parts};
@@ -19,7 +20,7 @@ use headstack_drive::scheduler::{Choice, Scheduler, View};
 use headstack_drive::seek::SeekModel;
 use headstack_drive::spec::{GeometrySpec, Params, Role};
 use headstack_drive::Models;
-use headstack_engine::SpecError;
+use headstack_schema::{Registry, SpecError};
 use headstack_trace::{Each, Request};
 use headstack_units::{Lba, Span, Time, Turn};
 use serde::Deserialize;
@@ -298,22 +299,16 @@ fn models(chosen: &Chosen, heads_at: &Chosen) -> Models {
 }
 
 /// One elevator; its choices are added to `chosen`.
-fn elevators(chosen: &Chosen) -> &'static [elevator::Entry] {
+fn elevators(chosen: &Chosen) -> Registry<elevator::Entry> {
     let chosen = chosen.clone();
-    let build: &'static elevator::Build = Box::leak(Box::new(move |_: &elevator::Context| {
+    let build = move |_: &elevator::Context, _: NoParameters| {
         Ok(Box::new(Stack {
             waiting: Vec::new(),
             chosen: chosen.clone(),
         }) as Box<dyn Elevator>)
-    }));
-    let entry = elevator::Entry {
-        name: "own-elevator",
-        summary: "made at run time",
-        example: "",
-        parameters: &|_| Params::new(),
-        build,
     };
-    std::slice::from_ref(Box::leak(Box::new(entry)))
+    let entry = elevator::Entry::new("own-elevator", "made at run time", build);
+    Registry::new("elevator", [entry])
 }
 
 /// A system of one drive with the models of these lists; `keys` are further keys of the system.

@@ -5,7 +5,7 @@
 //! whole turn. Every seek takes 5 ms. The drive has 20,000 blocks.
 
 use headstack_array::change::{plan, try_out_layers, Change};
-use headstack_array::layer::{elevator, ErrorKind, LayerResult, LayerSpec, Tree, ENTRIES};
+use headstack_array::layer::{elevator, entries, ErrorKind, LayerResult, LayerSpec, Tree};
 use headstack_array::simulate::{MemberOutcome, Record};
 use headstack_array::{Experiment, Options};
 use headstack_drive::{Drive, DriveOptions, DriveSpec};
@@ -55,7 +55,7 @@ fn tree(count: u32, layers: &[LayerSpec]) -> Tree {
     let spec: DriveSpec = toml::from_str(DRIVE).expect("a drive");
     let drives =
         (0..count).map(|_| Drive::builtin(&spec, &DriveOptions::default()).expect("a drive"));
-    Tree::new(drives.collect(), layers, ENTRIES, elevator::ENTRIES)
+    Tree::new(drives.collect(), layers, &entries(), &elevator::entries())
         .unwrap_or_else(|e| panic!("{e}"))
 }
 

@@ -651,8 +651,9 @@ fn organisation(draw: &mut Draw, scope: Scope) {
     if !draw.chance(0.6) {
         return;
     }
-    let entries = organisation::ENTRIES;
-    let name = entries[draw.index(entries.len())].name;
+    let entries = organisation::entries();
+    let names: Vec<&str> = entries.names().collect();
+    let name = names[draw.index(names.len())];
     let mut keys = edits([("organisation/name", json!(name))]);
     if name == "raid0" && draw.chance(0.7) {
         let unit = draw.bytes(4096.0, 1e6, 4096);
