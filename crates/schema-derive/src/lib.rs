@@ -7,6 +7,7 @@
 //! | `default` | left out, it is the type's default |
 //! | `default = VALUE` | left out, it is this |
 //! | `range = A..=B` | its bounds; those of the entries where it is a list |
+//! | `of = TYPE` | what the bounds apply to, where the field's own type is neither that nor a list of it |
 //! | `with = ADAPTER` | files write it as this adapter says |
 //! | `alias = "KEY"` | another key for it |
 //! | `need = "..."` | what a message says is needed where it is missing |
@@ -85,6 +86,7 @@ fn doc_of(attributes: &[Attribute]) -> String {
 struct Said {
     default: Option<Option<Expr>>,
     range: Option<Expr>,
+    of: Option<Type>,
     with: Option<Type>,
     alias: Option<LitStr>,
     need: Option<Expr>,
@@ -107,6 +109,7 @@ impl Said {
                     }
                     "default" => said.default = Some(None),
                     "range" => said.range = Some(meta.value()?.parse()?),
+                    "of" => said.of = Some(meta.value()?.parse()?),
                     "with" => said.with = Some(meta.value()?.parse()?),
                     "alias" => said.alias = Some(meta.value()?.parse()?),
                     "need" => said.need = Some(meta.value()?.parse()?),
@@ -287,7 +290,7 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
         Some(need) => quote! { #need },
         None => quote! { "a value" },
     };
-    let of = innermost(ty);
+    let of = said.of.as_ref().unwrap_or_else(|| innermost(ty));
     let in_range = |key: Tokens, value: Tokens| {
         let check = |range| quote! { __d::check_range::<#of, _>(#key, &#value, &(#range))?; };
         said.range.as_ref().map(check)

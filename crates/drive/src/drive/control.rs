@@ -151,7 +151,7 @@ impl Drive {
                 let mut queue = self.design().shared_spec().queue.clone();
                 queue.scheduler = name;
                 queue.scheduler_parameters = parameters;
-                let schedulers = self.design.models().schedulers;
+                let schedulers = &self.design.models().schedulers;
                 self.units
                     .iter_mut()
                     .try_for_each(|u| u.set_scheduler(&queue, schedulers))

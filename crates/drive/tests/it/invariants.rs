@@ -292,7 +292,7 @@ fn check(
     assert_eq!(unasked.len(), asked.len(), "{what}");
 
     let n = at_once(spec);
-    let w = power::build(&spec.power, &power::Shape::of(spec), power::PLUGINS).expect("watts");
+    let w = power::build(&spec.power, &power::Shape::of(spec), &power::PLUGINS).expect("watts");
     let mut cutter = Cutter {
         rest: &phases,
         open: Vec::new(),
@@ -445,7 +445,7 @@ fn vary(
     if !draw.one_in(3) {
         vary_cache(draw, spec);
     }
-    let names: Vec<&str> = scheduler::PLUGINS.iter().map(|p| p.name).collect();
+    let names: Vec<&str> = scheduler::PLUGINS.names().collect();
     spec.queue.scheduler = draw.of(&names).into();
     spec.queue.depth = draw.of(&[0, 1, 4, 32]);
     if !idle {
@@ -573,7 +573,7 @@ fn ask(id: u64, at: u64, command: Command, lba: u64, blocks: u32) -> Ask {
 fn long_reads_are_charged_to_the_intervals_that_they_fill() {
     let spec = shipped::drive("exos-x18");
     let mut drive = Drive::builtin(&spec, &DriveOptions::default()).expect("a drive");
-    let w = power::build(&spec.power, &power::Shape::of(&spec), power::PLUGINS).expect("watts");
+    let w = power::build(&spec.power, &power::Shape::of(&spec), &power::PLUGINS).expect("watts");
     let blocks = 128 << 11;
     let asks: Vec<Ask> = (0..20)
         .map(|i| {

@@ -1,6 +1,7 @@
 //! Roles of arms that change while a drive runs: when, at what cost, and what the adaptive policy guarantees.
 
 use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest, DriveSpec, RoleUse};
+use headstack_schema::Parameter;
 use headstack_testkit::shipped;
 use headstack_testkit::SplitMix;
 use headstack_units::{Lba, Span, Time};
@@ -495,7 +496,7 @@ fn the_defaults_are_those_of_the_policy() {
     let tables = "[parallelism]\nroles = { policy = \"adaptive\" }";
     let spec = spec("ibm-18es", "D1A2S1H1", tables).expect("a drive");
     let whole = spec.with_all_parameters(&headstack_drive::Models::builtin());
-    let roles = serde_json::to_value(&whole.parallelism.roles).expect("a value");
+    let roles = whole.parallelism.roles.write();
     for (key, value) in [
         ("window", WINDOW),
         ("dwell", DWELL),

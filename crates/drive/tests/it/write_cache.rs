@@ -36,7 +36,7 @@ impl Model {
                 &spec.seek,
                 g.cylinders,
                 spec.positioning.seek_constant,
-                seek::PLUGINS,
+                &seek::PLUGINS,
             )
             .expect("a seek table"),
             cylinders: f64::from(g.cylinders),
