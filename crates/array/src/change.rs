@@ -8,7 +8,6 @@
 
 mod schedule;
 
-use crate::entry::BySerde;
 use crate::layer::tree::listed_from;
 use crate::layer::{LayerSpec, Setting};
 use headstack_control::RateLimit;
@@ -46,7 +45,6 @@ pub struct Change {
     /// Commands in service at once.
     pub arms_in_motion: Option<u32>,
     /// `active`, `idle_a`, `idle_b`, `idle_c` or `standby`.
-    #[param(with = BySerde)]
     pub power_condition: Option<Condition>,
     /// Timer of a low-power condition.
     pub idle_timer: Option<IdleTimer>,
@@ -80,7 +78,6 @@ pub struct Change {
 #[derive(Debug, Clone, Copy, PartialEq, Table)]
 pub struct IdleTimer {
     /// `idle_a`, `idle_b`, `idle_c` or `standby`.
-    #[param(with = BySerde)]
     pub condition: Condition,
     /// Time without work; absent: as the drive's file has it.
     pub after: Option<Span>,

@@ -51,7 +51,7 @@ fn is_drive(document: &Value) -> bool {
 fn check_drive(document: Value, inputs: &Inputs) -> Result<(), SpecError> {
     let spec = DriveSpec::from_value(document, &inputs.models)?;
     DriveDesign::new(&spec, &inputs.models)?;
-    cost::build(&spec.cost, &Parts::of(&spec)?, inputs.models.cost).map(drop)
+    cost::build(&spec.cost, &Parts::of(&spec)?, &inputs.models.cost).map(drop)
 }
 
 /// What is wrong with an experiment that was read: the first error of each system and of each workload.

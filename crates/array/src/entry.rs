@@ -1,8 +1,7 @@
 //! What the entries of all lists of this crate have: a name, a line for help, parameters.
 
 use headstack_drive::spec::Params;
-use headstack_schema::{read_table, Adapter, Kind, SpecError, Table, TableSchema};
-use serde::{de::DeserializeOwned, Serialize};
+use headstack_schema::{read_table, SpecError, Table, TableSchema};
 use serde_json::Value;
 
 /// Name, help and parameters of an entry.
@@ -32,21 +31,6 @@ impl About {
 /// No parameters.
 #[derive(Debug, Clone, Copy, Table)]
 pub struct NoParameters {}
-
-/// Values of types that only serde reads.
-pub(crate) struct BySerde;
-
-impl<T: DeserializeOwned + Serialize> Adapter<T> for BySerde {
-    fn kind() -> Kind {
-        Kind::Any
-    }
-    fn read(value: &Value) -> Result<T, SpecError> {
-        headstack_engine::describe::from_value(value.clone())
-    }
-    fn write(value: &T) -> Value {
-        serde_json::to_value(value).unwrap_or(Value::Null)
-    }
-}
 
 /// All parameters that a `P` takes from a table, also those that the table leaves out.
 ///

@@ -6,10 +6,10 @@ use crate::capping::Capping;
 use crate::change::Change;
 use crate::document::{check_kind, located, read_text, toml_value, TOML};
 pub use crate::drive_file::{drive_names, load_drive};
-use crate::entry::BySerde;
 use crate::overrides::Overrides;
 use crate::simulate::{PastEnd, WarmUp};
 use headstack_drive::spec::{Dash, Params};
+use headstack_drive::DriveSpec;
 use headstack_engine::quantiles::EXACT_LIMIT;
 use headstack_schema::{
     missing, wrong_kind, Adapter, Choice, Field, Kind, Parameter, SpecError, Table,
@@ -228,7 +228,6 @@ pub struct System {
     /// Values of the drive's cache to change.
     pub cache: Option<Params>,
     /// Stacks, arm assemblies, surfaces at once and heads per arm of the drives: `D1A2S1H1`.
-    #[param(with = BySerde)]
     pub dash: Option<Dash>,
     /// Values of the drive's parallelism to change: limits, angles, faults.
     pub parallelism: Option<Params>,
@@ -247,7 +246,7 @@ pub struct System {
 
 /// A drive by its name, or a whole drive.
 fn drive_kind() -> Kind {
-    Kind::OneOf(vec![Kind::Text, <Params>::kind()])
+    Kind::OneOf(vec![Kind::Text, DriveSpec::kind()])
 }
 
 /// A model by its name, or a table with `name` and its parameters.

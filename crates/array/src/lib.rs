@@ -27,6 +27,7 @@ mod resolved;
 pub mod result;
 mod room;
 pub mod run;
+mod schema;
 pub mod simulate;
 mod system;
 mod timetable;

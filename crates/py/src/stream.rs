@@ -6,8 +6,8 @@ use crate::registries::models;
 use crate::wait::{no_result, no_thread, wait};
 use headstack_drive::stream::{Fleet, Noise, Sweep};
 use headstack_drive::{Density, DriveDesign};
-use headstack_engine::describe::from_value;
 use headstack_engine::SpecError;
+use headstack_schema::read;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::mpsc::channel;
@@ -94,7 +94,7 @@ pub fn sweep<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let noise: Noise = serde_json::from_str(noise_json)
         .map_err(|e| raise("ConfigError", format!("noise: got {e}, need JSON")))
-        .and_then(|v| from_value(v).map_err(|e| config(e.within("noise"))))?;
+        .and_then(|v| read(&v).map_err(|e| config(e.within("noise"))))?;
     let sweep = Sweep {
         block: block_bytes,
         first: first_byte,

@@ -54,10 +54,10 @@ use std::path::Path;
 #[derive(Debug, Clone, PartialEq, Table)]
 pub struct Capping {
     /// Name of the policy.
-    #[param(kind = Kind::Name("policy"))]
+    #[param(kind = Kind::Name("capping policy"))]
     pub policy: String,
     /// Parameters of the policy.
-    #[param(default, kind = Kind::Parameters("policy"))]
+    #[param(default, kind = Kind::Parameters("capping policy"))]
     pub parameters: Params,
     /// Time between two readings of the meter.
     #[param(default = Span(1_000_000_000), range = Span::from_ms(10.0)..=HOUR)]

@@ -43,13 +43,14 @@ pub fn entry() -> Entry {
     .with_example("bandwidth = \"600 MB/s\"")
 }
 
-/// Least bandwidth: a block takes less than 1 s, and the time of the longest request fits the clock.
+/// With the least bandwidth a block takes 1 s, and the time of the longest request fits the clock.
 const LEAST: Bandwidth = Bandwidth(512.0);
+const MOST: Bandwidth = Bandwidth(1e15);
 
 #[derive(Table)]
 struct Parameters {
     /// Bandwidth in each direction.
-    #[param(range = LEAST..=Bandwidth(f64::MAX))]
+    #[param(range = LEAST..=MOST)]
     bandwidth: Bandwidth,
     /// Whether both directions can be used at once.
     #[param(default)]
@@ -256,8 +257,8 @@ impl Layer for Link {
         self.clock.reach(now);
         match (path, setting) {
             ([], Setting::Bandwidth(bandwidth)) => {
-                if *bandwidth < LEAST || bandwidth.0.is_nan() {
-                    let need = format!("{LEAST} or more");
+                if !(LEAST..=MOST).contains(bandwidth) {
+                    let need = format!("{LEAST} to {MOST}");
                     return Err(SpecError::new("setting.bandwidth", bandwidth, need));
                 }
                 self.bytes_per_ns = bandwidth.0 * 1e-9;

@@ -251,7 +251,7 @@ fn parameters_that_do_not_fit_are_refused() {
         ("depth = 0", "depth: got 0, need 1 to 65536"),
         (
             "max_request = \"1 KiB\"",
-            "max_request: got 1024 B, need 4 KiB to 1 GiB",
+            "max_request: got 1024 B, need 4096 B to 1073741824 B",
         ),
         (
             "elevator_parameters = { x = 1 }",

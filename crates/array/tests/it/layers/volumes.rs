@@ -673,12 +673,7 @@ fn volumes_refuse_what_does_not_fit() {
             "chunk = \"1 GiB\"",
             "chunk: got 1073741824 B, need at most the smallest",
         ),
-        (
-            "raid5",
-            3,
-            "rmw_level = 3",
-            "rmw_level: got 3, need 0, 1 or 2",
-        ),
+        ("raid5", 3, "rmw_level = 3", "rmw_level: got 3, need 0 to 2"),
         (
             "raid5",
             3,
