@@ -35,7 +35,7 @@ pub fn check_drive(spec_json: &str) -> PyResult<String> {
     let spec = parse(spec_json)?;
     DriveDesign::new(&spec, &models()).map_err(config)?;
     cost::Parts::of(&spec)
-        .and_then(|parts| cost::build(&spec.cost, &parts, models().cost))
+        .and_then(|parts| cost::build(&spec.cost, &parts, &models().cost))
         .map_err(config)?;
     serde_json::to_string(&spec).map_err(json)
 }
@@ -145,8 +145,8 @@ fn describe(spec: &DriveSpec, given: &Value) -> Result<Value, SpecError> {
         "surfaces": mechanics.layout.adaptive().map(Adaptive::surface_formats),
         "seek_curve": curve,
         "average_seek_s": average,
-        "power_w": power::build(&spec.power, &power::Shape::of(spec), models().power)?,
-        "cost_usd": cost::build(&spec.cost, &cost::Parts::of(spec)?, models().cost)?,
+        "power_w": power::build(&spec.power, &power::Shape::of(spec), &models().power)?,
+        "cost_usd": cost::build(&spec.cost, &cost::Parts::of(spec)?, &models().cost)?,
     }))
 }
 

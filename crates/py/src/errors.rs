@@ -25,14 +25,13 @@ pub fn raise(class: &str, message: impl ToString) -> PyErr {
 pub fn config(e: SpecError) -> PyErr {
     let error = raise("ConfigError", &e);
     if let Some(excerpt) = &e.excerpt {
-        let noted = |py| {
+        // Without the note the error still says everything.
+        let _ = Python::attach(|py| {
             error
                 .value(py)
                 .call_method1("add_note", (excerpt,))
                 .map(drop)
-        };
-        // Without the note the error still says everything.
-        let _ = Python::attach(noted);
+        });
     }
     error
 }
