@@ -6,7 +6,6 @@ use crate::capping::Capping;
 use crate::change::Change;
 use crate::document::{check_kind, read_text, toml_value, TOML};
 pub use crate::drive_file::{drive_names, load_drive};
-use crate::entry::BySerde;
 use crate::overrides::Overrides;
 use crate::simulate::{PastEnd, WarmUp};
 use headstack_drive::spec::{Dash, Params};
@@ -228,7 +227,6 @@ pub struct System {
     /// Values of the drive's cache to change.
     pub cache: Option<Params>,
     /// Stacks, arm assemblies, surfaces at once and heads per arm of the drives: `D1A2S1H1`.
-    #[param(with = BySerde)]
     pub dash: Option<Dash>,
     /// Values of the drive's parallelism to change: limits, angles, faults.
     pub parallelism: Option<Params>,

@@ -12,10 +12,9 @@ use crate::experiment::{EnergyPrice, Experiment, RunSpec, System, Workload};
 use crate::provenance::{hash_file, sha256, DriveDescription, Input};
 use crate::run::Inputs;
 use crate::simulate::{PastEnd, WarmUp};
-use headstack_drive::plugin::fill;
 use headstack_drive::spec::Params;
 use headstack_drive::{Described, DriveSpec};
-use headstack_schema::{read_table, Parameter, SpecError, Table};
+use headstack_schema::{fill, read_table, Parameter, SpecError, Table};
 use headstack_trace::synthetic::{ArrivalProcess, LocalDistance};
 use headstack_trace::{reader, Arrivals, OnError, Synthetic};
 use serde::Serialize;
@@ -456,7 +455,7 @@ impl Filler<'_> {
             value(&spec.queue.scheduler),
         );
         known("queue_depth", "/queue/depth", value(spec.queue.depth));
-        known("dash", "/dash", value(spec.dash));
+        known("dash", "/dash", spec.dash.write());
         let parameters = spec
             .with_all_parameters(&self.inputs.models)
             .queue
@@ -592,7 +591,7 @@ fn own_table(kind: &System) -> Params {
         ("scheduler_parameters", value(&kind.scheduler_parameters)),
         ("queue_depth", value(kind.queue_depth)),
         ("cache", value(&kind.cache)),
-        ("dash", value(kind.dash)),
+        ("dash", kind.dash.write()),
         ("parallelism", value(&kind.parallelism)),
     ] {
         if !given.is_null() {

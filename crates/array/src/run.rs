@@ -480,7 +480,7 @@ impl<'a> Job<'a> {
                 .drive_spec(&self.experiment.base, self.inputs)
                 .map_err(at(&key))?;
             let each = Parts::of(&spec)
-                .and_then(|parts| cost::build(&spec.cost, &parts, self.inputs.models.cost))
+                .and_then(|parts| cost::build(&spec.cost, &parts, &self.inputs.models.cost))
                 .map_err(at(&place))?;
             let each = each.map(|range| range.times(f64::from(kind.count)));
             cost = match i {

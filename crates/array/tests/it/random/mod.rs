@@ -233,23 +233,23 @@ fn every_entry_of_a_registry_is_drawn() {
     models
         .schedulers
         .iter()
-        .for_each(|p| add("scheduler\":", p.name));
+        .for_each(|p| add("scheduler\":", p.name()));
     models
         .layouts
         .iter()
         .skip(1)
-        .for_each(|p| add("layout\":", p.name));
-    models.seek.iter().for_each(|p| add("model\":", p.name));
-    models.power.iter().for_each(|p| add("model\":", p.name));
+        .for_each(|p| add("layout\":", p.name()));
+    models.seek.iter().for_each(|p| add("model\":", p.name()));
+    models.power.iter().for_each(|p| add("model\":", p.name()));
     models
         .policies
         .iter()
-        .for_each(|p| add("policy\":", p.name));
+        .for_each(|p| add("policy\":", p.name()));
     models
         .cleaning
         .iter()
-        .for_each(|p| add("policy\":", p.name));
-    models.roles.iter().for_each(|p| add("policy\":", p.name));
+        .for_each(|p| add("policy\":", p.name()));
+    models.roles.iter().for_each(|p| add("policy\":", p.name()));
     headstack_drive::mapping::MODELS
         .iter()
         .for_each(|m| add("model\":", m.0));
