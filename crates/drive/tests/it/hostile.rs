@@ -69,10 +69,10 @@ fn mapping(draw: &mut SplitMix) -> String {
     let (name, _) = MODELS[draw.below(MODELS.len() as u64) as usize];
     let own = match name {
         "log" => {
-            let policy = &policy::PLUGINS[draw.below(policy::PLUGINS.len() as u64) as usize].name();
+            let policy = policy::PLUGINS[draw.below(policy::PLUGINS.len() as u64) as usize].name();
             let cleaner = match draw.below(2) {
                 0 => "none",
-                _ => &cleaning::PLUGINS[draw.below(cleaning::PLUGINS.len() as u64) as usize].name(),
+                _ => cleaning::PLUGINS[draw.below(cleaning::PLUGINS.len() as u64) as usize].name(),
             };
             format!(
                 "policy = {policy:?}\nblock = {:?}\nreserve = {}\ninitial_blocks = {}\ninitial = {:?}\n\

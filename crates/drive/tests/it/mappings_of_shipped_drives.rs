@@ -24,8 +24,8 @@ fn mappings(bytes: u64, number: usize, initial: u64) -> Vec<(&'static str, Strin
         let model = format!("model = {name:?}\n");
         match *name {
             "log" => {
-                let policy = &policy::PLUGINS[number % policy::PLUGINS.len()].name();
-                let cleaner = &cleaning::PLUGINS[number % cleaning::PLUGINS.len()].name();
+                let policy = policy::PLUGINS[number % policy::PLUGINS.len()].name();
+                let cleaner = cleaning::PLUGINS[number % cleaning::PLUGINS.len()].name();
                 let policy = format!("policy = {policy:?}\n");
                 all.push(("log", format!("{model}{policy}")));
                 all.push((
