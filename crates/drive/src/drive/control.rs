@@ -84,6 +84,8 @@ pub(super) struct Control {
     pub low_power: LowPower,
     /// The change that waits until the drive has finished its commands.
     order: Option<Order>,
+    /// When the drive has finished its commands, and the change takes effect; known some time before.
+    effective_at: Option<Time>,
     /// Commands and changes that arrived after it.
     held: VecDeque<Held>,
     /// The latest completion that the host was told of.
@@ -116,6 +118,7 @@ impl Control {
         Control {
             low_power: LowPower::new(conditions),
             order: None,
+            effective_at: None,
             held: VecDeque::new(),
             last_end: now,
         }
@@ -125,6 +128,11 @@ impl Control {
     pub fn held(&self) -> usize {
         let requests = self.held.iter().filter(|h| matches!(h, Held::Request(..)));
         requests.count()
+    }
+
+    /// When a change takes effect, if that is known.
+    pub fn next_event(&self) -> Time {
+        self.effective_at.unwrap_or(Time::NEVER)
     }
 
     /// Records a completion.
@@ -512,10 +520,15 @@ impl Drive {
                 return;
             };
             control.last_end = control.last_end.max(last);
-            let (Some(at), Some(order)) = (own, control.order.clone()) else {
+            control.effective_at = own.or(control.effective_at);
+            // A flush is announced when it starts. What the host looks at before its end is the drive of before.
+            let Some(at) = control.effective_at.filter(|at| *at < until) else {
                 return;
             };
-            self.take_effect(at, order);
+            control.effective_at = None;
+            if let Some(order) = control.order.take() {
+                self.take_effect(at, order);
+            }
             self.release(at);
             if !self.done.is_empty() {
                 let done = std::mem::take(&mut self.done);
@@ -529,7 +542,7 @@ impl Drive {
         while let Some(held) = self.control.as_mut().and_then(|c| c.held.pop_front()) {
             match held {
                 Held::Request(arrival, request) => {
-                    self.wake(arrival);
+                    self.wake(arrival.max(changed));
                     let before = self.done.len();
                     self.submit_now(arrival, request);
                     // What needs no mechanism (a refusal, a hit in the buffer) has waited for the change as well.
