@@ -396,10 +396,15 @@ impl Drive {
         self.submit_now(now, flush);
     }
 
-    /// Carries out a change. The drive has finished its commands at `now`.
+    /// Carries out a change. The drive has finished its commands at `now`. A pass of background work that has begun is
+    /// completed first, and no other begins before the change.
     fn take_effect(&mut self, now: Time, order: Order) {
+        self.units.iter_mut().for_each(|u| u.bring_to(now.0));
         let ends = self.units.iter().map(|u| u.busy_end());
         let at = ends.fold(now.0, u64::max);
+        self.units
+            .iter_mut()
+            .for_each(|u| u.recovers_until(Time(at)));
         let Some(control) = &mut self.control else {
             return;
         };

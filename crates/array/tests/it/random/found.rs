@@ -213,3 +213,21 @@ fn nothing_is_measured_of_a_change_after_the_end() {
     let s = only(&result);
     assert!((0.93..1.0).contains(&s.duration_s), "{}", s.duration_s);
 }
+
+/// Writes that waited for a change entered the buffer at their arrival, before the change.
+#[test]
+fn held_writes_do_not_enter_the_buffer_before_a_change() {
+    let result = holds(
+        "held-writes",
+        r#"
+        [workload]
+        synthetic = { n_requests = 251, footprint = "1413120 B", reads = 0.66, sequential = 0.5, size = "4096 B", rate = "2478.930994/s" }
+        [system]
+        drive = "wd-re-2tb"
+        [[system.change]]
+        power_condition = "active"
+        at = "1811903 ns"
+        "#,
+    );
+    assert_eq!(only(&result).n_requests, 251);
+}
