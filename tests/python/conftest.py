@@ -1,8 +1,14 @@
+import contextlib
+import io
 import os
 import signal
+import subprocess
 from pathlib import Path
+from unittest import mock
 
 import pytest
+
+from headstack.cli import main
 
 # What was started in the background may ignore signals, and what it starts would do so too.
 for _signal in (signal.SIGHUP, signal.SIGTERM):
@@ -17,6 +23,27 @@ THOROUGH = int(os.environ.get("HEADSTACK_THOROUGH", "1"))
 
 #: Whether studies run with fewer requests than their papers.
 QUICK = THOROUGH <= 1
+
+
+def command(*args: object, **env: str) -> "subprocess.CompletedProcess[str]":
+    """Run the command line in this process, as a new one in the repository's folder would do.
+
+    A new process spends up to two seconds on imports. Tests of the process itself start one.
+    """
+    given = [str(a) for a in args]
+    texts = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2)]
+    with (
+        contextlib.chdir(ROOT),
+        mock.patch.dict(os.environ, env),
+        contextlib.redirect_stdout(texts[0]),
+        contextlib.redirect_stderr(texts[1]),
+    ):
+        code = main(given)
+    shown = []
+    for text in texts:
+        text.flush()
+        shown.append(text.buffer.getvalue().decode())  # type: ignore[attr-defined]
+    return subprocess.CompletedProcess(given, code, *shown)
 
 
 def system(name: str, scale: float) -> dict[str, object]:

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from conftest import ROOT, SHARED
+from conftest import command as run
 from rich.console import Console
 
 from headstack import calibration, drives, table, validation
@@ -16,12 +17,12 @@ from headstack.cli import COMMANDS, _terminal, main
 NAMES = [m.replace("_", "-") for m in COMMANDS]
 
 
-def run(*args: object, **env: str) -> "subprocess.CompletedProcess[str]":
+def process(*args: object) -> "subprocess.CompletedProcess[str]":
+    """A command in a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "headstack", *map(str, args)],
         capture_output=True,
         text=True,
-        env={**os.environ, **env},
         cwd=ROOT,
         check=False,
     )
@@ -42,7 +43,7 @@ def test_help_keeps_the_lines_of_its_examples(capsys):
 
 
 def test_json_is_the_only_output(experiment):
-    done = run("run", experiment, "--json")
+    done = process("run", experiment, "--json")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     document = json.loads(done.stdout)

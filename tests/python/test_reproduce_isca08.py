@@ -13,8 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ROOT
-from test_cli import run as command
+from conftest import ROOT, command
 
 import headstack
 from headstack import drives, plots, studies
