@@ -1,7 +1,6 @@
 import csv
 import io
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -597,9 +596,9 @@ def rust_example(name):
     """Build an example of the crate `array`; return its path."""
     if shutil.which("cargo") is None:
         pytest.skip("cargo is not installed")
-    profile = os.environ.get("HEADSTACK_PROFILE", "release")
-    # The whole workspace, as `cargo test` builds it: other features would build all again.
-    command = ["cargo", "build", "--profile", profile, "--offline", "--workspace"]
+    # As `cargo test` builds it, which has done so already or is about to: nothing is built twice.
+    command = ["cargo", "build", "--release", "--config", ".cargo/checked.toml"]
+    command += ["--offline", "--workspace"]
     command += ["--example", name, "--message-format", "json"]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     messages = [json.loads(line) for line in done.stdout.splitlines()]
