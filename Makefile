@@ -18,8 +18,9 @@ CHECKED := --release --config .cargo/checked.toml
 # Output of what runs side by side is printed when each part ends.
 APART := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
-# A Rust test that hangs ends with the whole run; tests of Python have limits of their own (pyproject.toml). Seconds.
-LIMIT = $(if $(shell command -v timeout),timeout --kill-after=10 $(1))
+# Each program of Rust tests ends after so many seconds; tests of Python have limits of their own (pyproject.toml). In
+# the foreground, so that Ctrl-C reaches it.
+LIMIT = $(if $(shell command -v timeout),--config 'target."cfg(unix)".runner="timeout --foreground -k 10 $(1)"')
 
 .PHONY: demo test test-all test-rust test-python test-python-checked bench lint format docs mutants install clean
 
@@ -34,12 +35,12 @@ test: $(VENV)/.test install
 
 test-all: export HEADSTACK_THOROUGH ?= 8
 test-all: $(VENV)/.test install
-	$(call LIMIT,7200) env -u MAKEFLAGS cargo test $(CHECKED) --workspace -- --include-ignored
+	env -u MAKEFLAGS cargo test $(CHECKED) $(call LIMIT,3600) --workspace -- --include-ignored
 	$(BIN)/maturin develop -q --skip-install $(CHECKED)
 	$(BIN)/python -m pytest -m "" --timeout 3600
 
 test-rust:
-	@$(call LIMIT,1200) env -u MAKEFLAGS cargo test -q $(CHECKED) --workspace
+	@env -u MAKEFLAGS cargo test -q $(CHECKED) $(call LIMIT,600) --workspace
 
 test-python:
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
