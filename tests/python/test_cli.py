@@ -1,13 +1,13 @@
 import csv
 import io
 import json
-import os
 import shutil
 import subprocess
 import sys
 
 import pytest
 from conftest import ROOT, SHARED
+from conftest import command as run
 from rich.console import Console
 
 from headstack import calibration, drives, table, validation
@@ -16,12 +16,12 @@ from headstack.cli import COMMANDS, _terminal, main
 NAMES = [m.replace("_", "-") for m in COMMANDS]
 
 
-def run(*args: object, **env: str) -> "subprocess.CompletedProcess[str]":
+def process(*args: object) -> "subprocess.CompletedProcess[str]":
+    """A command in a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "headstack", *map(str, args)],
         capture_output=True,
         text=True,
-        env={**os.environ, **env},
         cwd=ROOT,
         check=False,
     )
@@ -42,7 +42,7 @@ def test_help_keeps_the_lines_of_its_examples(capsys):
 
 
 def test_json_is_the_only_output(experiment):
-    done = run("run", experiment, "--json")
+    done = process("run", experiment, "--json")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     document = json.loads(done.stdout)
@@ -596,9 +596,9 @@ def rust_example(name):
     """Build an example of the crate `array`; return its path."""
     if shutil.which("cargo") is None:
         pytest.skip("cargo is not installed")
-    profile = os.environ.get("HEADSTACK_PROFILE", "release")
-    # The whole workspace, as `cargo test` builds it: other features would build all again.
-    command = ["cargo", "build", "--profile", profile, "--offline", "--workspace"]
+    # As `cargo test` builds it, which has done so already or is about to: nothing is built twice.
+    command = ["cargo", "build", "--release", "--config", ".cargo/checked.toml"]
+    command += ["--offline", "--workspace"]
     command += ["--example", name, "--message-format", "json"]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     messages = [json.loads(line) for line in done.stdout.splitlines()]

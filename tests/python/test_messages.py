@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, command
 
 import headstack
 import headstack.cli
@@ -277,7 +277,7 @@ def test_drive_files_do_not_steer_the_terminal(tmp_path, capfd):
 def test_any_text_names_a_system(name, tmp_path):
     file = tmp_path / "x.toml"
     file.write_text(WORKLOAD + SYSTEM.replace('"one"', json.dumps(name)))
-    done = headstack_of("run", file, "--out", tmp_path / "out", env=os.environ)
+    done = command("run", file, "--out", tmp_path / "out")
     assert (done.returncode, done.stderr) == (0, ""), done
     assert headstack.load(tmp_path / "out").document["systems"][0]["name"] == name
 

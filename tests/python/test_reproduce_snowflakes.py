@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from test_cli import run as command
+from conftest import command
 
 from headstack import plots, population, studies
 from headstack.population.format import track_bytes

@@ -361,7 +361,11 @@ impl<M: Member> Run<'_, '_, M> {
     fn closed_loop(&mut self, feed: &mut Feed<impl Requests>) -> Result<(), SimulateError> {
         self.take_in_order();
         let by_jobs = matches!(self.options.arrivals, Arrivals::Jobs { .. });
-        let pause = self.host.least_pause();
+        // Nothing is measured once a drive has begun a change that lies after the end of the run.
+        let pause = match self.schedule.has_own_times() {
+            true => Span::ZERO,
+            false => self.host.least_pause(),
+        };
         let mut now = Time::ZERO;
         let mut next = 0;
         loop {

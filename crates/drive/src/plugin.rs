@@ -28,13 +28,16 @@ pub trait ModelKind {
 /// How a model is built. A model that is made at run time captures what it needs.
 type Build<T> = dyn Fn(&Params, &<T as ModelKind>::For) -> Result<Box<T>, SpecError> + Send + Sync;
 
+/// All parameters that a model takes from its table, also those that the table leaves out.
+type Taken = dyn Fn(&Params) -> Result<Value, SpecError> + Send + Sync;
+
 /// One entry of a registry: name, one-line summary, parameters, and how to build the model from them.
 pub struct Plugin<T: ?Sized + ModelKind + 'static> {
     name: Cow<'static, str>,
     summary: Cow<'static, str>,
     example: Cow<'static, str>,
     schema: fn() -> TableSchema,
-    taken: Box<dyn Fn(&Params) -> Result<Value, SpecError> + Send + Sync>,
+    taken: Box<Taken>,
     build: Box<Build<T>>,
 }
 

@@ -234,9 +234,9 @@ impl<T: Parameter> Parameter for Vec<T> {
 }
 
 fn check_entries<T: Parameter>(list: &[T]) -> Result<(), SpecError> {
-    let entries = list.iter().enumerate();
+    let mut entries = list.iter().enumerate();
     let check = |(i, entry): (usize, &T)| entry.check().map_err(|e| e.within(&format!("[{i}]")));
-    entries.map(check).collect()
+    entries.try_for_each(check)
 }
 
 impl<T: Parameter, const N: usize> Parameter for [T; N] {
@@ -314,7 +314,7 @@ impl<T: Parameter> Parameter for BTreeMap<String, T> {
     }
     fn check(&self) -> Result<(), SpecError> {
         let check = |(k, v): (&String, &T)| v.check().map_err(|e| e.within(k));
-        self.iter().map(check).collect()
+        self.iter().try_for_each(check)
     }
 }
 

@@ -229,7 +229,7 @@ mod tests {
                 };
                 let cost = build(&table, &parts, &PLUGINS)
                     .unwrap()
-                    .expect(plugin.name());
+                    .unwrap_or_else(|| panic!("{}", plugin.name()));
                 assert!(0.0 < cost.low && cost.low <= cost.mid() && cost.mid() <= cost.high);
                 assert_eq!(build(&table, &parts, &PLUGINS), Ok(Some(cost)));
             }

@@ -92,7 +92,7 @@ mod tests {
         for (toml, key) in [
             ("", "cost.usd"),
             ("usd = [2, 1]", "cost.usd"),
-            ("usd = [-2, 1]", "cost.usd"),
+            ("usd = [-2, 1]", "cost.usd[0]"),
             ("usd = [1, 2]\nusd_per_mb = [1, 2]", "cost.usd_per_mb"),
             ("usd_per_mb = [1, 2]", "cost.usd_per_mb"),
         ] {

@@ -381,7 +381,8 @@ mod tests {
                         stacks,
                         platters,
                     };
-                    let w = build(&table, &shape, &PLUGINS).expect(plugin.name());
+                    let w = build(&table, &shape, &PLUGINS)
+                        .unwrap_or_else(|e| panic!("{}: {e}", plugin.name()));
                     assert!(0.0 <= w.standby && w.standby <= w.idle && w.idle.is_finite());
                     for active in [w.seek, w.rotation, w.transfer] {
                         assert!(active >= w.idle && active.is_finite(), "{}", plugin.name());

@@ -635,7 +635,7 @@ impl Unit {
     }
 
     /// Brings faults and the background up to `now`.
-    pub(super) fn bring_to(&mut self, now: u64) {
+    pub fn bring_to(&mut self, now: u64) {
         self.meet_faults(now);
         self.core.run_background(now);
     }
