@@ -145,7 +145,7 @@ def test_wrong_input_is_one_line_and_code_2(args, parts):
         ("0.6", "nan", "synthetic.reads: got nan"),
         ("reads = 0.6", "reads = 1.6", "workload[0].synthetic.reads: got 1.6, need a share"),
         ('"50/s"', '"0 /s"', 'workload[0].synthetic.rate: got "0 /s", need a rate above 0'),
-        ("[[system]]", "time_scale = -1\n[[system]]", "workload[0].time_scale: got -1"),
+        ("[[system]]", "time_scale = -1\n[[system]]", "workload.time_scale: got -1"),
         ("[workload]", "[run]\nthreads = 0\n[workload]", "run.threads: got 0"),
     ],
 )

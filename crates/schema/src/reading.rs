@@ -305,6 +305,7 @@ pub(crate) fn span<B: Scalar>(range: &RangeInclusive<B>) -> String {
     let (least, most) = (range.start(), range.end());
     match (B::kind(), most.write().as_u64()) {
         (Kind::Whole { most }, Some(bound)) if most == bound => format!("{least} or more"),
+        _ if most.write().as_f64() == Some(f64::MAX) => format!("{least} or more"),
         _ => format!("{least} to {most}"),
     }
 }
