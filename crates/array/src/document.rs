@@ -193,10 +193,10 @@ mod tests {
                 "a = \"x\n",
                 "x.toml:1:7: got text without its closing quote, need the same quote at its end",
             ),
-            ("a = inf", "x.toml: a: got inf, need a finite number"),
+            ("a = inf", "x.toml:1:5: a: got inf, need a finite number"),
             (
                 "[[a]]\nb = [0, { c = nan }]",
-                "x.toml: a[0].b[1].c: got nan, need a finite number",
+                "x.toml:2:15: a[0].b[1].c: got nan, need a finite number",
             ),
         ] {
             let error = read(text).unwrap_err();

@@ -639,7 +639,7 @@ queue_depth = 32
                 "scheduler =",
                 "schedular =",
                 &[
-                    "x/e.toml: system[0]: got key \"schedular\"",
+                    "x/e.toml:12:1: system[0]: got key \"schedular\"",
                     "did you mean \"scheduler\"?",
                 ][..],
             ),
@@ -730,7 +730,7 @@ queue_depth = 32
             (
                 "[[system]]",
                 "[run]\nduration = \"-1 s\"\n[[system]]",
-                &["x/e.toml: run.duration: got -1 s, need a length of time from 0"],
+                &["x/e.toml:10:12: run.duration: got -1 s, need a length of time from 0"],
             ),
             (
                 "time_scale = 1.39",
@@ -784,7 +784,7 @@ queue_depth = 32
             ),
             (
                 "name = 3\n",
-                format!("drive: {shown}: name: got integer 3, need text in quotes"),
+                format!("drive: {shown}:1:8: name: got integer 3, need text in quotes"),
             ),
         ] {
             std::fs::write(&path, text).unwrap();

@@ -437,7 +437,7 @@ fn what_cannot_be_is_named_with_its_place() {
 fn layers_of_bare_drives_do_not_change() {
     let text = "[workload]\nsynthetic = { rate = \"1/s\" }\n[[system]]\ndrive = \"small\"\n[[system.change]]\nat = \"1 s\"\nnr_requests = 8\n";
     let error = Experiment::from_toml(text, Path::new("e.toml")).expect_err("no layers");
-    let want = "e.toml: system[0].change[0].nr_requests: got a setting of a layer, need a system with layers, or an organisation with redundancy";
+    let want = "e.toml:7:15: system[0].change[0].nr_requests: got a setting of a layer, need a system with layers, or an organisation with redundancy";
     assert_eq!(error.to_string(), want);
     let value: Value = serde_json::json!({ "at": "1 s", "nr_request": 8 });
     let error = Change::read(&value).expect_err("misspelt").to_string();
