@@ -730,7 +730,7 @@ queue_depth = 32
             (
                 "[[system]]",
                 "[run]\nduration = \"-1 s\"\n[[system]]",
-                &["x/e.toml:10:12: run.duration: got -1 s, need a length of time from 0"],
+                &["x/e.toml:8:12: run.duration: got -1 s, need a length of time from 0"],
             ),
             (
                 "time_scale = 1.39",
