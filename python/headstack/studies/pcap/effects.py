@@ -1,8 +1,7 @@
-"""What queues, the expiry of reads and the aim below the cap do, each alone, under caps.
+"""What queues, the expiry of reads and the aim below the cap do, each added to the one before.
 
-``python -m headstack.studies.pcap.effects`` prints the tables of ``docs/models/capping.md``: each
-row adds one thing to the row before it. The last rows are a setting that never changes, and
-feed-forward.
+``python -m headstack.studies.pcap.effects`` prints the table of ``docs/models/capping.md``. Its
+last columns are a setting that never changes, and feed-forward.
 """
 
 import argparse
@@ -42,15 +41,20 @@ class Setting:
     below_w: float = 0.0
 
 
-_PCAP = Setting("PCAP", ours.PCAP_OPEN[1:])
-_LONG = replace(_PCAP, name="PCAP, expiry of 2 s", expiry=EXPIRY)
-_AIMED = replace(_LONG, name="PCAP, expiry of 2 s, aim 0.2 W below the cap", below_w=AIM_W)
+_THROTTLE = Setting("throttling", runs.THROTTLE)
+_PCAP = Setting("queues: PCAP", ours.PCAP_OPEN[1:])
+_LONG = replace(_PCAP, name="and expiry: 2 s", expiry=EXPIRY)
+_AIMED = replace(_LONG, name="and aim: 0.2 W lower", below_w=AIM_W)
 _FORWARD = Setting("feed-forward", ours.OURS[1:])
+
+#: Columns of the table: those of the settings.
+FIXED = "fixed: 2 s and a depth"
+HEADINGS = (_THROTTLE.name, _PCAP.name, _LONG.name, _AIMED.name, FIXED, _FORWARD.name)
 
 
 def fixed(depth: int) -> Setting:
     """Return the setting of the long expiry with this depth, which nothing changes."""
-    return Setting(f"fixed: expiry of 2 s, depth {depth}", runs.NONE, EXPIRY, depth)
+    return Setting(FIXED, runs.NONE, EXPIRY, depth)
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,7 @@ LOADS = (
         "Figures 5, 6",
         [runs.job(128, duration=f"{runs.CAPS_END} s")],
         runs.CAPS,
-        (Setting("throttling", runs.THROTTLE), _PCAP, _LONG, _AIMED, _FORWARD),
+        (_THROTTLE, _PCAP, _LONG, _AIMED, _FORWARD),
     ),
 )
 
@@ -86,7 +90,14 @@ def system(setting: Setting, caps: Sequence[tuple[float, float]]) -> dict[str, A
     """Return the system of a setting: its caps are those of the load less its aim."""
     policy, parameters = setting.policy
     lower = [(at, watts - setting.below_w) for at, watts in caps]
-    capping = {"policy": policy, "parameters": dict(parameters), "caps": runs.caps(lower)}
+    # What is over counts against the cap of the load.
+    tolerance = f"{runs.EPSILON_W + setting.below_w} W"
+    capping = {
+        "policy": policy,
+        "parameters": dict(parameters),
+        "caps": runs.caps(lower),
+        "tolerance": tolerance,
+    }
     run = runs.run(setting.name, [], queues=(setting.depth, runs.OPEN[1]), capping=capping)
     table = {**run.system}
     if setting.expiry:
@@ -96,31 +107,15 @@ def system(setting: Setting, caps: Sequence[tuple[float, float]]) -> dict[str, A
     return table
 
 
-#: Numbers of a result: heading and form.
-COLUMNS = (
-    ("reads/s", "{:.0f}"),
-    ("p99 (ms)", "{:.0f}"),
-    ("over (s)", "{:.0f}"),
-    ("mean (W)", "{:.2f}"),
-)
+#: How the numbers of a result are written: reads per second, time over the cap, p99.
+FORMS = ("{} /s", "{} s over", "p99 {} ms")
 
 
-def values(result: Mapping[str, Any], setting: Setting) -> list[float]:
-    """Return the numbers of `COLUMNS`; the time over counts against the cap of the load."""
+def values(result: Mapping[str, Any]) -> list[float]:
+    """Return the numbers of `FORMS`."""
     capping = result["capping"]
-    series = capping["series"]
-    bound = setting.below_w + runs.EPSILON_W
-    over = sum(
-        w > cap + bound
-        for w, cap in zip(series["power_w"], series["cap_w"], strict=True)
-        if w is not None and cap is not None
-    )
-    return [
-        result["throughput_iops"],
-        1e3 * capping["admitted_response_time_s"]["p99"],
-        float(over),
-        capping["power_mean_w"],
-    ]
+    p99_ms = 1e3 * float(capping["admitted_response_time_s"]["p99"])
+    return [float(result["throughput_iops"]), float(capping["violation_s"]), p99_ms]
 
 
 def measure(load: Load, seeds: Sequence[int]) -> dict[str, list[list[float]]]:
@@ -134,31 +129,40 @@ def measure(load: Load, seeds: Sequence[int]) -> dict[str, list[list[float]]]:
             log_requests=False,
         )
         for setting, of in zip(load.settings, result.document["systems"], strict=True):
-            found[setting.name].append(values(of, setting))
+            found[setting.name].append(values(of))
     return found
 
 
-def table(load: Load, found: Mapping[str, Sequence[Sequence[float]]]) -> list[str]:
-    """Return the lines of a table in Markdown: means with their 95 % confidence intervals."""
-    lines = [f"| {load.name} | " + " | ".join(title for title, _ in COLUMNS) + " |"]
-    lines.append("|---" * (len(COLUMNS) + 1) + "|")
-    for name, rows in found.items():
-        cells = []
-        for (_, form), numbers in zip(COLUMNS, zip(*rows, strict=True), strict=True):
-            mean, half = paired.interval(list(numbers))
-            cells.append(form.format(mean) + (f" ± {form.format(half)}" if half == half else ""))
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    return lines
+def cell(setting: Setting, rows: Sequence[Sequence[float]]) -> str:
+    """Return the means of a setting with half of their 95 % confidence intervals."""
+    texts = []
+    for form, numbers in zip(FORMS, zip(*rows, strict=True), strict=True):
+        mean, half = paired.interval(list(numbers))
+        bar = f" ± {half:.0f}" if half == half else ""
+        texts.append(form.format(f"{mean:.0f}{bar}"))
+    depth = f" (depth {setting.depth})" if setting.name == FIXED else ""
+    return ", ".join(texts) + depth
+
+
+def row(load: Load, found: Mapping[str, Sequence[Sequence[float]]]) -> list[str]:
+    """Return the cells of a load, in the order of `HEADINGS`."""
+    settings = {s.name: s for s in load.settings}
+    return [load.name, *(cell(settings[h], found[h]) if h in found else "" for h in HEADINGS)]
+
+
+def lines(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the table in Markdown."""
+    heads = ("load", *HEADINGS)
+    return ["| " + " | ".join(r) + " |" for r in (heads, ["---"] * len(heads), *rows)]
 
 
 def main() -> None:
-    """Print the tables."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=10)
     given = parser.parse_args()
-    for load in LOADS:
-        print("\n".join(table(load, measure(load, range(1, given.seeds + 1)))), flush=True)
-        print()
+    seeds = range(1, given.seeds + 1)
+    print("\n".join(lines([row(load, measure(load, seeds)) for load in LOADS])))
 
 
 if __name__ == "__main__":
