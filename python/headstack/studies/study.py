@@ -39,6 +39,7 @@ class Outcome:
         figures: names of figures, the claim's own first.
         tables: further numbers.
         beside: what a reader of the verdict must know.
+        because: the claim's own sentence for its verdict, if it has one.
 
     """
 
@@ -47,6 +48,7 @@ class Outcome:
     figures: list[str] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     beside: str = ""
+    because: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -55,8 +57,13 @@ class Outcome:
 
     @property
     def why(self) -> str:
-        """Why it deviates or was not run; empty if it is reproduced."""
+        """Why it is not reproduced; empty if it is."""
         return self.refused or rules.why(self.parts)
+
+    @property
+    def reason(self) -> str:
+        """The reason of the verdict in one sentence."""
+        return self.refused or self.because or rules.sentence(self.parts)
 
     @property
     def deviation(self) -> float | None:
@@ -169,6 +176,7 @@ def judge(claim: Claim, study: Study) -> Outcome:
             figures=study.draw(claim, tables, parts),
             tables=evaluate.listings(claim, tables),
             beside=evaluate.beside(claim, tables),
+            because=evaluate.because(claim, tables, rules.verdict(parts)),
         )
     except HeadstackError as e:
         # If one claim cannot be run, the others are still judged.
@@ -251,7 +259,9 @@ def _row(claim: Claim, outcome: Outcome, study: Study, asked: bool) -> dict[str,
         "deviation": outcome.deviation,
         "verdict": str(outcome.verdict),
         "figure": study.path(outcome.figures[0]) if outcome.figures else None,
+        "reason": outcome.reason,
         "why": outcome.why,
+        "contradictions": rules.contradictions(parts),
         "beside": outcome.beside,
         "stand_in": rules.stand_in(parts),
         "judged_on": list(dict.fromkeys(p.workload for p in counted if p.workload)),
@@ -341,5 +351,6 @@ def _document(
         "version": headstack.__version__,
         "traces": {w: found[w].document() if w in found else None for w in paper.workloads},
         "rules": {str(rule): text for rule, text in rules.RULES.items()},
+        "verdicts": {str(verdict): text for verdict, text in rules.VERDICTS.items()},
         "claims": rows,
     }
