@@ -104,9 +104,8 @@ def _gaps(
         for i, unit in enumerate(("ms", "percent")):
             less = Spread.of([a[i] - b[i] for a, b in zip(first, gaps, strict=True)])
             base = statistics.fmean(g[i] for g in first)
-            row |= {unit: base - less.mean, f"{unit}_high": base - less.low}
-            row |= {f"{unit}_less": less.mean, f"{unit}_error": less.error}
-            row |= {f"{unit}_less_low": less.low, f"{unit}_less_high": less.high}
+            row |= {unit: base - less.mean, f"{unit}_half": less.half}
+            row |= {f"{unit}_less": less.mean, f"{unit}_less_half": less.half}
         rows.append(row)
     return rows
 

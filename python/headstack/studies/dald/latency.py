@@ -202,8 +202,7 @@ def _added(study: Study, reading: str, w: float) -> dict[str, Any]:
         "w": w,
         "none_ms": abs(none.mean),
         "added_ms": added.mean,
-        "low_ms": added.low,
-        "error_ms": added.error,
+        "added_ms_half": added.half,
         "seeds": len(every),
     }
 
@@ -285,8 +284,8 @@ def _reads(found: Found, reading: str) -> dict[str, Any]:
         return abs(math.log(found[name, *p].read / found["normal", *p].read))
 
     w, e = max(points, key=apart)
-    of = {f"{key}_ms": found[n, w, e].read for key, n in _compared_with(name).items()}
-    return {"of": "reads", "w": w, "eta": e, **of}
+    dald, normal, dad = (found[n, w, e].read for n in (name, "normal", "DAD"))
+    return {"of": "reads", "w": w, "eta": e, "dald_ms": dald, "normal_ms": normal, "dad_ms": dad}
 
 
 def _writes(drive: str, found: Found, reading: str) -> list[dict[str, Any]]:
@@ -302,15 +301,22 @@ def _writes(drive: str, found: Found, reading: str) -> list[dict[str, Any]]:
         def ms(name: str, p: tuple[float, float], fixed: float = fixed) -> float:
             return found[name, *p].write - fixed
 
-        w, e = max(points, key=lambda p, ms=ms: ms(name, p) / ms("normal", p))  # type: ignore[misc]
-        values = {f"{key}_ms": ms(n, (w, e)) for key, n in _compared_with(name).items()}
-        rows.append({"of": of, "w": w, "eta": e, **values})
+        def slowest(name: str, ms: Any = ms) -> tuple[float, float]:
+            return max(points, key=lambda p: ms(name, p) / ms("normal", p))
+
+        at, log = slowest(name), slowest("log")
+        rows.append(
+            {
+                "of": of,
+                "w": at[0],
+                "eta": at[1],
+                "dald_ms": ms(name, at),
+                "normal_ms": ms("normal", at),
+                "log_ms": ms("log", log),
+                "log_normal_ms": ms("normal", log),
+            }
+        )
     return rows
-
-
-def _compared_with(name: str) -> dict[str, str]:
-    """Return the architectures beside DALD, by the beginning of their columns."""
-    return {"dald": name, "normal": "normal", "log": "log", "dad": "DAD"}
 
 
 #: Pairs of disks out of step, each for a short time: their angle is drawn once for each.
@@ -337,8 +343,7 @@ def array(study: Study) -> dict[str, pd.DataFrame]:
                 "eta": e,
                 **pair.row(),
                 "free_ms": free.mean,
-                "free_low_ms": free.low,
-                "free_error_ms": free.error,
+                "free_ms_half": free.half,
                 "synchronised_ms": found["array", 0.0, 0.0].mean,
                 "normal_ms": found["normal", 0.0, 0.0].mean,
             }

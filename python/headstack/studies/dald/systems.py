@@ -2,10 +2,11 @@
 
 import math
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from headstack import paired
 from headstack.studies.runs import Run
 from headstack.studies.study import Study
 
@@ -183,35 +184,17 @@ class Spread:
 
     Attributes:
         mean: its mean.
-        error: the standard error of the mean; 0 with one seed, which has no error to show.
+        half: half of the 95 % confidence interval of the mean; not a number with one seed.
 
     """
 
     mean: float
-    error: float
+    half: float
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "Spread":
-        """Return mean and standard error of the values of the seeds."""
-        n = len(values)
-        return cls(
-            statistics.fmean(values), statistics.stdev(values) / math.sqrt(n) if n > 1 else 0.0
-        )
-
-    @property
-    def low(self) -> float:
-        """The mean less three standard errors."""
-        return self.mean - 3 * self.error
-
-    @property
-    def high(self) -> float:
-        """The mean and three standard errors."""
-        return self.mean + 3 * self.error
-
-
-def over_seeds(study: Study, of: Callable[[Choices], float]) -> Spread:
-    """Return the spread of a value that depends on the seed."""
-    return Spread.of([of(choices) for choices in choices_by_seed(study)])
+        """Return mean and interval of the values of the seeds."""
+        return cls(*paired.interval(values))
 
 
 #: Two means nearer than this are compared over several seeds.
@@ -236,13 +219,11 @@ class Pair:
     seeds: int
 
     def row(self) -> dict[str, Any]:
-        """Return columns: the means, and the first with three standard errors either way."""
+        """Return columns: both means; the first has the interval of the difference."""
         return {
             "ours_ms": self.ours,
+            "ours_ms_half": self.apart.half,
             "other_ms": self.other,
-            "high_ms": self.other + self.apart.high,
-            "low_ms": self.other + self.apart.low,
-            "error_ms": self.apart.error,
             "seeds": self.seeds,
         }
 
@@ -256,7 +237,7 @@ def compared(
     """
     a, b = found[ours].mean, found[other].mean
     if study.varied or abs(a / b - 1) > NEAR:
-        return Pair(a, b, Spread(a - b, 0.0), 1)
+        return Pair(a, b, Spread(a - b, math.nan), 1)
     every = [
         measured(study, drive, [ours, other], choices=choices) for choices in choices_by_seed(study)
     ]
