@@ -5,7 +5,7 @@ import re
 import shutil
 import sys
 import tomllib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -15,9 +15,9 @@ from conftest import ROOT
 from headstack import studies
 from headstack.errors import ConfigError
 from headstack.picture import MARKS, Axis, Layer, Picture
-from headstack.studies import claims, evaluate, page
+from headstack.studies import claims, evaluate, page, seeds
 from headstack.studies.rules import Kind, Rule
-from headstack.studies.study import reproduce
+from headstack.studies.study import Study, reproduce
 
 EXAMPLE = Path(__file__).parent / "example_paper"
 
@@ -315,3 +315,37 @@ def test_worlds_may_be_factors_or_the_opposite_effect(false, ours, reference):
     alone = replace(said, falsifier=claims.Falsifier("x"))
     with pytest.raises(ConfigError, match=r"at.falsifier: got a world alone, need ours"):
         evaluate._part(alone, rows, {}, "at")
+
+
+@dataclass(frozen=True)
+class Seeded:
+    seed: int = 3
+
+
+def test_tables_are_averaged_over_seeds(tmp_path):
+    study = Study("p", tmp_path, quick=True, traces={}, choices=Seeded())
+    asked = []
+
+    def measure(own):
+        asked.append(own.choices.seed)
+        row = {"n": "a", "count": 2, "w": float(own.choices.seed - 2), "same": 1.5}
+        return {"t": pd.DataFrame([row]), "course": pd.DataFrame([row])}
+
+    found = seeds.averaged(study, measure, ["t"], 3)
+    assert asked == [3, 4, 5]
+    # Mean 2, standard deviation 1, t = 4.303 for 2 degrees of freedom, over the root of 3.
+    (row,) = found["t"].to_dict("records")
+    assert row == {"n": "a", "count": 2, "w": 2.0, "same": 1.5,
+                   "w_half": pytest.approx(4.303 / 3**0.5)}  # fmt: skip
+    assert found["course"].to_dict("records")[0]["w"] == 1.0
+    # With another choice one seed is enough, and it has no interval.
+    asked.clear()
+    (row,) = seeds.averaged(study.vary(), measure, ["t"], 3)["t"].to_dict("records")
+    assert (asked, row["w"]) == ([3], 1.0)
+    assert "w_half" not in row
+    said = claims.Statement("w", Rule.NUMBER, "t", column="w", expected=2.0)
+    rows = evaluate.rows_of(found)
+    assert evaluate._part(said, rows, {}, "at").half == (pytest.approx(4.303 / 3**0.5), 0.0)
+    shapes = iter([pd.DataFrame([{"w": 1.0}] * n) for n in (1, 2)])
+    with pytest.raises(ConfigError, match="t: got tables of different sizes by seed"):
+        seeds.averaged(study, lambda _: {"t": next(shapes)}, ["t"], 2)

@@ -360,3 +360,14 @@ def test_the_reason_is_one_sentence():
     assert rules.sentence([part(YES), part(YES)]) == "all 2 parts that count hold"
     missed = [number("n", 10, 5, note="why"), number("m", 10, 5), part(YES)]
     assert rules.sentence(missed) == "n: 5, paper: 10, and 1 more of 3 parts"
+
+
+def test_the_same_may_be_judged_against_a_range():
+    # 10.6 and 10.3 W are within 3 %, but a drive's power under caps lies between 8 and 10.7 W.
+    assert holds(Rule.SAME, 10.3, 10.6)
+    assert not holds(Rule.SAME, 10.3, 10.6, Tolerance(0.1, "why", of=2.7))
+    assert holds(Rule.SAME, 10.5, 10.6, Tolerance(0.1, "why", of=2.7))
+    close = relation(
+        "a", "same", ("x", 10.3), Rule.SAME, ("y", 10.6), tolerance=Tolerance(0.1, "why", of=2.7)
+    )
+    assert close.verdict == NO

@@ -212,11 +212,10 @@ def _part(said: Statement, tables: Rows, scope: Row, at: str) -> Part:
         why = text(said.missing, names, at) or "its numbers are missing"
         shown = said.form.format(than.value) if said.expected is not None else paper
         return rules.not_run(what, shown, why, **of)
-    of |= {"note": note, "half": (ours.half, than.half) if ours.half or than.half else None}
+    half = (ours.half, than.half) if ours.half or than.half else None
+    of |= {"note": note, "half": half, "tolerance": said.tolerance}
     if said.expected is not None:
-        part = rules.number(
-            what, than.value, ours.value, said.form, rule=said.rule, tolerance=said.tolerance, **of
-        )
+        part = rules.number(what, than.value, ours.value, said.form, rule=said.rule, **of)
     else:
         pair = (ours.name, ours.value), (than.name, than.value)
         part = rules.relation(what, paper, pair[0], said.rule, pair[1], said.form, **of)

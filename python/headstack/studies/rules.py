@@ -151,7 +151,9 @@ RULES: dict[Rule, str] = {
 
 @dataclass(frozen=True)
 class Tolerance:
-    """A tolerance in the place of the rule's own, for `Rule.NUMBER` and `Rule.POINTS`.
+    """A tolerance in the place of the rule's own.
+
+    For `Rule.NUMBER` and `Rule.POINTS`, and with `of` for `Rule.SAME`.
 
     Attributes:
         within: a share of the paper's number, or percentage points.
@@ -167,10 +169,10 @@ class Tolerance:
 
 
 def allowance(rule: Rule, reference: float, tolerance: Tolerance | None = None) -> float:
-    """Return by how much our number may differ from the paper's.
+    """Return by how much two numbers may differ.
 
     Raises:
-        ValueError: the rule is not one for numbers of the paper.
+        ValueError: the rule does not limit a difference.
 
     """
     if rule is Rule.PRINTED:
@@ -179,11 +181,11 @@ def allowance(rule: Rule, reference: float, tolerance: Tolerance | None = None) 
         return 0.0
     if rule is Rule.POINTS:
         return tolerance.within if tolerance else POINTS
+    if tolerance is not None and tolerance.of is not None and rule in (Rule.NUMBER, Rule.SAME):
+        return tolerance.within * abs(tolerance.of)
     if rule is not Rule.NUMBER:
         raise ValueError(f"rule: got {rule}, need one for numbers of a paper")
-    if tolerance is None:
-        return TOLERANCE * abs(reference)
-    return tolerance.within * abs(reference if tolerance.of is None else tolerance.of)
+    return (tolerance.within if tolerance else TOLERANCE) * abs(reference)
 
 
 def holds(rule: Rule, ours: float, reference: float, tolerance: Tolerance | None = None) -> bool:
@@ -430,6 +432,7 @@ def relation(
     kind: Kind = Kind.RESULT,
     note: str = "",
     workload: str = "",
+    tolerance: Tolerance | None = None,
     half: tuple[float, float] | None = None,
 ) -> Part:
     """Return a part for a relation between two numbers of ours.
@@ -444,6 +447,7 @@ def relation(
         kind: origin of the values.
         note: a remark on these values for readers.
         workload: the workload of the run.
+        tolerance: a tolerance other than the rule's.
         half: half of the confidence intervals of both numbers.
 
     """
@@ -463,6 +467,7 @@ def relation(
         note=note,
         workload=workload,
         half=half,
+        tolerance=tolerance,
     )
     return _judged(part, a, b)
 

@@ -114,6 +114,12 @@ class Study:
         other.quick = other.varied = True
         return other
 
+    def choosing(self, choices: Any) -> "Study":
+        """Return the same study with other values for what the paper leaves open."""
+        other = copy.copy(self)
+        other.choices = choices
+        return other
+
     def run(self, runs: Iterable[Run]) -> dict[str, dict[str, Any]]:
         """Return the result of each run by its system's name; names must be different."""
         wanted = list(runs)
