@@ -125,7 +125,7 @@ def sustained(study: Study) -> dict[str, pd.DataFrame]:
     turn = float(formulas.rotation_time_s(FIGURE_5_RPM))
     even = turn / (turn + TRACK_SWITCH_S)
     curve = [
-        {"how": how, "heads": h, "ratio": r, "even_ratio": even}
+        {"how": how, "heads": h, "ratio": r}
         for how, ratios in (("formula", exact), ("simulator", found))
         for h, r in ratios.items()
     ]
