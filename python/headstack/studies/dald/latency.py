@@ -157,11 +157,15 @@ def new_writes(study: Study) -> dict[str, pd.DataFrame]:
         for n in names
         for e in STEPS
     ]
+    met = pd.DataFrame([_met(study, found, r) for r in READINGS])
     return {
         "pairs": pd.DataFrame(pairs),
         "added": pd.DataFrame([_added(study, r, w) for r in READINGS for w in MIXED]),
-        "met": pd.DataFrame([_met(study, found, r) for r in READINGS]),
+        "met": met,
         "sweeps": pd.DataFrame(sweeps),
+        "beside": pd.DataFrame([dict(zip(("soonest", "end"), met["met"], strict=True))]).assign(
+            points=met["points"].max()
+        ),
     }
 
 
