@@ -7,13 +7,12 @@ of a separate simulator of the same model. Results of stand-in workloads are not
 import hashlib
 import json
 import math
-import os
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ROOT
+from conftest import SHARED
 from test_cli import run as command
 
 import headstack
@@ -45,8 +44,7 @@ hc_sd, sa, md = TAKEN.hc_sd, TAKEN.sa, TAKEN.md
 
 def prefix():
     """Return the first minute of Websearch, which may not be distributed with the simulator."""
-    shared = Path(os.environ.get("HEADSTACK_SHARED", ROOT.parent / "shared"))
-    path = shared / "data" / "traces" / "wsrch-small.trace"
+    path = SHARED / "data" / "traces" / "wsrch-small.trace"
     if not path.is_file():
         pytest.skip("the Websearch prefix is absent: set HEADSTACK_SHARED")
     return path
@@ -60,7 +58,8 @@ def out(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def no_other_traces(monkeypatch, tmp_path):
-    monkeypatch.delenv("HEADSTACK_TRACES", raising=False)
+    for variable in ("HEADSTACK_TRACES", "HEADSTACK_SHARED"):
+        monkeypatch.delenv(variable, raising=False)
     monkeypatch.chdir(tmp_path)
 
 
@@ -188,7 +187,8 @@ def whole(request, out, tmp_path_factory):
     """A quick run of all claims: its document and study."""
     given = {"websearch": prefix()} if request.param == "with the trace" else {}
     with pytest.MonkeyPatch.context() as m:
-        m.delenv("HEADSTACK_TRACES", raising=False)
+        for variable in ("HEADSTACK_TRACES", "HEADSTACK_SHARED"):
+            m.delenv(variable, raising=False)
         m.chdir(tmp_path_factory.mktemp("nowhere"))
         # Drawing takes longer than the runs; `specs` keeps the specifications.
         m.setattr(plots, "save", lambda chart, stem: [])

@@ -25,7 +25,7 @@ from headstack.studies.rules import (
     relation,
 )
 from headstack.studies.study import Outcome, reproduce
-from headstack.studies.traces import FOLDER, VARIABLE, find
+from headstack.studies.traces import FOLDER, SHARED, VARIABLE, find
 
 YES, NO = Verdict.REPRODUCED, Verdict.DEVIATES
 
@@ -140,7 +140,8 @@ WORKLOADS = {"one": ("one*",), "two": ("two*.trace",)}
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv(VARIABLE, raising=False)
+    for variable in (VARIABLE, SHARED):
+        monkeypatch.delenv(variable, raising=False)
     (tmp_path / FOLDER).mkdir()
     (tmp_path / FOLDER / "one.spc").write_text("here")
     return tmp_path
@@ -371,3 +372,48 @@ def test_the_same_may_be_judged_against_a_range():
         "a", "same", ("x", 10.3), Rule.SAME, ("y", 10.6), tolerance=Tolerance(0.1, "why", of=2.7)
     )
     assert close.verdict == NO
+
+
+def test_names_of_workloads_are_told_once():
+    parts = [
+        Part("a", "said", "got", YES, Kind.STAND_IN, workload="X"),
+        Part("b", "said", "got", YES, Kind.STAND_IN, workload="X, Y"),
+        Part("c", "said", "got", YES, Kind.STAND_IN, workload="Y"),
+    ]
+    assert rules.why(parts) == "no trace was given: X, Y"
+
+
+def test_traces_come_from_the_shared_data_if_from_nowhere_else(folder, monkeypatch):
+    traces = folder / "shared" / "data" / "traces"
+    traces.mkdir(parents=True)
+    (traces / "one-c.spc").write_text("shared")
+    monkeypatch.setenv(SHARED, str(folder / "shared"))
+    assert {k: f.by for k, f in find(WORKLOADS).items()} == {"one": "traces/"}
+    (folder / FOLDER / "one.spc").unlink()
+    (folder / FOLDER).rmdir()
+    found = find(WORKLOADS)["one"]
+    assert (found.by, found.path.name) == (SHARED, "one-c.spc")
+    monkeypatch.setenv(SHARED, str(folder / "absent"))
+    assert find(WORKLOADS) == {}
+
+
+def test_what_needs_traces_is_not_run_without_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for variable in (VARIABLE, SHARED):
+        monkeypatch.delenv(variable, raising=False)
+    paper = of_speed(measure)
+    claims = [replace(paper.claims[0], id=i, figures=(), traces=i == "C-2") for i in ("C-1", "C-2")]
+    paper = replace(paper, claims=claims, workloads=WORKLOADS)
+
+    def verdicts(**more):
+        rows = reproduce(paper, tmp_path, **more)[0]["claims"]
+        return {r["id"]: (r["verdict"], r["why"]) for r in rows}
+
+    judged = ("reproduced", "")
+    assert verdicts() == {"C-1": judged, "C-2": judged}
+    missing = ("not-run", "no trace was given: one, two")
+    assert verdicts(stand_ins=False) == {"C-1": judged, "C-2": missing}
+    assert verdicts(stand_ins=False, ids=["C-2"])["C-2"] == judged
+    (tmp_path / "one.spc").write_text("x")
+    given = {"one": tmp_path / "one.spc"}
+    assert verdicts(stand_ins=False, traces=given)["C-2"] == judged

@@ -3,11 +3,14 @@
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import Form
 from headstack.studies import PAPERS
+
+if TYPE_CHECKING:
+    from headstack.studies.claims import Paper
 
 
 def command(
@@ -38,6 +41,14 @@ def command(
             "HEADSTACK_TRACES or traces/, or else a stand-in that decides nothing.",
         ),
     ] = None,
+    stand_ins: Annotated[
+        bool,
+        Option(
+            "--stand-ins",
+            help="Without traces, run the claims that need them on synthetic loads, which decide "
+            "nothing; claims that are named always run.",
+        ),
+    ] = False,
     seeds: Annotated[
         int,
         Option(
@@ -69,12 +80,12 @@ def command(
 
     _terminal.check_form(form, as_json)
     traces = _traces(trace or ())
-    given: dict[str, Any] = {"quick": quick, "traces": traces}
+    given: dict[str, Any] = {"quick": quick, "traces": traces, "stand_ins": stand_ins}
     if every:
         if paper or traces or seeds:
             got = paper or ("--trace" if traces else "--seeds")
             raise ConfigError(f"--all: got {got} too, need --all alone, or one paper")
-        _all(out, quick, form, as_json)
+        _all(out, form, as_json, quick=quick, stand_ins=stand_ins)
     elif not paper:
         raise ConfigError(f"PAPER: got none, need one of {', '.join(PAPERS)}, or --all")
     else:
@@ -93,7 +104,24 @@ def _traces(given: Sequence[str]) -> dict[str, Path]:
     return traces
 
 
-def _all(out: Path, quick: bool, form: str, as_json: bool) -> None:
+def _say_what_is_not_run(
+    paper: "Paper", traces: Mapping[str, Path], ids: Sequence[str], stand_ins: bool
+) -> None:
+    """Print, before anything is simulated, which claims cannot be judged without traces."""
+    from headstack.studies.study import without_traces
+    from headstack.studies.traces import find
+
+    names = [c.id for c in without_traces(paper, find(paper.workloads, traces), ids, stand_ins)]
+    if names:
+        print(
+            f"{paper.name}: no trace was found ({', '.join(paper.workloads)}), so {len(names)} of "
+            f"{len(paper.claims)} claims are not run: {', '.join(names)}; see --trace, --stand-ins",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def _all(out: Path, form: str, as_json: bool, *, quick: bool, stand_ins: bool) -> None:
     """Judge all papers, print one table of their claims."""
     from headstack import studies
     from headstack.cli import _terminal
@@ -103,8 +131,9 @@ def _all(out: Path, quick: bool, form: str, as_json: bool) -> None:
     documents, written = [], []
     for name in PAPERS:
         asked = studies.load(name)
+        _say_what_is_not_run(asked, {}, (), stand_ins)
         with _terminal.stages(f"reproduce {name}") as report:
-            document, study = reproduce(asked, out, quick=quick, report=report)
+            document, study = reproduce(asked, out, quick=quick, report=report, stand_ins=stand_ins)
         written += page.write(document, asked, study, out)
         documents.append(document)
     if as_json:
@@ -125,6 +154,7 @@ def _one(
     seeds: int,
     quick: bool,
     traces: Mapping[str, Path],
+    stand_ins: bool,
 ) -> None:
     """Judge the claims of one paper, print their table."""
     from headstack import studies
@@ -135,9 +165,18 @@ def _one(
     from headstack.studies import page
     from headstack.studies.study import reproduce
 
+    if ids or not seeds:
+        _say_what_is_not_run(asked, traces, ids, stand_ins)
     with _terminal.stages(f"reproduce {paper}") as report:
         document, study = reproduce(
-            asked, out, ids=ids, quick=quick, traces=traces, report=report, seeds=seeds
+            asked,
+            out,
+            ids=ids,
+            quick=quick,
+            traces=traces,
+            report=report,
+            seeds=seeds,
+            stand_ins=stand_ins,
         )
     written = page.write(document, asked, study, out)
     for line in page.trace_lines(document):

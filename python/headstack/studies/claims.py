@@ -242,6 +242,7 @@ class Claim:
         listings: its printed tables.
         beside: what a reader of the verdict must know: a template of the table `beside`, if any.
         because: by verdict, the reason in one sentence; a template as `beside`.
+        traces: whether it is judged on traces alone.
 
     """
 
@@ -256,6 +257,7 @@ class Claim:
     listings: Sequence[Node[Listing]] = ()
     beside: str = ""
     because: Mapping[Verdict, str] = field(default_factory=dict)
+    traces: bool = False
 
 
 @dataclass(frozen=True)
@@ -334,6 +336,7 @@ class _Claim:
     choices: tuple[str, ...] = ()
     beside: str = ""
     because: dict[str, str] = field(default_factory=dict)
+    traces: bool = False
     part: tuple[Any, ...] = ()
     figure: tuple[Any, ...] = ()
     listing: tuple[Any, ...] = ()
@@ -405,6 +408,7 @@ def _claim(given: _Claim, file: _File, package: str, where: str) -> Claim:
         nodes(Listing, given.listing, "listing"),
         given.beside,
         {Verdict(name): said for name, said in given.because.items()},
+        given.traces,
     )
 
 

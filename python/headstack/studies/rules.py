@@ -544,7 +544,9 @@ def sentence(parts: Sequence[Part]) -> str:
 
 def _missing(parts: Sequence[Part]) -> str:
     reasons = []
-    stand_ins = dict.fromkeys(p.workload for p in parts if p.kind is Kind.STAND_IN)
+    # A part may compare several workloads.
+    named = ", ".join(p.workload for p in parts if p.kind is Kind.STAND_IN)
+    stand_ins = dict.fromkeys(named.split(", ")) if named else {}
     if stand_ins:
         reasons.append(f"no trace was given: {', '.join(stand_ins)}")
     inputs = sum(p.kind is Kind.INPUT for p in parts)

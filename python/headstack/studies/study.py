@@ -170,6 +170,15 @@ class Study:
         return str(self._folder / f"{figure}.png")
 
 
+def without_traces(
+    paper: Paper, found: Mapping[str, Found], ids: Sequence[str], stand_ins: bool
+) -> list[Claim]:
+    """Return the claims that are not run because there is no trace: named ones always are."""
+    if stand_ins or ids or any(name in found for name in paper.workloads):
+        return []
+    return [c for c in paper.claims if c.traces]
+
+
 def judge(claim: Claim, study: Study) -> Outcome:
     """Return the outcome of a claim; a study with other choices gets parts only."""
     try:
@@ -290,6 +299,7 @@ def reproduce(
     traces: Mapping[str, Path] | None = None,
     report: Report | None = None,
     seeds: int = 0,
+    stand_ins: bool = True,
 ) -> tuple[dict[str, Any], Study]:
     """Judge the claims of a paper; return the document and the study with its figures.
 
@@ -304,6 +314,8 @@ def reproduce(
         report: called with progress.
         seeds: over how many seeds systems are compared, instead of claims judged unless `ids`
             names some; 0 for no comparison.
+        stand_ins: whether claims that are judged on traces alone run on synthetic loads if there is
+            no trace and no `ids` name them; they decide nothing.
 
     Raises:
         ConfigError: an id or a trace that the paper does not have; seeds for a paper that has no
@@ -315,11 +327,14 @@ def reproduce(
     found = find({**paper.workloads, **(compared.workloads if compared else {})}, traces)
     files = {name: f.path for name, f in found.items()}
     study = Study(paper.name, out, quick=quick, traces=files, choices=paper.choices, report=report)
+    skipped = {c.id for c in without_traces(paper, found, ids, stand_ins)}
     rows = []
     for claim in paper.claims:
         study.label = claim.id
-        asked = claim.id in chosen
-        outcome = judge(claim, study) if asked else Outcome(refused=NOT_ASKED)
+        asked = claim.id in chosen and claim.id not in skipped
+        why = f"no trace was given: {', '.join(paper.workloads)}"
+        refused = Outcome(refused=why if claim.id in chosen else NOT_ASKED)
+        outcome = judge(claim, study) if asked else refused
         rows.append(_row(claim, outcome, study, asked))
     document = _document(paper, quick, found, rows)
     if compared is not None:
