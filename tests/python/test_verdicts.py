@@ -195,19 +195,3 @@ def test_the_guide_has_the_numbers_of_pcap(store):
     rows = {row[0]: row[2] for row in cells("docs/guide/papers.md", "the paper says")}
     said = f"{at['8 W']:.0f} at 8 W, {at['8.5 W']:.0f} at 8.5 W"
     assert rows["170 requests per second in bursts at 8 W (Figure 9)"] == said
-
-
-@pytest.mark.parametrize("quick", [True, pytest.param(False, marks=pytest.mark.thorough)])
-def test_the_guide_has_the_savings_of_the_stand_ins_of_ng98(store, quick):
-    document, _ = reproduce(studies.load("ng98"), store, ids=["NG-4"], quick=quick)
-    found = [p for c in document["claims"] for p in c["parts"]]
-    parts = {p["what"]: p["values"].get("ours") for p in found}
-    rows = {row[0]: row[2] for row in cells("docs/guide/papers.md", "stand-in for")}
-    for name, said in (("scale-free", "scale-free"), ("application", "application trace")):
-        told = [float(n) for n in re.findall(r"([\d.]+) %", rows[f"PC applications, {said}"])]
-        ours = [
-            parts[f"{what} with twice the cylinder, {name} stand-in"]
-            for what in ("fewer seeks", "less time in seeks")
-        ]
-        # A quick run has fewer requests.
-        assert told == pytest.approx(ours, abs=0.5 if quick else 0.05)

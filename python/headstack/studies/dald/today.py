@@ -36,6 +36,13 @@ OVERWRITTEN = (0.0, 0.001, 0.01, 0.1, 1.0)
 #: Blocks of that region, and of each of its reads.
 REGION, READ = 65_536, 256
 
+#: What a durable write costs beside the mechanics: the drive file's overhead of a request, which it
+#: states for reads, and its settling before every write, also where the arm did not move.
+WRITE_COST = {
+    "overhead.write_miss": {"after_read": "0.1 ms", "after_write": "0.1 ms"},
+    "positioning.settle_before_every_write": True,
+}
+
 #: Requests of a run, by ``quick``.
 REQUESTS = {False: 20_000, True: 4_000}
 
@@ -51,15 +58,22 @@ FORMATS = {"wsrch-small.trace": "mqsim"}
 
 @dataclass(frozen=True)
 class Kind:
-    """A drive: with or without a log, with one or two arms, with or without roles for them."""
+    """A drive: with or without a log, with one or two arms, with or without roles for them.
+
+    A `bare` one writes without overhead, and settles only after a movement: the least that the
+    mechanics allow.
+    """
 
     log: bool
     arms: int = 1
     roles: bool = False
+    bare: bool = False
 
     def system(self, name: str, share: float, *, cached: bool = False) -> dict[str, Any]:
         """Return the system, filled to a share, with its write cache on or off."""
         changes: dict[str, Any] = {"cache.write_on_arrival": False}
+        if not self.bare:
+            changes |= WRITE_COST
         if not cached:
             changes |= {"cache.enabled": False, "cache.write_back": False}
         if self.log:
@@ -85,6 +99,9 @@ KINDS = {
     "two arms, log": Kind(log=True, arms=2),
     "DALD": Kind(log=True, arms=2, roles=True),
 }
+
+#: Beside these, for single writes: what a log would need without overhead and settling.
+BARE = {**KINDS, "log, no overhead, settling after movements": Kind(log=True, bare=True)}
 
 
 def _blocks(share: float) -> int:
@@ -134,10 +151,11 @@ def by_share(study: Study) -> dict[str, list[float]]:
     n = REQUESTS[study.quick]
     return {
         name: [
-            _mean_ms(_one(study, _closed(n, 0.0, 1, s), KINDS[name].system(name, s)), "write")
+            _mean_ms(_one(study, _closed(n, 0.0, 1, s), kind.system(name, s)), "write")
             for s in FULL
         ]
-        for name in ("in place", "log", "two arms, in place", "two arms, log")
+        for name, kind in BARE.items()
+        if not kind.roles
     }
 
 
