@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import verdicts
 from test_study_claims import statements
 
 from headstack.errors import ConfigError
@@ -46,6 +47,7 @@ def test_figure_2_and_what_the_paper_contradicts(tmp_path: Path) -> None:
 def test_no_verdict_hangs_on_a_narrow_number_without_error_bars(tmp_path: Path) -> None:
     ids = ["PCAP-2", "PCAP-4", "PCAP-8", "PCAP-9"]
     document, _ = reproduce(PAPER, tmp_path, ids=ids, quick=True)
+    verdicts.check(document)
     parts = [p for c in document["claims"] for p in c["parts"] if p["counts"]]
     assert len(parts) > 20
     # What does not depend on the seed has no error bars: idle power, lengths of a schedule.

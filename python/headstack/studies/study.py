@@ -234,20 +234,21 @@ def _sensitivity(
     for part in _shown(taken.parts):
         cells = (_cell(o, part.what) for o in columns.values())
         rows.append([part.what, *cells])
-    title = f"Sensitivity: what comes out with other choices ({MET}: holds, {MISSED}: does not)"
+    marks = f"{MET}: holds, {MISSED}: does not, {BOTH}: fits one of two statements of the paper"
+    title = f"Sensitivity: what comes out with other choices ({marks})"
     return listed, Table(title, ["part", *columns], rows)
 
 
 #: Marks of a cell of the sensitivity table.
-MET, MISSED = "✓", "✗"
+MET, MISSED, BOTH = "✓", "✗", "≠"
 
 
 def _cell(outcome: Outcome, what: str) -> str:
     part = next((p for p in outcome.parts if p.what == what), None)
     if part is None or part.verdict is Verdict.NOT_RUN:
         return NOTHING
-    mark = {Verdict.REPRODUCED: f" {MET}", Verdict.DEVIATES: f" {MISSED}"}.get(part.verdict, "")
-    return part.brief + mark
+    marks = {Verdict.REPRODUCED: MET, Verdict.DEVIATES: MISSED, Verdict.INCONSISTENT: BOTH}
+    return f"{part.brief} {marks.get(part.verdict, '')}".rstrip()
 
 
 def _changes(taken: Outcome, other: Outcome) -> list[str]:
