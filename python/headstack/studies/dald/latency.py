@@ -243,7 +243,9 @@ def reads_and_writes(study: Study) -> dict[str, pd.DataFrame]:
     for drive in DRIVES:
         found, title = grid(study, drive), TITLES[drive]
         for reading in READINGS:
-            costs.append({"title": title, "reading": reading, **_reads(found, reading)})
+            costs.append(
+                {"title": title, "reading": reading, **_reads(study, drive, found, reading)}
+            )
             costs += [
                 {"title": title, "reading": reading, **row}
                 for row in _writes(drive, found, reading)
@@ -279,7 +281,7 @@ def _best(study: Study, drive: str, found: Found) -> list[dict[str, Any]]:
     return rows
 
 
-def _reads(found: Found, reading: str) -> dict[str, Any]:
+def _reads(study: Study, drive: str, found: Found, reading: str) -> dict[str, Any]:
     """Return the point at which reads of DALD and of the normal disk differ most."""
     name = READINGS[reading]
     points = [(w, e) for w in WRITES if w < 1 for e in ETAS]
@@ -287,9 +289,17 @@ def _reads(found: Found, reading: str) -> dict[str, Any]:
     def apart(p: tuple[float, float]) -> float:
         return abs(math.log(found[name, *p].read / found["normal", *p].read))
 
-    w, e = max(points, key=apart)
-    dald, normal, dad = (found[n, w, e].read for n in (name, "normal", "DAD"))
-    return {"of": "reads", "w": w, "eta": e, "dald_ms": dald, "normal_ms": normal, "dad_ms": dad}
+    at = max(points, key=apart)
+    pair = compared(study, drive, (name, *at), ("normal", *at), found, Access.of_reads)
+    return {
+        "of": "reads",
+        "w": at[0],
+        "eta": at[1],
+        "dald_ms": pair.ours,
+        "dald_ms_half": pair.apart.half,
+        "normal_ms": pair.other,
+        "dad_ms": found["DAD", *at].read,
+    }
 
 
 def _writes(drive: str, found: Found, reading: str) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -136,6 +136,14 @@ class Access:
     read: float
     write: float
 
+    def of_all(self) -> float:
+        """Return the mean of all requests."""
+        return self.mean
+
+    def of_reads(self) -> float:
+        """Return the mean of the reads."""
+        return self.read
+
 
 def access(result: Mapping[str, Any], times: str = "service_time_s") -> Access:
     """Return the means of a run; of its service times, or of other ones."""
@@ -229,19 +237,24 @@ class Pair:
 
 
 def compared(
-    study: Study, drive: str, ours: Point, other: Point, found: Mapping[Point, Access]
+    study: Study,
+    drive: str,
+    ours: Point,
+    other: Point,
+    found: Mapping[Point, Access],
+    value: Callable[[Access], float] = Access.of_all,
 ) -> Pair:
     """Compare two points; over several seeds if they are nearer than `NEAR`.
 
-    `found` has both points with the study's own seed.
+    `found` has both points with the study's own seed; `value` is the mean that is compared.
     """
-    a, b = found[ours].mean, found[other].mean
+    a, b = value(found[ours]), value(found[other])
     if study.varied or abs(a / b - 1) > NEAR:
         return Pair(a, b, Spread(a - b, math.nan), 1)
     every = [
         measured(study, drive, [ours, other], choices=choices) for choices in choices_by_seed(study)
     ]
-    means = [(e[ours].mean, e[other].mean) for e in every]
+    means = [(value(e[ours]), value(e[other])) for e in every]
     first, second = (statistics.fmean(m) for m in zip(*means, strict=True))
     return Pair(first, second, Spread.of([x - y for x, y in means]), len(means))
 

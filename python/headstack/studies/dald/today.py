@@ -101,7 +101,7 @@ KINDS = {
 }
 
 #: Beside these, for single writes: what a log would need without overhead and settling.
-BARE = {**KINDS, "log, no overhead, settling after movements": Kind(log=True, bare=True)}
+BARE = {"log, no overhead, settling after movements": Kind(log=True, bare=True)}
 
 
 def _blocks(share: float) -> int:
@@ -146,7 +146,7 @@ def depths(study: Study, reads: float) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def by_share(study: Study) -> dict[str, list[float]]:
+def by_share(study: Study, kinds: Mapping[str, Kind] = KINDS) -> dict[str, list[float]]:
     """Return the mean time in ms of single random writes by kind, for each share of `FULL`."""
     n = REQUESTS[study.quick]
     return {
@@ -154,8 +154,7 @@ def by_share(study: Study) -> dict[str, list[float]]:
             _mean_ms(_one(study, _closed(n, 0.0, 1, s), kind.system(name, s)), "write")
             for s in FULL
         ]
-        for name, kind in BARE.items()
-        if not kind.roles
+        for name, kind in kinds.items()
     }
 
 
@@ -230,11 +229,14 @@ def tables(study: Study) -> dict[str, pd.DataFrame]:
         for name, row in depths(study, reads).items()
         for depth, result in zip(DEPTHS, row, strict=True)
     ]
-    full = [
-        {"drive": name, "full": share, "percent": 100 * share, "ms": ms}
-        for name, row in by_share(study).items()
-        for share, ms in zip(FULL, row, strict=True)
-    ]
+    full, least = (
+        [
+            {"drive": name, "full": share, "percent": 100 * share, "ms": ms}
+            for name, row in by_share(study, kinds).items()
+            for share, ms in zip(FULL, row, strict=True)
+        ]
+        for kinds in (KINDS, BARE)
+    )
     # A share of zero has no place on a logarithmic axis.
     ordered = [
         {"drive": name, "overwritten": share, "percent": 100 * max(share, 1e-4), "mb_per_s": rate}
@@ -250,6 +252,7 @@ def tables(study: Study) -> dict[str, pd.DataFrame]:
     return {
         "depths": pd.DataFrame(by_depth),
         "full": pd.DataFrame(full),
+        "least": pd.DataFrame(least),
         "in order": pd.DataFrame(ordered),
         "sustained": pd.DataFrame(rates),
         "recorded": pd.DataFrame(loads),
