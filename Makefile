@@ -6,6 +6,10 @@ BIN := $(VENV)/bin
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 # pip runs the build backend without isolation, and the backend calls `maturin` by name.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
+# Compiled Python is kept here, also where the environment forbids it beside the sources: without it each process of
+# the tests compiles pandas and Altair again, for two seconds.
+export PYTHONDONTWRITEBYTECODE :=
+export PYTHONPYCACHEPREFIX ?= $(CARGO_TARGET_DIR)/pycache
 STAMP := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 # What is imported is compiled at first use; all of it would take longer than the rest of the installation.
@@ -13,6 +17,10 @@ PIP_INSTALL := $(PIP) install -q --no-compile
 CHECKED := --release --config .cargo/checked.toml
 # Output of what runs side by side is printed when each part ends.
 APART := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+
+# Each program of Rust tests ends after so many seconds; tests of Python have limits of their own (pyproject.toml). In
+# the foreground, so that Ctrl-C reaches it.
+LIMIT = $(if $(shell command -v timeout),--config 'target."cfg(unix)".runner="timeout --foreground -k 10 $(1)"')
 
 .PHONY: demo test test-all test-rust test-python test-python-checked bench lint format docs mutants install clean
 
@@ -27,15 +35,15 @@ test: $(VENV)/.test install
 
 test-all: export HEADSTACK_THOROUGH ?= 8
 test-all: $(VENV)/.test install
-	env -u MAKEFLAGS cargo test $(CHECKED) --workspace -- --include-ignored
+	env -u MAKEFLAGS cargo test $(CHECKED) $(call LIMIT,3600) --workspace -- --include-ignored
 	$(BIN)/maturin develop -q --skip-install $(CHECKED)
-	$(BIN)/python -m pytest -m ""
+	$(BIN)/python -m pytest -m "" --timeout 3600
 
 test-rust:
-	@env -u MAKEFLAGS cargo test -q $(CHECKED) --workspace
+	@env -u MAKEFLAGS cargo test -q $(CHECKED) $(call LIMIT,600) --workspace
 
 test-python:
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 install: $(STAMP)
 	@$(BIN)/maturin develop -q --release --skip-install

@@ -10,10 +10,16 @@ def panics(in_thread: bool) -> None:
     """Fail inside the core, for tests of what users are told then."""
 
 def plugins() -> str:
-    """JSON: {"seek": [{"name", "summary", "example"}], "scheduler": [...], ...}.
+    """JSON: {"seek": [{"name", "summary", "example", "parameters"}], "scheduler": [...], ...}.
 
-    Organisations have no example; the example of a trace reader is its parameters.
+    Each parameter has a key, what it is, its default and its bounds.
     """
+
+def schema(of_experiments: bool) -> str:
+    """JSON Schema of experiments, or of drive files."""
+
+def check_file(file: Path, drive_dirs: list[Path]) -> str:
+    """JSON: [{"message", "line", "column", "excerpt"}], empty if the TOML file can be used."""
 
 def check_drive(spec_json: str) -> str:
     """Return the drive of `spec_json` with every default filled in, as JSON."""

@@ -1,8 +1,17 @@
+import contextlib
+import io
 import os
 import signal
+import subprocess
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import pytest
+
+from headstack.cli import main
+from headstack.studies import study
+from headstack.studies.claims import Claim
 
 # What was started in the background may ignore signals, and what it starts would do so too.
 for _signal in (signal.SIGHUP, signal.SIGTERM):
@@ -17,6 +26,51 @@ THOROUGH = int(os.environ.get("HEADSTACK_THOROUGH", "1"))
 
 #: Whether studies run with fewer requests than their papers.
 QUICK = THOROUGH <= 1
+
+
+def command(*args: object, **env: str) -> "subprocess.CompletedProcess[str]":
+    """Run the command line in this process, as a new one in the repository's folder would do.
+
+    A new process spends up to two seconds on imports. Tests of the process itself start one.
+    """
+    given = [str(a) for a in args]
+    texts = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2)]
+    with (
+        contextlib.chdir(ROOT),
+        mock.patch.dict(os.environ, env),
+        contextlib.redirect_stdout(texts[0]),
+        contextlib.redirect_stderr(texts[1]),
+    ):
+        code = main(given)
+    shown = []
+    for text in texts:
+        text.flush()
+        shown.append(text.buffer.getvalue().decode())  # type: ignore[attr-defined]
+    return subprocess.CompletedProcess(given, code, *shown)
+
+
+def without_choices(patch: pytest.MonkeyPatch, *claims: str) -> None:
+    """Judge these claims of a study only as chosen, not with each alternative; all in `test-all`.
+
+    The alternatives repeat all runs of a claim, and take most of the time of a study.
+    """
+    whole = study._sensitivity
+
+    def some(claim: Claim, *more: Any) -> Any:
+        return ([], None) if claim.id in claims else whole(claim, *more)
+
+    if QUICK:
+        patch.setattr(study, "_sensitivity", some)
+
+
+@pytest.fixture
+def blank_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are written as files without a picture: drawing takes most of the time of a command.
+
+    Pictures are tested in `test_report.py` and in the commands that run as a process.
+    """
+    png = b"\x89PNG\r\n\x1a\n"
+    monkeypatch.setattr("headstack.plots.look.drawn", lambda chart: (png, b"<svg></svg>"))
 
 
 def system(name: str, scale: float) -> dict[str, object]:

@@ -1,13 +1,13 @@
 import csv
 import io
 import json
-import os
 import shutil
 import subprocess
 import sys
 
 import pytest
 from conftest import ROOT, SHARED
+from conftest import command as run
 from rich.console import Console
 
 from headstack import calibration, drives, table, validation
@@ -16,12 +16,12 @@ from headstack.cli import COMMANDS, _terminal, main
 NAMES = [m.replace("_", "-") for m in COMMANDS]
 
 
-def run(*args: object, **env: str) -> "subprocess.CompletedProcess[str]":
+def process(*args: object) -> "subprocess.CompletedProcess[str]":
+    """A command in a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "headstack", *map(str, args)],
         capture_output=True,
         text=True,
-        env={**os.environ, **env},
         cwd=ROOT,
         check=False,
     )
@@ -42,7 +42,7 @@ def test_help_keeps_the_lines_of_its_examples(capsys):
 
 
 def test_json_is_the_only_output(experiment):
-    done = run("run", experiment, "--json")
+    done = process("run", experiment, "--json")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     document = json.loads(done.stdout)
@@ -145,7 +145,7 @@ def test_wrong_input_is_one_line_and_code_2(args, parts):
         ("0.6", "nan", "synthetic.reads: got nan"),
         ("reads = 0.6", "reads = 1.6", "workload[0].synthetic.reads: got 1.6, need a share"),
         ('"50/s"', '"0 /s"', 'workload[0].synthetic.rate: got "0 /s", need a rate above 0'),
-        ("[[system]]", "time_scale = -1\n[[system]]", "workload[0].time_scale: got -1"),
+        ("[[system]]", "time_scale = -1\n[[system]]", "workload.time_scale: got -1"),
         ("[workload]", "[run]\nthreads = 0\n[workload]", "run.threads: got 0"),
     ],
 )
@@ -596,9 +596,9 @@ def rust_example(name):
     """Build an example of the crate `array`; return its path."""
     if shutil.which("cargo") is None:
         pytest.skip("cargo is not installed")
-    profile = os.environ.get("HEADSTACK_PROFILE", "release")
-    # The whole workspace, as `cargo test` builds it: other features would build all again.
-    command = ["cargo", "build", "--profile", profile, "--offline", "--workspace"]
+    # As `cargo test` builds it, which has done so already or is about to: nothing is built twice.
+    command = ["cargo", "build", "--release", "--config", ".cargo/checked.toml"]
+    command += ["--offline", "--workspace"]
     command += ["--example", name, "--message-format", "json"]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     messages = [json.loads(line) for line in done.stdout.splitlines()]

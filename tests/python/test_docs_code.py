@@ -63,7 +63,7 @@ def test_python_runs(text, place):
     exec(compile(text, "page", "exec"), {})
 
 
-def test_commands_end_well(place, capsys):
+def test_commands_end_well(place, capsys, blank_figures):
     assert commands()
     for line in commands():
         assert main(shlex.split(line)) == 0, line

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, command
 
 import headstack
 import headstack.cli
@@ -25,6 +25,9 @@ UNITS = "a number and a unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB"
 
 #: The form of every message.
 FORM = re.compile(r"^[^\n]+: got [^\n]+, need [^\n]+\n$")
+
+#: A line of the excerpt of a file: its number, or none beside marks and gaps.
+EXCERPT = re.compile(r"^( *\d+ |\.\.\.| +)(\||$)")
 
 #: Messages of libraries that do not help users.
 FOREIGN = re.compile(
@@ -51,9 +54,12 @@ def message(capfd: pytest.CaptureFixture[str], *args: object) -> str:
     code = headstack.cli.main([str(a) for a in args])
     shown = capfd.readouterr()
     assert (code, shown.out) == (2, ""), shown
-    assert FORM.match(shown.err), shown.err
-    assert not FOREIGN.search(shown.err), shown.err
-    return shown.err.rstrip("\n")
+    # Below the message there may be the line of the file that it is about.
+    first, *excerpt = shown.err.removesuffix("\n").split("\n")
+    assert FORM.match(f"{first}\n"), shown.err
+    assert not FOREIGN.search(f"{first}\n"), shown.err
+    assert all(EXCERPT.match(line) for line in excerpt), shown.err
+    return first
 
 
 def synthetic(**keys: str) -> str:
@@ -92,7 +98,7 @@ EXPERIMENTS = {
     ),
     "concatenate": (
         f"{WORKLOAD}concatenate = 3\n{SYSTEM}",
-        'workload[0].concatenate: got 3, need a list of sizes, or "measured"',
+        'workload.concatenate: got 3, need a list of sizes, or "measured"',
     ),
     "sectors": (
         f"{WORKLOAD}{SYSTEM}[system.set.geometry]\nzones = [{{ first_cylinder = {{}} }}]\n",
@@ -108,10 +114,10 @@ EXPERIMENTS = {
         f'{WORKLOAD}device_blocks = "x"\n{SYSTEM}',
         'workload.device_blocks: got string "x", need a list',
     ),
-    "pair": (f"{WORKLOAD}remap = [[1]]\n{SYSTEM}", "workload[0].remap[0]: got 1, need a list of 2"),
+    "pair": (f"{WORKLOAD}remap = [[1]]\n{SYSTEM}", "workload.remap[0]: got 1, need a list of 2"),
     "word": (
         f"{WORKLOAD}past_end = 3\n{SYSTEM}",
-        "workload.past_end: got integer 3, need one of its words, as text",
+        "workload.past_end: got integer 3, need one of error, wrap",
     ),
     "too-much": (
         f"{WORKLOAD}{SYSTEM}queue_depth = 5_000_000_000\n",
@@ -271,7 +277,7 @@ def test_drive_files_do_not_steer_the_terminal(tmp_path, capfd):
 def test_any_text_names_a_system(name, tmp_path):
     file = tmp_path / "x.toml"
     file.write_text(WORKLOAD + SYSTEM.replace('"one"', json.dumps(name)))
-    done = headstack_of("run", file, "--out", tmp_path / "out", env=os.environ)
+    done = command("run", file, "--out", tmp_path / "out")
     assert (done.returncode, done.stderr) == (0, ""), done
     assert headstack.load(tmp_path / "out").document["systems"][0]["name"] == name
 

@@ -695,7 +695,7 @@ def test_many_failed_requests_are_an_error_unless_allowed(tmp_path, capsys):
     assert "run.allowed_errors" in message
     (system,) = run(tmp_path, PAST_END + "[run]\nallowed_errors = 0.5\n").document["systems"]
     assert 0.15 < system["n_errors"] / system["n_requests"] < 0.35
-    with pytest.raises(ConfigError, match=r"run\.allowed_errors: got 1\.5, need a share"):
+    with pytest.raises(ConfigError, match=r"run\.allowed_errors: got 1\.5, need 0 to 1"):
         run(tmp_path, PAST_END + "[run]\nallowed_errors = 1.5\n")
 
 

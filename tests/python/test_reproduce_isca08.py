@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import verdicts
-from conftest import SHARED
-from test_cli import run as command
+from conftest import SHARED, command, without_choices
 
 import headstack
 from headstack import drives, plots, studies
@@ -183,7 +182,10 @@ def test_a_claim_that_cannot_run_leaves_the_others(tmp_path, monkeypatch):
 # Reasons in a whole run, with and without the trace.
 
 
-@pytest.fixture(scope="session", params=["with the trace", "without"])
+@pytest.fixture(
+    scope="session",
+    params=[pytest.param("with the trace", marks=pytest.mark.thorough), "without"],
+)
 def whole(request, out, tmp_path_factory):
     """A quick run of all claims: its document and study."""
     given = {"websearch": prefix()} if request.param == "with the trace" else {}
@@ -193,6 +195,7 @@ def whole(request, out, tmp_path_factory):
         m.chdir(tmp_path_factory.mktemp("nowhere"))
         # Drawing takes longer than the runs; `specs` keeps the specifications.
         m.setattr(plots, "save", lambda chart, stem: [])
+        without_choices(m, "IDP-6", "IDP-7", "IDP-8", "IDP-9", "IDP-13")
         return reproduce(PAPER, out, quick=True, traces=given)
 
 

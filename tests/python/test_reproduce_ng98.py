@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import verdicts
-from test_cli import run as command
+from conftest import command, without_choices
 
 from headstack import formulas, plots, studies
 from headstack.formulas import KB, MB
@@ -59,6 +59,7 @@ def whole(out):
     """A quick run of all claims: its document and study."""
     with pytest.MonkeyPatch.context() as m:
         m.setattr(plots, "save", lambda chart, stem: [])
+        without_choices(m, "NG-9")
         return reproduce(PAPER, out, quick=True)
 
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import verdicts
-from test_cli import run as command
+from conftest import command
 
 from headstack import plots, population, studies
 from headstack.population.format import track_bytes

@@ -6,8 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from conftest import ROOT
-from test_cli import run as command
+from conftest import ROOT, command
 
 from headstack import studies
 from headstack.studies import evaluate, page

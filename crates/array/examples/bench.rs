@@ -4,7 +4,7 @@
 //! Each case runs in its own process, so that the peak of memory is its own. Times are processor time of one
 //! thread, so that other load on the machine has little effect.
 
-use headstack_array::organisation::{find, Context, ENTRIES};
+use headstack_array::organisation::{entries, Context};
 use headstack_array::{Experiment, Inputs, Options, RunOptions};
 use headstack_drive::{Command, Drive, DriveDesign, DriveOptions, DriveRequest, DriveSpec, Models};
 use headstack_trace::{spc_reader, ReadOptions, Synthetic};
@@ -233,7 +233,10 @@ fn timed(
 ) -> Result<(f64, f64), String> {
     let synthetic: Synthetic = toml::from_str(workload).map_err(|e| e.to_string())?;
     let mut source = synthetic.source(1).map_err(|e| e.to_string())?;
-    let entry = find(organisation, ENTRIES).map_err(|e| e.to_string())?;
+    let all = entries();
+    let entry = all
+        .find("organisation", organisation)
+        .map_err(|e| e.to_string())?;
     let context = Context {
         member_blocks: members.iter().map(Drive::capacity_blocks).collect(),
         device_blocks,

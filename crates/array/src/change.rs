@@ -14,17 +14,16 @@ use headstack_control::RateLimit;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::spec::Params;
 use headstack_drive::Part;
-use headstack_engine::{did_you_mean, SpecError};
+use headstack_schema::{did_you_mean, Kind, SpecError, Table};
 use headstack_units::{Bandwidth, Frequency, Rpm, Span};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
 pub(crate) use schedule::Schedule;
 pub use schedule::{try_out, try_out_layers};
 
 /// One entry of `[[system.change]]`: a time, the drives or layers concerned, and one setting.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Table)]
 pub struct Change {
     /// Time after the arrival of the first request; 0 or more.
     pub at: Span,
@@ -38,8 +37,10 @@ pub struct Change {
     /// Commands that each drive holds at once; 0: all.
     pub queue_depth: Option<u32>,
     /// Name of the scheduler.
+    #[param(kind = Kind::Name("scheduler"))]
     pub scheduler: Option<String>,
     /// Parameters of the scheduler.
+    #[param(kind = Kind::Parameters("scheduler"))]
     pub scheduler_parameters: Option<Params>,
     /// Commands in service at once.
     pub arms_in_motion: Option<u32>,
@@ -74,8 +75,7 @@ pub struct Change {
 }
 
 /// Timer of a low-power condition of a drive.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq, Table)]
 pub struct IdleTimer {
     /// `idle_a`, `idle_b`, `idle_c` or `standby`.
     pub condition: Condition,
@@ -84,30 +84,28 @@ pub struct IdleTimer {
 }
 
 /// New speed of all spindles of a drive.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq, Table)]
 pub struct SpindleSpeed {
     /// The new speed.
     pub speed: Rpm,
     /// How long the change takes.
-    #[serde(default)]
+    #[param(default)]
     pub takes: Span,
 }
 
 /// A part that fails: a head, or an arm assembly with all of its heads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Table)]
 pub struct Failure {
     /// Disk stack, from 0.
-    #[serde(default)]
+    #[param(default)]
     pub stack: u32,
     /// Arm assembly of the stack, from 0.
-    #[serde(default)]
+    #[param(default)]
     pub arm: u32,
     /// Surface whose head fails; the whole assembly if absent.
     pub surface: Option<u32>,
     /// The drive is warned: it takes the part out of use before a command needs it.
-    #[serde(default)]
+    #[param(default)]
     pub warning: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Reads files of text into values.
 
 use crate::toml_words;
-use headstack_engine::{told, SpecError};
+use headstack_schema::{told, Place, SpecError};
 use serde_json::{Map, Number, Value};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -39,16 +39,47 @@ pub fn read_toml(file: &Path) -> Result<Value, SpecError> {
 /// For invalid TOML file, line and column; the key of a number that is not finite.
 pub(crate) fn toml_value(text: &str, file: &Path) -> Result<Value, SpecError> {
     let table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
-        let at = e.span().map_or(0, |s| s.start);
-        let before = text.get(..at).unwrap_or("");
-        let line = 1 + before.matches('\n').count();
-        let column = 1 + before.chars().rev().take_while(|c| *c != '\n').count();
-        let (got, need) = toml_words::got_and_need(e.message().trim(), text, before.len());
-        let place = format!("{}:{line}:{column}", file.display());
-        SpecError::new(place, got, need)
+        let bytes = e.span().unwrap_or(0..0);
+        let at = bytes.start.min(text.len());
+        let (got, need) = toml_words::got_and_need(e.message().trim(), text, at);
+        let error = SpecError::new("", got, need);
+        let place = Place::of(text, bytes, &error.label());
+        error.at_place(file.display(), place)
     })?;
     let value = plain_table(table);
-    value.map_err(|e| e.in_file(file.display()))
+    value.map_err(|e| located(e, file, Some(text)))
+}
+
+/// An error of the document in a file, with the line that it is about: `text` is the file's, if that is TOML.
+/// An error of another file, which has its own line, keeps that.
+pub(crate) fn located(mut e: SpecError, file: &Path, text: Option<&str>) -> SpecError {
+    let Some(text) = text.filter(|_| e.excerpt.is_none()) else {
+        return e.in_file(file.display());
+    };
+    // The whole experiment has no key in its file.
+    let whole = e.key == "experiment";
+    if whole {
+        e.key.clear();
+    }
+    let named = |name: &str, alias: &str| {
+        let rest = e.key.strip_prefix(name)?;
+        Some(format!("{alias}{rest}"))
+    };
+    let keys = [
+        Some(e.key.clone()),
+        named("workload", "workloads"),
+        named("system", "systems"),
+    ];
+    let inside = e.inside.as_deref();
+    let place = |key: &String| Place::of_key(text, key, inside, &e.label());
+    let mut e = match keys.iter().flatten().find_map(place) {
+        Some(place) => e.at_place(file.display(), place),
+        None => e.in_file(file.display()),
+    };
+    if whole {
+        e.key.push_str(": experiment");
+    }
+    e
 }
 
 fn plain_table(table: toml::Table) -> Result<Value, SpecError> {
@@ -84,30 +115,6 @@ fn plain(value: toml::Value) -> Result<Value, SpecError> {
     })
 }
 
-/// Refuses lists in place of the tables of an experiment: their entries would be read as fields in order.
-///
-/// # Errors
-/// The key of the list.
-pub(crate) fn only_tables(document: &Value) -> Result<(), SpecError> {
-    let refused = |key: String| Err(SpecError::new(key, "a list", "a table"));
-    for key in ["run", "cost"] {
-        if document.get(key).is_some_and(Value::is_array) {
-            return refused(key.into());
-        }
-    }
-    for key in ["workload", "workloads", "system", "systems"] {
-        let entries = document.get(key).and_then(Value::as_array);
-        let list = entries.and_then(|e| e.iter().position(Value::is_array));
-        if let Some(i) = list {
-            return refused(format!("{key}[{i}]"));
-        }
-    }
-    match document.is_array() {
-        true => refused("experiment".into()),
-        false => Ok(()),
-    }
-}
-
 /// Refuses the description of a drive in place of an experiment.
 ///
 /// # Errors
@@ -120,21 +127,6 @@ pub(crate) fn check_kind(document: &Value) -> Result<(), SpecError> {
     }
     let need = "an experiment; a drive is named in one, as drive = \"PATH\" of a [[system]]";
     Err(SpecError::new("", "the description of a drive", need))
-}
-
-/// The error of a list of an experiment that is absent, or no list, with what to write instead.
-pub(crate) fn list_needed(e: SpecError) -> SpecError {
-    let need = match (e.key.as_str(), e.need.as_str()) {
-        ("workload", "a value" | "a list") => {
-            "a table [workload] with trace, synthetic or jobs, or several [[workload]]"
-        }
-        ("system", "a value" | "a list") => "one or several [[system]] with a drive",
-        (key, "a table") if key.starts_with("system[") && !key.contains("].") => {
-            "a table, such as { drive = \"exos-x18\" }"
-        }
-        _ => return e,
-    };
-    SpecError::new(e.key, e.got, need)
 }
 
 #[cfg(test)]
@@ -159,24 +151,26 @@ mod tests {
     fn lists_are_no_tables() {
         for (document, want) in [
             (json!([]), "experiment: got a list, need a table"),
-            (json!({ "run": [1] }), "run: got a list, need a table"),
-            (json!({ "cost": [0.1] }), "cost: got a list, need a table"),
             (
-                json!({ "systems": [{}, ["x"]] }),
-                "systems[1]: got a list, need a table",
+                json!({ "workload": [], "system": [], "run": [1] }),
+                "run: got a list, need a table",
+            ),
+            (
+                json!({ "workload": [], "system": [], "cost": [0.1] }),
+                "cost: got a list, need a table",
+            ),
+            (
+                json!({ "workload": [], "systems": [{}, ["x"]] }),
+                "systems[1]: got a list, need a table, such as { drive = \"exos-x18\" }",
             ),
             (
                 json!({ "workload": [["x"]] }),
                 "workload[0]: got a list, need a table",
             ),
         ] {
-            let error = only_tables(&document).unwrap_err().to_string();
-            assert_eq!(error, want);
             let opened = crate::Experiment::from_value(document, Path::new(""));
             assert_eq!(opened.unwrap_err().to_string(), want);
         }
-        let tables = json!({ "run": {}, "cost": {}, "workload": {}, "system": [{}] });
-        assert_eq!(only_tables(&tables), Ok(()));
     }
 
     #[test]
@@ -199,10 +193,10 @@ mod tests {
                 "a = \"x\n",
                 "x.toml:1:7: got text without its closing quote, need the same quote at its end",
             ),
-            ("a = inf", "x.toml: a: got inf, need a finite number"),
+            ("a = inf", "x.toml:1:5: a: got inf, need a finite number"),
             (
                 "[[a]]\nb = [0, { c = nan }]",
-                "x.toml: a[0].b[1].c: got nan, need a finite number",
+                "x.toml:2:15: a[0].b[1].c: got nan, need a finite number",
             ),
         ] {
             let error = read(text).unwrap_err();
@@ -246,7 +240,7 @@ mod tests {
             ),
             (
                 format!("{LOAD}warmup = \"1 s\"\n{SYSTEM}"),
-                "workload: got key \"warmup\", need one of devices, start, end, skip, count,",
+                "workload: got key \"warmup\", need one of name, trace, format, format_parameters, on_error,",
             ),
             (
                 format!("[workload]\nrate = \"5/s\"\n{SYSTEM}"),
@@ -265,7 +259,7 @@ mod tests {
             "time_scale",
             "concatenate",
         ] {
-            assert!(error.contains(&format!(" {key},")), "{key}: {error}");
+            assert!(error.contains(&format!(" {key}")), "{key}: {error}");
         }
         assert!(error.ends_with("did you mean \"warm_up\"?"), "{error}");
     }

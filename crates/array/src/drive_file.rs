@@ -1,9 +1,9 @@
 //! Finds drive files by name or path, and reads them.
 
-use crate::document::{read_text, toml_value, TOML};
+use crate::document::{located, read_text, toml_value, TOML};
 use crate::run::Inputs;
 use headstack_drive::DriveSpec;
-use headstack_engine::{did_you_mean, SpecError};
+use headstack_schema::{did_you_mean, SpecError};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -78,7 +78,9 @@ impl DriveFile {
                 )
             });
         }
-        DriveSpec::from_value(self.table()?, &inputs.models).map_err(|e| e.in_file(shown))
+        let text = read_text(&self.path, TOML)?;
+        let read = DriveSpec::from_value(toml_value(&text, &self.path)?, &inputs.models);
+        read.map_err(|e| located(e, &self.path, Some(&text)))
     }
 }
 

@@ -5,12 +5,15 @@
 
 pub mod capping;
 pub mod change;
+pub mod check;
 mod document;
 mod dotted;
 mod drive_file;
+pub mod entry;
 mod expected;
 pub mod experiment;
 mod host;
+mod inputs;
 pub mod layer;
 pub mod member;
 pub mod open;
@@ -24,14 +27,15 @@ mod resolved;
 pub mod result;
 mod room;
 pub mod run;
+mod schema;
 pub mod simulate;
 mod system;
 mod timetable;
 mod toml_words;
 mod usable;
 pub mod warnings;
-mod workload_table;
 
+pub use check::check_file;
 pub use document::read_toml;
 pub use experiment::Experiment;
 pub use member::Member;

@@ -2,14 +2,11 @@
 
 use crate::experiment::Workload;
 use crate::run::RunError;
-use headstack_engine::describe::from_value;
-use headstack_engine::SpecError;
+use headstack_schema::{read, Parameter, Registry, SpecError};
 use headstack_trace::reader::Format;
 use headstack_trace::{
     open, ClosedLoop, Counters, Each, Job, Jobs, ReadOptions, Source, Synthetic, TraceError,
-    Transform,
 };
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -51,7 +48,7 @@ pub struct OpenWorkload<'a> {
     /// Seed of its random streams: the same for every system.
     pub seed: u64,
     /// The known trace formats.
-    pub formats: &'static [Format],
+    pub formats: &'a Registry<Format>,
     /// Whether the experiment has other workloads too; errors in a trace then name the workload.
     pub of_several: bool,
 }
@@ -97,19 +94,16 @@ impl OpenWorkload<'_> {
         }
     }
 
-    fn table<T: DeserializeOwned>(&self, key: &str, value: Value) -> Result<T, RunError> {
-        let place = match key {
-            "" => self.key.clone(),
-            key => format!("{}.{key}", self.key),
-        };
-        from_value(value).map_err(|e| e.within(&place).into())
+    fn read<T: Parameter>(&self, key: &str, value: Value) -> Result<T, RunError> {
+        let place = format!("{}.{key}", self.key);
+        read(&value).map_err(|e| e.within(&place).into())
     }
 }
 
 /// Whether an error's place is a key of a workload, and not a file.
 fn is_key(path: &str) -> bool {
     ["format", "synthetic", "processors"].contains(&path)
-        || ["format_parameters", "synthetic.", "jobs.", "transform."]
+        || ["format_parameters", "synthetic.", "jobs[", "transform."]
             .iter()
             .any(|start| path.starts_with(start))
 }
@@ -119,10 +113,10 @@ fn is_key(path: &str) -> bool {
 /// # Errors
 /// A key that cannot be used, with its place in the experiment; a trace that cannot be opened.
 pub fn open_workload(w: &OpenWorkload) -> Result<Opened, RunError> {
-    let transform: Transform = w.table("", Value::Object(w.workload.transform.clone()))?;
+    let transform = &w.workload.transform;
     if !w.workload.jobs.is_empty() {
-        let jobs: Vec<Job> = w.table("jobs", serde_json::json!(w.workload.jobs))?;
-        if let Some(key) = w.workload.transform.keys().next() {
+        let jobs: Vec<Job> = w.read("jobs", w.workload.jobs.write())?;
+        if let Some(key) = transform.given().first() {
             let need = "no such key: jobs are not transformed";
             return Err(SpecError::new(format!("{}.{key}", w.key), "a value", need).into());
         }
@@ -133,7 +127,7 @@ pub fn open_workload(w: &OpenWorkload) -> Result<Opened, RunError> {
         });
     }
     if let Some(parameters) = &w.workload.synthetic {
-        let synthetic: Synthetic = w.table("synthetic", Value::Object(parameters.clone()))?;
+        let synthetic: Synthetic = w.read("synthetic", Value::Object(parameters.clone()))?;
         return Ok(Opened {
             source: transform
                 .open(|| synthetic.source(w.seed))
@@ -147,7 +141,7 @@ pub fn open_workload(w: &OpenWorkload) -> Result<Opened, RunError> {
     let options = ReadOptions {
         on_error: w.workload.on_error,
         order: w.workload.order,
-        formats: w.formats,
+        formats: w.formats.clone(),
         parameters: w.workload.format_parameters.clone(),
         ..ReadOptions::default()
     };

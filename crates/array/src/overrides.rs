@@ -2,13 +2,12 @@
 
 use crate::dotted::{change_value, parse_key, Step};
 use headstack_drive::spec::Params;
-use headstack_engine::SpecError;
-use serde::Deserialize;
+use headstack_schema::{SpecError, Table};
 use serde_json::Value;
 
 /// Overrides of parts of an experiment.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Clone, PartialEq, Table)]
+#[table(defaults)]
 pub struct Overrides {
     /// The table `run`.
     pub run: Option<Params>,
@@ -18,21 +17,10 @@ pub struct Overrides {
     /// `system[0].scheduler` as errors write it. The index may be left out where there is one.
     pub set: Params,
     /// Name of `set` in errors, such as that of a command-line option.
+    #[param(default = "set".into())]
     pub set_by: String,
     /// The seed; it replaces one in `run` or `set`.
     pub seed: Option<u64>,
-}
-
-impl Default for Overrides {
-    fn default() -> Self {
-        Overrides {
-            run: None,
-            cost: None,
-            set: Params::new(),
-            set_by: "set".into(),
-            seed: None,
-        }
-    }
 }
 
 /// Keys of the experiment that hold a table or a list of tables, and their other names.
@@ -176,7 +164,7 @@ mod tests {
     use serde_json::json;
 
     fn overrides(set: Value) -> Overrides {
-        headstack_engine::describe::from_value(json!({ "set": set })).unwrap()
+        headstack_schema::read(&json!({ "set": set })).unwrap()
     }
 
     fn two() -> Value {

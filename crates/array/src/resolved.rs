@@ -8,18 +8,14 @@
 use crate::capping::caps::Signal;
 use crate::capping::Capping;
 use crate::drive_file::{load_drive, DriveFile};
-use crate::experiment::{Experiment, System, Workload};
-use crate::layer;
-use crate::organisation::find;
+use crate::experiment::{EnergyPrice, Experiment, RunSpec, System, Workload};
 use crate::provenance::{hash_file, sha256, DriveDescription, Input};
 use crate::run::Inputs;
 use crate::simulate::{PastEnd, WarmUp};
-use headstack_drive::plugin::fill;
 use headstack_drive::spec::Params;
 use headstack_drive::{Described, DriveSpec};
-use headstack_engine::describe::from_value;
-use headstack_engine::SpecError;
-use headstack_trace::synthetic::LocalDistance;
+use headstack_schema::{fill, read_table, Parameter, SpecError, Table};
+use headstack_trace::synthetic::{ArrivalProcess, LocalDistance};
 use headstack_trace::{reader, Arrivals, OnError, Synthetic};
 use serde::Serialize;
 use serde_json::{json, Map, Value};
@@ -99,17 +95,10 @@ pub(crate) fn resolve(
     }
     let mut run = take_table(document.entry("run").or_insert(Value::Null));
     NOT_DECIDING.iter().for_each(|key| drop(run.remove(*key)));
-    filler.fill(&mut run, "run", "seed", experiment.run.seed);
-    filler.fill(&mut run, "run", "exact_limit", experiment.run.exact_limit());
-    filler.fill(
-        &mut run,
-        "run",
-        "allowed_errors",
-        experiment.run.allowed_errors(),
-    );
+    filler.fill_usual::<RunSpec>(&mut run, "run", &NOT_DECIDING);
     document.insert("run".into(), Value::Object(run));
     let mut cost = take_table(document.entry("cost").or_insert(Value::Null));
-    filler.fill_all(&mut cost, "cost", &value(experiment.cost));
+    filler.fill_usual::<EnergyPrice>(&mut cost, "cost", &[]);
     document.insert("cost".into(), Value::Object(cost));
     let Filler {
         mut defaults,
@@ -230,9 +219,17 @@ impl Filler<'_> {
             .extend(added.map(|key| format!("{place}.{key}")));
     }
 
-    fn fill_all(&mut self, table: &mut Params, place: &str, defaults: &Value) {
-        for (key, default) in defaults.as_object().into_iter().flatten() {
-            self.fill(table, place, key, default);
+    /// Fills in the defaults of the table `T`, but for the keys `except`. Empty lists and tables are left out.
+    fn fill_usual<T: Table>(&mut self, table: &mut Params, place: &str, except: &[&str]) {
+        let is_empty = |value: &Value| match value {
+            Value::Array(list) => list.is_empty(),
+            Value::Object(table) => table.is_empty(),
+            _ => false,
+        };
+        for field in T::fields().iter().filter(|f| !except.contains(&f.key)) {
+            if let Some(value) = field.default().filter(|value| !is_empty(value)) {
+                self.fill(table, place, field.key, value);
+            }
         }
     }
 
@@ -255,12 +252,12 @@ impl Filler<'_> {
             }
         }
         if let Some(Value::Object(signal)) = table.get_mut("signal") {
-            let read = from_value::<Signal>(Value::Object(signal.clone()));
+            let read = read_table::<Signal>(signal);
             let all = read.map(|s| take_table(&mut value(s))).unwrap_or_default();
             self.fill_parameters(signal, &format!("{place}.signal"), &all);
         }
         if fills && !table.is_empty() {
-            self.fill_parameters(table, place, &Capping::defaults());
+            self.fill_usual::<Capping>(table, place, &[]);
         }
     }
 
@@ -293,7 +290,7 @@ impl Filler<'_> {
         let place = format!("workload.{i}");
         self.fill(table, &place, "name", &w.name);
         self.fill(table, &place, "past_end", PastEnd::default());
-        self.fill(table, &place, "warm_up", WarmUp::Requests(0));
+        self.fill(table, &place, "warm_up", WarmUp::Requests(0).write());
         let mut closed = false;
         match (&w.synthetic, &w.trace) {
             (Some(given), _) => {
@@ -308,7 +305,7 @@ impl Filler<'_> {
                 self.fill(table, &place, "order", "format");
                 let path = self.experiment.path(path.as_deref().unwrap_or(""));
                 // A file that cannot be read now was read by the run, so this is no error.
-                let found = reader::detected(&path, self.inputs.formats);
+                let found = reader::detected(&path, &self.inputs.formats);
                 if let Some(format) = found.ok().flatten() {
                     self.fill(table, &place, "format", format);
                 }
@@ -324,30 +321,14 @@ impl Filler<'_> {
     /// one.
     fn synthetic(&mut self, place: &str, table: &mut Params, in_loop: bool) -> bool {
         let place = format!("{place}.synthetic");
-        let defaults = value(Synthetic::default());
-        let mut fill = |key: &str, table: &mut Params| {
-            self.fill(table, &place, key, &defaults[key]);
-        };
-        for key in [
-            "n_requests",
-            "reads",
-            "write_through",
-            "sequential",
-            "local",
-            "size",
-            "block",
-            "footprint",
-            "devices",
-        ] {
-            fill(key, table);
-        }
+        // These have a meaning only together with others.
+        self.fill_usual::<Synthetic>(table, &place, &["arrivals", "outstanding", "think"]);
         if !in_loop && !table.contains_key("interarrival") {
-            fill("arrivals", table);
+            self.fill(table, &place, "arrivals", ArrivalProcess::default().write());
         }
         let closed = table.get("arrivals") == Some(&json!("closed"));
         if closed {
-            fill("outstanding", table);
-            fill("think", table);
+            self.fill_usual::<Synthetic>(table, &place, &[]);
         }
         let local =
             |table: &Params| table.get("local").and_then(Value::as_f64).unwrap_or(0.0) > 0.0;
@@ -411,7 +392,10 @@ impl Filler<'_> {
             self.defaults.push(format!("{place}.organisation"));
         }
         let place = format!("{place}.organisation");
-        let all = (find(&name, self.inputs.organisations)?.parameters)(&parameters);
+        let all = {
+            let entry = self.inputs.organisations.find("organisation", &name)?;
+            (entry.effective)(&parameters).unwrap_or_default()
+        };
         self.fill_parameters(&mut parameters, &place, &all);
         let organisation = match parameters.is_empty() {
             true => Value::String(name),
@@ -432,10 +416,10 @@ impl Filler<'_> {
         system: &System,
     ) -> Result<(), SpecError> {
         for (i, spec) in system.listed_layers()?.into_iter().enumerate() {
-            let all = (layer::find(&spec.name, self.inputs.layers)?.parameters)(
-                &spec.params,
-                self.inputs.elevators,
-            );
+            let all = {
+                let entry = self.inputs.layers.find("name", &spec.name)?;
+                (entry.effective)(&spec.params, &self.inputs.elevators).unwrap_or_default()
+            };
             let mut filled = spec.params;
             self.fill_parameters(&mut filled, &format!("{place}.layers.{i}"), &all);
             if filled.is_empty() && spec.of.is_none() {
@@ -471,7 +455,7 @@ impl Filler<'_> {
             value(&spec.queue.scheduler),
         );
         known("queue_depth", "/queue/depth", value(spec.queue.depth));
-        known("dash", "/dash", value(spec.dash));
+        known("dash", "/dash", spec.dash.write());
         let parameters = spec
             .with_all_parameters(&self.inputs.models)
             .queue
@@ -522,7 +506,7 @@ impl Filler<'_> {
             self.defaults.extend(defaults.clone());
         }
         let base = &self.experiment.base;
-        let again: Result<System, _> = from_value(Value::Object(table.clone()));
+        let again = read_table::<System>(table);
         let again = again.and_then(|s| s.drive_spec(base, self.inputs));
         let whole = |spec: &DriveSpec| spec.with_all_parameters(&self.inputs.models);
         if again.ok().as_ref().map(whole) == Some(whole(spec)) {
@@ -607,7 +591,7 @@ fn own_table(kind: &System) -> Params {
         ("scheduler_parameters", value(&kind.scheduler_parameters)),
         ("queue_depth", value(kind.queue_depth)),
         ("cache", value(&kind.cache)),
-        ("dash", value(kind.dash)),
+        ("dash", kind.dash.write()),
         ("parallelism", value(&kind.parallelism)),
     ] {
         if !given.is_null() {

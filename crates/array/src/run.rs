@@ -2,11 +2,13 @@
 
 use crate::capping::{self, CappingOutcome, CappingResult};
 use crate::change;
+use crate::document::located;
 use crate::expected::{EstimatingSource, ExpectedRequests, RequestCount};
 use crate::experiment::{Experiment, Spindles, System, Workload};
-use crate::layer::{self, elevator};
-use crate::open::{open_workload, OpenWorkload, Opened};
-use crate::organisation::{find, Context, Entry, Organisation, ENTRIES};
+pub use crate::inputs::Inputs;
+use crate::layer;
+use crate::open::{OpenWorkload, Opened};
+use crate::organisation::{self, Context, Organisation};
 use crate::output::{unwritten, write_series, RequestLog};
 use crate::provenance::{hash_file, run_id, DriveDescription, Input};
 use crate::resolved::{resolve, without_defaults, Resolved};
@@ -17,10 +19,10 @@ use crate::usable;
 use crate::warnings::{self, DriveFacts, Ended, Facts};
 use headstack_drive::cost::{self, CostRange, Parts};
 use headstack_drive::spec::Params;
-use headstack_drive::{DriveDesign, DriveOptions, DriveSpec, Models};
+use headstack_drive::{Drive, DriveDesign, DriveOptions};
 use headstack_engine::random::nth;
-use headstack_engine::{printable, Progress, SpecError};
-use headstack_trace::reader::{formats, Format};
+use headstack_engine::Progress;
+use headstack_schema::{printable, SpecError};
 use headstack_trace::{Arrivals, Counters, Op, Source, TraceError};
 use headstack_units::Turn;
 use serde_json::Value;
@@ -31,45 +33,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::Builder;
 use thiserror::Error;
-
-/// Where experiments find drives, workloads and plug-ins.
-pub struct Inputs<'a> {
-    /// Folders with one TOML file per drive.
-    pub drive_dirs: Vec<PathBuf>,
-    /// The known organisations.
-    pub organisations: &'a [Entry],
-    /// The known layers.
-    pub layers: &'a [layer::Entry],
-    /// The known elevators.
-    pub elevators: &'static [elevator::Entry],
-    /// The known power-capping policies.
-    pub policies: &'static [headstack_control::policy::Plugin],
-    /// The known models of drives.
-    pub models: Models,
-    /// The known trace formats.
-    pub formats: &'static [Format],
-    /// Reads drive files that are not TOML (DiskSim's).
-    pub other_drive: &'a (dyn Fn(&str) -> Result<DriveSpec, String> + Sync),
-    /// Opens a workload at its start. It is called twice if devices must be measured first.
-    pub open: &'a (dyn Fn(&OpenWorkload) -> Result<Opened, RunError> + Sync),
-}
-
-impl Inputs<'_> {
-    /// Drives of these folders, and all plug-ins of this crate; drive files that are not TOML are refused.
-    pub fn new(drive_dirs: Vec<PathBuf>) -> Self {
-        Inputs {
-            drive_dirs,
-            organisations: ENTRIES,
-            layers: layer::ENTRIES,
-            elevators: elevator::ENTRIES,
-            policies: capping::POLICIES,
-            models: Models::builtin(),
-            formats: formats(),
-            other_drive: &|_| Err("its name does not end in .toml".into()),
-            open: &open_workload,
-        }
-    }
-}
 
 /// Options of a run that have no effect on its results.
 #[derive(Debug, Clone, Default)]
@@ -131,10 +94,10 @@ impl RunError {
         }
     }
 
-    /// The same error, with the file of the experiment before the place.
-    fn in_file(self, file: &Path) -> RunError {
+    /// The same error, with the file of the experiment before the place, and the line if that is known.
+    fn in_file(self, file: &Path, text: Option<&str>) -> RunError {
         match self {
-            RunError::Input(e) => e.in_file(file.display()).into(),
+            RunError::Input(e) => located(e, file, text).into(),
             RunError::Workload { place, source } => RunError::Workload {
                 place: format!("{}: {place}", file.display()),
                 source,
@@ -160,22 +123,25 @@ pub fn run(
     inputs: &Inputs,
     options: &RunOptions,
 ) -> Result<RunResult, RunError> {
-    run_with(
-        experiment,
-        inputs,
-        options,
-        &|design, system, seed, index| {
-            let synchronized_spindles = system.spindles == Spindles::Synchronized;
-            let phase = if synchronized_spindles { 0 } else { index };
-            let options = DriveOptions {
-                seed: nth(seed, index),
-                start_phase: Turn(nth(seed, phase)),
-                synchronized_spindles,
-                ..DriveOptions::default()
-            };
-            design.drive(&options)
-        },
-    )
+    run_with(experiment, inputs, options, &make_drive)
+}
+
+/// A drive of a system, by its number.
+pub(crate) fn make_drive(
+    design: &Arc<DriveDesign>,
+    system: &System,
+    seed: u64,
+    index: u32,
+) -> Result<Drive, SpecError> {
+    let synchronized_spindles = system.spindles == Spindles::Synchronized;
+    let phase = if synchronized_spindles { 0 } else { index };
+    let options = DriveOptions {
+        seed: nth(seed, index),
+        start_phase: Turn(nth(seed, phase)),
+        synchronized_spindles,
+        ..DriveOptions::default()
+    };
+    design.drive(&options)
 }
 
 /// Makes a drive of a system from their common design, the system's seed and the drive's number in the system.
@@ -192,26 +158,10 @@ pub fn run_with<M: Drivable>(
     options: &RunOptions,
     make: &Make<M>,
 ) -> Result<RunResult, RunError> {
-    let placed = |e: RunError| {
-        let e = match e {
-            RunError::Input(e) => experiment.overrides.named(e).into(),
-            e => e,
-        };
-        match &experiment.file {
-            Some(file) => e.in_file(file),
-            None => e,
-        }
-    };
-    for (s, system) in experiment.system.iter().enumerate() {
+    let placed = |e| placed(experiment, e);
+    for s in 0..experiment.system.len() {
         // This is checked before anything is simulated.
-        let found = system.organisation().map(|(name, _)| name);
-        found
-            .and_then(|name| find(&name, inputs.organisations).map(drop))
-            .and_then(|()| layer::check(&system.layers()?, inputs.layers))
-            .map_err(|e| placed(e.within(&format!("system[{s}]")).into()))?;
-        let plan = experiment.capping_of(s);
-        plan.and_then(|plan| plan.map_or(Ok(()), |plan| plan.check_policy(inputs.policies)))
-            .map_err(|e| placed(e.into()))?;
+        known_names(experiment, inputs, s).map_err(|e| placed(e.into()))?;
     }
     if let Some(dir) = &options.out_dir {
         std::fs::create_dir_all(dir).map_err(|e| RunError::Output(unwritten(dir, &e)))?;
@@ -235,15 +185,7 @@ pub fn run_with<M: Drivable>(
     let work = || loop {
         let i = next.fetch_add(1, Ordering::Relaxed);
         let Some(&(s, w)) = jobs.get(i) else { break };
-        let job = Job {
-            experiment,
-            inputs,
-            options,
-            expected: &expected,
-            s,
-            key: format!("system[{s}]"),
-            w,
-        };
+        let job = Job::new((experiment, inputs), options, &expected, (s, w));
         let result = job.run(make);
         failed.fetch_or(result.is_err(), Ordering::Relaxed);
         if let Ok(mut slot) = slots[i].lock() {
@@ -284,6 +226,37 @@ pub fn run_with<M: Drivable>(
     Ok(result)
 }
 
+/// An error of an experiment, with the keys that were set and the place in its file.
+pub(crate) fn placed(experiment: &Experiment, e: RunError) -> RunError {
+    let e = match e {
+        RunError::Input(e) => experiment.overrides.named(e).into(),
+        e => e,
+    };
+    match &experiment.file {
+        Some(file) => e.in_file(file, experiment.text.as_deref()),
+        None => e,
+    }
+}
+
+/// Refuses a system with an organisation, a layer or a policy that the inputs do not have.
+pub(crate) fn known_names(
+    experiment: &Experiment,
+    inputs: &Inputs,
+    s: usize,
+) -> Result<(), SpecError> {
+    let system = &experiment.system[s];
+    let known = || {
+        let (name, _) = system.organisation()?;
+        inputs.organisations.find("organisation", &name)?;
+        layer::check(&system.layers()?, &inputs.layers)
+    };
+    known().map_err(|e: SpecError| e.within(&format!("system[{s}]")))?;
+    match experiment.capping_of(s)? {
+        Some(plan) => plan.check_policy(&inputs.policies),
+        None => Ok(()),
+    }
+}
+
 fn at(key: &str) -> impl Fn(SpecError) -> SpecError + '_ {
     move |e| e.within(key)
 }
@@ -297,7 +270,7 @@ fn sum(a: Option<CostRange>, b: Option<CostRange>) -> Option<CostRange> {
 }
 
 /// One system on one workload.
-struct Job<'a> {
+pub(crate) struct Job<'a> {
     experiment: &'a Experiment,
     inputs: &'a Inputs<'a>,
     options: &'a RunOptions,
@@ -391,7 +364,7 @@ fn run_result(
 }
 
 /// The drives of a system.
-struct Drives<M> {
+pub(crate) struct Drives<M> {
     /// Name and number in the system, of each drive.
     names: Vec<String>,
     /// None if it is unknown for any drive.
@@ -406,6 +379,24 @@ struct Drives<M> {
 }
 
 impl<'a> Job<'a> {
+    /// Number `s` of the systems on number `w` of the workloads.
+    pub(crate) fn new(
+        (experiment, inputs): (&'a Experiment, &'a Inputs),
+        options: &'a RunOptions,
+        expected: &'a ExpectedRequests,
+        (s, w): (usize, usize),
+    ) -> Job<'a> {
+        Job {
+            experiment,
+            inputs,
+            options,
+            expected,
+            s,
+            key: format!("system[{s}]"),
+            w,
+        }
+    }
+
     fn system(&self) -> &'a System {
         &self.experiment.system[self.s]
     }
@@ -461,7 +452,7 @@ impl<'a> Job<'a> {
         self.experiment.run.duration.is_none()
     }
 
-    fn drives<M: Drivable>(&self, make: &Make<M>) -> Result<Drives<M>, RunError> {
+    pub(crate) fn drives<M: Drivable>(&self, make: &Make<M>) -> Result<Drives<M>, RunError> {
         let system = self.system();
         let seed = system.seed.unwrap_or(self.experiment.run.seed);
         let (mut names, mut members) = (Vec::new(), Vec::new());
@@ -478,7 +469,7 @@ impl<'a> Job<'a> {
                 .drive_spec(&self.experiment.base, self.inputs)
                 .map_err(at(&key))?;
             let each = Parts::of(&spec)
-                .and_then(|parts| cost::build(&spec.cost, &parts, self.inputs.models.cost))
+                .and_then(|parts| cost::build(&spec.cost, &parts, &self.inputs.models.cost))
                 .map_err(at(&place))?;
             let each = each.map(|range| range.times(f64::from(kind.count)));
             cost = match i {
@@ -514,14 +505,14 @@ impl<'a> Job<'a> {
         })
     }
 
-    fn open_workload(&self) -> OpenWorkload<'a> {
+    pub(crate) fn open_workload(&self) -> OpenWorkload<'a> {
         let trace = self.workload().trace.as_ref();
         OpenWorkload {
             workload: self.workload(),
             key: format!("workload[{}]", self.w),
             path: trace.map_or(PathBuf::new(), |t| self.experiment.path(t)),
             seed: self.workload_seed(),
-            formats: self.inputs.formats,
+            formats: &self.inputs.formats,
             of_several: self.experiment.workload.len() > 1,
         }
     }
@@ -538,7 +529,8 @@ impl<'a> Job<'a> {
         open: &OpenWorkload,
     ) -> Result<Box<dyn Organisation>, RunError> {
         let (name, params) = self.system().organisation().map_err(at(&self.key))?;
-        let entry = find(&name, self.inputs.organisations).map_err(at(&self.key))?;
+        let found = self.inputs.organisations.find("organisation", &name);
+        let entry = found.map_err(at(&self.key))?;
         let context = Context {
             member_blocks,
             device_blocks: self.device_blocks(entry, open)?,
@@ -549,7 +541,11 @@ impl<'a> Job<'a> {
     }
 
     /// Sizes of the workload's devices, where the organisation needs them.
-    fn device_blocks(&self, entry: &Entry, open: &OpenWorkload) -> Result<Vec<u64>, RunError> {
+    fn device_blocks(
+        &self,
+        entry: &organisation::Entry,
+        open: &OpenWorkload,
+    ) -> Result<Vec<u64>, RunError> {
         let given = &self.workload().device_blocks;
         match given {
             _ if !entry.needs_device_blocks => return Ok(Vec::new()),
@@ -611,9 +607,9 @@ impl<'a> Job<'a> {
             duration: run.duration,
             past_end: workload.past_end,
             capping: self.experiment.capping_of(self.s)?,
-            policies: self.inputs.policies,
+            policies: self.inputs.policies.clone(),
             changes: self.changes()?,
-            exact_limit: run.exact_limit(),
+            exact_limit: run.exact_limit,
             progress: self.options.progress.clone(),
             ..Options::default()
         })

@@ -30,15 +30,14 @@ use crate::timetable::Timetable;
 use feed::{Feed, BATCH};
 use headstack_drive::{Command, Components, DriveRequest};
 use headstack_engine::{Batches, ByMode, Grouped, Progress, Series, SpecError};
+use headstack_schema::{Choice, Registry};
 use headstack_trace::{Alignment, Arrivals, Jobs, Op, Request, Requests, TraceError};
 use headstack_units::{Lba, Span, Time};
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 pub use warm_up::WarmUp;
 
 /// What happens to a request beyond the end of its device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
 pub enum PastEnd {
     /// It fails at once and is counted in `n_errors`.
     #[default]
@@ -65,7 +64,7 @@ pub struct Options {
     /// Power capping, if the system has it.
     pub capping: Option<CapPlan>,
     /// The policies that it can name.
-    pub policies: &'static [headstack_control::policy::Plugin],
+    pub policies: Registry<headstack_control::policy::Plugin>,
     /// Changes during the run, in order of time.
     pub changes: Vec<Planned>,
     /// Number of response times that are kept exactly.
@@ -85,7 +84,7 @@ impl Default for Options {
             duration: None,
             past_end: PastEnd::Error,
             capping: None,
-            policies: crate::capping::POLICIES,
+            policies: headstack_control::policy::policies(),
             changes: Vec::new(),
             exact_limit: headstack_engine::quantiles::EXACT_LIMIT,
             series_width_ns: 100_000_000,
@@ -334,7 +333,7 @@ fn capper<M: Member>(
         return Ok(None);
     };
     let names = jobs.map(Jobs::names).unwrap_or_default();
-    let capper = Capper::new(plan, options.policies, members, names);
+    let capper = Capper::new(plan, &options.policies, members, names);
     let placed = |e: SpecError| SimulateError::Change(e.within(&plan.place));
     capper.map(Some).map_err(placed)
 }
@@ -362,7 +361,11 @@ impl<M: Member> Run<'_, '_, M> {
     fn closed_loop(&mut self, feed: &mut Feed<impl Requests>) -> Result<(), SimulateError> {
         self.take_in_order();
         let by_jobs = matches!(self.options.arrivals, Arrivals::Jobs { .. });
-        let pause = self.host.least_pause();
+        // Nothing is measured once a drive has begun a change that lies after the end of the run.
+        let pause = match self.schedule.has_own_times() {
+            true => Span::ZERO,
+            false => self.host.least_pause(),
+        };
         let mut now = Time::ZERO;
         let mut next = 0;
         loop {

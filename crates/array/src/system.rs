@@ -11,14 +11,26 @@ use crate::run::Inputs;
 use crate::simulate::{simulate, Log, Options, Outcome, SimulateError};
 use headstack_drive::spec::Params;
 use headstack_drive::{Completion, DriveSpec};
-use headstack_engine::describe::from_value;
-use headstack_engine::{did_you_mean, SpecError};
+use headstack_schema::{did_you_mean, read_table, SpecError};
 use headstack_trace::Requests;
 use serde_json::Value;
 use std::path::Path;
 
 /// Most drives in a system.
 const MOST: u32 = 100_000;
+
+/// Keys of an entry of `drives`.
+pub(crate) const PER_ENTRY: [&str; 9] = [
+    "drive",
+    "count",
+    "set",
+    "scheduler",
+    "scheduler_parameters",
+    "queue_depth",
+    "cache",
+    "dash",
+    "parallelism",
+];
 
 /// A drive that a system can have, bare or under layers.
 pub trait Drivable: Member<Report = Completion> + Send + 'static {}
@@ -115,23 +127,12 @@ impl System {
     }
 
     fn kind(&self, table: &Params) -> Result<System, SpecError> {
-        const KEYS: [&str; 9] = [
-            "drive",
-            "count",
-            "set",
-            "scheduler",
-            "scheduler_parameters",
-            "queue_depth",
-            "cache",
-            "dash",
-            "parallelism",
-        ];
-        if let Some(key) = table.keys().find(|k| !KEYS.contains(&k.as_str())) {
-            let hint = did_you_mean(key, KEYS);
-            let need = format!("one of {}{hint}", KEYS.join(", "));
-            return Err(SpecError::new("", format!("key {key:?}"), need));
+        if let Some(key) = table.keys().find(|k| !PER_ENTRY.contains(&k.as_str())) {
+            let hint = did_you_mean(key, PER_ENTRY);
+            let need = format!("one of {}{hint}", PER_ENTRY.join(", "));
+            return Err(SpecError::new("", format!("key {key:?}"), need).about_key(key));
         }
-        let own: System = from_value(Value::Object(table.clone()))?;
+        let own: System = read_table(table)?;
         if own.drive.is_null() {
             return Err(SpecError::new("drive", "nothing", "a value"));
         }
@@ -270,7 +271,7 @@ impl System {
 
     /// Builds its layers over the drives.
     fn tree<M: Drivable>(&self, drives: Vec<M>, inputs: &Inputs) -> Result<Tree, SpecError> {
-        Tree::new(drives, &self.layers()?, inputs.layers, inputs.elevators)
+        Tree::new(drives, &self.layers()?, &inputs.layers, &inputs.elevators)
     }
 
     /// The layers over the drives, from the host down; empty if there are none. An organisation that is a layer comes

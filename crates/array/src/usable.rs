@@ -41,7 +41,7 @@ pub(crate) fn check(
     if outcome.n_requests == 0 {
         return Err(nothing_done(workload, outcome).within(&format!("workload[{w}]")));
     }
-    let allowed = experiment.run.allowed_errors();
+    let allowed = experiment.run.allowed_errors;
     let share = outcome.n_errors() as f64 / outcome.n_requests as f64;
     if injected || share <= allowed {
         return Ok(());
@@ -98,10 +98,9 @@ fn nothing_done(workload: &Workload, outcome: &Outcome) -> SpecError {
         return SpecError::new("warm_up", got, "a warm-up that leaves requests");
     }
     let cutting = ["devices", "start", "end", "skip", "count"];
-    let cut = cutting.into_iter();
-    let cut: Vec<&str> = cut
-        .filter(|key| workload.transform.contains_key(*key))
-        .collect();
+    let given = workload.transform.given();
+    let cut = cutting.into_iter().filter(|key| given.contains(key));
+    let cut: Vec<&str> = cut.collect();
     let (key, got) = match (cut.first(), &workload.trace) {
         (Some(key), _) => {
             let by = cut.join(", ");

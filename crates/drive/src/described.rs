@@ -4,8 +4,9 @@
 //! are taken, and named.
 
 use crate::plugin::filled;
-use crate::spec::{DriveSpec, Params};
+use crate::spec::DriveSpec;
 use crate::{layout, power, Models};
+use headstack_schema::{Parameter, Params};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -111,23 +112,21 @@ impl DriveSpec {
             name.unwrap_or_default().to_string()
         };
         let mut spec = self.clone();
-        spec.seek = filled(models.seek, &named(&self.seek), &self.seek);
-        spec.cost = filled(models.cost, &named(&self.cost), &self.cost);
-        spec.power = power::filled(&self.power, models.power);
-        spec.geometry.layout_parameters = layout::filled(&self.geometry, models.layouts);
-        spec.parallelism.roles = spec.parallelism.roles.filled(models.roles);
+        spec.seek = filled(&models.seek, &named(&self.seek), &self.seek);
+        spec.cost = filled(&models.cost, &named(&self.cost), &self.cost);
+        spec.power = power::filled(&self.power, &models.power);
+        spec.geometry.layout_parameters = layout::all_parameters(&self.geometry, &models.layouts);
+        spec.parallelism.roles = spec.parallelism.roles.filled(&models.roles);
         let queue = &mut spec.queue;
         let parameters = &queue.scheduler_parameters;
-        queue.scheduler_parameters = filled(models.schedulers, &queue.scheduler, parameters);
+        queue.scheduler_parameters = filled(&models.schedulers, &queue.scheduler, parameters);
         spec
     }
 
     /// The whole description, and which of its values are not in `given`: what the drive's file, or its table
     /// in an experiment, says.
     pub fn described(&self, given: &Value, models: &Models) -> Described {
-        // A description is a table of texts, numbers and lists: it can always be written.
-        let description =
-            serde_json::to_value(self.with_all_parameters(models)).unwrap_or_default();
+        let description = self.with_all_parameters(models).write();
         let mut defaults = Vec::new();
         left_out(&description, Some(given), "", &mut defaults);
         defaults.sort();
@@ -197,7 +196,7 @@ mod tests {
         assert_eq!(whole.power["voice_coil"], json!("5 W"));
         assert_eq!(whole.with_all_parameters(&Models::builtin()), whole);
         let shape = power::Shape::of(&spec);
-        let watts = |spec: &DriveSpec| power::build(&spec.power, &shape, power::PLUGINS).unwrap();
+        let watts = |spec: &DriveSpec| power::build(&spec.power, &shape, &power::PLUGINS).unwrap();
         assert_eq!(watts(&whole), watts(&spec));
         let text = serde_json::to_value(&whole).unwrap();
         assert_eq!(serde_json::from_value::<DriveSpec>(text).unwrap(), whole);

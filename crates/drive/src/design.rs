@@ -10,7 +10,7 @@ use crate::mapping;
 use crate::mechanics::Mechanics;
 use crate::models::Models;
 use crate::parallelism::{self, UnitPlan};
-use crate::plugin::Plugin;
+use crate::plugin::Plugins;
 use crate::power::conditions::Conditions;
 use crate::power::seek_energy::SeekEnergy;
 use crate::power::{self, PowerModel, Shape, StateWatts};
@@ -48,7 +48,7 @@ pub(crate) struct Common {
 }
 
 /// How the power by state is found: [`power::build`], or its variant for other speeds.
-type PowerOf = fn(&Params, &Shape, &[Plugin<dyn PowerModel>]) -> Result<StateWatts, SpecError>;
+type PowerOf = fn(&Params, &Shape, &Plugins<dyn PowerModel>) -> Result<StateWatts, SpecError>;
 
 /// Designs that differ only in spindle speed, by the bits of the speed.
 type Speeds = Arc<Mutex<Vec<(u64, Weak<DriveDesign>)>>>;
@@ -151,12 +151,12 @@ impl DriveDesign {
             };
             units.push((Arc::new(plan), mechanics));
         }
-        let watts = power(&spec.power, &Shape::of(spec), models.power)?;
+        let watts = power(&spec.power, &Shape::of(spec), &models.power)?;
         let common = Arc::new(Common {
             conditions: Conditions::new(&spec.power, &watts)?,
             seek_energy: SeekEnergy::read(&spec.power, spec.geometry.cylinders)?,
             watts,
-            models: *models,
+            models: models.clone(),
             spec: spec.clone(),
         });
         let design = DriveDesign::of_units(common, units, speeds)?;

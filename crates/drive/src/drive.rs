@@ -357,9 +357,13 @@ impl Drive {
                 .min()
                 .unwrap_or(Time::NEVER),
         };
-        match self.next_admission() {
+        let next = match self.next_admission() {
             Some((at, _)) => served.min(at),
             None => served,
+        };
+        match &self.control {
+            Some(control) => next.min(control.next_event()),
+            None => next,
         }
     }
 

@@ -86,13 +86,18 @@ impl Mechanics {
         models: &Models,
         start_phase: Turn,
     ) -> Result<Mechanics, SpecError> {
-        let layout: Arc<dyn Layout> = Arc::from(layout::build(geometry, models.layouts)?);
+        let layout: Arc<dyn Layout> = Arc::from(layout::build(geometry, &models.layouts)?);
         let p = &spec.positioning;
         let scaled = |ns: i64| (ns as f64 * p.seek_scale).round() as i64;
         Ok(Mechanics {
-            seek: SeekTable::build(&spec.seek, geometry.cylinders, p.seek_constant, models.seek)?
-                .scaled(p.seek_scale)
-                .in_steps(layout.steps_per_cylinder()),
+            seek: SeekTable::build(
+                &spec.seek,
+                geometry.cylinders,
+                p.seek_constant,
+                &models.seek,
+            )?
+            .scaled(p.seek_scale)
+            .in_steps(layout.steps_per_cylinder()),
             layout,
             rotation: Rotation::new(geometry.rotation_speed).with_phase(start_phase),
             head_switch_ns: scaled(p.head_switch.0) as u64,

@@ -2,48 +2,89 @@
 
 use crate::cost::{self, CostModel};
 use crate::layout::{self, Layout};
+use crate::mapping;
 use crate::mapping::cleaning::{self, Cleaner};
 use crate::mapping::policy::{self, Policy};
-use crate::plugin::Plugin;
+use crate::plugin::{ModelKind, Plugins};
 use crate::power::{self, PowerModel};
 use crate::roles::{self, RolePolicy};
 use crate::scheduler::{self, Scheduler};
 use crate::seek::{self, SeekModel};
-use crate::spec::GeometrySpec;
+use crate::spec::DriveSpec;
+use headstack_schema::{json_schema, SpecError, Table, TableSchema};
+use serde_json::Value;
 
-/// The lists of models. A list that is made at run time is leaked once, for the whole process.
-#[derive(Clone, Copy)]
+/// The lists of models. Copies share the models.
+#[derive(Clone)]
 pub struct Models {
     /// For `geometry.layout`.
-    pub layouts: &'static [Plugin<dyn Layout, GeometrySpec>],
+    pub layouts: Plugins<dyn Layout>,
     /// For `seek.model`.
-    pub seek: &'static [Plugin<dyn SeekModel>],
+    pub seek: Plugins<dyn SeekModel>,
     /// For `queue.scheduler`.
-    pub schedulers: &'static [Plugin<dyn Scheduler>],
+    pub schedulers: Plugins<dyn Scheduler>,
     /// For `mapping.policy`.
-    pub policies: &'static [Plugin<dyn Policy>],
+    pub policies: Plugins<dyn Policy>,
     /// For `parallelism.roles.policy`.
-    pub roles: &'static [Plugin<dyn RolePolicy>],
+    pub roles: Plugins<dyn RolePolicy>,
     /// For `mapping.cleaning.policy`.
-    pub cleaning: &'static [Plugin<dyn Cleaner>],
+    pub cleaning: Plugins<dyn Cleaner>,
     /// For `power.model`.
-    pub power: &'static [Plugin<dyn PowerModel>],
+    pub power: Plugins<dyn PowerModel>,
     /// For `cost.model`.
-    pub cost: &'static [Plugin<dyn CostModel>],
+    pub cost: Plugins<dyn CostModel>,
 }
 
 impl Models {
     /// The models that come with this crate.
-    pub const fn builtin() -> Models {
+    pub fn builtin() -> Models {
         Models {
-            layouts: layout::PLUGINS,
-            seek: seek::PLUGINS,
-            schedulers: scheduler::PLUGINS,
-            policies: policy::PLUGINS,
-            roles: roles::PLUGINS,
-            cleaning: cleaning::PLUGINS,
-            power: power::PLUGINS,
-            cost: cost::PLUGINS,
+            layouts: layout::PLUGINS.clone(),
+            seek: seek::PLUGINS.clone(),
+            schedulers: scheduler::PLUGINS.clone(),
+            policies: policy::PLUGINS.clone(),
+            roles: roles::PLUGINS.clone(),
+            cleaning: cleaning::PLUGINS.clone(),
+            power: power::PLUGINS.clone(),
+            cost: cost::PLUGINS.clone(),
         }
+    }
+
+    /// The models of a kind, as [`Kind`](headstack_schema::Kind) names it: their names and their tables.
+    pub fn tables(&self, kind: &str) -> Vec<(String, TableSchema)> {
+        match kind {
+            <dyn Layout>::NAME => self.layouts.schemas(),
+            <dyn SeekModel>::NAME => self.seek.schemas(),
+            <dyn Scheduler>::NAME => self.schedulers.schemas(),
+            <dyn Policy>::NAME => self.policies.schemas(),
+            <dyn RolePolicy>::NAME => self.roles.schemas(),
+            <dyn Cleaner>::NAME => cleaning::tables(&self.cleaning),
+            <dyn PowerModel>::NAME => power::tables(&self.power),
+            <dyn CostModel>::NAME => self.cost.schemas(),
+            mapping::KIND => mapping::tables(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The JSON Schema of drive files that name these models.
+    pub fn drive_schema(&self) -> Value {
+        json_schema::document(&DriveSpec::schema(), "drive", &|kind| self.tables(kind))
+    }
+}
+
+impl DriveSpec {
+    /// Reads a description. If a key of the geometry is missing, another one may be a misspelling of it: which
+    /// keys there are depends on the layout, one of `models`.
+    ///
+    /// # Errors
+    /// The dotted key, what was got, what is needed, and the nearest known name as a hint.
+    pub fn from_value(value: Value, models: &Models) -> Result<DriveSpec, SpecError> {
+        headstack_schema::read(&value).map_err(|error: SpecError| {
+            let inside = error.key.split(['.', '[']).next() == Some("geometry");
+            let table = value.get("geometry").filter(|_| inside);
+            let table = table.and_then(Value::as_object);
+            let unknown = table.and_then(|t| layout::unknown_key(t, &models.layouts));
+            unknown.unwrap_or(error)
+        })
     }
 }

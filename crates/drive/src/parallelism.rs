@@ -18,9 +18,9 @@
 use crate::bounds::{bounded, MOST_LIFE, MOST_MEAN_LIFE, MOST_PAUSE};
 use crate::roles::{self, RolesSpec};
 use crate::spec::{Derived, DriveSpec, GeometrySpec, PerSurface, SkewUnit, Sparing};
-use headstack_engine::SpecError;
+use headstack_schema::{wrong_kind, Choice, Kind, Parameter, SpecError, Table};
 use headstack_units::{Bytes, Span, Turn};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 use std::fmt;
 use std::str::FromStr;
 
@@ -48,6 +48,13 @@ impl Dash {
     /// Largest degree in each dimension.
     pub const MOST: u32 = 16;
 
+    fn need() -> String {
+        format!(
+            "\"D<stacks>A<arms>S<surfaces>H<heads>\" with numbers from 1 to {}, e.g. \"D1A2S1H1\"",
+            Dash::MOST
+        )
+    }
+
     /// Number of transfer paths: the product of the four degrees.
     pub fn transfer_paths(self) -> u32 {
         self.stacks * self.arms * self.surfaces * self.heads
@@ -73,16 +80,7 @@ impl fmt::Display for Dash {
 impl FromStr for Dash {
     type Err = SpecError;
     fn from_str(text: &str) -> Result<Dash, SpecError> {
-        let fail = || {
-            SpecError::new(
-                "dash",
-                format!("{text:?}"),
-                format!(
-                    "\"D<stacks>A<arms>S<surfaces>H<heads>\" with numbers from 1 to {}, e.g. \"D1A2S1H1\"",
-                    Dash::MOST
-                ),
-            )
-        };
+        let fail = || SpecError::new("dash", format!("{text:?}"), Dash::need());
         let mut rest = text.trim();
         let mut degrees = [0; 4];
         for (letter, degree) in ['D', 'A', 'S', 'H'].into_iter().zip(&mut degrees) {
@@ -109,27 +107,47 @@ impl FromStr for Dash {
     }
 }
 
-impl Serialize for Dash {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        s.collect_str(self)
+impl Parameter for Dash {
+    fn kind() -> Kind {
+        Kind::Form {
+            need: "the degrees of parallelism: D<stacks>A<arms>S<surfaces>H<heads>",
+            example: "D1A2S1H1",
+        }
     }
-}
-impl<'de> Deserialize<'de> for Dash {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(d)?;
-        text.parse().map_err(|e: SpecError| {
-            serde::de::Error::custom(format!("got {}, need {}", e.got, e.need))
-        })
+    fn read(value: &Value) -> Result<Dash, SpecError> {
+        let Value::String(text) = value else {
+            return Err(wrong_kind(value, Dash::need()));
+        };
+        let wrong = |e: SpecError| SpecError {
+            key: String::new(),
+            ..e
+        };
+        text.parse().map_err(wrong)
+    }
+    fn write(&self) -> Value {
+        self.to_string().into()
+    }
+    fn check(&self) -> Result<(), SpecError> {
+        let Dash {
+            stacks,
+            arms,
+            surfaces,
+            heads,
+        } = *self;
+        for degree in [stacks, arms, surfaces, heads] {
+            bounded("", degree, 1..=Dash::MOST)?;
+        }
+        Ok(())
     }
 }
 
 /// Settings that the degrees of parallelism leave open.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Clone, PartialEq, Table)]
+#[table(defaults)]
 pub struct ParallelismSpec {
     /// The assemblies one by one, as many as `dash` says. If empty, they are spaced equally around the
     /// platter.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[param(omit = Vec::is_empty)]
     pub arms: Vec<ArmSpec>,
     /// Which surfaces an assembly serves.
     pub arm_share: ArmShare,
@@ -139,12 +157,13 @@ pub struct ParallelismSpec {
     /// Whether the heads of an arm have angular or radial offsets.
     pub heads: HeadOffset,
     /// Angle between neighbouring heads of an arm. If absent, all heads of all assemblies are spaced equally.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub head_spacing: Option<Turn>,
     /// Commands that the assemblies of a stack serve at once, one each, counted from the start of the
     /// movement to the end of the command. 0: as many as there are assemblies.
+    #[param(default = 1)]
     pub arms_in_motion: u32,
     /// Transfers between medium and electronics at once, per stack. 0: as many as there are arms.
+    #[param(default = 1)]
     pub channels: u32,
     /// Which of several possible assemblies serves a command.
     pub arm_choice: ArmChoice,
@@ -153,42 +172,22 @@ pub struct ParallelismSpec {
     /// What each assembly of a stack may serve, in order: `[["write"], ["read"]]` for an arm that writes and
     /// one that reads. Or a table with `policy`, a name of the `roles` folder, and its parameters. Empty: all
     /// serve reads and writes.
-    #[serde(skip_serializing_if = "RolesSpec::is_none")]
+    #[param(omit = RolesSpec::is_none)]
     pub roles: RolesSpec,
-    /// Addresses are striped over the stacks in pieces of this size. 0: one stack after another. At most 1
-    /// TiB.
+    /// Addresses are striped over the stacks in pieces of this size. 0: one stack after another.
+    #[param(default = Bytes(64 * 1024), range = Bytes(0)..=Bytes(1 << 40))]
     pub stack_unit: Bytes,
     /// Time that a command loses at a head that has failed without warning, before the drive deconfigures it.
-    /// 0 to 1 h.
+    #[param(default = Span::from_ms(1000.0), range = Span::ZERO..=MOST_PAUSE)]
     pub fault_recovery: Span,
     /// Heads and assemblies that fail.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[param(omit = Vec::is_empty)]
     pub faults: Vec<FaultSpec>,
 }
 
-impl Default for ParallelismSpec {
-    fn default() -> Self {
-        ParallelismSpec {
-            arms: Vec::new(),
-            arm_share: ArmShare::All,
-            logical_units: false,
-            heads: HeadOffset::Angular,
-            head_spacing: None,
-            arms_in_motion: 1,
-            channels: 1,
-            arm_choice: ArmChoice::Positioning,
-            parking: Parking::Hold,
-            roles: RolesSpec::default(),
-            stack_unit: Bytes(64 * 1024),
-            fault_recovery: Span::from_ms(1000.0),
-            faults: Vec::new(),
-        }
-    }
-}
-
 /// One arm assembly.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Clone, PartialEq, Table)]
+#[table(defaults)]
 pub struct ArmSpec {
     /// Its angle around the platter.
     pub angle: Turn,
@@ -197,8 +196,7 @@ pub struct ArmSpec {
 }
 
 /// Which surfaces an assembly serves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
 pub enum ArmShare {
     /// All of them.
     #[default]
@@ -209,8 +207,7 @@ pub enum ArmShare {
 }
 
 /// The offset between the heads of an arm.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
 pub enum HeadOffset {
     /// Over the same cylinder at different angles.
     #[default]
@@ -220,8 +217,7 @@ pub enum HeadOffset {
 }
 
 /// Which of several possible assemblies serves a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
 pub enum ArmChoice {
     /// The one with the shortest sum of seek time and rotational latency.
     #[default]
@@ -233,8 +229,7 @@ pub enum ArmChoice {
 }
 
 /// What an assembly may serve.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Choice)]
 pub enum Role {
     /// Reads.
     Read,
@@ -243,8 +238,7 @@ pub enum Role {
 }
 
 /// What idle assemblies do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
 pub enum Parking {
     /// They stay where they are.
     #[default]
@@ -254,22 +248,21 @@ pub enum Parking {
 }
 
 /// A head or a whole assembly that fails.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Clone, PartialEq, Table)]
+#[table(defaults)]
 pub struct FaultSpec {
-    /// Time of the failure; or give `mean_time_to_failure`. 0 to 100 years of 365 days.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Time of the failure; or give `mean_time_to_failure`. Up to 100 years of 365 days.
+    #[param(range = Span::ZERO..=MOST_LIFE)]
     pub at: Option<Span>,
-    /// Mean of the exponential distribution from which the time is drawn, with the drive's seed. Above 0, at
-    /// most 290 years; data sheets say 2.5 million hours.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Mean of the exponential distribution from which the time is drawn, with the drive's seed.
+    /// Data sheets say 2.5 million hours.
+    #[param(range = Span(1)..=MOST_MEAN_LIFE)]
     pub mean_time_to_failure: Option<Span>,
     /// Disk stack, from 0.
     pub stack: u32,
     /// Arm assembly, from 0.
     pub arm: u32,
     /// Surface whose head fails; absent: the whole assembly.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub surface: Option<u32>,
     /// Whether the drive is warned, so that it deconfigures the part before a command meets the failure.
     pub warning: bool,
@@ -360,7 +353,6 @@ impl ParallelismSpec {
                 "an equal number of surfaces for each",
             ));
         }
-        bounded(at("stack_unit"), self.stack_unit, Bytes(0)..=Bytes(1 << 40))?;
         if self.stack_unit.0 % 512 != 0 {
             return Err(SpecError::new(
                 at("stack_unit"),
@@ -368,11 +360,6 @@ impl ParallelismSpec {
                 "a multiple of 512 B (0: one stack after another)",
             ));
         }
-        bounded(
-            at("fault_recovery"),
-            self.fault_recovery,
-            Span::ZERO..=MOST_PAUSE,
-        )?;
         if !self.faults.is_empty() && geometry.surfaces > 64 {
             return Err(SpecError::new(
                 "geometry.surfaces",
@@ -390,12 +377,7 @@ impl ParallelismSpec {
         for (i, f) in self.faults.iter().enumerate() {
             let key = |k: &str| format!("parallelism.faults[{i}].{k}");
             match (f.at, f.mean_time_to_failure) {
-                (Some(t), None) => {
-                    bounded(key("at"), t, Span::ZERO..=MOST_LIFE)?;
-                }
-                (None, Some(t)) => {
-                    bounded(key("mean_time_to_failure"), t, Span(1)..=MOST_MEAN_LIFE)?;
-                }
+                (Some(_), None) | (None, Some(_)) => {}
                 (a, _) => {
                     let got = if a.is_some() { "both" } else { "neither" };
                     return Err(SpecError::new(

@@ -174,7 +174,11 @@ impl Stretch {
             return 0;
         }
         let whole = law.nanojoules(self.distance);
-        let passed = u128::from(until.saturating_sub(self.start));
+        if until <= self.start {
+            // Also a movement that takes no time.
+            return whole;
+        }
+        let passed = u128::from(until - self.start);
         let spent = u128::from(whole) * passed / u128::from(self.there - self.start);
         whole - spent as u64
     }

@@ -1,199 +1,219 @@
-//! Registration of models: one `PLUGIN` constant in the model's file, one word in its folder's list.
+//! Registration of models: one function `plugin` in the model's file, one word in its folder's list.
+//!
+//! A model's parameters are a struct with `#[derive(Table)]`, which declares each of them once: type, default,
+//! bounds and a sentence. From it come reading and checking, what a description leaves out, and the schema of drive
+//! files.
 
-use crate::spec::Params;
-use headstack_engine::describe::{from_rest, missing};
-use headstack_engine::{did_you_mean, SpecError};
-use serde::de::DeserializeOwned;
-use serde::Serialize;
+use headstack_schema::{
+    fill, missing, Params, Registered, Registry, SpecError, Table, TableSchema,
+};
 use serde_json::Value;
+use std::borrow::Cow;
 
-/// How a plug-in is built from its parameters. A plug-in that is made at run time captures what it needs.
-pub type Build<T, C = Params> = dyn Fn(&C) -> Result<Box<T>, SpecError> + Send + Sync;
+/// What the models of one kind have in common; for the trait of the kind, as a type: `dyn Scheduler`.
+pub trait ModelKind {
+    /// What it is: "scheduler".
+    const NAME: &'static str;
 
-/// All parameters that a plug-in takes from a table, also those that the table leaves out.
-pub type Taken<C = Params> = dyn Fn(&C) -> Params + Send + Sync;
+    /// The keys of the models' table that are not their parameters.
+    const BESIDE: &'static [&'static str] = &[];
 
-/// One entry of a registry: name, one-line summary, and how to build it from parameters.
-pub struct Plugin<T: ?Sized + 'static, C: 'static = Params> {
+    /// The place of the table, if the models name keys of the whole description in their errors; else empty.
+    const PLACE: &'static str = "";
+
+    /// What a model is built for, besides its parameters.
+    type For: ?Sized;
+}
+
+/// How a model is built. A model that is made at run time captures what it needs.
+type Build<T> = dyn Fn(&Params, &<T as ModelKind>::For) -> Result<Box<T>, SpecError> + Send + Sync;
+
+/// All parameters that a model takes from its table, also those that the table leaves out.
+type Taken = dyn Fn(&Params) -> Result<Value, SpecError> + Send + Sync;
+
+/// One entry of a registry: name, one-line summary, parameters, and how to build the model from them.
+pub struct Plugin<T: ?Sized + ModelKind + 'static> {
+    name: Cow<'static, str>,
+    summary: Cow<'static, str>,
+    example: Cow<'static, str>,
+    schema: fn() -> TableSchema,
+    taken: Box<Taken>,
+    build: Box<Build<T>>,
+}
+
+/// Several models of one kind.
+pub type Plugins<T> = Registry<Plugin<T>>;
+
+impl<T: ?Sized + ModelKind> Plugin<T> {
+    /// A model with the parameters `P`, which `build` makes of them.
+    pub fn new<P: Table>(
+        name: impl Into<Cow<'static, str>>,
+        summary: impl Into<Cow<'static, str>>,
+        example: impl Into<Cow<'static, str>>,
+        build: impl Fn(P, &T::For) -> Result<Box<T>, SpecError> + Send + Sync + 'static,
+    ) -> Self {
+        Plugin {
+            name: name.into(),
+            summary: summary.into(),
+            example: example.into(),
+            schema: P::schema,
+            taken: Box::new(|table| Ok(P::read_beside(T::BESIDE, table)?.write())),
+            build: Box::new(move |table, of| {
+                let read = P::read_beside(T::BESIDE, table);
+                build(read.map_err(|e| e.within(T::PLACE))?, of)
+            }),
+        }
+    }
+
+    /// The same with defaults that depend on other parameters: `complete` fills them in. The model is built
+    /// from parameters that need not be complete.
+    #[must_use]
+    pub fn completed_by<P: Table + 'static>(mut self, complete: fn(P) -> P) -> Self {
+        let taken = move |table: &Params| Ok(complete(P::read_beside(T::BESIDE, table)?).write());
+        self.taken = Box::new(taken);
+        self
+    }
+
     /// The name in drive files and on the command line.
-    pub name: &'static str,
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// One line for help texts.
-    pub summary: &'static str,
+    pub fn summary(&self) -> &str {
+        &self.summary
+    }
+
     /// A parameter table that works, as TOML, for documentation and contract tests.
-    pub example: &'static str,
-    /// All parameters that the model takes from a table, also those that the table leaves out; see [`taken`].
-    pub parameters: &'static Taken<C>,
-    /// Builds the model from its parameters.
+    pub fn example(&self) -> &str {
+        &self.example
+    }
+
+    /// Builds the model from its table.
     ///
     /// # Errors
     /// Unknown or missing keys, and values out of bounds.
-    pub build: &'static Build<T, C>,
+    pub fn build(&self, table: &Params, of: &T::For) -> Result<Box<T>, SpecError> {
+        (self.build)(table, of)
+    }
+}
+
+impl<T: ?Sized + ModelKind> Registered for Plugin<T> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn summary(&self) -> &str {
+        &self.summary
+    }
+    fn example(&self) -> &str {
+        &self.example
+    }
+    fn parameters(&self) -> TableSchema {
+        (self.schema)()
+    }
 }
 
 /// Declares the modules and the list `PLUGINS` from one list of file names.
 macro_rules! plugins {
     (dyn $trait:ident: $($file:ident),+ $(,)?) => {
-        $crate::plugin::plugins! { dyn $trait from $crate::spec::Params: $($file),+ }
-    };
-    (dyn $trait:ident from $config:ty: $($file:ident),+ $(,)?) => {
         $(pub mod $file;)+
         /// Every model of this folder.
-        pub const PLUGINS: &[$crate::plugin::Plugin<dyn $trait, $config>] = &[$($file::PLUGIN),+];
+        pub static PLUGINS: std::sync::LazyLock<$crate::plugin::Plugins<dyn $trait>> =
+            std::sync::LazyLock::new(|| {
+                let kind = <dyn $trait as $crate::plugin::ModelKind>::NAME;
+                headstack_schema::Registry::new(kind, [$($file::plugin()),+])
+            });
     };
 }
 pub(crate) use plugins;
 
-/// Finds the plug-in called `name`.
+/// The name of a model, which is text under `key` in its table. `what` is the kind of model, for errors.
 ///
 /// # Errors
-/// The key, what was got, the known names and the nearest one.
-pub fn find<'a, T: ?Sized, C>(
-    plugins: &'a [Plugin<T, C>],
-    key: &str,
-    name: &str,
-) -> Result<&'a Plugin<T, C>, SpecError> {
-    plugins.iter().find(|p| p.name == name).ok_or_else(|| {
-        let names: Vec<&str> = plugins.iter().map(|p| p.name).collect();
-        let hint = did_you_mean(name, names.iter().copied());
-        SpecError::new(
-            key,
-            format!("{name:?}"),
-            format!("one of {}{hint}", names.join(", ")),
-        )
-    })
-}
-
-/// The name under `model` in the table of a plug-in. `what` is the kind of model, for errors.
-///
-/// # Errors
-/// `model` is not text or absent; a key that may be a misspelt `model` is named.
-pub fn model<'a>(table: &'a Params, what: &str) -> Result<&'a str, SpecError> {
-    let need = format!("the name of a {what} model as text");
-    match table.get("model") {
+/// The name is not text or absent; a key that may be a misspelt `key` is named.
+pub fn name_in<'a>(table: &'a Params, key: &str, what: &str) -> Result<&'a str, SpecError> {
+    let need = format!("the name of a {what} as text");
+    match table.get(key) {
         Some(Value::String(name)) => Ok(name),
-        Some(other) => Err(SpecError::new("model", other, need)),
-        None => Err(missing(table, "model", &need, &[])),
+        Some(other) => Err(SpecError::new(key, other, need)),
+        None => Err(missing(table, key, &need, &[])),
     }
 }
 
-/// Reads a plug-in's parameter struct from its table. The caller adds the table's own place to errors.
-///
-/// # Errors
-/// Unknown, missing or ill-formed keys, by name.
-pub fn params<P: DeserializeOwned>(table: &Params) -> Result<P, SpecError> {
-    params_beside(&[], table)
-}
-
-/// As [`params`], for a table that also has the keys `others`, which are not the plug-in's.
-///
-/// # Errors
-/// As [`params`].
-pub fn params_beside<P: DeserializeOwned>(others: &[&str], table: &Params) -> Result<P, SpecError> {
-    let mut table = table.clone();
-    for key in others {
-        table.remove(*key);
-    }
-    from_rest(Value::Object(table), others)
-}
-
-/// All parameters that a model takes from a table: those that the table leaves out have the values that the
-/// model gives them. `P` is the model's parameter struct; the keys `others` of the table are not the model's.
-/// Empty if the table does not fit.
-pub fn taken<P: DeserializeOwned + Serialize>(others: &[&str], table: &Params) -> Params {
-    let read = params_beside::<P>(others, table).ok();
-    match read.and_then(|p| serde_json::to_value(p).ok()) {
-        Some(Value::Object(taken)) => taken,
-        _ => Params::new(),
-    }
-}
-
-/// `table` with all parameters that the plug-in called `name` takes from it.
-pub(crate) fn filled<T: ?Sized>(plugins: &[Plugin<T>], name: &str, table: &Params) -> Params {
-    let plugin = plugins.iter().find(|p| p.name == name);
+/// `table` with all parameters that the model called `name` takes from it. A table that does not fit the model
+/// stays as it is.
+pub(crate) fn filled<T: ?Sized + ModelKind>(
+    models: &Plugins<T>,
+    name: &str,
+    table: &Params,
+) -> Params {
     let mut filled = table.clone();
-    if let Some(plugin) = plugin {
-        fill(&mut filled, &(plugin.parameters)(table));
+    if let Some(Ok(Value::Object(all))) = models.get(name).map(|m| (m.taken)(table)) {
+        fill(&mut filled, &all);
     }
     filled
-}
-
-/// Adds to a table what it leaves out of `all`, also in the tables inside it. Returns the dotted keys of what
-/// was added.
-pub fn fill(table: &mut Params, all: &Params) -> Vec<String> {
-    let mut added = Vec::new();
-    for (key, value) in all.iter().filter(|(_, value)| !value.is_null()) {
-        match (table.get_mut(key), value) {
-            (Some(Value::Object(inner)), Value::Object(all)) => {
-                let inside = fill(inner, all);
-                added.extend(inside.iter().map(|k| format!("{key}.{k}")));
-            }
-            (None | Some(Value::Null), Value::Object(all)) => {
-                let mut inner = Params::new();
-                let inside = fill(&mut inner, all);
-                added.extend(inside.iter().map(|k| format!("{key}.{k}")));
-                table.insert(key.clone(), Value::Object(inner));
-            }
-            (None | Some(Value::Null), value) => {
-                table.insert(key.clone(), value.clone());
-                added.push(key.clone());
-            }
-            _ => {}
-        }
-    }
-    added
 }
 
 /// Tests that every folder of plug-ins runs.
 #[cfg(test)]
 pub(crate) mod contract {
-    use super::Plugin;
-    use crate::spec::Params;
+    use super::{ModelKind, Plugin, Plugins};
+    use headstack_schema::Params;
     use headstack_testkit::plugins::folder_matches;
 
     /// The example of a plug-in, as a parameter table.
-    pub fn example<T: ?Sized>(plugin: &Plugin<T>) -> Params {
-        toml::from_str(plugin.example).unwrap_or_else(|e| panic!("example of {}: {e}", plugin.name))
+    pub fn example<T: ?Sized + ModelKind>(plugin: &Plugin<T>) -> Params {
+        toml::from_str(plugin.example())
+            .unwrap_or_else(|e| panic!("example of {}: {e}", plugin.name()))
     }
 
     /// The folder's files and its list name the same plug-ins, and each file has the sections Model, Source
     /// and Validity.
-    pub fn folder_matches_list<T: ?Sized, C>(folder: &str, plugins: &[Plugin<T, C>]) {
+    pub fn folder_matches_list<T: ?Sized + ModelKind>(folder: &str, plugins: &Plugins<T>) {
         folder_matches_list_but(folder, &[], plugins);
     }
 
     /// As [`folder_matches_list`]; the files `shared` are code that several plug-ins use.
-    pub fn folder_matches_list_but<T: ?Sized, C>(
+    pub fn folder_matches_list_but<T: ?Sized + ModelKind>(
         folder: &str,
         shared: &[&str],
-        plugins: &[Plugin<T, C>],
+        plugins: &Plugins<T>,
     ) {
         let mut others = vec!["mod", "tests"];
         others.extend(shared);
-        let names: Vec<&str> = plugins.iter().map(|p| p.name).collect();
+        let names: Vec<&str> = plugins.names().collect();
         let folder = format!("src/{folder}");
         folder_matches(env!("CARGO_MANIFEST_DIR"), &folder, &others, &names);
     }
 
-    /// The example builds, also with all parameters that it leaves out; an unknown key is refused by name.
-    pub fn refuses_unknown_keys<T: ?Sized>(plugins: &[Plugin<T>]) {
-        for plugin in plugins {
+    /// The example builds, also with all parameters that it leaves out; an unknown key is refused by name. Each
+    /// parameter is described.
+    pub fn refuses_unknown_keys<T: ?Sized + ModelKind<For = ()>>(plugins: &Plugins<T>) {
+        use headstack_schema::Registered;
+        for plugin in plugins.iter() {
             let mut table = example(plugin);
-            if let Err(e) = (plugin.build)(&table) {
-                panic!("example of {}: {e}", plugin.name);
+            if let Err(e) = plugin.build(&table, &()) {
+                panic!("example of {}: {e}", plugin.name());
+            }
+            for field in plugin.parameters().fields {
+                let at = format!("{}: {}", plugin.name(), field.key);
+                assert!(field.doc.ends_with('.'), "{at} has no sentence");
             }
             // What the table leaves out can be said, and then nothing is left out.
-            let whole = super::filled(plugins, plugin.name, &table);
-            if let Err(e) = (plugin.build)(&whole) {
-                panic!("all parameters of {}: {e}", plugin.name);
+            let whole = super::filled(plugins, plugin.name(), &table);
+            if let Err(e) = plugin.build(&whole, &()) {
+                panic!("all parameters of {}: {e}", plugin.name());
             }
-            let again = super::filled(plugins, plugin.name, &whole);
-            assert_eq!(again, whole, "{}", plugin.name);
+            let again = super::filled(plugins, plugin.name(), &whole);
+            assert_eq!(again, whole, "{}", plugin.name());
             table.insert("no_such_key".into(), 1.into());
-            let error = (plugin.build)(&table)
-                .err()
-                .map(|e| e.to_string())
-                .unwrap_or_default();
-            assert!(error.contains("no_such_key"), "{}: {error:?}", plugin.name);
+            let error = plugin.build(&table, &());
+            let error = error.err().map(|e| e.to_string()).unwrap_or_default();
+            assert!(
+                error.contains("no_such_key"),
+                "{}: {error:?}",
+                plugin.name()
+            );
         }
     }
 }

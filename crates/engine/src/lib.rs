@@ -1,11 +1,10 @@
 //! Parts of every simulation that know nothing of drives: ordered events, random streams, statistics,
-//! progress, warnings, and descriptions with their errors.
+//! progress, warnings.
 //!
 //! Everything here is deterministic. Sums are kept in integers, so a result does not depend on the order in
 //! which values arrive.
 
 pub mod batches;
-pub mod describe;
 pub mod grouped;
 pub mod progress;
 pub mod quantiles;

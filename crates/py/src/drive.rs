@@ -3,6 +3,7 @@
 use crate::errors::{config, json, raise, trace};
 use crate::registries::{inputs, models};
 use crate::run::sources;
+use headstack_array::RunError;
 use headstack_disksim::{import_with, validate as demerit, Sources};
 use headstack_drive::layout::adaptive::Adaptive;
 use headstack_drive::replay::{replay_closed as replay, ReplayRequest};
@@ -10,7 +11,7 @@ use headstack_drive::spec::ArmShare;
 use headstack_drive::DriveOptions;
 use headstack_drive::{cost, power, DriveDesign, DriveSpec};
 use headstack_engine::{SpecError, Warning};
-use headstack_schema::Field;
+use headstack_schema::{Field, Registered, Registry};
 use headstack_trace::{read_validate, ValidateRecord};
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
@@ -34,7 +35,7 @@ pub fn check_drive(spec_json: &str) -> PyResult<String> {
     let spec = parse(spec_json)?;
     DriveDesign::new(&spec, &models()).map_err(config)?;
     cost::Parts::of(&spec)
-        .and_then(|parts| cost::build(&spec.cost, &parts, models().cost))
+        .and_then(|parts| cost::build(&spec.cost, &parts, &models().cost))
         .map_err(config)?;
     serde_json::to_string(&spec).map_err(json)
 }
@@ -144,71 +145,86 @@ fn describe(spec: &DriveSpec, given: &Value) -> Result<Value, SpecError> {
         "surfaces": mechanics.layout.adaptive().map(Adaptive::surface_formats),
         "seek_curve": curve,
         "average_seek_s": average,
-        "power_w": power::build(&spec.power, &power::Shape::of(spec), models().power)?,
-        "cost_usd": cost::build(&spec.cost, &cost::Parts::of(spec)?, models().cost)?,
+        "power_w": power::build(&spec.power, &power::Shape::of(spec), &models().power)?,
+        "cost_usd": cost::build(&spec.cost, &cost::Parts::of(spec)?, &models().cost)?,
     }))
+}
+
+/// One entry of a list: what it is, parameters that work, and all that it takes.
+fn entry(model: &impl Registered) -> Value {
+    let table = model.parameters();
+    let parameters: Vec<Value> = table.fields.iter().map(parameter).collect();
+    json!({
+        "name": model.name(),
+        "summary": model.summary(),
+        "example": model.example(),
+        "parameters": parameters,
+    })
+}
+
+fn list<E: Registered>(models: &Registry<E>) -> Value {
+    models.iter().map(entry).collect()
 }
 
 /// The registries.
 #[pyfunction]
 pub fn plugins() -> PyResult<String> {
-    let entry = |name: &str, summary: &str, example: &str| json!({"name": name, "summary": summary, "example": example});
-    macro_rules! list {
-        ($plugins:expr) => {
-            $plugins
-                .iter()
-                .map(|p| entry(p.name, p.summary, p.example))
-                .collect::<Vec<_>>()
-        };
-    }
     let lists = inputs(Vec::new());
-    let models = lists.models;
-    let capping: Vec<Value> = lists
-        .policies
-        .iter()
-        .map(|p| {
-            let parameters: Vec<Value> = p
-                .parameters()
-                .into_iter()
-                .map(|p| parameter(&p.field))
-                .collect();
-            let mut entry = entry(p.name, p.summary, p.example);
-            entry["parameters"] = parameters.into();
-            entry
-        })
-        .collect();
-    let readers: Vec<Value> = lists
-        .formats
-        .iter()
-        .map(|f| json!({"name": f.name, "summary": f.summary, "example": f.parameters}))
-        .collect();
-    let organisations: Vec<Value> = lists
-        .organisations
-        .iter()
-        .map(|o| json!({"name": o.name, "summary": o.summary}))
-        .collect();
+    let models = &lists.models;
     let imports = headstack_disksim::checks::CHECKS.iter().copied();
     let warnings: Vec<_> = headstack_array::warnings::list()
         .into_iter()
         .chain(imports)
         .collect();
     serde_json::to_string(&json!({
-        "capping": capping,
-        "cleaning": list!(models.cleaning),
-        "cost": list!(models.cost),
-        "elevator": list!(lists.elevators),
-        "layer": list!(lists.layers),
-        "layout": list!(models.layouts),
-        "mapping": list!(models.policies),
-        "organisation": organisations,
-        "power": list!(models.power),
-        "reader": readers,
-        "roles": list!(models.roles),
-        "scheduler": list!(models.schedulers),
-        "seek": list!(models.seek),
+        "capping": list(&lists.policies),
+        "cleaning": list(&models.cleaning),
+        "cost": list(&models.cost),
+        "elevator": list(&lists.elevators),
+        "layer": list(&lists.layers),
+        "layout": list(&models.layouts),
+        "mapping": list(&models.policies),
+        "organisation": list(&lists.organisations),
+        "power": list(&models.power),
+        "reader": list(&lists.formats),
+        "roles": list(&models.roles),
+        "scheduler": list(&models.schedulers),
+        "seek": list(&models.seek),
         "warning": warnings,
     }))
     .map_err(json)
+}
+
+/// The JSON Schema of experiments, or of drive files.
+#[pyfunction]
+pub fn schema(of_experiments: bool) -> PyResult<String> {
+    let lists = inputs(Vec::new());
+    let schema = match of_experiments {
+        true => lists.experiment_schema(),
+        false => lists.models.drive_schema(),
+    };
+    serde_json::to_string(&schema).map_err(json)
+}
+
+/// What is wrong with a TOML file, an experiment or a drive.
+#[pyfunction]
+pub fn check_file(py: Python<'_>, file: PathBuf, drive_dirs: Vec<PathBuf>) -> PyResult<String> {
+    let found = py.detach(|| headstack_array::check_file(&file, &inputs(drive_dirs)));
+    let told = |error: &RunError| {
+        let of_file = match error {
+            RunError::Input(e) => Some(e),
+            _ => None,
+        };
+        let at = of_file.and_then(|e| e.at);
+        json!({
+            "message": error.to_string(),
+            "line": at.map(|(line, _)| line),
+            "column": at.map(|(_, column)| column),
+            "excerpt": of_file.and_then(|e| e.excerpt.as_ref()),
+        })
+    };
+    let errors: Vec<Value> = found.iter().map(told).collect();
+    serde_json::to_string(&errors).map_err(json)
 }
 
 /// Passes on what an import had to tolerate, as Python's warnings.

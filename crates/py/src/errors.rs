@@ -21,9 +21,19 @@ pub fn raise(class: &str, message: impl ToString) -> PyErr {
     })
 }
 
-/// Wrong drive descriptions and experiments.
+/// Wrong drive descriptions and experiments. The lines of the file that the error is about are a note.
 pub fn config(e: SpecError) -> PyErr {
-    raise("ConfigError", e)
+    let error = raise("ConfigError", &e);
+    if let Some(excerpt) = &e.excerpt {
+        // Without the note the error still says everything.
+        let _ = Python::attach(|py| {
+            error
+                .value(py)
+                .call_method1("add_note", (excerpt,))
+                .map(drop)
+        });
+    }
+    error
 }
 
 /// Wrong or unreadable traces.
@@ -34,6 +44,7 @@ pub fn trace(e: TraceError) -> PyErr {
 /// Whatever stopped a run.
 pub fn run(e: RunError) -> PyErr {
     match e {
+        RunError::Input(e) => config(e),
         RunError::Trace(e) => trace(e),
         e @ RunError::Workload { .. } => raise("TraceError", e),
         e if e.is_input() => raise("ConfigError", e),

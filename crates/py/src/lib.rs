@@ -17,8 +17,8 @@ mod wait;
 mod _core {
     #[pymodule_export]
     use super::drive::{
-        check_drive, demerit_of, drive_info, import_disksim, import_experiment, plugins,
-        read_measured, replay_closed, validate,
+        check_drive, check_file, demerit_of, drive_info, import_disksim, import_experiment,
+        plugins, read_measured, replay_closed, schema, validate,
     };
     #[pymodule_export]
     use super::panics::panics;

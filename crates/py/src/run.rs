@@ -8,8 +8,8 @@ use headstack_array::{
     read_toml as read, run as simulate, Experiment, Inputs, Overrides, RunOptions,
 };
 use headstack_disksim::Sources;
-use headstack_engine::describe::from_value;
-use headstack_engine::{Progress, SpecError};
+use headstack_engine::Progress;
+use headstack_schema::{read as read_value, SpecError};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use serde_json::Value;
@@ -44,7 +44,7 @@ fn opened(
         serde_json::from_str::<Value>(text)
             .map_err(|e| SpecError::new("experiment", e, "what JSON can write"))
     };
-    let read = |overrides_json| from_value::<Overrides>(json(overrides_json)?);
+    let read = |overrides_json| read_value::<Overrides>(&json(overrides_json)?);
     let overrides = read(overrides_json).map_err(errors::config)?;
     let experiment = match (file, text) {
         (Some(file), None) if file.extension() == Some("parv".as_ref()) => {

@@ -6,13 +6,39 @@ use crate::registries::models;
 use crate::wait::{no_result, no_thread, wait};
 use headstack_drive::stream::{Fleet, Noise, Sweep};
 use headstack_drive::{Density, DriveDesign};
-use headstack_engine::describe::from_value;
 use headstack_engine::SpecError;
+use headstack_schema::{read, Table};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::mpsc::channel;
 use std::sync::Arc;
 use std::thread::Builder;
+
+/// [`Noise`] as Python gives it.
+#[derive(Table)]
+#[table(defaults)]
+struct NoiseTable {
+    /// Mean number of lost turns per byte read.
+    lost_turns_per_byte: f64,
+    /// Standard deviation of the factor on all times of a trial.
+    trial_factor: f64,
+    /// Extents that are read slowly: `[drive, from byte, to byte, factor on the rate]`.
+    #[param(range = 0.0..=1e18)]
+    damage: Vec<[f64; 4]>,
+}
+
+impl From<NoiseTable> for Noise {
+    fn from(table: NoiseTable) -> Noise {
+        let extent = |[drive, from, to, factor]: &[f64; 4]| {
+            (*drive as usize, *from as u64, *to as u64, *factor)
+        };
+        Noise {
+            lost_turns_per_byte: table.lost_turns_per_byte,
+            trial_factor: table.trial_factor,
+            damage: table.damage.iter().map(extent).collect(),
+        }
+    }
+}
 
 /// The numbers of an array of float64.
 fn floats(key: &str, bytes: &[u8]) -> Result<Vec<f64>, SpecError> {
@@ -94,7 +120,8 @@ pub fn sweep<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let noise: Noise = serde_json::from_str(noise_json)
         .map_err(|e| raise("ConfigError", format!("noise: got {e}, need JSON")))
-        .and_then(|v| from_value(v).map_err(|e| config(e.within("noise"))))?;
+        .and_then(|v| read::<NoiseTable>(&v).map_err(|e| config(e.within("noise"))))?
+        .into();
     let sweep = Sweep {
         block: block_bytes,
         first: first_byte,

@@ -2,20 +2,19 @@
 
 use crate::errors::{config, json, raise, trace};
 use crate::wait::{no_result, no_thread, wait};
-use headstack_engine::describe::from_value;
+use headstack_schema::{read, Parameter};
 use headstack_trace::{
     checks, create_in, formats as list, open, Counters, ReadOptions, TraceError, TraceInfo,
     Transform,
 };
 use pyo3::prelude::*;
-use serde::de::DeserializeOwned;
 use serde_json::{json, Value};
 use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::thread::Builder;
 
-fn word<T: DeserializeOwned>(key: &str, word: &str) -> PyResult<T> {
-    from_value(word.into()).map_err(|e| config(e.within(key)))
+fn word<T: Parameter>(key: &str, word: &str) -> PyResult<T> {
+    read(&word.into()).map_err(|e| config(e.within(key)))
 }
 
 fn options(on_error: &str, order: &str, parameters_json: &str) -> PyResult<ReadOptions> {
@@ -154,7 +153,7 @@ pub fn formats() -> PyResult<String> {
     let known: Vec<_> = list()
         .iter()
         .map(|f| {
-            json!({"name": f.name, "summary": f.summary, "parameters": f.parameters,
+            json!({"name": f.name, "summary": f.summary, "parameters": f.example_parameters,
                    "time_unit": f.time_unit, "size_unit": f.size_unit})
         })
         .collect();

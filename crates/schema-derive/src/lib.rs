@@ -7,15 +7,23 @@
 //! | `default` | left out, it is the type's default |
 //! | `default = VALUE` | left out, it is this |
 //! | `range = A..=B` | its bounds; those of the entries where it is a list |
+//! | `of = TYPE` | what the bounds apply to, where the field's own type is neither that nor a list of it |
 //! | `with = ADAPTER` | files write it as this adapter says |
 //! | `alias = "KEY"` | another key for it |
 //! | `need = "..."` | what a message says is needed where it is missing |
 //! | `omit = FUNCTION` | files leave out a value for which this is true |
 //! | `rest = "..."` | takes all other keys of the table; what they are |
+//! | `flatten` | a table of its own whose keys stand in this one |
+//! | `kind = KIND` | what it may be, where its type does not say it: the name of a model, its parameters |
 //! | `skip` | never in a file: the type's default |
 //!
-//! `#[table(default)]` on the struct takes what is left out from the struct's own `Default`. `#[table(check =
-//! FUNCTION)]` calls a function on the table after it was read.
+//! `#[table(defaults)]` on the struct means that every key may be left out: its default is the one that the field
+//! declares, or its type's. These are also the struct's `Default`, which is derived. `#[table(default)]` takes what
+//! is left out from a `Default` that is written by hand. `#[table(check = FUNCTION)]` calls a function on the table
+//! after it was read, `#[table(before = FUNCTION)]` one on the raw table before that.
+//!
+//! An enum is one of several tables: `#[table(tag = "KEY")]` names the key whose word says which. Each variant has
+//! the attributes of a struct's fields.
 //!
 //! Words of a `Choice` are the variants in kebab case; `#[choice("word")]` on a variant names another.
 
@@ -78,11 +86,14 @@ fn doc_of(attributes: &[Attribute]) -> String {
 struct Said {
     default: Option<Option<Expr>>,
     range: Option<Expr>,
+    of: Option<Type>,
     with: Option<Type>,
     alias: Option<LitStr>,
-    need: Option<LitStr>,
+    need: Option<Expr>,
     omit: Option<Expr>,
     rest: Option<LitStr>,
+    kind: Option<Expr>,
+    flatten: bool,
     skip: bool,
 }
 
@@ -98,11 +109,14 @@ impl Said {
                     }
                     "default" => said.default = Some(None),
                     "range" => said.range = Some(meta.value()?.parse()?),
+                    "of" => said.of = Some(meta.value()?.parse()?),
                     "with" => said.with = Some(meta.value()?.parse()?),
                     "alias" => said.alias = Some(meta.value()?.parse()?),
                     "need" => said.need = Some(meta.value()?.parse()?),
                     "omit" => said.omit = Some(meta.value()?.parse()?),
                     "rest" => said.rest = Some(meta.value()?.parse()?),
+                    "kind" => said.kind = Some(meta.value()?.parse()?),
+                    "flatten" => said.flatten = true,
                     "skip" => said.skip = true,
                     _ => return Err(meta.error("an attribute that param does not know")),
                 }
@@ -117,7 +131,10 @@ impl Said {
 #[derive(Default)]
 struct Whole {
     default: bool,
+    before: Option<Path>,
+    defaults: bool,
     check: Option<Path>,
+    tag: Option<LitStr>,
 }
 
 impl Whole {
@@ -127,8 +144,14 @@ impl Whole {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("default") {
                     whole.default = true;
+                } else if meta.path.is_ident("defaults") {
+                    whole.defaults = true;
                 } else if meta.path.is_ident("check") {
                     whole.check = Some(meta.value()?.parse()?);
+                } else if meta.path.is_ident("before") {
+                    whole.before = Some(meta.value()?.parse()?);
+                } else if meta.path.is_ident("tag") {
+                    whole.tag = Some(meta.value()?.parse()?);
                 } else {
                     return Err(meta.error("an attribute that table does not know"));
                 }
@@ -142,10 +165,15 @@ impl Whole {
 /// The code of one field.
 struct Parts {
     name: Ident,
-    /// The key and its alias; none for `rest` and `skip`.
+    /// The key and its alias; none for `rest`, `flatten` and `skip`.
     keys: Vec<String>,
+    /// Of `flatten`: the type whose keys stand in the table.
+    inner: Option<Type>,
     read: Tokens,
     write: Tokens,
+    check: Tokens,
+    /// Its default as a value, where the struct has them all.
+    default: Tokens,
     describe: Tokens,
 }
 
@@ -158,8 +186,11 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
         return Ok(Parts {
             read: quote! { let #name: #ty = ::core::default::Default::default(); },
             write: Tokens::new(),
+            check: Tokens::new(),
+            default: quote! { ::core::default::Default::default() },
             describe: Tokens::new(),
             keys: Vec::new(),
+            inner: None,
             name,
         });
     }
@@ -167,8 +198,28 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
         return Ok(Parts {
             read: quote! { let #name = __d::rest_of(table, Self::KEYS, others); },
             write: quote! { __d::write_field(&mut table, &self.#name); },
+            check: Tokens::new(),
+            default: quote! { ::core::default::Default::default() },
             describe: Tokens::new(),
             keys: Vec::new(),
+            inner: None,
+            name,
+        });
+    }
+    if said.flatten {
+        return Ok(Parts {
+            // That no key is unknown was found out before.
+            read: quote! { let #name = <#ty as __s::Table>::read_beside(&known, table)?; },
+            write: quote! {
+                if let __d::serde_json::Value::Object(inner) = __s::Parameter::write(&self.#name) {
+                    __d::write_field(&mut table, &inner);
+                }
+            },
+            check: quote! { __s::Parameter::check(&self.#name)?; },
+            default: quote! { ::core::default::Default::default() },
+            describe: quote! { fields.extend(<#ty as __s::Table>::fields()); },
+            keys: Vec::new(),
+            inner: Some(ty.clone()),
             name,
         });
     }
@@ -190,6 +241,10 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
             quote! { __s::Parameter::write(&self.#name) },
         ),
     };
+    let kind = match &said.kind {
+        Some(kind) => quote! { #kind },
+        None => kind,
+    };
     // The default as an expression of an `Option`, and as it is shown.
     let shown = |value: Tokens| match &said.with {
         Some(with) => quote! { <#with as __s::Adapter<#ty>>::write(&#value) },
@@ -207,9 +262,16 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
         } };
         (absent, usual)
     };
+    let default = match &said.default {
+        Some(Some(value)) => quote! { #value },
+        _ => quote! { ::core::default::Default::default() },
+    };
     let (absent, usual) = match (&said.default, whole.default) {
         (Some(Some(value)), _) => some(quote! { #value }),
         (Some(None), _) => some(quote! { <#ty as ::core::default::Default>::default() }),
+        (None, false) if whole.defaults => {
+            some(quote! { <#ty as ::core::default::Default>::default() })
+        }
         (None, true) => some(quote! { <Self as ::core::default::Default>::default().#name }),
         (None, false) if is_option(ty) => (
             quote! { || ::core::option::Option::Some(::core::option::Option::None) },
@@ -228,9 +290,15 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
         Some(need) => quote! { #need },
         None => quote! { "a value" },
     };
-    let of = innermost(ty);
-    let check = said.range.as_ref().map(|range| {
-        quote! { __d::check_range::<#of, _>(given.key, &#name, &(#range))?; }
+    let of = said.of.as_ref().unwrap_or_else(|| innermost(ty));
+    let in_range = |key: Tokens, value: Tokens| {
+        let check = |range| quote! { __d::check_range::<#of, _>(#key, &#value, &(#range))?; };
+        said.range.as_ref().map(check)
+    };
+    let range_when_read = in_range(quote! { given.key }, quote! { #name });
+    let range_of_field = in_range(quote! { #key }, quote! { self.#name });
+    let inside = said.with.is_none().then(|| {
+        quote! { __s::Parameter::check(&self.#name).map_err(|e| e.within(#key))?; }
     });
     let range = match &said.range {
         Some(range) => {
@@ -249,11 +317,16 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
         read: quote! {
             let given = __d::Given::find(table, #key, #alias)?;
             let #name: #ty = given.read(#need, #absent, #read)?;
-            #check
+            #range_when_read
         },
         write,
-        describe: quote! { __d::field_of((#key, #alias), #doc, #kind, #usual, #range), },
+        check: quote! { #range_of_field #inside },
+        default,
+        describe: quote! {
+            fields.push(__d::field_of((#key, #alias), #doc, #kind, #usual, #range));
+        },
         keys,
+        inner: None,
         name,
     })
 }
@@ -288,8 +361,10 @@ fn is_option(ty: &Type) -> bool {
 }
 
 fn table_of(input: &DeriveInput) -> Result<Tokens, Error> {
-    let Data::Struct(data) = &input.data else {
-        return Err(Error::new(input.span(), "Table is derived for structs"));
+    let data = match &input.data {
+        Data::Struct(data) => data,
+        Data::Enum(data) => return tables_of(input, data),
+        Data::Union(_) => return Err(Error::new(input.span(), "Table is not derived for unions")),
     };
     let Fields::Named(fields) = &data.fields else {
         return Err(Error::new(input.span(), "Table needs fields with names"));
@@ -306,23 +381,55 @@ fn table_of(input: &DeriveInput) -> Result<Tokens, Error> {
     let open = others.to_string().contains("Some");
     let unknown = match open {
         true => Tokens::new(),
-        false => quote! { __d::unknown_keys(table, Self::KEYS, others)?; },
+        false => quote! { __d::unknown_keys(table, &known, others)?; },
     };
-    let check = whole.check.as_ref().map(|check| quote! { #check(&read)?; });
+    let inner: Vec<&Type> = parts.iter().filter_map(|p| p.inner.as_ref()).collect();
+    let known = match inner.is_empty() {
+        true => quote! { let known = Self::KEYS; },
+        false => quote! {
+            let mut known = Self::KEYS.to_vec();
+            #(known.extend(__d::keys_of::<#inner>());)*
+            let known = [others, &known].concat();
+        },
+    };
+    let before = whole
+        .before
+        .as_ref()
+        .map(|before| quote! { #before(table)?; });
+    let check_of = |read: Tokens| {
+        let check = whole.check.as_ref();
+        check.map(|check| quote! { #check(#read)?; })
+    };
+    let check_when_read = check_of(quote! { &read });
+    let check_of_self = check_of(quote! { self });
     let ident = &input.ident;
     let name = ident.to_string();
     let doc = doc_of(&input.attrs);
     let keys: Vec<&String> = parts.iter().flat_map(|p| &p.keys).collect();
     let reads = parts.iter().map(|p| &p.read);
     let writes = parts.iter().map(|p| &p.write);
+    let checks = parts.iter().map(|p| &p.check);
     let describes = parts.iter().map(|p| &p.describe);
     let names = parts.iter().map(|p| &p.name);
     let (generics, types, bounds) = input.generics.split_for_impl();
     let serde = serde_by_way(ident, &input.generics);
+    let default = whole.defaults.then(|| {
+        let fields = parts
+            .iter()
+            .map(|Parts { name, default, .. }| quote! { #name: #default });
+        quote! {
+            impl #generics ::core::default::Default for #ident #types #bounds {
+                fn default() -> Self {
+                    #ident { #(#fields),* }
+                }
+            }
+        }
+    });
     Ok(quote! {
         const _: () = {
             use ::headstack_schema as __s;
             use ::headstack_schema::derived as __d;
+            #default
             impl #generics #ident #types #bounds {
                 /// The keys of its parameters.
                 #[allow(dead_code)]
@@ -347,10 +454,18 @@ fn table_of(input: &DeriveInput) -> Result<Tokens, Error> {
                     #(#writes)*
                     __d::serde_json::Value::Object(table)
                 }
+                fn check(&self) -> ::core::result::Result<(), __s::SpecError> {
+                    #(#checks)*
+                    #check_of_self
+                    ::core::result::Result::Ok(())
+                }
             }
             impl #generics __s::Table for #ident #types #bounds {
                 fn fields() -> ::std::vec::Vec<__s::Field> {
-                    ::std::vec![#(#describes)*]
+                    #[allow(unused_mut)]
+                    let mut fields = ::std::vec::Vec::new();
+                    #(#describes)*
+                    fields
                 }
                 fn schema() -> __s::TableSchema {
                     __s::TableSchema {
@@ -364,11 +479,92 @@ fn table_of(input: &DeriveInput) -> Result<Tokens, Error> {
                     others: &[&str],
                     table: &__s::Params,
                 ) -> ::core::result::Result<Self, __s::SpecError> {
+                    #before
+                    #known
                     #unknown
                     #(#reads)*
                     let read = #ident { #(#names),* };
-                    #check
+                    #check_when_read
                     ::core::result::Result::Ok(read)
+                }
+            }
+            #serde
+        };
+    })
+}
+
+/// The code of an enum: one of several tables, each a struct of its own that reads and writes itself.
+fn tables_of(input: &DeriveInput, data: &syn::DataEnum) -> Result<Tokens, Error> {
+    let tag = Whole::of(input)?.tag;
+    let tag = tag.ok_or_else(|| Error::new(input.span(), "an enum needs #[table(tag = ...)]"))?;
+    let (ident, generics) = (&input.ident, &input.generics);
+    let (with_bounds, types, bounds) = generics.split_for_impl();
+    let turbofish = types.as_turbofish();
+    let serde = serde_by_way(ident, generics);
+    let (mut words, mut structs, mut kinds) = (vec![], vec![], vec![]);
+    let (mut reads, mut writes, mut checks) = (vec![], vec![], vec![]);
+    for variant in &data.variants {
+        let Fields::Named(fields) = &variant.fields else {
+            return Err(Error::new(
+                variant.span(),
+                "a variant needs fields with names",
+            ));
+        };
+        let word = kebab(&variant.ident.to_string());
+        let (name, attributes, fields) = (&variant.ident, &variant.attrs, &fields.named);
+        let names: Vec<_> = fields.iter().map(|f| &f.ident).collect();
+        structs.push(quote! {
+            #(#attributes)*
+            #[derive(__s::Table)]
+            struct #name #with_bounds #bounds { #fields }
+        });
+        kinds.push(quote! { __d::tagged(#tag, #word, <#name #types as __s::Table>::schema()) });
+        reads.push(quote! {
+            #word => {
+                let #name { #(#names),* } = <#name #types as __s::Table>::read_beside(&[#tag], table)?;
+                ::core::result::Result::Ok(#ident::#name { #(#names),* })
+            }
+        });
+        writes.push(quote! {
+            #ident::#name { #(#names),* } => {
+                let inner = #name #turbofish { #(#names: ::core::clone::Clone::clone(#names)),* };
+                __d::write_tagged(#tag, #word, __s::Parameter::write(&inner))
+            }
+        });
+        checks.push(quote! {
+            #ident::#name { #(#names),* } => {
+                let inner = #name #turbofish { #(#names: ::core::clone::Clone::clone(#names)),* };
+                __s::Parameter::check(&inner)
+            }
+        });
+        words.push(word);
+    }
+    Ok(quote! {
+        const _: () = {
+            use ::headstack_schema as __s;
+            use ::headstack_schema::derived as __d;
+            #(#structs)*
+            impl #with_bounds __s::Parameter for #ident #types #bounds {
+                fn kind() -> __s::Kind {
+                    __s::Kind::OneOf(::std::vec![#(#kinds),*])
+                }
+                fn read(
+                    value: &__d::serde_json::Value,
+                ) -> ::core::result::Result<Self, __s::SpecError> {
+                    const WORDS: &[&str] = &[#(#words),*];
+                    let __d::serde_json::Value::Object(table) = value else {
+                        return ::core::result::Result::Err(__s::wrong_kind(value, "a table"));
+                    };
+                    match __d::tag_of(table, #tag, WORDS)? {
+                        #(#reads)*
+                        other => ::core::result::Result::Err(__d::unknown_tag(#tag, other, WORDS)),
+                    }
+                }
+                fn write(&self) -> __d::serde_json::Value {
+                    match self { #(#writes)* }
+                }
+                fn check(&self) -> ::core::result::Result<(), __s::SpecError> {
+                    match self { #(#checks)* }
                 }
             }
             #serde

@@ -85,6 +85,8 @@ pub struct SpecError {
     pub need: String,
     /// The key inside the table at `key` that the error is about, if it is not about a value.
     pub inside: Option<String>,
+    /// Line and column in its file, counted from 1, if they are known.
+    pub at: Option<(usize, usize)>,
     /// The lines of the file that it is about, with a mark, if they are known.
     pub excerpt: Option<String>,
 }
@@ -113,6 +115,7 @@ impl SpecError {
             got: got.to_string(),
             need: need.into(),
             inside: None,
+            at: None,
             excerpt: None,
         }
     }
@@ -127,14 +130,29 @@ impl SpecError {
     /// The error with file, line and column before its key, and the line as an excerpt: `text` is the file's
     /// TOML. A key that does not stand in it has only the file before it.
     #[must_use]
-    pub fn in_document(mut self, file: impl std::fmt::Display, text: &str) -> Self {
-        let label = format!("need {}", self.need);
+    pub fn in_document(self, file: impl std::fmt::Display, text: &str) -> Self {
+        let label = self.label();
         match Place::of_key(text, &self.key, self.inside.as_deref(), &label) {
-            Some(place) => {
-                self.excerpt = Some(place.excerpt);
-                self.in_file(format_args!("{file}:{}:{}", place.line, place.column))
-            }
+            Some(place) => self.at_place(file, place),
             None => self.in_file(file),
+        }
+    }
+
+    /// The error with this place of a file before its key, and the excerpt.
+    #[must_use]
+    pub fn at_place(mut self, file: impl std::fmt::Display, place: Place) -> Self {
+        self.excerpt = Some(place.excerpt);
+        self.at = Some((place.line, place.column));
+        self.in_file(format_args!("{file}:{}:{}", place.line, place.column))
+    }
+
+    /// What is said beside the mark of an excerpt: what is needed, but only the hint where that is long.
+    pub fn label(&self) -> String {
+        const MOST: usize = 72;
+        match self.need.split_once("; ") {
+            Some((need, hint)) if need.len() > MOST => hint.into(),
+            None if self.need.len() > MOST => String::new(),
+            _ => format!("need {}", self.need),
         }
     }
 

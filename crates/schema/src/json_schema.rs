@@ -27,33 +27,87 @@ fn table_schema(table: &TableSchema, models: Models) -> Params {
         .iter()
         .flat_map(|f| properties(f, models))
         .collect();
-    let required: Vec<Value> = (table.fields.iter())
-        .filter(|f| f.usual == Usual::Required && f.alias.is_none())
-        .map(|f| f.key.into())
-        .collect();
-    let either = (table.fields.iter()).filter(|f| f.usual == Usual::Required && f.alias.is_some());
-    let either: Vec<Value> = either
-        .map(|f| json!({ "anyOf": [{ "required": [f.key] }, { "required": [f.alias] }] }))
-        .collect();
     let mut schema = Params::new();
     schema.insert("type".into(), "object".into());
     if !table.doc.is_empty() {
         schema.insert("description".into(), table.doc.into());
     }
-    schema.insert("properties".into(), Value::Object(properties));
-    if !required.is_empty() {
-        schema.insert("required".into(), Value::Array(required));
+    let mut all = required(table, &mut schema);
+    for field in &table.fields {
+        if let Kind::Name(kind) = field.kind {
+            all.extend(by_name(table, field, kind, models));
+        }
     }
-    if !either.is_empty() {
-        schema.insert("allOf".into(), Value::Array(either));
+    schema.insert("properties".into(), Value::Object(properties));
+    if !all.is_empty() {
+        schema.insert("allOf".into(), Value::Array(all));
     }
     schema.insert("additionalProperties".into(), table.others.is_some().into());
     schema
 }
 
+/// Adds the keys that may not be left out; returns what is needed of those that have two names.
+fn required(table: &TableSchema, schema: &mut Params) -> Vec<Value> {
+    let fields = || table.fields.iter().filter(|f| f.usual == Usual::Required);
+    let required: Vec<Value> = fields()
+        .filter(|f| f.alias.is_none())
+        .map(|f| f.key.into())
+        .collect();
+    if !required.is_empty() {
+        schema.insert("required".into(), Value::Array(required));
+    }
+    fields()
+        .filter(|f| f.alias.is_some())
+        .map(|f| json!({ "anyOf": [{ "required": [f.key] }, { "required": [f.alias] }] }))
+        .collect()
+}
+
+/// What the model that a field names adds to its table: a rule for each model of the kind.
+fn by_name(table: &TableSchema, field: &Field, kind: &str, models: Models) -> Vec<Value> {
+    let under =
+        (table.fields.iter()).find(|f| matches!(f.kind, Kind::Parameters(of) if of == kind));
+    if under.is_none() && table.others.is_none() {
+        return Vec::new();
+    }
+    let rule = |(name, parameters): (String, TableSchema)| {
+        let usual = matches!(&field.usual, Usual::Value(Value::String(usual)) if *usual == name);
+        let own = table_schema(&parameters, models);
+        let then = match under {
+            Some(under) => json!({ "properties": { under.key: own } }),
+            None => beside(&table.fields, own),
+        };
+        if_named(field.key, &name, usual, then)
+    };
+    models(kind).into_iter().map(rule).collect()
+}
+
+/// `then`, where `key` is `name`; also without the key if that is the `usual` name.
+fn if_named(key: &str, name: &str, usual: bool, then: Value) -> Value {
+    let mut test = json!({ "properties": { key: { "const": name } } });
+    if let (false, Some(test)) = (usual, test.as_object_mut()) {
+        test.insert("required".into(), json!([key]));
+    }
+    json!({ "if": test, "then": then })
+}
+
+/// The table of a model whose table also has these fields, which are described elsewhere.
+fn beside(fields: &[Field], mut own: Params) -> Value {
+    if let Some(properties) = own.get_mut("properties").and_then(Value::as_object_mut) {
+        let keys = fields.iter().flat_map(|f| [Some(f.key), f.alias]);
+        for key in keys.flatten() {
+            properties.entry(key).or_insert(true.into());
+        }
+    }
+    Value::Object(own)
+}
+
 /// A parameter under its key, and under its alias.
 fn properties(field: &Field, models: Models) -> Vec<(String, Value)> {
-    let mut schema = kind_schema(&field.kind, models);
+    let mut schema = match (&field.kind, &field.usual) {
+        (Kind::Model(kind), usual) => model(kind, "model", usual, models),
+        (Kind::Keyed { of, key }, usual) => model(of, key, usual, models),
+        (kind, _) => kind_schema(kind, models),
+    };
     if let Value::Object(schema) = &mut schema {
         describe(schema, field);
     }
@@ -120,9 +174,16 @@ fn kind_schema(kind: &Kind, models: Models) -> Value {
         }
         Kind::Name(kind) => {
             let names: Vec<String> = models(kind).into_iter().map(|(name, _)| name).collect();
-            json!({ "type": "string", "examples": names, "$comment": format!("the name of a {kind}") })
+            let comment = format!("the name of a {kind}");
+            match names.is_empty() {
+                true => json!({ "type": "string", "$comment": comment }),
+                false => json!({ "enum": names, "$comment": comment }),
+            }
         }
-        Kind::Model(kind) => model(kind, models),
+        // The rule of the field that names the model says which they are.
+        Kind::Parameters(_) => json!({ "type": "object" }),
+        Kind::Model(kind) => model(kind, "model", &Usual::Required, models),
+        Kind::Keyed { of, key } => model(of, key, &Usual::Required, models),
         Kind::Form { need, example } => {
             json!({ "examples": [example], "$comment": need })
         }
@@ -140,22 +201,32 @@ fn choice(words: &[Word]) -> Value {
     }
 }
 
-/// A table whose key `model` names its parameters.
-fn model(kind: &str, models: Models) -> Value {
-    let forms: Vec<Value> = models(kind)
-        .into_iter()
-        .map(|(name, table)| {
-            let mut schema = table_schema(&table, models);
-            let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
-            if let Some(properties) = properties {
-                properties.insert("model".into(), json!({ "const": name }));
-            }
-            let required = schema.entry("required").or_insert(json!([]));
-            if let Some(required) = required.as_array_mut() {
-                required.push("model".into());
-            }
-            Value::Object(schema)
-        })
-        .collect();
-    json!({ "oneOf": forms })
+/// A table whose key `key` names a model, with its parameters beside it. The default may be a table that names
+/// a model; if the default is nothing, so is an empty table.
+fn model(kind: &str, key: &str, usual: &Usual, models: Models) -> Value {
+    let by_default = match usual {
+        Usual::Value(table) => table[key].as_str(),
+        Usual::Required | Usual::Nothing => None,
+    };
+    let models_of_kind = models(kind);
+    let names: Vec<&String> = models_of_kind.iter().map(|(name, _)| name).collect();
+    let rule = |(name, table): &(String, TableSchema)| {
+        let mut own = table_schema(table, models);
+        if let Some(properties) = own.get_mut("properties").and_then(Value::as_object_mut) {
+            properties.insert(key.into(), true.into());
+        }
+        if_named(key, name, by_default == Some(name), Value::Object(own))
+    };
+    let rules: Vec<Value> = models_of_kind.iter().map(rule).collect();
+    let name = json!({ "enum": names, "$comment": format!("the name of a {kind}") });
+    let mut schema = json!({ "type": "object", "properties": { key: name }, "allOf": rules });
+    if let (None, Some(schema)) = (by_default, schema.as_object_mut()) {
+        let named = json!({ "required": [key] });
+        let needed = match usual {
+            Usual::Nothing => json!([named, { "maxProperties": 0 }]),
+            _ => json!([named]),
+        };
+        schema.insert("anyOf".into(), needed);
+    }
+    schema
 }

@@ -40,10 +40,20 @@ pub enum Kind {
     Table(TableSchema),
     /// One of several forms.
     OneOf(Vec<Kind>),
-    /// The name of a model of this kind ("scheduler"), whose parameters stand elsewhere.
+    /// The name of a model of this kind ("scheduler"). Its parameters are the other keys of the table, if that
+    /// has such, or a field of [`Kind::Parameters`].
     Name(&'static str),
+    /// The parameters of the model of this kind that another field names.
+    Parameters(&'static str),
     /// A table whose key `model` names a model of this kind, with its parameters beside it.
     Model(&'static str),
+    /// As [`Kind::Model`], with the name under another key.
+    Keyed {
+        /// The kind of model.
+        of: &'static str,
+        /// The key of its name.
+        key: &'static str,
+    },
     /// Text of a form that this sentence describes, with an example.
     Form {
         /// What is needed: "angles in turns, such as 0.25".
@@ -163,7 +173,9 @@ impl Kind {
                 needs.join(", or ")
             }
             Kind::Name(kind) => format!("the name of a {kind}"),
+            Kind::Parameters(kind) => format!("the parameters of the {kind}, as a table"),
             Kind::Model(kind) => format!("a table with the key model: the name of a {kind}"),
+            Kind::Keyed { of, key } => format!("a table with the key {key}: the name of a {of}"),
             Kind::Form { need, .. } => (*need).to_string(),
             Kind::Any => "a value".into(),
         }

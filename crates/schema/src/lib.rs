@@ -47,7 +47,8 @@ pub use parameter::{Adapter, Parameter, Params, Table};
 pub use place::Place;
 pub use reader::{Named, Reader, Taken};
 pub use reading::{
-    by_kind, missing, misspelt, read, read_beside, read_table, shown, wrong_kind, InRange, Scalar,
+    by_kind, fill, missing, misspelt, read, read_beside, read_table, shown, unknown_keys,
+    wrong_kind, InRange, Scalar,
 };
 pub use registry::{Registered, Registry};
 
@@ -56,7 +57,8 @@ pub use registry::{Registered, Registry};
 pub mod derived {
     pub use crate::choice::{kind as choice_kind, read as choice_read};
     pub use crate::reading::{
-        check_range, field_of, put, rest_of, unknown_keys, write_field, Given,
+        check_range, field_of, keys_of, put, rest_of, tag_of, tagged, unknown_keys, unknown_tag,
+        write_field, write_tagged, Given,
     };
     pub use serde;
     pub use serde_json;

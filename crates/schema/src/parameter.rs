@@ -26,6 +26,15 @@ pub trait Parameter: Sized {
     /// As a file would have it, with all defaults; `Null` if a file would leave it out.
     fn write(&self) -> Value;
 
+    /// Checks the bounds and what tables check, also inside it, of a value that was not read but made. Keys in
+    /// errors are relative to it.
+    ///
+    /// # Errors
+    /// A value outside its bounds.
+    fn check(&self) -> Result<(), SpecError> {
+        Ok(())
+    }
+
     /// What it is where its key is left out.
     fn usual() -> Usual {
         Usual::Required
@@ -75,7 +84,7 @@ impl Parameter for bool {
     fn read(value: &Value) -> Result<Self, SpecError> {
         value
             .as_bool()
-            .ok_or_else(|| wrong_kind(value, "a boolean"))
+            .ok_or_else(|| wrong_kind(value, "true or false, without quotes"))
     }
     fn write(&self) -> Value {
         Value::Bool(*self)
@@ -88,7 +97,7 @@ impl Parameter for String {
     }
     fn read(value: &Value) -> Result<Self, SpecError> {
         let text = value.as_str().map(str::to_string);
-        text.ok_or_else(|| wrong_kind(value, "a string"))
+        text.ok_or_else(|| wrong_kind(value, "text in quotes"))
     }
     fn write(&self) -> Value {
         Value::String(self.clone())
@@ -121,6 +130,18 @@ impl Parameter for i64 {
     }
 }
 
+/// What is needed in place of a value that is no whole number up to `most`. What is whole and not negative may
+/// still be too much, or written as if it were not whole.
+fn need_of_whole(value: &Value, most: u64) -> String {
+    match value.as_f64() {
+        Some(n) if n > most as f64 => format!("a whole number, 0 or more, at most {most}"),
+        Some(n) if value.is_f64() && n >= 0.0 && n.fract() == 0.0 => {
+            format!("a whole number, 0 or more, without point and exponent: {n}")
+        }
+        _ => "a whole number, 0 or more".into(),
+    }
+}
+
 macro_rules! whole {
     ($($type:ty),+) => { $(
         impl Parameter for $type {
@@ -130,13 +151,7 @@ macro_rules! whole {
             fn read(value: &Value) -> Result<Self, SpecError> {
                 let number = value.as_u64().and_then(|n| n.try_into().ok());
                 number.ok_or_else(|| {
-                    // What is whole and not negative may still be too much.
-                    let too_much = value.as_f64().is_some_and(|n| n > <$type>::MAX as f64);
-                    let need = match too_much {
-                        true => format!("a whole number, 0 or more, at most {}", <$type>::MAX),
-                        false => "a whole number, 0 or more".into(),
-                    };
-                    SpecError::new("", described(value), need)
+                    SpecError::new("", described(value), need_of_whole(value, <$type>::MAX as u64))
                 })
             }
             fn write(&self) -> Value {
@@ -183,6 +198,9 @@ impl<T: Parameter> Parameter for Option<T> {
     fn write(&self) -> Value {
         self.as_ref().map_or(Value::Null, T::write)
     }
+    fn check(&self) -> Result<(), SpecError> {
+        self.as_ref().map_or(Ok(()), T::check)
+    }
     fn usual() -> Usual {
         Usual::Nothing
     }
@@ -210,6 +228,15 @@ impl<T: Parameter> Parameter for Vec<T> {
     fn write(&self) -> Value {
         Value::Array(self.iter().map(T::write).collect())
     }
+    fn check(&self) -> Result<(), SpecError> {
+        check_entries(self)
+    }
+}
+
+fn check_entries<T: Parameter>(list: &[T]) -> Result<(), SpecError> {
+    let mut entries = list.iter().enumerate();
+    let check = |(i, entry): (usize, &T)| entry.check().map_err(|e| e.within(&format!("[{i}]")));
+    entries.try_for_each(check)
 }
 
 impl<T: Parameter, const N: usize> Parameter for [T; N] {
@@ -234,6 +261,38 @@ impl<T: Parameter, const N: usize> Parameter for [T; N] {
     fn write(&self) -> Value {
         Value::Array(self.iter().map(T::write).collect())
     }
+    fn check(&self) -> Result<(), SpecError> {
+        check_entries(self)
+    }
+}
+
+/// A list of two entries of different kinds.
+impl<A: Parameter, B: Parameter> Parameter for (A, B) {
+    fn kind() -> Kind {
+        Kind::List {
+            of: Box::new(Kind::OneOf(vec![A::kind(), B::kind()])),
+            length: Some(2),
+        }
+    }
+    fn read(value: &Value) -> Result<Self, SpecError> {
+        let need = "a list of 2 entries";
+        match value.as_array().map(Vec::as_slice) {
+            Some([a, b]) => {
+                let a = A::read(a).map_err(|e| e.within("[0]"))?;
+                let b = B::read(b).map_err(|e| e.within("[1]"))?;
+                Ok((a, b))
+            }
+            Some(list) => Err(SpecError::new("", list.len(), need)),
+            None => Err(wrong_kind(value, need)),
+        }
+    }
+    fn write(&self) -> Value {
+        Value::Array(vec![self.0.write(), self.1.write()])
+    }
+    fn check(&self) -> Result<(), SpecError> {
+        self.0.check().map_err(|e| e.within("[0]"))?;
+        self.1.check().map_err(|e| e.within("[1]"))
+    }
 }
 
 impl<T: Parameter> Parameter for BTreeMap<String, T> {
@@ -252,6 +311,10 @@ impl<T: Parameter> Parameter for BTreeMap<String, T> {
     }
     fn write(&self) -> Value {
         Value::Object(self.iter().map(|(k, v)| (k.clone(), v.write())).collect())
+    }
+    fn check(&self) -> Result<(), SpecError> {
+        let check = |(k, v): (&String, &T)| v.check().map_err(|e| e.within(k));
+        self.iter().try_for_each(check)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reads tables: values, defaults, bounds, unknown and missing keys.
 
-use crate::kind::{Bounds, Field, Kind, Usual};
+use crate::kind::{Bounds, Field, Kind, TableSchema, Usual, Word};
 use crate::parameter::{Parameter, Params, Table};
 use crate::{did_you_mean, SpecError};
 use headstack_units::{Bandwidth, Bytes, Frequency, Joules, Length, Rpm, Span, Turn, Watts};
@@ -119,6 +119,32 @@ pub fn rest_of(table: &Params, keys: &[&str], others: &[&str]) -> Params {
     rest.map(|(k, v)| (k.clone(), v.clone())).collect()
 }
 
+/// Adds to a table what it leaves out of `all`, also in the tables inside it. Returns the dotted keys of what was
+/// added.
+pub fn fill(table: &mut Params, all: &Params) -> Vec<String> {
+    let mut added = Vec::new();
+    for (key, value) in all.iter().filter(|(_, value)| !value.is_null()) {
+        match (table.get_mut(key), value) {
+            (Some(Value::Object(inner)), Value::Object(all)) => {
+                let inside = fill(inner, all);
+                added.extend(inside.iter().map(|k| format!("{key}.{k}")));
+            }
+            (None | Some(Value::Null), Value::Object(all)) => {
+                let mut inner = Params::new();
+                let inside = fill(&mut inner, all);
+                added.extend(inside.iter().map(|k| format!("{key}.{k}")));
+                table.insert(key.clone(), Value::Object(inner));
+            }
+            (None | Some(Value::Null), value) => {
+                table.insert(key.clone(), value.clone());
+                added.push(key.clone());
+            }
+            _ => {}
+        }
+    }
+    added
+}
+
 /// A parameter's value in a table.
 pub struct Given<'a> {
     /// The key under which it stands, which may be the alias.
@@ -166,6 +192,63 @@ impl<'a> Given<'a> {
             None => absent().ok_or_else(|| SpecError::new(self.key, "nothing", need)),
         }
     }
+}
+
+/// The word under `tag` that says which of several tables is meant.
+///
+/// # Errors
+/// No such key, and what is no word.
+pub fn tag_of<'a>(table: &'a Params, tag: &str, words: &[&str]) -> Result<&'a str, SpecError> {
+    let one_of = || format!("one of {}", words.join(", "));
+    match table.get(tag) {
+        Some(Value::String(word)) => Ok(word),
+        Some(other) => Err(wrong_kind(other, one_of()).within(tag)),
+        None => Err(missing(table, tag, &one_of(), &[])),
+    }
+}
+
+/// The error for a word that says of none of several tables that it is meant.
+pub fn unknown_tag(tag: &str, got: &str, words: &[&str]) -> SpecError {
+    let hint = did_you_mean(got, words.iter().copied());
+    let need = format!("one of {}{hint}", words.join(", "));
+    SpecError::new(tag, format!("{got:?}"), need)
+}
+
+/// A table of several, as data: with the word under `tag` that says which it is.
+pub fn tagged(tag: &'static str, word: &'static str, mut table: TableSchema) -> Kind {
+    let name = Word {
+        name: word,
+        doc: table.doc,
+    };
+    let field = Field {
+        key: tag,
+        alias: None,
+        doc: "",
+        kind: Kind::Choice(vec![name]),
+        usual: Usual::Required,
+        bounds: None,
+    };
+    table.fields.insert(0, field);
+    Kind::Table(table)
+}
+
+/// A table with the word under `tag` before its values.
+pub fn write_tagged(tag: &str, word: &str, value: Value) -> Value {
+    let mut table = Params::new();
+    table.insert(tag.into(), word.into());
+    if let Value::Object(values) = value {
+        table.extend(values);
+    }
+    Value::Object(table)
+}
+
+/// The keys of a table, for another one in which they stand.
+pub fn keys_of<T: Table>() -> Vec<&'static str> {
+    let fields = T::fields().into_iter();
+    fields
+        .flat_map(|f| [Some(f.key), f.alias])
+        .flatten()
+        .collect()
 }
 
 /// A type that has an order and is shown in messages.
@@ -217,9 +300,14 @@ fn entries_outside<B, T: InRange<B>>(
     })
 }
 
-/// Bounds as messages show them.
-pub(crate) fn span<B: Display>(range: &RangeInclusive<B>) -> String {
-    format!("{} to {}", range.start(), range.end())
+/// Bounds as messages show them. The largest number of a type is no bound.
+pub(crate) fn span<B: Scalar>(range: &RangeInclusive<B>) -> String {
+    let (least, most) = (range.start(), range.end());
+    match (B::kind(), most.write().as_u64()) {
+        (Kind::Whole { most }, Some(bound)) if most == bound => format!("{least} or more"),
+        _ if most.write().as_f64() == Some(f64::MAX) => format!("{least} or more"),
+        _ => format!("{least} to {most}"),
+    }
 }
 
 /// Refuses what is outside its bounds, or not a number.

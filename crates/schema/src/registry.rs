@@ -2,6 +2,7 @@
 
 use crate::kind::TableSchema;
 use crate::{did_you_mean, SpecError};
+use std::ops::Index;
 use std::sync::Arc;
 
 /// What a list of models holds: anything with a name that files use.
@@ -60,9 +61,25 @@ impl<E: Registered> Registry<E> {
         self.entries.iter().map(AsRef::as_ref)
     }
 
+    /// Number of models.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
     /// Their names in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.iter().map(Registered::name)
+    }
+
+    /// Their names, and their parameters with what each is.
+    pub fn schemas(&self) -> Vec<(String, TableSchema)> {
+        let schema = |e: &E| (e.name().to_string(), e.parameters());
+        self.iter().map(schema).collect()
     }
 
     /// The model of this name, if there is one.
@@ -81,6 +98,14 @@ impl<E: Registered> Registry<E> {
             let need = format!("one of {}{hint}", names.join(", "));
             SpecError::new(key, format!("{name:?}"), need)
         })
+    }
+}
+
+impl<E> Index<usize> for Registry<E> {
+    type Output = E;
+
+    fn index(&self, index: usize) -> &E {
+        &self.entries[index]
     }
 }
 

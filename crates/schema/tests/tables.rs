@@ -82,6 +82,41 @@ impl Whole {
     }
 }
 
+/// One of two tables.
+#[derive(Debug, Clone, PartialEq, Table)]
+#[table(tag = "shape")]
+enum Shape<T: Parameter + Clone> {
+    /// Round.
+    Circle {
+        /// Across half of it.
+        #[param(default = 3)]
+        radius: u32,
+        /// Where.
+        at: T,
+    },
+    /// With corners.
+    EvenSquare { side: T },
+}
+
+/// With the keys of another table among its own.
+#[derive(Debug, PartialEq, Table)]
+#[table(before = Around::no_shadow)]
+struct Around {
+    #[param(kind = Kind::Name("colour"))]
+    colour: Option<String>,
+    #[param(flatten)]
+    inner: Inner,
+}
+
+impl Around {
+    fn no_shadow(table: &Params) -> Result<(), SpecError> {
+        match table.contains_key("shadow") {
+            true => Err(SpecError::new("shadow", "a shadow", "light")),
+            false => Ok(()),
+        }
+    }
+}
+
 #[derive(Debug, PartialEq, Table)]
 struct Open {
     model: String,
@@ -198,6 +233,77 @@ fn other_keys_are_kept() {
 }
 
 #[test]
+fn a_word_says_which_table_is_meant() {
+    let read = |value: Value| read::<Shape<f64>>(&value).map_err(|e| e.to_string());
+    let circle = read(json!({ "shape": "circle", "at": 2.5 })).unwrap();
+    assert_eq!(circle, Shape::Circle { radius: 3, at: 2.5 });
+    let want = json!({ "shape": "circle", "radius": 3, "at": 2.5 });
+    assert_eq!(circle.write(), want);
+    assert!(read(json!({ "shape": "even-square", "side": 1 })).is_ok());
+    for (value, want) in [
+        (
+            json!({ "at": 1 }),
+            "shape: got nothing, need one of circle, even-square",
+        ),
+        (
+            json!({ "shap": "circle" }),
+            "got key \"shap\", need one of shape; did you mean \"shape\"?",
+        ),
+        (
+            json!({ "shape": "circel" }),
+            "shape: got \"circel\", need one of circle, even-square; did you mean \"circle\"?",
+        ),
+        (
+            json!({ "shape": "circle", "side": 2 }),
+            "got key \"side\", need one of shape, radius, at",
+        ),
+        (
+            json!({ "shape": "circle" }),
+            "at: got nothing, need a value",
+        ),
+        (json!(3), "got integer 3, need a table"),
+    ] {
+        assert_eq!(read(value).unwrap_err(), want);
+    }
+    let Kind::OneOf(tables) = Shape::<f64>::kind() else {
+        panic!("one of several");
+    };
+    let Kind::Table(circle) = &tables[0] else {
+        panic!("a table");
+    };
+    assert_eq!(circle.doc, "Round.");
+    let keys: Vec<_> = circle.fields.iter().map(|f| f.key).collect();
+    assert_eq!(keys, ["shape", "radius", "at"]);
+}
+
+#[test]
+fn keys_of_another_table_stand_among_the_own() {
+    let value = json!({ "colour": "red", "share": 0.5, "on": true });
+    let around: Around = read(&value).unwrap();
+    assert_eq!(
+        around.inner,
+        Inner {
+            share: 0.5,
+            on: true
+        }
+    );
+    assert_eq!(around.write(), value);
+    let error = |value| read::<Around>(&value).unwrap_err().to_string();
+    assert_eq!(
+        error(json!({ "shere": 1 })),
+        "got key \"shere\", need one of colour, share, on; did you mean \"share\"?"
+    );
+    assert_eq!(error(json!({ "share": 2 })), "share: got 2, need 0 to 1");
+    assert_eq!(
+        error(json!({ "shadow": 2 })),
+        "shadow: got a shadow, need light"
+    );
+    let fields = Around::fields();
+    assert_eq!(fields[0].kind, Kind::Name("colour"));
+    assert_eq!(fields[1].key, "share");
+}
+
+#[test]
 fn parameters_are_documented() {
     let fields = Whole::fields();
     let of = |key: &str| fields.iter().find(|f| f.key == key).unwrap();
@@ -228,4 +334,106 @@ fn the_json_schema_says_the_same() {
     assert_eq!(schema["additionalProperties"], false);
     let open = json_schema::document(&Open::schema(), "open", &|_| Vec::new());
     assert_eq!(open["additionalProperties"], true);
+}
+
+/// What was made and not read is held to the same bounds, at any depth.
+#[test]
+fn made_values_are_checked() {
+    let whole: Whole = read(&json!({ "count": 3 })).unwrap();
+    assert_eq!(whole.check(), Ok(()));
+    let at = |change: &dyn Fn(&mut Whole)| {
+        let mut whole: Whole = read(&json!({ "count": 3 })).unwrap();
+        change(&mut whole);
+        Parameter::check(&whole).unwrap_err().key
+    };
+    assert_eq!(at(&|w| w.count = 9), "count");
+    assert_eq!(at(&|w| w.times = vec![Span(0), Span(-1)]), "times[1]");
+    assert_eq!(at(&|w| w.limit = Some(2)), "limit");
+    assert_eq!(at(&|w| w.inner.share = 2.0), "inner.share");
+}
+
+/// The parameters of the job stand beside its name, or in a table of their own.
+#[derive(Debug, PartialEq, Table)]
+#[allow(dead_code)]
+struct Named {
+    #[param(default = "slow".into(), kind = Kind::Name("job"))]
+    job: String,
+    #[param(default, kind = Kind::Parameters("job"))]
+    job_parameters: Params,
+    #[param(default, kind = Kind::Model("job"), omit = Params::is_empty)]
+    other: Params,
+    #[param(kind = Kind::Keyed { of: "job", key: "kind" })]
+    third: Option<Params>,
+}
+
+#[derive(Debug, PartialEq, Table)]
+struct Beside {
+    #[param(kind = Kind::Name("job"))]
+    job: String,
+    #[param(rest = "parameters of the job")]
+    parameters: Params,
+}
+
+#[test]
+fn a_name_decides_which_parameters_there_are() {
+    let jobs = |kind: &str| match kind {
+        "job" => vec![
+            ("slow".to_string(), TableSchema::default()),
+            ("quick".to_string(), Inner::schema()),
+        ],
+        _ => Vec::new(),
+    };
+    let schema = json_schema::document(&Named::schema(), "named", &jobs);
+    assert_eq!(
+        schema["properties"]["job"]["enum"],
+        json!(["slow", "quick"])
+    );
+    // The default holds where nothing is named.
+    let [slow, quick] = [&schema["allOf"][0], &schema["allOf"][1]];
+    assert_eq!(slow["if"].get("required"), None);
+    assert_eq!(quick["if"]["required"], json!(["job"]));
+    let own = &quick["then"]["properties"]["job_parameters"];
+    assert_eq!(own["properties"]["share"]["maximum"], 1.0);
+    assert_eq!(own["additionalProperties"], false);
+    let third = &schema["properties"]["third"];
+    assert_eq!(third["properties"]["kind"]["enum"][1], "quick");
+    let then = &third["allOf"][1]["then"];
+    assert_eq!(then["properties"]["kind"], true);
+    assert_eq!(then["additionalProperties"], false);
+
+    let schema = json_schema::document(&Beside::schema(), "beside", &jobs);
+    assert_eq!(schema["additionalProperties"], true);
+    let then = &schema["allOf"][1]["then"];
+    assert_eq!(then["properties"]["job"], true);
+    assert_eq!(then["properties"]["share"]["maximum"], 1.0);
+    assert_eq!(then["additionalProperties"], false);
+}
+
+/// Every key has a default: its own, or its type's.
+#[derive(Debug, PartialEq, Table)]
+#[table(defaults)]
+struct Defaults {
+    #[param(default = 7, range = 1..=9)]
+    count: u32,
+    is_on: bool,
+    limit: Option<u32>,
+    pair: (u32, Span),
+}
+
+#[test]
+fn defaults_are_declared_with_their_fields() {
+    let made = Defaults::default();
+    assert_eq!((made.count, made.is_on, made.limit), (7, false, None));
+    assert_eq!(read::<Defaults>(&json!({})), Ok(made));
+    let count = &Defaults::fields()[0];
+    assert_eq!(count.usual, Usual::Value(json!(7)));
+    let error = read::<Defaults>(&json!({ "pair": [3, 4] })).unwrap_err();
+    assert_eq!(error.key, "pair[1]");
+    let mut table = read(&json!({ "inner": { "a": 1 }, "c": null })).unwrap();
+    let all: Params = read(&json!({ "inner": { "a": 2, "b": 3 }, "c": 4, "d": null })).unwrap();
+    assert_eq!(headstack_schema::fill(&mut table, &all), ["inner.b", "c"]);
+    assert_eq!(
+        Value::from(table),
+        json!({ "inner": { "a": 1, "b": 3 }, "c": 4 })
+    );
 }

@@ -3,11 +3,13 @@
 use crate::jobs::Job;
 use crate::synthetic::{Distribution, Sampler};
 use headstack_engine::random::stream;
-use headstack_engine::SpecError;
+use headstack_schema::{
+    did_you_mean, wrong_kind, Field, Kind, Parameter, Params, SpecError, Table, TableSchema,
+};
+use headstack_schema::{Usual, Word};
 use headstack_units::{Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use serde::de::{self, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
 /// Open or closed arrivals.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -67,7 +69,7 @@ impl ClosedLoop {
         }
         let got = match &self.think_time {
             Distribution::Value(span) => span.to_string(),
-            table => serde_json::to_string(table).unwrap_or_default(),
+            table => table.write().to_string(),
         };
         let wrong = |need: String| SpecError::new("think_time", got.clone(), need);
         let length = self.think_time.sampler().map_err(wrong)?;
@@ -94,68 +96,103 @@ impl Pauses {
     }
 }
 
-impl<'de> Deserialize<'de> for Arrivals {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Arrivals, D::Error> {
-        deserializer.deserialize_any(ArrivalsVisitor)
-    }
-}
-
-/// Reads a word, or a table with one word and its parameters. serde's own reader of enums cannot report which
-/// parameters are missing.
-struct ArrivalsVisitor;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, expecting = "{ outstanding = N }")]
+/// What stands under `closed`.
+#[derive(Table)]
 struct Closed {
+    /// Number of requests that are in flight or in their think time.
     outstanding: u32,
-    #[serde(default = "no_pause")]
+    /// Time from a completion to the next request.
+    #[param(default = Distribution::Value(Span::ZERO))]
     think_time: Distribution<Span>,
 }
 
-fn no_pause() -> Distribution<Span> {
-    Distribution::Value(Span::ZERO)
+/// Words for open arrivals.
+const OPEN: [&str; 3] = ["open", "trace", "as-in-trace"];
+const NEED_CLOSED: &str = "{ closed = { outstanding = N } }";
+
+impl Parameter for Arrivals {
+    fn kind() -> Kind {
+        let word = |name| Word { name, doc: "" };
+        let closed = Field {
+            key: "closed",
+            alias: None,
+            doc: "A fixed number of requests circulates; the workload's times are ignored.",
+            kind: Closed::kind(),
+            usual: Usual::Required,
+            bounds: None,
+        };
+        let table = TableSchema {
+            fields: vec![closed],
+            ..TableSchema::default()
+        };
+        Kind::OneOf(vec![
+            Kind::Choice(OPEN.map(word).to_vec()),
+            Kind::Table(table),
+        ])
+    }
+
+    fn read(value: &Value) -> Result<Arrivals, SpecError> {
+        match value {
+            Value::String(word) if OPEN.contains(&word.as_str()) => Ok(Arrivals::Open),
+            Value::String(word) if word == "closed" => {
+                Err(SpecError::new("", "\"closed\" alone", NEED_CLOSED))
+            }
+            Value::String(word) => Err(unknown(word)),
+            Value::Object(table) => closed(table),
+            other => {
+                let need = format!("\"open\" or {NEED_CLOSED}");
+                Err(wrong_kind(other, need))
+            }
+        }
+    }
+
+    fn write(&self) -> Value {
+        match self {
+            Arrivals::Open => "open".into(),
+            Arrivals::Closed(closed) => {
+                let closed = Closed {
+                    outstanding: closed.outstanding,
+                    think_time: closed.think_time.clone(),
+                };
+                serde_json::json!({ "closed": closed.write() })
+            }
+            // Jobs have a key of their own.
+            Arrivals::Jobs { .. } => Value::Null,
+        }
+    }
 }
 
-impl<'de> Visitor<'de> for ArrivalsVisitor {
-    type Value = Arrivals;
+fn unknown(word: &str) -> SpecError {
+    let known = ["open", "closed"];
+    let need = format!("one of open, closed{}", did_you_mean(word, known));
+    SpecError::new("", format!("{word:?}"), need)
+}
 
-    fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        f.write_str("\"open\" or { closed = { outstanding = N } }")
+/// Reads `{ closed = { ... } }`.
+fn closed(table: &Params) -> Result<Arrivals, SpecError> {
+    let mut keys = table.iter();
+    let (key, value) = keys
+        .next()
+        .ok_or_else(|| SpecError::new("", "{}", NEED_CLOSED))?;
+    match key.as_str() {
+        "closed" => {}
+        "open" => return Err(SpecError::new("", "a table", "\"open\" alone")),
+        other => return Err(unknown(other)),
     }
-
-    fn visit_str<E: de::Error>(self, word: &str) -> Result<Arrivals, E> {
-        match word {
-            "open" | "trace" | "as-in-trace" => Ok(Arrivals::Open),
-            "closed" => Err(E::custom(
-                "got \"closed\" alone, need { closed = { outstanding = N } }",
-            )),
-            other => Err(E::unknown_variant(other, &["open", "closed"])),
-        }
+    if let Some((second, _)) = keys.next() {
+        return Err(SpecError::new(
+            "",
+            format!("{second:?} as well"),
+            "closed alone",
+        ));
     }
-
-    fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Arrivals, A::Error> {
-        let arrivals = match map.next_key::<String>()?.as_deref() {
-            Some("closed") => {
-                let closed: Closed = map.next_value()?;
-                Arrivals::Closed(ClosedLoop {
-                    outstanding: closed.outstanding,
-                    think_time: closed.think_time,
-                    seed: 0,
-                })
-            }
-            Some("open") => return Err(de::Error::custom("got a table, need \"open\" alone")),
-            Some(other) => return Err(de::Error::unknown_variant(other, &["open", "closed"])),
-            None => {
-                return Err(de::Error::custom(
-                    "got {}, need { closed = { outstanding = N } }",
-                ))
-            }
-        };
-        match map.next_key::<String>()? {
-            None => Ok(arrivals),
-            Some(second) => Err(de::Error::custom(format!(
-                "got {second:?} as well, need closed alone"
-            ))),
-        }
+    if !value.is_object() {
+        return Err(wrong_kind(value, "{ outstanding = N }").within("closed"));
     }
+    let closed = Closed::read(value).map_err(|e| e.within("closed"))?;
+    Ok(Arrivals::Closed(ClosedLoop {
+        outstanding: closed.outstanding,
+        think_time: closed.think_time,
+        seed: 0,
+    }))
 }

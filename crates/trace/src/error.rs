@@ -1,6 +1,6 @@
 //! Errors in traces: where, what was got and what is needed.
 
-use headstack_engine::{needed_to_write, printable, told};
+use headstack_schema::{needed_to_write, printable, told, SpecError};
 use std::io::{Error, ErrorKind};
 
 /// The error of a file in words.
@@ -78,4 +78,14 @@ pub enum TraceError {
         /// What is needed.
         need: String,
     },
+}
+
+impl From<SpecError> for TraceError {
+    fn from(error: SpecError) -> TraceError {
+        TraceError::Input {
+            path: error.key,
+            got: error.got,
+            need: error.need,
+        }
+    }
 }

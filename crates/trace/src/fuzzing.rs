@@ -13,8 +13,11 @@ pub fn read_hostile(data: &[u8]) {
     let Some((&first, rest)) = data.split_first() else {
         return;
     };
-    let chosen = formats().get(usize::from(first) % (formats().len() + 1));
-    let example = chosen.map_or("", |format| format.parameters);
+    let formats = formats();
+    let chosen = formats
+        .iter()
+        .nth(usize::from(first) % (formats.names().count() + 1));
+    let example = chosen.map_or("", |format| format.example_parameters);
     let parameters = match first & 0x40 {
         0 => serde_json::Map::new(),
         _ => toml::from_str(example).unwrap_or_default(),

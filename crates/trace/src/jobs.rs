@@ -48,73 +48,62 @@ use crate::synthetic::{ArrivalProcess, Distribution, Synthetic, SyntheticSource}
 use crate::ClosedLoop;
 use headstack_engine::random::{nth, stream};
 use headstack_engine::EventQueue;
+use headstack_schema::{Parameter, SpecError, Table};
 use headstack_units::{Bytes, Frequency, Span, Time};
 use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// One job, as in an experiment's TOML; the keys are in this module's description.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Table)]
+#[table(check = Job::is_possible)]
 pub struct Job {
     /// Name in results.
-    #[serde(default)]
+    #[param(default)]
     pub name: String,
     /// Threads on each device.
+    #[param(range = 1..=MOST)]
     pub threads: u32,
     /// Number of devices.
-    #[serde(default = "one")]
+    #[param(default = 1, range = 1..=MOST)]
     pub devices: u32,
     /// Number of the first device.
-    #[serde(default)]
+    #[param(default, range = 0..=MOST)]
     pub first_device: u32,
     /// Whether each request goes to any of the devices. `threads` is then the number of all threads.
-    #[serde(default)]
+    #[param(default)]
     pub any_device: bool,
     /// Pause after a request; on processors, computation before it.
-    #[serde(default = "no_time")]
+    #[param(default = Distribution::Value(Span::ZERO))]
     pub think_time: Distribution<Span>,
     /// Share of its requests that a thread waits for.
-    #[serde(default = "always")]
+    #[param(default = 1.0, range = 0.0..=1.0)]
     pub blocking: f64,
     /// Requests per second of each thread.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(range = Frequency(1e-6)..=Frequency(1e6))]
     pub rate: Option<Frequency>,
     /// Whether all threads are due at the same moments.
-    #[serde(default)]
+    #[param(default)]
     pub together: bool,
     /// Beginning of the first burst.
-    #[serde(default)]
+    #[param(default)]
     pub start: Span,
     /// Length of a burst.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Span>,
     /// Bytes asked for in a burst, on each device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(range = Bytes(1)..=Bytes(u64::MAX))]
     pub volume: Option<Bytes>,
     /// From the beginning of a burst to that of the next.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Span>,
     /// Number of bursts.
-    #[serde(default = "one")]
+    #[param(default = 1, range = 1..=MOST)]
     pub bursts: u32,
     /// First byte that is used on each device.
-    #[serde(default)]
+    #[param(default)]
     pub offset: Bytes,
     /// What the requests are.
-    #[serde(default)]
+    #[param(default)]
     pub requests: Synthetic,
-}
-
-fn one() -> u32 {
-    1
-}
-fn always() -> f64 {
-    1.0
-}
-fn no_time() -> Distribution<Span> {
-    Distribution::Value(Span::ZERO)
 }
 
 /// Most threads of a job on a device, and devices of a job.
@@ -130,104 +119,56 @@ const NOT_ASKED: [&str; 6] = [
     "devices",
 ];
 
-fn refuse(key: &str, got: impl ToString, need: &str) -> TraceError {
-    TraceError::Input {
-        path: format!("jobs.{key}"),
-        got: got.to_string(),
-        need: need.into(),
-    }
-}
-
 impl Job {
-    /// Checks the numbers of job number `i`, in keys that begin with its place.
-    fn check(&self, i: usize) -> Result<(), TraceError> {
-        let key = |k: &str| format!("{i}.{k}");
-        for (k, n) in [
-            ("threads", self.threads),
-            ("devices", self.devices),
-            ("bursts", self.bursts),
-        ] {
-            if !(1..=MOST).contains(&n) {
-                return Err(refuse(&key(k), n, "1 to 65536"));
-            }
-        }
-        if self.first_device > MOST {
-            return Err(refuse(
-                &key("first_device"),
-                self.first_device,
-                "at most 65536",
-            ));
-        }
+    /// Checks what its values mean together.
+    fn is_possible(&self) -> Result<(), SpecError> {
         let times = [
             ("start", Some(self.start)),
             ("duration", self.duration),
             ("every", self.every),
         ];
-        for (k, span) in times {
-            let least = i64::from(k != "start");
+        for (key, span) in times {
+            let least = i64::from(key != "start");
             if let Some(span) = span.filter(|s| !(least..=Time::LATEST.0 as i64).contains(&s.0)) {
-                return Err(refuse(&key(k), span, Time::LATEST_SHOWN));
+                return Err(SpecError::new(key, span, Time::LATEST_SHOWN));
             }
         }
-        if let Some(rate) = self.rate.filter(|r| !(1e-6..=1e6).contains(&r.0)) {
-            return Err(refuse(&key("rate"), rate, "1e-6/s to 1000000/s"));
-        }
         if self.together && self.rate.is_none() {
-            return Err(refuse(
-                &key("rate"),
-                "nothing",
-                "a rate, with together = true",
-            ));
+            let need = "a rate, with together = true";
+            return Err(SpecError::new("rate", "nothing", need));
         }
         match (self.every, self.bursts) {
             (None, 2..) => {
-                return Err(refuse(
-                    &key("every"),
-                    "nothing",
-                    "a time, with several bursts",
-                ))
+                let need = "a time, with several bursts";
+                return Err(SpecError::new("every", "nothing", need));
             }
-            (Some(_), 1) => return Err(refuse(&key("bursts"), 1, "2 or more, with every")),
+            (Some(_), 1) => return Err(SpecError::new("bursts", 1, "2 or more, with every")),
             _ => {}
         }
         if self.bursts > 1 && self.duration.is_none() && self.volume.is_none() {
             let need = "duration or volume, with several bursts";
-            return Err(refuse(&key("bursts"), self.bursts, need));
-        }
-        if self.volume == Some(Bytes(0)) {
-            return Err(refuse(&key("volume"), 0, "1 B or more"));
+            return Err(SpecError::new("bursts", self.bursts, need));
         }
         if self.offset.0 % 512 != 0 || self.offset.0 > 1 << 62 {
-            return Err(refuse(
-                &key("offset"),
-                self.offset,
-                "a multiple of 512 B, at most 4 EiB",
-            ));
-        }
-        if !(0.0..=1.0).contains(&self.blocking) {
-            return Err(refuse(
-                &key("blocking"),
-                self.blocking,
-                "a share from 0 to 1",
-            ));
+            let need = "a multiple of 512 B, at most 4 EiB";
+            return Err(SpecError::new("offset", self.offset, need));
         }
         let thinks = || self.think_time.sampler().map_or(true, |s| s.reach() > 0.0);
         if self.blocking == 0.0 && self.rate.is_none() && !thinks() {
             let need = "think_time or rate, with blocking = 0: nothing else holds its threads up";
-            return Err(refuse(&key("think_time"), "0 s", need));
+            return Err(SpecError::new("think_time", "0 s", need));
         }
-        self.check_requests(i)
+        self.check_requests()
     }
 
     /// Refuses keys of `requests` that have no meaning here.
-    fn check_requests(&self, i: usize) -> Result<(), TraceError> {
-        let usual = serde_json::to_value(Synthetic::default()).unwrap_or_default();
-        let given = serde_json::to_value(&self.requests).unwrap_or_default();
+    fn check_requests(&self) -> Result<(), SpecError> {
+        let (usual, given) = (Synthetic::default().write(), self.requests.write());
         match NOT_ASKED.iter().find(|k| usual[**k] != given[**k]) {
             None => Ok(()),
             Some(k) => {
                 let need = "no such key: threads say when requests come, and where";
-                Err(refuse(&format!("{i}.requests.{k}"), &given[*k], need))
+                Err(SpecError::new(format!("requests.{k}"), &given[*k], need))
             }
         }
     }
@@ -321,7 +262,7 @@ impl Jobs {
     /// The jobs from their beginning, on a number of processors if that is given.
     ///
     /// # Errors
-    /// A job that cannot be, by its key (`jobs.0.threads`); no processors.
+    /// A job that cannot be, by its key (`jobs[0].threads`); no processors.
     pub fn new(jobs: &[Job], processors: Option<u32>, seed: u64) -> Result<Jobs, TraceError> {
         if processors == Some(0) {
             return Err(TraceError::Input {
@@ -343,10 +284,11 @@ impl Jobs {
             due: EventQueue::new(),
         };
         for (i, job) in all.jobs.iter_mut().enumerate() {
-            job.check(i)?;
+            let place = |e: SpecError| e.within(&format!("jobs[{i}]"));
+            job.check().map_err(place)?;
             if let Some(rate) = job.rate.filter(|_| processors.is_some()) {
                 let need = "no such key: on processors threads are held up by their think times";
-                return Err(refuse(&format!("{i}.rate"), rate, need));
+                return Err(place(SpecError::new("rate", rate, need)).into());
             }
             if job.name.is_empty() {
                 job.name = format!("job-{i}");
@@ -356,8 +298,6 @@ impl Jobs {
                 think_time: job.think_time.clone(),
                 seed: nth(seed, i as u32),
             };
-            let place =
-                |e: headstack_engine::SpecError| refuse(&format!("{i}.{}", e.key), e.got, &e.need);
             all.pauses.push(pauses.pauses().map_err(place)?);
             all.waits.push(Waits {
                 share: job.blocking,
@@ -388,7 +328,7 @@ impl Jobs {
             let place = |e: TraceError| match e {
                 TraceError::Input { path, got, need } => {
                     let path = path.replacen("synthetic.", "", 1);
-                    refuse(&format!("{i}.requests.{path}"), got, &need)
+                    SpecError::new(format!("jobs[{i}].requests.{path}"), got, need).into()
                 }
                 e => e,
             };

@@ -2,16 +2,14 @@
 
 use crate::error::TraceError;
 use crate::reader::{formats, Format};
-use headstack_engine::describe::from_value;
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use headstack_schema::{read_table, Choice, Kind, Parameter, Registry, SpecError, Table};
+use serde::Serialize;
 use serde_json::{Map, Value};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Handling of a wrong record; in words `fail` or `skip`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
 pub enum OnError {
     /// It ends the trace with an error that names it.
     #[default]
@@ -22,8 +20,7 @@ pub enum OnError {
 
 /// Handling of a record whose time is before that of the record read before it; in words `format`, `strict`,
 /// `sort` or `sort:N`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
     /// As the format usually needs: an error, or sorting within the format's window.
     #[default]
@@ -42,10 +39,16 @@ impl Order {
     pub const MOST_SORTED: usize = 1 << 22;
 }
 
-impl TryFrom<String> for Order {
-    type Error = String;
+impl Parameter for Order {
+    fn kind() -> Kind {
+        Kind::Form {
+            need: "format, strict, sort or sort:N with N records held back, 1 to 4194304",
+            example: "sort:1000",
+        }
+    }
 
-    fn try_from(text: String) -> Result<Order, String> {
+    fn read(value: &Value) -> Result<Order, SpecError> {
+        let text = String::read(value)?;
         let order = match text.split_once(':') {
             None if text == "format" => Some(Order::Format),
             None if text == "strict" => Some(Order::Strict),
@@ -57,12 +60,15 @@ impl TryFrom<String> for Order {
             Some(Order::Sort(n)) if n == 0 || n > Order::MOST_SORTED => None,
             order => order,
         }
-        .ok_or_else(|| {
-            format!(
-                "got {text:?}, need format, strict, sort or sort:N with N records held back, 1 to {}",
-                Order::MOST_SORTED
-            )
-        })
+        .ok_or_else(|| SpecError::new("", format!("{text:?}"), Self::kind().need()))
+    }
+
+    fn write(&self) -> Value {
+        match self {
+            Order::Format => "format".into(),
+            Order::Strict => "strict".into(),
+            Order::Sort(window) => format!("sort:{window}").into(),
+        }
     }
 }
 
@@ -90,7 +96,7 @@ pub struct ReadOptions {
     /// Only these devices; all if empty. Requests to others are counted as filtered.
     pub devices: Vec<u32>,
     /// The formats that can be named or detected.
-    pub formats: &'static [Format],
+    pub formats: Registry<Format>,
     /// Parameters of the format's own reader, see [`Format::parameters`](crate::reader::Format).
     pub parameters: Map<String, Value>,
     /// Counts of the reader; shared, so that they can be read afterwards.
@@ -119,17 +125,10 @@ impl ReadOptions {
     ///
     /// # Errors
     /// A key or a value that is not valid for the reader, by its dotted key.
-    pub(crate) fn take<T: DeserializeOwned>(&self) -> Result<(T, ReadOptions), TraceError> {
+    pub(crate) fn take<T: Table>(&self) -> Result<(T, ReadOptions), TraceError> {
         let mut rest = self.clone();
         let parameters = std::mem::take(&mut rest.parameters);
-        let taken = from_value(Value::Object(parameters)).map_err(|e| {
-            let e = e.within(PARAMETERS);
-            TraceError::Input {
-                path: e.key,
-                got: e.got,
-                need: e.need,
-            }
-        })?;
+        let taken = read_table(&parameters).map_err(|e| e.within(PARAMETERS))?;
         Ok((taken, rest))
     }
 

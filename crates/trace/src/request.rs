@@ -1,13 +1,10 @@
 //! One block request: readers return requests, systems serve them.
 
+use headstack_schema::Choice;
 use headstack_units::{Lba, Time};
-use serde::{Deserialize, Serialize};
 
 /// The operation of a request.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Choice)]
 pub enum Op {
     /// Data from the medium or the cache to the host.
     #[default]
@@ -23,12 +20,7 @@ pub enum Op {
 impl Op {
     /// The name in our files and results.
     pub fn name(self) -> &'static str {
-        match self {
-            Op::Read => "read",
-            Op::Write => "write",
-            Op::WriteThrough => "write-through",
-            Op::Flush => "flush",
-        }
+        self.word()
     }
 
     /// Whether it transfers data from the host.

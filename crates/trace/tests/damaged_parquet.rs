@@ -2,7 +2,7 @@
 //! some damage, and most of that must be found before it is called.
 
 use headstack_engine::random::stream;
-use headstack_trace::reader::{format_named, formats, open_with, Input};
+use headstack_trace::reader::{formats, open_with, Input};
 use headstack_trace::{OnError, ReadOptions};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
@@ -163,7 +163,7 @@ fn read(bytes: &[u8], on_error: OnError, file: Option<&Path>) -> (usize, bool) {
     }
     let Ok(source) = open_with(
         input,
-        Some(format_named("parquet", formats()).unwrap()),
+        Some(formats().find("format", "parquet").unwrap()),
         &options,
     ) else {
         return (0, true);

@@ -34,6 +34,8 @@ COMMANDS = (
     "drives",
     "population",
     "models",
+    "schema",
+    "check",
     "validate",
     "calibrate",
     "convert",
@@ -195,6 +197,9 @@ def _main(given: Sequence[str]) -> int:
         sys.stdout.flush()
     except (ConfigError, TraceError) as e:
         print(e, file=sys.stderr)
+        # The lines of the file that the error is about.
+        for note in getattr(e, "__notes__", ()):
+            print("\n".join(printable(line) for line in note.splitlines()), file=sys.stderr)
         return WRONG_INPUT
     except HeadstackError as e:
         print(e, file=sys.stderr)

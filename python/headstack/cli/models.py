@@ -27,7 +27,7 @@ def _show(entry: Mapping[str, Any], form: Form, as_json: bool) -> None:
         if entry.get("example"):
             print(f"\nExample:\n{textwrap.indent(entry['example'].strip(), '  ')}")
         if entry.get("parameters"):
-            print("\nParameters (defaults for one drive):")
+            print("\nParameters:")
     if "parameters" in entry:
         _terminal.print_table(
             [("parameter", True), ("default", True), ("bounds", True), ("what", True)],

@@ -167,7 +167,10 @@ def to_html(
 
     `figures` is the folder beside the page with the figures as files.
     """
-    found = _figures(document)
+    return _html(document, title, figures, _figures(document))
+
+
+def _html(document: Mapping[str, Any], title: str, folder: str, found: list[Figure]) -> str:
     said, specs = {}, {}
     for figure in found:
         said[figure.id], specs[figure.id] = _shown(figure)
@@ -195,7 +198,7 @@ def to_html(
             tables=_given_tables(document),
         )
     )
-    return page(title, body, specs, figures)
+    return page(title, body, specs, folder)
 
 
 def _given_tables(document: Mapping[str, Any]) -> str:
@@ -254,7 +257,9 @@ def page(title: str, body: str, specs: Mapping[str, Any], figures: str = "figure
     )
 
 
+@cache
 def _viewer() -> str:
+    # Takes seconds, and is the same for every page.
     drawing.check_memory()
     # The type stub requires a snippet; without one the bundle is the plain viewer.
     bundle: Any = vl_convert.javascript_bundle
@@ -299,13 +304,14 @@ def write(
     """
     path = Path(path)
     folder = figures_folder(path.name)
-    whole = to_html(document, title, figures=folder)
+    found = _figures(document)
+    whole = _html(document, title, folder, found)
     if path.exists() and not path.is_file():  # a device or a pipe is written directly
         path.write_text(whole, encoding="utf-8")
         return path
     with outputs.adding(path.parent, document.get("run_id")) as written:
         (written.path / path.name).write_text(whole, encoding="utf-8")
         if with_figures:
-            for name, chart in figures(document).items():
-                plots.save(chart, written.path / folder / name)
+            for figure in found:
+                plots.save(figure.chart, written.path / folder / figure.id)
     return path

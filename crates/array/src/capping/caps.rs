@@ -14,49 +14,47 @@
 use super::Capping;
 use crate::document::read_text;
 use headstack_engine::random::stream;
-use headstack_engine::SpecError;
+use headstack_schema::{SpecError, Table};
 use headstack_units::{Span, Time, Watts};
 use rand_distr::{Distribution, StandardNormal};
-use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 /// One entry of `caps`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq, Table)]
 pub struct CapAt {
     /// From then on, after the first request.
     pub at: Span,
     /// The cap; none if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cap: Option<Watts>,
 }
 
 /// The parameters of a random cap.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq, Table)]
+#[table(check = Signal::is_possible)]
 pub struct Signal {
     /// Long-term mean.
+    #[param(range = CAPS)]
     pub mean: Watts,
     /// Standard deviation.
+    #[param(range = Watts(0.0)..=Watts(1e6))]
     pub deviation: Watts,
     /// Correlation time of the process.
-    #[serde(default = "a_minute")]
+    #[param(default = Span(60_000_000_000), range = TIMES)]
     pub correlation_time: Span,
     /// Time from one cap to the next.
-    #[serde(default = "four_seconds")]
+    #[param(default = Span(4_000_000_000), range = TIMES)]
     pub every: Span,
     /// Lowest cap.
+    #[param(range = CAPS)]
     pub least: Watts,
     /// Highest cap.
+    #[param(range = CAPS)]
     pub most: Watts,
 }
 
-fn a_minute() -> Span {
-    Span(60_000_000_000)
-}
-fn four_seconds() -> Span {
-    Span(4_000_000_000)
-}
+const CAPS: RangeInclusive<Watts> = Watts(1e-3)..=Watts(1e6);
+const TIMES: RangeInclusive<Span> = Span(10_000_000)..=Span(1_000_000 * 1_000_000_000);
 
 /// Where caps come from.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,7 +82,7 @@ impl Caps {
             return Err(SpecError::new(given[1], given.join(" and "), need));
         }
         if let Some(signal) = table.signal {
-            return signal.check().map(|()| Caps::Signal(signal));
+            return Ok(Caps::Signal(signal));
         }
         let (key, caps) = match &table.cap_file {
             Some(file) => ("cap_file", read_file(&base.join(file))?),
@@ -142,42 +140,15 @@ fn read_file(path: &Path) -> Result<Vec<CapAt>, SpecError> {
 }
 
 impl Signal {
-    fn check(&self) -> Result<(), SpecError> {
-        let place = |key: &str| format!("signal.{key}");
-        let caps = Watts(1e-3)..=Watts(1e6);
-        for (key, watts) in [
-            ("mean", self.mean),
-            ("least", self.least),
-            ("most", self.most),
-        ] {
-            if !caps.contains(&watts) {
-                return Err(SpecError::new(place(key), watts, "1 mW to 1 MW"));
-            }
-        }
-        if self.least > self.most {
-            return Err(SpecError::new(
-                place("least"),
+    fn is_possible(&self) -> Result<(), SpecError> {
+        match self.least > self.most {
+            true => Err(SpecError::new(
+                "least",
                 self.least,
                 "at most the value of most",
-            ));
+            )),
+            false => Ok(()),
         }
-        if !(0.0..=1e6).contains(&self.deviation.0) {
-            return Err(SpecError::new(
-                place("deviation"),
-                self.deviation,
-                "0 to 1 MW",
-            ));
-        }
-        let times = Span::from_ms(10.0)..=Span(1_000_000 * 1_000_000_000);
-        for (key, span) in [
-            ("every", self.every),
-            ("correlation_time", self.correlation_time),
-        ] {
-            if !times.contains(&span) {
-                return Err(SpecError::new(place(key), span, "10 ms to 1000000 s"));
-            }
-        }
-        Ok(())
     }
 }
 

@@ -38,65 +38,59 @@ mod summary;
 pub use series::{write_drives, write_series, CapPoint, CapSeries, DrivePoint};
 pub use summary::{CappedDrive, CappingResult, CappingSeries, Settling};
 
-/// Every policy that `policy` can name.
-pub use headstack_control::policy::PLUGINS as POLICIES;
 pub use runtime::Knobs;
 pub(crate) use runtime::{Capper, CappingOutcome, Done as DoneRequest};
 pub(crate) use summary::summarise;
 
 use crate::experiment::Experiment;
 use caps::{CapAt, Caps, Signal};
-use headstack_control::policy::{find_in, Plugin};
+use headstack_control::policy::Plugin;
 use headstack_drive::spec::Params;
-use headstack_engine::describe::from_value;
-use headstack_engine::SpecError;
+use headstack_schema::{read_table, Choice, Kind, Registry, SpecError, Table};
 use headstack_units::{Span, Watts};
-use serde::{Deserialize, Serialize};
-use serde_json::{json, Value};
 use std::path::Path;
 
 /// The table `capping`; the keys are in this module's description.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Table)]
 pub struct Capping {
     /// Name of the policy.
+    #[param(kind = Kind::Name("capping policy"))]
     pub policy: String,
     /// Parameters of the policy.
-    #[serde(default)]
+    #[param(default, kind = Kind::Parameters("capping policy"))]
     pub parameters: Params,
     /// Time between two readings of the meter.
-    #[serde(default = "one_second")]
+    #[param(default = Span(1_000_000_000), range = Span::from_ms(10.0)..=HOUR)]
     pub interval: Span,
     /// Efficiency of the power supply.
-    #[serde(default = "one")]
+    #[param(default = 1.0, range = 0.1..=1.0)]
     pub efficiency: f64,
     /// Standard deviation of a reading.
-    #[serde(default)]
+    #[param(default, range = Watts(0.0)..=Watts(1000.0))]
     pub noise: Watts,
     /// Step of readings.
-    #[serde(default)]
+    #[param(default, range = Watts(0.0)..=Watts(1000.0))]
     pub resolution: Watts,
     /// Age of the latest reading.
-    #[serde(default)]
+    #[param(default, range = Span::ZERO..=HOUR)]
     pub delay: Span,
     /// Which response time a reading contains.
-    #[serde(default)]
+    #[param(default)]
     pub response_time: Told,
     /// The cap over time.
-    #[serde(default)]
+    #[param(default)]
     pub caps: Vec<CapAt>,
     /// A file with the cap over time.
     pub cap_file: Option<String>,
     /// A random cap.
     pub signal: Option<Signal>,
     /// How far the power may exceed the cap without a violation.
-    #[serde(default)]
+    #[param(default, range = Watts(0.0)..=Watts(1000.0))]
     pub tolerance: Watts,
 }
 
 /// Which response time a reading contains, from admission to the host's queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
 pub enum Told {
     /// The mean of the interval.
     #[default]
@@ -111,12 +105,7 @@ pub enum Told {
     Max,
 }
 
-fn one_second() -> Span {
-    Span(1_000_000_000)
-}
-fn one() -> f64 {
-    1.0
-}
+const HOUR: Span = Span(3_600_000_000_000);
 
 /// A `capping` table that was checked, with its caps.
 #[derive(Debug, Clone, PartialEq)]
@@ -163,8 +152,7 @@ impl Plan {
             return Ok(None);
         }
         let read = || -> Result<Plan, SpecError> {
-            let table: Capping = from_value(Value::Object(table.clone()))?;
-            table.check()?;
+            let table: Capping = read_table(table)?;
             Ok(Plan {
                 caps: Caps::read(&table, base)?,
                 table,
@@ -179,49 +167,9 @@ impl Plan {
     ///
     /// # Errors
     /// The known names and the nearest one, by dotted key.
-    pub(crate) fn check_policy(&self, policies: &[Plugin]) -> Result<(), SpecError> {
-        let found = find_in(&self.table.policy, policies).map(drop);
+    pub(crate) fn check_policy(&self, policies: &Registry<Plugin>) -> Result<(), SpecError> {
+        let found = policies.find("policy", &self.table.policy).map(drop);
         found.map_err(|e| e.within(&self.place))
-    }
-}
-
-impl Capping {
-    /// The values of the keys that a table may leave out.
-    pub(crate) fn defaults() -> Params {
-        let table: Result<Capping, _> = from_value(json!({ "policy": "none" }));
-        let Ok(t) = table else { return Params::new() };
-        let values = json!({
-            "interval": t.interval, "efficiency": t.efficiency, "noise": t.noise,
-            "resolution": t.resolution, "delay": t.delay, "response_time": t.response_time,
-            "tolerance": t.tolerance,
-        });
-        values.as_object().cloned().unwrap_or_default()
-    }
-
-    fn check(&self) -> Result<(), SpecError> {
-        let refuse = |key: &str, got: &dyn std::fmt::Display, need: &str| {
-            Err(SpecError::new(key, got.to_string(), need))
-        };
-        let (least, most) = (Span::from_ms(10.0), Span(3_600_000_000_000));
-        if !(least..=most).contains(&self.interval) {
-            return refuse("interval", &self.interval, "10 ms to 1 h");
-        }
-        if !(0.1..=1.0).contains(&self.efficiency) {
-            return refuse("efficiency", &self.efficiency, "0.1 to 1");
-        }
-        for (key, watts) in [
-            ("noise", self.noise),
-            ("resolution", self.resolution),
-            ("tolerance", self.tolerance),
-        ] {
-            if !(0.0..=1000.0).contains(&watts.0) {
-                return refuse(key, &watts, "0 to 1000 W");
-            }
-        }
-        if !(Span::ZERO..=most).contains(&self.delay) {
-            return refuse("delay", &self.delay, "0 s to 1 h");
-        }
-        Ok(())
     }
 }
 

@@ -13,8 +13,9 @@ use headstack_control::{
 };
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::Setting as DriveSetting;
-use headstack_engine::{Quantiles, SpecError};
+use headstack_engine::Quantiles;
 use headstack_schema::Taken;
+use headstack_schema::{Registry, SpecError};
 use headstack_units::{Span, Time, Watts};
 
 /// The settings of one drive: the member of the simulation that holds it, and the paths to the layers that have the
@@ -107,7 +108,7 @@ impl Capper {
     /// A policy that cannot be built, or drives without the layers that it sets.
     pub fn new<M: Member>(
         plan: &Plan,
-        policies: &'static [policy::Plugin],
+        policies: &Registry<policy::Plugin>,
         members: &[M],
         jobs: Vec<String>,
     ) -> Result<Capper, SpecError> {
@@ -116,7 +117,7 @@ impl Capper {
             knobs.extend(member.knobs().into_iter().map(|k| (m, k)));
         }
         let table = &plan.table;
-        let plugin = policy::find_in(&table.policy, policies)?;
+        let plugin = policies.find("policy", &table.policy)?;
         check_knobs(plugin, &knobs)?;
         let devices: Vec<Device> = knobs.iter().map(|(_, k)| device(k)).collect();
         let built = plugin.build_and_tell(&table.parameters, &devices);

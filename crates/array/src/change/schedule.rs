@@ -1,6 +1,6 @@
 //! Applies changes during a run.
 
-use super::{ChangeCounts, Planned};
+use super::{ChangeCounts, Planned, Setting};
 use crate::host::Host;
 use crate::layer::Tree;
 use crate::member::Member;
@@ -73,6 +73,14 @@ impl<'a> Schedule<'a> {
             n_done: 0,
             due: Time::NEVER,
         }
+    }
+
+    /// Whether a drive carries out a change of the schedule when it has finished its commands, by a time of its own.
+    pub fn has_own_times(&self) -> bool {
+        use headstack_drive::Setting::{PowerCondition, SpindleSpeed};
+        let waits =
+            |s: &Setting| matches!(s, Setting::Drive(PowerCondition(_) | SpindleSpeed { .. }));
+        self.changes.iter().any(|c| waits(&c.setting))
     }
 
     /// Starts the schedule at the arrival of the first request. Further calls have no effect.

@@ -10,21 +10,17 @@
 use super::below::LowerLayers;
 use super::volume::copies::{Copies, Single};
 use super::volume::{choice, Volume};
-use super::{Context, Entry, LowerCount};
-use crate::organisation::{self, concatenate::end_to_end};
+use super::{Entry, LowerCount};
+use crate::entry::NoParameters;
+use crate::organisation::concatenate::end_to_end;
 
 /// The registry's entry.
-pub const ENTRY: Entry = Entry {
-    name: "concatenate",
-    summary: "one space over all members, end to end",
-    example: "",
-    lower: LowerCount::Many,
-    parameters: &|table, _| (organisation::concatenate::ENTRY.parameters)(table),
-    build: &|context| {
-        let Context { below, params, .. } = context;
-        let below = LowerLayers::new(below);
-        let map = Single(end_to_end(&below.member_blocks(), &params)?);
+pub fn entry() -> Entry {
+    let summary = "one space over all members, end to end";
+    Entry::new("concatenate", summary, LowerCount::Many, |context, _: NoParameters| {
+        let below = LowerLayers::new(context.below);
+        let map = Single(end_to_end(&below.member_blocks()));
         let copies = Copies::new(map, choice::find("first")?);
-        Ok(Box::new(Volume::new(ENTRY.name, Box::new(copies), below)))
-    },
-};
+        Ok(Box::new(Volume::new("concatenate", Box::new(copies), below)))
+    })
+}

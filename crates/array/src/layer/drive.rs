@@ -121,7 +121,7 @@ impl Count<'_> {
 }
 
 impl<M: Member<Report = Completion> + Send> Layer for DriveLayer<M> {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "drive"
     }
 

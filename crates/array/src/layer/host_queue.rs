@@ -44,29 +44,31 @@ use super::below::{LowerLayers, PendingCompletions};
 use super::clock::{LayerClock, NextEvent};
 use super::elevator::{self, Elevator, Queued};
 use super::{
-    not_supported, Context, Done, Entry, Layer, LowerCount, Request, Setting, Statistics, ANYONE,
+    not_supported, Context, Done, Elevators, Entry, Layer, LowerCount, Request, Setting, Statistics, ANYONE,
 };
 use admission::{Places, Process, LAST_NAMED};
-use headstack_drive::plugin::{fill, params, taken};
 use headstack_drive::spec::Params;
 use headstack_drive::{Command, DriveEnergy};
-use headstack_engine::SpecError;
+use headstack_schema::{read, read_table, Choice, Kind, Parameter, SpecError, Table};
 use headstack_units::{Bytes, Span, Time};
 use merging::{Edges, Limits, Run};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use slab::Slab;
 use std::collections::{BTreeMap, VecDeque};
 
+/// The layer's name.
+const NAME: &str = "host-queue";
+
 /// The registry's entry.
-pub const ENTRY: Entry = Entry {
-    name: "host-queue",
-    summary: "places for requests, merging, an elevator, a depth at the device",
-    example: "elevator = \"deadline\"\nnr_requests = 64\ndepth = 4",
-    lower: LowerCount::One,
-    parameters: &|table, elevators| with_elevator(taken::<Whole>(&[], table), elevators),
-    build: &|context| Ok(Box::new(HostQueue::new(context)?)),
-};
+pub fn entry() -> Entry {
+    let summary = "places for requests, merging, an elevator, a depth at the device";
+    let entry = Entry::new(NAME, summary, LowerCount::One, |context, p| {
+        Ok(Box::new(HostQueue::new(context, &p)?))
+    });
+    Entry {
+        effective,
+        ..entry.with_example("elevator = \"deadline\"\nnr_requests = 64\ndepth = 4")
+    }
+}
 
 /// Fewest places, as in Linux.
 const FEWEST: u32 = 4;
@@ -74,63 +76,61 @@ const MOST: u32 = 65_536;
 /// No request: the end of the list of a group's requests.
 const NONE: u32 = u32::MAX;
 
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Table)]
 struct Parameters {
-    #[serde(default = "mq_deadline")]
+    /// The order in which requests are dispatched.
+    #[param(default = "mq-deadline".into(), kind = Kind::Name("elevator"))]
     elevator: String,
-    #[serde(default)]
+    /// Parameters of the elevator.
+    #[param(default, kind = Kind::Parameters("elevator"))]
     elevator_parameters: Params,
+    /// How places are counted; if absent `legacy` for `deadline`, else `blk-mq`.
     places: Option<PlacesName>,
+    /// Places; requests at the lower layer hold theirs. If absent 128 for `legacy`; for `blk-mq` twice the depth, at
+    /// most 256, and for `none` the depth.
+    #[param(range = FEWEST..=MOST)]
     nr_requests: Option<u32>,
-    #[serde(default = "usual_depth")]
+    /// Requests at the lower layer at once.
+    #[param(default = 32, range = 1..=MOST)]
     depth: u32,
-    #[serde(default)]
+    /// Time from the moment when a process is woken until it submits again; meanwhile its place is kept.
+    #[param(default, range = Span::ZERO..=Span(1_000_000_000))]
     wake_time: Span,
-    #[serde(default)]
+    /// Plain writes count as sync, as with direct input and output.
+    #[param(default)]
     sync_writes: bool,
-    #[serde(default = "yes")]
+    /// Whether requests are merged at all.
+    #[param(default = true)]
     merge: bool,
-    #[serde(default = "yes")]
+    /// Whether requests are also merged in front of waiting ones.
+    #[param(default = true)]
     front_merges: bool,
+    /// Longest merged request; if absent 512 KiB for `legacy`, 1280 KiB for `blk-mq`.
+    #[param(range = Bytes(4096)..=Bytes(1 << 30))]
     max_request: Option<Bytes>,
-    #[serde(default = "usual_segments")]
+    /// Most submitted requests in a merged one.
+    #[param(default = 128, range = 1..=MOST)]
     max_segments: u32,
 }
 
-#[derive(Deserialize, Serialize, Clone, Copy, PartialEq)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, PartialEq, Choice)]
 enum PlacesName {
+    /// Sync and async requests have separate pools, with batchers.
     Legacy,
+    /// One pool.
     BlkMq,
 }
 
-/// The parameters in use, including those that follow from the elevator.
-#[derive(Deserialize, Serialize)]
-#[serde(from = "Parameters")]
-struct Whole(Parameters);
-
-impl From<Parameters> for Whole {
-    fn from(mut given: Parameters) -> Whole {
-        given.places = Some(given.places());
-        given.nr_requests = Some(given.nr_requests());
-        given.max_request = Some(given.max_request());
-        Whole(given)
+/// The parameters in use: those that follow from others, and all of the elevator.
+fn effective(table: &Params, elevators: &Elevators) -> Result<Params, SpecError> {
+    let mut p: Parameters = read_table(table)?;
+    p.places = Some(p.places());
+    p.nr_requests = Some(p.nr_requests());
+    p.max_request = Some(p.max_request());
+    if let Some(entry) = elevators.get(&p.elevator) {
+        p.elevator_parameters = (entry.effective)(&p.elevator_parameters)?;
     }
-}
-
-/// The same with all parameters of the elevator.
-fn with_elevator(mut taken: Params, elevators: &[elevator::Entry]) -> Params {
-    let name = taken.get("elevator").and_then(Value::as_str);
-    let found = name.and_then(|name| elevator::find(name, elevators).ok());
-    let table = taken
-        .get_mut("elevator_parameters")
-        .and_then(Value::as_object_mut);
-    if let (Some(entry), Some(table)) = (found, table) {
-        let all = (entry.parameters)(table);
-        fill(table, &all);
-    }
-    taken
+    read(&p.write())
 }
 
 impl Parameters {
@@ -158,19 +158,6 @@ impl Parameters {
         };
         self.max_request.unwrap_or(Bytes(usual * 1024))
     }
-}
-
-fn mq_deadline() -> String {
-    "mq-deadline".into()
-}
-fn usual_depth() -> u32 {
-    32
-}
-fn usual_segments() -> u32 {
-    128
-}
-fn yes() -> bool {
-    true
 }
 
 /// A request as it was submitted.
@@ -239,27 +226,15 @@ struct HostQueue {
 }
 
 impl HostQueue {
-    fn new(context: Context) -> Result<HostQueue, SpecError> {
-        let p: Parameters = params(&context.params)?;
+    fn new(context: Context, p: &Parameters) -> Result<HostQueue, SpecError> {
         let below = LowerLayers::new(context.below);
-        let entry = elevator::find(&p.elevator, context.elevators)?;
+        let entry = context.elevators.find("elevator", &p.elevator)?;
         let legacy = p.places() == PlacesName::Legacy;
-        bounded("depth", p.depth, 1, MOST)?;
-        if !(Span::ZERO..=Span(1_000_000_000)).contains(&p.wake_time) {
-            return Err(SpecError::new("wake_time", p.wake_time, "0 s to 1 s"));
-        }
-        bounded("max_segments", p.max_segments, 1, MOST)?;
         let n = p.nr_requests();
-        bounded("nr_requests", n, FEWEST, MOST)?;
-        let max_request = p.max_request();
-        if !(4096..=1 << 30).contains(&max_request.0) {
-            let need = "4 KiB to 1 GiB";
-            return Err(SpecError::new("max_request", max_request, need));
-        }
         let limits = Limits {
             never: !p.merge,
             front: p.front_merges,
-            blocks: max_request.0 / 512,
+            blocks: p.max_request().0 / 512,
             segments: p.max_segments,
         };
         let mut queues = Vec::new();
@@ -668,8 +643,8 @@ fn queued(run: &Run) -> Queued {
 }
 
 impl Layer for HostQueue {
-    fn name(&self) -> &'static str {
-        ENTRY.name
+    fn name(&self) -> &str {
+        NAME
     }
 
     fn units(&self) -> Vec<u64> {

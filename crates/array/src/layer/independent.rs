@@ -9,26 +9,25 @@
 
 use super::below::LowerLayers;
 use super::clock::LayerClock;
-use super::{not_supported, Context, Done, Entry, Layer, LowerCount, Request, Setting, Statistics};
-use headstack_drive::plugin::{params, taken};
+use super::{not_supported, Done, Entry, Layer, LowerCount, Request, Setting, Statistics};
+use crate::entry::NoParameters;
 use headstack_drive::DriveEnergy;
-use headstack_engine::SpecError;
+use headstack_schema::SpecError;
 use headstack_units::Time;
-use serde::{Deserialize, Serialize};
+
+/// The layer's name.
+pub(super) const NAME: &str = "independent";
 
 /// The registry's entry.
-pub const ENTRY: Entry = Entry {
-    name: "independent",
-    summary: "lower layers side by side, each with units of its own",
-    example: "",
-    lower: LowerCount::Many,
-    parameters: &|table, _| taken::<NoParameters>(&[], table),
-    build: &|context| Ok(Box::new(Independent::new(context)?)),
-};
-
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct NoParameters {}
+pub fn entry() -> Entry {
+    let summary = "lower layers side by side, each with units of its own";
+    Entry::new(NAME, summary, LowerCount::Many, |context, _: NoParameters| {
+        Ok(Box::new(Independent {
+            below: LowerLayers::new(context.below),
+            clock: LayerClock::default(),
+        }))
+    })
+}
 
 /// Layers side by side.
 struct Independent {
@@ -36,19 +35,9 @@ struct Independent {
     clock: LayerClock,
 }
 
-impl Independent {
-    fn new(context: Context) -> Result<Independent, SpecError> {
-        params::<NoParameters>(&context.params)?;
-        Ok(Independent {
-            below: LowerLayers::new(context.below),
-            clock: LayerClock::default(),
-        })
-    }
-}
-
 impl Layer for Independent {
-    fn name(&self) -> &'static str {
-        ENTRY.name
+    fn name(&self) -> &str {
+        NAME
     }
 
     fn units(&self) -> Vec<u64> {
@@ -82,7 +71,7 @@ impl Layer for Independent {
     fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
         self.clock.reach(now);
         match path {
-            [] => Err(not_supported(ENTRY.name, setting, &[])),
+            [] => Err(not_supported(NAME, setting, &[])),
             path => self.below.set(now, path, setting),
         }
     }

@@ -26,48 +26,50 @@
 use super::below::{LowerLayers, PendingCompletions};
 use super::clock::{LayerClock, NextEvent};
 use super::{not_supported, Context, Done, Entry, Layer, LowerCount, Request, Setting, Statistics};
-use headstack_drive::plugin::{params, taken};
 use headstack_drive::{Command, DriveEnergy};
-use headstack_engine::SpecError;
+use headstack_schema::{Choice, SpecError, Table};
 use headstack_units::{Bandwidth, Bytes, Time};
-use serde::{Deserialize, Serialize};
 use slab::Slab;
 
-/// The registry's entry.
-pub const ENTRY: Entry = Entry {
-    name: "link",
-    summary: "lower layers behind one port of finite bandwidth",
-    example: "bandwidth = \"600 MB/s\"",
-    lower: LowerCount::Many,
-    parameters: &|table, _| taken::<Parameters>(&[], table),
-    build: &|context| Ok(Box::new(Link::new(context)?)),
-};
+/// The layer's name.
+const NAME: &str = "link";
 
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+/// The registry's entry.
+pub fn entry() -> Entry {
+    let summary = "lower layers behind one port of finite bandwidth";
+    Entry::new(NAME, summary, LowerCount::Many, |context, p| {
+        Ok(Box::new(Link::new(context, &p)?))
+    })
+    .with_example("bandwidth = \"600 MB/s\"")
+}
+
+/// With the least bandwidth a block takes 1 s, and the time of the longest request fits the clock.
+const LEAST: Bandwidth = Bandwidth(512.0);
+const MOST: Bandwidth = Bandwidth(1e15);
+
+#[derive(Table)]
 struct Parameters {
+    /// Bandwidth in each direction.
+    #[param(range = LEAST..=MOST)]
     bandwidth: Bandwidth,
-    #[serde(default)]
+    /// Whether both directions can be used at once.
+    #[param(default)]
     duplex: Duplex,
-    #[serde(default = "usual_frame")]
+    /// Data in a frame.
+    #[param(default = Bytes(2048), range = Bytes(1)..=Bytes(u64::MAX))]
     frame: Bytes,
-    #[serde(default = "nothing")]
+    /// Bytes that a frame has besides, at most as many as its data.
+    #[param(default)]
     frame_overhead: Bytes,
 }
 
-#[derive(Deserialize, Serialize, Default, Clone, Copy, PartialEq)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Default, Clone, Copy, PartialEq, Choice)]
 enum Duplex {
+    /// Reads and writes cross at the same time.
     #[default]
     Full,
+    /// One transfer at a time.
     Half,
-}
-
-fn usual_frame() -> Bytes {
-    Bytes(2048)
-}
-fn nothing() -> Bytes {
-    Bytes(0)
 }
 
 /// A request between submission and completion.
@@ -101,12 +103,7 @@ const READ: usize = 0;
 const WRITE: usize = 1;
 
 impl Link {
-    fn new(context: Context) -> Result<Link, SpecError> {
-        let p: Parameters = params(&context.params)?;
-        check_bandwidth("bandwidth", p.bandwidth)?;
-        if p.frame.0 == 0 {
-            return Err(SpecError::new("frame", p.frame, "at least 1 B"));
-        }
+    fn new(context: Context, p: &Parameters) -> Result<Link, SpecError> {
         if p.frame_overhead.0 > p.frame.0 {
             let need = format!("at most a frame of {}", p.frame);
             return Err(SpecError::new("frame_overhead", p.frame_overhead, need));
@@ -202,17 +199,9 @@ impl Link {
     }
 }
 
-/// With this bound a block takes less than 1 s, and the time of the longest request fits the clock.
-fn check_bandwidth(key: &str, bandwidth: Bandwidth) -> Result<(), SpecError> {
-    match bandwidth.0 >= 512.0 {
-        true => Ok(()),
-        false => Err(SpecError::new(key, bandwidth, "at least 512 B/s")),
-    }
-}
-
 impl Layer for Link {
-    fn name(&self) -> &'static str {
-        ENTRY.name
+    fn name(&self) -> &str {
+        NAME
     }
 
     fn units(&self) -> Vec<u64> {
@@ -268,7 +257,10 @@ impl Layer for Link {
         self.clock.reach(now);
         match (path, setting) {
             ([], Setting::Bandwidth(bandwidth)) => {
-                check_bandwidth("setting.bandwidth", *bandwidth)?;
+                if !(LEAST..=MOST).contains(bandwidth) {
+                    let need = format!("{LEAST} to {MOST}");
+                    return Err(SpecError::new("setting.bandwidth", bandwidth, need));
+                }
                 self.bytes_per_ns = bandwidth.0 * 1e-9;
                 Ok(())
             }

@@ -19,7 +19,7 @@
 //! Layers own the layers below them, so that a system is a tree: a volume over `n` members, a host queue
 //! over one layer, a link over several.
 //!
-//! To add one: write `crates/array/src/layer/NAME.rs` with an `ENTRY`, add `NAME` to the list. A program adds
+//! To add one: write `crates/array/src/layer/NAME.rs` with a function `entry`, add `NAME` to the list. A program adds
 //! its own in [`Inputs`](crate::Inputs).
 
 mod below;
@@ -30,12 +30,13 @@ pub mod statistics;
 pub mod tree;
 pub mod volume;
 
+use crate::entry::{effective, registered, About};
 use headstack_control::RateLimit;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::spec::Params;
 use headstack_drive::zoned::Sense;
 use headstack_drive::{join, Command, Components, DriveEnergy, Part};
-use headstack_engine::{did_you_mean, SpecError};
+use headstack_schema::{read_table, Registry, SpecError, Table};
 use headstack_units::{Bandwidth, Span, Time};
 
 pub use drive::DriveLayer;
@@ -227,7 +228,7 @@ impl Setting {
 /// A layer; the contract is in this module's description.
 pub trait Layer: Send {
     /// The layer's name in experiments.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
     /// Size of each unit in 512-byte blocks.
     fn units(&self) -> Vec<u64>;
     /// Submits a request at `now`.
@@ -295,14 +296,17 @@ pub(crate) fn not_supported(layer: &str, setting: &Setting, known: &[&str]) -> S
 }
 
 /// What a layer is built from.
-pub struct Context {
+pub struct Context<'a> {
     /// The layers below, at least one.
     pub below: Vec<Box<dyn Layer>>,
     /// Parameters, as the layer's file documents.
     pub params: Params,
     /// The elevators that a host queue can name.
-    pub elevators: &'static [elevator::Entry],
+    pub elevators: &'a Elevators,
 }
+
+/// The elevators that a host queue can name.
+pub type Elevators = Registry<elevator::Entry>;
 
 /// How many lower layers a layer takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -318,48 +322,62 @@ pub type Build = dyn Fn(Context) -> Result<Box<dyn Layer>, SpecError> + Send + S
 
 /// All parameters that a layer takes from a table, also those that the table leaves out; host queues take one of
 /// the elevators.
-pub type Taken = dyn Fn(&Params, &[elevator::Entry]) -> Params + Send + Sync;
+pub type Effective = fn(&Params, &Elevators) -> Result<Params, SpecError>;
 
-/// One entry of the registry.
+/// One entry of the registry. The example in `about` works on four lower layers.
 pub struct Entry {
-    /// The name in experiments.
-    pub name: &'static str,
-    /// One line for help texts.
-    pub summary: &'static str,
-    /// A parameter table that works on four lower layers, as TOML, for documentation and contract tests.
-    pub example: &'static str,
+    /// Name, help and parameters.
+    pub about: About,
     /// How many lower layers it takes.
     pub lower: LowerCount,
-    /// All parameters that it takes from a table, also those that the table leaves out.
-    pub parameters: &'static Taken,
+    /// All parameters that it takes from a table.
+    ///
+    /// # Errors
+    /// A table that does not fit.
+    pub effective: Effective,
     /// Builds the layer.
     ///
     /// # Errors
     /// Unknown parameters, values out of bounds, or lower layers that do not fit.
-    pub build: &'static Build,
+    pub build: Box<Build>,
+}
+
+registered!(Entry);
+
+impl Entry {
+    /// A layer with the parameters `P`.
+    pub fn new<P: Table>(
+        name: impl Into<String>,
+        summary: impl Into<String>,
+        lower: LowerCount,
+        build: impl Fn(Context, P) -> Result<Box<dyn Layer>, SpecError> + Send + Sync + 'static,
+    ) -> Entry {
+        Entry {
+            about: About::new::<P>(name, summary),
+            lower,
+            effective: |table, _| effective::<P>(table),
+            build: Box::new(move |context| {
+                let parameters = read_table(&context.params)?;
+                build(context, parameters)
+            }),
+        }
+    }
+
+    /// The same with parameters that work, as TOML.
+    #[must_use]
+    pub fn with_example(mut self, example: &str) -> Entry {
+        self.about.example = example.into();
+        self
+    }
 }
 
 macro_rules! layers {
     ($($file:ident),+ $(,)?) => {
         $(pub mod $file;)+
         /// Every layer that comes with this crate.
-        pub const ENTRIES: &[Entry] = &[$($file::ENTRY),+];
+        pub fn entries() -> Registry<Entry> {
+            Registry::new("layer", [$($file::entry()),+])
+        }
     };
 }
 layers! { independent, concatenate, raid0, raid1, raid10, raid5, host_queue, link, throttle }
-
-/// Finds one of `entries` by name.
-///
-/// # Errors
-/// An unknown name; the error lists the known names and hints at the nearest one.
-pub fn find<'a>(name: &str, entries: &'a [Entry]) -> Result<&'a Entry, SpecError> {
-    entries.iter().find(|e| e.name == name).ok_or_else(|| {
-        let names: Vec<&str> = entries.iter().map(|e| e.name).collect();
-        let hint = did_you_mean(name, names.iter().copied());
-        SpecError::new(
-            "name",
-            format!("{name:?}"),
-            format!("one of {}{hint}", names.join(", ")),
-        )
-    })
-}

@@ -10,21 +10,17 @@
 use super::below::LowerLayers;
 use super::volume::copies::{Copies, Single};
 use super::volume::{choice, Volume};
-use super::{Context, Entry, LowerCount};
-use crate::organisation::{self, raid0::striped};
+use super::{Entry, LowerCount};
+use crate::organisation::raid0::{striped, Parameters};
 
 /// The registry's entry.
-pub const ENTRY: Entry = Entry {
-    name: "raid0",
-    summary: "striped over all members, no redundancy",
-    example: "stripe_unit = \"64 KiB\"",
-    lower: LowerCount::Many,
-    parameters: &|table, _| (organisation::raid0::ENTRY.parameters)(table),
-    build: &|context| {
-        let Context { below, params, .. } = context;
-        let below = LowerLayers::new(below);
-        let map = Single(striped(&below.member_blocks(), &params)?);
+pub fn entry() -> Entry {
+    let summary = "striped over all members, no redundancy";
+    Entry::new("raid0", summary, LowerCount::Many, |context, p: Parameters| {
+        let below = LowerLayers::new(context.below);
+        let map = Single(striped(&below.member_blocks(), &p)?);
         let copies = Copies::new(map, choice::find("first")?);
-        Ok(Box::new(Volume::new(ENTRY.name, Box::new(copies), below)))
-    },
-};
+        Ok(Box::new(Volume::new("raid0", Box::new(copies), below)))
+    })
+    .with_example("stripe_unit = \"64 KiB\"")
+}

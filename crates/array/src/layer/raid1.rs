@@ -18,34 +18,33 @@ use super::below::LowerLayers;
 use super::volume::choice::{self, Copy};
 use super::volume::copies::{Copies, CopyMap, Pattern};
 use super::volume::Volume;
-use super::{Context, Entry, LowerCount};
-use headstack_drive::plugin::{params, taken};
-use headstack_engine::SpecError;
+use super::{Entry, Layer, LowerCount};
+use headstack_schema::{SpecError, Table};
 use headstack_units::Bandwidth;
-use serde::{Deserialize, Serialize};
+
+/// The layer's name.
+pub const NAME: &str = "raid1";
 
 /// The registry's entry.
-pub const ENTRY: Entry = Entry {
-    name: "raid1",
-    summary: "every block on every member; reads by a policy",
-    example: "read_policy = \"nearest\"",
-    lower: LowerCount::Many,
-    parameters: &|table, _| taken::<Parameters>(&[], table),
-    build: &|context| Ok(Box::new(volume(context)?)),
-};
-
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct Parameters {
-    #[serde(default = "md_raid1")]
-    read_policy: String,
-    rebuild_rate: Option<Bandwidth>,
-    #[serde(default)]
-    gone: Vec<u32>,
+pub fn entry() -> Entry {
+    let summary = "every block on every member; reads by a policy";
+    Entry::new(NAME, summary, LowerCount::Many, |context, p| {
+        Ok(Box::new(volume(context.below, &p)?))
+    })
+    .with_example("read_policy = \"nearest\"")
 }
 
-fn md_raid1() -> String {
-    "md-raid1".into()
+/// Parameters of `raid1`.
+#[derive(Debug, Clone, Table)]
+pub struct Parameters {
+    /// Which copy a read takes.
+    #[param(default = "md-raid1".into(), kind = choice::kind())]
+    read_policy: String,
+    /// Rate at which stale data are rebuilt; not at all if absent.
+    rebuild_rate: Option<Bandwidth>,
+    /// Members that are missing from the beginning.
+    #[param(default)]
+    gone: Vec<u32>,
 }
 
 struct Mirror {
@@ -86,9 +85,8 @@ impl CopyMap for Mirror {
 ///
 /// # Errors
 /// Fewer than two members, or a parameter that does not fit.
-pub fn volume(context: Context) -> Result<Volume, SpecError> {
-    let p: Parameters = params(&context.params)?;
-    let below = LowerLayers::new(context.below);
+pub fn volume(below: Vec<Box<dyn Layer>>, p: &Parameters) -> Result<Volume, SpecError> {
+    let below = LowerLayers::new(below);
     let sizes = below.member_blocks();
     if sizes.len() < 2 {
         return Err(SpecError::new("below", sizes.len(), "at least 2 members"));
@@ -98,6 +96,6 @@ pub fn volume(context: Context) -> Result<Volume, SpecError> {
         blocks: sizes.into_iter().min().unwrap_or(0),
     };
     let copies = Copies::new(map, choice::find(&p.read_policy)?);
-    let volume = Volume::new(ENTRY.name, Box::new(copies), below);
+    let volume = Volume::new(NAME, Box::new(copies), below);
     volume.with_redundancy(&p.gone, p.rebuild_rate)
 }

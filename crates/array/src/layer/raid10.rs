@@ -22,49 +22,56 @@ use super::below::LowerLayers;
 use super::volume::choice::{self, Copy};
 use super::volume::copies::{Copies, CopyMap, Pattern};
 use super::volume::Volume;
-use super::{Context, Entry, LowerCount};
-use headstack_drive::plugin::{params, taken};
-use headstack_engine::SpecError;
+use super::{Entry, Layer, LowerCount};
+use headstack_schema::{read, read_table, Parameter, Params, SpecError, Table};
 use headstack_units::{Bandwidth, Bytes};
-use serde::{Deserialize, Serialize};
+
+/// The layer's name.
+pub const NAME: &str = "raid10";
 
 /// The registry's entry.
-pub const ENTRY: Entry = Entry {
-    name: "raid10",
-    summary: "striped copies: near, far and offset layouts",
-    example: "near = 2\nchunk = \"64 KiB\"",
-    lower: LowerCount::Many,
-    parameters: &|table, _| taken::<Whole>(&[], table),
-    build: &|context| Ok(Box::new(volume(context)?)),
-};
-
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct Parameters {
-    #[serde(default = "two")]
-    near: u32,
-    #[serde(default = "one")]
-    far: u32,
-    #[serde(default)]
-    offset: bool,
-    #[serde(default = "default_chunk")]
-    chunk: Bytes,
-    read_policy: Option<String>,
-    rebuild_rate: Option<Bandwidth>,
-    #[serde(default)]
-    gone: Vec<u32>,
+pub fn entry() -> Entry {
+    let summary = "striped copies: near, far and offset layouts";
+    let entry = Entry::new(NAME, summary, LowerCount::Many, |context, p| {
+        Ok(Box::new(volume(context.below, &p)?))
+    });
+    Entry {
+        effective: |table, _| effective(table),
+        ..entry.with_example("near = 2\nchunk = \"64 KiB\"")
+    }
 }
 
-/// The parameters as they are taken, with the policy.
-#[derive(Deserialize, Serialize)]
-#[serde(from = "Parameters")]
-struct Whole(Parameters);
+/// The parameters in use, with the policy of reads that follows from the others.
+pub(crate) fn effective(table: &Params) -> Result<Params, SpecError> {
+    let mut p: Parameters = read_table(table)?;
+    p.read_policy = Some(p.policy().into());
+    read(&p.write())
+}
 
-impl From<Parameters> for Whole {
-    fn from(mut given: Parameters) -> Whole {
-        given.read_policy = Some(given.policy().into());
-        Whole(given)
-    }
+/// Parameters of `raid10`.
+#[derive(Debug, Clone, Table)]
+pub struct Parameters {
+    /// Copies in a set; `near` times `far` copies in all.
+    #[param(default = 2)]
+    near: u32,
+    /// Number of sets.
+    #[param(default = 1)]
+    far: u32,
+    /// Whether the rows of the sets alternate.
+    #[param(default)]
+    offset: bool,
+    /// Contiguous data per member.
+    #[param(default = DEFAULT_CHUNK)]
+    chunk: Bytes,
+    /// Which copy a read takes; if absent `md-raid10-near`, or `md-raid10-far` where `far` is above 1 and not
+    /// `offset`.
+    #[param(kind = choice::kind())]
+    read_policy: Option<String>,
+    /// Rate at which stale data are rebuilt; not at all if absent.
+    rebuild_rate: Option<Bandwidth>,
+    /// Members that are missing from the beginning.
+    #[param(default)]
+    gone: Vec<u32>,
 }
 
 impl Parameters {
@@ -78,18 +85,8 @@ impl Parameters {
     }
 }
 
-fn two() -> u32 {
-    2
-}
-
-fn one() -> u32 {
-    1
-}
-
 /// md's default chunk size.
-pub(crate) fn default_chunk() -> Bytes {
-    Bytes(512 * 1024)
-}
+pub(crate) const DEFAULT_CHUNK: Bytes = Bytes(512 * 1024);
 
 /// Size of a chunk in 512-byte blocks.
 ///
@@ -173,9 +170,8 @@ impl CopyMap for Striped {
 ///
 /// # Errors
 /// Too few members, or a parameter that does not fit.
-pub fn volume(context: Context) -> Result<Volume, SpecError> {
-    let p: Parameters = params(&context.params)?;
-    let below = LowerLayers::new(context.below);
+pub fn volume(below: Vec<Box<dyn Layer>>, p: &Parameters) -> Result<Volume, SpecError> {
+    let below = LowerLayers::new(below);
     let sizes = below.member_blocks();
     let n = sizes.len() as u64;
     let chunk = chunk_blocks(p.chunk, 1)?;
@@ -204,7 +200,7 @@ pub fn volume(context: Context) -> Result<Volume, SpecError> {
         return Err(SpecError::new("chunk", p.chunk, need));
     }
     let copies = Copies::new(map, choice::find(p.policy())?);
-    let volume = Volume::new(ENTRY.name, Box::new(copies), below);
+    let volume = Volume::new(NAME, Box::new(copies), below);
     volume.with_redundancy(&p.gone, p.rebuild_rate)
 }
 

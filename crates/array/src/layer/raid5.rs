@@ -16,66 +16,66 @@
 //! No stripe cache: nothing that was read before is kept, and writes of one row do not wait to be combined.
 
 use super::below::LowerLayers;
-use super::raid10::{chunk_blocks, default_chunk};
+use super::raid10::{chunk_blocks, DEFAULT_CHUNK};
 use super::volume::parity::{Layout, Parity, RmwLevel};
 use super::volume::Volume;
-use super::{Context, Entry, LowerCount};
-use headstack_drive::plugin::{params, taken};
-use headstack_engine::SpecError;
+use super::{Entry, Layer, LowerCount};
+use headstack_schema::{Choice, SpecError, Table};
 use headstack_units::{Bandwidth, Bytes};
-use serde::{Deserialize, Serialize};
+
+/// The layer's name.
+pub const NAME: &str = "raid5";
 
 /// The registry's entry.
-pub const ENTRY: Entry = Entry {
-    name: "raid5",
-    summary: "striped with rotating parity: one member may be gone",
-    example: "chunk = \"64 KiB\"",
-    lower: LowerCount::Many,
-    parameters: &|table, _| taken::<Parameters>(&[], table),
-    build: &|context| Ok(Box::new(volume(context)?)),
-};
+pub fn entry() -> Entry {
+    let summary = "striped with rotating parity: one member may be gone";
+    Entry::new(NAME, summary, LowerCount::Many, |context, p| {
+        Ok(Box::new(volume(context.below, &p)?))
+    })
+    .with_example("chunk = \"64 KiB\"")
+}
 
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct Parameters {
-    #[serde(default)]
+/// Parameters of `raid5`.
+#[derive(Debug, Clone, Table)]
+pub struct Parameters {
+    /// Where the parity of each stripe lies, and where its data begin.
+    #[param(default)]
     layout: LayoutName,
-    #[serde(default = "default_chunk")]
+    /// Contiguous data per member, a multiple of `unit`.
+    #[param(default = DEFAULT_CHUNK)]
     chunk: Bytes,
-    #[serde(default = "default_unit")]
+    /// Parity is computed for blocks of this size.
+    #[param(default = Bytes(4096))]
     unit: Bytes,
-    #[serde(default = "if_less")]
+    /// When a small write reads old data and parity: 0 never, 1 if that reads less, 2 if it does not read more.
+    #[param(default = 1, range = 0..=2)]
     rmw_level: u8,
+    /// Rate at which stale data are rebuilt; not at all if absent.
     rebuild_rate: Option<Bandwidth>,
-    #[serde(default)]
+    /// Members that are missing from the beginning.
+    #[param(default)]
     gone: Vec<u32>,
 }
 
-#[derive(Deserialize, Serialize, Default)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, Default, Choice)]
 enum LayoutName {
+    /// Parity moves to the left; data begin at the first member.
     LeftAsymmetric,
+    /// Parity moves to the right; data begin at the first member.
     RightAsymmetric,
+    /// Parity moves to the left; data begin behind the parity.
     #[default]
     LeftSymmetric,
+    /// Parity moves to the right; data begin behind the parity.
     RightSymmetric,
-}
-
-fn default_unit() -> Bytes {
-    Bytes(4096)
-}
-
-fn if_less() -> u8 {
-    1
 }
 
 /// Builds a volume from its parameters.
 ///
 /// # Errors
 /// Fewer than three members, or a parameter that does not fit.
-pub fn volume(context: Context) -> Result<Volume, SpecError> {
-    let p: Parameters = params(&context.params)?;
-    let below = LowerLayers::new(context.below);
+pub fn volume(below: Vec<Box<dyn Layer>>, p: &Parameters) -> Result<Volume, SpecError> {
+    let below = LowerLayers::new(below);
     let sizes = below.member_blocks();
     if sizes.len() < 3 {
         return Err(SpecError::new("below", sizes.len(), "at least 3 members"));
@@ -104,8 +104,7 @@ pub fn volume(context: Context) -> Result<Volume, SpecError> {
         rmw: match p.rmw_level {
             0 => RmwLevel::Never,
             1 => RmwLevel::IfLess,
-            2 => RmwLevel::IfNotMore,
-            other => return Err(SpecError::new("rmw_level", other, "0, 1 or 2")),
+            _ => RmwLevel::IfNotMore,
         },
         n: sizes.len() as u64,
         chunk,
@@ -113,6 +112,6 @@ pub fn volume(context: Context) -> Result<Volume, SpecError> {
         stripes: smallest / chunk,
         cuts: Vec::new(),
     };
-    let volume = Volume::new(ENTRY.name, Box::new(parity), below);
+    let volume = Volume::new(NAME, Box::new(parity), below);
     volume.with_redundancy(&p.gone, p.rebuild_rate)
 }

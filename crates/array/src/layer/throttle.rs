@@ -25,30 +25,29 @@ use super::below::LowerLayers;
 use super::clock::{LayerClock, NextEvent};
 use super::{not_supported, Context, Done, Entry, Layer, LowerCount, Request, Setting, Statistics};
 use headstack_control::RateLimit;
-use headstack_drive::plugin::{params, taken};
 use headstack_drive::DriveEnergy;
-use headstack_engine::SpecError;
+use headstack_schema::{SpecError, Table};
 use headstack_units::{Bandwidth, Frequency, Span, Time};
-use serde::{Deserialize, Serialize};
 use slab::Slab;
 use std::collections::VecDeque;
 
-/// The registry's entry.
-pub const ENTRY: Entry = Entry {
-    name: "throttle",
-    summary: "releases requests at a limited rate",
-    example: "iops = \"150/s\"",
-    lower: LowerCount::One,
-    parameters: &|table, _| taken::<Parameters>(&[], table),
-    build: &|context| Ok(Box::new(Throttle::new(context)?)),
-};
+/// The layer's name.
+pub(super) const NAME: &str = "throttle";
 
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+/// The registry's entry.
+pub fn entry() -> Entry {
+    let summary = "releases requests at a limited rate";
+    Entry::new(NAME, summary, LowerCount::One, |context, p| {
+        Ok(Box::new(Throttle::new(context, &p)?))
+    })
+    .with_example("iops = \"150/s\"")
+}
+
+#[derive(Table)]
 struct Parameters {
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Requests per second; no limit if neither this nor `bandwidth` is given.
     iops: Option<Frequency>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Bytes per second, instead of `iops`.
     bandwidth: Option<Bandwidth>,
 }
 
@@ -85,8 +84,7 @@ fn check(limit: RateLimit) -> Result<RateLimit, SpecError> {
 }
 
 impl Throttle {
-    fn new(context: Context) -> Result<Throttle, SpecError> {
-        let p: Parameters = params(&context.params)?;
+    fn new(context: Context, p: &Parameters) -> Result<Throttle, SpecError> {
         let limit = match (p.iops, p.bandwidth) {
             (None, None) => RateLimit::Unlimited,
             (Some(rate), None) => RateLimit::Requests(rate),
@@ -166,8 +164,8 @@ impl Throttle {
 }
 
 impl Layer for Throttle {
-    fn name(&self) -> &'static str {
-        ENTRY.name
+    fn name(&self) -> &str {
+        NAME
     }
 
     fn units(&self) -> Vec<u64> {

@@ -2,7 +2,7 @@
 
 use super::below::LowerLayers;
 use super::{
-    elevator, find, independent, throttle, Context, Done, DriveLayer, Entry, ErrorKind, Layer,
+    independent, throttle, Context, Done, DriveLayer, Elevators, Entry, ErrorKind, Layer,
     LayerResult, LowerCount, Request, Setting, Statistics, ANYONE,
 };
 use crate::capping::Knobs;
@@ -11,7 +11,7 @@ use crate::member::{CompletionReport, Member};
 use crate::simulate::MemberOutcome;
 use headstack_drive::spec::Params;
 use headstack_drive::{Completion, DriveEnergy, DriveRequest};
-use headstack_engine::SpecError;
+use headstack_schema::{Registry, SpecError};
 use headstack_units::Time;
 use serde_json::Value;
 
@@ -65,8 +65,8 @@ impl LayerSpec {
     }
 
     /// The registry's entry of this name.
-    fn entry<'a>(&self, entries: &'a [Entry]) -> Result<&'a Entry, SpecError> {
-        let entry = find(&self.name, entries)?;
+    fn entry<'a>(&self, entries: &'a Registry<Entry>) -> Result<&'a Entry, SpecError> {
+        let entry = entries.find("name", &self.name)?;
         match (entry.lower, self.of) {
             (LowerCount::One, Some(of)) if of != 1 => {
                 let need = format!("1: a {} stands on one layer", self.name);
@@ -94,7 +94,7 @@ pub(crate) fn listed_from(specs: &[LayerSpec]) -> usize {
 ///
 /// # Errors
 /// The first unknown name, at `layers[i]`.
-pub fn check(specs: &[LayerSpec], entries: &[Entry]) -> Result<(), SpecError> {
+pub fn check(specs: &[LayerSpec], entries: &Registry<Entry>) -> Result<(), SpecError> {
     let mut all = specs.iter().enumerate();
     all.try_for_each(|(i, spec)| {
         let found = spec.entry(entries).map(drop);
@@ -110,8 +110,8 @@ pub fn check(specs: &[LayerSpec], entries: &[Entry]) -> Result<(), SpecError> {
 pub fn compose(
     drives: Vec<Box<dyn Layer>>,
     specs: &[LayerSpec],
-    entries: &[Entry],
-    elevators: &'static [elevator::Entry],
+    entries: &Registry<Entry>,
+    elevators: &Elevators,
 ) -> Result<Vec<Box<dyn Layer>>, SpecError> {
     let mut below = drives;
     for (i, spec) in specs.iter().enumerate().rev() {
@@ -131,7 +131,7 @@ fn one_height(
     below: Vec<Box<dyn Layer>>,
     spec: &LayerSpec,
     entry: &Entry,
-    elevators: &'static [elevator::Entry],
+    elevators: &Elevators,
 ) -> Result<Vec<Box<dyn Layer>>, SpecError> {
     let width = match (entry.lower, spec.of) {
         (LowerCount::One, _) => 1,
@@ -195,8 +195,8 @@ impl Tree {
     pub fn new<M>(
         drives: Vec<M>,
         specs: &[LayerSpec],
-        entries: &[Entry],
-        elevators: &'static [elevator::Entry],
+        entries: &Registry<Entry>,
+        elevators: &Elevators,
     ) -> Result<Tree, SpecError>
     where
         M: Member<Report = Completion> + Send + 'static,
@@ -296,7 +296,7 @@ impl Tree {
             height
                 .iter()
                 .for_each(|l| sum.add_requests(&l.statistics()));
-            results.push(sum.result(independent::ENTRY.name, 1));
+            results.push(sum.result(independent::NAME, 1));
         }
         while let Some(first) = height.first() {
             let name = first.name();
@@ -335,7 +335,7 @@ fn find_knobs(layer: &dyn Layer, above: &Knobs, found: &mut Vec<Knobs>) {
         own.queue = Some((own.drive.clone(), nr_requests, depth));
         own.read_expire = layer.read_expire();
     }
-    if layer.name() == throttle::ENTRY.name {
+    if layer.name() == throttle::NAME {
         own.throttle = Some(own.drive.clone());
     }
     let below = layer.below();

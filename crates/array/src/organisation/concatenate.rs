@@ -10,23 +10,14 @@
 //! Devices that do not fit on the drives are truncated; requests to blocks beyond that are errors.
 
 use super::{Context, DeviceSpace, Entry, Joined, Linear, Organisation};
-use headstack_drive::plugin::{params, taken};
-use headstack_drive::spec::Params;
-use headstack_engine::SpecError;
-use serde::{Deserialize, Serialize};
+use crate::entry::NoParameters;
+use headstack_schema::SpecError;
 
 /// The registry's entry.
-pub const ENTRY: Entry = Entry {
-    name: "concatenate",
-    summary: "devices end to end over drives end to end",
-    needs_device_blocks: true,
-    parameters: &|table| taken::<NoParameters>(&[], table),
-    build: &build,
-};
-
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct NoParameters {}
+pub fn entry() -> Entry {
+    let summary = "devices end to end over drives end to end";
+    Entry::new("concatenate", summary, |context, _: NoParameters| build(context))
+}
 
 /// Drives end to end.
 pub(crate) struct Concatenate {
@@ -34,22 +25,22 @@ pub(crate) struct Concatenate {
     starts: Vec<u64>,
 }
 
-fn build(context: &Context) -> Result<Box<dyn Organisation>, SpecError> {
-    let drives = end_to_end(&context.member_blocks, &context.params)?;
+/// Devices end to end over members end to end.
+pub(super) fn build(context: &Context) -> Result<Box<dyn Organisation>, SpecError> {
+    let drives = end_to_end(&context.member_blocks);
     Ok(Box::new(Linear {
         space: DeviceSpace::new(&context.device_blocks, drives.blocks()),
         drives,
     }))
 }
 
-/// Lays members of these sizes end to end; the table must be empty.
-pub(crate) fn end_to_end(member_blocks: &[u64], table: &Params) -> Result<Concatenate, SpecError> {
-    params::<NoParameters>(table)?;
+/// Lays members of these sizes end to end.
+pub(crate) fn end_to_end(member_blocks: &[u64]) -> Concatenate {
     let mut starts = vec![0u64];
     for blocks in member_blocks {
         starts.push(starts[starts.len() - 1] + blocks);
     }
-    Ok(Concatenate { starts })
+    Concatenate { starts }
 }
 
 impl Joined for Concatenate {

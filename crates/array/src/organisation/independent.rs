@@ -8,34 +8,25 @@
 //! # Validity
 //! Every device of the workload needs a drive of its own.
 
-use super::{Context, Entry, Organisation, Plan};
-use headstack_drive::plugin::{params, taken};
-use headstack_engine::SpecError;
-use serde::{Deserialize, Serialize};
+use super::{Entry, Organisation, Plan};
+use crate::entry::NoParameters;
 use std::ops::Range;
 
 /// The registry's entry.
-pub const ENTRY: Entry = Entry {
-    name: "independent",
-    summary: "device i of the workload is drive i",
-    needs_device_blocks: false,
-    parameters: &|table| taken::<NoParameters>(&[], table),
-    build: &build,
-};
-
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct NoParameters {}
+pub fn entry() -> Entry {
+    let summary = "device i of the workload is drive i";
+    Entry {
+        needs_device_blocks: false,
+        ..Entry::new("independent", summary, |context, _: NoParameters| {
+            Ok(Box::new(Independent {
+                member_blocks: context.member_blocks.clone(),
+            }))
+        })
+    }
+}
 
 struct Independent {
     member_blocks: Vec<u64>,
-}
-
-fn build(context: &Context) -> Result<Box<dyn Organisation>, SpecError> {
-    params::<NoParameters>(&context.params)?;
-    Ok(Box::new(Independent {
-        member_blocks: context.member_blocks.clone(),
-    }))
 }
 
 impl Organisation for Independent {

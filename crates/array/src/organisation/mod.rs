@@ -8,13 +8,14 @@
 //! - A plan's parts cover the request exactly. Parts on one member never overlap.
 //! - A plan that is reused does not allocate again.
 //!
-//! To add one: write `crates/array/src/organisation/NAME.rs` with an `ENTRY`, add `NAME` to the
-//! list. An organisation with redundancy is a layer: its entry is made by `volume`, and the system puts the layer over
+//! To add one: write `crates/array/src/organisation/NAME.rs` with a function `entry`, add `NAME` to
+//! the list. An organisation with redundancy is a layer: its entry is made by `volume`, and the system puts the layer over
 //! its drives (`System::layers`).
 
-use headstack_drive::plugin::Taken;
+use crate::entry::{effective, registered, About};
+use crate::layer;
 use headstack_drive::spec::Params;
-use headstack_engine::{did_you_mean, SpecError};
+use headstack_schema::{read_table, Registry, SpecError, Table};
 
 /// The part of a request that lies on one member drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,65 +91,58 @@ pub type Build = dyn Fn(&Context) -> Result<Box<dyn Organisation>, SpecError> + 
 
 /// One entry of the registry.
 pub struct Entry {
-    /// The name in experiments.
-    pub name: &'static str,
-    /// One line for help texts.
-    pub summary: &'static str,
+    /// Name, help and parameters.
+    pub about: About,
     /// Whether the sizes of the workload's devices must be known.
     pub needs_device_blocks: bool,
     /// All parameters that it takes from a table, also those that the table leaves out.
-    pub parameters: &'static Taken,
+    ///
+    /// # Errors
+    /// A table that does not fit.
+    pub effective: fn(&Params) -> Result<Params, SpecError>,
     /// Builds the organisation.
     ///
     /// # Errors
     /// Unknown parameters, values out of bounds, or drives that do not fit.
-    pub build: &'static Build,
+    pub build: Box<Build>,
+}
+
+registered!(Entry);
+
+impl Entry {
+    /// An organisation with the parameters `P`, for which the sizes of the workload's devices must be known.
+    pub fn new<P: Table>(
+        name: impl Into<String>,
+        summary: impl Into<String>,
+        build: impl Fn(&Context, P) -> Result<Box<dyn Organisation>, SpecError> + Send + Sync + 'static,
+    ) -> Entry {
+        Entry {
+            about: About::new::<P>(name, summary),
+            needs_device_blocks: true,
+            effective: effective::<P>,
+            build: Box::new(move |context| build(context, read_table(&context.params)?)),
+        }
+    }
 }
 
 macro_rules! organisations {
     ($($file:ident),+ $(,)?) => {
         $(pub mod $file;)+
         /// Every organisation that comes with this crate.
-        pub const ENTRIES: &[Entry] = &[$($file::ENTRY),+];
+        pub fn entries() -> Registry<Entry> {
+            Registry::new("organisation", [$($file::entry()),+])
+        }
     };
 }
 organisations! { independent, concatenate, raid0, raid1, raid10, raid5 }
 
 /// The organisations that are layers of the same names.
-pub(crate) const VOLUMES: [&str; 3] = [raid1::ENTRY.name, raid10::ENTRY.name, raid5::ENTRY.name];
+pub(crate) const VOLUMES: [&str; 3] = [layer::raid1::NAME, layer::raid10::NAME, layer::raid5::NAME];
 
 /// The entry of an organisation that is the layer `name`: the layer is below, with the parameters, and the devices lie
 /// end to end in its one unit.
-const fn volume(name: &'static str) -> Entry {
-    Entry {
-        name,
-        summary: "",
-        needs_device_blocks: true,
-        parameters: &|table| table.clone(),
-        build: &|context| {
-            let devices = Context {
-                params: Params::new(),
-                ..context.clone()
-            };
-            (concatenate::ENTRY.build)(&devices)
-        },
-    }
-}
-
-/// Finds one of `entries` by name.
-///
-/// # Errors
-/// An unknown name; the error lists the known names and hints at the nearest one.
-pub fn find<'a>(name: &str, entries: &'a [Entry]) -> Result<&'a Entry, SpecError> {
-    entries.iter().find(|e| e.name == name).ok_or_else(|| {
-        let names: Vec<&str> = entries.iter().map(|e| e.name).collect();
-        let hint = did_you_mean(name, names.iter().copied());
-        SpecError::new(
-            "organisation",
-            format!("{name:?}"),
-            format!("one of {}{hint}", names.join(", ")),
-        )
-    })
+fn volume<P: Table>(name: &str, summary: &str) -> Entry {
+    Entry::new(name, summary, |context, _: P| concatenate::build(context))
 }
 
 /// Drives joined into one linear space of 512-byte blocks.
@@ -261,10 +255,10 @@ mod tests {
     /// request of any length agrees with its blocks taken one at a time.
     #[test]
     fn every_block_has_exactly_one_place() {
-        for entry in ENTRIES {
+        for entry in entries().iter() {
             let mut built = 0;
             for mut context in contexts() {
-                if entry.name == "raid0" {
+                if entry.about.name == "raid0" {
                     context.params = params(r#"{"stripe_unit":"2560 B"}"#);
                 }
                 let Ok(organisation) = (entry.build)(&context) else {
@@ -280,7 +274,7 @@ mod tests {
                     for lba in 0..size {
                         plan.parts.clear();
                         organisation.plan(device, lba, 1, &mut plan);
-                        assert_eq!(plan.parts.len(), 1, "{}", entry.name);
+                        assert_eq!(plan.parts.len(), 1, "{}", entry.about.name);
                         let part = plan.parts[0];
                         assert_eq!(part.blocks, 1);
                         if organisation.is_identity() {
@@ -290,7 +284,12 @@ mod tests {
                         assert!(organisation.members_of(device).contains(&part.member));
                         let place = (part.member, part.lba);
                         assert_eq!(organisation.origin(place.0, place.1), Some((device, lba)));
-                        assert_eq!(places.insert(place, (device, lba)), None, "{}", entry.name);
+                        assert_eq!(
+                            places.insert(place, (device, lba)),
+                            None,
+                            "{}",
+                            entry.about.name
+                        );
                     }
                     for (lba, blocks) in [(0, size), (size / 3, size / 2), (size / 2, 1)] {
                         if blocks == 0 || lba + blocks > size {
@@ -306,7 +305,7 @@ mod tests {
                             .collect();
                         got.sort();
                         let want: Vec<_> = (lba..lba + blocks).map(|b| (device, b)).collect();
-                        assert_eq!(got, want, "{}", entry.name);
+                        assert_eq!(got, want, "{}", entry.about.name);
                     }
                 }
                 for (member, &blocks) in context.member_blocks.iter().enumerate() {
@@ -316,12 +315,12 @@ mod tests {
                             organisation.origin(place.0, lba),
                             places.get(&place).copied(),
                             "{} {place:?}",
-                            entry.name
+                            entry.about.name
                         );
                     }
                 }
             }
-            assert!(built >= 3, "{}", entry.name);
+            assert!(built >= 3, "{}", entry.about.name);
         }
     }
 
@@ -331,13 +330,17 @@ mod tests {
             member_blocks: vec![10, 10],
             ..Context::default()
         };
-        let organisation = (find("independent", ENTRIES).unwrap().build)(&context).unwrap();
+        let organisation = (entries().get("independent").unwrap().build)(&context).unwrap();
         let error = organisation.device_blocks(2).unwrap_err();
         assert!(
             error.contains("device 2") && error.contains("2 drives"),
             "{error}"
         );
-        let error = find("raid-0", ENTRIES).err().unwrap().to_string();
+        let error = entries()
+            .find("organisation", "raid-0")
+            .err()
+            .unwrap()
+            .to_string();
         assert!(error.contains("did you mean \"raid0\"?"), "{error}");
     }
 
@@ -349,7 +352,7 @@ mod tests {
             device_blocks: vec![],
             params: params(r#"{"stripe_unit":"4 KiB"}"#),
         };
-        let organisation = (find("raid0", ENTRIES).unwrap().build)(&context).unwrap();
+        let organisation = (entries().get("raid0").unwrap().build)(&context).unwrap();
         let mut plan = Plan::default();
         organisation.plan(0, 8 * 5 + 3, 10, &mut plan);
         let want = [

@@ -11,33 +11,22 @@
 //! is used, summed over the drives.
 
 use super::{Context, DeviceSpace, Entry, Joined, Linear, Organisation};
-use headstack_drive::plugin::{params, taken};
-use headstack_drive::spec::Params;
-use headstack_engine::SpecError;
+use headstack_schema::{SpecError, Table};
 use headstack_units::Bytes;
-use serde::{Deserialize, Serialize};
 
 /// The registry's entry.
-pub const ENTRY: Entry = Entry {
-    name: "raid0",
-    summary: "striped over all drives, no redundancy",
-    needs_device_blocks: true,
-    parameters: &|table| taken::<Parameters>(&[], table),
-    build: &build,
-};
-
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct Parameters {
-    /// Contiguous data per drive; a multiple of 512 B.
-    #[serde(default = "default_unit")]
-    stripe_unit: Bytes,
-    /// How many bytes of the array are used, from its start.
-    footprint: Option<Bytes>,
+pub fn entry() -> Entry {
+    Entry::new("raid0", "striped over all drives, no redundancy", build)
 }
 
-fn default_unit() -> Bytes {
-    Bytes(64 * 1024)
+/// Parameters of `raid0`.
+#[derive(Debug, Clone, Table)]
+pub struct Parameters {
+    /// Contiguous data per drive; a multiple of 512 B.
+    #[param(default = Bytes(64 * 1024))]
+    stripe_unit: Bytes,
+    /// How many bytes of the array are used, from its start; all if absent.
+    footprint: Option<Bytes>,
 }
 
 /// A striped space.
@@ -47,17 +36,16 @@ pub(crate) struct Raid0 {
     members: u64,
 }
 
-fn build(context: &Context) -> Result<Box<dyn Organisation>, SpecError> {
-    let drives = striped(&context.member_blocks, &context.params)?;
+fn build(context: &Context, p: Parameters) -> Result<Box<dyn Organisation>, SpecError> {
+    let drives = striped(&context.member_blocks, &p)?;
     Ok(Box::new(Linear {
         space: DeviceSpace::new(&context.device_blocks, drives.total),
         drives,
     }))
 }
 
-/// A striped space over members of these sizes, with the parameters in `table`.
-pub(crate) fn striped(member_blocks: &[u64], table: &Params) -> Result<Raid0, SpecError> {
-    let p: Parameters = params(table)?;
+/// A striped space over members of these sizes.
+pub(crate) fn striped(member_blocks: &[u64], p: &Parameters) -> Result<Raid0, SpecError> {
     let unit = p.stripe_unit.0 / 512;
     if unit == 0 || p.stripe_unit.0 % 512 != 0 || unit > u32::MAX as u64 {
         return Err(SpecError::new(

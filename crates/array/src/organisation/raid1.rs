@@ -9,11 +9,9 @@
 //! As the layer.
 
 use super::{volume, Entry};
-use crate::layer;
+use crate::layer::raid1::{Parameters, NAME};
 
 /// The registry's entry.
-pub const ENTRY: Entry = Entry {
-    summary: "every block on every drive",
-    parameters: &|table| (layer::raid1::ENTRY.parameters)(table, &[]),
-    ..volume(layer::raid1::ENTRY.name)
-};
+pub fn entry() -> Entry {
+    volume::<Parameters>(NAME, "every block on every drive")
+}

@@ -9,11 +9,12 @@
 //! As the layer.
 
 use super::{volume, Entry};
-use crate::layer;
+use crate::layer::raid10::{effective, Parameters, NAME};
 
 /// The registry's entry.
-pub const ENTRY: Entry = Entry {
-    summary: "striped copies: near, far and offset layouts",
-    parameters: &|table| (layer::raid10::ENTRY.parameters)(table, &[]),
-    ..volume(layer::raid10::ENTRY.name)
-};
+pub fn entry() -> Entry {
+    Entry {
+        effective,
+        ..volume::<Parameters>(NAME, "striped copies: near, far and offset layouts")
+    }
+}

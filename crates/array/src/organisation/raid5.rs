@@ -9,11 +9,9 @@
 //! As the layer.
 
 use super::{volume, Entry};
-use crate::layer;
+use crate::layer::raid5::{Parameters, NAME};
 
 /// The registry's entry.
-pub const ENTRY: Entry = Entry {
-    summary: "striped with rotating parity: one drive may be gone",
-    parameters: &|table| (layer::raid5::ENTRY.parameters)(table, &[]),
-    ..volume(layer::raid5::ENTRY.name)
-};
+pub fn entry() -> Entry {
+    volume::<Parameters>(NAME, "striped with rotating parity: one drive may be gone")
+}

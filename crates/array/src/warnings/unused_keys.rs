@@ -2,7 +2,6 @@
 
 use super::Ended;
 use crate::experiment::{System, Workload};
-use crate::organisation::find as find_organisation;
 use crate::resolved::{is_ignored, PER_DRIVE};
 use headstack_drive::spec::Params;
 use headstack_engine::{Check, Warning};
@@ -30,8 +29,8 @@ pub fn find(run: &Ended, tell: &mut dyn FnMut(Warning)) {
         }
         let needs_sizes = |s: &System| {
             let name = s.organisation().map(|(name, _)| name);
-            let entry = name.and_then(|name| find_organisation(&name, run.inputs.organisations));
-            entry.is_ok_and(|entry| entry.needs_device_blocks)
+            let entry = name.ok().and_then(|name| run.inputs.organisations.get(&name));
+            entry.is_some_and(|entry| entry.needs_device_blocks)
         };
         if workload.device_blocks.is_some() && !experiment.system.iter().any(needs_sizes) {
             say(

@@ -53,7 +53,7 @@ pub(crate) fn in_words(workload: &Workload, beyond: &BeyondDevice) -> String {
     let footprint = footprint.and_then(Value::as_str);
     let footprint = footprint.and_then(|text| text.parse::<Bytes>().ok());
     // Transformations change where the footprint lies.
-    match footprint.filter(|_| workload.transform.is_empty()) {
+    match footprint.filter(|_| workload.transform.given().is_empty()) {
         Some(Bytes(bytes)) => format!("a footprint of {} on {device}", words::size(bytes / 512)),
         None => format!(
             "addresses up to {} on {device}",

@@ -1,6 +1,6 @@
 //! Runs requests and keeps what is logged of each.
 
-use headstack_array::organisation::{find, Context, ENTRIES};
+use headstack_array::organisation::{entries, Context};
 use headstack_array::simulate::{simulate, Log, Options, Outcome, Record};
 use headstack_array::Member;
 use headstack_trace::{Each, Request};
@@ -15,7 +15,8 @@ pub fn records<M: Member>(
         member_blocks: members.iter().flat_map(Member::logical_units).collect(),
         ..Context::default()
     };
-    let entry = find("independent", ENTRIES).expect("an organisation");
+    let all = entries();
+    let entry = all.get("independent").expect("an organisation");
     let organisation = (entry.build)(&context).expect("an organisation");
     let mut records = Vec::new();
     let mut log = |r: &Record| {

@@ -5,24 +5,24 @@
 
 #![allow(clippy::result_large_err)]
 
+use headstack_array::entry::NoParameters;
 use headstack_array::layer::elevator::{self, Elevator, Queued};
 use headstack_array::{run, Experiment, Inputs, Opened, RunError, RunOptions, RunResult};
 use headstack_drive::cost::{CostModel, CostRange, Parts};
 use headstack_drive::layout::{Layout, Place};
 use headstack_drive::mapping::cleaning::{Cleaner, Segment, Target};
 use headstack_drive::mapping::policy::{Policy, Search, Slot};
-use headstack_drive::plugin::{params_beside, Build, Plugin};
+use headstack_drive::plugin::{ModelKind, Plugin, Plugins};
 use headstack_drive::power::{LowPower, PowerModel, Shape, StateWatts};
 use headstack_drive::queue::Queue;
 use headstack_drive::roles::{Mode, RolePolicy};
 use headstack_drive::scheduler::{Choice, Scheduler, View};
 use headstack_drive::seek::SeekModel;
-use headstack_drive::spec::{GeometrySpec, Params, Role};
+use headstack_drive::spec::{GeometrySpec, Role};
 use headstack_drive::Models;
-use headstack_engine::SpecError;
+use headstack_schema::{Registry, SpecError};
 use headstack_trace::{Each, Request};
 use headstack_units::{Lba, Span, Time, Turn};
-use serde::Deserialize;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -223,20 +223,14 @@ impl Elevator for Stack {
     }
 }
 
-/// A list of one plug-in that is built by a closure.
-fn list<T: ?Sized, C>(
-    name: &'static str,
-    build: impl Fn(&C) -> Result<Box<T>, SpecError> + Send + Sync + 'static,
-) -> &'static [Plugin<T, C>] {
-    let build: &'static Build<T, C> = Box::leak(Box::new(build));
-    let plugin = Plugin {
-        name,
-        summary: "made at run time",
-        example: "",
-        parameters: &|_| Params::new(),
-        build,
-    };
-    std::slice::from_ref(Box::leak(Box::new(plugin)))
+/// A list of one model without parameters, which is built by a closure.
+fn list<T: ?Sized + ModelKind>(
+    name: &str,
+    build: impl Fn(&T::For) -> Result<Box<T>, SpecError> + Send + Sync + 'static,
+) -> Plugins<T> {
+    let build = move |NoParameters {}, of: &T::For| build(of);
+    let plugin = Plugin::<T>::new(name.to_string(), "made at run time", "", build);
+    Plugins::new(T::NAME, [plugin])
 }
 
 /// Empties the first cylinder that can be emptied.
@@ -258,62 +252,51 @@ impl Cleaner for Lowest {
 fn models(chosen: &Chosen, heads_at: &Chosen) -> Models {
     let (sectors, seek, watts, dollars, chosen) = (SECTORS, SEEK, WATTS, DOLLARS, chosen.clone());
     let (cylinder, heads_at) = (CYLINDER, heads_at.clone());
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct None {}
     Models {
         layouts: list("own-layout", move |spec: &GeometrySpec| {
-            params_beside::<None>(GeometrySpec::KEYS, &spec.layout_parameters)
-                .map_err(|e| e.within("geometry"))?;
             Ok(Box::new(Plain {
                 sectors,
                 cylinders: u64::from(spec.cylinders),
                 turn_ns: 60e9 / spec.rotation_speed.0,
             }) as Box<dyn Layout>)
         }),
-        seek: list("own-seek", move |_: &Params| {
+        seek: list("own-seek", move |()| {
             Ok(Box::new(Same(seek)) as Box<dyn SeekModel>)
         }),
-        schedulers: list("own-scheduler", move |_: &Params| {
+        schedulers: list("own-scheduler", move |()| {
             Ok(Box::new(Newest(chosen.clone())) as Box<dyn Scheduler>)
         }),
-        power: list("own-power", move |_: &Params| {
+        power: list("own-power", move |()| {
             Ok(Box::new(Level { watts, rpm: 6000.0 }) as Box<dyn PowerModel>)
         }),
-        cost: list("own-cost", move |_: &Params| {
+        cost: list("own-cost", move |()| {
             Ok(Box::new(PerArm(dollars)) as Box<dyn CostModel>)
         }),
-        policies: list("own-policy", move |_: &Params| {
+        policies: list("own-policy", move |()| {
             let heads_at = heads_at.clone();
             Ok(Box::new(From { cylinder, heads_at }) as Box<dyn Policy>)
         }),
-        roles: list("own-roles", move |_: &Params| {
+        roles: list("own-roles", move |()| {
             let left = SWITCH_AFTER;
             Ok(Box::new(Countdown { left }) as Box<dyn RolePolicy>)
         }),
-        cleaning: list("own-cleaning", move |_: &Params| {
+        cleaning: list("own-cleaning", move |()| {
             Ok(Box::new(Lowest) as Box<dyn Cleaner>)
         }),
     }
 }
 
 /// One elevator; its choices are added to `chosen`.
-fn elevators(chosen: &Chosen) -> &'static [elevator::Entry] {
+fn elevators(chosen: &Chosen) -> Registry<elevator::Entry> {
     let chosen = chosen.clone();
-    let build: &'static elevator::Build = Box::leak(Box::new(move |_: &elevator::Context| {
+    let build = move |_: &elevator::Context, _: NoParameters| {
         Ok(Box::new(Stack {
             waiting: Vec::new(),
             chosen: chosen.clone(),
         }) as Box<dyn Elevator>)
-    }));
-    let entry = elevator::Entry {
-        name: "own-elevator",
-        summary: "made at run time",
-        example: "",
-        parameters: &|_| Params::new(),
-        build,
     };
-    std::slice::from_ref(Box::leak(Box::new(entry)))
+    let entry = elevator::Entry::new("own-elevator", "made at run time", build);
+    Registry::new("elevator", [entry])
 }
 
 /// A system of one drive with the models of these lists; `keys` are further keys of the system.

@@ -2,10 +2,11 @@
 
 #![allow(clippy::result_large_err)]
 
-use headstack_array::organisation::{concatenate, Entry, ENTRIES};
+use headstack_array::organisation::{concatenate, entries, Entry};
 use headstack_array::{
     open_workload, run, Experiment, Inputs, OpenWorkload, Opened, RunError, RunOptions, RunResult,
 };
+use headstack_schema::Registry;
 use headstack_testkit::{shipped, XorShift};
 use headstack_trace::{Each, Op, Request};
 use headstack_units::{Lba, Time};
@@ -626,28 +627,27 @@ fn a_request_at_the_end_of_simulated_time() {
 fn registries_are_those_that_are_passed() {
     let text = "[workload]\nsynthetic = { n_requests = 100, rate = \"50/s\", footprint = \"1 GB\" }
         [system]\ndrive = \"barracuda-es-750\"\ncount = 2\norganisation = \"NAME\"";
-    let run_with = |name: &str, organisations: &[Entry]| {
+    let run_with = |name: &str, organisations: &Registry<Entry>| {
         let experiment = Experiment::from_toml(&text.replace("NAME", name), Path::new("e.toml"))?;
         let inputs = Inputs {
-            organisations,
+            organisations: organisations.clone(),
             ..Inputs::new(drive_dirs())
         };
         run(&experiment, &inputs, &RunOptions::default())
     };
     // One more entry, under another name.
-    let more = [Entry {
-        name: "mine",
-        ..concatenate::ENTRY
-    }];
+    let mut own = concatenate::entry();
+    own.about.name = format!("mi{}", "ne");
+    let (more, usual) = (Registry::new("organisation", [own]), entries());
     let mine = run_with("mine", &more).unwrap();
-    let theirs = run_with("concatenate", ENTRIES).unwrap();
+    let theirs = run_with("concatenate", &usual).unwrap();
     let json = |r: &headstack_array::RunResult| serde_json::to_string(&r.systems).unwrap();
     assert_eq!(json(&mine), json(&theirs));
     for (name, entries, want) in [
-        ("concatenate", &more[..], "got \"concatenate\", need one of mine"),
+        ("concatenate", &more, "got \"concatenate\", need one of mine"),
         (
             "independant",
-            ENTRIES,
+            &usual,
             "got \"independant\", need one of independent, concatenate, raid0, raid1, raid10, raid5; did you mean \"independent\"?",
         ),
     ] {
@@ -663,7 +663,7 @@ fn registries_are_those_that_are_passed() {
     let experiment = Experiment::from_toml(&text, Path::new("e.toml")).unwrap();
     let mut inputs = Inputs::new(drive_dirs());
     assert!(run(&experiment, &inputs, &RunOptions::default()).is_ok());
-    inputs.formats = &[];
+    inputs.formats = Registry::new("trace format", []);
     let error = run(&experiment, &inputs, &RunOptions::default()).unwrap_err();
     assert!(
         error

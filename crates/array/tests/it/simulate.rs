@@ -1,6 +1,6 @@
 //! The simulation loop against closed forms, with a drive of constant service time.
 
-use headstack_array::organisation::{find, Context, Organisation, ENTRIES};
+use headstack_array::organisation::{entries, Context, Organisation};
 use headstack_array::simulate::{Log, PastEnd, SimulateError, WarmUp};
 use headstack_array::{simulate, Member, Options, Outcome};
 use headstack_drive::{Command, Completion, Components, DriveEnergy, DriveRequest};
@@ -131,7 +131,7 @@ fn organisation(name: &str, members: &[Constant], devices: &[u64]) -> Box<dyn Or
         device_blocks: devices.to_vec(),
         ..Context::default()
     };
-    (find(name, ENTRIES).unwrap().build)(&context).unwrap()
+    (entries().get(name).unwrap().build)(&context).unwrap()
 }
 
 fn run(
@@ -446,7 +446,7 @@ fn a_loop_wider_than_its_workload() {
             ..Options::default()
         };
         let requests = poisson(1000, 1e6, 1, 1 << 20);
-        let organisation = (find("independent", ENTRIES).unwrap().build)(&Context {
+        let organisation = (entries().get("independent").unwrap().build)(&Context {
             member_blocks: vec![1 << 20],
             ..Context::default()
         });

@@ -14,7 +14,7 @@
 //! tests (`crates/control/tests/it/contract.rs`) run on every entry.
 
 use crate::{Command, Device, Params, Sample};
-use headstack_schema::{did_you_mean, Reader, SpecError, Taken};
+use headstack_schema::{Reader, Registered, Registry, SpecError, TableSchema, Taken};
 use headstack_units::{Time, Watts};
 
 /// The input of a policy in one step.
@@ -93,12 +93,28 @@ impl Plugin {
         let policy = (self.read)(&mut reader, devices)?;
         Ok((policy, reader.finish()?))
     }
+}
 
-    /// The parameters for one drive with Linux's default settings, where the table gives none. Empty if the policy
-    /// has a parameter that must be given.
-    pub fn parameters(&self) -> Vec<Taken> {
+impl Registered for Plugin {
+    fn name(&self) -> &str {
+        self.name
+    }
+    fn summary(&self) -> &str {
+        self.summary
+    }
+    fn example(&self) -> &str {
+        self.example
+    }
+
+    /// Those for one drive with Linux's default settings, where the table gives none. Empty if the policy has a
+    /// parameter that must be given.
+    fn parameters(&self) -> TableSchema {
         let built = self.build_and_tell(&Params::new(), &[Device::default()]);
-        built.map(|(_, told)| told).unwrap_or_default()
+        let taken = built.map(|(_, taken)| taken).unwrap_or_default();
+        TableSchema {
+            fields: taken.into_iter().map(|t| t.field).collect(),
+            ..TableSchema::default()
+        }
     }
 }
 
@@ -120,37 +136,18 @@ pub enum Drives {
     Several,
 }
 
-/// Declares the modules and the list `PLUGINS` from one list of file names.
+/// Declares the modules and the list of all policies from one list of file names.
 macro_rules! plugins {
     (dyn $trait:ident: $($file:ident),+ $(,)?) => {
         $(pub mod $file;)+
-        /// Every policy.
-        pub const PLUGINS: &[Plugin] = &[$($file::PLUGIN),+];
+        /// Every policy that comes with this crate.
+        pub fn policies() -> Registry<Plugin> {
+            Registry::new("policy", [$($file::PLUGIN),+])
+        }
     };
 }
 
 plugins! { dyn Policy: feed_forward, none, pcap_agile, pcap_base, pcap_s, throttle }
-
-/// Finds the policy called `name`.
-///
-/// # Errors
-/// What was got, the known names and the nearest one.
-pub fn find(name: &str) -> Result<&'static Plugin, SpecError> {
-    find_in(name, PLUGINS)
-}
-
-/// Finds the policy called `name` in a list.
-///
-/// # Errors
-/// As [`find`].
-pub fn find_in<'a>(name: &str, plugins: &'a [Plugin]) -> Result<&'a Plugin, SpecError> {
-    plugins.iter().find(|p| p.name == name).ok_or_else(|| {
-        let names: Vec<&str> = plugins.iter().map(|p| p.name).collect();
-        let hint = did_you_mean(name, names.iter().copied());
-        let need = format!("one of {}{hint}", names.join(", "));
-        SpecError::new("policy", format!("{name:?}"), need)
-    })
-}
 
 /// The only drive of a policy that caps one.
 ///

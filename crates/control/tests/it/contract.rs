@@ -1,7 +1,7 @@
 //! Tests the contract of `policy/mod.rs` for every entry of the list.
 
 use crate::common::{build, build_for, drives_of, example, with_expiry, Steps};
-use headstack_control::policy::{find, Drives, Plugin, PLUGINS};
+use headstack_control::policy::{policies, Drives, Plugin};
 use headstack_control::{Command, Device, Input, Sample, Status};
 use headstack_testkit::plugins::folder_matches;
 use headstack_units::{Time, Watts};
@@ -9,14 +9,14 @@ use proptest::prelude::*;
 
 #[test]
 fn files_and_list_agree_and_say_where_they_come_from() {
-    let names: Vec<&str> = PLUGINS.iter().map(|p| p.name).collect();
+    let names: Vec<&str> = policies().iter().map(|p| p.name).collect();
     folder_matches(env!("CARGO_MANIFEST_DIR"), "src/policy", &["mod"], &names);
 }
 
 #[test]
 fn examples_build_and_unknown_keys_are_refused_by_name() {
-    for plugin in PLUGINS {
-        let devices = vec![Device::default(); drives_of(plugin)];
+    for plugin in policies().iter() {
+        let devices = vec![Device::default(); drives_of(&plugin)];
         let mut table = example(plugin);
         if let Err(e) = plugin.build(&table, &devices) {
             panic!("example of {}: {e}", plugin.name);
@@ -31,8 +31,8 @@ fn examples_build_and_unknown_keys_are_refused_by_name() {
 /// into the table it tells the same, and commands the same.
 #[test]
 fn told_parameters_make_the_same_policy() {
-    for plugin in PLUGINS {
-        for drives in [1, drives_of(plugin)] {
+    for plugin in policies().iter() {
+        for drives in [1, drives_of(&plugin)] {
             let devices = vec![Device::default(); drives];
             let short = example(plugin);
             let build = |table| {
@@ -80,7 +80,7 @@ fn told_parameters_make_the_same_policy() {
 
 #[test]
 fn a_wrong_number_of_drives_is_an_error() {
-    for plugin in PLUGINS {
+    for plugin in policies().iter() {
         let wrong: &[usize] = match plugin.drives {
             Drives::One => &[0, 2],
             Drives::Several => &[0, 10_001],
@@ -98,20 +98,30 @@ fn a_wrong_number_of_drives_is_an_error() {
 
 #[test]
 fn a_misspelt_name_gets_the_list_and_the_nearest() {
-    let error = find("pcap-agil").expect_err("an error").to_string();
+    let error = policies()
+        .find("policy", "pcap-agil")
+        .copied()
+        .expect_err("an error")
+        .to_string();
     assert!(error.contains("did you mean \"pcap-agile\"?"), "{error}");
-    for plugin in PLUGINS {
+    for plugin in policies().iter() {
         assert!(error.contains(plugin.name), "{error}");
-        assert_eq!(find(plugin.name).map(|p| p.name), Ok(plugin.name));
+        assert_eq!(
+            policies()
+                .find("policy", plugin.name)
+                .copied()
+                .map(|p| p.name),
+            Ok(plugin.name)
+        );
     }
 }
 
 #[test]
 fn a_step_allocates_nothing() {
     for (plugin, device) in pairs() {
-        let devices = vec![device; drives_of(plugin)];
+        let devices = vec![device; drives_of(&plugin)];
         let mut policy = build_for(plugin.name, plugin.example, &devices);
-        let mut commands = vec![Command::default(); drives_of(plugin)];
+        let mut commands = vec![Command::default(); drives_of(&plugin)];
         let steps: Vec<Input> = Steps::of(&[(20.0, None), (60.0, Some(9.0)), (30.0, Some(7.0))])
             .map(|(now, cap)| Input {
                 now,
@@ -129,11 +139,12 @@ fn a_step_allocates_nothing() {
 }
 
 /// Every policy with a drive that has an expiry of reads, and with one that has none.
-fn pairs() -> impl Iterator<Item = (&'static Plugin, Device)> {
+fn pairs() -> Vec<(Plugin, Device)> {
     let devices = [Device::default(), with_expiry()];
-    PLUGINS
-        .iter()
-        .flat_map(move |plugin| devices.map(|device| (plugin, device)))
+    let policies = policies();
+    let all = policies.iter();
+    all.flat_map(|plugin| devices.map(|device| (*plugin, device)))
+        .collect()
 }
 
 /// One step with arbitrary input.
@@ -170,7 +181,7 @@ proptest! {
         back in any::<bool>(),
     ) {
         for (plugin, device) in pairs() {
-            let n = drives_of(plugin);
+            let n = drives_of(&plugin);
             let mut policy = build_for(plugin.name, plugin.example, &vec![device; n]);
             let mut twin = build_for(plugin.name, plugin.example, &vec![device; n]);
             let mut commands = vec![Command::default(); n];
@@ -243,7 +254,7 @@ proptest! {
         warm in 0usize..60,
     ) {
         for (plugin, device) in pairs() {
-            let n = drives_of(plugin);
+            let n = drives_of(&plugin);
             // 0.2 W for one drive; 1 W at the meter of several.
             let tolerance = if n == 1 { 0.2 } else { 1.0 };
             let cap = cap * n as f64;
@@ -274,8 +285,8 @@ proptest! {
     /// full period of readings afterwards regulates again, however long the gap was.
     #[test]
     fn a_silent_meter_holds_then_is_safe_then_regulates(silence in 1u64..100_000) {
-        for plugin in PLUGINS.iter().filter(|p| !["none", "throttle"].contains(&p.name)) {
-            let n = drives_of(plugin);
+        for plugin in policies().iter().filter(|p| !["none", "throttle"].contains(&p.name)) {
+            let n = drives_of(&plugin);
             let mut policy = build(plugin.name, plugin.example, n);
             let mut commands = vec![Command::default(); n];
             let cap = Some(Watts(9.0 * n as f64));

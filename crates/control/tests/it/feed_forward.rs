@@ -326,7 +326,9 @@ fn a_cap_also_chooses_how_many_arms_may_move() {
         arms: 2,
         ..Device::default()
     };
-    let mut policy = policy::find("feed-forward")
+    let mut policy = policy::policies()
+        .find("policy", "feed-forward")
+        .copied()
         .expect("it")
         .build(&table, &[device])
         .expect("it builds");

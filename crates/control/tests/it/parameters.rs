@@ -7,7 +7,9 @@ use headstack_control::{policy, Device, Params, SpecError};
 fn error_of(name: &str, toml: &str, drives: usize) -> SpecError {
     let table: Params = toml::from_str(toml).expect("TOML");
     let devices = vec![Device::default(); drives];
-    match policy::find(name)
+    match policy::policies()
+        .find("policy", name)
+        .copied()
         .expect("a policy")
         .build(&table, &devices)
     {
@@ -251,7 +253,10 @@ fn an_expiry_in_a_map_needs_a_drive_that_has_one() {
         );
         let own = "{ nr_requests = 4, queue_depth = 1, power = \"9 W\", iops = 1 }";
         let table = toml::from_str(&format!("map = [{own}, {{ {point} }}]")).expect("TOML");
-        let plugin = policy::find("feed-forward").expect("a policy");
+        let plugin = policy::policies()
+            .find("policy", "feed-forward")
+            .copied()
+            .expect("a policy");
         plugin.build(&table, &[device]).err().map(|e| e.to_string())
     };
     let without = "map[1].read_expire: got 2 s, need no such key: the drive's elevator has no expiry of reads";
@@ -272,7 +277,10 @@ fn several_arms_need_a_map_of_their_own() {
         arms: 2,
         ..Device::default()
     };
-    let plugin = policy::find("feed-forward").expect("a policy");
+    let plugin = policy::policies()
+        .find("policy", "feed-forward")
+        .copied()
+        .expect("a policy");
     let error = plugin
         .build(&Params::new(), &[device])
         .err()
@@ -354,7 +362,10 @@ fn defaults_that_differ_by_drive_are_not_told() {
         most_nr_requests: 16,
         ..Device::default()
     };
-    let plugin = policy::find("pcap-s").expect("a policy");
+    let plugin = policy::policies()
+        .find("policy", "pcap-s")
+        .copied()
+        .expect("a policy");
     let told = |devices: &[Device]| {
         let built = plugin.build_and_tell(&Params::new(), devices);
         let (_, told) = built.expect("it builds");

@@ -2,7 +2,7 @@
 
 use crate::common::build;
 use crate::common::plant::{mean, Kind, Run, Second};
-use headstack_control::policy::{find, Policy};
+use headstack_control::policy::{policies, Policy};
 use headstack_control::{Command, Device, Input, Rest, Sample};
 use headstack_units::{Span, Time, Watts};
 
@@ -226,7 +226,9 @@ fn capped_tiers_rest() {
         ..Device::default()
     };
     let table = toml::from_str("rest = \"standby\"").expect("TOML");
-    let built = find("pcap-s")
+    let built = policies()
+        .find("policy", "pcap-s")
+        .copied()
         .expect("it")
         .build(&table, &[Device::default(), drive]);
     let error = built.err().expect("an error");

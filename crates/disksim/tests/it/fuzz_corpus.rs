@@ -40,7 +40,7 @@ fn run(main: &[u8], beside: &[(String, Vec<u8>)]) {
         // The contents of a layout map may be inconsistent; the layout checks them.
         Ok(imports) => {
             for import in imports {
-                let _ = build(&import.spec.geometry, PLUGINS);
+                let _ = build(&import.spec.geometry, &PLUGINS);
             }
         }
         // Every error has a place and states what is needed.

@@ -11,7 +11,7 @@ use headstack_units::Span;
 fn layouts_equal_disksims_points() {
     let Some(dir) = data() else { return };
     for name in DRIVES {
-        let layout = layout::build(&spec(&dir, name).geometry, layout::PLUGINS).unwrap();
+        let layout = layout::build(&spec(&dir, name).geometry, &layout::PLUGINS).unwrap();
         let text =
             std::fs::read_to_string(dir.join(format!("fixtures/{name}.layout.csv"))).unwrap();
         for line in text.lines().skip(1) {
@@ -52,7 +52,7 @@ fn seeks_equal_disksims_points() {
             &spec.seek,
             spec.geometry.cylinders,
             Span::ZERO,
-            seek::PLUGINS,
+            &seek::PLUGINS,
         )
         .unwrap();
         let text = std::fs::read_to_string(dir.join(format!("fixtures/{name}.seek.csv"))).unwrap();

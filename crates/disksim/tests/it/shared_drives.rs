@@ -77,7 +77,7 @@ fn seek_tables_equal_the_reference_points() {
             &spec.seek,
             spec.geometry.cylinders,
             Span::ZERO,
-            seek::PLUGINS,
+            &seek::PLUGINS,
         )
         .unwrap();
         let points =

@@ -124,7 +124,7 @@ fn extents_and_seek_tables_come_from_their_files() {
     assert_eq!(spec.seek["points"], points);
     assert!(!spec.cache.enabled);
     // In turns: the zone's skew, the cylinder skew, and one sector in ten.
-    let layout = layout::build(&spec.geometry, layout::PLUGINS).unwrap();
+    let layout = layout::build(&spec.geometry, &layout::PLUGINS).unwrap();
     assert_eq!(layout.capacity(), 19);
     let tenths = |a: u64| (layout.locate(a).unwrap().angle.as_turns() * 10.0).round();
     assert_eq!([tenths(0), tenths(4), tenths(9)], [5.0, 9.0, 4.0]);

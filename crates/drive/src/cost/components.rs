@@ -13,55 +13,52 @@
 //! them single values. Other numbers of platters and stacks are extrapolated. Use the model for ratios.
 
 use super::{check_range, CostModel, CostRange, Parts};
-use crate::plugin::{params_beside, taken, Plugin};
-use headstack_engine::SpecError;
-use serde::{Deserialize, Serialize};
+use crate::plugin::Plugin;
+use headstack_schema::{SpecError, Table, did_you_mean};
 use std::collections::BTreeMap;
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn CostModel> = Plugin {
-    name: "components",
-    summary: "the sum of its components (ISCA 2008, Table 9a)",
-    example: "usd = { head = [2.5, 3], media = [6, 7] }",
-    parameters: &|table| taken::<Whole>(&["model"], table),
-    build: &|table| {
-        let p: Params = params_beside(&["model"], table)?;
+pub fn plugin() -> Plugin<dyn CostModel> {
+    Plugin::<dyn CostModel>::new(
+        "components",
+        "the sum of its components (ISCA 2008, Table 9a)",
+        "usd = { head = [2.5, 3], media = [6, 7] }",
+        |prices: Prices, _| Ok(Box::new(prices.components()?)),
+    )
+    .completed_by(Prices::complete)
+}
+
+#[derive(Table)]
+struct Prices {
+    /// Prices `[low, high]` in dollars of one piece, by component, which replace those of the table.
+    #[param(default)]
+    usd: BTreeMap<String, [f64; 2]>,
+}
+
+impl Prices {
+    /// With the prices of the table that are not replaced.
+    fn complete(mut self) -> Prices {
+        for component in TABLE {
+            let usd = self.usd.entry(component.name.into());
+            usd.or_insert(component.usd);
+        }
+        self
+    }
+
+    fn components(&self) -> Result<Components, SpecError> {
         let mut prices: Vec<Component> = TABLE.to_vec();
-        for (name, range) in &p.usd {
+        for (name, range) in &self.usd {
             let key = format!("usd.{name}");
-            let known = prices.iter().map(|c| c.name);
+            let known = TABLE.iter().map(|c| c.name);
             let found = prices.iter().position(|c| c.name == name).ok_or_else(|| {
-                let hint = headstack_engine::did_you_mean(name, known.clone());
-                let names = known.clone().collect::<Vec<_>>().join(", ");
+                let hint = did_you_mean(name, known.clone());
+                let names = known.collect::<Vec<_>>().join(", ");
                 SpecError::new(&key, format!("{name:?}"), format!("one of {names}{hint}"))
             })?;
             check_range(&key, *range)?;
             prices[found].usd = *range;
         }
-        Ok(Box::new(Components { prices }))
-    },
-};
-
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct Params {
-    /// Prices `[low, high]` in dollars of one piece, by component, which replace those of the table.
-    #[serde(default)]
-    usd: BTreeMap<String, [f64; 2]>,
-}
-
-/// The parameters as they are taken: with the prices of the table that are not replaced.
-#[derive(Deserialize, Serialize)]
-#[serde(from = "Params")]
-struct Whole(Params);
-
-impl From<Params> for Whole {
-    fn from(mut given: Params) -> Whole {
-        for component in TABLE {
-            let usd = given.usd.entry(component.name.into());
-            usd.or_insert(component.usd);
-        }
-        Whole(given)
+        Ok(Components { prices })
     }
 }
 

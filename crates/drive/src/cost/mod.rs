@@ -5,13 +5,13 @@
 //! - [`build`] rounds them to 1e-9 dollars.
 //! - A cost depends on the drive's description only.
 //!
-//! To add one: write `crates/drive/src/cost/NAME.rs` with a `PLUGIN`, add `NAME` to the list. A program adds its own
+//! To add one: write `crates/drive/src/cost/NAME.rs` with a function `plugin`, add `NAME` to the list. A program adds its own
 //! in [`Models`](crate::Models).
 
-use crate::plugin::{find, model, plugins, Plugin};
+use crate::plugin::{name_in, plugins, ModelKind, Plugins};
 use crate::power::Shape;
-use crate::spec::{ArmShare, DriveSpec, Params};
-use headstack_engine::SpecError;
+use crate::spec::{ArmShare, DriveSpec};
+use headstack_schema::{Params, SpecError};
 use serde::Serialize;
 
 /// A range of costs in dollars.
@@ -97,6 +97,15 @@ pub trait CostModel: Send + Sync {
     fn cost(&self, parts: &Parts) -> Result<CostRange, SpecError>;
 }
 
+impl ModelKind for dyn CostModel {
+    const NAME: &'static str = "cost model";
+    const BESIDE: &'static [&'static str] = &[KEY];
+    type For = ();
+}
+
+/// The key of a model's name.
+const KEY: &str = "model";
+
 plugins! { dyn CostModel: components, price }
 
 /// The cost of a drive from its `cost` table, whose model is one of `models`; `None` without a table.
@@ -106,14 +115,15 @@ plugins! { dyn CostModel: components, price }
 pub fn build(
     params: &Params,
     parts: &Parts,
-    models: &[Plugin<dyn CostModel>],
+    models: &Plugins<dyn CostModel>,
 ) -> Result<Option<CostRange>, SpecError> {
     if params.is_empty() {
         return Ok(None);
     }
     let whole = |e: SpecError| e.within("cost");
-    let name = model(params, "cost").map_err(whole)?;
-    let model = (find(models, "cost.model", name)?.build)(params).map_err(whole)?;
+    let name = name_in(params, KEY, <dyn CostModel>::NAME).map_err(whole)?;
+    let plugin = models.find("cost.model", name)?;
+    let model = plugin.build(params, &()).map_err(whole)?;
     let cost = model.cost(parts).map_err(whole)?.rounded();
     if !(cost.low >= 0.0 && cost.low <= cost.high && cost.high.is_finite()) {
         return Err(SpecError::new(
@@ -160,18 +170,18 @@ mod tests {
 
     /// Cost from TOML.
     pub(super) fn cost(toml: &str, parts: &Parts) -> Result<CostRange, SpecError> {
-        let cost = build(&toml::from_str(toml).expect("TOML"), parts, PLUGINS)?;
+        let cost = build(&toml::from_str(toml).expect("TOML"), parts, &PLUGINS)?;
         Ok(cost.expect("a table"))
     }
 
     #[test]
     fn files_and_list_agree() {
-        contract::folder_matches_list("cost", PLUGINS);
+        contract::folder_matches_list("cost", &PLUGINS);
     }
 
     #[test]
     fn unknown_keys_and_models_are_refused() {
-        contract::refuses_unknown_keys(PLUGINS);
+        contract::refuses_unknown_keys(&PLUGINS);
         let error = cost("model = \"component\"", &parts(1))
             .unwrap_err()
             .to_string();
@@ -180,7 +190,7 @@ mod tests {
             cost("usd = [1, 2]", &parts(1)).unwrap_err().key,
             "cost.model"
         );
-        assert_eq!(build(&Params::new(), &parts(1), PLUGINS), Ok(None));
+        assert_eq!(build(&Params::new(), &parts(1), &PLUGINS), Ok(None));
     }
 
     /// Four platters: all assemblies on all surfaces; each on its own half; two stacks; two heads per arm.
@@ -206,9 +216,9 @@ mod tests {
 
     #[test]
     fn ranges_are_ordered_for_all_parts() {
-        for plugin in PLUGINS {
+        for plugin in PLUGINS.iter() {
             let mut table = contract::example(plugin);
-            table.insert("model".into(), plugin.name.into());
+            table.insert("model".into(), plugin.name().into());
             for (stacks, platters, arms, heads) in [(1, 4, 1, 8), (1, 9, 2, 18), (3, 3, 6, 36)] {
                 let parts = Parts {
                     stacks,
@@ -217,9 +227,11 @@ mod tests {
                     heads,
                     capacity_blocks: Some(1 << 30),
                 };
-                let cost = build(&table, &parts, PLUGINS).unwrap().expect(plugin.name);
+                let cost = build(&table, &parts, &PLUGINS)
+                    .unwrap()
+                    .unwrap_or_else(|| panic!("{}", plugin.name()));
                 assert!(0.0 < cost.low && cost.low <= cost.mid() && cost.mid() <= cost.high);
-                assert_eq!(build(&table, &parts, PLUGINS), Ok(Some(cost)));
+                assert_eq!(build(&table, &parts, &PLUGINS), Ok(Some(cost)));
             }
         }
     }

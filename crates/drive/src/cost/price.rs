@@ -9,51 +9,49 @@
 //! A price holds at one time, in one place, for one quantity. It does not depend on the parts: changing arms
 //! or platters does not change it. Prices of different years cannot be compared.
 
-use super::{check_range, CostModel, CostRange, Parts};
-use crate::plugin::{params_beside, taken, Plugin};
-use headstack_engine::SpecError;
-use serde::{Deserialize, Serialize};
+use super::{check_range, CostModel, CostRange, Parts, MOST_USD};
+use crate::plugin::Plugin;
+use headstack_schema::{SpecError, Table};
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn CostModel> = Plugin {
-    name: "price",
-    summary: "a stated price of the drive, or per megabyte",
-    example: "usd = [255, 315]",
-    parameters: &|table| taken::<Params>(&["model"], table),
-    build: &|table| {
-        let p: Params = params_beside(&["model"], table)?;
-        match (p.usd, p.usd_per_mb) {
-            (Some(usd), None) => check_range("usd", usd)?,
-            (None, Some(usd_per_mb)) => check_range("usd_per_mb", usd_per_mb)?,
-            (None, None) => {
-                return Err(SpecError::new(
-                    "usd",
-                    "nothing",
-                    "[low, high], or usd_per_mb",
-                ))
-            }
-            (Some(_), Some(_)) => {
-                return Err(SpecError::new(
-                    "usd_per_mb",
-                    "a second price",
-                    "one of usd and it",
-                ))
-            }
-        }
-        Ok(Box::new(p))
-    },
-};
+pub fn plugin() -> Plugin<dyn CostModel> {
+    Plugin::<dyn CostModel>::new(
+        "price",
+        "a stated price of the drive, or per megabyte",
+        "usd = [255, 315]",
+        |price: Price, _| Ok(Box::new(price)),
+    )
+}
 
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct Params {
+#[derive(Table)]
+#[table(check = Price::check_one)]
+struct Price {
     /// Price of the drive in dollars, `[low, high]`.
+    #[param(range = 0.0..=MOST_USD)]
     usd: Option<[f64; 2]>,
     /// Price of 10^6 bytes in dollars, `[low, high]`.
+    #[param(range = 0.0..=MOST_USD)]
     usd_per_mb: Option<[f64; 2]>,
 }
 
-impl CostModel for Params {
+impl Price {
+    fn check_one(&self) -> Result<(), SpecError> {
+        match (self.usd, self.usd_per_mb) {
+            (Some(usd), None) => check_range("usd", usd),
+            (None, Some(usd_per_mb)) => check_range("usd_per_mb", usd_per_mb),
+            (None, None) => {
+                let need = "[low, high], or usd_per_mb";
+                Err(SpecError::new("usd", "nothing", need))
+            }
+            (Some(_), Some(_)) => {
+                let need = "one of usd and it";
+                Err(SpecError::new("usd_per_mb", "a second price", need))
+            }
+        }
+    }
+}
+
+impl CostModel for Price {
     fn cost(&self, parts: &Parts) -> Result<CostRange, SpecError> {
         if let Some([low, high]) = self.usd {
             return Ok(CostRange { low, high });
@@ -94,7 +92,7 @@ mod tests {
         for (toml, key) in [
             ("", "cost.usd"),
             ("usd = [2, 1]", "cost.usd"),
-            ("usd = [-2, 1]", "cost.usd"),
+            ("usd = [-2, 1]", "cost.usd[0]"),
             ("usd = [1, 2]\nusd_per_mb = [1, 2]", "cost.usd_per_mb"),
             ("usd_per_mb = [1, 2]", "cost.usd_per_mb"),
         ] {

@@ -84,6 +84,8 @@ pub(super) struct Control {
     pub low_power: LowPower,
     /// The change that waits until the drive has finished its commands.
     order: Option<Order>,
+    /// When the drive has finished its commands, and the change takes effect; known some time before.
+    effective_at: Option<Time>,
     /// Commands and changes that arrived after it.
     held: VecDeque<Held>,
     /// The latest completion that the host was told of.
@@ -116,6 +118,7 @@ impl Control {
         Control {
             low_power: LowPower::new(conditions),
             order: None,
+            effective_at: None,
             held: VecDeque::new(),
             last_end: now,
         }
@@ -125,6 +128,11 @@ impl Control {
     pub fn held(&self) -> usize {
         let requests = self.held.iter().filter(|h| matches!(h, Held::Request(..)));
         requests.count()
+    }
+
+    /// When a change takes effect, if that is known.
+    pub fn next_event(&self) -> Time {
+        self.effective_at.unwrap_or(Time::NEVER)
     }
 
     /// Records a completion.
@@ -151,7 +159,7 @@ impl Drive {
                 let mut queue = self.design().shared_spec().queue.clone();
                 queue.scheduler = name;
                 queue.scheduler_parameters = parameters;
-                let schedulers = self.design.models().schedulers;
+                let schedulers = &self.design.models().schedulers;
                 self.units
                     .iter_mut()
                     .try_for_each(|u| u.set_scheduler(&queue, schedulers))
@@ -388,10 +396,15 @@ impl Drive {
         self.submit_now(now, flush);
     }
 
-    /// Carries out a change. The drive has finished its commands at `now`.
+    /// Carries out a change. The drive has finished its commands at `now`. A pass of background work that has begun is
+    /// completed first, and no other begins before the change.
     fn take_effect(&mut self, now: Time, order: Order) {
+        self.units.iter_mut().for_each(|u| u.bring_to(now.0));
         let ends = self.units.iter().map(|u| u.busy_end());
         let at = ends.fold(now.0, u64::max);
+        self.units
+            .iter_mut()
+            .for_each(|u| u.recovers_until(Time(at)));
         let Some(control) = &mut self.control else {
             return;
         };
@@ -512,10 +525,15 @@ impl Drive {
                 return;
             };
             control.last_end = control.last_end.max(last);
-            let (Some(at), Some(order)) = (own, control.order.clone()) else {
+            control.effective_at = own.or(control.effective_at);
+            // A flush is announced when it starts. What the host looks at before its end is the drive of before.
+            let Some(at) = control.effective_at.filter(|at| *at < until) else {
                 return;
             };
-            self.take_effect(at, order);
+            control.effective_at = None;
+            if let Some(order) = control.order.take() {
+                self.take_effect(at, order);
+            }
             self.release(at);
             if !self.done.is_empty() {
                 let done = std::mem::take(&mut self.done);
@@ -529,7 +547,7 @@ impl Drive {
         while let Some(held) = self.control.as_mut().and_then(|c| c.held.pop_front()) {
             match held {
                 Held::Request(arrival, request) => {
-                    self.wake(arrival);
+                    self.wake(arrival.max(changed));
                     let before = self.done.len();
                     self.submit_now(arrival, request);
                     // What needs no mechanism (a refusal, a hit in the buffer) has waited for the change as well.

@@ -31,9 +31,9 @@ const LONGEST: u64 = 30;
 /// The keys of `[geometry]` of each layout. Those of `adaptive` have surfaces below, at and above the nominal density.
 fn layouts() -> Vec<String> {
     let mut all = Vec::new();
-    for plugin in layout::PLUGINS {
-        let name = format!("layout = {:?}\n", plugin.name);
-        let own: Vec<String> = match plugin.name {
+    for plugin in layout::PLUGINS.iter() {
+        let name = format!("layout = {:?}\n", plugin.name());
+        let own: Vec<String> = match plugin.name() {
             "extents" => vec![format!("extents = {:?}\n", extents())],
             "adaptive" => [
                 [(1.0, 1.0), (1.0, 1.0)],
@@ -52,7 +52,7 @@ fn layouts() -> Vec<String> {
                 [keys.clone(), format!("{keys}{turned}")]
             })
             .collect(),
-            _ => vec![format!("{}\n", plugin.example)],
+            _ => vec![format!("{}\n", plugin.example())],
         };
         all.extend(own.into_iter().map(|keys| name.clone() + &keys));
     }
@@ -89,7 +89,7 @@ fn mappings(sector: u64) -> Vec<String> {
                     all.push(format!(
                         "{model}policy = {:?}\nblock = \"{block} B\"\ninitial_blocks = {INITIAL}\ninitial = {initial:?}\n\
                          recovery = {{ model = {recovery:?}, every = 1000 }}\n",
-                        p.name
+                        p.name()
                     ));
                 }
             }

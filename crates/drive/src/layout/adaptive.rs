@@ -20,10 +20,10 @@
 use self::formats::Radii;
 use self::parameters::{Bands, Direction, Format, HeadOrder, Parameters};
 use super::shape::{self, Skews};
-use super::{parameters, taken, Layout, Place};
+use super::{parameters, Layout, Place};
 use crate::plugin::Plugin;
+use headstack_schema::SpecError;
 use crate::spec::GeometrySpec;
-use headstack_engine::SpecError;
 use headstack_units::Divisor;
 
 mod formats;
@@ -34,16 +34,20 @@ pub(super) mod tests;
 pub use self::formats::SurfaceFormat;
 pub use self::parameters::Density;
 
+/// Its name in drive files.
+const NAME: &str = "adaptive";
+
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
-    name: "adaptive",
-    summary: "bands of one radius on every surface, each surface with bits and tracks per inch of its own",
-    example: "band_cylinders = 4\ndensity = [{ bpi = 1.25, tpi = 0.75 }, { bpi = 0.8, tpi = 1.25 }]\n\
+pub fn plugin() -> Plugin<dyn Layout> {
+    Plugin::<dyn Layout>::new(
+        NAME,
+        "bands of one radius on every surface, each surface with bits and tracks per inch of its own",
+        "band_cylinders = 4\ndensity = [{ bpi = 1.25, tpi = 0.75 }, { bpi = 0.8, tpi = 1.25 }]\n\
               head_order = \"alternate\"\ndirection = \"serpentine\"\n\
               outer_radius = \"46 mm\"\ninner_radius = \"22.5 mm\"",
-    parameters: &taken::<Parameters>,
-    build: &|spec| Ok(Box::new(Adaptive::build(spec)?)),
-};
+        |own: Parameters, spec| Ok(Box::new(Adaptive::of(spec, own)?)),
+    )
+}
 
 /// Radial steps per nominal cylinder, and so the largest factor on tracks per inch.
 pub(crate) const STEPS: u32 = 4;
@@ -146,17 +150,13 @@ pub struct Adaptive {
 }
 
 impl Adaptive {
-    fn build(spec: &GeometrySpec) -> Result<Adaptive, SpecError> {
-        Adaptive::of(spec, parameters(spec)?)
-    }
-
     /// The layout of a geometry, but for the densities of its surfaces: one for each surface of the drive, or
     /// one for all.
     pub(crate) fn of_density(
         spec: &GeometrySpec,
         density: &[Density],
     ) -> Result<Adaptive, SpecError> {
-        if spec.layout != PLUGIN.name {
+        if spec.layout != NAME {
             return Err(SpecError::new(
                 "geometry.layout",
                 format!("{:?}", spec.layout),
@@ -191,8 +191,8 @@ impl Adaptive {
                 .outer_radius
                 .zip(own.inner_radius)
                 .map(|(outer, inner)| Radii {
-                    outer,
-                    inner,
+                    outer: outer.0,
+                    inner: inner.0,
                     cylinders: spec.cylinders,
                 }),
         })
@@ -333,7 +333,7 @@ impl Zone {
             full,
             last,
             formats: formats.iter().map(|f| Divisor::new(f.sectors)).collect(),
-            skews: shape::skews(spec, zone, zone.sectors_per_track.of(0))?,
+            skews: shape::skews(spec, zone, zone.sectors_per_track.of(0)),
         })
     }
 

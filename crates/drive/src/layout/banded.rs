@@ -12,36 +12,27 @@
 //! makers.
 
 use super::zoned::{BandOrder, ZonedLayout};
-use super::{parameters, taken, Layout};
+use super::Layout;
 use crate::plugin::Plugin;
-use crate::spec::GeometrySpec;
-use headstack_engine::SpecError;
-use serde::{Deserialize, Serialize};
+use headstack_schema::Table;
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
-    name: "banded",
-    summary: "a band of cylinders on one surface, then on the next surface",
-    example: "band_cylinders = 4",
-    parameters: &taken::<Banded>,
-    build: &|spec| {
-        let Banded { band_cylinders } = parameters(spec)?;
-        if band_cylinders == 0 {
-            return Err(SpecError::new(
-                "geometry.band_cylinders",
-                band_cylinders,
-                "1 cylinder or more",
-            ));
-        }
-        // A band wider than the disk is limited to its width; this also keeps products within 64 bits.
-        let width = band_cylinders.min(spec.cylinders.max(1));
-        Ok(Box::new(ZonedLayout::build(spec, BandOrder { width })?))
-    },
-};
+pub fn plugin() -> Plugin<dyn Layout> {
+    Plugin::<dyn Layout>::new(
+        "banded",
+        "a band of cylinders on one surface, then on the next surface",
+        "band_cylinders = 4",
+        |own: Banded, spec| {
+            // A band wider than the disk is limited to its width; this also keeps products within 64 bits.
+            let width = own.band_cylinders.min(spec.cylinders.max(1));
+            Ok(Box::new(ZonedLayout::build(spec, BandOrder { width })?))
+        },
+    )
+}
 
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Table)]
 struct Banded {
     /// Cylinders per band; the last band of a zone may be narrower.
+    #[param(range = 1..=u32::MAX)]
     band_cylinders: u32,
 }

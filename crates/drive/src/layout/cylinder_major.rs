@@ -9,21 +9,18 @@
 //! Drives up to about 2000; later ones are serpentine or banded.
 
 use super::zoned::{HeadOrder, StackOrder, ZonedLayout};
-use super::{no_parameters, taken, Layout, NoParameters};
+use super::{Layout, NoParameters};
 use crate::plugin::Plugin;
-use crate::spec::GeometrySpec;
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
-    name: "cylinder-major",
-    summary: "all heads of a cylinder, then the next cylinder",
-    example: "",
-    parameters: &taken::<NoParameters>,
-    build: &|spec| {
-        no_parameters(spec)?;
-        Ok(Box::new(ZonedLayout::build(
-            spec,
-            StackOrder(HeadOrder::CylinderMajor),
-        )?))
-    },
-};
+pub fn plugin() -> Plugin<dyn Layout> {
+    Plugin::<dyn Layout>::new(
+        "cylinder-major",
+        "all heads of a cylinder, then the next cylinder",
+        "",
+        |NoParameters {}, spec| {
+            let order = StackOrder(HeadOrder::CylinderMajor);
+            Ok(Box::new(ZonedLayout::build(spec, order)?))
+        },
+    )
+}

@@ -12,29 +12,28 @@
 //! only checked against it.
 
 use super::shape::{self, Skews};
-use super::{parameters, taken, Layout, Place};
+use super::{Layout, Place};
 use crate::plugin::Plugin;
+use headstack_schema::{SpecError, Table};
 use crate::spec::{GeometrySpec, Sparing};
-use headstack_engine::SpecError;
-use serde::{Deserialize, Serialize};
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
-    name: "extents",
-    summary: "a list says which run of addresses lies on which track",
-    example: "extents = [[0, 10, 0, 0, 0], [10, 9, 0, 1, 1]]\nextent_defects = [[0, 1, 0]]",
-    parameters: &taken::<Map>,
-    build: &|spec| Ok(Box::new(Extents::build(spec, &parameters(spec)?)?)),
-};
+pub fn plugin() -> Plugin<dyn Layout> {
+    Plugin::<dyn Layout>::new(
+        "extents",
+        "a list says which run of addresses lies on which track",
+        "extents = [[0, 10, 0, 0, 0], [10, 9, 0, 1, 1]]\nextent_defects = [[0, 1, 0]]",
+        |map: Map, spec| Ok(Box::new(Extents::build(spec, &map)?)),
+    )
+}
 
 /// The parameters: the map.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Default, Table)]
 pub struct Map {
     /// Runs of addresses, in any order: `[first address, count, cylinder, head, first sector]`.
     pub extents: Vec<[u64; 5]>,
     /// Sectors that belong to no run, for a check: `[cylinder, head, sector]`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[param(default, omit = Vec::is_empty)]
     pub extent_defects: Vec<[u64; 3]>,
 }
 
@@ -114,7 +113,7 @@ impl Extents {
                 Ok(Zone {
                     first_cylinder: zone.first_cylinder,
                     last_cylinder: zone.last_cylinder,
-                    skews: shape::skews(spec, zone, formats[0])?,
+                    skews: shape::skews(spec, zone, formats[0]),
                     formats,
                 })
             };

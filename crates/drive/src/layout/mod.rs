@@ -12,17 +12,13 @@
 //! A layout's own parameters are keys of `[geometry]`. The layout's file reads them into a type and refuses
 //! unknown keys.
 //!
-//! To add one: write `crates/drive/src/layout/NAME.rs` with a `PLUGIN`, add `NAME` to the list. A program adds its own
+//! To add one: write `crates/drive/src/layout/NAME.rs` with a function `plugin`, add `NAME` to the list. A program adds its own
 //! in [`Models`](crate::Models).
 
-use crate::plugin::{self, fill, find, plugins, Plugin};
-use crate::spec::{GeometrySpec, Params};
-use headstack_engine::describe::{from_rest, from_value, misspelt};
-use headstack_engine::SpecError;
+use crate::plugin::{filled, plugins, ModelKind, Plugins};
+use crate::spec::{GeometrySpec, DEFAULT_LAYOUT};
+use headstack_schema::{misspelt, unknown_keys, Params, Registered, SpecError, Table};
 use headstack_units::Turn;
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 mod shape;
 #[cfg(test)]
@@ -107,64 +103,58 @@ pub trait Layout: Send + Sync {
     }
 }
 
+/// The table of a geometry.
+const TABLE: &str = "geometry";
+
+/// The key of a layout's name.
+const KEY: &str = "layout";
+
+impl ModelKind for dyn Layout {
+    const NAME: &'static str = "layout";
+    const BESIDE: &'static [&'static str] = GeometrySpec::KEYS;
+    const PLACE: &'static str = TABLE;
+    type For = GeometrySpec;
+}
+
 /// Reads the layout's own keys of `[geometry]`.
-fn parameters<P: DeserializeOwned>(spec: &GeometrySpec) -> Result<P, SpecError> {
-    let own = spec.layout_parameters.clone();
-    // If `layout` was misspelt, the keys of the intended layout would all be unknown to this one.
-    let read = match misspelt(&own, "layout", &[]) {
-        Some(error) => Err(error),
-        None => from_rest(Value::Object(own), GeometrySpec::KEYS),
-    };
-    read.map_err(|e| e.within("geometry"))
+fn parameters<P: Table>(spec: &GeometrySpec) -> Result<P, SpecError> {
+    let read = P::read_beside(GeometrySpec::KEYS, &spec.layout_parameters);
+    read.map_err(|e| e.within(TABLE))
 }
 
 /// The parameters of layouts that have none.
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Table)]
 struct NoParameters {}
 
-/// Refuses all keys of `[geometry]` that not every layout has.
-fn no_parameters(spec: &GeometrySpec) -> Result<(), SpecError> {
-    parameters(spec).map(|NoParameters {}| ())
-}
-
-/// All parameters that a layout takes from a geometry.
-fn taken<P: DeserializeOwned + Serialize>(spec: &GeometrySpec) -> Params {
-    plugin::taken::<P>(&[], &spec.layout_parameters)
-}
-
 /// The layout's own keys of `[geometry]` with all that they leave out.
-pub(crate) fn filled(spec: &GeometrySpec, layouts: &[Plugin<dyn Layout, GeometrySpec>]) -> Params {
-    let mut filled = spec.layout_parameters.clone();
-    if let Some(layout) = layouts.iter().find(|p| p.name == spec.layout) {
-        fill(&mut filled, &(layout.parameters)(spec));
-    }
-    filled
+pub(crate) fn all_parameters(spec: &GeometrySpec, layouts: &Plugins<dyn Layout>) -> Params {
+    filled(layouts, &spec.layout, &spec.layout_parameters)
 }
 
-plugins! { dyn Layout from GeometrySpec: cylinder_major, serpentine, serpentine_disk, banded, adaptive, extents }
+plugins! { dyn Layout: cylinder_major, serpentine, serpentine_disk, banded, adaptive, extents }
 
-/// Of a geometry that could not be read: the error of its layout for a key that the layout does not know,
-/// because that may be a misspelling of a key that is missing. `None` if something else is wrong.
-///
-/// Stand-ins take the place of missing keys. Layouts read their own keys first, so the geometry may be
-/// inconsistent.
-pub(crate) fn unknown_key(
-    mut table: Params,
-    layouts: &[Plugin<dyn Layout, GeometrySpec>],
-) -> Option<SpecError> {
-    for (key, stand_in) in [
-        ("rotation_speed", "7200 rpm".into()),
-        ("surfaces", 1.into()),
-        ("cylinders", 1.into()),
-        ("zones", Value::Array(Vec::new())),
-    ] {
-        table.entry(key).or_insert(stand_in);
+/// Of the keys of a geometry, the error for one that its layout does not know, because that may be a misspelling of
+/// a key that is missing.
+pub(crate) fn unknown_key(geometry: &Params, layouts: &Plugins<dyn Layout>) -> Option<SpecError> {
+    let name = match geometry.get(KEY) {
+        Some(name) => name.as_str()?,
+        None => DEFAULT_LAYOUT,
+    };
+    let own = layouts.get(name)?.parameters();
+    if own.others.is_some() {
+        return None;
     }
-    let spec: GeometrySpec = from_value(Value::Object(table)).ok()?;
-    let plugin = layouts.iter().find(|p| p.name == spec.layout)?;
-    let error = (plugin.build)(&spec).err()?;
-    (error.key == "geometry" && error.got.starts_with("key ")).then_some(error)
+    let keys: Vec<&str> = (own.fields.iter())
+        .flat_map(|f| [Some(f.key), f.alias])
+        .flatten()
+        .collect();
+    let misspelt_name = match geometry.contains_key(KEY) {
+        true => None,
+        // The keys of the intended layout would all be unknown to this one.
+        false => misspelt(geometry, KEY, &[GeometrySpec::KEYS, &keys].concat()),
+    };
+    let unknown = misspelt_name.or_else(|| unknown_keys(geometry, &keys, GeometrySpec::KEYS).err());
+    unknown.map(|e| e.within(TABLE))
 }
 
 /// Builds the layout, one of `layouts`, of a geometry.
@@ -173,7 +163,14 @@ pub(crate) fn unknown_key(
 /// Unknown layout names and geometries that do not fit together, by dotted key.
 pub fn build(
     spec: &GeometrySpec,
-    layouts: &[Plugin<dyn Layout, GeometrySpec>],
+    layouts: &Plugins<dyn Layout>,
 ) -> Result<Box<dyn Layout>, SpecError> {
-    (find(layouts, "geometry.layout", &spec.layout)?.build)(spec)
+    let own = &spec.layout_parameters;
+    // If `layout` was misspelt, the keys of the intended layout would all be unknown to this one.
+    if let Some(error) = misspelt(own, KEY, &[]) {
+        return Err(error.within(TABLE));
+    }
+    layouts
+        .find("geometry.layout", &spec.layout)?
+        .build(own, spec)
 }

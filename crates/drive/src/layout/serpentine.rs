@@ -10,21 +10,18 @@
 //! Quantum Atlas 10K and its contemporaries.
 
 use super::zoned::{HeadOrder, StackOrder, ZonedLayout};
-use super::{no_parameters, taken, Layout, NoParameters};
+use super::{Layout, NoParameters};
 use crate::plugin::Plugin;
-use crate::spec::GeometrySpec;
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
-    name: "serpentine",
-    summary: "as cylinder-major, heads reversed in odd cylinders of each zone",
-    example: "",
-    parameters: &taken::<NoParameters>,
-    build: &|spec| {
-        no_parameters(spec)?;
-        Ok(Box::new(ZonedLayout::build(
-            spec,
-            StackOrder(HeadOrder::SerpentineZone),
-        )?))
-    },
-};
+pub fn plugin() -> Plugin<dyn Layout> {
+    Plugin::<dyn Layout>::new(
+        "serpentine",
+        "as cylinder-major, heads reversed in odd cylinders of each zone",
+        "",
+        |NoParameters {}, spec| {
+            let order = StackOrder(HeadOrder::SerpentineZone);
+            Ok(Box::new(ZonedLayout::build(spec, order)?))
+        },
+    )
+}

@@ -8,21 +8,18 @@
 //! No drive is known to use it; DiskSim offers it.
 
 use super::zoned::{HeadOrder, StackOrder, ZonedLayout};
-use super::{no_parameters, taken, Layout, NoParameters};
+use super::{Layout, NoParameters};
 use crate::plugin::Plugin;
-use crate::spec::GeometrySpec;
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn Layout, GeometrySpec> = Plugin {
-    name: "serpentine-disk",
-    summary: "as serpentine, counting cylinders from the disk's start",
-    example: "",
-    parameters: &taken::<NoParameters>,
-    build: &|spec| {
-        no_parameters(spec)?;
-        Ok(Box::new(ZonedLayout::build(
-            spec,
-            StackOrder(HeadOrder::SerpentineDisk),
-        )?))
-    },
-};
+pub fn plugin() -> Plugin<dyn Layout> {
+    Plugin::<dyn Layout>::new(
+        "serpentine-disk",
+        "as serpentine, counting cylinders from the disk's start",
+        "",
+        |NoParameters {}, spec| {
+            let order = StackOrder(HeadOrder::SerpentineDisk);
+            Ok(Box::new(ZonedLayout::build(spec, order)?))
+        },
+    )
+}

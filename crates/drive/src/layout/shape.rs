@@ -70,24 +70,17 @@ pub(super) struct Skews {
 }
 
 /// The skews of a zone. `sectors_per_track` is the number on its first surface.
-pub(super) fn skews(
-    spec: &GeometrySpec,
-    zone: &ZoneSpec,
-    sectors_per_track: u32,
-) -> Result<Skews, SpecError> {
-    let turn = |key: &str, amount: f64| {
-        bounded(key, amount, -1e9..=1e9)?;
-        Ok(match spec.skew_unit {
-            // Fractions of a sector are dropped, as in DiskSim.
-            SkewUnit::Sectors => Turn::from_turns(amount.trunc() / f64::from(sectors_per_track)),
-            SkewUnit::Turns => Turn::from_turns(amount),
-        })
+pub(super) fn skews(spec: &GeometrySpec, zone: &ZoneSpec, sectors_per_track: u32) -> Skews {
+    let turn = |amount: f64| match spec.skew_unit {
+        // Fractions of a sector are dropped, as in DiskSim.
+        SkewUnit::Sectors => Turn::from_turns(amount.trunc() / f64::from(sectors_per_track)),
+        SkewUnit::Turns => Turn::from_turns(amount),
     };
-    Ok(Skews {
-        track: turn("track_skew", zone.track_skew)?,
-        cylinder: turn("cylinder_skew", zone.cylinder_skew)?,
-        offset: turn("offset", zone.offset)?,
-    })
+    Skews {
+        track: turn(zone.track_skew),
+        cylinder: turn(zone.cylinder_skew),
+        offset: turn(zone.offset),
+    }
 }
 
 impl Skews {

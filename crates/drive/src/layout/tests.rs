@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// The built-in layout of a geometry.
 pub(super) fn build(spec: &GeometrySpec) -> Result<Box<dyn Layout>, SpecError> {
-    super::build(spec, PLUGINS)
+    super::build(spec, &PLUGINS)
 }
 
 pub(super) fn geometry(layout: &str, surfaces: u32, zones: Vec<ZoneSpec>) -> GeometrySpec {
@@ -49,7 +49,7 @@ fn change_map(g: &mut GeometrySpec, change: impl FnOnce(&mut Map)) {
     };
     change(&mut map);
     match serde_json::to_value(map) {
-        Ok(Value::Object(table)) => g.layout_parameters = table,
+        Ok(serde_json::Value::Object(table)) => g.layout_parameters = table,
         other => panic!("got {other:?}, need a table"),
     }
 }
@@ -294,7 +294,7 @@ pub(super) fn check(layout: &dyn Layout, g: &GeometrySpec, what: &str) -> BTreeM
 
 #[test]
 fn files_and_list_agree() {
-    contract::folder_matches_list_but("layout", &["shape", "zoned"], PLUGINS);
+    contract::folder_matches_list_but("layout", &["shape", "zoned"], &PLUGINS);
 }
 
 /// The example of each layout builds on a disk of two surfaces, ten cylinders and ten sectors per track.
@@ -308,10 +308,10 @@ fn each_reads_its_own_keys_and_no_others() {
         );
         toml::from_str(&text).expect("a geometry")
     };
-    for plugin in PLUGINS {
-        let g = disk(plugin.name, plugin.example);
-        let layout = build(&g).unwrap_or_else(|e| panic!("example of {}: {e}", plugin.name));
-        check(layout.as_ref(), &g, plugin.name);
+    for plugin in PLUGINS.iter() {
+        let g = disk(plugin.name(), plugin.example());
+        let layout = build(&g).unwrap_or_else(|e| panic!("example of {}: {e}", plugin.name()));
+        check(layout.as_ref(), &g, plugin.name());
         for (key, value, hint) in [
             ("no_such_key", 1.into(), ""),
             ("surfces", 1.into(), "; did you mean \"surfaces\"?"),
@@ -328,10 +328,10 @@ fn each_reads_its_own_keys_and_no_others() {
         }
         for other in PLUGINS
             .iter()
-            .filter(|p| p.name != plugin.name && !p.example.is_empty())
+            .filter(|p| p.name() != plugin.name() && !p.example().is_empty())
         {
             let mut g = g.clone();
-            let table: Params = toml::from_str(other.example).expect("TOML");
+            let table: Params = toml::from_str(other.example()).expect("TOML");
             let known = |key: &String| g.layout_parameters.contains_key(key);
             if table.keys().all(known) {
                 continue;
@@ -341,8 +341,8 @@ fn each_reads_its_own_keys_and_no_others() {
             assert!(
                 error.contains("geometry: got key"),
                 "{} {}: {error:?}",
-                plugin.name,
-                other.name
+                plugin.name(),
+                other.name()
             );
         }
     }
@@ -380,13 +380,13 @@ fn extents_are_of_whole_drives() {
 
 #[test]
 fn every_layout_is_a_bijection_with_true_runs_and_bounds() {
-    for plugin in PLUGINS {
+    for plugin in PLUGINS.iter() {
         for sparing in Sparing::SCHEMES {
             let (mut built, mut refused) = (0, String::new());
             for seed in 0..120 {
                 let mut d = SplitMix(seed);
-                let g = random(plugin.name, sparing, &mut d);
-                let what = format!("{} {sparing:?} seed {seed}: {g:?}", plugin.name);
+                let g = random(plugin.name(), sparing, &mut d);
+                let what = format!("{} {sparing:?} seed {seed}: {g:?}", plugin.name());
                 match build(&g) {
                     Ok(layout) => {
                         built += 1;
@@ -399,17 +399,17 @@ fn every_layout_is_a_bijection_with_true_runs_and_bounds() {
                 sparing,
                 Sparing::None | Sparing::DiskEnd | Sparing::ZoneEnd | Sparing::ZoneEndSlipToDiskEnd
             );
-            if takes_any_sparing(plugin.name, true) || !same {
+            if takes_any_sparing(plugin.name(), true) || !same {
                 assert!(
                     built >= 20,
                     "{} {sparing:?}: {built} built, {refused}",
-                    plugin.name
+                    plugin.name()
                 );
             } else {
                 assert!(
                     refused.contains("spares"),
                     "{} {sparing:?}: {refused}",
-                    plugin.name
+                    plugin.name()
                 );
             }
         }

@@ -20,6 +20,7 @@ pub mod zoned;
 pub(crate) use log::{Fixed, From, Log, Move, Mover, Writer};
 pub(crate) use media_cache::MediaCache;
 pub use parameters::MODELS;
+pub(crate) use parameters::{tables, KIND};
 
 use crate::layout::Place;
 use crate::mechanics::Mechanics;
@@ -61,10 +62,10 @@ impl Mapping {
         Ok(match parameters::read(spec)? {
             None => Mapping::Identity,
             Some(p) => {
-                let policy = parameters::build_policy(&p, models.policies)?;
+                let policy = parameters::build_policy(&p, &models.policies)?;
                 let mut log = Log::new(&p, m, &plan.geometry, policy, minimum, together)?;
                 if p.cleaning.is_on() {
-                    let cleaner = p.cleaning.build(models.cleaning)?;
+                    let cleaner = p.cleaning.build(&models.cleaning)?;
                     log.clean_with(&p.cleaning, cleaner, m);
                 }
                 Mapping::Log(Box::new(log))

@@ -1,15 +1,23 @@
 //! The table `[mapping]` of a drive file.
 
-use super::cleaning::{self, Cleaning};
-use super::log::recovery::{self, Recovery};
+use super::cleaning::Cleaning;
+use super::log::recovery::Recovery;
+use super::media_cache::MediaCacheParameters;
 use super::policy::Policy;
-use crate::bounds::bounded;
+use super::zoned::Zoned;
+use crate::bounds::{bounded, MOST_WAIT};
 use crate::parallelism::HeadOffset;
-use crate::plugin::{find, params_beside, Plugin};
-use crate::spec::{ArmShare, DriveSpec, MediaScanMode, Params};
-use headstack_engine::{did_you_mean, SpecError};
+use crate::plugin::{name_in, Plugins};
+use crate::spec::{ArmShare, DriveSpec, MediaScanMode};
+use headstack_schema::{
+    did_you_mean, read_beside, Choice, Kind, Params, SpecError, Table, TableSchema,
+};
 use headstack_units::{Bytes, Span};
-use serde::Deserialize;
+
+/// What `mapping.model` names.
+pub(crate) const KIND: &str = "mapping";
+/// The keys of `[mapping]` that are not parameters of the mapping.
+pub(super) const BESIDE: &[&str] = &["model"];
 
 /// The mappings by name, with one line on each.
 pub const MODELS: &[(&str, &str)] = &[
@@ -31,23 +39,46 @@ pub const MODELS: &[(&str, &str)] = &[
     ),
 ];
 
+/// The mappings by name, with their parameters.
+pub(crate) fn tables() -> Vec<(String, TableSchema)> {
+    let table = |(name, _): &(&str, &str)| {
+        let table = match *name {
+            "log" => LogParameters::schema(),
+            "media-cache" => MediaCacheParameters::schema(),
+            "zoned" => Zoned::schema(),
+            _ => Identity::schema(),
+        };
+        (name.to_string(), table)
+    };
+    MODELS.iter().map(table).collect()
+}
+
+/// The parameters of `model = "identity"`.
+#[derive(Debug, Table)]
+struct Identity {}
+
 /// The parameters of `model = "log"`.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Clone, PartialEq, Table)]
+#[table(defaults)]
 pub(crate) struct LogParameters {
-    /// Size of a block: the unit that is mapped. A power of two, from a physical sector to 16 MiB.
+    /// Size of a block: the unit that is mapped. A power of two, at least a physical sector.
+    #[param(default = Bytes(4096), range = Bytes(512)..=Bytes(16 << 20))]
     pub block: Bytes,
     /// Which free slot takes a block: the name of a file in `mapping/policy`.
+    #[param(default = "eager".into(), kind = Kind::Name("writing policy"))]
     pub policy: String,
     /// Parameters of the policy, as its file documents.
+    #[param(kind = Kind::Parameters("writing policy"))]
     pub policy_parameters: Params,
-    /// Share of the slots that are not offered as capacity. 0 to 0.9.
+    /// Share of the slots that are not offered as capacity.
+    #[param(range = 0.0..=0.9)]
     pub reserve: f64,
     /// Number of blocks, counted from block 0, that were written before the run. At most the capacity.
     pub initial_blocks: u64,
     /// Where these blocks lie.
     pub initial: Initial,
-    /// With `initial = "written"`: mean time between two writes, which arrive as a Poisson process. 0 to 24 h.
+    /// With `initial = "written"`: mean time between two writes, which arrive as a Poisson process.
+    #[param(default = Span::from_ms(100.0), range = Span::ZERO..=MOST_WAIT)]
     pub initial_interval: Span,
     /// When and how cylinders are emptied: see `[mapping.cleaning]`.
     pub cleaning: Cleaning,
@@ -56,8 +87,7 @@ pub(crate) struct LogParameters {
 }
 
 /// Where the initial blocks lie.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
 pub(crate) enum Initial {
     /// Each in its place of the layout.
     #[default]
@@ -77,22 +107,6 @@ impl LogParameters {
     }
 }
 
-impl Default for LogParameters {
-    fn default() -> Self {
-        LogParameters {
-            block: Bytes(4096),
-            policy: "eager".into(),
-            policy_parameters: Params::new(),
-            reserve: 0.0,
-            initial_blocks: 0,
-            initial: Initial::InOrder,
-            initial_interval: Span::from_ms(100.0),
-            cleaning: Cleaning::default(),
-            recovery: Recovery::default(),
-        }
-    }
-}
-
 /// The parameters of a log; `None` for other mappings. Their parameters are also checked here.
 ///
 /// # Errors
@@ -104,15 +118,11 @@ pub(crate) fn read(spec: &DriveSpec) -> Result<Option<LogParameters>, SpecError>
         return Ok(None);
     }
     let within = |e: SpecError| e.within("mapping");
-    let name = crate::plugin::model(table, "mapping").map_err(within)?;
+    let name = name_in(table, "model", "mapping model").map_err(within)?;
     match name {
         "identity" => {
-            #[derive(Deserialize)]
-            #[serde(deny_unknown_fields)]
-            struct Empty {}
-            params_beside(&["model"], table)
-                .map(|Empty {}| None)
-                .map_err(within)
+            let read = read_beside(BESIDE, table);
+            read.map(|Identity {}| None).map_err(within)
         }
         "media-cache" => super::media_cache::read(spec).map(|_| None),
         "zoned" => super::zoned::read(spec).map(|_| None),
@@ -144,16 +154,11 @@ pub(crate) fn read(spec: &DriveSpec) -> Result<Option<LogParameters>, SpecError>
 }
 
 fn log(table: &Params, sector: Bytes) -> Result<LogParameters, SpecError> {
-    let p: LogParameters = params_beside(&["model"], table)?;
+    let p: LogParameters = read_beside(BESIDE, table)?;
     bounded("block", p.block, sector..=Bytes(16 << 20))?;
     if !p.block.0.is_power_of_two() {
         return Err(SpecError::new("block", p.block, "a power of two"));
     }
-    bounded("reserve", p.reserve, 0.0..=0.9)?;
-    let most = Span(24 * 3600 * 1_000_000_000);
-    bounded("initial_interval", p.initial_interval, Span::ZERO..=most)?;
-    cleaning::read(&p.cleaning)?;
-    recovery::read(&p.recovery)?;
     Ok(p)
 }
 
@@ -163,10 +168,11 @@ fn log(table: &Params, sector: Bytes) -> Result<LogParameters, SpecError> {
 /// An unknown name.
 pub(super) fn build_policy(
     p: &LogParameters,
-    policies: &[Plugin<dyn Policy>],
+    policies: &Plugins<dyn Policy>,
 ) -> Result<Box<dyn Policy>, SpecError> {
-    let plugin = find(policies, "mapping.policy", &p.policy)?;
-    (plugin.build)(&p.policy_parameters).map_err(|e| e.within("mapping.policy_parameters"))
+    let plugin = policies.find("mapping.policy", &p.policy)?;
+    let built = plugin.build(&p.policy_parameters, &());
+    built.map_err(|e| e.within("mapping.policy_parameters"))
 }
 
 /// Refuses what is not supported together with a log.

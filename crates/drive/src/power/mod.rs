@@ -10,20 +10,20 @@
 //!
 //! How an idle drive enters and leaves low-power conditions is described in [`conditions`].
 //!
-//! To add one: write `crates/drive/src/power/NAME.rs` with a `PLUGIN`, add `NAME` to the list. A program adds its own
+//! To add one: write `crates/drive/src/power/NAME.rs` with a function `plugin`, add `NAME` to the list. A program adds its own
 //! in [`Models`](crate::Models).
 
 pub mod conditions;
 pub mod seek_energy;
 
-use crate::bounds::{bounded, MOST_PAUSE, MOST_SURFACES};
-use crate::plugin::{self, fill, find, model, plugins, Plugin};
-use crate::spec::{DriveSpec, Params};
-use headstack_engine::describe::misspelt;
-use headstack_engine::SpecError;
+use crate::bounds::MOST_PAUSE;
+use crate::plugin::{self, name_in, plugins, ModelKind, Plugins};
+use crate::spec::{DriveSpec, DEFAULT_POWER_MODEL};
+use headstack_schema::{fill, misspelt, Params, SpecError, Table, TableSchema};
 use headstack_units::{Length, Rpm, Span, Watts};
 use serde::Serialize;
 use serde_json::Value;
+use std::ops::RangeInclusive;
 
 /// The size of a drive, on which power and cost depend besides their own tables.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -115,28 +115,49 @@ pub trait PowerModel: Send + Sync {
     fn watts(&self, shape: &Shape) -> StateWatts;
 }
 
+/// The key of a model's name.
+const KEY: &str = "model";
+
+impl ModelKind for dyn PowerModel {
+    const NAME: &'static str = "power model";
+    // The others are read by `Conditions::new` and `SeekEnergy::read`.
+    const BESIDE: &'static [&'static str] = &[KEY, conditions::KEY, seek_energy::KEY];
+    type For = ();
+}
+
 plugins! { dyn PowerModel: modes, rails }
 
-/// Keys of the table that are not the model's parameters: its name, and the keys that
-/// [`Conditions::new`](conditions::Conditions::new) and [`SeekEnergy::read`](seek_energy::SeekEnergy::read)
-/// read.
-const KEYS: &[&str] = &["model", "conditions", seek_energy::KEY];
+/// The tables that stand in `[power]` beside the parameters of every model.
+#[derive(Table)]
+#[allow(dead_code)]
+struct Beside {
+    /// The low-power conditions of an idle drive: when they are entered, and what they take.
+    conditions: Option<conditions::Tables>,
+    /// The energy of a seek by its distance.
+    seek_energy: Option<seek_energy::Constants>,
+}
+
+/// The models with all keys of `[power]`.
+pub(crate) fn tables(models: &Plugins<dyn PowerModel>) -> Vec<(String, TableSchema)> {
+    let mut tables = models.schemas();
+    for (_, table) in &mut tables {
+        table.fields.extend(Beside::fields());
+    }
+    tables
+}
 
 /// A drive's `power` table with all that it leaves out.
-pub(crate) fn filled(params: &Params, models: &[Plugin<dyn PowerModel>]) -> Params {
-    let name = params.get("model").and_then(Value::as_str);
-    let name = name.unwrap_or(DEFAULT_MODEL);
+pub(crate) fn filled(params: &Params, models: &Plugins<dyn PowerModel>) -> Params {
+    let name = params.get(KEY).and_then(Value::as_str);
+    let name = name.unwrap_or(DEFAULT_POWER_MODEL);
     let mut filled = plugin::filled(models, name, params);
-    filled.entry("model").or_insert_with(|| name.into());
-    if let Some(Value::Object(table)) = filled.get_mut("conditions") {
+    filled.entry(KEY).or_insert_with(|| name.into());
+    if let Some(Value::Object(table)) = filled.get_mut(conditions::KEY) {
         let all = conditions::parameters(table);
         fill(table, &all);
     }
     filled
 }
-
-/// The model of a table that names none.
-pub(crate) const DEFAULT_MODEL: &str = "modes";
 
 /// Power by state from a drive's `power` table, whose model is one of `models`: `modes` if none is named.
 ///
@@ -145,7 +166,7 @@ pub(crate) const DEFAULT_MODEL: &str = "modes";
 pub fn build(
     params: &Params,
     shape: &Shape,
-    models: &[Plugin<dyn PowerModel>],
+    models: &Plugins<dyn PowerModel>,
 ) -> Result<StateWatts, SpecError> {
     let watts = of_model(params, shape, models)?;
     check(&watts)?;
@@ -160,7 +181,7 @@ pub fn build(
 pub fn build_bounded(
     params: &Params,
     shape: &Shape,
-    models: &[Plugin<dyn PowerModel>],
+    models: &Plugins<dyn PowerModel>,
 ) -> Result<StateWatts, SpecError> {
     let mut watts = of_model(params, shape, models)?;
     let mut most = watts.idle;
@@ -179,14 +200,15 @@ pub fn build_bounded(
 fn of_model(
     params: &Params,
     shape: &Shape,
-    models: &[Plugin<dyn PowerModel>],
+    models: &Plugins<dyn PowerModel>,
 ) -> Result<StateWatts, SpecError> {
-    let name = match misspelt(params, "model", &[]) {
-        None if !params.contains_key("model") => DEFAULT_MODEL,
-        _ => model(params, "power").map_err(|e| e.within("power"))?,
+    let within = |e: SpecError| e.within("power");
+    let name = match misspelt(params, KEY, &[]) {
+        None if !params.contains_key(KEY) => DEFAULT_POWER_MODEL,
+        _ => name_in(params, KEY, <dyn PowerModel>::NAME).map_err(within)?,
     };
-    let plugin = find(models, "power.model", name)?;
-    let model = (plugin.build)(params).map_err(|e| e.within("power"))?;
+    let plugin = models.find("power.model", name)?;
+    let model = plugin.build(params, &()).map_err(within)?;
     Ok(model.watts(shape))
 }
 
@@ -252,22 +274,13 @@ struct Spindle {
 }
 
 impl Spindle {
-    /// Reads the keys `rotation_speed`, `platter_diameter`, `reference_diameter` and `platters`.
+    /// From the keys `rotation_speed`, `platter_diameter`, `reference_diameter` and `platters`.
     fn new(
         speed: Rpm,
         diameter: Option<Length>,
         reference: Option<Length>,
         platters: Option<u32>,
     ) -> Result<Spindle, SpecError> {
-        bounded("rotation_speed", speed, Rpm(1.0)..=Rpm(1e6))?;
-        for (key, length) in [
-            ("platter_diameter", diameter),
-            ("reference_diameter", reference),
-        ] {
-            if let Some(l) = length {
-                bounded(key, l, Length(1e-3)..=Length(2.0))?;
-            }
-        }
         let diameter_ratio = match (diameter, reference) {
             (None, _) => 1.0,
             (Some(d), Some(reference)) => d.0 / reference.0,
@@ -276,9 +289,6 @@ impl Spindle {
                 return Err(SpecError::new("reference_diameter", "nothing", need));
             }
         };
-        if let Some(n) = platters {
-            bounded("platters", n, 1..=MOST_SURFACES)?;
-        }
         Ok(Spindle {
             speed,
             diameter_ratio,
@@ -298,27 +308,27 @@ impl Spindle {
 }
 
 /// The speed for which powers hold if none is given.
-fn reference_speed() -> Rpm {
-    Rpm(7200.0)
-}
+const REFERENCE_SPEED: Rpm = Rpm(7200.0);
+
+/// Bounds of speeds and diameters for which powers hold.
+const SPEEDS: RangeInclusive<Rpm> = Rpm(1.0)..=Rpm(1e6);
+const DIAMETERS: RangeInclusive<Length> = Length(1e-3)..=Length(2.0);
 
 /// Largest power of a state, a part or a rail, in watts.
 const MOST_WATTS: f64 = 1e5;
+const POWERS: RangeInclusive<Watts> = Watts(0.0)..=Watts(MOST_WATTS);
 
-/// The power of an optional key in watts, or an error with its name.
-fn power(key: &str, watts: Option<Watts>) -> Result<Option<f64>, SpecError> {
-    match watts {
-        Some(w) => bounded(key, w, Watts(0.0)..=Watts(MOST_WATTS)).map(|w| Some(w.0)),
-        None => Ok(None),
-    }
+/// Bounds of pauses.
+const PAUSES: RangeInclusive<Span> = Span::ZERO..=MOST_PAUSE;
+
+/// The power of an optional key in watts.
+fn power(watts: Option<Watts>) -> Option<f64> {
+    watts.map(|w| w.0)
 }
 
-/// The time of an optional key in seconds, or an error with its name.
-fn seconds(key: impl Into<String>, span: Option<Span>) -> Result<Option<f64>, SpecError> {
-    match span {
-        Some(s) => bounded(key, s, Span::ZERO..=MOST_PAUSE).map(|s| Some(s.as_secs_f64())),
-        None => Ok(None),
-    }
+/// The time of an optional key in seconds.
+fn seconds(span: Option<Span>) -> Option<f64> {
+    span.map(Span::as_secs_f64)
 }
 
 #[cfg(test)]
@@ -343,26 +353,26 @@ mod tests {
 
     /// Power by state for a table in TOML and any shape.
     pub(super) fn of_shape(toml: &str, shape: &Shape) -> Result<StateWatts, SpecError> {
-        build(&toml::from_str(toml).expect("TOML"), shape, PLUGINS)
+        build(&toml::from_str(toml).expect("TOML"), shape, &PLUGINS)
     }
 
     #[test]
     fn files_and_list_agree() {
-        contract::folder_matches_list("power", PLUGINS);
+        contract::folder_matches_list("power", &PLUGINS);
     }
 
     #[test]
     fn unknown_keys_are_refused() {
-        contract::refuses_unknown_keys(PLUGINS);
+        contract::refuses_unknown_keys(&PLUGINS);
         let error = watts("modell = 1", 7200.0, 1).unwrap_err();
         assert!(error.to_string().contains("modell"), "{error}");
     }
 
     #[test]
     fn ordered_and_finite_at_all_shapes() {
-        for plugin in PLUGINS {
+        for plugin in PLUGINS.iter() {
             let mut table = contract::example(plugin);
-            table.insert("model".into(), plugin.name.into());
+            table.insert("model".into(), plugin.name().into());
             for rpm in [4200.0, 5400.0, 7200.0, 15000.0] {
                 for (arms, stacks, platters) in [(1, 1, 4), (2, 1, 4), (4, 2, 1), (3, 3, 10)] {
                     let shape = Shape {
@@ -371,10 +381,11 @@ mod tests {
                         stacks,
                         platters,
                     };
-                    let w = build(&table, &shape, PLUGINS).expect(plugin.name);
+                    let w = build(&table, &shape, &PLUGINS)
+                        .unwrap_or_else(|e| panic!("{}: {e}", plugin.name()));
                     assert!(0.0 <= w.standby && w.standby <= w.idle && w.idle.is_finite());
                     for active in [w.seek, w.rotation, w.transfer] {
-                        assert!(active >= w.idle && active.is_finite(), "{}", plugin.name);
+                        assert!(active >= w.idle && active.is_finite(), "{}", plugin.name());
                     }
                 }
             }

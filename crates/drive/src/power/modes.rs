@@ -19,54 +19,34 @@
 //! writes. The power of a seek does not depend on its length. `raid-fitted` determines only the sum of
 //! spindle and electronics; away from 7200 rpm its split is that of `main`.
 
-use super::{power, reference_speed, seconds, LowPower, PowerModel, Shape, Spindle, StateWatts};
-use crate::plugin::{params_beside, taken, Plugin};
+use super::{power, seconds, LowPower, PowerModel, Shape, Spindle, StateWatts};
+use super::{DIAMETERS, PAUSES, POWERS, REFERENCE_SPEED, SPEEDS};
+use crate::bounds::MOST_SURFACES;
+use crate::plugin::Plugin;
+use headstack_schema::{Choice, SpecError, Table};
 use headstack_units::{Length, Rpm, Span, Watts};
-use serde::{Deserialize, Serialize};
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn PowerModel> = Plugin {
-    name: "modes",
-    summary: "spindle, electronics and an adder per active mode",
-    example: "profile = \"main\"\nvoice_coil = \"6 W\"",
-    parameters: &|table| taken::<Whole>(super::KEYS, table),
-    build: &|table| {
-        let p = params_beside::<Params>(super::KEYS, table)?.with_profile();
-        // The profile has left none of these out.
-        let watts = |key: &str, given| power(key, given).map(Option::unwrap_or_default);
-        Ok(Box::new(Modes {
-            scale: Spindle::new(
-                p.rotation_speed,
-                p.platter_diameter,
-                p.reference_diameter,
-                p.platters,
-            )?,
-            spindle: watts("spindle", p.spindle)?,
-            electronics: watts("electronics", p.electronics)?,
-            voice_coil: watts("voice_coil", p.voice_coil)?,
-            access: watts("access", p.access)?,
-            per_extra_arm: watts("per_extra_arm", p.per_extra_arm)?,
-            standby: watts("standby", p.standby)?,
-            low_power: LowPower {
-                idle_a: power("idle_a", p.idle_a)?,
-                idle_b: power("idle_b", p.idle_b)?,
-                idle_c: power("idle_c", p.idle_c)?,
-                sleep: power("sleep", p.sleep)?,
-                spin_up: power("spin_up", p.spin_up)?,
-                spin_up_s: seconds("spin_up_time", p.spin_up_time)?,
-            },
-        }))
-    },
-};
+pub fn plugin() -> Plugin<dyn PowerModel> {
+    Plugin::<dyn PowerModel>::new(
+        "modes",
+        "spindle, electronics and an adder per active mode",
+        "profile = \"main\"\nvoice_coil = \"6 W\"",
+        |p: Parameters, _| Ok(Box::new(p.modes()?)),
+    )
+    .completed_by(Parameters::with_profile)
+}
 
 /// Named sets of values. Keys that are given replace the profile's values.
-#[derive(Deserialize, Serialize, Default, Clone, Copy)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Default, Clone, Copy, Choice)]
 enum Profile {
+    /// The Barracuda ES, 34 W with four arms in motion, 13.0 W at work.
     #[default]
     Main,
-    #[serde(rename = "table-1")]
+    /// 13.2 W and 34 W with motor and voice coils alone.
+    #[choice("table-1")]
     Table1,
+    /// 34 W and the watts of section 7.3 of the paper.
     RaidFitted,
 }
 
@@ -81,20 +61,9 @@ impl Profile {
     }
 }
 
-/// The parameters as they are taken: nothing that the profile has is left out.
-#[derive(Deserialize, Serialize)]
-#[serde(from = "Params")]
-struct Whole(Params);
-
-impl From<Params> for Whole {
-    fn from(given: Params) -> Whole {
-        Whole(given.with_profile())
-    }
-}
-
-impl Params {
+impl Parameters {
     /// The same with the profile's values for those that are not given.
-    fn with_profile(mut self) -> Params {
+    fn with_profile(mut self) -> Parameters {
         let [spindle, electronics, voice_coil, access, per_extra_arm] = self.profile.watts();
         if self.spindle.is_none() {
             // The profiles' spindles drive the 3.7 inch platters of Table 1.
@@ -114,45 +83,89 @@ impl Params {
     }
 }
 
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct Params {
-    /// `main`, `table-1` or `raid-fitted`.
-    #[serde(default)]
+#[derive(Table)]
+struct Parameters {
+    /// Named values, for the keys that are not given.
+    #[param(default)]
     profile: Profile,
     /// Speed at which `spindle` holds.
-    #[serde(default = "reference_speed")]
+    #[param(default = REFERENCE_SPEED, range = SPEEDS)]
     rotation_speed: Rpm,
     /// Diameter of the drive's platters; absent: the diameter for which `spindle` holds.
+    #[param(range = DIAMETERS)]
     platter_diameter: Option<Length>,
     /// Diameter for which `spindle` holds; 3.7 in for the profiles.
+    #[param(range = DIAMETERS)]
     reference_diameter: Option<Length>,
     /// Number of platters for which `spindle` holds; absent: the drive's own number.
+    #[param(range = 1..=MOST_SURFACES)]
     platters: Option<u32>,
     /// Power of the spindle motor of one stack.
+    #[param(range = POWERS)]
     spindle: Option<Watts>,
     /// Power of the electronics while spinning.
+    #[param(range = POWERS)]
     electronics: Option<Watts>,
     /// Added while an arm moves.
+    #[param(range = POWERS)]
     voice_coil: Option<Watts>,
     /// Added while the drive waits for a sector or transfers.
+    #[param(range = POWERS)]
     access: Option<Watts>,
     /// Added at all times for each arm assembly after the first.
+    #[param(range = POWERS)]
     per_extra_arm: Option<Watts>,
     /// Power when spun down.
+    #[param(range = POWERS)]
     standby: Option<Watts>,
     /// Power when idle with part of the electronics off.
+    #[param(range = POWERS)]
     idle_a: Option<Watts>,
     /// Power with heads unloaded as well.
+    #[param(range = POWERS)]
     idle_b: Option<Watts>,
     /// Power at lower spindle speed as well.
+    #[param(range = POWERS)]
     idle_c: Option<Watts>,
     /// Power when spun down with only the link active.
+    #[param(range = POWERS)]
     sleep: Option<Watts>,
     /// Peak power while the spindle starts.
+    #[param(range = POWERS)]
     spin_up: Option<Watts>,
     /// Time from a command to ready, out of standby.
+    #[param(range = PAUSES)]
     spin_up_time: Option<Span>,
+}
+
+impl Parameters {
+    fn modes(self) -> Result<Modes, SpecError> {
+        let p = self.with_profile();
+        // The profile has left none of these out.
+        let watts = |given| power(given).unwrap_or_default();
+        Ok(Modes {
+            scale: Spindle::new(
+                p.rotation_speed,
+                p.platter_diameter,
+                p.reference_diameter,
+                p.platters,
+            )?,
+            spindle: watts(p.spindle),
+            electronics: watts(p.electronics),
+            voice_coil: watts(p.voice_coil),
+            access: watts(p.access),
+            per_extra_arm: watts(p.per_extra_arm),
+            standby: watts(p.standby),
+            low_power: LowPower {
+                idle_a: power(p.idle_a),
+                idle_b: power(p.idle_b),
+                idle_c: power(p.idle_c),
+                sleep: power(p.sleep),
+                spin_up: power(p.spin_up),
+                spin_up_s: seconds(p.spin_up_time),
+            },
+        })
+    }
 }
 
 struct Modes {

@@ -24,25 +24,23 @@
 //! on 12 V is assumed to be the spindle's, though a part of it (holding the arm) is not. Mean power, no
 //! peaks.
 
-use super::{power, reference_speed, seconds, LowPower, PowerModel, Shape, Spindle, StateWatts};
-use crate::bounds::bounded;
-use crate::plugin::{params_beside, taken, Plugin};
-use headstack_engine::SpecError;
+use super::{power, seconds, LowPower, PowerModel, Shape, Spindle, StateWatts};
+use super::{DIAMETERS, PAUSES, POWERS, REFERENCE_SPEED, SPEEDS};
+use crate::bounds::MOST_SURFACES;
+use crate::plugin::Plugin;
+use headstack_schema::{SpecError, Table};
 use headstack_units::{Length, Rpm, Span, Watts};
-use serde::{Deserialize, Serialize};
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn PowerModel> = Plugin {
-    name: "rails",
-    summary: "from the 5 V and 12 V currents per workload in a manual",
-    example: "idle = [0.37, 0.51]\nrandom_read = [0.50, 0.78]\nsequential_read = [0.82, 0.55]\n\
+pub fn plugin() -> Plugin<dyn PowerModel> {
+    Plugin::<dyn PowerModel>::new(
+        "rails",
+        "from the 5 V and 12 V currents per workload in a manual",
+        "idle = [0.37, 0.51]\nrandom_read = [0.50, 0.78]\nsequential_read = [0.82, 0.55]\n\
               standby = [0.24, 0.0]",
-    parameters: &|table| taken::<Params>(super::KEYS, table),
-    build: &|table| {
-        let p: Params = params_beside(super::KEYS, table)?;
-        Ok(Box::new(solve(&p)?))
-    },
-};
+        |p: Currents, _| Ok(Box::new(solve(&p)?)),
+    )
+}
 
 /// Largest current of a rail, in amperes.
 const MOST_AMPERES: f64 = 1e4;
@@ -50,97 +48,103 @@ const MOST_AMPERES: f64 = 1e4;
 /// Amperes on the 5 V and the 12 V rail.
 type Row = [f64; 2];
 
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct Params {
+#[derive(Table)]
+struct Currents {
     /// Current when idle, heads loaded.
-    idle: Row,
+    #[param(range = 0.0..=MOST_AMPERES)]
+    idle: [f64; 2],
     /// Current for random reads; needed unless `points` separate seeks and transfers.
-    random_read: Option<Row>,
+    #[param(range = 0.0..=MOST_AMPERES)]
+    random_read: Option<[f64; 2]>,
     /// Current for sequential reads; needed unless `points` separate seeks and transfers.
-    sequential_read: Option<Row>,
+    #[param(range = 0.0..=MOST_AMPERES)]
+    sequential_read: Option<[f64; 2]>,
     /// Current for random writes; needed if `read_ratio` is below 1.
-    random_write: Option<Row>,
+    #[param(range = 0.0..=MOST_AMPERES)]
+    random_write: Option<[f64; 2]>,
     /// Current for sequential writes; needed if `read_ratio` is below 1.
-    sequential_write: Option<Row>,
+    #[param(range = 0.0..=MOST_AMPERES)]
+    sequential_write: Option<[f64; 2]>,
     /// Further rows, with the work that they were measured under.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[param(default, omit = Vec::is_empty)]
     points: Vec<Point>,
     /// Current when idle with part of the electronics off.
-    idle_a: Option<Row>,
+    #[param(range = 0.0..=MOST_AMPERES)]
+    idle_a: Option<[f64; 2]>,
     /// Current with heads unloaded as well.
-    idle_b: Option<Row>,
+    #[param(range = 0.0..=MOST_AMPERES)]
+    idle_b: Option<[f64; 2]>,
     /// Current at lower spindle speed as well.
-    idle_c: Option<Row>,
+    #[param(range = 0.0..=MOST_AMPERES)]
+    idle_c: Option<[f64; 2]>,
     /// Current when spun down.
-    standby: Row,
+    #[param(range = 0.0..=MOST_AMPERES)]
+    standby: [f64; 2],
     /// Current when spun down with only the link active.
-    sleep: Option<Row>,
+    #[param(range = 0.0..=MOST_AMPERES)]
+    sleep: Option<[f64; 2]>,
     /// Peak current while the spindle starts.
-    spin_up: Option<Row>,
+    #[param(range = 0.0..=MOST_AMPERES)]
+    spin_up: Option<[f64; 2]>,
     /// Time from a command to ready, out of standby.
+    #[param(range = PAUSES)]
     spin_up_time: Option<Span>,
     /// Share of reads in the work for which power is wanted.
-    #[serde(default = "one")]
+    #[param(default = 1.0, range = 0.0..=1.0)]
     read_ratio: f64,
     /// Share of time that random work spends moving the arm.
-    #[serde(default = "seek_share")]
+    #[param(default = 0.6, range = 0.0..=1.0)]
     seek_share: f64,
     /// Share of time that random work spends transferring.
-    #[serde(default = "transfer_share")]
+    #[param(default = 0.01, range = 0.0..=1.0)]
     transfer_share: f64,
     /// Speed at which the currents were measured.
-    #[serde(default = "reference_speed")]
+    #[param(default = REFERENCE_SPEED, range = SPEEDS)]
     rotation_speed: Rpm,
     /// Diameter of the drive's platters; absent: that of the measured drive.
+    #[param(range = DIAMETERS)]
     platter_diameter: Option<Length>,
     /// Diameter of the measured drive's platters.
+    #[param(range = DIAMETERS)]
     reference_diameter: Option<Length>,
     /// Number of platters of the measured drive; absent: the drive's own number.
+    #[param(range = 1..=MOST_SURFACES)]
     platters: Option<u32>,
     /// Added at all times for each arm assembly beyond those of the measured drive.
+    #[param(range = POWERS)]
     per_extra_arm: Option<Watts>,
     /// Arm assemblies of the measured drive.
-    #[serde(default = "one_arm")]
+    #[param(default = 1, range = 1..=256)]
     measured_arms: u32,
 }
 
 /// A row with the shares of time, or the rate, of the work that it was measured under.
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Table)]
 struct Point {
     /// Current in amperes.
-    current: Row,
+    #[param(range = 0.0..=MOST_AMPERES)]
+    current: [f64; 2],
     /// Share of time that the arm moves.
-    #[serde(default)]
+    #[param(default, range = 0.0..=1.0)]
     seek: f64,
     /// Share of time that the drive waits for a sector.
-    #[serde(default)]
+    #[param(default, range = 0.0..=1.0)]
     rotation: f64,
     /// Share of time that the drive transfers.
-    #[serde(default)]
+    #[param(default, range = 0.0..=1.0)]
     transfer: f64,
     /// Requests per second, instead of shares.
+    #[param(range = 1e-9..=1e9)]
     iops: Option<f64>,
     /// Mean seek time per request at that rate.
+    #[param(range = PAUSES)]
     seek_time: Option<Span>,
     /// Mean rotational latency per request at that rate.
+    #[param(range = PAUSES)]
     rotation_time: Option<Span>,
     /// Mean transfer time per request at that rate.
+    #[param(range = PAUSES)]
     transfer_time: Option<Span>,
-}
-
-fn one() -> f64 {
-    1.0
-}
-fn one_arm() -> u32 {
-    1
-}
-fn seek_share() -> f64 {
-    0.6
-}
-fn transfer_share() -> f64 {
-    0.01
 }
 
 /// Watts on the 5 V and the 12 V rail.
@@ -159,34 +163,7 @@ struct Observed {
     watts: Row,
 }
 
-fn solve(p: &Params) -> Result<Rails, SpecError> {
-    let named = [
-        ("idle", Some(p.idle)),
-        ("random_read", p.random_read),
-        ("sequential_read", p.sequential_read),
-        ("random_write", p.random_write),
-        ("sequential_write", p.sequential_write),
-        ("idle_a", p.idle_a),
-        ("idle_b", p.idle_b),
-        ("idle_c", p.idle_c),
-        ("standby", Some(p.standby)),
-        ("sleep", p.sleep),
-        ("spin_up", p.spin_up),
-    ];
-    let points = p.points.iter().enumerate();
-    let points = points.map(|(i, point)| (format!("points[{i}].current"), Some(point.current)));
-    for (key, row) in named
-        .map(|(key, row)| (key.to_string(), row))
-        .into_iter()
-        .chain(points)
-    {
-        for a in row.into_iter().flatten() {
-            if !(0.0..=MOST_AMPERES).contains(&a) {
-                let need = format!("amperes, 0 to {MOST_AMPERES}");
-                return Err(SpecError::new(key, a, need));
-            }
-        }
-    }
+fn solve(p: &Currents) -> Result<Rails, SpecError> {
     let idle = watts(p.idle);
     let rows = rows(p, idle.iter().sum())?;
     let fit = |rail: usize, first: fn(&[f64; 3]) -> f64| {
@@ -222,23 +199,16 @@ fn solve(p: &Params) -> Result<Rails, SpecError> {
             idle_c: total(p.idle_c),
             sleep: total(p.sleep),
             spin_up: total(p.spin_up),
-            spin_up_s: seconds("spin_up_time", p.spin_up_time)?,
+            spin_up_s: seconds(p.spin_up_time),
         },
-        per_extra_arm: power("per_extra_arm", p.per_extra_arm)?.unwrap_or(0.0),
-        measured_arms: bounded("measured_arms", p.measured_arms, 1..=256)?,
+        per_extra_arm: power(p.per_extra_arm).unwrap_or(0.0),
+        measured_arms: p.measured_arms,
     })
 }
 
 /// The rows to which the adders are fitted. None may draw less than `idle` watts.
-fn rows(p: &Params, idle: f64) -> Result<Vec<Observed>, SpecError> {
+fn rows(p: &Currents, idle: f64) -> Result<Vec<Observed>, SpecError> {
     let (s, x) = (p.seek_share, p.transfer_share);
-    if !(0.0..=1.0).contains(&p.read_ratio) {
-        return Err(SpecError::new(
-            "read_ratio",
-            p.read_ratio,
-            "a share from 0 to 1",
-        ));
-    }
     if !(s > 0.0 && s <= 1.0) {
         return Err(SpecError::new(
             "seek_share",
@@ -285,19 +255,12 @@ fn rows(p: &Params, idle: f64) -> Result<Vec<Observed>, SpecError> {
         let key = |k: &str| format!("points[{i}].{k}");
         let given = [point.seek, point.rotation, point.transfer];
         let times = [
-            ("seek_time", point.seek_time),
-            ("rotation_time", point.rotation_time),
-            ("transfer_time", point.transfer_time),
+            point.seek_time,
+            point.rotation_time,
+            point.transfer_time,
         ];
-        for (k, share) in [
-            ("seek", point.seek),
-            ("rotation", point.rotation),
-            ("transfer", point.transfer),
-        ] {
-            bounded(key(k), share, 0.0..=1.0)?;
-        }
         let shares = match point.iops {
-            None if times.iter().all(|(_, t)| t.is_none()) => given,
+            None if times.iter().all(Option::is_none) => given,
             None => {
                 return Err(SpecError::new(
                     key("iops"),
@@ -310,10 +273,9 @@ fn rows(p: &Params, idle: f64) -> Result<Vec<Observed>, SpecError> {
                 return Err(SpecError::new(key("iops"), "both", need));
             }
             Some(iops) => {
-                bounded(key("iops"), iops, 1e-9..=1e9)?;
                 let mut shares = [0.0; 3];
-                for (share, (k, t)) in shares.iter_mut().zip(times) {
-                    *share = iops * seconds(key(k), t)?.unwrap_or(0.0);
+                for (share, time) in shares.iter_mut().zip(times) {
+                    *share = iops * seconds(time).unwrap_or(0.0);
                 }
                 shares
             }
@@ -391,11 +353,11 @@ impl PowerModel for Rails {
 
 #[cfg(test)]
 mod tests {
-    use super::PLUGIN;
+    use super::plugin;
     use crate::power::tests::watts;
 
     fn es3(more: &str) -> String {
-        format!("model = \"rails\"\n{}\n{more}", PLUGIN.example)
+        format!("model = \"rails\"\n{}\n{more}", plugin().example())
     }
 
     /// Constellation ES.3 4 TB: for the assumed shares the model returns the manual's rows.
@@ -543,9 +505,9 @@ mod tests {
             ),
             (
                 "points = [{ current = [0.5, -1], seek = 0.1 }]",
-                "power.points[0].current",
+                "power.points[0].current[1]",
             ),
-            ("spin_up = [-1, 0.1]", "power.spin_up"),
+            ("spin_up = [-1, 0.1]", "power.spin_up[0]"),
         ] {
             assert_eq!(watts(&es3(more), 7200.0, 1).unwrap_err().key, key);
         }
@@ -557,6 +519,6 @@ mod tests {
         let alike = es3("").replace("sequential_read = [0.82, 0.55]", "");
         assert_eq!(watts(&alike, 7200.0, 1).unwrap_err().key, "power.points");
         let below = es3("").replace("0.24", "-0.24");
-        assert_eq!(watts(&below, 7200.0, 1).unwrap_err().key, "power.standby");
+        assert_eq!(watts(&below, 7200.0, 1).unwrap_err().key, "power.standby[0]");
     }
 }

@@ -52,68 +52,73 @@
 //! w* of the drives ibm-18es and cheetah-9lp (0.86 to 1), and a is above 0.46, where DALD and DAD are equal. Other
 //! drives need thresholds of their own.
 
-use super::{Mode, RolePolicy, RoleTable, KEY};
-use crate::bounds::bounded;
-use crate::plugin::{params_beside, taken, Plugin};
+use super::{Mode, RolePolicy, RoleTable};
+use crate::bounds::MOST_PAUSE;
+use crate::plugin::Plugin;
+use headstack_schema::{Choice, SpecError, Table};
 use crate::spec::Role;
-use headstack_engine::SpecError;
 use headstack_units::Span;
-use serde::{Deserialize, Serialize};
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn RolePolicy> = Plugin {
-    name: "adaptive",
-    summary: "split or shared roles, by the share of writes in the load",
-    example: "to_split_above = 0.9\ndwell = 1000",
-    parameters: &|table| taken::<Parameters>(&[KEY], table),
-    build: &|table| Ok(Box::new(Adaptive::new(params_beside(&[KEY], table)?)?)),
-};
+pub fn plugin() -> Plugin<dyn RolePolicy> {
+    Plugin::<dyn RolePolicy>::new(
+        "adaptive",
+        "split or shared roles, by the share of writes in the load",
+        "to_split_above = 0.9\ndwell = 1000",
+        |p: Parameters, _| Ok(Box::new(Adaptive::new(p))),
+    )
+}
 
 /// The indices of the modes, before [`Parameters::start`] puts one of them first.
 const SPLIT: usize = 0;
 const SHARED: usize = 1;
 
 /// The mode in force at the start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Choice)]
 enum Start {
+    /// The first arm writes, the others read.
     Split,
+    /// All arms read and write.
     Shared,
 }
 
-#[derive(Debug, Clone, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Clone, Table)]
+#[table(check = Parameters::check_order)]
 struct Parameters {
     /// The mode at the start.
+    #[param(default = Start::Split)]
     start: Start,
-    /// Number of commands over which the write fraction is averaged, with exponential weights. 1 to 10⁶.
+    /// Number of commands over which the write fraction is averaged, with exponential weights.
+    #[param(default = 200.0, range = 1.0..=1e6)]
     window: f64,
-    /// The roles change to `shared` below this write fraction. 0 to 1, below `to_split_above`.
+    /// The roles change to `shared` below this write fraction, which is below `to_split_above`.
+    #[param(default = 0.7, range = 0.0..=1.0)]
     to_shared_below: f64,
-    /// The roles change to `split` above this write fraction. 0 to 1.
+    /// The roles change to `split` above this write fraction.
+    #[param(default = 0.85, range = 0.0..=1.0)]
     to_split_above: f64,
-    /// Least number of commands that a mode serves before the next change. 0 to 10⁹.
+    /// Least number of commands that a mode serves before the next change.
+    #[param(default = 200, range = 0..=1_000_000_000)]
     dwell: u64,
-    /// An arm whose roles change serves nothing for this time, once it has finished its work. 0 to 1 h.
+    /// An arm whose roles change serves nothing for this time, once it has finished its work.
+    #[param(default, range = Span::ZERO..=MOST_PAUSE)]
     switch_time: Span,
     /// What each arm serves in the mode `split`. Empty: the first one writes, the others read.
+    #[param(default)]
     split: RoleTable,
     /// What each arm serves in the mode `shared`. Empty: all read and write.
+    #[param(default)]
     shared: RoleTable,
 }
 
-impl Default for Parameters {
-    fn default() -> Self {
-        Parameters {
-            start: Start::Split,
-            window: 200.0,
-            to_shared_below: 0.7,
-            to_split_above: 0.85,
-            dwell: 200,
-            switch_time: Span::ZERO,
-            split: Vec::new(),
-            shared: Vec::new(),
+impl Parameters {
+    fn check_order(&self) -> Result<(), SpecError> {
+        if self.to_shared_below >= self.to_split_above {
+            let need = format!("less than to_split_above = {}", self.to_split_above);
+            let got = self.to_shared_below;
+            return Err(SpecError::new("to_shared_below", got, need));
         }
+        Ok(())
     }
 }
 
@@ -130,19 +135,8 @@ struct Adaptive {
 }
 
 impl Adaptive {
-    fn new(p: Parameters) -> Result<Adaptive, SpecError> {
-        bounded("window", p.window, 1.0..=1e6)?;
-        bounded("to_split_above", p.to_split_above, 0.0..=1.0)?;
-        bounded("to_shared_below", p.to_shared_below, 0.0..=1.0)?;
-        if p.to_shared_below >= p.to_split_above {
-            return Err(SpecError::new(
-                "to_shared_below",
-                p.to_shared_below,
-                format!("less than to_split_above = {}", p.to_split_above),
-            ));
-        }
-        bounded("dwell", p.dwell, 0..=1_000_000_000)?;
-        Ok(Adaptive {
+    fn new(p: Parameters) -> Adaptive {
+        Adaptive {
             fraction: (p.to_shared_below + p.to_split_above) / 2.0,
             served: 0,
             split: match p.start {
@@ -150,7 +144,7 @@ impl Adaptive {
                 Start::Shared => SHARED,
             },
             parameters: p,
-        })
+        }
     }
 }
 

@@ -8,22 +8,22 @@
 //! # Validity
 //! Any number of arms.
 
-use super::{Mode, RolePolicy, RoleTable, KEY};
-use crate::plugin::{params_beside, taken, Plugin};
-use serde::{Deserialize, Serialize};
+use super::{Mode, RolePolicy, RoleTable};
+use crate::plugin::Plugin;
+use headstack_schema::Table;
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn RolePolicy> = Plugin {
-    name: "fixed",
-    summary: "the arms keep their roles",
-    example: "arms = [[\"write\"], [\"read\"]]",
-    parameters: &|table| taken::<Fixed>(&[KEY], table),
-    build: &|table| Ok(Box::new(params_beside::<Fixed>(&[KEY], table)?)),
-};
+pub fn plugin() -> Plugin<dyn RolePolicy> {
+    Plugin::<dyn RolePolicy>::new(
+        "fixed",
+        "the arms keep their roles",
+        "arms = [[\"write\"], [\"read\"]]",
+        |model: Fixed, _| Ok(Box::new(model)),
+    )
+}
 
 /// A table of roles.
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Table)]
 pub(super) struct Fixed {
     /// What each assembly serves.
     arms: RoleTable,

@@ -8,19 +8,16 @@
 //! - Writes that only enter the buffer are noted, but a change waits for the next command that the mechanism serves.
 //! - The unit carries out a change, whatever it costs; see [`RolePolicy::switch_time`].
 //!
-//! To add one: write `crates/drive/src/roles/NAME.rs` with a `PLUGIN`, and add `NAME` to the list. A program adds its
+//! To add one: write `crates/drive/src/roles/NAME.rs` with a function `plugin`, and add `NAME` to the list. A program adds its
 //! own in [`Models`](crate::Models).
 
 use crate::bounds::{bounded, MOST_PAUSE};
 use crate::parallelism::{Dash, ParallelismSpec};
-use crate::plugin::{filled, find, plugins, Plugin};
-use crate::spec::{DriveSpec, Params, Role};
-use headstack_engine::describe::missing;
-use headstack_engine::SpecError;
+use crate::plugin::{filled, name_in, plugins, ModelKind, Plugins};
+use crate::spec::{DriveSpec, Role};
+use headstack_schema::{wrong_kind, Kind, Parameter, Params, SpecError};
 use headstack_units::Span;
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
 
@@ -28,8 +25,7 @@ use std::fmt;
 pub type RoleTable = Vec<Vec<Role>>;
 
 /// The roles of a drive's arms: a table, or a policy with its parameters.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum RolesSpec {
     /// The roles that the assemblies always have.
     Table(RoleTable),
@@ -50,7 +46,7 @@ impl RolesSpec {
     }
 
     /// The same roles, with every parameter of the policy filled in.
-    pub(crate) fn filled(&self, policies: &[Plugin<dyn RolePolicy>]) -> RolesSpec {
+    pub(crate) fn filled(&self, policies: &Plugins<dyn RolePolicy>) -> RolesSpec {
         match self {
             RolesSpec::Table(_) => self.clone(),
             RolesSpec::Policy(table) => {
@@ -61,22 +57,29 @@ impl RolesSpec {
     }
 }
 
-impl<'de> Deserialize<'de> for RolesSpec {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        struct Form;
-        impl<'de> Visitor<'de> for Form {
-            type Value = RolesSpec;
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a list of roles for each arm, or a table with policy")
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, a: A) -> Result<RolesSpec, A::Error> {
-                RoleTable::deserialize(SeqAccessDeserializer::new(a)).map(RolesSpec::Table)
-            }
-            fn visit_map<A: MapAccess<'de>>(self, a: A) -> Result<RolesSpec, A::Error> {
-                Params::deserialize(MapAccessDeserializer::new(a)).map(RolesSpec::Policy)
+impl Parameter for RolesSpec {
+    fn kind() -> Kind {
+        let policy = Kind::Keyed {
+            of: <dyn RolePolicy>::NAME,
+            key: KEY,
+        };
+        Kind::OneOf(vec![RoleTable::kind(), policy])
+    }
+    fn read(value: &Value) -> Result<RolesSpec, SpecError> {
+        match value {
+            Value::Array(_) => Parameter::read(value).map(RolesSpec::Table),
+            Value::Object(table) => Ok(RolesSpec::Policy(table.clone())),
+            _ => {
+                let need = "a list of roles for each arm, or a table with policy";
+                Err(wrong_kind(value, need))
             }
         }
-        d.deserialize_any(Form)
+    }
+    fn write(&self) -> Value {
+        match self {
+            RolesSpec::Table(table) => table.write(),
+            RolesSpec::Policy(table) => table.write(),
+        }
     }
 }
 
@@ -109,6 +112,12 @@ pub trait RolePolicy: Send + fmt::Debug {
     }
 }
 
+impl ModelKind for dyn RolePolicy {
+    const NAME: &'static str = "role policy";
+    const BESIDE: &'static [&'static str] = &[KEY];
+    type For = ();
+}
+
 plugins! { dyn RolePolicy: fixed, adaptive }
 
 /// A policy and its modes.
@@ -120,26 +129,16 @@ type WithModes = (Box<dyn RolePolicy>, Vec<Mode>);
 /// Unknown names and parameters, and modes in which reads or writes are not served, below `parallelism.roles`.
 pub(crate) fn build(
     spec: &DriveSpec,
-    policies: &[Plugin<dyn RolePolicy>],
+    policies: &Plugins<dyn RolePolicy>,
 ) -> Result<Option<WithModes>, SpecError> {
     let within = |e: SpecError| e.within("parallelism.roles");
     let policy: Box<dyn RolePolicy> = match &spec.parallelism.roles {
         RolesSpec::Table(table) if table.is_empty() => return Ok(None),
         RolesSpec::Table(table) => Box::new(fixed::Fixed::new(table.clone())),
         RolesSpec::Policy(table) => {
-            let name = match table.get(KEY) {
-                Some(Value::String(name)) => name,
-                Some(other) => {
-                    let need = "the name of a role policy as text";
-                    return Err(within(SpecError::new(KEY, other, need)));
-                }
-                None => {
-                    let need = "the name of a role policy as text";
-                    return Err(within(missing(table, KEY, need, &[])));
-                }
-            };
-            let plugin = find(policies, "parallelism.roles.policy", name)?;
-            (plugin.build)(table).map_err(within)?
+            let name = name_in(table, KEY, <dyn RolePolicy>::NAME).map_err(within)?;
+            let plugin = policies.find("parallelism.roles.policy", name)?;
+            plugin.build(table, &()).map_err(within)?
         }
     };
     bounded("switch_time", policy.switch_time(), Span::ZERO..=MOST_PAUSE).map_err(within)?;
@@ -198,7 +197,7 @@ pub(crate) fn check(roles: &RoleTable, p: &ParallelismSpec, dash: Dash) -> Resul
 /// As for [`build`].
 pub(crate) fn writers(
     spec: &DriveSpec,
-    policies: &[Plugin<dyn RolePolicy>],
+    policies: &Plugins<dyn RolePolicy>,
     (first, count): (u32, usize),
 ) -> Result<Vec<bool>, SpecError> {
     let modes = build(spec, policies)?.map_or(Vec::new(), |(_, modes)| modes);

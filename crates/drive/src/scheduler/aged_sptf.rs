@@ -11,55 +11,37 @@
 //! Ageing is linear. Weight 0 is SPTF; a large weight is FCFS.
 
 use super::{Choice, Needs, Price, Scheduler, Search, View};
-use crate::bounds::bounded;
-use crate::plugin::{params, taken, Plugin};
+use crate::plugin::Plugin;
+use headstack_schema::Table;
 use crate::queue::Queue;
-use headstack_engine::SpecError;
 use headstack_units::Span;
-use serde::{Deserialize, Serialize};
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
-    name: "aged-sptf",
-    summary: "Aged SPTF: waiting makes a command cheaper",
-    example: "weight = 0.05",
-    parameters: &|table| taken::<AgedSptf>(&[], table),
-    build: &|table| {
-        let model: AgedSptf = params(table)?;
-        if !(model.weight >= 0.0 && model.weight.is_finite()) {
-            return Err(SpecError::new(
-                "weight",
-                model.weight,
-                "a finite number, 0 or more",
-            ));
-        }
-        bounded(
-            "estimate_deviation",
-            model.estimate_deviation,
-            Span::ZERO..=MOST_ERROR,
-        )?;
-        Ok(Box::new(model))
-    },
-};
+pub fn plugin() -> Plugin<dyn Scheduler> {
+    Plugin::<dyn Scheduler>::new(
+        "aged-sptf",
+        "Aged SPTF: waiting makes a command cheaper",
+        "weight = 0.05",
+        |model: AgedSptf, _| Ok(Box::new(model)),
+    )
+}
+
+/// Far more than any time differs from any other: the order of arrival.
+const MOST_WEIGHT: f64 = 1e15;
 
 /// Largest standard deviation of the estimate.
 const MOST_ERROR: Span = Span(1_000_000_000);
 
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Table)]
 struct AgedSptf {
     /// How much positioning time a unit of waiting time outweighs; no unit.
-    #[serde(default = "default_weight")]
+    #[param(default = 0.006, range = 0.0..=MOST_WEIGHT)]
     weight: f64,
-    /// Standard deviation of the error of estimated positioning times; 0: none. Up to 1 s.
-    #[serde(default)]
+    /// Standard deviation of the error of estimated positioning times; 0: none.
+    #[param(default, range = Span::ZERO..=MOST_ERROR)]
     estimate_deviation: Span,
-    #[serde(skip)]
+    #[param(skip)]
     search: Search,
-}
-
-fn default_weight() -> f64 {
-    0.006
 }
 
 /// A number with mean 0 and standard deviation 1, about normal, that depends on a time and a command alone.

@@ -8,21 +8,21 @@
 //! Ignores rotation. No address is starved.
 
 use super::{least, Addresses, Choice, Needs, Scheduler, View};
-use crate::plugin::{params, taken, Plugin};
+use crate::plugin::Plugin;
+use headstack_schema::Table;
 use crate::queue::Queue;
-use serde::{Deserialize, Serialize};
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
-    name: "c-look",
-    summary: "C-LOOK: sweeps up in address order, then back to the lowest",
-    example: "",
-    parameters: &|table| taken::<CLook>(&[], table),
-    build: &|table| Ok(Box::new(params::<CLook>(table)?)),
-};
+pub fn plugin() -> Plugin<dyn Scheduler> {
+    Plugin::<dyn Scheduler>::new(
+        "c-look",
+        "C-LOOK: sweeps up in address order, then back to the lowest",
+        "",
+        |model: CLook, _| Ok(Box::new(model)),
+    )
+}
 
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Table)]
 struct CLook {}
 
 impl Scheduler for CLook {

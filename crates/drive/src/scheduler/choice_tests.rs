@@ -73,9 +73,9 @@ fn waiting(noise: &mut XorShift, capacity: u64) -> (DriveRequest, (u64, u32)) {
 }
 
 fn scheduler(name: &str, parameters: &str) -> Box<dyn Scheduler> {
-    let plugin = find(PLUGINS, "scheduler", name).expect("a scheduler");
+    let plugin = PLUGINS.find("scheduler", name).expect("a scheduler");
     let parameters: Params = toml::from_str(parameters).expect("parameters");
-    (plugin.build)(&parameters).expect("a scheduler")
+    plugin.build(&parameters, &()).expect("a scheduler")
 }
 
 /// The command with the least (price, age), by a plain scan.
@@ -284,12 +284,15 @@ const POSITIONING: [&str; 5] = [
 fn choices_equal_plain_scans() {
     for (seed, positioning) in POSITIONING.into_iter().enumerate() {
         let m = mechanics(positioning);
-        for plugin in PLUGINS {
+        for plugin in PLUGINS.iter() {
             for (arms, longest) in [(1, 30), (1, 500), (3, 30), (3, 200)] {
-                println!("{} {positioning} {arms} {longest} seed {seed}", plugin.name);
-                follow(plugin.name, &m, arms, longest, false, seed as u64);
+                println!(
+                    "{} {positioning} {arms} {longest} seed {seed}",
+                    plugin.name()
+                );
+                follow(plugin.name(), &m, arms, longest, false, seed as u64);
                 if arms > 1 {
-                    follow(plugin.name, &m, arms, longest, true, seed as u64);
+                    follow(plugin.name(), &m, arms, longest, true, seed as u64);
                 }
             }
         }
@@ -416,13 +419,16 @@ fn looks(name: &str, m: &Mechanics, n: u64) -> f64 {
 #[test]
 fn the_work_of_a_choice_grows_less_than_the_queue() {
     let m = mechanics("head_switch = \"0.7 ms\"\nwrite_settle = \"0.3 ms\"");
-    for plugin in PLUGINS {
-        let (few, many) = (looks(plugin.name, &m, 500), looks(plugin.name, &m, 32_000));
-        println!("{}: {few} of 500, {many} of 32000", plugin.name);
-        let most = match plugin.name {
+    for plugin in PLUGINS.iter() {
+        let (few, many) = (
+            looks(plugin.name(), &m, 500),
+            looks(plugin.name(), &m, 32_000),
+        );
+        println!("{}: {few} of 500, {many} of 32000", plugin.name());
+        let most = match plugin.name() {
             "aged-sptf" => 32_000.0 / 5.0,
             _ => 10.0 * few.max(8.0),
         };
-        assert!(many <= most, "{}: {few} {many}", plugin.name);
+        assert!(many <= most, "{}: {few} {many}", plugin.name());
     }
 }

@@ -8,21 +8,21 @@
 //! Exact: no prediction is involved.
 
 use super::{Choice, Needs, Scheduler, View};
-use crate::plugin::{params, taken, Plugin};
+use crate::plugin::Plugin;
+use headstack_schema::Table;
 use crate::queue::Queue;
-use serde::{Deserialize, Serialize};
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
-    name: "fcfs",
-    summary: "First come, first served",
-    example: "",
-    parameters: &|table| taken::<Fcfs>(&[], table),
-    build: &|table| Ok(Box::new(params::<Fcfs>(table)?)),
-};
+pub fn plugin() -> Plugin<dyn Scheduler> {
+    Plugin::<dyn Scheduler>::new(
+        "fcfs",
+        "First come, first served",
+        "",
+        |model: Fcfs, _| Ok(Box::new(model)),
+    )
+}
 
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Table)]
 struct Fcfs {}
 
 impl Scheduler for Fcfs {

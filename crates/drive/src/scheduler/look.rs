@@ -9,24 +9,24 @@
 //! Ignores rotation.
 
 use super::{least, Addresses, Choice, Needs, Scheduler, View};
-use crate::plugin::{params, taken, Plugin};
+use crate::plugin::Plugin;
+use headstack_schema::Table;
 use crate::queue::Queue;
-use serde::{Deserialize, Serialize};
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
-    name: "look",
-    summary: "LOOK: sweeps in address order, turns at the last command",
-    example: "",
-    parameters: &|table| taken::<Sweep>(&[], table),
-    build: &|table| Ok(Box::new(params::<Sweep>(table)?)),
-};
+pub fn plugin() -> Plugin<dyn Scheduler> {
+    Plugin::<dyn Scheduler>::new(
+        "look",
+        "LOOK: sweeps in address order, turns at the last command",
+        "",
+        |model: Sweep, _| Ok(Box::new(model)),
+    )
+}
 
 /// A sweep in address order.
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Table)]
 pub(super) struct Sweep {
-    #[serde(skip)]
+    #[param(skip)]
     downward: bool,
 }
 

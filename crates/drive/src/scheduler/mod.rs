@@ -7,15 +7,15 @@
 //! - Positional schedulers predict with [`View::cost`], which calls the same functions as the service.
 //! - Of equal commands the one that has waited longest is chosen.
 //!
-//! To add one: write `crates/drive/src/scheduler/NAME.rs` with a `PLUGIN`, add `NAME` to the list. A program adds its
+//! To add one: write `crates/drive/src/scheduler/NAME.rs` with a function `plugin`, add `NAME` to the list. A program adds its
 //! own in [`Models`](crate::Models).
 
 use crate::mechanics::{Arm, Mechanics};
 use crate::parallelism::{ArmChoice, Path};
-use crate::plugin::{find, plugins, Plugin};
+use crate::plugin::{plugins, ModelKind, Plugins};
 use crate::queue::{Ordered, Queue, Waiting};
 use crate::spec::QueueSpec;
-use headstack_engine::SpecError;
+use headstack_schema::SpecError;
 use std::ops::Range;
 
 mod bounds;
@@ -199,6 +199,11 @@ pub trait Scheduler: Send {
     }
 }
 
+impl ModelKind for dyn Scheduler {
+    const NAME: &'static str = "scheduler";
+    type For = ();
+}
+
 plugins! { dyn Scheduler: fcfs, sstf, scan, look, c_look, vscan, sptf, satf, aged_sptf }
 
 /// Builds the scheduler of `schedulers` that a queue description asks for.
@@ -207,10 +212,11 @@ plugins! { dyn Scheduler: fcfs, sstf, scan, look, c_look, vscan, sptf, satf, age
 /// Unknown names and parameters, by dotted key.
 pub fn build(
     spec: &QueueSpec,
-    schedulers: &[Plugin<dyn Scheduler>],
+    schedulers: &Plugins<dyn Scheduler>,
 ) -> Result<Box<dyn Scheduler>, SpecError> {
-    let plugin = find(schedulers, "queue.scheduler", &spec.scheduler)?;
-    (plugin.build)(&spec.scheduler_parameters).map_err(|e| e.within("queue.scheduler_parameters"))
+    let plugin = schedulers.find("queue.scheduler", &spec.scheduler)?;
+    let built = plugin.build(&spec.scheduler_parameters, &());
+    built.map_err(|e| e.within("queue.scheduler_parameters"))
 }
 
 /// The command with the smallest key; among equals the one that has waited longest.

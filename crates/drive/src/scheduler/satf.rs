@@ -9,31 +9,27 @@
 //! All sectors are assumed to transfer at the rate of the first one's track.
 
 use super::{Addresses, Choice, Needs, Price, Scheduler, Search, View};
-use crate::plugin::{params, taken, Plugin};
+use crate::plugin::Plugin;
+use headstack_schema::Table;
 use crate::queue::Queue;
-use serde::{Deserialize, Serialize};
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
-    name: "satf",
-    summary: "Shortest access time first: positioning and transfer, buffer hits first",
-    example: "cache_aware = true",
-    parameters: &|table| taken::<Satf>(&[], table),
-    build: &|table| Ok(Box::new(params::<Satf>(table)?)),
-};
-
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct Satf {
-    /// Whether commands that the buffer can serve count as free.
-    #[serde(default = "yes")]
-    cache_aware: bool,
-    #[serde(skip)]
-    search: Search,
+pub fn plugin() -> Plugin<dyn Scheduler> {
+    Plugin::<dyn Scheduler>::new(
+        "satf",
+        "Shortest access time first: positioning and transfer, buffer hits first",
+        "cache_aware = true",
+        |model: Satf, _| Ok(Box::new(model)),
+    )
 }
 
-fn yes() -> bool {
-    true
+#[derive(Table)]
+struct Satf {
+    /// Whether commands that the buffer can serve count as free.
+    #[param(default = true)]
+    cache_aware: bool,
+    #[param(skip)]
+    search: Search,
 }
 
 /// Positioning time plus transfer time, in nanoseconds.

@@ -13,22 +13,18 @@
 
 use super::look::Sweep;
 use super::{Choice, Needs, Scheduler, View};
-use crate::plugin::{params, taken, Plugin};
+use crate::plugin::Plugin;
 use crate::queue::Queue;
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
-    name: "scan",
-    summary: "SCAN: sweeps in address order, turns at the edge of the stroke",
-    example: "",
-    parameters: &|table| taken::<Sweep>(&[], table),
-    build: &|table| {
-        Ok(Box::new(Scan {
-            sweep: params(table)?,
-            edge: None,
-        }))
-    },
-};
+pub fn plugin() -> Plugin<dyn Scheduler> {
+    Plugin::<dyn Scheduler>::new(
+        "scan",
+        "SCAN: sweeps in address order, turns at the edge of the stroke",
+        "",
+        |sweep: Sweep, _| Ok(Box::new(Scan { sweep, edge: None })),
+    )
+}
 
 struct Scan {
     sweep: Sweep,

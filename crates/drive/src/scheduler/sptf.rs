@@ -9,23 +9,23 @@
 
 use super::{Choice, Needs, Price, Scheduler, Search, View};
 use crate::parallelism::ArmChoice;
-use crate::plugin::{params, taken, Plugin};
+use crate::plugin::Plugin;
+use headstack_schema::Table;
 use crate::queue::Queue;
-use serde::{Deserialize, Serialize};
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
-    name: "sptf",
-    summary: "Shortest positioning time first, over commands and arms",
-    example: "",
-    parameters: &|table| taken::<Sptf>(&[], table),
-    build: &|table| Ok(Box::new(params::<Sptf>(table)?)),
-};
+pub fn plugin() -> Plugin<dyn Scheduler> {
+    Plugin::<dyn Scheduler>::new(
+        "sptf",
+        "Shortest positioning time first, over commands and arms",
+        "",
+        |model: Sptf, _| Ok(Box::new(model)),
+    )
+}
 
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Table)]
 struct Sptf {
-    #[serde(skip)]
+    #[param(skip)]
     search: Search,
 }
 

@@ -8,21 +8,21 @@
 //! Ignores rotation. Under load, commands near the edges starve.
 
 use super::{least, least_of, nearest, Choice, Needs, Scheduler, View};
-use crate::plugin::{params, taken, Plugin};
+use crate::plugin::Plugin;
+use headstack_schema::Table;
 use crate::queue::Queue;
-use serde::{Deserialize, Serialize};
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
-    name: "sstf",
-    summary: "Shortest seek time first, by cylinder",
-    example: "",
-    parameters: &|table| taken::<Sstf>(&[], table),
-    build: &|table| Ok(Box::new(params::<Sstf>(table)?)),
-};
+pub fn plugin() -> Plugin<dyn Scheduler> {
+    Plugin::<dyn Scheduler>::new(
+        "sstf",
+        "Shortest seek time first, by cylinder",
+        "",
+        |model: Sstf, _| Ok(Box::new(model)),
+    )
+}
 
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Table)]
 struct Sstf {}
 
 impl Scheduler for Sstf {

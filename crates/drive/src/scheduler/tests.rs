@@ -179,17 +179,17 @@ fn least_of(m: &Moment, key: impl Fn(&DriveRequest) -> f64) -> usize {
 #[test]
 fn files_and_list_agree() {
     let shared = ["bounds", "search", "choice_tests"];
-    contract::folder_matches_list_but("scheduler", &shared, PLUGINS);
+    contract::folder_matches_list_but("scheduler", &shared, &PLUGINS);
 }
 
 #[test]
 fn unknown_keys_are_refused() {
-    contract::refuses_unknown_keys(PLUGINS);
+    contract::refuses_unknown_keys(&PLUGINS);
     let mut spec = spec("sptf", 1);
     spec.queue
         .scheduler_parameters
         .insert("wieght".into(), 1.into());
-    let error = build(&spec.queue, PLUGINS)
+    let error = build(&spec.queue, &PLUGINS)
         .err()
         .map(|e| e.to_string())
         .unwrap_or_default();
@@ -201,7 +201,7 @@ fn unknown_keys_are_refused() {
 
 #[test]
 fn nothing_is_lost_repeated_or_invented_and_runs_repeat() {
-    for plugin in PLUGINS {
+    for plugin in PLUGINS.iter() {
         for (arms, depth, gap) in [
             (1, 0, 0),
             (1, 4, 0),
@@ -209,7 +209,7 @@ fn nothing_is_lost_repeated_or_invented_and_runs_repeat() {
             (2, 3, 3_000_000),
             (1, 0, 6_000_000),
         ] {
-            let mut spec = spec(plugin.name, arms);
+            let mut spec = spec(plugin.name(), arms);
             spec.queue.depth = depth;
             let mut requests = requests(7 + depth as u64, 400, gap);
             for i in (5..400).step_by(40) {
@@ -218,15 +218,15 @@ fn nothing_is_lost_repeated_or_invented_and_runs_repeat() {
             let done = run(&spec, &requests);
             let mut ids: Vec<u64> = done.iter().map(|c| c.id).collect();
             ids.sort_unstable();
-            assert_eq!(ids, (0..400).collect::<Vec<u64>>(), "{}", plugin.name);
-            assert_eq!(done, run(&spec, &requests), "{}", plugin.name);
+            assert_eq!(ids, (0..400).collect::<Vec<u64>>(), "{}", plugin.name());
+            assert_eq!(done, run(&spec, &requests), "{}", plugin.name());
             // A flush completes after all commands that arrived before it.
             for (i, c) in done.iter().enumerate() {
                 if requests[c.id as usize].1.command == Command::Flush {
                     assert!(
                         done[i..].iter().all(|d| d.id >= c.id),
                         "{} {}",
-                        plugin.name,
+                        plugin.name(),
                         c.id
                     );
                 }
@@ -263,9 +263,9 @@ fn sptf_takes_the_cheapest_pair_of_command_and_arm() {
 
 #[test]
 fn every_scheduler_takes_the_arm_that_is_there_first() {
-    for plugin in PLUGINS {
+    for plugin in PLUGINS.iter() {
         judge(
-            &spec(plugin.name, 3),
+            &spec(plugin.name(), 3),
             &requests(12, 300, 1_000_000),
             |m, index, arm| {
                 let of = |a: usize| cost(m.arms[a].0, m.arms[a].1, &m.waiting[index].1, m.now);

@@ -9,38 +9,27 @@
 //! R = 0 is SSTF, R = 1 is SCAN. DiskSim 4.0 sets R but never applies it.
 
 use super::{least, least_of, nearest, Choice, Needs, Scheduler, View};
-use crate::plugin::{params, taken, Plugin};
+use crate::plugin::Plugin;
+use headstack_schema::Table;
 use crate::queue::Queue;
-use headstack_engine::SpecError;
-use serde::{Deserialize, Serialize};
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn Scheduler> = Plugin {
-    name: "vscan",
-    summary: "V(R): SSTF with a penalty for turning round",
-    example: "r = 0.2",
-    parameters: &|table| taken::<VScan>(&[], table),
-    build: &|table| {
-        let model: VScan = params(table)?;
-        if !(0.0..=1.0).contains(&model.r) {
-            return Err(SpecError::new("r", model.r, "0 (SSTF) to 1 (SCAN)"));
-        }
-        Ok(Box::new(model))
-    },
-};
-
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct VScan {
-    /// Penalty for changing direction, as a share of the stroke.
-    #[serde(default = "default_r")]
-    r: f64,
-    #[serde(skip)]
-    downward: bool,
+pub fn plugin() -> Plugin<dyn Scheduler> {
+    Plugin::<dyn Scheduler>::new(
+        "vscan",
+        "V(R): SSTF with a penalty for turning round",
+        "r = 0.2",
+        |model: VScan, _| Ok(Box::new(model)),
+    )
 }
 
-fn default_r() -> f64 {
-    0.2
+#[derive(Table)]
+struct VScan {
+    /// Penalty for changing direction, as a share of the stroke: 0 is SSTF, 1 is SCAN.
+    #[param(default = 0.2, range = 0.0..=1.0)]
+    r: f64,
+    #[param(skip)]
+    downward: bool,
 }
 
 impl Scheduler for VScan {

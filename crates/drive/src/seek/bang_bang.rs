@@ -11,73 +11,75 @@
 //! Acceleration and braking are equal, constant and without delay. Settling is the same for all distances.
 //! Without a settling time short seeks are much too fast.
 
-use super::{positive, with_unit, SeekModel, MOST_SEEK};
-use crate::bounds::bounded;
-use crate::plugin::{params_beside, taken, Plugin};
-use headstack_engine::SpecError;
+use super::{quantity, SeekModel, MOST_SEEK, TRACKS_PER_INCH};
+use crate::plugin::Plugin;
+use headstack_schema::{SpecError, Table};
 use headstack_units::Span;
-use serde::{Deserialize, Deserializer, Serialize};
 
 /// Metres in an inch.
 const INCH_M: f64 = 0.0254;
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
-    name: "bang-bang",
-    summary: "physics: accelerate, coast at a speed limit, brake, settle",
-    example: "acceleration = \"600 m/s2\"\nvelocity_limit = \"2 m/s\"\n\
+pub fn plugin() -> Plugin<dyn SeekModel> {
+    Plugin::<dyn SeekModel>::new(
+        "bang-bang",
+        "physics: accelerate, coast at a speed limit, brake, settle",
+        "acceleration = \"600 m/s2\"\nvelocity_limit = \"2 m/s\"\n\
               tracks_per_inch = 150000\nsettle = \"0.6 ms\"",
-    parameters: &|table| taken::<BangBang>(&["model"], table),
-    build: &|table| {
-        let p: BangBang = params_beside(&["model"], table)?;
-        let pitch_m = match (p.track_pitch, p.tracks_per_inch) {
-            (Some(pitch), None) => positive("track_pitch", pitch, 1.0)?,
-            (None, Some(density)) => INCH_M / positive("tracks_per_inch", density, 1e9)?,
-            (both, _) => {
-                let got = if both.is_some() { "both" } else { "neither" };
-                return Err(SpecError::new(
-                    "track_pitch",
-                    got,
-                    "track_pitch or tracks_per_inch",
-                ));
-            }
-        };
-        bounded("settle", p.settle, Span::ZERO..=MOST_SEEK)?;
-        Ok(Box::new(Arm {
-            acceleration: positive("acceleration", p.acceleration, 1e6)?,
-            velocity_limit: positive("velocity_limit", p.velocity_limit, 1e4)?,
-            pitch_m,
-            settle_s: p.settle.as_secs_f64(),
-        }))
-    },
-};
-
-fn acceleration<'de, D: Deserializer<'de>>(d: D) -> Result<f64, D::Error> {
-    with_unit(d, &[("m/s2", 1.0), ("m/s^2", 1.0), ("g", 9.80665)])
-}
-fn velocity<'de, D: Deserializer<'de>>(d: D) -> Result<f64, D::Error> {
-    with_unit(d, &[("m/s", 1.0)])
-}
-fn length<'de, D: Deserializer<'de>>(d: D) -> Result<Option<f64>, D::Error> {
-    with_unit(d, &[("m", 1.0), ("mm", 1e-3), ("um", 1e-6), ("nm", 1e-9)]).map(Some)
+        |p: BangBang, _| Ok(Box::new(p.arm()?)),
+    )
 }
 
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+quantity! {
+    /// Of a head.
+    Acceleration, "m/s2", "an acceleration", "one of m/s2, g", [("m/s2", 1.0), ("m/s^2", 1.0), ("g", 9.80665)]
+}
+quantity! {
+    /// Of a head.
+    Velocity, "m/s", "a speed", "one of m/s", [("m/s", 1.0)]
+}
+quantity! {
+    /// Between neighbouring tracks.
+    Pitch, "m", "a length", "one of m, mm, um, nm", [("m", 1.0), ("mm", 1e-3), ("um", 1e-6), ("nm", 1e-9)]
+}
+
+#[derive(Table)]
 struct BangBang {
     /// Acceleration of the head, in m/s2 or g.
-    #[serde(deserialize_with = "acceleration")]
-    acceleration: f64,
+    #[param(range = Acceleration(1e-9)..=Acceleration(1e6))]
+    acceleration: Acceleration,
     /// Speed limit of the head, in m/s.
-    #[serde(deserialize_with = "velocity")]
-    velocity_limit: f64,
+    #[param(range = Velocity(1e-9)..=Velocity(1e4))]
+    velocity_limit: Velocity,
     /// Distance between neighbouring tracks (m, mm, um, nm); or give `tracks_per_inch`.
-    #[serde(default, deserialize_with = "length")]
-    track_pitch: Option<f64>,
+    #[param(range = Pitch(1e-12)..=Pitch(1.0))]
+    track_pitch: Option<Pitch>,
     /// Tracks per inch.
+    #[param(range = TRACKS_PER_INCH)]
     tracks_per_inch: Option<f64>,
     /// Settling time, added to every seek.
+    #[param(range = Span::ZERO..=MOST_SEEK)]
     settle: Span,
+}
+
+impl BangBang {
+    fn arm(&self) -> Result<Arm, SpecError> {
+        let pitch_m = match (self.track_pitch, self.tracks_per_inch) {
+            (Some(pitch), None) => pitch.0,
+            (None, Some(density)) => INCH_M / density,
+            (both, _) => {
+                let got = if both.is_some() { "both" } else { "neither" };
+                let need = "track_pitch or tracks_per_inch";
+                return Err(SpecError::new("track_pitch", got, need));
+            }
+        };
+        Ok(Arm {
+            acceleration: self.acceleration.0,
+            velocity_limit: self.velocity_limit.0,
+            pitch_m,
+            settle_s: self.settle.as_secs_f64(),
+        })
+    }
 }
 
 /// The parameters in SI units.

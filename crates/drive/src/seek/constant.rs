@@ -7,28 +7,25 @@
 //! # Validity
 //! For bounds and tests only; no drive behaves like this.
 
-use super::{seek_time, SeekModel};
-use crate::plugin::{params_beside, taken, Plugin};
+use super::{SeekModel, LEAST_SEEK, MOST_SEEK};
+use crate::plugin::Plugin;
+use headstack_schema::Table;
 use headstack_units::Span;
-use serde::{Deserialize, Serialize};
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
-    name: "constant",
-    summary: "every seek takes the same time",
-    example: r#"time = "5 ms""#,
-    parameters: &|table| taken::<Constant>(&["model"], table),
-    build: &|table| {
-        let model: Constant = params_beside(&["model"], table)?;
-        seek_time("time", model.time)?;
-        Ok(Box::new(model))
-    },
-};
+pub fn plugin() -> Plugin<dyn SeekModel> {
+    Plugin::<dyn SeekModel>::new(
+        "constant",
+        "every seek takes the same time",
+        r#"time = "5 ms""#,
+        |model: Constant, _| Ok(Box::new(model)),
+    )
+}
 
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Table)]
 struct Constant {
     /// Time of every seek.
+    #[param(range = LEAST_SEEK..=MOST_SEEK)]
     time: Span,
 }
 

@@ -11,72 +11,59 @@
 //! A fit to read seeks of one drive. Implementations differ in whether `short_limit` itself is a short seek;
 //! here it is a long one, as in DiskSim 4.0. The two formulas may give different times there.
 
-use super::{coefficient, milliseconds, seek_time, SeekModel};
-use crate::bounds::{bounded, MOST_CYLINDERS};
-use crate::plugin::{params_beside, taken, Plugin};
-use headstack_engine::SpecError;
+use super::{Milliseconds, SeekModel, LEAST_SEEK, MOST_COEFFICIENT, MOST_SEEK};
+use crate::bounds::MOST_CYLINDERS;
+use crate::plugin::Plugin;
+use headstack_schema::{SpecError, Table};
 use headstack_units::Span;
-use serde::{Deserialize, Serialize};
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
-    name: "hpl",
-    summary: "square root for short seeks, line for long ones (Ruemmler & Wilkes 1994)",
-    example: "short_limit = 300\nshort_base = \"3.81 ms\"\nshort_sqrt = \"0.33 ms\"\n\
+pub fn plugin() -> Plugin<dyn SeekModel> {
+    Plugin::<dyn SeekModel>::new(
+        "hpl",
+        "square root for short seeks, line for long ones (Ruemmler & Wilkes 1994)",
+        "short_limit = 300\nshort_base = \"3.81 ms\"\nshort_sqrt = \"0.33 ms\"\n\
               long_base = \"7.75 ms\"\nlong_slope = \"0.0059 ms\"",
-    parameters: &|table| taken::<Hpl>(&["model"], table),
-    build: &|table| {
-        let model: Hpl = params_beside(&["model"], table)?;
-        bounded("short_limit", model.short_limit, 0..=MOST_CYLINDERS)?;
-        for (i, time) in model.first.iter().enumerate() {
-            seek_time(format!("first[{i}]"), *time)?;
-        }
-        if let Some(single) = model.single {
-            seek_time("single", single)?;
-        }
-        for (key, value) in [
-            ("short_base", model.short_base),
-            ("short_sqrt", model.short_sqrt),
-            ("long_base", model.long_base),
-            ("long_slope", model.long_slope),
-        ] {
-            coefficient(key, value)?;
-        }
-        for (key, d) in [("short_base", 1), ("long_base", model.short_limit.max(1))] {
-            if model.seek(d).0 <= 0 {
-                return Err(SpecError::new(
-                    key,
-                    "a seek that takes no time",
-                    "a positive time",
-                ));
-            }
-        }
-        Ok(Box::new(model))
-    },
-};
+        |model: Hpl, _| Ok(Box::new(model)),
+    )
+}
 
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Table)]
+#[table(check = Hpl::check_ends)]
 struct Hpl {
     /// First distance of the long piece, in cylinders.
+    #[param(range = 0..=MOST_CYLINDERS)]
     short_limit: u32,
     /// Constant of the short piece.
-    #[serde(deserialize_with = "milliseconds")]
-    short_base: f64,
+    #[param(range = Milliseconds(0.0)..=MOST_COEFFICIENT)]
+    short_base: Milliseconds,
     /// Time per square root of a cylinder.
-    #[serde(deserialize_with = "milliseconds")]
-    short_sqrt: f64,
+    #[param(range = Milliseconds(0.0)..=MOST_COEFFICIENT)]
+    short_sqrt: Milliseconds,
     /// Constant of the long piece.
-    #[serde(deserialize_with = "milliseconds")]
-    long_base: f64,
+    #[param(range = Milliseconds(0.0)..=MOST_COEFFICIENT)]
+    long_base: Milliseconds,
     /// Time per cylinder.
-    #[serde(deserialize_with = "milliseconds")]
-    long_slope: f64,
+    #[param(range = Milliseconds(0.0)..=MOST_COEFFICIENT)]
+    long_slope: Milliseconds,
     /// Time over one cylinder, if the short formula does not hold for it.
+    #[param(range = LEAST_SEEK..=MOST_SEEK)]
     single: Option<Span>,
     /// Times over 1, 2, ... cylinders; they replace all other values.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[param(default, omit = Vec::is_empty, range = LEAST_SEEK..=MOST_SEEK)]
     first: Vec<Span>,
+}
+
+impl Hpl {
+    fn check_ends(&self) -> Result<(), SpecError> {
+        for (key, d) in [("short_base", 1), ("long_base", self.short_limit.max(1))] {
+            if self.seek(d).0 <= 0 {
+                let got = "a seek that takes no time";
+                return Err(SpecError::new(key, got, "a positive time"));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl SeekModel for Hpl {
@@ -92,9 +79,9 @@ impl SeekModel for Hpl {
         }
         let d = f64::from(distance);
         Span::from_ms(if distance < self.short_limit {
-            self.short_base + self.short_sqrt * d.sqrt()
+            self.short_base.0 + self.short_sqrt.0 * d.sqrt()
         } else {
-            self.long_base + self.long_slope * d
+            self.long_base.0 + self.long_slope.0 * d
         })
     }
 }
@@ -107,7 +94,7 @@ mod tests {
     /// By hand from the HP C2247A's values: 3.81 + 0.33 * 10; 7.75 + 0.0059 * 300 and * 2050.
     #[test]
     fn hp_c2247a() {
-        let m = model("hpl", super::PLUGIN.example).unwrap();
+        let m = model("hpl", super::plugin().example()).unwrap();
         assert_eq!(m.seek(100), Span::from_ms(7.11));
         assert_eq!(m.seek(300), Span::from_ms(9.52));
         assert_eq!(m.seek(2_050), Span::from_ms(19.845));
@@ -115,7 +102,7 @@ mod tests {
 
     #[test]
     fn listed_distances_come_first() {
-        let listed = format!("{}\nsingle = \"1 ms\"\n", super::PLUGIN.example);
+        let listed = format!("{}\nsingle = \"1 ms\"\n", super::plugin().example());
         assert_eq!(model("hpl", &listed).unwrap().seek(1), Span::from_ms(1.0));
         let listed = format!("{listed}first = [\"2 ms\", \"2.5 ms\"]");
         let m = model("hpl", &listed).unwrap();
@@ -126,9 +113,9 @@ mod tests {
 
     #[test]
     fn refuses_times_that_are_not_positive() {
-        let bad = format!("{}\nfirst = [\"2 ms\", \"0 ms\"]", super::PLUGIN.example);
+        let bad = format!("{}\nfirst = [\"2 ms\", \"0 ms\"]", super::plugin().example());
         assert_eq!(model("hpl", &bad).err().expect("refused").key, "first[1]");
-        let bad = super::PLUGIN.example.replace("0.33 ms", "-0.33 ms");
+        let bad = super::plugin().example().replace("0.33 ms", "-0.33 ms");
         assert_eq!(model("hpl", &bad).err().expect("refused").key, "short_sqrt");
     }
 }

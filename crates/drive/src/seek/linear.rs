@@ -10,44 +10,44 @@
 //! The paper quotes a mean deviation of about 9 % from real drives. Short seeks are too fast, because the
 //! square root due to acceleration is missing.
 
-use super::{seek_time, SeekModel};
-use crate::bounds::{bounded, MOST_CYLINDERS};
-use crate::plugin::{params_beside, taken, Plugin};
-use headstack_engine::SpecError;
+use super::{SeekModel, LEAST_SEEK, MOST_SEEK};
+use crate::bounds::MOST_CYLINDERS;
+use crate::plugin::Plugin;
+use headstack_schema::{SpecError, Table};
 use headstack_units::Span;
-use serde::{Deserialize, Serialize};
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
-    name: "linear",
-    summary: "linear in distance with a start-up time",
-    example: "single = \"1.086 ms\"\nfull = \"12.742 ms\"\ncylinders = 11474",
-    parameters: &|table| taken::<Linear>(&["model"], table),
-    build: &|table| {
-        let model: Linear = params_beside(&["model"], table)?;
-        seek_time("single", model.single)?;
-        seek_time("full", model.full)?;
-        if model.full < model.single {
-            return Err(SpecError::new(
-                "full",
-                model.full,
-                format!("at least the single-cylinder time {}", model.single),
-            ));
-        }
-        bounded("cylinders", model.cylinders, 3..=MOST_CYLINDERS)?;
-        Ok(Box::new(model))
-    },
-};
+pub fn plugin() -> Plugin<dyn SeekModel> {
+    Plugin::<dyn SeekModel>::new(
+        "linear",
+        "linear in distance with a start-up time",
+        "single = \"1.086 ms\"\nfull = \"12.742 ms\"\ncylinders = 11474",
+        |model: Linear, _| Ok(Box::new(model)),
+    )
+}
 
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Table)]
+#[table(check = Linear::check_order)]
 struct Linear {
     /// Time over one cylinder.
+    #[param(range = LEAST_SEEK..=MOST_SEEK)]
     single: Span,
     /// Time over `cylinders - 1` cylinders.
+    #[param(range = LEAST_SEEK..=MOST_SEEK)]
     full: Span,
     /// Cylinders of the drive.
+    #[param(range = 3..=MOST_CYLINDERS)]
     cylinders: u32,
+}
+
+impl Linear {
+    fn check_order(&self) -> Result<(), SpecError> {
+        if self.full < self.single {
+            let need = format!("at least the single-cylinder time {}", self.single);
+            return Err(SpecError::new("full", self.full, need));
+        }
+        Ok(())
+    }
 }
 
 impl SeekModel for Linear {
@@ -68,7 +68,7 @@ mod tests {
     /// The ends are those of Table 1 of the paper; the middle is halfway between them.
     #[test]
     fn ibm_18es() {
-        let m = model("linear", super::PLUGIN.example).unwrap();
+        let m = model("linear", super::plugin().example()).unwrap();
         assert_eq!(m.seek(1), Span::from_ms(1.086));
         assert_eq!(m.seek(11_473), Span::from_ms(12.742));
         assert_eq!(m.seek(5_737), Span::from_ms((1.086 + 12.742) / 2.0));

@@ -8,22 +8,30 @@
 //! A model is evaluated once per distance when a drive is built ([`SeekTable`]), so its evaluation may be
 //! slow.
 //!
-//! To add one: write `crates/drive/src/seek/NAME.rs` with a `PLUGIN`, add `NAME` to the list. A program adds its own
+//! To add one: write `crates/drive/src/seek/NAME.rs` with a function `plugin`, add `NAME` to the list. A program adds its own
 //! in [`Models`](crate::Models).
 
-use crate::bounds::bounded;
-use crate::plugin::{find, model, plugins, Plugin};
+use crate::plugin::{name_in, plugins, ModelKind, Plugins};
 use crate::smooth_list::SmoothList;
-use crate::spec::Params;
-use headstack_engine::SpecError;
+use headstack_schema::{wrong_kind, Params, SpecError};
 use headstack_units::{parse_with_units, Span};
-use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use std::ops::RangeInclusive;
 
 /// A seek model; the contract is in this module's description.
 pub trait SeekModel: Send + Sync {
     /// Seek time over `distance` cylinders, with settling for a read.
     fn seek(&self, distance: u32) -> Span;
 }
+
+impl ModelKind for dyn SeekModel {
+    const NAME: &'static str = "seek model";
+    const BESIDE: &'static [&'static str] = &[KEY];
+    type For = ();
+}
+
+/// The key of a model's name.
+const KEY: &str = "model";
 
 plugins! { dyn SeekModel: bang_bang, constant, hpl, linear, ng, table, three_point }
 
@@ -43,11 +51,12 @@ impl SeekTable {
         params: &Params,
         cylinders: u32,
         constant: Span,
-        models: &[Plugin<dyn SeekModel>],
+        models: &Plugins<dyn SeekModel>,
     ) -> Result<SeekTable, SpecError> {
-        let name = model(params, "seek").map_err(|e| e.within("seek"))?;
-        let plugin = find(models, "seek.model", name)?;
-        let model = (plugin.build)(params).map_err(|e| e.within("seek"))?;
+        let within = |e: SpecError| e.within("seek");
+        let name = name_in(params, KEY, <dyn SeekModel>::NAME).map_err(within)?;
+        let plugin = models.find("seek.model", name)?;
+        let model = plugin.build(params, &()).map_err(within)?;
         let mut ns = Vec::with_capacity(cylinders.max(1) as usize);
         ns.push(0);
         for distance in 1..cylinders.max(1) {
@@ -115,54 +124,66 @@ impl SeekTable {
     }
 }
 
-/// A number with a unit, converted to SI units. It stays a float where whole nanoseconds would be too coarse,
-/// as for slopes that are multiplied by many cylinders.
-fn with_unit<'de, D: Deserializer<'de>>(
-    deserializer: D,
-    units: &[(&str, f64)],
-) -> Result<f64, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    parse_with_units(&text, units).map_err(serde::de::Error::custom)
+/// Declares a type of numbers with a unit that only models of this folder have. They stay floats where whole
+/// nanoseconds would be too coarse, as for slopes that are multiplied by many cylinders.
+macro_rules! quantity {
+    ($(#[$doc:meta])* $name:ident, $unit:literal, $what:literal, $units:literal, $factors:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+        pub struct $name(pub f64);
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+                write!(f, "{} {}", self.0, $unit)
+            }
+        }
+
+        impl headstack_schema::Parameter for $name {
+            fn kind() -> headstack_schema::Kind {
+                headstack_schema::Kind::Form {
+                    need: concat!($what, " as text with its unit: ", $units),
+                    example: concat!("1 ", $unit),
+                }
+            }
+            fn read(value: &serde_json::Value) -> Result<Self, headstack_schema::SpecError> {
+                $crate::seek::with_unit(value, &Self::kind().need(), &$factors).map($name)
+            }
+            fn write(&self) -> serde_json::Value {
+                self.to_string().into()
+            }
+        }
+
+        impl headstack_schema::Scalar for $name {}
+    };
+}
+pub(crate) use quantity;
+
+/// A number with a unit, converted to SI units.
+fn with_unit(value: &Value, need: &str, units: &[(&str, f64)]) -> Result<f64, SpecError> {
+    let Value::String(text) = value else {
+        return Err(wrong_kind(value, need));
+    };
+    parse_with_units(text, units).map_err(|e| {
+        let need = format!("a number and a unit: one of {}", e.units);
+        SpecError::new("", format!("{:?}", e.got), need)
+    })
 }
 
-/// A time coefficient in milliseconds.
-fn milliseconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    with_unit(
-        deserializer,
-        &[("s", 1e3), ("ms", 1.0), ("us", 1e-3), ("ns", 1e-6)],
-    )
+quantity! {
+    /// A coefficient of a time.
+    Milliseconds, "ms", "a length of time", "one of s, ms, us, ns",
+    [("s", 1e3), ("ms", 1.0), ("us", 1e-3), ("ns", 1e-6)]
 }
 
-/// The longest seek time allowed; it fits the 32 bits of the table.
+/// The shortest and the longest seek time allowed; the longest fits the 32 bits of the table.
+const LEAST_SEEK: Span = Span(1);
 const MOST_SEEK: Span = Span(4_000_000_000);
 
-/// `time`, or an error at `key` if it is not a valid seek time.
-fn seek_time(key: impl Into<String>, time: Span) -> Result<Span, SpecError> {
-    bounded(key, time, Span(1)..=MOST_SEEK)
-}
+/// The largest coefficient of a time: the longest seek.
+const MOST_COEFFICIENT: Milliseconds = Milliseconds(4e3);
 
-/// A coefficient in milliseconds, or an error at `key`.
-fn coefficient(key: &str, ms: f64) -> Result<f64, SpecError> {
-    let most = MOST_SEEK.as_ms();
-    if (0.0..=most).contains(&ms) {
-        return Ok(ms);
-    }
-    Err(SpecError::new(
-        key,
-        format!("{ms} ms"),
-        format!("0 to {most} ms"),
-    ))
-}
-
-/// `value`, or an error at `key` if it is not positive or more than `most`.
-fn positive(key: &str, value: f64, most: f64) -> Result<f64, SpecError> {
-    if value > 0.0 && value <= most {
-        Ok(value)
-    } else {
-        let need = format!("more than 0, at most {most}");
-        Err(SpecError::new(key, value, need))
-    }
-}
+/// Bounds of a density, wider than any disk needs.
+const TRACKS_PER_INCH: RangeInclusive<f64> = 1e-6..=1e9;
 
 #[cfg(test)]
 mod tests {
@@ -172,32 +193,34 @@ mod tests {
     /// A model of this folder from its TOML parameters.
     pub(super) fn model(name: &str, toml: &str) -> Result<Box<dyn SeekModel>, SpecError> {
         let table: Params = toml::from_str(toml).expect("TOML");
-        (find(PLUGINS, "seek.model", name)?.build)(&table)
+        PLUGINS.find("seek.model", name)?.build(&table, &())
     }
 
     #[test]
     fn files_and_list_agree() {
-        contract::folder_matches_list("seek", PLUGINS);
+        contract::folder_matches_list("seek", &PLUGINS);
     }
 
     #[test]
     fn unknown_keys_are_refused() {
-        contract::refuses_unknown_keys(PLUGINS);
+        contract::refuses_unknown_keys(&PLUGINS);
     }
 
     #[test]
     fn zero_at_zero_positive_beyond_and_repeatable() {
-        for plugin in PLUGINS {
-            let model = (plugin.build)(&contract::example(plugin)).expect("the example builds");
-            assert_eq!(model.seek(0), Span::ZERO, "{}", plugin.name);
+        for plugin in PLUGINS.iter() {
+            let model = plugin
+                .build(&contract::example(plugin), &())
+                .expect("the example builds");
+            assert_eq!(model.seek(0), Span::ZERO, "{}", plugin.name());
             for d in (1..3_000).chain((3_000..20_000).step_by(97)) {
                 let t = model.seek(d);
                 assert!(
                     t.0 > 0 && t.0 < 4_000_000_000,
                     "{}: {d} takes {t}",
-                    plugin.name
+                    plugin.name()
                 );
-                assert_eq!(t, model.seek(d), "{}: {d}", plugin.name);
+                assert_eq!(t, model.seek(d), "{}: {d}", plugin.name());
             }
         }
     }
@@ -216,7 +239,7 @@ mod tests {
         ] {
             let mut table: Params = toml::from_str(toml).expect("TOML");
             table.insert("model".into(), name.into());
-            assert!(SeekTable::build(&table, 20, Span::from_ms(1.0), PLUGINS).is_err(), "{name}");
+            assert!(SeekTable::build(&table, 20, Span::from_ms(1.0), &PLUGINS).is_err(), "{name}");
         }
     }
 
@@ -224,7 +247,7 @@ mod tests {
     fn a_wrong_model_name_gets_the_list_and_the_nearest() {
         let mut table = Params::new();
         table.insert("model".into(), "liner".into());
-        let error = SeekTable::build(&table, 10, Span::ZERO, PLUGINS)
+        let error = SeekTable::build(&table, 10, Span::ZERO, &PLUGINS)
             .unwrap_err()
             .to_string();
         assert!(error.contains("did you mean \"linear\"?"), "{error}");

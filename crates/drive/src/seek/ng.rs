@@ -13,51 +13,47 @@
 //! There is no speed limit, so long seeks of large drives are too fast. Use it to compare densities; the
 //! paper prints no constants.
 
-use super::{coefficient, milliseconds, positive, SeekModel};
-use crate::plugin::{params_beside, taken, Plugin};
-use headstack_engine::SpecError;
+use super::{Milliseconds, SeekModel, MOST_COEFFICIENT, TRACKS_PER_INCH};
+use crate::plugin::Plugin;
+use headstack_schema::{SpecError, Table};
 use headstack_units::Span;
-use serde::{Deserialize, Serialize};
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
-    name: "ng",
-    summary: "square root of the way plus settling by log of track density (Ng 1998)",
-    example: "a = \"0.5 ms\"\nb = \"14 ms\"\nc = \"0.1 ms\"\ntracks_per_inch = 10000",
-    parameters: &|table| taken::<Ng>(&["model"], table),
-    build: &|table| {
-        let model: Ng = params_beside(&["model"], table)?;
-        positive("tracks_per_inch", model.tracks_per_inch, 1e9)?;
-        // The constant part may be negative, because settling is added to it.
-        coefficient("a", model.a.abs())?;
-        for (key, value) in [("b", model.b), ("c", model.c)] {
-            coefficient(key, value)?;
-        }
-        if model.seek(1).0 <= 0 {
-            return Err(SpecError::new(
-                "a",
-                format!("{} for 1 cylinder", model.seek(1)),
-                "a positive time",
-            ));
-        }
-        Ok(Box::new(model))
-    },
-};
+pub fn plugin() -> Plugin<dyn SeekModel> {
+    Plugin::<dyn SeekModel>::new(
+        "ng",
+        "square root of the way plus settling by log of track density (Ng 1998)",
+        "a = \"0.5 ms\"\nb = \"14 ms\"\nc = \"0.1 ms\"\ntracks_per_inch = 10000",
+        |model: Ng, _| Ok(Box::new(model)),
+    )
+}
 
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Table)]
+#[table(check = Ng::check_least)]
 struct Ng {
-    /// The constant part.
-    #[serde(deserialize_with = "milliseconds")]
-    a: f64,
+    /// The constant part; it may be negative, because settling is added to it.
+    #[param(range = Milliseconds(-MOST_COEFFICIENT.0)..=MOST_COEFFICIENT)]
+    a: Milliseconds,
     /// Travel time over one inch.
-    #[serde(deserialize_with = "milliseconds")]
-    b: f64,
+    #[param(range = Milliseconds(0.0)..=MOST_COEFFICIENT)]
+    b: Milliseconds,
     /// Settling time for each factor of e in track density.
-    #[serde(deserialize_with = "milliseconds")]
-    c: f64,
+    #[param(range = Milliseconds(0.0)..=MOST_COEFFICIENT)]
+    c: Milliseconds,
     /// Tracks per inch.
+    #[param(range = TRACKS_PER_INCH)]
     tracks_per_inch: f64,
+}
+
+impl Ng {
+    fn check_least(&self) -> Result<(), SpecError> {
+        let least = self.seek(1);
+        if least.0 <= 0 {
+            let got = format!("{least} for 1 cylinder");
+            return Err(SpecError::new("a", got, "a positive time"));
+        }
+        Ok(())
+    }
 }
 
 impl SeekModel for Ng {
@@ -66,7 +62,7 @@ impl SeekModel for Ng {
             return Span::ZERO;
         }
         let inches = f64::from(distance) / self.tracks_per_inch;
-        Span::from_ms(self.a + self.b * inches.sqrt() + self.c * self.tracks_per_inch.ln())
+        Span::from_ms(self.a.0 + self.b.0 * inches.sqrt() + self.c.0 * self.tracks_per_inch.ln())
     }
 }
 
@@ -90,7 +86,7 @@ mod tests {
 
     #[test]
     fn refuses_a_density_of_zero() {
-        let bad = super::PLUGIN.example.replace("10000", "0");
+        let bad = super::plugin().example().replace("10000", "0");
         assert_eq!(
             model("ng", &bad).err().expect("refused").key,
             "tracks_per_inch"

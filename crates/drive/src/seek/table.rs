@@ -10,64 +10,62 @@
 //! positive over all cylinders of the drive.
 
 use super::{SeekModel, MOST_SEEK};
-use crate::plugin::{params_beside, taken, Plugin};
-use headstack_engine::SpecError;
+use crate::plugin::Plugin;
+use headstack_schema::{SpecError, Table};
 use headstack_units::Span;
-use serde::{Deserialize, Serialize};
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
-    name: "table",
-    summary: "measured times, linear between them",
-    example: "points = [[1, \"1.943 ms\"], [10, \"2.4 ms\"], [2000, \"18 ms\"]]",
-    parameters: &|table| taken::<Table>(&["model"], table),
-    build: &|table| {
-        let model: Table = params_beside(&["model"], table)?;
-        let mut points: Vec<(u32, Span)> = Vec::with_capacity(model.points.len());
-        for (i, &(distance, time)) in model.points.iter().enumerate() {
+pub fn plugin() -> Plugin<dyn SeekModel> {
+    Plugin::<dyn SeekModel>::new(
+        "table",
+        "measured times, linear between them",
+        "points = [[1, \"1.943 ms\"], [10, \"2.4 ms\"], [2000, \"18 ms\"]]",
+        |p: Points, _| Ok(Box::new(p.checked()?)),
+    )
+}
+
+#[derive(Table)]
+struct Points {
+    /// Distance in cylinders and time, by increasing distance.
+    points: Vec<(u32, Span)>,
+}
+
+impl Points {
+    /// Without the value that every model has, at distance 0.
+    fn checked(self) -> Result<Points, SpecError> {
+        let mut points: Vec<(u32, Span)> = Vec::with_capacity(self.points.len());
+        for (i, (distance, time)) in self.points.into_iter().enumerate() {
             if distance == 0 && time == Span::ZERO && i == 0 {
-                continue; // // Every model has this value.
+                continue;
             }
+            let key = || format!("points[{i}]");
             if distance == 0 || time.0 <= 0 || time > MOST_SEEK {
-                return Err(SpecError::new(
-                    format!("points[{i}]"),
-                    format!("[{distance}, \"{time}\"]"),
-                    format!("a distance of 1 or more and a time above 0, at most {MOST_SEEK}"),
-                ));
+                let got = format!("[{distance}, \"{time}\"]");
+                let need =
+                    format!("a distance of 1 or more and a time above 0, at most {MOST_SEEK}");
+                return Err(SpecError::new(key(), got, need));
             }
             if let Some(&(last, _)) = points.last().filter(|p| p.0 >= distance) {
-                return Err(SpecError::new(
-                    format!("points[{i}]"),
-                    format!("distance {distance} after {last}"),
-                    "distances that increase",
-                ));
+                let got = format!("distance {distance} after {last}");
+                return Err(SpecError::new(key(), got, "distances that increase"));
             }
             points.push((distance, time));
         }
         if points.is_empty() {
             return Err(SpecError::new("points", "none", "at least one point"));
         }
-        let model = Table { points };
+        let model = Points { points };
         let first = model.seek(1);
         if first.0 <= 0 {
-            return Err(SpecError::new(
-                "points",
-                format!("{first} for 1 cylinder"),
-                "a positive time; list distance 1",
-            ));
+            let got = format!("{first} for 1 cylinder");
+            let need = "a positive time; list distance 1";
+            return Err(SpecError::new("points", got, need));
         }
-        Ok(Box::new(model))
-    },
-};
-
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct Table {
-    /// Distance in cylinders and time, by increasing distance.
-    points: Vec<(u32, Span)>,
+        Ok(model)
+    }
 }
 
-impl SeekModel for Table {
+impl SeekModel for Points {
     fn seek(&self, distance: u32) -> Span {
         if distance == 0 {
             return Span::ZERO;
@@ -143,8 +141,8 @@ mod tests {
             "model = \"table\"\npoints = [[1, \"3 ms\"], [10, \"2 ms\"], [11, \"1 ms\"]]",
         )
         .unwrap();
-        assert!(SeekTable::build(&table, 12, Span::ZERO, PLUGINS).is_ok());
-        let error = SeekTable::build(&table, 13, Span::ZERO, PLUGINS).unwrap_err();
+        assert!(SeekTable::build(&table, 12, Span::ZERO, &PLUGINS).is_ok());
+        let error = SeekTable::build(&table, 13, Span::ZERO, &PLUGINS).unwrap_err();
         assert!(error.to_string().contains("for 12 cylinders"), "{error}");
     }
 }

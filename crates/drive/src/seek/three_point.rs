@@ -12,54 +12,53 @@
 //! up to terms of order `1/sqrt(N)`, so `N` should be a few hundred or more. Three values fix only one
 //! compromise between short and long seeks: expect errors of a millisecond on real drives.
 
-use super::{seek_time, SeekModel};
-use crate::bounds::{bounded, MOST_CYLINDERS};
-use crate::plugin::{params_beside, taken, Plugin};
-use headstack_engine::SpecError;
+use super::{SeekModel, LEAST_SEEK, MOST_SEEK};
+use crate::bounds::MOST_CYLINDERS;
+use crate::plugin::Plugin;
+use headstack_schema::{SpecError, Table};
 use headstack_units::Span;
-use serde::{Deserialize, Serialize};
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn SeekModel> = Plugin {
-    name: "three-point",
-    summary: "square root plus line through single, average and full seek (Lee & Katz 1993)",
-    example: "single = \"0.8 ms\"\naverage = \"8.5 ms\"\nfull = \"17 ms\"\ncylinders = 163536",
-    parameters: &|table| taken::<ThreePoint>(&["model"], table),
-    build: &|table| {
-        let model: ThreePoint = params_beside(&["model"], table)?;
-        for (key, time) in [
-            ("single", model.single),
-            ("average", model.average),
-            ("full", model.full),
-        ] {
-            seek_time(key, time)?;
-        }
-        if model.average < model.single || model.average > model.full {
-            return Err(SpecError::new(
-                "average",
-                model.average,
-                format!(
-                    "a time from single ({}) to full ({})",
-                    model.single, model.full
-                ),
-            ));
-        }
-        bounded("cylinders", model.cylinders, 2..=MOST_CYLINDERS)?;
-        Ok(Box::new(model))
-    },
-};
+pub fn plugin() -> Plugin<dyn SeekModel> {
+    Plugin::<dyn SeekModel>::new(
+        "three-point",
+        "square root plus line through single, average and full seek (Lee & Katz 1993)",
+        "single = \"0.8 ms\"\naverage = \"8.5 ms\"\nfull = \"17 ms\"\ncylinders = 163536",
+        |model: ThreePoint, _| Ok(Box::new(model)),
+    )
+}
 
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Table)]
+#[table(check = ThreePoint::check_order)]
 struct ThreePoint {
     /// Time over one cylinder.
+    #[param(range = LEAST_SEEK..=MOST_SEEK)]
     single: Span,
     /// Mean time over random pairs of cylinders.
+    #[param(range = LEAST_SEEK..=MOST_SEEK)]
     average: Span,
     /// Time over all cylinders (`cylinders - 1`).
+    #[param(range = LEAST_SEEK..=MOST_SEEK)]
     full: Span,
     /// Cylinders of the drive.
+    #[param(range = 2..=MOST_CYLINDERS)]
     cylinders: u32,
+}
+
+impl ThreePoint {
+    fn check_order(&self) -> Result<(), SpecError> {
+        let ThreePoint {
+            single,
+            average,
+            full,
+            ..
+        } = self;
+        if average < single || average > full {
+            let need = format!("a time from single ({single}) to full ({full})");
+            return Err(SpecError::new("average", average, need));
+        }
+        Ok(())
+    }
 }
 
 impl SeekModel for ThreePoint {
@@ -86,7 +85,7 @@ mod tests {
     #[test]
     fn mean_over_random_pairs_is_the_average() {
         let n = 163_536u32;
-        let m = model("three-point", super::PLUGIN.example).unwrap();
+        let m = model("three-point", super::plugin().example()).unwrap();
         let pairs = f64::from(n) * f64::from(n);
         let mean: f64 = (1..n)
             .map(|d| m.seek(d).as_ms() * 2.0 * f64::from(n - d) / pairs)

@@ -137,7 +137,7 @@ impl Core {
         let channels = assemblies::channels(spec, at_once);
         let c = &spec.cache;
         let own = (plan.first_arm, plan.arms.len());
-        let writers = crate::roles::writers(spec, models.roles, own)?;
+        let writers = crate::roles::writers(spec, &models.roles, own)?;
         let cleaning = mapping::cleaning_of(spec, &writers)?;
         let mut assemblies = assemblies::at_rest(arms, plan.arms.len(), coupled);
         if let Some((a, idle_after)) = cleaning {

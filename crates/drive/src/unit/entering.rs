@@ -149,6 +149,15 @@ impl Unit {
         first.request.command == Command::Flush && !self.enters_before(first.arrival.at)
     }
 
+    /// Whether a command can be served at `now`: it waits, and it is not a flush that has to wait for writes before it.
+    fn command_is_ready(&self, now: u64) -> bool {
+        if self.next_command() > now {
+            return false;
+        }
+        let first = &self.queue.items()[self.queue.oldest()];
+        first.request.command != Command::Flush || !self.enters_before(first.arrival.at)
+    }
+
     /// Whether a write that arrived by `at` is not in the buffer yet.
     fn enters_before(&self, at: u64) -> bool {
         let first = self.entering.as_ref().and_then(|e| e.writes.front());
@@ -284,7 +293,7 @@ impl Unit {
         let busy = Some(self.free).filter(|t| *t > now && self.limit == 1);
         let mut later = pass.or(busy);
         if later.is_none() {
-            if self.next_command() <= now && !self.pass_has_its_turn() {
+            if self.command_is_ready(now) && !self.pass_has_its_turn() {
                 // The command may have waited for a pass that ends now.
                 self.free = self.free.max(now);
                 return self.take_command(Time(now + 1), done);

@@ -112,7 +112,7 @@ impl Unit {
         // Where roles change, a head set that serves everything now may serve less later.
         core.restricted |= roles.is_some();
         let capacity_blocks = core.mapping.capacity(&core.mechanics) * size.blocks();
-        let scheduler = scheduler::build(&spec.queue, models.schedulers)?;
+        let scheduler = scheduler::build(&spec.queue, &models.schedulers)?;
         let needs = scheduler.needs();
         let in_order = needs.only_oldest && core.paths.len() == 1;
         let scan = Scan::new(spec, &core.mechanics)?;
@@ -635,7 +635,7 @@ impl Unit {
     }
 
     /// Brings faults and the background up to `now`.
-    pub(super) fn bring_to(&mut self, now: u64) {
+    pub fn bring_to(&mut self, now: u64) {
         self.meet_faults(now);
         self.core.run_background(now);
     }

@@ -49,7 +49,7 @@ impl Roles {
         models: &Models,
         first_arm: u32,
     ) -> Result<(roles::RoleTable, Option<Box<Roles>>), SpecError> {
-        let Some((policy, modes)) = roles::build(spec, models.roles)? else {
+        let Some((policy, modes)) = roles::build(spec, &models.roles)? else {
             return Ok((Vec::new(), None));
         };
         let first = modes[0].roles.clone();

@@ -4,7 +4,7 @@ use super::{faults, Unit};
 use crate::command::DriveRequest;
 use crate::mechanics::Mechanics;
 use crate::parallelism::UnitPlan;
-use crate::plugin::Plugin;
+use crate::plugin::Plugins;
 use crate::queue::Queue;
 use crate::scheduler::{self, Scheduler};
 use crate::service::assemblies;
@@ -73,7 +73,7 @@ impl Unit {
     pub fn set_scheduler(
         &mut self,
         spec: &QueueSpec,
-        schedulers: &[Plugin<dyn Scheduler>],
+        schedulers: &Plugins<dyn Scheduler>,
     ) -> Result<(), SpecError> {
         self.scheduler = scheduler::build(spec, schedulers)?;
         let needs = self.scheduler.needs();

@@ -209,19 +209,19 @@ fn examples() -> Vec<(String, Value)> {
             "initial": "full"}}),
     );
     merge(&mut all[4].1, scan);
-    for plugin in seek::PLUGINS {
-        let mut table: Map<String, Value> = toml::from_str(plugin.example).expect("an example");
-        table.insert("model".into(), plugin.name.into());
+    for plugin in seek::PLUGINS.iter() {
+        let mut table: Map<String, Value> = toml::from_str(plugin.example()).expect("an example");
+        table.insert("model".into(), plugin.name().into());
         let mut value = full();
         value["seek"] = table.into();
-        all.push((format!("seek {}", plugin.name), value));
+        all.push((format!("seek {}", plugin.name()), value));
     }
     for (name, more) in [
         ("hpl", json!({"first": ["1 ms", "2 ms"], "single": "1 ms"})),
         ("bang-bang", json!({"track_pitch": "0.2 um"})),
     ] {
-        let plugin = seek::PLUGINS.iter().find(|p| p.name == name).expect(name);
-        let mut table: Map<String, Value> = toml::from_str(plugin.example).expect("an example");
+        let plugin = seek::PLUGINS.iter().find(|p| p.name() == name).expect(name);
+        let mut table: Map<String, Value> = toml::from_str(plugin.example()).expect("an example");
         table.insert("model".into(), name.into());
         if name == "bang-bang" {
             table.remove("tracks_per_inch");
@@ -289,18 +289,18 @@ fn examples() -> Vec<(String, Value)> {
         value["queue"]["scheduler_parameters"] = parameters;
         all.push((format!("scheduler {name}"), value));
     }
-    for plugin in layout::PLUGINS.iter().filter(|p| !p.example.is_empty()) {
-        let table: Map<String, Value> = toml::from_str(plugin.example).expect("an example");
+    for plugin in layout::PLUGINS.iter().filter(|p| !p.example().is_empty()) {
+        let table: Map<String, Value> = toml::from_str(plugin.example()).expect("an example");
         let mut value = full();
         value["parallelism"] = json!({});
         value["dash"] = "D1A1S1H1".into();
         merge(&mut value["geometry"], unspared.clone());
         merge(&mut value["geometry"], Value::Object(table));
-        value["geometry"]["layout"] = plugin.name.into();
-        if plugin.name == "extents" {
+        value["geometry"]["layout"] = plugin.name().into();
+        if plugin.name() == "extents" {
             value["geometry"]["zones"][0]["sectors_per_track"] = json!(20);
         }
-        if plugin.name == "adaptive" {
+        if plugin.name() == "adaptive" {
             let mut tables = value.clone();
             let format = |n: u32, s: u32| json!([{"tracks_per_band": n, "sectors_per_track": s}]);
             if let Some(geometry) = tables["geometry"].as_object_mut() {
@@ -312,7 +312,7 @@ fn examples() -> Vec<(String, Value)> {
             );
             all.push(("layout adaptive with tables".into(), tables));
         }
-        all.push((format!("layout {}", plugin.name), value));
+        all.push((format!("layout {}", plugin.name()), value));
     }
     all
 }
@@ -321,8 +321,8 @@ fn examples() -> Vec<(String, Value)> {
 fn outcome(value: &Value) -> Result<(), SpecError> {
     let spec = DriveSpec::from_value(value.clone(), &Models::builtin())?;
     let mut drive = Drive::builtin(&spec, &DriveOptions::default())?;
-    cost::build(&spec.cost, &Parts::of(&spec)?, cost::PLUGINS)?;
-    power::build(&spec.power, &power::Shape::of(&spec), power::PLUGINS)?;
+    cost::build(&spec.cost, &Parts::of(&spec)?, &cost::PLUGINS)?;
+    power::build(&spec.power, &power::Shape::of(&spec), &power::PLUGINS)?;
     let blocks = drive.capacity_blocks();
     let mut noise = XorShift::default();
     let mut draw = |limit: u64| noise.below(limit);

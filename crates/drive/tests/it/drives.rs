@@ -16,7 +16,7 @@ fn seek_table(spec: &DriveSpec) -> SeekTable {
         &spec.seek,
         spec.geometry.cylinders,
         spec.positioning.seek_constant,
-        seek::PLUGINS,
+        &seek::PLUGINS,
     )
     .unwrap_or_else(|e| panic!("{}: {e}", spec.name))
 }
@@ -160,10 +160,14 @@ fn models_build_and_know_the_drive() {
                 spec.name
             );
         }
-        power::build(&spec.power, &Shape::of(&spec), power::PLUGINS)
+        power::build(&spec.power, &Shape::of(&spec), &power::PLUGINS)
             .unwrap_or_else(|e| panic!("{}: {e}", spec.name));
-        cost::build(&spec.cost, &Parts::of(&spec).expect("parts"), cost::PLUGINS)
-            .unwrap_or_else(|e| panic!("{}: {e}", spec.name));
+        cost::build(
+            &spec.cost,
+            &Parts::of(&spec).expect("parts"),
+            &cost::PLUGINS,
+        )
+        .unwrap_or_else(|e| panic!("{}: {e}", spec.name));
         Drive::builtin(&spec, &DriveOptions::default())
             .unwrap_or_else(|e| panic!("{}: {e}", spec.name));
     }
@@ -246,7 +250,7 @@ fn drives_of_the_intra_disk_parallelism_paper() {
         mean_seek_ms(&md)
     );
     assert_eq!(md.geometry.capacity_blocks, Some(19_070_000_000 / 512));
-    let idle = power::build(&md.power, &Shape::of(&md), power::PLUGINS)
+    let idle = power::build(&md.power, &Shape::of(&md), &power::PLUGINS)
         .unwrap()
         .idle;
     assert!((idle - 12.31).abs() < 0.01, "{idle} W");
@@ -296,12 +300,12 @@ fn data_sheets() {
     let mean = mean_seek_ms(&shipped::drive("ultrastar-7k4000"));
     assert!((mean / 8.2 - 1.0).abs() < 0.01, "{mean} ms");
     let es3 = shipped::drive("constellation-es3-4tb");
-    let watts = power::build(&es3.power, &Shape::of(&es3), power::PLUGINS).unwrap();
+    let watts = power::build(&es3.power, &Shape::of(&es3), &power::PLUGINS).unwrap();
     assert!((watts.idle - 7.97).abs() < 0.01 && (watts.transfer - 10.70).abs() < 0.01);
     // The manual prints watts beside the currents: idle, sequential reads, random reads. Random reads are 60 % seeks and
     // 1 % transfers here.
     let re = shipped::drive("wd-re-2tb");
-    let w = power::build(&re.power, &Shape::of(&re), power::PLUGINS).unwrap();
+    let w = power::build(&re.power, &Shape::of(&re), &power::PLUGINS).unwrap();
     let random = 0.6 * w.seek + 0.39 * w.rotation + 0.01 * w.transfer;
     for (got, printed) in [(w.idle, 6.4), (w.transfer, 8.1), (random, 9.0)] {
         assert!((got - printed).abs() < 0.06, "{got} W, printed {printed} W");
@@ -326,13 +330,17 @@ fn historical_drives_of_table_1() {
         assert!((media / rate - 1.0).abs() < 0.01, "{name}: {media} MB/s");
         let shape = Shape::of(&spec);
         assert_eq!(shape.arms, arms, "{name}");
-        let watts = power::build(&spec.power, &shape, power::PLUGINS)
+        let watts = power::build(&spec.power, &shape, &power::PLUGINS)
             .unwrap()
             .with_arms_moving(arms);
         assert!((watts / box_watts - 1.0).abs() < 0.001, "{name}: {watts} W");
-        let cost = cost::build(&spec.cost, &Parts::of(&spec).expect("parts"), cost::PLUGINS)
-            .unwrap()
-            .expect("a price");
+        let cost = cost::build(
+            &spec.cost,
+            &Parts::of(&spec).expect("parts"),
+            &cost::PLUGINS,
+        )
+        .unwrap()
+        .expect("a price");
         assert!((cost.low / held - low).abs() < 0.01 && (cost.high / held - high).abs() < 0.01);
     }
 }
@@ -449,7 +457,7 @@ fn actuators_are_units_where_they_should_be() {
     }
     let watts = |name| {
         let spec = shipped::drive(name);
-        power::build(&spec.power, &Shape::of(&spec), power::PLUGINS)
+        power::build(&spec.power, &Shape::of(&spec), &power::PLUGINS)
             .unwrap()
             .idle
     };

@@ -18,6 +18,7 @@ mod misspelt;
 mod power;
 mod roles;
 mod running;
+mod schema;
 mod seek_energy;
 mod sustained;
 mod write_cache;

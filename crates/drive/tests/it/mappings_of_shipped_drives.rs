@@ -24,8 +24,8 @@ fn mappings(bytes: u64, number: usize, initial: u64) -> Vec<(&'static str, Strin
         let model = format!("model = {name:?}\n");
         match *name {
             "log" => {
-                let policy = policy::PLUGINS[number % policy::PLUGINS.len()].name;
-                let cleaner = cleaning::PLUGINS[number % cleaning::PLUGINS.len()].name;
+                let policy = policy::PLUGINS[number % policy::PLUGINS.len()].name();
+                let cleaner = cleaning::PLUGINS[number % cleaning::PLUGINS.len()].name();
                 let policy = format!("policy = {policy:?}\n");
                 all.push(("log", format!("{model}{policy}")));
                 all.push((
@@ -237,7 +237,8 @@ fn check(drive: Drive, mapping: &str, initial: u64, what: &str, seed: u64) {
     world.check_energy();
 }
 
-/// Seeds are the numbers of the cases.
+/// Seeds are the numbers of the cases. Outside thorough runs each drive has a third of the mappings, and each mapping is
+/// on a third of the drives.
 #[test]
 fn every_drive_with_every_mapping() {
     let (mut seed, mut names) = (0, BTreeSet::new());
@@ -251,6 +252,9 @@ fn every_drive_with_every_mapping() {
         let initial = if conventional { 2000 } else { 0 };
         for (i, (name, table)) in mappings(bytes, number, initial).into_iter().enumerate() {
             seed += 1;
+            if headstack_testkit::cases(1) == 1 && (number + i) % 3 != 0 {
+                continue;
+            }
             let destage = Destage::ALL[(number + i) % Destage::ALL.len()];
             let mut spec = buffered(&spec, destage);
             spec.mapping = toml::from_str(&table).expect("a table");

@@ -4,7 +4,7 @@
 //! Every key of every shipped drive, and of every plug-in's example, loses a letter in turn.
 
 use headstack_drive::cost::{self, Parts};
-use headstack_drive::plugin::Plugin;
+use headstack_drive::plugin::{ModelKind, Plugin, Plugins};
 use headstack_drive::spec::Params;
 use headstack_drive::{layout, power, scheduler, seek, Drive, DriveOptions, DriveSpec, Models};
 use headstack_engine::SpecError;
@@ -28,8 +28,8 @@ fn shipped() -> Vec<(String, Value)> {
 }
 
 /// A drive with the example of each plug-in that has one, in the table `key`.
-fn with_examples<T: ?Sized, C>(key: &str, plugins: &[Plugin<T, C>]) -> Vec<(String, Value)> {
-    let of = |plugin: &Plugin<T, C>| {
+fn with_examples<T: ?Sized + ModelKind>(key: &str, plugins: &Plugins<T>) -> Vec<(String, Value)> {
+    let of = |plugin: &Plugin<T>| {
         let mut value = json!({
             "name": "d",
             "geometry": {
@@ -38,23 +38,23 @@ fn with_examples<T: ?Sized, C>(key: &str, plugins: &[Plugin<T, C>]) -> Vec<(Stri
             },
             "seek": {"model": "constant", "time": "5 ms"},
         });
-        let table: Params = toml::from_str(plugin.example).expect("an example");
+        let table: Params = toml::from_str(plugin.example()).expect("an example");
         match key {
             "geometry" => {
                 let geometry = value["geometry"].as_object_mut().expect("a table");
                 geometry.extend(table);
-                geometry.insert("layout".into(), plugin.name.into());
+                geometry.insert("layout".into(), plugin.name().into());
             }
             "queue" => {
-                value["queue"] = json!({"scheduler": plugin.name, "scheduler_parameters": table});
+                value["queue"] = json!({"scheduler": plugin.name(), "scheduler_parameters": table});
             }
             _ => {
                 let mut table = table;
-                table.insert("model".into(), plugin.name.into());
+                table.insert("model".into(), plugin.name().into());
                 value[key] = Value::Object(table);
             }
         }
-        (format!("{key} {}", plugin.name), value)
+        (format!("{key} {}", plugin.name()), value)
     };
     plugins.iter().map(of).collect()
 }
@@ -63,7 +63,7 @@ fn with_examples<T: ?Sized, C>(key: &str, plugins: &[Plugin<T, C>]) -> Vec<(Stri
 fn outcome(value: &Value) -> Result<(), SpecError> {
     let spec = DriveSpec::from_value(value.clone(), &Models::builtin())?;
     Drive::builtin(&spec, &DriveOptions::default())?;
-    cost::build(&spec.cost, &Parts::of(&spec)?, cost::PLUGINS)?;
+    cost::build(&spec.cost, &Parts::of(&spec)?, &cost::PLUGINS)?;
     Ok(())
 }
 
@@ -150,11 +150,11 @@ fn in_shipped_drives() {
 #[test]
 fn in_tables_of_plug_ins() {
     let examples = [
-        with_examples("seek", seek::PLUGINS),
-        with_examples("geometry", layout::PLUGINS),
-        with_examples("power", power::PLUGINS),
-        with_examples("cost", cost::PLUGINS),
-        with_examples("queue", scheduler::PLUGINS),
+        with_examples("seek", &seek::PLUGINS),
+        with_examples("geometry", &layout::PLUGINS),
+        with_examples("power", &power::PLUGINS),
+        with_examples("cost", &cost::PLUGINS),
+        with_examples("queue", &scheduler::PLUGINS),
     ];
     for (name, whole) in examples.iter().flatten() {
         assert!(misspell_all(name, whole) > 9, "{name}");
@@ -164,7 +164,7 @@ fn in_tables_of_plug_ins() {
 /// A key that may be there is not taken for a misspelt one, however near it is.
 #[test]
 fn what_is_missing_is_named_where_nothing_is_misspelt() {
-    let mut banded = with_examples("geometry", layout::PLUGINS)
+    let mut banded = with_examples("geometry", &layout::PLUGINS)
         .into_iter()
         .find(|(name, _)| name == "geometry banded")
         .expect("a banded layout")

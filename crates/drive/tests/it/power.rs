@@ -130,13 +130,13 @@ fn the_papers_drive() {
     );
     let text = std::fs::read_to_string(path).expect("a drive file");
     let mut spec: DriveSpec = toml::from_str(&text).expect("a drive");
-    let one = power::build(&spec.power, &Shape::of(&spec), power::PLUGINS).unwrap();
+    let one = power::build(&spec.power, &Shape::of(&spec), &power::PLUGINS).unwrap();
     let close = |got: f64, need: f64| assert!((got - need).abs() <= 0.1, "{got} W, need {need} W");
     close(one.idle, 9.30);
     close(one.with_arms_moving(4), 34.0);
     close(one.mix(0.4, 0.2, 0.2), 13.0);
     spec.dash.arms = 4;
-    let four = power::build(&spec.power, &Shape::of(&spec), power::PLUGINS).unwrap();
+    let four = power::build(&spec.power, &Shape::of(&spec), &power::PLUGINS).unwrap();
     assert_eq!(four, one, "arms at rest draw nothing");
     for i in 0..=10 {
         for j in 0..=10 - i {
@@ -150,6 +150,7 @@ fn the_papers_drive() {
     slower.rotation_speed.0 = 6200.0;
     let electronics = 5.0 * 0.611;
     let spindle = |w: power::StateWatts| w.idle - electronics;
-    let share = spindle(power::build(&spec.power, &slower, power::PLUGINS).unwrap()) / spindle(one);
+    let share =
+        spindle(power::build(&spec.power, &slower, &power::PLUGINS).unwrap()) / spindle(one);
     assert!((share - 0.658).abs() < 0.001, "{share}");
 }

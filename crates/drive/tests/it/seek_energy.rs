@@ -99,3 +99,39 @@ fn the_meter_shows_the_part_of_each_seek_that_is_over() {
         assert!(inside > 500, "{dash}: {inside} samples inside seeks");
     }
 }
+
+/// A movement that takes no time, as in the limit study: its energy is there from its start on.
+#[test]
+fn a_movement_without_a_time_has_its_energy_at_once() {
+    let mut free = spec("D1A1S1H1", true);
+    free.positioning.seek_scale = 0.0;
+    let mut plain = free.clone();
+    plain.power.remove("seek_energy");
+    let law = SeekEnergy::read(&free.power, free.geometry.cylinders)
+        .expect("a law")
+        .expect("a law");
+    // The joules at a time, and the distance of the movement.
+    let joules = |spec: &DriveSpec, at: u64| {
+        let mut drive = Drive::builtin(spec, &DriveOptions::default()).expect("a drive");
+        let request = DriveRequest {
+            id: 0,
+            command: Command::Read,
+            lba: Lba(drive.capacity_blocks() - 8),
+            blocks: 8,
+        };
+        drive.submit(Time(1_000_000), request);
+        let mut distance = 0;
+        drive.advance(Time(1_000_001), &mut |c| distance = c.seek_distance);
+        (drive.energy(Time(at)).total_j(), distance)
+    };
+    for (at, share) in [(500_000, 0.0), (1_000_000, 1.0), (1_000_000_000, 1.0)] {
+        let (with, distance) = joules(&free, at);
+        assert!(distance > 1000, "{distance}");
+        let extra = with - joules(&plain, at).0;
+        let need = law.joules(distance) * share;
+        assert!(
+            (extra - need).abs() < 1e-6,
+            "at {at}: {extra} J, need {need} J"
+        );
+    }
+}

@@ -232,8 +232,9 @@ impl Streams<'_> {
 const SIZES: [u32; 4] = [8, 128, 2048, 131_072];
 const STARTS: [u64; 4] = [0, 1, 7, 63];
 
-/// All sizes, depths and alignments of one kind of command; deviations go to `wrong`.
-fn sweep(p: &Published, command: Command, wrong: &mut Vec<String>) {
+/// All sizes, depths and alignments of one kind of command; deviations go to `wrong`. Outside thorough runs each drive,
+/// by its number, has a third of them, and four drives share each.
+fn sweep(number: usize, p: &Published, command: Command, wrong: &mut Vec<String>) {
     let spec = shipped::drive(p.name);
     let (medium, n) = (media_rate(&spec), shares(&spec));
     let whole = (1u64 << 21).min(zone_blocks(&spec) / 2);
@@ -241,13 +242,18 @@ fn sweep(p: &Published, command: Command, wrong: &mut Vec<String>) {
     // Long enough that the first positioning, the last flush and the cylinder that is half done are
     // within the tolerance.
     let usual = whole.min(if write { 1 << 20 } else { 1 << 19 });
-    for start in STARTS {
+    let step = if headstack_testkit::cases(1) > 1 {
+        1
+    } else {
+        3
+    };
+    for (i, start) in STARTS.into_iter().enumerate() {
         let mut points: Vec<(u32, u64, u64)> = Vec::new();
         for blocks in SIZES {
             points.extend([1, 4].map(|depth| (blocks, depth, usual)));
         }
         points.push((whole as u32, 1, whole));
-        for (blocks, depth, length) in points {
+        for (blocks, depth, length) in points.into_iter().skip((number + i) % step).step_by(step) {
             if u64::from(blocks) > length {
                 continue;
             }
@@ -299,8 +305,8 @@ fn files_give_the_published_rates() {
 #[test]
 fn sequential_reads_go_at_the_rate_of_the_medium() {
     let mut wrong = Vec::new();
-    for p in &PUBLISHED {
-        sweep(p, Command::Read, &mut wrong);
+    for (number, p) in PUBLISHED.iter().enumerate() {
+        sweep(number, p, Command::Read, &mut wrong);
     }
     assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
 }
@@ -308,8 +314,8 @@ fn sequential_reads_go_at_the_rate_of_the_medium() {
 #[test]
 fn sequential_writes_go_at_the_rate_of_the_medium() {
     let mut wrong = Vec::new();
-    for p in &PUBLISHED {
-        sweep(p, Command::Write, &mut wrong);
+    for (number, p) in PUBLISHED.iter().enumerate() {
+        sweep(number, p, Command::Write, &mut wrong);
     }
     assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
 }

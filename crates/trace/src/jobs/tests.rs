@@ -2,12 +2,13 @@ use super::{Job, Jobs, DETACHED};
 use headstack_units::{Span, Time};
 
 fn jobs(toml: &str) -> Result<Jobs, crate::TraceError> {
-    #[derive(serde::Deserialize)]
+    #[derive(headstack_schema::Table)]
     struct File {
         processors: Option<u32>,
         jobs: Vec<Job>,
     }
-    let file: File = toml::from_str(toml).expect("TOML");
+    let table = toml::from_str(toml).expect("TOML");
+    let file: File = headstack_schema::read_table(&table)?;
     Jobs::new(&file.jobs, file.processors, 7)
 }
 
@@ -117,11 +118,12 @@ fn a_duration_ends_a_job() {
 fn the_same_seed_gives_the_same_requests_and_each_device_others() {
     let toml = "[[jobs]]\nthreads = 1\ndevices = 2\nrequests = { footprint = \"1 TB\" }";
     let lbas = |seed: u64| -> Vec<(u32, u64)> {
-        #[derive(serde::Deserialize)]
+        #[derive(headstack_schema::Table)]
         struct File {
             jobs: Vec<Job>,
         }
-        let file: File = toml::from_str(toml).expect("TOML");
+        let table = toml::from_str(toml).expect("TOML");
+        let file: File = headstack_schema::read_table(&table).expect("jobs");
         let mut j = Jobs::new(&file.jobs, None, seed).unwrap();
         (0..10)
             .map(|_| {
@@ -142,30 +144,30 @@ fn the_same_seed_gives_the_same_requests_and_each_device_others() {
 #[test]
 fn refuses_what_cannot_be() {
     for (toml, key) in [
-        ("threads = 0", "jobs.0.threads"),
-        ("threads = 1\nbursts = 2", "jobs.0.every"),
-        ("threads = 1\nevery = \"1 s\"", "jobs.0.bursts"),
-        ("threads = 1\nevery = \"1 s\"\nbursts = 2", "jobs.0.bursts"),
-        ("threads = 1\nrate = \"0/s\"", "jobs.0.rate"),
-        ("threads = 1\ntogether = true", "jobs.0.rate"),
-        ("threads = 1\nstart = \"-1 s\"", "jobs.0.start"),
-        ("threads = 1\nthink_time = \"-1 s\"", "jobs.0.think_time"),
-        ("threads = 1\noffset = \"100 B\"", "jobs.0.offset"),
-        ("threads = 1\nvolume = \"0 B\"", "jobs.0.volume"),
+        ("threads = 0", "jobs[0].threads"),
+        ("threads = 1\nbursts = 2", "jobs[0].every"),
+        ("threads = 1\nevery = \"1 s\"", "jobs[0].bursts"),
+        ("threads = 1\nevery = \"1 s\"\nbursts = 2", "jobs[0].bursts"),
+        ("threads = 1\nrate = \"0/s\"", "jobs[0].rate"),
+        ("threads = 1\ntogether = true", "jobs[0].rate"),
+        ("threads = 1\nstart = \"-1 s\"", "jobs[0].start"),
+        ("threads = 1\nthink_time = \"-1 s\"", "jobs[0].think_time"),
+        ("threads = 1\noffset = \"100 B\"", "jobs[0].offset"),
+        ("threads = 1\nvolume = \"0 B\"", "jobs[0].volume"),
         (
             "threads = 1\nrequests = { reads = 2 }",
-            "jobs.0.requests.reads",
+            "jobs[0].requests.reads",
         ),
         (
             "threads = 1\nrequests = { rate = \"3/s\" }",
-            "jobs.0.requests.rate",
+            "jobs[0].requests.rate",
         ),
         (
             "threads = 1\nrequests = { devices = 2 }",
-            "jobs.0.requests.devices",
+            "jobs[0].requests.devices",
         ),
-        ("threads = 1\nblocking = 1.5", "jobs.0.blocking"),
-        ("threads = 1\nblocking = 0", "jobs.0.think_time"),
+        ("threads = 1\nblocking = 1.5", "jobs[0].blocking"),
+        ("threads = 1\nblocking = 0", "jobs[0].think_time"),
     ] {
         let error = jobs(&format!("[[jobs]]\n{toml}"))
             .err()
@@ -180,7 +182,7 @@ fn refuses_what_cannot_be() {
         ),
         (
             "processors = 1\n[[jobs]]\nthreads = 1\nrate = \"3/s\"",
-            "jobs.0.rate: got 3 /s",
+            "jobs[0].rate: got 3 /s",
         ),
     ] {
         let error = jobs(toml).err().expect(toml).to_string();

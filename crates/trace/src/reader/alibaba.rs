@@ -12,13 +12,14 @@ use super::parse::{
     Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::{sniff_lines, text, Format};
+use super::{sniff_lines, text, no_parameters, Format};
 
 /// This format.
 pub const FORMAT: Format = Format {
     name: "alibaba",
     summary: "Alibaba 2020: device,op,offset,length,microseconds",
-    parameters: "",
+    example_parameters: "",
+    parameters: no_parameters,
     times: Times::UNORDERED_DATES,
     time_unit: "microseconds",
     size_unit: "bytes",

@@ -18,7 +18,7 @@ use super::stream::{Found, LineFormat, Times};
 use super::{text, Format};
 use crate::request::{Op, Request};
 use headstack_units::Lba;
-use serde::Deserialize;
+use headstack_schema::{Choice, Table};
 
 const TIMES: Times = Times {
     window: 8192,
@@ -30,7 +30,8 @@ const TIMES: Times = Times {
 pub const FORMAT: Format = Format {
     name: "blkparse",
     summary: "blkparse text output (events Q, or others on request)",
-    parameters: "action = \"issue\"",
+    example_parameters: "action = \"issue\"",
+    parameters: <Parameters as Table>::schema,
     times: TIMES,
     time_unit: "seconds",
     size_unit: "512-byte sectors",
@@ -70,8 +71,7 @@ fn device_text(text: &[u8]) -> bool {
 }
 
 /// The event of a block-layer trace that is read as the request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
 pub(crate) enum Action {
     /// `Q`: it entered the block layer.
     #[default]
@@ -94,9 +94,10 @@ impl Action {
 }
 
 /// Parameters of this format and of `blktrace`.
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Default, Table)]
+#[table(default)]
 pub(crate) struct Parameters {
+    /// The event that is read as the request.
     pub(crate) action: Action,
 }
 

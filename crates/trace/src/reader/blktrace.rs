@@ -17,6 +17,7 @@ use super::parse::{need_cover, record};
 use super::stream::{fill, pass_over, BinaryFormat, Found, Halt, Times};
 use super::{binary, Format};
 use crate::request::{Op, Request};
+use headstack_schema::Table;
 use headstack_units::{Lba, Time};
 use std::io::BufRead;
 
@@ -32,7 +33,8 @@ const VERSION: u32 = 7;
 pub const FORMAT: Format = Format {
     name: "blktrace",
     summary: "blktrace binary, either byte order",
-    parameters: "action = \"issue\"",
+    example_parameters: "action = \"issue\"",
+    parameters: <Parameters as Table>::schema,
     times: TIMES,
     time_unit: "nanoseconds",
     size_unit: "addresses in 512-byte sectors, sizes in bytes",

@@ -15,7 +15,7 @@ use super::parse::{
     operation, record, split, trim, Parsed, Wrong, OPERATIONS,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::{text, Format};
+use super::{text, no_parameters, Format};
 use crate::request::Request;
 use headstack_units::Lba;
 
@@ -23,7 +23,8 @@ use headstack_units::Lba;
 pub const FORMAT: Format = Format {
     name: "csv",
     summary: "named columns: time_s|ms|us|ns, lba|offset_bytes, blocks|size_bytes, op, device",
-    parameters: "",
+    example_parameters: "",
+    parameters: no_parameters,
     times: Times::ORDERED,
     time_unit: "by the name of the column",
     size_unit: "512-byte blocks or bytes, by the names of the columns",

@@ -13,7 +13,7 @@ use super::parse::{
     words, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::{sniff_lines, text, Format};
+use super::{sniff_lines, text, no_parameters, Format};
 use crate::request::{Op, Request};
 use headstack_units::Lba;
 
@@ -21,7 +21,8 @@ use headstack_units::Lba;
 pub const FORMAT: Format = Format {
     name: "disksim",
     summary: "DiskSim ascii: time in ms, device, block, count, flags in hex (1 = read)",
-    parameters: "",
+    example_parameters: "",
+    parameters: no_parameters,
     times: Times::ORDERED,
     time_unit: "milliseconds",
     size_unit: "512-byte blocks",

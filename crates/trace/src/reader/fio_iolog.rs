@@ -18,14 +18,15 @@ use super::{text, Format};
 use crate::options::Counters;
 use crate::request::{Op, Request};
 use headstack_units::{Lba, Time};
-use serde::Deserialize;
+use headstack_schema::{Choice, Table};
 use std::collections::HashMap;
 
 /// This format.
 pub const FORMAT: Format = Format {
     name: "fio-iolog",
     summary: "fio I/O log, versions 2 and 3",
-    parameters: "wait = \"microseconds-since-wait\"",
+    example_parameters: "wait = \"microseconds-since-wait\"",
+    parameters: <Parameters as Table>::schema,
     times: Times::ORDERED,
     time_unit:
         "version 2: milliseconds since the start, or what `wait` says; version 3: microseconds",
@@ -50,8 +51,7 @@ pub const FORMAT: Format = Format {
 };
 
 /// The meaning of `wait` in version 2.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
 enum Wait {
     /// Milliseconds since the start, as in fio's code.
     #[default]
@@ -60,9 +60,10 @@ enum Wait {
     MicrosecondsSinceWait,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Default, Table)]
+#[table(default)]
 struct Parameters {
+    /// What a wait in a log of version 2 means.
     wait: Wait,
 }
 

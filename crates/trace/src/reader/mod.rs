@@ -30,8 +30,8 @@ pub(crate) mod stream;
 use crate::error::TraceError;
 use crate::options::{Counters, ReadOptions};
 use crate::Source;
-use headstack_engine::did_you_mean;
-use serde::Deserialize;
+use headstack_schema::Table;
+use headstack_schema::{Registered, Registry, TableSchema};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::Path;
@@ -75,14 +75,16 @@ impl Input {
 }
 
 /// One format: its name, detection and reader.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Format {
     /// The name on the command line and in experiments.
     pub name: &'static str,
     /// One line for help texts.
     pub summary: &'static str,
-    /// The parameters of its reader, as an example in TOML; empty if it has none.
-    pub parameters: &'static str,
+    /// Parameters of its reader that work, as TOML; empty if it has none.
+    pub example_parameters: &'static str,
+    /// The parameters of its reader.
+    pub parameters: fn() -> TableSchema,
     /// Properties of its times.
     pub times: Times,
     /// Unit of its times.
@@ -97,12 +99,15 @@ pub struct Format {
     pub example: fn() -> Vec<u8>,
 }
 
-/// Makes `mod`s and `FORMATS` from one list of file names.
+/// Makes `mod`s and `formats` from one list of file names.
 macro_rules! formats {
     ($($file:ident),+ $(,)?) => {
         $(pub mod $file;)+
-        /// Every format.
-        pub const FORMATS: &[Format] = &[$($file::FORMAT),+];
+
+        /// Every format that comes with this crate.
+        pub fn formats() -> Registry<Format> {
+            Registry::new("trace format", [$($file::FORMAT),+])
+        }
     };
 }
 
@@ -126,14 +131,29 @@ formats! {
     vscsi,
 }
 
-/// Every format that comes with this crate.
-pub fn formats() -> &'static [Format] {
-    FORMATS
+impl Registered for Format {
+    fn name(&self) -> &str {
+        self.name
+    }
+    fn summary(&self) -> &str {
+        self.summary
+    }
+    fn example(&self) -> &str {
+        self.example_parameters
+    }
+    fn parameters(&self) -> TableSchema {
+        (self.parameters)()
+    }
+}
+
+/// The parameters of a format that has none.
+fn no_parameters() -> TableSchema {
+    TableSchema::default()
 }
 
 /// The parameter of formats whose times are whole seconds.
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Default, Table)]
+#[table(default)]
 pub(crate) struct Spreading {
     /// Whether requests with equal times are spread evenly over the second.
     spread_seconds: bool,
@@ -330,29 +350,13 @@ pub(crate) fn open_input(path: &Path, counters: &Counters) -> Result<Input, Trac
     })
 }
 
-/// Finds one of `formats` by name.
-///
-/// # Errors
-/// An unknown name; the error lists the names.
-pub fn format_named(name: &str, formats: &'static [Format]) -> Result<&'static Format, TraceError> {
-    formats.iter().find(|f| f.name == name).ok_or_else(|| {
-        let names: Vec<&str> = formats.iter().map(|f| f.name).collect();
-        let hint = did_you_mean(name, names.iter().copied());
-        TraceError::Input {
-            path: "format".to_string(),
-            got: format!("{name:?}"),
-            need: format!("one of {}{hint}", names.join(", ")),
-        }
-    })
-}
-
 /// The format that fits best, if any: first by the whole beginning, then by most of its lines, so that the
 /// reader can report a single wrong line.
-pub fn detect(
+pub fn detect<'a>(
     first_bytes: &[u8],
     file_name: &str,
-    formats: &'static [Format],
-) -> Option<&'static Format> {
+    formats: &'a Registry<Format>,
+) -> Option<&'a Format> {
     let best = |bytes: &[u8]| {
         let fits = formats.iter().map(|f| ((f.sniff)(bytes, file_name), f));
         let best = fits.max_by_key(|(confidence, _)| *confidence)?;
@@ -366,11 +370,11 @@ pub fn detect(
 
 /// The format that fits at least half of the first lines (at most [`SNIFFED_LINES`]), each line by itself; if
 /// several do, the one that fits most lines.
-fn detect_by_lines(
+fn detect_by_lines<'a>(
     text: &[u8],
     file_name: &str,
-    formats: &'static [Format],
-) -> Option<&'static Format> {
+    formats: &'a Registry<Format>,
+) -> Option<&'a Format> {
     let whole = &text[..memchr::memrchr(b'\n', text)?];
     let lines: Vec<&[u8]> = (whole.split(|&b| b == b'\n'))
         .filter(|line| !line.trim_ascii().is_empty())
@@ -387,11 +391,11 @@ fn detect_by_lines(
 }
 
 /// The error for a file that begins with these bytes and fits none of the `formats`.
-fn undetected(first: &[u8], path: &str, formats: &[Format]) -> TraceError {
+fn undetected(first: &[u8], path: &str, formats: &Registry<Format>) -> TraceError {
     if let Some(wrong) = csv::lacking(first.strip_prefix(BYTE_ORDER_MARK).unwrap_or(first)) {
         return stream::located(*wrong, path, 1);
     }
-    let names: Vec<&str> = formats.iter().map(|f| f.name).collect();
+    let names: Vec<&str> = formats.names().collect();
     let (got, hint) = match first {
         [] => ("an empty file".to_string(), ""),
         blank if blank.trim_ascii().is_empty() => ("blank lines only".to_string(), ""),
@@ -433,7 +437,7 @@ fn is_page(first: &[u8]) -> bool {
 /// A file that cannot be read.
 pub fn detected(
     path: &Path,
-    formats: &'static [Format],
+    formats: &Registry<Format>,
 ) -> Result<Option<&'static str>, TraceError> {
     if !path.is_file() {
         return Ok(None);
@@ -448,7 +452,7 @@ pub fn detected(
 fn fits(
     first_bytes: &[u8],
     file_name: &str,
-    formats: &'static [Format],
+    formats: &Registry<Format>,
 ) -> Vec<(&'static str, u8)> {
     let mut fits: Vec<_> = (formats.iter())
         .map(|f| (f.name, (f.sniff)(first_bytes, file_name)))
@@ -468,7 +472,7 @@ pub fn open(
     format: Option<&str>,
     options: &ReadOptions,
 ) -> Result<Source, TraceError> {
-    let named = |name| format_named(name, options.formats);
+    let named = |name| options.formats.find("format", name);
     let chosen = format.map(named).transpose()?;
     open_with(open_input(path, &options.counters)?, chosen, options)
 }
@@ -479,7 +483,7 @@ pub fn open(
 /// As for [`open`].
 pub fn open_with(
     mut input: Input,
-    format: Option<&'static Format>,
+    format: Option<&Format>,
     options: &ReadOptions,
 ) -> Result<Source, TraceError> {
     let format = match format {
@@ -488,12 +492,12 @@ pub fn open_with(
             let first =
                 beginning(&mut input.reader, SNIFFED).map_err(|e| io_error(&input.path, e))?;
             let name = input.path.rsplit('/').next().unwrap_or("").to_string();
-            let found = detect(&first, &name, options.formats)
-                .ok_or_else(|| undetected(&first, &input.path, options.formats))?;
+            let found = detect(&first, &name, &options.formats)
+                .ok_or_else(|| undetected(&first, &input.path, &options.formats))?;
             let rest = std::mem::replace(&mut input.reader, Box::new(std::io::empty()));
             options
                 .counters
-                .detected(fits(&first, &name, options.formats));
+                .detected(fits(&first, &name, &options.formats));
             input.reader = Box::new(Cursor::new(first).chain(rest));
             found
         }

@@ -12,7 +12,7 @@ use super::parse::{
     field, need_blocks, need_columns, need_device, need_integer, record, words, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::{sniff_lines, text, Format};
+use super::{sniff_lines, text, no_parameters, Format};
 use crate::request::{Op, Request};
 use headstack_units::{Lba, Time};
 
@@ -20,7 +20,8 @@ use headstack_units::{Lba, Time};
 pub const FORMAT: Format = Format {
     name: "mqsim",
     summary: "MQSim: time in ns, device, LBA, sectors, 1 = read",
-    parameters: "",
+    example_parameters: "",
+    parameters: no_parameters,
     times: Times::ORDERED,
     time_unit: "nanoseconds",
     size_unit: "512-byte blocks",

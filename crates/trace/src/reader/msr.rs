@@ -14,14 +14,15 @@ use super::parse::{
     trim, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::{sniff_lines, text, Format};
+use super::{sniff_lines, text, no_parameters, Format};
 use headstack_units::Time;
 
 /// This format.
 pub const FORMAT: Format = Format {
     name: "msr",
     summary: "MSR Cambridge: ticks of 100 ns,host,disk,type,offset,size,response",
-    parameters: "",
+    example_parameters: "",
+    parameters: no_parameters,
     times: Times::UNORDERED_DATES,
     time_unit: "100 ns since 1601",
     size_unit: "bytes",

@@ -14,6 +14,7 @@ use super::parse::need_cover;
 use super::stream::{fill, BinaryFormat, Found, Halt, Times};
 use super::{binary, Format, Spreading};
 use crate::request::{Op, Request};
+use headstack_schema::Table;
 use headstack_units::{Lba, Time};
 use std::io::BufRead;
 
@@ -27,7 +28,8 @@ const TIMES: Times = Times {
 pub const FORMAT: Format = Format {
     name: "oracle-general",
     summary: "libCacheSim oracleGeneral binary (1 s resolution, all reads)",
-    parameters: "spread_seconds = true",
+    example_parameters: "spread_seconds = true",
+    parameters: <Spreading as Table>::schema,
     times: TIMES,
     time_unit: "whole seconds",
     size_unit: "addresses in 512-byte blocks, sizes in bytes",

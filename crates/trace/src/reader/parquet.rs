@@ -15,7 +15,7 @@ use super::footer::lists_fit;
 use super::groups::{Groups, Values};
 use super::parse::{by_bytes, need_cover, operation, record, Parsed, OPERATIONS};
 use super::stream::{located, Checked, Failure, Found, Records, Times};
-use super::{Format, Input};
+use super::{no_parameters, Format, Input};
 use crate::error::TraceError;
 use crate::options::{Counters, ReadOptions};
 use crate::request::{Op, Request};
@@ -32,7 +32,8 @@ use std::sync::Once;
 pub const FORMAT: Format = Format {
     name: "parquet",
     summary: "Parquet with the columns of csv",
-    parameters: "",
+    example_parameters: "",
+    parameters: no_parameters,
     times: Times::ORDERED,
     time_unit: "by the name of the column",
     size_unit: "512-byte blocks or bytes, by the names of the columns",

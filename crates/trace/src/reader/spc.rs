@@ -14,7 +14,7 @@ use super::parse::{
     split, trim, Parsed, MAX_BLOCK,
 };
 use super::stream::{Checked, Found, LineFormat, Lines, Times};
-use super::{sniff_lines, text, Format};
+use super::{sniff_lines, text, no_parameters, Format};
 use crate::options::ReadOptions;
 use crate::request::Request;
 use headstack_units::Lba;
@@ -24,7 +24,8 @@ use std::io::BufRead;
 pub const FORMAT: Format = Format {
     name: "spc",
     summary: "SPC/UMass: ASU,LBA,size in bytes,op,seconds",
-    parameters: "",
+    example_parameters: "",
+    parameters: no_parameters,
     times: Times::ORDERED,
     time_unit: "seconds",
     size_unit: "addresses in 512-byte blocks, sizes in bytes",

@@ -14,7 +14,7 @@
 
 use super::parse::{need_cover, record};
 use super::stream::{fill, pass_over, BinaryFormat, Found, Halt, Times};
-use super::{binary, Format};
+use super::{binary, no_parameters, Format};
 use crate::request::{Op, Request};
 use headstack_units::{Lba, Time};
 use std::io::BufRead;
@@ -30,7 +30,8 @@ const MAX_HEADER: usize = 1 << 20;
 pub const FORMAT: Format = Format {
     name: "srt",
     summary: "HP SRT binary, versions 1.1 to 1.4",
-    parameters: "",
+    example_parameters: "",
+    parameters: no_parameters,
     times: TIMES,
     time_unit: "microseconds",
     size_unit: "addresses in 512-byte sectors, sizes in bytes",

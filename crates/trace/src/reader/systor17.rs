@@ -15,7 +15,7 @@ use super::parse::{
     Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::{text, Format};
+use super::{text, no_parameters, Format};
 
 const HEADER: &[u8] = b"Timestamp,Response,IOType,LUN,Offset,Size";
 
@@ -23,7 +23,8 @@ const HEADER: &[u8] = b"Timestamp,Response,IOType,LUN,Offset,Size";
 pub const FORMAT: Format = Format {
     name: "systor17",
     summary: "Systor '17: seconds,response,type,LUN,offset,size, with a header",
-    parameters: "",
+    example_parameters: "",
+    parameters: no_parameters,
     times: Times::UNORDERED_DATES,
     time_unit: "seconds",
     size_unit: "bytes",

@@ -16,6 +16,7 @@ use super::parse::{
 use super::stream::{Found, LineFormat, Times};
 use super::{sniff_lines, text, Format, Spreading};
 use crate::request::{Op, Request};
+use headstack_schema::Table;
 use headstack_units::Lba;
 
 const TIMES: Times = Times {
@@ -29,7 +30,8 @@ const TIMES: Times = Times {
 pub const FORMAT: Format = Format {
     name: "tencent",
     summary: "Tencent 2018: seconds,sector,sectors,0 = read,volume (1 s resolution)",
-    parameters: "spread_seconds = true",
+    example_parameters: "spread_seconds = true",
+    parameters: <Spreading as Table>::schema,
     times: TIMES,
     time_unit: "whole seconds",
     size_unit: "512-byte sectors",

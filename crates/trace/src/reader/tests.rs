@@ -2,13 +2,14 @@
 
 use super::*;
 use crate::{OnError, Op, Order, Request};
+use headstack_schema::Parameter;
 use headstack_units::{Lba, Time};
 
 fn read(format: &str, bytes: &[u8], options: &ReadOptions) -> Vec<Result<Request, TraceError>> {
     let input = Input::from_bytes(bytes.to_vec(), "test");
     match open_with(
         input,
-        Some(format_named(format, formats()).unwrap()),
+        Some(formats().find("format", format).unwrap()),
         options,
     ) {
         Ok(source) => source.collect(),
@@ -34,7 +35,7 @@ fn good(format: &str, bytes: &[u8], options: &ReadOptions) -> Vec<(u64, u32, u64
 
 #[test]
 fn every_format_reads_and_detects_its_example() {
-    for format in formats() {
+    for format in formats().iter() {
         let bytes = (format.example)();
         let options = ReadOptions::default();
         let requests = good(format.name, &bytes, &options);
@@ -50,10 +51,10 @@ fn every_format_reads_and_detects_its_example() {
         } else {
             "x"
         };
-        let found = detect(&bytes, name, formats()).map(|f| f.name);
+        let found = detect(&bytes, name, &formats()).map(|f| f.name);
         assert_eq!(found, Some(format.name));
         assert_eq!(
-            format_named(format.name, formats()).unwrap().name,
+            formats().find("format", format.name).unwrap().name,
             format.name
         );
         assert!(!format.summary.is_empty());
@@ -62,7 +63,7 @@ fn every_format_reads_and_detects_its_example() {
 
 #[test]
 fn every_format_survives_truncation_at_every_byte() {
-    for format in formats() {
+    for format in formats().iter() {
         let bytes = (format.example)();
         for end in 0..bytes.len() {
             let count = read(format.name, &bytes[..end], &ReadOptions::default()).len();
@@ -73,7 +74,7 @@ fn every_format_survives_truncation_at_every_byte() {
 
 #[test]
 fn every_text_format_names_a_wrong_line_and_can_skip_it() {
-    for format in formats() {
+    for format in formats().iter() {
         let mut bytes = (format.example)();
         let text = std::str::from_utf8(&bytes).is_ok_and(|t| !t.contains('\0'));
         if !text || format.name == "blkparse" {
@@ -107,7 +108,7 @@ fn binary_records_cut_short_are_errors() {
         ("oracle-general", vec![24, 24]),
         ("vscsi", vec![32, 32]),
     ] {
-        let bytes = (format_named(name, formats()).unwrap().example)();
+        let bytes = (formats().find("format", name).unwrap().example)();
         assert_eq!(bytes.len(), records.iter().sum::<usize>(), "{name}");
         let ends: Vec<usize> = records
             .iter()
@@ -176,7 +177,7 @@ fn time_running_backwards_has_its_three_answers() {
 
 #[test]
 fn the_order_of_times_is_asked_for_in_words() {
-    let order = |text: &str| Order::try_from(text.to_string());
+    let order = |text: &str| Order::read(&text.into()).map_err(|e| e.to_string());
     assert_eq!(order("format"), Ok(Order::Format));
     assert_eq!(order("strict"), Ok(Order::Strict));
     assert_eq!(order("sort"), Ok(Order::Sort(Order::SORTED)));
@@ -192,8 +193,9 @@ fn the_order_of_times_is_asked_for_in_words() {
         "strict:2",
     ] {
         let error = order(wrong).unwrap_err();
+        let got = format!("got {wrong:?}").replace("\"\"", "empty text");
         assert!(
-            error.starts_with(&format!("got {wrong:?}, need ")),
+            error.starts_with(&format!("{got}, need format, strict")),
             "{error}"
         );
     }
@@ -449,11 +451,11 @@ fn times_past_the_end_of_simulated_time_are_wrong_records() {
 
 #[test]
 fn every_format_takes_its_parameters_and_refuses_others() {
-    for format in formats() {
+    for format in formats().iter() {
         let bytes = (format.example)();
-        for first in read(format.name, &bytes, &with(format.parameters)) {
+        for first in read(format.name, &bytes, &with(format.example_parameters)) {
             // The number of events in a trace depends on the parameter.
-            let asked = format.parameters.starts_with("action");
+            let asked = format.example_parameters.starts_with("action");
             assert!(first.is_ok() || asked, "{}: {first:?}", format.name);
         }
         let refused = |parameters: &str| {
@@ -467,7 +469,7 @@ fn every_format_takes_its_parameters_and_refuses_others() {
             format.name
         );
         assert!(error.starts_with(&start), "{error}");
-        if let Some((key, _)) = format.parameters.split_once(" = ") {
+        if let Some((key, _)) = format.example_parameters.split_once(" = ") {
             let misspelt = format!("{}{} = 1", &key[1..2], key);
             let error = refused(&misspelt);
             assert!(
@@ -503,9 +505,9 @@ fn files_get_the_extent_that_is_asked_for() {
 }
 
 /// The example of each text format, alone and after other first bytes.
-fn texts() -> impl Iterator<Item = (&'static Format, String)> {
-    let text = |f: &'static Format| Some((f, String::from_utf8((f.example)()).ok()?));
-    FORMATS.iter().filter_map(text)
+fn texts() -> Vec<(Format, String)> {
+    let text = |f: &Format| Some((f.clone(), String::from_utf8((f.example)()).ok()?));
+    formats().iter().filter_map(text).collect()
 }
 
 #[test]
@@ -518,12 +520,17 @@ fn a_byte_order_mark_changes_nothing() {
             let source = source.unwrap_or_else(|e| panic!("{}: {e}", format.name));
             source.map(|r| r.unwrap()).collect()
         };
-        let plain = read(text.clone().into_bytes(), Some(format));
+        let plain = read(text.clone().into_bytes(), Some(&format));
         let marked = [BYTE_ORDER_MARK, text.as_bytes()].concat();
-        assert_eq!(read(marked.clone(), Some(format)), plain, "{}", format.name);
+        assert_eq!(
+            read(marked.clone(), Some(&format)),
+            plain,
+            "{}",
+            format.name
+        );
         // If the format is detected without the byte-order mark, it is also detected with it.
-        let found = detect(text.as_bytes(), "test", FORMATS).map(|f| f.name);
-        let again = detect(&marked, "test", FORMATS).map(|f| f.name);
+        let found = detect(text.as_bytes(), "test", &formats()).map(|f| f.name);
+        let again = detect(&marked, "test", &formats()).map(|f| f.name);
         assert_eq!(found, again, "{}", format.name);
     }
 }
@@ -541,15 +548,15 @@ fn one_wrong_line_does_not_hide_the_format() {
             let mut all = [lines; 3];
             all[wrong] = "wrong";
             let bytes = all.join("\n") + "\n";
-            let found = detect(bytes.as_bytes(), "test", FORMATS).map(|f| f.name);
-            let alone = detect(lines.as_bytes(), "test", FORMATS).map(|f| f.name);
+            let found = detect(bytes.as_bytes(), "test", &formats()).map(|f| f.name);
+            let alone = detect(lines.as_bytes(), "test", &formats()).map(|f| f.name);
             assert_eq!(found, alone, "{}: line {wrong}", format.name);
             hidden += usize::from(found == Some(format.name));
         }
         // With more wrong lines than right ones, the format is not detected, except blkparse, which has lines
         // of any kind.
         let bytes = format!("wrong\n{lines}\nwrong\n");
-        let found = detect(bytes.as_bytes(), "test", FORMATS).map(|f| f.name);
+        let found = detect(bytes.as_bytes(), "test", &formats()).map(|f| f.name);
         assert_eq!(found, (format.name == "blkparse").then_some("blkparse"));
     }
     assert!(hidden > 12, "{hidden}");

@@ -21,14 +21,15 @@ use super::stream::{Found, LineFormat, Times};
 use super::{text, Format};
 use crate::request::Op;
 use headstack_units::Bytes;
-use serde::Deserialize;
+use headstack_schema::Table;
 use std::collections::HashMap;
 
 /// This format.
 pub const FORMAT: Format = Format {
     name: "thesios",
     summary: "Google Thesios CSV (file offsets laid out in extents)",
-    parameters: "file_extent = \"64 MiB\"",
+    example_parameters: "file_extent = \"64 MiB\"",
+    parameters: <Parameters as Table>::schema,
     times: Times::UNORDERED_DATES,
     time_unit: "seconds",
     size_unit: "bytes within files",
@@ -62,19 +63,11 @@ pub const FORMAT: Format = Format {
     },
 };
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Table)]
 struct Parameters {
     /// The disk space of each file.
+    #[param(default = Bytes(64 << 20))]
     file_extent: Bytes,
-}
-
-impl Default for Parameters {
-    fn default() -> Parameters {
-        Parameters {
-            file_extent: Bytes(64 << 20),
-        }
-    }
 }
 
 const NAMES: [&str; 6] = [

@@ -14,7 +14,7 @@ use super::parse::{
     decimal, field, need_blocks, need_columns, need_integer, need_read_or_write, words, Parsed,
 };
 use super::stream::{Failure, Found, LineFormat, Lines, Records, Times};
-use super::{sniff_lines, text, Format};
+use super::{sniff_lines, text, no_parameters, Format};
 use crate::error::TraceError;
 use crate::request::{Op, Request};
 use headstack_units::{Lba, Span, Time};
@@ -24,7 +24,8 @@ use std::path::Path;
 pub const FORMAT: Format = Format {
     name: "validate",
     summary: "DiskSim validate: op, tag, block, count, measured us, think us",
-    parameters: "",
+    example_parameters: "",
+    parameters: no_parameters,
     times: Times::ORDERED,
     time_unit: "microseconds",
     size_unit: "512-byte blocks",

@@ -12,7 +12,7 @@
 
 use super::parse::{need_cover, record};
 use super::stream::{fill, BinaryFormat, Found, Halt, Times};
-use super::{binary, Format};
+use super::{binary, no_parameters, Format};
 use crate::request::{Op, Request};
 use headstack_units::{Lba, Time};
 use std::io::BufRead;
@@ -21,7 +21,8 @@ use std::io::BufRead;
 pub const FORMAT: Format = Format {
     name: "vscsi",
     summary: "CloudPhysics vscsi, binary, versions 1 and 2",
-    parameters: "",
+    example_parameters: "",
+    parameters: no_parameters,
     times: Times::UNORDERED_DATES,
     time_unit: "microseconds",
     size_unit: "addresses in 512-byte blocks, sizes in bytes",

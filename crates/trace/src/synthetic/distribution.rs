@@ -1,15 +1,13 @@
 //! Distributions of sizes and times, as TOML tables.
 
-use headstack_engine::describe::{by_kind, from_value};
+use headstack_schema::{by_kind, Kind, Parameter, SpecError};
 use headstack_units::{Bytes, Span};
 use rand::Rng;
 use rand_distr::{Distribution as _, Exp1, StandardNormal};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 /// The quantity of a distribution, a type with a unit.
-pub trait Quantity: Copy + Serialize + DeserializeOwned {
+pub trait Quantity: Copy + Parameter {
     /// Its value in bytes or nanoseconds.
     fn value(self) -> f64;
 }
@@ -25,36 +23,48 @@ impl Quantity for Span {
 }
 
 /// One value, or a table that names a distribution.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(untagged, bound = "Q: Quantity")]
-pub enum Distribution<Q> {
+#[derive(Debug, Clone, PartialEq)]
+pub enum Distribution<Q: Quantity> {
     /// A constant.
     Value(Q),
     /// A distribution.
     Table(Table<Q>),
 }
 
-impl<'de, Q: Quantity> Deserialize<'de> for Distribution<Q> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+impl<Q: Quantity> Parameter for Distribution<Q> {
+    fn kind() -> Kind {
+        Kind::OneOf(vec![Q::kind(), Table::<Q>::kind()])
+    }
+
+    fn read(value: &Value) -> Result<Self, SpecError> {
         let need = "one value with its unit, such as \"4 KiB\" or \"2 ms\", or a table with its \
                     distribution";
-        by_kind(deserializer, need, |value| match value {
-            Value::String(_) => Some(from_value(value).map(Distribution::Value)),
-            Value::Object(_) => Some(from_value(value).map(Distribution::Table)),
+        by_kind(value, need, |value| match value {
+            Value::String(_) => Some(Q::read(value).map(Distribution::Value)),
+            Value::Object(_) => Some(Table::read(value).map(Distribution::Table)),
             _ => None,
         })
+    }
+
+    fn write(&self) -> Value {
+        match self {
+            Distribution::Value(value) => value.write(),
+            Distribution::Table(table) => table.write(),
+        }
+    }
+
+    fn check(&self) -> Result<(), SpecError> {
+        match self {
+            Distribution::Value(_) => Ok(()),
+            Distribution::Table(table) => table.check(),
+        }
     }
 }
 
 /// The distributions of DiskSim.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(
-    tag = "distribution",
-    rename_all = "kebab-case",
-    deny_unknown_fields,
-    bound = "Q: Quantity"
-)]
-pub enum Table<Q> {
+#[derive(Debug, Clone, PartialEq, headstack_schema::Table)]
+#[table(tag = "distribution")]
+pub enum Table<Q: Quantity> {
     /// Always `value`.
     Fixed {
         /// The value.
@@ -65,7 +75,6 @@ pub enum Table<Q> {
         /// Mean of the exponential part.
         mean: Q,
         /// The constant part.
-        #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
         base: Option<Q>,
     },
     /// Evenly from `min` to `max`.
@@ -89,6 +98,7 @@ pub enum Table<Q> {
         /// The other value.
         second: Q,
         /// The probability of the other value.
+        #[param(range = 0.0..=1.0)]
         probability: f64,
     },
 }
@@ -134,12 +144,7 @@ impl<Q: Quantity> Distribution<Q> {
                 value,
                 second,
                 probability,
-            } => {
-                if !(0.0..=1.0).contains(probability) {
-                    return Err("a probability from 0 to 1".to_string());
-                }
-                Sampler::TwoValue(value.value(), second.value(), *probability)
-            }
+            } => Sampler::TwoValue(value.value(), second.value(), *probability),
         })
     }
 }

@@ -14,17 +14,20 @@ use super::{below, refuse, Synthetic};
 use crate::error::TraceError;
 use crate::request::Op;
 use headstack_engine::random::stream;
+use headstack_schema::Parameter;
+use headstack_schema::Table;
 use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// How data grow.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Table)]
 pub struct Growth {
-    /// Records at the start. 1 to what the footprint holds.
+    /// Records at the start, at most what the footprint holds.
+    #[param(range = 1..=u64::MAX)]
     pub initial: u64,
-    /// The share of the writes that add a record, 0 to 1.
+    /// The share of the writes that add a record.
+    #[param(range = 0.0..=1.0)]
     pub new: f64,
 }
 
@@ -50,14 +53,14 @@ impl Records {
         let Some(growth) = &workload.growth else {
             return Ok(None);
         };
-        let need = |key: &str, got: String, need: &str| {
+        let need = |key: &str, got: Value, need: &str| {
             Err(refuse(key, got, &format!("{need} with growth")))
         };
         if record == 0 {
-            return need("size", format!("{:?}", workload.size), "one size");
+            return need("size", workload.size.write(), "one size");
         }
         if workload.devices != 1 {
-            return need("devices", workload.devices.to_string(), "1");
+            return need("devices", workload.devices.into(), "1");
         }
         if workload.zipf.is_some() {
             return need("zipf", "an exponent".into(), "none");
@@ -78,12 +81,9 @@ impl Records {
         if !(1..=most).contains(&growth.initial) {
             return Err(refuse(
                 "growth.initial",
-                growth.initial,
+                growth.initial.into(),
                 &format!("1 to {most}, which the footprint holds"),
             ));
-        }
-        if !(0.0..=1.0).contains(&growth.new) {
-            return Err(refuse("growth.new", growth.new, "a share from 0 to 1"));
         }
         Ok(Some(Records {
             count: growth.initial,

@@ -28,15 +28,15 @@ use crate::source::{Requests, Source};
 pub(crate) use distribution::Sampler;
 use growth::Records;
 use headstack_engine::random::stream;
+use headstack_schema::{Choice, Parameter};
 use headstack_units::{Bytes, Frequency, Lba, Span, Time};
 use rand::Rng;
 use rand_distr::{Distribution as _, Exp1, Zipf};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// The process of arrivals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
 pub enum ArrivalProcess {
     /// Poisson arrivals: independent, at `rate` on average.
     #[default]
@@ -51,18 +51,22 @@ pub enum ArrivalProcess {
 }
 
 /// A synthetic workload, as in an experiment's TOML.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, headstack_schema::Table)]
+#[table(default)]
 pub struct Synthetic {
     /// Number of requests.
     pub n_requests: u64,
-    /// The share of reads, 0 to 1.
+    /// The share of reads.
+    #[param(range = 0.0..=1.0)]
     pub reads: f64,
-    /// The share of writes with forced unit access among the writes, 0 to 1.
+    /// The share of writes with forced unit access among the writes.
+    #[param(range = 0.0..=1.0)]
     pub write_through: f64,
     /// The probability that a request is sequential.
+    #[param(range = 0.0..=1.0)]
     pub sequential: f64,
     /// The probability that a request is local.
+    #[param(range = 0.0..=1.0)]
     pub local: f64,
     /// Distance of a local request from the last one, in both directions. By default normal with a standard
     /// deviation of 40,000 blocks of 512 bytes, as in DiskSim's samples.
@@ -82,16 +86,19 @@ pub struct Synthetic {
     /// Gaps before local requests, if they differ.
     pub local_interarrival: Option<Distribution<Span>>,
     /// The part of each device that is used, from its beginning.
+    #[param(range = Bytes(512)..=Bytes(1 << 62))]
     pub footprint: Bytes,
     /// Number of devices.
+    #[param(range = 1..=u32::MAX)]
     pub devices: u32,
     /// Popularity of blocks: the k-th most popular has probability ~ 1/k^theta. Popular blocks
     /// are scattered over the space.
+    #[param(range = 0.0..=100.0)]
     pub zipf: Option<f64>,
     /// Data that grow by new writes; see the file `growth.rs`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub growth: Option<Growth>,
     /// Closed arrivals: number of outstanding requests.
+    #[param(range = 1..=u32::MAX)]
     pub outstanding: u32,
     /// Closed arrivals: the pause between a completion and the next request.
     pub think: Distribution<Span>,
@@ -100,11 +107,10 @@ pub struct Synthetic {
 }
 
 /// Distance of local requests.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, headstack_schema::Table)]
 pub struct LocalDistance {
     /// Mean distance, forward.
-    #[serde(default)]
+    #[param(default)]
     pub mean: Bytes,
     /// Standard deviation.
     pub deviation: Bytes,
@@ -121,25 +127,22 @@ impl Default for LocalDistance {
 }
 
 /// Values during a phase; absent ones are those of the workload.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Default, headstack_schema::Table)]
 pub struct Phase {
     /// Length of the phase.
     pub duration: Span,
     /// The share of reads.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(range = 0.0..=1.0)]
     pub reads: Option<f64>,
     /// The probability of sequential requests.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(range = 0.0..=1.0)]
     pub sequential: Option<f64>,
     /// The probability of local requests.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(range = 0.0..=1.0)]
     pub local: Option<f64>,
     /// Sizes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Distribution<Bytes>>,
     /// The rate of arrivals; zero is a pause.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Frequency>,
 }
 
@@ -241,24 +244,16 @@ pub struct SyntheticSource {
     through: Xoshiro256PlusPlus,
 }
 
-fn refuse(key: &str, got: impl Serialize, need: &str) -> TraceError {
-    // The value as written in an experiment; an absent one is "nothing".
-    let got = match serde_json::to_string(&got) {
-        Ok(text) if text != "null" => text,
-        _ => "nothing".into(),
+/// The error for a value as an experiment has it; an absent one is "nothing".
+fn refuse(key: &str, got: Value, need: &str) -> TraceError {
+    let got = match got {
+        Value::Null => "nothing".into(),
+        got => got.to_string(),
     };
     TraceError::Input {
         path: format!("synthetic.{key}"),
         got,
         need: need.to_string(),
-    }
-}
-
-fn probability(key: &str, value: f64) -> Result<f64, TraceError> {
-    if (0.0..=1.0).contains(&value) {
-        Ok(value)
-    } else {
-        Err(refuse(key, value, "a share from 0 to 1"))
     }
 }
 
@@ -285,13 +280,9 @@ impl Synthetic {
             think_time: self.think.clone(),
             seed,
         };
-        closed.pauses().map_err(|e| TraceError::Input {
-            path: match e.key.as_str() {
-                "think_time" => "synthetic.think".into(),
-                key => format!("synthetic.{key}"),
-            },
-            got: e.got,
-            need: e.need,
+        closed.pauses().map_err(|mut e| {
+            e.key = e.key.replace("think_time", "think");
+            e.within("synthetic")
         })?;
         Ok(Some(closed))
     }
@@ -300,30 +291,45 @@ impl Synthetic {
         let sequential = phase.and_then(|p| p.sequential).unwrap_or(self.sequential);
         let local = phase.and_then(|p| p.local).unwrap_or(self.local);
         let size = phase.and_then(|p| p.size.as_ref()).unwrap_or(&self.size);
-        let sampler = size.sampler().map_err(|need| refuse("size", size, &need))?;
+        let sampler = size
+            .sampler()
+            .map_err(|need| refuse("size", size.write(), &need))?;
         if sampler.reach() < 512.0 {
-            return Err(refuse("size", size, "sizes of at least 512 B"));
+            return Err(refuse("size", size.write(), "sizes of at least 512 B"));
         }
         let rate = phase.and_then(|p| p.rate).or(self.rate);
         let gap = match (self.arrivals, &self.interarrival, rate) {
             (ArrivalProcess::Closed, ..) => f64::INFINITY,
             (_, Some(_), None) => 1.0,
             (_, Some(_), Some(rate)) => {
-                return Err(refuse("rate", rate, "rate or interarrival, not both"))
+                return Err(refuse(
+                    "rate",
+                    rate.write(),
+                    "rate or interarrival, not both",
+                ))
             }
             (_, None, Some(rate)) if rate.0 > 0.0 => 1e9 / rate.0,
             (_, None, Some(_)) if phase.is_some() => f64::INFINITY,
-            (_, None, rate) => return Err(refuse("rate", rate, "a rate above 0, as in \"250/s\"")),
+            (_, None, rate) => {
+                return Err(refuse(
+                    "rate",
+                    rate.write(),
+                    "a rate above 0, as in \"250/s\"",
+                ))
+            }
         };
         let duration = phase.map_or(f64::INFINITY, |p| p.duration.0 as f64);
         if duration < 1e6 {
-            return Err(refuse("phases.duration", duration, "at least 1 ms"));
+            return Err(refuse("phases.duration", duration.into(), "at least 1 ms"));
         }
-        probability("sequential + local", sequential + local)?;
+        if sequential + local > 1.0 {
+            let sum = (sequential + local).into();
+            return Err(refuse("sequential + local", sum, "a share from 0 to 1"));
+        }
         Ok(Profile {
-            reads: probability("reads", phase.and_then(|p| p.reads).unwrap_or(self.reads))?,
-            sequential: probability("sequential", sequential)?,
-            local: sequential + probability("local", local)?,
+            reads: phase.and_then(|p| p.reads).unwrap_or(self.reads),
+            sequential,
+            local: sequential + local,
             size: sampler,
             same_units: 0,
             gap,
@@ -336,22 +342,24 @@ impl Synthetic {
     /// # Errors
     /// As for [`Synthetic::source`].
     pub fn generator(&self, seed: u64) -> Result<SyntheticSource, TraceError> {
+        self.check().map_err(|e| e.within("synthetic"))?;
         self.closed(seed)?;
         if self.block.0 == 0 || self.block.0 % 512 != 0 {
-            return Err(refuse("block", self.block, "a multiple of 512 B"));
+            return Err(refuse("block", self.block.write(), "a multiple of 512 B"));
         }
         let units = self.footprint.0 / self.block.0;
-        if units == 0 || self.footprint.0 > 1 << 62 {
-            return Err(refuse("footprint", self.footprint, "one block to 4 EiB"));
-        }
-        if self.devices == 0 {
-            return Err(refuse("devices", 0, "at least 1"));
+        if units == 0 {
+            return Err(refuse(
+                "footprint",
+                self.footprint.write(),
+                "one block to 4 EiB",
+            ));
         }
         let sampler = |key: &str, d: &Option<Distribution<Span>>| match d {
             Some(d) => {
-                let made = d.sampler().map_err(|need| refuse(key, d, &need))?;
+                let made = d.sampler().map_err(|need| refuse(key, d.write(), &need))?;
                 if made.reach() < 0.0 {
-                    return Err(refuse(key, d, "times that are not negative"));
+                    return Err(refuse(key, d.write(), "times that are not negative"));
                 }
                 Ok(Some(made))
             }
@@ -367,7 +375,7 @@ impl Synthetic {
         let mut profiles = if self.phases.is_empty() {
             vec![self.profile(None)?]
         } else if self.arrivals == ArrivalProcess::Closed {
-            return Err(refuse("phases", "closed arrivals", "open arrivals"));
+            return Err(refuse("phases", "closed arrivals".into(), "open arrivals"));
         } else {
             self.phases
                 .iter()
@@ -375,13 +383,20 @@ impl Synthetic {
                 .collect::<Result<_, _>>()?
         };
         if !matches!(gaps, Gaps::Closed) && profiles.iter().all(|p| p.gap == f64::INFINITY) {
-            return Err(refuse("phases.rate", 0.0, "one phase with a rate above 0"));
+            return Err(refuse(
+                "phases.rate",
+                0.0.into(),
+                "one phase with a rate above 0",
+            ));
         }
-        probability("write_through", self.write_through)?;
         let mut shape = stream(seed, "synthetic.shape");
         for p in &mut profiles {
             if (p.size.reach() / self.block.0 as f64).ceil() > units as f64 {
-                return Err(refuse("size", p.size.reach(), "sizes within the footprint"));
+                return Err(refuse(
+                    "size",
+                    p.size.reach().into(),
+                    "sizes within the footprint",
+                ));
             }
             if let Sampler::Fixed(_) = p.size {
                 // This uses no random numbers of the stream.
@@ -391,10 +406,8 @@ impl Synthetic {
         let zipf = match self.zipf {
             None => None,
             Some(theta) => {
-                let made = Zipf::new(units as f64, theta)
-                    .ok()
-                    .filter(|_| (0.0..100.0).contains(&theta));
-                let made = made.ok_or_else(|| refuse("zipf", theta, "0 to 100"))?;
+                let made = Zipf::new(units as f64, theta);
+                let made = made.map_err(|_| refuse("zipf", theta.into(), "0 to 100"))?;
                 // Ranks are scattered by a step near the golden section that is coprime to their number, so
                 // that every block has one rank.
                 let mut step = ((units as f64 * 0.618_033_988_749_894_9) as u64).max(1);

@@ -4,6 +4,15 @@ fn read(toml: &str) -> Synthetic {
     toml::from_str(toml).unwrap()
 }
 
+/// The error of a wrong workload, when it is read or when it is opened.
+fn refused(toml: &str) -> String {
+    let value: serde_json::Value = toml::from_str(toml).unwrap();
+    match Synthetic::read(&value) {
+        Err(e) => e.within("synthetic").to_string(),
+        Ok(read) => read.source(1).err().unwrap().to_string(),
+    }
+}
+
 #[test]
 fn the_design_page_example_has_the_shares_it_asks_for() {
     let s = read(
@@ -71,15 +80,14 @@ fn writes_through_have_their_share_and_leave_the_rest_alone() {
         }
         assert_eq!(all, plain, "{more}");
     }
-    let error = read(&format!("{base}\nwrite_through = 1.5"))
-        .generator(5)
-        .unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .starts_with("synthetic.write_through: got 1.5, need"),
-        "{error}"
-    );
+    let want = "synthetic.write_through: got 1.5, need 0 to 1";
+    assert_eq!(refused(&format!("{base}\nwrite_through = 1.5")), want);
+    // What is made by a program is held to the same bounds.
+    let made = Synthetic {
+        write_through: 1.5,
+        ..read(base)
+    };
+    assert_eq!(made.generator(5).unwrap_err().to_string(), want);
 }
 
 /// Batches contain the same requests as one at a time, for all distributions and batch sizes.
@@ -203,7 +211,7 @@ fn nonsense_is_refused_by_key() {
         ("arrivals = 'closed'\nthink = '-1 ms'", "think"),
         ("size = '2 GB'\nrate='1/s'", "size"),
     ] {
-        let error = read(toml).source(1).err().unwrap().to_string();
+        let error = refused(toml);
         assert!(error.contains(&format!("synthetic.{key}")), "{error}");
     }
     assert!(toml::from_str::<Synthetic>("speed = 1").is_err());
@@ -267,8 +275,7 @@ fn growth_that_does_not_fit_is_refused_by_its_key() {
             "synthetic.size",
         ),
     ] {
-        let error = read(&format!("{base}{more}")).generator(1).err();
-        let error = error.map(|e| e.to_string()).unwrap_or_default();
+        let error = refused(&format!("{base}{more}"));
         assert!(error.starts_with(key), "{more}: {error}");
     }
 }

@@ -1,28 +1,32 @@
 //! Changes of addresses: by a shift, and to the beginnings of sectors.
 
-use super::refuse;
-use crate::error::TraceError;
 use crate::reader::parse::MAX_BLOCK;
-use headstack_engine::describe::by_kind;
-use headstack_engine::SpecError;
+use headstack_schema::{by_kind, Kind, Parameter, SpecError};
 use headstack_units::Bytes;
-use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 /// A distance by which addresses move, in blocks of 512 bytes: a number of blocks, or a size with its sign.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shift(pub i64);
 
-impl<'de> Deserialize<'de> for Shift {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let need = "a whole number of blocks, or a size such as \"-4 KiB\"";
-        by_kind(deserializer, need, |value| match value {
-            Value::Number(ref n) if n.is_i64() => {
-                n.as_i64().map(|blocks| Shift::new(blocks, &value))
-            }
-            Value::String(ref text) => Some(Shift::of_bytes(text, &value)),
+impl Parameter for Shift {
+    fn kind() -> Kind {
+        Kind::Form {
+            need: "a whole number of blocks, or a size such as \"-4 KiB\"",
+            example: "-4 KiB",
+        }
+    }
+
+    fn read(value: &Value) -> Result<Self, SpecError> {
+        by_kind(value, &Self::kind().need(), |value| match value {
+            Value::Number(n) => n.as_i64().map(|blocks| Shift::new(blocks, value)),
+            Value::String(text) => Some(Shift::of_bytes(text, value)),
             _ => None,
         })
+    }
+
+    fn write(&self) -> Value {
+        self.0.into()
     }
 }
 
@@ -54,7 +58,7 @@ impl Shift {
 ///
 /// # Errors
 /// No whole number of blocks.
-pub(super) fn alignment(align: Option<Bytes>) -> Result<Option<i64>, TraceError> {
+pub(super) fn alignment(align: Option<Bytes>) -> Result<Option<i64>, SpecError> {
     /// One gibibyte: a request that covers one is still far below 2^32 blocks.
     const MOST: u64 = 1 << 30;
     match align {
@@ -62,7 +66,7 @@ pub(super) fn alignment(align: Option<Bytes>) -> Result<Option<i64>, TraceError>
         Some(Bytes(size)) if size > 0 && size % 512 == 0 && size <= MOST => {
             Ok(Some((size / 512) as i64))
         }
-        Some(size) => Err(refuse(
+        Some(size) => Err(SpecError::new(
             "align",
             size,
             "a multiple of 512 bytes, at most 1 GiB",

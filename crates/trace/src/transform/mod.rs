@@ -18,15 +18,13 @@ use crate::error::TraceError;
 use crate::reader::parse::MAX_BLOCK;
 use crate::request::{Op, Request};
 use crate::source::{Requests, Source};
-use headstack_engine::describe::{by_kind, from_value};
+use headstack_schema::{by_kind, Choice, Kind, Parameter, SpecError, Table};
 use headstack_units::{Bytes, Lba, Span, Time};
-use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Address spaces of devices, concatenated.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Concatenate {
     /// The sizes of devices 0, 1, 2, ...
     Sizes(Vec<Bytes>),
@@ -34,28 +32,41 @@ pub enum Concatenate {
     Measured(Measured),
 }
 
-impl<'de> Deserialize<'de> for Concatenate {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let need = "a list of sizes, or \"measured\"";
-        by_kind(deserializer, need, |value| match value {
-            Value::Array(_) => Some(from_value(value).map(Concatenate::Sizes)),
-            Value::String(_) => Some(from_value(value).map(Concatenate::Measured)),
-            _ => None,
-        })
+impl Parameter for Concatenate {
+    fn kind() -> Kind {
+        Kind::OneOf(vec![<Vec<Bytes>>::kind(), Measured::kind()])
+    }
+
+    fn read(value: &Value) -> Result<Self, SpecError> {
+        by_kind(
+            value,
+            "a list of sizes, or \"measured\"",
+            |value| match value {
+                Value::Array(_) => Some(Parameter::read(value).map(Concatenate::Sizes)),
+                Value::String(_) => Some(Parameter::read(value).map(Concatenate::Measured)),
+                _ => None,
+            },
+        )
+    }
+
+    fn write(&self) -> Value {
+        match self {
+            Concatenate::Sizes(sizes) => sizes.write(),
+            Concatenate::Measured(word) => word.write(),
+        }
     }
 }
 
 /// The word `"measured"`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Choice)]
 pub enum Measured {
     /// Measured in a first pass.
     Measured,
 }
 
 /// The transformations; absent ones have no effect.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Default, Table)]
+#[table(default, check = Transform::is_possible)]
 pub struct Transform {
     /// Only these devices.
     pub devices: Option<Vec<u32>>,
@@ -70,7 +81,7 @@ pub struct Transform {
     /// The first remaining request is at time zero.
     pub start_at_zero: bool,
     /// Pairs of old and new device numbers.
-    pub remap: Vec<(u32, u32)>,
+    pub remap: Vec<[u32; 2]>,
     /// Addresses are moved by this.
     pub shift: Option<Shift>,
     /// Puts devices one after the other on device 0.
@@ -95,21 +106,28 @@ fn refuse(key: &str, got: impl std::fmt::Display, need: &str) -> TraceError {
 const MAX_DEVICES: usize = 1 << 20;
 
 impl Transform {
-    fn check(&self) -> Result<(), TraceError> {
+    fn is_possible(&self) -> Result<(), SpecError> {
         for (key, value) in [
             ("space_scale", self.space_scale),
             ("time_scale", self.time_scale),
         ] {
             if let Some(value) = value.filter(|v| !(*v > 0.0 && v.is_finite())) {
-                return Err(refuse(key, value, "a number above 0"));
+                return Err(SpecError::new(key, value, "a number above 0"));
             }
         }
         for (key, value) in [("start", self.start), ("end", self.end)] {
             if let Some(value) = value.filter(|v| v.0 < 0) {
-                return Err(refuse(key, value, "a time that is not negative"));
+                return Err(SpecError::new(key, value, "a time that is not negative"));
             }
         }
-        Ok(())
+        address::alignment(self.align).map(drop)
+    }
+
+    /// The keys that change something, in order.
+    pub fn given(&self) -> Vec<&'static str> {
+        let (own, usual) = (self.write(), Transform::default().write());
+        let keys = Transform::fields().into_iter().map(|f| f.key);
+        keys.filter(|k| own.get(k) != usual.get(k)).collect()
     }
 
     /// How many of `requests` remain; `None` if that depends on the requests.
@@ -199,7 +217,7 @@ impl Transform {
         source: Source,
         bases: Option<BTreeMap<u32, (u64, u64)>>,
     ) -> Result<Source, TraceError> {
-        self.check()?;
+        self.is_possible().map_err(|e| e.within("transform"))?;
         if *self == Transform::default() {
             return Ok(source);
         }
@@ -219,11 +237,11 @@ impl Transform {
             } else {
                 Some(Time::ZERO)
             },
-            remap: self.remap.iter().copied().collect(),
+            remap: self.remap.iter().map(|[old, new]| (*old, *new)).collect(),
             shift: self.shift.map_or(0, |shift| shift.0),
             bases,
             space_scale: self.space_scale,
-            align: address::alignment(self.align)?,
+            align: address::alignment(self.align).map_err(|e| e.within("transform"))?,
             time_scale: self.time_scale,
             number: 0,
             ended: false,
@@ -619,10 +637,12 @@ mod tests {
                 "transform.space_scale:5: got block 40 times 1000000000000000, need blocks below 2^55",
             ),
         ] {
-            let transform: Transform = toml::from_str(toml).unwrap();
-            let error = match transform.open(|| Ok(requests())) {
-                Err(error) => error,
-                Ok(source) => source.map(Result::err).find_map(|e| e).unwrap(),
+            let error = match Transform::read(&toml::from_str(toml).unwrap()) {
+                Err(error) => error.within("transform").into(),
+                Ok(transform) => match transform.open(|| Ok(requests())) {
+                    Err(error) => error,
+                    Ok(source) => source.map(Result::err).find_map(|e| e).unwrap(),
+                },
             };
             assert!(error.to_string().contains(need), "{error}");
         }
@@ -637,7 +657,7 @@ mod tests {
             ("true", "got true, need a whole number of blocks"),
         ] {
             let table = serde_json::from_str(&format!("{{\"shift\": {value}}}")).unwrap();
-            let error = from_value::<Transform>(table).unwrap_err().to_string();
+            let error = Transform::read(&table).unwrap_err().to_string();
             assert!(
                 error.starts_with("shift: ") && error.contains(need),
                 "{error}"

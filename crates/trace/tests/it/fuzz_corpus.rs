@@ -10,7 +10,8 @@ const ROUNDS: usize = 300;
 const SLOW: Duration = Duration::from_secs(5);
 
 fn corpus() -> Vec<Vec<u8>> {
-    let examples = formats().iter().enumerate().map(|(i, format)| {
+    let formats = formats();
+    let examples = formats.iter().enumerate().map(|(i, format)| {
         let mut bytes = vec![i as u8];
         bytes.extend((format.example)());
         bytes

@@ -15,20 +15,14 @@
 
 use super::sorted::{BatchDirection, Parameters, Sorted};
 use super::{Elevator, Entry, Queued};
-use headstack_drive::plugin::{params, taken};
 use headstack_units::{Span, Time};
 
 /// The registry's entry.
-pub const ENTRY: Entry = Entry {
-    name: "deadline",
-    summary: "sorted batches, deadlines between them (Linux 3.x)",
-    example: "fifo_batch = 4\nread_expire = \"100 ms\"",
-    parameters: &|table| taken::<Parameters>(&[], table),
-    build: &|context| {
-        let parameters = params::<Parameters>(&context.params)?.check()?;
-        Ok(Box::new(Deadline::new(parameters)))
-    },
-};
+pub fn entry() -> Entry {
+    let summary = "sorted batches, deadlines between them (Linux 3.x)";
+    Entry::new("deadline", summary, |_, p| Ok(Box::new(Deadline::new(p))))
+        .with_example("fifo_batch = 4\nread_expire = \"100 ms\"")
+}
 
 struct Deadline {
     parameters: Parameters,

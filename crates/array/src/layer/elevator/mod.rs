@@ -6,14 +6,14 @@
 //! - A request is identified by its slot. A slot is used again only after its request has ended.
 //! - The same calls give the same order.
 //!
-//! To add one: write `crates/array/src/layer/elevator/NAME.rs` with an `ENTRY`, add `NAME` to the list. A program
+//! To add one: write `crates/array/src/layer/elevator/NAME.rs` with a function `entry`, add `NAME` to the list. A program
 //! adds its own in [`Inputs`](crate::Inputs).
 
 pub(crate) mod sorted;
 
-use headstack_drive::plugin::Taken;
+use crate::entry::{effective, registered, About};
 use headstack_drive::spec::Params;
-use headstack_engine::{did_you_mean, SpecError};
+use headstack_schema::{read_table, Registry, SpecError, Table};
 use headstack_units::{Span, Time};
 
 /// A waiting request.
@@ -79,45 +79,54 @@ pub type Build = dyn Fn(&Context) -> Result<Box<dyn Elevator>, SpecError> + Send
 
 /// One entry of the registry.
 pub struct Entry {
-    /// The name in experiments.
-    pub name: &'static str,
-    /// One line for help texts.
-    pub summary: &'static str,
-    /// A parameter table that works, as TOML, for documentation and contract tests.
-    pub example: &'static str,
+    /// Name, help and parameters.
+    pub about: About,
     /// All parameters that it takes from a table, also those that the table leaves out.
-    pub parameters: &'static Taken,
+    ///
+    /// # Errors
+    /// A table that does not fit.
+    pub effective: fn(&Params) -> Result<Params, SpecError>,
     /// Builds the elevator.
     ///
     /// # Errors
     /// Unknown parameters, and values out of bounds.
-    pub build: &'static Build,
+    pub build: Box<Build>,
+}
+
+registered!(Entry);
+
+impl Entry {
+    /// An elevator with the parameters `P`.
+    pub fn new<P: Table>(
+        name: impl Into<String>,
+        summary: impl Into<String>,
+        build: impl Fn(&Context, P) -> Result<Box<dyn Elevator>, SpecError> + Send + Sync + 'static,
+    ) -> Entry {
+        Entry {
+            about: About::new::<P>(name, summary),
+            effective: effective::<P>,
+            build: Box::new(move |context| build(context, read_table(&context.params)?)),
+        }
+    }
+
+    /// The same with parameters that work, as TOML.
+    #[must_use]
+    pub fn with_example(mut self, example: &str) -> Entry {
+        self.about.example = example.into();
+        self
+    }
 }
 
 macro_rules! elevators {
     ($($file:ident),+ $(,)?) => {
         $(pub mod $file;)+
         /// Every elevator that comes with this crate.
-        pub const ENTRIES: &[Entry] = &[$($file::ENTRY),+];
+        pub fn entries() -> Registry<Entry> {
+            Registry::new("elevator", [$($file::entry()),+])
+        }
     };
 }
 elevators! { none, deadline, mq_deadline, ranges }
-
-/// Finds one of `entries` by name.
-///
-/// # Errors
-/// An unknown name; the error lists the known names and hints at the nearest one.
-pub fn find<'a>(name: &str, entries: &'a [Entry]) -> Result<&'a Entry, SpecError> {
-    entries.iter().find(|e| e.name == name).ok_or_else(|| {
-        let names: Vec<&str> = entries.iter().map(|e| e.name).collect();
-        let hint = did_you_mean(name, names.iter().copied());
-        SpecError::new(
-            "elevator",
-            format!("{name:?}"),
-            format!("one of {}{hint}", names.join(", ")),
-        )
-    })
-}
 
 #[cfg(test)]
 mod tests;

@@ -14,20 +14,14 @@
 
 use super::sorted::{BatchDirection, Parameters, Sorted, READ, WRITE};
 use super::{Elevator, Entry, Queued};
-use headstack_drive::plugin::{params, taken};
 use headstack_units::{Span, Time};
 
 /// The registry's entry.
-pub const ENTRY: Entry = Entry {
-    name: "mq-deadline",
-    summary: "sorted batches from the last address on, deadlines between them (blk-mq)",
-    example: "writes_starved = 4",
-    parameters: &|table| taken::<Parameters>(&[], table),
-    build: &|context| {
-        let parameters = params::<Parameters>(&context.params)?.check()?;
-        Ok(Box::new(MqDeadline::new(parameters)))
-    },
-};
+pub fn entry() -> Entry {
+    let summary = "sorted batches from the last address on, deadlines between them (blk-mq)";
+    Entry::new("mq-deadline", summary, |_, p| Ok(Box::new(MqDeadline::new(p))))
+        .with_example("writes_starved = 4")
+}
 
 /// The `mq-deadline` elevator; the `ranges` elevator has one for each range.
 pub(crate) struct MqDeadline {

@@ -9,26 +9,15 @@
 //! One list for all processors; Linux has one for each.
 
 use super::{Elevator, Entry, Queued};
-use headstack_drive::plugin::{params, taken};
+use crate::entry::NoParameters;
 use headstack_units::Time;
-use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// The registry's entry.
-pub const ENTRY: Entry = Entry {
-    name: "none",
-    summary: "first come, first served",
-    example: "",
-    parameters: &|table| taken::<NoParameters>(&[], table),
-    build: &|context| {
-        params::<NoParameters>(&context.params)?;
-        Ok(Box::<First>::default())
-    },
-};
-
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct NoParameters {}
+pub fn entry() -> Entry {
+    let summary = "first come, first served";
+    Entry::new("none", summary, |_, _: NoParameters| Ok(Box::<First>::default()))
+}
 
 /// How many requests a new one is compared with.
 const COMPARED: usize = 8;

@@ -24,56 +24,26 @@
 use super::mq_deadline::MqDeadline;
 use super::sorted::Parameters;
 use super::{Context, Elevator, Entry, Queued};
-use headstack_drive::plugin::taken;
-use headstack_engine::describe::from_value;
-use headstack_engine::SpecError;
+use headstack_schema::Table;
 use headstack_units::{Span, Time};
-use serde::{Deserialize, Serialize};
 
 /// The registry's entry.
-pub const ENTRY: Entry = Entry {
-    name: "ranges",
-    summary: "deadlines per independent access range, idle actuators first",
-    example: "ranges = 2",
-    parameters: &|table| taken::<Table>(&[], table),
-    build: &|context| Ok(Box::new(Ranges::new(context)?)),
-};
+pub fn entry() -> Entry {
+    let summary = "deadlines per independent access range, idle actuators first";
+    Entry::new("ranges", summary, |context, p| Ok(Box::new(Ranges::new(context, &p))))
+        .with_example("ranges = 2")
+}
 
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct Table {
-    #[serde(default = "two")]
+#[derive(Table)]
+struct OfRanges {
+    /// How many ranges, of equal size.
+    #[param(default = 2, range = 1..=8)]
     ranges: u32,
-    #[serde(default = "four")]
+    /// Requests at the drive that keep an actuator busy.
+    #[param(default = 4)]
     load: u32,
-    #[serde(default = "read_expire")]
-    read_expire: Span,
-    #[serde(default = "write_expire")]
-    write_expire: Span,
-    #[serde(default = "fifo_batch")]
-    fifo_batch: u32,
-    #[serde(default = "writes_starved")]
-    writes_starved: u32,
-}
-
-fn read_expire() -> Span {
-    Parameters::default().read_expire
-}
-fn write_expire() -> Span {
-    Parameters::default().write_expire
-}
-fn fifo_batch() -> u32 {
-    Parameters::default().fifo_batch
-}
-fn writes_starved() -> u32 {
-    Parameters::default().writes_starved
-}
-
-fn two() -> u32 {
-    2
-}
-fn four() -> u32 {
-    4
+    #[param(flatten)]
+    each: Parameters,
 }
 
 struct Range {
@@ -92,28 +62,17 @@ struct Ranges {
 }
 
 impl Ranges {
-    fn new(context: &Context) -> Result<Ranges, SpecError> {
-        let table: Table = from_value(serde_json::Value::Object(context.params.clone()))?;
-        if !(1..=8).contains(&table.ranges) {
-            return Err(SpecError::new("ranges", table.ranges, "1 to 8"));
-        }
-        let parameters = Parameters {
-            read_expire: table.read_expire,
-            write_expire: table.write_expire,
-            fifo_batch: table.fifo_batch,
-            writes_starved: table.writes_starved,
-        }
-        .check()?;
+    fn new(context: &Context, table: &OfRanges) -> Ranges {
         let ranges = (0..table.ranges).map(|_| Range {
-            waiting: MqDeadline::new(parameters.clone()),
+            waiting: MqDeadline::new(table.each.clone()),
             at_drive: 0,
         });
-        Ok(Ranges {
+        Ranges {
             ranges: ranges.collect(),
             size: (context.blocks / u64::from(table.ranges)).max(1),
             load: table.load,
             range_of: Vec::new(),
-        })
+        }
     }
 
     fn range_at(&self, block: u64) -> u64 {

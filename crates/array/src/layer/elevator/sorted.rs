@@ -4,54 +4,33 @@ mod by_address;
 
 use super::Queued;
 use by_address::{ByAddress, Key};
-use headstack_engine::SpecError;
+use headstack_schema::Table;
 use headstack_units::{Span, Time};
-use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 
 /// Index of the reads.
 pub(crate) const READ: usize = 0;
 /// Index of the writes.
 pub(crate) const WRITE: usize = 1;
 
-/// The parameters that both deadline elevators share.
-///
-/// | parameter | means | if absent |
-/// |---|---|---|
-/// | `read_expire`, `write_expire` | deadline of a request, counted from its arrival | 500 ms, 5 s |
-/// | `fifo_batch` | requests of one batch | 16 |
-/// | `writes_starved` | batches of reads before one of writes | 2 |
-#[derive(Debug, Clone, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
+/// A deadline from 0 on; the limit is that of simulated time.
+const DEADLINES: RangeInclusive<Span> = Span::ZERO..=Span(Time::LATEST.0 as i64);
+
+/// The parameters that the deadline elevators share.
+#[derive(Debug, Clone, Table)]
 pub(crate) struct Parameters {
+    /// Deadline of a read, counted from its arrival.
+    #[param(default = Span(500_000_000), range = DEADLINES)]
     pub read_expire: Span,
+    /// Deadline of a write, counted from its arrival.
+    #[param(default = Span(5_000_000_000), range = DEADLINES)]
     pub write_expire: Span,
+    /// Requests of one batch.
+    #[param(default = 16)]
     pub fifo_batch: u32,
+    /// Batches of reads before one of writes.
+    #[param(default = 2)]
     pub writes_starved: u32,
-}
-
-impl Default for Parameters {
-    fn default() -> Self {
-        Parameters {
-            read_expire: Span::from_ms(500.0),
-            write_expire: Span::from_ms(5000.0),
-            fifo_batch: 16,
-            writes_starved: 2,
-        }
-    }
-}
-
-impl Parameters {
-    pub fn check(self) -> Result<Parameters, SpecError> {
-        for (key, span) in [
-            ("read_expire", self.read_expire),
-            ("write_expire", self.write_expire),
-        ] {
-            if span.0 < 0 {
-                return Err(SpecError::new(key, span, "a time that is not negative"));
-            }
-        }
-        Ok(self)
-    }
 }
 
 /// Whether the next batch is of reads or of writes.

@@ -8,7 +8,7 @@ fn build(name: &str, toml: &str) -> Box<dyn Elevator> {
         blocks: 1000,
         params: toml::from_str(toml).expect("a table"),
     };
-    (find(name, ENTRIES).expect("an elevator").build)(&context).expect("parameters that fit")
+    (entries().get(name).expect("an elevator").build)(&context).expect("parameters that fit")
 }
 
 fn queued(slot: u32, write: bool, lba: u64) -> Queued {
@@ -226,7 +226,7 @@ fn ranges_serve_the_idle_actuator_first() {
 /// invented.
 #[test]
 fn every_elevator_keeps_its_contract() {
-    for entry in ENTRIES {
+    for entry in entries().iter() {
         for seed in 1..100u64 {
             let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
             let mut random = |below: u64| {
@@ -235,12 +235,12 @@ fn every_elevator_keeps_its_contract() {
                 x ^= x << 17;
                 x % below
             };
-            let mut elevator = build(entry.name, entry.example);
+            let mut elevator = build(&entry.about.name, &entry.about.example);
             let mut waiting: Vec<Queued> = Vec::new();
             let mut taken: Vec<u32> = Vec::new();
             let mut free: Vec<u32> = (0..64).rev().collect();
             for step in 0..600u64 {
-                let at = format!("{} seed {seed} step {step}", entry.name);
+                let at = format!("{} seed {seed} step {step}", entry.about.name);
                 assert_eq!(elevator.len(), waiting.len(), "{at}");
                 let now = Time(step * 20_000_000);
                 match random(8) {
@@ -300,11 +300,15 @@ fn parameters_that_do_not_fit_are_refused() {
             blocks: 1000,
             params: toml::from_str(text).expect("a table"),
         };
-        let built = (find(name, ENTRIES).expect("an elevator").build)(&context);
+        let built = (entries().get(name).expect("an elevator").build)(&context);
         let error = built.err().map(|e| e.to_string()).unwrap_or_default();
         assert!(error.contains(want), "{name} {text}: {error:?}");
     }
-    let error = find("cfq", ENTRIES).err().expect("an error").to_string();
+    let error = entries()
+        .find("elevator", "cfq")
+        .err()
+        .expect("an error")
+        .to_string();
     assert!(
         error.contains("none, deadline, mq-deadline, ranges"),
         "{error}"

@@ -10,7 +10,7 @@
 //! Linux md (`raid1.c`, `raid10.c`) for the policies that name it; the others are textbook.
 
 use super::state::State;
-use headstack_engine::{did_you_mean, SpecError};
+use headstack_schema::{did_you_mean, Kind, SpecError, Word};
 
 /// One copy of the blocks to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +53,12 @@ pub(crate) const POLICIES: &[(&str, &str, Choose)] = &[
         lowest_address,
     ),
 ];
+
+/// The policies as words of a parameter.
+pub(crate) fn kind() -> Kind {
+    let words = POLICIES.iter().map(|(name, doc, _)| Word { name, doc });
+    Kind::Choice(words.collect())
+}
 
 /// The policy of this name.
 ///

@@ -592,7 +592,7 @@ fn is_within(piece: &Piece, io: &Io) -> bool {
 }
 
 impl Layer for Volume {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         self.name
     }
 

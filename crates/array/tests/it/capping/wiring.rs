@@ -377,10 +377,11 @@ fn refuses_what_cannot_be_capped() {
 fn policies_are_those_of_the_inputs() {
     use headstack_array::{run, Inputs, RunOptions};
     use headstack_control::policy::{throttle, Plugin};
-    const OWN: &[Plugin] = &[Plugin {
+    let own = Plugin {
         name: "own",
         ..throttle::PLUGIN
-    }];
+    };
+    let policies = headstack_schema::Registry::new("policy", [own]);
     let text = |policy: &str| {
         format!(
             "[run]\nduration = \"2 s\"\n[workload]\n{}[[system]]\ndrive = \"ultrastar-7k4000-pcap\"\n\
@@ -392,7 +393,7 @@ fn policies_are_those_of_the_inputs() {
     let go = |policy: &str| {
         let experiment = Experiment::from_toml(&text(policy), Path::new("x.toml")).expect("valid");
         let inputs = Inputs {
-            policies: OWN,
+            policies: policies.clone(),
             ..Inputs::new(vec![headstack_testkit::shipped::folder()])
         };
         run(&experiment, &inputs, &RunOptions::default()).map_err(|e| e.to_string())

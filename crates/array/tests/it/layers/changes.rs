@@ -5,12 +5,12 @@
 //! whole turn. Every seek takes 5 ms. The drive has 20,000 blocks.
 
 use headstack_array::change::{plan, try_out_layers, Change};
-use headstack_array::layer::{elevator, ErrorKind, LayerResult, LayerSpec, Tree, ENTRIES};
+use headstack_array::layer::{elevator, entries, ErrorKind, LayerResult, LayerSpec, Tree};
 use headstack_array::simulate::{MemberOutcome, Record};
 use headstack_array::{Experiment, Options};
 use headstack_drive::{Drive, DriveOptions, DriveSpec};
-use headstack_engine::describe::from_value;
 use headstack_engine::SpecError;
+use headstack_schema::Parameter;
 use headstack_trace::{Op, Request};
 use headstack_units::{Lba, Time};
 use serde_json::Value;
@@ -43,8 +43,7 @@ fn lists(text: &str) -> Lists {
     let list = |key: &str| table[key].as_array().cloned().unwrap_or_default();
     let layers: Result<Vec<LayerSpec>, SpecError> =
         list("layers").iter().map(LayerSpec::from_value).collect();
-    let changes: Result<Vec<Change>, SpecError> =
-        list("change").into_iter().map(from_value).collect();
+    let changes: Result<Vec<Change>, SpecError> = list("change").iter().map(Change::read).collect();
     Lists {
         layers: layers.unwrap_or_else(|e| panic!("{e}")),
         changes: changes.unwrap_or_else(|e| panic!("{e}")),
@@ -55,7 +54,7 @@ fn tree(count: u32, layers: &[LayerSpec]) -> Tree {
     let spec: DriveSpec = toml::from_str(DRIVE).expect("a drive");
     let drives =
         (0..count).map(|_| Drive::builtin(&spec, &DriveOptions::default()).expect("a drive"));
-    Tree::new(drives.collect(), layers, ENTRIES, elevator::ENTRIES)
+    Tree::new(drives.collect(), layers, &entries(), &elevator::entries())
         .unwrap_or_else(|e| panic!("{e}"))
 }
 
@@ -421,7 +420,7 @@ fn what_cannot_be_is_named_with_its_place() {
     );
     let error = refused(2, "layers = [{ name = \"link\", bandwidth = \"1 MB/s\" }]\n[[change]]\nat = \"1 s\"\nlayer = 0\nbandwidth = \"1 B/s\"\n");
     assert!(
-        error.contains("change[0].bandwidth: got 1 B/s, need at least 512 B/s"),
+        error.contains("change[0].bandwidth: got 1 B/s, need 512 B/s to "),
         "{error}"
     );
     // The plan has a second failure, which the first one makes impossible.
@@ -438,11 +437,9 @@ fn what_cannot_be_is_named_with_its_place() {
 fn layers_of_bare_drives_do_not_change() {
     let text = "[workload]\nsynthetic = { rate = \"1/s\" }\n[[system]]\ndrive = \"small\"\n[[system.change]]\nat = \"1 s\"\nnr_requests = 8\n";
     let error = Experiment::from_toml(text, Path::new("e.toml")).expect_err("no layers");
-    let want = "e.toml: system[0].change[0].nr_requests: got a setting of a layer, need a system with layers, or an organisation with redundancy";
+    let want = "e.toml:7:15: system[0].change[0].nr_requests: got a setting of a layer, need a system with layers, or an organisation with redundancy";
     assert_eq!(error.to_string(), want);
     let value: Value = serde_json::json!({ "at": "1 s", "nr_request": 8 });
-    let error = from_value::<Change>(value)
-        .expect_err("misspelt")
-        .to_string();
+    let error = Change::read(&value).expect_err("misspelt").to_string();
     assert!(error.contains("did you mean \"nr_requests\"?"), "{error}");
 }

@@ -2,7 +2,7 @@
 
 use super::mock::{constants, request, Behaviour, Mock};
 use headstack_array::layer::{
-    elevator, Context, Done, Entry, ErrorKind, Layer, Request, Setting, ENTRIES,
+    elevator, entries, Context, Done, Entry, ErrorKind, Layer, Request, Setting,
 };
 use headstack_drive::Command::{Flush, Read, Write, WriteThrough};
 use headstack_testkit::plugins::folder_matches;
@@ -26,10 +26,10 @@ fn build(entry: &Entry, seed: u64) -> Box<dyn Layer> {
     });
     let context = Context {
         below: below.collect(),
-        params: toml::from_str(entry.example).expect("the example is a table"),
-        elevators: elevator::ENTRIES,
+        params: toml::from_str(&entry.about.example).expect("the example is a table"),
+        elevators: &elevator::entries(),
     };
-    (entry.build)(context).unwrap_or_else(|e| panic!("example of {}: {e}", entry.name))
+    (entry.build)(context).unwrap_or_else(|e| panic!("example of {}: {e}", entry.about.name))
 }
 
 /// Random requests, submitted at their times. In between, the layer is advanced in steps of this length, or by
@@ -41,7 +41,7 @@ fn drive(entry: &Entry, seed: u64, step: Option<u64>) -> Vec<Done> {
     assert!(
         !units.is_empty() && units.iter().all(|u| *u > 0),
         "{}",
-        entry.name
+        entry.about.name
     );
     let mut all = Vec::new();
     let mut now = Time::ZERO;
@@ -55,7 +55,7 @@ fn drive(entry: &Entry, seed: u64, step: Option<u64>) -> Vec<Done> {
             }
         }
         layer.advance(next, &mut |done| all.push(*done));
-        assert!(layer.next_event() >= next, "{}", entry.name);
+        assert!(layer.next_event() >= next, "{}", entry.about.name);
         now = next;
         let unit = noise.below(units.len() as u64) as u32;
         let most = [8, 300][noise.below(2) as usize];
@@ -71,7 +71,7 @@ fn drive(entry: &Entry, seed: u64, step: Option<u64>) -> Vec<Done> {
                 ..request(id, command, lba, blocks as u32)
             },
         );
-        assert!(layer.next_event() >= now, "{}", entry.name);
+        assert!(layer.next_event() >= now, "{}", entry.about.name);
     }
     loop {
         let next = layer.next_event();
@@ -83,16 +83,16 @@ fn drive(entry: &Entry, seed: u64, step: Option<u64>) -> Vec<Done> {
             None => next.0 + 1,
         };
         layer.advance(Time(until), &mut |done| all.push(*done));
-        assert!(layer.next_event() >= Time(next.0), "{}", entry.name);
+        assert!(layer.next_event() >= Time(next.0), "{}", entry.about.name);
     }
     all
 }
 
 #[test]
 fn every_layer_ends_each_request_once_whatever_the_steps() {
-    for entry in ENTRIES {
+    for entry in entries().iter() {
         for seed in 0..20 {
-            println!("{}, seed {seed}", entry.name);
+            println!("{}, seed {seed}", entry.about.name);
             let all = drive(entry, seed, None);
             let mut seen = BTreeMap::new();
             for done in &all {
@@ -112,7 +112,7 @@ fn every_layer_ends_each_request_once_whatever_the_steps() {
                 let mut other = drive(entry, seed, Some(step));
                 other.sort_by_key(|d| d.id);
                 let want: Vec<Done> = seen.values().copied().collect();
-                assert_eq!(other, want, "{} in steps of {step}", entry.name);
+                assert_eq!(other, want, "{} in steps of {step}", entry.about.name);
             }
         }
     }
@@ -120,7 +120,7 @@ fn every_layer_ends_each_request_once_whatever_the_steps() {
 
 #[test]
 fn every_layer_refuses_what_is_outside_and_what_it_does_not_know() {
-    for entry in ENTRIES {
+    for entry in entries().iter() {
         let mut layer = build(entry, 1);
         let units = layer.units();
         let last = units.len() as u32;
@@ -142,16 +142,16 @@ fn every_layer_refuses_what_is_outside_and_what_it_does_not_know() {
                         ..request(1, command, lba, blocks)
                     },
                 );
-                assert_eq!(layer.next_event(), now, "{}", entry.name);
+                assert_eq!(layer.next_event(), now, "{}", entry.about.name);
                 let mut told = Vec::new();
                 layer.advance(Time(8), &mut |done| told.push(*done));
-                assert_eq!(told.len(), 1, "{} {unit} {lba} {blocks}", entry.name);
+                assert_eq!(told.len(), 1, "{} {unit} {lba} {blocks}", entry.about.name);
                 let error = Some(ErrorKind::OutOfRange);
                 assert_eq!(
                     (told[0].id, told[0].error, told[0].completion),
                     (1, error, now),
                     "{}",
-                    entry.name
+                    entry.about.name
                 );
             }
         }
@@ -161,20 +161,20 @@ fn every_layer_refuses_what_is_outside_and_what_it_does_not_know() {
             .is_err());
         assert!(layer.set(Time(9), &[], &Setting::MemberGone(99)).is_err());
         let mut params: headstack_drive::spec::Params =
-            toml::from_str(entry.example).expect("a table");
+            toml::from_str(&entry.about.example).expect("a table");
         params.insert("no_such_key".into(), 1.into());
         let (below, _) = constants(4, 5000, 1);
         let error = (entry.build)(Context {
             below,
             params,
-            elevators: elevator::ENTRIES,
+            elevators: &elevator::entries(),
         })
         .err()
         .map(|e| e.to_string());
         assert!(
             error.unwrap_or_default().contains("no_such_key"),
             "{}",
-            entry.name
+            entry.about.name
         );
     }
 }
@@ -186,9 +186,12 @@ fn folders_and_lists_name_the_same() {
         "layer" => vec!["below", "clock", "drive", "mod", "statistics", "tree"],
         _ => vec!["mod", "sorted", "tests"],
     };
-    let layers: Vec<&str> = ENTRIES.iter().map(|e| e.name).collect();
-    let elevators: Vec<&str> = elevator::ENTRIES.iter().map(|e| e.name).collect();
-    for (folder, names) in [("layer", layers), ("layer/elevator", elevators)] {
+    let (layers, elevators) = (entries(), elevator::entries());
+    let all: [(&str, Vec<&str>); 2] = [
+        ("layer", layers.names().collect()),
+        ("layer/elevator", elevators.names().collect()),
+    ];
+    for (folder, names) in all {
         let source = format!("src/{folder}");
         folder_matches(env!("CARGO_MANIFEST_DIR"), &source, &shared(folder), &names);
     }

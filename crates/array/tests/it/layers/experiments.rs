@@ -3,7 +3,7 @@
 use headstack_array::{
     run, Experiment, Inputs, OpenWorkload, Opened, RunError, RunOptions, RunResult, SystemResult,
 };
-use headstack_engine::describe::from_value;
+use headstack_schema::Parameter;
 use headstack_trace::Synthetic;
 use parquet::file::reader::SerializedFileReader;
 use parquet::record::Field;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 #[allow(clippy::result_large_err)]
 fn open(w: &OpenWorkload) -> Result<Opened, RunError> {
     let table = w.workload.synthetic.clone().unwrap_or_default();
-    let synthetic: Synthetic = from_value(table.into())?;
+    let synthetic = Synthetic::read(&table.into())?;
     Ok(Opened {
         jobs: Vec::new(),
         source: synthetic.source(w.seed)?,

@@ -2,7 +2,7 @@
 
 use super::mock::{constants, finish, request, Behaviour, Log, Mock};
 use headstack_array::layer::{
-    elevator, find, Context, Done, ErrorKind, Layer, Request, Setting, ENTRIES,
+    elevator, entries, Context, Done, ErrorKind, Layer, Request, Setting,
 };
 use headstack_drive::Command::{self, Flush, Read, Write, WriteThrough};
 use headstack_testkit::SplitMix;
@@ -11,11 +11,12 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 fn build(below: Vec<Box<dyn Layer>>, toml: &str) -> Box<dyn Layer> {
     let params = toml::from_str(toml).expect("a table");
-    let entry = find("host-queue", ENTRIES).expect("the layer");
+    let all = entries();
+    let entry = all.get("host-queue").expect("the layer");
     (entry.build)(Context {
         below,
         params,
-        elevators: elevator::ENTRIES,
+        elevators: &elevator::entries(),
     })
     .unwrap_or_else(|e| panic!("{toml}: {e}"))
 }
@@ -250,7 +251,7 @@ fn parameters_that_do_not_fit_are_refused() {
         ("depth = 0", "depth: got 0, need 1 to 65536"),
         (
             "max_request = \"1 KiB\"",
-            "max_request: got 1024 B, need 4 KiB to 1 GiB",
+            "max_request: got 1024 B, need 4096 B to 1073741824 B",
         ),
         (
             "elevator_parameters = { x = 1 }",
@@ -260,10 +261,10 @@ fn parameters_that_do_not_fit_are_refused() {
     ] {
         let (below, _) = constants(1, 1000, 1);
         let params = toml::from_str(text).expect("a table");
-        let built = (find("host-queue", ENTRIES).expect("it").build)(Context {
+        let built = (entries().get("host-queue").expect("it").build)(Context {
             below,
             params,
-            elevators: elevator::ENTRIES,
+            elevators: &elevator::entries(),
         });
         let error = built.err().map(|e| e.to_string()).unwrap_or_default();
         assert!(error.contains(want), "{text}: {error:?}");

@@ -10,8 +10,9 @@ use super::mock::{request, Mock};
 use super::world::{word, Disk, Level, Shape, Words, World, CHUNK, UNIT};
 use headstack_array::layer::volume::plan::Step;
 use headstack_array::layer::volume::Volume;
-use headstack_array::layer::{elevator, raid1, raid10, raid5, Context, Layer, Setting};
+use headstack_array::layer::{raid1, raid10, raid5, Layer, Setting};
 use headstack_drive::Command;
+use headstack_schema::read_table;
 use headstack_testkit::SplitMix;
 use headstack_units::{Bandwidth, Time};
 use std::collections::{BTreeMap, HashMap};
@@ -103,15 +104,11 @@ impl Trial {
             let servers = 1 + noise.below(3) as usize;
             Box::new(Mock::new(member_blocks, servers, member, disk)) as Box<dyn Layer>
         });
-        let context = Context {
-            below: disks.collect(),
-            params,
-            elevators: elevator::ENTRIES,
-        };
+        let below = disks.collect();
         let built = match level {
-            Level::Raid1 => raid1::volume(context),
-            Level::Raid10 { .. } => raid10::volume(context),
-            Level::Raid5 { .. } => raid5::volume(context),
+            Level::Raid1 => read_table(&params).and_then(|p| raid1::volume(below, &p)),
+            Level::Raid10 { .. } => read_table(&params).and_then(|p| raid10::volume(below, &p)),
+            Level::Raid5 { .. } => read_table(&params).and_then(|p| raid5::volume(below, &p)),
         };
         let mut volume = built.unwrap_or_else(|e| panic!("{level:?} of {n}: {e}"));
         let blocks = volume.units()[0];

@@ -2,7 +2,7 @@
 
 use super::mock::{constants, finish, request, Behaviour, Constant, Log, Mock};
 use headstack_array::layer::{
-    elevator, find, Context, Done, ErrorKind, Layer, Request, Setting, ENTRIES,
+    elevator, entries, Context, Done, ErrorKind, Layer, Request, Setting,
 };
 use headstack_drive::spec::Params;
 use headstack_drive::zoned::Sense;
@@ -22,11 +22,12 @@ fn params(toml: &str) -> Params {
 fn volume(name: &str, members: u32, toml: &str) -> (Box<dyn Layer>, Log) {
     let (below, log) = constants(members, 100 * CHUNK, SERVICE);
     let params = params(toml);
-    let entry = find(name, ENTRIES).expect("a layer");
+    let all = entries();
+    let entry = all.get(name).expect("a layer");
     let volume = (entry.build)(Context {
         below,
         params,
-        elevators: elevator::ENTRIES,
+        elevators: &elevator::entries(),
     })
     .expect("a volume");
     (volume, log)
@@ -526,9 +527,10 @@ fn of_zoned(name: &str, zoned: &[u32], members: u32) -> (Box<dyn Layer>, Log) {
     let context = Context {
         below: below.collect(),
         params: params("rebuild_rate = \"1 GB/s\""),
-        elevators: elevator::ENTRIES,
+        elevators: &elevator::entries(),
     };
-    let entry = find(name, ENTRIES).expect("a layer");
+    let all = entries();
+    let entry = all.get(name).expect("a layer");
     ((entry.build)(context).expect("a volume"), log)
 }
 
@@ -585,11 +587,12 @@ fn a_rebuild_ends_where_its_source_is_lost() {
     ] {
         let (below, log) = constants(members, blocks, SERVICE);
         let params = params(&format!("rebuild_rate = \"10 GB/s\"\n{text}"));
-        let entry = find(name, ENTRIES).expect("a layer");
+        let all = entries();
+        let entry = all.get(name).expect("a layer");
         let mut v = (entry.build)(Context {
             below,
             params,
-            elevators: elevator::ENTRIES,
+            elevators: &elevator::entries(),
         })
         .expect("a volume");
         for setting in [Setting::MemberGone(1), Setting::MemberReplaced(1)] {
@@ -670,12 +673,7 @@ fn volumes_refuse_what_does_not_fit() {
             "chunk = \"1 GiB\"",
             "chunk: got 1073741824 B, need at most the smallest",
         ),
-        (
-            "raid5",
-            3,
-            "rmw_level = 3",
-            "rmw_level: got 3, need 0, 1 or 2",
-        ),
+        ("raid5", 3, "rmw_level = 3", "rmw_level: got 3, need 0 to 2"),
         (
             "raid5",
             3,
@@ -716,10 +714,10 @@ fn volumes_refuse_what_does_not_fit() {
         ("raid5", 3, "chnk = 1", "got key \"chnk\""),
     ] {
         let (below, _) = constants(members, 100 * CHUNK, SERVICE);
-        let built = (find(name, ENTRIES).expect("a layer").build)(Context {
+        let built = (entries().get(name).expect("a layer").build)(Context {
             below,
             params: params(text),
-            elevators: elevator::ENTRIES,
+            elevators: &elevator::entries(),
         });
         let error = built.err().map(|e| e.to_string()).unwrap_or_default();
         assert!(error.contains(want), "{name} {text}: {error:?}");

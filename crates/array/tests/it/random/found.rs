@@ -183,3 +183,51 @@ fn a_run_that_ends_in_its_warm_up_is_refused() {
         let _ = std::fs::remove_dir_all(folder);
     }
 }
+
+/// The second change follows a flush that the drive begins at the end of the run and that ends after it. Think times
+/// let drives be advanced past that end, and the energy up to it was then read from a drive that had settled later.
+#[test]
+fn nothing_is_measured_of_a_change_after_the_end() {
+    let result = holds(
+        "change-after-end",
+        r#"
+        [run]
+        duration = "114659839 ns"
+        [[workload]]
+        [[workload.jobs]]
+        threads = 8
+        duration = "1.152038 s"
+        think_time = "0.030721014 s"
+        requests = { footprint = "448651264 B", reads = 0.0, size = "16384 B" }
+        [system]
+        drive = "barracuda-7200.9-2006"
+        queue_depth = 1
+        [[system.change]]
+        at = "7571954 ns"
+        spindle_speed = { speed = "3600 rpm", takes = "923270254 ns" }
+        [[system.change]]
+        at = "64981259 ns"
+        spindle_speed = { speed = "7200 rpm", takes = "333536618 ns" }
+        "#,
+    );
+    let s = only(&result);
+    assert!((0.93..1.0).contains(&s.duration_s), "{}", s.duration_s);
+}
+
+/// Writes that waited for a change entered the buffer at their arrival, before the change.
+#[test]
+fn held_writes_do_not_enter_the_buffer_before_a_change() {
+    let result = holds(
+        "held-writes",
+        r#"
+        [workload]
+        synthetic = { n_requests = 251, footprint = "1413120 B", reads = 0.66, sequential = 0.5, size = "4096 B", rate = "2478.930994/s" }
+        [system]
+        drive = "wd-re-2tb"
+        [[system.change]]
+        power_condition = "active"
+        at = "1811903 ns"
+        "#,
+    );
+    assert_eq!(only(&result).n_requests, 251);
+}

@@ -233,36 +233,36 @@ fn every_entry_of_a_registry_is_drawn() {
     models
         .schedulers
         .iter()
-        .for_each(|p| add("scheduler\":", p.name));
+        .for_each(|p| add("scheduler\":", p.name()));
     models
         .layouts
         .iter()
         .skip(1)
-        .for_each(|p| add("layout\":", p.name));
-    models.seek.iter().for_each(|p| add("model\":", p.name));
-    models.power.iter().for_each(|p| add("model\":", p.name));
+        .for_each(|p| add("layout\":", p.name()));
+    models.seek.iter().for_each(|p| add("model\":", p.name()));
+    models.power.iter().for_each(|p| add("model\":", p.name()));
     models
         .policies
         .iter()
-        .for_each(|p| add("policy\":", p.name));
+        .for_each(|p| add("policy\":", p.name()));
     models
         .cleaning
         .iter()
-        .for_each(|p| add("policy\":", p.name));
-    models.roles.iter().for_each(|p| add("policy\":", p.name));
+        .for_each(|p| add("policy\":", p.name()));
+    models.roles.iter().for_each(|p| add("policy\":", p.name()));
     headstack_drive::mapping::MODELS
         .iter()
         .for_each(|m| add("model\":", m.0));
-    headstack_array::layer::ENTRIES
+    headstack_array::layer::entries()
         .iter()
-        .for_each(|e| add("name\":", e.name));
-    headstack_array::layer::elevator::ENTRIES
+        .for_each(|e| add("name\":", &e.about.name));
+    headstack_array::layer::elevator::entries()
         .iter()
-        .for_each(|e| add("elevator\":", e.name));
-    headstack_array::organisation::ENTRIES
+        .for_each(|e| add("elevator\":", &e.about.name));
+    headstack_array::organisation::entries()
         .iter()
-        .for_each(|e| add("name\":", e.name));
-    headstack_array::capping::POLICIES
+        .for_each(|e| add("name\":", &e.about.name));
+    headstack_control::policy::policies()
         .iter()
         .for_each(|p| add("policy\":", p.name));
     let cases = (FIRST..FIRST + 10 * USUAL).map(|seed| draw::case(seed).document().to_string());

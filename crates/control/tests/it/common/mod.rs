@@ -4,7 +4,7 @@
 pub mod expiry;
 pub mod plant;
 
-use headstack_control::policy::{find, Drives, Plugin};
+use headstack_control::policy::{policies, Drives, Plugin};
 use headstack_control::{Command, Device, Params, Policy, MOST_READ_EXPIRE};
 use headstack_units::{Span, Time, Watts};
 use proptest::test_runner::{Config, RngSeed};
@@ -51,7 +51,7 @@ pub fn build(name: &str, toml: &str, drives: usize) -> Box<dyn Policy> {
 /// A policy for these drives.
 pub fn build_for(name: &str, toml: &str, devices: &[Device]) -> Box<dyn Policy> {
     let table = toml::from_str(toml).expect("TOML");
-    let plugin = find(name).expect("a policy");
+    let plugin = policies().find("policy", name).copied().expect("a policy");
     plugin
         .build(&table, devices)
         .unwrap_or_else(|e| panic!("{name}: {e}"))

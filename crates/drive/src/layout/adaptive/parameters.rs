@@ -1,22 +1,27 @@
 //! The parameters of the layout, and the track formats that they give to each surface.
 
 use super::STEPS;
-use crate::bounds::{bounded, MOST_TRACK};
+use crate::bounds::{bounded, MOST_CYLINDERS, MOST_TRACK};
 use crate::layout::shape::{cylinders, formats, in_zone};
 use crate::spec::{GeometrySpec, Sparing, ZoneSpec};
-use headstack_engine::describe::{by_kind, from_value};
-use headstack_engine::SpecError;
-use headstack_units::parse_with_units;
-use serde::{Deserialize, Deserializer, Serialize};
+use headstack_schema::{by_kind, Adapter, Choice, Kind, Parameter, SpecError, Table};
+use headstack_units::Length;
 use serde_json::Value;
+use std::ops::RangeInclusive;
 
-/// The densities of a surface as factors on the nominal ones. Each 0.25 to 4.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// Factors on nominal densities.
+const FACTORS: RangeInclusive<f64> = 1.0 / STEPS as f64..=STEPS as f64;
+/// Radii of platters.
+const RADII: RangeInclusive<Length> = Length(1e-3)..=Length(1.0);
+
+/// The densities of a surface as factors on the nominal ones.
+#[derive(Debug, Clone, Copy, PartialEq, Table)]
 pub struct Density {
     /// Factor on the bits per inch of a track.
+    #[param(range = FACTORS)]
     pub bpi: f64,
     /// Factor on the tracks per inch.
+    #[param(range = FACTORS)]
     pub tpi: f64,
 }
 
@@ -26,18 +31,18 @@ impl Density {
 }
 
 /// The format of a surface in a zone, as drives report it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq, Table)]
 pub(super) struct SurfaceZone {
-    /// Tracks in a full band. 1 to four times `band_cylinders`.
+    /// Tracks in a full band, at most four times `band_cylinders`.
+    #[param(range = 1..=MOST_CYLINDERS * STEPS)]
     pub tracks_per_band: u32,
-    /// Sectors of a track. 1 to 10^7.
+    /// Sectors of a track.
+    #[param(range = 1..=MOST_TRACK)]
     pub sectors_per_track: u32,
 }
 
 /// The order of the heads in successive bands of a zone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
 pub(super) enum HeadOrder {
     /// From the first head to the last in every band.
     #[default]
@@ -47,8 +52,7 @@ pub(super) enum HeadOrder {
 }
 
 /// The order of the tracks of a band on one surface.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
 pub(super) enum Direction {
     /// Inward on every surface.
     #[default]
@@ -58,43 +62,48 @@ pub(super) enum Direction {
 }
 
 /// The keys that this layout adds to `[geometry]`.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Table)]
 pub(super) struct Parameters {
-    /// Nominal tracks per band. 1 to 5·10^7.
+    /// Nominal tracks per band.
+    #[param(range = 1..=MOST_CYLINDERS)]
     pub band_cylinders: u32,
     /// The densities of each surface, or of all.
-    #[serde(default, deserialize_with = "densities")]
+    #[param(with = Densities)]
     density: Option<Vec<Density>>,
     /// For each surface the formats of its zones, instead of `density`.
     surface_zones: Option<Vec<Vec<SurfaceZone>>>,
-    #[serde(default)]
+    /// The order of the heads in successive bands.
+    #[param(default)]
     pub head_order: HeadOrder,
-    #[serde(default)]
+    /// The order of the tracks of a band on one surface.
+    #[param(default)]
     pub direction: Direction,
-    /// Radius of the outer edge of the first cylinder, in metres. 1 mm to 1 m.
-    #[serde(default, deserialize_with = "length")]
-    pub outer_radius: Option<f64>,
-    /// Radius of the inner edge of the last cylinder, in metres. 1 mm to less than the outer radius.
-    #[serde(default, deserialize_with = "length")]
-    pub inner_radius: Option<f64>,
+    /// Radius of the outer edge of the first cylinder.
+    #[param(range = RADII)]
+    pub outer_radius: Option<Length>,
+    /// Radius of the inner edge of the last cylinder, less than the outer radius.
+    #[param(range = RADII)]
+    pub inner_radius: Option<Length>,
 }
 
-fn length<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    let units = [("m", 1.0), ("mm", 1e-3), ("cm", 1e-2), ("in", 0.0254)];
-    parse_with_units(&text, &units)
-        .map(Some)
-        .map_err(serde::de::Error::custom)
-}
+/// One density for all surfaces, or a list with one for each.
+struct Densities;
 
-fn densities<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Density>>, D::Error> {
-    let need = "{ bpi = 1.0, tpi = 1.0 } for all surfaces, or a list with one for each";
-    by_kind(deserializer, need, |value| match value {
-        Value::Object(_) => Some(from_value(value).map(|d| Some(vec![d]))),
-        Value::Array(_) => Some(from_value(value).map(Some)),
-        _ => None,
-    })
+impl Adapter<Option<Vec<Density>>> for Densities {
+    fn kind() -> Kind {
+        Kind::OneOf(vec![Density::kind(), <Vec<Density>>::kind()])
+    }
+    fn read(value: &Value) -> Result<Option<Vec<Density>>, SpecError> {
+        let need = "{ bpi = 1.0, tpi = 1.0 } for all surfaces, or a list with one for each";
+        by_kind(value, need, |value| match value {
+            Value::Object(_) => Some(Density::read(value).map(|d| Some(vec![d]))),
+            Value::Array(_) => Some(Parameter::read(value)),
+            _ => None,
+        })
+    }
+    fn write(value: &Option<Vec<Density>>) -> Value {
+        value.write()
+    }
 }
 
 /// The format of one surface in one zone.
@@ -120,9 +129,8 @@ pub(super) struct Bands {
 impl Parameters {
     /// Checks the parameters by themselves and against the geometry.
     pub fn check(&self, spec: &GeometrySpec) -> Result<(), SpecError> {
-        let most = crate::bounds::MOST_CYLINDERS;
-        bounded("geometry.band_cylinders", self.band_cylinders, 1..=most)?;
-        bounded("geometry.cylinders", spec.cylinders, 1..=most / STEPS)?;
+        let most = MOST_CYLINDERS / STEPS;
+        bounded("geometry.cylinders", spec.cylinders, 1..=most)?;
         if spec.sparing != Sparing::None {
             let got = format!("{:?}", spec.sparing);
             return Err(SpecError::new("geometry.sparing", got, NO_DEFECTS));
@@ -134,18 +142,12 @@ impl Parameters {
                 "S1: surfaces of an adaptive layout cannot be joined",
             ));
         }
-        for (key, radius) in [
-            ("geometry.outer_radius", self.outer_radius),
-            ("geometry.inner_radius", self.inner_radius),
-        ] {
-            bounded(key, radius.unwrap_or(1e-3), 1e-3..=1.0)?;
-        }
         if let (Some(outer), Some(inner)) = (self.outer_radius, self.inner_radius) {
             if inner >= outer {
                 return Err(SpecError::new(
                     "geometry.inner_radius",
-                    format!("{inner} m"),
-                    format!("less than the outer radius, {outer} m"),
+                    inner,
+                    format!("less than the outer radius, {outer}"),
                 ));
             }
         }
@@ -205,10 +207,8 @@ impl Parameters {
         if list.len() != of && list.len() != 1 {
             return Err(one_each(key, list.len(), of, "density"));
         }
-        let range = 1.0 / f64::from(STEPS)..=f64::from(STEPS);
         for (h, d) in list.iter().enumerate() {
-            bounded(format!("{key}[{h}].bpi"), d.bpi, range.clone())?;
-            bounded(format!("{key}[{h}].tpi"), d.tpi, range.clone())?;
+            d.check().map_err(|e| e.within(&format!("{key}[{h}]")))?;
         }
         let of_zone = |zone: &ZoneSpec| {
             let nominal = nominal(spec, zone)?;
@@ -262,7 +262,6 @@ impl Parameters {
                 let most_tracks = most.saturating_mul(STEPS);
                 bounded(at("tracks_per_band"), n, 1..=most_tracks)?;
                 let sectors = own.sectors_per_track;
-                bounded(at("sectors_per_track"), sectors, 1..=MOST_TRACK)?;
                 // A band narrower than `band_cylinders` has its share of the tracks.
                 let tracks = |width: u32| match width {
                     0 => 0,

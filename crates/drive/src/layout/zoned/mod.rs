@@ -355,7 +355,7 @@ fn build_zone(
     let cylinders = shape::cylinders(spec, zone)?;
     let formats = shape::formats(spec, zone)?;
     let same = formats.iter().all(|n| *n == formats[0]);
-    let skews = shape::skews(spec, zone, formats[0])?;
+    let skews = shape::skews(spec, zone, formats[0]);
     let per_surface: Vec<Format> = formats
         .iter()
         .map(|n| Format {

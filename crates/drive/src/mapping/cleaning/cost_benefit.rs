@@ -10,20 +10,20 @@
 //! The age is that of the youngest block, as in the paper. Blocks are not sorted by age while they are moved.
 
 use super::{Cleaner, Segment, Target};
-use crate::plugin::{params, taken, Plugin};
-use serde::{Deserialize, Serialize};
+use crate::plugin::Plugin;
+use headstack_schema::Table;
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn Cleaner> = Plugin {
-    name: "cost-benefit",
-    summary: "empties the cylinder with most (1 - u)*age/(1 + u) into an empty cylinder",
-    example: "",
-    parameters: &|table| taken::<CostBenefit>(&[], table),
-    build: &|table| Ok(Box::new(params::<CostBenefit>(table)?)),
-};
+pub fn plugin() -> Plugin<dyn Cleaner> {
+    Plugin::<dyn Cleaner>::new(
+        "cost-benefit",
+        "empties the cylinder with most (1 - u)*age/(1 + u) into an empty cylinder",
+        "",
+        |model: CostBenefit, _| Ok(Box::new(model)),
+    )
+}
 
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Table)]
 struct CostBenefit {}
 
 impl Cleaner for CostBenefit {

@@ -10,20 +10,20 @@
 //! Looks only at the present. Cylinders whose blocks will soon be overwritten anyway are also cleaned.
 
 use super::{Cleaner, Segment, Target};
-use crate::plugin::{params, taken, Plugin};
-use serde::{Deserialize, Serialize};
+use crate::plugin::Plugin;
+use headstack_schema::Table;
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn Cleaner> = Plugin {
-    name: "greedy",
-    summary: "empties the cylinder with the fewest blocks into an empty cylinder",
-    example: "",
-    parameters: &|table| taken::<Greedy>(&[], table),
-    build: &|table| Ok(Box::new(params::<Greedy>(table)?)),
-};
+pub fn plugin() -> Plugin<dyn Cleaner> {
+    Plugin::<dyn Cleaner>::new(
+        "greedy",
+        "empties the cylinder with the fewest blocks into an empty cylinder",
+        "",
+        |model: Greedy, _| Ok(Box::new(model)),
+    )
+}
 
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Table)]
 struct Greedy {}
 
 impl Cleaner for Greedy {

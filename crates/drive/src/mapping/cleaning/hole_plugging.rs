@@ -11,20 +11,20 @@
 //! Always plugs holes; the adaptive method of the second source chooses between this and `cost-benefit`.
 
 use super::{Cleaner, Segment, Target};
-use crate::plugin::{params, taken, Plugin};
-use serde::{Deserialize, Serialize};
+use crate::plugin::Plugin;
+use headstack_schema::Table;
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn Cleaner> = Plugin {
-    name: "hole-plugging",
-    summary: "moves the blocks of the emptiest cylinder into holes of the fullest ones",
-    example: "",
-    parameters: &|table| taken::<HolePlugging>(&[], table),
-    build: &|table| Ok(Box::new(params::<HolePlugging>(table)?)),
-};
+pub fn plugin() -> Plugin<dyn Cleaner> {
+    Plugin::<dyn Cleaner>::new(
+        "hole-plugging",
+        "moves the blocks of the emptiest cylinder into holes of the fullest ones",
+        "",
+        |model: HolePlugging, _| Ok(Box::new(model)),
+    )
+}
 
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Table)]
 struct HolePlugging {}
 
 impl Cleaner for HolePlugging {

@@ -11,16 +11,16 @@
 //! - `worth` is a finite number. Of two cylinders of the same age and size, the fuller one is never worth more.
 //! - A policy keeps no state: the same cylinder has the same worth.
 //!
-//! To add one: write `crates/drive/src/mapping/cleaning/NAME.rs` with a `PLUGIN`, and add `NAME` to the list. A program
+//! To add one: write `crates/drive/src/mapping/cleaning/NAME.rs` with a function `plugin`, and add `NAME` to the list. A program
 //! adds its own in [`Models`](crate::Models).
 
 mod parameters;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use parameters::{first_writer, read, Cleaning};
+pub(crate) use parameters::{first_writer, tables, Cleaning};
 
-use crate::plugin::plugins;
+use crate::plugin::{plugins, ModelKind};
 
 /// A cylinder as a policy sees it. It holds at least one block, and at least one of its slots is free.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,6 +58,11 @@ pub trait Cleaner: Send + std::fmt::Debug {
 
     /// Where its blocks go.
     fn target(&self) -> Target;
+}
+
+impl ModelKind for dyn Cleaner {
+    const NAME: &'static str = "cleaning policy";
+    type For = ();
 }
 
 plugins! { dyn Cleaner: greedy, cost_benefit, hole_plugging }

@@ -1,82 +1,71 @@
 //! The table `[mapping.cleaning]` of a drive file.
 
 use super::Cleaner;
-use crate::bounds::bounded;
-use crate::plugin::{find, Plugin};
-use crate::spec::Params;
-use headstack_engine::SpecError;
+use crate::bounds::{bounded, MOST_WAIT};
+use crate::plugin::Plugins;
+use headstack_schema::{Kind, Params, SpecError, Table, TableSchema};
 use headstack_units::Span;
-use serde::Deserialize;
+
+/// The name that stands for no cleaning.
+const NONE: &str = "none";
 
 /// When and how a log is cleaned.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Clone, PartialEq, Table)]
+#[table(defaults, check = Cleaning::check_order)]
 pub(crate) struct Cleaning {
     /// Which cylinder is emptied, and where its blocks go: the name of a file in `mapping/cleaning`; `none`: no
     /// cleaning.
+    #[param(default = NONE.into(), kind = Kind::Name("cleaning policy"))]
     pub policy: String,
     /// Parameters of the policy, as its file documents.
+    #[param(kind = Kind::Parameters("cleaning policy"))]
     pub policy_parameters: Params,
-    /// Cleaning starts when less than this share of the cylinders is empty. 0 to 1.
+    /// Cleaning starts when less than this share of the cylinders is empty.
+    #[param(default = 0.1, range = 0.0..=1.0)]
     pub low: f64,
-    /// Cleaning stops when this share of the cylinders is empty. `low` to 1.
+    /// Cleaning stops when this share of the cylinders is empty, `low` or more.
+    #[param(default = 0.2, range = 0.0..=1.0)]
     pub high: f64,
-    /// When less than this share of the cylinders is empty, cleaning does not wait for idle time. 0 to `low`.
+    /// When less than this share of the cylinders is empty, `low` or less, cleaning does not wait for idle time.
+    #[param(range = 0.0..=1.0)]
     pub pressed: f64,
-    /// When less than `pressed` is empty: reads and writes of cleaning after each pass that writes. 1 to 10,000.
+    /// When less than `pressed` is empty: reads and writes of cleaning after each pass that writes.
+    #[param(default = 4, range = 1..=10_000)]
     pub moves: u32,
-    /// How long the mechanism must have been idle before a block is moved. 0 to 24 h.
+    /// How long the mechanism must have been idle before a block is moved.
+    #[param(default = Span::from_ms(10.0), range = Span::ZERO..=MOST_WAIT)]
     pub idle_after: Span,
     /// The arm of each unit that cleans; if absent, the first one that always writes.
     pub arm: Option<u32>,
 }
 
-impl Default for Cleaning {
-    fn default() -> Self {
-        Cleaning {
-            policy: "none".into(),
-            policy_parameters: Params::new(),
-            low: 0.1,
-            high: 0.2,
-            pressed: 0.0,
-            moves: 4,
-            idle_after: Span::from_ms(10.0),
-            arm: None,
-        }
-    }
+/// The policies that `policy` can name, with their parameters.
+pub(crate) fn tables(policies: &Plugins<dyn Cleaner>) -> Vec<(String, TableSchema)> {
+    let none = (NONE.to_string(), TableSchema::default());
+    [vec![none], policies.schemas()].concat()
 }
 
 impl Cleaning {
     /// Whether anything is cleaned.
     pub fn is_on(&self) -> bool {
-        self.policy != "none"
+        self.policy != NONE
     }
 }
 
-/// Reads the table; `table` may be empty.
-///
-/// # Errors
-/// Unknown keys, and numbers outside their bounds, by key of `[mapping]`.
-pub(crate) fn read(cleaning: &Cleaning) -> Result<(), SpecError> {
-    let c = cleaning;
-    let within = |e: SpecError| e.within("cleaning");
-    bounded("low", c.low, 0.0..=1.0).map_err(within)?;
-    bounded("high", c.high, c.low..=1.0).map_err(within)?;
-    bounded("pressed", c.pressed, 0.0..=c.low).map_err(within)?;
-    bounded("moves", c.moves, 1..=10_000).map_err(within)?;
-    let most = Span(24 * 3600 * 1_000_000_000);
-    bounded("idle_after", c.idle_after, Span::ZERO..=most).map_err(within)?;
-    Ok(())
-}
-
 impl Cleaning {
+    fn check_order(&self) -> Result<(), SpecError> {
+        bounded("high", self.high, self.low..=1.0)?;
+        bounded("pressed", self.pressed, 0.0..=self.low)?;
+        Ok(())
+    }
+
     /// The policy.
     ///
     /// # Errors
     /// An unknown name, and parameters that do not fit, by dotted key.
-    pub fn build(&self, cleaners: &[Plugin<dyn Cleaner>]) -> Result<Box<dyn Cleaner>, SpecError> {
-        let plugin = find(cleaners, "mapping.cleaning.policy", &self.policy)?;
-        let built = (plugin.build)(&self.policy_parameters);
+    pub fn build(&self, cleaners: &Plugins<dyn Cleaner>) -> Result<Box<dyn Cleaner>, SpecError> {
+        let plugin = cleaners.find("mapping.cleaning.policy", &self.policy)?;
+        let built = plugin.build(&self.policy_parameters, &());
         built.map_err(|e| e.within("mapping.cleaning.policy_parameters"))
     }
 

@@ -4,30 +4,30 @@ use headstack_testkit::XorShift;
 
 #[test]
 fn files_and_list_agree() {
-    folder_matches_list_but("mapping/cleaning", &["parameters"], PLUGINS);
+    folder_matches_list_but("mapping/cleaning", &["parameters"], &PLUGINS);
 }
 
 #[test]
 fn policies_refuse_unknown_keys() {
-    refuses_unknown_keys(PLUGINS);
+    refuses_unknown_keys(&PLUGINS);
 }
 
 /// The contract: finite, and a fuller cylinder of the same age is never worth more.
 #[test]
 fn fuller_cylinders_are_never_worth_more() {
     let mut noise = XorShift::default();
-    for plugin in PLUGINS {
-        let policy = (plugin.build)(&example(plugin)).expect("the example");
+    for plugin in PLUGINS.iter() {
+        let policy = plugin.build(&example(plugin), &()).expect("the example");
         for _ in 0..2000 {
             let slots = 2 + noise.below(500) as u32;
             let live = 1 + noise.below(u64::from(slots) - 1) as u32;
             let age_s = noise.below(1 << 30) as f64 * 1e-3;
             let of = |live| policy.worth(&Segment { live, slots, age_s });
-            assert!(of(live).is_finite(), "{}", plugin.name);
+            assert!(of(live).is_finite(), "{}", plugin.name());
             assert!(
                 of(live + 1) <= of(live),
                 "{}: {live} of {slots}",
-                plugin.name
+                plugin.name()
             );
         }
     }
@@ -38,8 +38,8 @@ fn fuller_cylinders_are_never_worth_more() {
 #[test]
 fn age_counts_for_cost_benefit_only() {
     let worth = |name: &str, live, age_s| {
-        let plugin = PLUGINS.iter().find(|p| p.name == name).expect(name);
-        let policy = (plugin.build)(&example(plugin)).expect("the example");
+        let plugin = PLUGINS.iter().find(|p| p.name() == name).expect(name);
+        let policy = plugin.build(&example(plugin), &()).expect("the example");
         policy.worth(&Segment {
             live,
             slots: 4,

@@ -79,9 +79,9 @@ impl World {
             recovery: Recovery { model, every: 25 },
             ..LogParameters::default()
         };
-        let write = build_policy(&p, crate::mapping::policy::PLUGINS).expect("a policy");
+        let write = build_policy(&p, &crate::mapping::policy::PLUGINS).expect("a policy");
         let mut log = Log::new(&p, &m, &spec.geometry, write, 0, together).expect("a log");
-        let cleaner = p.cleaning.build(cleaning::PLUGINS).expect("a cleaner");
+        let cleaner = p.cleaning.build(&cleaning::PLUGINS).expect("a cleaner");
         log.clean_with(&p.cleaning, cleaner, &m);
         let first = Saved {
             complete: 0,

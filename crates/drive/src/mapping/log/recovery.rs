@@ -24,27 +24,25 @@
 //! that write destroys it.
 
 use super::Log;
-use crate::bounds::bounded;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 use crate::service::pass::{Order, Places};
-use headstack_engine::SpecError;
-use serde::Deserialize;
+use headstack_schema::{Choice, Table};
 use std::collections::BTreeSet;
 
 /// The table `[mapping.recovery]` of a drive file.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Clone, PartialEq, Table)]
+#[table(defaults)]
 pub(crate) struct Recovery {
     /// How the map is found after a loss of power.
     pub model: Model,
-    /// With `checkpoint`: number of slots that are taken between two checkpoints. 1 to 10^9.
+    /// With `checkpoint`: number of slots that are taken between two checkpoints.
+    #[param(default = 10_000, range = 1..=1_000_000_000)]
     pub every: u64,
 }
 
 /// How the map is found after a loss of power.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
 pub(crate) enum Model {
     /// The map need not be restored: it is in nonvolatile memory.
     #[default]
@@ -53,24 +51,6 @@ pub(crate) enum Model {
     Headers,
     /// The map is written from time to time; headers are read only on the tracks written since.
     Checkpoint,
-}
-
-impl Default for Recovery {
-    fn default() -> Self {
-        Recovery {
-            model: Model::None,
-            every: 10_000,
-        }
-    }
-}
-
-/// Checks the table.
-///
-/// # Errors
-/// Numbers outside their bounds, by key of `[mapping]`.
-pub(in crate::mapping) fn read(recovery: &Recovery) -> Result<(), SpecError> {
-    let every = bounded("every", recovery.every, 1..=1_000_000_000);
-    every.map_err(|e| e.within("recovery")).map(|_| ())
 }
 
 /// Physical sectors of one checkpoint: a sector with its sequence number, and the packed map.

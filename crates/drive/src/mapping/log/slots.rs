@@ -16,8 +16,8 @@ use super::initial::InOrder;
 use super::levels::Levels;
 use crate::mechanics::{Arm, Mechanics};
 use headstack_engine::random::nth;
+use headstack_schema::Choice;
 use headstack_units::Time;
-use serde::{Deserialize, Serialize};
 
 /// The slot for a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,8 +44,7 @@ pub(crate) struct From<'a> {
 /// Which of several slots is taken if they pass under the heads at the same time.
 ///
 /// Such ties are common: an arm that reaches the next cylinder a microsecond later still waits for the same moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
 pub enum Ties {
     /// The slot in the nearest cylinder; of two equally near ones, in the lower one.
     #[default]

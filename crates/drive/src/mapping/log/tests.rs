@@ -103,7 +103,7 @@ fn with_ties(
         },
         ..LogParameters::default()
     };
-    let policy = build_policy(&p, crate::mapping::policy::PLUGINS).expect("a policy");
+    let policy = build_policy(&p, &crate::mapping::policy::PLUGINS).expect("a policy");
     let log = Log::new(&p, &m, &spec.geometry, policy, 0, together).expect("a log");
     (log, m)
 }
@@ -277,10 +277,10 @@ fn any_of_equal_distances_is_taken() {
 #[test]
 fn free_slots_and_map_agree() {
     let mut noise = XorShift::default();
-    for plugin in super::super::policy::PLUGINS {
+    for plugin in super::super::policy::PLUGINS.iter() {
         for (i, spec) in uneven_disks().iter().cycle().take(6).enumerate() {
             let together = i >= 3;
-            let (mut log, m) = log(spec, plugin.name, 30, together);
+            let (mut log, m) = log(spec, plugin.name(), 30, together);
             let slots = log.slots.len();
             let mut arm = Arm::default();
             let mut now = 0;
@@ -309,7 +309,7 @@ fn free_slots_and_map_agree() {
                 by_cylinder[place.cylinder as usize] += 1;
             }
             for (c, n) in by_cylinder.iter().enumerate() {
-                assert_eq!(log.slots.free_in(&m, c as u32), *n, "{} {c}", plugin.name);
+                assert_eq!(log.slots.free_in(&m, c as u32), *n, "{} {c}", plugin.name());
             }
             runs_are_true(&log, &m);
         }

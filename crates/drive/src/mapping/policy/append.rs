@@ -12,23 +12,23 @@
 //! The written area grows until it fills the disk, so reads travel farther than with `eager`.
 
 use super::{Policy, Search, Slot, Ties};
-use crate::plugin::{params, taken, Plugin};
-use serde::{Deserialize, Serialize};
+use crate::plugin::Plugin;
+use headstack_schema::Table;
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn Policy> = Plugin {
-    name: "append",
-    summary: "the end of the written area: its last cylinder or the next one",
-    example: "",
-    parameters: &|table| taken::<Append>(&[], table),
-    build: &|table| Ok(Box::new(params::<Append>(table)?)),
-};
+pub fn plugin() -> Plugin<dyn Policy> {
+    Plugin::<dyn Policy>::new(
+        "append",
+        "the end of the written area: its last cylinder or the next one",
+        "",
+        |model: Append, _| Ok(Box::new(model)),
+    )
+}
 
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Table)]
 struct Append {
     /// Whether the end of the disk has been reached.
-    #[serde(skip)]
+    #[param(skip)]
     at_end: bool,
 }
 

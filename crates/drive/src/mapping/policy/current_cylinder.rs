@@ -10,20 +10,20 @@
 //! As for `eager`. Waits up to a turn even if a short seek would be faster.
 
 use super::{Policy, Search, Slot};
-use crate::plugin::{params, taken, Plugin};
-use serde::{Deserialize, Serialize};
+use crate::plugin::Plugin;
+use headstack_schema::Table;
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn Policy> = Plugin {
-    name: "current-cylinder",
-    summary: "a free slot of the cylinder under the heads, else of the nearest one that has any",
-    example: "",
-    parameters: &|table| taken::<CurrentCylinder>(&[], table),
-    build: &|table| Ok(Box::new(params::<CurrentCylinder>(table)?)),
-};
+pub fn plugin() -> Plugin<dyn Policy> {
+    Plugin::<dyn Policy>::new(
+        "current-cylinder",
+        "a free slot of the cylinder under the heads, else of the nearest one that has any",
+        "",
+        |model: CurrentCylinder, _| Ok(Box::new(model)),
+    )
+}
 
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Table)]
 struct CurrentCylinder {}
 
 impl Policy for CurrentCylinder {

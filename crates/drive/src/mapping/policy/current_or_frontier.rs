@@ -11,20 +11,20 @@
 //! As for `eager`.
 
 use super::{Policy, Search, Slot, Ties};
-use crate::plugin::{params, taken, Plugin};
-use serde::{Deserialize, Serialize};
+use crate::plugin::Plugin;
+use headstack_schema::Table;
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn Policy> = Plugin {
-    name: "current-or-frontier",
-    summary: "a free slot of the cylinder under the heads, else one behind the written area",
-    example: "",
-    parameters: &|table| taken::<CurrentOrFrontier>(&[], table),
-    build: &|table| Ok(Box::new(params::<CurrentOrFrontier>(table)?)),
-};
+pub fn plugin() -> Plugin<dyn Policy> {
+    Plugin::<dyn Policy>::new(
+        "current-or-frontier",
+        "a free slot of the cylinder under the heads, else one behind the written area",
+        "",
+        |model: CurrentOrFrontier, _| Ok(Box::new(model)),
+    )
+}
 
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Table)]
 struct CurrentOrFrontier {}
 
 impl Policy for CurrentOrFrontier {

@@ -14,22 +14,23 @@
 //! Assumes that the drive knows its geometry and angle exactly, as its own firmware does.
 
 use super::{Policy, Search, Slot, Ties};
-use crate::plugin::{params, taken, Plugin};
-use serde::{Deserialize, Serialize};
+use crate::plugin::Plugin;
+use headstack_schema::Table;
 
 /// The registry entry.
-pub const PLUGIN: Plugin<dyn Policy> = Plugin {
-    name: "eager",
-    summary: "the free slot that the heads reach soonest, anywhere on the disk",
-    example: "ties = \"nearest\"",
-    parameters: &|table| taken::<Eager>(&[], table),
-    build: &|table| Ok(Box::new(params::<Eager>(table)?)),
-};
+pub fn plugin() -> Plugin<dyn Policy> {
+    Plugin::<dyn Policy>::new(
+        "eager",
+        "the free slot that the heads reach soonest, anywhere on the disk",
+        "ties = \"nearest\"",
+        |model: Eager, _| Ok(Box::new(model)),
+    )
+}
 
-#[derive(Debug, Default, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Table)]
 struct Eager {
     /// Which of several slots is taken if they pass at the same time.
+    #[param(default)]
     ties: Ties,
 }
 

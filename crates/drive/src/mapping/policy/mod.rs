@@ -6,7 +6,7 @@
 //! - `choose` changes nothing, because it is also called to predict, once for each arm that may write. `took` is called
 //!   when a slot has been taken.
 //!
-//! To add one: write `crates/drive/src/mapping/policy/NAME.rs` with a `PLUGIN`, and add `NAME` to the list. A program
+//! To add one: write `crates/drive/src/mapping/policy/NAME.rs` with a function `plugin`, and add `NAME` to the list. A program
 //! adds its own in [`Models`](crate::Models).
 
 #[cfg(test)]
@@ -15,7 +15,7 @@ mod tests;
 use super::log::slots::{Found, FreeSlots, From};
 use super::log::Class;
 pub use super::log::Ties;
-use crate::plugin::plugins;
+use crate::plugin::{plugins, ModelKind};
 
 /// What a policy sees: the free whole slots, and the arm that writes.
 pub struct Search<'a> {
@@ -89,5 +89,10 @@ pub trait Policy: Send + std::fmt::Debug {
 /// A slot that a policy has found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot(pub(in crate::mapping) Found);
+
+impl ModelKind for dyn Policy {
+    const NAME: &'static str = "writing policy";
+    type For = ();
+}
 
 plugins! { dyn Policy: eager, current_cylinder, current_or_frontier, append }

@@ -3,10 +3,10 @@ use crate::plugin::contract::{folder_matches_list, refuses_unknown_keys};
 
 #[test]
 fn files_and_list_agree() {
-    folder_matches_list("mapping/policy", PLUGINS);
+    folder_matches_list("mapping/policy", &PLUGINS);
 }
 
 #[test]
 fn policies_refuse_unknown_keys() {
-    refuses_unknown_keys(PLUGINS);
+    refuses_unknown_keys(&PLUGINS);
 }

@@ -1,21 +1,21 @@
 //! The parameters of `model = "zoned"`.
 
-use crate::bounds::bounded;
-use crate::plugin::params_beside;
+use crate::mapping::parameters::BESIDE;
 use crate::spec::DriveSpec;
-use headstack_engine::SpecError;
+use headstack_schema::{read_beside, Choice, SpecError, Table};
 use headstack_units::Bytes;
-use serde::{Deserialize, Serialize};
 
 /// The parameters of a drive with host-managed zones.
-#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Clone, PartialEq, Table)]
+#[table(defaults, check = Zoned::check_size)]
 pub(crate) struct Zoned {
-    /// Size of a zone: a power of two, 64 KiB to 1 TiB. The last zone may be smaller.
+    /// Size of a zone: a power of two. The last zone may be smaller.
+    #[param(default = Bytes(256 << 20), range = Bytes(1 << 16)..=Bytes(1 << 40))]
     pub zone_size: Bytes,
     /// Number of conventional zones, which come first. Absent: one in a hundred, rounded up.
     pub conventional_zones: Option<u64>,
     /// The largest number of zones with a write pointer that may be open at once; 0: no limit.
+    #[param(default = 128)]
     pub max_open_zones: u32,
     /// Whether reads may cross zones and pass write pointers (URSWRZ).
     pub unrestricted_reads: bool,
@@ -24,8 +24,7 @@ pub(crate) struct Zoned {
 }
 
 /// The condition of zones at the start of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
 pub enum Initial {
     /// Nothing is written.
     #[default]
@@ -34,19 +33,18 @@ pub enum Initial {
     Full,
 }
 
-impl Default for Zoned {
-    fn default() -> Self {
-        Zoned {
-            zone_size: Bytes(256 << 20),
-            conventional_zones: None,
-            max_open_zones: 128,
-            unrestricted_reads: false,
-            initial: Initial::Empty,
+impl Zoned {
+    fn check_size(&self) -> Result<(), SpecError> {
+        match self.zone_size.0.is_power_of_two() {
+            true => Ok(()),
+            false => Err(SpecError::new(
+                "zone_size",
+                self.zone_size,
+                "a power of two",
+            )),
         }
     }
-}
 
-impl Zoned {
     /// Number of conventional zones of a drive of `count` zones.
     pub(super) fn conventional(&self, count: u64) -> Result<u64, SpecError> {
         match self.conventional_zones {
@@ -71,12 +69,7 @@ pub(crate) fn read(spec: &DriveSpec) -> Result<Option<Zoned>, SpecError> {
         return Ok(None);
     }
     let within = |e: SpecError| e.within("mapping");
-    let p: Zoned = params_beside(&["model"], &spec.mapping).map_err(within)?;
-    bounded("zone_size", p.zone_size, Bytes(1 << 16)..=Bytes(1 << 40)).map_err(within)?;
-    if !p.zone_size.0.is_power_of_two() {
-        let need = "a power of two";
-        return Err(within(SpecError::new("zone_size", p.zone_size, need)));
-    }
+    let p: Zoned = read_beside(BESIDE, &spec.mapping).map_err(within)?;
     if spec.parallelism.logical_units {
         let need = "false: this is not supported with mapping.model = \"zoned\"";
         return Err(SpecError::new("parallelism.logical_units", true, need));

@@ -31,28 +31,27 @@ mod time;
 pub use rest::{ConditionPhase, Rest};
 pub use time::{ConditionEnergy, ConditionShare, ConditionTime};
 
-use super::StateWatts;
-use crate::bounds::{bounded, MOST_PAUSE};
-use crate::plugin;
-use crate::spec::Params;
-use headstack_engine::SpecError;
+use super::{StateWatts, PAUSES, POWERS};
+use headstack_schema::{read_table, Choice, Parameter, Params, SpecError, Table};
 use headstack_units::{Span, Watts};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::Value;
+use std::ops::RangeInclusive;
 
 /// A power condition; deeper ones are greater.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Choice)]
 pub enum Condition {
     /// Ready for commands.
     #[default]
     Active,
     /// Part of the electronics is off.
+    #[choice("idle_a")]
     IdleA,
     /// Heads unloaded as well.
+    #[choice("idle_b")]
     IdleB,
     /// Lower spindle speed as well.
+    #[choice("idle_c")]
     IdleC,
     /// Spun down.
     Standby,
@@ -69,13 +68,7 @@ impl Condition {
 
     /// The name in drive files and results.
     pub fn name(self) -> &'static str {
-        match self {
-            Condition::Active => "active",
-            Condition::IdleA => "idle_a",
-            Condition::IdleB => "idle_b",
-            Condition::IdleC => "idle_c",
-            Condition::Standby => "standby",
-        }
+        self.word()
     }
 
     /// Whether a command breaks off entering it.
@@ -118,21 +111,30 @@ struct Step {
 /// The longest timer that the standards can express: 32 bits of 100 ms.
 pub(crate) const LONGEST_TIMER: Span = Span((u32::MAX as i64) * 100_000_000);
 
+/// The bounds of timers.
+const TIMERS: RangeInclusive<Span> = Span(1)..=LONGEST_TIMER;
+
+/// The key in a drive's `power` table.
+pub(super) const KEY: &str = "conditions";
+
 /// The table `power.conditions` of a drive file.
-#[derive(Deserialize, Serialize, Default)]
-#[serde(deny_unknown_fields, default)]
-struct Tables {
+#[derive(Table)]
+#[table(defaults)]
+pub(super) struct Tables {
     /// Which timers run.
     timers: Timers,
-    idle_a: Option<Table>,
-    idle_b: Option<Table>,
-    idle_c: Option<Table>,
-    standby: Option<Table>,
+    /// Part of the electronics is off.
+    idle_a: Option<ConditionTable>,
+    /// Heads unloaded as well.
+    idle_b: Option<ConditionTable>,
+    /// Lower spindle speed as well.
+    idle_c: Option<ConditionTable>,
+    /// Spun down.
+    standby: Option<ConditionTable>,
 }
 
 /// Which timers run.
-#[derive(Deserialize, Serialize, Default, Clone, Copy, PartialEq)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Default, Clone, Copy, PartialEq, Choice)]
 enum Timers {
     /// Only those given as `timer`.
     #[default]
@@ -142,26 +144,36 @@ enum Timers {
 }
 
 /// One condition's table.
-#[derive(Deserialize, Serialize, Default, Clone, Copy)]
-#[serde(deny_unknown_fields, default)]
-struct Table {
+#[derive(Clone, Copy, Table)]
+#[table(defaults)]
+struct ConditionTable {
     /// Time without work after which the condition is entered; absent: no timer.
+    #[param(range = TIMERS)]
     timer: Option<Span>,
     /// The timer as the maker sets it or advises; used with `timers = "nominal"` only.
+    #[param(range = TIMERS)]
     nominal_timer: Option<Span>,
     /// Time of entering; absent: zero.
+    #[param(range = PAUSES)]
     enter_time: Option<Span>,
     /// Mean power while entering; absent: that of the previous condition.
+    #[param(range = POWERS)]
     enter_power: Option<Watts>,
     /// Time from a command to the start of its service.
+    #[param(range = PAUSES)]
     recovery_time: Option<Span>,
     /// Mean power while leaving; absent: idle power, or `spin_up` for standby.
+    #[param(range = POWERS)]
     recovery_power: Option<Watts>,
 }
 
 /// The keys of a table `power.conditions`, with those that it leaves out.
 pub(super) fn parameters(table: &Params) -> Params {
-    plugin::taken::<Tables>(&[], table)
+    let read = read_table::<Tables>(table).map(|all| all.write());
+    match read {
+        Ok(Value::Object(all)) => all,
+        _ => Params::new(),
+    }
 }
 
 impl Conditions {
@@ -171,10 +183,10 @@ impl Conditions {
     /// # Errors
     /// Values out of bounds, and tables of conditions whose power is unknown, by dotted key.
     pub fn new(power: &Params, watts: &StateWatts) -> Result<Conditions, SpecError> {
-        let tables: Tables = match power.get("conditions") {
+        let tables: Tables = match power.get(KEY) {
             None => Tables::default(),
-            Some(serde_json::Value::Object(table)) => {
-                plugin::params(table).map_err(|e| e.within("power.conditions"))?
+            Some(Value::Object(table)) => {
+                read_table(table).map_err(|e| e.within("power.conditions"))?
             }
             Some(other) => {
                 let need = "a table of conditions";
@@ -283,7 +295,7 @@ impl Conditions {
 impl Step {
     fn new(
         condition: Condition,
-        table: Option<Table>,
+        table: Option<ConditionTable>,
         power: Option<f64>,
         watts: &StateWatts,
         timers: Timers,
@@ -325,41 +337,19 @@ impl Step {
             };
             return Err(SpecError::new(key(name), "nothing", need));
         };
-        for (name, least, watts) in [
-            ("enter_power", 0.0, t.enter_power),
-            ("recovery_power", power, t.recovery_power),
-        ] {
-            if let Some(w) = watts.filter(|w| w.0 < least) {
-                let need = format!("at least the {least} W of the condition");
-                return Err(SpecError::new(key(name), w, need));
-            }
+        if let Some(w) = t.recovery_power.filter(|w| w.0 < power) {
+            let need = format!("at least the {power} W of the condition");
+            return Err(SpecError::new(key("recovery_power"), w, need));
         }
-        let timer = nanoseconds(key("timer"), t.timer, Span(1), LONGEST_TIMER)?;
-        let nominal = nanoseconds(
-            key("nominal_timer"),
-            t.nominal_timer,
-            Span(1),
-            LONGEST_TIMER,
-        )?;
-        let time = |name, span| nanoseconds(key(name), span, Span::ZERO, MOST_PAUSE);
+        let timer = t.timer.map(Span::non_negative);
+        let nominal = t.nominal_timer.map(Span::non_negative);
         Ok(Some(Step {
             watts: power,
             timer: timer.or(nominal.filter(|_| timers == Timers::Nominal)),
-            enter: time("enter_time", t.enter_time)?.unwrap_or(0),
+            enter: t.enter_time.map_or(0, Span::non_negative),
             enter_watts: t.enter_power.map(|w| w.0),
-            recovery: time("recovery_time", Some(recovery))?.unwrap_or(0),
+            recovery: recovery.non_negative(),
             recovery_watts,
         }))
     }
-}
-
-/// A length of time from `least` to `most`, in nanoseconds; else an error.
-fn nanoseconds(
-    key: String,
-    span: Option<Span>,
-    least: Span,
-    most: Span,
-) -> Result<Option<u64>, SpecError> {
-    let checked = span.map(|s| bounded(key, s, least..=most)).transpose()?;
-    Ok(checked.map(Span::non_negative))
 }

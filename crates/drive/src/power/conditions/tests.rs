@@ -16,7 +16,7 @@ fn design(toml: &str) -> Result<Conditions, SpecError> {
         stacks: 1,
         platters: 4,
     };
-    Conditions::new(&power, &build(&power, &shape, PLUGINS)?)
+    Conditions::new(&power, &build(&power, &shape, &PLUGINS)?)
 }
 
 /// 10 W idle; heads unloaded, 8 W, after 2 s; slower, 6 W, after 10 s; spun down, 1 W, after 20 s.

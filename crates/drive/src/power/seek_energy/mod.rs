@@ -17,14 +17,6 @@
 //! on top of the power of the state `seek`, in which the coil must not be counted again. A movement over no
 //! cylinder (a head switch) takes none.
 //!
-//! | key of `power.seek_energy` | means | bounds |
-//! |---|---|---|
-//! | `acceleration_power` | watts while accelerating or braking | 0 to 100 kW |
-//! | `speed_energy` | joules to reach full speed | 0 to 100 kJ |
-//! | `coast_power` | watts at full speed | 0 to 100 kW |
-//! | `acceleration_time` | to full speed and back | 1 us to 10 s |
-//! | `coast_from` | share of the stroke; 1: the arm never coasts | 0.001 to 1 |
-//!
 //! # Source
 //! The four phases of a seek: C. Ruemmler and J. Wilkes, "An introduction to disk drive modeling", IEEE Computer
 //! 27(3), 1994. That the energy of a random load falls where scheduling shortens its seeks: M. G. Khatib and Z.
@@ -34,23 +26,30 @@
 //! Phenomenological: the three terms are the least that falls with distance as the paper's power does. Reads and
 //! writes draw the same.
 
-use crate::bounds::bounded;
-use crate::plugin;
-use crate::spec::Params;
-use headstack_engine::SpecError;
+use super::POWERS;
+use headstack_schema::{Params, SpecError, Table};
 use headstack_units::{Joules, Span, Watts};
-use serde::Deserialize;
 
 /// The key in a drive's `power` table.
 pub(crate) const KEY: &str = "seek_energy";
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Table {
+/// The table `power.seek_energy` of a drive file.
+#[derive(Table)]
+pub(super) struct Constants {
+    /// Power while accelerating or braking.
+    #[param(range = POWERS)]
     acceleration_power: Watts,
+    /// Energy that the arm takes to reach full speed.
+    #[param(range = Joules(0.0)..=Joules(1e5))]
     speed_energy: Joules,
+    /// Power at full speed.
+    #[param(range = POWERS)]
     coast_power: Watts,
+    /// Time to full speed and back.
+    #[param(range = Span(1_000)..=Span(10_000_000_000))]
     acceleration_time: Span,
+    /// Share of the stroke from which the arm reaches its full speed; 1: it never coasts.
+    #[param(range = 1e-3..=1.0)]
     coast_from: f64,
 }
 
@@ -81,25 +80,16 @@ impl SeekEnergy {
                 return Err(SpecError::new("power.seek_energy", other, need));
             }
         };
-        let read = || -> Result<SeekEnergy, SpecError> {
-            let t: Table = plugin::params(table)?;
-            let watts = Watts(0.0)..=Watts(super::MOST_WATTS);
-            Ok(SeekEnergy {
-                acceleration_w: bounded("acceleration_power", t.acceleration_power, watts.clone())?
-                    .0,
-                speed_j: bounded("speed_energy", t.speed_energy, Joules(0.0)..=Joules(1e5))?.0,
-                coast_w: bounded("coast_power", t.coast_power, watts)?.0,
-                acceleration_s: bounded(
-                    "acceleration_time",
-                    t.acceleration_time,
-                    Span(1_000)..=Span(10_000_000_000),
-                )?
-                .as_secs_f64(),
-                coast_from: bounded("coast_from", t.coast_from, 1e-3..=1.0)?,
-                stroke: f64::from(cylinders.saturating_sub(1).max(1)),
-            })
-        };
-        read().map(Some).map_err(|e| e.within("power.seek_energy"))
+        let read = headstack_schema::read_table(table);
+        let constants: Constants = read.map_err(|e: SpecError| e.within("power.seek_energy"))?;
+        Ok(Some(SeekEnergy {
+            acceleration_w: constants.acceleration_power.0,
+            speed_j: constants.speed_energy.0,
+            coast_w: constants.coast_power.0,
+            acceleration_s: constants.acceleration_time.as_secs_f64(),
+            coast_from: constants.coast_from,
+            stroke: f64::from(cylinders.saturating_sub(1).max(1)),
+        }))
     }
 
     /// The same law for a unit of so many cylinders.

@@ -20,7 +20,7 @@ fn drives() -> Vec<DriveSpec> {
 }
 
 fn sleepy(mut spec: DriveSpec) -> DriveSpec {
-    let watts = power::build(&spec.power, &Shape::of(&spec), power::PLUGINS).expect("power");
+    let watts = power::build(&spec.power, &Shape::of(&spec), &power::PLUGINS).expect("power");
     let rails = spec.power.get("model").is_some_and(|m| m == "rails");
     for (key, share) in [("idle_a", 0.95), ("idle_b", 0.8), ("idle_c", 0.6)] {
         let w = watts.standby + share * (watts.idle - watts.standby);

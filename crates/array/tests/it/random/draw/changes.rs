@@ -39,7 +39,7 @@ fn of_drives(draw: &mut Draw, system: &System) -> Value {
         0 => json!({ "queue_depth": draw.between(0, 16) }),
         1 => {
             let scheduler = &schedulers[draw.index(schedulers.len())];
-            json!({ "scheduler": scheduler.name, "scheduler_parameters": example(scheduler.example) })
+            json!({ "scheduler": scheduler.name(), "scheduler_parameters": example(scheduler.example()) })
         }
         2 if system.arms > 1 => json!({ "arms_in_motion": draw.between(1, system.arms) }),
         3 => {

@@ -143,7 +143,7 @@ fn shipped_drive(draw: &mut Draw, scope: Scope) -> System {
 fn made_up(draw: &mut Draw, scope: Scope) -> System {
     let models = Models::builtin();
     let layout = &models.layouts[draw.index(models.layouts.len())];
-    let surfaces = if layout.example.is_empty() {
+    let surfaces = if layout.example().is_empty() {
         draw.between(1, 6)
     } else {
         2
@@ -175,21 +175,21 @@ fn made_up(draw: &mut Draw, scope: Scope) -> System {
     draw.need(scope, "drive", basic);
     let count = drive_count(draw);
     draw.need(scope, "count", edits([("count", json!(count))]));
-    if layout.name != "cylinder-major" {
-        let mut keys = inside("drive/geometry", &example(layout.example));
-        keys.push(("drive/geometry/layout".into(), json!(layout.name)));
-        draw.add(scope, format!("layout {}", layout.name), keys);
+    if layout.name() != "cylinder-major" {
+        let mut keys = inside("drive/geometry", &example(layout.example()));
+        keys.push(("drive/geometry/layout".into(), json!(layout.name())));
+        draw.add(scope, format!("layout {}", layout.name()), keys);
     }
     if draw.chance(0.5) {
         let model = &models.seek[draw.index(models.seek.len())];
-        let mut table = example(model.example);
-        table["model"] = json!(model.name);
+        let mut table = example(model.example());
+        table["model"] = json!(model.name());
         if !table["cylinders"].is_null() {
             table["cylinders"] = json!(cylinders);
         }
         draw.add(
             scope,
-            format!("seek {}", model.name),
+            format!("seek {}", model.name()),
             edits([("drive/seek", table)]),
         );
     }
@@ -235,9 +235,9 @@ fn power_of_made_up(draw: &mut Draw, scope: Scope) {
     let models = Models::builtin().power;
     let model = &models[draw.index(models.len())];
     if draw.chance(0.15) {
-        let mut table = example(model.example);
-        table["model"] = json!(model.name);
-        let name = format!("power {}", model.name);
+        let mut table = example(model.example());
+        table["model"] = json!(model.name());
+        let name = format!("power {}", model.name());
         draw.add(scope, name, edits([("drive/power", table)]));
     }
 }
@@ -246,11 +246,11 @@ fn queue(draw: &mut Draw, scope: Scope) {
     let schedulers = Models::builtin().schedulers;
     if draw.chance(0.6) {
         let scheduler = &schedulers[draw.index(schedulers.len())];
-        let mut keys = edits([("scheduler", json!(scheduler.name))]);
+        let mut keys = edits([("scheduler", json!(scheduler.name()))]);
         if draw.chance(0.5) {
-            keys.push(("scheduler_parameters".into(), example(scheduler.example)));
+            keys.push(("scheduler_parameters".into(), example(scheduler.example())));
         }
-        draw.add(scope, format!("scheduler {}", scheduler.name), keys);
+        draw.add(scope, format!("scheduler {}", scheduler.name()), keys);
     }
     if draw.chance(0.4) {
         let depth = [0, 1, 2, 3, 8, 32, 64][draw.index(7)];
@@ -481,7 +481,7 @@ fn log(draw: &mut Draw, keys: &mut Vec<(String, Value)>, system: &System) {
     let capacity = system.blocks * 512 / block.max(1);
     keys.extend(edits([
         ("set/mapping/block", json!(format!("{block} B"))),
-        ("set/mapping/policy", json!(policy.name)),
+        ("set/mapping/policy", json!(policy.name())),
         (
             "set/mapping/reserve",
             json!([0.0, 0.05, 0.3, 0.6][draw.index(4)]),
@@ -490,7 +490,7 @@ fn log(draw: &mut Draw, keys: &mut Vec<(String, Value)>, system: &System) {
     if draw.chance(0.5) {
         keys.push((
             "set/mapping/policy_parameters".into(),
-            example(policy.example),
+            example(policy.example()),
         ));
     }
     if draw.chance(0.5) {
@@ -508,7 +508,7 @@ fn log(draw: &mut Draw, keys: &mut Vec<(String, Value)>, system: &System) {
         let cleaner = &models.cleaning[draw.index(models.cleaning.len())];
         let low = [0.1, 0.5, 0.9][draw.index(3)];
         let cleaning = json!({
-            "policy": cleaner.name, "policy_parameters": example(cleaner.example),
+            "policy": cleaner.name(), "policy_parameters": example(cleaner.example()),
             "low": low, "high": low + 0.05, "pressed": low * [0.0, 0.5, 1.0][draw.index(3)],
             "moves": draw.between(1, 20), "idle_after": draw.time(1e-5, 0.5),
         });
@@ -628,8 +628,8 @@ fn roles(draw: &mut Draw, arms: u32) -> Value {
     }
     let policies = Models::builtin().roles;
     let policy = &policies[draw.index(policies.len())];
-    let mut table = example(policy.example);
-    table["policy"] = json!(policy.name);
+    let mut table = example(policy.example());
+    table["policy"] = json!(policy.name());
     if !table["dwell"].is_null() {
         table["dwell"] = json!(draw.between(0, 30));
         table["window"] = json!(draw.between(1, 20));
@@ -651,8 +651,9 @@ fn organisation(draw: &mut Draw, scope: Scope) {
     if !draw.chance(0.6) {
         return;
     }
-    let entries = organisation::ENTRIES;
-    let name = entries[draw.index(entries.len())].name;
+    let entries = organisation::entries();
+    let names: Vec<&str> = entries.names().collect();
+    let name = names[draw.index(names.len())];
     let mut keys = edits([("organisation/name", json!(name))]);
     if name == "raid0" && draw.chance(0.7) {
         let unit = draw.bytes(4096.0, 1e6, 4096);

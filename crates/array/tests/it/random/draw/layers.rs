@@ -3,9 +3,10 @@
 use super::drives::System;
 use super::{edits, example, inside, Draw};
 use crate::random::case::Scope;
-use headstack_array::capping::POLICIES;
-use headstack_array::layer::{elevator, Entry, LowerCount, ENTRIES};
+use headstack_array::layer::{elevator, entries, Entry, LowerCount};
+use headstack_control::policy::{policies, Plugin};
 use headstack_control::policy::{Drives, Need};
+use headstack_schema::Registry;
 use serde_json::{json, Value};
 
 /// Draws the layers of system `s`; notes them in `system`.
@@ -16,10 +17,14 @@ pub fn draw(draw: &mut Draw, s: usize, system: &mut System) {
     }
     let mut below = system.count;
     // From the drives up.
-    let mut layers = Vec::new();
+    let (all, mut layers) = (entries(), Vec::new());
     while draw.chance(0.65) && layers.len() < 4 {
-        let (entry, width) = any(draw, below);
-        layers.push((entry.name.to_string(), width, table(draw, entry, width)));
+        let (entry, width) = any(draw, &all, below);
+        layers.push((
+            entry.about.name.to_string(),
+            width,
+            table(draw, entry, width),
+        ));
         below /= match entry.lower {
             LowerCount::One => 1,
             LowerCount::Many => width,
@@ -46,8 +51,9 @@ fn add(draw: &mut Draw, scope: Scope, system: &System, keys: Vec<(String, Value)
 }
 
 /// Any layer, and how many of `below` it takes.
-fn any(draw: &mut Draw, below: u32) -> (&'static Entry, u32) {
-    let entry = &ENTRIES[draw.index(ENTRIES.len())];
+fn any<'a>(draw: &mut Draw, all: &'a Registry<Entry>, below: u32) -> (&'a Entry, u32) {
+    let list: Vec<&Entry> = all.iter().collect();
+    let entry = list[draw.index(list.len())];
     let width = match entry.lower {
         LowerCount::One => 1,
         LowerCount::Many => {
@@ -59,13 +65,13 @@ fn any(draw: &mut Draw, below: u32) -> (&'static Entry, u32) {
             }
         }
     };
-    let least = match entry.name {
+    let least = match entry.about.name.as_str() {
         "raid5" => 3,
         "raid1" | "raid10" => 2,
         _ => 1,
     };
     match width < least {
-        true => any(draw, below),
+        true => any(draw, all, below),
         false => (entry, width),
     }
 }
@@ -73,11 +79,11 @@ fn any(draw: &mut Draw, below: u32) -> (&'static Entry, u32) {
 /// The table of a layer: the registry's example, or values of this layer.
 fn table(draw: &mut Draw, entry: &Entry, width: u32) -> Value {
     let mut table = match draw.chance(0.3) {
-        true => example(entry.example),
+        true => example(&entry.about.example),
         false => json!({}),
     };
-    table["name"] = json!(entry.name);
-    match entry.name {
+    table["name"] = json!(entry.about.name);
+    match entry.about.name.as_str() {
         "host-queue" => host_queue(draw, &mut table),
         "link" => {
             table["bandwidth"] = json!(format!("{:.3} MB/s", draw.scale(1.0, 1000.0)));
@@ -88,20 +94,21 @@ fn table(draw: &mut Draw, entry: &Entry, width: u32) -> Value {
                 true => ("iops", format!("{:.3}/s", draw.scale(1.0, 3000.0))),
                 false => ("bandwidth", format!("{:.3} kB/s", draw.scale(100.0, 1e5))),
             };
-            table = json!({ "name": entry.name, rate.0: rate.1 });
+            table = json!({ "name": entry.about.name, rate.0: rate.1 });
         }
-        "raid1" | "raid5" | "raid10" => volume(draw, entry.name, &mut table, width),
+        "raid1" | "raid5" | "raid10" => volume(draw, &entry.about.name, &mut table, width),
         _ => {}
     }
     table
 }
 
 fn host_queue(draw: &mut Draw, table: &mut Value) {
-    let elevators = elevator::ENTRIES;
-    let entry = &elevators[draw.index(elevators.len())];
-    table["elevator"] = json!(entry.name);
+    let elevators = elevator::entries();
+    let list: Vec<&elevator::Entry> = elevators.iter().collect();
+    let entry = list[draw.index(list.len())];
+    table["elevator"] = json!(entry.about.name);
     if draw.chance(0.5) {
-        table["elevator_parameters"] = example(entry.example);
+        table["elevator_parameters"] = example(&entry.about.example);
     }
     for (key, value) in [
         ("nr_requests", json!(draw.between(4, 64))),
@@ -165,7 +172,9 @@ fn volume(draw: &mut Draw, name: &str, table: &mut Value, width: u32) {
 
 /// A system under a power cap, with the layers that its policy sets.
 fn capped(draw: &mut Draw, scope: Scope, system: &mut System) {
-    let policy = &POLICIES[draw.index(POLICIES.len())];
+    let policies = policies();
+    let list: Vec<&Plugin> = policies.iter().collect();
+    let policy = list[draw.index(list.len())];
     if policy.drives == Drives::One {
         system.count = 1;
         let drives: Vec<usize> = (0..draw.features.len())
