@@ -63,7 +63,7 @@ class Outcome:
     @property
     def reason(self) -> str:
         """The reason of the verdict in one sentence."""
-        return self.refused or self.because or rules.sentence(self.parts)
+        return self.because or self.refused or rules.sentence(self.parts)
 
     @property
     def deviation(self) -> float | None:
@@ -333,8 +333,10 @@ def reproduce(
     for claim in paper.claims:
         study.label = claim.id
         asked = claim.id in chosen and claim.id not in skipped
-        why = f"no trace was given: {', '.join(paper.workloads)}"
-        refused = Outcome(refused=why if claim.id in chosen else NOT_ASKED)
+        refused = Outcome(refused=NOT_ASKED)
+        if claim.id in skipped & chosen:
+            why = f"no trace was given: {', '.join(paper.workloads)}"
+            refused = Outcome(refused=why, because=claim.because.get(Verdict.NOT_RUN, ""))
         outcome = judge(claim, study) if asked else refused
         rows.append(_row(claim, outcome, study, asked))
     document = _document(paper, quick, found, rows)
