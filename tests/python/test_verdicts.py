@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from conftest import ROOT
+from test_cli import run as command
 
 from headstack import studies
 from headstack.studies import evaluate, page
@@ -135,6 +136,31 @@ def test_the_guide_has_what_the_tool_prints(tmp_path, monkeypatch):
         for name in studies.PAPERS
     ]
     assert guide() == page.all_rows(documents)
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["--all", "pcap"], "--all: got pcap too, need --all alone, or one paper"),
+        (["--all", "--seeds", "2"], "--all: got --seeds too, need --all alone, or one paper"),
+        ([], "PAPER: got none, need one of isca08, "),
+    ],
+)
+def test_all_papers_or_one(args, said):
+    done = command("reproduce", *args)
+    assert done.returncode != 0
+    assert said in done.stderr
+
+
+def test_all_papers_are_one_document():
+    claims = [
+        {"id": "A-1", "verdict": "deviates", "what": "a", "reason": "too high"},
+        {"id": "A-2", "verdict": "reproduced", "what": "b", "reason": "holds"},
+    ]
+    found = page.all_document([{"claims": claims}, {"claims": claims[1:]}])
+    assert found["verdicts"] == {"reproduced": 2, "inconsistent": 0, "deviates": 1, "not-run": 0}
+    assert [c["claim"] for c in found["claims"]] == ["A-2", "A-2", "A-1"]
+    assert found["claims"][2] == {"claim": "A-1", "verdict": "deviates", "reason": "a: too high"}
 
 
 # Numbers in the README and the guides.
