@@ -7,8 +7,8 @@ import pytest
 
 from headstack.studies.dald import Choices as DaldChoices
 from headstack.studies.dald import today
-from headstack.studies.ng98 import times, workloads
-from headstack.studies.ng98.drive import HYPOTHETICAL
+from headstack.studies.ng98 import Choices as NgChoices
+from headstack.studies.ng98 import cylinders
 from headstack.studies.snowflakes import fleet, implications
 from headstack.studies.study import Study
 
@@ -31,21 +31,17 @@ def test_arrays_of_the_fleet():
     assert matched == pytest.approx([f.matched for f in found], abs=6e-4)
 
 
-@pytest.mark.parametrize(
-    ("start", "trace"),
-    [
-        ("| PC applications, scale-free", workloads.scale_free),
-        ("| PC applications, application", workloads.applications),
-    ],
-)
-def test_what_the_stand_ins_of_the_pc_applications_save(start, trace):
-    """Counted in the trace; the page has what the simulator prints, to one digit."""
-    said = re.findall(r"([\d.]+) %", row("papers.md", start)[2])
-    places = trace(times.COUNT, 1)
-    wide = type(HYPOTHETICAL)(track_sectors=2 * HYPOTHETICAL.track_sectors)
-    before, after = (workloads.seeks(places, d) for d in (HYPOTHETICAL, wide))
-    saved = [100 * (1 - a / b) for a, b in zip(after, before, strict=True)]
-    assert [float(s) for s in said] == pytest.approx(saved, abs=0.15)
+def test_what_the_stand_ins_of_the_pc_applications_save(tmp_path):
+    study = Study("ng98", tmp_path, quick=False, traces={}, choices=NgChoices())
+    saved = cylinders.bigger(study)["saved"]
+    pages = {
+        cylinders.SCALE_FREE: "| PC applications, scale-free",
+        cylinders.APPLICATIONS: "| PC applications, application",
+    }
+    for name, start in pages.items():
+        said = re.findall(r"([\d.]+) %", row("papers.md", start)[2])
+        found = saved[saved["workload"] == name]["percent"]
+        assert said == [f"{percent:.1f}" for percent in found], name
 
 
 @pytest.mark.thorough

@@ -163,9 +163,7 @@ def new_writes(study: Study) -> dict[str, pd.DataFrame]:
         "added": pd.DataFrame([_added(study, r, w) for r in READINGS for w in MIXED]),
         "met": met,
         "sweeps": pd.DataFrame(sweeps),
-        "beside": pd.DataFrame([dict(zip(("soonest", "end"), met["met"], strict=True))]).assign(
-            points=met["points"].max()
-        ),
+        "beside": pd.DataFrame([{"points": met["points"].max()}]),
     }
 
 
