@@ -203,7 +203,8 @@ def test_rates_of_zones_are_bytes_over_time(name):
 
 
 def test_the_rate_over_the_first_quarter_is_that_of_its_blocks():
-    drawn = population.draw("barracuda-es2-2008", 10, 3).undamaged()
+    drawn = population.draw("barracuda-es2-2008", 40, 3)
+    assert drawn.damage
     blocks = drawn.sweep(2**20 * 64, 0, drawn.capacity_bytes // 4, noise=False)[:, 0]
     expected = 1 / (1 / blocks).mean(axis=1)
     assert drawn.quarter_rates() == pytest.approx(expected, rel=1e-3)

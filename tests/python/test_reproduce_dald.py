@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from headstack.studies.dald import Choices, adaptive, cleaning, related
-from headstack.studies.dald.systems import CHEETAH, IBM, measured
+from headstack.studies.dald.systems import AT_END, CHEETAH, IBM, Spread, compared, measured
 from headstack.studies.study import Study
 
 #: Mean access times by architecture, write frequency and share of new writes.
@@ -54,6 +54,30 @@ def test_writes_that_choose_their_place_are_faster_than_those_that_do_not(study)
         assert logging.read == pytest.approx(normal.read, rel=0.05)
         # The write of a slot takes no less than settling and its transfer: 0.13 and 0.21 ms.
         assert 0.34 < logging.write < normal.write / 4
+
+
+def test_writes_at_the_end_take_what_a_separate_simulator_says(study):
+    """0.52 ms on the 18ES and 0.80 on the Cheetah, whatever the reads do; it appends too."""
+    for drive, want in ((IBM, 0.52), (CHEETAH, 0.80)):
+        points = [(AT_END, w, eta) for w in (0.3, 1.0) for eta in (0.0, 1.0)]
+        for point, found in measured(study, drive, points).items():
+            assert found.write == pytest.approx(want, abs=0.02), (drive, point)
+
+
+def test_near_means_are_compared_over_seeds_and_others_are_not(study):
+    """DAD reads in less than two thirds of the time; the log as the normal disk."""
+    points = [(n, 0.0, 0.0) for n in ("normal", "log", "DAD")]
+    found = measured(study, IBM, points)
+    normal, log, dad = points
+    far = compared(study, IBM, dad, normal, found)
+    assert (far.seeds, far.ours) == (1, found[dad].mean)
+    near = compared(study, IBM, log, normal, found)
+    assert near.seeds == 5
+    assert 0 < near.apart.half < 0.05
+    # Student's t of four degrees of freedom is 2.776; the deviation of 1 to 5 is sqrt(2.5).
+    spread = Spread.of([1.0, 2.0, 3.0, 4.0, 5.0])
+    assert spread.mean == 3.0
+    assert spread.half == pytest.approx(2.776 * (2.5 / 5) ** 0.5)
 
 
 @pytest.mark.parametrize("w", [0.0, 0.3, 0.5, 0.65, 0.9, 0.95, 1.0])

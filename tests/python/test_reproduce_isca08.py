@@ -7,13 +7,13 @@ of a separate simulator of the same model. Results of stand-in workloads are not
 import hashlib
 import json
 import math
-import os
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ROOT, command, without_choices
+import verdicts
+from conftest import SHARED, command, without_choices
 
 import headstack
 from headstack import drives, plots, studies
@@ -44,8 +44,7 @@ hc_sd, sa, md = TAKEN.hc_sd, TAKEN.sa, TAKEN.md
 
 def prefix():
     """Return the first minute of Websearch, which may not be distributed with the simulator."""
-    shared = Path(os.environ.get("HEADSTACK_SHARED", ROOT.parent / "shared"))
-    path = shared / "data" / "traces" / "wsrch-small.trace"
+    path = SHARED / "data" / "traces" / "wsrch-small.trace"
     if not path.is_file():
         pytest.skip("the Websearch prefix is absent: set HEADSTACK_SHARED")
     return path
@@ -59,7 +58,8 @@ def out(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def no_other_traces(monkeypatch, tmp_path):
-    monkeypatch.delenv("HEADSTACK_TRACES", raising=False)
+    for variable in ("HEADSTACK_TRACES", "HEADSTACK_SHARED"):
+        monkeypatch.delenv(variable, raising=False)
     monkeypatch.chdir(tmp_path)
 
 
@@ -190,12 +190,17 @@ def whole(request, out, tmp_path_factory):
     """A quick run of all claims: its document and study."""
     given = {"websearch": prefix()} if request.param == "with the trace" else {}
     with pytest.MonkeyPatch.context() as m:
-        m.delenv("HEADSTACK_TRACES", raising=False)
+        for variable in ("HEADSTACK_TRACES", "HEADSTACK_SHARED"):
+            m.delenv(variable, raising=False)
         m.chdir(tmp_path_factory.mktemp("nowhere"))
         # Drawing takes longer than the runs; `specs` keeps the specifications.
         m.setattr(plots, "save", lambda chart, stem: [])
         without_choices(m, "IDP-6", "IDP-7", "IDP-8", "IDP-9", "IDP-13")
         return reproduce(PAPER, out, quick=True, traces=given)
+
+
+def test_verdicts_follow_from_parts_that_can_fail(whole):
+    verdicts.check(whole[0])
 
 
 def claim_of(document, claim_id):
@@ -206,7 +211,7 @@ def test_every_part_follows_from_its_numbers_by_its_rule(whole):
     for claim in whole[0]["claims"]:
         for part in claim["parts"]:
             counts = part["kind"] == Kind.RESULT and part["verdict"] != Verdict.NOT_RUN
-            assert part["counts"] is counts, part
+            assert part["counts"] is (counts and not part["void"]), part
             if part["verdict"] == Verdict.NOT_RUN:
                 assert part["note"], part
                 continue

@@ -10,11 +10,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import verdicts
 from conftest import command, without_choices
 
 from headstack import formulas, plots, studies
 from headstack.formulas import KB, MB
-from headstack.studies import rules
 from headstack.studies.ng98 import (
     Choices,
     cylinders,
@@ -35,7 +35,7 @@ from headstack.studies.ng98.drive import (
     SETTLE_S,
     curve,
 )
-from headstack.studies.rules import Kind, Rule, Verdict
+from headstack.studies.rules import Kind, Rule
 from headstack.studies.study import Study, reproduce
 
 PAPER = studies.load("ng98")
@@ -88,15 +88,30 @@ def test_all_claims_are_in_the_document(tmp_path):
     assert "NG-6" in (tmp_path / "ng98.html").read_text()
 
 
-def test_every_part_follows_from_its_numbers_by_its_rule(whole):
+#: The article contradicts itself in two claims; the conclusion of the fifth does not come out.
+VERDICTS = {
+    **dict.fromkeys(IDS, "reproduced"),
+    "NG-2": "inconsistent",
+    "NG-3": "inconsistent",
+    "NG-5": "deviates",
+}
+
+
+def test_every_verdict_follows_from_numbers_that_could_have_failed(whole):
+    verdicts.check(whole[0])
+    assert {c["id"]: c["verdict"] for c in whole[0]["claims"]} == VERDICTS
     for claim in whole[0]["claims"]:
-        assert claim["verdict"] == "reproduced", claim["why"]
         for part in claim["parts"]:
-            ours, reference = part["values"].values()
-            met = rules.holds(Rule(part["rule"]), ours, reference)
-            found = Verdict.REPRODUCED if met else Verdict.DEVIATES
-            assert part["verdict"] == (Verdict.INPUT if part["kind"] == Kind.INPUT else found)
             assert ("stand-in" in part["what"]) == (part["kind"] == Kind.STAND_IN), part
+
+
+def test_denser_tracks_are_bad_in_16_mbytes_only_with_more_settling():
+    """By hand: the way takes 0.214 ms sqrt(d), and tpi x 1.27 shortens it by 11 %."""
+    least = cylinders._least_settle_ms()
+    # E sqrt(d) of uniform pairs in n cylinders is (8/15) sqrt(n).
+    saved = 0.214 * 8 / 15 * (16_000 / 480) ** 0.5 * (1 - 1.27**-0.5)
+    assert least * np.log2(1.27) == pytest.approx(saved, rel=0.01)
+    assert least > Choices().settle_ms
 
 
 def test_what_the_text_says_of_unpublished_workloads_never_counts(whole):

@@ -3,11 +3,14 @@
 from pathlib import Path
 
 import pytest
+import verdicts
+from test_study_claims import statements
 
 from headstack.errors import ConfigError
 from headstack.paired import difference, interval
 from headstack.studies import load
 from headstack.studies.pcap import arms
+from headstack.studies.rules import Rule
 from headstack.studies.study import reproduce
 
 PAPER = load("pcap")
@@ -21,16 +24,52 @@ def test_figure_2_and_what_the_paper_contradicts(tmp_path: Path) -> None:
     document, _ = reproduce(PAPER, tmp_path, ids=["PCAP-2"], quick=True)
     row = next(r for r in document["claims"] if r["id"] == "PCAP-2")
     parts = {p["what"]: p for p in row["parts"]}
-    assert parts["random: rate of the highest power"]["values"]["ours"] in (80, 90, 100)
+    # The mean of five seeds, each at one of the rates that were run: 80, 90 or 100.
+    assert 80 <= parts["random: rate of the highest power"]["values"]["ours"] <= 100
     assert parts["random: highest power"]["verdict"] == "reproduced"
+    # The energy of seeks was fitted to it, so it does not count.
+    assert not parts["random: highest power"]["counts"]
+    assert "energy of seeks" in parts["random: highest power"]["fitted"]
     assert parts["sequential: power at the highest rate"]["kind"] == "input"
     # The sequential rate of the drive is the paper's.
     assert parts["sequential: highest rate"]["values"]["ours"] == pytest.approx(170, rel=0.05)
     idle = parts["idle for more than 45 % of the time below 90 requests per second"]
-    assert idle["verdict"] == "deviates"
-    assert "inconsistent" in idle["note"]
-    assert row["verdict"] == "deviates"
+    assert idle["verdict"] == "inconsistent"
+    # At 10.5 W and 45 % idle at 7 W the drive would draw 13.4 W while it works; the paper's most is
+    # 11 W, and 10.5 W is reached with 12.5 % idle at most.
+    assert idle["contradiction"]["holds"]
+    assert idle["contradiction"]["reference"] == pytest.approx((11 - 10.5) / (11 - 7))
+    assert row["verdict"] == "inconsistent"
+    assert row["why"] == row["contradictions"]
     assert (tmp_path / row["figure"]).exists()
+
+
+def test_no_verdict_hangs_on_a_narrow_number_without_error_bars(tmp_path: Path) -> None:
+    ids = ["PCAP-2", "PCAP-4", "PCAP-8", "PCAP-9"]
+    document, _ = reproduce(PAPER, tmp_path, ids=ids, quick=True)
+    verdicts.check(document)
+    parts = [p for c in document["claims"] for p in c["parts"] if p["counts"]]
+    assert len(parts) > 20
+    # What does not depend on the seed has no error bars: idle power, lengths of a schedule.
+    constant = ("power when idle", "all end at the same time")
+    bare = [p["what"] for p in parts if p["narrow"] and not p["half"]]
+    assert [what for what in bare if what not in constant] == []
+
+
+def test_watts_are_judged_against_what_requests_change() -> None:
+    """10 % of 160 W would be 144 to 176 W, out of 160 to 205 W; 10.5 W would be 9.5 to 11.5 W."""
+    # The dynamic power of PCAP-1 is itself such a range.
+    judged = [
+        said
+        for claim in PAPER.claims
+        for said in statements(claim.parts)
+        if said.rule in (Rule.NUMBER, Rule.SAME) and said.form.endswith("W")
+        if said.kind is None and not said.fitted and claim.id != "PCAP-1"
+    ]
+    assert len(judged) >= 6
+    for said in judged:
+        assert said.tolerance is not None, said.what
+        assert said.tolerance.of in (3.5, 45.0, 2.4), said.what
 
 
 def test_confidence_intervals_by_hand() -> None:

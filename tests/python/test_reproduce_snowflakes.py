@@ -10,15 +10,15 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import verdicts
 from conftest import command
 
 from headstack import plots, population, studies
 from headstack.population.format import track_bytes
-from headstack.studies import rules
-from headstack.studies.rules import Kind, Rule, Verdict
 from headstack.studies.snowflakes import (
     extents,
     fleet,
+    fresh,
     implications,
     modern,
     partition,
@@ -69,14 +69,46 @@ def test_all_claims_are_in_the_document(tmp_path):
     assert "SNOW-1" in (tmp_path / "snowflakes.html").read_text()
 
 
-def test_every_part_follows_from_its_numbers_by_its_rule(whole):
-    for claim in whole[0]["claims"]:
-        assert claim["verdict"] == "reproduced", claim["why"]
-        for part in claim["parts"]:
-            ours, reference = part["values"].values()
-            met = rules.holds(Rule(part["rule"]), ours, reference)
-            found = Verdict.REPRODUCED if met else Verdict.DEVIATES
-            assert part["verdict"] == (Verdict.INPUT if part["kind"] == Kind.INPUT else found)
+#: The verdicts, by what each stands on: see the reasons in the claims.
+VERDICTS = {
+    "SNOW-1": "reproduced",
+    "SNOW-2": "deviates",
+    "SNOW-3": "reproduced",
+    "SNOW-4": "not-run",
+    "SNOW-5": "reproduced",
+}
+
+
+def test_every_verdict_follows_from_numbers_that_could_have_failed(whole):
+    verdicts.check(whole[0])
+    assert {c["id"]: c["verdict"] for c in whole[0]["claims"]} == VERDICTS
+
+
+def test_no_set_that_decides_was_there_to_be_selected():
+    assert not set(fresh.SEEDS) & set(range(sets.SEEDS))
+    assert len(fresh.SEEDS) == 40
+
+
+def test_means_over_sets_by_hand():
+    """1, 2, 3: mean 2, deviation 1, t of two degrees of freedom 4.303."""
+    found = fresh.means([{"a": 1.0}, {"a": 2.0}, {"a": 3.0}])
+    assert found["a"] == 2.0
+    assert found["a_half"] == pytest.approx(4.303 / 3**0.5)
+
+
+def test_lock_step_of_alike_drives_is_as_near_to_both_rates():
+    """Drives of one rate: N times the slowest is the sum, so neither is nearer."""
+    alike = stripes.Sweeps.of(np.full((4, 2048), 100e6), MIB)
+    row = fresh._striped(alike)
+    assert row["from_slowest"] == pytest.approx(0, abs=1e-9)
+    assert row["from_sum"] == pytest.approx(0, abs=1e-9)
+    # One drive at half the rate: lock-step is N times its rate, 200 of 350.
+    rates = np.full((4, 2048), 100e6)
+    rates[0] /= 2
+    row = fresh._striped(stripes.Sweeps.of(rates, MIB))
+    assert row["lock_step"] == pytest.approx(4 * 50 / 350)
+    assert row["from_slowest"] == pytest.approx(0, abs=1e-9)
+    assert row["by_rate_from_sum"] < 0.01
 
 
 def test_what_was_fitted_or_selected_never_counts(parts):
@@ -90,9 +122,13 @@ def test_what_was_fitted_or_selected_never_counts(parts):
         "fastest head",
         "four heads",
         "bytes between head switches",
+        "slowest head",
+        "2002: the same block on nine drives",
+        "slowest block of a drive: its deviation over drives, 2008 against 2002",
     ]
     for what in fitted:
-        assert (parts[what]["kind"], parts[what]["counts"]) == ("input", False), what
+        assert parts[what]["kind"] in ("input", "fitted"), what
+        assert not parts[what]["counts"], what
 
 
 def test_the_share_of_seeds_stands_beside_the_verdict(whole):
@@ -318,7 +354,7 @@ def test_wide_arrays_of_a_fleet_lose_what_the_prototype_says():
     for width, share in wanted.items():
         found = fleet.arrays(rates, width)
         # Our fleet has the same parameters; extremes of other draws differ.
-        assert found.mean == pytest.approx(share, abs=0.03)
+        assert found.mean == pytest.approx(share, abs=0.01)
         assert found.low <= found.mean <= found.high
         assert found.matched > found.mean
     width = fleet.width_of_loss(rates, 0.05)

@@ -5,6 +5,7 @@ import re
 import shutil
 import sys
 import tomllib
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -14,9 +15,9 @@ from conftest import ROOT
 from headstack import studies
 from headstack.errors import ConfigError
 from headstack.picture import MARKS, Axis, Layer, Picture
-from headstack.studies import claims, evaluate, page
-from headstack.studies.rules import Rule
-from headstack.studies.study import reproduce
+from headstack.studies import claims, evaluate, page, seeds
+from headstack.studies.rules import Kind, Rule
+from headstack.studies.study import Study, reproduce
 
 EXAMPLE = Path(__file__).parent / "example_paper"
 
@@ -84,10 +85,13 @@ def test_a_rule_that_cannot_fail_is_told_on_the_page(tmp_path, monkeypatch):
     )  # fmt: skip
     paper = claims.load(name)
     document, study = reproduce(paper, tmp_path, quick=True)
-    assert document["claims"][0]["parts"][1]["falsifier"]["passes"]
+    part = document["claims"][0]["parts"][1]
+    assert part["falsifier"]["passes"]
+    assert not part["counts"]
+    assert "1 of 1" in str(page.summary_rows(document))
     html = page.to_html(document, paper, study)
     assert "would also pass if" in html
-    assert '<td class="wrap">the same speed twice as slow</td>' in html
+    assert '<td class="wrap">the same speed twice as slow (so it counts for nothing)</td>' in html
     assert "not if a wait of a whole turn" in html
 
 
@@ -98,7 +102,7 @@ def test_a_page_opens_with_the_verdicts(example):
     definitions = body.index(page.WORDS)
     assert body.index('<td class="text reproduced">') < body.index("<h2") < definitions
     markdown = (out / "example_paper.md").read_text(encoding="utf-8")
-    assert markdown.index("| claim | verdict | what |") < markdown.index(page.WORDS)
+    assert markdown.index("| claim | verdict | what | reason |") < markdown.index(page.WORDS)
     assert markdown.splitlines()[2].startswith("| claim |")
 
 
@@ -236,3 +240,105 @@ def test_the_files_of_all_papers_fit_the_schema(name):
     for choice in {id(c): c for claim in paper.claims for c in claim.choices}.values():
         for changes in choice.otherwise.values():
             assert set(changes) <= set(vars(paper.choices)), choice.what
+
+
+def statements(nodes):
+    """The entries of a claim, before any table is known."""
+    for node in nodes:
+        if node.item is not None:
+            yield node.item
+        else:
+            yield from statements(node.inside)
+
+
+@pytest.mark.parametrize("name", studies.PAPERS)
+def test_every_part_that_may_count_names_a_world_in_which_it_is_false(name):
+    found = [
+        f"{claim.id}: {said.what}"
+        for claim in studies.load(name).claims
+        for said in statements(claim.parts)
+        if said.rule is not None
+        and said.kind in (None, Kind.RESULT)
+        and not said.fitted
+        and said.falsifier is None
+    ]
+    assert found == []
+
+
+def of_two_statements(ours, **more):
+    """The part of a paper that prints 8 W in one place and 6.5 W in another."""
+    said = claims.Statement(
+        "idle", Rule.NUMBER, "t", column="w", expected=8.0, form="{:.1f} W",
+        contrary=claims.Contrary("6.5 W (section 4)", expected=6.5), **more,
+    )  # fmt: skip
+    return evaluate._part(said, {"t": [{"w": ours, "w_half": 0.05}]}, {}, "at")
+
+
+def test_a_paper_that_contradicts_itself_is_told_on_the_page():
+    part = of_two_statements(6.4, falsifier=claims.Falsifier("unloaded heads", 5.5))
+    assert (part.verdict, part.counts, part.ours) == ("inconsistent", True, "6.4 W ± 0.1 W")
+    assert part.contradiction.holds
+    row = part.document()
+    assert page._paper(row) == "8.0 W, but also: 6.5 W (section 4)"
+    # A world that fits the other statement is no world in which the part is false.
+    lenient = of_two_statements(6.4, falsifier=claims.Falsifier("as section 4 says", 6.5))
+    assert lenient.falsifier.passes
+    assert not lenient.counts
+    assert of_two_statements(5.5).verdict == "deviates"
+
+
+@pytest.mark.parametrize(
+    ("false", "ours", "reference"),
+    [
+        ({"times": 1.0}, 2.0, 2.0),
+        ({"times": 1.5}, 3.0, 2.0),
+        ({"swapped": True}, 2.0, 3.0),
+        ({"than": 7.0}, 3.0, 7.0),
+    ],
+)
+def test_worlds_may_be_factors_or_the_opposite_effect(false, ours, reference):
+    rows = {"t": [{"of": "a", "v": 3.0}, {"of": "b", "v": 2.0}]}
+    said = claims.Statement(
+        "a above b", Rule.HIGHER, "t", "of", "v", ours="a", than="b",
+        falsifier=claims.Falsifier("x", **false),
+    )  # fmt: skip
+    part = evaluate._part(said, rows, {}, "at")
+    assert (part.falsifier.ours, part.falsifier.reference) == (ours, reference)
+    assert part.falsifier.passes is (ours > reference)
+    alone = replace(said, falsifier=claims.Falsifier("x"))
+    with pytest.raises(ConfigError, match=r"at.falsifier: got a world alone, need ours"):
+        evaluate._part(alone, rows, {}, "at")
+
+
+@dataclass(frozen=True)
+class Seeded:
+    seed: int = 3
+
+
+def test_tables_are_averaged_over_seeds(tmp_path):
+    study = Study("p", tmp_path, quick=True, traces={}, choices=Seeded())
+    asked = []
+
+    def measure(own):
+        asked.append(own.choices.seed)
+        row = {"n": "a", "count": 2, "w": float(own.choices.seed - 2), "same": 1.5}
+        return {"t": pd.DataFrame([row]), "course": pd.DataFrame([row])}
+
+    found = seeds.averaged(study, measure, ["t"], 3)
+    assert asked == [3, 4, 5]
+    # Mean 2, standard deviation 1, t = 4.303 for 2 degrees of freedom, over the root of 3.
+    (row,) = found["t"].to_dict("records")
+    assert row == {"n": "a", "count": 2, "w": 2.0, "same": 1.5,
+                   "w_half": pytest.approx(4.303 / 3**0.5)}  # fmt: skip
+    assert found["course"].to_dict("records")[0]["w"] == 1.0
+    # With another choice one seed is enough, and it has no interval.
+    asked.clear()
+    (row,) = seeds.averaged(study.vary(), measure, ["t"], 3)["t"].to_dict("records")
+    assert (asked, row["w"]) == ([3], 1.0)
+    assert "w_half" not in row
+    said = claims.Statement("w", Rule.NUMBER, "t", column="w", expected=2.0)
+    rows = evaluate.rows_of(found)
+    assert evaluate._part(said, rows, {}, "at").half == (pytest.approx(4.303 / 3**0.5), 0.0)
+    shapes = iter([pd.DataFrame([{"w": 1.0}] * n) for n in (1, 2)])
+    with pytest.raises(ConfigError, match="t: got tables of different sizes by seed"):
+        seeds.averaged(study, lambda _: {"t": next(shapes)}, ["t"], 2)

@@ -10,10 +10,22 @@ from conftest import ROOT
 from headstack.errors import ConfigError
 from headstack.picture import Picture
 from headstack.studies import rules
-from headstack.studies.claims import Choice, Claim, Node, Paper, Statement
-from headstack.studies.rules import Kind, Part, Rule, Verdict, holds, not_run, number, relation
+from headstack.studies.claims import Choice, Claim, Falsifier, Node, Paper, Statement
+from headstack.studies.rules import (
+    Contradiction,
+    Falsified,
+    Kind,
+    Part,
+    Rule,
+    Tolerance,
+    Verdict,
+    holds,
+    not_run,
+    number,
+    relation,
+)
 from headstack.studies.study import Outcome, reproduce
-from headstack.studies.traces import FOLDER, VARIABLE, find
+from headstack.studies.traces import FOLDER, SHARED, VARIABLE, find
 
 YES, NO = Verdict.REPRODUCED, Verdict.DEVIATES
 
@@ -62,7 +74,7 @@ def test_every_rule_and_kind_stands_in_the_guide():
     guide = (ROOT / "docs" / "guide" / "papers.md").read_text(encoding="utf-8")
     flat = " ".join(guide.split())
     assert set(rules.RULES) == set(Rule)
-    for text in (*rules.RULES.values(), *rules.KINDS.values()):
+    for text in (*rules.RULES.values(), *rules.KINDS.values(), *rules.VERDICTS.values()):
         assert text in flat, text
     assert f"`{VARIABLE}`" in guide
     assert f"`{FOLDER}/`" in guide
@@ -128,7 +140,8 @@ WORKLOADS = {"one": ("one*",), "two": ("two*.trace",)}
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv(VARIABLE, raising=False)
+    for variable in (VARIABLE, SHARED):
+        monkeypatch.delenv(variable, raising=False)
     (tmp_path / FOLDER).mkdir()
     (tmp_path / FOLDER / "one.spc").write_text("here")
     return tmp_path
@@ -174,8 +187,23 @@ class Choices:
 def of_speed(measure, *choices):
     """A paper with one claim of two numbers, and its table `speeds`."""
     parts = [
-        Statement("speed", Rule.NUMBER, "speeds", column="speed", expected=1.0, form="{:.0f} m/s"),
-        Statement("length", Rule.NUMBER, "speeds", column="length", expected=5.0),
+        Statement(
+            "speed",
+            Rule.NUMBER,
+            "speeds",
+            column="speed",
+            expected=1.0,
+            form="{:.0f} m/s",
+            falsifier=Falsifier("standstill", 0.0),
+        ),
+        Statement(
+            "length",
+            Rule.NUMBER,
+            "speeds",
+            column="length",
+            expected=5.0,
+            falsifier=Falsifier("a point", 0.0),
+        ),
     ]
     nodes = [Node({}, "speeds", {}, part, (), "at") for part in parts]
     figure = Node({}, "speeds", {}, Picture("f", "f", "absent"), (), "at")
@@ -225,7 +253,167 @@ def test_what_another_choice_changes_is_told(tmp_path, monkeypatch):
 
 def test_a_tolerance_of_its_own_takes_the_place_of_the_rules():
     for ours, met in ((104, True), (106, False)):
-        assert holds(Rule.NUMBER, ours, 100, 0.05) is met
-        assert number("a", 100, ours, within=0.05).verdict == (YES if met else NO)
-    assert holds(Rule.POINTS, 5.5, 5, 0.5)
-    assert not holds(Rule.POINTS, 5.6, 5, 0.5)
+        narrow = Tolerance(0.05, "why")
+        assert holds(Rule.NUMBER, ours, 100, narrow) is met
+        assert number("a", 100, ours, tolerance=narrow).verdict == (YES if met else NO)
+    assert holds(Rule.POINTS, 5.5, 5, Tolerance(0.5, "why"))
+    assert not holds(Rule.POINTS, 5.6, 5, Tolerance(0.5, "why"))
+    # Of a range of 44 W instead of 160 W.
+    of_range = Tolerance(0.1, "why", of=44.0)
+    assert holds(Rule.NUMBER, 164.3, 160, of_range)
+    assert not holds(Rule.NUMBER, 164.5, 160, of_range)
+
+
+# Parts that cannot fail, contradictions, error bars.
+
+
+def falsified(found, ours, passes):
+    return rules.counted(replace(found, falsifier=Falsified("false", ours, 10.0, passes)))
+
+
+def test_a_part_that_cannot_fail_counts_for_nothing():
+    told = number("n", 10, 10)
+    assert rules.counted(told).void == rules.NO_WORLD
+    assert not rules.counted(told).counts
+    assert falsified(told, 20.0, False).counts
+    lenient = falsified(told, 10.5, True)
+    assert (lenient.counts, lenient.void) == (False, "it would also pass if false")
+    assert rules.verdict([lenient]) == "not-run"
+    assert "1 of its parts would hold if they were false" in rules.why([lenient])
+    # It has failed, so it can.
+    missed = rules.counted(number("n", 10, 20))
+    assert missed.counts
+    assert rules.verdict([missed, lenient]) == "deviates"
+
+
+def contrary(ours, other):
+    """Two numbers of the paper for one quantity, 8 and 6.5."""
+    held = Contradiction("6.5 W", ours, 6.5, holds(Rule.NUMBER, ours, 6.5))
+    return rules.contradicted(number("idle", 8, ours, "{:.1f} W"), held).verdict
+
+
+@pytest.mark.parametrize(
+    ("ours", "verdict"),
+    # 7.2 is within 10 % of 8 (7.2 to 8.8), 6.5 of 6.5 (5.85 to 7.15).
+    [(6.5, "inconsistent"), (8.0, "inconsistent"), (5.0, "deviates"), (10.0, "deviates")],
+)
+def test_what_fits_one_of_two_statements_is_inconsistent(ours, verdict):
+    assert contrary(ours, 6.5) == verdict
+
+
+def test_what_fits_both_statements_is_reproduced():
+    held = Contradiction("9.2 W", 9.3, 9.2, True)
+    assert rules.contradicted(number("most", 9.5, 9.3), held).verdict == YES
+
+
+def test_a_miss_is_not_mixed_with_a_contradiction():
+    idle = replace(
+        number("idle", 8, 6.5, "{:.1f} W"), verdict=Verdict.INCONSISTENT,
+        contradiction=Contradiction("6.5 W (section 4)", 6.5, 6.5, True),
+    )  # fmt: skip
+    assert rules.verdict([idle, part(YES)]) == "inconsistent"
+    assert rules.why([idle]) == "idle: the paper says 8.0 W, but also 6.5 W (section 4); ours 6.5 W"
+    late = number("late", 10, 20)
+    assert rules.verdict([idle, late]) == "deviates"
+    assert rules.why([idle, late]) == "late: 20, paper: 10"
+    assert rules.contradictions([idle, late]) == rules.why([idle])
+
+
+def test_a_fitted_number_never_counts():
+    for ours in (10.0, 20.0):
+        fitted = rules.counted(number("watts", 10, ours, kind=Kind.FITTED))
+        assert not fitted.counts
+    assert rules.why([fitted]) == "constants were fitted to 1 of its values"
+
+
+@pytest.mark.parametrize(("half", "counts"), [(0.3, True), (0.6, False)])
+def test_a_part_holds_everywhere_within_its_error_bars(half, counts):
+    # 10.5 of 10 with a tolerance of 1; the half of 0.6 goes beyond it.
+    within = falsified(number("n", 10, 10.5, half=(half, 0.0)), 20.0, False)
+    assert within.ours == f"10.5 ± {half}"
+    assert within.counts is counts
+    pair = relation("r", "more", ("a", 10.5), Rule.HIGHER, ("b", 10), half=(half / 2, 0.25))
+    assert falsified(pair, 9.0, False).counts is counts
+    # A part that deviates does so whatever its error bars are.
+    assert falsified(number("n", 10, 11.1, half=(half, 0.0)), 20.0, False).counts
+
+
+def test_verdicts_that_a_tenth_would_change_are_told():
+    assert not rules.narrow(Rule.NUMBER, 100, 100)
+    assert rules.narrow(Rule.NUMBER, 105, 100)
+    assert rules.narrow(Rule.NUMBER, 115, 100)
+    assert not rules.narrow(Rule.NUMBER, 130, 100)
+    assert rules.narrow(Rule.HIGHER, 109, 100)
+    assert not rules.narrow(Rule.HIGHER, 112, 100)
+    assert rules.narrow(Rule.IDENTICAL, 1, 1)
+
+
+@pytest.mark.parametrize("rule", [Rule.NUMBER, Rule.POINTS, Rule.PRINTED])
+def test_a_number_1_5_tolerances_off_fails(rule):
+    for printed in (0.47, 3.0, 16.9, 104.0):
+        by = 1.5 * rules.allowance(rule, printed)
+        assert holds(rule, printed, printed)
+        for wrong in (printed - by, printed + by):
+            assert not holds(rule, wrong, printed)
+
+
+def test_the_reason_is_one_sentence():
+    assert rules.sentence([part(YES), part(YES)]) == "all 2 parts that count hold"
+    missed = [number("n", 10, 5, note="why"), number("m", 10, 5), part(YES)]
+    assert rules.sentence(missed) == "n: 5, paper: 10, and 1 more of 3 parts"
+
+
+def test_the_same_may_be_judged_against_a_range():
+    # 10.6 and 10.3 W are within 3 %, but a drive's power under caps lies between 8 and 10.7 W.
+    assert holds(Rule.SAME, 10.3, 10.6)
+    assert not holds(Rule.SAME, 10.3, 10.6, Tolerance(0.1, "why", of=2.7))
+    assert holds(Rule.SAME, 10.5, 10.6, Tolerance(0.1, "why", of=2.7))
+    close = relation(
+        "a", "same", ("x", 10.3), Rule.SAME, ("y", 10.6), tolerance=Tolerance(0.1, "why", of=2.7)
+    )
+    assert close.verdict == NO
+
+
+def test_names_of_workloads_are_told_once():
+    parts = [
+        Part("a", "said", "got", YES, Kind.STAND_IN, workload="X"),
+        Part("b", "said", "got", YES, Kind.STAND_IN, workload="X, Y"),
+        Part("c", "said", "got", YES, Kind.STAND_IN, workload="Y"),
+    ]
+    assert rules.why(parts) == "no trace was given: X, Y"
+
+
+def test_traces_come_from_the_shared_data_if_from_nowhere_else(folder, monkeypatch):
+    traces = folder / "shared" / "data" / "traces"
+    traces.mkdir(parents=True)
+    (traces / "one-c.spc").write_text("shared")
+    monkeypatch.setenv(SHARED, str(folder / "shared"))
+    assert {k: f.by for k, f in find(WORKLOADS).items()} == {"one": "traces/"}
+    (folder / FOLDER / "one.spc").unlink()
+    (folder / FOLDER).rmdir()
+    found = find(WORKLOADS)["one"]
+    assert (found.by, found.path.name) == (SHARED, "one-c.spc")
+    monkeypatch.setenv(SHARED, str(folder / "absent"))
+    assert find(WORKLOADS) == {}
+
+
+def test_what_needs_traces_is_not_run_without_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for variable in (VARIABLE, SHARED):
+        monkeypatch.delenv(variable, raising=False)
+    paper = of_speed(measure)
+    claims = [replace(paper.claims[0], id=i, figures=(), traces=i == "C-2") for i in ("C-1", "C-2")]
+    paper = replace(paper, claims=claims, workloads=WORKLOADS)
+
+    def verdicts(**more):
+        rows = reproduce(paper, tmp_path, **more)[0]["claims"]
+        return {r["id"]: (r["verdict"], r["why"]) for r in rows}
+
+    judged = ("reproduced", "")
+    assert verdicts() == {"C-1": judged, "C-2": judged}
+    missing = ("not-run", "no trace was given: one, two")
+    assert verdicts(stand_ins=False) == {"C-1": judged, "C-2": missing}
+    assert verdicts(stand_ins=False, ids=["C-2"])["C-2"] == judged
+    (tmp_path / "one.spc").write_text("x")
+    given = {"one": tmp_path / "one.spc"}
+    assert verdicts(stand_ins=False, traces=given)["C-2"] == judged

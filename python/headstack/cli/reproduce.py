@@ -1,19 +1,26 @@
 """``headstack reproduce``."""
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import Form
 from headstack.studies import PAPERS
 
+if TYPE_CHECKING:
+    from headstack.studies.claims import Paper
+
 
 def command(
     paper: Annotated[
         str, Argument("PAPER", help=f"Which paper: {', '.join(PAPERS)}.", suggest=lambda: PAPERS)
-    ],
+    ] = "",
     claims: Annotated[list[str] | None, Argument("CLAIM-ID", help="All claims by default.")] = None,
+    every: Annotated[
+        bool, Option("--all", help="All papers: one table of all claims by verdict.")
+    ] = False,
     quick: Annotated[
         bool, Option("--quick", help="Fewer requests: minutes become seconds.")
     ] = False,
@@ -34,6 +41,14 @@ def command(
             "HEADSTACK_TRACES or traces/, or else a stand-in that decides nothing.",
         ),
     ] = None,
+    stand_ins: Annotated[
+        bool,
+        Option(
+            "--stand-ins",
+            help="Without traces, run the claims that need them on synthetic loads, which decide "
+            "nothing; claims that are named always run.",
+        ),
+    ] = False,
     seeds: Annotated[
         int,
         Option(
@@ -52,6 +67,7 @@ def command(
 
     Examples:
       headstack reproduce isca08 --quick
+      headstack reproduce --all --quick
       headstack reproduce isca08 IDP-5 IDP-6 --out out/isca08
       headstack reproduce ng98 NG-4
       headstack reproduce pcap PCAP-5
@@ -59,32 +75,115 @@ def command(
       headstack reproduce isca08 --trace financial=Financial1.spc --json
 
     """
-    from headstack import studies
     from headstack.cli import _terminal
     from headstack.errors import ConfigError
 
     _terminal.check_form(form, as_json)
+    traces = _traces(trace or ())
+    given: dict[str, Any] = {"quick": quick, "traces": traces, "stand_ins": stand_ins}
+    if every:
+        if paper or traces or seeds:
+            got = paper or ("--trace" if traces else "--seeds")
+            raise ConfigError(f"--all: got {got} too, need --all alone, or one paper")
+        _all(out, form, as_json, quick=quick, stand_ins=stand_ins)
+    elif not paper:
+        raise ConfigError(f"PAPER: got none, need one of {', '.join(PAPERS)}, or --all")
+    else:
+        _one(paper, out, form, as_json, ids=claims or (), seeds=seeds, **given)
+
+
+def _traces(given: Sequence[str]) -> dict[str, Path]:
+    from headstack.errors import ConfigError
+
     traces = {}
-    for given in trace or ():
-        name, equals, path = given.partition("=")
+    for text in given:
+        name, equals, path = text.partition("=")
         if not equals or not path:
-            raise ConfigError(f'--trace: got "{given}", need NAME=PATH')
+            raise ConfigError(f'--trace: got "{text}", need NAME=PATH')
         traces[name] = Path(path)
+    return traces
+
+
+def _say_what_is_not_run(
+    paper: "Paper", traces: Mapping[str, Path], ids: Sequence[str], stand_ins: bool
+) -> None:
+    """Print, before anything is simulated, which claims cannot be judged without traces."""
+    from headstack.studies.study import without_traces
+    from headstack.studies.traces import find
+
+    names = [c.id for c in without_traces(paper, find(paper.workloads, traces), ids, stand_ins)]
+    if names:
+        print(
+            f"{paper.name}: no trace was found ({', '.join(paper.workloads)}), so {len(names)} of "
+            f"{len(paper.claims)} claims are not run: {', '.join(names)}; see --trace, --stand-ins",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def _all(out: Path, form: str, as_json: bool, *, quick: bool, stand_ins: bool) -> None:
+    """Judge all papers, print one table of their claims."""
+    from headstack import studies
+    from headstack.cli import _terminal
+    from headstack.studies import page
+    from headstack.studies.study import reproduce
+
+    documents, written = [], []
+    for name in PAPERS:
+        asked = studies.load(name)
+        _say_what_is_not_run(asked, {}, (), stand_ins)
+        with _terminal.stages(f"reproduce {name}") as report:
+            document, study = reproduce(asked, out, quick=quick, report=report, stand_ins=stand_ins)
+        written += page.write(document, asked, study, out)
+        documents.append(document)
+    if as_json:
+        _terminal.print_json(page.all_document(documents))
+    else:
+        headings = [(h, True) for h in page.ALL_HEADINGS]
+        _terminal.print_table(headings, page.all_rows(documents), form=form)
+    _terminal.told(written, as_json, form)
+
+
+def _one(
+    paper: str,
+    out: Path,
+    form: str,
+    as_json: bool,
+    *,
+    ids: Sequence[str],
+    seeds: int,
+    quick: bool,
+    traces: Mapping[str, Path],
+    stand_ins: bool,
+) -> None:
+    """Judge the claims of one paper, print their table."""
+    from headstack import studies
+    from headstack.cli import _terminal
+
     asked = studies.load(paper)
     # The figures' library takes a second to import, which wrong arguments need not wait for.
     from headstack.studies import page
     from headstack.studies.study import reproduce
 
+    if ids or not seeds:
+        _say_what_is_not_run(asked, traces, ids, stand_ins)
     with _terminal.stages(f"reproduce {paper}") as report:
         document, study = reproduce(
-            asked, out, ids=claims or (), quick=quick, traces=traces, report=report, seeds=seeds
+            asked,
+            out,
+            ids=ids,
+            quick=quick,
+            traces=traces,
+            report=report,
+            seeds=seeds,
+            stand_ins=stand_ins,
         )
     written = page.write(document, asked, study, out)
     for line in page.trace_lines(document):
         print(line, file=sys.stderr)
     if as_json:
         _terminal.print_json(document)
-    elif claims or not seeds:
+    elif ids or not seeds:
         _terminal.print_table(
             [
                 ("claim", True),

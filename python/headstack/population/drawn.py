@@ -141,13 +141,19 @@ class Population:
     def quarter_rates(self) -> Floats:
         """Return each drive's rate over the first quarter, from the rates of its zones, bytes/s.
 
-        The rate is bytes over time. Zones are assumed to be as large as those of the nominal drive;
-        the zones of a drawn drive differ by less than 1 % (rounding to whole tracks).
+        The rate is bytes over time, with slow areas and without noise. Zones are assumed to be as
+        large as those of the nominal drive; the zones of a drawn drive differ by less than 1 %
+        (rounding to whole tracks).
         """
-        sizes = self.zone_bytes()
-        ends = np.minimum(np.cumsum(sizes), FIRST_QUARTER * self.capacity_bytes)
-        part = np.diff(ends, prepend=0.0)
-        return np.asarray(part.sum() / (part / self.zone_rates).sum(axis=1))
+        ends = np.minimum(np.cumsum(self.zone_bytes()), FIRST_QUARTER * self.capacity_bytes)
+        starts = np.concatenate([[0.0], ends[:-1]])
+        part = ends - starts
+        time = (part / self.zone_rates).sum(axis=1)
+        for area in self.damage:
+            inside = np.minimum(ends, area.last_byte) - np.maximum(starts, area.first_byte)
+            slow = np.maximum(inside, 0.0) / self.zone_rates[area.drive]
+            time[area.drive] += slow.sum() * (1 / area.rate_factor - 1)
+        return np.asarray(part.sum() / time)
 
     def zone_bytes(self) -> Floats:
         """Return what each zone of the nominal drive holds."""

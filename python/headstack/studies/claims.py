@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from headstack.errors import ConfigError
 from headstack.picture import Picture
-from headstack.studies.rules import Kind, Rule
+from headstack.studies.rules import VERDICTS, Kind, Rule, Tolerance, Verdict
 from headstack.studies.schema import read
 from headstack.suggest import need_one_of
 
@@ -49,14 +49,6 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Tolerance:
-    """A tolerance other than that of the rule: a share of the paper's number, or points."""
-
-    within: float
-    why: str
-
-
-@dataclass(frozen=True)
 class Falsifier:
     """The nearest world in which the part is false: the rule must fail on its numbers.
 
@@ -64,10 +56,34 @@ class Falsifier:
         world: the world in words.
         ours: the number that takes the place of ours; ours by default.
         than: the number that takes the place of the reference; the reference by default.
+        times: ours is the reference times this, instead of `ours`: 1 is a world without the effect.
+        swapped: the two numbers are exchanged: the effect has the other sign.
 
     """
 
     world: str
+    ours: Cell | str | float | None = None
+    than: Cell | str | float | None = None
+    times: float | None = None
+    swapped: bool = False
+
+
+@dataclass(frozen=True)
+class Contrary:
+    """Another statement of the paper, with which the part's own cannot hold as well.
+
+    Attributes:
+        says: the statement in words, and where it is.
+        expected: its number, or the column that has it.
+        rule: its rule; the part's own by default.
+        ours: our number for it; the part's own by default.
+        than: the reference of a relation.
+
+    """
+
+    says: str
+    expected: float | str | None = None
+    rule: Rule | None = None
     ours: Cell | str | float | None = None
     than: Cell | str | float | None = None
 
@@ -104,6 +120,8 @@ class Statement:
         workload: the workload; the column ``workload`` by default.
         tolerance: a tolerance other than the rule's, and why.
         falsifier: the nearest world in which the part is false.
+        contrary: another statement of the paper, if both cannot hold.
+        fitted: the constants that were fitted to this number; it never counts.
         missing: why the part was not run if a number is missing; without numbers, always.
         drawn: where figures show the paper's number.
 
@@ -125,6 +143,8 @@ class Statement:
     workload: str = ""
     tolerance: Tolerance | None = None
     falsifier: Falsifier | None = None
+    contrary: Contrary | None = None
+    fitted: str = ""
     missing: str = ""
     drawn: Place | None = None
 
@@ -221,6 +241,8 @@ class Claim:
         figures: its figures, its own first.
         listings: its printed tables.
         beside: what a reader of the verdict must know: a template of the table `beside`, if any.
+        because: by verdict, the reason in one sentence; a template as `beside`.
+        traces: whether it is judged on traces alone.
 
     """
 
@@ -234,6 +256,8 @@ class Claim:
     figures: Sequence[Node[Picture]] = ()
     listings: Sequence[Node[Listing]] = ()
     beside: str = ""
+    because: Mapping[Verdict, str] = field(default_factory=dict)
+    traces: bool = False
 
 
 @dataclass(frozen=True)
@@ -311,6 +335,8 @@ class _Claim:
     tables: str
     choices: tuple[str, ...] = ()
     beside: str = ""
+    because: dict[str, str] = field(default_factory=dict)
+    traces: bool = False
     part: tuple[Any, ...] = ()
     figure: tuple[Any, ...] = ()
     listing: tuple[Any, ...] = ()
@@ -361,6 +387,10 @@ def _claim(given: _Claim, file: _File, package: str, where: str) -> Claim:
     for name in given.choices:
         if name not in file.choice:
             raise ConfigError(need_one_of(f"{where}.choices", name, file.choice))
+    verdicts = [str(v) for v in VERDICTS]
+    for name in given.because:
+        if name not in verdicts:
+            raise ConfigError(need_one_of(f"{where}.because", name, verdicts))
 
     def nodes(kind: type[Item], entries: Sequence[Any], word: str) -> list[Node[Item]]:
         return [_node(kind, e, {}, file.shared, f"{where}: {word} {i + 1}", word)
@@ -377,6 +407,8 @@ def _claim(given: _Claim, file: _File, package: str, where: str) -> Claim:
         nodes(Picture, given.figure, "figure"),
         nodes(Listing, given.listing, "listing"),
         given.beside,
+        {Verdict(name): said for name, said in given.because.items()},
+        given.traces,
     )
 
 

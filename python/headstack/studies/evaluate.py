@@ -9,7 +9,17 @@ from typing import Any
 
 from headstack.errors import ConfigError
 from headstack.studies import rules
-from headstack.studies.claims import Cell, Claim, Falsifier, Item, Listing, Node, Statement, Tables
+from headstack.studies.claims import (
+    Cell,
+    Claim,
+    Contrary,
+    Falsifier,
+    Item,
+    Listing,
+    Node,
+    Statement,
+    Tables,
+)
 from headstack.studies.rules import NOTHING, Kind, Part, Verdict
 from headstack.suggest import need_one_of
 
@@ -141,16 +151,28 @@ def parts(claim: Claim, tables: Rows, *, partial: bool = False) -> list[Part]:
     ]
 
 
-def _cell(
-    given: Cell | str | float, said: Statement, tables: Rows, scope: Row, at: str
-) -> tuple[str, float, Row]:
-    """Return name, value and row of a number."""
+@dataclass(frozen=True)
+class Number:
+    """A number of a part: its name, value, row, and half of its confidence interval, if any."""
+
+    name: str
+    value: float
+    names: Row
+    half: float = 0.0
+
+
+#: Ending of the column with half of the 95 % confidence interval of a column.
+HALF = "_half"
+
+
+def _cell(given: Cell | str | float, said: Statement, tables: Rows, scope: Row, at: str) -> Number:
+    """Return a number that an entry names."""
     if isinstance(given, float):
         given = Cell(value=given)
     elif isinstance(given, str):
         given = Cell(row=given)
     if given.value is not None:
-        return text(given.name, scope, at), given.value, scope
+        return Number(text(given.name, scope, at), given.value, scope)
     row, table, column = given.row, given.table or said.table, given.column or said.column
     if not isinstance(row, dict):
         row = {said.key: row}
@@ -165,43 +187,44 @@ def _cell(
     default = str(next(iter(row.values()), "")) or "ours"
     value = names[column]
     number = math.nan if value is None else float(value)
-    return text(given.name or default, names, at), number, names
+    half = float(found[0].get(column + HALF) or 0.0)
+    # One seed has no interval.
+    half = 0.0 if math.isnan(half) else half
+    return Number(text(given.name or default, names, at), number, names, half)
 
 
 def _part(said: Statement, tables: Rows, scope: Row, at: str) -> Part:
     if said.rule is None:
         what, paper, why = (text(t, scope, at) for t in (said.what, said.paper, said.missing))
         return rules.not_run(what, paper, why, kind=said.kind or Kind.RESULT)
-    name, ours, names = _cell(said.ours, said, tables, scope, at)
+    ours = _cell(said.ours, said, tables, scope, at)
     # The part's own values, not those of another row that it compares.
-    names = {**names, **{k: v for k, v in scope.items() if not isinstance(v, list)}}
+    names = {**ours.names, **{k: v for k, v in scope.items() if not isinstance(v, list)}}
+    kind = said.kind or Kind(names.get("kind", Kind.RESULT))
     of: dict[str, Any] = {
-        "kind": said.kind or Kind(names.get("kind", Kind.RESULT)),
+        "kind": Kind.FITTED if said.fitted and kind is Kind.RESULT else kind,
         "workload": text(said.workload, names, at) or names.get("workload", ""),
     }
     note = text(said.note, names, at) or names.get("note", "")
     what, paper = text(said.what, names, at), text(said.paper, names, at)
-    expected = names[said.expected] if isinstance(said.expected, str) else said.expected
-    within = said.tolerance.within if said.tolerance else None
-    if expected is not None:
-        other, reference = "paper", float(expected)
-    elif said.than is not None:
-        other, reference, _ = _cell(said.than, said, tables, scope, at)
-    else:
-        raise ConfigError(f"{at}: got a rule alone, need expected or than")
-    if math.isnan(ours) or math.isnan(reference):
+    than = _reference(said, names, tables, scope, at)
+    if math.isnan(ours.value) or math.isnan(than.value):
         why = text(said.missing, names, at) or "its numbers are missing"
-        shown = said.form.format(reference) if expected is not None else paper
+        shown = said.form.format(than.value) if said.expected is not None else paper
         return rules.not_run(what, shown, why, **of)
-    if expected is not None:
-        part = rules.number(
-            what, reference, ours, said.form, rule=said.rule, note=note, within=within, **of
-        )
+    half = (ours.half, than.half) if ours.half or than.half else None
+    of |= {"note": note, "half": half, "tolerance": said.tolerance}
+    if said.expected is not None:
+        part = rules.number(what, than.value, ours.value, said.form, rule=said.rule, **of)
     else:
-        pair = (name, ours), (other, reference)
-        part = rules.relation(what, paper, pair[0], said.rule, pair[1], said.form, note=note, **of)
+        pair = (ours.name, ours.value), (than.name, than.value)
+        part = rules.relation(what, paper, pair[0], said.rule, pair[1], said.form, **of)
+    part = replace(part, fitted=said.fitted)
+    if said.contrary is not None:
+        other = _contradiction(said.contrary, said, ours.value, tables, scope, at)
+        part = rules.contradicted(part, other)
     if said.falsifier is not None:
-        false = _falsified(said.falsifier, said, (ours, reference), tables, scope, at)
+        false = _falsified(said.falsifier, said, (ours.value, than.value), tables, scope, at)
         part = replace(part, falsifier=false)
     if said.drawn is not None:
         place = said.drawn
@@ -210,7 +233,32 @@ def _part(said: Statement, tables: Rows, scope: Row, at: str) -> Part:
         x = names[column] if column in names and place.x == f"{{{column}}}" else place.x
         figure, panel = text(place.figure, names, at), text(place.panel, names, at)
         part = replace(part, drawn=(figure, x, panel))
-    return part
+    return rules.counted(part)
+
+
+def _reference(said: Statement, names: Row, tables: Rows, scope: Row, at: str) -> Number:
+    """Return what our number is compared with: the paper's, or another one of ours."""
+    expected = names[said.expected] if isinstance(said.expected, str) else said.expected
+    if expected is not None:
+        return Number("paper", float(expected), names)
+    if said.than is None:
+        raise ConfigError(f"{at}: got a rule alone, need expected or than")
+    return _cell(said.than, said, tables, scope, at)
+
+
+def _contradiction(
+    other: Contrary, said: Statement, ours: float, tables: Rows, scope: Row, at: str
+) -> rules.Contradiction:
+    """Compare ours with the paper's other statement."""
+    rule = other.rule or said.rule
+    assert rule is not None
+    if other.ours is not None:
+        ours = _cell(other.ours, said, tables, scope, at).value
+    as_part = replace(said, expected=other.expected, than=other.than)
+    than = _reference(as_part, scope, tables, scope, f"{at}.contrary").value
+    tolerance = said.tolerance if rule is said.rule else None
+    met = rules.holds(rule, ours, than, tolerance)
+    return rules.Contradiction(text(other.says, scope, at), ours, than, met)
 
 
 def _falsified(
@@ -220,16 +268,29 @@ def _falsified(
     tables: Rows,
     scope: Row,
     at: str,
-) -> rules.Falsified:
-    """Run the rule in the world in which the part is false."""
+) -> rules.Falsified | None:
+    """Run the rule in the world in which the part is false; None if its numbers are missing."""
     assert said.rule is not None
+    if false.ours is None and false.than is None and false.times is None and not false.swapped:
+        raise ConfigError(f"{at}.falsifier: got a world alone, need ours, than, times or swapped")
     ours, than = (
-        value if given is None else _cell(given, said, tables, scope, at)[1]
+        value if given is None else _cell(given, said, tables, scope, at).value
         for given, value in zip((false.ours, false.than), values, strict=True)
     )
-    within = said.tolerance.within if said.tolerance else None
-    passes = rules.holds(said.rule, ours, than, within)
-    return rules.Falsified(false.world, ours, than, passes)
+    if false.times is not None:
+        ours = false.times * than
+    if false.swapped:
+        ours, than = than, ours
+    if math.isnan(ours) or math.isnan(than):
+        return None
+    passes = rules.holds(said.rule, ours, than, said.tolerance)
+    if said.contrary is not None and not passes:
+        # In a world in which the part is false, the paper's other statement must not hold either.
+        own = None if said.contrary.ours is not None else ours
+        passes = (
+            own is not None and _contradiction(said.contrary, said, own, tables, scope, at).holds
+        )
+    return rules.Falsified(text(false.world, scope, at), ours, than, passes)
 
 
 def listings(claim: Claim, tables: Rows) -> list[Table]:
@@ -268,6 +329,12 @@ def beside(claim: Claim, tables: Rows) -> str:
     """Return what a reader of the verdict must know."""
     names = tables["beside"][0] if "beside" in tables else {}
     return text(claim.beside, names, claim.id)
+
+
+def because(claim: Claim, tables: Rows, verdict: Verdict) -> str:
+    """Return the claim's own sentence for a verdict; empty if it has none."""
+    names = tables["beside"][0] if "beside" in tables else {}
+    return text(claim.because.get(verdict, ""), names, claim.id)
 
 
 def paper_points(found: Sequence[Part], figure: str) -> list[dict[str, Any]]:

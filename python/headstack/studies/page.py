@@ -11,7 +11,7 @@ from typing import Any
 from headstack import outputs, report
 from headstack.errors import ConfigError, not_json, told
 from headstack.studies.claims import Paper
-from headstack.studies.rules import KINDS, Verdict
+from headstack.studies.rules import KINDS, VERDICTS, Verdict
 from headstack.studies.study import NOT_ASKED, Study
 
 
@@ -35,6 +35,28 @@ def summary_rows(document: Mapping[str, Any]) -> list[list[str]]:
         why = "; ".join(filter(None, (_shortened(c["why"]) + _stand_in_note(c), c["beside"])))
         rows.append([c["id"], c["what"], c["verdict"], parts, _percent(c["deviation"]), why])
     return rows
+
+
+#: Headings of the table of all claims.
+ALL_HEADINGS = ("claim", "verdict", "reason")
+
+
+def all_rows(documents: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Return all claims of several papers by verdict: claim, verdict, reason."""
+    order = [str(verdict) for verdict in VERDICTS]
+    claims = [c for document in documents for c in document["claims"]]
+    claims.sort(key=lambda c: order.index(c["verdict"]))
+    return [[c["id"], c["verdict"], f"{c['what']}: {c['reason']}"] for c in claims]
+
+
+def all_document(documents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the documents of several papers as one, with the number of claims by verdict."""
+    rows = all_rows(documents)
+    return {
+        "verdicts": {str(v): sum(row[1] == v for row in rows) for v in VERDICTS},
+        "claims": [dict(zip(ALL_HEADINGS, row, strict=True)) for row in rows],
+        "papers": list(documents),
+    }
 
 
 #: Most characters of a reason on the terminal.
@@ -84,9 +106,11 @@ def _choice_lines(claim: Mapping[str, Any]) -> list[str]:
 
 def _context(claim: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the texts above a claim's parts, by heading."""
-    lines = [("Paper", claim["paper"])]
+    lines = [("Paper", claim["paper"]), ("Verdict", f"{claim['reason']}.")]
     if claim["why"]:
         lines.append(("Why", claim["why"]))
+    if claim["contradictions"] and claim["contradictions"] != claim["why"]:
+        lines.append(("The paper contradicts itself", claim["contradictions"]))
     if claim["beside"]:
         lines.append(("Beside the verdict", claim["beside"]))
     if claim["judged_on"]:
@@ -115,8 +139,22 @@ def _also(part: Mapping[str, Any]) -> str:
     """Return the nearest world in which the part is false, and whether its rule fails there."""
     false = part["falsifier"]
     if not false:
-        return ""
-    return false["world"] if false["passes"] else f"not if {false['world']}"
+        return f"(counts for nothing: {part['void']})" if part["void"] else ""
+    if false["passes"]:
+        return f"{false['world']} (so it counts for nothing)"
+    also = f"; counts for nothing: {part['void']}" if part["void"] else ""
+    return f"not if {false['world']}{also}"
+
+
+def _paper(part: Mapping[str, Any]) -> str:
+    """Return the paper's statement, and its other one if it contradicts itself."""
+    other = part["contradiction"]
+    return f"{part['paper']}, but also: {other['says']}" if other else part["paper"]
+
+
+def _note(part: Mapping[str, Any]) -> str:
+    fitted = f"fitted: {part['fitted']}" if part["fitted"] else ""
+    return "; ".join(filter(None, (fitted, part["note"])))
 
 
 def _ordered(parts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -127,19 +165,18 @@ def _ordered(parts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 def _parts(claim: Mapping[str, Any]) -> str:
     if not claim["parts"]:
         return ""
-    tested = any(p["falsifier"] for p in claim["parts"])
     rows = []
     for part in _ordered(claim["parts"]):
         rows.append(
             "<tr>"
             + _cell(part["what"])
-            + _cell(part["paper"])
+            + _cell(_paper(part))
             + _cell(part["ours"])
             + _cell(_percent(part["deviation"]), "number")
             + _verdict(part["verdict"])
             + _cell(_kind(part), "text")
-            + _cell(part["note"])
-            + (_cell(_also(part)) if tested else "")
+            + _cell(_note(part))
+            + _cell(_also(part))
             + "</tr>"
         )
     heads = "".join(
@@ -152,7 +189,7 @@ def _parts(claim: Mapping[str, Any]) -> str:
             ("verdict", "text"),
             ("kind", "text"),
             ("note", "wrap"),
-            *((("would also pass if", "wrap"),) if tested else ()),
+            ("would also pass if", "wrap"),
         )
     )
     return (
@@ -187,6 +224,7 @@ def to_html(document: Mapping[str, Any], paper: Paper, study: Study) -> str:
             f'<tr><td class="text"><a href="#{claim["id"]}">{claim["id"]}</a></td>'
             + _verdict(claim["verdict"])
             + _cell(claim["what"])
+            + _cell(claim["reason"])
             + "</tr>"
         )
     body.append("</tbody></table></div>")
@@ -212,7 +250,8 @@ def to_html(document: Mapping[str, Any], paper: Paper, study: Study) -> str:
 
 def _rule_lines(document: Mapping[str, Any]) -> list[str]:
     kinds = [f"{kind}: {text}" for kind, text in KINDS.items()]
-    return [*document["rules"].values(), *kinds]
+    verdicts = [f"{verdict}: {text}" for verdict, text in VERDICTS.items()]
+    return [*document["rules"].values(), *kinds, *verdicts]
 
 
 def _list(heading: str, lines: Sequence[str]) -> str:
@@ -231,8 +270,11 @@ def _line(text: str) -> str:
 def to_markdown(document: Mapping[str, Any], paper: Paper) -> str:
     """Return the page in Markdown, with figures as links."""
     lines = [f"# {paper.name}: {paper.title}", ""]
-    lines += ["| claim | verdict | what |", "|---|---|---|"]
-    lines += [f"| {c['id']} | {c['verdict']} | {_line(c['what'])} |" for c in document["claims"]]
+    lines += ["| claim | verdict | what | reason |", "|---" * 4 + "|"]
+    lines += [
+        f"| {c['id']} | {c['verdict']} | {_line(c['what'])} | {_line(c['reason'])} |"
+        for c in document["claims"]
+    ]
     for text in paper.about:
         lines += ["", text]
     if document["traces"]:
@@ -247,8 +289,8 @@ def to_markdown(document: Mapping[str, Any], paper: Paper) -> str:
             )
             lines += [f"| {heads} |", "|---" * 8 + "|"]
         for p in _ordered(claim["parts"]):
-            told = (p["what"], p["paper"], p["ours"], _percent(p["deviation"]), p["verdict"])
-            cells = (*told, _kind(p), p["note"], _also(p))
+            told = (p["what"], _paper(p), p["ours"], _percent(p["deviation"]), p["verdict"])
+            cells = (*told, _kind(p), _note(p), _also(p))
             lines.append("| " + " | ".join(_line(c) for c in cells) + " |")
         lines += ["", *(f"![{_stem(f)}]({f})" for f in claim["figures"])]
         for table in claim["tables"]:

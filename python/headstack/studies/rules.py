@@ -5,7 +5,9 @@ decided by a `Rule` that compares two numbers: ours and the paper's, or two of o
 papers ("nearly", "significantly", "an order of magnitude") have one fixed meaning each.
 
 Only parts from a run on the paper's own workload, or from a formula of the paper, decide the
-verdict (`Kind.RESULT`). A claim without such parts is `not-run`, whatever its other parts.
+verdict (`Kind.RESULT`), and of these only parts that can fail: each names the nearest world in
+which it is false, and its rule must fail there (`Falsified`). A claim without such parts is
+`not-run`, whatever its other parts.
 """
 
 import enum
@@ -37,9 +39,21 @@ class Verdict(enum.StrEnum):
     """The verdict on a claim, or on a part of one; `input` is for parts only."""
 
     REPRODUCED = "reproduced"
+    INCONSISTENT = "inconsistent"
     DEVIATES = "deviates"
     NOT_RUN = "not-run"
     INPUT = "input"
+
+
+#: Description of each verdict on a claim, in the order of tables.
+VERDICTS = {
+    Verdict.REPRODUCED: "every part that counts holds",
+    Verdict.INCONSISTENT: "every part that counts holds, or the paper contradicts itself there and "
+    "ours fits one of its two statements",
+    Verdict.DEVIATES: "a part that counts does not hold",
+    Verdict.NOT_RUN: "no part counts: what it needs is missing, all its values were put in or "
+    "fitted, or no part can fail",
+}
 
 
 class Kind(enum.StrEnum):
@@ -47,6 +61,7 @@ class Kind(enum.StrEnum):
 
     RESULT = "result"
     INPUT = "input"
+    FITTED = "fitted"
     STAND_IN = "stand-in"
     CONTROL = "control"
 
@@ -56,6 +71,8 @@ KINDS = {
     Kind.RESULT: "came out of a run on what the paper used, or of a formula of the paper: decides "
     "the verdict",
     Kind.INPUT: "was put in (drive files, definitions), so nothing is reproduced: never counts",
+    Kind.FITTED: "a constant was fitted to this very number, so agreement proves nothing: never "
+    "counts",
     Kind.STAND_IN: "came out on a synthetic workload that only resembles the paper's: never counts",
     Kind.CONTROL: "no statement of the paper, shown for comparison: never counts",
 }
@@ -132,14 +149,62 @@ RULES: dict[Rule, str] = {
 }
 
 
-def holds(rule: Rule, ours: float, reference: float, within: float | None = None) -> bool:
-    """Return whether two numbers, both not negative, satisfy a rule.
+@dataclass(frozen=True)
+class Tolerance:
+    """A tolerance in the place of the rule's own.
 
-    `within` is a tolerance in the place of the rule's own, for `NUMBER` and `POINTS`.
+    For `Rule.NUMBER` and `Rule.POINTS`, and with `of` for `Rule.SAME`.
+
+    Attributes:
+        within: a share of the paper's number, or percentage points.
+        why: the reason.
+        of: what the share is of, instead of the paper's number: the range in which a number can
+            lie at all.
+
     """
-    if within is not None:
-        return abs(ours - reference) <= within * (abs(reference) if rule is Rule.NUMBER else 1)
+
+    within: float
+    why: str
+    of: float | None = None
+
+
+def allowance(rule: Rule, reference: float, tolerance: Tolerance | None = None) -> float:
+    """Return by how much two numbers may differ.
+
+    Raises:
+        ValueError: the rule does not limit a difference.
+
+    """
+    if rule is Rule.PRINTED:
+        return 0.5 * 10.0 ** -_decimals(reference)
+    if rule is Rule.IDENTICAL:
+        return 0.0
+    if rule is Rule.POINTS:
+        return tolerance.within if tolerance else POINTS
+    if tolerance is not None and tolerance.of is not None and rule in (Rule.NUMBER, Rule.SAME):
+        return tolerance.within * abs(tolerance.of)
+    if rule is not Rule.NUMBER:
+        raise ValueError(f"rule: got {rule}, need one for numbers of a paper")
+    return (tolerance.within if tolerance else TOLERANCE) * abs(reference)
+
+
+def holds(rule: Rule, ours: float, reference: float, tolerance: Tolerance | None = None) -> bool:
+    """Return whether two numbers, both not negative, satisfy a rule."""
+    if tolerance is not None:
+        return abs(ours - reference) <= allowance(rule, reference, tolerance)
     return _HOLDS[rule](ours, reference)
+
+
+#: A verdict that a change of our number by less than this share would change needs error bars.
+NARROW = 0.10
+
+
+def narrow(rule: Rule, ours: float, reference: float, tolerance: Tolerance | None = None) -> bool:
+    """Return whether a change of our number by less than `NARROW` would change the verdict."""
+    met = holds(rule, ours, reference, tolerance)
+    # Just inside of the limit, so that a number at the middle of its tolerance is not narrow.
+    changes = (1 - 0.999 * NARROW, 1 + 0.999 * NARROW)
+    return any(holds(rule, ours * by, reference, tolerance) is not met for by in changes)
 
 
 @dataclass(frozen=True)
@@ -161,6 +226,24 @@ class Falsified:
 
 
 @dataclass(frozen=True)
+class Contradiction:
+    """Another statement of the paper, with which the part's own cannot hold as well.
+
+    Attributes:
+        says: the statement, and where it is.
+        ours: our number for it.
+        reference: the number to compare with.
+        holds: whether it agrees with ours.
+
+    """
+
+    says: str
+    ours: float
+    reference: float
+    holds: bool
+
+
+@dataclass(frozen=True)
 class Part:
     """One relation or number of the paper, compared with ours.
 
@@ -177,6 +260,11 @@ class Part:
         note: a remark on its values for readers.
         workload: the workload of the run, if it is one of the paper's.
         falsifier: the rule in the nearest world in which the part is false, if it was run.
+        contradiction: what else the paper says, if that cannot hold as well.
+        half: half of the 95 % confidence intervals of both numbers, if they are means over seeds.
+        tolerance: a tolerance other than the rule's.
+        fitted: the constants that were fitted to this number.
+        void: why it counts for nothing although it is a result; empty if it counts.
         drawn: figure, x and panel at which the paper's number is shown.
 
     """
@@ -193,12 +281,25 @@ class Part:
     note: str = ""
     workload: str = ""
     falsifier: Falsified | None = None
+    contradiction: Contradiction | None = None
+    half: tuple[float, float] | None = None
+    tolerance: Tolerance | None = None
+    fitted: str = ""
+    void: str = ""
     drawn: tuple[str, str | float, str] | None = None
 
     @property
     def counts(self) -> bool:
         """Whether the claim's verdict depends on it."""
-        return self.kind is Kind.RESULT and self.verdict is not Verdict.NOT_RUN
+        return self.kind is Kind.RESULT and self.verdict is not Verdict.NOT_RUN and not self.void
+
+    @property
+    def narrow(self) -> bool:
+        """Whether a change of our number by less than `NARROW` would change its verdict."""
+        if self.rule is None or self.verdict in (Verdict.NOT_RUN, Verdict.INPUT):
+            return False
+        ours, reference = self.values.values()
+        return narrow(self.rule, ours, reference, self.tolerance)
 
     def document(self) -> dict[str, Any]:
         """Return the part in the form of the JSON document."""
@@ -214,16 +315,69 @@ class Part:
             "values": dict(self.values),
             "workload": self.workload,
             "note": self.note,
+            "tolerance": None if self.tolerance is None else asdict(self.tolerance),
+            "half": None if self.half is None else list(self.half),
+            "narrow": self.narrow,
+            "fitted": self.fitted,
             "falsifier": None if self.falsifier is None else asdict(self.falsifier),
+            "contradiction": None if self.contradiction is None else asdict(self.contradiction),
+            "void": self.void,
         }
 
 
-def _judged(part: Part, ours: float, reference: float, within: float | None = None) -> Part:
+def _judged(part: Part, ours: float, reference: float) -> Part:
     assert part.rule is not None
     if part.kind is Kind.INPUT:
         return replace(part, verdict=Verdict.INPUT)
-    met = holds(part.rule, ours, reference, within)
+    met = holds(part.rule, ours, reference, part.tolerance)
     return replace(part, verdict=Verdict.REPRODUCED if met else Verdict.DEVIATES)
+
+
+def contradicted(part: Part, other: Contradiction) -> Part:
+    """Return a part with the paper's other statement.
+
+    If ours fits both, there is nothing to tell. If it fits one of them, no result could fit both,
+    and the part is `inconsistent`. If it fits none, it deviates.
+    """
+    if part.verdict not in (Verdict.REPRODUCED, Verdict.DEVIATES):
+        return replace(part, contradiction=other)
+    met = (part.verdict is Verdict.REPRODUCED) + other.holds
+    verdict = (Verdict.DEVIATES, Verdict.INCONSISTENT, Verdict.REPRODUCED)[met]
+    return replace(part, contradiction=other, verdict=verdict)
+
+
+#: Why a part counts for nothing that names no world in which it is false.
+NO_WORLD = "no world in which it is false is named"
+
+#: Why a part counts for nothing whose verdict other seeds may change.
+UNCERTAIN = "it does not hold everywhere within its error bars"
+
+
+def counted(part: Part) -> Part:
+    """Return a part with the reason why it counts for nothing, if there is one.
+
+    A part that deviates always counts: it has failed, so it can.
+    """
+    if part.kind is not Kind.RESULT or part.verdict in (Verdict.NOT_RUN, Verdict.DEVIATES):
+        return part
+    if part.falsifier is None:
+        return replace(part, void=NO_WORLD)
+    if part.falsifier.passes:
+        return replace(part, void=f"it would also pass if {part.falsifier.world}")
+    if part.verdict is Verdict.REPRODUCED and not _certain(part):
+        return replace(part, void=UNCERTAIN)
+    return part
+
+
+def _certain(part: Part) -> bool:
+    """Return whether the rule holds everywhere within the error bars."""
+    if part.half is None or part.rule is None:
+        return True
+    (ours, reference), (a, b) = part.values.values(), part.half
+    # Rules are monotonous, or hold between two bounds, so the corners suffice.
+    return all(
+        holds(part.rule, ours + x, reference + y, part.tolerance) for x, y in ((a, -b), (-a, b))
+    )
 
 
 def number(
@@ -236,17 +390,19 @@ def number(
     kind: Kind = Kind.RESULT,
     note: str = "",
     workload: str = "",
-    within: float | None = None,
+    tolerance: Tolerance | None = None,
+    half: tuple[float, float] | None = None,
 ) -> Part:
     """Return a part for a number of the paper; `form` writes it with its unit.
 
     `rule` is one of those for numbers: `NUMBER`, `PRINTED`, or `POINTS` for values in per cent;
-    `within` is a tolerance other than the rule's.
+    `tolerance` takes the place of the rule's; `half` is half of a confidence interval.
     """
+    bar = _bar(form, half[0] if half else 0.0)
     part = Part(
         what,
         form.format(paper),
-        form.format(ours),
+        form.format(ours) + bar,
         Verdict.NOT_RUN,
         kind,
         rule,
@@ -255,8 +411,14 @@ def number(
         (ours - paper) / paper if paper else None,
         note,
         workload,
+        half=half,
+        tolerance=tolerance,
     )
-    return _judged(part, ours, paper, within)
+    return _judged(part, ours, paper)
+
+
+def _bar(form: str, half: float) -> str:
+    return f" ± {form.format(half)}" if half else ""
 
 
 def relation(
@@ -270,6 +432,8 @@ def relation(
     kind: Kind = Kind.RESULT,
     note: str = "",
     workload: str = "",
+    tolerance: Tolerance | None = None,
+    half: tuple[float, float] | None = None,
 ) -> Part:
     """Return a part for a relation between two numbers of ours.
 
@@ -283,11 +447,14 @@ def relation(
         kind: origin of the values.
         note: a remark on these values for readers.
         workload: the workload of the run.
+        tolerance: a tolerance other than the rule's.
+        half: half of the confidence intervals of both numbers.
 
     """
     (a_name, a), (b_name, b) = ours, reference
     factor = _factor(a, b)
-    text = f"{a_name} {form.format(a)}, {b_name} {form.format(b)}"
+    bars = [_bar(form, h) for h in half or (0.0, 0.0)]
+    text = f"{a_name} {form.format(a)}{bars[0]}, {b_name} {form.format(b)}{bars[1]}"
     part = Part(
         what,
         paper if str(rule) in paper else f"{paper} ({rule})",
@@ -299,6 +466,8 @@ def relation(
         factor or form.format(a),
         note=note,
         workload=workload,
+        half=half,
+        tolerance=tolerance,
     )
     return _judged(part, a, b)
 
@@ -324,33 +493,71 @@ def verdict(parts: Iterable[Part]) -> Verdict:
 
 def _of(parts: Iterable[Part]) -> Verdict:
     found = {p.verdict for p in parts}
-    if not found:
-        return Verdict.NOT_RUN
-    return Verdict.DEVIATES if Verdict.DEVIATES in found else Verdict.REPRODUCED
+    for verdict in (Verdict.DEVIATES, Verdict.INCONSISTENT, Verdict.REPRODUCED):
+        if verdict in found:
+            return verdict
+    return Verdict.NOT_RUN
 
 
 def why(parts: Sequence[Part]) -> str:
-    """Return why a claim deviates or was not run, with the words and numbers of its parts."""
-    counted = [p for p in parts if p.counts]
-    return _deviations(counted) if counted else _missing(parts)
+    """Return why a claim is not reproduced, with the words and numbers of its parts.
+
+    If a part deviates, the paper's contradictions are no reason: `contradictions` tells them.
+    """
+    counting = [p for p in parts if p.counts]
+    if not counting:
+        return _missing(parts)
+    return _told(counting, Verdict.DEVIATES) or contradictions(parts)
 
 
-def _deviations(parts: Sequence[Part]) -> str:
-    found = [p for p in parts if p.verdict is Verdict.DEVIATES]
-    said = [
-        f"{p.what}: {p.ours}, paper: {p.paper}" + (f" ({p.note})" * bool(p.note)) for p in found
-    ]
-    return "; ".join(said)
+def contradictions(parts: Sequence[Part]) -> str:
+    """Return where the paper contradicts itself, with both statements and ours."""
+    return _told([p for p in parts if p.counts], Verdict.INCONSISTENT)
+
+
+def _told(parts: Sequence[Part], verdict: Verdict) -> str:
+    return "; ".join(told(p) for p in parts if p.verdict is verdict)
+
+
+def told(part: Part) -> str:
+    """Return what a part compares, with ours and the paper's words."""
+    note = f" ({part.note})" * bool(part.note)
+    if part.verdict is not Verdict.INCONSISTENT or part.contradiction is None:
+        return f"{part.what}: {part.ours}, paper: {part.paper}{note}"
+    both = f"{part.paper}, but also {part.contradiction.says}"
+    return f"{part.what}: the paper says {both}; ours {part.ours}{note}"
+
+
+def sentence(parts: Sequence[Part]) -> str:
+    """Return the reason of a claim's verdict in one sentence, without a full stop."""
+    counting = [p for p in parts if p.counts]
+    for verdict in (Verdict.DEVIATES, Verdict.INCONSISTENT):
+        found = [p for p in counting if p.verdict is verdict]
+        if found:
+            more = f", and {len(found) - 1} more of {len(counting)} parts" * (len(found) > 1)
+            return told(replace(found[0], note="")) + more
+    if not counting:
+        return _missing(parts)
+    many = "the one part that counts holds" if len(counting) == 1 else ""
+    return many or f"all {len(counting)} parts that count hold"
 
 
 def _missing(parts: Sequence[Part]) -> str:
     reasons = []
-    stand_ins = dict.fromkeys(p.workload for p in parts if p.kind is Kind.STAND_IN)
+    # A part may compare several workloads.
+    named = ", ".join(p.workload for p in parts if p.kind is Kind.STAND_IN)
+    stand_ins = dict.fromkeys(named.split(", ")) if named else {}
     if stand_ins:
         reasons.append(f"no trace was given: {', '.join(stand_ins)}")
     inputs = sum(p.kind is Kind.INPUT for p in parts)
     if inputs:
         reasons.append(f"{inputs} of its values were put in, and nothing else came out of a run")
+    fitted = sum(p.kind is Kind.FITTED for p in parts)
+    if fitted:
+        reasons.append(f"constants were fitted to {fitted} of its values")
+    void = sum(bool(p.void) for p in parts)
+    if void:
+        reasons.append(f"{void} of its parts would hold if they were false, or name no such world")
     reasons += dict.fromkeys(
         p.note for p in parts if p.verdict is Verdict.NOT_RUN and p.kind is Kind.RESULT
     )
@@ -362,4 +569,4 @@ def stand_in(parts: Iterable[Part]) -> dict[str, str] | None:
     found = [p for p in parts if p.kind is Kind.STAND_IN and p.verdict is not Verdict.NOT_RUN]
     if not found:
         return None
-    return {"verdict": str(_of(found)), "why": _deviations(found)}
+    return {"verdict": str(_of(found)), "why": _told(found, Verdict.DEVIATES)}

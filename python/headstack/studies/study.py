@@ -39,6 +39,7 @@ class Outcome:
         figures: names of figures, the claim's own first.
         tables: further numbers.
         beside: what a reader of the verdict must know.
+        because: the claim's own sentence for its verdict, if it has one.
 
     """
 
@@ -47,6 +48,7 @@ class Outcome:
     figures: list[str] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     beside: str = ""
+    because: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -55,8 +57,13 @@ class Outcome:
 
     @property
     def why(self) -> str:
-        """Why it deviates or was not run; empty if it is reproduced."""
+        """Why it is not reproduced; empty if it is."""
         return self.refused or rules.why(self.parts)
+
+    @property
+    def reason(self) -> str:
+        """The reason of the verdict in one sentence."""
+        return self.because or self.refused or rules.sentence(self.parts)
 
     @property
     def deviation(self) -> float | None:
@@ -105,6 +112,12 @@ class Study:
         other = copy.copy(self)
         other.choices = replace(self.choices, **choices)
         other.quick = other.varied = True
+        return other
+
+    def choosing(self, choices: Any) -> "Study":
+        """Return the same study with other values for what the paper leaves open."""
+        other = copy.copy(self)
+        other.choices = choices
         return other
 
     def run(self, runs: Iterable[Run]) -> dict[str, dict[str, Any]]:
@@ -157,6 +170,15 @@ class Study:
         return str(self._folder / f"{figure}.png")
 
 
+def without_traces(
+    paper: Paper, found: Mapping[str, Found], ids: Sequence[str], stand_ins: bool
+) -> list[Claim]:
+    """Return the claims that are not run because there is no trace: named ones always are."""
+    if stand_ins or ids or any(name in found for name in paper.workloads):
+        return []
+    return [c for c in paper.claims if c.traces]
+
+
 def judge(claim: Claim, study: Study) -> Outcome:
     """Return the outcome of a claim; a study with other choices gets parts only."""
     try:
@@ -169,6 +191,7 @@ def judge(claim: Claim, study: Study) -> Outcome:
             figures=study.draw(claim, tables, parts),
             tables=evaluate.listings(claim, tables),
             beside=evaluate.beside(claim, tables),
+            because=evaluate.because(claim, tables, rules.verdict(parts)),
         )
     except HeadstackError as e:
         # If one claim cannot be run, the others are still judged.
@@ -211,20 +234,21 @@ def _sensitivity(
     for part in _shown(taken.parts):
         cells = (_cell(o, part.what) for o in columns.values())
         rows.append([part.what, *cells])
-    title = f"Sensitivity: what comes out with other choices ({MET}: holds, {MISSED}: does not)"
+    marks = f"{MET}: holds, {MISSED}: does not, {BOTH}: fits one of two statements of the paper"
+    title = f"Sensitivity: what comes out with other choices ({marks})"
     return listed, Table(title, ["part", *columns], rows)
 
 
 #: Marks of a cell of the sensitivity table.
-MET, MISSED = "✓", "✗"
+MET, MISSED, BOTH = "✓", "✗", "≠"
 
 
 def _cell(outcome: Outcome, what: str) -> str:
     part = next((p for p in outcome.parts if p.what == what), None)
     if part is None or part.verdict is Verdict.NOT_RUN:
         return NOTHING
-    mark = {Verdict.REPRODUCED: f" {MET}", Verdict.DEVIATES: f" {MISSED}"}.get(part.verdict, "")
-    return part.brief + mark
+    marks = {Verdict.REPRODUCED: MET, Verdict.DEVIATES: MISSED, Verdict.INCONSISTENT: BOTH}
+    return f"{part.brief} {marks.get(part.verdict, '')}".rstrip()
 
 
 def _changes(taken: Outcome, other: Outcome) -> list[str]:
@@ -251,7 +275,9 @@ def _row(claim: Claim, outcome: Outcome, study: Study, asked: bool) -> dict[str,
         "deviation": outcome.deviation,
         "verdict": str(outcome.verdict),
         "figure": study.path(outcome.figures[0]) if outcome.figures else None,
+        "reason": outcome.reason,
         "why": outcome.why,
+        "contradictions": rules.contradictions(parts),
         "beside": outcome.beside,
         "stand_in": rules.stand_in(parts),
         "judged_on": list(dict.fromkeys(p.workload for p in counted if p.workload)),
@@ -274,6 +300,7 @@ def reproduce(
     traces: Mapping[str, Path] | None = None,
     report: Report | None = None,
     seeds: int = 0,
+    stand_ins: bool = True,
 ) -> tuple[dict[str, Any], Study]:
     """Judge the claims of a paper; return the document and the study with its figures.
 
@@ -288,6 +315,8 @@ def reproduce(
         report: called with progress.
         seeds: over how many seeds systems are compared, instead of claims judged unless `ids`
             names some; 0 for no comparison.
+        stand_ins: whether claims that are judged on traces alone run on synthetic loads if there is
+            no trace and no `ids` name them; they decide nothing.
 
     Raises:
         ConfigError: an id or a trace that the paper does not have; seeds for a paper that has no
@@ -299,11 +328,16 @@ def reproduce(
     found = find({**paper.workloads, **(compared.workloads if compared else {})}, traces)
     files = {name: f.path for name, f in found.items()}
     study = Study(paper.name, out, quick=quick, traces=files, choices=paper.choices, report=report)
+    skipped = {c.id for c in without_traces(paper, found, ids, stand_ins)}
     rows = []
     for claim in paper.claims:
         study.label = claim.id
-        asked = claim.id in chosen
-        outcome = judge(claim, study) if asked else Outcome(refused=NOT_ASKED)
+        asked = claim.id in chosen and claim.id not in skipped
+        refused = Outcome(refused=NOT_ASKED)
+        if claim.id in skipped & chosen:
+            why = f"no trace was given: {', '.join(paper.workloads)}"
+            refused = Outcome(refused=why, because=claim.because.get(Verdict.NOT_RUN, ""))
+        outcome = judge(claim, study) if asked else refused
         rows.append(_row(claim, outcome, study, asked))
     document = _document(paper, quick, found, rows)
     if compared is not None:
@@ -341,5 +375,6 @@ def _document(
         "version": headstack.__version__,
         "traces": {w: found[w].document() if w in found else None for w in paper.workloads},
         "rules": {str(rule): text for rule, text in rules.RULES.items()},
+        "verdicts": {str(verdict): text for verdict, text in rules.VERDICTS.items()},
         "claims": rows,
     }

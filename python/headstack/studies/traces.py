@@ -1,6 +1,7 @@
 """Finds the traces of a paper's workloads: given on the command line, or in one folder.
 
-The folder is ``$HEADSTACK_TRACES``, or ``traces`` in the working directory. The results record
+The folder is ``$HEADSTACK_TRACES``, or ``traces`` in the working directory, or ``data/traces`` in
+``$HEADSTACK_SHARED``, where the tests find data that may not be distributed. The results record
 which trace was used and how it was found.
 """
 
@@ -17,6 +18,10 @@ from headstack.suggest import listed, need_one_of
 #: Environment variable with the folder of the traces.
 VARIABLE = "HEADSTACK_TRACES"
 
+#: Environment variable with a folder of data that has the traces in `SHARED_TRACES`.
+SHARED = "HEADSTACK_SHARED"
+SHARED_TRACES = Path("data") / "traces"
+
 #: The folder in the working directory, used if the variable is not set.
 FOLDER = "traces"
 
@@ -30,7 +35,7 @@ class Found:
 
     Attributes:
         path: absolute path.
-        by: ``--trace``, the environment variable, or the folder.
+        by: ``--trace``, an environment variable, or the folder.
 
     """
 
@@ -96,4 +101,9 @@ def _folder() -> tuple[Path | None, str]:
         if not Path(named).is_dir():
             raise ConfigError(f'{VARIABLE}: got "{named}", need a folder that exists')
         return Path(named), VARIABLE
-    return (Path(FOLDER) if Path(FOLDER).is_dir() else None), f"{FOLDER}/"
+    if Path(FOLDER).is_dir():
+        return Path(FOLDER), f"{FOLDER}/"
+    shared = os.environ.get(SHARED)
+    if shared and (Path(shared) / SHARED_TRACES).is_dir():
+        return Path(shared) / SHARED_TRACES, SHARED
+    return None, ""

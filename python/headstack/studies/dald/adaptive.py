@@ -171,9 +171,32 @@ def _unnoticed(pieces: Sums, n: Sums) -> Iterator[tuple[float, float]]:
             settled = reads if served > noticed else None
 
 
+#: Write fractions of the step that are read-intensive, and write-intensive.
+INTENSIVE = {"reads": (0.0, 0.05), "writes": (0.95, 1.0)}
+
+
+def _intensive(drive: str, found: Mapping[str, Measured]) -> list[dict[str, Any]]:
+    """Return the mean access times of all drives where the step mostly reads, or mostly writes."""
+    pieces = np.array(LOADS["step"][: len(found["DAD"].n)])
+    rows = []
+    for of, writes in INTENSIVE.items():
+        sums = {s: found[s].of(np.isin(pieces, writes)) for s in SYSTEMS}
+        means = {s: ms / n for s, (n, ms, _) in sums.items()}
+        n, _, variance = sums["adaptive"]
+        rows.append(
+            {
+                "title": TITLES[drive],
+                "mostly": of,
+                **means,
+                "adaptive_half": 1.96 * math.sqrt(variance) / n,
+            }
+        )
+    return rows
+
+
 def judged(study: Study) -> dict[str, pd.DataFrame]:
     """Return the adaptive drive on loads that step, ramp and oscillate."""
-    rows, courses = [], []
+    rows, courses, intensive = [], [], []
     for drive in (IBM, CHEETAH):
         for name in LOADS:
             found = _runs(study, drive, name)
@@ -193,7 +216,9 @@ def judged(study: Study) -> dict[str, pd.DataFrame]:
                 }
             )
             courses.append(_course(study, drive, name, found))
-    tables = {"loads": pd.DataFrame(rows)}
+            if name == "step":
+                intensive += _intensive(drive, found)
+    tables = {"loads": pd.DataFrame(rows), "intensive": pd.DataFrame(intensive)}
     if not study.varied:
         tables |= {"course": pd.concat(courses), "constant": _constant(study)}
     return tables

@@ -1,5 +1,6 @@
 """Why the Cheetah gains less: claim DALD-6 says cylinders and surfaces, not rotation."""
 
+import statistics
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,22 +9,33 @@ import pandas as pd
 from headstack.studies.study import Study
 
 from .latency import TABLES
-from .systems import CHEETAH, ETAS, IBM, WRITES, measured
+from .systems import CHEETAH, ETAS, IBM, READINGS, Choices, Spread, choices_by_seed, measured
 
 #: Write frequencies over which the difference is averaged.
-BETWEEN = WRITES[1:-1]
+BETWEEN = (0.2, 0.5, 0.8)
 
 #: Surfaces of drives of about the 18ES's capacity.
 SURFACES = (20, 12, 8, 5, 2)
 
 
+#: Log minus DALD in ms, and as a share of the log in per cent.
+Gap = tuple[float, float]
+
+
 def mean_gap(
-    study: Study, drive: str, eta: float, changes: Mapping[str, Any] | None = None
-) -> float:
-    """Return by how much DALD is faster than the log in ms, on average over w between 0 and 1."""
-    found = measured(study, drive, [(n, w, eta) for n in ("log", "DALD") for w in BETWEEN], changes)
-    gaps = [found["log", w, eta].mean - found["DALD", w, eta].mean for w in BETWEEN]
-    return sum(gaps) / len(gaps)
+    study: Study,
+    drive: str,
+    eta: float,
+    changes: Mapping[str, Any] | None = None,
+    *,
+    choices: Choices | None = None,
+    dald: str = "DALD",
+) -> Gap:
+    """Return by how much DALD is faster than the log, on average over `BETWEEN`."""
+    points = [(n, w, eta) for n in ("log", dald) for w in BETWEEN]
+    found = measured(study, drive, points, changes, choices=choices)
+    log, ours = (statistics.fmean(found[n, w, eta].mean for w in BETWEEN) for n in ("log", dald))
+    return log - ours, 100 * (log - ours) / log
 
 
 def geometry(cylinders: int, surfaces: int, *, slope: bool) -> dict[str, Any]:
@@ -60,12 +72,42 @@ def reason(study: Study) -> dict[str, pd.DataFrame]:
         "18ES, Cheetah's cylinders, stroke kept": (IBM, geometry(cylinders, surfaces, slope=False)),
     }
     gaps = [
-        {"drive": name, "eta": eta, "ms": mean_gap(study, drive, eta, changes)}
-        for name, (drive, changes) in variants.items()
+        row
+        for reading in READINGS
         for eta in ETAS[1:]
+        for row in _gaps(study, variants, reading, eta)
     ]
     tables = {"gaps": pd.DataFrame(gaps)}
     return tables if study.varied else {**tables, "sweep": _sweep(study)}
+
+
+def _gaps(
+    study: Study,
+    variants: Mapping[str, tuple[str, Mapping[str, Any] | None]],
+    reading: str,
+    eta: float,
+) -> list[dict[str, Any]]:
+    """Return the difference of the logging disks by drive, and by how much less it is than first.
+
+    Errors are those of the difference from the first drive, seed by seed.
+    """
+    every: dict[str, list[Gap]] = {
+        name: [
+            mean_gap(study, drive, eta, changes, choices=choices, dald=READINGS[reading])
+            for choices in choices_by_seed(study)
+        ]
+        for name, (drive, changes) in variants.items()
+    }
+    first, rows = next(iter(every.values())), []
+    for name, gaps in every.items():
+        row: dict[str, Any] = {"drive": name, "reading": reading, "eta": eta, "seeds": len(gaps)}
+        for i, unit in enumerate(("ms", "percent")):
+            less = Spread.of([a[i] - b[i] for a, b in zip(first, gaps, strict=True)])
+            base = statistics.fmean(g[i] for g in first)
+            row |= {unit: base - less.mean, f"{unit}_half": less.half}
+            row |= {f"{unit}_less": less.mean, f"{unit}_less_half": less.half}
+        rows.append(row)
+    return rows
 
 
 def _sweep(study: Study) -> pd.DataFrame:

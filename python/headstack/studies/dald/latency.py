@@ -1,12 +1,14 @@
 """Access latencies: figures 2 to 12 and the text about them, claims DALD-1 to DALD-5."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import pandas as pd
 
+from headstack.studies import rules
+from headstack.studies.runs import Run
 from headstack.studies.study import Study
 
 from . import related, today
@@ -16,17 +18,28 @@ from .systems import (
     ETAS,
     IBM,
     INITIAL,
+    READINGS,
     TITLES,
     WRITES,
     Access,
+    Choices,
     Point,
+    Spread,
+    access,
+    choices_by_seed,
+    compared,
     grid,
+    load,
     measured,
+    system,
 )
 
 #: Write frequencies of figures 5 to 9, and the steps of eta.
 SWEEPS = {5: 1.0, 6: 0.7, 7: 0.5, 8: 0.3, 9: 0.0}
 STEPS = tuple(i / 10 for i in range(11))
+
+#: Those of them at which a disk both reads and writes.
+MIXED = (0.7, 0.5, 0.3)
 
 #: The paper's words on what is best, by write frequency.
 WORDS = {
@@ -49,13 +62,14 @@ TABLES = {
 Found = Mapping[Point, Access]
 
 
-def expected_read(drive: str) -> float:
+def expected_read(drive: str, stroke: float = 1.0) -> float:
     """Return the mean access time of a random read on the normal disk in ms, by its table.
 
     Mean seek between uniform places of the cylinders that hold the initial blocks, half a turn and
-    the transfer of 8 sectors.
+    the transfer of 8 sectors. `stroke` multiplies the seek over all cylinders.
     """
     single, full, turn, _, cylinders, surfaces, sectors = TABLES[drive]
+    full *= stroke
     slope = (full - single) / (cylinders - 2)
     used = INITIAL * 8 / (surfaces * sectors)
     whole = math.floor(used)
@@ -77,6 +91,7 @@ def setting(study: Study) -> dict[str, pd.DataFrame]:
                 "title": TITLES[drive],
                 "read_ms": read,
                 "formula_ms": expected_read(drive),
+                "longer_stroke_ms": expected_read(drive, 2.0),
                 "longer_ms": write - read,
                 "settle_ms": TABLES[drive][3],
             }
@@ -85,13 +100,23 @@ def setting(study: Study) -> dict[str, pd.DataFrame]:
 
 
 def _worst(
-    found: Found, ours: str, other: str, writes: Sequence[float], etas: Sequence[float]
+    study: Study,
+    drive: str,
+    found: Found,
+    names: tuple[str, str],
+    writes: Sequence[float],
+    etas: Sequence[float],
 ) -> dict[str, Any]:
-    """Return the point at which ours is highest compared with the other, and both means."""
+    """Return the point at which the first of two is highest compared with the second, and both."""
+    ours, other = names
     points = [(w, e) for w in writes for e in etas]
     w, e = max(points, key=lambda p: found[ours, *p].mean / found[other, *p].mean)
-    a, b = found[ours, w, e].mean, found[other, w, e].mean
-    return {"ours": ours, "other": other, "w": w, "eta": e, "ours_ms": a, "other_ms": b}
+    pair = compared(study, drive, (ours, w, e), (other, w, e), found)
+    return {"title": TITLES[drive], "ours": ours, "other": other, "w": w, "eta": e, **pair.row()}
+
+
+#: Where an advantage is looked for: at every write frequency that writes, and at none.
+RANGES = {"w from 0.1": WRITES[1:], "w = 0": WRITES[:1]}
 
 
 def figures(study: Study) -> dict[str, pd.DataFrame]:
@@ -106,9 +131,12 @@ def figures(study: Study) -> dict[str, pd.DataFrame]:
             for w in WRITES
             for n in ARCHITECTURES
         ]  # fmt: skip
-        for ours in ("DAD", "log", "DALD"):
-            for other in ("normal", "array"):
-                worst.append({"title": title, **_worst(found, ours, other, WRITES[1:], ETAS)})
+        worst += [
+            {"range": where, **_worst(study, drive, found, (ours, other), writes, ETAS)}
+            for where, writes in RANGES.items()
+            for ours in ("DAD", "log", *READINGS.values())
+            for other in ("normal", "array")
+        ]
         share = found["DAD", 0.0, 0.0].mean / found["normal", 0.0, 0.0].mean
         halved.append({"title": title, "share": share})
     return {
@@ -120,30 +148,79 @@ def figures(study: Study) -> dict[str, pd.DataFrame]:
 
 def new_writes(study: Study) -> dict[str, pd.DataFrame]:
     """Return figures 5 to 9: the two logging disks by new write frequency."""
-    names = ("log", "DALD")
+    names = ("log", *READINGS.values())
     found = measured(study, IBM, [(n, w, e) for w in SWEEPS.values() for n in names for e in STEPS])
-
-    def pair(w: float, at: str, etas: Sequence[float], how: Callable[[float], float]) -> None:
-        eta = max(etas, key=how)
-        log, dald = found["log", w, eta].mean, found["DALD", w, eta].mean
-        pairs.append({"w": w, "at": at, "eta": eta, "log_ms": log, "dald_ms": dald})
-
-    pairs: list[dict[str, Any]] = []
-    for w in SWEEPS.values():
-
-        def over(e: float, w: float = w) -> float:
-            return found["log", w, e].mean / found["DALD", w, e].mean
-
-        pair(w, "differ most", STEPS, lambda e, over=over: abs(over(e) - 1))  # type: ignore[misc]
-        pair(w, "differ least", STEPS[1:], lambda e, over=over: -over(e))  # type: ignore[misc]
-        pair(w, "no new writes", (0.0,), over)
+    pairs = [row for reading in READINGS for row in _pairs(study, found, reading)]
     sweeps = [
         {"figure": figure, "w": w, "architecture": n, "eta": e, "ms": found[n, w, e].mean}
         for figure, w in SWEEPS.items()
         for n in names
         for e in STEPS
     ]
-    return {"pairs": pd.DataFrame(pairs), "sweeps": pd.DataFrame(sweeps)}
+    met = pd.DataFrame([_met(study, found, r) for r in READINGS])
+    return {
+        "pairs": pd.DataFrame(pairs),
+        "added": pd.DataFrame([_added(study, r, w) for r in READINGS for w in MIXED]),
+        "met": met,
+        "sweeps": pd.DataFrame(sweeps),
+        "beside": pd.DataFrame([{"points": met["points"].max()}]),
+    }
+
+
+def _pairs(study: Study, found: Found, reading: str) -> list[dict[str, Any]]:
+    """Return the log and DALD where they differ most and least, and without new writes."""
+    name, rows = READINGS[reading], []
+    for w in SWEEPS.values():
+
+        def over(eta: float, w: float = w) -> float:
+            return found["log", w, eta].mean / found[name, w, eta].mean
+
+        places = {
+            "differ most": max(STEPS, key=lambda e, over=over: abs(math.log(over(e)))),  # type: ignore[misc]
+            "differ least": min(STEPS[1:], key=over),
+            "no new writes": STEPS[0],
+        }
+        for at, eta in places.items():
+            pair = compared(study, IBM, (name, w, eta), ("log", w, eta), found)
+            rows.append({"reading": reading, "w": w, "at": at, "eta": eta, **pair.row()})
+    return rows
+
+
+def _added(study: Study, reading: str, w: float) -> dict[str, Any]:
+    """Return what the first tenth of new writes adds to the difference of log and DALD."""
+    points = [(n, w, e) for n in ("log", READINGS[reading]) for e in STEPS[:2]]
+
+    def gaps(choices: Choices) -> tuple[float, float]:
+        found = measured(study, IBM, points, choices=choices)
+        none, first = (
+            found["log", w, e].mean - found[READINGS[reading], w, e].mean for e in STEPS[:2]
+        )
+        return none, first - none
+
+    every = [gaps(choices) for choices in choices_by_seed(study)]
+    none, added = (Spread.of(values) for values in zip(*every, strict=True))
+    return {
+        "reading": reading,
+        "w": w,
+        "none_ms": abs(none.mean),
+        "added_ms": added.mean,
+        "added_ms_half": added.half,
+        "seeds": len(every),
+    }
+
+
+def _met(study: Study, found: Found, reading: str) -> dict[str, Any]:
+    """Return at how many points of the figures the second arm helps substantially."""
+    name = READINGS[reading]
+    ratios = [found["log", w, e].mean / found[name, w, e].mean for w in MIXED for e in STEPS[1:]]
+    if not study.varied:
+        for drive in DRIVES:
+            every = grid(study, drive)
+            points = [(w, e) for w in WRITES[1:-1] for e in ETAS[1:]]
+            ratios += [every["log", *p].mean / every[name, *p].mean for p in points]
+    most = max(ratios)
+    met = sum(rules.holds(rules.Rule.SIGNIFICANTLY_HIGHER, r, 1.0) for r in ratios)
+    return {"reading": reading, "met": met, "points": len(ratios), "most": most}
 
 
 def crossing(found: Found, name: str, eta: float) -> float:
@@ -163,18 +240,19 @@ def reads_and_writes(study: Study) -> dict[str, pd.DataFrame]:
     costs, best, crossings = [], [], []
     for drive in DRIVES:
         found, title = grid(study, drive), TITLES[drive]
-        costs.append({"title": title, **_reads(found)})
-        costs.append({"title": title, **_writes(found)})
-        for w, ours, others in ((0.2, "DAD", ("log", "DALD")), (0.8, "log", ("DAD",)),
-                                (0.8, "DALD", ("DAD",))):  # fmt: skip
-            best += [
-                {"title": title, "words": WORDS[w], **_worst(found, ours, o, [w], ETAS)}
-                for o in others
+        for reading in READINGS:
+            costs.append(
+                {"title": title, "reading": reading, **_reads(study, drive, found, reading)}
+            )
+            costs += [
+                {"title": title, "reading": reading, **row}
+                for row in _writes(drive, found, reading)
             ]
+        best += _best(study, drive, found)
         crossings += [
             {"title": title, "eta": e, "architecture": n, "w": crossing(found, n, e)}
             for e in ETAS
-            for n in ("log", "DALD")
+            for n in ("log", *READINGS.values())
         ]
     tables = {
         "costs": pd.DataFrame(costs),
@@ -186,24 +264,75 @@ def reads_and_writes(study: Study) -> dict[str, pd.DataFrame]:
     return tables
 
 
-def _reads(found: Found) -> dict[str, Any]:
+def _best(study: Study, drive: str, found: Found) -> list[dict[str, Any]]:
+    """Return where what is best comes nearest to the others; and the same at the other w."""
+    logs = ("log", *READINGS.values())
+    cases = [(0.2, 0.8, "DAD", n) for n in logs] + [(0.8, 0.2, n, "DAD") for n in logs]
+    rows = []
+    for w, opposite, ours, other in cases:
+        row = _worst(study, drive, found, (ours, other), [w], ETAS)
+        there = {
+            f"{key}_there_ms": found[name, opposite, row["eta"]].mean
+            for key, name in (("ours", ours), ("other", other))
+        }
+        rows.append({"words": WORDS[w], "there": opposite, **row, **there})
+    return rows
+
+
+def _reads(study: Study, drive: str, found: Found, reading: str) -> dict[str, Any]:
     """Return the point at which reads of DALD and of the normal disk differ most."""
+    name = READINGS[reading]
     points = [(w, e) for w in WRITES if w < 1 for e in ETAS]
 
     def apart(p: tuple[float, float]) -> float:
-        return abs(math.log(found["DALD", *p].read / found["normal", *p].read))
+        return abs(math.log(found[name, *p].read / found["normal", *p].read))
 
-    w, e = max(points, key=apart)
-    dald, normal = found["DALD", w, e].read, found["normal", w, e].read
-    return {"of": "reads", "w": w, "eta": e, "dald_ms": dald, "normal_ms": normal}
+    at = max(points, key=apart)
+    pair = compared(study, drive, (name, *at), ("normal", *at), found, Access.of_reads)
+    return {
+        "of": "reads",
+        "w": at[0],
+        "eta": at[1],
+        "dald_ms": pair.ours,
+        "dald_ms_half": pair.apart.half,
+        "normal_ms": pair.other,
+        "dad_ms": found["DAD", *at].read,
+    }
 
 
-def _writes(found: Found) -> dict[str, Any]:
-    """Return the point at which writes of DALD are slowest against those of the normal disk."""
-    points = [(w, e) for w in WRITES if w > 0 for e in ETAS]
-    w, e = max(points, key=lambda p: found["DALD", *p].write / found["normal", *p].write)
-    dald, normal = found["DALD", w, e].write, found["normal", w, e].write
-    return {"of": "writes", "w": w, "eta": e, "dald_ms": dald, "normal_ms": normal}
+def _writes(drive: str, found: Found, reading: str) -> list[dict[str, Any]]:
+    """Return the point at which writes of DALD are slowest against those of the normal disk.
+
+    Once the whole access, and once without settling and transfer, which no arm can avoid.
+    """
+    name = READINGS[reading]
+    _, _, turn, settle, _, _, sectors = TABLES[drive]
+    points, rows = [(w, e) for w in WRITES if w > 0 for e in ETAS], []
+    for of, fixed in (("writes", 0.0), ("positioning", settle + 8 * turn / sectors)):
+
+        def ms(name: str, p: tuple[float, float], fixed: float = fixed) -> float:
+            return found[name, *p].write - fixed
+
+        def slowest(name: str, ms: Any = ms) -> tuple[float, float]:
+            return max(points, key=lambda p: ms(name, p) / ms("normal", p))
+
+        at, log = slowest(name), slowest("log")
+        rows.append(
+            {
+                "of": of,
+                "w": at[0],
+                "eta": at[1],
+                "dald_ms": ms(name, at),
+                "normal_ms": ms("normal", at),
+                "log_ms": ms("log", log),
+                "log_normal_ms": ms("normal", log),
+            }
+        )
+    return rows
+
+
+#: Pairs of disks out of step, each for a short time: their angle is drawn once for each.
+PAIRS, PAIR_REQUESTS = 60, 500
 
 
 def array(study: Study) -> dict[str, pd.DataFrame]:
@@ -217,7 +346,31 @@ def array(study: Study) -> dict[str, pd.DataFrame]:
             return abs(math.log(found["array", *p].mean / found["normal", *p].mean))
 
         w, e = max(points, key=apart)
-        array_ms, normal_ms = found["array", w, e].mean, found["normal", w, e].mean
-        rows.append({"title": TITLES[drive], "w": w, "eta": e, "array_ms": array_ms,
-                     "normal_ms": normal_ms})  # fmt: skip
+        pair = compared(study, drive, ("array", w, e), ("normal", w, e), found)
+        free = _out_of_step(study, drive)
+        rows.append(
+            {
+                "title": TITLES[drive],
+                "w": w,
+                "eta": e,
+                **pair.row(),
+                "free_ms": free.mean,
+                "free_ms_half": free.half,
+                "synchronised_ms": found["array", 0.0, 0.0].mean,
+                "normal_ms": found["normal", 0.0, 0.0].mean,
+            }
+        )
     return {"array": pd.DataFrame(rows)}
+
+
+def _out_of_step(study: Study, drive: str) -> Spread:
+    """Return the reads of an array whose spindles are not synchronised, over their angles.
+
+    Requests are far apart, because the disks of the array queue on their own.
+    """
+    free = {**system("array", drive, study.choices), "spindles": "free"}
+    workload = load(study, 0.0, 0.0)
+    workload["synthetic"] |= {"n_requests": PAIR_REQUESTS, "rate": "0.2/s"}
+    seeds = range(study.choices.seed, study.choices.seed + PAIRS)
+    found = study.run(Run(workload, {"name": f"pair {s}", **free}, seed=s) for s in seeds)
+    return Spread.of([access(result).mean for result in found.values()])

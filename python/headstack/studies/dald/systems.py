@@ -1,9 +1,12 @@
 """The five architectures of the paper, its workload, and runs of both."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import math
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from headstack import paired
 from headstack.studies.runs import Run
 from headstack.studies.study import Study
 
@@ -21,8 +24,18 @@ ETAS = (0.0, 0.5, 1.0)
 IBM, CHEETAH = "ibm-18es", "cheetah-9lp"
 TITLES = {IBM: "IBM 18ES", CHEETAH: "Cheetah 9LP"}
 
-#: The architectures in the order of the paper's text.
-ARCHITECTURES = ("normal", "DAD", "log", "array", "DALD")
+#: DALD by the paper's other rule for writes: they go to the end of the written area. ``DALD`` alone
+#: writes as the log does, to the slot that is reached soonest.
+AT_END = "DALD at the end"
+
+#: The architectures in the order of the paper's text; the last two are one, by two rules.
+ARCHITECTURES = ("normal", "DAD", "log", "array", "DALD", AT_END)
+
+#: Both readings of the paper's rule for writes of DALD, with the architecture of each.
+READINGS = {"soonest slot": "DALD", "end of the written area": AT_END}
+
+#: Runs with seeds of their own, wherever a verdict hangs on a small difference.
+SEEDS = 5
 
 #: One arm writes and one reads.
 ROLES = [["write"], ["read"]]
@@ -33,7 +46,7 @@ class Choices:
     """What the paper leaves open.
 
     Attributes:
-        policy: which free slot a logging disk takes.
+        policy: which free slot a logging disk takes; DALD also runs by its other rule, `AT_END`.
         ties: which of several slots that pass at the same time.
         initial: how the initial blocks were written.
         every: whether write settling is added before every write, or only after a movement.
@@ -48,11 +61,11 @@ class Choices:
     seed: int = 1
 
 
-def _log(choices: Choices) -> dict[str, Any]:
-    ties = {"mapping.policy_parameters.ties": choices.ties} if choices.policy == "eager" else {}
+def _log(choices: Choices, policy: str) -> dict[str, Any]:
+    ties = {"mapping.policy_parameters.ties": choices.ties} if policy == "eager" else {}
     return {
         "mapping.model": "log",
-        "mapping.policy": choices.policy,
+        "mapping.policy": policy,
         "mapping.initial": choices.initial,
         "mapping.initial_blocks": INITIAL,
         **ties,
@@ -64,8 +77,9 @@ def system(
 ) -> dict[str, Any]:
     """Return one of `ARCHITECTURES`, or another division of a two-arm log.
 
-    The other divisions are ``sooner reads``, a DALD whose writing arm also reads; ``shared``, where
-    both arms read and write; ``adaptive``, which changes between DALD and ``shared``.
+    `AT_END` writes to the end of the written area. The other divisions are ``sooner reads``, a DALD
+    whose writing arm also reads; ``shared``, where both arms read and write; ``adaptive``, which
+    changes between DALD and ``shared``.
 
     Args:
         name: name of the architecture or division.
@@ -76,11 +90,12 @@ def system(
     """
     fixed = {"positioning.settle_before_every_write": choices.every, **(changes or {})}
     made: dict[str, Any] = {"drive": drive, "set": fixed}
-    if name in ("log", "DALD", "sooner reads", "shared", "adaptive"):
-        made["set"] = {**fixed, **_log(choices)}
-    if name in ("DAD", "DALD", "sooner reads", "shared", "adaptive"):
+    if name in ("log", "DALD", AT_END, "sooner reads", "shared", "adaptive"):
+        policy = "append" if name == AT_END else choices.policy
+        made["set"] = {**fixed, **_log(choices, policy)}
+    if name in ("DAD", "DALD", AT_END, "sooner reads", "shared", "adaptive"):
         made["dash"] = "D1A2S1H1"
-    if name == "DALD":
+    if name in ("DALD", AT_END):
         made["parallelism"] = {"roles": ROLES}
     if name == "sooner reads":
         made["parallelism"] = {"roles": [["read", "write"], ["read"]]}
@@ -121,6 +136,14 @@ class Access:
     read: float
     write: float
 
+    def of_all(self) -> float:
+        """Return the mean of all requests."""
+        return self.mean
+
+    def of_reads(self) -> float:
+        """Return the mean of the reads."""
+        return self.read
+
 
 def access(result: Mapping[str, Any], times: str = "service_time_s") -> Access:
     """Return the means of a run; of its service times, or of other ones."""
@@ -157,6 +180,85 @@ def measured(
     return {(n, w, e): access(found[f"{n} {w:g} {e:g}"]) for n, w, e in wanted}
 
 
+def choices_by_seed(study: Study) -> list[Choices]:
+    """Return the choices with each seed; one where a claim is judged with another choice."""
+    first, count = study.choices.seed, 1 if study.varied else SEEDS
+    return [replace(study.choices, seed=s) for s in range(first, first + count)]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A value over several seeds.
+
+    Attributes:
+        mean: its mean.
+        half: half of the 95 % confidence interval of the mean; not a number with one seed.
+
+    """
+
+    mean: float
+    half: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Spread":
+        """Return mean and interval of the values of the seeds."""
+        return cls(*paired.interval(values))
+
+
+#: Two means nearer than this are compared over several seeds.
+NEAR = 0.10
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The mean access times of two architectures at one point, in ms.
+
+    Attributes:
+        ours: of the first.
+        other: of the second.
+        apart: of the first minus the second, over the seeds.
+        seeds: number of seeds.
+
+    """
+
+    ours: float
+    other: float
+    apart: Spread
+    seeds: int
+
+    def row(self) -> dict[str, Any]:
+        """Return columns: both means; the first has the interval of the difference."""
+        return {
+            "ours_ms": self.ours,
+            "ours_ms_half": self.apart.half,
+            "other_ms": self.other,
+            "seeds": self.seeds,
+        }
+
+
+def compared(
+    study: Study,
+    drive: str,
+    ours: Point,
+    other: Point,
+    found: Mapping[Point, Access],
+    value: Callable[[Access], float] = Access.of_all,
+) -> Pair:
+    """Compare two points; over several seeds if they are nearer than `NEAR`.
+
+    `found` has both points with the study's own seed; `value` is the mean that is compared.
+    """
+    a, b = value(found[ours]), value(found[other])
+    if study.varied or abs(a / b - 1) > NEAR:
+        return Pair(a, b, Spread(a - b, math.nan), 1)
+    every = [
+        measured(study, drive, [ours, other], choices=choices) for choices in choices_by_seed(study)
+    ]
+    means = [(value(e[ours]), value(e[other])) for e in every]
+    first, second = (statistics.fmean(m) for m in zip(*means, strict=True))
+    return Pair(first, second, Spread.of([x - y for x, y in means]), len(means))
+
+
 def grid(study: Study, drive: str) -> dict[Point, Access]:
-    """Run all points of the figures of a drive: five architectures, w from 0 to 1, three eta."""
+    """Run all points of the figures of a drive: `ARCHITECTURES`, w from 0 to 1, three eta."""
     return measured(study, drive, [(n, w, e) for n in ARCHITECTURES for w in WRITES for e in ETAS])

@@ -36,6 +36,13 @@ OVERWRITTEN = (0.0, 0.001, 0.01, 0.1, 1.0)
 #: Blocks of that region, and of each of its reads.
 REGION, READ = 65_536, 256
 
+#: What a durable write costs beside the mechanics: the drive file's overhead of a request, which it
+#: states for reads, and its settling before every write, also where the arm did not move.
+WRITE_COST = {
+    "overhead.write_miss": {"after_read": "0.1 ms", "after_write": "0.1 ms"},
+    "positioning.settle_before_every_write": True,
+}
+
 #: Requests of a run, by ``quick``.
 REQUESTS = {False: 20_000, True: 4_000}
 
@@ -51,15 +58,22 @@ FORMATS = {"wsrch-small.trace": "mqsim"}
 
 @dataclass(frozen=True)
 class Kind:
-    """A drive: with or without a log, with one or two arms, with or without roles for them."""
+    """A drive: with or without a log, with one or two arms, with or without roles for them.
+
+    A `bare` one writes without overhead, and settles only after a movement: the least that the
+    mechanics allow.
+    """
 
     log: bool
     arms: int = 1
     roles: bool = False
+    bare: bool = False
 
     def system(self, name: str, share: float, *, cached: bool = False) -> dict[str, Any]:
         """Return the system, filled to a share, with its write cache on or off."""
         changes: dict[str, Any] = {"cache.write_on_arrival": False}
+        if not self.bare:
+            changes |= WRITE_COST
         if not cached:
             changes |= {"cache.enabled": False, "cache.write_back": False}
         if self.log:
@@ -85,6 +99,9 @@ KINDS = {
     "two arms, log": Kind(log=True, arms=2),
     "DALD": Kind(log=True, arms=2, roles=True),
 }
+
+#: Beside these, for single writes: what a log would need without overhead and settling.
+BARE = {"log, no overhead, settling after movements": Kind(log=True, bare=True)}
 
 
 def _blocks(share: float) -> int:
@@ -129,15 +146,15 @@ def depths(study: Study, reads: float) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def by_share(study: Study) -> dict[str, list[float]]:
+def by_share(study: Study, kinds: Mapping[str, Kind] = KINDS) -> dict[str, list[float]]:
     """Return the mean time in ms of single random writes by kind, for each share of `FULL`."""
     n = REQUESTS[study.quick]
     return {
         name: [
-            _mean_ms(_one(study, _closed(n, 0.0, 1, s), KINDS[name].system(name, s)), "write")
+            _mean_ms(_one(study, _closed(n, 0.0, 1, s), kind.system(name, s)), "write")
             for s in FULL
         ]
-        for name in ("in place", "log", "two arms, in place", "two arms, log")
+        for name, kind in kinds.items()
     }
 
 
@@ -212,11 +229,14 @@ def tables(study: Study) -> dict[str, pd.DataFrame]:
         for name, row in depths(study, reads).items()
         for depth, result in zip(DEPTHS, row, strict=True)
     ]
-    full = [
-        {"drive": name, "full": share, "percent": 100 * share, "ms": ms}
-        for name, row in by_share(study).items()
-        for share, ms in zip(FULL, row, strict=True)
-    ]
+    full, least = (
+        [
+            {"drive": name, "full": share, "percent": 100 * share, "ms": ms}
+            for name, row in by_share(study, kinds).items()
+            for share, ms in zip(FULL, row, strict=True)
+        ]
+        for kinds in (KINDS, BARE)
+    )
     # A share of zero has no place on a logarithmic axis.
     ordered = [
         {"drive": name, "overwritten": share, "percent": 100 * max(share, 1e-4), "mb_per_s": rate}
@@ -232,6 +252,7 @@ def tables(study: Study) -> dict[str, pd.DataFrame]:
     return {
         "depths": pd.DataFrame(by_depth),
         "full": pd.DataFrame(full),
+        "least": pd.DataFrame(least),
         "in order": pd.DataFrame(ordered),
         "sustained": pd.DataFrame(rates),
         "recorded": pd.DataFrame(loads),

@@ -9,6 +9,7 @@ import pandas as pd
 
 from headstack import formulas
 from headstack.formulas import GB, KB, MB, SECTOR_BYTES
+from headstack.studies import seeds
 from headstack.studies.study import Study
 
 from . import runs, workloads
@@ -90,10 +91,11 @@ def _example(study: Study) -> pd.DataFrame:
     cylinder = 480 * KB
     chance = 100 * float(formulas.no_seek_probability(EXAMPLE_BYTES / cylinder))
     kept = 100 / 1.3
+    fewer = replace(HYPOTHETICAL, track_sectors=round(1.2 * HYPOTHETICAL.track_sectors))
     places = workloads.uniform(count(study), study.choices.seed, EXAMPLE_BYTES)
     results = runs.reads(study, places, _wider(HYPOTHETICAL))
     denser = replace(HYPOTHETICAL, track_sectors=round(1.3 * HYPOTHETICAL.track_sectors))
-    way = [float(np.mean(workloads.moves(places, d))) for d in (HYPOTHETICAL, denser)]
+    way = [float(np.mean(workloads.moves(places, d))) for d in (HYPOTHETICAL, denser, fewer)]
     stay = [100 * (1 - float(results[k]["nonzero_seek_ratio"])) for k in ("x1", "x2")]
     return pd.DataFrame(
         [
@@ -101,6 +103,7 @@ def _example(study: Study) -> pd.DataFrame:
                 "cylinders_percent": kept,
                 "saved_percent": 100 - kept,
                 "counted_percent": 100 * (1 - way[1] / way[0]),
+                "counted_fewer_percent": 100 * (1 - way[2] / way[0]),
                 "stay_percent": chance,
                 "twice_percent": 2 * chance,
                 "simulated_percent": stay[0],
@@ -143,7 +146,11 @@ def window(study: Study, cylinders: float) -> Places:
 
 
 def density(study: Study) -> dict[str, pd.DataFrame]:
-    """Return the two effects of tpi on seeks."""
+    """Return the two effects of tpi on seeks, over several seeds."""
+    return seeds.averaged(study, _density, ("tpi",))
+
+
+def _density(study: Study) -> dict[str, pd.DataFrame]:
     settle = study.choices.settle_s
     travel = HYPOTHETICAL.curve.travel_s
     even = float(formulas.break_even_window_cylinders(DOUBLE, travel, settle))
@@ -154,14 +161,25 @@ def density(study: Study) -> dict[str, pd.DataFrame]:
         "short": (narrow, settle, DOUBLE),
         "long": (wide, settle, DOUBLE),
         "short, C = 0": (narrow, 0.0, DOUBLE),
-        "16-Mbyte stand-in": (near, settle, YEAR),
+        "16 Mbytes": (near, settle, YEAR),
+        "16 Mbytes, C = 0": (near, 0.0, YEAR),
         SCALE_FREE: (_traces(study)[SCALE_FREE], settle, YEAR),
     }
     rows: list[dict[str, Any]] = []
     for case, (places, settle_s, factor) in cases.items():
         found = runs.reads(study, places, denser(HYPOTHETICAL, factor, settle_s))
         times = {f"{k}_ms": 1e3 * runs.seek_s(found[k]) for k in ("before", "denser")}
-        rows.append({"case": case, "tpi": factor, "even_cylinders": even, **times})
+        # With distances counted in tracks, a window has as many of them at any density.
+        times["in_tracks_ms"] = times["before_ms"]
+        rows.append(
+            {
+                "case": case,
+                "tpi": factor,
+                "even_cylinders": even,
+                "least_settle_ms": _least_settle_ms(),
+                **times,
+            }
+        )
     changed = {r["case"]: r["denser_ms"] / r["before_ms"] for r in rows}
     both = {}
     for n, case in ((even / 2, "short"), (2 * even, "long")):
@@ -172,6 +190,16 @@ def density(study: Study) -> dict[str, pd.DataFrame]:
         "both": runs.beside(both, "1").assign(even_cylinders=even),
         "windows": _windows(settle),
     }
+
+
+def _least_settle_ms() -> float:
+    """Return the settling for each doubling from which tpi is bad in the article's 16 Mbytes.
+
+    By formula, with one year's growth of tpi: settling then takes as much as the way saves.
+    """
+    cylinders = EXAMPLE_BYTES / (HYPOTHETICAL.cylinder_sectors * SECTOR_BYTES)
+    way = HYPOTHETICAL.curve.travel_s * formulas.MEAN_SQRT_DISTANCE * np.sqrt(cylinders)
+    return float(1e3 * way * (1 - 1 / np.sqrt(YEAR)) / np.log2(YEAR))
 
 
 def _window_s(cylinders: float, factor: float, settle_s: float) -> float:
@@ -229,6 +257,8 @@ def fewer_heads(study: Study) -> dict[str, pd.DataFrame]:
             "time_change": found[name][1] / base[1] - 1,
             "way_change": physical_way(places, d) / way - 1,
             "way_of_10": physical_way(places, d) / way,
+            "cylinders_of_10": physical_way(places, d) * d.tpi_factor / way,
+            "same_bpi_mb_per_s": ratios[name] * TEN_HEADS.media_rate / 1e6,
         }
         for name, d in disks.items()
     ]

@@ -119,10 +119,12 @@ def _table_sectors() -> pd.DataFrame:
                 "cluster": unit,
                 "entries": formulas.FAT_ENTRIES,
                 "formula": float(formulas.fat_sectors(LARGEST, unit)),
-                "read": machine.table_reads,
+                "read": float(machine.table_reads),
             }
         )
-    return pd.DataFrame(rows)
+    # Partitions are in the order of their clusters, each of twice the sectors of the one before.
+    found = pd.DataFrame(rows)
+    return found.assign(formula_before=found["formula"].shift(), read_before=found["read"].shift())
 
 
 def played_large(study: Study) -> dict[int, float]:

@@ -63,6 +63,9 @@ def components(study: Study) -> dict[str, pd.DataFrame]:
         "random": access_s(),
         "local": access_s(SEEK_S * LOCAL),
         "hit": hit,
+        # Worlds in which what the article says of a hit is false.
+        "hit, overhead of a miss": hit - HIT_OVERHEAD_S + OVERHEAD_S,
+        "hit, half a turn": hit + float(formulas.mean_latency_s(RPM)),
     }
     bars = [
         {"access": f"{access} access", "component": name, "share": share, "order": i}
@@ -145,10 +148,12 @@ def data_rate(study: Study) -> dict[str, pd.DataFrame]:
                  for k, v in gains.items()]  # fmt: skip
     rates = {
         "media_mb_per_s": AVERAGE.media_rate / MB,
+        "at_3600_mb_per_s": AVERAGE.media_rate / MB * 3600 / RPM,
         "growth_percent": 100 * float(np.sqrt(1.6) - 1),
         "highest_rpm": float(
             formulas.highest_rotation_rpm(CHANNEL_BYTES_PER_S, 10 * TRACK_SECTORS)
         ),
+        "highest_now_rpm": float(formulas.highest_rotation_rpm(CHANNEL_BYTES_PER_S, TRACK_SECTORS)),
         "rpm": RPM,
     }
     compared = {f"{k} Kbytes": (100 * gain_with_switches(k), 100 * found[k]) for k in sizes}

@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from headstack import formulas
+from headstack import formulas, paired
 from headstack.formulas import SECTOR_BYTES
+from headstack.studies.seeds import SEEDS
 from headstack.studies.study import Study
 
 from . import runs, workloads
@@ -42,6 +43,7 @@ def switches(study: Study) -> dict[str, pd.DataFrame]:
             "simulator_ms": 1e3 * found[n, s],
             "denser_ms": 1e3 * found[n, DENSER * s],
             "printed_ms": 1e3 * (n - 1 / s) * _switch_s(),
+            "printed_denser_ms": 1e3 * (n - 1 / (DENSER * s)) * _switch_s(),
         }
         for n, s in REQUESTS
     ]
@@ -49,6 +51,7 @@ def switches(study: Study) -> dict[str, pd.DataFrame]:
     aligned = {
         "simulator_ms": 1e3 * simulated(study, 8, 160, 8),
         "formula_ms": 1e3 * _switch_s() * crossings,
+        "anywhere_ms": 1e3 * formula_s(8, 160),
     }
     curve = [
         {"request": _kbytes(n), "how": "formula", "track_sectors": s, "ms": 1e3 * formula_s(n, s)}
@@ -118,13 +121,16 @@ def sustained(study: Study) -> dict[str, pd.DataFrame]:
     found = dict(zip(FIGURE_5_HEADS, runs.sustained_ratio(study, disks), strict=True))
     every = list(range(1, 21))
     exact = dict(zip(every, figure_5(every), strict=True))
+    # Without a difference between the switches, the number of heads would not matter.
+    turn = float(formulas.rotation_time_s(FIGURE_5_RPM))
+    even = turn / (turn + TRACK_SWITCH_S)
     curve = [
         {"how": how, "heads": h, "ratio": r}
         for how, ratios in (("formula", exact), ("simulator", found))
         for h, r in ratios.items()
     ]
     both = runs.beside({f"{h} heads": (exact[h], found[h]) for h in FIGURE_5_HEADS}, "1")
-    return {"curve": pd.DataFrame(curve), "both": both}
+    return {"curve": pd.DataFrame(curve), "both": both.assign(even=even)}
 
 
 # NG-8.
@@ -143,9 +149,10 @@ def no_id(study: Study) -> dict[str, pd.DataFrame]:
     """Return the effects of the no-ID format, one row for each share of ID fields."""
     before = Disk(track_sectors=WITH_ID)
     places = workloads.scale_free(count(study), study.choices.seed)
+    near = _near(study, before)
     rows, changes = [], []
     for share in ID_SHARES:
-        row = _no_id(study, share, before, places)
+        row = {**_no_id(study, share, before, places), **near[share]}
         rows.append(row)
         for name, key in zip(
             CHANGES, ("rate_mb_per_s", "switches", "seeks", "time_s"), strict=True
@@ -163,6 +170,39 @@ def no_id(study: Study) -> dict[str, pd.DataFrame]:
         "changes": pd.DataFrame(changes),
         "drawn": formats(),
     }
+
+
+def _near(study: Study, before: Disk) -> dict[float, dict[str, float]]:
+    """Return seeks with and without ID fields in the article's 16 Mbytes, over several seeds.
+
+    The columns have the interval of the difference, which the same places on both drives make
+    small.
+    """
+    disks = {"with": before} | {
+        f"{share}": replace(before, track_sectors=_without(share)) for share in ID_SHARES
+    }
+    first, count_ = study.choices.seed, 1 if study.varied else SEEDS
+    every = []
+    for seed in range(first, first + count_):
+        places = workloads.uniform(count(study), seed, workloads.EXAMPLE_BYTES)
+        found = runs.reads(study, places, disks)
+        every.append(
+            {k: (float(r["nonzero_seek_ratio"]), 1e3 * runs.seek_s(r)) for k, r in found.items()}
+        )
+    rows: dict[float, dict[str, float]] = {share: {} for share in ID_SHARES}
+    for share, row in rows.items():
+        for i, key in enumerate(("near_seeks", "near_ms")):
+            old, new = ([e[k][i] for e in every] for k in ("with", f"{share}"))
+            mean, _ = paired.interval(old)
+            change, half = paired.difference(old, new)
+            row |= {f"with_{key}": mean, f"without_{key}": mean + change}
+            row[f"without_{key}_half"] = half
+    return rows
+
+
+def _without(share: float) -> int:
+    """Return the sectors of a track without ID fields, in whole sectors."""
+    return round(float(formulas.no_id_sectors(WITH_ID, share)))
 
 
 def _no_id(study: Study, share: float, before: Disk, places: workloads.Places) -> dict[str, float]:

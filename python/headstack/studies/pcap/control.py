@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from headstack.studies.seeds import averaged
 from headstack.studies.study import Study
 
 from . import runs
@@ -13,10 +14,7 @@ from .power import seconds
 
 #: Threads and caps of Figure 7a.
 THREADS = (1, 2, 4, 8, 16, 32, 64, 128)
-MODES: dict[str, tuple[tuple[str, dict[str, Any]], tuple[float, ...]]] = {
-    "throughput": (runs.THROUGHPUT, (9.0, 8.0)),
-    "tail-latency": (runs.TAIL, (10.0, 9.0, 8.0)),
-}
+CAPS = {"throughput": (9.0, 8.0), "tail-latency": (10.0, 9.0, 8.0)}
 
 #: Rates of all 32 threads together, Figure 7b.
 LOADS = (32, 64, 80, 96, 112, 128, 160, 192)
@@ -26,12 +24,13 @@ def policies(study: Study) -> dict[str, tuple[str, Mapping[str, Any]]]:
     """Return the policies of Figures 4 to 6 by name."""
     rounding = study.choices.rounding
     rounded = {"rounding": rounding} if rounding != "down" else {}
-    return {
-        "base": (runs.BASE[0], rounded),
-        "throughput": (runs.THROUGHPUT[0], {**runs.THROUGHPUT[1], **rounded}),
-        "tail-latency": (runs.TAIL[0], {**runs.TAIL[1], **rounded}),
-        "throttling": runs.THROTTLE,
-    }
+    modes = {"base": runs.BASE, **_modes_of(study)}
+    found = {name: (policy, {**given, **rounded}) for name, (policy, given) in modes.items()}
+    return {**found, "throttling": runs.THROTTLE}
+
+
+def _modes_of(study: Study) -> dict[str, runs.Policy]:
+    return {"throughput": runs.throughput(study.choices.start), "tail-latency": runs.TAIL}
 
 
 def compared(study: Study) -> dict[str, dict[str, Any]]:
@@ -63,20 +62,27 @@ def _power(found: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
 
 def controllers(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 4: the base controller and the agile one."""
+    return averaged(study, _controllers, ("summary", "released", "kept"))
+
+
+def _controllers(study: Study) -> dict[str, pd.DataFrame]:
     found = compared(study)
     base, agile = found["base"], found["tail-latency"]
     idle = study.run([runs.run("idle", [runs.job(1, rate="0.02/s", duration="301 s")])])["idle"]
     summary = {
         "uncapped_w": runs.mean(agile, "power_w", 30, 300),
         "idle_w": idle["power_w"]["idle"],
-        "longest_queue": max(base["capping"]["series"]["nr_requests"]),
+        "longest_queue": float(max(base["capping"]["series"]["nr_requests"])),
+        "bounded_queue": float(max(agile["capping"]["series"]["nr_requests"])),
         "lowest_w": runs.mean(agile, "power_w", 1000, 1200),
+        "bound_w": 7.5 + runs.EPSILON_W,
     }
     both = {"base": base, "agile": agile}
     released = [
         {
             "controller": name,
             "delay_s": reach_s(r, 9.0),
+            "undelayed_s": reach_s(agile, 9.0),
             "iops": runs.mean(r, "throughput_iops", 1200, 1260),
         }
         for name, r in both.items()
@@ -86,6 +92,7 @@ def controllers(study: Study) -> dict[str, pd.DataFrame]:
             "watts": watts,
             "minute": start_s // 60 + 5,
             "power_w": runs.mean(agile, "power_w", end_s - 180, end_s),
+            "before_w": runs.mean(agile, "power_w", 30, 300),
             "bound_w": watts + runs.EPSILON_W,
         }
         for (start_s, watts), (end_s, _) in pairwise((*runs.CAPS, (runs.CAPS_END, 0.0)))
@@ -104,6 +111,7 @@ def controllers(study: Study) -> dict[str, pd.DataFrame]:
 
 def _policies(found: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     """Return one row per policy under the caps of figures 4 to 6."""
+    throttled = found["throttling"]["throughput_iops"]
     return pd.DataFrame(
         [
             {
@@ -115,9 +123,12 @@ def _policies(found: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
                 "percent": 100 * float(r["capping"]["within_100_ms"]),
                 "longest_s": float(r["capping"]["admitted_response_time_s"]["max"]),
                 "open_w": runs.mean(r, "power_w", 1300, 1500),
-                "above_s": r["capping"]["violation_s"],
+                "above_s": float(r["capping"]["violation_s"]),
                 "above_j": r["capping"]["over_cap_j"],
                 "submitted_p50_s": r["capping"]["response_time_s"]["p50"],
+                "submitted_longest_s": r["capping"]["response_time_s"]["max"],
+                "more_percent": 100 * (r["throughput_iops"] / throttled - 1),
+                "less_percent": 100 * (1 - r["throughput_iops"] / throttled),
             }
             for name, r in found.items()
         ]
@@ -126,6 +137,10 @@ def _policies(found: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
 
 def modes(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 5: throughput and tail-latency mode."""
+    return averaged(study, _modes, ("policies",))
+
+
+def _modes(study: Study) -> dict[str, pd.DataFrame]:
     found = compared(study)
     two = {f"{n} mode": found[n] for n in ("throughput", "tail-latency")}
     times = [
@@ -148,6 +163,10 @@ def _smooth(result: Mapping[str, Any], column: str, n: int = 30) -> list[float]:
 
 def throttled(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 6: PCAP against throttling at the same caps."""
+    return averaged(study, _throttled, ("policies",))
+
+
+def _throttled(study: Study) -> dict[str, pd.DataFrame]:
     found = compared(study)
     others = {n: r for n, r in found.items() if n != "base"}
     return {
@@ -159,15 +178,23 @@ def throttled(study: Study) -> dict[str, pd.DataFrame]:
 
 def concurrency(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 7: threads and load."""
-    length = 120.0 + seconds(study) / 2
-    cases = [(mode, cap, n) for mode, (_, caps) in MODES.items() for cap in caps for n in THREADS]
+    averages = averaged(study, _concurrency, ("threads", "loads"))
+    threads, loads = averages["threads"], averages["loads"]
+    # What the means say; the mean of a number of threads would be none that was run.
+    return {**averages, "needed": _needed(threads), "summary": _load_summary(study, loads)}
+
+
+def _concurrency(study: Study) -> dict[str, pd.DataFrame]:
+    length, c = 120.0 + seconds(study) / 2, study.choices
+    cases = [(mode, cap, n) for mode, caps in CAPS.items() for cap in caps for n in THREADS]
     found = study.run(
         runs.capped(
             f"{mode}, {cap:g} W, {n} threads",
-            *MODES[mode][0],
+            *_modes_of(study)[mode],
             ((0.0, cap),),
             threads=n,
             seconds=length,
+            seed=c.seed,
         )
         for mode, cap, n in cases
     )
@@ -182,56 +209,73 @@ def concurrency(study: Study) -> dict[str, pd.DataFrame]:
         }
         for mode, cap, n in cases
     ]
-    table = pd.DataFrame(rows)
-    needed = [
-        {"cap_w": cap, "threads": held["threads"].min() if len(held) else 2 * max(THREADS)}
-        for cap in MODES["throughput"][1]
-        for held in (
-            table[
-                (table["mode"] == "throughput")
-                & (table["cap_w"] == cap)
-                & (table["power_w"] <= table["bound_w"])
-            ],
-        )
-    ]
-    return {"threads": table, "needed": pd.DataFrame(needed), **_loads(study, length)}
+    return {"threads": pd.DataFrame(rows), "loads": _loads(study, length)}
 
 
-def _loads(study: Study, length: float) -> dict[str, pd.DataFrame]:
-    """Return figure 7b: 32 threads whose rate is limited, together and apart."""
-    together = study.choices.together
+def _needed(threads: pd.DataFrame) -> pd.DataFrame:
+    """Return from how many threads on each cap is held; twice the most if with none."""
+    rows = []
+    for (mode, cap), of in threads.groupby(["mode", "cap_w"], sort=False):
+        held = [n for n, w in zip(of["threads"], of["power_w"], strict=True) if w <= cap + 0.2]
+        least = min(held, default=2 * max(THREADS))
+        said = f"{least}" if held else "none"
+        rows.append({"mode": mode, "cap_w": cap, "threads": float(least), "said": said})
+    return pd.DataFrame(rows)
+
+
+def _loads(study: Study, length: float) -> pd.DataFrame:
+    """Return figure 7b: 32 threads whose rate is limited, together or apart."""
+    c = study.choices
     cases = [(x, cap) for x in LOADS for cap in (None, 9.0, 8.0)]
 
     def name(cap: float | None) -> str:
         return "no cap" if cap is None else f"{cap:g} W"
 
     def one(load: int, cap: float | None) -> Any:
-        jobs = [runs.job(32, rate=f"{load / 32}/s", together=together, duration=f"{length} s")]
+        jobs = [runs.job(32, rate=f"{load / 32}/s", together=c.together, duration=f"{length} s")]
+        policy = runs.NONE if cap is None else runs.throughput(c.start)
         schedule = () if cap is None else ((0.0, cap),)
-        named = f"{load} /s, {name(cap)}"
-        return runs.capped(named, *runs.THROUGHPUT, schedule, jobs=jobs, queues=runs.START)
+        return runs.capped(f"{load} /s, {name(cap)}", *policy, schedule, jobs=jobs, seed=c.seed)
 
     found = study.run([one(x, cap) for x, cap in cases])
     rows = [
         {
             "cap": name(cap),
             "load": x,
-            "utilisation": r["utilisation"],
+            "utilisation": float(r["utilisation"]),
             "power_w": runs.mean(r, "power_w", 60, length),
         }
         for x, cap in cases
         for r in (found[f"{x} /s, {name(cap)}"],)
     ]
-    middle = [r["power_w"] for r in rows if r["cap"] == "8 W" and 0.4 <= r["utilisation"] <= 0.95]
-    note = (
-        "only with threads that are due at the same moments; with threads apart power reaches 10 W"
-    )
-    summary = {
-        "highest_9_w": max(r["power_w"] for r in rows if r["cap"] == "9 W"),
-        "highest_8_w": max(middle),
-        "lowest_load_w": next(r["power_w"] for r in rows if r["cap"] == "8 W"),
+    return pd.DataFrame(rows)
+
+
+def _load_summary(study: Study, loads: pd.DataFrame) -> pd.DataFrame:
+    rows = loads.to_dict("records")
+
+    def highest(cap: str, most: float = 1.0) -> Mapping[str, Any]:
+        return max((r for r in rows if r["cap"] == cap and r["utilisation"] <= most), key=_power_of)
+
+    above = [r["utilisation"] for r in rows if r["cap"] == "8 W" and r["power_w"] > 8.2]
+    low = next(r for r in rows if r["cap"] == "8 W")
+    found = {
+        "lowest_load_w": low["power_w"],
+        "lowest_load_w_half": low.get("power_w_half", 0.0),
+        "full_load_w": next(r["power_w"] for r in reversed(rows) if r["cap"] == "8 W"),
+        "free_w": highest("no cap")["power_w"],
+        "from_utilisation": min(above, default=1.0),
+        "to_utilisation": max(above, default=0.0),
         "bound_9_w": 9.0 + runs.EPSILON_W,
         "bound_8_w": 8.0 + runs.EPSILON_W,
-        "remark": note if together else "",
     }
-    return {"loads": pd.DataFrame(rows), "summary": pd.DataFrame([summary])}
+    for cap in ("9 W", "8 W"):
+        of = highest(cap)
+        found[f"highest_{cap[0]}_w"] = of["power_w"]
+        found[f"highest_{cap[0]}_w_half"] = of.get("power_w_half", 0.0)
+    note = "only with threads that are due at the same moments"
+    return pd.DataFrame([{**found, "remark": note if study.choices.together else ""}])
+
+
+def _power_of(row: Mapping[str, Any]) -> float:
+    return float(row["power_w"])

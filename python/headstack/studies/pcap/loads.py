@@ -6,12 +6,10 @@ from typing import Any
 
 import pandas as pd
 
+from headstack.studies.seeds import averaged
 from headstack.studies.study import Study
 
 from . import runs
-
-#: The drive of the batch job always works, so it starts with the queues of its system.
-MAX_QUEUES = ("pcap-agile", {"mode": "throughput"})
 
 #: Caps of Figure 8 in watts; none first.
 BATCH_CAPS = (None, 9.0, 8.75, 8.5, 8.25, 8.0)
@@ -34,14 +32,24 @@ def _name(cap: float | None) -> str:
 
 def batch(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 8: the time of a batch job under caps."""
+    return averaged(study, _batch, ("caps", "steps", "capped"))
+
+
+def _policy(study: Study, cap: float | None) -> dict[str, Any]:
+    """Return the throughput mode; without a cap, none: the system has its own queues."""
+    name, parameters = runs.NONE if cap is None else runs.throughput(study.choices.start)
+    return {"policy": name, "parameters": parameters}
+
+
+def _batch(study: Study) -> dict[str, pd.DataFrame]:
     volume = BATCH_BYTES // (4 if study.quick else 1)
     jobs = [runs.job(study.choices.threads, volume=f"{volume} B")]
     found = study.run(
         runs.capped(
             _name(cap),
-            *MAX_QUEUES,
-            () if cap is None else ((0.0, cap),),
+            schedule=() if cap is None else ((0.0, cap),),
             jobs=jobs,
+            **_policy(study, cap),
             seed=study.choices.seed,
         )
         for cap in BATCH_CAPS
@@ -60,9 +68,15 @@ def batch(study: Study) -> dict[str, pd.DataFrame]:
         }
         for name, cap in ((_name(cap), cap) for cap in BATCH_CAPS)
     ]
+    falls = {
+        f"{a:g} to {b:g} W": ratio[_name(b)] - ratio[_name(a)] for a, b in pairwise(BATCH_CAPS[1:])
+    }
     steps = {
-        "last": ratio["8 W"] - ratio["8.25 W"],
-        "first": max(ratio["8.75 W"] - ratio["9 W"], 1e-3),
+        "largest": max(falls.values()),
+        "smallest": max(min(falls.values()), 1e-3),
+        "first": falls["9 to 8.75 W"],
+        "second": falls["8.75 to 8.5 W"],
+        "where": max(falls, key=lambda k: falls[k]),
     }
     table = pd.DataFrame(rows)
     return {
@@ -83,9 +97,19 @@ def _bursts(together: bool) -> list[dict[str, Any]]:
 
 def bursty(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 9: bursts under caps."""
+    return averaged(study, _bursty, ("parts", "totals", "lost", "summary"))
+
+
+def _bursty(study: Study) -> dict[str, pd.DataFrame]:
     jobs = _bursts(study.choices.together)
     found = study.run(
-        runs.capped(_name(cap), *MAX_QUEUES, () if cap is None else ((0.0, cap),), jobs=jobs)
+        runs.capped(
+            _name(cap),
+            schedule=() if cap is None else ((0.0, cap),),
+            jobs=jobs,
+            seed=study.choices.seed,
+            **_policy(study, cap),
+        )
         for cap in (None, 9.0, 8.5, 8.0)
     )
     busy = {n: _in_bursts(r) for n, r in found.items()}
@@ -99,7 +123,7 @@ def bursty(study: Study) -> dict[str, pd.DataFrame]:
             "cap": n,
             "iops": sum(busy[n].values()),
             "burst_s": _length(r, "40 MB"),
-            "duration_s": r["duration_s"],
+            "duration_s": float(r["duration_s"]),
         }
         for n, r in found.items()
     ]
@@ -107,6 +131,7 @@ def bursty(study: Study) -> dict[str, pd.DataFrame]:
     summary = {
         "trough_w": runs.mean(found["8 W"], "power_w", 150, 290),
         "bound_w": 8.0 + runs.EPSILON_W,
+        "burst_w": runs.mean(found["8 W"], "power_w", 305, 330),
         "at_8_5": sum(busy["8.5 W"].values()),
     }
     two = {n: found[n] for n in ("no cap", "8 W")}
@@ -139,7 +164,12 @@ def _length(result: Mapping[str, Any], job: str) -> float:
 
 def shelf(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 10: PCAP/S over sixteen drives in three tiers."""
-    found = study.run([shelf_run(study.choices.seed)])["pcap-s"]
+    return averaged(study, _shelf, ("summary", "settled", "tiers"))
+
+
+def _shelf(study: Study) -> dict[str, pd.DataFrame]:
+    c = study.choices
+    found = study.run([shelf_run(c.seed, threads=c.shelf_threads)])["pcap-s"]
     series, power = found["capping"]["series"], _tiers(found)
 
     def mean(tier: Sequence[float], start: float, end: float) -> float:
@@ -155,6 +185,7 @@ def shelf(study: Study) -> dict[str, pd.DataFrame]:
             "power_w": mean(tier, start, end),
             "free_w": mean(tier, 0, 600),
             "less_w": mean(tier, 0, 600) - 0.3,
+            "cut_w": mean(tier, 0, 600) - mean(tier, start, end),
         }
         for (start, cap), (end, _) in pairwise([*SHELF_CAPS, (SHELF_END, 0)])
         for i, tier in enumerate(power)
@@ -184,9 +215,9 @@ def shelf(study: Study) -> dict[str, pd.DataFrame]:
     }
 
 
-def shelf_run(seed: int = 1, **more: Any) -> Any:
+def shelf_run(seed: int = 1, threads: int = 128, **more: Any) -> Any:
     """Return the run of Figure 10."""
-    jobs = [runs.job(128, devices=sum(TIERS), duration=f"{SHELF_END} s")]
+    jobs = [runs.job(threads, devices=sum(TIERS), duration=f"{SHELF_END} s")]
     capping = {
         "policy": "pcap-s",
         "parameters": {"tiers": list(TIERS)},

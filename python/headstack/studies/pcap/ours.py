@@ -22,9 +22,9 @@ Policy = tuple[str, str, Mapping[str, Any]]
 
 THROTTLE: Policy = ("throttle", *runs.THROTTLE)
 
-#: The throughput mode, started as in the paper with queues of (1, 4), and started with long queues
-#: as feed-forward is.
-PCAP_PAPER: Policy = ("PCAP from (1, 4)", *runs.THROUGHPUT)
+#: The throughput mode, started with queues of (1, 4), and started with long queues as feed-forward
+#: is.
+PCAP_PAPER: Policy = ("PCAP from (1, 4)", *runs.throughput(runs.START))
 PCAP_OPEN: Policy = ("PCAP from (32, 128)", "pcap-agile", {"mode": "throughput"})
 PCAP_TAIL: Policy = ("PCAP, tail latency", *runs.TAIL)
 PCAP_S: Policy = ("PCAP/S", "pcap-s", {})

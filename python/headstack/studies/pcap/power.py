@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from headstack.studies.rules import Kind
+from headstack.studies.seeds import averaged
 from headstack.studies.study import Study
 
 from . import runs
@@ -81,6 +82,11 @@ def _sequential(name: str, length: float, drive: str = runs.DRIVE, **more: Any) 
 
 def four_drives(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 1: the power of random and sequential loads beyond the static power."""
+    return averaged(study, _four_drives, ("drives", "most"))
+
+
+def _four_drives(study: Study) -> dict[str, pd.DataFrame]:
+    seed = study.choices.seed
     length = seconds(study) / 4
     wanted = []
     for title, sample in SAMPLES.items():
@@ -91,14 +97,16 @@ def four_drives(study: Study) -> dict[str, pd.DataFrame]:
                 queues=runs.START,
                 drive=sample.drive,
                 footprint=sample.footprint,
+                seed=seed,
             ),
-            _sequential(f"{title}, sequential", length, sample.drive),
+            _sequential(f"{title}, sequential", length, sample.drive, seed=seed),
         ]
     idle = [
         runs.run(
             f"{title}, idle",
             [runs.job(1, footprint="2000 GB", rate="0.02/s", duration="301 s")],
             drive=sample.drive,
+            seed=seed,
         )
         for title, sample in SAMPLES.items()
     ]
@@ -114,17 +122,30 @@ def four_drives(study: Study) -> dict[str, pd.DataFrame]:
         parts = {"static": static, "dynamic, random": dynamic["random_w"]}
         bars += [{"drive": title, "of": k, "watts": v, "order": i}
                  for i, (k, v) in enumerate(parts.items())]  # fmt: skip
-    return {"drives": pd.DataFrame(rows), "bars": pd.DataFrame(bars)}
+    compared = [r for r in rows if r["kind"] is Kind.RESULT]
+    most = {k: max(r[k] for r in compared) for k in ("sequential_w", "random_w")}
+    return {
+        "drives": pd.DataFrame(rows),
+        "most": pd.DataFrame([most]),
+        "bars": pd.DataFrame(bars),
+    }
 
 
 def throttling(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 2: power at throttled rates."""
-    length = seconds(study) / 2
+    return averaged(study, _throttling, ("sequential", "random", "peak"))
+
+
+def _throttling(study: Study) -> dict[str, pd.DataFrame]:
+    length, seed = seconds(study) / 2, study.choices.seed
     wanted = [
-        _sequential(f"{mb} MB/s", length, throttle={"bandwidth": f"{mb} MB/s"}) for mb in RATES_MB
+        _sequential(f"{mb} MB/s", length, throttle={"bandwidth": f"{mb} MB/s"}, seed=seed)
+        for mb in RATES_MB
     ]
-    wanted += [runs.settled(f"{r} /s", length, throttle={"iops": f"{r}/s"}) for r in RATES_IOPS]
-    wanted.append(runs.settled("no limit", length))
+    wanted += [
+        runs.settled(f"{r} /s", length, throttle={"iops": f"{r}/s"}, seed=seed) for r in RATES_IOPS
+    ]
+    wanted.append(runs.settled("no limit", length, seed=seed))
     found = study.run(wanted)
     sequential = [
         {
@@ -138,7 +159,7 @@ def throttling(study: Study) -> dict[str, pd.DataFrame]:
     random = [
         {
             "limit": limit,
-            "iops": limit if limit in RATES_IOPS else r["throughput_iops"],
+            "iops": float(limit if limit in RATES_IOPS else r["throughput_iops"]),
             "power_w": r["power_w"]["mean"],
             "idle": 1 - r["utilisation"],
         }
@@ -148,13 +169,13 @@ def throttling(study: Study) -> dict[str, pd.DataFrame]:
     throttled = random[:-1]
     highest = max(throttled, key=lambda r: r["power_w"])
     peak = {
-        "rate": highest["iops"],
+        "rate": float(highest["iops"]),
         "power_w": highest["power_w"],
         "random_range_w": highest["power_w"] - min(r["power_w"] for r in throttled),
         "sequential_range_w": max(r["power_w"] for r in sequential)
         - min(r["power_w"] for r in sequential),
-        "idle_at_40": 1 - found["40 /s"]["utilisation"],
-        "idle_at_80": 1 - found["80 /s"]["utilisation"],
+        "at_150_w": found["150 /s"]["power_w"]["mean"],
+        **{f"idle_at_{r}": 1 - found[f"{r} /s"]["utilisation"] for r in (40, 60, 80, 90)},
     }
     return {
         "sequential": pd.DataFrame(sequential),
@@ -165,8 +186,14 @@ def throttling(study: Study) -> dict[str, pd.DataFrame]:
 
 def queues(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 3: power, throughput and service time over both queues."""
-    length = seconds(study)
-    wanted = [runs.settled(f"({n}, {i})", length, queues=(n, i)) for i in HOST for n in DRIVE]
+    return averaged(study, _queues, ("queues", "summary"))
+
+
+def _queues(study: Study) -> dict[str, pd.DataFrame]:
+    length, seed = seconds(study), study.choices.seed
+    wanted = [
+        runs.settled(f"({n}, {i})", length, queues=(n, i), seed=seed) for i in HOST for n in DRIVE
+    ]
     found = study.run(wanted)
     rows: list[dict[str, Any]] = []
     for i in HOST:
@@ -190,8 +217,9 @@ def queues(study: Study) -> dict[str, pd.DataFrame]:
     steps = [power[n, b] - power[n, a] for n in DRIVE for a, b in pairwise(HOST)]
     summary = {
         "largest_step_w": max(*steps, 0.0),
-        "first_fall_w": power[1, 4] - power[1, 8],
-        "last_fall_w": power[1, 64] - power[1, 128],
+        "rise_w": power[32, 128] - power[1, 128],
+        **{f"first_fall_{n}_w": power[n, 4] - power[n, 8] for n in (1, 32)},
+        **{f"last_fall_{n}_w": power[n, 64] - power[n, 128] for n in (1, 32)},
         "drop_128_ms": drops[128],
         "drop_elsewhere_ms": max(v for k, v in drops.items() if k != 128),
         "wait_ratio": at[32, 128]["wait_ms"] / at[32, 32]["wait_ms"],

@@ -11,7 +11,7 @@ from headstack import population
 from headstack.population import Population
 from headstack.studies.study import Study
 
-from . import extents, fleet, modern, partition, sets, spindles, stripes
+from . import extents, fleet, fresh, modern, partition, sets, spindles, stripes
 from .sets import Changes
 
 Floats = NDArray[np.float64]
@@ -69,8 +69,16 @@ def implications(study: Study) -> Frames:
     """Return what unlike drives mean for systems, and answers that the paper does not have."""
     drawn = measured(study)
     sweeps = array(drawn)
-    tables = {**_work(drawn), "stripes": _stripes(sweeps), "waits": _waits(), **_extents(drawn)}
+    tables = {
+        **_work(drawn),
+        "stripes": _stripes(sweeps),
+        "fresh work": fresh.work(study),
+        "fresh stripes": fresh.striped(study),
+        "fresh waits": fresh.waits(study),
+        "fresh extents": fresh.tracks(study),
+    }
     if not study.varied:
+        tables |= {"waits": _waits(), **_extents(drawn)}
         tables |= {**_pieces(drawn), "units": _units(sweeps), **_fleet_tables(), **_today()}
     return tables
 

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from headstack.studies.study import Study
 
-from . import sets
+from . import fresh, sets
 from .sets import Changes, Spread
 
 Floats = NDArray[np.float64]
@@ -82,6 +82,7 @@ def averages(study: Study) -> dict[str, pd.DataFrame]:
         "beside": pd.DataFrame([summary]),
         "distribution": _distribution(many),
         "accepted": pd.DataFrame(accepted),
+        "fresh": fresh.averages(study, tuple(YEARS.values())),
     }
 
 

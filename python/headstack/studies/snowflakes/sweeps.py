@@ -10,7 +10,7 @@ from headstack import inference
 from headstack.population import Population
 from headstack.studies.study import Study
 
-from . import sets
+from . import fresh, sets
 
 Floats = NDArray[np.float64]
 
@@ -62,6 +62,7 @@ def evolution(study: Study) -> dict[str, pd.DataFrame]:
             [{"widest_percent": within.max(), "median_percent": np.median(within)}]
         ),
         "diamonds": _diamonds(six),
+        "fresh": fresh.variation(study),
     }
     if not study.varied:
         tables["whole"] = pd.concat(
@@ -120,13 +121,13 @@ class Chosen(NamedTuple):
     share: float
 
 
-def figure_4_drive() -> Chosen:
+def figure_4_drive(seed: int = 0, looked_at: int = LOOKED_AT) -> Chosen:
     """Return the first drive of 2009 with one fast head, four equal ones and a slow one."""
-    many = sets.draw(sets.ENTERPRISE, LOOKED_AT)
+    many = sets.draw(sets.ENTERPRISE, looked_at, seed)
     counts = np.stack([(many.classes == k).sum(axis=1) for k in (1, 0, -1)], axis=1)
     fits = np.flatnonzero((counts == PATTERN).all(axis=1))
     return Chosen(
-        many.part(slice(int(fits[0]), int(fits[0]) + 1)), int(fits[0]), len(fits) / LOOKED_AT
+        many.part(slice(int(fits[0]), int(fits[0]) + 1)), int(fits[0]), len(fits) / looked_at
     )
 
 
@@ -191,5 +192,7 @@ def heads(study: Study) -> dict[str, pd.DataFrame]:
         "drive": pd.DataFrame([drive]),
         "blocks": pd.DataFrame({"gb": at, "mb_per_s": mean}),
         "levels": pd.DataFrame(levels),
+        "fresh heads": fresh.heads(study),
+        "fresh": fresh.averages(study, (sets.ENTERPRISE, sets.SPREAD)),
         "inferred": pd.DataFrame(inferred),
     }

@@ -1,0 +1,66 @@
+"""Tables as means over seeds, with 95 % confidence intervals: the error bars of verdicts."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import pandas as pd
+from pandas.api.types import is_float_dtype
+
+from headstack import paired
+from headstack.errors import ConfigError
+from headstack.studies.evaluate import HALF
+from headstack.studies.study import Study
+
+#: Over how many seeds a number is averaged that decides a verdict.
+SEEDS = 5
+
+
+def averaged(
+    study: Study,
+    measure: Callable[[Study], Mapping[str, pd.DataFrame]],
+    names: Sequence[str],
+    seeds: int = SEEDS,
+) -> dict[str, pd.DataFrame]:
+    """Return tables over several seeds: the first is that of the study's choices.
+
+    A study with other choices gets one seed: its numbers are shown, but decide nothing.
+
+    Args:
+        study: the study.
+        measure: returns the tables of one seed.
+        names: tables whose numbers are averaged: each column of decimal numbers gets its mean, and
+            a column ``NAME_half`` with half of the 95 % confidence interval. The other tables are
+            those of the first seed.
+        seeds: the number of seeds.
+
+    """
+    first = study.choices.seed
+    runs = [measure(_with(study, first + i)) for i in range(1 if study.varied else seeds)]
+    return {
+        name: _mean(name, [run[name] for run in runs]) if name in names else table
+        for name, table in runs[0].items()
+    }
+
+
+def _with(study: Study, seed: int) -> Study:
+    """Return the same study with another seed."""
+    return study.choosing(replace(study.choices, seed=seed))
+
+
+def _mean(name: str, tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Return one table with the mean and half of the interval of each column of numbers."""
+    first = tables[0]
+    if any(t.shape != first.shape for t in tables):
+        raise ConfigError(f"{name}: got tables of different sizes by seed, need equal ones")
+    found = {}
+    for column in first.columns:
+        if not is_float_dtype(first[column]) or all(
+            t[column].equals(first[column]) for t in tables
+        ):
+            found[column] = first[column]
+            continue
+        cells = zip(*(t[column] for t in tables), strict=True)
+        pairs = [paired.interval(list(values)) for values in cells]
+        found[column] = pd.Series([mean for mean, _ in pairs], index=first.index)
+        found[f"{column}{HALF}"] = pd.Series([half for _, half in pairs], index=first.index)
+    return pd.DataFrame(found)

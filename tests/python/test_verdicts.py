@@ -1,0 +1,222 @@
+"""What verdicts stand on: wrong numbers fail, and the guide has what comes out."""
+
+import itertools
+import random
+import re
+from dataclasses import replace
+
+import pytest
+from conftest import ROOT, command
+
+from headstack import studies
+from headstack.studies import evaluate, page
+from headstack.studies.pcap import effects
+from headstack.studies.rules import VERDICTS, Kind, Rule, Verdict, allowance
+from headstack.studies.study import Study, reproduce
+
+#: Claims that are simulated in seconds, with numbers of the papers among their parts.
+CLAIMS = {
+    "isca08": ("IDP-12",),
+    "ng98": ("NG-1", "NG-2", "NG-8"),
+    "pcap": ("PCAP-2", "PCAP-5", "PCAP-8", "PCAP-9"),
+}
+
+#: Parts that are made wrong.
+PARTS = 20
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """A folder whose finished runs the tests share."""
+    return tmp_path_factory.mktemp("verdicts")
+
+
+@pytest.fixture(scope="module")
+def numbers(store):
+    """All parts of `CLAIMS` that are numbers of a paper, with what they are judged on."""
+    found = []
+    for name, ids in CLAIMS.items():
+        paper = studies.load(name)
+        study = Study(name, store, quick=True, traces={}, choices=paper.choices)
+        for claim in paper.chosen(ids):
+            tables = evaluate.rows_of(claim.measure(study))
+            for said, scope, at in evaluate.expand(claim.parts, tables):
+                own = {**scope, **said.where}
+                if said.rule is None or said.expected is None:
+                    continue
+                part = evaluate._part(said, tables, own, at)
+                if part.kind in (Kind.RESULT, Kind.FITTED) and part.values:
+                    found.append((claim.id, said, tables, own, at, part))
+    return found
+
+
+def of_a_wrong_paper(said, ours, paper, sign):
+    """A number that a paper might print and that is 1.5 tolerances or more from ours."""
+    if said.rule is not Rule.PRINTED:
+        return ours + 1.5 * sign * allowance(said.rule, ours, said.tolerance)
+    # Half a digit is the tolerance. With a zero at its end a number would have fewer digits.
+    half = allowance(said.rule, paper)
+    steps = [round(paper + sign * k * half, 9) for k in (2, 4)]
+    return next(s for s in steps if allowance(said.rule, s) == half)
+
+
+def test_twenty_parts_with_wrong_numbers_fail(numbers):
+    """A number 1.5 tolerances from ours, on either side, must not be reproduced."""
+    drawn = random.Random(20).sample(numbers, PARTS)
+    assert len({claim for claim, *_ in drawn}) > 3
+    for claim, said, tables, scope, at, part in drawn:
+        ours, paper = part.values["ours"], part.values["paper"]
+        for sign in (-1, 1):
+            wrong = of_a_wrong_paper(said, ours, paper, sign)
+            judged = evaluate._part(replace(said, expected=wrong), tables, scope, at)
+            assert judged.verdict is not Verdict.REPRODUCED, (claim, part.what, wrong, ours)
+
+
+def test_the_parts_are_judged_by_their_own_numbers(numbers):
+    """With ours in the place of the paper's, every part holds: nothing else decides."""
+    for claim, said, tables, scope, at, part in numbers:
+        if said.rule is Rule.PRINTED or said.contrary is not None:
+            continue
+        judged = evaluate._part(replace(said, expected=part.values["ours"]), tables, scope, at)
+        assert judged.verdict is Verdict.REPRODUCED, (claim, part.what)
+
+
+# The table of the guide.
+
+
+def guide():
+    """The rows of the table of all claims in the guide."""
+    text = (ROOT / "docs" / "guide" / "papers.md").read_text(encoding="utf-8")
+    (table,) = re.findall(
+        r"^\| claim \| verdict \| reason \|\n\|.*\n((?:\|.*\n)+)", text, re.MULTILINE
+    )
+    # Characters with a meaning in Markdown are escaped.
+    plain = re.sub(r"\\(.)", r"\1", table)
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in plain.splitlines()]
+
+
+def test_the_guide_has_every_claim_once_by_verdict():
+    rows = guide()
+    ids = [c.id for name in studies.PAPERS for c in studies.load(name).claims]
+    assert sorted(row[0] for row in rows) == sorted(ids)
+    order = [str(v) for v in VERDICTS]
+    assert [row[1] for row in rows] == sorted((row[1] for row in rows), key=order.index)
+    text = (ROOT / "docs" / "guide" / "papers.md").read_text(encoding="utf-8")
+    counts = ", ".join(f"{sum(row[1] == v for row in rows)} {v}" for v in order)
+    assert counts in " ".join(text.split())
+
+
+def test_the_guide_has_the_sentences_of_the_claims():
+    rows = {row[0]: row for row in guide()}
+    for name in studies.PAPERS:
+        for claim in studies.load(name).claims:
+            _, verdict, reason = rows[claim.id]
+            said = claim.because.get(Verdict(verdict), "")
+            if said and "{" not in said:
+                assert reason == f"{claim.what}: {said}"
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_the_guide_has_the_verdicts_of_a_quick_run(name, store):
+    rows = {row[0]: row for row in guide()}
+    document, _ = reproduce(studies.load(name), store, ids=CLAIMS[name], quick=True)
+    for claim in document["claims"]:
+        if claim["id"] in CLAIMS[name]:
+            assert claim["verdict"] == rows[claim["id"]][1], claim["why"]
+
+
+@pytest.mark.thorough
+def test_the_guide_has_what_the_tool_prints(tmp_path, monkeypatch):
+    for variable in ("HEADSTACK_TRACES", "HEADSTACK_SHARED"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.chdir(tmp_path)
+    documents = [
+        reproduce(studies.load(name), tmp_path, quick=True, stand_ins=False)[0]
+        for name in studies.PAPERS
+    ]
+    assert guide() == page.all_rows(documents)
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["--all", "pcap"], "--all: got pcap too, need --all alone, or one paper"),
+        (["--all", "--seeds", "2"], "--all: got --seeds too, need --all alone, or one paper"),
+        ([], "PAPER: got none, need one of isca08, "),
+    ],
+)
+def test_all_papers_or_one(args, said):
+    done = command("reproduce", *args)
+    assert done.returncode != 0
+    assert said in done.stderr
+
+
+def test_all_papers_are_one_document():
+    claims = [
+        {"id": "A-1", "verdict": "deviates", "what": "a", "reason": "too high"},
+        {"id": "A-2", "verdict": "reproduced", "what": "b", "reason": "holds"},
+    ]
+    found = page.all_document([{"claims": claims}, {"claims": claims[1:]}])
+    assert found["verdicts"] == {"reproduced": 2, "inconsistent": 0, "deviates": 1, "not-run": 0}
+    assert [c["claim"] for c in found["claims"]] == ["A-2", "A-2", "A-1"]
+    assert found["claims"][2] == {"claim": "A-1", "verdict": "deviates", "reason": "a: too high"}
+
+
+# Numbers in the README and the guides.
+
+
+def cells(path, first):
+    """The table of a page whose first heading is `first`: rows of cells, the headings first."""
+    lines = (ROOT / path).read_text(encoding="utf-8").splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith(f"| {first} | "))
+    table = list(itertools.takewhile(lambda line: line.startswith("|"), lines[start:]))
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+    return [rows[0], *rows[2:]]
+
+
+#: A mean, and half of its interval if there is one, in a cell of the table of `effects`.
+NUMBER = r"(\d+)(?: ± (\d+))?"
+CELL = re.compile(rf"{NUMBER} /s, {NUMBER} s over, p99 {NUMBER} ms")
+
+
+def test_the_readme_has_the_numbers_of_the_page_on_capping():
+    heads, *rows = cells("docs/models/capping.md", "load")
+    assert tuple(heads) == ("load", *effects.HEADINGS)
+    assert [row[0] for row in rows] == [load.name for load in effects.LOADS]
+    _, *readme = cells("README.md", "cap")
+    for page_row, row in zip(rows, readme, strict=False):
+        assert page_row[0] == f"Figure 8: {row[0]}"
+        found = [CELL.match(cell) for cell in page_row[2:]]
+        assert [f"{m[1]}, {m[3]} s" for m in found] == row[1:]
+
+
+def test_the_page_on_capping_has_what_a_run_gives():
+    """One seed of ten, so each number may differ by some intervals; all of them: thorough."""
+    load = effects.LOADS[0]
+    _, row, *_ = cells("docs/models/capping.md", "load")
+    measured = effects.measure(load, [3])
+    for heading, cell in zip(effects.HEADINGS, row[1:], strict=True):
+        if heading in measured:
+            found = CELL.match(cell).groups(default="0")
+            means, halves = ([float(n) for n in found[i::2]] for i in (0, 1))
+            for ours, mean, half in zip(measured[heading][0], means, halves, strict=True):
+                # A single seed of ten has about three times the interval's half as its own spread.
+                assert ours == pytest.approx(mean, abs=4 * half + 2, rel=0.02), heading
+
+
+@pytest.mark.thorough
+def test_the_page_on_capping_has_the_table_that_is_printed():
+    page_rows = cells("docs/models/capping.md", "load")[1:]
+    for load, row in zip(effects.LOADS, page_rows, strict=True):
+        assert effects.row(load, effects.measure(load, range(1, 11))) == row
+
+
+def test_the_guide_has_the_numbers_of_pcap(store):
+    paper = studies.load("pcap")
+    study = Study("pcap", store, quick=True, traces={}, choices=paper.choices)
+    (claim,) = paper.chosen(["PCAP-9"])
+    tables = evaluate.rows_of(claim.measure(study))
+    at = {r["cap"]: r["iops"] for r in tables["totals"]}
+    rows = {row[0]: row[2] for row in cells("docs/guide/papers.md", "the paper says")}
+    said = f"{at['8 W']:.0f} at 8 W, {at['8.5 W']:.0f} at 8.5 W"
+    assert rows["170 requests per second in bursts at 8 W (Figure 9)"] == said
