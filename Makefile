@@ -1,5 +1,5 @@
-# Everything is built under target/, which maturin and cargo share: the extension as `release`, tests of Rust with the
-# settings of .cargo/checked.toml on top. Other people's crates are the same in both and are built once.
+# Everything is built under target/, which maturin and cargo share, once and as `release`. `test-all` builds with the
+# settings of .cargo/checked.toml on top; other people's crates are the same in both.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -40,10 +40,10 @@ test-all: $(VENV)/.test install
 	$(BIN)/python -m pytest -m "" --timeout 3600
 
 test-rust:
-	@env -u MAKEFLAGS cargo test -q $(CHECKED) $(call LIMIT,600) --workspace
+	@env -u MAKEFLAGS cargo test -q --release $(call LIMIT,600) --workspace --lib --tests
 
 test-python:
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
 
 install: $(STAMP)
 	@$(BIN)/maturin develop -q --release --skip-install

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from os import PathLike
+from pathlib import Path
 
 def version() -> str:
     """Version of the core, equal to the package's."""

@@ -144,7 +144,7 @@ def test_wrong_input_is_one_line_and_code_2(args, parts):
         ("[workload]", "[workload", ":2"),
         ('"50/s"', "50", "50"),
         ("0.6", "nan", "synthetic.reads: got nan"),
-        ("reads = 0.6", "reads = 1.6", "workload[0].synthetic.reads: got 1.6, need a share"),
+        ("reads = 0.6", "reads = 1.6", "workload[0].synthetic.reads: got 1.6, need 0 to 1"),
         ('"50/s"', '"0 /s"', 'workload[0].synthetic.rate: got "0 /s", need a rate above 0'),
         ("[[system]]", "time_scale = -1\n[[system]]", "workload.time_scale: got -1"),
         ("[workload]", "[run]\nthreads = 0\n[workload]", "run.threads: got 0"),
@@ -165,7 +165,8 @@ def test_a_wrong_experiment_names_the_place(experiment, old, new, need):
     assert message.startswith(f"{experiment}:"), done.stderr
     assert need in message
     number = message.removeprefix(f"{experiment}:").split(":")[0]
-    shown = line.removeprefix(f"{number} | ").strip(".")  # dots stand for what does not fit
+    # Dots stand for what does not fit.
+    shown = line.removeprefix(f"{number} | ").removeprefix("...").removesuffix("...")
     assert shown in experiment.read_text().splitlines()[int(number) - 1]
     assert "^" in marks
 

@@ -15,7 +15,12 @@ SEED, DRIVES, TRIALS = 11, 8, 10
 ADAPTIVE = (sets.DIAMONDS, sets.SPREAD, sets.ENTERPRISE)
 
 
-@pytest.fixture(scope="module", params=ADAPTIVE)
+@pytest.fixture(
+    scope="module",
+    params=[
+        p if i == 0 else pytest.param(p, marks=pytest.mark.thorough) for i, p in enumerate(ADAPTIVE)
+    ],
+)
 def swept(request):
     """Drives of a set, their whole sweeps in blocks of 128 MiB, and what is found in each."""
     drawn = population.draw(request.param, DRIVES, SEED).undamaged()

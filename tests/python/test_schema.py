@@ -29,7 +29,9 @@ def test_every_example_fits_the_schema(capsys):
     validator = jsonschema.Draft202012Validator(found)
     assert EXAMPLES
     for path in EXAMPLES:
-        errors = [f"{e.json_path}: {e.message[:200]}" for e in validator.iter_errors(document(path))]
+        errors = [
+            f"{e.json_path}: {e.message[:200]}" for e in validator.iter_errors(document(path))
+        ]
         assert not errors, (path.name, errors)
 
 
@@ -68,12 +70,15 @@ def test_check_names_line_and_column(tmp_path, capsys):
     assert main(["check", str(good)]) == 0
     assert capsys.readouterr().out == f"{good}: ok\n"
     bad = tmp_path / "bad.toml"
-    text = '[workload]\nsynthetic = { rate = "5/s", reads = 2 }\n[system]\ndrive = "exos-x18"\ncount = 0\n'
+    twice_wrong = (
+        '[workload]\nsynthetic = { rate = "5/s", reads = 2 }\n'
+        '[system]\ndrive = "exos-x18"\ncount = 0\n'
+    )
     for text, line, what in [
-        (text, 5, "system.count: got 0, need 1 to 100000"),
-        (text.replace("count = 0", ""), 2, "synthetic.reads: got 2, need 0 to 1"),
-        (text.replace("[system]", "[sytem]"), 3, 'got key "sytem"'),
-        (text.replace("count = 0", "count = = 2"), 5, "got "),
+        (twice_wrong, 5, "system.count: got 0, need 1 to 100000"),
+        (twice_wrong.replace("count = 0", ""), 2, "synthetic.reads: got 2, need 0 to 1"),
+        (twice_wrong.replace("[system]", "[sytem]"), 3, 'got key "sytem"'),
+        (twice_wrong.replace("count = 0", "count = = 2"), 5, "got "),
     ]:
         bad.write_text(text, encoding="utf-8")
         assert main(["check", str(good), str(bad), "--json"]) == 1

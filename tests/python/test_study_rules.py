@@ -80,7 +80,9 @@ def test_every_rule_and_kind_stands_in_the_guide():
     assert f"`{FOLDER}/`" in guide
 
 
-@pytest.mark.parametrize(("verdict", "kind"), list(product((YES, NO), sorted(set(Kind) - {Kind.RESULT}))))
+@pytest.mark.parametrize(
+    ("verdict", "kind"), list(product((YES, NO), sorted(set(Kind) - {Kind.RESULT})))
+)
 def test_what_does_not_count_never_decides(verdict, kind):
     beside = part(verdict, kind)
     assert not beside.counts

@@ -6,6 +6,7 @@
 // A test whose preparation fails must fail.
 #![allow(clippy::expect_used, clippy::panic)]
 
+mod alone;
 pub mod commands;
 pub mod disk;
 pub mod memory;
@@ -13,6 +14,7 @@ pub mod noise;
 pub mod plugins;
 pub mod shipped;
 
+pub use alone::alone;
 pub use noise::{Lcg, SplitMix, XorShift};
 
 /// The number of seeds or cases of a test: `usual` times `HEADSTACK_THOROUGH`, which is 1 unless set, but at least one.

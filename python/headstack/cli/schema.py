@@ -9,7 +9,9 @@ KINDS = ("drive", "experiment")
 
 
 def command(
-    kind: Annotated[str, Argument("KIND", help="Of what: drive or experiment.", suggest=lambda: KINDS)],
+    kind: Annotated[
+        str, Argument("KIND", help="Of what: drive or experiment.", suggest=lambda: KINDS)
+    ],
 ) -> None:
     """Print the JSON Schema of experiments or of drive files, for editors and other programs.
 

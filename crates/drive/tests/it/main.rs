@@ -1,5 +1,5 @@
 //! Tests of the crate from outside, in one program: many would take longer to link than to run.
-//! What changes or measures the whole process stands beside this folder.
+//! What changes or measures the whole process is `alone` in one.
 
 mod bounds;
 mod by_hand;
@@ -14,6 +14,9 @@ mod logging;
 mod mappings_of_shipped_drives;
 mod media_cache;
 mod media_scan;
+mod memory;
+mod memory_of_equal_drives;
+mod memory_of_like_drives;
 mod misspelt;
 mod power;
 mod roles;

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
@@ -216,7 +216,8 @@ def _needed(threads: pd.DataFrame) -> pd.DataFrame:
     """Return from how many threads on each cap is held; twice the most if with none."""
     rows = []
     for (mode, cap), of in threads.groupby(["mode", "cap_w"], sort=False):
-        held = [n for n, w in zip(of["threads"], of["power_w"], strict=True) if w <= cap + 0.2]
+        watts = zip(of["threads"], of["power_w"], strict=True)
+        held = [n for n, w in watts if w <= cast(float, cap) + 0.2]
         least = min(held, default=2 * max(THREADS))
         said = f"{least}" if held else "none"
         rows.append({"mode": mode, "cap_w": cap, "threads": float(least), "said": said})
@@ -252,7 +253,7 @@ def _loads(study: Study, length: float) -> pd.DataFrame:
 
 
 def _load_summary(study: Study, loads: pd.DataFrame) -> pd.DataFrame:
-    rows = loads.to_dict("records")
+    rows = cast(list[dict[str, Any]], loads.to_dict("records"))
 
     def highest(cap: str, most: float = 1.0) -> Mapping[str, Any]:
         return max((r for r in rows if r["cap"] == cap and r["utilisation"] <= most), key=_power_of)
