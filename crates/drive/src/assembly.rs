@@ -2,8 +2,8 @@
 
 use crate::background::Jobs;
 use crate::mechanics::{Arm, Mechanics};
-use crate::parallelism::Path;
-use crate::phase::{Stretch, Timeline, Work};
+use crate::parallelism::HeadSet;
+use crate::phase::{MechanicalAccess, Timeline, Work};
 use headstack_units::Turn;
 
 /// One arm assembly.
@@ -49,14 +49,14 @@ impl Mechanism {
     /// To be called when the acting head set has moved from `before`, starting at `at`: moves the other head
     /// sets of the assembly along, and records the movement where it matters to other assemblies.
     #[inline]
-    pub fn carry(&mut self, paths: &[Path], cylinders: u32, before: &Arm, at: u64) {
+    pub fn carry(&mut self, paths: &[HeadSet], cylinders: u32, before: &Arm, at: u64) {
         if self.arms.len() > 1 || self.coupling.is_some() {
             self.carry_others(paths, cylinders, before, at);
         }
     }
 
     #[inline(never)]
-    fn carry_others(&mut self, paths: &[Path], cylinders: u32, before: &Arm, at: u64) {
+    fn carry_others(&mut self, paths: &[HeadSet], cylinders: u32, before: &Arm, at: u64) {
         let here = self.arms[self.acting];
         let turned = here.angle.since(before.angle);
         let base = i64::from(here.cylinder) - i64::from(paths[self.acting].offset);
@@ -75,14 +75,14 @@ impl Mechanism {
     }
 
     /// If idle, follows another assembly whose first head set starts to move to `cylinder` at `at`.
-    pub fn follow(&mut self, now: u64, m: &Mechanics, paths: &[Path], at: u64, cylinder: u32) {
+    pub fn follow(&mut self, now: u64, m: &Mechanics, paths: &[HeadSet], at: u64, cylinder: u32) {
         let start = at.max(self.timeline.end()).max(self.free);
         if start > at {
             return;
         }
         let base = i64::from(cylinder) - i64::from(paths[0].offset);
         let last = i64::from(m.positions()) - 1;
-        let target = |p: &Path| (base + i64::from(p.offset)).clamp(0, last) as u32;
+        let target = |p: &HeadSet| (base + i64::from(p.offset)).clamp(0, last) as u32;
         let distance = self.arms[0].cylinder.abs_diff(target(&paths[0]));
         let there = start + u64::from(m.seek.ns(distance));
         for (arm, path) in self.arms.iter_mut().zip(paths) {
@@ -90,7 +90,7 @@ impl Mechanism {
         }
         if distance > 0 {
             self.free = there;
-            let stretch = Stretch {
+            let stretch = MechanicalAccess {
                 work: Work::Follow,
                 write: false,
                 start,

@@ -15,7 +15,7 @@ use crate::power::conditions::Conditions;
 use crate::power::seek_energy::SeekEnergy;
 use crate::power::{self, PowerModel, Shape, StateWatts};
 use crate::spec::{ArmShare, DriveSpec, MediaScanMode, Params};
-use crate::unit::Unit;
+use crate::unit::ServiceUnit;
 use headstack_engine::random;
 use headstack_engine::SpecError;
 use headstack_units::{Rpm, Turn};
@@ -257,7 +257,7 @@ impl DriveDesign {
     }
 
     /// The units of a drive, before the blocks that a log mapping has from the start are written.
-    fn new_units(&self, options: &DriveOptions) -> Result<Vec<Unit>, SpecError> {
+    fn new_units(&self, options: &DriveOptions) -> Result<Vec<ServiceUnit>, SpecError> {
         let mut units = Vec::with_capacity(self.units.len());
         let mut first_assembly = 0;
         for (plan, mechanics) in &self.units {
@@ -267,7 +267,7 @@ impl DriveDesign {
                 let mut stream = random::stream(options.seed, &format!("spindle-{}", plan.stack));
                 Turn(stream.next_u64())
             };
-            let mut unit = Unit::new(
+            let mut unit = ServiceUnit::new(
                 &self.common.spec,
                 &self.common.models,
                 plan,

@@ -10,8 +10,8 @@ use crate::models::Models;
 use crate::phase::ActiveByWork;
 use crate::roles::RoleUse;
 use crate::spec::DriveSpec;
-use crate::tags::{Outside, Tags};
-use crate::unit::{Step, Unit};
+use crate::tags::{AwaitingTag, Tags};
+use crate::unit::{ServiceUnit, Step};
 use control::Control;
 use headstack_engine::{ByMode, SpecError};
 use headstack_units::{Lba, Time, Turn};
@@ -43,7 +43,7 @@ pub struct DriveOptions {
 /// One drive: its shared design and its own state.
 pub struct Drive {
     design: Arc<DriveDesign>,
-    units: Vec<Unit>,
+    units: Vec<ServiceUnit>,
     /// Tags of the command queues: one queue for each unit if units have their own, else one for all.
     tags: Vec<Tags>,
     /// Commands that were split over several units, and free indices of this list.
@@ -83,11 +83,11 @@ impl Drive {
 
     pub(crate) fn of_units(
         design: Arc<DriveDesign>,
-        units: Vec<Unit>,
+        units: Vec<ServiceUnit>,
         zones: Option<Zones>,
     ) -> Drive {
         let queues = if design.own_queues { units.len() } else { 1 };
-        let at_once = units.iter().map(Unit::at_work_at_once).sum();
+        let at_once = units.iter().map(ServiceUnit::at_work_at_once).sum();
         Drive {
             tags: (0..queues)
                 .map(|_| Tags::new(&design.shared_spec().queue))
@@ -127,15 +127,15 @@ impl Drive {
 
     /// The largest value that [`Setting::ArmsInMotion`] can have.
     pub fn most_arms_in_motion(&self) -> u32 {
-        let most = self.units.iter().map(Unit::most_arms_in_motion);
+        let most = self.units.iter().map(ServiceUnit::most_arms_in_motion);
         most.min().unwrap_or(1)
     }
 
     /// Number of waiting commands or parts of commands; those in service are not counted.
     pub fn queue_len(&self) -> usize {
-        let inside: usize = self.units.iter().map(Unit::queue_len).sum();
+        let inside: usize = self.units.iter().map(ServiceUnit::queue_len).sum();
         let held = self.control.as_ref().map_or(0, |c| c.held());
-        inside + self.tags.iter().map(Tags::outside).sum::<usize>() + held
+        inside + self.tags.iter().map(Tags::awaiting).sum::<usize>() + held
     }
 
     /// The parts that the drive has deconfigured so far, in order of time.
@@ -153,41 +153,41 @@ impl Drive {
     /// Number of writes that completed in the buffer and were lost, because no head reached their place
     /// later.
     pub fn lost_writes(&self) -> u64 {
-        self.units.iter().map(Unit::lost_writes).sum()
+        self.units.iter().map(ServiceUnit::lost_writes).sum()
     }
 
     /// Number of physical sectors that had to be read before they were written, because a write covered only
     /// a part.
     pub fn read_modify_writes(&self) -> u64 {
-        self.units.iter().map(Unit::read_modify_writes).sum()
+        self.units.iter().map(ServiceUnit::read_modify_writes).sum()
     }
 
     /// Number of blocks that cleaning has moved, of a drive with `mapping.model = "log"`.
     pub fn moved_blocks(&self) -> u64 {
-        self.units.iter().map(Unit::moved_blocks).sum()
+        self.units.iter().map(ServiceUnit::moved_blocks).sum()
     }
 
     /// Number of blocks that a drive with `mapping.model = "log"` wrote over their old copy, because no slot was
     /// free.
     pub fn in_place_writes(&self) -> u64 {
-        self.units.iter().map(Unit::in_place_writes).sum()
+        self.units.iter().map(ServiceUnit::in_place_writes).sum()
     }
 
     /// Number of checkpoints that a drive with `mapping.recovery.model = "checkpoint"` has completed.
     pub fn checkpoints(&self) -> u64 {
-        self.units.iter().map(Unit::checkpoints).sum()
+        self.units.iter().map(ServiceUnit::checkpoints).sum()
     }
 
     /// Seconds for which a drive with `mapping.recovery` would search its map after a loss of power now; its
     /// stacks search at the same time. `None` without a model of recovery.
     pub fn recovery_scan_s(&self) -> Option<f64> {
-        let scans = self.units.iter().filter_map(Unit::scan_ns);
+        let scans = self.units.iter().filter_map(ServiceUnit::scan_ns);
         scans.max().map(|ns| ns as f64 * 1e-9)
     }
 
     /// Bytes that the media scan has read.
     pub fn scanned_bytes(&self) -> u64 {
-        self.units.iter().map(Unit::scanned_bytes).sum()
+        self.units.iter().map(ServiceUnit::scanned_bytes).sum()
     }
 
     /// What was done with the arms' roles up to `until`; `None` where they never change.
@@ -249,7 +249,7 @@ impl Drive {
                 tags.take();
                 self.units[unit].enqueue(now, now, request);
             } else {
-                tags.wait(Outside {
+                tags.wait(AwaitingTag {
                     unit,
                     arrival: now,
                     request,
@@ -353,7 +353,7 @@ impl Drive {
             [unit] => unit.next_event(),
             units => units
                 .iter()
-                .map(Unit::next_event)
+                .map(ServiceUnit::next_event)
                 .min()
                 .unwrap_or(Time::NEVER),
         };
@@ -441,7 +441,7 @@ impl Drive {
         if let [unit] = &self.units[..] {
             return (0, unit.next_event());
         }
-        let next = self.units.iter().map(Unit::next_event).enumerate();
+        let next = self.units.iter().map(ServiceUnit::next_event).enumerate();
         next.min_by_key(|(_, t)| *t).unwrap_or((0, Time::NEVER))
     }
 
@@ -488,6 +488,6 @@ impl Drive {
 
     /// Whether buffered writes are not yet on the medium.
     pub fn destage_pending(&self) -> bool {
-        self.units.iter().any(Unit::destage_pending)
+        self.units.iter().any(ServiceUnit::destage_pending)
     }
 }

@@ -270,7 +270,7 @@ pub struct FaultSpec {
 
 /// One way to reach a sector: a head set of an assembly. The head sets of an assembly move together.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Path {
+pub(crate) struct HeadSet {
     pub assembly: u32,
     /// Bit `h` is set if it serves surface (or gang of surfaces) `h`.
     pub surfaces: u64,
@@ -283,7 +283,7 @@ pub(crate) struct Path {
     pub writes: bool,
 }
 
-impl Path {
+impl HeadSet {
     /// Whether it serves commands of this kind, can reach a cylinder and has heads on all of these surfaces.
     #[inline]
     pub fn reaches(&self, surfaces: u64, cylinder: u32, write: bool) -> bool {

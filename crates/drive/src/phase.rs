@@ -118,7 +118,7 @@ pub(crate) type ActiveByWork = [ActiveTime; Work::ALL.len()];
 
 /// A movement, a rotational wait and a transfer without a gap. Times are in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stretch {
+pub(crate) struct MechanicalAccess {
     pub work: Work,
     /// Whether the movement ends with write settling.
     pub write: bool,
@@ -133,9 +133,9 @@ pub(crate) struct Stretch {
     pub end: u64,
 }
 
-impl Stretch {
+impl MechanicalAccess {
     /// An empty stretch at time zero.
-    const NONE: Stretch = Stretch {
+    const NONE: MechanicalAccess = MechanicalAccess {
         work: Work::Request,
         write: false,
         start: 0,
@@ -145,7 +145,7 @@ impl Stretch {
         end: 0,
     };
 
-    /// Time in each state. The energy of seeks is kept in [`Watch`].
+    /// Time in each state. The energy of seeks is kept in [`PhaseRecorder`].
     #[inline]
     fn whole(&self) -> ActiveTime {
         ActiveTime {
@@ -222,28 +222,28 @@ pub(crate) struct Timeline {
     settled: ActiveByWork,
     /// Older stretches that may end after the clock, in order of time. The latest two are kept apart because
     /// there are rarely more.
-    pending: Vec<Stretch>,
+    pending: Vec<MechanicalAccess>,
     /// The latest two stretches, and the index of the later one.
-    last: [Stretch; 2],
+    last: [MechanicalAccess; 2],
     newest: bool,
     /// What most drives do without.
-    watch: Option<Box<Watch>>,
+    recorder: Option<Box<PhaseRecorder>>,
 }
 
 /// What is kept of each stretch when it is added.
 #[derive(Debug, Default)]
-struct Watch {
+struct PhaseRecorder {
     /// Stretches that were not told yet; `None` without a listener.
-    untold: Option<Vec<Stretch>>,
+    untold: Option<Vec<MechanicalAccess>>,
     /// How the energy of seeks depends on distance.
     law: Option<SeekEnergy>,
     /// Energy of all seeks that were added, by kind of work, in nanojoules.
     seek_nj: [u64; Work::ALL.len()],
 }
 
-impl Watch {
+impl PhaseRecorder {
     /// Energy of the stretch's movement, in nanojoules.
-    fn energy(&self, stretch: &Stretch) -> u64 {
+    fn energy(&self, stretch: &MechanicalAccess) -> u64 {
         let law = self.law.filter(|_| stretch.distance > 0);
         law.map_or(0, |law| law.nanojoules(stretch.distance))
     }
@@ -254,9 +254,9 @@ impl Default for Timeline {
         Timeline {
             settled: ActiveByWork::default(),
             pending: Vec::new(),
-            last: [Stretch::NONE; 2],
+            last: [MechanicalAccess::NONE; 2],
             newest: false,
-            watch: None,
+            recorder: None,
         }
     }
 }
@@ -273,7 +273,7 @@ impl Timeline {
 
     /// Adds the next stretch. `now` is the clock, which never goes back.
     #[inline(always)]
-    pub fn add(&mut self, now: u64, stretch: Stretch) {
+    pub fn add(&mut self, now: u64, stretch: MechanicalAccess) {
         debug_assert!(
             self.latest().end <= stretch.start
                 && stretch.start <= stretch.there
@@ -291,7 +291,7 @@ impl Timeline {
         }
         self.last[older] = stretch;
         self.newest = !self.newest;
-        if self.watch.is_some() {
+        if self.recorder.is_some() {
             self.remember(stretch);
         }
     }
@@ -310,10 +310,10 @@ impl Timeline {
     }
 
     #[cold]
-    fn remember(&mut self, stretch: Stretch) {
-        if let Some(watch) = &mut self.watch {
-            watch.seek_nj[stretch.work as usize] += watch.energy(&stretch);
-            if let Some(untold) = &mut watch.untold {
+    fn remember(&mut self, stretch: MechanicalAccess) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.seek_nj[stretch.work as usize] += recorder.energy(&stretch);
+            if let Some(untold) = &mut recorder.untold {
                 untold.push(stretch);
             }
         }
@@ -321,19 +321,19 @@ impl Timeline {
 
     /// From now on the energy of seeks is counted by distance.
     pub fn weigh_seeks(&mut self, law: SeekEnergy) {
-        self.watch.get_or_insert_default().law = Some(law);
+        self.recorder.get_or_insert_default().law = Some(law);
     }
 
     /// Replaces the latest stretch by `parts`, which fill the same time.
-    pub fn replace_latest(&mut self, now: u64, parts: &[Stretch]) {
+    pub fn replace_latest(&mut self, now: u64, parts: &[MechanicalAccess]) {
         let latest = *self.latest();
-        if let Some(watch) = &mut self.watch {
-            watch.seek_nj[latest.work as usize] -= watch.energy(&latest);
-            if let Some(untold) = &mut watch.untold {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.seek_nj[latest.work as usize] -= recorder.energy(&latest);
+            if let Some(untold) = &mut recorder.untold {
                 untold.pop();
             }
         }
-        self.last[usize::from(self.newest)] = self.pending.pop().unwrap_or(Stretch::NONE);
+        self.last[usize::from(self.newest)] = self.pending.pop().unwrap_or(MechanicalAccess::NONE);
         self.newest = !self.newest;
         for part in parts {
             self.add(now, *part);
@@ -342,7 +342,7 @@ impl Timeline {
 
     /// The latest stretch.
     #[inline]
-    pub fn latest(&self) -> &Stretch {
+    pub fn latest(&self) -> &MechanicalAccess {
         &self.last[usize::from(self.newest)]
     }
 
@@ -354,15 +354,15 @@ impl Timeline {
         for s in self.pending.iter().chain(&self.last) {
             sum[s.work as usize].add(&s.part(until));
         }
-        if let Some(watch) = &self.watch {
-            self.add_seek_energy(watch, until, sum);
+        if let Some(recorder) = &self.recorder {
+            self.add_seek_energy(recorder, until, sum);
         }
     }
 
     /// Adds the energy of seeks before `until`: of all of them, less what is still to come.
-    fn add_seek_energy(&self, watch: &Watch, until: u64, sum: &mut ActiveByWork) {
-        let Some(law) = &watch.law else { return };
-        for (sum, all) in sum.iter_mut().zip(watch.seek_nj) {
+    fn add_seek_energy(&self, recorder: &PhaseRecorder, until: u64, sum: &mut ActiveByWork) {
+        let Some(law) = &recorder.law else { return };
+        for (sum, all) in sum.iter_mut().zip(recorder.seek_nj) {
             sum.seek_nj += all;
         }
         for s in self.pending.iter().chain(&self.last) {
@@ -372,13 +372,13 @@ impl Timeline {
 
     /// From now on, stretches are kept for [`Timeline::tell`].
     pub fn listen(&mut self) {
-        let watch = self.watch.get_or_insert_default();
-        watch.untold.get_or_insert_default();
+        let recorder = self.recorder.get_or_insert_default();
+        recorder.untold.get_or_insert_default();
     }
 
     /// Gives all phases that were not told yet to `sink`.
     pub fn tell(&mut self, assembly: u32, write_settle_ns: u64, sink: &mut dyn FnMut(&Phase)) {
-        if let Some(untold) = self.watch.as_mut().and_then(|w| w.untold.as_mut()) {
+        if let Some(untold) = self.recorder.as_mut().and_then(|w| w.untold.as_mut()) {
             untold
                 .drain(..)
                 .for_each(|s| s.tell(assembly, write_settle_ns, sink));

@@ -2,7 +2,7 @@
 //!
 //! # Model
 //! A command holds a tag from its admission until its completion is reported to the host, as with native
-//! command queueing. Commands beyond the depth wait outside, in order of arrival. With `queue.counts =
+//! command queueing. Commands beyond the depth wait awaiting, in order of arrival. With `queue.counts =
 //! "waiting"` (DiskSim's meaning) a tag is freed when the service of its command begins.
 
 use crate::command::DriveRequest;
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 /// A command that waits for a tag.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Outside {
+pub(crate) struct AwaitingTag {
     pub unit: usize,
     pub arrival: Time,
     pub request: DriveRequest,
@@ -28,7 +28,7 @@ pub(crate) struct Tags {
     /// When the commands in service free their tags, in nanoseconds.
     frees: Vec<u64>,
     /// Commands that wait for a tag, in order of arrival.
-    outside: VecDeque<Outside>,
+    awaiting: VecDeque<AwaitingTag>,
 }
 
 /// The number of tags for a depth; 0 means no limit.
@@ -46,7 +46,7 @@ impl Tags {
             counts: spec.counts,
             waiting: 0,
             frees: Vec::new(),
-            outside: VecDeque::new(),
+            awaiting: VecDeque::new(),
         }
     }
 
@@ -58,13 +58,13 @@ impl Tags {
 
     /// Number of commands that wait for a tag.
     #[inline]
-    pub fn outside(&self) -> usize {
-        self.outside.len()
+    pub fn awaiting(&self) -> usize {
+        self.awaiting.len()
     }
 
     /// Whether a command that arrives at `now` gets a tag at once. Commands that wait already go first.
     pub fn admits(&mut self, now: u64) -> bool {
-        self.outside.is_empty() && self.has_room(now)
+        self.awaiting.is_empty() && self.has_room(now)
     }
 
     fn has_room(&mut self, now: u64) -> bool {
@@ -73,26 +73,26 @@ impl Tags {
     }
 
     /// Adds a command to those that wait for a tag.
-    pub fn wait(&mut self, command: Outside) {
-        self.outside.push_back(command);
+    pub fn wait(&mut self, command: AwaitingTag) {
+        self.awaiting.push_back(command);
     }
 
     /// When the next command gets a tag because one in service frees it; `None` if that is not to be
     /// expected.
     pub fn next_admission(&self) -> Option<u64> {
-        if self.outside.is_empty() || self.waiting >= self.depth {
+        if self.awaiting.is_empty() || self.waiting >= self.depth {
             return None;
         }
         self.frees.iter().copied().min()
     }
 
     /// Gives a tag to the first waiting command, if one is free at `now`.
-    pub fn admit(&mut self, now: u64) -> Option<Outside> {
-        if self.outside.is_empty() || !self.has_room(now) {
+    pub fn admit(&mut self, now: u64) -> Option<AwaitingTag> {
+        if self.awaiting.is_empty() || !self.has_room(now) {
             return None;
         }
         self.waiting += 1;
-        self.outside.pop_front()
+        self.awaiting.pop_front()
     }
 
     /// Records that a command in the queue holds a tag.
@@ -108,14 +108,14 @@ impl Tags {
 
     /// Number of commands called `id` that wait for a tag.
     pub fn count_outside(&self, id: u64) -> usize {
-        self.outside.iter().filter(|o| o.request.id == id).count()
+        self.awaiting.iter().filter(|o| o.request.id == id).count()
     }
 
     /// Removes the first command called `id` from those that wait for a tag. Returns it with its arrival
     /// time.
     pub fn take_outside(&mut self, id: u64) -> Option<(DriveRequest, Time)> {
-        let at = self.outside.iter().position(|o| o.request.id == id)?;
-        self.outside.remove(at).map(|o| (o.request, o.arrival))
+        let at = self.awaiting.iter().position(|o| o.request.id == id)?;
+        self.awaiting.remove(at).map(|o| (o.request, o.arrival))
     }
 
     /// Sets the number of tags. Commands that hold one keep it.

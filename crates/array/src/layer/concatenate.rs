@@ -17,10 +17,19 @@ use crate::organisation::concatenate::end_to_end;
 /// The registry's entry.
 pub fn entry() -> Entry {
     let summary = "one space over all members, end to end";
-    Entry::new("concatenate", summary, LowerCount::Many, |context, _: NoParameters| {
-        let below = LowerLayers::new(context.below);
-        let map = Single(end_to_end(&below.member_blocks()));
-        let copies = Copies::new(map, choice::find("first")?);
-        Ok(Box::new(Volume::new("concatenate", Box::new(copies), below)))
-    })
+    Entry::new(
+        "concatenate",
+        summary,
+        LowerCount::Many,
+        |context, _: NoParameters| {
+            let below = LowerLayers::new(context.below);
+            let map = Single(end_to_end(&below.member_blocks()));
+            let copies = Copies::new(map, choice::find("first")?);
+            Ok(Box::new(Volume::new(
+                "concatenate",
+                Box::new(copies),
+                below,
+            )))
+        },
+    )
 }

@@ -44,7 +44,8 @@ use super::below::{LowerLayers, PendingCompletions};
 use super::clock::{LayerClock, NextEvent};
 use super::elevator::{self, Elevator, Queued};
 use super::{
-    not_supported, Context, Done, Elevators, Entry, Layer, LowerCount, Request, Setting, Statistics, ANYONE,
+    not_supported, Context, Done, Elevators, Entry, Layer, LowerCount, Request, Setting,
+    Statistics, ANYONE,
 };
 use admission::{Places, Process, LAST_NAMED};
 use headstack_drive::spec::Params;

@@ -21,12 +21,17 @@ pub(super) const NAME: &str = "independent";
 /// The registry's entry.
 pub fn entry() -> Entry {
     let summary = "lower layers side by side, each with units of its own";
-    Entry::new(NAME, summary, LowerCount::Many, |context, _: NoParameters| {
-        Ok(Box::new(Independent {
-            below: LowerLayers::new(context.below),
-            clock: LayerClock::default(),
-        }))
-    })
+    Entry::new(
+        NAME,
+        summary,
+        LowerCount::Many,
+        |context, _: NoParameters| {
+            Ok(Box::new(Independent {
+                below: LowerLayers::new(context.below),
+                clock: LayerClock::default(),
+            }))
+        },
+    )
 }
 
 /// Layers side by side.

@@ -16,11 +16,16 @@ use crate::organisation::raid0::{striped, Parameters};
 /// The registry's entry.
 pub fn entry() -> Entry {
     let summary = "striped over all members, no redundancy";
-    Entry::new("raid0", summary, LowerCount::Many, |context, p: Parameters| {
-        let below = LowerLayers::new(context.below);
-        let map = Single(striped(&below.member_blocks(), &p)?);
-        let copies = Copies::new(map, choice::find("first")?);
-        Ok(Box::new(Volume::new("raid0", Box::new(copies), below)))
-    })
+    Entry::new(
+        "raid0",
+        summary,
+        LowerCount::Many,
+        |context, p: Parameters| {
+            let below = LowerLayers::new(context.below);
+            let map = Single(striped(&below.member_blocks(), &p)?);
+            let copies = Copies::new(map, choice::find("first")?);
+            Ok(Box::new(Volume::new("raid0", Box::new(copies), below)))
+        },
+    )
     .with_example("stripe_unit = \"64 KiB\"")
 }

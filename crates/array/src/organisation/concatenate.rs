@@ -16,7 +16,9 @@ use headstack_schema::SpecError;
 /// The registry's entry.
 pub fn entry() -> Entry {
     let summary = "devices end to end over drives end to end";
-    Entry::new("concatenate", summary, |context, _: NoParameters| build(context))
+    Entry::new("concatenate", summary, |context, _: NoParameters| {
+        build(context)
+    })
 }
 
 /// Drives end to end.

@@ -29,7 +29,9 @@ pub fn find(run: &Ended, tell: &mut dyn FnMut(Warning)) {
         }
         let needs_sizes = |s: &System| {
             let name = s.organisation().map(|(name, _)| name);
-            let entry = name.ok().and_then(|name| run.inputs.organisations.get(&name));
+            let entry = name
+                .ok()
+                .and_then(|name| run.inputs.organisations.get(&name));
             entry.is_some_and(|entry| entry.needs_device_blocks)
         };
         if workload.device_blocks.is_some() && !experiment.system.iter().any(needs_sizes) {

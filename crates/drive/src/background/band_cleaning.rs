@@ -11,12 +11,12 @@
 //! # Validity
 //! As for [`mapping::media_cache`](crate::mapping::media_cache).
 
-use super::{pass, BackgroundJob, Site, NEVER};
+use super::{pass, BackgroundJob, JobContext, NEVER};
 use crate::buffer::PartialSector;
 use crate::mapping::media_cache::{Physical, Writer};
 use crate::mapping::Mapping;
-use crate::phase::{Stretch, Work};
-use crate::service::pass::{Order, Pass, Supply};
+use crate::phase::{MechanicalAccess, Work};
+use crate::service::pass::{AccessRequest, Pass, Supply};
 
 /// Cleaning by an idle drive.
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ impl BackgroundJob for BandCleaning {
     }
 
     #[inline]
-    fn due(&self, site: &Site) -> u64 {
+    fn due(&self, site: &JobContext) -> u64 {
         match &*site.mapping {
             Mapping::MediaCache(media) if media.wants_cleaning() => {
                 let free = site.mechanism.free;
@@ -60,12 +60,12 @@ impl BackgroundJob for BandCleaning {
         }
     }
 
-    fn begin(&mut self, site: &mut Site, at: u64) {
+    fn begin(&mut self, site: &mut JobContext, at: u64) {
         self.end = site.clean_on(at);
         self.latest = self.end.unwrap_or(0);
     }
 
-    fn go_on(&mut self, _: &mut Site, until: u64) -> Option<u64> {
+    fn go_on(&mut self, _: &mut JobContext, until: u64) -> Option<u64> {
         match self.end {
             Some(end) if end > until => None,
             _ => Some(self.end.take().unwrap_or(0)),
@@ -76,22 +76,22 @@ impl BackgroundJob for BandCleaning {
         self.end.unwrap_or(NEVER)
     }
 
-    fn give_way(&mut self, _: &mut Site, at: u64) -> u64 {
+    fn give_way(&mut self, _: &mut JobContext, at: u64) -> u64 {
         self.end.take().unwrap_or(at)
     }
 }
 
-impl Site<'_> {
+impl JobContext<'_> {
     /// Carries out the next step of cleaning, not before `at`. Returns its end; `None` if there is nothing to clean.
     fn clean_on(&mut self, at: u64) -> Option<u64> {
         let Mapping::MediaCache(media) = &mut *self.mapping else {
             return None;
         };
         let step = media.next_step(self.mechanics)?;
-        let order = Order {
+        let order = AccessRequest {
             write: step.write,
             minimum_move: if step.write { media.minimum_write } else { 0 },
-            ..Order::plain(step.sector, step.count, at.max(self.mechanism.free))
+            ..AccessRequest::plain(step.sector, step.count, at.max(self.mechanism.free))
         };
         media.step_ends(&step);
         Some(carry_out!(self, &order, Work::Cleaning, &mut Physical).end)
@@ -118,7 +118,7 @@ impl Site<'_> {
     #[inline(never)]
     pub(super) fn write_to_bands(
         &mut self,
-        order: &Order,
+        order: &AccessRequest,
         work: Work,
         partial: &[PartialSector],
     ) -> Pass {
@@ -127,7 +127,7 @@ impl Site<'_> {
             ..Pass::default()
         };
         for PartialSector(sector) in partial {
-            let part = self.pass(&Order::plain(*sector, 1, whole.end), work);
+            let part = self.pass(&AccessRequest::plain(*sector, 1, whole.end), work);
             self.buffer.read_modify_writes += 1;
             whole = whole.then(part);
         }
@@ -143,7 +143,7 @@ impl Site<'_> {
                 true => whole.end,
                 false => self.make_room(whole.end, count),
             };
-            let piece = Order {
+            let piece = AccessRequest {
                 write: true,
                 minimum_move,
                 link_ns: order.link_ns,
@@ -152,7 +152,7 @@ impl Site<'_> {
                     gate: if done == 0 { s.gate } else { 1 },
                     ..s
                 }),
-                ..Order::plain(address, count, start)
+                ..AccessRequest::plain(address, count, start)
             };
             let Mapping::MediaCache(media) = &mut *self.mapping else {
                 break;

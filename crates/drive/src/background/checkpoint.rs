@@ -5,9 +5,9 @@
 //! starts when the mechanism is idle. If a checkpoint is late, it no longer waits: the assembly that has written writes
 //! one part after each write.
 
-use super::{BackgroundJob, Site, NEVER};
+use super::{BackgroundJob, JobContext, NEVER};
 use crate::mapping::{Fixed, Mapping};
-use crate::phase::{Stretch, Work};
+use crate::phase::{MechanicalAccess, Work};
 use crate::service::pass;
 
 /// The checkpoints of one assembly.
@@ -19,7 +19,7 @@ pub(crate) struct Checkpoint {
     pub pass_ends: Option<u64>,
 }
 
-impl Site<'_> {
+impl JobContext<'_> {
     /// Writes a part of a checkpoint, not before `at`. Returns its end; `None` if there is nothing to write.
     fn write_checkpoint(&mut self, at: u64) -> Option<u64> {
         let at = at.max(self.mechanism.free);
@@ -49,7 +49,7 @@ impl BackgroundJob for Checkpoint {
     }
 
     #[inline]
-    fn due(&self, site: &Site) -> u64 {
+    fn due(&self, site: &JobContext) -> u64 {
         if !self.on {
             return NEVER;
         }
@@ -64,12 +64,12 @@ impl BackgroundJob for Checkpoint {
         }
     }
 
-    fn begin(&mut self, site: &mut Site, at: u64) {
+    fn begin(&mut self, site: &mut JobContext, at: u64) {
         self.pass_ends = site.write_checkpoint(at);
     }
 
     #[inline]
-    fn go_on(&mut self, _site: &mut Site, until: u64) -> Option<u64> {
+    fn go_on(&mut self, _site: &mut JobContext, until: u64) -> Option<u64> {
         match self.pass_ends {
             Some(end) if end > until => None,
             _ => Some(self.pass_ends.take().unwrap_or(0)),
@@ -80,7 +80,7 @@ impl BackgroundJob for Checkpoint {
         self.pass_ends.unwrap_or(NEVER)
     }
 
-    fn give_way(&mut self, _site: &mut Site, at: u64) -> u64 {
+    fn give_way(&mut self, _site: &mut JobContext, at: u64) -> u64 {
         self.pass_ends.take().unwrap_or(at)
     }
 }

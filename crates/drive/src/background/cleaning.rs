@@ -11,9 +11,9 @@
 //! The buffer has room for the blocks of one track in addition to its segments. Cleaning always reads from the medium,
 //! also if the buffer holds the data.
 
-use super::{BackgroundJob, Site, NEVER};
+use super::{BackgroundJob, JobContext, NEVER};
 use crate::mapping::{Mapping, Move, Mover};
-use crate::phase::{Stretch, Work};
+use crate::phase::{MechanicalAccess, Work};
 use crate::service::pass::{self, Pass};
 
 /// The cleaning of one assembly.
@@ -26,7 +26,7 @@ pub(crate) struct Cleaning {
     pub move_ends: Option<u64>,
 }
 
-impl Site<'_> {
+impl JobContext<'_> {
     /// Carries out the next move, which reads or writes a block, not before `at`. Returns its end; `None` if there is
     /// nothing to do.
     pub fn clean(&mut self, at: u64) -> Option<u64> {
@@ -80,7 +80,7 @@ impl BackgroundJob for Cleaning {
     }
 
     #[inline]
-    fn due(&self, site: &Site) -> u64 {
+    fn due(&self, site: &JobContext) -> u64 {
         let Some(idle_after) = self.idle_after else {
             return NEVER;
         };
@@ -96,12 +96,12 @@ impl BackgroundJob for Cleaning {
         }
     }
 
-    fn begin(&mut self, site: &mut Site, at: u64) {
+    fn begin(&mut self, site: &mut JobContext, at: u64) {
         self.move_ends = site.clean(at);
     }
 
     #[inline]
-    fn go_on(&mut self, _site: &mut Site, until: u64) -> Option<u64> {
+    fn go_on(&mut self, _site: &mut JobContext, until: u64) -> Option<u64> {
         match self.move_ends {
             Some(end) if end > until => None,
             _ => Some(self.move_ends.take().unwrap_or(0)),
@@ -112,7 +112,7 @@ impl BackgroundJob for Cleaning {
         self.move_ends.unwrap_or(NEVER)
     }
 
-    fn give_way(&mut self, _site: &mut Site, at: u64) -> u64 {
+    fn give_way(&mut self, _site: &mut JobContext, at: u64) -> u64 {
         self.move_ends.take().unwrap_or(at)
     }
 }

@@ -17,11 +17,11 @@
 //! # Validity
 //! One pass at a time for each assembly. The order in which real firmware destages is not published.
 
-use super::{BackgroundJob, Site, NEVER};
+use super::{BackgroundJob, JobContext, NEVER};
 use crate::buffer::{Blocks, Scope, Segment};
 use crate::layout::Place;
 use crate::phase::Work;
-use crate::service::pass::{Order, Supply};
+use crate::service::pass::{AccessRequest, Supply};
 use headstack_units::Lba;
 
 /// A pass: data on their way from the buffer to the medium.
@@ -59,7 +59,7 @@ struct Choice {
 
 impl Destage {
     /// Ends the pass, whose data are now on the medium, and returns it; `None` if there was none.
-    pub fn finish(&mut self, site: &mut Site) -> Option<Writing> {
+    pub fn finish(&mut self, site: &mut JobContext) -> Option<Writing> {
         let writing = self.writing.take()?;
         if let Some(range) = writing.range {
             site.buffer.unwritten.sent(range);
@@ -82,7 +82,7 @@ impl Destage {
 
     /// Starts a pass, not before `at`. False if there are no data to write that this assembly reaches.
     /// Sectors of which only a part is known may wait for the rest, unless `all` is set.
-    pub fn send(&mut self, site: &mut Site, at: u64, all: bool) -> bool {
+    pub fn send(&mut self, site: &mut JobContext, at: u64, all: bool) -> bool {
         let at = at.max(site.mechanism.free);
         site.buffer.unwritten.settle(at);
         site.buffer.unwritten.dirty.promote(at);
@@ -100,7 +100,7 @@ impl Destage {
         };
         let count = size.fitting(most).min(u64::from(run)) as u32;
         let range = site.buffer.blocks(first, count);
-        let order = Order {
+        let order = AccessRequest {
             place: Some(&choice.place),
             write: true,
             on_arrival: site.cache.write_on_arrival,
@@ -109,7 +109,7 @@ impl Destage {
                 gate: 1,
                 buffer: u64::MAX,
             }),
-            ..Order::plain(first, count, at)
+            ..AccessRequest::plain(first, count, at)
         };
         let partial = site.buffer.unwritten.dirty.partial_sectors(range);
         let mut pass = site.write_pass(&order, Work::Destage, &partial);
@@ -135,7 +135,7 @@ impl Destage {
     }
 
     /// Chooses, among the next extents of the sweep, the one with the shortest positioning time.
-    fn choose(&self, site: &Site, at: u64, all: bool) -> Option<Choice> {
+    fn choose(&self, site: &JobContext, at: u64, all: bool) -> Option<Choice> {
         let dirty = &site.buffer.unwritten.dirty;
         let scope = if all { Scope::All } else { Scope::Due };
         let mut best: Option<(u64, Choice)> = None;
@@ -160,7 +160,7 @@ impl Destage {
     }
 
     /// Positioning time to these blocks, and the head set that has it; `None` if no head set reaches them.
-    fn reach(site: &Site, at: u64, blocks: Blocks) -> Option<(u64, Choice)> {
+    fn reach(site: &JobContext, at: u64, blocks: Blocks) -> Option<(u64, Choice)> {
         let place = site
             .mapping
             .locate(site.mechanics, site.buffer.size.sector_of(blocks.start))?;
@@ -183,7 +183,7 @@ impl Destage {
     }
 
     /// Whether the assembly reaches any of the waiting data.
-    fn reaches_any(site: &Site) -> bool {
+    fn reaches_any(site: &JobContext) -> bool {
         let dirty = &site.buffer.unwritten.dirty;
         !site.restricted
             || dirty
@@ -199,19 +199,19 @@ impl BackgroundJob for Destage {
     }
 
     #[inline]
-    fn due(&self, site: &Site) -> u64 {
+    fn due(&self, site: &JobContext) -> u64 {
         if !site.buffer.unwritten.waits() {
             return NEVER;
         }
         self.due_with_data(site)
     }
 
-    fn begin(&mut self, site: &mut Site, at: u64) {
+    fn begin(&mut self, site: &mut JobContext, at: u64) {
         self.nothing_at = (!self.send(site, at, false)).then_some(at);
     }
 
     #[inline]
-    fn go_on(&mut self, site: &mut Site, until: u64) -> Option<u64> {
+    fn go_on(&mut self, site: &mut JobContext, until: u64) -> Option<u64> {
         match self.writing {
             Some(w) if w.end > until => None,
             Some(_) => self.finish(site).map(|w| w.end),
@@ -223,7 +223,7 @@ impl BackgroundJob for Destage {
         self.writing.map_or(NEVER, |w| w.end)
     }
 
-    fn give_way(&mut self, site: &mut Site, at: u64) -> u64 {
+    fn give_way(&mut self, site: &mut JobContext, at: u64) -> u64 {
         self.finish(site).map_or(at, |w| w.end)
     }
 }
@@ -231,7 +231,7 @@ impl BackgroundJob for Destage {
 impl Destage {
     /// When a pass may start: the drive has been idle long enough or data are old enough, and no command
     /// waits.
-    fn due_with_data(&self, site: &Site) -> u64 {
+    fn due_with_data(&self, site: &JobContext) -> u64 {
         if !Destage::reaches_any(site) {
             return NEVER;
         }

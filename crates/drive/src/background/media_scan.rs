@@ -17,11 +17,11 @@
 //! Blocks that cross a track boundary are left out. As in the paper, only a few tracks between source and target are
 //! considered for a detour. When all blocks have been read the scan starts again.
 
-use super::{BackgroundJob, Site};
+use super::{BackgroundJob, JobContext};
 use crate::bounds::MOST_SCANNED;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
-use crate::phase::{Stretch, Work};
+use crate::phase::{MechanicalAccess, Work};
 use crate::spec::{DriveSpec, MediaScan as ScanSpec, MediaScanMode};
 use headstack_engine::SpecError;
 use headstack_units::Turn;
@@ -296,7 +296,7 @@ impl Scan {
 
     /// Uses the rotational wait of the access that was just added to the timeline. `before` is where its
     /// movement started. The times of the access itself do not change.
-    pub fn use_wait(&mut self, site: &mut Site, before: &Arm, target: (u64, &Place, bool)) {
+    pub fn use_wait(&mut self, site: &mut JobContext, before: &Arm, target: (u64, &Place, bool)) {
         let access = *site.mechanism.timeline.latest();
         let m = site.mechanics;
         let detour = self.best_detour(m, before, target, access.start, access.first);
@@ -310,7 +310,7 @@ impl Scan {
             let there = at + if i == 0 { detour.there } else { 0 };
             let first = there.max(*pass);
             let end = first + detour.block_ns;
-            parts.push(Stretch {
+            parts.push(MechanicalAccess {
                 work: Work::MediaScan,
                 write: false,
                 start: at,
@@ -328,7 +328,7 @@ impl Scan {
             last.end = (last.end - late).max(last.first);
             at = last.end;
         }
-        parts.push(Stretch {
+        parts.push(MechanicalAccess {
             start: at,
             there: at + detour.on,
             first: access.first.max(at + detour.on),
@@ -339,7 +339,7 @@ impl Scan {
 
     /// Lets the scan's own arm read until `until`. The foreground transfers during `busy`, which ends by
     /// `until`.
-    pub fn read_on(&mut self, site: &mut Site, until: u64, busy: (u64, u64)) {
+    pub fn read_on(&mut self, site: &mut JobContext, until: u64, busy: (u64, u64)) {
         let m = site.mechanics;
         while self.until < until {
             let Some(track) = self.track(m, self.next) else {
@@ -379,7 +379,7 @@ impl Scan {
                         track.past
                     };
                 }
-                let stretch = Stretch {
+                let stretch = MechanicalAccess {
                     work: Work::MediaScan,
                     write: false,
                     start,
@@ -406,14 +406,14 @@ impl BackgroundJob for MediaScan {
         self.0.as_ref().is_some_and(|s| s.own_arm())
     }
 
-    fn go_on(&mut self, site: &mut Site, until: u64) -> Option<u64> {
+    fn go_on(&mut self, site: &mut JobContext, until: u64) -> Option<u64> {
         if let Some(scan) = &mut self.0 {
             scan.read_on(site, until, (0, 0));
         }
         None
     }
 
-    fn give_way(&mut self, _site: &mut Site, at: u64) -> u64 {
+    fn give_way(&mut self, _site: &mut JobContext, at: u64) -> u64 {
         at
     }
 }

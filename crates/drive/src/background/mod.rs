@@ -5,7 +5,7 @@
 //!   that is due first does; at equal times the one that is first in the list.
 //! - A job is brought up to date when a caller asks for a time ([`BackgroundJob::go_on`]). Results do not
 //!   depend on the steps in which this is done.
-//! - A job uses the mechanism only through its [`Site`], so all its movements are in the timeline.
+//! - A job uses the mechanism only through its [`JobContext`], so all its movements are in the timeline.
 //! - A command may claim the mechanism at any time. [`BackgroundJob::give_way`] says when it gets it.
 //!
 //! To add one: write `crates/drive/src/background/NAME.rs` with a type that implements [`BackgroundJob`],
@@ -15,24 +15,24 @@ use crate::assembly::Mechanism;
 use crate::buffer::{Buffer, PartialSector};
 use crate::mapping::{Mapping, Writer};
 use crate::mechanics::Mechanics;
-use crate::parallelism::Path;
-use crate::phase::{ActiveByWork, Stretch, Work};
+use crate::parallelism::HeadSet;
+use crate::phase::{ActiveByWork, MechanicalAccess, Work};
 use crate::service::channels::Channels;
-use crate::service::pass::{self, Order, Pass, Scratch};
+use crate::service::pass::{self, AccessRequest, Pass, Scratch};
 use crate::spec::CacheSpec;
 
 /// A time later than all others.
 pub(crate) const NEVER: u64 = u64::MAX;
 
 /// What a job or a command works with: one assembly, and the shared parts of its unit.
-pub(crate) struct Site<'a> {
+pub(crate) struct JobContext<'a> {
     /// The clock, in nanoseconds: nobody asks for the state at earlier times any more.
     pub now: u64,
     pub mechanics: &'a Mechanics,
     pub mapping: &'a mut Mapping,
     pub cache: &'a CacheSpec,
     /// What each head set of the unit reaches, and the index of this assembly's first one.
-    pub all_paths: &'a [Path],
+    pub all_paths: &'a [HeadSet],
     pub first_path: usize,
     /// Whether some head set does not reach all surfaces and cylinders.
     pub restricted: bool,
@@ -61,7 +61,7 @@ macro_rules! carry_out {
         mechanism.carry(paths, cylinders, &before, order.start);
         if $site.scratch.stretches.is_empty() {
             let there = order.start + pass.seek;
-            let stretch = Stretch {
+            let stretch = MechanicalAccess {
                 work,
                 write: order.write,
                 start: order.start,
@@ -75,7 +75,7 @@ macro_rules! carry_out {
             for stretch in $site.scratch.stretches.drain(..) {
                 mechanism
                     .timeline
-                    .add($site.now, Stretch { work, ..stretch });
+                    .add($site.now, MechanicalAccess { work, ..stretch });
             }
         }
         mechanism.free = pass.end;
@@ -83,10 +83,10 @@ macro_rules! carry_out {
     }};
 }
 
-impl Site<'_> {
+impl JobContext<'_> {
     /// What the head sets reach, from this assembly's first one on.
     #[inline]
-    pub fn paths(&self) -> &[Path] {
+    pub fn paths(&self) -> &[HeadSet] {
         &self.all_paths[self.first_path..]
     }
 
@@ -98,7 +98,7 @@ impl Site<'_> {
 
     /// Carries out a pass with the acting head set and adds it to the timeline.
     #[inline(always)]
-    pub fn pass(&mut self, order: &Order, work: Work) -> Pass {
+    pub fn pass(&mut self, order: &AccessRequest, work: Work) -> Pass {
         let mut places = &*self.mapping;
         carry_out!(self, order, work, &mut places)
     }
@@ -107,7 +107,12 @@ impl Site<'_> {
     /// covers only in part is read first: the sectors `partial`, which are in order, or with a log the old copies of
     /// whole blocks. With the identity the caller adds the turn that sectors written in part need.
     #[inline(always)]
-    pub fn write_pass(&mut self, order: &Order, work: Work, partial: &[PartialSector]) -> Pass {
+    pub fn write_pass(
+        &mut self,
+        order: &AccessRequest,
+        work: Work,
+        partial: &[PartialSector],
+    ) -> Pass {
         match self.mapping {
             Mapping::Identity => self.pass(order, work),
             Mapping::Log(_) => self.write_elsewhere(order, work, partial),
@@ -116,7 +121,12 @@ impl Site<'_> {
     }
 
     #[inline(never)]
-    fn write_elsewhere(&mut self, order: &Order, work: Work, partial: &[PartialSector]) -> Pass {
+    fn write_elsewhere(
+        &mut self,
+        order: &AccessRequest,
+        work: Work,
+        partial: &[PartialSector],
+    ) -> Pass {
         let mut read = Pass {
             end: order.start,
             ..Pass::default()
@@ -159,7 +169,7 @@ impl Site<'_> {
     /// one turn and written in the next.
     pub fn write_in_next_turn(&mut self, pass: &mut Pass, work: Work) {
         let turn = self.mechanics.rotation.period_ns() as u64;
-        let wait = Stretch {
+        let wait = MechanicalAccess {
             work,
             write: true,
             start: pass.end,
@@ -181,19 +191,19 @@ pub(crate) trait BackgroundJob {
     fn is_under_way(&self) -> bool;
     /// When it would start if no command came; [`NEVER`] if there is nothing to do.
     #[inline]
-    fn due(&self, _site: &Site) -> u64 {
+    fn due(&self, _site: &JobContext) -> u64 {
         NEVER
     }
     /// Starts the job at `at`, when it is due.
-    fn begin(&mut self, _site: &mut Site, _at: u64) {}
+    fn begin(&mut self, _site: &mut JobContext, _at: u64) {}
     /// Carries out what happens before `until`. Returns when the job ended, or `None` if it continues.
-    fn go_on(&mut self, site: &mut Site, until: u64) -> Option<u64>;
+    fn go_on(&mut self, site: &mut JobContext, until: u64) -> Option<u64>;
     /// When the job ends if no command comes, if that is known; else [`NEVER`].
     fn ends(&self) -> u64 {
         NEVER
     }
     /// Ends the job early because a command claims the mechanism at `at`. Returns when the mechanism is free.
-    fn give_way(&mut self, site: &mut Site, at: u64) -> u64;
+    fn give_way(&mut self, site: &mut JobContext, at: u64) -> u64;
     /// Adds the time, up to `until`, of work that is in progress and not in the timeline yet.
     fn add_active(&self, _until: u64, _sum: &mut ActiveByWork) {}
     /// Start of the work that is not in the timeline yet; [`NEVER`] if there is none.
@@ -222,7 +232,7 @@ macro_rules! jobs {
 
             /// Brings the jobs up to `until`.
             #[inline(always)]
-            pub fn run(&mut self, site: &mut Site, until: u64) {
+            pub fn run(&mut self, site: &mut JobContext, until: u64) {
                 loop {
                     $(if self.$name.is_under_way() {
                         match self.$name.go_on(site, until) {
@@ -239,7 +249,7 @@ macro_rules! jobs {
 
             /// When the job in progress ends, if that is known; with no job in progress, when the next one
             /// starts.
-            pub fn next_event(&self, site: &Site) -> u64 {
+            pub fn next_event(&self, site: &JobContext) -> u64 {
                 let mut first = NEVER;
                 $(if self.$name.is_under_way() {
                     return self.$name.ends();
@@ -249,7 +259,7 @@ macro_rules! jobs {
             }
 
             /// Brings the job in progress up to `until` and starts no other. True if it ended.
-            pub fn go_on(&mut self, site: &mut Site, until: u64) -> bool {
+            pub fn go_on(&mut self, site: &mut JobContext, until: u64) -> bool {
                 $(if self.$name.is_under_way() {
                     let Some(end) = self.$name.go_on(site, until) else {
                         return false;
@@ -262,7 +272,7 @@ macro_rules! jobs {
 
             /// Starts the job that is due first, if it is due before `until`. True if one was started.
             #[inline]
-            fn begin_next(&mut self, site: &mut Site, until: u64) -> bool {
+            fn begin_next(&mut self, site: &mut JobContext, until: u64) -> bool {
                 let mut first = NEVER;
                 $(first = first.min(self.$name.due(site));)+
                 if first >= until {
@@ -301,14 +311,14 @@ jobs! {
 
 impl Jobs {
     /// When cleaning or a checkpoint would start.
-    pub fn log_due(&self, site: &Site) -> u64 {
+    pub fn log_due(&self, site: &JobContext) -> u64 {
         self.cleaning.due(site).min(self.checkpoint.due(site))
     }
 
     /// Stops read-ahead in favour of other work at `at`. Returns when the mechanism is free; 0 if there was
     /// no read-ahead.
     #[inline]
-    pub fn stop_read_ahead(&mut self, site: &mut Site, at: u64) -> u64 {
+    pub fn stop_read_ahead(&mut self, site: &mut JobContext, at: u64) -> u64 {
         if !self.read_ahead.is_under_way() {
             return 0;
         }

@@ -10,12 +10,12 @@
 //! # Validity
 //! One range of addresses at a time for each assembly.
 
-use super::{BackgroundJob, Site, NEVER};
+use super::{BackgroundJob, JobContext, NEVER};
 use crate::assembly::Mechanism;
 use crate::buffer::{Buffer, Segment};
 use crate::layout::Place;
 use crate::mechanics::Mechanics;
-use crate::phase::{ActiveByWork, Stretch, Work};
+use crate::phase::{ActiveByWork, MechanicalAccess, Work};
 use crate::spec::ReadAhead as Extent;
 
 /// A run of sectors on one track, read ahead.
@@ -63,8 +63,8 @@ impl Run {
 
     /// The run as a stretch of the timeline that ends at `end`.
     #[inline]
-    fn stretch(&self, end: u64) -> Stretch {
-        Stretch {
+    fn stretch(&self, end: u64) -> MechanicalAccess {
+        MechanicalAccess {
             work: Work::ReadAhead,
             write: false,
             start: self.begun,
@@ -109,7 +109,7 @@ impl ReadAhead {
     }
 
     /// Starts the next run; false if there is none. Sectors before `needed` are read even beyond the limit.
-    fn next_run(&mut self, site: &mut Site, needed: u64) -> bool {
+    fn next_run(&mut self, site: &mut JobContext, needed: u64) -> bool {
         let left = self.limit.max(needed).saturating_sub(self.next);
         let left = left.min(u64::from(u32::MAX)) as u32;
         if left == 0 {
@@ -142,7 +142,7 @@ impl ReadAhead {
     }
 
     /// Moves to a place and waits for its sector. Returns the run of at most `left` sectors there.
-    fn move_to(&mut self, site: &mut Site, place: &Place, left: u32) -> Run {
+    fn move_to(&mut self, site: &mut JobContext, place: &Place, left: u32) -> Run {
         let m = site.mechanics;
         let mechanism = &mut *site.mechanism;
         let before = *mechanism.arm();
@@ -174,7 +174,7 @@ impl ReadAhead {
 
     /// Ends the run and adds it to the timeline.
     #[inline(always)]
-    fn finish_run(&mut self, site: &mut Site, done: Stretch) {
+    fn finish_run(&mut self, site: &mut JobContext, done: MechanicalAccess) {
         self.time = done.end;
         self.run = None;
         site.mechanism.timeline.add(site.now, done);
@@ -185,7 +185,7 @@ impl ReadAhead {
 
     /// Reads ahead until `until`. True if read-ahead ended before.
     #[inline(always)]
-    fn read_until(&mut self, site: &mut Site, until: u64) -> bool {
+    fn read_until(&mut self, site: &mut JobContext, until: u64) -> bool {
         loop {
             if self.run.is_none() {
                 if self.time >= until {
@@ -226,7 +226,7 @@ impl ReadAhead {
     /// Calls `each(first, past, start of first, sector_ns)` for each piece; times are in nanoseconds.
     pub fn read_to(
         &mut self,
-        site: &mut Site,
+        site: &mut JobContext,
         past: u64,
         mut each: impl FnMut(u64, u64, u64, f64),
     ) -> u64 {
@@ -304,7 +304,7 @@ impl BackgroundJob for ReadAhead {
     }
 
     #[inline(always)]
-    fn go_on(&mut self, site: &mut Site, until: u64) -> Option<u64> {
+    fn go_on(&mut self, site: &mut JobContext, until: u64) -> Option<u64> {
         if !self.read_until(site, until) {
             return None;
         }
@@ -318,7 +318,7 @@ impl BackgroundJob for ReadAhead {
     }
 
     /// `at` is not before the clock, and everything up to the clock has been read already.
-    fn give_way(&mut self, site: &mut Site, mut at: u64) -> u64 {
+    fn give_way(&mut self, site: &mut JobContext, mut at: u64) -> u64 {
         let mut forced = 0;
         if self.must_read_on() {
             let least = self.at_least.min(self.limit);

@@ -2,7 +2,7 @@
 
 use crate::mapping::Mapping;
 use crate::mechanics::Mechanics;
-use crate::parallelism::Path;
+use crate::parallelism::HeadSet;
 use headstack_units::Lba;
 
 pub(crate) mod blocks;
@@ -48,7 +48,7 @@ impl Buffer {
     }
 
     /// Drops the unwritten data whose place no head set reaches any more.
-    pub fn drop_unreachable(&mut self, m: &Mechanics, mapping: &Mapping, paths: &[Path]) {
+    pub fn drop_unreachable(&mut self, m: &Mechanics, mapping: &Mapping, paths: &[HeadSet]) {
         // Data that are still on the link are lost as well.
         self.unwritten.settle(u64::MAX);
         let mut lost = Vec::new();

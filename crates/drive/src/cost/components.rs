@@ -14,7 +14,7 @@
 
 use super::{check_range, CostModel, CostRange, Parts};
 use crate::plugin::Plugin;
-use headstack_schema::{SpecError, Table, did_you_mean};
+use headstack_schema::{did_you_mean, SpecError, Table};
 use std::collections::BTreeMap;
 
 /// The registry entry.

@@ -23,7 +23,7 @@ use crate::command::{Command, Completion, DriveRequest};
 use crate::low_power::LowPower;
 use crate::power::conditions::{Condition, ConditionTime, Conditions, LONGEST_TIMER};
 use crate::spec::{FaultSpec, Params};
-use crate::unit::Unit;
+use crate::unit::ServiceUnit;
 use headstack_engine::SpecError;
 use headstack_units::{Lba, Rpm, Span, Time};
 use std::collections::VecDeque;
@@ -83,7 +83,7 @@ pub struct Part {
 pub(super) struct Control {
     pub low_power: LowPower,
     /// The change that waits until the drive has finished its commands.
-    order: Option<Order>,
+    order: Option<ControlChange>,
     /// When the drive has finished its commands, and the change takes effect; known some time before.
     effective_at: Option<Time>,
     /// Commands and changes that arrived after it.
@@ -94,7 +94,7 @@ pub(super) struct Control {
 
 /// A change that takes effect when the drive has finished its commands.
 #[derive(Clone)]
-enum Order {
+enum ControlChange {
     Condition(Condition),
     Speed(Arc<DriveDesign>, u64),
 }
@@ -102,7 +102,7 @@ enum Order {
 /// A command or a change that waits for an earlier change.
 enum Held {
     Request(Time, DriveRequest),
-    Order(Time, Order),
+    Change(Time, ControlChange),
 }
 
 impl Control {
@@ -177,14 +177,14 @@ impl Drive {
                 if !self.has_condition(condition) {
                     return Err(no_condition("setting.power_condition", condition));
                 }
-                self.order(now, Order::Condition(condition))
+                self.order(now, ControlChange::Condition(condition))
             }
             Setting::IdleTimer { condition, after } => self.set_timer(now, condition, after),
             Setting::SpindleSpeed { speed, takes } => {
                 let key = "setting.spindle_speed.takes";
                 bounded(key, takes, Span::ZERO..=MOST_PAUSE)?;
                 let design = self.design.at_speed(speed)?;
-                self.order(now, Order::Speed(design, takes.non_negative()))
+                self.order(now, ControlChange::Speed(design, takes.non_negative()))
             }
         }
     }
@@ -345,10 +345,10 @@ impl Drive {
     ///
     /// # Errors
     /// The drive scans the medium, which such a change would interrupt.
-    fn order(&mut self, now: Time, order: Order) -> Result<(), SpecError> {
+    fn order(&mut self, now: Time, order: ControlChange) -> Result<(), SpecError> {
         let scans = match order {
-            Order::Condition(_) => self.units.iter().any(Unit::always_scans),
-            Order::Speed(..) => self.units.iter().any(Unit::scans),
+            ControlChange::Condition(_) => self.units.iter().any(ServiceUnit::always_scans),
+            ControlChange::Speed(..) => self.units.iter().any(ServiceUnit::scans),
         };
         if scans {
             let need = "a drive that does not scan the medium all the time";
@@ -357,7 +357,7 @@ impl Drive {
         self.controlled(now);
         if self.control.as_ref().is_some_and(|c| c.order.is_some()) {
             if let Some(control) = &mut self.control {
-                control.held.push_back(Held::Order(now, order));
+                control.held.push_back(Held::Change(now, order));
             }
             return Ok(());
         }
@@ -376,7 +376,7 @@ impl Drive {
         }
     }
 
-    fn begin_order(&mut self, now: Time, order: Order) {
+    fn begin_order(&mut self, now: Time, order: ControlChange) {
         let idle = self.rest_at(now.0);
         let Some(control) = &mut self.control else {
             return;
@@ -398,7 +398,7 @@ impl Drive {
 
     /// Carries out a change. The drive has finished its commands at `now`. A pass of background work that has begun is
     /// completed first, and no other begins before the change.
-    fn take_effect(&mut self, now: Time, order: Order) {
+    fn take_effect(&mut self, now: Time, order: ControlChange) {
         self.units.iter_mut().for_each(|u| u.bring_to(now.0));
         let ends = self.units.iter().map(|u| u.busy_end());
         let at = ends.fold(now.0, u64::max);
@@ -411,8 +411,8 @@ impl Drive {
         control.order = None;
         control.low_power.rests_since(at);
         match order {
-            Order::Condition(condition) => control.low_power.ask(at, condition),
-            Order::Speed(design, takes) => self.change_speed(at, design, takes),
+            ControlChange::Condition(condition) => control.low_power.ask(at, condition),
+            ControlChange::Speed(design, takes) => self.change_speed(at, design, takes),
         }
     }
 
@@ -466,7 +466,7 @@ impl Drive {
     /// Since when the drive has been idle; `None` if it is not idle at `now`.
     fn idle_since(&mut self, now: u64) -> Option<u64> {
         let mut since = self.control.as_ref().map_or(0, |c| c.last_end);
-        if self.tags.iter().any(|t| t.outside() > 0) {
+        if self.tags.iter().any(|t| t.awaiting() > 0) {
             return None;
         }
         for unit in &mut self.units {
@@ -554,7 +554,7 @@ impl Drive {
                     let at_once = self.done.iter_mut().skip(before);
                     at_once.for_each(|done| done.held_until(changed));
                 }
-                Held::Order(at, order) => {
+                Held::Change(at, order) => {
                     self.begin_order(at.max(changed), order);
                     if self.control.as_ref().is_some_and(|c| c.order.is_some()) {
                         return;

@@ -187,15 +187,15 @@ impl World<'_> {
 
     /// Where these sectors lie now.
     fn places(&self, sectors: std::ops::Range<u64>) -> Course {
-        let core = self.drive.units[0].core();
-        let place = |s| core.mapping.locate(&core.mechanics, s);
+        let server = self.drive.units[0].server();
+        let place = |s| server.mapping.locate(&server.mechanics, s);
         sectors
             .map(|s| place(s).unwrap_or_else(|| panic!("{}: no place of {s}", self.what)))
             .collect()
     }
 
     fn arm(&self) -> (u32, u16) {
-        let arm = self.drive.units[0].core().assemblies[0].mechanism.arm();
+        let arm = self.drive.units[0].server().assemblies[0].mechanism.arm();
         (arm.cylinder, arm.head)
     }
 
@@ -241,7 +241,7 @@ impl World<'_> {
     /// Gives the drive a command, with a flush behind it if it writes, and checks the course of the arm and the time.
     fn ask(&mut self, command: Command, lba: u64, blocks: u64) {
         let what = format!("{:?} {lba} {blocks}: {}", command, self.what);
-        let fixed = !self.drive.units[0].core().mapping.moves_writes();
+        let fixed = !self.drive.units[0].server().mapping.moves_writes();
         let (before, parts) = match command.writes() {
             true => self.read_before(lba, blocks),
             false => Default::default(),
@@ -334,8 +334,8 @@ impl World<'_> {
 
     /// No two sectors that hold data lie at the same place, and each lies on a track.
     fn check_places(&self) {
-        let core = self.drive.units[0].core();
-        let all = 0..core.mapping.capacity(&core.mechanics);
+        let server = self.drive.units[0].server();
+        let all = 0..server.mapping.capacity(&server.mechanics);
         let mut taken = BTreeMap::new();
         for sector in all {
             if let Some((size, written)) = &self.log {
@@ -344,13 +344,13 @@ impl World<'_> {
                 }
             }
             let p = self.places(sector..sector + 1)[0];
-            let sectors = core
+            let sectors = server
                 .mechanics
                 .layout
                 .track_sectors(p.cylinder, p.head.into());
             assert!(p.sector < sectors, "{}: {p:?}", self.what);
             assert!(
-                p.cylinder < core.mechanics.positions(),
+                p.cylinder < server.mechanics.positions(),
                 "{}: {p:?}",
                 self.what
             );
@@ -361,8 +361,8 @@ impl World<'_> {
 
     /// The first sectors of the layout's zones, as far as they have an address, and the ends of the disk.
     fn ends(&self) -> Vec<u64> {
-        let core = self.drive.units[0].core();
-        let past = core.mapping.capacity(&core.mechanics);
+        let server = self.drive.units[0].server();
+        let past = server.mapping.capacity(&server.mechanics);
         let zones = self.places(0..past);
         let first = (1..past).filter(|s| zones[*s as usize].zone != zones[*s as usize - 1].zone);
         first.chain([0, past]).collect()

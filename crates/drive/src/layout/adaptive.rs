@@ -22,8 +22,8 @@ use self::parameters::{Bands, Direction, Format, HeadOrder, Parameters};
 use super::shape::{self, Skews};
 use super::{parameters, Layout, Place};
 use crate::plugin::Plugin;
-use headstack_schema::SpecError;
 use crate::spec::GeometrySpec;
+use headstack_schema::SpecError;
 use headstack_units::Divisor;
 
 mod formats;

@@ -254,11 +254,7 @@ fn rows(p: &Currents, idle: f64) -> Result<Vec<Observed>, SpecError> {
     for (i, point) in p.points.iter().enumerate() {
         let key = |k: &str| format!("points[{i}].{k}");
         let given = [point.seek, point.rotation, point.transfer];
-        let times = [
-            point.seek_time,
-            point.rotation_time,
-            point.transfer_time,
-        ];
+        let times = [point.seek_time, point.rotation_time, point.transfer_time];
         let shares = match point.iops {
             None if times.iter().all(Option::is_none) => given,
             None => {
@@ -519,6 +515,9 @@ mod tests {
         let alike = es3("").replace("sequential_read = [0.82, 0.55]", "");
         assert_eq!(watts(&alike, 7200.0, 1).unwrap_err().key, "power.points");
         let below = es3("").replace("0.24", "-0.24");
-        assert_eq!(watts(&below, 7200.0, 1).unwrap_err().key, "power.standby[0]");
+        assert_eq!(
+            watts(&below, 7200.0, 1).unwrap_err().key,
+            "power.standby[0]"
+        );
     }
 }

@@ -10,10 +10,10 @@
 //! # Validity
 //! Ageing is linear. Weight 0 is SPTF; a large weight is FCFS.
 
-use super::{Choice, Needs, Price, Scheduler, Search, View};
+use super::{Choice, CostFunction, Needs, Scheduler, Search, View};
 use crate::plugin::Plugin;
-use headstack_schema::Table;
 use crate::queue::Queue;
+use headstack_schema::Table;
 use headstack_units::Span;
 
 /// The registry entry.
@@ -76,7 +76,7 @@ impl Aged<'_> {
     }
 }
 
-impl Price for Aged<'_> {
+impl CostFunction for Aged<'_> {
     type Cost = f64;
 
     fn of(&self, i: usize, _arm: usize) -> Option<(f64, u8)> {

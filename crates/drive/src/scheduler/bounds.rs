@@ -22,7 +22,7 @@ const TURN: u32 = 1 << ANGLE_BITS;
 /// Rows that are computed at a time.
 const ROWS: usize = 8;
 
-/// Entries of [`Floor::moves`] for reads, and as many for writes.
+/// Entries of [`SeekLowerBound::moves`] for reads, and as many for writes.
 const DISTANCES: usize = 4096;
 
 /// Distances with an entry of their own: short seeks differ most between neighbouring distances.
@@ -43,8 +43,8 @@ const EARLY: u32 = 6;
 pub(super) const EXCESS: u32 = 9;
 
 /// Tables derived from a drive's mechanics; computed once.
-pub(super) struct Floor {
-    /// The shortest movement, by [`Floor::entry`] of the distance; first for reads, then for writes.
+pub(super) struct SeekLowerBound {
+    /// The shortest movement, by [`SeekLowerBound::entry`] of the distance; first for reads, then for writes.
     moves: Box<[u16; 2 * DISTANCES]>,
     /// By the same index and in the same units: how much longer the longest movement is.
     spread: Box<[u16; 2 * DISTANCES]>,
@@ -58,11 +58,11 @@ pub(super) struct Floor {
     reach: Vec<u32>,
 }
 
-/// The length of a slot of [`Floor::reach`] is 2^15 ns, or 33 us.
+/// The length of a slot of [`SeekLowerBound::reach`] is 2^15 ns, or 33 us.
 const SLOT_SHIFT: u32 = 15;
 
-impl Floor {
-    pub fn new(mechanics: &Mechanics) -> Floor {
+impl SeekLowerBound {
+    pub fn new(mechanics: &Mechanics) -> SeekLowerBound {
         let cylinders = mechanics.positions();
         let far = |shift: u32| NEAR - (NEAR >> shift);
         let fits = |shift: &u32| ((cylinders >> *shift) + far(*shift)) < DISTANCES as u32;
@@ -103,7 +103,7 @@ impl Floor {
             let more = (most[at] + 1).saturating_sub(u32::from(moves[at]));
             spread[at] = more.min(u32::from(u16::MAX)) as u16;
         }
-        Floor {
+        SeekLowerBound {
             moves,
             spread,
             shift,
@@ -150,7 +150,7 @@ impl Floor {
         arm: &Arm,
         start: [u64; 2],
         delay: [u64; 2],
-    ) -> Approach<'_> {
+    ) -> ArmSnapshot<'_> {
         let mut ahead = [0; 2];
         let mut later = [0; 2];
         let read = mechanics.rotation.angle_at(Time(start[0]));
@@ -166,7 +166,7 @@ impl Floor {
             }
             ahead[i] = EARLY.wrapping_sub(under).wrapping_sub(later[i]);
         }
-        Approach {
+        ArmSnapshot {
             floor: self,
             cylinder: arm.cylinder,
             ahead,
@@ -182,8 +182,8 @@ impl Floor {
 }
 
 /// An arm at one moment, prepared to be compared with many commands.
-pub(super) struct Approach<'a> {
-    floor: &'a Floor,
+pub(super) struct ArmSnapshot<'a> {
+    floor: &'a SeekLowerBound,
     cylinder: u32,
     /// For reads and for writes: what to add to an angle to get its distance ahead of the heads when the arm
     /// may start to move; and the time of that start.
@@ -204,7 +204,7 @@ pub(super) fn scores_up_to(scores: &Scores, len: usize, limit: u32) -> i32 {
     count.iter().sum()
 }
 
-impl Approach<'_> {
+impl ArmSnapshot<'_> {
     /// Computes the bounds of all commands of a chunk. Returns the least one, times [`CHUNK`], plus its row.
     /// The chunk must not be empty.
     #[inline]

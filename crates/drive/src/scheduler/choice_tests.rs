@@ -175,8 +175,8 @@ fn follow(name: &str, m: &Mechanics, arms: usize, longest: usize, limited: bool,
     }
     let mut plugin = scheduler(name, "");
     let mut queue = Queue::new(plugin.needs());
-    let paths: Vec<Path> = (0..arms as u32)
-        .map(|a| Path {
+    let paths: Vec<HeadSet> = (0..arms as u32)
+        .map(|a| HeadSet {
             assembly: a,
             surfaces: if a == 0 { 7 } else { 1 << (a % 3) | 1 },
             cylinders: (0, if a == 1 { 5000 } else { 9000 }),
@@ -305,7 +305,7 @@ fn choices_equal_plain_scans() {
 fn bounds_are_bounds() {
     for positioning in POSITIONING {
         let m = mechanics(positioning);
-        let floor = Floor::new(&m);
+        let floor = SeekLowerBound::new(&m);
         let mut noise = XorShift::default();
         println!("{positioning}, seed of XorShift::default");
         let (mut sure, n) = (0, 40_000);

@@ -9,17 +9,14 @@
 
 use super::{Choice, Needs, Scheduler, View};
 use crate::plugin::Plugin;
-use headstack_schema::Table;
 use crate::queue::Queue;
+use headstack_schema::Table;
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn Scheduler> {
-    Plugin::<dyn Scheduler>::new(
-        "fcfs",
-        "First come, first served",
-        "",
-        |model: Fcfs, _| Ok(Box::new(model)),
-    )
+    Plugin::<dyn Scheduler>::new("fcfs", "First come, first served", "", |model: Fcfs, _| {
+        Ok(Box::new(model))
+    })
 }
 
 #[derive(Table)]

@@ -11,7 +11,7 @@
 //! own in [`Models`](crate::Models).
 
 use crate::mechanics::{Arm, Mechanics};
-use crate::parallelism::{ArmChoice, Path};
+use crate::parallelism::{ArmChoice, HeadSet};
 use crate::plugin::{plugins, ModelKind, Plugins};
 use crate::queue::{Ordered, Queue, Waiting};
 use crate::spec::QueueSpec;
@@ -26,8 +26,8 @@ mod search;
 mod tests;
 
 pub use crate::queue::{Addresses, Needs};
-use bounds::{Approach, Floor};
-use search::{Price, Search};
+use bounds::{ArmSnapshot, SeekLowerBound};
+use search::{CostFunction, Search};
 
 /// What a scheduler sees besides the queue.
 pub struct View<'a> {
@@ -36,7 +36,7 @@ pub struct View<'a> {
     /// The head sets and their positions.
     pub arms: &'a [Arm],
     /// What each head set reaches and its assembly; `None` if all reach everything and all are free.
-    pub(crate) paths: Option<&'a [Path]>,
+    pub(crate) paths: Option<&'a [HeadSet]>,
     /// Bit `a` is set if head set `a` is free.
     pub usable: u64,
     /// The rule by which one of several possible arms is chosen.
@@ -97,7 +97,7 @@ impl View<'_> {
 
     /// Prepares the lower bounds of positioning times with one arm.
     #[inline]
-    fn approach<'f>(&self, floor: &'f Floor, arm: usize) -> Approach<'f> {
+    fn approach<'f>(&self, floor: &'f SeekLowerBound, arm: usize) -> ArmSnapshot<'f> {
         floor.approach(self.mechanics, &self.arms[arm], self.start, self.delay(arm))
     }
 

@@ -8,10 +8,10 @@
 //! # Validity
 //! All sectors are assumed to transfer at the rate of the first one's track.
 
-use super::{Addresses, Choice, Needs, Price, Scheduler, Search, View};
+use super::{Addresses, Choice, CostFunction, Needs, Scheduler, Search, View};
 use crate::plugin::Plugin;
-use headstack_schema::Table;
 use crate::queue::Queue;
+use headstack_schema::Table;
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn Scheduler> {
@@ -35,7 +35,7 @@ struct Satf {
 /// Positioning time plus transfer time, in nanoseconds.
 struct Access<'a>(&'a Queue, &'a View<'a>);
 
-impl Price for Access<'_> {
+impl CostFunction for Access<'_> {
     type Cost = u64;
 
     fn of(&self, i: usize, _arm: usize) -> Option<(u64, u8)> {

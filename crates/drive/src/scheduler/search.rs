@@ -1,12 +1,12 @@
 //! Finds the command of the least price, for prices that grow with positioning time. The choice is exact:
 //! only commands whose lower bound is low enough are computed in full.
 
-use super::bounds::{scores_up_to, Approach, Floor, Scores, EXCESS};
+use super::bounds::{scores_up_to, ArmSnapshot, Scores, SeekLowerBound, EXCESS};
 use super::{Choice, View};
 use crate::queue::{Chunk, Positions, Queue, CHUNK};
 
 /// The price by which a scheduler compares commands.
-pub(super) trait Price {
+pub(super) trait CostFunction {
     /// The command with the least value is chosen.
     type Cost: PartialOrd + Copy;
 
@@ -37,10 +37,10 @@ pub(super) struct Search {
 }
 
 /// The best command found so far.
-struct Best<'a, P: Price> {
+struct Best<'a, P: CostFunction> {
     queue: &'a Queue,
     price: &'a P,
-    floor: &'a Floor,
+    floor: &'a SeekLowerBound,
     cost: Option<P::Cost>,
     choice: Choice,
     /// The largest positioning time, in nanoseconds and as a score, with which a command could be as good.
@@ -48,7 +48,7 @@ struct Best<'a, P: Price> {
     limit: u32,
 }
 
-impl<P: Price> Best<'_, P> {
+impl<P: CostFunction> Best<'_, P> {
     /// Takes the command if it is better than the best so far, or equal and older, or the same with a lower
     /// arm.
     #[inline]
@@ -94,8 +94,13 @@ impl<P: Price> Best<'_, P> {
 impl Search {
     /// The command of the least price, the oldest of equal ones; `None` if no free arm reaches any.
     #[inline]
-    pub fn best<P: Price>(&mut self, queue: &Queue, view: &View, price: &P) -> Option<Choice> {
-        let floor = view.mechanics.derived(Floor::new);
+    pub fn best<P: CostFunction>(
+        &mut self,
+        queue: &Queue,
+        view: &View,
+        price: &P,
+    ) -> Option<Choice> {
+        let floor = view.mechanics.derived(SeekLowerBound::new);
         let arms = view.arms.len();
         if self.scores.len() != arms {
             self.scores = vec![[0; CHUNK]; arms];
@@ -142,7 +147,7 @@ impl Search {
     /// Computes the scores of a short queue for each arm. Returns the least score, its arm, and whether it is
     /// sure.
     #[inline(always)]
-    fn score(&mut self, queue: &Queue, view: &View, floor: &Floor) -> (u32, usize, bool) {
+    fn score(&mut self, queue: &Queue, view: &View, floor: &SeekLowerBound) -> (u32, usize, bool) {
         let chunk = queue.positions().piece(0);
         let mut best = (u32::MAX, 0, false);
         for arm in 0..view.arms.len() {
@@ -164,7 +169,7 @@ impl Search {
 
 /// Searches outward from each arm, until even the shortest movement to the remaining commands takes too long.
 #[inline(never)]
-fn long<P: Price>(best: &mut Best<'_, P>, view: &View, scores: &mut Scores) {
+fn long<P: CostFunction>(best: &mut Best<'_, P>, view: &View, scores: &mut Scores) {
     let positions = best.queue.positions();
     let mut ages = best.queue.by_age();
     for arm in 0..view.arms.len() {
@@ -206,11 +211,11 @@ fn long<P: Price>(best: &mut Best<'_, P>, view: &View, scores: &mut Scores) {
     }
 }
 
-fn look_at_piece<P: Price>(
+fn look_at_piece<P: CostFunction>(
     best: &mut Best<'_, P>,
     positions: &Positions,
     rank: usize,
-    (approach, arm): (&Approach, usize),
+    (approach, arm): (&ArmSnapshot, usize),
     scores: &mut Scores,
 ) {
     let (from, to) = (positions.least(rank), positions.least(rank + 1));
@@ -230,7 +235,7 @@ fn look_at_piece<P: Price>(
 /// For prices that fall with age: examines some of the oldest commands. True if no later command can be
 /// better; those not yet examined are at least `distance` away.
 #[inline]
-fn older_ones_decide<P: Price>(
+fn older_ones_decide<P: CostFunction>(
     best: &mut Best<'_, P>,
     ages: &mut impl Iterator<Item = usize>,
     distance: u32,

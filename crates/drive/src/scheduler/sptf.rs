@@ -7,11 +7,11 @@
 //! # Validity
 //! The prediction equals the service time, so the choice is exact. Real firmware predicts with some error.
 
-use super::{Choice, Needs, Price, Scheduler, Search, View};
+use super::{Choice, CostFunction, Needs, Scheduler, Search, View};
 use crate::parallelism::ArmChoice;
 use crate::plugin::Plugin;
-use headstack_schema::Table;
 use crate::queue::Queue;
+use headstack_schema::Table;
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn Scheduler> {
@@ -32,7 +32,7 @@ struct Sptf {
 /// Positioning time with the arm that is examined.
 struct WithArm<'a>(&'a Queue, &'a View<'a>);
 
-impl Price for WithArm<'_> {
+impl CostFunction for WithArm<'_> {
     type Cost = u64;
     const IS_POSITIONING: bool = true;
 
@@ -53,7 +53,7 @@ impl Price for WithArm<'_> {
 /// Positioning time with the arm that would serve, which may not be the fastest.
 struct WithServing<'a>(&'a Queue, &'a View<'a>);
 
-impl Price for WithServing<'_> {
+impl CostFunction for WithServing<'_> {
     type Cost = u64;
 
     fn of(&self, i: usize, _arm: usize) -> Option<(u64, u8)> {

@@ -10,8 +10,8 @@
 
 use super::{least, least_of, nearest, Choice, Needs, Scheduler, View};
 use crate::plugin::Plugin;
-use headstack_schema::Table;
 use crate::queue::Queue;
+use headstack_schema::Table;
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn Scheduler> {

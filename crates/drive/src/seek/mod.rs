@@ -11,8 +11,8 @@
 //! To add one: write `crates/drive/src/seek/NAME.rs` with a function `plugin`, add `NAME` to the list. A program adds its own
 //! in [`Models`](crate::Models).
 
+use crate::compressed_seek_table::CompressedSeekTable;
 use crate::plugin::{name_in, plugins, ModelKind, Plugins};
-use crate::smooth_list::SmoothList;
 use headstack_schema::{wrong_kind, Params, SpecError};
 use headstack_units::{parse_with_units, Span};
 use serde_json::Value;
@@ -38,7 +38,7 @@ plugins! { dyn SeekModel: bang_bang, constant, hpl, linear, ng, table, three_poi
 /// A seek model evaluated for every distance of a drive.
 #[derive(Debug, Clone)]
 pub struct SeekTable {
-    ns: SmoothList,
+    ns: CompressedSeekTable,
 }
 
 impl SeekTable {
@@ -81,7 +81,7 @@ impl SeekTable {
 
     fn of(ns: &[u32]) -> SeekTable {
         SeekTable {
-            ns: SmoothList::new(ns),
+            ns: CompressedSeekTable::new(ns),
         }
     }
 

@@ -1,13 +1,13 @@
-//! Several assemblies in one core: which one serves, and what the others do meanwhile.
+//! Several assemblies in one command server: which one serves, and what the others do meanwhile.
 
 use super::channels::Channels;
-use super::Core;
+use super::CommandServer;
 use crate::assembly::{Assembly, Coupling, Mechanism};
 use crate::background::{BackgroundJob, NEVER};
 use crate::layout::Place;
 use crate::mapping::{self, Mapping};
 use crate::mechanics::{Arm, Mechanics};
-use crate::parallelism::{Parking, Path, UnitPlan};
+use crate::parallelism::{HeadSet, Parking, UnitPlan};
 use crate::roles::{self, RoleTable};
 use crate::spec::{ArmChoice, Destage, DriveSpec, MediaScanMode};
 use headstack_engine::SpecError;
@@ -19,7 +19,7 @@ pub(super) fn head_sets(
     plan: &UnitPlan,
     mechanics: &Mechanics,
     roles: &RoleTable,
-) -> Result<(Vec<Path>, Vec<Arm>), SpecError> {
+) -> Result<(Vec<HeadSet>, Vec<Arm>), SpecError> {
     let (p, g) = (&spec.parallelism, &plan.geometry);
     let positions = mechanics.positions();
     let offsets = p.head_offsets(spec.dash, positions);
@@ -41,7 +41,7 @@ pub(super) fn head_sets(
                 Some(next) if next.1 > *offset => next.1,
                 _ => positions,
             };
-            paths.push(Path {
+            paths.push(HeadSet {
                 assembly: a as u32,
                 surfaces,
                 cylinders: if radial {
@@ -107,7 +107,7 @@ pub(crate) fn check_combination(
 }
 
 /// Whether some head set serves less than all commands, even without faults.
-pub(super) fn restricted(paths: &[Path]) -> bool {
+pub(super) fn restricted(paths: &[HeadSet]) -> bool {
     paths.iter().any(|p| p.offset > 0 || !p.reads || !p.writes)
 }
 
@@ -135,7 +135,7 @@ pub(super) fn channels(spec: &DriveSpec, at_once: usize) -> Option<Channels> {
     (channels < at_once).then(|| Channels::new(channels))
 }
 
-impl Core {
+impl CommandServer {
     /// The number of a head set, counted over all assemblies.
     pub fn number_of(&self, assembly: usize, set: usize) -> usize {
         assembly * self.sets + set
@@ -167,7 +167,7 @@ impl Core {
         let Some((count, interval)) = mapping::initial_writes(spec)? else {
             return Ok(());
         };
-        let writing = |(_, path): &(usize, &Path)| path.writes;
+        let writing = |(_, path): &(usize, &HeadSet)| path.writes;
         let sets: Vec<usize> = self
             .paths
             .iter()

@@ -25,14 +25,14 @@ mod write;
 
 use crate::assembly::Assembly;
 use crate::background::read_ahead::ReadAhead;
-use crate::background::{BackgroundJob, Jobs, Site, NEVER};
+use crate::background::{BackgroundJob, JobContext, Jobs, NEVER};
 use crate::buffer::{Blocks, Buffer, SectorSize, Segments, Unwritten};
 use crate::command::{Completion, Components};
 use crate::layout::Place;
 use crate::mapping::{self, From, Mapping};
 use crate::mechanics::{Arm, Mechanics};
 use crate::models::Models;
-use crate::parallelism::{Path, UnitPlan};
+use crate::parallelism::{HeadSet, UnitPlan};
 use crate::phase::{ActiveByWork, Phase};
 use crate::roles::RoleTable;
 use crate::spec::{CacheSpec, Destage, DriveSpec};
@@ -76,7 +76,7 @@ impl Task<'_> {
 }
 
 /// The part of a unit that serves commands.
-pub(crate) struct Core {
+pub(crate) struct CommandServer {
     pub mechanics: Mechanics,
     pub mapping: Mapping,
     pub assemblies: Vec<Assembly>,
@@ -85,7 +85,7 @@ pub(crate) struct Core {
     /// The assembly that serves, or served last.
     pub acting: usize,
     /// What each head set reaches. Those of one assembly are adjacent.
-    pub paths: Vec<Path>,
+    pub paths: Vec<HeadSet>,
     /// Head sets per assembly.
     pub sets: usize,
     /// Whether some head set does not reach all places.
@@ -115,8 +115,8 @@ pub(crate) struct Core {
     scratch: Scratch,
 }
 
-impl Core {
-    /// Builds the core of a unit; `at_once` is the most commands in service at once, `roles` are those at the
+impl CommandServer {
+    /// Builds the command server of a unit; `at_once` is the most commands in service at once, `roles` are those at the
     /// start.
     ///
     /// # Errors
@@ -129,10 +129,10 @@ impl Core {
         at_once: usize,
         compat: bool,
         roles: &RoleTable,
-    ) -> Result<Core, SpecError> {
+    ) -> Result<CommandServer, SpecError> {
         let size = SectorSize::of(spec.geometry.sector_size);
         let (paths, arms) = assemblies::head_sets(spec, plan, &mechanics, roles)?;
-        let follows = Core::follows(spec, plan);
+        let follows = CommandServer::follows(spec, plan);
         let coupled = follows || (mechanics.scales_rotation() && plan.arms.len() > 1);
         let channels = assemblies::channels(spec, at_once);
         let c = &spec.cache;
@@ -149,7 +149,7 @@ impl Core {
         }
         let mapping = Mapping::new(spec, models, plan, &mechanics, at_once > 1)?;
         let bands = matches!(mapping, Mapping::MediaCache(_));
-        Ok(Core {
+        Ok(CommandServer {
             cleans: cleaning.is_some() || checkpoints.is_some() || bands,
             mapping,
             mechanics,
@@ -187,9 +187,9 @@ impl Core {
 
     /// Assembly `a` with the shared parts of the unit, and its jobs.
     #[inline(always)]
-    pub fn site(&mut self, a: usize) -> (Site<'_>, &mut Jobs) {
+    pub fn site(&mut self, a: usize) -> (JobContext<'_>, &mut Jobs) {
         let assembly = &mut self.assemblies[a];
-        let site = Site {
+        let site = JobContext {
             now: self.clock,
             mechanics: &self.mechanics,
             mapping: &mut self.mapping,
@@ -209,7 +209,7 @@ impl Core {
 
     /// The head sets that serve commands.
     #[inline]
-    pub fn serving_paths(&self) -> &[Path] {
+    pub fn serving_paths(&self) -> &[HeadSet] {
         &self.paths[..self.serving * self.sets]
     }
 

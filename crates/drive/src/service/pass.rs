@@ -4,7 +4,7 @@ use super::channels::Channels;
 use crate::layout::Place;
 use crate::mapping::Mapping;
 use crate::mechanics::{Arm, Mechanics};
-use crate::phase::{Stretch, Work};
+use crate::phase::{MechanicalAccess, Work};
 use headstack_units::nearest;
 use std::collections::VecDeque;
 
@@ -40,12 +40,12 @@ pub(crate) struct Scratch {
     /// registers.
     pass: Pass,
     /// The stretches of the latest pass over several runs. The caller sets their kind of work.
-    pub stretches: Vec<Stretch>,
+    pub stretches: Vec<MechanicalAccess>,
 }
 
 /// The parameters of a pass. Times are in nanoseconds.
 #[derive(Debug)]
-pub(crate) struct Order<'a> {
+pub(crate) struct AccessRequest<'a> {
     /// The place of the first sector, if it is known.
     pub place: Option<&'a Place>,
     pub sector: u64,
@@ -80,10 +80,10 @@ impl Pass {
     }
 }
 
-impl Order<'_> {
+impl AccessRequest<'_> {
     /// A read of `count` sectors from `sector` on that starts at `start` and does not use the link.
-    pub fn plain(sector: u64, count: u32, start: u64) -> Order<'static> {
-        Order {
+    pub fn plain(sector: u64, count: u32, start: u64) -> AccessRequest<'static> {
+        AccessRequest {
             place: None,
             sector,
             count,
@@ -117,7 +117,7 @@ pub(crate) trait Places {
     fn place(
         &mut self,
         m: &Mechanics,
-        order: &Order,
+        order: &AccessRequest,
         done: u32,
         arm: &Arm,
         at: u64,
@@ -126,7 +126,14 @@ pub(crate) trait Places {
 
 impl Places for &Mapping {
     #[inline(always)]
-    fn place(&mut self, m: &Mechanics, order: &Order, done: u32, _: &Arm, _: u64) -> Option<Place> {
+    fn place(
+        &mut self,
+        m: &Mechanics,
+        order: &AccessRequest,
+        done: u32,
+        _: &Arm,
+        _: u64,
+    ) -> Option<Place> {
         self.locate(m, order.sector + u64::from(done))
     }
 }
@@ -137,7 +144,7 @@ fn float(at: u64) -> f64 {
     at as i64 as f64
 }
 
-impl Order<'_> {
+impl AccessRequest<'_> {
     /// The rotational wait at the arm's place, reached at `there`: `wait`, or whole turns more if data that
     /// are needed `ahead` ns after the wait are in the buffer only at `have`.
     #[inline]
@@ -186,7 +193,7 @@ pub(crate) fn run<P: Places>(
     m: &Mechanics,
     places: &mut P,
     arm: &mut Arm,
-    order: &Order,
+    order: &AccessRequest,
     scratch: &mut Scratch,
     channels: Option<&mut Channels>,
 ) -> Pass {
@@ -221,7 +228,7 @@ fn late(m: &Mechanics, arm: &Arm, place: &Place, wait: u64, there: u64) -> u64 {
 
 /// A pass over one run. Gives exactly what [`run_pieces`] would.
 #[inline(always)]
-fn run_plain(m: &Mechanics, arm: &mut Arm, order: &Order, place: &Place) -> Pass {
+fn run_plain(m: &Mechanics, arm: &mut Arm, order: &AccessRequest, place: &Place) -> Pass {
     let distance = arm.cylinder.abs_diff(place.cylinder);
     let seek = m
         .move_ns(arm, place.cylinder, place.head, order.write)
@@ -238,11 +245,11 @@ fn run_plain(m: &Mechanics, arm: &mut Arm, order: &Order, place: &Place) -> Pass
         let period = m.rotation.period_ns();
         if supply.gate > 1 {
             let have = order.have(supply, supply.gate.min(order.count));
-            wait = Order::turn_if_late(wait, there, 0.0, have, period);
+            wait = AccessRequest::turn_if_late(wait, there, 0.0, have, period);
         }
         let (k, ahead) = order.critical(order.count, place);
         let have = order.have(supply, k + 1);
-        wait = Order::turn_if_late(wait, there, ahead, have, period);
+        wait = AccessRequest::turn_if_late(wait, there, ahead, have, period);
         last_arrival = supply.start + Mechanics::pass_ns(order.count, order.link_ns);
     } else {
         let count = f64::from(order.count);
@@ -273,7 +280,7 @@ fn run_pieces<P: Places>(
     m: &Mechanics,
     places: &mut P,
     arm: &mut Arm,
-    order: &Order,
+    order: &AccessRequest,
     first: Option<Place>,
     scratch: &mut Scratch,
     mut channels: Option<&mut Channels>,
@@ -322,12 +329,12 @@ fn run_pieces<P: Places>(
             // A sector whose data are not there when the head reaches it costs whole turns.
             if done == 0 && supply.gate > 1 {
                 let have = order.have(&supply, supply.gate.min(order.count));
-                wait = Order::turn_if_late(wait, there, 0.0, have, period);
+                wait = AccessRequest::turn_if_late(wait, there, 0.0, have, period);
             }
             if !long {
                 let (k, ahead) = order.critical(count, &place);
                 let have = order.have(&supply, done + k + 1);
-                wait = Order::turn_if_late(wait, there, ahead, have, period);
+                wait = AccessRequest::turn_if_late(wait, there, ahead, have, period);
             } else {
                 for k in 0..count {
                     if media.len() as u64 == supply.buffer {
@@ -337,7 +344,7 @@ fn run_pieces<P: Places>(
                     }
                     arrived += order.link_ns;
                     let ahead = f64::from(k) * place.sector_ns;
-                    wait = Order::turn_if_late(wait, there, ahead, arrived, period);
+                    wait = AccessRequest::turn_if_late(wait, there, ahead, arrived, period);
                     media.push_back(there + wait + Mechanics::pass_ns(k + 1, place.sector_ns));
                 }
             }
@@ -420,8 +427,8 @@ fn run_pieces<P: Places>(
 }
 
 /// A stretch of a pass: movement, wait and transfer.
-fn piece(start: u64, distance: u32, there: u64, first: u64, end: u64) -> Stretch {
-    Stretch {
+fn piece(start: u64, distance: u32, there: u64, first: u64, end: u64) -> MechanicalAccess {
+    MechanicalAccess {
         work: Work::Request,
         write: false,
         start,
@@ -457,7 +464,7 @@ mod tests {
         for _ in 0..20_000 {
             let start = draw(1 << 40);
             let write = draw(2) == 0;
-            let order = Order {
+            let order = AccessRequest {
                 place: None,
                 via: None,
                 sector: draw(m.layout.capacity()),

@@ -1,7 +1,7 @@
 //! Reads: hits, partial hits, misses, and the read-ahead that they start.
 
-use super::pass::{Order, Pass};
-use super::{Core, Task};
+use super::pass::{AccessRequest, Pass};
+use super::{CommandServer, Task};
 use crate::background::read_ahead::{ReadAhead, Run};
 use crate::buffer::{Blocks, Segment};
 use crate::command::{Completion, Components};
@@ -10,7 +10,7 @@ use crate::phase::Work;
 use crate::spec::{ReadAhead as Extent, ReadAheadTrigger};
 use headstack_units::{nearest, Time};
 
-impl Core {
+impl CommandServer {
     /// The end of read-ahead into `segment` after a read.
     fn read_limit(&self, task: &Task, segment: usize) -> u64 {
         let capacity = self.mapping.capacity(&self.mechanics);
@@ -240,10 +240,10 @@ impl Core {
                 blocked = self.finish_destage();
             }
             mech = self.command_mechanism(a, miss).max(blocked.unwrap_or(0));
-            let order = Order {
+            let order = AccessRequest {
                 via: task.via,
                 link_ns,
-                ..Order::plain(held, (past - held) as u32, mech)
+                ..AccessRequest::plain(held, (past - held) as u32, mech)
             };
             pass = self.pass(&order, Work::Request);
             done = done.max(pass.link_bound);
@@ -279,7 +279,7 @@ impl Core {
         let past = task.past();
         let mech = self.command_mechanism(a, miss).max(blocked.unwrap_or(0));
         let waited = mech - miss;
-        let order = Order {
+        let order = AccessRequest {
             place: task.place,
             sector: task.sector,
             count: task.count,
@@ -371,7 +371,7 @@ impl Core {
 
     /// Carries out a pass with the acting assembly.
     #[inline(always)]
-    pub(super) fn pass(&mut self, order: &Order, work: Work) -> Pass {
+    pub(super) fn pass(&mut self, order: &AccessRequest, work: Work) -> Pass {
         let (mut site, _) = self.site(self.acting);
         let pass = site.pass(order, work);
         self.buffer.unwritten.command_end = pass.end;

@@ -1,8 +1,8 @@
 //! Writes: to the medium before completion, or completing in the buffer.
 
-use super::pass::{Order, Pass, Supply};
+use super::pass::{AccessRequest, Pass, Supply};
 use super::read::{in_buffer, mechanical};
-use super::{Core, Task};
+use super::{CommandServer, Task};
 use crate::background::destage::Writing;
 use crate::background::BackgroundJob;
 use crate::buffer::{Blocks, Scope, Segment};
@@ -27,7 +27,7 @@ struct Admission {
     last_reselect: u64,
 }
 
-impl Core {
+impl CommandServer {
     /// Serves a write that does not wait in the buffer: the drive has no such buffer, or the host demands a
     /// write to the medium (`through`).
     pub fn write(&mut self, task: &Task, through: bool) -> Completion {
@@ -61,14 +61,14 @@ impl Core {
             Mapping::Identity => admission.mech + self.settling_minimum(task),
             Mapping::Log(_) | Mapping::MediaCache(_) => admission.mech,
         };
-        let order = Order {
+        let order = AccessRequest {
             place: task.place,
             write: true,
             via: task.via,
             on_arrival: self.cache.write_on_arrival && !self.compat,
             link_ns: self.timing.link_write_ns,
             supply: Some(self.supply(task, admission.bus)),
-            ..Order::plain(task.sector, task.count, mech)
+            ..AccessRequest::plain(task.sector, task.count, mech)
         };
         let pass = self.carry_out(task, &order, work);
         let arrived = pass.last_arrival;
@@ -110,7 +110,7 @@ impl Core {
 
     /// Carries out the pass of a write, with the reads that sectors or blocks written in part need.
     #[inline(always)]
-    fn carry_out(&mut self, task: &Task, order: &Order, work: Work) -> Pass {
+    fn carry_out(&mut self, task: &Task, order: &AccessRequest, work: Work) -> Pass {
         match &self.mapping {
             Mapping::Identity => {
                 let mut pass = self.pass(order, work);
@@ -123,7 +123,7 @@ impl Core {
 
     /// Carries out the pass of a write whose blocks choose their places.
     #[inline(never)]
-    fn carry_out_elsewhere(&mut self, task: &Task, order: &Order, work: Work) -> Pass {
+    fn carry_out_elsewhere(&mut self, task: &Task, order: &AccessRequest, work: Work) -> Pass {
         let (edges, n) = self.buffer.size.edges(task.blocks);
         let (mut site, _) = self.site(self.acting);
         let pass = site.write_pass(order, work, &edges[..n]);

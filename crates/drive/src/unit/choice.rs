@@ -4,19 +4,19 @@
 //! The scheduler chooses among the commands and the head sets that are free. A flush is a barrier, and a command past
 //! the age limit goes first. Where a mapping moves blocks, the places of waiting commands are brought up to date first.
 
-use super::{is_held, Unit};
+use super::{is_held, ServiceUnit};
 use crate::command::Command;
 use crate::layout::Place;
 use crate::queue::Waiting;
 use crate::scheduler::{Buffer, Choice, View};
-use crate::service::Core;
+use crate::service::CommandServer;
 use std::ops::Range;
 
-impl Unit {
+impl ServiceUnit {
     /// The head sets whose assembly is free at `start`, as bits.
     pub(super) fn usable(&self, start: u64) -> u64 {
         let mut bits = 0;
-        for (i, path) in self.core.serving_paths().iter().enumerate() {
+        for (i, path) in self.server.serving_paths().iter().enumerate() {
             if self.arm_free[path.assembly as usize] <= start {
                 bits |= 1 << i;
             }
@@ -32,7 +32,7 @@ impl Unit {
         }
         let (mut at, past) = (item.sector, item.sector + item.count as u64);
         while at < past {
-            let Some(place) = self.core.mapping.locate(&self.core.mechanics, at) else {
+            let Some(place) = self.server.mapping.locate(&self.server.mechanics, at) else {
                 break;
             };
             surfaces |= 1 << place.head;
@@ -50,7 +50,7 @@ impl Unit {
         usable: u64,
         start: u64,
     ) -> Reach {
-        let paths = self.core.serving_paths();
+        let paths = self.server.serving_paths();
         let write = item.request.command.writes();
         let reaches = |i: usize| paths[i].reaches(needed, item.place.cylinder, write);
         if usable >> chosen & 1 == 1 && reaches(chosen) {
@@ -59,8 +59,8 @@ impl Unit {
         let best = (0..paths.len())
             .filter(|i| usable >> i & 1 == 1 && reaches(*i))
             .min_by_key(|i| {
-                let arm = self.core.arm_of(*i);
-                let m = &self.core.mechanics;
+                let arm = self.server.arm_of(*i);
+                let m = &self.server.mechanics;
                 m.position(arm, &item.place, write, start).total()
             });
         if let Some(path) = best {
@@ -78,54 +78,54 @@ impl Unit {
     pub(super) fn choose(&mut self, start: u64, oldest: usize, usable: u64) -> Choice {
         let single = self.queue.len() == 1;
         let given = self.fcfs || (single && !self.scheduler.picks_lone());
-        if given && self.core.paths.len() == 1 {
+        if given && self.server.paths.len() == 1 {
             return Choice {
                 index: oldest,
                 arm: 0,
             };
         }
         self.queue.place_lone();
-        if self.core.mapping.moves_writes() {
+        if self.server.mapping.moves_writes() {
             self.place_waiting(start, oldest, usable);
         }
         let first = &self.queue.items()[oldest];
         // A flush is a barrier: commands that arrived before it go first, then the flush. A command past the
         // age limit is next, with the arm that is there first.
         let barrier = first.request.command == Command::Flush;
-        let taken_at_once = self.limit == 1 && start < self.core.writing_until();
+        let taken_at_once = self.limit == 1 && start < self.server.writing_until();
         let overdue = start.saturating_sub(first.arrival.at) > self.age_limit;
         if barrier || taken_at_once {
             return Choice {
                 index: oldest,
-                arm: self.core.acting_set() as u8,
+                arm: self.server.acting_set() as u8,
             };
         }
-        self.core.run_background(start);
-        let core = &self.core;
+        self.server.run_background(start);
+        let server = &self.server;
         let queue = &self.queue;
-        let (moves, acting_delay) = core.earliest_moves(start);
-        let arms = match &core.assemblies[..] {
+        let (moves, acting_delay) = server.earliest_moves(start);
+        let arms = match &server.assemblies[..] {
             [one] => &one.mechanism.arms,
             several => {
                 self.standing.clear();
-                let several = several[..core.serving].iter();
+                let several = several[..server.serving].iter();
                 let arms = several.flat_map(|a| &a.mechanism.arms);
                 self.standing.extend(arms.copied());
                 &self.standing
             }
         };
         let view = View {
-            mechanics: &core.mechanics,
+            mechanics: &server.mechanics,
             arms,
-            paths: (!self.plain).then_some(&core.paths),
+            paths: (!self.plain).then_some(&server.paths),
             usable,
             arm_choice: self.arm_choice,
             now: start,
             start: [moves; 2],
-            acting: core.acting_set(),
+            acting: server.acting_set(),
             acting_delay: [acting_delay; 2],
-            last_end: core.previous_end.min(u64::MAX - 1),
-            buffer: &Held { core, now: start },
+            last_end: server.previous_end.min(u64::MAX - 1),
+            buffer: &Held { server, now: start },
         };
         if overdue {
             return Choice {
@@ -149,15 +149,15 @@ impl Unit {
     /// Where a mapping moves blocks: brings the places of all waiting reads up to date, and lets the mapping
     /// tell from now on which blocks move, if the scheduler looks at places.
     pub(super) fn locate_waiting(&mut self) {
-        if !self.core.mapping.moves_writes() {
+        if !self.server.mapping.moves_writes() {
             return;
         }
-        self.core.mapping.watch(!self.fcfs);
+        self.server.mapping.watch(!self.fcfs);
         let all: Vec<usize> = self.queue.by_age().collect();
         for i in all {
             let w = &self.queue.items()[i];
             if w.request.command == Command::Read {
-                if let Some(place) = self.core.mapping.locate(&self.core.mechanics, w.sector) {
+                if let Some(place) = self.server.mapping.locate(&self.server.mechanics, w.sector) {
                     self.queue.relocate(i, place);
                 }
             }
@@ -168,15 +168,15 @@ impl Unit {
     /// moved, and those of writes, which all may go to the slot that is reached soonest.
     #[inline(never)]
     fn place_waiting(&mut self, start: u64, oldest: usize, usable: u64) {
-        self.core.run_background(start);
+        self.server.run_background(start);
         let first = self.queue.items()[oldest];
-        self.core.find(start, first.sector, first.count);
-        let place = self.core.predict_write(start, usable);
-        let core = &mut self.core;
+        self.server.find(start, first.sector, first.count);
+        let place = self.server.predict_write(start, usable);
+        let server = &mut self.server;
         if self.fcfs {
             let here = match first.writes() {
                 true => place,
-                false => core.mapping.locate(&core.mechanics, first.sector),
+                false => server.mapping.locate(&server.mechanics, first.sector),
             };
             if let (Some(here), false) = (here, first.request.command == Command::Flush) {
                 self.queue.relocate(oldest, here);
@@ -184,11 +184,11 @@ impl Unit {
             return;
         }
         let mut changed: Vec<(usize, Place)> = Vec::new();
-        while let Some((from, past)) = core.mapping.next_moved() {
+        while let Some((from, past)) = server.mapping.next_moved() {
             for i in self.queue.by_age() {
                 let w = &self.queue.items()[i];
                 if !w.writes() && w.sector < past && from < w.sector + u64::from(w.count) {
-                    let place = core.mapping.locate(&core.mechanics, w.sector);
+                    let place = server.mapping.locate(&server.mechanics, w.sector);
                     changed.extend(place.map(|p| (i, p)));
                 }
             }
@@ -206,20 +206,20 @@ impl Unit {
 
 /// The content of the buffer at one time, as schedulers see it.
 struct Held<'a> {
-    core: &'a Core,
+    server: &'a CommandServer,
     now: u64,
 }
 
 impl Buffer for Held<'_> {
     fn serves(&self, waiting: &Waiting) -> bool {
-        is_held(self.core, waiting, self.now)
+        is_held(self.server, waiting, self.now)
             || (waiting.request.command == Command::Read
-                && self.core.would_join(self.now, waiting.sector))
+                && self.server.would_join(self.now, waiting.sector))
     }
 
     fn ranges(&self, each: &mut dyn FnMut(Range<u64>)) {
-        let core = self.core;
-        let buffer = &core.buffer;
+        let server = self.server;
+        let buffer = &server.buffer;
         let segments = buffer.segments.list().iter();
         segments.for_each(|s| each(s.start..s.end));
         buffer.unwritten.stretches(&mut |b| {
@@ -227,7 +227,7 @@ impl Buffer for Held<'_> {
             each(first..past);
         });
         // Read-ahead also serves a command that begins at its next sector.
-        let ahead = &core.assemblies[core.acting].jobs.read_ahead;
+        let ahead = &server.assemblies[server.acting].jobs.read_ahead;
         if let Some(s) = buffer.segments.list().get(ahead.segment) {
             each(s.start..ahead.next.saturating_add(1));
         }

@@ -6,7 +6,7 @@
 //! its assembly is deconfigured.
 
 use crate::command::Fault;
-use crate::parallelism::{Path, UnitPlan};
+use crate::parallelism::{HeadSet, UnitPlan};
 use crate::spec::DriveSpec;
 use headstack_engine::random;
 use headstack_units::Time;
@@ -66,7 +66,7 @@ impl Faults {
     }
 
     /// Records a fault. True if the drive was warned, so that it deconfigures the part at once.
-    pub fn happen(&mut self, fault: PlannedFault, paths: &[Path]) -> bool {
+    pub fn happen(&mut self, fault: PlannedFault, paths: &[HeadSet]) -> bool {
         for (unknown, path) in self.unknown.iter_mut().zip(paths) {
             if path.assembly == fault.assembly {
                 *unknown |= fault.surfaces & path.surfaces;
@@ -82,7 +82,7 @@ impl Faults {
     }
 
     /// Deconfigures everything that has failed on an assembly.
-    pub fn deconfigure(&mut self, assembly: u32, at: u64, paths: &mut [Path]) {
+    pub fn deconfigure(&mut self, assembly: u32, at: u64, paths: &mut [HeadSet]) {
         for (unknown, path) in self.unknown.iter_mut().zip(paths) {
             if path.assembly == assembly {
                 path.surfaces &= !*unknown;

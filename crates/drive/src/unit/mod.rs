@@ -19,24 +19,24 @@ use crate::phase::{ActiveByWork, Phase};
 use crate::power::seek_energy::SeekEnergy;
 use crate::queue::{Arrival, Queue, Waiting};
 use crate::scheduler::{self, Scheduler};
-use crate::service::{Core, Task};
+use crate::service::{CommandServer, Task};
 use crate::spec::{DriveSpec, HitCheck};
 use choice::Reach;
-use entering::Entering;
 use faults::Faults;
 use headstack_engine::SpecError;
 use headstack_units::{Lba, Time};
 use roles::Roles;
+use write_admission::WriteAdmission;
 
 mod choice;
-mod entering;
 mod faults;
 mod roles;
 mod settings;
+mod write_admission;
 
 /// One queue, its assemblies, and a clock. Times are in nanoseconds.
-pub(crate) struct Unit {
-    core: Core,
+pub(crate) struct ServiceUnit {
+    server: CommandServer,
     queue: Queue,
     scheduler: Box<dyn Scheduler>,
     fcfs: bool,
@@ -65,7 +65,7 @@ pub(crate) struct Unit {
     /// The policy that changes the arms' roles; `None` if they never change.
     roles: Option<Box<Roles>>,
     /// Writes on their way into the buffer; `None` if writes do not wait there.
-    entering: Option<Box<Entering>>,
+    write_admission: Option<Box<WriteAdmission>>,
     /// Whether the medium is scanned, and whether an assembly of its own does it.
     scans: bool,
     scan_has_own_arm: bool,
@@ -75,11 +75,11 @@ pub(crate) struct Unit {
     pub first_assembly: u32,
 }
 
-impl Unit {
+impl ServiceUnit {
     /// The part that serves commands.
     #[cfg(test)]
-    pub fn core(&self) -> &Core {
-        &self.core
+    pub fn server(&self) -> &CommandServer {
+        &self.server
     }
 
     /// Builds a unit at rest with an empty buffer.
@@ -92,7 +92,7 @@ impl Unit {
         plan: &UnitPlan,
         mechanics: Mechanics,
         options: &DriveOptions,
-    ) -> Result<Unit, SpecError> {
+    ) -> Result<ServiceUnit, SpecError> {
         let size = SectorSize::of(spec.geometry.sector_size);
         let assemblies = plan.arms.len();
         let limit = match spec.parallelism.arms_in_motion as usize {
@@ -100,7 +100,7 @@ impl Unit {
             n => n.min(assemblies),
         };
         let (table, roles) = Roles::new(spec, models, plan.first_arm)?;
-        let mut core = Core::new(
+        let mut server = CommandServer::new(
             spec,
             models,
             plan,
@@ -110,19 +110,19 @@ impl Unit {
             &table,
         )?;
         // Where roles change, a head set that serves everything now may serve less later.
-        core.restricted |= roles.is_some();
-        let capacity_blocks = core.mapping.capacity(&core.mechanics) * size.blocks();
+        server.restricted |= roles.is_some();
+        let capacity_blocks = server.mapping.capacity(&server.mechanics) * size.blocks();
         let scheduler = scheduler::build(&spec.queue, &models.schedulers)?;
         let needs = scheduler.needs();
-        let in_order = needs.only_oldest && core.paths.len() == 1;
-        let scan = Scan::new(spec, &core.mechanics)?;
+        let in_order = needs.only_oldest && server.paths.len() == 1;
+        let scan = Scan::new(spec, &server.mechanics)?;
         let (scans, scan_has_own_arm) = (scan.is_some(), scan.as_ref().is_some_and(Scan::own_arm));
-        if let Some(last) = core.assemblies.last_mut() {
+        if let Some(last) = server.assemblies.last_mut() {
             last.jobs.media_scan.0 = scan.map(Box::new);
         }
-        core.serving -= usize::from(scan_has_own_arm);
+        server.serving -= usize::from(scan_has_own_arm);
         let planned = faults::planned(spec, plan, options.seed);
-        let mut unit = Unit {
+        let mut unit = ServiceUnit {
             queue: Queue::new(needs),
             scheduler,
             fcfs: needs.only_oldest,
@@ -141,20 +141,20 @@ impl Unit {
             plain: limit == 1
                 && !scans
                 && planned.is_empty()
-                && !core.restricted
+                && !server.restricted
                 && spec.parallelism.arm_choice == ArmChoice::Positioning,
             arm_choice: spec.parallelism.arm_choice,
             limit,
             arm_free: vec![0; assemblies],
             recovery: spec.parallelism.fault_recovery.non_negative(),
-            faults: Faults::new(planned, core.paths.len()),
+            faults: Faults::new(planned, server.paths.len()),
             roles,
-            entering: core.deferred_writes().then(Box::default),
+            write_admission: server.deferred_writes().then(Box::default),
             scans,
             scan_has_own_arm,
             standing: Vec::new(),
             first_assembly: 0,
-            core,
+            server,
         };
         unit.locate_waiting();
         Ok(unit)
@@ -162,26 +162,26 @@ impl Unit {
 
     /// From now on the energy of seeks is counted by distance.
     pub fn weigh_seeks(&mut self, law: SeekEnergy) {
-        let law = law.over(self.core.mechanics.positions());
-        for assembly in &mut self.core.assemblies {
+        let law = law.over(self.server.mechanics.positions());
+        for assembly in &mut self.server.assemblies {
             assembly.mechanism.timeline.weigh_seeks(law);
         }
     }
 
     pub fn mechanics(&self) -> &Mechanics {
-        &self.core.mechanics
+        &self.server.mechanics
     }
 
     /// Number of waiting commands; those in service are not counted.
     #[inline]
     pub fn queue_len(&self) -> usize {
-        self.queue.len() + self.entering.as_ref().map_or(0, |e| e.len())
+        self.queue.len() + self.write_admission.as_ref().map_or(0, |e| e.len())
     }
 
     /// How many assemblies can work at once: serving, following, or scanning the medium.
     pub fn at_work_at_once(&self) -> usize {
-        if self.core.follows_one() || self.limit > 1 {
-            return self.core.assemblies.len();
+        if self.server.follows_one() || self.limit > 1 {
+            return self.server.assemblies.len();
         }
         1 + self.scan_has_own_arm as usize
     }
@@ -189,32 +189,32 @@ impl Unit {
     /// Adds the time in each active state up to `until`, over all assemblies.
     pub fn add_active(&mut self, until: u64, sum: &mut ActiveByWork) {
         self.bring_to(until);
-        self.core.add_active(until, sum);
+        self.server.add_active(until, sum);
     }
 
-    /// From `now` on, phases are kept for [`Unit::tell`]. Returns until when each assembly is at work.
+    /// From `now` on, phases are kept for [`ServiceUnit::tell`]. Returns until when each assembly is at work.
     pub fn listen(&mut self, now: u64) -> Vec<u64> {
         self.bring_to(now);
-        let ends = self.core.assemblies.iter_mut().map(|a| {
+        let ends = self.server.assemblies.iter_mut().map(|a| {
             a.mechanism.timeline.listen();
             a.mechanism.timeline.end().max(now)
         });
         ends.collect()
     }
 
-    /// For each assembly, the start of work that [`Unit::tell`] will tell later.
+    /// For each assembly, the start of work that [`ServiceUnit::tell`] will tell later.
     pub fn begun(&self) -> impl Iterator<Item = u64> + '_ {
-        self.core.assemblies.iter().map(|a| a.jobs.begun())
+        self.server.assemblies.iter().map(|a| a.jobs.begun())
     }
 
     /// Gives all phases that were not told yet to `sink`.
     pub fn tell(&mut self, sink: &mut dyn FnMut(&Phase)) {
-        self.core.tell(self.first_assembly, sink);
+        self.server.tell(self.first_assembly, sink);
     }
 
     /// Number of bytes that the media scan has read.
     pub fn scanned_bytes(&self) -> u64 {
-        let scans = self.core.assemblies.iter();
+        let scans = self.server.assemblies.iter();
         scans
             .filter_map(|a| a.jobs.media_scan.0.as_ref())
             .map(|s| s.blocks * s.block_bytes)
@@ -222,39 +222,39 @@ impl Unit {
     }
 
     pub fn destage_pending(&self) -> bool {
-        self.core.destage_pending() || self.entering.as_ref().is_some_and(|e| e.len() > 0)
+        self.server.destage_pending() || self.write_admission.as_ref().is_some_and(|e| e.len() > 0)
     }
 
     /// Number of physical sectors that were read before they were written, because a write covered only a
     /// part.
     pub fn read_modify_writes(&self) -> u64 {
-        self.core.buffer.read_modify_writes
+        self.server.buffer.read_modify_writes
     }
 
     /// Whether blocks wait to be moved by cleaning, or a checkpoint to be written.
     pub fn log_work_pending(&self) -> bool {
-        let mapping = &self.core.mapping;
+        let mapping = &self.server.mapping;
         mapping.wants_cleaning() || mapping.checkpoint_from().is_some()
     }
 
     /// Number of complete checkpoints of a log.
     pub fn checkpoints(&self) -> u64 {
-        self.core.mapping.checkpoints()
+        self.server.mapping.checkpoints()
     }
 
     /// How long a log's map would be searched after a loss of power now, in nanoseconds.
     pub fn scan_ns(&self) -> Option<u64> {
-        self.core.mapping.scan_ns(&self.core.mechanics)
+        self.server.mapping.scan_ns(&self.server.mechanics)
     }
 
     /// Number of blocks that cleaning has moved.
     pub fn moved_blocks(&self) -> u64 {
-        self.core.mapping.moved_blocks()
+        self.server.mapping.moved_blocks()
     }
 
     /// Number of blocks that a log wrote over their old copy, because no slot was free.
     pub fn in_place_writes(&self) -> u64 {
-        self.core.mapping.in_place_writes()
+        self.server.mapping.in_place_writes()
     }
 
     /// Everything deconfigured so far.
@@ -265,11 +265,11 @@ impl Unit {
     /// Number of writes that completed in the buffer and were lost, because no head reached their place
     /// later.
     pub fn lost_writes(&self) -> u64 {
-        self.core.buffer.lost_writes
+        self.server.buffer.lost_writes
     }
 
     /// Examines a command that arrives at `now`. Returns its completion if it is served at once. Otherwise it
-    /// must be given to [`Unit::enqueue`].
+    /// must be given to [`ServiceUnit::enqueue`].
     #[inline(always)]
     pub fn accept(&mut self, now: Time, request: &DriveRequest) -> Option<Completion> {
         if request.command == Command::Flush {
@@ -288,7 +288,7 @@ impl Unit {
             let after_write = self.last_was_write;
             let blocks = blocks_of(request);
             let mut done = self
-                .core
+                .server
                 .read_at_arrival(now.0, after_write, sectors, blocks)?;
             self.last_was_write = false;
             self.sign(&mut done, request, now.0, now.0);
@@ -309,14 +309,14 @@ impl Unit {
     /// # Errors
     /// As for reading `[mapping]`.
     pub fn write_initial_blocks(&mut self, spec: &DriveSpec, seed: u64) -> Result<(), SpecError> {
-        self.core.write_initial_blocks(spec, seed)
+        self.server.write_initial_blocks(spec, seed)
     }
 
     /// Adds an accepted command that arrived at `arrival` to the queue. Its processing begins at `admitted`,
     /// when it was admitted to the drive's queue.
     #[inline(always)]
     pub fn enqueue(&mut self, arrival: Time, admitted: Time, request: DriveRequest) {
-        let (mechanics, mapping) = (&self.core.mechanics, &self.core.mapping);
+        let (mechanics, mapping) = (&self.server.mechanics, &self.server.mapping);
         let flush = request.command == Command::Flush;
         let sectors = if flush {
             (0, 0)
@@ -331,8 +331,10 @@ impl Unit {
         if !flush {
             self.last_was_write = request.command.writes();
         }
-        if let (Some(entering), Command::Write) = (&mut self.entering, request.command) {
-            entering.push(request, arrival);
+        if let (Some(write_admission), Command::Write) =
+            (&mut self.write_admission, request.command)
+        {
+            write_admission.push(request, arrival);
             return;
         }
         self.queue.push(request, arrival, sectors, |place| {
@@ -341,7 +343,7 @@ impl Unit {
                 mapping.locate_into(mechanics, sectors.0, place);
             }
         });
-        if self.entering.is_some() {
+        if self.write_admission.is_some() {
             self.note_waiting();
         }
     }
@@ -351,13 +353,13 @@ impl Unit {
         self.free = self.free.max(now.0);
     }
 
-    /// The earliest time at which [`Unit::step`] would do something; [`Time::NEVER`] if there is none.
+    /// The earliest time at which [`ServiceUnit::step`] would do something; [`Time::NEVER`] if there is none.
     #[inline]
     pub fn next_event(&self) -> Time {
         let command = self.next_command();
-        match &self.entering {
+        match &self.write_admission {
             None => Time(command),
-            Some(entering) => Time(command.min(entering.next())),
+            Some(write_admission) => Time(command.min(write_admission.next())),
         }
     }
 
@@ -377,10 +379,10 @@ impl Unit {
     fn next_start(&self, oldest: usize) -> u64 {
         let first = &self.queue.items()[oldest];
         let start = first.arrival.decoding_since.max(self.free);
-        if self.in_order || self.core.at_once > 1 {
+        if self.in_order || self.server.at_once > 1 {
             return start;
         }
-        let writing = self.core.writing_until();
+        let writing = self.server.writing_until();
         if writing <= start || self.is_taken_at_once(first) {
             return start;
         }
@@ -391,13 +393,13 @@ impl Unit {
     fn is_taken_at_once(&self, oldest: &Waiting) -> bool {
         let alone = self.queue.len() == 1;
         oldest.request.command == Command::Write
-            && (self.fcfs || alone || self.core.continues_writing(oldest.sector))
+            && (self.fcfs || alone || self.server.continues_writing(oldest.sector))
     }
 
     /// Serves one command, if its service can start before `until`. The completion goes to `sink`.
     #[inline(always)]
     pub fn step(&mut self, until: Time, sink: &mut impl FnMut(&Completion)) -> Step {
-        if self.entering.is_some() {
+        if self.write_admission.is_some() {
             let mut done = Completion::default();
             let step = self.step_with_buffer(until, &mut done);
             if let Step::Done = step {
@@ -418,7 +420,7 @@ impl Unit {
         if start >= until.0 {
             return Step::Nothing;
         }
-        if self.core.cleans_bands() && self.waits_for_step(start, oldest) {
+        if self.server.cleans_bands() && self.waits_for_step(start, oldest) {
             return Step::Again;
         }
         if !self.plain {
@@ -432,7 +434,7 @@ impl Unit {
         let mut index = oldest;
         if !self.in_order {
             let choice = self.choose(start, oldest, u64::MAX);
-            self.core.take_over(choice.arm as usize, start);
+            self.server.take_over(choice.arm as usize, start);
             index = choice.index;
         }
         let done = self.serve(start, index);
@@ -454,10 +456,10 @@ impl Unit {
     fn serve(&mut self, start: u64, index: usize) -> Completion {
         let waiting = &self.queue.items()[index];
         let found;
-        let place = match self.core.mapping {
+        let place = match self.server.mapping {
             Mapping::Identity => Some(&waiting.place),
             Mapping::Log(_) | Mapping::MediaCache(_) => {
-                found = self.core.find(start, waiting.sector, waiting.count);
+                found = self.server.find(start, waiting.sector, waiting.count);
                 found.as_ref()
             }
         };
@@ -477,10 +479,10 @@ impl Unit {
             partial: self.partial_sectors(waiting),
         };
         let mut done = match waiting.request.command {
-            Command::Read => self.core.read(&task),
-            Command::Write => self.core.write(&task, false),
-            Command::WriteThrough => self.core.write(&task, true),
-            Command::Flush => self.core.flush(start),
+            Command::Read => self.server.read(&task),
+            Command::Write => self.server.write(&task, false),
+            Command::WriteThrough => self.server.write(&task, true),
+            Command::Flush => self.server.flush(start),
         };
         self.sign(&mut done, &waiting.request, waiting.arrival.at, start);
         self.queue.remove(index);
@@ -522,7 +524,7 @@ impl Unit {
                 self.free = all;
                 return Step::Again;
             }
-            *done = self.core.flush(start);
+            *done = self.server.flush(start);
             self.sign(done, &item.request, item.arrival.at, start);
             self.queue.remove(choice.index);
             self.arm_free.fill(done.completion.0);
@@ -530,7 +532,7 @@ impl Unit {
             return Step::Done;
         }
         let needed = self.surfaces_of(&item);
-        let hit = is_held(&self.core, &item, start);
+        let hit = is_held(&self.server, &item, start);
         let path = match self.path_for(&item, choice.arm as usize, needed, usable, start) {
             Reach::With(path) => path,
             Reach::Later(at) => {
@@ -543,20 +545,20 @@ impl Unit {
                 return Step::Done;
             }
         };
-        let assembly = self.core.paths[path].assembly;
+        let assembly = self.server.paths[path].assembly;
         if !hit && self.faults.meets(path, needed) {
             // The command meets the fault: the drive tries to recover, then deconfigures the part.
             self.free = start + self.recovery;
             self.arm_free[assembly as usize] = self.free;
-            self.core.happens(start);
+            self.server.happens(start);
             self.deconfigure(assembly, start + self.recovery);
             return Step::Again;
         }
-        self.core.take_over(path, start);
-        let before = *self.core.arm();
+        self.server.take_over(path, start);
+        let before = *self.server.arm();
         if self.scan_has_own_arm {
             // Blocks that pass before the command is taken are not affected by its transfer.
-            self.core.scan_on(start);
+            self.server.scan_on(start);
         }
         *done = self.serve(start, choice.index);
         if self.scans {
@@ -583,14 +585,14 @@ impl Unit {
             return false;
         }
         let needed = self.surfaces_of(item);
-        let mut paths = self.core.serving_paths().iter();
-        !is_held(&self.core, item, start)
+        let mut paths = self.server.serving_paths().iter();
+        !is_held(&self.server, item, start)
             && !paths.any(|p| p.reaches(needed, item.place.cylinder, item.writes()))
     }
 
     /// Completes a waiting command with an error.
     fn give_up(&mut self, index: usize, start: u64) -> Completion {
-        self.core.happens(start);
+        self.server.happens(start);
         let waiting = &self.queue.items()[index];
         let arrival = waiting.arrival.at;
         // The clock must not go back for the next command.
@@ -610,15 +612,15 @@ impl Unit {
         let begin = outcome.arrival.0 + c.queue + c.overhead;
         if self.scan_has_own_arm {
             let end = begin + c.seek + c.rotation + c.transfer;
-            self.core.scan_beside(end, (end - c.transfer, end));
+            self.server.scan_beside(end, (end - c.transfer, end));
         } else if outcome.mechanical {
             let seek =
-                self.core
+                self.server
                     .mechanics
                     .move_ns(before, item.place.cylinder, item.place.head, write);
             // Only a wait after a single movement is used; passes with track switches are left alone.
             if c.seek == seek {
-                self.core
+                self.server
                     .scan_in_wait(begin, before, (item.sector, &item.place, write));
             }
         }
@@ -637,14 +639,14 @@ impl Unit {
     /// Brings faults and the background up to `now`.
     pub fn bring_to(&mut self, now: u64) {
         self.meet_faults(now);
-        self.core.run_background(now);
+        self.server.run_background(now);
     }
 
     /// Lets the faults up to `now` occur, each after the background work before it.
     fn meet_faults(&mut self, now: u64) {
         while let Some(fault) = self.faults.next(now) {
-            self.core.happens(fault.at);
-            if self.faults.happen(fault, &self.core.paths) {
+            self.server.happens(fault.at);
+            if self.faults.happen(fault, &self.server.paths) {
                 self.deconfigure(fault.assembly, fault.at);
             }
         }
@@ -653,14 +655,14 @@ impl Unit {
     /// Deconfigures everything that has failed on an assembly. Buffered writes whose place no head reaches
     /// any more are lost.
     fn deconfigure(&mut self, assembly: u32, at: u64) {
-        let core = &mut self.core;
-        self.faults.deconfigure(assembly, at, &mut core.paths);
-        core.restricted = true;
-        if !core.buffer.unwritten.is_empty() {
+        let server = &mut self.server;
+        self.faults.deconfigure(assembly, at, &mut server.paths);
+        server.restricted = true;
+        if !server.buffer.unwritten.is_empty() {
             // Data may be dropped now. The drive did not rest before.
             self.free = self.free.max(at);
         }
-        core.drop_unreachable();
+        server.drop_unreachable();
         if self.roles.is_some() {
             self.roles_after_fault(at);
         }
@@ -672,14 +674,14 @@ impl Unit {
         done.id = request.id;
         done.arrival = Time(arrival);
         done.components.queue += start - arrival;
-        done.arm = (self.first_assembly + self.core.acting as u32) as u8;
+        done.arm = (self.first_assembly + self.server.acting as u32) as u8;
     }
 }
 
 /// Whether a command is a read that the buffer alone would serve at `now`.
-fn is_held(core: &Core, item: &Waiting, now: u64) -> bool {
+fn is_held(server: &CommandServer, item: &Waiting, now: u64) -> bool {
     item.request.command == Command::Read
-        && core.would_hit(
+        && server.would_hit(
             now,
             item.sector,
             item.sector + item.count as u64,

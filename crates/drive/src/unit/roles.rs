@@ -10,7 +10,7 @@
 //! head for it works. These modes are excluded. If the mode in force is excluded, the first mode that is not is entered
 //! at once.
 
-use super::Unit;
+use super::ServiceUnit;
 use crate::models::Models;
 use crate::roles::{self, Mode, ModeUse, RolePolicy, RoleUse};
 use crate::spec::DriveSpec;
@@ -136,7 +136,7 @@ impl Roles {
     }
 }
 
-impl Unit {
+impl ServiceUnit {
     /// Adds what was done with the roles up to `until`, as one of `units` units, if roles can change.
     pub fn add_role_use(&self, until: u64, units: usize, sum: &mut Option<RoleUse>) {
         if let Some(roles) = &self.roles {
@@ -150,7 +150,7 @@ impl Unit {
         let Some(mode) = self.roles.as_mut().and_then(|r| r.decide(start)) else {
             return false;
         };
-        self.core.happens(start);
+        self.server.happens(start);
         self.enter_mode(start, mode);
         true
     }
@@ -164,18 +164,18 @@ impl Unit {
         let first = roles.first_arm;
         for a in 0..self.arm_free.len() {
             let new = roles::of(&roles.modes[mode].roles, first + a as u32);
-            let sets = a * self.core.sets..(a + 1) * self.core.sets;
-            let changed = self.core.paths[sets.clone()]
+            let sets = a * self.server.sets..(a + 1) * self.server.sets;
+            let changed = self.server.paths[sets.clone()]
                 .iter()
                 .any(|p| [p.reads, p.writes] != new);
             if !changed {
                 continue;
             }
-            for path in &mut self.core.paths[sets] {
+            for path in &mut self.server.paths[sets] {
                 [path.reads, path.writes] = new;
             }
-            let stopped = self.core.end_work_of(a, at);
-            let free = &mut self.core.assemblies[a].mechanism.free;
+            let stopped = self.server.end_work_of(a, at);
+            let free = &mut self.server.assemblies[a].mechanism.free;
             *free = at.max(stopped).max(self.arm_free[a]).max(*free) + roles.switch_time;
             self.arm_free[a] = *free;
             roles.switching += roles.switch_time;
@@ -189,7 +189,7 @@ impl Unit {
         let Some(roles) = &mut self.roles else {
             return;
         };
-        let (paths, sets) = (&self.core.paths, self.core.sets);
+        let (paths, sets) = (&self.server.paths, self.server.sets);
         let first = roles.first_arm;
         // Head sets of the same number reach the same cylinders, whatever the assembly.
         let reached = |set: usize, op: Option<(&Mode, usize)>| {

@@ -1,6 +1,6 @@
 //! Changes of a unit while it runs.
 
-use super::{faults, Unit};
+use super::{faults, ServiceUnit};
 use crate::command::DriveRequest;
 use crate::mechanics::Mechanics;
 use crate::parallelism::UnitPlan;
@@ -12,14 +12,18 @@ use crate::spec::{DriveSpec, QueueSpec};
 use headstack_engine::SpecError;
 use headstack_units::{Rpm, Time};
 
-impl Unit {
+impl ServiceUnit {
     /// Since when the unit has been idle; `None` if it is not idle at `now`.
     pub fn idle_since(&mut self, now: u64) -> Option<u64> {
         if !self.queue.is_empty() {
             return None;
         }
-        self.core.run_background(now);
-        let under_way = self.core.assemblies.iter().any(|a| a.jobs.any_under_way());
+        self.server.run_background(now);
+        let under_way = self
+            .server
+            .assemblies
+            .iter()
+            .any(|a| a.jobs.any_under_way());
         if under_way || self.destage_pending() || self.log_work_pending() {
             return None;
         }
@@ -29,7 +33,7 @@ impl Unit {
     /// When all decided work has ended.
     pub fn busy_end(&self) -> u64 {
         let arms = self.arm_free.iter().copied();
-        let mechanisms = self.core.assemblies.iter().map(|a| &a.mechanism);
+        let mechanisms = self.server.assemblies.iter().map(|a| &a.mechanism);
         let ends = mechanisms.map(|m| m.free.max(m.timeline.end()));
         arms.chain(ends).fold(self.free, u64::max)
     }
@@ -49,10 +53,10 @@ impl Unit {
     pub fn recovers_until(&mut self, ready: Time) {
         self.not_before(ready);
         self.closed_until = self.closed_until.max(ready.0);
-        if let Some(entering) = &mut self.entering {
-            entering.not_before(ready.0);
+        if let Some(write_admission) = &mut self.write_admission {
+            write_admission.not_before(ready.0);
         }
-        for assembly in &mut self.core.assemblies {
+        for assembly in &mut self.server.assemblies {
             assembly.mechanism.free = assembly.mechanism.free.max(ready.0);
         }
     }
@@ -78,7 +82,7 @@ impl Unit {
         self.scheduler = scheduler::build(spec, schedulers)?;
         let needs = self.scheduler.needs();
         self.fcfs = needs.only_oldest;
-        self.in_order = needs.only_oldest && self.core.paths.len() == 1;
+        self.in_order = needs.only_oldest && self.server.paths.len() == 1;
         let mut queue = Queue::new(needs);
         for i in self.queue.by_age() {
             let w = &self.queue.items()[i];
@@ -93,12 +97,12 @@ impl Unit {
 
     /// Most commands that can be in service at once.
     pub fn most_arms_in_motion(&self) -> u32 {
-        self.core.at_once as u32
+        self.server.at_once as u32
     }
 
     /// Checks that `limit` commands can be in service at once.
     pub fn check_arms_in_motion(&self, limit: u32) -> Result<(), SpecError> {
-        let most = self.core.at_once;
+        let most = self.server.at_once;
         if (1..=most).contains(&(limit as usize)) {
             return Ok(());
         }
@@ -119,10 +123,10 @@ impl Unit {
         if let Some(roles) = &self.roles {
             roles.check_faults(spec)?;
         }
-        if self.core.mapping.moves_writes() {
+        if self.server.mapping.moves_writes() {
             self.check_surfaces(spec, plan)?;
         }
-        assemblies::check_combination(spec, plan, self.core.paths.len())
+        assemblies::check_combination(spec, plan, self.server.paths.len())
     }
 
     /// A mapping that chooses the places of writes uses all surfaces. So another head has to reach those of the part
@@ -130,7 +134,7 @@ impl Unit {
     fn check_surfaces(&self, spec: &DriveSpec, plan: &UnitPlan) -> Result<(), SpecError> {
         let failing = faults::planned(spec, plan, 0);
         let left = |write: bool| {
-            let paths = self.core.paths.iter().enumerate();
+            let paths = self.server.paths.iter().enumerate();
             let serving = paths.filter(|(_, p)| p.serves(write));
             let surfaces = serving.map(|(i, p)| {
                 let own = failing.iter().filter(|f| f.assembly == p.assembly);
@@ -153,10 +157,10 @@ impl Unit {
 
     /// Makes a part of the drive fail at `now`, if it belongs to this unit.
     pub fn fail(&mut self, now: Time, spec: &DriveSpec, plan: &UnitPlan) {
-        self.core.happens(now.0);
+        self.server.happens(now.0);
         for fault in faults::planned(spec, plan, 0) {
             self.be_general();
-            if self.faults.happen(fault, &self.core.paths) {
+            if self.faults.happen(fault, &self.server.paths) {
                 self.deconfigure(fault.assembly, now.0);
             }
         }
@@ -172,9 +176,12 @@ impl Unit {
 
     /// Number of waiting commands called `id` of which no data are in the buffer.
     pub fn count_waiting(&self, id: u64) -> usize {
-        let entering = self.entering.as_ref().map_or(0, |e| e.count_waiting(id));
+        let write_admission = self
+            .write_admission
+            .as_ref()
+            .map_or(0, |e| e.count_waiting(id));
         let queue = self.queue.by_age();
-        entering
+        write_admission
             + queue
                 .filter(|i| self.queue.items()[*i].request.id == id)
                 .count()
@@ -182,8 +189,12 @@ impl Unit {
 
     /// Removes the oldest waiting command called `id` at `now`. Returns it with its arrival time.
     pub fn take_waiting(&mut self, now: Time, id: u64) -> Option<(DriveRequest, Time)> {
-        self.core.happens(now.0);
-        if let Some(found) = self.entering.as_mut().and_then(|e| e.take_waiting(id)) {
+        self.server.happens(now.0);
+        if let Some(found) = self
+            .write_admission
+            .as_mut()
+            .and_then(|e| e.take_waiting(id))
+        {
             return Some(found);
         }
         let items = self.queue.items();
@@ -197,10 +208,10 @@ impl Unit {
     /// Changes the spindle's speed linearly to `speed` during `change`. The unit must be idle. `mechanics`
     /// are those of the new speed.
     pub fn change_speed(&mut self, mechanics: &Mechanics, speed: Rpm, change: (u64, u64)) {
-        let old = &self.core.mechanics.rotation;
+        let old = &self.server.mechanics.rotation;
         let mean = Rpm((60e9 / old.period_ns() + speed.0) / 2.0);
         let on_the_way = old.changed_to(mean, Time(change.0));
         let rotation = on_the_way.changed_to(speed, Time(change.1));
-        self.core.mechanics = mechanics.with_rotation(rotation);
+        self.server.mechanics = mechanics.with_rotation(rotation);
     }
 }

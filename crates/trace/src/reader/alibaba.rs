@@ -12,7 +12,7 @@ use super::parse::{
     Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::{sniff_lines, text, no_parameters, Format};
+use super::{no_parameters, sniff_lines, text, Format};
 
 /// This format.
 pub const FORMAT: Format = Format {

@@ -17,8 +17,8 @@ use super::parse::{field, need_blocks, need_integer, need_time, record, words, P
 use super::stream::{Found, LineFormat, Times};
 use super::{text, Format};
 use crate::request::{Op, Request};
-use headstack_units::Lba;
 use headstack_schema::{Choice, Table};
+use headstack_units::Lba;
 
 const TIMES: Times = Times {
     window: 8192,

@@ -15,7 +15,7 @@ use super::parse::{
     operation, record, split, trim, Parsed, Wrong, OPERATIONS,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::{text, no_parameters, Format};
+use super::{no_parameters, text, Format};
 use crate::request::Request;
 use headstack_units::Lba;
 

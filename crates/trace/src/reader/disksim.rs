@@ -13,7 +13,7 @@ use super::parse::{
     words, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::{sniff_lines, text, no_parameters, Format};
+use super::{no_parameters, sniff_lines, text, Format};
 use crate::request::{Op, Request};
 use headstack_units::Lba;
 

@@ -17,8 +17,8 @@ use super::stream::{Found, LineFormat, Times};
 use super::{text, Format};
 use crate::options::Counters;
 use crate::request::{Op, Request};
-use headstack_units::{Lba, Time};
 use headstack_schema::{Choice, Table};
+use headstack_units::{Lba, Time};
 use std::collections::HashMap;
 
 /// This format.

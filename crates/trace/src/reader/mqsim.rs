@@ -12,7 +12,7 @@ use super::parse::{
     field, need_blocks, need_columns, need_device, need_integer, record, words, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::{sniff_lines, text, no_parameters, Format};
+use super::{no_parameters, sniff_lines, text, Format};
 use crate::request::{Op, Request};
 use headstack_units::{Lba, Time};
 

@@ -14,7 +14,7 @@ use super::parse::{
     trim, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::{sniff_lines, text, no_parameters, Format};
+use super::{no_parameters, sniff_lines, text, Format};
 use headstack_units::Time;
 
 /// This format.

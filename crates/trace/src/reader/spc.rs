@@ -14,7 +14,7 @@ use super::parse::{
     split, trim, Parsed, MAX_BLOCK,
 };
 use super::stream::{Checked, Found, LineFormat, Lines, Times};
-use super::{sniff_lines, text, no_parameters, Format};
+use super::{no_parameters, sniff_lines, text, Format};
 use crate::options::ReadOptions;
 use crate::request::Request;
 use headstack_units::Lba;

@@ -15,7 +15,7 @@ use super::parse::{
     Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::{text, no_parameters, Format};
+use super::{no_parameters, text, Format};
 
 const HEADER: &[u8] = b"Timestamp,Response,IOType,LUN,Offset,Size";
 

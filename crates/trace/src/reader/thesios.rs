@@ -20,8 +20,8 @@ use super::parse::{
 use super::stream::{Found, LineFormat, Times};
 use super::{text, Format};
 use crate::request::Op;
-use headstack_units::Bytes;
 use headstack_schema::Table;
+use headstack_units::Bytes;
 use std::collections::HashMap;
 
 /// This format.

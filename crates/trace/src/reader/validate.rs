@@ -14,7 +14,7 @@ use super::parse::{
     decimal, field, need_blocks, need_columns, need_integer, need_read_or_write, words, Parsed,
 };
 use super::stream::{Failure, Found, LineFormat, Lines, Records, Times};
-use super::{sniff_lines, text, no_parameters, Format};
+use super::{no_parameters, sniff_lines, text, Format};
 use crate::error::TraceError;
 use crate::request::{Op, Request};
 use headstack_units::{Lba, Span, Time};

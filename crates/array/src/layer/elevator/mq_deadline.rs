@@ -19,8 +19,10 @@ use headstack_units::{Span, Time};
 /// The registry's entry.
 pub fn entry() -> Entry {
     let summary = "sorted batches from the last address on, deadlines between them (blk-mq)";
-    Entry::new("mq-deadline", summary, |_, p| Ok(Box::new(MqDeadline::new(p))))
-        .with_example("writes_starved = 4")
+    Entry::new("mq-deadline", summary, |_, p| {
+        Ok(Box::new(MqDeadline::new(p)))
+    })
+    .with_example("writes_starved = 4")
 }
 
 /// The `mq-deadline` elevator; the `ranges` elevator has one for each range.

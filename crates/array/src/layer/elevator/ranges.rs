@@ -30,8 +30,10 @@ use headstack_units::{Span, Time};
 /// The registry's entry.
 pub fn entry() -> Entry {
     let summary = "deadlines per independent access range, idle actuators first";
-    Entry::new("ranges", summary, |context, p| Ok(Box::new(Ranges::new(context, &p))))
-        .with_example("ranges = 2")
+    Entry::new("ranges", summary, |context, p| {
+        Ok(Box::new(Ranges::new(context, &p)))
+    })
+    .with_example("ranges = 2")
 }
 
 #[derive(Table)]

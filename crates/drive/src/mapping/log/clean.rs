@@ -18,7 +18,7 @@ use super::{Class, Found, Log, Moved, Taken};
 use crate::layout::Place;
 use crate::mapping::cleaning::{Cleaner, Cleaning, Segment, Target};
 use crate::mechanics::{Arm, Mechanics};
-use crate::service::pass::{Order, Places};
+use crate::service::pass::{AccessRequest, Places};
 
 /// The cleaning of a log and its state.
 #[derive(Debug)]
@@ -334,15 +334,15 @@ impl Log {
     }
 
     /// The order that reads or writes a block that is moved, not before `at`.
-    pub fn order_of(&self, next: &Move, at: u64) -> Order<'static> {
+    pub fn order_of(&self, next: &Move, at: u64) -> AccessRequest<'static> {
         let (block, write) = match next {
             Move::Read(block) => (*block, false),
             Move::Write { block, .. } => (*block, true),
         };
-        Order {
+        AccessRequest {
             write,
             minimum_move: if write { self.minimum_write } else { 0 },
-            ..Order::plain(block << self.shift, self.block_sectors(), at)
+            ..AccessRequest::plain(block << self.shift, self.block_sectors(), at)
         }
     }
 
@@ -423,7 +423,7 @@ impl Places for Mover<'_> {
     fn place(
         &mut self,
         m: &Mechanics,
-        order: &Order,
+        order: &AccessRequest,
         done: u32,
         arm: &Arm,
         at: u64,

@@ -10,7 +10,7 @@ use crate::mapping::cleaning::{self, Cleaning};
 use crate::mapping::parameters::build_policy;
 use crate::mechanics::{Arm, Mechanics};
 use crate::models::Models;
-use crate::service::pass::{Order, Places};
+use crate::service::pass::{AccessRequest, Places};
 use crate::spec::DriveSpec;
 use headstack_testkit::XorShift;
 use headstack_units::Turn;
@@ -142,7 +142,7 @@ impl World {
 
     /// The host writes a block with this arm.
     fn write(&mut self, arm: &mut Arm, block: u64, (now, end): (u64, u64)) {
-        let order = Order::plain(block << 3, 8, now);
+        let order = AccessRequest::plain(block << 3, 8, now);
         let place = Writer(&mut self.log).place(&self.m, &order, 0, arm, now);
         let place = place.expect("a place");
         self.log.pass_ends(end);

@@ -26,7 +26,7 @@
 use super::Log;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
-use crate::service::pass::{Order, Places};
+use crate::service::pass::{AccessRequest, Places};
 use headstack_schema::{Choice, Table};
 use std::collections::BTreeSet;
 
@@ -157,7 +157,7 @@ impl Log {
 
     /// The next part of a checkpoint, written at `at`: the rest of a track; `None` if there is nothing to write. A
     /// checkpoint begins only when no block is being written; its map is fixed then.
-    pub fn next_part(&mut self, m: &Mechanics, at: u64) -> Option<Order<'static>> {
+    pub fn next_part(&mut self, m: &Mechanics, at: u64) -> Option<AccessRequest<'static>> {
         let on_the_way = self.written.iter().any(|w| w.end > at);
         let c = self.checkpoints.as_deref_mut()?;
         let done = match c.done {
@@ -172,10 +172,10 @@ impl Log {
         let run = m.layout.locate(address)?.run.max(1);
         let count = u64::from(run).min(c.sectors - done);
         c.done = Some(done + count);
-        Some(Order {
+        Some(AccessRequest {
             write: true,
             minimum_move: self.minimum_write,
-            ..Order::plain(address, count as u32, at)
+            ..AccessRequest::plain(address, count as u32, at)
         })
     }
 
@@ -235,7 +235,14 @@ fn read_tracks(m: &Mechanics, tracks: impl Iterator<Item = Track>) -> u64 {
 pub(crate) struct Fixed;
 
 impl Places for Fixed {
-    fn place(&mut self, m: &Mechanics, order: &Order, done: u32, _: &Arm, _: u64) -> Option<Place> {
+    fn place(
+        &mut self,
+        m: &Mechanics,
+        order: &AccessRequest,
+        done: u32,
+        _: &Arm,
+        _: u64,
+    ) -> Option<Place> {
         m.layout.locate(order.sector + u64::from(done))
     }
 }

@@ -5,7 +5,7 @@ use super::*;
 use crate::fixtures::small_drive;
 use crate::mapping::parameters::build_policy;
 use crate::models::Models;
-use crate::service::pass::{Order, Places};
+use crate::service::pass::{AccessRequest, Places};
 use crate::spec::DriveSpec;
 use headstack_testkit::XorShift;
 use headstack_units::Turn;
@@ -290,7 +290,7 @@ fn free_slots_and_map_agree() {
                     _ => noise.below(log.blocks / 4),
                 };
                 log.settle(&m, now, now + 5_000_000);
-                let order = Order::plain(block << 3, 8, now);
+                let order = AccessRequest::plain(block << 3, 8, now);
                 let place = Writer(&mut log).place(&m, &order, 0, &arm, now);
                 let place = place.expect("a place");
                 (arm.cylinder, arm.head) = (place.cylinder, place.head);
@@ -425,7 +425,7 @@ fn a_read_finds_the_last_write() {
             let write = noise.below(2) == 0 || step < fill;
             let end = now + 1_000_000 + noise.below(15_000_000);
             let place = if write {
-                let order = Order::plain(block << 3, 8, now);
+                let order = AccessRequest::plain(block << 3, 8, now);
                 let place = Writer(&mut log).place(&m, &order, 0, &arms[a], now);
                 log.pass_ends(end);
                 place.expect("a place")

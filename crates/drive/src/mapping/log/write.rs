@@ -5,12 +5,12 @@ use super::{Log, Moved, Taken};
 use crate::buffer::PartialSector;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
-use crate::service::pass::{Order, Places, Supply};
+use crate::service::pass::{AccessRequest, Places, Supply};
 
 impl Log {
     /// The time from which a block can be written without waiting for its data, so that no sector loses a turn. `done`
     /// sectors of the order were written before.
-    fn ready(&self, order: &Order, done: u32) -> u64 {
+    fn ready(&self, order: &AccessRequest, done: u32) -> u64 {
         let Some(supply) = &order.supply else {
             return 0;
         };
@@ -27,7 +27,7 @@ impl Log {
     fn choose(
         &mut self,
         m: &Mechanics,
-        order: &Order,
+        order: &AccessRequest,
         done: u32,
         (arm, start): (&Arm, u64),
     ) -> Option<Place> {
@@ -97,13 +97,13 @@ impl Log {
     }
 
     /// A write order widened to whole blocks, whose movement may start at `start`.
-    pub fn whole_blocks<'a>(&self, order: &Order<'a>, start: u64) -> Order<'a> {
+    pub fn whole_blocks<'a>(&self, order: &AccessRequest<'a>, start: u64) -> AccessRequest<'a> {
         let inside = u64::from(self.block_sectors() - 1);
         let first = order.sector & !inside;
         let past = (order.sector + u64::from(order.count) + inside) & !inside;
         // The sectors before the first one are not transferred.
         let lead = (order.sector - first) as f64 * order.link_ns;
-        Order {
+        AccessRequest {
             place: None,
             sector: first,
             count: (past - first) as u32,
@@ -122,10 +122,10 @@ impl Log {
     }
 
     /// The read of a block's copy that begins at `start`; `None` if it was never written.
-    pub fn read_of(&self, block: Block, start: u64) -> Option<Order<'static>> {
+    pub fn read_of(&self, block: Block, start: u64) -> Option<AccessRequest<'static>> {
         self.map.get(block.0)?;
         let first = block.0 << self.shift;
-        Some(Order::plain(first, self.block_sectors(), start))
+        Some(AccessRequest::plain(first, self.block_sectors(), start))
     }
 
     /// The first block behind `after` that a write covers only in part: the block at one of its ends, or one that
@@ -133,7 +133,7 @@ impl Log {
     pub fn incomplete_after(
         &self,
         after: Option<Block>,
-        order: &Order,
+        order: &AccessRequest,
         partial: &[PartialSector],
     ) -> Option<Block> {
         let past = order.sector + u64::from(order.count);
@@ -158,7 +158,7 @@ impl Places for Writer<'_> {
     fn place(
         &mut self,
         m: &Mechanics,
-        order: &Order,
+        order: &AccessRequest,
         done: u32,
         arm: &Arm,
         at: u64,

@@ -5,7 +5,7 @@ use crate::fixtures::small_drive;
 use crate::layout::Place;
 use crate::mapping::zoned::Initial;
 use crate::mechanics::{Arm, Mechanics};
-use crate::service::pass::{Order, Places};
+use crate::service::pass::{AccessRequest, Places};
 use crate::Models;
 use headstack_testkit::XorShift;
 use headstack_units::{Bytes, Turn};
@@ -59,7 +59,7 @@ impl Naive {
             while !direct && !media.has_room(count) {
                 self.clean(media);
             }
-            let order = Order::plain(address, count, 0);
+            let order = AccessRequest::plain(address, count, 0);
             let mut done = 0;
             while done < count {
                 let mut writer = Writer { media, direct };
@@ -83,7 +83,7 @@ impl Naive {
     fn clean(&mut self, media: &mut MediaCache) {
         let step = media.next_step(&self.m).expect("something to clean");
         let mut places = Physical;
-        let order = Order::plain(step.sector, step.count, 0);
+        let order = AccessRequest::plain(step.sector, step.count, 0);
         let place = places.place(&self.m, &order, 0, &Arm::default(), 0);
         assert!(
             place.expect("a place").run >= step.count,

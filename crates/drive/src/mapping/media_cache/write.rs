@@ -3,7 +3,7 @@
 use super::{Extent, MediaCache};
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
-use crate::service::pass::{Order, Places};
+use crate::service::pass::{AccessRequest, Places};
 
 impl MediaCache {
     /// How many sectors of a write of `count` from `address` on go to the same kind of place, and whether this is their
@@ -108,7 +108,14 @@ pub(crate) struct Writer<'a> {
 }
 
 impl Places for Writer<'_> {
-    fn place(&mut self, m: &Mechanics, order: &Order, done: u32, _: &Arm, _: u64) -> Option<Place> {
+    fn place(
+        &mut self,
+        m: &Mechanics,
+        order: &AccessRequest,
+        done: u32,
+        _: &Arm,
+        _: u64,
+    ) -> Option<Place> {
         let address = order.sector + u64::from(done);
         self.media.take(m, address, order.count - done, self.direct)
     }
@@ -118,7 +125,14 @@ impl Places for Writer<'_> {
 pub(crate) struct Physical;
 
 impl Places for Physical {
-    fn place(&mut self, m: &Mechanics, order: &Order, done: u32, _: &Arm, _: u64) -> Option<Place> {
+    fn place(
+        &mut self,
+        m: &Mechanics,
+        order: &AccessRequest,
+        done: u32,
+        _: &Arm,
+        _: u64,
+    ) -> Option<Place> {
         m.layout.locate(order.sector + u64::from(done))
     }
 }

@@ -17,7 +17,7 @@ const FRACTION: u32 = 12;
 
 /// A list that does not change.
 #[derive(Debug, Clone)]
-pub(crate) struct SmoothList {
+pub(crate) struct CompressedSeekTable {
     near: Arc<[u32]>,
     far: Arc<Far>,
 }
@@ -81,20 +81,20 @@ impl Far {
     }
 }
 
-impl SmoothList {
+impl CompressedSeekTable {
     /// The list of `numbers`, at least one.
-    pub fn new(numbers: &[u32]) -> SmoothList {
+    pub fn new(numbers: &[u32]) -> CompressedSeekTable {
         let split = match numbers.len() {
             0..=PLAIN => numbers.len(),
             _ => NEAR,
         };
         let (near, rest) = numbers.split_at(split);
         match Far::new(rest) {
-            Some(far) => SmoothList {
+            Some(far) => CompressedSeekTable {
                 near: near.into(),
                 far: Arc::new(far),
             },
-            None => SmoothList {
+            None => CompressedSeekTable {
                 near: numbers.into(),
                 far: Arc::default(),
             },
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     fn agrees(numbers: &[u32], is_compact: bool) {
-        let list = SmoothList::new(numbers);
+        let list = CompressedSeekTable::new(numbers);
         assert_eq!(list.len(), numbers.len());
         assert_eq!(list.near.len() < numbers.len(), is_compact);
         for (i, number) in numbers.iter().enumerate() {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn smooth_lists_are_compact_and_exact() {
+    fn compressed_seek_tables_are_compact_and_exact() {
         let root = |d: u32| (f64::from(d).sqrt() * 20_000.0) as u32;
         for n in [PLAIN as u32 + 1, 100_000, 540_744] {
             agrees(&(0..n).map(root).collect::<Vec<_>>(), true);

@@ -11,7 +11,7 @@
 //! # Validity
 //! Transfers of reads, and of writes that go to the medium directly, do not delay these writes on the link.
 
-use super::{blocks_of, Step, Unit};
+use super::{blocks_of, ServiceUnit, Step};
 use crate::background::NEVER;
 use crate::buffer::Blocks;
 use crate::command::{Command, Completion, Components, DriveRequest};
@@ -33,7 +33,7 @@ struct Write {
 
 /// Writes on their way into the buffer, in order of arrival.
 #[derive(Debug, Default)]
-pub(super) struct Entering {
+pub(super) struct WriteAdmission {
     writes: VecDeque<Write>,
     /// When the link has transferred the latest piece.
     link_free: u64,
@@ -45,7 +45,7 @@ pub(super) struct Entering {
     command_next: bool,
 }
 
-impl Entering {
+impl WriteAdmission {
     pub fn len(&self) -> usize {
         self.writes.len()
     }
@@ -101,12 +101,12 @@ impl Entering {
     }
 }
 
-impl Unit {
+impl ServiceUnit {
     /// One step of a unit with a buffer in which writes wait.
     #[inline(never)]
     pub(super) fn step_with_buffer(&mut self, until: Time, done: &mut Completion) -> Step {
         let command = self.next_command();
-        let entry = self.entering.as_ref().map_or(NEVER, |e| e.next());
+        let entry = self.write_admission.as_ref().map_or(NEVER, |e| e.next());
         if command.min(entry) >= until.0 {
             return Step::Nothing;
         }
@@ -129,13 +129,14 @@ impl Unit {
             self.free = self.free.max(entry);
             return Step::Again;
         }
-        if let (Command::Flush, Some(there)) = (first.request.command, self.core.on_link(command)) {
+        if let (Command::Flush, Some(there)) = (first.request.command, self.server.on_link(command))
+        {
             // Data on the link were accepted before the flush.
             self.free = there;
             return Step::Again;
         }
-        if self.core.overdue(command) && self.pass_has_its_turn() {
-            if let Some(end) = self.core.force_destage(command) {
+        if self.server.overdue(command) && self.pass_has_its_turn() {
+            if let Some(end) = self.server.force_destage(command) {
                 self.wait_for_pass(end);
                 return Step::Again;
             }
@@ -160,16 +161,16 @@ impl Unit {
 
     /// Whether a write that arrived by `at` is not in the buffer yet.
     fn enters_before(&self, at: u64) -> bool {
-        let first = self.entering.as_ref().and_then(|e| e.writes.front());
+        let first = self.write_admission.as_ref().and_then(|e| e.writes.front());
         first.is_some_and(|w| w.arrival.at <= at)
     }
 
     /// Whether it is a pass's turn. If not, the next turn is a pass's.
     fn pass_has_its_turn(&mut self) -> bool {
-        let Some(entering) = &mut self.entering else {
+        let Some(write_admission) = &mut self.write_admission else {
             return false;
         };
-        !std::mem::take(&mut entering.command_next)
+        !std::mem::take(&mut write_admission.command_next)
     }
 
     /// A pass uses the mechanism until `end`.
@@ -177,8 +178,8 @@ impl Unit {
         if self.limit == 1 {
             self.free = self.free.max(end);
         }
-        if let Some(entering) = &mut self.entering {
-            entering.command_next = true;
+        if let Some(write_admission) = &mut self.write_admission {
+            write_admission.command_next = true;
         }
     }
 
@@ -193,9 +194,9 @@ impl Unit {
         }
     }
 
-    /// Tells the core since when a command has been waiting for the mechanism.
+    /// Tells the server since when a command has been waiting for the mechanism.
     pub(super) fn note_waiting(&mut self) {
-        self.core.wanted_since = match self.queue.is_empty() {
+        self.server.wanted_since = match self.queue.is_empty() {
             true => NEVER,
             false => {
                 self.queue.items()[self.queue.oldest()]
@@ -208,20 +209,20 @@ impl Unit {
     /// The next piece of the first write enters the buffer at `now`, if there is room.
     fn enter(&mut self, now: u64, done: &mut Completion) -> Step {
         self.bring_to(now);
-        let Some(write) = self.entering.as_ref().and_then(|e| e.writes.front()) else {
+        let Some(write) = self.write_admission.as_ref().and_then(|e| e.writes.front()) else {
             return Step::Nothing;
         };
-        if self.faults.degraded && !self.core.reached(write.rest) {
+        if self.faults.degraded && !self.server.reached(write.rest) {
             let (request, arrival) = (write.request, write.arrival.at);
             *done = Completion::refused(&request, Time(now));
             self.sign(done, &request, arrival, now);
-            if let Some(entering) = &mut self.entering {
-                entering.writes.pop_front();
+            if let Some(write_admission) = &mut self.write_admission {
+                write_admission.writes.pop_front();
             }
             return Step::Done;
         }
-        let piece = self.core.buffer.unwritten.piece_of(write.rest);
-        if !self.core.has_room(now, piece) {
+        let piece = self.server.buffer.unwritten.piece_of(write.rest);
+        if !self.server.has_room(now, piece) {
             return self.make_room(now, done);
         }
         let Arrival {
@@ -230,13 +231,15 @@ impl Unit {
             ..
         } = write.arrival;
         self.keep_making_room(now);
-        let (bus, tail) = self.core.admit_to_buffer(now, decoding_since, after_write);
-        let there = self.core.take_in(now, bus, piece);
-        let Some(entering) = &mut self.entering else {
+        let (bus, tail) = self
+            .server
+            .admit_to_buffer(now, decoding_since, after_write);
+        let there = self.server.take_in(now, bus, piece);
+        let Some(write_admission) = &mut self.write_admission else {
             return Step::Nothing;
         };
-        entering.link_free = there;
-        let Some(write) = entering.writes.front_mut() else {
+        write_admission.link_free = there;
+        let Some(write) = write_admission.writes.front_mut() else {
             return Step::Nothing;
         };
         write.bus += there - bus;
@@ -262,24 +265,24 @@ impl Unit {
         if let Some(roles) = &mut self.roles {
             roles.note(now, true);
         }
-        entering.writes.pop_front();
-        entering.crowded &= !entering.writes.is_empty();
+        write_admission.writes.pop_front();
+        write_admission.crowded &= !write_admission.writes.is_empty();
         self.sign(done, &request, arrival, arrival);
         Step::Done
     }
 
     /// If a pass has made some room but not enough, starts the next pass at once.
     fn keep_making_room(&mut self, now: u64) {
-        let room = self.core.buffer.unwritten.room();
+        let room = self.server.buffer.unwritten.room();
         let crowded = self
-            .entering
+            .write_admission
             .as_ref()
             .is_some_and(|e| e.crowded && e.exceed(room));
-        if !crowded || self.core.passes_end().is_some() || self.free > now {
+        if !crowded || self.server.passes_end().is_some() || self.free > now {
             return;
         }
         if self.next_command() > now || self.pass_has_its_turn() {
-            if let Some(end) = self.core.force_destage(now) {
+            if let Some(end) = self.server.force_destage(now) {
                 self.wait_for_pass(end);
             }
         }
@@ -288,8 +291,8 @@ impl Unit {
     /// There is no room for the first write at `now`: it waits for the pass in progress or for the mechanism,
     /// or a pass starts. If it is a command's turn, a command is served.
     fn make_room(&mut self, now: u64, done: &mut Completion) -> Step {
-        let coming = self.core.buffer.unwritten.incoming_until();
-        let pass = self.core.passes_end();
+        let coming = self.server.buffer.unwritten.incoming_until();
+        let pass = self.server.passes_end();
         let busy = Some(self.free).filter(|t| *t > now && self.limit == 1);
         let mut later = pass.or(busy);
         if later.is_none() {
@@ -298,19 +301,21 @@ impl Unit {
                 self.free = self.free.max(now);
                 return self.take_command(Time(now + 1), done);
             }
-            later = self.core.force_destage(now);
+            later = self.server.force_destage(now);
             match later {
                 Some(end) => self.wait_for_pass(end),
                 // All data that are held are still on the link, or no head reaches their place any more.
                 None => {
-                    self.core.drop_unreachable();
-                    later = coming.filter(|t| *t > now).or(self.core.next_at_rest(now));
+                    self.server.drop_unreachable();
+                    later = coming
+                        .filter(|t| *t > now)
+                        .or(self.server.next_at_rest(now));
                 }
             }
         }
-        if let Some(entering) = &mut self.entering {
-            entering.crowded = true;
-            entering.looks_at = later.unwrap_or(now + 1);
+        if let Some(write_admission) = &mut self.write_admission {
+            write_admission.crowded = true;
+            write_admission.looks_at = later.unwrap_or(now + 1);
         }
         Step::Again
     }
