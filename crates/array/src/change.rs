@@ -20,7 +20,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub(crate) use schedule::Schedule;
-pub use schedule::{try_out, try_out_layers};
+pub use schedule::{dry_run, dry_run_layers};
 
 /// One entry of `[[system.change]]`: a time, the drives or layers concerned, and one setting.
 #[derive(Debug, Clone, PartialEq, Table)]
@@ -116,8 +116,8 @@ pub enum Target {
     Drives(Vec<u32>),
     /// Layers that one entry of the system makes.
     Layers {
-        /// Height above the drives: 1 for the last entry.
-        height: u32,
+        /// Level above the drives: 1 for the last entry.
+        level: u32,
         /// Numbers of the instances; all if empty.
         instances: Vec<u32>,
     },
@@ -268,7 +268,7 @@ fn layer(change: &Change, layers: &[LayerSpec], key: &str) -> Result<Target, Spe
     }
     let number = layer_number(change.layer.as_ref(), layers)?;
     Ok(Target::Layers {
-        height: (layers.len() - number) as u32,
+        level: (layers.len() - number) as u32,
         instances: numbers("instances", "layer", &change.instances)?,
     })
 }

@@ -7,7 +7,7 @@ use crate::change::Change;
 use crate::document::{check_kind, located, read_text, toml_value, TOML};
 pub use crate::drive_file::{drive_names, load_drive};
 use crate::overrides::Overrides;
-use crate::simulate::{PastEnd, WarmUp};
+use crate::simulate::{OutOfRangePolicy, WarmUp};
 use headstack_drive::spec::{Dash, Params};
 use headstack_drive::DriveSpec;
 use headstack_engine::quantiles::EXACT_LIMIT;
@@ -150,7 +150,7 @@ pub struct Workload {
     pub device_blocks: Option<Vec<u64>>,
     /// Handling of requests beyond the end of a device.
     #[param(default)]
-    pub past_end: PastEnd,
+    pub past_end: OutOfRangePolicy,
     /// The changes of the trace.
     #[param(flatten)]
     pub transform: Transform,

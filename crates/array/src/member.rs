@@ -1,8 +1,8 @@
 //! The interface of a member drive to the host. Dispatch is static, so it costs nothing.
 
-use crate::capping::Knobs;
+use crate::capping::ControlledDrive;
 use crate::change::Target;
-use crate::layer::{self, drive, Done, ErrorKind};
+use crate::layer::{self, drive, ErrorKind, LayerCompletion};
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::{
     Completion, Drive, DriveEnergy, DriveRequest, Fault, Part, RoleUse, Setting,
@@ -17,7 +17,7 @@ pub trait CompletionReport: Copy {
     /// The completion of the member.
     fn completion(&self) -> &Completion;
     /// The full report, from member number `member`.
-    fn done(&self, member: u32) -> Done;
+    fn done(&self, member: u32) -> LayerCompletion;
 }
 
 impl CompletionReport for Completion {
@@ -26,8 +26,8 @@ impl CompletionReport for Completion {
     fn completion(&self) -> &Completion {
         self
     }
-    fn done(&self, member: u32) -> Done {
-        Done {
+    fn done(&self, member: u32) -> LayerCompletion {
+        LayerCompletion {
             id: self.id,
             arrival: self.arrival,
             admitted: self.arrival,
@@ -126,18 +126,23 @@ pub trait Member {
         Vec::new()
     }
     /// The settings of each drive in it.
-    fn knobs(&self) -> Vec<Knobs> {
-        vec![Knobs {
+    fn controlled_drives(&self) -> Vec<ControlledDrive> {
+        vec![ControlledDrive {
             arms: self.arms(),
             conditions: self.conditions(),
-            ..Knobs::default()
+            ..ControlledDrive::default()
         }]
     }
     /// Changes a setting of the layer at the path `way`, at `now`, up to which the member was advanced.
     ///
     /// # Errors
     /// A value that the layer refuses.
-    fn turn(&mut self, now: Time, _way: &[u32], setting: &layer::Setting) -> Result<(), SpecError> {
+    fn apply(
+        &mut self,
+        now: Time,
+        _way: &[u32],
+        setting: &layer::Setting,
+    ) -> Result<(), SpecError> {
         self.change(now, &Target::Drives(Vec::new()), setting)
     }
     /// Restarts the count of energy at `now`.

@@ -4,7 +4,7 @@ use crate::capping::CappingOutcome;
 use crate::change::ChangeCounts;
 use crate::member::Member;
 #[cfg(doc)]
-use crate::simulate::PastEnd;
+use crate::simulate::OutOfRangePolicy;
 use headstack_drive::{Completion, DriveEnergy, Fault, RoleUse};
 use headstack_engine::{Batches, Grouped, Series};
 use headstack_trace::{Alignment, Op};
@@ -116,7 +116,7 @@ pub struct Outcome {
     pub errors_by: [u64; 3],
     /// Sum of the times that failed ones were in the system, nanoseconds.
     pub failed_ns: u128,
-    /// Requests left out because of [`PastEnd::DropCounted`].
+    /// Requests left out because of [`OutOfRangePolicy::DropCounted`].
     pub n_dropped: u64,
     /// Requests beyond the end of their device, if there are any.
     pub beyond: Option<BeyondDevice>,

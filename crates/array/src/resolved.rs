@@ -11,7 +11,7 @@ use crate::drive_file::{load_drive, DriveFile};
 use crate::experiment::{EnergyPrice, Experiment, RunSpec, System, Workload};
 use crate::provenance::{hash_file, sha256, DriveDescription, Input};
 use crate::run::Inputs;
-use crate::simulate::{PastEnd, WarmUp};
+use crate::simulate::{OutOfRangePolicy, WarmUp};
 use headstack_drive::spec::Params;
 use headstack_drive::{Described, DriveSpec};
 use headstack_schema::{fill, read_table, Parameter, SpecError, Table};
@@ -57,7 +57,7 @@ pub(crate) fn resolve(
     inputs: &Inputs,
     policies: &[Option<Params>],
 ) -> Result<Resolved, SpecError> {
-    let mut filler = Filler {
+    let mut filler = DefaultsFiller {
         experiment,
         inputs,
         defaults: Vec::new(),
@@ -100,7 +100,7 @@ pub(crate) fn resolve(
     let mut cost = take_table(document.entry("cost").or_insert(Value::Null));
     filler.fill_usual::<EnergyPrice>(&mut cost, "cost", &[]);
     document.insert("cost".into(), Value::Object(cost));
-    let Filler {
+    let DefaultsFiller {
         mut defaults,
         drive_files,
         cap_files,
@@ -195,7 +195,7 @@ fn has_parameters(own: &Params) -> bool {
     own.contains_key("policy") || own.contains_key("parameters")
 }
 
-struct Filler<'a> {
+struct DefaultsFiller<'a> {
     experiment: &'a Experiment,
     inputs: &'a Inputs<'a>,
     defaults: Vec<String>,
@@ -203,7 +203,7 @@ struct Filler<'a> {
     cap_files: Vec<Input>,
 }
 
-impl Filler<'_> {
+impl DefaultsFiller<'_> {
     /// Fills in a missing value.
     fn fill(&mut self, table: &mut Params, place: &str, key: &str, default: impl Serialize) {
         if table.get(key).is_none_or(Value::is_null) {
@@ -289,7 +289,7 @@ impl Filler<'_> {
     fn workload(&mut self, i: usize, table: &mut Params, w: &Workload) -> Result<(), SpecError> {
         let place = format!("workload.{i}");
         self.fill(table, &place, "name", &w.name);
-        self.fill(table, &place, "past_end", PastEnd::default());
+        self.fill(table, &place, "past_end", OutOfRangePolicy::default());
         self.fill(table, &place, "warm_up", WarmUp::Requests(0).write());
         let mut closed = false;
         match (&w.synthetic, &w.trace) {

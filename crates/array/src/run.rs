@@ -5,6 +5,7 @@ use crate::change;
 use crate::document::located;
 use crate::expected::{EstimatingSource, ExpectedRequests, RequestCount};
 use crate::experiment::{Experiment, Spindles, System, Workload};
+use crate::failure_limit;
 pub use crate::inputs::Inputs;
 use crate::layer;
 use crate::open::{OpenWorkload, Opened};
@@ -15,7 +16,6 @@ use crate::resolved::{resolve, without_defaults, Resolved};
 use crate::result::{summarise, Cost, Covered, RunResult, SystemResult, TraceRecords};
 use crate::simulate::{Log, Options, Outcome, Record, SimulateError, WarmUp};
 use crate::system::{Drivable, Members};
-use crate::usable;
 use crate::warnings::{self, DriveFacts, Ended, Facts};
 use headstack_drive::cost::{self, CostRange, Parts};
 use headstack_drive::spec::Params;
@@ -432,7 +432,7 @@ impl<'a> Job<'a> {
             None => members.simulate(&mut opened.source, organisation, &simulation, sink),
         };
         let outcome = outcome.map_err(|e| self.placed(&open, e))?;
-        usable::check(
+        failure_limit::check(
             self.experiment,
             self.system(),
             self.w,
@@ -476,7 +476,7 @@ impl<'a> Job<'a> {
                 0 => each,
                 _ => sum(cost, each),
             };
-            injected |= usable::injects_failures(system, &spec);
+            injected |= failure_limit::injects_failures(system, &spec);
             let model = spec.cost.get("model").and_then(Value::as_str);
             price_kinds.extend(model.map(str::to_string));
             let design = DriveDesign::new(&spec, &self.inputs.models).map_err(at(&place))?;
@@ -491,7 +491,7 @@ impl<'a> Job<'a> {
         }
         let members = Members::of(system, members, self.inputs).map_err(at(&self.key))?;
         let count = names.len() as u32;
-        Members::try_out(system, &self.changes()?, count, self.inputs, |i| {
+        Members::dry_run(system, &self.changes()?, count, self.inputs, |i| {
             let (design, kind) = &made_of[i as usize];
             make(design, kind, seed, i)
         })?;

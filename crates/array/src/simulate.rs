@@ -19,13 +19,13 @@ mod warm_up;
 
 use crate::capping::{Capper, Plan as CapPlan};
 use crate::change::{Planned, Schedule};
-use crate::host::Host;
-use crate::layer::{Done, ErrorKind};
+use crate::layer::{ErrorKind, LayerCompletion};
 use crate::member::Member;
+use crate::memory_guard::MemoryGuard;
 use crate::organisation::{Organisation, Part, Plan};
 use crate::outcome::operation;
 pub use crate::outcome::{MemberOutcome, Outcome};
-use crate::room::Room;
+use crate::request_tracker::RequestTracker;
 use crate::timetable::Timetable;
 use feed::{Feed, BATCH};
 use headstack_drive::{Command, Components, DriveRequest};
@@ -38,7 +38,7 @@ pub use warm_up::WarmUp;
 
 /// What happens to a request beyond the end of its device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
-pub enum PastEnd {
+pub enum OutOfRangePolicy {
     /// It fails at once and is counted in `n_errors`.
     #[default]
     Error,
@@ -60,7 +60,7 @@ pub struct Options {
     /// No arrivals later than this after the first one.
     pub duration: Option<Span>,
     /// Handling of requests beyond a device's end.
-    pub past_end: PastEnd,
+    pub past_end: OutOfRangePolicy,
     /// Power capping, if the system has it.
     pub capping: Option<CapPlan>,
     /// The policies that it can name.
@@ -82,7 +82,7 @@ impl Default for Options {
             warm_up: WarmUp::Requests(0),
             max_requests: None,
             duration: None,
-            past_end: PastEnd::Error,
+            past_end: OutOfRangePolicy::Error,
             capping: None,
             policies: headstack_control::policy::policies(),
             changes: Vec::new(),
@@ -175,7 +175,7 @@ struct Run<'a, 'l, M> {
     logical: Vec<(u32, u64)>,
     organisation: &'a dyn Organisation,
     options: &'a Options,
-    host: Host<'a, 'l>,
+    tracker: RequestTracker<'a, 'l>,
     plan: Plan,
     // Sizes of devices, each stored at its first use; 0 before.
     device_blocks: Vec<u64>,
@@ -205,7 +205,7 @@ struct Run<'a, 'l, M> {
     // Requests that the progress has counted.
     reported: u64,
     measuring: bool,
-    room: Room,
+    memory_guard: MemoryGuard,
 }
 
 /// A device that is a logical unit, block for block.
@@ -279,7 +279,7 @@ pub fn simulate<'a, 'l, M: Member>(
         logical,
         organisation,
         options,
-        host: Host::new(outcome, log),
+        tracker: RequestTracker::new(outcome, log),
         plan: Plan::default(),
         device_blocks: Vec::new(),
         direct: Vec::new(),
@@ -297,7 +297,7 @@ pub fn simulate<'a, 'l, M: Member>(
         taken: 0,
         reported: 0,
         measuring: false,
-        room: Room::default(),
+        memory_guard: MemoryGuard::default(),
     };
     let mut feed = Feed {
         source,
@@ -305,17 +305,17 @@ pub fn simulate<'a, 'l, M: Member>(
         failure: None,
     };
     if let Some(capper) = capper {
-        run.host.cap(capper);
+        run.tracker.cap(capper);
     }
     match &options.arrivals {
         Arrivals::Open => run.open_loop(&mut feed)?,
         Arrivals::Closed(closed) => {
-            run.host.close(closed.outstanding, closed.pauses()?);
+            run.tracker.close(closed.outstanding, closed.pauses()?);
             run.closed_loop(&mut feed)?;
         }
         Arrivals::Jobs { .. } => {
             if let Some(jobs) = jobs {
-                run.host.employ(jobs);
+                run.tracker.issue_by_jobs(jobs);
             }
             run.closed_loop(&mut feed)?;
         }
@@ -352,7 +352,7 @@ impl<M: Member> Run<'_, '_, M> {
                 }
                 taken += 1;
             }
-            self.host.outcome.see(&feed.batch[..taken]);
+            self.tracker.outcome.see(&feed.batch[..taken]);
         }
         // A request after the run's duration does not advance the run to its time.
         self.drain(self.last_arrival)
@@ -364,7 +364,7 @@ impl<M: Member> Run<'_, '_, M> {
         // Nothing is measured once a drive has begun a change that lies after the end of the run.
         let pause = match self.schedule.has_own_times() {
             true => Span::ZERO,
-            false => self.host.least_pause(),
+            false => self.tracker.least_pause(),
         };
         let mut now = Time::ZERO;
         let mut next = 0;
@@ -372,14 +372,14 @@ impl<M: Member> Run<'_, '_, M> {
             // It must be known whether a request follows before time passes to it, because nothing is measured after
             // the end of the run.
             if !by_jobs && next == feed.batch.len() {
-                self.host.outcome.see(&feed.batch);
+                self.tracker.outcome.see(&feed.batch);
                 next = 0;
                 if !self.refill(feed)? {
                     break;
                 }
             }
             let issue = self.next_issue();
-            if issue == Time::NEVER && self.host.in_flight == 0 {
+            if issue == Time::NEVER && self.tracker.in_flight == 0 {
                 break;
             }
             let (drive, member) = self.earliest();
@@ -415,22 +415,22 @@ impl<M: Member> Run<'_, '_, M> {
                 }
                 continue;
             }
-            self.host.take_issue();
+            self.tracker.take_issue();
             if !self.arrive(now, &feed.batch[next]) {
                 break;
             }
             next += 1;
         }
-        self.host.outcome.see(&feed.batch[..next]);
+        self.tracker.outcome.see(&feed.batch[..next]);
         // Requests in flight complete; no more are issued.
-        self.host.end_loop();
+        self.tracker.end_loop();
         self.drain(now)
     }
 
     /// When the next request of a closed loop is issued; [`Time::NEVER`] if the run's duration is over then, or the run
     /// has all its requests.
     fn next_issue(&mut self) -> Time {
-        let issue = self.host.next_issue();
+        let issue = self.tracker.next_issue();
         let full = self.options.max_requests.is_some_and(|n| self.taken >= n);
         match full || issue > self.over {
             true => Time::NEVER,
@@ -446,13 +446,13 @@ impl<M: Member> Run<'_, '_, M> {
     /// Takes the next batch; false at the end of the workload, at the limit, or when cancelled.
     fn refill(&mut self, feed: &mut Feed<impl Requests>) -> Result<bool, SimulateError> {
         self.report();
-        self.host.settle();
+        self.tracker.settle();
         if self.options.progress.is_cancelled() {
-            self.host.outcome.partial = true;
+            self.tracker.outcome.partial = true;
             return Ok(false);
         }
         let times = self.taken.min(self.options.exact_limit as u64);
-        self.room.check(self.host.in_flight, times)?;
+        self.memory_guard.check(self.tracker.in_flight, times)?;
         let left = self.options.max_requests.map(|n| n - self.taken);
         feed.refill(left.unwrap_or(u64::MAX))?;
         Ok(!feed.batch.is_empty())
@@ -475,10 +475,10 @@ impl<M: Member> Run<'_, '_, M> {
             |d: &&Direct| blocks.wrapping_sub(1) < d.blocks && request.lba.0 <= d.blocks - blocks;
         match direct.filter(inside) {
             Some(&Direct { member, first, .. }) if request.op != Op::Flush => {
-                let slot = self.host.open(id, now, request, 1, self.measuring);
+                let slot = self.tracker.open(id, now, request, 1, self.measuring);
                 let lba = first + request.lba.0;
                 self.give(now, slot, request.op, member, lba, request.blocks);
-                self.host.failure.is_none()
+                self.tracker.failure.is_none()
             }
             _ => self.arrive_generally(now, id, request),
         }
@@ -490,7 +490,7 @@ impl<M: Member> Run<'_, '_, M> {
         if let Err(e) = self.arrive_in_parts(now, id, *request) {
             self.failure = Some(e);
         }
-        self.failure.is_none() && self.host.failure.is_none()
+        self.failure.is_none() && self.tracker.failure.is_none()
     }
 
     /// Submits a part of a request to its drive.
@@ -503,7 +503,7 @@ impl<M: Member> Run<'_, '_, M> {
     #[inline(always)]
     fn give(&mut self, now: Time, slot: u64, op: Op, member: u32, lba: u64, blocks: u32) {
         let member = member as usize;
-        let host = &mut self.host;
+        let host = &mut self.tracker;
         let drive = &mut self.members[member];
         drive.advance(now, &mut |c| host.part_done(member, c));
         drive.submit(
@@ -551,7 +551,7 @@ impl<M: Member> Run<'_, '_, M> {
     fn start(&mut self, first: Time) {
         self.first = Some(first);
         self.schedule.begin(first);
-        if let Some(capper) = &mut self.host.capper {
+        if let Some(capper) = &mut self.tracker.capper {
             capper.begin(first);
         }
         if let Some(duration) = self.options.duration {
@@ -576,18 +576,18 @@ impl<M: Member> Run<'_, '_, M> {
         let past = blocks > size || request.lba.0 > size - blocks;
         let mut failed = false;
         if !flush && past && measured {
-            self.host.outcome.see_beyond(&request, size);
+            self.tracker.outcome.see_beyond(&request, size);
         }
         if !flush && (past || blocks == 0) {
             match self.options.past_end {
-                PastEnd::Wrap if blocks > 0 && blocks <= size => {
+                OutOfRangePolicy::Wrap if blocks > 0 && blocks <= size => {
                     // A request that still reaches beyond the device is moved to end at the device's end.
                     let inside = (request.lba.0 as i64).rem_euclid(size as i64) as u64;
                     request.lba = Lba(inside.min(size - blocks));
                 }
-                PastEnd::DropCounted => {
-                    self.host.outcome.n_dropped += measured as u64;
-                    self.host.issue(now, self.host.arriving());
+                OutOfRangePolicy::DropCounted => {
+                    self.tracker.outcome.n_dropped += measured as u64;
+                    self.tracker.issue(now, self.tracker.arriving());
                     return Ok(());
                 }
                 _ => failed = true,
@@ -609,18 +609,18 @@ impl<M: Member> Run<'_, '_, M> {
                 .plan(device, lba, request.blocks, &mut plan);
         }
         if plan.parts.is_empty() {
-            let answer = Done::at_once(id, now, failed.then_some(ErrorKind::OutOfRange));
+            let answer = LayerCompletion::at_once(id, now, failed.then_some(ErrorKind::OutOfRange));
             let kind = operation(request.op);
-            let thread = self.host.arriving();
-            self.host
+            let thread = self.tracker.arriving();
+            self.tracker
                 .finish(now, kind, request.blocks, &answer, measured, thread);
             if measured {
                 request.time = now;
-                self.host.write_log(id, request, &answer);
+                self.tracker.write_log(id, request, &answer);
             }
         } else {
             let parts = plan.parts.len() as u32;
-            let slot = self.host.open(id, now, &request, parts, measured);
+            let slot = self.tracker.open(id, now, &request, parts, measured);
             for part in &plan.parts {
                 self.submit(now, slot, request.op, part);
             }
@@ -667,13 +667,13 @@ impl<M: Member> Run<'_, '_, M> {
         self.pass_until(now);
         self.measuring = true;
         self.advance_all(now);
-        if let Some(capper) = &mut self.host.capper {
+        if let Some(capper) = &mut self.tracker.capper {
             capper.before_reset(now, self.members);
         }
         for member in self.members.iter_mut() {
             member.reset_statistics(now);
         }
-        let o = &mut self.host.outcome;
+        let o = &mut self.tracker.outcome;
         o.start = now;
         o.end = now;
         o.series = Series::new(now, self.options.series_width_ns);
@@ -682,7 +682,7 @@ impl<M: Member> Run<'_, '_, M> {
 
     #[inline(never)]
     fn advance_all(&mut self, until: Time) {
-        let host = &mut self.host;
+        let host = &mut self.tracker;
         for (i, member) in self.members.iter_mut().enumerate() {
             member.advance(until, &mut |c| host.part_done(i, c));
         }
@@ -725,7 +725,7 @@ impl<M: Member> Run<'_, '_, M> {
     /// Advances one drive, whose next event is at `time`, through its events before `until`.
     #[inline(never)]
     fn step(&mut self, member: usize, time: Time, until: Time) -> Result<(), SimulateError> {
-        let host = &mut self.host;
+        let host = &mut self.tracker;
         let drive = &mut self.members[member];
         let (waiting, in_flight) = (drive.queue_len(), host.in_flight);
         drive.advance(until, &mut |c| host.part_done(member, c));
@@ -745,10 +745,10 @@ impl<M: Member> Run<'_, '_, M> {
     /// Returns the error that occurred since the last call, if any.
     #[inline]
     fn take_failure(&mut self) -> Result<(), SimulateError> {
-        if self.failure.is_none() && self.host.failure.is_none() {
+        if self.failure.is_none() && self.tracker.failure.is_none() {
             return Ok(());
         }
-        let failure = self.failure.take().or(self.host.failure.take());
+        let failure = self.failure.take().or(self.tracker.failure.take());
         failure.map_or(Ok(()), Err)
     }
 }

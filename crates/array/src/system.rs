@@ -59,7 +59,7 @@ impl<M: Drivable> Members<M> {
     ///
     /// # Errors
     /// A change that is refused, at its place.
-    pub fn try_out(
+    pub fn dry_run(
         system: &System,
         changes: &[Planned],
         count: u32,
@@ -67,11 +67,11 @@ impl<M: Drivable> Members<M> {
         make: impl Fn(u32) -> Result<M, SpecError>,
     ) -> Result<(), SpecError> {
         if changes.is_empty() || system.layers()?.is_empty() {
-            return change::try_out(changes, count, make);
+            return change::dry_run(changes, count, make);
         }
         let drives = (0..count).map(make).collect::<Result<Vec<M>, _>>()?;
         let mut tree = system.tree(drives, inputs)?;
-        change::try_out_layers(changes, &mut tree)
+        change::dry_run_layers(changes, &mut tree)
     }
 
     /// Sizes of the units that are members of the organisation.

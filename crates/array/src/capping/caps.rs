@@ -153,7 +153,7 @@ impl Signal {
 }
 
 /// The cap in force, as time goes on.
-pub(super) struct Course {
+pub(super) struct CapSchedule {
     caps: Caps,
     /// Of a schedule: the number of entries in the past.
     past: usize,
@@ -163,8 +163,8 @@ pub(super) struct Course {
     random: rand_xoshiro::Xoshiro256PlusPlus,
 }
 
-impl Course {
-    pub fn new(caps: &Caps, seed: u64) -> Course {
+impl CapSchedule {
+    pub fn new(caps: &Caps, seed: u64) -> CapSchedule {
         let mut random = stream(seed, "capping.signal");
         let value = match caps {
             Caps::Schedule(_) => 0.0,
@@ -173,7 +173,7 @@ impl Course {
                 s.mean.0 + s.deviation.0 * normal
             }
         };
-        Course {
+        CapSchedule {
             caps: caps.clone(),
             past: 0,
             next: match caps {

@@ -38,8 +38,8 @@ mod summary;
 pub use series::{write_drives, write_series, CapPoint, CapSeries, DrivePoint};
 pub use summary::{CappedDrive, CappingResult, CappingSeries, Settling};
 
-pub use runtime::Knobs;
-pub(crate) use runtime::{Capper, CappingOutcome, Done as DoneRequest};
+pub use runtime::ControlledDrive;
+pub(crate) use runtime::{Capper, CappingOutcome, CompletedRequest};
 pub(crate) use summary::summarise;
 
 use crate::experiment::Experiment;
@@ -76,7 +76,7 @@ pub struct Capping {
     pub delay: Span,
     /// Which response time a reading contains.
     #[param(default)]
-    pub response_time: Told,
+    pub response_time: LatencyStatistic,
     /// The cap over time.
     #[param(default)]
     pub caps: Vec<CapAt>,
@@ -91,7 +91,7 @@ pub struct Capping {
 
 /// Which response time a reading contains, from admission to the host's queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
-pub enum Told {
+pub enum LatencyStatistic {
     /// The mean of the interval.
     #[default]
     Mean,

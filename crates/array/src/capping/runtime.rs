@@ -1,9 +1,9 @@
 //! The controller of a simulated system.
 
-use super::caps::Course;
+use super::caps::CapSchedule;
 use super::meter::Meter;
 use super::series::{CapPoint, CapSeries, DrivePoint};
-use super::{Plan, Told};
+use super::{LatencyStatistic, Plan};
 use crate::layer::Setting;
 use crate::member::Member;
 use headstack_control::policy::Need;
@@ -21,7 +21,7 @@ use headstack_units::{Span, Time, Watts};
 /// The settings of one drive: the member of the simulation that holds it, and the paths to the layers that have the
 /// settings.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Knobs {
+pub struct ControlledDrive {
     /// Path to the drive itself.
     pub drive: Vec<u32>,
     /// Path to the host queue that serves only this drive, with its places and its depth.
@@ -38,7 +38,7 @@ pub struct Knobs {
 
 /// A request that ended.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Done {
+pub(crate) struct CompletedRequest {
     /// The drive that served its last part.
     pub drive: u32,
     pub blocks: u32,
@@ -81,8 +81,8 @@ struct Window {
 pub(crate) struct Capper {
     controller: Controller,
     meter: Meter,
-    course: Course,
-    knobs: Vec<(usize, Knobs)>,
+    schedule: CapSchedule,
+    controlled: Vec<(usize, ControlledDrive)>,
     in_force: Vec<Command>,
     first: Time,
     /// When it acts next; [`Time::NEVER`] before the first request.
@@ -112,14 +112,14 @@ impl Capper {
         members: &[M],
         jobs: Vec<String>,
     ) -> Result<Capper, SpecError> {
-        let mut knobs = Vec::new();
+        let mut controlled = Vec::new();
         for (m, member) in members.iter().enumerate() {
-            knobs.extend(member.knobs().into_iter().map(|k| (m, k)));
+            controlled.extend(member.controlled_drives().into_iter().map(|k| (m, k)));
         }
         let table = &plan.table;
         let plugin = policies.find("policy", &table.policy)?;
-        check_knobs(plugin, &knobs)?;
-        let devices: Vec<Device> = knobs.iter().map(|(_, k)| device(k)).collect();
+        check_knobs(plugin, &controlled)?;
+        let devices: Vec<Device> = controlled.iter().map(|(_, k)| device(k)).collect();
         let built = plugin.build_and_tell(&table.parameters, &devices);
         let (policy, parameters) = built.map_err(|e| match e.key.as_str() {
             "drives" => e,
@@ -129,9 +129,9 @@ impl Capper {
         Ok(Capper {
             controller: Controller::new(policy, &devices),
             meter: Meter::new(table, plan.seed),
-            course: Course::new(&plan.caps, plan.seed),
+            schedule: CapSchedule::new(&plan.caps, plan.seed),
             in_force: devices.iter().map(|d| d.open).collect(),
-            knobs,
+            controlled,
             first: Time::ZERO,
             due: Time::NEVER,
             last: Time::ZERO,
@@ -163,7 +163,7 @@ impl Capper {
     }
 
     /// A request ended.
-    pub fn add(&mut self, done: &Done) {
+    pub fn add(&mut self, done: &CompletedRequest) {
         let w = &mut self.window;
         w.response_ns.push(done.response_ns);
         w.admitted_ns.push(done.admitted_ns);
@@ -190,7 +190,7 @@ impl Capper {
     }
 
     fn read_joules<M: Member>(&self, now: Time, members: &mut [M]) -> Vec<f64> {
-        let mut joules = Vec::with_capacity(self.knobs.len());
+        let mut joules = Vec::with_capacity(self.controlled.len());
         for member in members {
             member.drive_joules(now, &mut joules);
         }
@@ -209,18 +209,20 @@ impl Capper {
             let work = self.work();
             self.meter.take(now, watts.iter().sum(), work);
         }
-        let cap = self.course.at(now.since(self.first));
+        let cap = self.schedule.at(now.since(self.first));
         let status = {
-            let mut knobs = Turning {
+            let mut controlled = Turning {
                 members,
-                knobs: &self.knobs,
+                controlled: &self.controlled,
                 now,
                 in_force: &mut self.in_force,
                 n_changes: &mut self.outcome.n_changes,
                 refused: None,
             };
-            let status = self.controller.step(now, cap, &mut self.meter, &mut knobs);
-            match knobs.refused {
+            let status = self
+                .controller
+                .step(now, cap, &mut self.meter, &mut controlled);
+            match controlled.refused {
                 Some(e) => return Err(e.within("capping")),
                 None => status,
             }
@@ -249,15 +251,15 @@ impl Capper {
     /// The response time for a reading; none if no request ended.
     fn work(&mut self) -> Option<Work> {
         let times = &mut self.window.admitted_ns;
-        let told = match self.outcome.plan.table.response_time {
-            Told::Mean => mean(times)?,
-            Told::P50 => quantile(times, 0.5)?,
-            Told::P90 => quantile(times, 0.9)?,
-            Told::P99 => quantile(times, 0.99)?,
-            Told::Max => quantile(times, 1.0)?,
+        let latency = match self.outcome.plan.table.response_time {
+            LatencyStatistic::Mean => mean(times)?,
+            LatencyStatistic::P50 => quantile(times, 0.5)?,
+            LatencyStatistic::P90 => quantile(times, 0.9)?,
+            LatencyStatistic::P99 => quantile(times, 0.99)?,
+            LatencyStatistic::Max => quantile(times, 1.0)?,
         };
         Some(Work {
-            response_time: Span::from_secs_f64(told),
+            response_time: Span::from_secs_f64(latency),
         })
     }
 
@@ -342,9 +344,9 @@ fn quantile(times: &mut [u64], q: f64) -> Option<f64> {
 }
 
 /// A drive as a policy sees it. Without a host queue of its own only its arms can be set.
-fn device(knobs: &Knobs) -> Device {
+fn device(controlled: &ControlledDrive) -> Device {
     let usual = Device::default();
-    let (nr_requests, queue_depth) = match &knobs.queue {
+    let (nr_requests, queue_depth) = match &controlled.queue {
         Some((_, nr_requests, depth)) => (*nr_requests, *depth),
         None => (usual.open.nr_requests, usual.open.queue_depth),
     };
@@ -352,24 +354,29 @@ fn device(knobs: &Knobs) -> Device {
         open: Command {
             nr_requests,
             queue_depth,
-            read_expire: knobs.read_expire,
-            arms: knobs.arms,
+            read_expire: controlled.read_expire,
+            arms: controlled.arms,
             rate_limit: RateLimit::Unlimited,
             rest: Rest::Own,
         },
         most_nr_requests: usual.most_nr_requests.max(nr_requests),
         most_queue_depth: usual.most_queue_depth.max(queue_depth),
-        most_read_expire: knobs.read_expire.map(|expire| MOST_READ_EXPIRE.max(expire)),
-        arms: knobs.arms,
-        can_unload: knobs.conditions.contains(&Condition::IdleB),
-        can_stop: knobs.conditions.contains(&Condition::Standby),
+        most_read_expire: controlled
+            .read_expire
+            .map(|expire| MOST_READ_EXPIRE.max(expire)),
+        arms: controlled.arms,
+        can_unload: controlled.conditions.contains(&Condition::IdleB),
+        can_stop: controlled.conditions.contains(&Condition::Standby),
         ..usual
     }
 }
 
 /// Checks that each drive has the layers with the settings that the policy needs.
-fn check_knobs(plugin: &policy::Plugin, knobs: &[(usize, Knobs)]) -> Result<(), SpecError> {
-    for (i, (_, k)) in knobs.iter().enumerate() {
+fn check_knobs(
+    plugin: &policy::Plugin,
+    controlled: &[(usize, ControlledDrive)],
+) -> Result<(), SpecError> {
+    for (i, (_, k)) in controlled.iter().enumerate() {
         for need in plugin.needs {
             let (layer, is_there) = match need {
                 Need::Queues => ("host-queue", k.queue.is_some()),
@@ -400,7 +407,7 @@ fn timer(rest: Rest) -> Option<(Condition, Span)> {
 /// Carries out commands.
 struct Turning<'a, M> {
     members: &'a mut [M],
-    knobs: &'a [(usize, Knobs)],
+    controlled: &'a [(usize, ControlledDrive)],
     now: Time,
     in_force: &'a mut [Command],
     n_changes: &'a mut u64,
@@ -409,32 +416,32 @@ struct Turning<'a, M> {
 }
 
 impl<M: Member> Turning<'_, M> {
-    fn turn(&mut self, drive: usize, wanted: &Command) -> Result<(), SpecError> {
-        let (member, knobs) = &self.knobs[drive];
+    fn apply(&mut self, drive: usize, wanted: &Command) -> Result<(), SpecError> {
+        let (member, controlled) = &self.controlled[drive];
         let (member, now) = (&mut self.members[*member], self.now);
         let before = self.in_force[drive];
-        if let Some((way, ..)) = &knobs.queue {
+        if let Some((way, ..)) = &controlled.queue {
             if wanted.nr_requests != before.nr_requests {
-                member.turn(now, way, &Setting::Requests(wanted.nr_requests))?;
+                member.apply(now, way, &Setting::Requests(wanted.nr_requests))?;
             }
             if wanted.queue_depth != before.queue_depth {
-                member.turn(now, way, &Setting::Depth(wanted.queue_depth))?;
+                member.apply(now, way, &Setting::Depth(wanted.queue_depth))?;
             }
             if let Some(expire) = wanted
                 .read_expire
                 .filter(|_| wanted.read_expire != before.read_expire)
             {
-                member.turn(now, way, &Setting::ReadExpire(expire))?;
+                member.apply(now, way, &Setting::ReadExpire(expire))?;
             }
         }
-        if let Some(way) = &knobs.throttle {
+        if let Some(way) = &controlled.throttle {
             if wanted.rate_limit != before.rate_limit {
-                member.turn(now, way, &Setting::Rate(wanted.rate_limit))?;
+                member.apply(now, way, &Setting::Rate(wanted.rate_limit))?;
             }
         }
         if wanted.arms != before.arms {
             let arms = Setting::Drive(DriveSetting::ArmsInMotion(wanted.arms));
-            member.turn(now, &knobs.drive, &arms)?;
+            member.apply(now, &controlled.drive, &arms)?;
         }
         if wanted.rest != before.rest {
             // First the timer of before as the drive's file has it, then the new one.
@@ -444,7 +451,7 @@ impl<M: Member> Turning<'_, M> {
             ];
             for (condition, after) in timers.into_iter().flatten() {
                 let timer = Setting::Drive(DriveSetting::IdleTimer { condition, after });
-                member.turn(now, &knobs.drive, &timer)?;
+                member.apply(now, &controlled.drive, &timer)?;
             }
         }
         *self.n_changes += u64::from(before != *wanted);
@@ -455,7 +462,7 @@ impl<M: Member> Turning<'_, M> {
 
 impl<M: Member> Actuator for Turning<'_, M> {
     fn apply(&mut self, drive: usize, command: &Command) -> Result<(), Refused> {
-        self.turn(drive, command).map_err(|e| {
+        self.apply(drive, command).map_err(|e| {
             self.refused.get_or_insert(e);
             Refused
         })

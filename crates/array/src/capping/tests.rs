@@ -1,4 +1,4 @@
-use super::caps::{CapAt, Caps, Course, Signal};
+use super::caps::{CapAt, CapSchedule, Caps, Signal};
 use super::{merged, Plan};
 use headstack_drive::spec::Params;
 use headstack_units::{Span, Watts};
@@ -28,7 +28,7 @@ fn a_schedule_holds_from_its_times_on() {
             cap: Some(Watts(8.0)),
         },
     ];
-    let mut course = Course::new(&Caps::Schedule(list), 1);
+    let mut course = CapSchedule::new(&Caps::Schedule(list), 1);
     let wanted = [
         (0.0, None),
         (9.9, None),
@@ -59,7 +59,7 @@ fn a_signal_wanders_as_it_should() {
         most: Watts(1000.0),
         ..signal
     };
-    let mut course = Course::new(&Caps::Signal(wide), seed);
+    let mut course = CapSchedule::new(&Caps::Signal(wide), seed);
     let x: Vec<f64> = (0..20_000)
         .map(|i| course.at(s(4.0 * f64::from(i))).unwrap().0 - 170.0)
         .collect();
@@ -72,14 +72,14 @@ fn a_signal_wanders_as_it_should() {
         "{mean} {variance}"
     );
     assert!((next - (-0.1f64).exp()).abs() < 0.02, "{next}");
-    let mut course = Course::new(&Caps::Signal(signal), seed);
+    let mut course = CapSchedule::new(&Caps::Signal(signal), seed);
     let caps: Vec<f64> = (0..20_000)
         .map(|i| course.at(s(4.0 * f64::from(i))).unwrap().0)
         .collect();
     assert!(caps.iter().all(|c| (150.0..=190.0).contains(c)));
     assert!(caps.contains(&150.0) && caps.contains(&190.0));
     // Between two changes it holds.
-    let mut course = Course::new(&Caps::Signal(signal), seed);
+    let mut course = CapSchedule::new(&Caps::Signal(signal), seed);
     assert_eq!(course.at(s(0.0)), course.at(s(3.9)));
 }
 

@@ -1,9 +1,9 @@
 //! Applies changes during a run.
 
 use super::{ChangeCounts, Planned, Setting};
-use crate::host::Host;
 use crate::layer::Tree;
 use crate::member::Member;
+use crate::request_tracker::RequestTracker;
 use headstack_engine::SpecError;
 use headstack_units::Time;
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 ///
 /// # Errors
 /// A setting that a drive refuses, or a part that it does not have, at the change's place.
-pub fn try_out<M: Member>(
+pub fn dry_run<M: Member>(
     changes: &[Planned],
     count: u32,
     make: impl Fn(u32) -> Result<M, SpecError>,
@@ -43,12 +43,12 @@ pub fn try_out<M: Member>(
     Ok(())
 }
 
-/// As [`try_out`], for a system with layers. The tree is not advanced, so that no rebuild is simulated twice. It
+/// As [`dry_run`], for a system with layers. The tree is not advanced, so that no rebuild is simulated twice. It
 /// must not be used afterwards.
 ///
 /// # Errors
-/// As [`try_out`]; also layers that do not exist, and settings that they refuse.
-pub fn try_out_layers(changes: &[Planned], tree: &mut Tree) -> Result<(), SpecError> {
+/// As [`dry_run`]; also layers that do not exist, and settings that they refuse.
+pub fn dry_run_layers(changes: &[Planned], tree: &mut Tree) -> Result<(), SpecError> {
     changes.iter().try_for_each(|change| {
         let now = Time::ZERO + change.at;
         let applied = tree.change(now, &change.target, &change.setting);
@@ -101,7 +101,7 @@ impl<'a> Schedule<'a> {
     pub fn happen<M: Member>(
         &mut self,
         members: &mut [M],
-        host: &mut Host,
+        host: &mut RequestTracker,
     ) -> Result<(), SpecError> {
         let Some(change) = self.changes.get(self.n_done) else {
             return Ok(());

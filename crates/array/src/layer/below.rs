@@ -1,6 +1,6 @@
 //! The layers directly below a layer: their units as members, and which of them has the earliest event.
 
-use super::{Done, Layer, Request, Setting};
+use super::{Layer, LayerCompletion, Request, Setting};
 use crate::timetable::Timetable;
 use headstack_drive::DriveEnergy;
 use headstack_engine::SpecError;
@@ -77,7 +77,7 @@ impl LowerLayers {
 
     /// Advances the layer with the earliest event by that one point in time. Its completions go to `sink`.
     #[inline]
-    pub fn step(&mut self, sink: &mut dyn FnMut(&Done)) {
+    pub fn step(&mut self, sink: &mut dyn FnMut(&LayerCompletion)) {
         let (time, layer) = self.events.first();
         if time != Time::NEVER {
             self.layers[layer].advance(Time(time.0 + 1), sink);
@@ -88,7 +88,7 @@ impl LowerLayers {
     /// As [`LowerLayers::step`], but goes on with the same layer until `until` or until another layer has an event. For
     /// layers that submit nothing because of a completion.
     #[inline]
-    pub fn step_until(&mut self, until: Time, sink: &mut dyn FnMut(&Done)) {
+    pub fn step_until(&mut self, until: Time, sink: &mut dyn FnMut(&LayerCompletion)) {
         let (time, layer) = self.events.first();
         if time != Time::NEVER {
             let until = until.min(self.events.second()).max(Time(time.0 + 1));

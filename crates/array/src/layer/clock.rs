@@ -1,14 +1,14 @@
 //! State that all layers with their own queues have: a clock, and completed requests that are not yet
 //! delivered.
 
-use super::{Done, ErrorKind, Request, Statistics};
+use super::{ErrorKind, LayerCompletion, Request, Statistics};
 use headstack_units::Time;
 
 /// A layer's clock, its completions that are not yet delivered, and its statistics.
 #[derive(Default)]
 pub(crate) struct LayerClock {
     now: Time,
-    ready: Vec<Done>,
+    ready: Vec<LayerCompletion>,
     pub statistics: Statistics,
 }
 
@@ -34,7 +34,7 @@ impl LayerClock {
     }
 
     /// Counts a completed request and stores it for delivery.
-    pub fn finish(&mut self, done: Done) {
+    pub fn finish(&mut self, done: LayerCompletion) {
         self.statistics.add_done(&done);
         self.ready.push(done);
     }
@@ -42,7 +42,7 @@ impl LayerClock {
     /// Completes a request with [`ErrorKind::OutOfRange`] at `now`: it is empty or not inside a unit.
     pub fn refuse(&mut self, request: &Request, now: Time) {
         let error = Some(ErrorKind::OutOfRange);
-        self.finish(Done::at_once(request.id, now, error));
+        self.finish(LayerCompletion::at_once(request.id, now, error));
     }
 
     /// Time of the next event. `work` is the earliest event of the layer's own work and of the layers below.
@@ -62,7 +62,7 @@ impl LayerClock {
         &mut self,
         (own, below): (Time, Time),
         until: Time,
-        sink: &mut dyn FnMut(&Done),
+        sink: &mut dyn FnMut(&LayerCompletion),
     ) -> Option<NextEvent> {
         if self.now < until && !self.ready.is_empty() {
             self.ready.iter().for_each(&mut *sink);

@@ -1,6 +1,6 @@
 //! A drive as a layer: the leaf of every tree.
 
-use super::{not_supported, Done, ErrorKind, Layer, Request, Setting, Statistics};
+use super::{not_supported, ErrorKind, Layer, LayerCompletion, Request, Setting, Statistics};
 use crate::member::{CompletionReport, Member};
 use crate::simulate::MemberOutcome;
 use headstack_drive::power::conditions::Condition;
@@ -32,7 +32,7 @@ pub struct DriveLayer<M> {
     /// The latest time that the layer was given.
     now: Time,
     /// Completions of requests that were refused before they reached the drive.
-    refused: Vec<Done>,
+    refused: Vec<LayerCompletion>,
     aborted: Vec<u64>,
     outcome: MemberOutcome,
     statistics: Statistics,
@@ -92,7 +92,7 @@ struct Count<'a> {
 
 impl Count<'_> {
     #[inline]
-    fn report(&mut self, c: &Completion, sink: &mut dyn FnMut(&Done)) {
+    fn report(&mut self, c: &Completion, sink: &mut dyn FnMut(&LayerCompletion)) {
         let mut done = c.done(self.index);
         if c.error {
             done.error = Some(self.error_of(c));
@@ -135,9 +135,9 @@ impl<M: Member<Report = Completion> + Send> Layer for DriveLayer<M> {
         let unit = self.units.get(request.unit as usize);
         let Some(&(first, _)) = unit.filter(|u| request.is_inside(u.1)) else {
             let error = Some(ErrorKind::OutOfRange);
-            self.refused.push(Done {
+            self.refused.push(LayerCompletion {
                 drive: self.index,
-                ..Done::at_once(request.id, now, error)
+                ..LayerCompletion::at_once(request.id, now, error)
             });
             return;
         };
@@ -162,7 +162,7 @@ impl<M: Member<Report = Completion> + Send> Layer for DriveLayer<M> {
         }
     }
 
-    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&Done)) {
+    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&LayerCompletion)) {
         if until <= self.now && !(self.refused.is_empty() && self.early.is_empty()) {
             return;
         }

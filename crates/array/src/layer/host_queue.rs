@@ -44,7 +44,7 @@ use super::below::{LowerLayers, PendingCompletions};
 use super::clock::{LayerClock, NextEvent};
 use super::elevator::{self, Elevator, Queued};
 use super::{
-    not_supported, Context, Done, Elevators, Entry, Layer, LowerCount, Request, Setting,
+    not_supported, Context, Elevators, Entry, Layer, LayerCompletion, LowerCount, Request, Setting,
     Statistics, ANYONE,
 };
 use admission::{Places, Process, LAST_NAMED};
@@ -180,7 +180,7 @@ struct Group {
     last: u32,
     added: Time,
     dispatched: Time,
-    announced: Option<Done>,
+    announced: Option<LayerCompletion>,
 }
 
 /// The queue of one unit.
@@ -559,7 +559,7 @@ impl HostQueue {
     }
 
     /// A request has completed at the lower layer, and with it all submitted requests merged into it.
-    fn ended(&mut self, slot: u32, now: Time, sink: &mut dyn FnMut(&Done)) {
+    fn ended(&mut self, slot: u32, now: Time, sink: &mut dyn FnMut(&LayerCompletion)) {
         let group = &self.groups[slot as usize];
         let q = group.queue as usize;
         let queue = &mut self.queues[q];
@@ -614,7 +614,7 @@ impl HostQueue {
     }
 
     /// Carries out the event of the queue at `now`: a completion, or otherwise a woken process submits.
-    fn next_ends(&mut self, now: Time, sink: &mut dyn FnMut(&Done)) {
+    fn next_ends(&mut self, now: Time, sink: &mut dyn FnMut(&LayerCompletion)) {
         if self.ends.next() > now {
             let (_, q) = self.next_waking();
             if let Some((_, process)) = self.queues[q].waking.pop_front() {
@@ -697,7 +697,7 @@ impl Layer for HostQueue {
         self.clock.next_event(work)
     }
 
-    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&Done)) {
+    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&LayerCompletion)) {
         loop {
             let times = (self.next_own(), self.below.next_event());
             match self.clock.step(times, until, sink) {

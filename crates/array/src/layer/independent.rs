@@ -9,7 +9,9 @@
 
 use super::below::LowerLayers;
 use super::clock::LayerClock;
-use super::{not_supported, Done, Entry, Layer, LowerCount, Request, Setting, Statistics};
+use super::{
+    not_supported, Entry, Layer, LayerCompletion, LowerCount, Request, Setting, Statistics,
+};
 use crate::entry::NoParameters;
 use headstack_drive::DriveEnergy;
 use headstack_schema::SpecError;
@@ -62,7 +64,7 @@ impl Layer for Independent {
         self.clock.next_event(self.below.next_event())
     }
 
-    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&Done)) {
+    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&LayerCompletion)) {
         let times = |below: &LowerLayers| (Time::NEVER, below.next_event());
         while self.clock.step(times(&self.below), until, sink).is_some() {
             let statistics = &mut self.clock.statistics;

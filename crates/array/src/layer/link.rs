@@ -25,7 +25,9 @@
 
 use super::below::{LowerLayers, PendingCompletions};
 use super::clock::{LayerClock, NextEvent};
-use super::{not_supported, Context, Done, Entry, Layer, LowerCount, Request, Setting, Statistics};
+use super::{
+    not_supported, Context, Entry, Layer, LayerCompletion, LowerCount, Request, Setting, Statistics,
+};
 use headstack_drive::{Command, DriveEnergy};
 use headstack_schema::{Choice, SpecError, Table};
 use headstack_units::{Bandwidth, Bytes, Time};
@@ -79,7 +81,7 @@ struct Transfer {
     /// True while the data of a write cross the port on their way to the layer below.
     going_down: bool,
     given: Time,
-    announced: Option<Done>,
+    announced: Option<LayerCompletion>,
 }
 
 /// A shared port over the layers below.
@@ -167,7 +169,7 @@ impl Link {
             let from = Time(now.0.saturating_sub(ns).max(passing.given.0));
             end = self.carry(READ, from, ns);
         }
-        let mut done = Done {
+        let mut done = LayerCompletion {
             id: passing.request.id,
             arrival: passing.arrival,
             admitted: passing.arrival,
@@ -242,7 +244,7 @@ impl Layer for Link {
         self.clock.next_event(work)
     }
 
-    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&Done)) {
+    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&LayerCompletion)) {
         loop {
             let times = (self.ends.next(), self.below.next_event());
             match self.clock.step(times, until, sink) {

@@ -49,7 +49,7 @@ pub const ANYONE: u32 = u32::MAX;
 /// One request to a layer. Blocks are 512 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// Identifies the request; [`Done::id`] is the same. Requests outstanding at one time have different
+    /// Identifies the request; [`LayerCompletion::id`] is the same. Requests outstanding at one time have different
     /// numbers.
     pub id: u64,
     /// The command.
@@ -91,7 +91,7 @@ pub enum ErrorKind {
 
 /// A completed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Done {
+pub struct LayerCompletion {
     /// The request's [`Request::id`].
     pub id: u64,
     /// Time at which it reached the layer.
@@ -116,10 +116,10 @@ pub struct Done {
     pub error: Option<ErrorKind>,
 }
 
-impl Done {
+impl LayerCompletion {
     /// A request that completes at the moment of its arrival.
-    pub(crate) fn at_once(id: u64, now: Time, error: Option<ErrorKind>) -> Done {
-        Done {
+    pub(crate) fn at_once(id: u64, now: Time, error: Option<ErrorKind>) -> LayerCompletion {
+        LayerCompletion {
             id,
             arrival: now,
             admitted: now,
@@ -127,12 +127,12 @@ impl Done {
             cache_hit: error.is_none(),
             drive: ANYONE,
             error,
-            ..Done::default()
+            ..LayerCompletion::default()
         }
     }
 }
 
-impl join::Part for Done {
+impl join::Part for LayerCompletion {
     type Error = ErrorKind;
     fn ends(&self) -> Time {
         self.completion
@@ -146,8 +146,8 @@ impl join::Part for Done {
     fn failure(&self) -> Option<ErrorKind> {
         self.error
     }
-    fn whole(self, all: &join::All<ErrorKind>) -> Done {
-        Done {
+    fn whole(self, all: &join::All<ErrorKind>) -> LayerCompletion {
+        LayerCompletion {
             cache_hit: all.hit,
             moved: all.moved,
             error: all.failure,
@@ -236,7 +236,7 @@ pub trait Layer: Send {
     /// Time at which [`Layer::advance`] would next have an effect; [`Time::NEVER`] if nothing is outstanding.
     fn next_event(&self) -> Time;
     /// Carries out what happens before `until` and passes the completions to `sink`.
-    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&Done));
+    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&LayerCompletion));
     /// Changes a setting at `now`; the layer must have been advanced to `now`. `path` leads to the layer
     /// concerned: at each level, the index of the lower layer. An empty path means this layer.
     ///

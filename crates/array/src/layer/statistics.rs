@@ -1,6 +1,6 @@
 //! Statistics of layers.
 
-use super::{Done, ErrorKind};
+use super::{ErrorKind, LayerCompletion};
 use headstack_units::Time;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ impl Statistics {
 
     /// Counts a completed request.
     #[inline]
-    pub fn add_done(&mut self, done: &Done) {
+    pub fn add_done(&mut self, done: &LayerCompletion) {
         if !self.counts_from(done.arrival) {
             return;
         }

@@ -23,7 +23,9 @@
 
 use super::below::LowerLayers;
 use super::clock::{LayerClock, NextEvent};
-use super::{not_supported, Context, Done, Entry, Layer, LowerCount, Request, Setting, Statistics};
+use super::{
+    not_supported, Context, Entry, Layer, LayerCompletion, LowerCount, Request, Setting, Statistics,
+};
 use headstack_control::RateLimit;
 use headstack_drive::DriveEnergy;
 use headstack_schema::{SpecError, Table};
@@ -147,11 +149,11 @@ impl Throttle {
         }
     }
 
-    fn step_below(&mut self, until: Time, sink: &mut dyn FnMut(&Done)) {
+    fn step_below(&mut self, until: Time, sink: &mut dyn FnMut(&LayerCompletion)) {
         let (passing, statistics) = (&mut self.passing, &mut self.clock.statistics);
         self.below.step_until(until, &mut |done| {
             let own = passing.remove(done.id as usize);
-            let mut done = Done {
+            let mut done = LayerCompletion {
                 id: own.request.id,
                 arrival: own.arrival,
                 ..*done
@@ -199,7 +201,7 @@ impl Layer for Throttle {
         self.clock.next_event(own.min(self.below.next_event()))
     }
 
-    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&Done)) {
+    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&LayerCompletion)) {
         loop {
             let own = match self.held.is_empty() {
                 true => Time::NEVER,

@@ -2,10 +2,10 @@
 
 use super::below::LowerLayers;
 use super::{
-    independent, throttle, Context, Done, DriveLayer, Elevators, Entry, ErrorKind, Layer,
-    LayerResult, LowerCount, Request, Setting, Statistics, ANYONE,
+    independent, throttle, Context, DriveLayer, Elevators, Entry, ErrorKind, Layer,
+    LayerCompletion, LayerResult, LowerCount, Request, Setting, Statistics, ANYONE,
 };
-use crate::capping::Knobs;
+use crate::capping::ControlledDrive;
 use crate::change::Target;
 use crate::member::{CompletionReport, Member};
 use crate::simulate::MemberOutcome;
@@ -173,7 +173,7 @@ pub struct Tree {
 #[derive(Debug, Clone, Copy)]
 pub struct TreeCompletion {
     completion: Completion,
-    done: Done,
+    done: LayerCompletion,
 }
 
 impl CompletionReport for TreeCompletion {
@@ -182,7 +182,7 @@ impl CompletionReport for TreeCompletion {
     fn completion(&self) -> &Completion {
         &self.completion
     }
-    fn done(&self, _member: u32) -> Done {
+    fn done(&self, _member: u32) -> LayerCompletion {
         self.done
     }
 }
@@ -228,18 +228,18 @@ impl Tree {
     /// The paths of the layers that are `steps` levels below the roots, in order.
     fn paths(&self, steps: usize) -> Vec<Vec<u32>> {
         let roots = self.roots.layers().iter().enumerate();
-        let mut height: Vec<(Vec<u32>, &dyn Layer)> =
+        let mut level: Vec<(Vec<u32>, &dyn Layer)> =
             roots.map(|(i, root)| (vec![i as u32], &**root)).collect();
         for _ in 0..steps {
             let below = |(path, layer): &(Vec<u32>, &dyn Layer)| {
                 let path = path.clone();
                 (0..layer.below().len() as u32).map(move |i| [&path[..], &[i]].concat())
             };
-            let paths = height.iter().flat_map(below);
-            let layers = height.iter().flat_map(|(_, l)| l.below());
-            height = paths.zip(layers.map(|l| &**l)).collect();
+            let paths = level.iter().flat_map(below);
+            let layers = level.iter().flat_map(|(_, l)| l.below());
+            level = paths.zip(layers.map(|l| &**l)).collect();
         }
-        height.into_iter().map(|(path, _)| path).collect()
+        level.into_iter().map(|(path, _)| path).collect()
     }
 
     /// Levels from the roots to the drives.
@@ -258,11 +258,11 @@ impl Tree {
     /// # Errors
     /// Layers that do not exist.
     fn targets(&self, target: &Target) -> Result<Vec<Vec<u32>>, SpecError> {
-        let (height, numbers) = match target {
+        let (level, numbers) = match target {
             Target::Drives(drives) => (0, drives),
-            Target::Layers { height, instances } => (*height as usize, instances),
+            Target::Layers { level, instances } => (*level as usize, instances),
         };
-        let all = self.paths(self.depth().saturating_sub(height));
+        let all = self.paths(self.depth().saturating_sub(level));
         if numbers.is_empty() {
             return Ok(all);
         }
@@ -290,20 +290,18 @@ impl Tree {
     /// count as members of a layer `independent`.
     pub fn results(&self) -> Vec<LayerResult> {
         let mut results = Vec::new();
-        let mut height: Vec<&dyn Layer> = self.roots.layers().iter().map(|l| &**l).collect();
-        if height.len() > 1 {
+        let mut level: Vec<&dyn Layer> = self.roots.layers().iter().map(|l| &**l).collect();
+        if level.len() > 1 {
             let mut sum = Statistics::default();
-            height
-                .iter()
-                .for_each(|l| sum.add_requests(&l.statistics()));
+            level.iter().for_each(|l| sum.add_requests(&l.statistics()));
             results.push(sum.result(independent::NAME, 1));
         }
-        while let Some(first) = height.first() {
+        while let Some(first) = level.first() {
             let name = first.name();
             let mut sum = first.statistics();
-            height[1..].iter().for_each(|l| sum.add(&l.statistics()));
-            results.push(sum.result(name, height.len() as u64));
-            height = height
+            level[1..].iter().for_each(|l| sum.add(&l.statistics()));
+            results.push(sum.result(name, level.len() as u64));
+            level = level
                 .iter()
                 .flat_map(|l| l.below().iter().map(|b| &**b))
                 .collect();
@@ -321,9 +319,9 @@ fn collect_drives(layer: &mut dyn Layer, until: Time, all: &mut Vec<MemberOutcom
 
 /// Appends the settings of each drive below `layer`. `above` has the settings found on the path to this layer;
 /// `above.drive` is this path. A queue or a throttle over several drives belongs to none of them.
-fn find_knobs(layer: &dyn Layer, above: &Knobs, found: &mut Vec<Knobs>) {
+fn find_knobs(layer: &dyn Layer, above: &ControlledDrive, found: &mut Vec<ControlledDrive>) {
     if let Some(arms) = layer.arms() {
-        found.push(Knobs {
+        found.push(ControlledDrive {
             arms,
             conditions: layer.conditions(),
             ..above.clone()
@@ -344,7 +342,7 @@ fn find_knobs(layer: &dyn Layer, above: &Knobs, found: &mut Vec<Knobs>) {
     }
     for (i, layer) in below.iter().enumerate() {
         let drive = [&own.drive[..], &[i as u32]].concat();
-        let own = Knobs {
+        let own = ControlledDrive {
             drive,
             ..own.clone()
         };
@@ -385,7 +383,7 @@ impl Member for Tree {
 
     fn advance(&mut self, until: Time, sink: &mut impl FnMut(&TreeCompletion)) {
         let announced = &mut self.announced;
-        let mut pass = |done: &Done| {
+        let mut pass = |done: &LayerCompletion| {
             *announced += 1;
             let completion = Completion {
                 id: done.id,
@@ -430,19 +428,19 @@ impl Member for Tree {
         }
     }
 
-    fn knobs(&self) -> Vec<Knobs> {
+    fn controlled_drives(&self) -> Vec<ControlledDrive> {
         let mut found = Vec::new();
         for (i, root) in self.roots.layers().iter().enumerate() {
-            let above = Knobs {
+            let above = ControlledDrive {
                 drive: vec![i as u32],
-                ..Knobs::default()
+                ..ControlledDrive::default()
             };
             find_knobs(&**root, &above, &mut found);
         }
         found
     }
 
-    fn turn(&mut self, now: Time, way: &[u32], setting: &Setting) -> Result<(), SpecError> {
+    fn apply(&mut self, now: Time, way: &[u32], setting: &Setting) -> Result<(), SpecError> {
         self.roots.pass_on(now, way, setting)
     }
 

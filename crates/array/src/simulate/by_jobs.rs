@@ -8,18 +8,18 @@ use headstack_units::Time;
 impl<M: Member> Run<'_, '_, M> {
     /// The thread that is due issues its request, if it has one; false as [`Run::arrive`].
     pub(super) fn arrive_of_jobs(&mut self, now: Time) -> bool {
-        let Some(request) = self.host.take_of_jobs() else {
+        let Some(request) = self.tracker.take_of_jobs() else {
             return true;
         };
         if self.taken % BATCH as u64 == 0 {
             self.report();
-            self.host.settle();
+            self.tracker.settle();
             if self.options.progress.is_cancelled() {
-                self.host.outcome.partial = true;
+                self.tracker.outcome.partial = true;
                 return false;
             }
         }
-        self.host.outcome.alignment.add(&request);
+        self.tracker.outcome.alignment.add(&request);
         self.arrive(now, &request)
     }
 }

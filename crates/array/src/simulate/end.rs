@@ -11,16 +11,16 @@ impl<M: Member> Run<'_, '_, M> {
     pub(super) fn drain(&mut self, now: Time) -> Result<(), SimulateError> {
         self.take_failure()?;
         if self.measuring {
-            self.host.outcome.end = self.host.outcome.end.max(self.last_arrival);
+            self.tracker.outcome.end = self.tracker.outcome.end.max(self.last_arrival);
         }
         self.passed = self.passed.max(now);
         self.take_in_order();
-        if self.host.outcome.partial {
+        if self.tracker.outcome.partial {
             // What completed until the interrupt counts, so that parts of systems can be compared.
             self.advance_all(self.last_arrival);
         }
         let mut steps = 0u64;
-        while self.host.in_flight > 0 && !self.host.outcome.partial {
+        while self.tracker.in_flight > 0 && !self.tracker.outcome.partial {
             let (time, member) = self.earliest();
             let due = self.next_mark();
             let is_stuck = time == Time::NEVER && self.schedule.due == Time::NEVER;
@@ -30,7 +30,7 @@ impl<M: Member> Run<'_, '_, M> {
                 continue;
             }
             if time == Time::NEVER {
-                let waiting = self.host.in_flight;
+                let waiting = self.tracker.in_flight;
                 return Err(SimulateError::Lost {
                     drive: member,
                     waiting,
@@ -42,7 +42,7 @@ impl<M: Member> Run<'_, '_, M> {
             self.step(member, time, Time(time.0 + 1))?;
             steps += 1;
             if steps % 1024 == 0 && self.options.progress.is_cancelled() {
-                self.host.outcome.partial = true;
+                self.tracker.outcome.partial = true;
             }
         }
         self.report();
@@ -51,32 +51,36 @@ impl<M: Member> Run<'_, '_, M> {
 
     /// The measurements of the run, up to its end.
     pub(super) fn finish(mut self) -> Result<Outcome, SimulateError> {
-        self.host.settle();
+        self.tracker.settle();
         self.take_failure()?;
         if !self.measuring {
             // The warm-up has left no request, so there is no time to be measured.
-            self.begin(self.passed.max(self.host.unmeasured_end));
+            self.begin(self.passed.max(self.tracker.unmeasured_end));
         }
         // Requests of the warm-up may end last. A run that was stopped has passed the last completion that is known.
-        let end = self.host.outcome.end.max(self.host.unmeasured_end);
+        let end = self.tracker.outcome.end.max(self.tracker.unmeasured_end);
         let end = end.max(self.passed);
-        self.host.outcome.end = end;
+        self.tracker.outcome.end = end;
         self.pass_until(end);
         self.take_failure()?;
         self.sample(end);
-        for (member, o) in self.members.iter_mut().zip(&mut self.host.outcome.members) {
+        for (member, o) in self
+            .members
+            .iter_mut()
+            .zip(&mut self.tracker.outcome.members)
+        {
             o.energy = member.energy(end);
         }
-        for (member, o) in self.members.iter().zip(&mut self.host.outcome.members) {
+        for (member, o) in self.members.iter().zip(&mut self.tracker.outcome.members) {
             o.observe(member, end);
         }
-        self.host.outcome.changes = self.schedule.counts();
+        self.tracker.outcome.changes = self.schedule.counts();
         let (first, last) = (self.first, self.last_arrival);
-        self.host.outcome.cover(self.taken, first, last);
-        let capping = self.host.capper.take().map(Capper::into_outcome);
-        self.host.outcome.capping = capping;
+        self.tracker.outcome.cover(self.taken, first, last);
+        let capping = self.tracker.capper.take().map(Capper::into_outcome);
+        self.tracker.outcome.capping = capping;
         let open = matches!(self.options.arrivals, Arrivals::Open);
-        self.host.outcome.last_arrival = open.then_some(self.last_arrival);
-        Ok(self.host.outcome)
+        self.tracker.outcome.last_arrival = open.then_some(self.last_arrival);
+        Ok(self.tracker.outcome)
     }
 }

@@ -25,7 +25,7 @@ impl<M: Member> Run<'_, '_, M> {
             }
             self.passed = at;
             if self.schedule.due == at {
-                let happened = self.schedule.happen(self.members, &mut self.host);
+                let happened = self.schedule.happen(self.members, &mut self.tracker);
                 self.failure = happened.err().map(SimulateError::Change);
                 self.renew();
                 continue;
@@ -41,14 +41,14 @@ impl<M: Member> Run<'_, '_, M> {
             }
             self.sample(at);
             self.renew();
-            self.next_sample = self.host.outcome.series.next_boundary(at);
+            self.next_sample = self.tracker.outcome.series.next_boundary(at);
         }
     }
 
     /// One step of the power capping controller.
     pub(super) fn step_capping(&mut self) {
-        let in_flight = self.host.in_flight;
-        if let Some(capper) = &mut self.host.capper {
+        let in_flight = self.tracker.in_flight;
+        if let Some(capper) = &mut self.tracker.capper {
             let stepped = capper.step(self.members, in_flight);
             self.failure = stepped.err().map(SimulateError::Change);
         }
@@ -78,12 +78,12 @@ impl<M: Member> Run<'_, '_, M> {
         // The difference of two sums may be wrong in the last digits.
         let least = -1e-9 * sum.total().max(1.0);
         debug_assert!(joules.iter().all(|j| *j >= least), "{since:?} J at {at:?}");
-        self.host.outcome.series.add_energy(at, since);
+        self.tracker.outcome.series.add_energy(at, since);
     }
 
     /// The time of the next step of the power capping controller.
     fn capping_due(&self) -> Time {
-        self.host.capper.as_ref().map_or(Time::NEVER, |c| c.due)
+        self.tracker.capper.as_ref().map_or(Time::NEVER, |c| c.due)
     }
 
     /// The time of the next change or step of the power capping controller, or of the end of the warm-up.

@@ -3,7 +3,7 @@
 use super::{about, words, Ended};
 use crate::experiment::Workload;
 use crate::outcome::BeyondDevice;
-use crate::simulate::PastEnd;
+use crate::simulate::OutOfRangePolicy;
 use headstack_engine::{Check, Warning};
 use headstack_units::Bytes;
 use serde_json::Value;
@@ -21,10 +21,10 @@ pub fn find(run: &Ended, tell: &mut dyn FnMut(Warning)) {
             continue;
         };
         let fate = match workload.past_end {
-            PastEnd::Error => "failed",
-            PastEnd::DropCounted => "were left out",
+            OutOfRangePolicy::Error => "failed",
+            OutOfRangePolicy::DropCounted => "were left out",
             // The experiment says what is done with them.
-            PastEnd::Wrap => continue,
+            OutOfRangePolicy::Wrap => continue,
         };
         let all = result.n_requests + result.n_dropped;
         let text = format!(

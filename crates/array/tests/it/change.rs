@@ -3,7 +3,7 @@
 //! The drive turns 100 times a second and has 100 sectors on each track; the first is under the head at every
 //! whole turn. Every seek takes 5 ms.
 
-use headstack_array::change::{plan, try_out, Change, ChangeCounts};
+use headstack_array::change::{dry_run, plan, Change, ChangeCounts};
 use headstack_array::layer::ErrorKind;
 use headstack_array::simulate::{Record, WarmUp};
 use headstack_array::{Experiment, Options, Outcome};
@@ -65,7 +65,7 @@ fn run(
 ) -> (Vec<Record>, Outcome) {
     let changes = plan(&changes(text), count, &[], "system[0]").unwrap_or_else(|e| panic!("{e}"));
     let make = |_| Drive::builtin(spec, &DriveOptions::default());
-    try_out(&changes, count, make).unwrap_or_else(|e| panic!("{e}"));
+    dry_run(&changes, count, make).unwrap_or_else(|e| panic!("{e}"));
     let mut members: Vec<Drive> = (0..count).map(|i| make(i).expect("a drive")).collect();
     crate::records::records(&mut members, requests, &Options { changes, ..options })
 }
@@ -475,7 +475,7 @@ fn what_a_drive_refuses_is_named_with_its_place() {
         );
         let changes = plan(&changes(&text), 2, &[], "system[0]").unwrap_or_else(|e| panic!("{e}"));
         let make = |_| Drive::builtin(&spec, &DriveOptions::default());
-        let error = try_out(&changes, 2, make).expect_err(&text).to_string();
+        let error = dry_run(&changes, 2, make).expect_err(&text).to_string();
         let want = format!("system[0].change[1].{want}");
         assert!(error.starts_with(&want), "{text}: {error}");
     }

@@ -1,7 +1,7 @@
 //! The simulation loop against closed forms, with a drive of constant service time.
 
 use headstack_array::organisation::{entries, Context, Organisation};
-use headstack_array::simulate::{Log, PastEnd, SimulateError, WarmUp};
+use headstack_array::simulate::{Log, OutOfRangePolicy, SimulateError, WarmUp};
 use headstack_array::{simulate, Member, Options, Outcome};
 use headstack_drive::{Command, Completion, Components, DriveEnergy, DriveRequest};
 use headstack_testkit::memory::peak_bytes;
@@ -287,7 +287,7 @@ fn warm_up_past_end_and_limits() {
     let o = go(Options::default(), 1 << 19);
     assert_eq!((o.n_requests, o.n_errors()), (10_000, half));
     let drop = Options {
-        past_end: PastEnd::DropCounted,
+        past_end: OutOfRangePolicy::DropCounted,
         ..Options::default()
     };
     let o = go(drop, 1 << 19);
@@ -296,7 +296,7 @@ fn warm_up_past_end_and_limits() {
         (10_000 - half, 0, half)
     );
     let wrap = Options {
-        past_end: PastEnd::Wrap,
+        past_end: OutOfRangePolicy::Wrap,
         ..Options::default()
     };
     let o = go(wrap, 1 << 19);

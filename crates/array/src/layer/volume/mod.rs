@@ -43,7 +43,9 @@ pub(crate) mod walk;
 
 use super::below::{LowerLayers, PendingCompletions};
 use super::clock::{LayerClock, NextEvent};
-use super::{add_components, Done, ErrorKind, Layer, Request, Setting, Statistics, ANYONE};
+use super::{
+    add_components, ErrorKind, Layer, LayerCompletion, Request, Setting, Statistics, ANYONE,
+};
 use headstack_drive::join::Join;
 use headstack_drive::{Command, Components, DriveEnergy};
 use headstack_engine::SpecError;
@@ -144,7 +146,7 @@ struct Op {
     /// Number of requests to members in the present stage.
     parts: u32,
     remaining: u32,
-    join: Option<Join<Done>>,
+    join: Option<Join<LayerCompletion>>,
     /// Shares of the response time up to `accounted`.
     spent: Components,
     accounted: Time,
@@ -155,7 +157,7 @@ struct Op {
     again: bool,
     /// Ranges of members that could not be written.
     lost: Vec<(u32, Range<u64>)>,
-    last: Done,
+    last: LayerCompletion,
     cache_hit: bool,
     moved: bool,
 }
@@ -165,7 +167,7 @@ struct Part {
     op: u32,
     io: Io,
     /// The completion that the member has announced.
-    announced: Option<Done>,
+    announced: Option<LayerCompletion>,
     /// Its result is ignored, because the member left.
     orphan: bool,
 }
@@ -259,7 +261,7 @@ impl Volume {
             pieces: Vec::new(),
             again: false,
             lost: Vec::new(),
-            last: Done::at_once(0, now, None),
+            last: LayerCompletion::at_once(0, now, None),
             cache_hit: true,
             moved: false,
         }) as u32
@@ -463,7 +465,7 @@ impl Volume {
     }
 
     /// Adds the result of a request to a member.
-    fn join(&mut self, op: u32, done: &Done, now: Time) {
+    fn join(&mut self, op: u32, done: &LayerCompletion, now: Time) {
         let o = &mut self.ops[op as usize];
         let whole = match &mut o.join {
             None if o.parts == 1 => Some(*done),
@@ -524,7 +526,7 @@ impl Volume {
             Task::Repair(_, range) => return self.repaired(now, range, error),
         };
         o.spent.queue += now.0 - o.accounted.0;
-        let done = Done {
+        let done = LayerCompletion {
             id: request.id,
             arrival: o.arrival,
             admitted: o.arrival,
@@ -616,7 +618,7 @@ impl Layer for Volume {
         self.clock.next_event(work)
     }
 
-    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&Done)) {
+    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&LayerCompletion)) {
         loop {
             let times = (self.own_event(), self.below.next_event());
             match self.clock.step(times, until, sink) {

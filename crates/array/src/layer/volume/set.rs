@@ -2,7 +2,7 @@
 
 use super::state::State;
 use super::{Stage, Volume};
-use crate::layer::{not_supported, Done, Setting, ANYONE};
+use crate::layer::{not_supported, LayerCompletion, Setting, ANYONE};
 use headstack_drive::Components;
 use headstack_engine::SpecError;
 use headstack_units::{Bandwidth, Time};
@@ -123,7 +123,7 @@ impl Volume {
                 _ => self.lose_write(op, member, io.lba..io.lba + u64::from(io.blocks)),
             }
             let since = self.ops[op as usize].accounted;
-            let lost = Done {
+            let lost = LayerCompletion {
                 arrival: since,
                 completion: now,
                 components: Components {
@@ -132,7 +132,7 @@ impl Volume {
                 },
                 cache_hit: false,
                 drive: ANYONE,
-                ..Done::default()
+                ..LayerCompletion::default()
             };
             self.join(op, &lost, now);
         }

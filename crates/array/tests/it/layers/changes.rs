@@ -4,7 +4,7 @@
 //! The drive turns 100 times a second and has 100 sectors on each track; the first is under the head at every
 //! whole turn. Every seek takes 5 ms. The drive has 20,000 blocks.
 
-use headstack_array::change::{plan, try_out_layers, Change};
+use headstack_array::change::{dry_run_layers, plan, Change};
 use headstack_array::layer::{elevator, entries, ErrorKind, LayerResult, LayerSpec, Tree};
 use headstack_array::simulate::{MemberOutcome, Record};
 use headstack_array::{Experiment, Options};
@@ -62,7 +62,7 @@ fn tree(count: u32, layers: &[LayerSpec]) -> Tree {
 fn refused(count: u32, text: &str) -> String {
     let Lists { layers, changes } = lists(text);
     let planned = plan(&changes, count, &layers, "system[0]");
-    let tried = planned.and_then(|p| try_out_layers(&p, &mut tree(count, &layers)));
+    let tried = planned.and_then(|p| dry_run_layers(&p, &mut tree(count, &layers)));
     tried.err().map(|e| e.to_string()).unwrap_or_default()
 }
 
@@ -93,7 +93,7 @@ impl Ran {
 fn run(count: u32, text: &str, requests: Vec<Request>) -> Ran {
     let Lists { layers, changes } = lists(text);
     let changes = plan(&changes, count, &layers, "system[0]").unwrap_or_else(|e| panic!("{e}"));
-    try_out_layers(&changes, &mut tree(count, &layers)).unwrap_or_else(|e| panic!("{e}"));
+    dry_run_layers(&changes, &mut tree(count, &layers)).unwrap_or_else(|e| panic!("{e}"));
     let mut root = [tree(count, &layers)];
     let n_changes = changes.len() as u64;
     let options = Options {

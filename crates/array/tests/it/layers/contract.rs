@@ -2,7 +2,7 @@
 
 use super::mock::{constants, request, Behaviour, Mock};
 use headstack_array::layer::{
-    elevator, entries, Context, Done, Entry, ErrorKind, Layer, Request, Setting,
+    elevator, entries, Context, Entry, ErrorKind, Layer, LayerCompletion, Request, Setting,
 };
 use headstack_drive::Command::{Flush, Read, Write, WriteThrough};
 use headstack_testkit::plugins::folder_matches;
@@ -34,7 +34,7 @@ fn build(entry: &Entry, seed: u64) -> Box<dyn Layer> {
 
 /// Random requests, submitted at their times. In between, the layer is advanced in steps of this length, or by
 /// its own events.
-fn drive(entry: &Entry, seed: u64, step: Option<u64>) -> Vec<Done> {
+fn drive(entry: &Entry, seed: u64, step: Option<u64>) -> Vec<LayerCompletion> {
     let mut noise = SplitMix(seed);
     let mut layer = build(entry, seed);
     let units = layer.units();
@@ -111,7 +111,7 @@ fn every_layer_ends_each_request_once_whatever_the_steps() {
             for step in [1, 7, 5000] {
                 let mut other = drive(entry, seed, Some(step));
                 other.sort_by_key(|d| d.id);
-                let want: Vec<Done> = seen.values().copied().collect();
+                let want: Vec<LayerCompletion> = seen.values().copied().collect();
                 assert_eq!(other, want, "{} in steps of {step}", entry.about.name);
             }
         }

@@ -2,7 +2,7 @@
 
 use super::mock::{constants, finish, request, Behaviour, Log, Mock};
 use headstack_array::layer::{
-    elevator, entries, Context, Done, ErrorKind, Layer, Request, Setting,
+    elevator, entries, Context, ErrorKind, Layer, LayerCompletion, Request, Setting,
 };
 use headstack_drive::Command::{self, Flush, Read, Write, WriteThrough};
 use headstack_testkit::SplitMix;
@@ -39,7 +39,7 @@ fn got(log: &Log) -> Vec<(Command, u64, u32)> {
 fn behind_one(
     toml: &str,
     requests: &[(Command, u64, u32)],
-) -> (Vec<(Command, u64, u32)>, Vec<Done>) {
+) -> (Vec<(Command, u64, u32)>, Vec<LayerCompletion>) {
     let (mut q, log) = queue(toml);
     q.submit(Time::ZERO, request(1000, Read, 99_000, 1));
     for (id, (command, lba, blocks)) in requests.iter().enumerate() {
@@ -420,7 +420,7 @@ fn nothing_is_lost_and_no_limit_is_passed() {
                 ..request(id, command, lba, blocks as u32)
             };
             now = Time(now.0 + noise.below(1500));
-            let mut collect = |done: &Done| {
+            let mut collect = |done: &LayerCompletion| {
                 let r = under_way.remove(&done.id).expect("ends once");
                 assert!(
                     done.error.is_none() && done.completion.0 >= done.arrival.0,

@@ -1,7 +1,7 @@
 //! The shared link: its bandwidth at saturation, and single requests by hand.
 
 use super::mock::{constants, finish, request};
-use headstack_array::layer::{elevator, entries, Context, Done, Layer, Request};
+use headstack_array::layer::{elevator, entries, Context, Layer, LayerCompletion, Request};
 use headstack_drive::Command::{self, Flush, Read, Write};
 use headstack_units::Time;
 use std::collections::BTreeSet;
@@ -25,7 +25,7 @@ fn to(unit: u32, id: u64, command: Command, blocks: u32) -> Request {
     }
 }
 
-fn ends(done: &[Done]) -> Vec<(u64, u64)> {
+fn ends(done: &[LayerCompletion]) -> Vec<(u64, u64)> {
     for d in done {
         let c = d.components;
         assert_eq!(c.queue + c.transfer + c.bus, d.completion.0 - d.arrival.0);

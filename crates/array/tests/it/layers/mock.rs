@@ -1,6 +1,8 @@
 //! A layer for tests: servers, a queue, service times by a rule, and a log of its requests.
 
-use headstack_array::layer::{Done, ErrorKind, Layer, Request, Setting, Statistics, ANYONE};
+use headstack_array::layer::{
+    ErrorKind, Layer, LayerCompletion, Request, Setting, Statistics, ANYONE,
+};
 use headstack_drive::{Components, DriveEnergy};
 use headstack_engine::SpecError;
 use headstack_units::Time;
@@ -37,7 +39,7 @@ pub struct Mock<B> {
     waiting: Vec<Waiting>,
     busy: Vec<Time>,
     now: Time,
-    ready: Vec<Done>,
+    ready: Vec<LayerCompletion>,
 }
 
 impl<B: Behaviour> Mock<B> {
@@ -54,8 +56,14 @@ impl<B: Behaviour> Mock<B> {
         }
     }
 
-    fn done(&self, w: &Waiting, start: Time, end: Time, error: Option<ErrorKind>) -> Done {
-        Done {
+    fn done(
+        &self,
+        w: &Waiting,
+        start: Time,
+        end: Time,
+        error: Option<ErrorKind>,
+    ) -> LayerCompletion {
+        LayerCompletion {
             id: w.request.id,
             arrival: w.arrival,
             admitted: w.arrival,
@@ -69,7 +77,7 @@ impl<B: Behaviour> Mock<B> {
             seek_distance: 1,
             drive: self.index,
             error,
-            ..Done::default()
+            ..LayerCompletion::default()
         }
     }
 
@@ -121,7 +129,7 @@ impl<B: Behaviour> Layer for Mock<B> {
             false => self.now,
         }
     }
-    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&Done)) {
+    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&LayerCompletion)) {
         if self.now < until {
             self.ready.drain(..).for_each(|done| sink(&done));
         }
@@ -206,7 +214,7 @@ pub fn constants(n: u32, blocks: u64, service: u64) -> (Vec<Box<dyn Layer>>, Log
 
 /// Advances a layer until it has no more events; returns the completions in the order in which they were
 /// announced.
-pub fn finish(layer: &mut dyn Layer) -> Vec<Done> {
+pub fn finish(layer: &mut dyn Layer) -> Vec<LayerCompletion> {
     let mut all = Vec::new();
     while layer.next_event() != Time::NEVER {
         let next = layer.next_event();

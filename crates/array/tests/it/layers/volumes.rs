@@ -2,7 +2,7 @@
 
 use super::mock::{constants, finish, request, Behaviour, Constant, Log, Mock};
 use headstack_array::layer::{
-    elevator, entries, Context, Done, ErrorKind, Layer, Request, Setting,
+    elevator, entries, Context, ErrorKind, Layer, LayerCompletion, Request, Setting,
 };
 use headstack_drive::spec::Params;
 use headstack_drive::zoned::Sense;
@@ -46,7 +46,7 @@ fn got(log: &Log) -> Vec<(u64, u32, Command, u64, u32)> {
     all
 }
 
-fn one(volume: &mut dyn Layer, command: Command, lba: u64, blocks: u64) -> Done {
+fn one(volume: &mut dyn Layer, command: Command, lba: u64, blocks: u64) -> LayerCompletion {
     assert_eq!(volume.next_event(), Time::NEVER, "nothing is under way");
     // The time of each test's next request is after all earlier ones.
     static CLOCK: AtomicU64 = AtomicU64::new(0);
@@ -341,7 +341,7 @@ fn a_member_that_leaves_is_replaced_by_the_others_at_once() {
 struct Watched {
     volume: Box<dyn Layer>,
     log: Log,
-    done: Vec<Done>,
+    done: Vec<LayerCompletion>,
 }
 
 impl Watched {

@@ -19,12 +19,12 @@ const LEAST: u64 = 40 << 20;
 
 /// How much may be kept until memory is asked for again.
 #[derive(Default)]
-pub(crate) struct Room {
-    /// Bytes, as [`Room::need`] counts them.
+pub(crate) struct MemoryGuard {
+    /// Bytes, as [`MemoryGuard::need`] counts them.
     asked_for: u64,
 }
 
-impl Room {
+impl MemoryGuard {
     fn need(in_flight: u64, times: u64) -> u64 {
         in_flight
             .saturating_mul(PER_REQUEST)
@@ -37,7 +37,7 @@ impl Room {
     /// There is too little memory.
     #[inline]
     pub fn check(&mut self, in_flight: u64, times: u64) -> Result<(), SimulateError> {
-        let need = Room::need(in_flight, times);
+        let need = MemoryGuard::need(in_flight, times);
         match need <= self.asked_for {
             true => Ok(()),
             false => self.ask(need, in_flight),
@@ -49,7 +49,7 @@ impl Room {
         let need = need.saturating_add(need / 8).max(LEAST);
         let mut room: Vec<u8> = Vec::new();
         let bytes = usize::try_from(need).unwrap_or(usize::MAX);
-        // The list is shown to somebody, or the compiler would leave it out.
+        // `black_box` keeps the compiler from removing the reservation.
         if std::hint::black_box(&mut room)
             .try_reserve_exact(bytes)
             .is_err()
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn memory_that_there_is_not_is_an_error() {
-        let mut room = Room::default();
+        let mut room = MemoryGuard::default();
         assert!(room.check(0, 0).is_ok());
         assert!(room.check(1000, 1000).is_ok());
         // More than any address space.

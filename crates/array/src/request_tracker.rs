@@ -1,7 +1,7 @@
 //! The host's side of a run: requests in flight, joined from their parts and counted at their completion.
 
-use crate::capping::{Capper, DoneRequest};
-use crate::layer::Done;
+use crate::capping::{Capper, CompletedRequest};
+use crate::layer::LayerCompletion;
 use crate::member::CompletionReport;
 use crate::outcome::operation;
 use crate::simulate::{Log, Outcome, Record, SimulateError};
@@ -29,7 +29,7 @@ struct Slot {
 /// No free slot.
 const NONE: u32 = u32::MAX;
 
-/// Sums over requests of at most `u32::MAX` ns each. [`Host::settle`] empties it after each batch. Until then
+/// Sums over requests of at most `u32::MAX` ns each. [`RequestTracker::settle`] empties it after each batch. Until then
 /// fewer than 2^32 requests complete, so the sums fit into 64 bits.
 #[derive(Default)]
 struct Tally {
@@ -78,12 +78,12 @@ impl Issues {
 }
 
 /// Requests in flight, and the outcome so far.
-pub(crate) struct Host<'a, 'l> {
+pub(crate) struct RequestTracker<'a, 'l> {
     slots: Vec<Slot>,
     // First free slot.
     free: u32,
     // By slot, for requests of several parts.
-    joins: Vec<Option<Join<Done>>>,
+    joins: Vec<Option<Join<LayerCompletion>>>,
     // By slot, if there is a log: place in the workload, and the request.
     names: Vec<(u64, Request)>,
     tally: Tally,
@@ -105,10 +105,10 @@ pub(crate) struct Host<'a, 'l> {
     named: bool,
 }
 
-impl<'a, 'l> Host<'a, 'l> {
-    pub fn new(outcome: Outcome, log: Option<&'a mut Log<'l>>) -> Host<'a, 'l> {
+impl<'a, 'l> RequestTracker<'a, 'l> {
+    pub fn new(outcome: Outcome, log: Option<&'a mut Log<'l>>) -> RequestTracker<'a, 'l> {
         let named = log.is_some();
-        Host {
+        RequestTracker {
             slots: Vec::new(),
             free: NONE,
             joins: Vec::new(),
@@ -241,7 +241,7 @@ impl<'a, 'l> Host<'a, 'l> {
     }
 
     #[inline(never)]
-    fn part_done_generally(&mut self, member: usize, c: &Completion, part: &Done) {
+    fn part_done_generally(&mut self, member: usize, c: &Completion, part: &LayerCompletion) {
         let i = c.id as usize;
         let slot = &mut self.slots[i];
         let measured = slot.measured;
@@ -305,7 +305,7 @@ impl<'a, 'l> Host<'a, 'l> {
     }
 
     /// One of several parts of a request is complete.
-    fn join(&mut self, part: &Done) {
+    fn join(&mut self, part: &LayerCompletion) {
         let i = part.id as usize;
         let slot = &mut self.slots[i];
         let join = match &mut self.joins[i] {
@@ -340,7 +340,7 @@ impl<'a, 'l> Host<'a, 'l> {
     }
 
     /// Threads issue the requests.
-    pub fn employ(&mut self, jobs: Jobs) {
+    pub fn issue_by_jobs(&mut self, jobs: Jobs) {
         (self.quiet, self.named) = (false, true);
         self.issues = Some(Issues::Jobs {
             jobs: Box::new(jobs),
@@ -407,14 +407,14 @@ impl<'a, 'l> Host<'a, 'l> {
     }
 
     /// Gives the requests that ended to the power capping controller.
-    fn watch(&mut self, arrival: Time, blocks: u32, answer: &Done, thread: u32) {
+    fn watch(&mut self, arrival: Time, blocks: u32, answer: &LayerCompletion, thread: u32) {
         let job = match &self.issues {
             Some(Issues::Jobs { jobs, .. }) if thread != NO_THREAD => Some(jobs.job_of(thread)),
             _ => None,
         };
         if let Some(capper) = self.capper.as_mut().filter(|_| answer.error.is_none()) {
             let since = |start: Time| answer.completion.since(start).non_negative();
-            capper.add(&DoneRequest {
+            capper.add(&CompletedRequest {
                 drive: answer.drive,
                 blocks,
                 response_ns: since(arrival),
@@ -435,7 +435,7 @@ impl<'a, 'l> Host<'a, 'l> {
         arrival: Time,
         kind: usize,
         blocks: u32,
-        answer: &Done,
+        answer: &LayerCompletion,
         measured: bool,
         thread: u32,
     ) {
@@ -470,13 +470,13 @@ impl<'a, 'l> Host<'a, 'l> {
         o.series.add_request(arrival, answer.completion);
     }
 
-    fn log_slot(&mut self, slot: usize, answer: &Done) {
+    fn log_slot(&mut self, slot: usize, answer: &LayerCompletion) {
         if let Some(&(id, request)) = self.names.get(slot) {
             self.write_log(id, request, answer);
         }
     }
 
-    pub fn write_log(&mut self, id: u64, request: Request, answer: &Done) {
+    pub fn write_log(&mut self, id: u64, request: Request, answer: &LayerCompletion) {
         let record = Record {
             id,
             request,
