@@ -1,7 +1,7 @@
 //! Reads files of text into values.
 
 use crate::toml_words;
-use headstack_schema::{told, Place, SpecError};
+use headstack_schema::{io_error_text, Place, SpecError};
 use serde_json::{Map, Number, Value};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -12,7 +12,7 @@ pub(crate) fn read_text(file: &Path, need: &str) -> Result<String, SpecError> {
         let got = match e.kind() {
             ErrorKind::NotFound => "no such file".into(),
             ErrorKind::InvalidData => "bytes that are not UTF-8".into(),
-            _ => told(&e),
+            _ => io_error_text(&e),
         };
         let need = match e.kind() {
             ErrorKind::InvalidData => format!("{need}: text in UTF-8"),

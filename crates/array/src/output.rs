@@ -2,7 +2,7 @@
 
 use crate::layer::ErrorKind;
 use crate::simulate::Record;
-use headstack_engine::{needed_to_write, printable, system_error, told, SeriesPoint};
+use headstack_engine::{io_error_text, needed_to_write, printable, system_error, SeriesPoint};
 use headstack_trace::table::{Column, TableWriter};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ fn write(
 /// The error for a file that could not be written.
 pub(crate) fn unwritten(path: &Path, error: &(dyn std::error::Error + 'static)) -> String {
     let (got, need) = match system_error(error) {
-        Some(system) => (told(&system), needed_to_write(&system)),
+        Some(system) => (io_error_text(&system), needed_to_write(&system)),
         None if error.to_string().contains("not enough memory") => {
             ("no more memory".into(), "more of it (ulimit -v)")
         }

@@ -202,7 +202,7 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
     }
 
     /// Counts the usual request: one part, no error. Returns false for others and does nothing. Its only call
-    /// is its last step, so that no registers have to be saved.
+    /// is its last step: no value is needed after it, so the compiler saves no registers for the usual request.
     #[inline(always)]
     fn is_tallied(&mut self, member: usize, c: &Completion) -> bool {
         let slot = &mut self.slots[c.id as usize];
@@ -396,7 +396,7 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
         }
     }
 
-    /// What ended at `end` is followed by the next request of a closed loop, or of the thread that waited for it,
+    /// After a completion at `end`, issues the next request of a closed loop, or of the thread that waited for it,
     /// after the pause.
     pub fn issue(&mut self, end: Time, thread: u32) {
         match &mut self.issues {

@@ -1,6 +1,6 @@
 //! Reads sourced files, from the file system or from memory.
 
-use headstack_engine::told;
+use headstack_engine::io_error_text;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ impl FileLoader {
         // A name without a folder means the current one.
         let folder = from.parent().filter(|f| *f != Path::new(""));
         let folder = folder.unwrap_or(Path::new("."));
-        let whole = |path: &Path| path.canonicalize().map_err(|e| told(&e));
+        let whole = |path: &Path| path.canonicalize().map_err(|e| io_error_text(&e));
         let path = whole(path)?;
         let allowed = std::iter::once(folder).chain(self.search.iter().map(PathBuf::as_path));
         for folder in allowed {
@@ -69,11 +69,11 @@ impl Loader for FileLoader {
             .find(|path| path.is_file())
             .ok_or("no such file")?;
         self.check(&path, from)?;
-        let file = std::fs::File::open(&path).map_err(|e| told(&e))?;
+        let file = std::fs::File::open(&path).map_err(|e| io_error_text(&e))?;
         let mut bytes = Vec::new();
         file.take(MAX_FILE_BYTES as u64 + 1)
             .read_to_end(&mut bytes)
-            .map_err(|e| told(&e))?;
+            .map_err(|e| io_error_text(&e))?;
         if bytes.len() > MAX_FILE_BYTES {
             return Err(format!("more than {MAX_FILE_BYTES} bytes"));
         }

@@ -21,7 +21,7 @@ pub(crate) struct Mechanism {
     /// The head sets, usually one. They move together.
     pub arms: Vec<Arm>,
     /// Index of the head set that was used last.
-    pub acting: usize,
+    pub active_set: usize,
     /// What the mechanism has done, and what is already decided of its future.
     pub timeline: Timeline,
     /// Earliest time of the next movement, in nanoseconds.
@@ -43,10 +43,10 @@ impl Mechanism {
     /// The head set that was used last.
     #[inline]
     pub fn arm(&self) -> &Arm {
-        &self.arms[self.acting]
+        &self.arms[self.active_set]
     }
 
-    /// To be called when the acting head set has moved from `before`, starting at `at`: moves the other head
+    /// To be called when the active head set has moved from `before`, starting at `at`: moves the other head
     /// sets of the assembly along, and records the movement where it matters to other assemblies.
     #[inline]
     pub fn carry(&mut self, paths: &[HeadSet], cylinders: u32, before: &Arm, at: u64) {
@@ -57,11 +57,11 @@ impl Mechanism {
 
     #[inline(never)]
     fn carry_others(&mut self, paths: &[HeadSet], cylinders: u32, before: &Arm, at: u64) {
-        let here = self.arms[self.acting];
+        let here = self.arms[self.active_set];
         let turned = here.angle.since(before.angle);
-        let base = i64::from(here.cylinder) - i64::from(paths[self.acting].offset);
+        let base = i64::from(here.cylinder) - i64::from(paths[self.active_set].offset);
         for (i, arm) in self.arms.iter_mut().enumerate() {
-            if i != self.acting {
+            if i != self.active_set {
                 let cylinder = base + i64::from(paths[i].offset);
                 arm.cylinder = cylinder.clamp(0, i64::from(cylinders) - 1) as u32;
                 arm.head = Arm::NO_HEAD;

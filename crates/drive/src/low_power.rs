@@ -36,7 +36,7 @@ impl LowPower {
     /// The time up to which all is decided, in nanoseconds. If it lies ahead, the drive is recovering until
     /// then, or is to begin a change that its host asked for then.
     pub fn decided(&self) -> u64 {
-        self.rest.told()
+        self.rest.reported_until()
     }
 
     /// Whether the drive was active when it was last looked at, and nothing is decided beyond `now`.
@@ -47,7 +47,7 @@ impl LowPower {
 
     /// Records that the drive has been idle since `idle_since`.
     pub fn rests_since(&mut self, idle_since: u64) {
-        if idle_since > self.rest.told() {
+        if idle_since > self.rest.reported_until() {
             self.rest = Rest::new(idle_since);
         }
     }
@@ -114,7 +114,7 @@ impl LowPower {
             .find(|p| p.from <= now && now < p.to);
         match here {
             Some(phase) => phase.condition,
-            None if now >= self.rest.told() => self.rest.condition(),
+            None if now >= self.rest.reported_until() => self.rest.condition(),
             None => Condition::Active,
         }
     }

@@ -109,8 +109,8 @@ impl Mechanics {
         })
     }
 
-    /// A table that a caller derives from the mechanics, whatever the phase. It is computed once for all
-    /// clones. All callers must ask for the same type, because only one table is kept.
+    /// A table that a caller derives from the mechanics and that does not depend on the platter's phase. It is
+    /// computed once for all clones. All callers must ask for the same type, because only one table is kept.
     pub(crate) fn derived<T: Any + Send + Sync>(&self, make: impl FnOnce(&Mechanics) -> T) -> &T {
         let kept = self.derived.get_or_init(|| Box::new(make(self)));
         match kept.downcast_ref() {

@@ -29,7 +29,7 @@ pub trait ModelKind {
 type Build<T> = dyn Fn(&Params, &<T as ModelKind>::For) -> Result<Box<T>, SpecError> + Send + Sync;
 
 /// All parameters that a model takes from its table, also those that the table leaves out.
-type Taken = dyn Fn(&Params) -> Result<Value, SpecError> + Send + Sync;
+type EffectiveParameters = dyn Fn(&Params) -> Result<Value, SpecError> + Send + Sync;
 
 /// One entry of a registry: name, one-line summary, parameters, and how to build the model from them.
 pub struct Plugin<T: ?Sized + ModelKind + 'static> {
@@ -37,7 +37,7 @@ pub struct Plugin<T: ?Sized + ModelKind + 'static> {
     summary: Cow<'static, str>,
     example: Cow<'static, str>,
     schema: fn() -> TableSchema,
-    taken: Box<Taken>,
+    effective: Box<EffectiveParameters>,
     build: Box<Build<T>>,
 }
 
@@ -57,7 +57,7 @@ impl<T: ?Sized + ModelKind> Plugin<T> {
             summary: summary.into(),
             example: example.into(),
             schema: P::schema,
-            taken: Box::new(|table| Ok(P::read_beside(T::BESIDE, table)?.write())),
+            effective: Box::new(|table| Ok(P::read_beside(T::BESIDE, table)?.write())),
             build: Box::new(move |table, of| {
                 let read = P::read_beside(T::BESIDE, table);
                 build(read.map_err(|e| e.within(T::PLACE))?, of)
@@ -69,8 +69,9 @@ impl<T: ?Sized + ModelKind> Plugin<T> {
     /// from parameters that need not be complete.
     #[must_use]
     pub fn completed_by<P: Table + 'static>(mut self, complete: fn(P) -> P) -> Self {
-        let taken = move |table: &Params| Ok(complete(P::read_beside(T::BESIDE, table)?).write());
-        self.taken = Box::new(taken);
+        let effective =
+            move |table: &Params| Ok(complete(P::read_beside(T::BESIDE, table)?).write());
+        self.effective = Box::new(effective);
         self
     }
 
@@ -148,7 +149,7 @@ pub(crate) fn filled<T: ?Sized + ModelKind>(
     table: &Params,
 ) -> Params {
     let mut filled = table.clone();
-    if let Some(Ok(Value::Object(all))) = models.get(name).map(|m| (m.taken)(table)) {
+    if let Some(Ok(Value::Object(all))) = models.get(name).map(|m| (m.effective)(table)) {
         fill(&mut filled, &all);
     }
     filled

@@ -16,7 +16,7 @@ pub mod warning;
 pub use batches::Batches;
 pub use grouped::Grouped;
 pub use headstack_schema::{
-    did_you_mean, needed_to_write, printable, system_error, told, SpecError,
+    did_you_mean, io_error_text, needed_to_write, printable, system_error, SpecError,
 };
 pub use progress::Progress;
 pub use quantiles::{Quantiles, Summary};

@@ -24,14 +24,14 @@ pub fn guard(module: &Bound<'_, PyModule>) -> PyResult<()> {
             usual(info);
         }
     }));
-    let told = PyCFunction::new_closure(py, None, None, |_, _| told())?;
+    let panic_message = PyCFunction::new_closure(py, None, None, |_, _| panic_message())?;
     let guarded = py.import("headstack.errors")?.getattr("guarded")?;
     let panic = py.get_type::<PanicException>();
     let functions: Vec<_> = (module.dict().iter())
         .filter(|(name, value)| value.is_callable() && !name.to_string().starts_with('_'))
         .collect();
     for (name, function) in functions {
-        let function = guarded.call1((function, &panic, &told))?;
+        let function = guarded.call1((function, &panic, &panic_message))?;
         module.dict().set_item(name, function)?;
     }
     Ok(())
@@ -50,7 +50,7 @@ fn keep(info: &PanicHookInfo) {
 }
 
 /// The message for the first panic since the last call.
-pub fn told() -> String {
+pub fn panic_message() -> String {
     let first = FIRST.lock().ok().and_then(|mut first| first.take());
     let place = first.unwrap_or_else(|| "an unknown place".into());
     let version = env!("CARGO_PKG_VERSION");

@@ -1,8 +1,8 @@
 //! Work on threads of their own, while Python's thread watches for Ctrl-C.
 
 use crate::errors::raise;
-use crate::panics::told as told_of_panic;
-use headstack_engine::told;
+use crate::panics::panic_message;
+use headstack_engine::io_error_text;
 use pyo3::prelude::*;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::Mutex;
@@ -38,7 +38,7 @@ pub fn wait<T: Send>(
 
 /// The system gave no thread, for want of memory as a rule.
 pub fn no_thread(e: std::io::Error) -> PyErr {
-    let got = told(&e);
+    let got = io_error_text(&e);
     let need = "memory for one more thread (ulimit -v, -u)";
     raise(
         "HeadstackError",
@@ -48,5 +48,5 @@ pub fn no_thread(e: std::io::Error) -> PyErr {
 
 /// A thread ended without a result: our bug.
 pub fn no_result() -> PyErr {
-    raise("HeadstackError", told_of_panic())
+    raise("HeadstackError", panic_message())
 }

@@ -30,7 +30,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 }
 
 /// What the operating system says of a file, in the words of all messages: without the error's number.
-pub fn told(error: &io::Error) -> String {
+pub fn io_error_text(error: &io::Error) -> String {
     let text = error.to_string();
     match (error.raw_os_error(), error.kind()) {
         (Some(_), io::ErrorKind::IsADirectory) => "a directory".into(),
@@ -254,7 +254,7 @@ mod tests {
             assert_eq!(found, number, "{error}");
         }
         assert_eq!(needed_to_write(&full()), "room for what is written");
-        assert_eq!(told(&full()), "no space left on device");
+        assert_eq!(io_error_text(&full()), "no space left on device");
     }
 
     #[test]

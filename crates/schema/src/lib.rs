@@ -40,12 +40,12 @@ mod registry;
 pub mod json_schema;
 
 pub use choice::Choice;
-pub use error::{did_you_mean, needed_to_write, printable, system_error, told, SpecError};
+pub use error::{did_you_mean, io_error_text, needed_to_write, printable, system_error, SpecError};
 pub use headstack_schema_derive::{Choice, Table};
 pub use kind::{Bounds, Field, Kind, TableSchema, Usual, Word};
 pub use parameter::{Adapter, Parameter, Params, Table};
 pub use place::Place;
-pub use reader::{Named, Reader, Taken};
+pub use reader::{EffectiveParameter, Named, Reader};
 pub use reading::{
     by_kind, fill, missing, misspelt, read, read_beside, read_table, shown, unknown_keys,
     wrong_kind, InRange, Scalar,

@@ -13,7 +13,7 @@ use std::ops::RangeInclusive;
 
 /// A parameter that was read, and its value.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Taken {
+pub struct EffectiveParameter {
     /// The parameter. Its default is [`Usual::Nothing`] if each drive has another one.
     pub field: Field,
     /// The value in force: that of the table, or the default. `None` if there is neither.
@@ -26,7 +26,7 @@ pub type Named = (&'static str, &'static str);
 /// Reads a table of parameters and records what it read. At the end, keys that were not read are refused.
 pub struct Reader<'a> {
     table: &'a Params,
-    read: Vec<Taken>,
+    read: Vec<EffectiveParameter>,
 }
 
 impl<'a> Reader<'a> {
@@ -73,7 +73,7 @@ impl<'a> Reader<'a> {
                     bounds,
                 };
                 let value = given.cloned().or(default);
-                self.read.push(Taken { field, value });
+                self.read.push(EffectiveParameter { field, value });
             }
         }
         given
@@ -181,7 +181,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The first key of the table that was not read, with those that were.
-    pub fn finish(self) -> Result<Vec<Taken>, SpecError> {
+    pub fn finish(self) -> Result<Vec<EffectiveParameter>, SpecError> {
         let known: Vec<&str> = self.read.iter().map(|p| p.field.key).collect();
         unknown_keys(self.table, &known, &[])?;
         Ok(self.read)

@@ -1,13 +1,13 @@
 //! Errors in traces: where, what was got and what is needed.
 
-use headstack_schema::{needed_to_write, printable, told, SpecError};
+use headstack_schema::{io_error_text, needed_to_write, printable, SpecError};
 use std::io::{Error, ErrorKind};
 
 /// The error of a file in words.
 fn said(source: &Error) -> String {
     match (source.raw_os_error(), source.kind()) {
         (None, ErrorKind::UnexpectedEof) => format!("an end in the middle ({source})"),
-        _ => told(source),
+        _ => io_error_text(source),
     }
 }
 

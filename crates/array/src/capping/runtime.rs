@@ -14,7 +14,7 @@ use headstack_control::{
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::Setting as DriveSetting;
 use headstack_engine::Quantiles;
-use headstack_schema::Taken;
+use headstack_schema::EffectiveParameter;
 use headstack_schema::{Registry, SpecError};
 use headstack_units::{Span, Time, Watts};
 
@@ -53,7 +53,7 @@ pub(crate) struct CompletedRequest {
 pub(crate) struct CappingOutcome {
     pub plan: Plan,
     /// The policy's parameters.
-    pub parameters: Vec<Taken>,
+    pub parameters: Vec<EffectiveParameter>,
     pub series: CapSeries,
     /// Response times from admission, by drive.
     pub by_drive: Vec<Quantiles>,

@@ -19,7 +19,7 @@ use super::series::{status_name, CapSeries};
 use headstack_control::Command;
 use headstack_drive::spec::Params;
 use headstack_engine::Summary;
-use headstack_schema::Taken;
+use headstack_schema::EffectiveParameter;
 use headstack_units::Span;
 use serde::Serialize;
 use serde_json::Value;
@@ -181,10 +181,10 @@ pub(crate) fn summarise(outcome: &mut CappingOutcome) -> CappingResult {
 /// A value of each parameter that has it.
 fn by_key<'a>(
     outcome: &'a CappingOutcome,
-    value: impl Fn(&'a Taken) -> Option<&'a Value>,
+    value: impl Fn(&'a EffectiveParameter) -> Option<&'a Value>,
 ) -> Params {
-    let entry = |p: &'a Taken| Some((p.field.key.to_string(), value(p)?.clone()));
-    let parameters: &'a [Taken] = &outcome.parameters;
+    let entry = |p: &'a EffectiveParameter| Some((p.field.key.to_string(), value(p)?.clone()));
+    let parameters: &'a [EffectiveParameter] = &outcome.parameters;
     parameters.iter().filter_map(entry).collect()
 }
 

@@ -14,7 +14,7 @@
 //! tests (`crates/control/tests/it/contract.rs`) run on every entry.
 
 use crate::{Command, Device, Params, Sample};
-use headstack_schema::{Reader, Registered, Registry, SpecError, TableSchema, Taken};
+use headstack_schema::{EffectiveParameter, Reader, Registered, Registry, SpecError, TableSchema};
 use headstack_units::{Time, Watts};
 
 /// The input of a policy in one step.
@@ -88,7 +88,7 @@ impl Plugin {
         &self,
         table: &Params,
         devices: &[Device],
-    ) -> Result<(Box<dyn Policy>, Vec<Taken>), SpecError> {
+    ) -> Result<(Box<dyn Policy>, Vec<EffectiveParameter>), SpecError> {
         let mut reader = Reader::new(table);
         let policy = (self.read)(&mut reader, devices)?;
         Ok((policy, reader.finish()?))

@@ -89,7 +89,7 @@ impl Destage {
         let Some(choice) = self.choose(site, at, all) else {
             return false;
         };
-        site.mechanism.acting = choice.set;
+        site.mechanism.active_set = choice.set;
         let size = site.buffer.size;
         let first = size.sector_of(choice.blocks.start);
         let most = choice.blocks.count().min(site.buffer.unwritten.pass_most);
@@ -169,7 +169,7 @@ impl Destage {
             let may = if site.restricted {
                 site.paths()[set].reaches(1 << place.head, place.cylinder, true)
             } else {
-                set == site.mechanism.acting
+                set == site.mechanism.active_set
             };
             if may {
                 let cost = site.mechanics.position(arm, &place, true, at).total();

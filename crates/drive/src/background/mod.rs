@@ -46,14 +46,14 @@ pub(crate) struct JobContext<'a> {
     pub channels: Option<&'a mut Channels>,
 }
 
-/// Carries out a pass with the acting head set of a site over the given places. This is a macro and not a function,
+/// Carries out a pass with the active head set of a site over the given places. This is a macro and not a function,
 /// because the places borrow the site's mapping.
 macro_rules! carry_out {
     ($site:ident, $order:expr, $work:expr, $places:expr) => {{
         let (order, work, places) = ($order, $work, $places);
         let mechanism = &mut *$site.mechanism;
-        let before = mechanism.arms[mechanism.acting];
-        let arm = &mut mechanism.arms[mechanism.acting];
+        let before = mechanism.arms[mechanism.active_set];
+        let arm = &mut mechanism.arms[mechanism.active_set];
         let channels = $site.channels.as_deref_mut();
         let pass = pass::run($site.mechanics, places, arm, order, $site.scratch, channels);
         let cylinders = $site.mechanics.positions();
@@ -90,13 +90,13 @@ impl JobContext<'_> {
         &self.all_paths[self.first_path..]
     }
 
-    /// Whether the acting head set reaches surface `head`.
+    /// Whether the active head set reaches surface `head`.
     #[inline]
     pub fn reaches(&self, head: u16) -> bool {
-        !self.restricted || self.paths()[self.mechanism.acting].surfaces >> head & 1 == 1
+        !self.restricted || self.paths()[self.mechanism.active_set].surfaces >> head & 1 == 1
     }
 
-    /// Carries out a pass with the acting head set and adds it to the timeline.
+    /// Carries out a pass with the active head set and adds it to the timeline.
     #[inline(always)]
     pub fn pass(&mut self, order: &AccessRequest, work: Work) -> Pass {
         let mut places = &*self.mapping;

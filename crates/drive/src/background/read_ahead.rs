@@ -146,7 +146,7 @@ impl ReadAhead {
         let m = site.mechanics;
         let mechanism = &mut *site.mechanism;
         let before = *mechanism.arm();
-        let arm = &mut mechanism.arms[mechanism.acting];
+        let arm = &mut mechanism.arms[mechanism.active_set];
         let begun = self.time;
         let there = begun + m.move_ns(arm, place.cylinder, place.head, false);
         arm.cylinder = place.cylinder;

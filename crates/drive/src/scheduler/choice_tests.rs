@@ -104,8 +104,8 @@ fn positioning(view: &View, w: &Waiting) -> f64 {
                 continue;
             }
         }
-        let delay = match a == view.acting {
-            true => view.acting_delay[write as usize],
+        let delay = match a == view.active_set {
+            true => view.active_delay[write as usize],
             false => 0,
         };
         let at = view.start[write as usize] + delay;
@@ -245,8 +245,8 @@ fn follow(name: &str, m: &Mechanics, arms: usize, longest: usize, limited: bool,
             },
             now,
             start: [read, read + noise.below(2) * 300_000],
-            acting: noise.below(arms as u64) as usize,
-            acting_delay: [
+            active_set: noise.below(arms as u64) as usize,
+            active_delay: [
                 noise.below(2) * noise.below(60_000_000),
                 noise.below(2) * 90_000,
             ],
@@ -255,7 +255,7 @@ fn follow(name: &str, m: &Mechanics, arms: usize, longest: usize, limited: bool,
         };
         let want = brute(name, &queue, &view, &mut up);
         let got = plugin.pick(&queue, &view);
-        plugin.via();
+        plugin.reversal_cylinder();
         let waiting = queue.items()[want];
         assert_eq!(
             got.index,
@@ -399,8 +399,8 @@ fn looks(name: &str, m: &Mechanics, n: u64) -> f64 {
             arm_choice: ArmChoice::Positioning,
             now,
             start: [now, now],
-            acting: 0,
-            acting_delay: [0, 0],
+            active_set: 0,
+            active_delay: [0, 0],
             last_end,
             buffer: &buffer,
         };

@@ -46,10 +46,10 @@ pub struct View<'a> {
     /// When an arm may start to move for a read, and for a write, in nanoseconds.
     pub start: [u64; 2],
     /// The arm that served last.
-    pub acting: usize,
-    /// How much later than `start` the arm `acting` may start to move, for a read and for a write: it may
+    pub active_set: usize,
+    /// How much later than `start` the arm `active_set` may start to move, for a read and for a write: it may
     /// still be reading ahead.
-    pub acting_delay: [u64; 2],
+    pub active_delay: [u64; 2],
     /// The sector after the last one served.
     pub last_end: u64,
     /// The content of the buffer.
@@ -88,8 +88,8 @@ impl View<'_> {
     /// How much later than `start` an arm may start to move, for a read and for a write.
     #[inline]
     fn delay(&self, arm: usize) -> [u64; 2] {
-        if arm == self.acting {
-            self.acting_delay
+        if arm == self.active_set {
+            self.active_delay
         } else {
             [0, 0]
         }
@@ -189,7 +189,7 @@ pub trait Scheduler: Send {
 
     /// A cylinder to which the arm moves before it serves the command picked last. Each pick is answered
     /// once.
-    fn via(&mut self) -> Option<u32> {
+    fn reversal_cylinder(&mut self) -> Option<u32> {
         None
     }
 

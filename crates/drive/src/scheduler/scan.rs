@@ -49,7 +49,7 @@ impl Scheduler for Scan {
         choice
     }
 
-    fn via(&mut self) -> Option<u32> {
+    fn reversal_cylinder(&mut self) -> Option<u32> {
         self.edge.take()
     }
 

@@ -141,9 +141,12 @@ impl CommandServer {
         assembly * self.sets + set
     }
 
-    /// The number of the acting head set.
-    pub fn acting_set(&self) -> usize {
-        self.number_of(self.acting, self.assemblies[self.acting].mechanism.acting)
+    /// The number of the active head set.
+    pub fn active_set(&self) -> usize {
+        self.number_of(
+            self.active_assembly,
+            self.assemblies[self.active_assembly].mechanism.active_set,
+        )
     }
 
     /// The state of a head set.
@@ -192,24 +195,24 @@ impl CommandServer {
         Ok(())
     }
 
-    /// Makes head set `number` the acting one from `at` on. If assemblies work at the same time, each keeps
+    /// Makes head set `number` the active_assembly one from `at` on. If assemblies work at the same time, each keeps
     /// its background work. Otherwise the read-ahead of the assembly that acted before ends, and the new one
     /// waits until the old one has come to rest.
     pub fn take_over(&mut self, number: usize, at: u64) {
-        if number != self.acting_set() {
+        if number != self.active_set() {
             self.change_set(number, at);
         }
     }
 
     fn change_set(&mut self, number: usize, at: u64) {
         let (to, set) = (number / self.sets, number % self.sets);
-        let from = self.acting;
+        let from = self.active_assembly;
         if self.at_once > 1 && to != from {
             if let Some(channels) = &mut self.channels {
                 channels.forget(at);
             }
             // Read-ahead by another head set of this assembly ends.
-            if self.assemblies[to].mechanism.acting != set {
+            if self.assemblies[to].mechanism.active_set != set {
                 self.end_read_ahead_of(to, at);
             }
         } else {
@@ -218,8 +221,8 @@ impl CommandServer {
                 self.hand_over(from, to);
             }
         }
-        self.acting = to;
-        self.assemblies[to].mechanism.acting = set;
+        self.active_assembly = to;
+        self.assemblies[to].mechanism.active_set = set;
     }
 
     /// Passes the work in progress from one assembly to the next, where only one assembly moves at a time.
@@ -271,15 +274,15 @@ impl CommandServer {
         }
     }
 
-    /// The assemblies other than the acting one, if assemblies work at the same time; else none.
+    /// The assemblies other than the active_assembly one, if assemblies work at the same time; else none.
     pub(super) fn others(&self) -> impl Iterator<Item = usize> {
-        let acting = self.acting;
+        let active_assembly = self.active_assembly;
         let n = if self.at_once > 1 {
             self.assemblies.len()
         } else {
             0
         };
-        (0..n).filter(move |a| *a != acting)
+        (0..n).filter(move |a| *a != active_assembly)
     }
 
     /// Brings the background of assemblies that work at the same time up to `until`, in order of time. So it
@@ -319,23 +322,23 @@ impl CommandServer {
         }
     }
 
-    /// Brings the background up to `until` where one assembly works at a time and the acting one does not
+    /// Brings the background up to `until` where one assembly works at a time and the active_assembly one does not
     /// reach all places. Other assemblies may write buffered data as well; the job that is due first goes
     /// first.
     pub(super) fn run_in_turn(&mut self, until: u64) {
         loop {
-            let acting = self.acting;
-            let (mut site, jobs) = self.site(acting);
+            let active_assembly = self.active_assembly;
+            let (mut site, jobs) = self.site(active_assembly);
             while jobs.go_on(&mut site, until) {}
             let busy = jobs.any_under_way();
-            self.couple(acting);
+            self.couple(active_assembly);
             if busy {
                 return;
             }
             let Some((due, a)) = self.due_first().filter(|first| first.0 < until) else {
                 return;
             };
-            if a != acting {
+            if a != active_assembly {
                 self.take_over(self.number_of(a, 0), due);
             }
             let (mut site, jobs) = self.site(a);
@@ -344,15 +347,15 @@ impl CommandServer {
         }
     }
 
-    /// The job that is due first, among the jobs of the idle acting assembly and the destaging of the others:
-    /// when, and of which assembly. At equal times the acting one's is first.
+    /// The job that is due first, among the jobs of the idle active_assembly assembly and the destaging of the others:
+    /// when, and of which assembly. At equal times the active_assembly one's is first.
     fn due_first(&mut self) -> Option<(u64, usize)> {
-        let acting = self.acting;
-        let (site, jobs) = self.site(acting);
-        let mut first = (jobs.next_event(&site), acting);
+        let active_assembly = self.active_assembly;
+        let (site, jobs) = self.site(active_assembly);
+        let mut first = (jobs.next_event(&site), active_assembly);
         let free = site.mechanism.free;
-        for a in (0..self.serving).filter(|a| *a != acting) {
-            // Only one assembly works at a time, so the others also wait for the acting one.
+        for a in (0..self.serving).filter(|a| *a != active_assembly) {
+            // Only one assembly works at a time, so the others also wait for the active_assembly one.
             let (site, jobs) = self.site(a);
             site.mechanism.free = site.mechanism.free.max(free);
             let due = jobs.destage.due(&site).min(jobs.log_due(&site));
@@ -363,22 +366,22 @@ impl CommandServer {
         (first.0 < NEVER).then_some(first)
     }
 
-    /// Stops read-ahead of the acting assembly for a command at `at`. Returns when the mechanism is free.
+    /// Stops read-ahead of the active_assembly assembly for a command at `at`. Returns when the mechanism is free.
     #[inline]
     pub(super) fn stop_read_ahead(&mut self, at: u64) -> u64 {
         if !self.reading_ahead() {
             return 0;
         }
-        let acting = self.acting;
-        let assembly = &mut self.assemblies[acting];
+        let active_assembly = self.active_assembly;
+        let assembly = &mut self.assemblies[active_assembly];
         let read_ahead = &mut assembly.jobs.read_ahead;
         if read_ahead.must_read_on() {
-            return self.end_read_ahead_of(acting, at);
+            return self.end_read_ahead_of(active_assembly, at);
         }
         let in_sector = self.cache.stop_read_ahead_in_sector;
         let (mechanism, buffer) = (&mut assembly.mechanism, &mut self.buffer);
         let free = read_ahead.stop(self.clock, mechanism, buffer, in_sector, at);
-        self.couple(acting);
+        self.couple(active_assembly);
         free
     }
 
@@ -467,7 +470,7 @@ impl CommandServer {
     /// Lets the scan use the rotational wait of the access that began at `begin` with the arm at `before`, if
     /// the access was one movement and one pass.
     pub fn scan_in_wait(&mut self, begin: u64, before: &Arm, target: (u64, &Place, bool)) {
-        let (mut site, jobs) = self.site(self.acting);
+        let (mut site, jobs) = self.site(self.active_assembly);
         if site.mechanism.timeline.latest().start != begin {
             return;
         }

@@ -59,7 +59,7 @@ pub(crate) struct Task<'a> {
     /// The place of the first sector, if the queue knows it.
     pub place: Option<&'a Place>,
     /// A cylinder to which the arm moves first (SCAN).
-    pub via: Option<u32>,
+    pub reversal_cylinder: Option<u32>,
 }
 
 impl Task<'_> {
@@ -83,7 +83,7 @@ pub(crate) struct CommandServer {
     /// Number of assemblies that serve commands and write buffered data. One that only scans the medium is the last.
     pub serving: usize,
     /// The assembly that serves, or served last.
-    pub acting: usize,
+    pub active_assembly: usize,
     /// What each head set reaches. Those of one assembly are adjacent.
     pub paths: Vec<HeadSet>,
     /// Head sets per assembly.
@@ -153,7 +153,7 @@ impl CommandServer {
             cleans: cleaning.is_some() || checkpoints.is_some() || bands,
             mapping,
             mechanics,
-            acting: 0,
+            active_assembly: 0,
             restricted: assemblies::restricted(&paths),
             serving: plan.arms.len(),
             sets: paths.len() / plan.arms.len(),
@@ -258,8 +258,8 @@ impl CommandServer {
             Mapping::Log(_) => {}
             Mapping::MediaCache(media) => return media.next_place(&self.mechanics),
         }
-        let (moves, acting_delay) = self.earliest_moves(now);
-        let acting = self.acting_set();
+        let (moves, active_delay) = self.earliest_moves(now);
+        let active_assembly = self.active_set();
         let minimum = self.timing.minimum_write;
         let Mapping::Log(log) = &mut self.mapping else {
             return None;
@@ -269,7 +269,11 @@ impl CommandServer {
             if usable >> i & 1 == 0 || !path.writes {
                 continue;
             }
-            let delay = if i == acting { acting_delay } else { 0 };
+            let delay = if i == active_assembly {
+                active_delay
+            } else {
+                0
+            };
             let arms = &self.assemblies[i / self.sets].mechanism.arms;
             let found = log.predict(&From {
                 mechanics: &self.mechanics,
@@ -288,14 +292,14 @@ impl CommandServer {
         log.place_in(&self.mechanics, best?.1, 0)
     }
 
-    /// The acting head set.
+    /// The active head set.
     #[inline]
     pub fn arm(&self) -> &Arm {
-        self.assemblies[self.acting].mechanism.arm()
+        self.assemblies[self.active_assembly].mechanism.arm()
     }
 
     fn jobs(&self) -> &Jobs {
-        &self.assemblies[self.acting].jobs
+        &self.assemblies[self.active_assembly].jobs
     }
 
     /// To be called when a command, data or a change arrive at `now`. Jobs that were due before have then
@@ -328,11 +332,11 @@ impl CommandServer {
         if self.at_once > 1 {
             return self.run_together(until);
         }
-        if self.assemblies[self.acting].jobs.any_under_way()
+        if self.assemblies[self.active_assembly].jobs.any_under_way()
             || self.buffer.unwritten.waits()
             || self.cleans
         {
-            self.run_assembly(self.acting, until);
+            self.run_assembly(self.active_assembly, until);
         }
     }
 
@@ -354,7 +358,7 @@ impl CommandServer {
     }
 
     /// For schedulers: when an assembly may start to move for a command taken at `now`, and how much later
-    /// the acting one may. A pass in progress is completed and read-ahead is stopped first. With one assembly
+    /// the active_assembly one may. A pass in progress is completed and read-ahead is stopped first. With one assembly
     /// the time to stop read-ahead is not predicted, as in DiskSim. The background must have been brought up
     /// to `now`.
     pub fn earliest_moves(&self, now: u64) -> (u64, u64) {
@@ -383,7 +387,7 @@ impl CommandServer {
         self.cache.append_writes && writing.is_some_and(|w| w.past == sector)
     }
 
-    /// When the acting assembly has written its data to the medium, or has finished a step of cleaning; 0 if it
+    /// When the active_assembly assembly has written its data to the medium, or has finished a step of cleaning; 0 if it
     /// does neither.
     #[inline]
     pub fn writing_until(&self) -> u64 {
@@ -418,7 +422,7 @@ impl CommandServer {
         }
     }
 
-    /// Whether the acting assembly reads ahead.
+    /// Whether the active_assembly assembly reads ahead.
     #[inline]
     fn reading_ahead(&self) -> bool {
         self.jobs().read_ahead.is_under_way()
@@ -439,13 +443,13 @@ impl CommandServer {
         } else {
             ready.max(free)
         };
-        ready.max(self.assemblies[self.acting].mechanism.free)
+        ready.max(self.assemblies[self.active_assembly].mechanism.free)
     }
 
     /// Ends the pass in progress. Returns when its data are on the medium; `None` if there was none.
     fn finish_destage(&mut self) -> Option<u64> {
         self.jobs().destage.writing?;
-        let (mut site, jobs) = self.site(self.acting);
+        let (mut site, jobs) = self.site(self.active_assembly);
         jobs.destage.finish(&mut site).map(|w| w.end)
     }
 
@@ -453,10 +457,10 @@ impl CommandServer {
     pub fn flush(&mut self, at: u64) -> Completion {
         self.happens(at);
         self.buffer.unwritten.settle(at);
-        let acting = self.acting;
-        let mut end = self.flush_assembly(acting, at, at);
+        let active_assembly = self.active_assembly;
+        let mut end = self.flush_assembly(active_assembly, at, at);
         let one = self.at_once == 1;
-        for a in (0..self.serving).filter(|a| *a != acting) {
+        for a in (0..self.serving).filter(|a| *a != active_assembly) {
             if one && self.buffer.unwritten.dirty.is_empty() {
                 break;
             }

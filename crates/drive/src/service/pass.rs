@@ -54,7 +54,7 @@ pub(crate) struct AccessRequest<'a> {
     /// Earliest start of the arm's movement.
     pub start: u64,
     /// A cylinder to which the arm moves before it moves to the first sector.
-    pub via: Option<u32>,
+    pub reversal_cylinder: Option<u32>,
     /// Lower bound of the time of the first movement.
     pub minimum_move: u64,
     /// Whether sectors of a track are taken in the order in which they pass.
@@ -89,7 +89,7 @@ impl AccessRequest<'_> {
             count,
             write: false,
             start,
-            via: None,
+            reversal_cylinder: None,
             minimum_move: 0,
             on_arrival: false,
             watermark: 0,
@@ -179,7 +179,7 @@ impl AccessRequest<'_> {
     #[inline]
     fn is_plain(&self, place: &Place) -> bool {
         (1..=place.run).contains(&self.count)
-            && self.via.is_none()
+            && self.reversal_cylinder.is_none()
             && !self.on_arrival
             && self.supply.is_none_or(|s| self.count as u64 <= s.buffer)
     }
@@ -307,11 +307,11 @@ fn run_pieces<P: Places>(
         let count = place.run.min(order.count - done);
         let mut distance = arm.cylinder.abs_diff(place.cylinder);
         let mut seek = 0;
-        if let (0, Some(via)) = (done, order.via) {
-            seek = m.move_ns(arm, via, arm.head, false);
-            p.distance = arm.cylinder.abs_diff(via);
-            distance = p.distance + via.abs_diff(place.cylinder);
-            arm.cylinder = via;
+        if let (0, Some(reversal_cylinder)) = (done, order.reversal_cylinder) {
+            seek = m.move_ns(arm, reversal_cylinder, arm.head, false);
+            p.distance = arm.cylinder.abs_diff(reversal_cylinder);
+            distance = p.distance + reversal_cylinder.abs_diff(place.cylinder);
+            arm.cylinder = reversal_cylinder;
         }
         seek += m.move_ns(arm, place.cylinder, place.head, order.write);
         if done == 0 {
@@ -466,7 +466,7 @@ mod tests {
             let write = draw(2) == 0;
             let order = AccessRequest {
                 place: None,
-                via: None,
+                reversal_cylinder: None,
                 sector: draw(m.layout.capacity()),
                 count: draw(40) as u32,
                 write,

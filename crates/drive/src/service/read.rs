@@ -44,7 +44,7 @@ impl CommandServer {
         }
         let next = self.buffer.segments.list()[segment].end.max(task.past());
         let limit = self.read_limit(task, segment);
-        let assembly = &mut self.assemblies[self.acting];
+        let assembly = &mut self.assemblies[self.active_assembly];
         let free = assembly.mechanism.free;
         let (cylinder, head) = {
             let arm = assembly.mechanism.arm();
@@ -112,7 +112,7 @@ impl CommandServer {
         if let Extent::TrackEnd | Extent::CylinderEnd | Extent::Limit = self.cache.read_ahead {
             let limit = past + self.read_ahead_sectors();
             let limit = limit.min(self.mapping.capacity(&self.mechanics));
-            let r = &mut self.assemblies[self.acting].jobs.read_ahead;
+            let r = &mut self.assemblies[self.active_assembly].jobs.read_ahead;
             r.limit = r.limit.max(limit);
         }
     }
@@ -212,7 +212,7 @@ impl CommandServer {
         let limit = self.read_limit(task, segment);
         if whole {
             if joined {
-                let r = &mut self.assemblies[self.acting].jobs.read_ahead;
+                let r = &mut self.assemblies[self.active_assembly].jobs.read_ahead;
                 r.limit = r.limit.max(limit);
             } else {
                 let mech = self.command_mechanism(a, miss).max(blocked.unwrap_or(0));
@@ -241,7 +241,7 @@ impl CommandServer {
             }
             mech = self.command_mechanism(a, miss).max(blocked.unwrap_or(0));
             let order = AccessRequest {
-                via: task.via,
+                reversal_cylinder: task.reversal_cylinder,
                 link_ns,
                 ..AccessRequest::plain(held, (past - held) as u32, mech)
             };
@@ -285,7 +285,7 @@ impl CommandServer {
             count: task.count,
             write: false,
             start: mech,
-            via: task.via,
+            reversal_cylinder: task.reversal_cylinder,
             minimum_move: self.timing.minimum_read.of(p),
             on_arrival: self.cache.read_on_arrival && !self.compat,
             watermark: self.watermark(task.count),
@@ -349,7 +349,7 @@ impl CommandServer {
     fn read_on_for(&mut self, task: &Task, limit: u64, link_ns: f64) -> (Pass, u64) {
         let (a, past) = (task.start, task.past());
         let mut bound = 0u64;
-        let (mut site, jobs) = self.site(self.acting);
+        let (mut site, jobs) = self.site(self.active_assembly);
         let r = &mut jobs.read_ahead;
         let begun = r.run.map_or(r.time, |run| run.begun).max(a);
         let end = r.read_to(&mut site, past, |first, last, at, sector_ns| {
@@ -359,7 +359,7 @@ impl CommandServer {
             }
         });
         r.limit = r.limit.max(limit);
-        self.couple(self.acting);
+        self.couple(self.active_assembly);
         let mech = begun.min(end).max(a);
         let pass = Pass {
             end: end.max(mech),
@@ -369,13 +369,13 @@ impl CommandServer {
         (pass, bound)
     }
 
-    /// Carries out a pass with the acting assembly.
+    /// Carries out a pass with the active_assembly assembly.
     #[inline(always)]
     pub(super) fn pass(&mut self, order: &AccessRequest, work: Work) -> Pass {
-        let (mut site, _) = self.site(self.acting);
+        let (mut site, _) = self.site(self.active_assembly);
         let pass = site.pass(order, work);
         self.buffer.unwritten.command_end = pass.end;
-        self.couple(self.acting);
+        self.couple(self.active_assembly);
         pass
     }
 }

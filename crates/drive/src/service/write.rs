@@ -64,7 +64,7 @@ impl CommandServer {
         let order = AccessRequest {
             place: task.place,
             write: true,
-            via: task.via,
+            reversal_cylinder: task.reversal_cylinder,
             on_arrival: self.cache.write_on_arrival && !self.compat,
             link_ns: self.timing.link_write_ns,
             supply: Some(self.supply(task, admission.bus)),
@@ -75,7 +75,7 @@ impl CommandServer {
         let segment = self.place_written(task, admission.appended);
         let tail = self.timing.write_completion;
         if !through {
-            self.assemblies[self.acting].jobs.destage.writing = Some(Writing {
+            self.assemblies[self.active_assembly].jobs.destage.writing = Some(Writing {
                 segment,
                 end: pass.end,
                 past: task.past(),
@@ -101,7 +101,10 @@ impl CommandServer {
         if direct {
             return;
         }
-        let room = self.site(self.acting).0.make_room(admission.mech, piece);
+        let room = self
+            .site(self.active_assembly)
+            .0
+            .make_room(admission.mech, piece);
         if through {
             admission.waited += room - admission.mech;
         }
@@ -125,10 +128,10 @@ impl CommandServer {
     #[inline(never)]
     fn carry_out_elsewhere(&mut self, task: &Task, order: &AccessRequest, work: Work) -> Pass {
         let (edges, n) = self.buffer.size.edges(task.blocks);
-        let (mut site, _) = self.site(self.acting);
+        let (mut site, _) = self.site(self.active_assembly);
         let pass = site.write_pass(order, work, &edges[..n]);
         self.buffer.unwritten.command_end = pass.end;
-        self.couple(self.acting);
+        self.couple(self.active_assembly);
         pass
     }
 
@@ -141,7 +144,7 @@ impl CommandServer {
         self.buffer.read_modify_writes += u64::from(task.partial);
         let one_track = task.place.is_some_and(|p| task.count <= p.run);
         let turns = if one_track { 1 } else { task.partial };
-        let mut site = self.site(self.acting).0;
+        let mut site = self.site(self.active_assembly).0;
         for _ in 0..turns {
             site.write_in_next_turn(pass, work);
         }
@@ -174,7 +177,7 @@ impl CommandServer {
             }
             self.finish_destage();
             // It may have been told to follow another assembly since.
-            let free = self.assemblies[self.acting].mechanism.free;
+            let free = self.assemblies[self.active_assembly].mechanism.free;
             admission.mech = admission.mech.max(free);
             return admission;
         }
@@ -296,9 +299,9 @@ impl CommandServer {
                 }
             }
         } else if self.passes_end().is_none() {
-            let acting = self.acting;
-            let mut sent = self.force_assembly(acting, at, all);
-            for a in (0..self.serving).filter(|a| *a != acting) {
+            let active_assembly = self.active_assembly;
+            let mut sent = self.force_assembly(active_assembly, at, all);
+            for a in (0..self.serving).filter(|a| *a != active_assembly) {
                 if sent {
                     break;
                 }

@@ -97,13 +97,13 @@ impl ServiceUnit {
         if barrier || taken_at_once {
             return Choice {
                 index: oldest,
-                arm: self.server.acting_set() as u8,
+                arm: self.server.active_set() as u8,
             };
         }
         self.server.run_background(start);
         let server = &self.server;
         let queue = &self.queue;
-        let (moves, acting_delay) = server.earliest_moves(start);
+        let (moves, active_delay) = server.earliest_moves(start);
         let arms = match &server.assemblies[..] {
             [one] => &one.mechanism.arms,
             several => {
@@ -122,8 +122,8 @@ impl ServiceUnit {
             arm_choice: self.arm_choice,
             now: start,
             start: [moves; 2],
-            acting: server.acting_set(),
-            acting_delay: [acting_delay; 2],
+            active_set: server.active_set(),
+            active_delay: [active_delay; 2],
             last_end: server.previous_end.min(u64::MAX - 1),
             buffer: &Held { server, now: start },
         };
@@ -137,7 +137,7 @@ impl ServiceUnit {
         let chosen = &queue.items()[choice.index];
         if chosen.request.command == Command::Flush {
             // Commands that arrived before a flush go first, in order of age and without a detour of the arm.
-            self.scheduler.via();
+            self.scheduler.reversal_cylinder();
             return Choice {
                 index: oldest,
                 arm: choice.arm,
@@ -227,7 +227,7 @@ impl Buffer for Held<'_> {
             each(first..past);
         });
         // Read-ahead also serves a command that begins at its next sector.
-        let ahead = &server.assemblies[server.acting].jobs.read_ahead;
+        let ahead = &server.assemblies[server.active_assembly].jobs.read_ahead;
         if let Some(s) = buffer.segments.list().get(ahead.segment) {
             each(s.start..ahead.next.saturating_add(1));
         }

@@ -470,10 +470,10 @@ impl ServiceUnit {
             sector: waiting.sector,
             count: waiting.count,
             place,
-            via: if self.in_order {
+            reversal_cylinder: if self.in_order {
                 None
             } else {
-                self.scheduler.via()
+                self.scheduler.reversal_cylinder()
             },
             blocks: blocks_of(&waiting.request),
             partial: self.partial_sectors(waiting),
@@ -674,7 +674,7 @@ impl ServiceUnit {
         done.id = request.id;
         done.arrival = Time(arrival);
         done.components.queue += start - arrival;
-        done.arm = (self.first_assembly + self.server.acting as u32) as u8;
+        done.arm = (self.first_assembly + self.server.active_assembly as u32) as u8;
     }
 }
 

@@ -14,7 +14,7 @@
 use super::cylinder::SlotAt;
 use super::segments::{Counts, Segments};
 use super::slots::From;
-use super::{Class, Found, Log, Moved, Taken};
+use super::{Class, Found, Log, Moved, SlotUse};
 use crate::layout::Place;
 use crate::mapping::cleaning::{Cleaner, Cleaning, Segment, Target};
 use crate::mechanics::{Arm, Mechanics};
@@ -317,7 +317,7 @@ impl Log {
         let clean = self.clean.as_mut()?;
         clean.moved += 1;
         let changed = clean.victim.as_ref().map_or(at, |v| v.changed);
-        let by = Taken {
+        let by = SlotUse {
             at: changed,
             moved: Moved::Yes,
         };
@@ -352,7 +352,7 @@ impl Log {
         block: u64,
         found: &Found,
         class: Option<Class>,
-        by: Taken,
+        by: SlotUse,
     ) {
         let Some(clean) = &mut self.clean else {
             return;

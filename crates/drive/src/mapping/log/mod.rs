@@ -121,7 +121,7 @@ enum Moved {
 
 /// Why and when a slot is taken.
 #[derive(Debug, Clone, Copy)]
-struct Taken {
+struct SlotUse {
     /// For a moved block: the time at which its old cylinder was last written.
     at: u64,
     moved: Moved,
@@ -382,7 +382,7 @@ impl Log {
         let class = self.slots.take(&found);
         self.note_taken(&found);
         self.map.set(block, found.at.slot);
-        let by = Taken {
+        let by = SlotUse {
             at: 0,
             moved: Moved::No,
         };
@@ -430,7 +430,7 @@ impl Log {
 
     /// Takes a slot for a block. The slot of its old copy becomes free at once, unless several commands may be in
     /// service.
-    fn take(&mut self, m: &Mechanics, block: u64, found: &Found, by: Taken) {
+    fn take(&mut self, m: &Mechanics, block: u64, found: &Found, by: SlotUse) {
         let class = self.slots.take(found);
         self.note_taken(found);
         if self.clean.is_some() {

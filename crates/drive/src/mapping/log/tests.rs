@@ -180,7 +180,7 @@ fn the_search_finds_the_soonest_slot() {
                 _ => taken[noise.below(taken.len() as u64) as usize],
             };
             if let Some(found) = log.predict(&from) {
-                let by = Taken {
+                let by = SlotUse {
                     at: start,
                     moved: Moved::No,
                 };
@@ -215,7 +215,7 @@ fn any_of_equal_distances_is_taken() {
             minimum: 0,
         };
         let found = log.slots.soonest(&from, Class::Whole, Ties::Nearest);
-        let by = Taken {
+        let by = SlotUse {
             at: 0,
             moved: Moved::No,
         };

@@ -1,7 +1,7 @@
 //! Writes of a log mapping: slots are chosen block by block while the pass proceeds.
 
 use super::slots::{Found, From};
-use super::{Log, Moved, Taken};
+use super::{Log, Moved, SlotUse};
 use crate::buffer::PartialSector;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
@@ -41,7 +41,7 @@ impl Log {
         };
         let slot = match self.find(m, &from) {
             Some(found) => {
-                let by = Taken {
+                let by = SlotUse {
                     at: start,
                     moved: Moved::No,
                 };
@@ -109,7 +109,7 @@ impl Log {
             count: (past - first) as u32,
             write: true,
             start,
-            via: None,
+            reversal_cylinder: None,
             minimum_move: self.minimum_write,
             on_arrival: false,
             watermark: 0,

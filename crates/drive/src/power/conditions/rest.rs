@@ -33,7 +33,7 @@ impl ConditionPhase {
 pub struct Rest {
     state: State,
     /// The phases before this time have been told, in nanoseconds.
-    told: u64,
+    reported_until: u64,
     /// When the timers started.
     idle_from: u64,
 }
@@ -64,7 +64,7 @@ impl Rest {
     pub fn new(now: u64) -> Rest {
         Rest {
             state: State::Holding(Condition::Active),
-            told: now,
+            reported_until: now,
             idle_from: now,
         }
     }
@@ -79,8 +79,8 @@ impl Rest {
     }
 
     /// The time up to which phases have been told, in nanoseconds.
-    pub fn told(&self) -> u64 {
-        self.told
+    pub fn reported_until(&self) -> u64 {
+        self.reported_until
     }
 
     /// When a command that arrived now could be served: the result of [`Rest::wake`] without its effect.
@@ -96,7 +96,7 @@ impl Rest {
         until: u64,
         sink: &mut impl FnMut(ConditionPhase),
     ) {
-        while self.told < until {
+        while self.reported_until < until {
             let end = self.end(design).unwrap_or(u64::MAX);
             self.tell(design, end.min(until), sink);
             if end >= until {
@@ -116,11 +116,11 @@ impl Rest {
     ) -> u64 {
         self.ask(design, now, Condition::Active, sink);
         while self.state != State::Holding(Condition::Active) {
-            let end = self.end(design).unwrap_or(self.told);
+            let end = self.end(design).unwrap_or(self.reported_until);
             self.tell(design, end, sink);
             self.change(design, end);
         }
-        self.told
+        self.reported_until
     }
 
     /// The host asks at `now` for a condition that the drive has.
@@ -132,7 +132,7 @@ impl Rest {
         sink: &mut impl FnMut(ConditionPhase),
     ) {
         self.advance(design, now, sink);
-        let now = now.max(self.told);
+        let now = now.max(self.reported_until);
         match &mut self.state {
             State::Holding(condition) => {
                 let condition = *condition;
@@ -187,7 +187,7 @@ impl Rest {
     fn end(&self, design: &Conditions) -> Option<u64> {
         match self.state {
             State::Holding(condition) => {
-                let next = design.next(condition, self.idle_from, self.told);
+                let next = design.next(condition, self.idle_from, self.reported_until);
                 next.map(|(at, _)| at)
             }
             State::Entering { until, .. } | State::Leaving { until, .. } => Some(until),
@@ -230,16 +230,16 @@ impl Rest {
             State::Entering { before, to, .. } => (to, Passage::Entering, before),
             State::Leaving { left, .. } => (left, Passage::Leaving, left),
         };
-        if to > self.told {
+        if to > self.reported_until {
             sink(ConditionPhase {
                 condition,
                 passage,
                 before,
-                from: self.told,
+                from: self.reported_until,
                 to,
                 watts: design.passage_watts(condition, passage, before),
             });
-            self.told = to;
+            self.reported_until = to;
         }
     }
 }
