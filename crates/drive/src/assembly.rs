@@ -49,20 +49,20 @@ impl Mechanism {
     /// To be called when the active head set has moved from `before`, starting at `at`: moves the other head
     /// sets of the assembly along, and records the movement where it matters to other assemblies.
     #[inline]
-    pub fn carry(&mut self, paths: &[HeadSet], cylinders: u32, before: &Arm, at: u64) {
+    pub fn carry(&mut self, head_sets: &[HeadSet], cylinders: u32, before: &Arm, at: u64) {
         if self.arms.len() > 1 || self.coupling.is_some() {
-            self.carry_others(paths, cylinders, before, at);
+            self.carry_others(head_sets, cylinders, before, at);
         }
     }
 
     #[inline(never)]
-    fn carry_others(&mut self, paths: &[HeadSet], cylinders: u32, before: &Arm, at: u64) {
+    fn carry_others(&mut self, head_sets: &[HeadSet], cylinders: u32, before: &Arm, at: u64) {
         let here = self.arms[self.active_set];
         let turned = here.angle.since(before.angle);
-        let base = i64::from(here.cylinder) - i64::from(paths[self.active_set].offset);
+        let base = i64::from(here.cylinder) - i64::from(head_sets[self.active_set].offset);
         for (i, arm) in self.arms.iter_mut().enumerate() {
             if i != self.active_set {
-                let cylinder = base + i64::from(paths[i].offset);
+                let cylinder = base + i64::from(head_sets[i].offset);
                 arm.cylinder = cylinder.clamp(0, i64::from(cylinders) - 1) as u32;
                 arm.head = Arm::NO_HEAD;
                 arm.angle = arm.angle.plus(turned);
@@ -75,18 +75,25 @@ impl Mechanism {
     }
 
     /// If idle, follows another assembly whose first head set starts to move to `cylinder` at `at`.
-    pub fn follow(&mut self, now: u64, m: &Mechanics, paths: &[HeadSet], at: u64, cylinder: u32) {
+    pub fn follow(
+        &mut self,
+        now: u64,
+        m: &Mechanics,
+        head_sets: &[HeadSet],
+        at: u64,
+        cylinder: u32,
+    ) {
         let start = at.max(self.timeline.end()).max(self.free);
         if start > at {
             return;
         }
-        let base = i64::from(cylinder) - i64::from(paths[0].offset);
+        let base = i64::from(cylinder) - i64::from(head_sets[0].offset);
         let last = i64::from(m.positions()) - 1;
         let target = |p: &HeadSet| (base + i64::from(p.offset)).clamp(0, last) as u32;
-        let distance = self.arms[0].cylinder.abs_diff(target(&paths[0]));
+        let distance = self.arms[0].cylinder.abs_diff(target(&head_sets[0]));
         let there = start + u64::from(m.seek.ns(distance));
-        for (arm, path) in self.arms.iter_mut().zip(paths) {
-            arm.cylinder = target(path);
+        for (arm, head_set) in self.arms.iter_mut().zip(head_sets) {
+            arm.cylinder = target(head_set);
         }
         if distance > 0 {
             self.free = there;

@@ -167,7 +167,7 @@ impl Destage {
         let mut best = None;
         for (set, arm) in site.mechanism.arms.iter().enumerate() {
             let may = if site.restricted {
-                site.paths()[set].reaches(1 << place.head, place.cylinder, true)
+                site.head_sets()[set].reaches(1 << place.head, place.cylinder, true)
             } else {
                 set == site.mechanism.active_set
             };

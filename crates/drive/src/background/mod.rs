@@ -32,8 +32,8 @@ pub(crate) struct JobContext<'a> {
     pub mapping: &'a mut Mapping,
     pub cache: &'a CacheSpec,
     /// What each head set of the unit reaches, and the index of this assembly's first one.
-    pub all_paths: &'a [HeadSet],
-    pub first_path: usize,
+    pub all_head_sets: &'a [HeadSet],
+    pub first_head_set: usize,
     /// Whether some head set does not reach all surfaces and cylinders.
     pub restricted: bool,
     /// Since when a command has been waiting for the mechanism: from then on no job starts.
@@ -57,8 +57,8 @@ macro_rules! carry_out {
         let channels = $site.channels.as_deref_mut();
         let pass = pass::run($site.mechanics, places, arm, order, $site.scratch, channels);
         let cylinders = $site.mechanics.positions();
-        let paths = &$site.all_paths[$site.first_path..];
-        mechanism.carry(paths, cylinders, &before, order.start);
+        let head_sets = &$site.all_head_sets[$site.first_head_set..];
+        mechanism.carry(head_sets, cylinders, &before, order.start);
         if $site.scratch.stretches.is_empty() {
             let there = order.start + pass.seek;
             let stretch = MechanicalAccess {
@@ -86,14 +86,14 @@ macro_rules! carry_out {
 impl JobContext<'_> {
     /// What the head sets reach, from this assembly's first one on.
     #[inline]
-    pub fn paths(&self) -> &[HeadSet] {
-        &self.all_paths[self.first_path..]
+    pub fn head_sets(&self) -> &[HeadSet] {
+        &self.all_head_sets[self.first_head_set..]
     }
 
     /// Whether the active head set reaches surface `head`.
     #[inline]
     pub fn reaches(&self, head: u16) -> bool {
-        !self.restricted || self.paths()[self.mechanism.active_set].surfaces >> head & 1 == 1
+        !self.restricted || self.head_sets()[self.mechanism.active_set].surfaces >> head & 1 == 1
     }
 
     /// Carries out a pass with the active head set and adds it to the timeline.

@@ -158,8 +158,8 @@ impl ReadAhead {
             _ => 0,
         };
         m.skip_rest(arm, place.angle, there);
-        let paths = &site.all_paths[site.first_path..];
-        mechanism.carry(paths, m.positions(), &before, begun);
+        let head_sets = &site.all_head_sets[site.first_head_set..];
+        mechanism.carry(head_sets, m.positions(), &before, begun);
         Run {
             begun,
             there,

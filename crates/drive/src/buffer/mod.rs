@@ -48,7 +48,7 @@ impl Buffer {
     }
 
     /// Drops the unwritten data whose place no head set reaches any more.
-    pub fn drop_unreachable(&mut self, m: &Mechanics, mapping: &Mapping, paths: &[HeadSet]) {
+    pub fn drop_unreachable(&mut self, m: &Mechanics, mapping: &Mapping, head_sets: &[HeadSet]) {
         // Data that are still on the link are lost as well.
         self.unwritten.settle(u64::MAX);
         let mut lost = Vec::new();
@@ -56,7 +56,7 @@ impl Buffer {
             let (mut at, end) = self.size.sectors_of(extent);
             while let Some(place) = mapping.locate(m, at) {
                 let past = at + u64::from(place.run);
-                if !paths
+                if !head_sets
                     .iter()
                     .any(|p| p.reaches(1 << place.head, place.cylinder, true))
                 {

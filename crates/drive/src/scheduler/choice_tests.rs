@@ -96,10 +96,10 @@ fn positioning(view: &View, w: &Waiting) -> f64 {
     let write = w.writes();
     let mut best = (u64::MAX, u64::MAX);
     for (a, arm) in view.arms.iter().enumerate() {
-        if let Some(paths) = view.paths {
+        if let Some(head_sets) = view.head_sets {
             let place = &w.place;
             if view.usable >> a & 1 == 0
-                || !paths[a].reaches(1 << place.head, place.cylinder, write)
+                || !head_sets[a].reaches(1 << place.head, place.cylinder, write)
             {
                 continue;
             }
@@ -175,7 +175,7 @@ fn follow(name: &str, m: &Mechanics, arms: usize, longest: usize, limited: bool,
     }
     let mut plugin = scheduler(name, "");
     let mut queue = Queue::new(plugin.needs());
-    let paths: Vec<HeadSet> = (0..arms as u32)
+    let head_sets: Vec<HeadSet> = (0..arms as u32)
         .map(|a| HeadSet {
             assembly: a,
             surfaces: if a == 0 { 7 } else { 1 << (a % 3) | 1 },
@@ -236,7 +236,7 @@ fn follow(name: &str, m: &Mechanics, arms: usize, longest: usize, limited: bool,
         let view = View {
             mechanics: m,
             arms: &heads,
-            paths: limited.then_some(&paths[..]),
+            head_sets: limited.then_some(&head_sets[..]),
             usable: 1 + 2 * noise.below(1 << (arms - 1)),
             arm_choice: if limited {
                 choice
@@ -394,7 +394,7 @@ fn looks(name: &str, m: &Mechanics, n: u64) -> f64 {
         let view = View {
             mechanics: m,
             arms: &[arm],
-            paths: None,
+            head_sets: None,
             usable: 1,
             arm_choice: ArmChoice::Positioning,
             now,

@@ -36,7 +36,7 @@ pub struct View<'a> {
     /// The head sets and their positions.
     pub arms: &'a [Arm],
     /// What each head set reaches and its assembly; `None` if all reach everything and all are free.
-    pub(crate) paths: Option<&'a [HeadSet]>,
+    pub(crate) head_sets: Option<&'a [HeadSet]>,
     /// Bit `a` is set if head set `a` is free.
     pub usable: u64,
     /// The rule by which one of several possible arms is chosen.
@@ -72,7 +72,7 @@ impl View<'_> {
     #[inline]
     pub fn cost(&self, queue: &Queue, i: usize) -> (u64, u8) {
         let item = &queue.items()[i];
-        if self.paths.is_some() {
+        if self.head_sets.is_some() {
             return self.cost_of_free(item);
         }
         let mut best = (u64::MAX, 0);
@@ -125,16 +125,18 @@ impl View<'_> {
     /// Whether an arm is free.
     #[inline]
     fn is_usable(&self, arm: usize) -> bool {
-        self.paths.is_none() || self.usable >> arm & 1 == 1
+        self.head_sets.is_none() || self.usable >> arm & 1 == 1
     }
 
     /// Whether a free arm reaches a command.
     #[inline]
     fn reaches(&self, arm: usize, item: &Waiting) -> bool {
-        let Some(paths) = self.paths else { return true };
+        let Some(head_sets) = self.head_sets else {
+            return true;
+        };
         let place = &item.place;
         self.is_usable(arm)
-            && paths[arm].reaches(1 << (place.head & 63), place.cylinder, item.writes())
+            && head_sets[arm].reaches(1 << (place.head & 63), place.cylinder, item.writes())
     }
 
     fn cost_of_free(&self, item: &Waiting) -> (u64, u8) {

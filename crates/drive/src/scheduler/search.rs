@@ -110,7 +110,7 @@ impl Search {
         if is_short {
             let (lowest, arm, sure) = self.score(queue, view, floor);
             let limit = lowest / CHUNK as u32 + EXCESS;
-            if P::IS_POSITIONING && sure && view.paths.is_none() {
+            if P::IS_POSITIONING && sure && view.head_sets.is_none() {
                 let chunk = queue.positions().piece(0);
                 let mut others = self.least.iter().enumerate();
                 // The bounds decide: the lowest is sure, and no other one is close to it.

@@ -26,7 +26,7 @@ pub(super) fn head_sets(
     check_combination(spec, plan, plan.arms.len() * offsets.len())?;
     let surfaces = u64::MAX >> (64 - g.surfaces.clamp(1, 64));
     let radial = offsets.iter().any(|o| o.1 > 0);
-    let (mut paths, mut arms) = (Vec::new(), Vec::new());
+    let (mut head_sets, mut arms) = (Vec::new(), Vec::new());
     for (a, arm) in plan.arms.iter().enumerate() {
         if arm.start_cylinder >= g.cylinders {
             return Err(SpecError::new(
@@ -41,7 +41,7 @@ pub(super) fn head_sets(
                 Some(next) if next.1 > *offset => next.1,
                 _ => positions,
             };
-            paths.push(HeadSet {
+            head_sets.push(HeadSet {
                 assembly: a as u32,
                 surfaces,
                 cylinders: if radial {
@@ -60,7 +60,7 @@ pub(super) fn head_sets(
             });
         }
     }
-    Ok((paths, arms))
+    Ok((head_sets, arms))
 }
 
 /// Refuses combinations of settings that are not supported, for `head_sets` head sets.
@@ -107,8 +107,10 @@ pub(crate) fn check_combination(
 }
 
 /// Whether some head set serves less than all commands, even without faults.
-pub(super) fn restricted(paths: &[HeadSet]) -> bool {
-    paths.iter().any(|p| p.offset > 0 || !p.reads || !p.writes)
+pub(super) fn restricted(head_sets: &[HeadSet]) -> bool {
+    head_sets
+        .iter()
+        .any(|p| p.offset > 0 || !p.reads || !p.writes)
 }
 
 /// The assemblies at rest, each with its head sets.
@@ -170,9 +172,9 @@ impl CommandServer {
         let Some((count, interval)) = mapping::initial_writes(spec)? else {
             return Ok(());
         };
-        let writing = |(_, path): &(usize, &HeadSet)| path.writes;
+        let writing = |(_, head_set): &(usize, &HeadSet)| head_set.writes;
         let sets: Vec<usize> = self
-            .paths
+            .head_sets
             .iter()
             .enumerate()
             .filter(writing)
@@ -265,10 +267,10 @@ impl CommandServer {
             }
             // An assembly with background work does not follow.
             if follow && !other.jobs.any_under_way() {
-                let paths = &self.paths[b * sets..(b + 1) * sets];
+                let head_sets = &self.head_sets[b * sets..(b + 1) * sets];
                 for (at, cylinder) in &moves {
                     let m = &self.mechanics;
-                    other.mechanism.follow(now, m, paths, *at, *cylinder);
+                    other.mechanism.follow(now, m, head_sets, *at, *cylinder);
                 }
             }
         }

@@ -85,7 +85,7 @@ pub(crate) struct CommandServer {
     /// The assembly that serves, or served last.
     pub active_assembly: usize,
     /// What each head set reaches. Those of one assembly are adjacent.
-    pub paths: Vec<HeadSet>,
+    pub head_sets: Vec<HeadSet>,
     /// Head sets per assembly.
     pub sets: usize,
     /// Whether some head set does not reach all places.
@@ -131,7 +131,7 @@ impl CommandServer {
         roles: &RoleTable,
     ) -> Result<CommandServer, SpecError> {
         let size = SectorSize::of(spec.geometry.sector_size);
-        let (paths, arms) = assemblies::head_sets(spec, plan, &mechanics, roles)?;
+        let (head_sets, arms) = assemblies::head_sets(spec, plan, &mechanics, roles)?;
         let follows = CommandServer::follows(spec, plan);
         let coupled = follows || (mechanics.scales_rotation() && plan.arms.len() > 1);
         let channels = assemblies::channels(spec, at_once);
@@ -154,15 +154,15 @@ impl CommandServer {
             mapping,
             mechanics,
             active_assembly: 0,
-            restricted: assemblies::restricted(&paths),
+            restricted: assemblies::restricted(&head_sets),
             serving: plan.arms.len(),
-            sets: paths.len() / plan.arms.len(),
+            sets: head_sets.len() / plan.arms.len(),
             assemblies,
             at_once,
             channels,
             coupled,
             follows,
-            paths,
+            head_sets,
             buffer: Buffer {
                 segments: Segments::new(
                     if c.enabled { c.segments as usize } else { 0 },
@@ -194,8 +194,8 @@ impl CommandServer {
             mechanics: &self.mechanics,
             mapping: &mut self.mapping,
             cache: &self.cache,
-            all_paths: &self.paths,
-            first_path: a * self.sets,
+            all_head_sets: &self.head_sets,
+            first_head_set: a * self.sets,
             restricted: self.restricted,
             wanted_since: self.wanted_since,
             happened: self.happened,
@@ -209,15 +209,15 @@ impl CommandServer {
 
     /// The head sets that serve commands.
     #[inline]
-    pub fn serving_paths(&self) -> &[HeadSet] {
-        &self.paths[..self.serving * self.sets]
+    pub fn serving_head_sets(&self) -> &[HeadSet] {
+        &self.head_sets[..self.serving * self.sets]
     }
 
     /// Drops the unwritten data whose place no head set reaches any more.
     pub fn drop_unreachable(&mut self) {
-        let paths = &self.paths[..self.serving * self.sets];
+        let head_sets = &self.head_sets[..self.serving * self.sets];
         self.buffer
-            .drop_unreachable(&self.mechanics, &self.mapping, paths);
+            .drop_unreachable(&self.mechanics, &self.mapping, head_sets);
     }
 
     /// Where a command's first sector lies now, for a mapping that moves blocks.
@@ -265,8 +265,8 @@ impl CommandServer {
             return None;
         };
         let mut best: Option<(u64, u64)> = None;
-        for (i, path) in self.paths.iter().enumerate() {
-            if usable >> i & 1 == 0 || !path.writes {
+        for (i, head_set) in self.head_sets.iter().enumerate() {
+            if usable >> i & 1 == 0 || !head_set.writes {
                 continue;
             }
             let delay = if i == active_assembly {

@@ -345,8 +345,8 @@ impl CommandServer {
             let Some(place) = self.mapping.locate(&self.mechanics, at) else {
                 return false;
             };
-            let mut paths = self.serving_paths().iter();
-            if !paths.any(|p| p.reaches(1 << place.head, place.cylinder, true)) {
+            let mut head_sets = self.serving_head_sets().iter();
+            if !head_sets.any(|p| p.reaches(1 << place.head, place.cylinder, true)) {
                 return false;
             }
             at += u64::from(place.run);

@@ -16,8 +16,8 @@ impl ServiceUnit {
     /// The head sets whose assembly is free at `start`, as bits.
     pub(super) fn usable(&self, start: u64) -> u64 {
         let mut bits = 0;
-        for (i, path) in self.server.serving_paths().iter().enumerate() {
-            if self.arm_free[path.assembly as usize] <= start {
+        for (i, head_set) in self.server.serving_head_sets().iter().enumerate() {
+            if self.arm_free[head_set.assembly as usize] <= start {
                 bits |= 1 << i;
             }
         }
@@ -42,7 +42,7 @@ impl ServiceUnit {
     }
 
     /// The head set that serves a command: the scheduler's choice if it reaches all places.
-    pub(super) fn path_for(
+    pub(super) fn head_set_for(
         &self,
         item: &Waiting,
         chosen: usize,
@@ -50,25 +50,25 @@ impl ServiceUnit {
         usable: u64,
         start: u64,
     ) -> Reach {
-        let paths = self.server.serving_paths();
+        let head_sets = self.server.serving_head_sets();
         let write = item.request.command.writes();
-        let reaches = |i: usize| paths[i].reaches(needed, item.place.cylinder, write);
+        let reaches = |i: usize| head_sets[i].reaches(needed, item.place.cylinder, write);
         if usable >> chosen & 1 == 1 && reaches(chosen) {
             return Reach::With(chosen);
         }
-        let best = (0..paths.len())
+        let best = (0..head_sets.len())
             .filter(|i| usable >> i & 1 == 1 && reaches(*i))
             .min_by_key(|i| {
                 let arm = self.server.arm_of(*i);
                 let m = &self.server.mechanics;
                 m.position(arm, &item.place, write, start).total()
             });
-        if let Some(path) = best {
-            return Reach::With(path);
+        if let Some(head_set) = best {
+            return Reach::With(head_set);
         }
-        (0..paths.len())
+        (0..head_sets.len())
             .filter(|i| reaches(*i))
-            .map(|i| self.arm_free[paths[i].assembly as usize])
+            .map(|i| self.arm_free[head_sets[i].assembly as usize])
             .min()
             .map_or(Reach::Never, Reach::Later)
     }
@@ -78,7 +78,7 @@ impl ServiceUnit {
     pub(super) fn choose(&mut self, start: u64, oldest: usize, usable: u64) -> Choice {
         let single = self.queue.len() == 1;
         let given = self.fcfs || (single && !self.scheduler.picks_lone());
-        if given && self.server.paths.len() == 1 {
+        if given && self.server.head_sets.len() == 1 {
             return Choice {
                 index: oldest,
                 arm: 0,
@@ -117,7 +117,7 @@ impl ServiceUnit {
         let view = View {
             mechanics: &server.mechanics,
             arms,
-            paths: (!self.plain).then_some(&server.paths),
+            head_sets: (!self.plain).then_some(&server.head_sets),
             usable,
             arm_choice: self.arm_choice,
             now: start,

@@ -66,10 +66,10 @@ impl Faults {
     }
 
     /// Records a fault. True if the drive was warned, so that it deconfigures the part at once.
-    pub fn happen(&mut self, fault: PlannedFault, paths: &[HeadSet]) -> bool {
-        for (unknown, path) in self.unknown.iter_mut().zip(paths) {
-            if path.assembly == fault.assembly {
-                *unknown |= fault.surfaces & path.surfaces;
+    pub fn happen(&mut self, fault: PlannedFault, head_sets: &[HeadSet]) -> bool {
+        for (unknown, head_set) in self.unknown.iter_mut().zip(head_sets) {
+            if head_set.assembly == fault.assembly {
+                *unknown |= fault.surfaces & head_set.surfaces;
             }
         }
         self.unknown_reports.push(fault);
@@ -82,10 +82,10 @@ impl Faults {
     }
 
     /// Deconfigures everything that has failed on an assembly.
-    pub fn deconfigure(&mut self, assembly: u32, at: u64, paths: &mut [HeadSet]) {
-        for (unknown, path) in self.unknown.iter_mut().zip(paths) {
-            if path.assembly == assembly {
-                path.surfaces &= !*unknown;
+    pub fn deconfigure(&mut self, assembly: u32, at: u64, head_sets: &mut [HeadSet]) {
+        for (unknown, head_set) in self.unknown.iter_mut().zip(head_sets) {
+            if head_set.assembly == assembly {
+                head_set.surfaces &= !*unknown;
                 *unknown = 0;
             }
         }

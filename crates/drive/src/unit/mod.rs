@@ -114,7 +114,7 @@ impl ServiceUnit {
         let capacity_blocks = server.mapping.capacity(&server.mechanics) * size.blocks();
         let scheduler = scheduler::build(&spec.queue, &models.schedulers)?;
         let needs = scheduler.needs();
-        let in_order = needs.only_oldest && server.paths.len() == 1;
+        let in_order = needs.only_oldest && server.head_sets.len() == 1;
         let scan = Scan::new(spec, &server.mechanics)?;
         let (scans, scan_has_own_arm) = (scan.is_some(), scan.as_ref().is_some_and(Scan::own_arm));
         if let Some(last) = server.assemblies.last_mut() {
@@ -147,7 +147,7 @@ impl ServiceUnit {
             limit,
             arm_free: vec![0; assemblies],
             recovery: spec.parallelism.fault_recovery.non_negative(),
-            faults: Faults::new(planned, server.paths.len()),
+            faults: Faults::new(planned, server.head_sets.len()),
             roles,
             write_admission: server.deferred_writes().then(Box::default),
             scans,
@@ -533,8 +533,8 @@ impl ServiceUnit {
         }
         let needed = self.surfaces_of(&item);
         let hit = is_held(&self.server, &item, start);
-        let path = match self.path_for(&item, choice.arm as usize, needed, usable, start) {
-            Reach::With(path) => path,
+        let head_set = match self.head_set_for(&item, choice.arm as usize, needed, usable, start) {
+            Reach::With(head_set) => head_set,
             Reach::Later(at) => {
                 self.free = at;
                 return Step::Again;
@@ -545,8 +545,8 @@ impl ServiceUnit {
                 return Step::Done;
             }
         };
-        let assembly = self.server.paths[path].assembly;
-        if !hit && self.faults.meets(path, needed) {
+        let assembly = self.server.head_sets[head_set].assembly;
+        if !hit && self.faults.meets(head_set, needed) {
             // The command meets the fault: the drive tries to recover, then deconfigures the part.
             self.free = start + self.recovery;
             self.arm_free[assembly as usize] = self.free;
@@ -554,7 +554,7 @@ impl ServiceUnit {
             self.deconfigure(assembly, start + self.recovery);
             return Step::Again;
         }
-        self.server.take_over(path, start);
+        self.server.take_over(head_set, start);
         let before = *self.server.arm();
         if self.scan_has_own_arm {
             // Blocks that pass before the command is taken are not affected by its transfer.
@@ -585,9 +585,9 @@ impl ServiceUnit {
             return false;
         }
         let needed = self.surfaces_of(item);
-        let mut paths = self.server.serving_paths().iter();
+        let mut head_sets = self.server.serving_head_sets().iter();
         !is_held(&self.server, item, start)
-            && !paths.any(|p| p.reaches(needed, item.place.cylinder, item.writes()))
+            && !head_sets.any(|p| p.reaches(needed, item.place.cylinder, item.writes()))
     }
 
     /// Completes a waiting command with an error.
@@ -646,7 +646,7 @@ impl ServiceUnit {
     fn meet_faults(&mut self, now: u64) {
         while let Some(fault) = self.faults.next(now) {
             self.server.happens(fault.at);
-            if self.faults.happen(fault, &self.server.paths) {
+            if self.faults.happen(fault, &self.server.head_sets) {
                 self.deconfigure(fault.assembly, fault.at);
             }
         }
@@ -656,7 +656,7 @@ impl ServiceUnit {
     /// any more are lost.
     fn deconfigure(&mut self, assembly: u32, at: u64) {
         let server = &mut self.server;
-        self.faults.deconfigure(assembly, at, &mut server.paths);
+        self.faults.deconfigure(assembly, at, &mut server.head_sets);
         server.restricted = true;
         if !server.buffer.unwritten.is_empty() {
             // Data may be dropped now. The drive did not rest before.

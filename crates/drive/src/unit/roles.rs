@@ -165,14 +165,14 @@ impl ServiceUnit {
         for a in 0..self.arm_free.len() {
             let new = roles::of(&roles.modes[mode].roles, first + a as u32);
             let sets = a * self.server.sets..(a + 1) * self.server.sets;
-            let changed = self.server.paths[sets.clone()]
+            let changed = self.server.head_sets[sets.clone()]
                 .iter()
                 .any(|p| [p.reads, p.writes] != new);
             if !changed {
                 continue;
             }
-            for path in &mut self.server.paths[sets] {
-                [path.reads, path.writes] = new;
+            for head_set in &mut self.server.head_sets[sets] {
+                [head_set.reads, head_set.writes] = new;
             }
             let stopped = self.server.end_work_of(a, at);
             let free = &mut self.server.assemblies[a].mechanism.free;
@@ -189,11 +189,11 @@ impl ServiceUnit {
         let Some(roles) = &mut self.roles else {
             return;
         };
-        let (paths, sets) = (&self.server.paths, self.server.sets);
+        let (head_sets, sets) = (&self.server.head_sets, self.server.sets);
         let first = roles.first_arm;
         // Head sets of the same number reach the same cylinders, whatever the assembly.
         let reached = |set: usize, op: Option<(&Mode, usize)>| {
-            let of_set = paths.iter().skip(set).step_by(sets);
+            let of_set = head_sets.iter().skip(set).step_by(sets);
             let serving = of_set.filter(|p| {
                 op.is_none_or(|(mode, op)| roles::of(&mode.roles, first + p.assembly)[op])
             });

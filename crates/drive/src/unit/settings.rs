@@ -82,7 +82,7 @@ impl ServiceUnit {
         self.scheduler = scheduler::build(spec, schedulers)?;
         let needs = self.scheduler.needs();
         self.fcfs = needs.only_oldest;
-        self.in_order = needs.only_oldest && self.server.paths.len() == 1;
+        self.in_order = needs.only_oldest && self.server.head_sets.len() == 1;
         let mut queue = Queue::new(needs);
         for i in self.queue.by_age() {
             let w = &self.queue.items()[i];
@@ -126,7 +126,7 @@ impl ServiceUnit {
         if self.server.mapping.moves_writes() {
             self.check_surfaces(spec, plan)?;
         }
-        assemblies::check_combination(spec, plan, self.server.paths.len())
+        assemblies::check_combination(spec, plan, self.server.head_sets.len())
     }
 
     /// A mapping that chooses the places of writes uses all surfaces. So another head has to reach those of the part
@@ -134,8 +134,8 @@ impl ServiceUnit {
     fn check_surfaces(&self, spec: &DriveSpec, plan: &UnitPlan) -> Result<(), SpecError> {
         let failing = faults::planned(spec, plan, 0);
         let left = |write: bool| {
-            let paths = self.server.paths.iter().enumerate();
-            let serving = paths.filter(|(_, p)| p.serves(write));
+            let head_sets = self.server.head_sets.iter().enumerate();
+            let serving = head_sets.filter(|(_, p)| p.serves(write));
             let surfaces = serving.map(|(i, p)| {
                 let own = failing.iter().filter(|f| f.assembly == p.assembly);
                 own.fold(p.surfaces & !self.faults.unknown_to(i), |all, f| {
@@ -160,7 +160,7 @@ impl ServiceUnit {
         self.server.happens(now.0);
         for fault in faults::planned(spec, plan, 0) {
             self.be_general();
-            if self.faults.happen(fault, &self.server.paths) {
+            if self.faults.happen(fault, &self.server.head_sets) {
                 self.deconfigure(fault.assembly, now.0);
             }
         }
