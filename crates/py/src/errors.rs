@@ -24,7 +24,7 @@ pub fn raise(class: &str, message: impl ToString) -> PyErr {
 /// Wrong drive descriptions and experiments. The lines of the file that the error is about are a note.
 pub fn config(e: SpecError) -> PyErr {
     let error = raise("ConfigError", &e);
-    if let Some(excerpt) = &e.excerpt {
+    if let Some(excerpt) = e.excerpt.as_deref() {
         // Without the note the error still says everything.
         let _ = Python::attach(|py| {
             error

@@ -84,11 +84,11 @@ pub struct SpecError {
     /// The bound or the alternatives.
     pub need: String,
     /// The key inside the table at `key` that the error is about, if it is not about a value.
-    pub inside: Option<String>,
+    pub inside: Option<Box<str>>,
     /// Line and column in its file, counted from 1, if they are known.
-    pub at: Option<(usize, usize)>,
+    pub at: Option<(u32, u32)>,
     /// The lines of the file that it is about, with a mark, if they are known.
-    pub excerpt: Option<String>,
+    pub excerpt: Option<Box<str>>,
 }
 
 fn shown(key: &str) -> String {
@@ -123,7 +123,7 @@ impl SpecError {
     /// The error about a key of the table, and not about the whole table.
     #[must_use]
     pub fn about_key(mut self, key: impl Into<String>) -> Self {
-        self.inside = Some(key.into());
+        self.inside = Some(key.into().into());
         self
     }
 
@@ -141,8 +141,8 @@ impl SpecError {
     /// The error with this place of a file before its key, and the excerpt.
     #[must_use]
     pub fn at_place(mut self, file: impl std::fmt::Display, place: Place) -> Self {
-        self.excerpt = Some(place.excerpt);
-        self.at = Some((place.line, place.column));
+        self.excerpt = Some(place.excerpt.into());
+        self.at = Some((place.line as u32, place.column as u32));
         self.in_file(format_args!("{file}:{}:{}", place.line, place.column))
     }
 

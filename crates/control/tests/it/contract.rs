@@ -16,7 +16,7 @@ fn files_and_list_agree_and_say_where_they_come_from() {
 #[test]
 fn examples_build_and_unknown_keys_are_refused_by_name() {
     for plugin in policies().iter() {
-        let devices = vec![Device::default(); drives_of(&plugin)];
+        let devices = vec![Device::default(); drives_of(plugin)];
         let mut table = example(plugin);
         if let Err(e) = plugin.build(&table, &devices) {
             panic!("example of {}: {e}", plugin.name);
@@ -32,7 +32,7 @@ fn examples_build_and_unknown_keys_are_refused_by_name() {
 #[test]
 fn told_parameters_make_the_same_policy() {
     for plugin in policies().iter() {
-        for drives in [1, drives_of(&plugin)] {
+        for drives in [1, drives_of(plugin)] {
             let devices = vec![Device::default(); drives];
             let short = example(plugin);
             let build = |table| {
@@ -286,7 +286,7 @@ proptest! {
     #[test]
     fn a_silent_meter_holds_then_is_safe_then_regulates(silence in 1u64..100_000) {
         for plugin in policies().iter().filter(|p| !["none", "throttle"].contains(&p.name)) {
-            let n = drives_of(&plugin);
+            let n = drives_of(plugin);
             let mut policy = build(plugin.name, plugin.example, n);
             let mut commands = vec![Command::default(); n];
             let cap = Some(Watts(9.0 * n as f64));
