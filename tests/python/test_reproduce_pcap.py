@@ -44,6 +44,7 @@ def test_figure_2_and_what_the_paper_contradicts(tmp_path: Path) -> None:
     assert (tmp_path / row["figure"]).exists()
 
 
+@pytest.mark.thorough
 def test_no_verdict_hangs_on_a_narrow_number_without_error_bars(tmp_path: Path) -> None:
     ids = ["PCAP-2", "PCAP-4", "PCAP-8", "PCAP-9"]
     document, _ = reproduce(PAPER, tmp_path, ids=ids, quick=True)
