@@ -45,6 +45,7 @@ _MODULES = (
     "population",
     "report",
     "resolved",
+    "schema",
     "streaming",
     "table",
     "trace_figures",

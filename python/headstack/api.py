@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+    from headstack.schema import Experiment, ExperimentCost, Run, System
     from headstack.warned import Warned
+    from headstack.workload import Given
 
 #: Called from time to time with the number of requests done and their total, if known.
 Progress = Callable[[int, int | None], None]
@@ -540,13 +542,13 @@ def _threads(given: Any) -> int | None:
 
 
 def run(
-    experiment: "str | os.PathLike[str] | Mapping[str, Any] | IO[Any] | None" = None,
+    experiment: "str | os.PathLike[str] | Experiment | IO[Any] | None" = None,
     *,
-    workload: Any = None,
-    systems: Mapping[str, Any] | Iterable[Mapping[str, Any]] | None = None,
-    run: Mapping[str, Any] | None = None,
-    cost: Mapping[str, Any] | None = None,
-    set: Mapping[str, Any] | None = None,
+    workload: "Given | Sequence[Given] | None" = None,
+    systems: "System | Iterable[System] | None" = None,
+    run: "Run | None" = None,
+    cost: "ExperimentCost | None" = None,
+    set: Mapping[str, object] | None = None,
     seed: int | None = None,
     out: str | os.PathLike[str] | None = None,
     replace: bool = True,

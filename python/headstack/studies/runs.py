@@ -13,13 +13,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow.parquet as pq
 
 from headstack import _core, api, drives
 from headstack.errors import ConfigError
+
+if TYPE_CHECKING:
+    from headstack.schema import System, Workload
 
 #: Called with the name of the run, the requests done and their total, if known.
 Report = Callable[[str, int, int | None], None]
@@ -147,8 +150,9 @@ class Store:
 
         with tempfile.TemporaryDirectory(prefix="headstack-") as logs:
             result = api.run(
-                workload=first.workload,
-                systems=[{**r.system, "name": k} for k, r in batch.items()],
+                # Studies put tables together from parts; the core checks them.
+                workload=cast("Workload", first.workload),
+                systems=[cast("System", {**r.system, "name": k}) for k, r in batch.items()],
                 seed=first.seed,
                 out=logs if first.logged else None,
                 log_requests=first.logged,

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from headstack.schema.workload import Job
 from headstack.studies.seeds import averaged
 from headstack.studies.study import Study
 
@@ -86,7 +87,7 @@ def _batch(study: Study) -> dict[str, pd.DataFrame]:
     }
 
 
-def _bursts(together: bool) -> list[dict[str, Any]]:
+def _bursts(together: bool) -> list[Job]:
     """Return the three parts of the load: a constant one, and bursts of 40 MB and 20 MB."""
     more: dict[str, Any] = {"rate": "1/s", "together": together, "duration": "3300 s"}
     constant = runs.job(64, name="constant", **more)
