@@ -492,6 +492,28 @@ def test_fcfs_waits_as_pollaczek_and_khinchine_say():
     assert q["response_time_s"].mean() == pytest.approx(expected, rel=0.02)
 
 
+@pytest.mark.parametrize(
+    ("changed", "failed"),
+    [
+        ({"conventional": "c-look"}, []),
+        ({"conventional": "sptf"}, ["rotational latency is the primary bottleneck, halved"]),
+        ({"rate": 0.0}, ["a quarter of the rotational latency"]),
+    ],
+)
+def test_the_limit_study_needs_queues_by_address_and_the_whole_trace_s_rate(out, changed, failed):
+    """IDP-5: SPTF already avoids rotational waits, so half of them matter less than half a seek."""
+    (claim,) = PAPER.chosen(["IDP-5"])
+    given = {"websearch": prefix()}
+    study = Study("isca08", out, quick=True, traces=given, choices=Choices()).vary(**changed)
+    outcome = judge(claim, study)
+    counted = [p for p in outcome.parts if p.counts]
+    assert len(counted) == 6
+    assert {p.workload for p in counted} == {"Websearch"}
+    missed = [p.what.partition(": ")[2] for p in counted if p.verdict == Verdict.DEVIATES]
+    assert missed == failed
+    assert outcome.verdict == (Verdict.DEVIATES if failed else Verdict.REPRODUCED)
+
+
 @pytest.mark.parametrize("scale", [0.5, 0.25, 0.0])
 def test_scaled_waits_keep_below_their_share_of_a_turn(websearch, scale):
     name = {0.5: "(1/2)R", 0.25: "(1/4)R", 0.0: "R=0"}[scale]
