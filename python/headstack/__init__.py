@@ -43,6 +43,7 @@ _MODULES = (
     "inference",
     "plots",
     "population",
+    "records",
     "report",
     "resolved",
     "schema",

@@ -7,6 +7,7 @@ So what is compared is the difference within each seed.
 from collections.abc import Sequence
 from statistics import mean, stdev
 
+
 def interval(values: Sequence[float]) -> tuple[float, float]:
     """Return the mean and half of its 95 % confidence interval; half of one value is not a number.
 

@@ -109,7 +109,7 @@ def test_mistakes_are_type_errors(tmp_path, monkeypatch):
 
 
 @pytest.mark.thorough
-def test_the_arguments_of_run_have_these_types(tmp_path, monkeypatch):
+def test_arguments_and_results_of_runs_have_types(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     program = """
 import pandas as pd
@@ -119,11 +119,13 @@ frame = pd.DataFrame()
 run(workload=[frame, pl.DataFrame(), "a.csv", {"trace": frame}], systems={"drive": "a"}, seed=1)
 run({"workload": {"trace": "a.csv"}, "system": {"drive": drives.load("exos-x18")}})
 run(workload={"trace": "a"}, systems=[{"drive": "a", "cont": 2}])
-run({"sytem": {"drive": "a"}})
+r = run({"sytem": {"drive": "a"}})
+share: float = r[0].drives[0].power_w.idle / r["a"].power_w.mean
+r[0].respone_time_s
 """
     (tmp_path / "program.py").write_text(program, encoding="utf-8")
     monkeypatch.setenv("MYPYPATH", str(ROOT / "python"))
     out, trouble, _ = mypy.api.run(["--strict", "--config-file", "", str(tmp_path / "program.py")])
     assert not trouble
     wrong = [int(n) for n in re.findall(r"program\.py:(\d+): error", out)]
-    assert wrong == [8, 9], out
+    assert wrong == [8, 9, 11], out
