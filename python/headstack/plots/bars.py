@@ -37,7 +37,7 @@ def _names(rows: Sequence[str], x: float | str = 0) -> Any:
     return (
         alt.Chart(pd.DataFrame({"system": list(rows)}))
         .mark_text(align="left", baseline="middle", dy=_NAME_UP, fontSize=12, color=look.INK)
-        .encode(y=_row(rows), x=alt.value(x), text="system:N")
+        .encode(y=_row(rows), x=look.across(x), text=alt.Text("system:N"))
     )
 
 
@@ -147,7 +147,7 @@ def _sums(totals: pd.DataFrame, drawn: Sequence[str], end: float) -> list[Any]:
             for text, out in zip(totals["text"], totals["beyond"], strict=True)
         ],
     )
-    base = alt.Chart(totals).encode(y=_row(drawn), x="at:Q")
+    base = alt.Chart(totals).encode(y=_row(drawn), x=alt.X("at:Q"))
     layers = []
     for where, align, dx in (("!datum.beyond", "left", 5), ("datum.beyond", "right", -6)):
         mark: dict[str, Any] = {
@@ -157,7 +157,7 @@ def _sums(totals: pd.DataFrame, drawn: Sequence[str], end: float) -> list[Any]:
             "fontSize": 12,
             "baseline": "middle",
         }
-        layers.append(look.halo(base.transform_filter(where), alt.value(look.INK), **mark))
+        layers.append(look.halo(base.transform_filter(where), alt.ColorValue(look.INK), **mark))
     return layers
 
 
@@ -277,7 +277,7 @@ def _ranges(
         axis=alt.Axis(format="~g", tickCount=5, labelOverlap=True),
     )
     many = len(among) > look.MOST_LINES
-    colour = alt.value(look.PALETTE[0]) if many else look.colour(among, legend=False)
+    colour = alt.ColorValue(look.PALETTE[0]) if many else look.colour(among, legend=False)
     tooltip = [
         alt.Tooltip("system:N", title="system"),
         *(alt.Tooltip(f"{q}:Q", format=",.4~g", title=f"{q}, ms") for q in last),
@@ -288,21 +288,21 @@ def _ranges(
     text: dict[str, Any] = {"dy": _NAME_UP, "fontSize": 12, "baseline": "middle"}
     marked = base.encode(color=colour, tooltip=tooltip)
     layers = [
-        marked.mark_rule(strokeWidth=2, **at).encode(x=x, x2=f"{last[-1]}:Q"),
+        marked.mark_rule(strokeWidth=2, **at).encode(x=x, x2=alt.X2(f"{last[-1]}:Q")),
         marked.mark_point(filled=True, color=look.BACKGROUND, opacity=1, **point).encode(
-            x=x, color=alt.value(look.BACKGROUND)
+            x=x, color=alt.ColorValue(look.BACKGROUND)
         ),
         marked.mark_point(filled=False, strokeWidth=2, **point).encode(x=x),
-        marked.mark_point(filled=True, opacity=1, **point).encode(x="p99:Q"),
+        marked.mark_point(filled=True, opacity=1, **point).encode(x=alt.X("p99:Q")),
     ]
     if "p999" in last:
-        layers.append(marked.mark_tick(thickness=2, size=14, **at).encode(x="p999:Q"))
+        layers.append(marked.mark_tick(thickness=2, size=14, **at).encode(x=alt.X("p999:Q")))
     return [
         *layers,
         base.mark_text(align="left", color=look.INK, **text).encode(
-            x=alt.value(0), text="system:N"
+            x=look.across(0), text=alt.Text("system:N")
         ),
         base.mark_text(align="right", color=look.FAINT_INK, **text).encode(
-            x=alt.value("width"), text="text:N"
+            x=look.across("width"), text=alt.Text("text:N")
         ),
     ]

@@ -27,7 +27,7 @@ def _curve(
             base.mark_line(
                 strokeWidth=2.2, color=PALETTE[0], interpolate="step-after" if step else "linear"
             ).encode(x=x, y=y),
-            look.pointed(base, tooltip, x=x, y=y, color=alt.value(PALETTE[0])),
+            look.pointed(base, tooltip, x=x, y=y, color=alt.ColorValue(PALETTE[0])),
             title=title,
             description=description,
         ).properties(width=WIDTH, height=HEIGHT)
@@ -114,7 +114,7 @@ def histogram(bins: Iterable[Mapping[str, Any]], x: str, title: str, axis: str) 
     counts = (
         alt.Chart(frame)
         .mark_text(baseline="bottom", dy=-4, fontSize=11, color=look.INK)
-        .encode(x=classes, y="n:Q", text=alt.Text("n:Q", format=","))
+        .encode(x=classes, y=alt.Y("n:Q"), text=alt.Text("n:Q", format=","))
     )
     width = max(WIDTH, 52 * len(frame))
     return style((bars + counts).properties(width=width, height=HEIGHT))
@@ -205,11 +205,11 @@ def lines(
     layers: list[Any] = [chart]
     if levels:
         frame = pd.DataFrame([{"y": v, "text": k} for k, v in levels.items()])
-        rule = alt.Chart(frame).mark_rule(color=look.AXIS, strokeDash=[3, 3]).encode(y="y:Q")
+        rule = alt.Chart(frame).mark_rule(color=look.AXIS, strokeDash=[3, 3]).encode(y=alt.Y("y:Q"))
         text = (
             alt.Chart(frame)
             .mark_text(align="right", baseline="bottom", dx=-4, dy=-2, color=look.FAINT_INK)
-            .encode(y="y:Q", x=alt.value("width"), text="text:N")
+            .encode(y=alt.Y("y:Q"), x=look.across("width"), text=alt.Text("text:N"))
         )
         layers += [rule, text]
     layers.append(look.pointed(base, tooltip, x=x, y=y, color=colour))

@@ -327,7 +327,7 @@ def _panels(
     context = (
         alt.Chart(behind)
         .mark_line(strokeWidth=1, color=look.CONTEXT, interpolate="step-after", clip=True)
-        .encode(x=x, y=y, detail="other:N")
+        .encode(x=x, y=y, detail=alt.Detail("other:N"))
     )
     # A panel without a line has a mark that its system is beyond the axis.
     heads = {name: name if len(p) else f"{name} ▸" for name, p in found.items()}
@@ -338,7 +338,7 @@ def _panels(
     drawn = base.mark_line(
         strokeWidth=2.2, color=look.PALETTE[0], interpolate="step-after", clip=True
     ).encode(x=x, y=y)
-    pointer = look.pointed(base, tooltip, x=x, y=y, color=alt.value(look.PALETTE[0]))
+    pointer = look.pointed(base, tooltip, x=x, y=y, color=alt.ColorValue(look.PALETTE[0]))
     chart = (
         alt.layer(context, drawn, pointer, data=frame)
         .properties(width=_PANEL_WIDTH, height=_PANEL_HEIGHT)

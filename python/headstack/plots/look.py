@@ -116,10 +116,13 @@ def dash(
 
 def style(chart: Any) -> Any:
     """Return an Altair chart in the style of all figures."""
-    return (
-        chart.configure(font="system-ui, 'DejaVu Sans', sans-serif", background=BACKGROUND)
-        .configure_axis(
-            labelFontSize=12,
+    text: dict[str, Any] = {"labelFontSize": 12, "labelColor": INK}
+    # In one call: each call of `configure` or `configure_...` copies the whole chart.
+    return chart.configure(
+        font="system-ui, 'DejaVu Sans', sans-serif",
+        background=BACKGROUND,
+        axis=alt.AxisConfig(
+            **text,
             # Labels are below their ticks, also at the ends of the axis.
             labelFlush=False,
             titleFontSize=13,
@@ -127,28 +130,20 @@ def style(chart: Any) -> Any:
             gridColor=GRID,
             domainColor=AXIS,
             tickColor=AXIS,
-            labelColor=INK,
             titleColor=INK,
-        )
-        .configure_legend(
-            labelFontSize=12,
+        ),
+        legend=alt.LegendConfig(
+            **text,
             titleFontSize=12,
             titleFontWeight="normal",
-            labelColor=INK,
             titleColor=INK,
             labelLimit=320,
             symbolSize=160,
             symbolStrokeWidth=2.5,
-        )
-        .configure_header(
-            labelFontSize=12,
-            labelColor=INK,
-            labelLimit=320,
-            titleFontSize=13,
-            titleFontWeight="normal",
-        )
-        .configure_title(fontSize=15, anchor="start", fontWeight=600, color=INK, offset=12)
-        .configure_view(strokeWidth=0)
+        ),
+        header=alt.HeaderConfig(**text, labelLimit=320, titleFontSize=13, titleFontWeight="normal"),
+        title=alt.TitleConfig(fontSize=15, anchor="start", fontWeight=600, color=INK, offset=12),
+        view=alt.ViewConfig(strokeWidth=0),
     )
 
 
@@ -192,11 +187,17 @@ def _told(tooltip: Sequence[Any]) -> str:
     return "{" + ", ".join(told) + "}"
 
 
+def across(place: float | str) -> Any:
+    """Return the encoding of one place on the x axis for all marks."""
+    return alt.XValue(place)  # type: ignore[no-untyped-call]
+
+
 def halo(base: Any, colour: Any, text: Any = "text:N", **mark: Any) -> Any:
     """Return text that is readable over lines and bars: first its outline, then the text."""
+    text = alt.Text(text) if isinstance(text, str) else text
     outline = base.mark_text(stroke=BACKGROUND, strokeWidth=4, strokeJoin="round", **mark)
     written = base.mark_text(**mark)
-    return outline.encode(text=text, color=alt.value(BACKGROUND)) + written.encode(
+    return outline.encode(text=text, color=alt.ColorValue(BACKGROUND)) + written.encode(
         text=text, color=colour
     )
 
@@ -272,12 +273,23 @@ def save_of(source: Path, folder: Path, charts: Mapping[str, Any]) -> list[Path]
     return files
 
 
+def specification(chart: Any) -> dict[str, Any]:
+    """Return the specification of a chart.
+
+    It is not validated, which takes most of the time; tests validate all kinds of charts. For the
+    same reason channels are objects, not text: Altair looks for the class of a text by hashing all
+    that it has.
+    """
+    spec: dict[str, Any] = chart.to_dict(validate=False)
+    return spec
+
+
 def drawn(chart: Any) -> tuple[bytes, bytes]:
     """Return a chart as PNG (two pixels per point) and as SVG with title and description."""
     import vl_convert
 
     drawing.check_memory()
-    spec = still(chart.to_dict())
+    spec = still(specification(chart))
     svg: str = vl_convert.vegalite_to_svg(spec)
     png: bytes = vl_convert.svg_to_png(svg, scale=2)
     title, description = (html.escape(t) for t in (_title(spec), spec.get("description", "")))

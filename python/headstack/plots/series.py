@@ -76,7 +76,7 @@ def _strips(
         parts.append(frame.assign(strip=heading))
     frame = pd.concat(parts, ignore_index=True)
     own = any(top.beyond)
-    colour = alt.value(look.PALETTE[0]) if many else look.colour(names, legend=False)
+    colour = alt.ColorValue(look.PALETTE[0]) if many else look.colour(names, legend=False)
     x = alt.X(
         "x:Q",
         title="simulated time (s)",

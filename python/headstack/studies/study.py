@@ -155,7 +155,7 @@ class Study:
             filled = replace(picture, name=name, title=lines if len(lines) > 1 else lines[0])
             chart = tidy.draw(filled, tables, evaluate.paper_points(parts, name), scope)
             plots.save(chart, self.out / self._folder / name)
-            self.specs[name] = chart.to_dict()
+            self.specs[name] = plots.look.specification(chart)
             names.append(name)
         return names
 
