@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from headstack import schema
+    from headstack.plots.look import Chart
     from headstack.warned import Warned
     from headstack.workload import Given
 
@@ -46,7 +47,7 @@ class Plots:
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._document = document
 
-    def cdf(self) -> Any:
+    def cdf(self) -> "Chart":
         """Cumulative distribution of the response time (ms), one line per system.
 
         Raises:
@@ -57,7 +58,7 @@ class Plots:
 
         return plots.cdf(self._document)
 
-    def tail(self) -> Any:
+    def tail(self) -> "Chart":
         """Tail of the response time (ms): one decade of the axis for each further nine.
 
         Raises:
@@ -68,7 +69,7 @@ class Plots:
 
         return plots.tail(self._document)
 
-    def components(self) -> Any:
+    def components(self) -> "Chart":
         """Mean response time (ms) by component, one bar per system.
 
         Raises:
@@ -79,7 +80,7 @@ class Plots:
 
         return plots.components(self._document)
 
-    def power(self) -> Any:
+    def power(self) -> "Chart":
         """Mean power (W) by state of the drives, one bar per system.
 
         Raises:
@@ -90,7 +91,7 @@ class Plots:
 
         return plots.power(self._document)
 
-    def operations(self) -> Any:
+    def operations(self) -> "Chart":
         """Response times (ms) of reads, writes and flushes, one panel each.
 
         Raises:
@@ -101,7 +102,7 @@ class Plots:
 
         return plots.operations(self._document)
 
-    def queue_depth(self) -> Any:
+    def queue_depth(self) -> "Chart":
         """Draw the requests in the system over time (s), one strip per system.
 
         Raises:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from headstack import table
 from headstack.plots import look, scale
+from headstack.plots.look import Chart
 from headstack.plots.systems import labels
 
 COMPONENTS = ("queue", "overhead", "seek", "rotation", "transfer", "bus")
@@ -32,13 +33,14 @@ def _amount(value: float, unit: str) -> str:
     return f"{value:,.0f} {unit}" if value >= 1e3 else f"{value:.3g} {unit}"
 
 
-def _names(rows: Sequence[str], x: float | str = 0) -> Any:
+def _names(rows: Sequence[str], x: float | str = 0) -> Chart:
     """Return the layer with the names of the rows, at the left edge of the plot."""
-    return (
+    figure: Chart = (
         alt.Chart(pd.DataFrame({"system": list(rows)}))
         .mark_text(align="left", baseline="middle", dy=_NAME_UP, fontSize=12, color=look.INK)
         .encode(y=_row(rows), x=look.across(x), text=alt.Text("system:N"))
     )
+    return figure
 
 
 def _row(rows: Sequence[str]) -> alt.Y:
@@ -61,7 +63,7 @@ def _stacked(
     description: str,
     unit: str,
     missing: str = "",
-) -> Any:
+) -> Chart:
     """Draw stacked bars; values are marked as defaults if a drive's file lacks part `missing`."""
     systems = document["systems"]
     names = labels(systems)
@@ -107,9 +109,9 @@ def _stacked(
 
 def _bars(
     frame: pd.DataFrame, used: Sequence[str], drawn: Sequence[str], axis: str, unit: str, end: float
-) -> Any:
+) -> Chart:
     colours = alt.Scale(domain=list(used), range=[look.PARTS[p] for p in used])
-    return (
+    figure: Chart = (
         alt.Chart(frame)
         .mark_bar(stroke=look.BACKGROUND, strokeWidth=0.5, size=20, yOffset=_BAR_DOWN, clip=True)
         .encode(
@@ -136,6 +138,7 @@ def _bars(
             ],
         )
     )
+    return figure
 
 
 def _sums(totals: pd.DataFrame, drawn: Sequence[str], end: float) -> list[Any]:
@@ -161,7 +164,7 @@ def _sums(totals: pd.DataFrame, drawn: Sequence[str], end: float) -> list[Any]:
     return layers
 
 
-def components(document: Mapping[str, Any]) -> Any:
+def components(document: Mapping[str, Any]) -> Chart:
     """Mean response time (ms) by component, one bar per system.
 
     Raises:
@@ -180,7 +183,7 @@ def components(document: Mapping[str, Any]) -> Any:
     )
 
 
-def power(document: Mapping[str, Any]) -> Any:
+def power(document: Mapping[str, Any]) -> Chart:
     """Mean power (W) by state of the drives, one bar per system.
 
     Raises:
@@ -200,7 +203,7 @@ def power(document: Mapping[str, Any]) -> Any:
     )
 
 
-def operations(document: Mapping[str, Any], among: Sequence[str] | None = None) -> Any:
+def operations(document: Mapping[str, Any], among: Sequence[str] | None = None) -> Chart:
     """Response times of reads, writes and flushes, one panel each, one row per system.
 
     A row has a mark at the median, the 99th and the 99.9th percentile.

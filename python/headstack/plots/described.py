@@ -9,12 +9,12 @@ import pandas as pd
 
 from headstack.errors import ConfigError
 from headstack.plots import distributions, look
-from headstack.plots.look import HEIGHT, MOST_POINTS, PALETTE, WIDTH, style
+from headstack.plots.look import HEIGHT, MOST_POINTS, PALETTE, WIDTH, Chart, style
 
 
 def _curve(
     frame: pd.DataFrame, x: alt.X, y: alt.Y, title: str, description: str, *, step: bool = False
-) -> Any:
+) -> Chart:
     base = alt.Chart(frame)
     axes: list[Any] = [x, y]
     fields = [axis.to_dict()["field"] for axis in axes]
@@ -34,7 +34,7 @@ def _curve(
     )
 
 
-def seek_curve(info: Mapping[str, Any]) -> Any:
+def seek_curve(info: Mapping[str, Any]) -> Chart:
     """Seek time (ms) of a drive against distance (cylinders).
 
     Args:
@@ -60,7 +60,7 @@ def seek_curve(info: Mapping[str, Any]) -> Any:
     )
 
 
-def zones(info: Mapping[str, Any]) -> Any:
+def zones(info: Mapping[str, Any]) -> Chart:
     """Media rate (MB/s) of a drive's zones against address (GB), both decimal.
 
     Args:
@@ -89,7 +89,7 @@ def zones(info: Mapping[str, Any]) -> Any:
     )
 
 
-def histogram(bins: Iterable[Mapping[str, Any]], x: str, title: str, axis: str) -> Any:
+def histogram(bins: Iterable[Mapping[str, Any]], x: str, title: str, axis: str) -> Chart:
     """Draw requests per class as bars with their counts, in the given order.
 
     Args:
@@ -117,14 +117,15 @@ def histogram(bins: Iterable[Mapping[str, Any]], x: str, title: str, axis: str) 
         .encode(x=classes, y=alt.Y("n:Q"), text=alt.Text("n:Q", format=","))
     )
     width = max(WIDTH, 52 * len(frame))
-    return style((bars + counts).properties(width=width, height=HEIGHT))
+    figure: Chart = style((bars + counts).properties(width=width, height=HEIGHT))
+    return figure
 
 
 def validation(
     drive: Mapping[str, Any],
     measured_s: "np.ndarray[Any, np.dtype[np.float64]]",
     simulated_s: "np.ndarray[Any, np.dtype[np.float64]]",
-) -> Any:
+) -> Chart:
     """Measured and simulated distribution of the response times of one drive.
 
     Args:
@@ -179,7 +180,7 @@ def lines(
     series: str = "system",
     markers: bool = False,
     levels: Mapping[str, float] | None = None,
-) -> Any:
+) -> Chart:
     """Draw one line per name from its points; the axes encode the fields ``x`` and ``y``.
 
     `levels` are horizontal lines, by what they stand for.

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, TypeVar, cast
 
 import altair as alt
 import numpy as np
@@ -78,6 +78,13 @@ ROW_HEIGHT = 44
 POINTER = "pointer"
 
 
+#: A figure.
+Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart | alt.VConcatChart
+
+#: Any kind of figure, the same one.
+Styled = TypeVar("Styled", bound=Chart)
+
+
 def thin(count: int, most: int) -> "np.ndarray[Any, np.dtype[np.intp]]":
     """Return at most `most` of the indices below `count`, including both ends."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.intp))
@@ -114,11 +121,11 @@ def dash(
     return encoding if legend else encoding.legend(None)
 
 
-def style(chart: Any) -> Any:
+def style(chart: Styled) -> Styled:
     """Return an Altair chart in the style of all figures."""
     text: dict[str, Any] = {"labelFontSize": 12, "labelColor": INK}
     # In one call: each call of `configure` or `configure_...` copies the whole chart.
-    return chart.configure(
+    styled: Styled = chart.configure(
         font="system-ui, 'DejaVu Sans', sans-serif",
         background=BACKGROUND,
         axis=alt.AxisConfig(
@@ -145,9 +152,10 @@ def style(chart: Any) -> Any:
         title=alt.TitleConfig(fontSize=15, anchor="start", fontWeight=600, color=INK, offset=12),
         view=alt.ViewConfig(strokeWidth=0),
     )
+    return styled
 
 
-def pointed(base: Any, tooltip: Sequence[Any], **channels: Any) -> Any:
+def pointed(base: alt.Chart, tooltip: Sequence[alt.Tooltip], **channels: Any) -> alt.Chart:
     """Return a layer that shows the values of a line's point nearest the pointer.
 
     Without it a line has one tooltip for its whole length.
@@ -161,7 +169,7 @@ def pointed(base: Any, tooltip: Sequence[Any], **channels: Any) -> Any:
     nearest = alt.selection_point(
         name="nearest", nearest=True, on="pointerover", clear="pointerout", empty=False
     )
-    return (
+    figure: alt.Chart = (
         base.mark_point(size=70, filled=True, clip=True, tooltip=alt.expr(_told(tooltip)))
         .encode(
             **channels,
@@ -170,16 +178,17 @@ def pointed(base: Any, tooltip: Sequence[Any], **channels: Any) -> Any:
         .add_params(nearest)
         .properties(name=POINTER)
     )
+    return figure
 
 
-def _told(tooltip: Sequence[Any]) -> str:
+def _told(tooltip: Sequence[alt.Tooltip]) -> str:
     """Return a tooltip as an expression.
 
     Vega-Lite 6 finds numbers for the point nearest the pointer, but not text: the pointer is over a
     cell around the point, whose datum contains the point as its own datum.
     """
     told = []
-    for entry in (t.to_dict() for t in tooltip):
+    for entry in (cast(dict[str, str], t.to_dict()) for t in tooltip):
         value = f"(datum.datum || datum)[{json.dumps(entry['field'])}]"
         if "format" in entry:
             value = f"format({value}, {json.dumps(entry['format'])})"
@@ -192,14 +201,17 @@ def across(place: float | str) -> Any:
     return alt.XValue(place)  # type: ignore[no-untyped-call]
 
 
-def halo(base: Any, colour: Any, text: Any = "text:N", **mark: Any) -> Any:
+def halo(
+    base: alt.Chart, colour: Any, text: alt.Text | str = "text:N", **mark: Any
+) -> alt.LayerChart:
     """Return text that is readable over lines and bars: first its outline, then the text."""
     text = alt.Text(text) if isinstance(text, str) else text
     outline = base.mark_text(stroke=BACKGROUND, strokeWidth=4, strokeJoin="round", **mark)
     written = base.mark_text(**mark)
-    return outline.encode(text=text, color=alt.ColorValue(BACKGROUND)) + written.encode(
-        text=text, color=colour
-    )
+    figure: alt.LayerChart = outline.encode(
+        text=text, color=alt.ColorValue(BACKGROUND)
+    ) + written.encode(text=text, color=colour)
+    return figure
 
 
 def still(spec: Any) -> Any:
@@ -239,7 +251,7 @@ def logarithmic_ms(title: str) -> alt.Y:
 SUFFIXES = (".png", ".svg")
 
 
-def save(chart: Any, stem: str | Path) -> list[Path]:
+def save(chart: Chart, stem: str | Path) -> list[Path]:
     """Write a chart as ``stem.png`` (two pixels per point) and ``stem.svg``; return the two paths.
 
     Raises:
@@ -256,7 +268,7 @@ def save(chart: Any, stem: str | Path) -> list[Path]:
     return files
 
 
-def save_of(source: Path, folder: Path, charts: Mapping[str, Any]) -> list[Path]:
+def save_of(source: Path, folder: Path, charts: Mapping[str, Chart]) -> list[Path]:
     """Write the charts of a source file into a folder, by name; return the paths.
 
     Raises:
@@ -273,7 +285,7 @@ def save_of(source: Path, folder: Path, charts: Mapping[str, Any]) -> list[Path]
     return files
 
 
-def specification(chart: Any) -> dict[str, Any]:
+def specification(chart: Chart) -> dict[str, Any]:
     """Return the specification of a chart.
 
     It is not validated, which takes most of the time; tests validate all kinds of charts. For the
@@ -284,7 +296,7 @@ def specification(chart: Any) -> dict[str, Any]:
     return spec
 
 
-def drawn(chart: Any) -> tuple[bytes, bytes]:
+def drawn(chart: Chart) -> tuple[bytes, bytes]:
     """Return a chart as PNG (two pixels per point) and as SVG with title and description."""
     import vl_convert
 

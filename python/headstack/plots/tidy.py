@@ -14,6 +14,7 @@ import pandas as pd
 from headstack.errors import ConfigError
 from headstack.picture import MARKS, Axis, Layer, Picture
 from headstack.plots import distributions, look
+from headstack.plots.look import Chart
 from headstack.suggest import need_one_of
 
 Rows = Sequence[Mapping[str, Any]]
@@ -27,7 +28,7 @@ def draw(
     tables: Mapping[str, Rows],
     paper: Rows = (),
     scope: Mapping[str, Any] | None = None,
-) -> Any:
+) -> Chart:
     """Return the chart of a picture.
 
     Args:
@@ -46,7 +47,7 @@ def draw(
     return _together(picture, charts)
 
 
-def _together(picture: Picture, charts: Sequence[Any]) -> Any:
+def _together(picture: Picture, charts: Sequence[Chart]) -> Chart:
     """Return charts side by side or below each other, in the style of all figures."""
     title, said = _titles(picture.title)
     together = alt.vconcat if picture.down else alt.hconcat
@@ -88,7 +89,7 @@ class _Drawing:
         wanted = {k: v if isinstance(v, list) else [v] for k, v in where.items()}
         return [r for r in tables[name] if all(k not in r or r[k] in v for k, v in wanted.items())]
 
-    def chart(self) -> Any:
+    def chart(self) -> Chart:
         """Return the chart in the style of all figures."""
         title, said = _titles(self.picture.title)
         if self.layers[0].mark == "curve":
@@ -98,12 +99,12 @@ class _Drawing:
         panels = [self._panel(p).properties(title=str(p).split("\n")) for p in self.panels]
         return _together(self.picture, panels)
 
-    def plain(self, title: str | tuple[str, ...]) -> Any:
+    def plain(self, title: str | tuple[str, ...]) -> Chart:
         """Return the chart for a place beside others."""
         self.alone = False
         return self._panel(None).properties(**({"title": _titles(title)[0]} if title else {}))
 
-    def _curves(self, title: str) -> Any:
+    def _curves(self, title: str) -> Chart:
         found = {
             name: np.array(
                 [
@@ -117,7 +118,7 @@ class _Drawing:
         late = {str(r[self.picture.colour]) for r in self.rows[0] if r.get("overloaded")}
         return distributions.cumulative(found, title, title, overloaded=late)
 
-    def _panel(self, panel: Any) -> Any:
+    def _panel(self, panel: Any) -> Chart:
         drawn = []
         for layer, rows in zip(self.layers, self.rows, strict=True):
             own = rows if panel is None else [r for r in rows if r[self.picture.panel] == panel]
