@@ -28,7 +28,7 @@ def averaged(
             those of the first seed.
 
     """
-    runs = [measure(study.with_seed(seed)) for seed in study.seeds()]
+    runs = [measure(study.choosing(seed=seed)) for seed in study.seeds()]
     return {
         name: _mean(name, [run[name] for run in runs]) if name in names else table
         for name, table in runs[0].items()

@@ -114,10 +114,10 @@ class Study:
         other.quick = other.varied = True
         return other
 
-    def with_seed(self, seed: int) -> "Study":
-        """Return the same study with another seed."""
+    def choosing(self, **values: Any) -> "Study":
+        """Return the same study with other values of `choices`, such as another seed."""
         other = copy.copy(self)
-        other.choices = replace(self.choices, seed=seed)
+        other.choices = replace(self.choices, **values)
         return other
 
     def run(self, runs: Iterable[Run]) -> dict[str, dict[str, Any]]:

@@ -92,7 +92,7 @@ def freeblock(study: Study) -> dict[str, pd.DataFrame]:
 
 def _rates(study: Study) -> pd.DataFrame:
     """Return the rates of each way by load: means of all seeds, and their range."""
-    every = [_results(study.with_seed(seed)) for seed in study.seeds()]
+    every = [_results(study.choosing(seed=seed)) for seed in study.seeds()]
     rows = []
     for way in (way for way, (_, mode, _) in WAYS.items() if mode != "none"):
         for i, rate in enumerate(RATES):

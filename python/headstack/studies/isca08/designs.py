@@ -233,7 +233,7 @@ def _failing() -> dict[str, tuple[dict[str, Any], ...]]:
 def faults(study: Study) -> dict[str, pd.DataFrame]:
     """Return graceful degradation: arms and heads that fail during the run."""
     found = averaged(study, _faults, ("remaining", "after"))
-    return {**found, "course": _course([_faulty(study.with_seed(n)) for n in study.seeds()])}
+    return {**found, "course": _course([_faulty(study.choosing(seed=n)) for n in study.seeds()])}
 
 
 def _faulty(study: Study) -> dict[str, dict[str, Any]]:
