@@ -34,9 +34,6 @@ ARCHITECTURES = ("normal", "DAD", "log", "array", "DALD", AT_END)
 #: Both readings of the paper's rule for writes of DALD, with the architecture of each.
 READINGS = {"soonest slot": "DALD", "end of the written area": AT_END}
 
-#: Runs with seeds of their own, wherever a verdict hangs on a small difference.
-SEEDS = 5
-
 #: One arm writes and one reads.
 ROLES = [["write"], ["read"]]
 
@@ -182,8 +179,7 @@ def measured(
 
 def choices_by_seed(study: Study) -> list[Choices]:
     """Return the choices with each seed; one where a claim is judged with another choice."""
-    first, count = study.choices.seed, 1 if study.varied else SEEDS
-    return [replace(study.choices, seed=s) for s in range(first, first + count)]
+    return [replace(study.choices, seed=s) for s in study.seeds()]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import pandas as pd
 from headstack import _bridge, drives
 from headstack.errors import ConfigError
 from headstack.studies.runs import Run
+from headstack.studies.seeds import averaged
 from headstack.studies.study import Study
 
 from .systems import LARGE, Systems, dash, mean_ms
@@ -231,6 +232,12 @@ def _failing() -> dict[str, tuple[dict[str, Any], ...]]:
 
 def faults(study: Study) -> dict[str, pd.DataFrame]:
     """Return graceful degradation: arms and heads that fail during the run."""
+    found = averaged(study, _faults, ("remaining", "after"))
+    return {**found, "course": _course([_faulty(study.choosing(seed=n)) for n in study.seeds()])}
+
+
+def _faulty(study: Study) -> dict[str, dict[str, Any]]:
+    """Return the results of drives whose parts fail, and of drives with fewer parts."""
     s = Systems(study.choices)
     whole = [s.sa(n, organisation="independent") for n in (2, 3, 4)]
     whole.append(s.sa(1, name=ONE_ARM, organisation="independent", scheduler="sptf"))
@@ -239,8 +246,12 @@ def faults(study: Study) -> dict[str, pd.DataFrame]:
         for name, failed in _failing().items()
     ]
     load_ = {"synthetic": light(round(FAULT_END_S / 8e-3))}
-    every = [study.run(Run(load_, x, seed=n) for x in [*whole, *failing]) for n in study.seeds()]
-    r = every[0]
+    return study.run(Run(load_, x, seed=study.choices.seed) for x in [*whole, *failing])
+
+
+def _faults(study: Study) -> dict[str, pd.DataFrame]:
+    """Return what is compared, with the study's seed."""
+    r = _faulty(study)
     taken_out = r[ONE_BY_ONE]["drives"][0]["faults"]
     late = [f["deconfigured_s"] - t for f, t in zip(taken_out, FAULT_TIMES_S, strict=False)]
     survival = {
@@ -269,7 +280,6 @@ def faults(study: Study) -> dict[str, pd.DataFrame]:
         "survival": pd.DataFrame([survival]),
         "remaining": pd.DataFrame(remaining),
         "after": pd.DataFrame(after),
-        "course": _course(every),
     }
 
 
