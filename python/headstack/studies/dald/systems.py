@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headstack import paired
+from headstack.schema import System, Workload
 from headstack.studies.runs import Run
 from headstack.studies.study import Study
 
@@ -71,7 +72,7 @@ def _log(choices: Choices, policy: str) -> dict[str, Any]:
 
 def system(
     name: str, drive: str, choices: Choices, changes: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+) -> System:
     """Return one of `ARCHITECTURES`, or another division of a two-arm log.
 
     `AT_END` writes to the end of the written area. The other divisions are ``sooner reads``, a DALD
@@ -86,7 +87,7 @@ def system(
 
     """
     fixed = {"positioning.settle_before_every_write": choices.every, **(changes or {})}
-    made: dict[str, Any] = {"drive": drive, "set": fixed}
+    made: System = {"drive": drive, "set": fixed}
     if name in ("log", "DALD", AT_END, "sooner reads", "shared", "adaptive"):
         policy = "append" if name == AT_END else choices.policy
         made["set"] = {**fixed, **_log(choices, policy)}
@@ -107,7 +108,7 @@ def system(
     return made
 
 
-def load(study: Study, w: float, eta: float) -> dict[str, Any]:
+def load(study: Study, w: float, eta: float) -> Workload:
     """Return the paper's workload for a write frequency and a new write frequency."""
     return {
         "synthetic": {

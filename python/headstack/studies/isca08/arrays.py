@@ -8,6 +8,9 @@ from typing import Any
 import pandas as pd
 
 from headstack.paired import interval
+from headstack.schema import System
+from headstack.schema.system import OrganisationRaid0
+from headstack.schema.workload import Synthetic
 from headstack.studies.evaluate import HALF
 from headstack.studies.rules import Kind
 from headstack.studies.runs import Run
@@ -59,17 +62,17 @@ class Cell:
         """Mean arrivals, requests/s."""
         return 1000 / self.gap_ms
 
-    def system(self, choices: Choices) -> dict[str, Any]:
+    def system(self, choices: Choices) -> System:
         """Return the array as a system: drives of one kind, one volume striped over all."""
         drive = Systems(choices).sa(KINDS[self.kind], name=self.name)
-        organisation = {"name": "raid0", "stripe_unit": "64 KiB"}
+        organisation: OrganisationRaid0 = {"name": "raid0", "stripe_unit": "64 KiB"}
         if choices.footprint:
             organisation["footprint"] = choices.footprint
         return {**drive, "count": self.count, "organisation": organisation}
 
     def run(self, choices: Choices, requests: int) -> Run:
         """Return the run of the cell: 60 % reads, 20 % sequential, Poisson arrivals."""
-        synthetic = {
+        synthetic: Synthetic = {
             "n_requests": requests,
             "reads": 0.6,
             "sequential": 0.2,

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from headstack.schema import System
 from headstack.studies.evaluate import HALF
 from headstack.studies.runs import Run
 from headstack.studies.seeds import averaged
@@ -30,7 +31,7 @@ WAYS: dict[str, tuple[int, str, int]] = {
 def _run(way: str, rate: int, seconds: int, seed: int = 1) -> Run:
     """Return a run of about this length, equal for all loads, so that all scan the same zones."""
     arms, mode, channels = WAYS[way]
-    system = {
+    system: System = {
         "name": f"{way}, {rate}/s",
         "drive": LARGE,
         "dash": dash(arms),

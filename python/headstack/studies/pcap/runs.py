@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import pandas as pd
 
+from headstack.schema import System, Workload
 from headstack.schema.capping import Cap
 from headstack.schema.layers import LayerHostQueue
 from headstack.schema.words import ElevatorName
@@ -69,7 +70,7 @@ def caps(schedule: Sequence[tuple[float, float | None]]) -> list[Cap]:
 
 def run(
     name: str,
-    jobs: Sequence[Mapping[str, Any]],
+    jobs: Sequence[Job],
     *,
     queues: tuple[int, int] = OPEN,
     throttle: Mapping[str, Any] | None = None,
@@ -82,7 +83,7 @@ def run(
     seed: int = 1,
 ) -> Run:
     """Return a run of jobs on one or more drives, each under a queue and perhaps a throttle."""
-    workload: dict[str, Any] = {"name": "random reads", "jobs": [dict(j) for j in jobs]}
+    workload: Workload = {"name": "random reads", "jobs": list(jobs)}
     if warm_up_s:
         workload["warm_up"] = f"{warm_up_s} s"
     has_limit = throttle is not None or (capping or {}).get("policy") == "throttle"
@@ -96,7 +97,7 @@ def run(
     }
     if capping is not None:
         table["capping"] = {**METER, "tolerance": f"{EPSILON_W} W", **capping}
-    return Run(workload, table, seed=seed)
+    return Run(workload, cast("System", table), seed=seed)
 
 
 def settled(
