@@ -47,7 +47,12 @@ pub fn live_system(
             drives.push(Box::new(DriveLayer::new(drive, number)));
         }
     }
-    compose(drives, &layers_of(system)?, &inputs.layers, &inputs.elevators)
+    compose(
+        drives,
+        &layers_of(system)?,
+        &inputs.layers,
+        &inputs.elevators,
+    )
 }
 
 /// Organisation and layers of a system, from the host down.

@@ -82,7 +82,10 @@ impl Devices {
     /// device must have been advanced to `now`.
     pub fn submit(&mut self, now: Time, device: usize, id: u64, command: Command, bytes: Bytes) {
         let unit = self.units[device];
-        let (first, last) = (bytes.offset / BLOCK, (bytes.offset + bytes.length).div_ceil(BLOCK));
+        let (first, last) = (
+            bytes.offset / BLOCK,
+            (bytes.offset + bytes.length).div_ceil(BLOCK),
+        );
         let request = Request {
             id,
             command,

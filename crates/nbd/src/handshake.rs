@@ -227,7 +227,10 @@ impl Handshake {
         let export = find(name, exports).ok_or(reply::ERR_UNKNOWN)?;
         let (known, id) = ALLOCATION;
         let all = !sets && queries.is_empty();
-        let found = all || queries.iter().any(|q| *q == known || (!sets && *q == b"base:"));
+        let found = all
+            || queries
+                .iter()
+                .any(|q| *q == known || (!sets && *q == b"base:"));
         if found {
             let mut context = if sets { id } else { 0 }.to_be_bytes().to_vec();
             context.extend_from_slice(known);

@@ -184,7 +184,11 @@ impl Server {
                 tv_nsec: i64::from(wait.subsec_nanos()),
             };
             events.clear();
-            match epoll::wait(&self.poll, rustix::buffer::spare_capacity(&mut events), Some(&timeout)) {
+            match epoll::wait(
+                &self.poll,
+                rustix::buffer::spare_capacity(&mut events),
+                Some(&timeout),
+            ) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(e) => return Err(io::Error::from(e).into()),
             }
@@ -221,10 +225,13 @@ impl Server {
     fn is_over(&mut self) -> bool {
         if self.ending.is_none() && self.parts.stop.load(Ordering::Relaxed) {
             self.ending = Some(Instant::now());
-            let _ = epoll::delete(&self.poll, match &self.listener {
-                Listener::Tcp(l) => l.as_fd(),
-                Listener::Unix(l, _) => l.as_fd(),
-            });
+            let _ = epoll::delete(
+                &self.poll,
+                match &self.listener {
+                    Listener::Tcp(l) => l.as_fd(),
+                    Listener::Unix(l, _) => l.as_fd(),
+                },
+            );
             for client in self.clients.values_mut() {
                 if let Stage::Session(session) = &mut client.stage {
                     session.ends = true;
@@ -244,9 +251,8 @@ impl Server {
     }
 
     fn close_slow_handshakes(&mut self) {
-        let slow = |c: &Client| {
-            matches!(c.stage, Stage::Handshake(_)) && c.since.elapsed() > HANDSHAKE
-        };
+        let slow =
+            |c: &Client| matches!(c.stage, Stage::Handshake(_)) && c.since.elapsed() > HANDSHAKE;
         self.clients.retain(|_, c| !slow(c));
     }
 
@@ -281,16 +287,24 @@ impl Server {
         let mut output = BytesMut::new();
         let handshake = Handshake::begin(&mut output);
         let watched = epoll::EventFlags::IN;
-        epoll::add(&self.poll, socket.as_fd(), epoll::EventData::new_u64(key), watched)?;
-        self.clients.insert(key, Client {
-            socket,
-            stage: Stage::Handshake(handshake),
-            since: Instant::now(),
-            input: BytesMut::new(),
-            output,
+        epoll::add(
+            &self.poll,
+            socket.as_fd(),
+            epoll::EventData::new_u64(key),
             watched,
-            is_silent: false,
-        });
+        )?;
+        self.clients.insert(
+            key,
+            Client {
+                socket,
+                stage: Stage::Handshake(handshake),
+                since: Instant::now(),
+                input: BytesMut::new(),
+                output,
+                watched,
+                is_silent: false,
+            },
+        );
         self.busy.insert(key);
         Ok(())
     }
@@ -317,7 +331,9 @@ impl Server {
                 session.ended(&open.request, ended.failed.then_some(Failure::Io));
                 self.busy.insert(open.client);
                 let late = self.parts.clock.lateness(ended.at, self.parts.clock.now());
-                self.served.lateness_ns.saturating_record(late.as_nanos() as u64);
+                self.served
+                    .lateness_ns
+                    .saturating_record(late.as_nanos() as u64);
             }
         }
         Ok(())
@@ -403,7 +419,10 @@ impl Server {
         }
         while let Stage::Session(session) = &mut client.stage {
             let device = session.export;
-            let (store, bytes) = (&mut self.parts.stores[device], self.parts.exports[device].bytes);
+            let (store, bytes) = (
+                &mut self.parts.stores[device],
+                self.parts.exports[device].bytes,
+            );
             match session.next(&mut client.input, store, bytes) {
                 Event::Wait => break,
                 Event::Leaves => client.stage = Stage::Leaving,
@@ -432,13 +451,18 @@ impl Server {
             _ => Command::Write,
         };
         let bytes = match command {
-            Command::Flush => Bytes { offset: 0, length: 0 },
+            Command::Flush => Bytes {
+                offset: 0,
+                length: 0,
+            },
             _ => Bytes {
                 offset: request.offset,
                 length: u64::from(request.length),
             },
         };
-        self.parts.devices.submit(now, device, id as u64, command, bytes);
+        self.parts
+            .devices
+            .submit(now, device, id as u64, command, bytes);
     }
 }
 

@@ -71,7 +71,11 @@ impl Request {
         let writes = matches!(self.command, command::WRITE | command::WRITE_ZEROES);
         let end = self.offset.checked_add(u64::from(self.length));
         if end.is_none_or(|end| end > bytes) {
-            return Err(if writes { Failure::NoSpace } else { Failure::Invalid });
+            return Err(if writes {
+                Failure::NoSpace
+            } else {
+                Failure::Invalid
+            });
         }
         let payload = matches!(self.command, command::READ | command::WRITE);
         match payload && self.length > MAX_PAYLOAD {
@@ -105,7 +109,10 @@ struct Payload {
 enum Reply {
     Bytes(BytesMut),
     /// Bytes of the store.
-    Data { offset: u64, left: u32 },
+    Data {
+        offset: u64,
+        left: u32,
+    },
 }
 
 /// A client that uses an export.
@@ -209,7 +216,9 @@ impl Session {
         let payload = self.payload.as_mut()?;
         let Payload { request, .. } = *payload;
         let data = input.split_to(input.len().min(payload.left as usize));
-        let at = request.offset.wrapping_add(u64::from(request.length - payload.left));
+        let at = request
+            .offset
+            .wrapping_add(u64::from(request.length - payload.left));
         payload.left -= data.len() as u32;
         if payload.failure.is_none() && store.write(at, &data).is_err() {
             payload.failure = Some(Failure::Io);
@@ -241,8 +250,8 @@ impl Session {
     /// A request has failed.
     fn fail(&mut self, request: &Request, failure: Failure) {
         let mut out = BytesMut::new();
-        let is_chunk = self.structured
-            && matches!(request.command, command::READ | command::BLOCK_STATUS);
+        let is_chunk =
+            self.structured && matches!(request.command, command::READ | command::BLOCK_STATUS);
         if is_chunk {
             chunk_head(&mut out, request, chunk::ERROR, 6);
             out.put_u32(failure as u32);
@@ -284,11 +293,20 @@ impl Session {
             return self.fail(request, Failure::Io);
         };
         let mut out = BytesMut::new();
-        chunk_head(&mut out, request, chunk::BLOCK_STATUS, 4 + 8 * extents.len() as u32);
+        chunk_head(
+            &mut out,
+            request,
+            chunk::BLOCK_STATUS,
+            4 + 8 * extents.len() as u32,
+        );
         out.put_u32(ALLOCATION.1);
         for Extent { bytes, hole } in extents {
             out.put_u32(bytes as u32);
-            out.put_u32(if hole { allocation::HOLE | allocation::ZERO } else { 0 });
+            out.put_u32(if hole {
+                allocation::HOLE | allocation::ZERO
+            } else {
+                0
+            });
         }
         self.replies.push_back(Reply::Bytes(out));
     }
@@ -332,4 +350,81 @@ fn chunk_head(out: &mut BytesMut, request: &Request, kind: u16, length: u32) {
     out.put_u16(kind);
     out.put_u64(request.cookie);
     out.put_u32(length);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::handshake::Negotiated;
+    use headstack_testkit::XorShift;
+
+    const BYTES: u64 = 1 << 18;
+
+    /// What a client that sends these bytes in pieces gets, if every request is served at once.
+    fn replies(bytes: &[u8], mut piece: impl FnMut() -> usize) -> (Vec<u8>, Vec<Request>, Event) {
+        let negotiated = Negotiated {
+            export: 0,
+            structured: true,
+            allocation: true,
+        };
+        let (mut session, mut store) = (Session::new(negotiated), Store::memory());
+        let (mut input, mut out, mut found) = (BytesMut::new(), BytesMut::new(), Vec::new());
+        let (mut rest, mut last, mut all) = (bytes, Event::Wait, Vec::new());
+        while !rest.is_empty() && last != Event::Leaves {
+            let (now, later) = rest.split_at(piece().clamp(1, rest.len()));
+            input.extend_from_slice(now);
+            rest = later;
+            loop {
+                last = session.next(&mut input, &mut store, BYTES);
+                let Event::Request(request) = last else { break };
+                found.push(request);
+                session.ended(&request, None);
+                session.fill(&mut out, &store).unwrap();
+                all.extend_from_slice(&out);
+                out.clear();
+            }
+            session.fill(&mut out, &store).unwrap();
+            all.extend_from_slice(&out);
+            out.clear();
+        }
+        (all, found, last)
+    }
+
+    fn put(bytes: &mut Vec<u8>, command: u16, offset: u64, length: u32, data: &[u8]) {
+        bytes.extend_from_slice(&REQUEST_MAGIC.to_be_bytes());
+        bytes.extend_from_slice(&[0, 0]);
+        bytes.extend_from_slice(&command.to_be_bytes());
+        bytes.extend_from_slice(&offset.to_be_bytes());
+        bytes.extend_from_slice(&offset.to_be_bytes());
+        bytes.extend_from_slice(&length.to_be_bytes());
+        bytes.extend_from_slice(data);
+    }
+
+    #[test]
+    fn pieces_do_not_matter() {
+        let seed = 12;
+        println!("seed {seed}");
+        let mut rng = XorShift::seeded(seed);
+        let mut bytes = Vec::new();
+        for _ in 0..200 {
+            let (offset, length) = (rng.below(BYTES + 100), rng.below(3000) as u32);
+            let command = rng.below(8) as u16;
+            let data = vec![rng.below(256) as u8; if command == 1 { length as usize } else { 0 }];
+            if command != command::DISC {
+                put(&mut bytes, command, offset, length, &data);
+            }
+        }
+        put(&mut bytes, command::DISC, 0, 0, b"");
+        let whole = replies(&bytes, || usize::MAX);
+        assert_eq!(whole.2, Event::Leaves);
+        assert!(whole.1.len() > 80, "{} requests are right", whole.1.len());
+        assert!(whole == replies(&bytes, || 1));
+        assert!(whole == replies(&bytes, || 1 + rng.below(5000) as usize));
+    }
+
+    #[test]
+    fn a_wrong_magic_ends_the_session() {
+        let (all, found, last) = replies(&[0; REQUEST_BYTES], || 7);
+        assert_eq!((all.len(), found.len(), last), (0, 0, Event::Leaves));
+    }
 }

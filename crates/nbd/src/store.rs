@@ -45,7 +45,8 @@ impl Store {
         let file = options.open(path)?;
         let length = file.metadata()?.len();
         if length > bytes {
-            let text = format!("got a file of {length} bytes, need at most the {bytes} of the drive");
+            let text =
+                format!("got a file of {length} bytes, need at most the {bytes} of the drive");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
         file.set_len(bytes)?;
@@ -121,7 +122,10 @@ impl Store {
             match found.last_mut() {
                 Some(last) if last.hole == hole => last.bytes += until - at,
                 _ if full => break,
-                _ => found.push(Extent { bytes: until - at, hole }),
+                _ => found.push(Extent {
+                    bytes: until - at,
+                    hole,
+                }),
             }
             at = until;
         }

@@ -31,7 +31,8 @@ pub struct Server {
 /// A folder of its own for a test.
 pub fn folder() -> PathBuf {
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let folder = std::env::temp_dir().join(format!("headstack-nbd-{}-{number}", std::process::id()));
+    let folder =
+        std::env::temp_dir().join(format!("headstack-nbd-{}-{number}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     folder
 }
@@ -72,7 +73,9 @@ impl Server {
 
     pub fn connect(&self) -> UnixStream {
         let stream = UnixStream::connect(self.folder.join("socket")).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(60)))
+            .unwrap();
         stream
     }
 
@@ -182,7 +185,10 @@ impl Client {
             let mut data = vec![0; read_u32(&mut self.stream) as usize];
             self.stream.read_exact(&mut data).unwrap();
             return match kinds & 0xffff {
-                0x8001 => (u32::from_be_bytes(data[..4].try_into().unwrap()), Vec::new()),
+                0x8001 => (
+                    u32::from_be_bytes(data[..4].try_into().unwrap()),
+                    Vec::new(),
+                ),
                 1 => (0, data.split_off(8)),
                 5 => (0, data.split_off(4)),
                 other => panic!("chunk {other}"),
@@ -191,7 +197,14 @@ impl Client {
         assert_eq!(magic, 0x67446698);
         let error = read_u32(&mut self.stream);
         assert_eq!(read_u64(&mut self.stream), self.cookie);
-        let mut data = vec![0; if command == READ && error == 0 { length as usize } else { 0 }];
+        let mut data = vec![
+            0;
+            if command == READ && error == 0 {
+                length as usize
+            } else {
+                0
+            }
+        ];
         self.stream.read_exact(&mut data).unwrap();
         (error, data)
     }

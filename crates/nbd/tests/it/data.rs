@@ -14,7 +14,11 @@ fn as_an_array_of_bytes(store: impl Fn(&std::path::Path) -> Kept) {
     let mut options = options(&folder, SMALL, 0.0);
     options.store = store(&folder);
     let server = Server::with(folder, &options);
-    let mut clients = [server.client(false), server.client(true), server.client(true)];
+    let mut clients = [
+        server.client(false),
+        server.client(true),
+        server.client(true),
+    ];
     // A window in the middle of the drive that begins inside a page.
     let (base, size) = (server.bytes / 2 + 12_345, 400_000u64);
     let mut array = vec![0u8; size as usize];
@@ -37,7 +41,11 @@ fn as_an_array_of_bytes(store: impl Fn(&std::path::Path) -> Kept) {
                 array[range].copy_from_slice(&data);
             }
             _ => {
-                let command = if rng.below(2) == 0 { TRIM } else { WRITE_ZEROES };
+                let command = if rng.below(2) == 0 {
+                    TRIM
+                } else {
+                    WRITE_ZEROES
+                };
                 let (error, _) = client.ask(command, base + offset, length as u32, b"");
                 assert_eq!(error, 0);
                 array[range].fill(0);

@@ -19,7 +19,12 @@ fn session() -> Vec<u8> {
     option(8, b"");
     option(10, b"\0\0\0\0\0\0\0\x01\0\0\0\x0fbase:allocation");
     option(7, &[0; 6]);
-    for (command, length, data) in [(1u16, 700u32, &[9; 700][..]), (0, 700, b""), (7, 4096, b""), (3, 0, b"")] {
+    for (command, length, data) in [
+        (1u16, 700u32, &[9; 700][..]),
+        (0, 700, b""),
+        (7, 4096, b""),
+        (3, 0, b""),
+    ] {
         all.extend_from_slice(&0x25609513u32.to_be_bytes());
         all.extend_from_slice(&[0, 0]);
         all.extend_from_slice(&command.to_be_bytes());
@@ -55,7 +60,8 @@ fn damaged_sessions_harm_nobody_else() {
             }
         }
         let mut bad = server.connect();
-        bad.set_read_timeout(Some(Duration::from_millis(2))).unwrap();
+        bad.set_read_timeout(Some(Duration::from_millis(2)))
+            .unwrap();
         // The server may have closed the connection already.
         let _ = bad.write_all(&bytes);
         let mut answers = [0; 4096];
@@ -89,9 +95,9 @@ fn clients_that_vanish_in_the_middle_change_nothing() {
 fn clients_beyond_the_limit_are_closed_and_the_others_are_served() {
     let server = Server::start(SMALL, 0.0);
     let mut good = server.client(false);
-    let many: Vec<_> = (0..1100).map_while(|_| {
-        std::os::unix::net::UnixStream::connect(server.folder.join("socket")).ok()
-    }).collect();
+    let many: Vec<_> = (0..1100)
+        .map_while(|_| std::os::unix::net::UnixStream::connect(server.folder.join("socket")).ok())
+        .collect();
     good.write(0, b"still");
     assert_eq!(good.read(0, 5), b"still");
     drop(many);
