@@ -103,7 +103,7 @@ def about_class(text: str) -> str:
     return f'    """{first}.\n\n{rest}\n    """\n'
 
 
-def told(schema: Schema) -> str:
+def described(schema: Schema) -> str:
     """Return what is known of a parameter: sentence, unit or meaning of words, length, default."""
     texts = [schema.get("description", "")]
     about = schema.get("$comment", "")
@@ -116,7 +116,7 @@ def told(schema: Schema) -> str:
     inner = schema.get("items")
     if isinstance(inner, dict):
         unsaid = ("description", "default")
-        each = told({k: v for k, v in inner.items() if k not in unsaid})
+        each = described({k: v for k, v in inner.items() if k not in unsaid})
         texts.append(f"Each: {each.removeprefix('Each: ')}" if each else "")
     if "minItems" in schema:
         texts.append(f"{schema['minItems']} entries.")
@@ -354,7 +354,7 @@ class Types:
             if key in schema.get("required", ()):
                 type_ = f"Required[{type_}]"
             lines.append(wrapped(f"    {key}: ", re.split(r" \| (?![^\[]*\])", type_)))
-            lines[-1] += comment(told(inner), "    ") if told(inner) else ""
+            lines[-1] += comment(described(inner), "    ") if described(inner) else ""
         doc = doc or schema.get("description") or f"One of `{at.key}`."
         head = f"class {name}({parent or 'TypedDict'}, total=False):\n" + about_class(doc)
         return self.written.add(at.file, name, "\n".join([head, *lines]))

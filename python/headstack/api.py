@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from headstack import _bridge, drives
-from headstack.errors import ConfigError, not_json, printable, told
+from headstack.errors import ConfigError, not_json, printable, reason_of
 from headstack.frames import CURVES, Tables, request_logs, tables
 from headstack.paths import output_directory
-from headstack.plain import plain
-from headstack.plain import told as shown
+from headstack.plain import plain, shown
 from headstack.records import System
 from headstack.suggest import need_one_of
 
@@ -597,7 +596,9 @@ def load(results: str | os.PathLike[str]) -> Result:
         with outputs.checked(path.parent) if listed else nullcontext():
             document = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as e:
-        raise ConfigError(f"{path}: got {told(e)}, need a results file of headstack run") from None
+        raise ConfigError(
+            f"{path}: got {reason_of(e)}, need a results file of headstack run"
+        ) from None
     except (ValueError, RecursionError) as e:
         got = not_json(e)
         raise ConfigError(f"{path}: got {got}, need a results file of headstack run") from None

@@ -155,7 +155,7 @@ def overview() -> list[dict[str, Any]]:
                 "sustained_bytes_per_s": info["sustained_bytes_per_s"],
                 "average_seek_s": info["average_seek_s"],
                 "power_w": {k: info["power_w"][k] for k in ("idle", "seek", "standby")},
-                "power_is_default": "power" in unsaid(info),
+                "power_is_default": "power" in not_given(info),
                 "cost_usd": cost,
                 "cost_kind": PRICE_KINDS.get(spec["cost"]["model"], spec["cost"]["model"])
                 if cost
@@ -165,7 +165,7 @@ def overview() -> list[dict[str, Any]]:
     return rows
 
 
-def unsaid(drive: Mapping[str, Any]) -> dict[str, list[str]]:
+def not_given(drive: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the parts of a drive that decide its numbers and are defaults, wholly or in part.
 
     Args:
@@ -176,7 +176,7 @@ def unsaid(drive: Mapping[str, Any]) -> dict[str, list[str]]:
         that decide; none where nothing at all was said of the part.
 
     Example:
-        >>> unsaid({"unsaid": [{"part": "power", "key": "power.access", "taken": "3.07 W"}]})
+        >>> not_given({"unsaid": [{"part": "power", "key": "power.access", "taken": "3.07 W"}]})
         {'power': ['power.access']}
 
     """
