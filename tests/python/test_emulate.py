@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from conftest import ROOT, command
+from conftest import ROOT, THOROUGH, command
 
 import headstack
 from headstack.errors import ConfigError, HeadstackError
@@ -156,6 +156,37 @@ def test_the_command_prints_the_uri_and_ends_with_a_signal(tmp_path):
     assert (out, server.returncode) == ("", 0)
     assert "10 requests of 1 clients; replies late by" in said
     assert not (tmp_path / "disk").exists()
+
+
+def test_what_is_acknowledged_survives_kill_9(tmp_path):
+    seed = 9
+    print("seed", seed)
+    rng = random.Random(seed)
+    store = tmp_path / "disk"
+    acknowledged = {}
+    for kill in range(3 if THOROUGH <= 1 else 200):
+        path = tmp_path / f"socket-{kill}"
+        address = f"unix:{path}"
+        with started("ibm-18es", "--nbd", address, "--store", store, "--speed", 0) as server:
+            assert server.stdout.readline().startswith("nbd+unix")
+            client = Client(str(path))
+            for i in range(rng.randrange(1, 60)):
+                block, data = rng.randrange(1000), struct.pack(">II", kill, i) * 512
+                # The last one is not answered: it may be there or not.
+                if i and rng.random() < 0.02:
+                    acknowledged.pop(block, None)
+                    head = struct.pack(">IHHQQI", 0x25609513, 0, WRITE, 7, block * 4096, 4096)
+                    client.socket.sendall(head + data)
+                    break
+                client.ask(WRITE, block * 4096, 4096, data)
+                acknowledged[block] = data
+            server.kill()
+            server.communicate(timeout=60)
+        with store.open("rb") as file:
+            for block, data in acknowledged.items():
+                file.seek(block * 4096)
+                assert file.read(4096) == data, (kill, block)
+    assert len(acknowledged) > 20
 
 
 def test_the_command_says_what_is_wrong():

@@ -125,7 +125,7 @@ COMMANDS = {
     ),
     "command misspelt": (
         (["rum", "x.toml"], {}),
-        'command: got "rum", need one of run, cap-sim, emulate, compare, report, … did you mean "run"?',
+        'command: got "rum", need one of run, cap-sim, emulate, compare, … did you mean "run"?',
         SAME,
     ),
     "simulate": (
