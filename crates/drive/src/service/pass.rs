@@ -124,6 +124,22 @@ pub(crate) trait Places {
     ) -> Option<Place>;
 }
 
+/// The places of the layout, without a mapping.
+pub(crate) struct LayoutPlaces;
+
+impl Places for LayoutPlaces {
+    fn place(
+        &mut self,
+        m: &Mechanics,
+        order: &AccessRequest,
+        done: u32,
+        _: &Arm,
+        _: u64,
+    ) -> Option<Place> {
+        m.layout.locate(order.sector + u64::from(done))
+    }
+}
+
 impl Places for &Mapping {
     #[inline(always)]
     fn place(

@@ -15,7 +15,7 @@ use super::{blocks_of, ServiceUnit, Step};
 use crate::background::NEVER;
 use crate::buffer::Blocks;
 use crate::command::{Command, Completion, Components, DriveRequest};
-use crate::queue::Arrival;
+use crate::queue::{Arrival, Waiting};
 use headstack_units::Time;
 use std::collections::VecDeque;
 
@@ -124,7 +124,7 @@ impl ServiceUnit {
             return Step::Again;
         }
         let first = &self.queue.items()[self.queue.oldest()];
-        if first.request.command == Command::Flush && self.enters_before(first.arrival.at) {
+        if self.flush_waits(first) {
             // Writes that came before the flush have to enter the buffer first.
             self.free = self.free.max(entry);
             return Step::Again;
@@ -147,22 +147,19 @@ impl ServiceUnit {
     /// Whether the next command is a flush for which no write has to enter the buffer first.
     fn flush_is_next(&self) -> bool {
         let first = &self.queue.items()[self.queue.oldest()];
-        first.request.command == Command::Flush && !self.enters_before(first.arrival.at)
+        first.request.command == Command::Flush && !self.flush_waits(first)
     }
 
     /// Whether a command can be served at `now`: it waits, and it is not a flush that has to wait for writes before it.
     fn command_is_ready(&self, now: u64) -> bool {
-        if self.next_command() > now {
-            return false;
-        }
-        let first = &self.queue.items()[self.queue.oldest()];
-        first.request.command != Command::Flush || !self.enters_before(first.arrival.at)
+        self.next_command() <= now && !self.flush_waits(&self.queue.items()[self.queue.oldest()])
     }
 
-    /// Whether a write that arrived by `at` is not in the buffer yet.
-    fn enters_before(&self, at: u64) -> bool {
+    /// Whether a command is a flush, and a write that arrived before it is not in the buffer yet.
+    fn flush_waits(&self, command: &Waiting) -> bool {
         let first = self.write_admission.as_ref().and_then(|e| e.writes.front());
-        first.is_some_and(|w| w.arrival.at <= at)
+        command.request.command == Command::Flush
+            && first.is_some_and(|w| w.arrival.at <= command.arrival.at)
     }
 
     /// Whether it is a pass's turn. If not, the next turn is a pass's.
