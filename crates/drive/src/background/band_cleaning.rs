@@ -15,7 +15,7 @@ use super::{pass, BackgroundJob, JobContext, NEVER};
 use crate::buffer::PartialSector;
 use crate::mapping::media_cache::Writer;
 use crate::mapping::Mapping;
-use crate::phase::{MechanicalAccess, Work};
+use crate::phase::Work;
 use crate::service::pass::{AccessRequest, LayoutPlaces, Pass, Supply};
 
 /// Cleaning by an idle drive.

@@ -7,7 +7,7 @@
 
 use super::{BackgroundJob, JobContext, NEVER};
 use crate::mapping::Mapping;
-use crate::phase::{MechanicalAccess, Work};
+use crate::phase::Work;
 use crate::service::pass::{self, LayoutPlaces};
 
 /// The checkpoints of one assembly.

@@ -59,26 +59,7 @@ macro_rules! carry_out {
         let cylinders = $site.mechanics.positions();
         let head_sets = &$site.all_head_sets[$site.first_head_set..];
         mechanism.carry(head_sets, cylinders, &before, order.start);
-        if $site.scratch.stretches.is_empty() {
-            let there = order.start + pass.seek;
-            let stretch = MechanicalAccess {
-                work,
-                write: order.write,
-                start: order.start,
-                distance: pass.distance,
-                there,
-                first: there + pass.rotation,
-                end: pass.end,
-            };
-            mechanism.timeline.add($site.now, stretch);
-        } else {
-            for stretch in $site.scratch.stretches.drain(..) {
-                mechanism
-                    .timeline
-                    .add($site.now, MechanicalAccess { work, ..stretch });
-            }
-        }
-        mechanism.free = pass.end;
+        mechanism.add_pass($site.now, order, work, &pass, $site.scratch);
         pass
     }};
 }

@@ -111,6 +111,10 @@ pub(crate) struct CommandServer {
     happened: u64,
     /// The clock: nobody asks for the state at earlier times any more.
     clock: u64,
+    /// Whether a command is one pass and nothing else; see [`CommandServer::note_bare`].
+    bare: bool,
+    /// The result of the latest service. It is not a return value, because it would be copied.
+    pub done: Completion,
     timing: Timing,
     scratch: Scratch,
 }
@@ -179,10 +183,27 @@ impl CommandServer {
             wanted_since: NEVER,
             happened: 0,
             clock: 0,
+            bare: false,
+            done: Completion::default(),
             timing: Timing::new(spec)?,
             cache: c.clone(),
             scratch: Scratch::default(),
         })
+    }
+
+    /// To be called when all jobs are set: finds out whether the unit has neither a buffer, background work nor a
+    /// mapping, and no assembly depends on another. Most questions about a command are then answered already.
+    pub fn note_bare(&mut self) {
+        let scans = |a: &Assembly| a.jobs.media_scan.0.is_some();
+        self.bare = self.buffer.segments.list().is_empty()
+            && !self.cache.write_back
+            && !self.cleans
+            && matches!(self.mapping, Mapping::Identity)
+            && self.at_once == 1
+            && self.sets == 1
+            && self.channels.is_none()
+            && !self.coupled
+            && !self.assemblies.iter().any(scans);
     }
 
     /// Assembly `a` with the shared parts of the unit, and its jobs.
@@ -454,7 +475,7 @@ impl CommandServer {
     }
 
     /// Writes everything in the buffer to the medium. No data may be on the link.
-    pub fn flush(&mut self, at: u64) -> Completion {
+    pub fn flush(&mut self, at: u64) {
         self.happens(at);
         self.buffer.unwritten.settle(at);
         let active_assembly = self.active_assembly;
@@ -472,7 +493,7 @@ impl CommandServer {
                 end = end.max(self.flush_assembly(a, at, at));
             }
         }
-        Completion {
+        self.done = Completion {
             completion: Time(end),
             components: Components {
                 queue: end - at,
@@ -481,7 +502,7 @@ impl CommandServer {
             cache_hit: end == at,
             mechanical: end > at,
             ..Completion::default()
-        }
+        };
     }
 
     /// Lets an assembly write what it reaches, from `end` on, for a flush that came at `at`. Returns when

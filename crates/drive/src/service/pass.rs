@@ -44,7 +44,7 @@ pub(crate) struct Scratch {
 }
 
 /// The parameters of a pass. Times are in nanoseconds.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct AccessRequest<'a> {
     /// The place of the first sector, if it is known.
     pub place: Option<&'a Place>,
@@ -226,7 +226,8 @@ pub(crate) fn run<P: Places>(
             run_plain(m, arm, order, place)
         }
         place => {
-            run_pieces(m, places, arm, order, place.copied(), scratch, channels);
+            // By value, so that the usual pass keeps its parameters in registers.
+            run_pieces(m, places, arm, *order, place.copied(), scratch, channels);
             scratch.pass
         }
     }
@@ -296,11 +297,12 @@ fn run_pieces<P: Places>(
     m: &Mechanics,
     places: &mut P,
     arm: &mut Arm,
-    order: &AccessRequest,
+    order: AccessRequest,
     first: Option<Place>,
     scratch: &mut Scratch,
     mut channels: Option<&mut Channels>,
 ) {
+    let order = &order;
     let media = &mut scratch.media;
     let stretches = &mut scratch.stretches;
     stretches.clear();
@@ -508,7 +510,7 @@ mod tests {
                 &m,
                 &mut &Mapping::Identity,
                 &mut other,
-                &order,
+                order,
                 Some(place),
                 &mut scratch,
                 None,

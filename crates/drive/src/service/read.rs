@@ -1,6 +1,6 @@
 //! Reads: hits, partial hits, misses, and the read-ahead that they start.
 
-use super::pass::{AccessRequest, Pass};
+use super::pass::{self, AccessRequest, Pass};
 use super::{CommandServer, Task};
 use crate::background::read_ahead::{ReadAhead, Run};
 use crate::buffer::{Blocks, Segment};
@@ -131,21 +131,28 @@ impl CommandServer {
         self.buffer.is_empty() && !self.jobs().any_under_way()
     }
 
-    pub fn read(&mut self, task: &Task) -> Completion {
-        let a = task.start;
+    /// Serves a read. The result is in `done`.
+    #[inline(always)]
+    pub fn read(&mut self, task: &Task) {
         let p = std::mem::replace(&mut self.previous_write, false);
         let previous_end = std::mem::replace(&mut self.previous_end, task.past());
         let sequential = !p && task.sector == previous_end;
-        self.happens(a);
-        if self.holds_nothing() {
-            return self.read_miss(task, None, sequential);
+        if self.bare {
+            self.clock = self.clock.max(task.start);
+            return self.read_miss::<true>(task, None, sequential);
         }
-        self.read_buffered(task, sequential)
+        self.read_buffered(*task, sequential);
     }
 
     /// Serves a read for which the buffer or background work may have some of the data.
-    fn read_buffered(&mut self, task: &Task, sequential: bool) -> Completion {
+    #[inline(never)]
+    fn read_buffered(&mut self, task: Task, sequential: bool) {
+        let task = &task;
         let (a, p) = (task.start, task.after_write);
+        self.happens(a);
+        if self.holds_nothing() {
+            return self.read_miss::<false>(task, None, sequential);
+        }
         let t = &self.timing;
         let (hit, miss) = (
             task.decoded(t.read_hit.of(p)),
@@ -161,7 +168,8 @@ impl CommandServer {
         // and newer data in the buffer replace what was read.
         if self.buffer.unwritten.covers(task.blocks, a) {
             let bus = hit + preparation;
-            return in_buffer(a, 0, bus, bus + link_all, tail);
+            self.done = in_buffer(a, 0, bus, bus + link_all, tail);
+            return;
         }
 
         // A write to the medium in progress is completed first. The segments are searched afterwards, because
@@ -190,7 +198,7 @@ impl CommandServer {
             if deferred {
                 blocked = self.finish_destage();
             }
-            return self.read_miss(task, blocked, sequential);
+            return self.read_miss::<false>(task, blocked, sequential);
         };
         self.buffer.segments.touch(segment);
         let bus = match blocked {
@@ -223,7 +231,8 @@ impl CommandServer {
                 }
             }
             self.discard(segment, task);
-            return in_buffer(a, waited, bus, bus + link_all, tail);
+            self.done = in_buffer(a, waited, bus, bus + link_all, tail);
+            return;
         }
 
         // Partial hit: the link transfers the sectors that are held while the rest is read.
@@ -245,7 +254,7 @@ impl CommandServer {
                 link_ns,
                 ..AccessRequest::plain(held, (past - held) as u32, mech)
             };
-            pass = self.pass(&order, Work::Request);
+            pass = self.pass::<false>(&order, Work::Request);
             done = done.max(pass.link_bound);
             let size = self.buffer.segments.size;
             self.buffer.segments.change(segment, |s| {
@@ -256,7 +265,7 @@ impl CommandServer {
         }
         self.discard(segment, task);
         let completion = done.max(pass.end) + tail;
-        mechanical(a, mech, waited, &pass, completion)
+        self.done = mechanical(a, mech, waited, &pass, completion);
     }
 
     /// Index of the sector that must have been read before the link starts.
@@ -273,11 +282,15 @@ impl CommandServer {
         ((base as f64 * share) as u32).clamp(1, count) - 1
     }
 
-    fn read_miss(&mut self, task: &Task, blocked: Option<u64>, sequential: bool) -> Completion {
+    /// Reads everything from the medium. `BARE`: see [`CommandServer::note_bare`].
+    #[inline(always)]
+    fn read_miss<const BARE: bool>(&mut self, task: &Task, blocked: Option<u64>, sequential: bool) {
         let (a, p) = (task.start, task.after_write);
         let miss = task.decoded(self.timing.read_miss.of(p));
-        let past = task.past();
-        let mech = self.command_mechanism(a, miss).max(blocked.unwrap_or(0));
+        let mech = match BARE {
+            true => miss.max(self.assemblies[self.active_assembly].mechanism.free),
+            false => self.command_mechanism(a, miss).max(blocked.unwrap_or(0)),
+        };
         let waited = mech - miss;
         let order = AccessRequest {
             place: task.place,
@@ -292,7 +305,7 @@ impl CommandServer {
             link_ns: self.timing.link_read_ns,
             supply: None,
         };
-        let pass = self.pass(&order, Work::Request);
+        let pass = self.pass::<BARE>(&order, Work::Request);
         let t = &self.timing;
         let mut bus = miss;
         if !t.never_disconnect {
@@ -300,48 +313,64 @@ impl CommandServer {
         }
         let link_all = t.preparation + Mechanics::pass_ns(task.count, t.link_read_ns);
         let completion = (bus + link_all).max(pass.link_bound).max(pass.end) + t.read_completion;
-        if let Some(segment) = self.buffer.segments.victim() {
-            self.stop_others(a, Some(segment), 0, 0);
-            let size = self.buffer.segments.size;
-            let trigger = match self.cache.read_ahead_trigger {
-                ReadAheadTrigger::Always => true,
-                ReadAheadTrigger::Sequential => sequential,
-            };
-            let mut start = task.sector;
-            if self.cache.keep_passing_sectors && !self.compat && trigger {
-                let passed = (pass.first_wait as i64 as f64 / pass.first_sector_ns.max(1.0)) as i64;
-                let low = match task.place {
-                    // Either no sector lies before them on the track, or those that do are not needed.
-                    Some(p) if p.before == p.sector || passed <= i64::from(p.before) => {
-                        start - u64::from(p.before)
-                    }
-                    _ => self.mapping.track_bounds(&self.mechanics, start).0,
-                };
-                start = start.saturating_sub(passed as u64).max(low);
-            }
-            let (mut whole_track, mut track_start) = (Segment::NEVER, 0);
-            if self.cache.keep_whole_track && !self.compat {
-                whole_track = pass.end + self.mechanics.rotation.period_ns() as u64;
-                (track_start, _) = self.mapping.track_bounds(&self.mechanics, task.sector);
-            }
-            self.buffer.segments.reuse(segment, |s| {
-                s.visible_at = completion;
-                s.start = start;
-                s.end = past;
-                (s.whole_track, s.track_start) = (whole_track, track_start);
-                s.bound(size);
-            });
-            self.discard(segment, task);
-            if trigger {
-                // If the sectors were taken in order, the next one of the run passes at once.
-                let in_order = !order.on_arrival && !self.restricted;
-                let rest = task.place.map_or(0, |p| p.run.saturating_sub(task.count));
-                let follows = (in_order && rest > 0)
-                    .then(|| Run::at_once(pass.end, rest, pass.first_sector_ns));
-                self.start_read_ahead(task, segment, pass.end, follows);
+        if !BARE {
+            if let Some(segment) = self.buffer.segments.victim() {
+                self.keep_read(task, segment, &pass, completion, sequential);
             }
         }
-        mechanical(a, mech, waited, &pass, completion)
+        self.done = mechanical(a, mech, waited, &pass, completion);
+    }
+
+    /// Keeps the sectors that a pass has read in a segment, and starts read-ahead behind them. The read ends at
+    /// `completion`; `sequential`: it continued the read before it.
+    #[inline(always)]
+    fn keep_read(
+        &mut self,
+        task: &Task,
+        segment: usize,
+        pass: &Pass,
+        completion: u64,
+        sequential: bool,
+    ) {
+        self.stop_others(task.start, Some(segment), 0, 0);
+        let size = self.buffer.segments.size;
+        let trigger = match self.cache.read_ahead_trigger {
+            ReadAheadTrigger::Always => true,
+            ReadAheadTrigger::Sequential => sequential,
+        };
+        let mut start = task.sector;
+        if self.cache.keep_passing_sectors && !self.compat && trigger {
+            let passed = (pass.first_wait as i64 as f64 / pass.first_sector_ns.max(1.0)) as i64;
+            let low = match task.place {
+                // Either no sector lies before them on the track, or those that do are not needed.
+                Some(p) if p.before == p.sector || passed <= i64::from(p.before) => {
+                    start - u64::from(p.before)
+                }
+                _ => self.mapping.track_bounds(&self.mechanics, start).0,
+            };
+            start = start.saturating_sub(passed as u64).max(low);
+        }
+        let (mut whole_track, mut track_start) = (Segment::NEVER, 0);
+        if self.cache.keep_whole_track && !self.compat {
+            whole_track = pass.end + self.mechanics.rotation.period_ns() as u64;
+            (track_start, _) = self.mapping.track_bounds(&self.mechanics, task.sector);
+        }
+        self.buffer.segments.reuse(segment, |s| {
+            s.visible_at = completion;
+            s.start = start;
+            s.end = task.past();
+            (s.whole_track, s.track_start) = (whole_track, track_start);
+            s.bound(size);
+        });
+        self.discard(segment, task);
+        if trigger {
+            // If the sectors were taken in order, the next one of the run passes at once.
+            let in_order = !(self.cache.read_on_arrival && !self.compat) && !self.restricted;
+            let rest = task.place.map_or(0, |p| p.run.saturating_sub(task.count));
+            let follows =
+                (in_order && rest > 0).then(|| Run::at_once(pass.end, rest, pass.first_sector_ns));
+            self.start_read_ahead(task, segment, pass.end, follows);
+        }
     }
 
     /// Serves the rest of a partial hit from the read-ahead in progress. Returns the pass, and the earliest
@@ -371,7 +400,15 @@ impl CommandServer {
 
     /// Carries out a pass with the active_assembly assembly.
     #[inline(always)]
-    pub(super) fn pass(&mut self, order: &AccessRequest, work: Work) -> Pass {
+    pub(super) fn pass<const BARE: bool>(&mut self, order: &AccessRequest, work: Work) -> Pass {
+        if BARE {
+            let (m, scratch) = (&self.mechanics, &mut self.scratch);
+            let mechanism = &mut self.assemblies[self.active_assembly].mechanism;
+            let arm = &mut mechanism.arms[0];
+            let pass = pass::run(m, &mut &self.mapping, arm, order, scratch, None);
+            mechanism.add_pass(self.clock, order, work, &pass, scratch);
+            return pass;
+        }
         let (mut site, _) = self.site(self.active_assembly);
         let pass = site.pass(order, work);
         self.buffer.unwritten.command_end = pass.end;

@@ -6,7 +6,6 @@ use super::{CommandServer, Task};
 use crate::background::destage::Writing;
 use crate::background::BackgroundJob;
 use crate::buffer::{Blocks, Scope, Segment};
-use crate::command::Completion;
 use crate::mapping::Mapping;
 use crate::phase::Work;
 use headstack_units::nearest;
@@ -30,26 +29,41 @@ struct Admission {
 impl CommandServer {
     /// Serves a write that does not wait in the buffer: the drive has no such buffer, or the host demands a
     /// write to the medium (`through`).
-    pub fn write(&mut self, task: &Task, through: bool) -> Completion {
-        self.happens(task.start);
+    /// The result is in `done`.
+    #[inline(always)]
+    pub fn write(&mut self, task: &Task, through: bool) {
         let previous_write = std::mem::replace(&mut self.previous_write, true);
         let previous_end = std::mem::replace(&mut self.previous_end, task.past());
+        let elsewhere = previous_write && task.sector != previous_end;
+        if self.bare {
+            self.clock = self.clock.max(task.start);
+            return self.write_now::<true>(task, elsewhere, true);
+        }
+        self.write_beside_buffer(*task, elsewhere, through);
+    }
+
+    /// Serves a write of a drive with a buffer or background work.
+    #[inline(never)]
+    fn write_beside_buffer(&mut self, task: Task, elsewhere: bool, through: bool) {
+        self.happens(task.start);
         // It replaces older data that wait in the buffer.
         if self.buffer.unwritten.waits() {
             self.buffer.unwritten.settle(task.start);
             self.buffer.unwritten.dirty.remove(task.blocks);
         }
-        let elsewhere = previous_write && task.sector != previous_end;
-        self.write_now(task, elsewhere, through || !self.cache.write_back)
+        self.write_now::<false>(&task, elsewhere, through || !self.cache.write_back);
     }
 
     /// Writes to the medium while, or right after, the data arrive. `elsewhere`: the previous command was a
-    /// write to another place.
-    fn write_now(&mut self, task: &Task, elsewhere: bool, through: bool) -> Completion {
+    /// write to another place. `BARE`: see [`CommandServer::note_bare`].
+    #[inline(always)]
+    fn write_now<const BARE: bool>(&mut self, task: &Task, elsewhere: bool, through: bool) {
         let a = task.start;
-        self.stop_others(a, None, task.sector, task.past());
-        let mut admission = self.admit_write(task, elsewhere);
-        if let Mapping::MediaCache(_) = self.mapping {
+        if !BARE {
+            self.stop_others(a, None, task.sector, task.past());
+        }
+        let mut admission = self.admit_write::<BARE>(task, elsewhere);
+        if let (false, Mapping::MediaCache(_)) = (BARE, &self.mapping) {
             self.make_room(task, &mut admission, through);
         }
         let work = if through {
@@ -57,10 +71,10 @@ impl CommandServer {
         } else {
             Work::Destage
         };
-        let mech = match self.mapping {
-            Mapping::Identity => admission.mech + self.settling_minimum(task),
-            Mapping::Log(_) | Mapping::MediaCache(_) => admission.mech,
-        };
+        let mut mech = admission.mech;
+        if self.timing.minimum_write > 0 && matches!(self.mapping, Mapping::Identity) {
+            mech += self.settling_minimum(task);
+        }
         let order = AccessRequest {
             place: task.place,
             write: true,
@@ -70,9 +84,12 @@ impl CommandServer {
             supply: Some(self.supply(task, admission.bus)),
             ..AccessRequest::plain(task.sector, task.count, mech)
         };
-        let pass = self.carry_out(task, &order, work);
+        let pass = self.carry_out::<BARE>(task, &order, work);
         let arrived = pass.last_arrival;
-        let segment = self.place_written(task, admission.appended);
+        let segment = match BARE {
+            true => None,
+            false => self.place_written(task, admission.appended),
+        };
         let tail = self.timing.write_completion;
         if !through {
             self.assemblies[self.active_assembly].jobs.destage.writing = Some(Writing {
@@ -81,14 +98,15 @@ impl CommandServer {
                 past: task.past(),
                 range: None,
             });
-            return in_buffer(a, admission.waited, admission.bus, arrived, tail);
+            self.done = in_buffer(a, admission.waited, admission.bus, arrived, tail);
+            return;
         }
         if let (Some(i), false) = (segment, self.cache.read_hits_on_written) {
             self.buffer.segments.change(i, Segment::clear);
         }
         let taken = pass.end.max(arrived + admission.last_disconnect);
         let completion = taken + admission.last_reselect + tail;
-        mechanical(a, mech, admission.waited, &pass, completion)
+        self.done = mechanical(a, mech, admission.waited, &pass, completion);
     }
 
     /// Where writes go to a cache on the medium: lets the write wait until there is room for it.
@@ -113,14 +131,19 @@ impl CommandServer {
 
     /// Carries out the pass of a write, with the reads that sectors or blocks written in part need.
     #[inline(always)]
-    fn carry_out(&mut self, task: &Task, order: &AccessRequest, work: Work) -> Pass {
-        match &self.mapping {
-            Mapping::Identity => {
-                let mut pass = self.pass(order, work);
-                self.read_modify_write(task, &mut pass, work);
-                pass
-            }
-            _ => self.carry_out_elsewhere(task, order, work),
+    fn carry_out<const BARE: bool>(
+        &mut self,
+        task: &Task,
+        order: &AccessRequest,
+        work: Work,
+    ) -> Pass {
+        if !BARE && self.mapping.moves_writes() {
+            return self.carry_out_elsewhere(task, order, work);
+        }
+        let pass = self.pass::<BARE>(order, work);
+        match task.partial {
+            0 => pass,
+            _ => self.read_modify_write(task, pass, work),
         }
     }
 
@@ -137,22 +160,22 @@ impl CommandServer {
 
     /// Adds the turns for sectors written in part: they were read in the pass and are written in the next
     /// turn. Sectors on one track share the turn.
-    fn read_modify_write(&mut self, task: &Task, pass: &mut Pass, work: Work) {
-        if task.partial == 0 {
-            return;
-        }
+    #[inline(never)]
+    fn read_modify_write(&mut self, task: &Task, mut pass: Pass, work: Work) -> Pass {
         self.buffer.read_modify_writes += u64::from(task.partial);
         let one_track = task.place.is_some_and(|p| task.count <= p.run);
         let turns = if one_track { 1 } else { task.partial };
         let mut site = self.site(self.active_assembly).0;
         for _ in 0..turns {
-            site.write_in_next_turn(pass, work);
+            site.write_in_next_turn(&mut pass, work);
         }
         self.buffer.unwritten.command_end = pass.end;
+        pass
     }
 
     /// When link and arm may start, after earlier data have been written.
-    fn admit_write(&mut self, task: &Task, elsewhere: bool) -> Admission {
+    #[inline(always)]
+    fn admit_write<const BARE: bool>(&mut self, task: &Task, elsewhere: bool) -> Admission {
         let a = task.start;
         let t = &self.timing;
         let ready = task.decoded(t.write.of(task.after_write));
@@ -165,7 +188,7 @@ impl CommandServer {
             last_disconnect: t.write_disconnect,
             last_reselect: t.first_reselect,
         };
-        if let Some(w) = self.jobs().destage.writing {
+        if let (false, Some(w)) = (BARE, self.jobs().destage.writing) {
             admission.waited = w.end.saturating_sub(a);
             if self.cache.append_writes && w.past == task.sector && w.segment.is_some() {
                 admission.mech = w.end;
@@ -191,17 +214,18 @@ impl CommandServer {
                 admission.last_disconnect = x.second_disconnect.non_negative();
                 admission.last_reselect = reselects[1];
             }
+            _ if BARE => {
+                admission.mech = ready.max(self.assemblies[self.active_assembly].mechanism.free)
+            }
             _ => admission.mech = self.command_mechanism(a, ready),
         }
         admission
     }
 
     /// By how much the write's movement is shorter than the drive's minimum, in nanoseconds.
+    #[inline(never)]
     fn settling_minimum(&self, task: &Task) -> u64 {
         let minimum = self.timing.minimum_write;
-        if minimum == 0 {
-            return 0;
-        }
         let Some(place) = self.mapping.locate(&self.mechanics, task.sector) else {
             return 0;
         };
@@ -212,6 +236,7 @@ impl CommandServer {
     }
 
     /// When the data of a write are in the buffer, if its link transfer starts at `bus`.
+    #[inline]
     fn supply(&self, task: &Task, bus: u64) -> Supply {
         let gate = match self.timing.extra_write_disconnect {
             None => 1,
