@@ -291,6 +291,24 @@ jobs! {
 }
 
 impl Jobs {
+    /// Whether read-ahead or a write to the medium is in progress.
+    #[inline]
+    pub fn any_usual_under_way(&self) -> bool {
+        self.read_ahead.is_under_way() || self.destage.is_under_way()
+    }
+
+    /// As [`Jobs::run`], where no other jobs begin.
+    #[inline(always)]
+    pub fn run_usual(&mut self, site: &mut JobContext, until: u64) {
+        let end = match self.read_ahead.is_under_way() {
+            true => self.read_ahead.go_on(site, until),
+            false => self.destage.go_on(site, until),
+        };
+        if let Some(end) = end {
+            site.mechanism.free = site.mechanism.free.max(end);
+        }
+    }
+
     /// When cleaning or a checkpoint would start.
     pub fn log_due(&self, site: &JobContext) -> u64 {
         self.cleaning.due(site).min(self.checkpoint.due(site))

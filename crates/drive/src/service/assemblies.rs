@@ -371,9 +371,14 @@ impl CommandServer {
     /// Stops read-ahead of the active_assembly assembly for a command at `at`. Returns when the mechanism is free.
     #[inline]
     pub(super) fn stop_read_ahead(&mut self, at: u64) -> u64 {
-        if !self.reading_ahead() {
-            return 0;
+        match self.reading_ahead() {
+            true => self.stop_run(at),
+            false => 0,
         }
+    }
+
+    #[inline(never)]
+    fn stop_run(&mut self, at: u64) -> u64 {
         let active_assembly = self.active_assembly;
         let assembly = &mut self.assemblies[active_assembly];
         let read_ahead = &mut assembly.jobs.read_ahead;

@@ -42,6 +42,17 @@ use headstack_units::Time;
 use pass::Scratch;
 use timing::Timing;
 
+// What a unit has besides its queue is known when it is built. The service of a command is compiled three times, so that
+// most questions are not asked for every command of a usual drive.
+
+/// A command is one pass and nothing else: no buffer, no background work, places as in the layout, and no assembly
+/// depends on another.
+pub(crate) const BARE: u8 = 0;
+/// As [`BARE`], with segments. The background is read-ahead, and writes that go to the medium at once.
+pub(crate) const CACHED: u8 = 1;
+/// Everything else.
+pub(crate) const GENERAL: u8 = 2;
+
 /// A command as the service sees it, in physical sectors. Times are in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Task<'a> {
@@ -111,8 +122,8 @@ pub(crate) struct CommandServer {
     happened: u64,
     /// The clock: nobody asks for the state at earlier times any more.
     clock: u64,
-    /// Whether a command is one pass and nothing else; see [`CommandServer::note_bare`].
-    bare: bool,
+    /// Which code serves commands: [`BARE`], [`CACHED`] or [`GENERAL`].
+    pub kind: u8,
     /// The result of the latest service. It is not a return value, because it would be copied.
     pub done: Completion,
     timing: Timing,
@@ -183,7 +194,7 @@ impl CommandServer {
             wanted_since: NEVER,
             happened: 0,
             clock: 0,
-            bare: false,
+            kind: GENERAL,
             done: Completion::default(),
             timing: Timing::new(spec)?,
             cache: c.clone(),
@@ -191,19 +202,23 @@ impl CommandServer {
         })
     }
 
-    /// To be called when all jobs are set: finds out whether the unit has neither a buffer, background work nor a
-    /// mapping, and no assembly depends on another. Most questions about a command are then answered already.
-    pub fn note_bare(&mut self) {
+    /// Finds out which code serves commands, when all jobs are set.
+    pub fn note_kind(&mut self) {
         let scans = |a: &Assembly| a.jobs.media_scan.0.is_some();
-        self.bare = self.buffer.segments.list().is_empty()
-            && !self.cache.write_back
-            && !self.cleans
-            && matches!(self.mapping, Mapping::Identity)
+        let conventional = matches!(self.mapping, Mapping::Identity)
             && self.at_once == 1
             && self.sets == 1
             && self.channels.is_none()
             && !self.coupled
+            && !self.cleans
+            && !self.deferred_writes()
             && !self.assemblies.iter().any(scans);
+        let has_buffer = !self.buffer.segments.list().is_empty() || self.cache.write_back;
+        self.kind = match (conventional, has_buffer) {
+            (true, false) => BARE,
+            (true, true) => CACHED,
+            (false, _) => GENERAL,
+        };
     }
 
     /// Assembly `a` with the shared parts of the unit, and its jobs.
@@ -331,12 +346,41 @@ impl CommandServer {
         self.happened = self.happened.max(now);
     }
 
+    /// As [`CommandServer::happens`], for a unit of kind `K`.
+    #[inline(always)]
+    fn happens_to<const K: u8>(&mut self, now: u64) {
+        if K == GENERAL {
+            return self.happens(now);
+        }
+        if now > self.clock {
+            self.clock = now;
+            if K == CACHED && self.jobs().any_usual_under_way() {
+                self.run_usual(now);
+            }
+        }
+    }
+
+    /// Brings read-ahead and the write to the medium up to `until`. With kind [`CACHED`] nothing else begins.
+    #[inline(never)]
+    fn run_usual(&mut self, until: u64) {
+        let (mut site, jobs) = self.site(self.active_assembly);
+        jobs.run_usual(&mut site, until);
+    }
+
     /// Brings the background up to time `until`. Results do not depend on how often this is called.
     #[inline]
     pub fn run_background(&mut self, until: u64) {
         if until <= self.clock {
             return;
         }
+        match self.kind {
+            BARE => self.clock = until,
+            _ => self.run_beside(until),
+        }
+    }
+
+    #[inline(never)]
+    fn run_beside(&mut self, until: u64) {
         if let Some(there) = self.buffer.unwritten.incoming_until() {
             // Data on the link become dirty when they have arrived, whatever the time of the call.
             if there < until {
@@ -382,7 +426,15 @@ impl CommandServer {
     /// the active_assembly one may. A pass in progress is completed and read-ahead is stopped first. With one assembly
     /// the time to stop read-ahead is not predicted, as in DiskSim. The background must have been brought up
     /// to `now`.
+    #[inline]
     pub fn earliest_moves(&self, now: u64) -> (u64, u64) {
+        match self.kind {
+            BARE => (now, 0),
+            _ => self.earliest_moves_beside(now),
+        }
+    }
+
+    fn earliest_moves_beside(&self, now: u64) -> (u64, u64) {
         let writing = self.writing_until();
         if self.assemblies.len() == 1 {
             return (now.max(writing), 0);
@@ -457,8 +509,12 @@ impl CommandServer {
 
     /// When the mechanism is free for a command whose processing is done at `ready`. With `compat`, stopping
     /// read-ahead adds to the overhead, as in DiskSim. Otherwise both take place at the same time.
-    fn command_mechanism(&mut self, at: u64, ready: u64) -> u64 {
-        let free = self.stop_read_ahead(at);
+    #[inline(always)]
+    fn command_mechanism<const K: u8>(&mut self, at: u64, ready: u64) -> u64 {
+        let free = match K {
+            BARE => 0,
+            _ => self.stop_read_ahead(at),
+        };
         let ready = if self.compat {
             ready + free.saturating_sub(at)
         } else {
@@ -468,8 +524,14 @@ impl CommandServer {
     }
 
     /// Ends the pass in progress. Returns when its data are on the medium; `None` if there was none.
+    #[inline]
     fn finish_destage(&mut self) -> Option<u64> {
         self.jobs().destage.writing?;
+        self.end_destage()
+    }
+
+    #[inline(never)]
+    fn end_destage(&mut self) -> Option<u64> {
         let (mut site, jobs) = self.site(self.active_assembly);
         jobs.destage.finish(&mut site).map(|w| w.end)
     }

@@ -2,7 +2,7 @@
 
 use super::pass::{AccessRequest, Pass, Supply};
 use super::read::{in_buffer, mechanical};
-use super::{CommandServer, Task};
+use super::{CommandServer, Task, BARE, GENERAL};
 use crate::background::destage::Writing;
 use crate::background::BackgroundJob;
 use crate::buffer::{Blocks, Scope, Segment};
@@ -29,42 +29,33 @@ struct Admission {
 impl CommandServer {
     /// Serves a write that does not wait in the buffer: the drive has no such buffer, or the host demands a
     /// write to the medium (`through`).
-    /// The result is in `done`.
+    /// The result is in `done`. `K` is the kind of the unit.
     #[inline(always)]
-    pub fn write(&mut self, task: &Task, through: bool) {
+    pub fn write<const K: u8>(&mut self, task: &Task, through: bool) {
+        self.happens_to::<K>(task.start);
         let previous_write = std::mem::replace(&mut self.previous_write, true);
         let previous_end = std::mem::replace(&mut self.previous_end, task.past());
-        let elsewhere = previous_write && task.sector != previous_end;
-        if self.bare {
-            self.clock = self.clock.max(task.start);
-            return self.write_now::<true>(task, elsewhere, true);
-        }
-        self.write_beside_buffer(*task, elsewhere, through);
-    }
-
-    /// Serves a write of a drive with a buffer or background work.
-    #[inline(never)]
-    fn write_beside_buffer(&mut self, task: Task, elsewhere: bool, through: bool) {
-        self.happens(task.start);
         // It replaces older data that wait in the buffer.
-        if self.buffer.unwritten.waits() {
+        if K == GENERAL && self.buffer.unwritten.waits() {
             self.buffer.unwritten.settle(task.start);
             self.buffer.unwritten.dirty.remove(task.blocks);
         }
-        self.write_now::<false>(&task, elsewhere, through || !self.cache.write_back);
+        let elsewhere = previous_write && task.sector != previous_end;
+        let through = K == BARE || through || !self.cache.write_back;
+        self.write_now::<K>(task, elsewhere, through);
     }
 
     /// Writes to the medium while, or right after, the data arrive. `elsewhere`: the previous command was a
-    /// write to another place. `BARE`: see [`CommandServer::note_bare`].
+    /// write to another place.
     #[inline(always)]
-    fn write_now<const BARE: bool>(&mut self, task: &Task, elsewhere: bool, through: bool) {
+    fn write_now<const K: u8>(&mut self, task: &Task, elsewhere: bool, through: bool) {
         let a = task.start;
-        if !BARE {
+        if K == GENERAL {
             self.stop_others(a, None, task.sector, task.past());
         }
-        let mut admission = self.admit_write::<BARE>(task, elsewhere);
-        if let (false, Mapping::MediaCache(_)) = (BARE, &self.mapping) {
-            self.make_room(task, &mut admission, through);
+        let mut admission = self.admit_write::<K>(task, elsewhere);
+        if K == GENERAL && self.cleans_bands() {
+            self.make_room(*task, &mut admission, through);
         }
         let work = if through {
             Work::Request
@@ -72,8 +63,8 @@ impl CommandServer {
             Work::Destage
         };
         let mut mech = admission.mech;
-        if self.timing.minimum_write > 0 && matches!(self.mapping, Mapping::Identity) {
-            mech += self.settling_minimum(task);
+        if self.timing.minimum_write > 0 && !self.mapping.moves_writes() {
+            mech += self.settling_minimum(task.sector);
         }
         let order = AccessRequest {
             place: task.place,
@@ -84,11 +75,11 @@ impl CommandServer {
             supply: Some(self.supply(task, admission.bus)),
             ..AccessRequest::plain(task.sector, task.count, mech)
         };
-        let pass = self.carry_out::<BARE>(task, &order, work);
+        let pass = self.carry_out::<K>(task, &order, work);
         let arrived = pass.last_arrival;
-        let segment = match BARE {
-            true => None,
-            false => self.place_written(task, admission.appended),
+        let segment = match K {
+            BARE => None,
+            _ => self.place_written::<K>(task, admission.appended),
         };
         let tail = self.timing.write_completion;
         if !through {
@@ -111,7 +102,7 @@ impl CommandServer {
 
     /// Where writes go to a cache on the medium: lets the write wait until there is room for it.
     #[inline(never)]
-    fn make_room(&mut self, task: &Task, admission: &mut Admission, through: bool) {
+    fn make_room(&mut self, task: Task, admission: &mut Admission, through: bool) {
         let Mapping::MediaCache(media) = &self.mapping else {
             return;
         };
@@ -131,28 +122,23 @@ impl CommandServer {
 
     /// Carries out the pass of a write, with the reads that sectors or blocks written in part need.
     #[inline(always)]
-    fn carry_out<const BARE: bool>(
-        &mut self,
-        task: &Task,
-        order: &AccessRequest,
-        work: Work,
-    ) -> Pass {
-        if !BARE && self.mapping.moves_writes() {
-            return self.carry_out_elsewhere(task, order, work);
+    fn carry_out<const K: u8>(&mut self, task: &Task, order: &AccessRequest, work: Work) -> Pass {
+        if K == GENERAL && self.mapping.moves_writes() {
+            return self.carry_out_elsewhere(task.blocks, *order, work);
         }
-        let pass = self.pass::<BARE>(order, work);
+        let pass = self.pass::<K>(order, work);
         match task.partial {
             0 => pass,
-            _ => self.read_modify_write(task, pass, work),
+            _ => self.read_modify_write(*task, pass, work),
         }
     }
 
     /// Carries out the pass of a write whose blocks choose their places.
     #[inline(never)]
-    fn carry_out_elsewhere(&mut self, task: &Task, order: &AccessRequest, work: Work) -> Pass {
-        let (edges, n) = self.buffer.size.edges(task.blocks);
+    fn carry_out_elsewhere(&mut self, blocks: Blocks, order: AccessRequest, work: Work) -> Pass {
+        let (edges, n) = self.buffer.size.edges(blocks);
         let (mut site, _) = self.site(self.active_assembly);
-        let pass = site.write_pass(order, work, &edges[..n]);
+        let pass = site.write_pass(&order, work, &edges[..n]);
         self.buffer.unwritten.command_end = pass.end;
         self.couple(self.active_assembly);
         pass
@@ -161,7 +147,7 @@ impl CommandServer {
     /// Adds the turns for sectors written in part: they were read in the pass and are written in the next
     /// turn. Sectors on one track share the turn.
     #[inline(never)]
-    fn read_modify_write(&mut self, task: &Task, mut pass: Pass, work: Work) -> Pass {
+    fn read_modify_write(&mut self, task: Task, mut pass: Pass, work: Work) -> Pass {
         self.buffer.read_modify_writes += u64::from(task.partial);
         let one_track = task.place.is_some_and(|p| task.count <= p.run);
         let turns = if one_track { 1 } else { task.partial };
@@ -175,7 +161,7 @@ impl CommandServer {
 
     /// When link and arm may start, after earlier data have been written.
     #[inline(always)]
-    fn admit_write<const BARE: bool>(&mut self, task: &Task, elsewhere: bool) -> Admission {
+    fn admit_write<const K: u8>(&mut self, task: &Task, elsewhere: bool) -> Admission {
         let a = task.start;
         let t = &self.timing;
         let ready = task.decoded(t.write.of(task.after_write));
@@ -188,7 +174,11 @@ impl CommandServer {
             last_disconnect: t.write_disconnect,
             last_reselect: t.first_reselect,
         };
-        if let (false, Some(w)) = (BARE, self.jobs().destage.writing) {
+        let writing = match K {
+            BARE => None,
+            _ => self.jobs().destage.writing,
+        };
+        if let Some(w) = writing {
             admission.waited = w.end.saturating_sub(a);
             if self.cache.append_writes && w.past == task.sector && w.segment.is_some() {
                 admission.mech = w.end;
@@ -210,23 +200,21 @@ impl CommandServer {
                 let command = task.decoded(x.command.non_negative());
                 let away = x.disconnect.non_negative() + x.pause.non_negative();
                 admission.bus = command + away + reselects[0] + preparation;
-                admission.mech = self.command_mechanism(a, command + x.seek_delay.non_negative());
+                admission.mech =
+                    self.command_mechanism::<K>(a, command + x.seek_delay.non_negative());
                 admission.last_disconnect = x.second_disconnect.non_negative();
                 admission.last_reselect = reselects[1];
             }
-            _ if BARE => {
-                admission.mech = ready.max(self.assemblies[self.active_assembly].mechanism.free)
-            }
-            _ => admission.mech = self.command_mechanism(a, ready),
+            _ => admission.mech = self.command_mechanism::<K>(a, ready),
         }
         admission
     }
 
     /// By how much the write's movement is shorter than the drive's minimum, in nanoseconds.
     #[inline(never)]
-    fn settling_minimum(&self, task: &Task) -> u64 {
+    fn settling_minimum(&self, sector: u64) -> u64 {
         let minimum = self.timing.minimum_write;
-        let Some(place) = self.mapping.locate(&self.mechanics, task.sector) else {
+        let Some(place) = self.mapping.locate(&self.mechanics, sector) else {
             return 0;
         };
         let movement = self
@@ -256,10 +244,15 @@ impl CommandServer {
     }
 
     /// Puts written data into a segment, and drops the old data from other segments.
-    fn place_written(&mut self, task: &Task, appended: Option<usize>) -> Option<usize> {
+    #[inline(always)]
+    fn place_written<const K: u8>(
+        &mut self,
+        task: &Task,
+        appended: Option<usize>,
+    ) -> Option<usize> {
         let (start, end) = (task.sector, task.past());
         let (i, mut old) = self.buffer.segments.for_written(start, end, appended)?;
-        if self.at_once > 1 {
+        if K == GENERAL && self.at_once > 1 {
             // Other assemblies end their read-ahead first. They may have read some of these sectors by then.
             self.stop_others(task.start, Some(i), start, end);
             old = Some(i);

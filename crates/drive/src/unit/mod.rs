@@ -12,7 +12,6 @@ use crate::buffer::{Blocks, SectorSize};
 use crate::command::{Command, Completion, DriveRequest, Fault};
 use crate::drive::DriveOptions;
 use crate::layout::Place;
-use crate::mapping::Mapping;
 use crate::mechanics::{Arm, Mechanics};
 use crate::models::Models;
 use crate::parallelism::{ArmChoice, UnitPlan};
@@ -20,7 +19,7 @@ use crate::phase::{ActiveByWork, Phase};
 use crate::power::seek_energy::SeekEnergy;
 use crate::queue::{Arrival, Queue, Waiting};
 use crate::scheduler::{self, Scheduler};
-use crate::service::{CommandServer, Task};
+use crate::service::{self, CommandServer, Task};
 use crate::spec::{DriveSpec, HitCheck};
 use choice::Reach;
 use faults::Faults;
@@ -157,7 +156,7 @@ impl ServiceUnit {
             first_assembly: 0,
             server,
         };
-        unit.server.note_bare();
+        unit.server.note_kind();
         unit.locate_waiting();
         Ok(unit)
     }
@@ -448,14 +447,24 @@ impl ServiceUnit {
     }
 
     /// Serves the waiting command number `index` at `start`. The result is in the server's `done`.
+    #[inline(always)]
+    fn serve(&mut self, start: u64, index: usize) {
+        match self.server.kind {
+            service::BARE => self.serve_as::<{ service::BARE }>(start, index),
+            service::CACHED => self.serve_as::<{ service::CACHED }>(start, index),
+            _ => self.serve_as::<{ service::GENERAL }>(start, index),
+        }
+    }
+
+    /// As [`ServiceUnit::serve`], with the code for a unit of kind `K`.
     // Not inlined, so that it is compiled together with the service.
     #[inline(never)]
-    fn serve(&mut self, start: u64, index: usize) {
+    fn serve_as<const K: u8>(&mut self, start: u64, index: usize) {
         let waiting = &self.queue.items()[index];
         let found;
-        let place = match self.server.mapping {
-            Mapping::Identity => Some(&waiting.place),
-            Mapping::Log(_) | Mapping::MediaCache(_) => {
+        let place = match K == service::GENERAL && self.server.mapping.moves_writes() {
+            false => Some(&waiting.place),
+            true => {
                 found = self.server.find(start, waiting.sector, waiting.count);
                 found.as_ref()
             }
@@ -476,9 +485,11 @@ impl ServiceUnit {
             partial: self.partial_sectors(waiting),
         };
         match waiting.request.command {
-            Command::Read => self.server.read(&task),
+            Command::Read => self.server.read::<K>(&task),
             Command::Flush => self.server.flush(start),
-            write => self.server.write(&task, write == Command::WriteThrough),
+            write => self
+                .server
+                .write::<K>(&task, write == Command::WriteThrough),
         }
         let (id, arrival) = (waiting.request.id, waiting.arrival.at);
         self.sign(id, arrival, start);
