@@ -86,23 +86,29 @@ impl Mechanism {
         scratch: &mut Scratch,
     ) {
         if scratch.stretches.is_empty() {
-            let there = order.start + pass.seek;
-            let stretch = MechanicalAccess {
-                work,
-                write: order.write,
-                start: order.start,
-                distance: pass.distance,
-                there,
-                first: there + pass.rotation,
-                end: pass.end,
-            };
-            self.timeline.add(now, stretch);
-        } else {
-            for stretch in scratch.stretches.drain(..) {
-                let stretch = MechanicalAccess { work, ..stretch };
-                self.timeline.add(now, stretch);
-            }
+            return self.add_plain_pass(now, order, work, pass);
         }
+        for stretch in scratch.stretches.drain(..) {
+            let stretch = MechanicalAccess { work, ..stretch };
+            self.timeline.add(now, stretch);
+        }
+        self.free = pass.end;
+    }
+
+    /// As [`Mechanism::add_pass`], for a pass over one run.
+    #[inline(always)]
+    pub fn add_plain_pass(&mut self, now: u64, order: &AccessRequest, work: Work, pass: &Pass) {
+        let there = order.start + pass.seek;
+        let stretch = MechanicalAccess {
+            work,
+            write: order.write,
+            start: order.start,
+            distance: pass.distance,
+            there,
+            first: there + pass.rotation,
+            end: pass.end,
+        };
+        self.timeline.add(now, stretch);
         self.free = pass.end;
     }
 

@@ -8,7 +8,7 @@
 
 use crate::mechanics::{Arm, Mechanics};
 use crate::queue::{Chunk, ANGLE_BITS, CHUNK};
-use headstack_units::Time;
+use headstack_units::{Time, Turn};
 
 /// Bounds for the commands of a chunk, in its order. Entries beyond its length are meaningless or [`NEVER`].
 pub(super) type Scores = [u32; CHUNK];
@@ -141,42 +141,56 @@ impl SeekLowerBound {
         (units as i64).min(i64::from(NEVER - 1 - EXCESS)) as u32 + EXCESS
     }
 
-    /// The state of an arm that may start to move `delay` after `start`, each for reads and for writes.
-    /// Scores count from `start`.
+    /// The moments from which scores count, for reads and for writes.
     #[inline]
-    pub fn approach(
-        &self,
-        mechanics: &Mechanics,
-        arm: &Arm,
-        start: [u64; 2],
-        delay: [u64; 2],
-    ) -> ArmSnapshot<'_> {
-        let mut ahead = [0; 2];
-        let mut later = [0; 2];
+    pub fn at(&self, mechanics: &Mechanics, start: [u64; 2]) -> Moment<'_> {
         let read = mechanics.rotation.angle_at(Time(start[0]));
         let write = match start[1] == start[0] {
             true => read,
             false => mechanics.rotation.angle_at(Time(start[1])),
         };
-        for (i, under) in [read, write].into_iter().enumerate() {
-            let under = (under.since(arm.angle).0 >> (64 - ANGLE_BITS)) as u32;
-            if delay[i] > 0 {
-                let units = (delay[i] >> 1) as i64 as f64 * (2.0 * self.units_per_ns);
-                later[i] = (units as i64).min(i64::from(LONGEST_DELAY * TURN)) as u32;
-            }
-            ahead[i] = EARLY.wrapping_sub(under).wrapping_sub(later[i]);
-        }
-        ArmSnapshot {
+        Moment {
             floor: self,
-            cylinder: arm.cylinder,
-            ahead,
-            later,
+            under: [read, write],
             // Scaled waits may be shortened to nothing.
             turn: if mechanics.scales_rotation() {
                 0
             } else {
                 TURN - 1
             },
+        }
+    }
+}
+
+/// The moments from which scores count, for all arms.
+pub(super) struct Moment<'a> {
+    floor: &'a SeekLowerBound,
+    /// The angle under the heads, for reads and for writes.
+    under: [Turn; 2],
+    turn: u32,
+}
+
+impl<'a> Moment<'a> {
+    /// The state of an arm that may start to move `delay` later, for reads and for writes.
+    #[inline]
+    pub fn approach(&self, arm: &Arm, delay: [u64; 2]) -> ArmSnapshot<'a> {
+        let later = match delay {
+            [0, 0] => [0, 0],
+            delay => delay.map(|ns| {
+                let units = (ns >> 1) as i64 as f64 * (2.0 * self.floor.units_per_ns);
+                (units as i64).min(i64::from(LONGEST_DELAY * TURN)) as u32
+            }),
+        };
+        let ahead = |i: usize| {
+            let under = (self.under[i].since(arm.angle).0 >> (64 - ANGLE_BITS)) as u32;
+            EARLY.wrapping_sub(under).wrapping_sub(later[i])
+        };
+        ArmSnapshot {
+            floor: self.floor,
+            cylinder: arm.cylinder,
+            ahead: [ahead(0), ahead(1)],
+            later,
+            turn: self.turn,
         }
     }
 }
@@ -209,7 +223,7 @@ impl ArmSnapshot<'_> {
     /// The chunk must not be empty.
     #[inline]
     pub fn score(&self, chunk: &Chunk, scores: &mut Scores) -> u32 {
-        if self.later == [0, 0] {
+        if self.later == [0, 0] && self.ahead[0] == self.ahead[1] {
             self.score_rows::<false>(chunk, scores)
         } else {
             self.score_rows::<true>(chunk, scores)
@@ -217,9 +231,10 @@ impl ArmSnapshot<'_> {
     }
 
     /// Works on several rows at a time, so that everything but the table look-ups becomes vector
-    /// instructions. A separate function, because the compiler does not vectorise it when it is inlined.
+    /// instructions. A separate function, because the compiler does not vectorise it when it is inlined. `APART`: reads
+    /// and writes start at different times, or later.
     #[inline(never)]
-    fn score_rows<const LATER: bool>(&self, chunk: &Chunk, scores: &mut Scores) -> u32 {
+    fn score_rows<const APART: bool>(&self, chunk: &Chunk, scores: &mut Scores) -> u32 {
         // Differences between writes and reads.
         let more_ahead = self.ahead[1].wrapping_sub(self.ahead[0]);
         let more_later = self.later[1].wrapping_sub(self.later[0]);
@@ -243,9 +258,12 @@ impl ArmSnapshot<'_> {
             for l in 0..ROWS {
                 let moved = moved[l] << MOVE_SHIFT;
                 let ahead = angle[l].wrapping_add(self.ahead[0]);
-                let ahead = ahead.wrapping_add(write[l] & more_ahead);
+                let ahead = match APART {
+                    true => ahead.wrapping_add(write[l] & more_ahead),
+                    false => ahead,
+                };
                 let mut score = (ahead.wrapping_sub(moved) & self.turn).wrapping_add(moved);
-                if LATER {
+                if APART {
                     let later = (write[l] & more_later).wrapping_add(self.later[0]);
                     score = score.wrapping_add(later);
                 }

@@ -343,7 +343,7 @@ fn bounds_are_bounds() {
             queue.push(request, Arrival::simple(0), (0, 1), |p| *p = place);
             queue.place_lone();
             let chunk = queue.positions().piece(0);
-            let approach = floor.approach(&m, &arm, start, delay);
+            let approach = floor.at(&m, start).approach(&arm, delay);
             let least = approach.score(chunk, &mut [0; crate::queue::CHUNK]);
             let score = least / crate::queue::CHUNK as u32;
             assert!(

@@ -149,13 +149,14 @@ impl Search {
     #[inline(always)]
     fn score(&mut self, queue: &Queue, view: &View, floor: &SeekLowerBound) -> (u32, usize, bool) {
         let chunk = queue.positions().piece(0);
+        let moment = floor.at(view.mechanics, view.start);
         let mut best = (u32::MAX, 0, false);
         for arm in 0..view.arms.len() {
             self.least[arm] = u32::MAX;
             if !view.is_usable(arm) {
                 continue;
             }
-            let approach = view.approach(floor, arm);
+            let approach = view.approach(&moment, arm);
             let least = approach.score(chunk, &mut self.scores[arm]);
             self.least[arm] = least;
             if least < best.0 {
@@ -172,12 +173,13 @@ impl Search {
 fn long<P: CostFunction>(best: &mut Best<'_, P>, view: &View, scores: &mut Scores) {
     let positions = best.queue.positions();
     let mut ages = best.queue.by_age();
+    let moment = best.floor.at(view.mechanics, view.start);
     for arm in 0..view.arms.len() {
         if !view.is_usable(arm) {
             continue;
         }
         let here = view.arms[arm].cylinder;
-        let approach = view.approach(best.floor, arm);
+        let approach = view.approach(&moment, arm);
         let home = positions.rank_of(here, 0);
         // The next chunk upwards, and the chunk after the next one downwards.
         let (mut up, mut down) = (home, home);

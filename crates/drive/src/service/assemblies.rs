@@ -1,7 +1,7 @@
 //! Several assemblies in one command server: which one serves, and what the others do meanwhile.
 
 use super::channels::Channels;
-use super::CommandServer;
+use super::{CommandServer, BARE};
 use crate::assembly::{Assembly, Coupling, Mechanism};
 use crate::background::{BackgroundJob, NEVER};
 use crate::layout::Place;
@@ -207,6 +207,13 @@ impl CommandServer {
     }
 
     fn change_set(&mut self, number: usize, at: u64) {
+        if self.kind == BARE {
+            let free = self.assemblies[self.active_assembly].mechanism.free;
+            let next = &mut self.assemblies[number].mechanism;
+            next.free = next.free.max(free);
+            self.active_assembly = number;
+            return;
+        }
         let (to, set) = (number / self.sets, number % self.sets);
         let from = self.active_assembly;
         if self.at_once > 1 && to != from {

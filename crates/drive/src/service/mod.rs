@@ -27,13 +27,14 @@ use crate::assembly::Assembly;
 use crate::background::read_ahead::ReadAhead;
 use crate::background::{BackgroundJob, JobContext, Jobs, NEVER};
 use crate::buffer::{Blocks, Buffer, SectorSize, Segments, Unwritten};
-use crate::command::{Completion, Components};
+use crate::command::{Command, Completion, Components};
 use crate::layout::Place;
 use crate::mapping::{self, From, Mapping};
 use crate::mechanics::{Arm, Mechanics};
 use crate::models::Models;
 use crate::parallelism::{HeadSet, UnitPlan};
 use crate::phase::{ActiveByWork, Phase};
+use crate::queue::Waiting;
 use crate::roles::RoleTable;
 use crate::spec::{CacheSpec, Destage, DriveSpec};
 use channels::Channels;
@@ -46,7 +47,7 @@ use timing::Timing;
 // most questions are not asked for every command of a usual drive.
 
 /// A command is one pass and nothing else: no buffer, no background work, places as in the layout, and no assembly
-/// depends on another.
+/// depends on another. Only usual commands are served by this code ([`CommandServer::is_usual`]).
 pub(crate) const BARE: u8 = 0;
 /// As [`BARE`], with segments. The background is read-ahead, and writes that go to the medium at once.
 pub(crate) const CACHED: u8 = 1;
@@ -212,6 +213,10 @@ impl CommandServer {
             && !self.coupled
             && !self.cleans
             && !self.deferred_writes()
+            && !self.cache.read_on_arrival
+            && !self.cache.write_on_arrival
+            && !self.mechanics.scales_rotation()
+            && self.timing.minimum_write == 0
             && !self.assemblies.iter().any(scans);
         let has_buffer = !self.buffer.segments.list().is_empty() || self.cache.write_back;
         self.kind = match (conventional, has_buffer) {
@@ -219,6 +224,19 @@ impl CommandServer {
             (true, true) => CACHED,
             (false, _) => GENERAL,
         };
+    }
+
+    /// Whether a command is served by one pass over a single run: the usual case.
+    #[inline]
+    pub fn is_usual(&self, command: &Waiting, reversal_cylinder: Option<u32>) -> bool {
+        let most = match self.buffer.segments.size {
+            0 => u64::MAX,
+            size => size,
+        };
+        (1..=command.place.run).contains(&command.count)
+            && u64::from(command.count) <= most
+            && reversal_cylinder.is_none()
+            && command.request.command != Command::Flush
     }
 
     /// Assembly `a` with the shared parts of the unit, and its jobs.

@@ -223,7 +223,7 @@ pub(crate) fn run<P: Places>(
     };
     match place {
         Some(place) if channels.is_none() && order.is_plain(place) => {
-            run_plain(m, arm, order, place)
+            run_plain::<true>(m, arm, order, place)
         }
         place => {
             // By value, so that the usual pass keeps its parameters in registers.
@@ -243,9 +243,14 @@ fn late(m: &Mechanics, arm: &Arm, place: &Place, wait: u64, there: u64) -> u64 {
     late.min(place.sector_ns as u64)
 }
 
-/// A pass over one run. Gives exactly what [`run_pieces`] would.
+/// A pass over one run. Gives exactly what [`run_pieces`] would. `SCALED`: rotational waits may be scaled.
 #[inline(always)]
-fn run_plain(m: &Mechanics, arm: &mut Arm, order: &AccessRequest, place: &Place) -> Pass {
+pub(super) fn run_plain<const SCALED: bool>(
+    m: &Mechanics,
+    arm: &mut Arm,
+    order: &AccessRequest,
+    place: &Place,
+) -> Pass {
     let distance = arm.cylinder.abs_diff(place.cylinder);
     let seek = m
         .move_ns(arm, place.cylinder, place.head, order.write)
@@ -253,10 +258,15 @@ fn run_plain(m: &Mechanics, arm: &mut Arm, order: &AccessRequest, place: &Place)
     arm.cylinder = place.cylinder;
     arm.head = place.head;
     let there = order.start + seek;
-    let mut wait = m.wait_ns(arm, place.angle, there);
+    let mut wait = match SCALED {
+        true => m.wait_ns(arm, place.angle, there),
+        false => m.rotation.time_for(m.ahead(arm, place.angle, there)),
+    };
     let transfer =
         Mechanics::pass_ns(order.count, place.sector_ns) - late(m, arm, place, wait, there);
-    m.skip_rest(arm, place.angle, there);
+    if SCALED {
+        m.skip_rest(arm, place.angle, there);
+    }
     let (mut ready, mut link_bound, mut last_arrival) = (0, 0, 0);
     if let Some(supply) = &order.supply {
         let period = m.rotation.period_ns();

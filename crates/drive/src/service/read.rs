@@ -423,12 +423,11 @@ impl CommandServer {
     /// Carries out a pass with the active_assembly assembly.
     #[inline(always)]
     pub(super) fn pass<const K: u8>(&mut self, order: &AccessRequest, work: Work) -> Pass {
-        if K != GENERAL {
-            let (m, scratch) = (&self.mechanics, &mut self.scratch);
+        if let (true, Some(place)) = (K != GENERAL, order.place) {
             let mechanism = &mut self.assemblies[self.active_assembly].mechanism;
             let arm = &mut mechanism.arms[0];
-            let pass = pass::run(m, &mut &self.mapping, arm, order, scratch, None);
-            mechanism.add_pass(self.clock, order, work, &pass, scratch);
+            let pass = pass::run_plain::<false>(&self.mechanics, arm, order, place);
+            mechanism.add_plain_pass(self.clock, order, work, &pass);
             return pass;
         }
         let (mut site, _) = self.site(self.active_assembly);

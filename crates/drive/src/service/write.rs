@@ -63,7 +63,7 @@ impl CommandServer {
             Work::Destage
         };
         let mut mech = admission.mech;
-        if self.timing.minimum_write > 0 && !self.mapping.moves_writes() {
+        if K == GENERAL && self.timing.minimum_write > 0 && !self.mapping.moves_writes() {
             mech += self.settling_minimum(task.sector);
         }
         let order = AccessRequest {
@@ -127,9 +127,9 @@ impl CommandServer {
             return self.carry_out_elsewhere(task.blocks, *order, work);
         }
         let pass = self.pass::<K>(order, work);
-        match task.partial {
-            0 => pass,
-            _ => self.read_modify_write(*task, pass, work),
+        match (K, task.partial) {
+            (GENERAL, 1..) => self.read_modify_write(*task, pass, work),
+            _ => pass,
         }
     }
 

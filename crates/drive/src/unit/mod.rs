@@ -449,17 +449,24 @@ impl ServiceUnit {
     /// Serves the waiting command number `index` at `start`. The result is in the server's `done`.
     #[inline(always)]
     fn serve(&mut self, start: u64, index: usize) {
-        match self.server.kind {
-            service::BARE => self.serve_as::<{ service::BARE }>(start, index),
-            service::CACHED => self.serve_as::<{ service::CACHED }>(start, index),
-            _ => self.serve_as::<{ service::GENERAL }>(start, index),
+        let reversal_cylinder = match self.in_order {
+            true => None,
+            false => self.scheduler.reversal_cylinder(),
+        };
+        let waiting = &self.queue.items()[index];
+        let usual =
+            self.server.is_usual(waiting, reversal_cylinder) && self.partial_sectors(waiting) == 0;
+        match (usual, self.server.kind) {
+            (true, service::BARE) => self.serve_as::<{ service::BARE }>(start, index, None),
+            (true, service::CACHED) => self.serve_as::<{ service::CACHED }>(start, index, None),
+            _ => self.serve_as::<{ service::GENERAL }>(start, index, reversal_cylinder),
         }
     }
 
     /// As [`ServiceUnit::serve`], with the code for a unit of kind `K`.
     // Not inlined, so that it is compiled together with the service.
     #[inline(never)]
-    fn serve_as<const K: u8>(&mut self, start: u64, index: usize) {
+    fn serve_as<const K: u8>(&mut self, start: u64, index: usize, reversal_cylinder: Option<u32>) {
         let waiting = &self.queue.items()[index];
         let found;
         let place = match K == service::GENERAL && self.server.mapping.moves_writes() {
@@ -476,17 +483,16 @@ impl ServiceUnit {
             sector: waiting.sector,
             count: waiting.count,
             place,
-            reversal_cylinder: if self.in_order {
-                None
-            } else {
-                self.scheduler.reversal_cylinder()
-            },
+            reversal_cylinder,
             blocks: blocks_of(&waiting.request),
-            partial: self.partial_sectors(waiting),
+            partial: match K {
+                service::GENERAL => self.partial_sectors(waiting),
+                _ => 0,
+            },
         };
         match waiting.request.command {
             Command::Read => self.server.read::<K>(&task),
-            Command::Flush => self.server.flush(start),
+            Command::Flush if K == service::GENERAL => self.server.flush(start),
             write => self
                 .server
                 .write::<K>(&task, write == Command::WriteThrough),
