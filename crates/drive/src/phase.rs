@@ -290,7 +290,7 @@ impl Timeline {
         self.last[older] = stretch;
         self.newest = !self.newest;
         if self.recorder.is_some() {
-            self.remember(stretch);
+            self.remember();
         }
     }
 
@@ -306,7 +306,8 @@ impl Timeline {
     }
 
     #[cold]
-    fn remember(&mut self, stretch: MechanicalAccess) {
+    fn remember(&mut self) {
+        let stretch = *self.latest();
         if let Some(recorder) = &mut self.recorder {
             recorder.seek_nj[stretch.work as usize] += recorder.energy(&stretch);
             if let Some(untold) = &mut recorder.untold {

@@ -38,7 +38,7 @@ impl CommandServer {
 
     /// Starts read-ahead at `time`, after a read from `sector` to `past`. `follows` is the rest of the run that the read ended in, if the next
     /// sectors pass without a gap.
-    #[inline]
+    #[inline(always)]
     fn start_read_ahead(
         &mut self,
         (sector, past): (u64, u64),
