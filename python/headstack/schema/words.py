@@ -33,7 +33,7 @@ Arrivals: TypeAlias = Literal["poisson", "constant", "uniform", "closed"]
 """`poisson`: Poisson arrivals: independent, at `rate` on average; `constant`: Evenly spaced at
 `rate`; `uniform`: Gaps uniformly distributed from zero to twice the mean; `closed`: Closed
 arrivals: times are zero, and `outstanding` requests circulate, each issued `think` after a
-completion ([`Synthetic::closed`]).
+completion.
 """
 
 
@@ -53,12 +53,12 @@ Sparing: TypeAlias = Literal[
 """`none`: No spares, no slips; `tracks`: Spare tracks at the end of the zone; whole tracks are
 slipped. (1); `cylinder-end`: Spare sectors at the end of each cylinder; slips shift data inside it.
 (2); `track-end`: Spare sectors at the end of each track; slips shift data inside it. (3);
-`cylinder-end-slip-to-zone-end`: As `CylinderEnd`, but slips shift data up to the end of the zone.
+`cylinder-end-slip-to-zone-end`: As `cylinder-end`, but slips shift data up to the end of the zone.
 (4); `cylinder-front`: Spare sectors at the front of each cylinder; slips shift data inside it. (5);
-`cylinder-front-slip-to-zone-end`: As `CylinderFront`, but slips shift data up to the end of the
+`cylinder-front-slip-to-zone-end`: As `cylinder-front`, but slips shift data up to the end of the
 zone. (6); `disk-end`: Spares at the end of the disk. (7); `range`: Spares at the end of each range
 of cylinders. (8); `zone-end`: Spares at the end of the zone. (9); `zone-end-slip-to-disk-end`: As
-`ZoneEnd`, but slips use spares at the end of the disk. (10).
+`zone-end`, but slips use spares at the end of the disk. (10).
 """
 
 

@@ -240,7 +240,7 @@ class Synthetic(TypedDict, total=False):
     """Process of arrivals. `poisson`: Poisson arrivals: independent, at `rate` on average;
     `constant`: Evenly spaced at `rate`; `uniform`: Gaps uniformly distributed from zero to twice
     the mean; `closed`: Closed arrivals: times are zero, and `outstanding` requests circulate, each
-    issued `think` after a completion ([`Synthetic::closed`]). Default: "poisson".
+    issued `think` after a completion. Default: "poisson".
     """
 
     rate: Rate
