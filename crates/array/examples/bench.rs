@@ -1,5 +1,6 @@
 //! The figures of `make bench`, one case per run: `bench CASE REQUESTS [DRIVE.json]` prints one
-//! JSON line with requests (or lines, or drives) per second and the peak of resident memory.
+//! JSON line with requests (or lines, or drives) per second and the peak of resident memory; of whole experiments also
+//! how many requests reached the drives, so that instructions per request can be counted.
 //!
 //! Each case runs in its own process, so that the peak of memory is its own. Times are processor time of one
 //! thread, so that other load on the machine has little effect.
@@ -25,6 +26,11 @@ fn run() -> Result<(), String> {
         return Err("got too few arguments, need CASE REQUESTS [DRIVE.json]".into());
     };
     let n: u64 = n.parse().map_err(|e| format!("requests {n:?}: {e}"))?;
+    let mut drive_requests = None;
+    let mut whole = |(per_s, requests)| {
+        drive_requests = Some(requests);
+        (per_s, f64::NAN)
+    };
     let (per_s, mean_queue) = match case.as_str() {
         "spc" => (parse_spc(n)?, f64::NAN),
         "drive" => simulate(n, rest)?,
@@ -32,20 +38,22 @@ fn run() -> Result<(), String> {
         "log" => logging(n, rest)?,
         "depth" => (at_depth(n, rest)?, f64::NAN),
         "build" => (build(n, rest)?, f64::NAN),
-        "cap" => (cap(n, rest)?, f64::NAN),
+        "cap" => whole(cap(n, rest)?),
+        "raid5" => whole(raid5(n, rest)?),
         other => {
             return Err(format!(
-                "got case {other:?}, need spc, drive, log, raid, depth, build or cap"
+                "got case {other:?}, need spc, drive, log, raid, raid5, depth, build or cap"
             ))
         }
     };
     println!(
-        "{{\"per_s\": {per_s}, \"queue_mean\": {}, \"peak_rss_bytes\": {}}}",
+        "{{\"per_s\": {per_s}, \"queue_mean\": {}, \"drive_requests\": {}, \"peak_rss_bytes\": {}}}",
         if mean_queue.is_finite() {
             mean_queue.to_string()
         } else {
             "null".into()
         },
+        drive_requests.map_or("null".into(), |n: u64| n.to_string()),
         peak_rss_bytes()?
     );
     Ok(())
@@ -203,14 +211,46 @@ caps = [
 ]
 "#;
 
-/// `bench cap N`: N simulated seconds of [`SHELF`], per second.
-fn cap(n: u64, rest: &[String]) -> Result<f64, String> {
+/// `bench cap N`: N simulated seconds of [`SHELF`], per second; and the requests to the drives.
+fn cap(n: u64, rest: &[String]) -> Result<(f64, u64), String> {
     if let Some(more) = rest.first() {
         return Err(format!("got {more:?} after the seconds, need nothing"));
     }
     let text = format!("[[workload.jobs]]\nduration = \"{n} s\"{SHELF}");
+    let (requests, seconds) = whole_run(&text)?;
+    Ok((n as f64 / seconds, requests))
+}
+
+/// Small reads and writes on a RAID-5 of eight drives, each about half busy. Their number comes before it.
+const PARITY: &str = r#"
+reads = 0.7
+size = "4 KiB"
+footprint = "4 TB"
+arrivals = "poisson"
+rate = "250 /s"
+
+[[system]]
+drive = "barracuda-es-750"
+count = 8
+organisation = "concatenate"
+layers = ["raid5"]
+"#;
+
+/// `bench raid5 N`: N requests of [`PARITY`]; how many of the requests that they become to drives are done per second,
+/// and their number.
+fn raid5(n: u64, rest: &[String]) -> Result<(f64, u64), String> {
+    if let Some(more) = rest.first() {
+        return Err(format!("got {more:?} after the requests, need nothing"));
+    }
+    let (requests, seconds) =
+        whole_run(&format!("[workload.synthetic]\nn_requests = {n}{PARITY}"))?;
+    Ok((requests as f64 / seconds, requests))
+}
+
+/// Runs an experiment of one system; requests to its drives, and processor time in seconds.
+fn whole_run(text: &str) -> Result<(u64, f64), String> {
     let experiment =
-        Experiment::from_toml(&text, "shelf.toml".as_ref()).map_err(|e| e.to_string())?;
+        Experiment::from_toml(text, "bench.toml".as_ref()).map_err(|e| e.to_string())?;
     let drives = concat!(env!("CARGO_MANIFEST_DIR"), "/../../drives");
     let inputs = Inputs::new(vec![drives.into()]);
     let options = RunOptions {
@@ -218,8 +258,10 @@ fn cap(n: u64, rest: &[String]) -> Result<f64, String> {
         ..RunOptions::default()
     };
     let begun = Watch::start();
-    headstack_array::run(&experiment, &inputs, &options).map_err(|e| e.to_string())?;
-    Ok(n as f64 / begun.core_seconds())
+    let result = headstack_array::run(&experiment, &inputs, &options).map_err(|e| e.to_string())?;
+    let seconds = begun.core_seconds();
+    let drives = result.systems.iter().flat_map(|s| &s.drives);
+    Ok((drives.map(|d| d.n_requests).sum(), seconds))
 }
 
 /// Requests per second of wall time, and their mean number in the system.

@@ -221,10 +221,11 @@ def _part(said: Statement, tables: Rows, scope: Row, at: str) -> Part:
         part = rules.relation(what, paper, pair[0], said.rule, pair[1], said.form, **of)
     part = replace(part, fitted=said.fitted)
     if said.contrary is not None:
-        other = _contradiction(said.contrary, said, ours.value, tables, scope, at)
+        other = _contradiction(said.contrary, said, ours.value, names, tables, scope, at)
         part = rules.contradicted(part, other)
     if said.falsifier is not None:
-        false = _falsified(said.falsifier, said, (ours.value, than.value), tables, scope, at)
+        values = ours.value, than.value
+        false = _falsified(said.falsifier, said, values, names, tables, scope, at)
         part = replace(part, falsifier=false)
     if said.drawn is not None:
         place = said.drawn
@@ -238,7 +239,11 @@ def _part(said: Statement, tables: Rows, scope: Row, at: str) -> Part:
 
 def _reference(said: Statement, names: Row, tables: Rows, scope: Row, at: str) -> Number:
     """Return what our number is compared with: the paper's, or another one of ours."""
-    expected = names[said.expected] if isinstance(said.expected, str) else said.expected
+    expected = said.expected
+    if isinstance(expected, str):
+        if expected not in names:
+            raise ConfigError(need_one_of(f"{at}.expected", expected, names))
+        expected = names[expected]
     if expected is not None:
         return Number("paper", float(expected), names)
     if said.than is None:
@@ -247,15 +252,15 @@ def _reference(said: Statement, names: Row, tables: Rows, scope: Row, at: str) -
 
 
 def _contradiction(
-    other: Contrary, said: Statement, ours: float, tables: Rows, scope: Row, at: str
+    other: Contrary, said: Statement, ours: float, names: Row, tables: Rows, scope: Row, at: str
 ) -> rules.Contradiction:
-    """Compare ours with the paper's other statement."""
+    """Compare ours with the paper's other statement; `names` are the values of the part's row."""
     rule = other.rule or said.rule
     assert rule is not None
     if other.ours is not None:
         ours = _cell(other.ours, said, tables, scope, at).value
     as_part = replace(said, expected=other.expected, than=other.than)
-    than = _reference(as_part, scope, tables, scope, f"{at}.contrary").value
+    than = _reference(as_part, names, tables, scope, f"{at}.contrary").value
     tolerance = said.tolerance if rule is said.rule else None
     met = rules.holds(rule, ours, than, tolerance)
     return rules.Contradiction(text(other.says, scope, at), ours, than, met)
@@ -265,6 +270,7 @@ def _falsified(
     false: Falsifier,
     said: Statement,
     values: tuple[float, float],
+    names: Row,
     tables: Rows,
     scope: Row,
     at: str,
@@ -287,8 +293,8 @@ def _falsified(
     if said.contrary is not None and not passes:
         # In a world in which the part is false, the paper's other statement must not hold either.
         own = None if said.contrary.ours is not None else ours
-        passes = (
-            own is not None and _contradiction(said.contrary, said, own, tables, scope, at).holds
+        passes = own is not None and (
+            _contradiction(said.contrary, said, own, names, tables, scope, at).holds
         )
     return rules.Falsified(text(false.world, scope, at), ours, than, passes)
 
