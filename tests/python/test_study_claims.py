@@ -288,7 +288,7 @@ def test_a_paper_that_contradicts_itself_is_told_on_the_page():
 
 
 def test_a_study_with_fewer_rows_counts_what_the_whole_one_found_to_be_able_to_fail():
-    """A claim is judged again on the traces alone; the false world may be a load without a trace."""
+    """A claim is judged again on the traces alone; its false world may be one without a trace."""
     other = claims.Cell(row={"load": "b"})
     said = claims.Statement(
         "a", Rule.NUMBER, "t", column="w", expected=8.0, form="{:.1f}",
