@@ -36,8 +36,8 @@ impl CommandServer {
         limit.min(capacity)
     }
 
-    /// Starts read-ahead at `time`, after a read from `sector` to `past`. `follows` is the rest of the run that the read ended in, if the next
-    /// sectors pass without a gap.
+    /// Starts read-ahead at `time`, after a read from `sector` to `past`. `follows` is the rest of the run that the read
+    /// ended in, if the next sectors pass without a gap.
     #[inline(always)]
     fn start_read_ahead(
         &mut self,
