@@ -83,11 +83,11 @@ class OrganisationRaid1(TypedDict, total=False):
     name: Required[Literal["raid1"]]
 
     read_policy: ReadPolicy
-    """Which copy a read takes. `first`: the first copy that can be read; `round-robin`: the copies
-    in turn; `nearest`: the nearest head; of equal ones the first; `fewest-pending`: the fewest
-    requests; of equal ones the first; `md-raid1`: the copy that continues the member's last
-    request; else the first idle member; else the nearest head; `md-raid10-near`: the first copy
-    whose member is idle; else the nearest head; `md-raid10-far`: the lowest address on the member.
+    """Which copy a read takes. `first`: The first copy that can be read; `round-robin`: The copies
+    in turn; `nearest`: The nearest head; of equal ones the first; `fewest-pending`: The fewest
+    requests; of equal ones the first; `md-raid1`: The copy that continues the member's last
+    request; else the first idle member; else the nearest head; `md-raid10-near`: The first copy
+    whose member is idle; else the nearest head; `md-raid10-far`: The lowest address on the member.
     Default: "md-raid1".
     """
 
@@ -121,11 +121,11 @@ class OrganisationRaid10(TypedDict, total=False):
 
     read_policy: ReadPolicy
     """Which copy a read takes; if absent `md-raid10-near`, or `md-raid10-far` where `far` is above
-    1 and not `offset`. `first`: the first copy that can be read; `round-robin`: the copies in turn;
-    `nearest`: the nearest head; of equal ones the first; `fewest-pending`: the fewest requests; of
-    equal ones the first; `md-raid1`: the copy that continues the member's last request; else the
-    first idle member; else the nearest head; `md-raid10-near`: the first copy whose member is idle;
-    else the nearest head; `md-raid10-far`: the lowest address on the member.
+    1 and not `offset`. `first`: The first copy that can be read; `round-robin`: The copies in turn;
+    `nearest`: The nearest head; of equal ones the first; `fewest-pending`: The fewest requests; of
+    equal ones the first; `md-raid1`: The copy that continues the member's last request; else the
+    first idle member; else the nearest head; `md-raid10-near`: The first copy whose member is idle;
+    else the nearest head; `md-raid10-far`: The lowest address on the member.
     """
 
     rebuild_rate: DataRate

@@ -108,11 +108,11 @@ ReadPolicy: TypeAlias = Literal[
     "md-raid10-near",
     "md-raid10-far",
 ]
-"""`first`: the first copy that can be read; `round-robin`: the copies in turn; `nearest`: the
-nearest head; of equal ones the first; `fewest-pending`: the fewest requests; of equal ones the
-first; `md-raid1`: the copy that continues the member's last request; else the first idle member;
-else the nearest head; `md-raid10-near`: the first copy whose member is idle; else the nearest head;
-`md-raid10-far`: the lowest address on the member.
+"""`first`: The first copy that can be read; `round-robin`: The copies in turn; `nearest`: The
+nearest head; of equal ones the first; `fewest-pending`: The fewest requests; of equal ones the
+first; `md-raid1`: The copy that continues the member's last request; else the first idle member;
+else the nearest head; `md-raid10-near`: The first copy whose member is idle; else the nearest head;
+`md-raid10-far`: The lowest address on the member.
 """
 
 

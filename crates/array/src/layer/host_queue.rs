@@ -53,9 +53,9 @@ use headstack_drive::{Command, DriveEnergy};
 use headstack_schema::{read, read_table, Choice, Kind, Parameter, SpecError, Table};
 use headstack_units::{Bytes, Span, Time};
 use merging::{Edges, Limits, Run};
-use waking::Waking;
 use slab::Slab;
 use std::collections::{BTreeMap, VecDeque};
+use waking::Waking;
 
 /// The layer's name.
 const NAME: &str = "host-queue";
@@ -603,7 +603,8 @@ impl HostQueue {
     /// Advances the layer below. Completions that it announces are kept until their time.
     fn step_below(&mut self) {
         let (groups, ends) = (&self.groups, &mut self.ends);
-        self.below.step(&mut |done| ends.announce(groups[done.id as usize].queue, done));
+        self.below
+            .step(&mut |done| ends.announce(groups[done.id as usize].queue, done));
     }
 
     /// Carries out the event of the queue at `now`: a completion, or otherwise a woken process submits.

@@ -8,8 +8,8 @@
 //! No redundancy: an error of a member is an error of the request.
 
 use super::below::LowerLayers;
-use super::volume::copies::{Copies, Single};
 use super::volume::choice::ReadPolicy;
+use super::volume::copies::{Copies, Single};
 use super::volume::Volume;
 use super::{Entry, LowerCount};
 use crate::organisation::raid0::{striped, Parameters};
