@@ -387,7 +387,8 @@ impl CommandServer {
         self.discard(segment, task.past());
         if trigger {
             // If the sectors were taken in order, the next one of the run passes at once.
-            let in_order = !(self.cache.read_on_arrival && !self.compat) && !self.restricted;
+            let on_arrival = self.cache.read_on_arrival && !self.compat;
+            let in_order = !on_arrival && !self.restricted;
             let rest = task.place.map_or(0, |p| p.run.saturating_sub(task.count));
             let follows =
                 (in_order && rest > 0).then(|| Run::at_once(pass.end, rest, pass.first_sector_ns));
