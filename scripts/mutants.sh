@@ -5,8 +5,10 @@
 set -eu
 crate=${CRATE:-drive}
 case $crate in
-drive) folders="background layout power scheduler seek cost" ;;
-array) folders="layer layer/elevator organisation" ;;
+drive) folders="background layout power scheduler seek cost roles mapping/policy mapping/cleaning" ;;
+array) folders="layer layer/elevator organisation warnings" ;;
+control) folders="policy" ;;
+trace) folders="reader" ;;
 *) folders="" ;;
 esac
 copy=out/mutants

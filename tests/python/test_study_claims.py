@@ -287,6 +287,23 @@ def test_a_paper_that_contradicts_itself_is_told_on_the_page():
     assert of_two_statements(5.5).verdict == "deviates"
 
 
+def test_a_study_with_fewer_rows_counts_what_the_whole_one_found_to_be_able_to_fail():
+    """A claim is judged again on the traces alone; its false world may be one without a trace."""
+    other = claims.Cell(row={"load": "b"})
+    said = claims.Statement(
+        "a", Rule.NUMBER, "t", column="w", expected=8.0, form="{:.1f}",
+        ours=claims.Cell(row={"load": "a"}), falsifier=claims.Falsifier("load b", ours=other),
+    )  # fmt: skip
+    few = {"t": [{"load": "a", "w": 8.0}]}
+    part = evaluate._part(said, few, {}, "at", partial=True)
+    assert (part.verdict, part.counts) == ("reproduced", True)
+    with pytest.raises(ConfigError, match="got 0 rows of t"):
+        evaluate._part(said, few, {}, "at")
+    # With the row the rule is run on it.
+    both = {"t": [*few["t"], {"load": "b", "w": 8.1}]}
+    assert not evaluate._part(said, both, {}, "at", partial=True).counts
+
+
 def test_the_other_statement_may_stand_in_a_column():
     said = claims.Statement(
         "idle", Rule.NUMBER, "t", column="w", expected="first", form="{:.1f} W",

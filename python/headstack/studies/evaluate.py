@@ -146,7 +146,7 @@ def _scopes(node: Node[Any], tables: Rows, scope: Row) -> Iterator[Row]:
 def parts(claim: Claim, tables: Rows, *, partial: bool = False) -> list[Part]:
     """Return the compared parts of a claim."""
     return [
-        _part(statement, tables, {**scope, **statement.where}, at)
+        _part(statement, tables, {**scope, **statement.where}, at, partial=partial)
         for statement, scope, at in expand(claim.parts, tables, partial=partial)
     ]
 
@@ -193,7 +193,7 @@ def _cell(given: Cell | str | float, said: Statement, tables: Rows, scope: Row, 
     return Number(text(given.name or default, names, at), number, names, half)
 
 
-def _part(said: Statement, tables: Rows, scope: Row, at: str) -> Part:
+def _part(said: Statement, tables: Rows, scope: Row, at: str, *, partial: bool = False) -> Part:
     if said.rule is None:
         what, paper, why = (text(t, scope, at) for t in (said.what, said.paper, said.missing))
         return rules.not_run(what, paper, why, kind=said.kind or Kind.RESULT)
@@ -225,7 +225,12 @@ def _part(said: Statement, tables: Rows, scope: Row, at: str) -> Part:
         part = rules.contradicted(part, other)
     if said.falsifier is not None:
         values = ours.value, than.value
-        false = _falsified(said.falsifier, said, values, names, tables, scope, at)
+        false: rules.Falsified | None
+        if partial and _lacks_rows(said.falsifier, said, tables, scope):
+            # Whether the part can fail is known from the study with all rows.
+            false = rules.Falsified(text(said.falsifier.world, scope, at), *values, passes=False)
+        else:
+            false = _falsified(said.falsifier, said, values, names, tables, scope, at)
         part = replace(part, falsifier=false)
     if said.drawn is not None:
         place = said.drawn
@@ -264,6 +269,16 @@ def _contradiction(
     tolerance = said.tolerance if rule is said.rule else None
     met = rules.holds(rule, ours, than, tolerance)
     return rules.Contradiction(text(other.says, scope, at), ours, than, met)
+
+
+def _lacks_rows(false: Falsifier, said: Statement, tables: Rows, scope: Row) -> bool:
+    """Return whether the world of a part needs rows that a study with fewer runs does not have."""
+    for cell in (false.ours, false.than):
+        if not isinstance(cell, Cell) or not isinstance(cell.row, dict):
+            continue
+        if not select(tables.get(cell.table or said.table, ()), {**scope, **cell.row}):
+            return True
+    return False
 
 
 def _falsified(

@@ -193,6 +193,8 @@ fn order_of_age_survives_any_removals() {
             assert_eq!(ages, model);
         }
         push(&mut queue, 9, (0, 0), false);
-        assert_eq!(queue.oldest(), 0);
+        let left = queue.by_age().map(|i| queue.items()[i].request.id);
+        assert_eq!(left.collect::<Vec<_>>(), [9]);
+        assert!(queue.oldest() < 5, "numbers are used again");
     }
 }

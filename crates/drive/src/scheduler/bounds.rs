@@ -56,6 +56,13 @@ pub(super) struct SeekLowerBound {
     reach: Vec<u32>,
 }
 
+/// Index of a distance in the tables. Each distance below `NEAR` has its own.
+#[inline(always)]
+fn entry(distance: u32, shift: u32, far: u32) -> u32 {
+    let far = (distance >> (shift & 31)) + far;
+    (distance as i32).min(far as i32) as u32
+}
+
 /// The length of a slot of [`SeekLowerBound::reach`] is 2^15 ns, or 33 us.
 const SLOT_SHIFT: u32 = 15;
 
@@ -111,11 +118,10 @@ impl SeekLowerBound {
         }
     }
 
-    /// Index of a distance in the tables. Each distance below `NEAR` has its own.
+    /// Index of a distance in the tables.
     #[inline(always)]
-    fn entry(&self, distance: u32) -> u32 {
-        let far = (distance >> (self.shift & 31)) + self.far;
-        (distance as i32).min(far as i32) as u32
+    fn entry(&self, distance: u32) -> usize {
+        entry(distance, self.shift, self.far) as usize % DISTANCES
     }
 
     /// A distance in cylinders; no movement over a longer distance takes `ns` or less.
@@ -158,6 +164,7 @@ impl SeekLowerBound {
         };
         Moment {
             floor: self,
+            apart: start[1] != start[0],
             under: [read, write],
             // Scaled waits may be shortened to nothing.
             turn: if mechanics.scales_rotation() {
@@ -172,6 +179,8 @@ impl SeekLowerBound {
 /// The moments from which scores count, for all arms.
 pub(super) struct Moment<'a> {
     floor: &'a SeekLowerBound,
+    /// Whether reads and writes start at different moments.
+    apart: bool,
     /// The angle under the heads, for reads and for writes.
     under: [Turn; 2],
     turn: u16,
@@ -181,18 +190,19 @@ impl<'a> Moment<'a> {
     /// The state of an arm that may start to move `delay` later, for reads and for writes.
     #[inline]
     pub fn approach(&self, arm: &Arm, delay: [u64; 2]) -> ArmSnapshot<'a> {
-        let later = match delay {
-            [0, 0] => [0, 0],
-            delay => self.floor.later(delay),
-        };
-        let ahead = |i: usize| {
+        let ahead_of = |i: usize| {
             let under = (self.under[i].since(arm.angle).0 >> (64 - ANGLE_BITS)) as u16;
-            (EARLY as u16).wrapping_sub(under).wrapping_sub(later[i])
+            (EARLY as u16).wrapping_sub(under)
         };
+        let (mut ahead, mut later) = ([ahead_of(0); 2], [0; 2]);
+        if self.apart || delay != [0, 0] {
+            later = self.floor.later(delay);
+            ahead = [0, 1].map(|i| ahead_of(i).wrapping_sub(later[i]));
+        }
         ArmSnapshot {
             floor: self.floor,
             cylinder: arm.cylinder,
-            ahead: [ahead(0), ahead(1)],
+            ahead,
             later,
             turn: self.turn,
         }
@@ -248,6 +258,7 @@ impl ArmSnapshot<'_> {
         // Differences between writes and reads.
         let more_ahead = self.ahead[1].wrapping_sub(self.ahead[0]);
         let more_later = self.later[1].wrapping_sub(self.later[0]);
+        let (moves, shift, far) = (&*self.floor.moves, self.floor.shift, self.floor.far);
         let past = chunk.len as i16;
         let mut least = [i16::MAX; ROWS];
         let mut row: [i16; ROWS] = std::array::from_fn(|l| l as i16);
@@ -259,11 +270,11 @@ impl ArmSnapshot<'_> {
             let (mut at, mut moved) = ([0u32; ROWS], [0u16; ROWS]);
             for l in 0..ROWS {
                 let distance = (cylinder[l] as i32).wrapping_sub(self.cylinder as i32);
-                let distance = distance.wrapping_abs() as u32;
-                at[l] = self.floor.entry(distance) + (u32::from(write[l]) & DISTANCES as u32);
+                let entry = entry(distance.wrapping_abs() as u32, shift, far);
+                at[l] = entry % DISTANCES as u32 + (u32::from(write[l]) & DISTANCES as u32);
             }
             for l in 0..ROWS {
-                moved[l] = self.floor.moves[at[l] as usize % (2 * DISTANCES)];
+                moved[l] = moves[at[l] as usize % (2 * DISTANCES)];
             }
             for l in 0..ROWS {
                 let mut ahead = angle[l].wrapping_add(self.ahead[0]);
@@ -300,8 +311,7 @@ impl ArmSnapshot<'_> {
     pub fn is_sure(&self, chunk: &Chunk, row: usize, score: u32) -> bool {
         let distance = self.cylinder.abs_diff(chunk.cylinder[row]);
         let write = chunk.write[row];
-        let at = self.floor.entry(distance) as usize | (write as usize & DISTANCES);
-        let at = at % (2 * DISTANCES);
+        let at = self.floor.entry(distance) | (write as usize & DISTANCES);
         let moved = u32::from(self.floor.moves[at]);
         let spread = u32::from(self.floor.spread[at]);
         let later = u32::from(self.later[(write & 1) as usize]);
@@ -312,7 +322,7 @@ impl ArmSnapshot<'_> {
 
     /// A lower bound of the scores of all commands on one cylinder at angles from `first` to `last`.
     pub fn score_of_range(&self, cylinder: u32, (first, last): (u32, u32)) -> u32 {
-        let at = self.floor.entry(self.cylinder.abs_diff(cylinder)) as usize % DISTANCES;
+        let at = self.floor.entry(self.cylinder.abs_diff(cylinder));
         let score = |write: usize| {
             let turn = u32::from(self.turn);
             let moved = u32::from(self.floor.moves[at + write * DISTANCES]);

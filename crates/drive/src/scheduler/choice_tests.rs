@@ -1,6 +1,7 @@
 //! Compares the schedulers' choices with plain scans over [`Mechanics::position`] for queues of all lengths,
 //! and checks how the work of a choice grows.
 
+use super::bounds::SeekLowerBound;
 use super::*;
 use crate::command::{Command, DriveRequest};
 use crate::queue::Arrival;

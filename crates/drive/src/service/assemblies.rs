@@ -156,10 +156,6 @@ impl CommandServer {
         &self.assemblies[number / self.sets].mechanism.arms[number % self.sets]
     }
 
-    /// Head set `number` acts from `at` on. Where assemblies work together each keeps what it had under
-    /// way. Otherwise the last one hands over: its read-ahead ends, and the next one begins when
-    /// it has come to rest.
-    #[inline]
     /// Writes the blocks that a log mapping has from the start, with the head sets that write. One that was
     /// used stays where it wrote last.
     ///

@@ -43,8 +43,8 @@ use headstack_units::Time;
 use pass::Scratch;
 use timing::Timing;
 
-// What a unit has besides its queue is known when it is built. The service of a command is compiled three times, so that
-// most questions are not asked for every command of a usual drive.
+// Kinds of units. What a unit consists of is known when it is built, and the service of a command is compiled for each
+// kind, so that most questions are not asked for every command of a usual drive.
 
 /// A command is one pass and nothing else: no buffer, no background work, places as in the layout, and no assembly
 /// depends on another. Only usual commands are served by this code ([`CommandServer::is_usual`]).

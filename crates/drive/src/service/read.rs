@@ -36,8 +36,8 @@ impl CommandServer {
         limit.min(capacity)
     }
 
-    /// Starts read-ahead at `time`, after a read from `sector` to `past`. `follows` is the rest of the run that the read ended in, if the next
-    /// sectors pass without a gap.
+    /// Starts read-ahead at `time`, after a read from `sector` to `past`. `follows` is the rest of the run that the read
+    /// ended in, if the next sectors pass without a gap.
     #[inline(always)]
     fn start_read_ahead(
         &mut self,
@@ -387,7 +387,8 @@ impl CommandServer {
         self.discard(segment, task.past());
         if trigger {
             // If the sectors were taken in order, the next one of the run passes at once.
-            let in_order = !(self.cache.read_on_arrival && !self.compat) && !self.restricted;
+            let on_arrival = self.cache.read_on_arrival && !self.compat;
+            let in_order = !on_arrival && !self.restricted;
             let rest = task.place.map_or(0, |p| p.run.saturating_sub(task.count));
             let follows =
                 (in_order && rest > 0).then(|| Run::at_once(pass.end, rest, pass.first_sector_ns));

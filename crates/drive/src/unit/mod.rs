@@ -82,6 +82,12 @@ impl ServiceUnit {
         &self.server
     }
 
+    /// From now on all commands are served by the code for all units. Returns the kind of unit that this is.
+    #[cfg(test)]
+    pub fn serve_generally(&mut self) -> u8 {
+        std::mem::replace(&mut self.server.kind, service::GENERAL)
+    }
+
     /// Builds a unit at rest with an empty buffer.
     ///
     /// # Errors

@@ -176,6 +176,29 @@ fn phases_keep_their_own_rates() {
     assert!((ratio - 2.0).abs() < 0.15, "{counts:?}");
 }
 
+/// Phases of 1 s that only read and only write. Each request comes one constant gap after the last, also where the gap
+/// is that of local requests, and skips the phases that end before it; at the end of a phase it is still inside.
+#[test]
+fn constant_gaps_skip_the_phases_that_are_over() {
+    for ms in [0u64, 300, 5300] {
+        let s = read(&format!(
+            "n_requests = 50\nlocal = 1.0\nsize = '4 KiB'\nfootprint = '1 GB'\n\
+             interarrival = '{ms} ms'\nlocal_interarrival = '{ms} ms'\n\
+             phases = [{{ duration = '1 s', reads = 1.0 }}, {{ duration = '1 s', reads = 0.0 }}]"
+        ));
+        for (i, request) in (1..).zip(s.generator(3).unwrap()) {
+            let at = i * ms * 1_000_000;
+            let phase = at.saturating_sub(1) / 1_000_000_000 % 2;
+            let op = [Op::Read, Op::Write][phase as usize];
+            assert_eq!(
+                (request.time.0, request.op),
+                (at, op),
+                "{ms} ms, request {i}"
+            );
+        }
+    }
+}
+
 #[test]
 fn local_requests_stay_near() {
     let s = read("n_requests = 20_000\nlocal = 1.0\nlocal_distance = { deviation = '1 MB' }\nrate = '1/s'\nfootprint = '1 TB'");
