@@ -2,7 +2,7 @@
 //! JSON line with requests (or lines, or drives) per second and the peak of resident memory.
 //!
 //! Each case runs in its own process, so that the peak of memory is its own. Times are processor time of one
-//! thread, so that other load on the machine has little effect.
+//! thread, so that other load on the machine has little effect; with a number of threads, wall time.
 
 use headstack_array::organisation::{entries, Context};
 use headstack_array::{Experiment, Inputs, Options, RunOptions};
@@ -11,6 +11,7 @@ use headstack_trace::{spc_reader, ReadOptions, Synthetic};
 use headstack_units::{Lba, Time};
 use rustix::time::{clock_gettime, ClockId, Timespec};
 use std::fmt::Write;
+use std::time::Instant;
 
 fn main() {
     if let Err(message) = run() {
@@ -203,23 +204,24 @@ caps = [
 ]
 "#;
 
-/// `bench cap N`: N simulated seconds of [`SHELF`], per second.
+/// `bench cap N THREADS`: N simulated seconds of [`SHELF`], per second of wall time on so many threads.
 fn cap(n: u64, rest: &[String]) -> Result<f64, String> {
-    if let Some(more) = rest.first() {
-        return Err(format!("got {more:?} after the seconds, need nothing"));
-    }
+    let [threads] = rest else {
+        return Err("got no number of threads, need one".into());
+    };
+    let threads = threads.parse().map_err(|e| format!("{threads:?}: {e}"))?;
     let text = format!("[[workload.jobs]]\nduration = \"{n} s\"{SHELF}");
     let experiment =
         Experiment::from_toml(&text, "shelf.toml".as_ref()).map_err(|e| e.to_string())?;
     let drives = concat!(env!("CARGO_MANIFEST_DIR"), "/../../drives");
     let inputs = Inputs::new(vec![drives.into()]);
     let options = RunOptions {
-        threads: Some(1),
+        threads: Some(threads),
         ..RunOptions::default()
     };
-    let begun = Watch::start();
+    let begun = Instant::now();
     headstack_array::run(&experiment, &inputs, &options).map_err(|e| e.to_string())?;
-    Ok(n as f64 / begun.core_seconds())
+    Ok(n as f64 / begun.elapsed().as_secs_f64())
 }
 
 /// Requests per second of wall time, and their mean number in the system.

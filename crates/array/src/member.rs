@@ -53,7 +53,7 @@ impl CompletionReport for Completion {
 ///   submitted first) and reports its completion, which may be after `until`.
 /// - The number of steps in which a member is advanced has no effect.
 /// - Each request submitted is reported exactly once; its components add up to its response time.
-pub trait Member {
+pub trait Member: Send {
     /// The type of its reports.
     type Report: CompletionReport;
     /// Size in 512-byte blocks.

@@ -1,6 +1,6 @@
 //! The end of a run: what is in flight completes, and everything is measured up to the same time.
 
-use super::{Outcome, Run, SimulateError};
+use super::{everyone, Outcome, Run, SimulateError};
 use crate::capping::Capper;
 use crate::member::Member;
 use headstack_trace::Arrivals;
@@ -64,14 +64,10 @@ impl<M: Member> Run<'_, '_, M> {
         self.pass_until(end);
         self.take_failure()?;
         self.sample(end);
-        for (member, o) in self
-            .members
-            .iter_mut()
-            .zip(&mut self.tracker.outcome.members)
-        {
+        self.absorb_parts();
+        let members = everyone(self.members, &mut self.parts);
+        for (member, o) in members.zip(&mut self.tracker.outcome.members) {
             o.energy = member.energy(end);
-        }
-        for (member, o) in self.members.iter().zip(&mut self.tracker.outcome.members) {
             o.observe(member, end);
         }
         self.tracker.outcome.changes = self.schedule.counts();
