@@ -11,7 +11,7 @@ use headstack_engine::{ByMode, SpecError};
 use headstack_units::Time;
 
 /// The report of a request that a member has completed.
-pub trait CompletionReport: Copy {
+pub trait CompletionReport: Copy + Send {
     /// Whether [`CompletionReport::completion`] contains everything, so that it can be counted by itself.
     const IS_COMPLETION: bool;
     /// The completion of the member.

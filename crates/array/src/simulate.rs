@@ -5,13 +5,15 @@
 //! advanced only when it gets a request and at the boundaries of the time series; there is no global event
 //! heap. Closed arrivals: `outstanding` requests circulate; each completion issues the next request after the
 //! think time. The earliest of all drive events and issues is next; a tournament tree of the drives' next
-//! events finds it. A drive that chooses a command at the same instant as an arrival can choose that arrival.
+//! events finds it. Requests are dealt to drives many at a time (`dealt.rs`), and jobs on drives without common threads
+//! are simulated apart (`apart.rs`); neither has an effect on results. A drive that chooses a command at the same instant as an arrival can choose that arrival.
 //!
 //! A request that an organisation splits completes with its last part. Its components are those of that part,
 //! so that they add up to its response time. Statistics count requests that arrive after the warm-up.
 
 mod apart;
 mod by_jobs;
+mod dealt;
 mod end;
 mod feed;
 mod marks;
@@ -32,6 +34,7 @@ use crate::request_tracker::RequestTracker;
 use crate::timetable::Timetable;
 pub(crate) use apart::divide;
 use apart::everyone;
+use dealt::Deal;
 use feed::{Feed, BATCH};
 use headstack_drive::{Command, Components, DriveRequest};
 use headstack_engine::{ByMode, Progress, Series, SpecError};
@@ -177,12 +180,14 @@ pub enum SimulateError {
     },
 }
 
-struct Run<'a, 'l, M> {
+struct Run<'a, 'l, M: Member> {
     members: &'a mut [M],
     // Parts of the system that are simulated by themselves and have the members instead; see `apart.rs`.
     parts: Vec<Run<'a, 'l, M>>,
     // In such a part: the time of its latest event.
     now: Time,
+    // Open requests that their drives have not got yet.
+    deal: Option<Box<Deal<M::Report>>>,
     // In which order what happens in the parts is counted.
     order: Order,
     // For each logical unit (a member of the organisation): its drive and first block.
@@ -327,6 +332,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
         Run {
             members,
             parts: Vec::new(),
+            deal: None,
             order: Order::new(0),
             logical,
             organisation,
@@ -355,9 +361,11 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
     }
 
     fn open_loop(&mut self, feed: &mut Feed<impl Requests>) -> Result<(), SimulateError> {
+        self.deal_out();
         let mut now = Time::ZERO;
         let mut going = true;
         while going && self.refill(feed)? {
+            self.play_if_full();
             let mut taken = 0;
             for request in &feed.batch {
                 now = now.max(request.time);
@@ -513,23 +521,24 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
     #[inline(always)]
     fn give(&mut self, now: Time, slot: u64, op: Op, member: u32, lba: u64, blocks: u32) {
         let member = member as usize;
+        let request = DriveRequest {
+            id: slot,
+            command: match op {
+                Op::Read => Command::Read,
+                Op::Write => Command::Write,
+                Op::WriteThrough => Command::WriteThrough,
+                Op::Flush => Command::Flush,
+            },
+            lba: Lba(lba),
+            blocks,
+        };
+        if let Some(deal) = &mut self.deal {
+            return deal.push(now, member, request);
+        }
         let host = &mut self.tracker;
         let drive = &mut self.members[member];
         drive.advance(now, &mut |c| host.part_done(member, c));
-        drive.submit(
-            now,
-            DriveRequest {
-                id: slot,
-                command: match op {
-                    Op::Read => Command::Read,
-                    Op::Write => Command::Write,
-                    Op::WriteThrough => Command::WriteThrough,
-                    Op::Flush => Command::Flush,
-                },
-                lba: Lba(lba),
-                blocks,
-            },
-        );
+        drive.submit(now, request);
         if let Some(due) = &mut self.due {
             due.set(member, drive.next_event());
         }
@@ -619,6 +628,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
                 .plan(device, lba, request.blocks, &mut plan);
         }
         if plan.parts.is_empty() {
+            self.play();
             let answer = LayerCompletion::at_once(id, now, failed.then_some(ErrorKind::OutOfRange));
             let kind = operation(request.op);
             let thread = self.tracker.arriving();
@@ -675,6 +685,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
     fn begin(&mut self, now: Time) {
         self.warm = Time::NEVER;
         self.pass_until(now);
+        self.play();
         self.advance_all(now);
         let mut members: Vec<&mut M> = everyone(self.members, &mut self.parts).collect();
         if let Some(capper) = &mut self.tracker.capper {

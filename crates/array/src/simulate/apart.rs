@@ -89,7 +89,7 @@ fn grouped(joined: &[bool]) -> Vec<Range<usize>> {
 }
 
 /// All members of a run, in order.
-pub(super) fn everyone<'r, 'a, 'l, M>(
+pub(super) fn everyone<'r, 'a, 'l, M: Member>(
     members: &'r mut [M],
     parts: &'r mut [Run<'a, 'l, M>],
 ) -> impl Iterator<Item = &'r mut M> + use<'r, 'a, 'l, M> {

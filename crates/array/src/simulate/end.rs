@@ -9,6 +9,8 @@ use headstack_units::Time;
 impl<M: Member> Run<'_, '_, M> {
     /// After the last arrival: completes everything in flight, unless the run was cancelled.
     pub(super) fn drain(&mut self, now: Time) -> Result<(), SimulateError> {
+        self.play();
+        self.deal = None;
         self.take_failure()?;
         if self.measuring {
             self.tracker.outcome.end = self.tracker.outcome.end.max(self.last_arrival);

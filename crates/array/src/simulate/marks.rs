@@ -18,6 +18,7 @@ impl<M: Member> Run<'_, '_, M> {
 
     #[cold]
     pub(super) fn pass_marks(&mut self, now: Time) {
+        self.play();
         while self.failure.is_none() {
             let at = self.next_sample.min(self.next_mark());
             if at > now || at == Time::NEVER {
