@@ -22,7 +22,7 @@ APART := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 # the foreground, so that Ctrl-C reaches it.
 LIMIT = $(if $(shell command -v timeout),--config 'target."cfg(unix)".runner="timeout --foreground -k 10 $(1)"')
 
-.PHONY: demo test test-all test-rust test-python test-python-checked bench lint format docs mutants install clean
+.PHONY: demo test test-all test-rust test-python test-python-checked bench lint format schema-types docs mutants install clean
 
 demo: install
 	$(BIN)/headstack run examples/demo.toml --out out/demo --force
@@ -73,6 +73,10 @@ lint: $(VENV)/.test $(VENV)/.lint install
 	$(BIN)/ruff check python tests
 	$(BIN)/ruff format --check python tests
 	$(BIN)/mypy
+
+# The Python types of experiments and drives, from the parameters that are declared.
+schema-types: install
+	$(BIN)/python scripts/schema_types.py
 
 format:
 	cargo fmt --all

@@ -15,6 +15,7 @@ from headstack.errors import ConfigError, DeviceError, HeadstackError, TraceErro
 
 if TYPE_CHECKING:
     from headstack.api import Result, load, run
+    from headstack.emulation import emulate
 
 __version__: str = _core.version()
 
@@ -25,6 +26,7 @@ __all__ = [
     "Result",
     "TraceError",
     "__version__",
+    "emulate",
     "load",
     "run",
 ]
@@ -37,14 +39,17 @@ _MODULES = (
     "comparison",
     "datasheet",
     "drives",
+    "emulation",
     "errors",
     "formulas",
     "frames",
     "inference",
     "plots",
     "population",
+    "records",
     "report",
     "resolved",
+    "schema",
     "streaming",
     "table",
     "trace_figures",
@@ -57,8 +62,9 @@ def __getattr__(name: str) -> Any:
     # Modules are imported at first use, so that the command line starts in a fraction of the time.
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
-    if name in ("Result", "load", "run"):
-        found = getattr(importlib.import_module(f"{__name__}.api"), name)
+    module = {"Result": "api", "load": "api", "run": "api", "emulate": "emulation"}.get(name)
+    if module is not None:
+        found = getattr(importlib.import_module(f"{__name__}.{module}"), name)
         globals()[name] = found
         return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -142,3 +142,29 @@ def zone_rates(drive_json: str, densities: bytes, factors: bytes, threads: int) 
 
 def capacities(drive_json: str, densities: bytes, threads: int) -> bytes:
     """uint64 (drives): bytes that the surfaces hold, whatever the drive offers."""
+
+class Emulated:
+    """A server of a simulated drive, in a thread of its own; Linux alone."""
+
+    @property
+    def uri(self) -> str: ...
+    @property
+    def exports(self) -> list[tuple[str, str, int]]:
+        """Name, description and size in bytes of each device."""
+    def stop(self) -> None:
+        """Let it end once it has answered what is outstanding."""
+    def wait(self) -> str | None:
+        """Wait for the end; JSON {"requests", "clients", "lateness_s"}; None if asked before."""
+
+def emulate(
+    target: str,
+    drive_dirs: list[Path],
+    address: str,
+    remote: bool,
+    store: Path | None,
+    speed: float,
+    system: str | None,
+    seed: int | None,
+    record: Path | None,
+) -> Emulated:
+    """Begin to serve a drive or a system of an experiment; Linux alone."""

@@ -1,11 +1,12 @@
 """Writes documents as TOML."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import tomli_w
 
 
-def dumps(document: dict[str, Any]) -> str:
+def dumps(document: Mapping[str, object]) -> str:
     """Write a document as text; TOML has no null, so keys without a value are left out."""
     return tomli_w.dumps(_without_none(document))
 

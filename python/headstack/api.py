@@ -4,18 +4,18 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from headstack import _bridge, drives
-from headstack.errors import ConfigError, not_json, printable, told
+from headstack.errors import ConfigError, not_json, printable, reason_of
 from headstack.frames import CURVES, Tables, request_logs, tables
 from headstack.paths import output_directory
-from headstack.plain import plain
-from headstack.plain import told as shown
+from headstack.plain import plain, shown
+from headstack.records import System
 from headstack.suggest import need_one_of
 
 # Modules that only some runs need are imported where they are needed.
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+    from headstack import schema
+    from headstack.plots.look import Chart
     from headstack.warned import Warned
+    from headstack.workload import Given
 
 #: Called from time to time with the number of requests done and their total, if known.
 Progress = Callable[[int, int | None], None]
@@ -43,7 +46,7 @@ class Plots:
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._document = document
 
-    def cdf(self) -> Any:
+    def cdf(self) -> "Chart":
         """Cumulative distribution of the response time (ms), one line per system.
 
         Raises:
@@ -54,7 +57,7 @@ class Plots:
 
         return plots.cdf(self._document)
 
-    def tail(self) -> Any:
+    def tail(self) -> "Chart":
         """Tail of the response time (ms): one decade of the axis for each further nine.
 
         Raises:
@@ -65,7 +68,7 @@ class Plots:
 
         return plots.tail(self._document)
 
-    def components(self) -> Any:
+    def components(self) -> "Chart":
         """Mean response time (ms) by component, one bar per system.
 
         Raises:
@@ -76,7 +79,7 @@ class Plots:
 
         return plots.components(self._document)
 
-    def power(self) -> Any:
+    def power(self) -> "Chart":
         """Mean power (W) by state of the drives, one bar per system.
 
         Raises:
@@ -87,7 +90,7 @@ class Plots:
 
         return plots.power(self._document)
 
-    def operations(self) -> Any:
+    def operations(self) -> "Chart":
         """Response times (ms) of reads, writes and flushes, one panel each.
 
         Raises:
@@ -98,7 +101,7 @@ class Plots:
 
         return plots.operations(self._document)
 
-    def queue_depth(self) -> Any:
+    def queue_depth(self) -> "Chart":
         """Draw the requests in the system over time (s), one strip per system.
 
         Raises:
@@ -110,80 +113,12 @@ class Plots:
         return plots.queue_depth(self._document)
 
 
-class Record(Mapping[str, Any]):
-    """A table of a result document; its entries are also attributes.
-
-    Example:
-        >>> system = Record({"name": "one", "response_time_s": {"p99": 0.02}})
-        >>> system.response_time_s.p99 == system["response_time_s"]["p99"]
-        True
-
-    """
-
-    def __init__(self, entries: Mapping[str, Any]) -> None:
-        self._entries = entries
-
-    def __getitem__(self, key: str) -> Any:
-        return _record(self._entries[key])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __getattr__(self, name: str) -> Any:
-        # Names with an underscore are Python's own and never entries, also while an object is
-        # copied.
-        if name.startswith("_"):
-            raise AttributeError(name)
-        if name not in self._entries:
-            raise AttributeError(need_one_of("result", name, self._entries))
-        return self[name]
-
-    def __dir__(self) -> Iterable[str]:
-        return [*super().__dir__(), *self._entries]
-
-    def __repr__(self) -> str:
-        """Return one line for each entry; tables and lists are not written out."""
-        width = max(map(len, self._entries), default=0)
-        lines = (f"  {key:<{width}}  {_brief(value)}" for key, value in self._entries.items())
-        return "\n".join([f"headstack.Record of {_entries(self._entries)}", *lines])
-
-
-#: Most characters of a value in the `repr` of a record.
-_MOST_BRIEF = 60
-
-
-def _entries(table: Mapping[str, Any]) -> str:
-    return f"{len(table)} entr{'y' if len(table) == 1 else 'ies'}"
-
-
-def _brief(value: Any) -> str:
-    """Return a value in one short line."""
-    if isinstance(value, Mapping):
-        text = f"{_entries(value)}: {', '.join(map(str, value))}"
-    elif isinstance(value, list):
-        text = f"list of {len(value)}"
-    else:
-        text = repr(value)
-    return text if len(text) <= _MOST_BRIEF else f"{text[: _MOST_BRIEF - 3]}..."
-
-
-def _record(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return Record(value)
-    if isinstance(value, list):
-        return [_record(v) for v in value]
-    return value
-
-
 class Result:
     """The result of a run.
 
-    Iteration returns its systems, one for each system and workload of the experiment, as `Record`:
-    ``system.power_w.mean`` is ``system["power_w"]["mean"]``, by the keys of ``run --json``. A
-    single system is ``result["its name"]`` or ``result[0]``.
+    Iteration returns its systems, one for each system and workload of the experiment, as
+    `headstack.records.System`: ``system.power_w.mean`` is ``system["power_w"]["mean"]``, by the
+    keys of ``run --json``. A single system is ``result["its name"]`` or ``result[0]``.
 
     Attributes:
         document: the whole result document, curves included.
@@ -244,13 +179,13 @@ class Result:
         note = f"<p>{escape(table.note(self.document))}</p>"
         return f"{notes}<table><thead>{head}</thead><tbody>{body}</tbody></table>{note}"
 
-    def __iter__(self) -> Iterator[Record]:
-        return (Record(s) for s in self.document["systems"])
+    def __iter__(self) -> Iterator[System]:
+        return (System(s) for s in self.document["systems"])
 
     def __len__(self) -> int:
         return len(self.document["systems"])
 
-    def __getitem__(self, which: int | str) -> Record:
+    def __getitem__(self, which: int | str) -> System:
         """Return one system by index or name; if several have the name, the first.
 
         Raises:
@@ -260,10 +195,10 @@ class Result:
         """
         systems = self.document["systems"]
         if not isinstance(which, str):
-            return Record(systems[which])
+            return System(systems[which])
         for system in systems:
             if system["name"] == which:
-                return Record(system)
+                return System(system)
         raise KeyError(need_one_of("system", which, (str(s["name"]) for s in systems)))
 
     @property
@@ -540,13 +475,13 @@ def _threads(given: Any) -> int | None:
 
 
 def run(
-    experiment: "str | os.PathLike[str] | Mapping[str, Any] | IO[Any] | None" = None,
+    experiment: "str | os.PathLike[str] | schema.Experiment | IO[Any] | None" = None,
     *,
-    workload: Any = None,
-    systems: Mapping[str, Any] | Iterable[Mapping[str, Any]] | None = None,
-    run: Mapping[str, Any] | None = None,
-    cost: Mapping[str, Any] | None = None,
-    set: Mapping[str, Any] | None = None,
+    workload: "Given | Sequence[Given] | None" = None,
+    systems: "schema.System | Iterable[schema.System] | None" = None,
+    run: "schema.Run | None" = None,
+    cost: "schema.ExperimentCost | None" = None,
+    set: Mapping[str, object] | None = None,
     seed: int | None = None,
     out: str | os.PathLike[str] | None = None,
     replace: bool = True,
@@ -661,7 +596,9 @@ def load(results: str | os.PathLike[str]) -> Result:
         with outputs.checked(path.parent) if listed else nullcontext():
             document = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as e:
-        raise ConfigError(f"{path}: got {told(e)}, need a results file of headstack run") from None
+        raise ConfigError(
+            f"{path}: got {reason_of(e)}, need a results file of headstack run"
+        ) from None
     except (ValueError, RecursionError) as e:
         got = not_json(e)
         raise ConfigError(f"{path}: got {got}, need a results file of headstack run") from None

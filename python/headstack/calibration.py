@@ -27,7 +27,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +38,11 @@ from headstack.errors import ConfigError, TraceError
 from headstack.suggest import need_one_of
 
 Floats = npt.NDArray[np.float64]
-Spec = dict[str, Any]
+Spec: TypeAlias = "Drive"
+if TYPE_CHECKING:
+    from headstack.schema import Drive
+    from headstack.schema.drive import Cache
+
 #: Simulates a drive (JSON) on the fitted requests; returns response times in seconds.
 Evaluate = Callable[[str], npt.ArrayLike]
 
@@ -53,7 +57,7 @@ _UNIT_MS = {
 }
 
 #: Read-ahead policies that drives use although their files do not state them.
-POLICIES: dict[str, dict[str, Any]] = {
+POLICIES: "dict[str, Cache]" = {
     "as-given": {},
     "no-read-on-arrival": {"read_on_arrival": False, "write_on_arrival": False},
     "discard": {"discard_requested": True},
@@ -219,7 +223,7 @@ def _get(spec: Spec, path: tuple[str, ...]) -> float:
 
 
 def _set(spec: Spec, path: tuple[str, ...], ms: float) -> None:
-    node = spec
+    node: Any = spec
     for key in path[:-1]:
         node = node.setdefault(key, {})
     node[path[-1]] = f"{ms:.6f} ms"
@@ -566,9 +570,8 @@ def calibrate(
         raise ConfigError("calibrate: got no policies, need at least one")
     _, policy, values = best
     result = with_numbers(with_policy(spec, policy), names, values)
-    result.setdefault("sources", {})["overhead"] = (
-        f"calibrated on {Path(trace_path).name}, half {half + 1} of 2, policy {policy}"
-    )
+    source = f"calibrated on {Path(trace_path).name}, half {half + 1} of 2, policy {policy}"
+    result["sources"] = {**result.get("sources", {}), "overhead": source}
     text = json.dumps(result)
     return CalibrationResult(
         spec=result,

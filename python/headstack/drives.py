@@ -7,11 +7,14 @@ A drive is given by its name (the file's stem) or by path. Names are looked up i
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from headstack import _bridge
 from headstack.errors import ConfigError
 from headstack.suggest import need_one_of
+
+if TYPE_CHECKING:
+    from headstack.schema import Drive
 
 #: Suffixes of DiskSim parameter files, which the core's importer reads.
 DISKSIM_SUFFIXES = (".parv", ".diskspecs", ".model")
@@ -67,7 +70,7 @@ def load(
     base_dir: str | Path = ".",
     *,
     sources_anywhere: bool = False,
-) -> dict[str, Any]:
+) -> "Drive":
     """Return a drive's description as in its file; DiskSim files are imported.
 
     Quantities are text with their unit, as in the file; defaults are not filled in.
@@ -88,9 +91,9 @@ def load(
     """
     path = find(name, base_dir)
     if path.suffix in DISKSIM_SUFFIXES:
-        spec: dict[str, Any] = _bridge.call("import_disksim", str(path), sources_anywhere)["spec"]
-        return spec
-    return read_toml(path)
+        imported: Drive = _bridge.call("import_disksim", str(path), sources_anywhere)["spec"]
+        return imported
+    return cast("Drive", read_toml(path))
 
 
 #: Kind of price of each cost model; prices of different kinds cannot be compared.
@@ -152,7 +155,7 @@ def overview() -> list[dict[str, Any]]:
                 "sustained_bytes_per_s": info["sustained_bytes_per_s"],
                 "average_seek_s": info["average_seek_s"],
                 "power_w": {k: info["power_w"][k] for k in ("idle", "seek", "standby")},
-                "power_is_default": "power" in unsaid(info),
+                "power_is_default": "power" in not_given(info),
                 "cost_usd": cost,
                 "cost_kind": PRICE_KINDS.get(spec["cost"]["model"], spec["cost"]["model"])
                 if cost
@@ -162,7 +165,7 @@ def overview() -> list[dict[str, Any]]:
     return rows
 
 
-def unsaid(drive: Mapping[str, Any]) -> dict[str, list[str]]:
+def not_given(drive: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the parts of a drive that decide its numbers and are defaults, wholly or in part.
 
     Args:
@@ -173,7 +176,7 @@ def unsaid(drive: Mapping[str, Any]) -> dict[str, list[str]]:
         that decide; none where nothing at all was said of the part.
 
     Example:
-        >>> unsaid({"unsaid": [{"part": "power", "key": "power.access", "taken": "3.07 W"}]})
+        >>> not_given({"unsaid": [{"part": "power", "key": "power.access", "taken": "3.07 W"}]})
         {'power': ['power.access']}
 
     """
@@ -183,7 +186,7 @@ def unsaid(drive: Mapping[str, Any]) -> dict[str, list[str]]:
     return found
 
 
-def from_datasheet(name: str, **sheet: Any) -> dict[str, Any]:
+def from_datasheet(name: str, **sheet: Any) -> "Drive":
     """Return the description of a drive from its data sheet, for `headstack.run` or a file.
 
     Args:
@@ -203,10 +206,10 @@ def from_datasheet(name: str, **sheet: Any) -> dict[str, Any]:
     """
     from headstack import datasheet
 
-    return datasheet.solve({"name": name, **sheet}).spec
+    return cast("Drive", datasheet.solve({"name": name, **sheet}).spec)
 
 
-def source_of(sources: dict[str, str], key: str) -> str:
+def source_of(sources: Mapping[str, str], key: str) -> str:
     """Return the source of the value at dotted `key`: that of the longest prefix with a source.
 
     Example:

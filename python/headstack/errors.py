@@ -24,16 +24,16 @@ UNUSABLE = frozenset(
 #: Errors of the operating system that mean that there is no space for a file.
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
-_TOLD = {
+_REASONS = {
     errno.EISDIR: "a directory",
     errno.ENOTDIR: "a file in place of a directory",
     errno.EEXIST: "a file in place of a directory",
 }
 
 
-def told(error: OSError) -> str:
+def reason_of(error: OSError) -> str:
     """Return the operating system's error for a path, in the words of all messages."""
-    return _TOLD.get(error.errno or 0) or (error.strerror or str(error)).lower()
+    return _REASONS.get(error.errno or 0) or (error.strerror or str(error)).lower()
 
 
 def not_json(error: Exception) -> str:
@@ -64,14 +64,14 @@ def printable(text: str) -> str:
 
 
 def guarded(
-    function: Callable[..., Any], panic: type[BaseException], told: Callable[[], str]
+    function: Callable[..., Any], panic: type[BaseException], message: Callable[[], str]
 ) -> Callable[..., Any]:
     """Return a function of the core that raises `HeadstackError` where the core fails inside.
 
     Args:
         function: the function.
         panic: the class of such a failure, which is no `Exception`.
-        told: returns the message for it.
+        message: returns the message for it.
 
     """
 
@@ -80,7 +80,7 @@ def guarded(
         try:
             return function(*args, **keys)
         except panic:
-            raise HeadstackError(told()) from None
+            raise HeadstackError(message()) from None
 
     return call
 

@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from headstack.errors import ConfigError, HeadstackError, not_json, told
+from headstack.errors import ConfigError, HeadstackError, not_json, reason_of
 
 #: The list of a folder's files.
 MANIFEST = "manifest.json"
@@ -93,7 +93,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except OSError as e:
-        raise ConfigError(f"{path}: got {told(e)}, need a manifest of headstack") from None
+        raise ConfigError(f"{path}: got {reason_of(e)}, need a manifest of headstack") from None
     except (ValueError, RecursionError) as e:
         raise ConfigError(f"{path}: got {not_json(e)}, need a manifest of headstack") from None
     files = manifest.get("files") if isinstance(manifest, dict) else None
@@ -193,7 +193,7 @@ def settle(folder: Path) -> None:
                 _move(ready, folder)
     except OSError as e:
         raise ConfigError(
-            f"{folder}: got files of which the move was broken off ({told(e)}), need a folder "
+            f"{folder}: got files of which the move was broken off ({reason_of(e)}), need a folder "
             "that can be written to, to complete it"
         ) from None
 

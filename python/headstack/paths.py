@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from headstack.errors import ConfigError, told
+from headstack.errors import ConfigError, reason_of
 
 #: The current command line, or None in other programs; set by the code that parses it.
 command_line: list[str] | None = None
@@ -28,6 +28,6 @@ def output_directory(path: str | os.PathLike[str], where: str) -> Path:
         tempfile.TemporaryFile(dir=directory).close()
     except OSError as e:
         raise ConfigError(
-            f'{where}: got "{directory}" ({told(e)}), need a directory that can be written to'
+            f'{where}: got "{directory}" ({reason_of(e)}), need a directory that can be written to'
         ) from None
     return directory

@@ -53,7 +53,7 @@ def plain(value: object, key: str = "", level: int = 0) -> Any:
     return _scalar(value, key)
 
 
-def told(value: object) -> str:
+def shown(value: object) -> str:
     """Return a plain value as displayed in messages."""
     return _cut(json.dumps(value))
 

@@ -67,7 +67,7 @@ def _default_power(system: Mapping[str, Any]) -> str:
 
 def lacks(system: Mapping[str, Any], part: str) -> bool:
     """Return whether a part of one of a system's drives is a default, wholly or in part."""
-    return any(part in drives.unsaid(drive) for drive in system.get("drive") or ())
+    return any(part in drives.not_given(drive) for drive in system.get("drive") or ())
 
 
 def _seen(system: Mapping[str, Any]) -> str:
@@ -284,11 +284,11 @@ def rows(document: Mapping[str, Any], columns: Sequence[Column] = COLUMNS) -> li
     return [cells({**system, "name": name}, columns) for system, name in named]
 
 
-def said_of(drive: Mapping[str, Any]) -> list[str]:
+def not_given_of(drive: Mapping[str, Any]) -> list[str]:
     """Return what was taken for each part or value that decides and that nobody gave.
 
     Example:
-        >>> said_of({"unsaid": [{"part": "queue", "key": None, "taken": "order of arrival"}]})
+        >>> not_given_of({"unsaid": [{"part": "queue", "key": None, "taken": "order of arrival"}]})
         ['queue (taken: order of arrival)']
 
     """

@@ -112,7 +112,7 @@ def rates(course: Mapping[str, Any], duration_s: float) -> alt.VConcatChart:
         strip(("read_bytes", "write_bytes"), 1e-6, "MB per second"),
         title=f"Rates over time (means of {width:g} s)",
     ).properties(description="Requests and megabytes per second over time, reads and writes apart")
-    return style(strips)  # type: ignore[no-any-return]
+    return style(strips)
 
 
 def addresses(one: Mapping[str, Any]) -> alt.Chart:
@@ -137,7 +137,7 @@ def addresses(one: Mapping[str, Any]) -> alt.Chart:
     )
     title = f"Addresses over time, device {one['device']}"
     tiles = f"tiles of {width:g} s and {one['bin_bytes'] / 1e6:,.6g} MB"
-    return style(  # type: ignore[no-any-return]
+    figure: alt.Chart = style(
         alt.Chart(frame, title=alt.Title(title, subtitle=tiles), description=title)
         .mark_rect()
         .encode(
@@ -165,6 +165,7 @@ def addresses(one: Mapping[str, Any]) -> alt.Chart:
         )
         .properties(width=WIDTH, height=HEIGHT)
     )
+    return figure
 
 
 def reuse(found: Mapping[str, Any]) -> alt.LayerChart:
@@ -199,11 +200,12 @@ def reuse(found: Mapping[str, Any]) -> alt.LayerChart:
     )
     estimate = ", estimated from a sample" if found["is_estimate"] else ""
     width = max(WIDTH, 64 * len(frame))
-    return style(  # type: ignore[no-any-return]
+    figure: alt.LayerChart = style(
         (bars + counts).properties(
             title=f"How often pages are touched{estimate}", width=width, height=HEIGHT
         )
     )
+    return figure
 
 
 def _range(power: int) -> str:

@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Any
 from headstack.errors import ConfigError, HeadstackError
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     import pyarrow as pa
+
+    from headstack.schema import Workload
+    from headstack.schema.plain import Frame
+    from headstack.schema.plain import Path as Place
+
+    #: A workload in Python: its table, the path of a trace, or a DataFrame of requests.
+    Given: TypeAlias = Workload | Place | Frame
 
 _TIMES = ("time_s", "time_ms", "time_us", "time_ns")
 _COLUMNS = (*_TIMES, "device", "lba", "offset_bytes", "blocks", "size_bytes", "op")

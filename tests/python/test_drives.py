@@ -4,7 +4,7 @@ import importlib.util
 import json
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, command
 
 from headstack import api, drives, table
 from headstack.cli import main
@@ -47,9 +47,16 @@ PUBLISHED = {
 }
 
 
+@pytest.fixture(scope="module")
+def overview():
+    """The rows of the list of drives, and the lines that show it."""
+    return {d["name"]: d for d in drives.overview()}, command("drives").stdout.splitlines()
+
+
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_the_list_tells_what_is_published(name, invoke):
-    row = next(d for d in drives.overview() if d["name"] == name)
+def test_the_list_tells_what_is_published(name, overview):
+    rows, lines = overview
+    row = rows[name]
     size, speed, rate, seek, actuators, year = PUBLISHED[name]
     assert row["capacity_bytes"] == pytest.approx(size, rel=1e-3)
     assert row["rotation_speed_rpm"] == pytest.approx(speed)
@@ -57,16 +64,15 @@ def test_the_list_tells_what_is_published(name, invoke):
         assert row["sustained_bytes_per_s"]["outer"] == pytest.approx(rate * 1e6, rel=0.03)
     assert row["average_seek_s"] == pytest.approx(seek * 1e-3, rel=0.01)
     assert (row["n_actuators"], row["year"]) == (actuators, year)
-    line = next(line for line in invoke("drives").splitlines() if line.startswith(f"{name} "))
+    line = next(line for line in lines if line.startswith(f"{name} "))
     assert f" {row['capacity_bytes'] / 1e9:,.1f} " in line
     assert f"{speed:,.0f}" in line
 
 
-def test_prices_of_two_kinds_stand_in_two_columns(invoke):
-    rows = {d["name"]: d for d in drives.overview()}
+def test_prices_of_two_kinds_stand_in_two_columns(overview):
+    rows, lines = overview
     assert rows["barracuda-es-750"]["cost_kind"] == "material"
     assert rows["exos-2x18-sas"]["cost_kind"] == "retail"
-    lines = invoke("drives").splitlines()
     end = {title: lines[0].index(title) + len(title) for title in ("material $", "retail $")}
     for name, column, price in [
         ("barracuda-es-750", "material $", "68-81"),
@@ -104,6 +110,7 @@ def test_figures_of_two_drives_share_a_folder(invoke, tmp_path):
     assert written == [4, 8]
 
 
+@pytest.mark.usefixtures("blank_figures")
 @pytest.mark.parametrize("name", NAMES)
 def test_every_drive_is_described_and_plotted(name, invoke, tmp_path):
     shown = json.loads(invoke("drives", name, "--json", "--plot", tmp_path))

@@ -125,12 +125,12 @@ COMMANDS = {
     ),
     "command misspelt": (
         (["rum", "x.toml"], {}),
-        'command: got "rum", need one of run, cap-sim, compare, report, … did you mean "run"?',
+        'command: got "rum", need one of run, cap-sim, emulate, compare, … did you mean "run"?',
         SAME,
     ),
     "simulate": (
         (["simulate", "x.toml"], {}),
-        'command: got "simulate", need one of run, cap-sim, compare, report, drives, …',
+        'command: got "simulate", need one of run, cap-sim, emulate, compare, report, drives, …',
         SAME,
     ),
     "option misspelt": (

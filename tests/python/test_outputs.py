@@ -12,7 +12,7 @@ import pytest
 
 import headstack
 import headstack.cli
-from headstack import outputs, report
+from headstack import outputs, plots, report
 from headstack.errors import ConfigError
 
 SYSTEM = '\n[[system]]\nname = "{}"\ndrive = "exos-x18"\n'
@@ -22,6 +22,12 @@ def run(experiment: Path, out: Path, *args: object, figures: bool = False) -> No
     """Run the command line, as a rule without the figures, which take most of the time."""
     given = ["run", str(experiment), "--out", str(out), *map(str, args)]
     assert headstack.cli.main(given if figures else [*given, "--no-figures"]) == 0
+
+
+@pytest.fixture(autouse=True)
+def one_figure(monkeypatch):
+    """Pages have one figure instead of six: building them takes most of the time of a run."""
+    monkeypatch.setattr(plots, "RESULT_FIGURES", {"power": plots.power})
 
 
 def state(folder: Path) -> dict[str, str]:

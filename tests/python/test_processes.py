@@ -85,6 +85,7 @@ def files(experiment: Path, out: Path, threads: int, **env: str) -> dict[str, by
         out,
         "--json",
         "--requests",
+        "--no-figures",
     ]
     done = subprocess.run(
         [*map(str, command), "--threads", str(threads)],

@@ -287,6 +287,36 @@ def test_a_paper_that_contradicts_itself_is_told_on_the_page():
     assert of_two_statements(5.5).verdict == "deviates"
 
 
+def test_a_study_with_fewer_rows_counts_what_the_whole_one_found_to_be_able_to_fail():
+    """A claim is judged again on the traces alone; its false world may be one without a trace."""
+    other = claims.Cell(row={"load": "b"})
+    said = claims.Statement(
+        "a", Rule.NUMBER, "t", column="w", expected=8.0, form="{:.1f}",
+        ours=claims.Cell(row={"load": "a"}), falsifier=claims.Falsifier("load b", ours=other),
+    )  # fmt: skip
+    few = {"t": [{"load": "a", "w": 8.0}]}
+    part = evaluate._part(said, few, {}, "at", partial=True)
+    assert (part.verdict, part.counts) == ("reproduced", True)
+    with pytest.raises(ConfigError, match="got 0 rows of t"):
+        evaluate._part(said, few, {}, "at")
+    # With the row the rule is run on it.
+    both = {"t": [*few["t"], {"load": "b", "w": 8.1}]}
+    assert not evaluate._part(said, both, {}, "at", partial=True).counts
+
+
+def test_the_other_statement_may_stand_in_a_column():
+    said = claims.Statement(
+        "idle", Rule.NUMBER, "t", column="w", expected="first", form="{:.1f} W",
+        contrary=claims.Contrary("section 4", expected="second"),
+    )  # fmt: skip
+    rows = {"t": [{"w": 6.4, "first": 8.0, "second": 6.5}]}
+    part = evaluate._part(said, rows, {}, "at")
+    assert (part.contradiction.reference, part.contradiction.holds) == (6.5, True)
+    wrong = replace(said, contrary=claims.Contrary("section 4", expected="secnd"))
+    with pytest.raises(ConfigError, match=r'at.contrary.expected: got "?secnd"?.*second'):
+        evaluate._part(wrong, rows, {}, "at")
+
+
 @pytest.mark.parametrize(
     ("false", "ours", "reference"),
     [
@@ -324,21 +354,21 @@ def test_tables_are_averaged_over_seeds(tmp_path):
         row = {"n": "a", "count": 2, "w": float(own.choices.seed - 2), "same": 1.5}
         return {"t": pd.DataFrame([row]), "course": pd.DataFrame([row])}
 
-    found = seeds.averaged(study, measure, ["t"], 3)
-    assert asked == [3, 4, 5]
-    # Mean 2, standard deviation 1, t = 4.303 for 2 degrees of freedom, over the root of 3.
+    found = seeds.averaged(study, measure, ["t"])
+    assert asked == [3, 4, 5, 6, 7]
+    # Mean 3, variance 10 / 4, t = 2.776 for 4 degrees of freedom, over the root of 5.
+    half = pytest.approx(2.776 * 2.5**0.5 / 5**0.5, rel=1e-3)
     (row,) = found["t"].to_dict("records")
-    assert row == {"n": "a", "count": 2, "w": 2.0, "same": 1.5,
-                   "w_half": pytest.approx(4.303 / 3**0.5)}  # fmt: skip
+    assert row == {"n": "a", "count": 2, "w": 3.0, "same": 1.5, "w_half": half}
     assert found["course"].to_dict("records")[0]["w"] == 1.0
     # With another choice one seed is enough, and it has no interval.
     asked.clear()
-    (row,) = seeds.averaged(study.vary(), measure, ["t"], 3)["t"].to_dict("records")
+    (row,) = seeds.averaged(study.vary(), measure, ["t"])["t"].to_dict("records")
     assert (asked, row["w"]) == ([3], 1.0)
     assert "w_half" not in row
     said = claims.Statement("w", Rule.NUMBER, "t", column="w", expected=2.0)
     rows = evaluate.rows_of(found)
-    assert evaluate._part(said, rows, {}, "at").half == (pytest.approx(4.303 / 3**0.5), 0.0)
-    shapes = iter([pd.DataFrame([{"w": 1.0}] * n) for n in (1, 2)])
+    assert evaluate._part(said, rows, {}, "at").half == (half, 0.0)
+    shapes = iter([pd.DataFrame([{"w": 1.0}] * n) for n in (1, 2, 1, 1, 1)])
     with pytest.raises(ConfigError, match="t: got tables of different sizes by seed"):
-        seeds.averaged(study, lambda _: {"t": next(shapes)}, ["t"], 2)
+        seeds.averaged(study, lambda _: {"t": next(shapes)}, ["t"])

@@ -1,8 +1,9 @@
 //! The figures of `make bench`, one case per run: `bench CASE REQUESTS [DRIVE.json]` prints one
-//! JSON line with requests (or lines, or drives) per second and the peak of resident memory.
+//! JSON line with requests (or lines, or drives) per second and the peak of resident memory; of whole experiments also
+//! how many requests reached the drives, so that instructions per request can be counted.
 //!
 //! Each case runs in its own process, so that the peak of memory is its own. Times are processor time of one
-//! thread, so that other load on the machine has little effect; with a number of threads, wall time.
+//! thread, so that other load on the machine has little effect; on several threads, wall time.
 
 use headstack_array::organisation::{entries, Context};
 use headstack_array::{Experiment, Inputs, Options, RunOptions};
@@ -26,6 +27,11 @@ fn run() -> Result<(), String> {
         return Err("got too few arguments, need CASE REQUESTS [DRIVE.json]".into());
     };
     let n: u64 = n.parse().map_err(|e| format!("requests {n:?}: {e}"))?;
+    let mut drive_requests = None;
+    let mut whole = |(per_s, requests)| {
+        drive_requests = Some(requests);
+        (per_s, f64::NAN)
+    };
     let (per_s, mean_queue) = match case.as_str() {
         "spc" => (parse_spc(n)?, f64::NAN),
         "drive" => simulate(n, rest)?,
@@ -33,20 +39,22 @@ fn run() -> Result<(), String> {
         "log" => logging(n, rest)?,
         "depth" => (at_depth(n, rest)?, f64::NAN),
         "build" => (build(n, rest)?, f64::NAN),
-        "cap" => (cap(n, rest)?, f64::NAN),
+        "cap" => whole(cap(n, rest)?),
+        "raid5" => whole(raid5(n, rest)?),
         other => {
             return Err(format!(
-                "got case {other:?}, need spc, drive, log, raid, depth, build or cap"
+                "got case {other:?}, need spc, drive, log, raid, raid5, depth, build or cap"
             ))
         }
     };
     println!(
-        "{{\"per_s\": {per_s}, \"queue_mean\": {}, \"peak_rss_bytes\": {}}}",
+        "{{\"per_s\": {per_s}, \"queue_mean\": {}, \"drive_requests\": {}, \"peak_rss_bytes\": {}}}",
         if mean_queue.is_finite() {
             mean_queue.to_string()
         } else {
             "null".into()
         },
+        drive_requests.map_or("null".into(), |n: u64| n.to_string()),
         peak_rss_bytes()?
     );
     Ok(())
@@ -204,24 +212,63 @@ caps = [
 ]
 "#;
 
-/// `bench cap N THREADS`: N simulated seconds of [`SHELF`], per second of wall time on so many threads.
-fn cap(n: u64, rest: &[String]) -> Result<f64, String> {
+/// `bench cap N THREADS`: N simulated seconds of [`SHELF`], per second on so many threads; and the requests to the drives.
+fn cap(n: u64, rest: &[String]) -> Result<(f64, u64), String> {
     let [threads] = rest else {
         return Err("got no number of threads, need one".into());
     };
     let threads = threads.parse().map_err(|e| format!("{threads:?}: {e}"))?;
     let text = format!("[[workload.jobs]]\nduration = \"{n} s\"{SHELF}");
+    let (requests, seconds) = whole_run(&text, threads)?;
+    Ok((n as f64 / seconds, requests))
+}
+
+/// Small reads and writes on a RAID-5 of eight drives, each about half busy. Their number comes before it.
+const PARITY: &str = r#"
+reads = 0.7
+size = "4 KiB"
+footprint = "4 TB"
+arrivals = "poisson"
+rate = "250 /s"
+
+[[system]]
+drive = "barracuda-es-750"
+count = 8
+organisation = "concatenate"
+layers = ["raid5"]
+"#;
+
+/// `bench raid5 N`: N requests of [`PARITY`]; how many of the requests that they become to drives are done per second,
+/// and their number.
+fn raid5(n: u64, rest: &[String]) -> Result<(f64, u64), String> {
+    if let Some(more) = rest.first() {
+        return Err(format!("got {more:?} after the requests, need nothing"));
+    }
+    let (requests, seconds) = whole_run(
+        &format!("[workload.synthetic]\nn_requests = {n}{PARITY}"),
+        1,
+    )?;
+    Ok((requests as f64 / seconds, requests))
+}
+
+/// Runs an experiment of one system; requests to its drives, and seconds: processor time on one thread, else wall time.
+fn whole_run(text: &str, threads: usize) -> Result<(u64, f64), String> {
     let experiment =
-        Experiment::from_toml(&text, "shelf.toml".as_ref()).map_err(|e| e.to_string())?;
+        Experiment::from_toml(text, "bench.toml".as_ref()).map_err(|e| e.to_string())?;
     let drives = concat!(env!("CARGO_MANIFEST_DIR"), "/../../drives");
     let inputs = Inputs::new(vec![drives.into()]);
     let options = RunOptions {
         threads: Some(threads),
         ..RunOptions::default()
     };
-    let begun = Instant::now();
-    headstack_array::run(&experiment, &inputs, &options).map_err(|e| e.to_string())?;
-    Ok(n as f64 / begun.elapsed().as_secs_f64())
+    let (begun, clock) = (Watch::start(), Instant::now());
+    let result = headstack_array::run(&experiment, &inputs, &options).map_err(|e| e.to_string())?;
+    let seconds = match threads {
+        1 => begun.core_seconds(),
+        _ => clock.elapsed().as_secs_f64(),
+    };
+    let drives = result.systems.iter().flat_map(|s| &s.drives);
+    Ok((drives.map(|d| d.n_requests).sum(), seconds))
 }
 
 /// Requests per second of wall time, and their mean number in the system.

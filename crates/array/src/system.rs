@@ -7,6 +7,7 @@ use crate::layer::tree::{LayerSpec, Tree};
 use crate::layer::LayerResult;
 use crate::member::Member;
 use crate::organisation::{Organisation, VOLUMES};
+use crate::resolved::PER_DRIVE;
 use crate::run::Inputs;
 use crate::simulate::{divide, simulate, Log, Options, Outcome, SimulateError};
 use headstack_drive::spec::Params;
@@ -20,17 +21,10 @@ use std::path::Path;
 const MOST: u32 = 100_000;
 
 /// Keys of an entry of `drives`.
-pub(crate) const PER_ENTRY: [&str; 9] = [
-    "drive",
-    "count",
-    "set",
-    "scheduler",
-    "scheduler_parameters",
-    "queue_depth",
-    "cache",
-    "dash",
-    "parallelism",
-];
+pub(crate) const PER_ENTRY: [&str; 9] = {
+    let [a, b, c, d, e, f] = PER_DRIVE;
+    ["drive", "count", "set", a, b, c, d, e, f]
+};
 
 /// A drive that a system can have, bare or under layers.
 pub trait Drivable: Member<Report = Completion> + Send + 'static {}

@@ -2,136 +2,119 @@
 
 use headstack_units::Time;
 
-/// Up to this number, times are kept in a plain list.
-const FEW: usize = 4;
+/// Times in one node of the tree.
+const WIDTH: usize = 4;
 
 /// Times by index. The earliest is always known; of equal times it is the one with the lowest index.
 ///
-/// A tournament tree: a change takes at most as many steps as the number of times has binary digits. Up to [`FEW`]
-/// times are a plain list instead, which is searched only when the earliest time becomes later.
+/// A tree of nodes with four times each: those of the last level are the table, each of the others is the earliest of the
+/// node below it. A change goes up from the last level and looks at one node in each. Which index is first is only looked
+/// for when somebody asks.
 #[derive(Debug, Clone)]
 pub(crate) struct Timetable {
-    /// Leaves, a power of two; 0 for a plain list.
-    width: usize,
-    /// Node `i` has the children `2i` and `2i + 1`; the leaves are the last `width` nodes. Each holds the
-    /// earliest time below it and its index, so that a change looks at one other node in each step.
-    nodes: Vec<(Time, u32)>,
-    /// The plain list; empty for a tournament.
-    list: Vec<Time>,
-    first: (Time, u32),
+    /// The nodes from the top: below time `i` of node `n` is node `4n + i + 1`.
+    nodes: Vec<[Time; WIDTH]>,
+    /// The first node of the last level.
+    last: usize,
+    /// Most layers stand on a single one.
+    is_single: bool,
+    first: Time,
 }
 
 impl Timetable {
     /// `n` times, all [`Time::NEVER`].
     pub fn new(n: usize) -> Timetable {
-        let first = (Time::NEVER, 0);
-        if n <= FEW {
-            return Timetable {
-                width: 0,
-                nodes: Vec::new(),
-                list: vec![Time::NEVER; n],
-                first,
-            };
-        }
-        let width = n.next_power_of_two();
-        let mut nodes = vec![first; 2 * width];
-        for (i, leaf) in nodes[width..].iter_mut().enumerate() {
-            leaf.1 = i as u32;
-        }
-        for node in (1..width).rev() {
-            nodes[node] = nodes[2 * node];
+        let (mut last, mut width) = (0, 1);
+        while width * WIDTH < n {
+            last += width;
+            width *= WIDTH;
         }
         Timetable {
-            width,
-            nodes,
-            list: Vec::new(),
-            first,
+            nodes: vec![[Time::NEVER; WIDTH]; last + width],
+            last,
+            is_single: n == 1,
+            first: Time::NEVER,
         }
+    }
+
+    /// The earliest time; [`Time::NEVER`] if there is none.
+    #[inline]
+    pub fn earliest(&self) -> Time {
+        self.first
     }
 
     /// The earliest time and its index; [`Time::NEVER`] if there is none.
     #[inline]
     pub fn first(&self) -> (Time, usize) {
-        (self.first.0, self.first.1 as usize)
+        (self.first, self.first_and_second().0)
     }
 
     /// The earliest of all times but the first.
+    #[inline]
     pub fn second(&self) -> Time {
-        if self.width == 0 {
-            let others = self.list.iter().enumerate();
-            let others = others.filter(|(i, _)| *i != self.first.1 as usize);
-            return others.map(|(_, time)| *time).min().unwrap_or(Time::NEVER);
+        self.first_and_second().1
+    }
+
+    /// The index of the earliest time, and the earliest of the others.
+    #[inline]
+    pub fn first_and_second(&self) -> (usize, Time) {
+        match self.is_single {
+            true => (0, Time::NEVER),
+            false => self.descend(),
         }
-        let mut node = self.width + self.first.1 as usize;
-        let mut second = Time::NEVER;
-        while node > 1 {
-            second = second.min(self.nodes[node ^ 1].0);
-            node /= 2;
+    }
+
+    fn descend(&self) -> (usize, Time) {
+        let (mut node, mut second) = (0, Time::NEVER);
+        loop {
+            let mut times = self.nodes[node];
+            // Of equal times the left one is first.
+            let at = (0..WIDTH - 1).find(|i| times[*i] == self.first);
+            let at = at.unwrap_or(WIDTH - 1);
+            times[at] = Time::NEVER;
+            second = second.min(least(&times));
+            if node >= self.last {
+                return ((node - self.last) * WIDTH + at, second);
+            }
+            node = WIDTH * node + at + 1;
         }
-        second
     }
 
     /// Sets time `i`.
     #[inline]
     pub fn set(&mut self, i: usize, time: Time) {
-        // Most layers stand on a single one.
-        if self.list.len() == 1 {
-            self.first.0 = time;
+        if self.is_single {
+            self.first = time;
         } else {
-            self.set_among_many(i, time);
+            self.set_in_tree(i, time);
         }
     }
 
     // Not inlined: open arrivals have no timetable, and their path is shorter without its code.
     #[inline(never)]
-    fn set_among_many(&mut self, i: usize, time: Time) {
-        match self.width {
-            0 => self.set_in_list(i, time),
-            _ => self.set_in_tree(i, time),
-        }
-    }
-
-    #[inline]
-    fn set_in_list(&mut self, i: usize, time: Time) {
-        self.list[i] = time;
-        let own = (time, i as u32);
-        if own <= self.first {
-            self.first = own;
-        } else if self.first.1 == i as u32 {
-            let mut first = (self.list[0], 0);
-            for (j, other) in self.list.iter().enumerate() {
-                // Of equal times the lower index is first.
-                if *other < first.0 {
-                    first = (*other, j as u32);
-                }
-            }
-            self.first = first;
-        }
-    }
-
-    /// Sets time `i` of the tree and updates the nodes above it.
-    fn set_in_tree(&mut self, i: usize, time: Time) {
-        let mut node = self.width + i;
-        if self.nodes[node].0 == time {
-            return;
-        }
-        let mut first = (time, i as u32);
-        self.nodes[node] = first;
-        while node > 1 {
-            let other = self.nodes[node ^ 1];
-            // Of equal times the left one is first.
-            let left = node & 1 == 0;
-            if other.0 < first.0 || (other.0 == first.0 && !left) {
-                first = other;
-            }
-            node /= 2;
-            if self.nodes[node] == first {
+    fn set_in_tree(&mut self, i: usize, mut time: Time) {
+        let (mut node, mut at) = (self.last + i / WIDTH, i % WIDTH);
+        loop {
+            let times = &mut self.nodes[node];
+            if times[at] == time {
                 return;
             }
-            self.nodes[node] = first;
+            times[at] = time;
+            time = least(times);
+            if node == 0 {
+                self.first = time;
+                return;
+            }
+            (node, at) = ((node - 1) / WIDTH, (node - 1) % WIDTH);
         }
-        self.first = first;
     }
+}
+
+/// The earliest of a node's times.
+#[inline]
+fn least(times: &[Time; WIDTH]) -> Time {
+    let [a, b, c, d] = *times;
+    a.min(b).min(c.min(d))
 }
 
 #[cfg(test)]
@@ -141,7 +124,7 @@ mod tests {
     #[test]
     fn agrees_with_a_search_through_all() {
         let mut x = 88_172_645_463_325_252u64;
-        for n in [1, 2, 3, 7, FEW, FEW + 1, 32, 1000] {
+        for n in [1, 2, 3, 4, 5, 16, 17, 32, 64, 65, 1000] {
             let mut table = Timetable::new(n);
             let mut list = vec![Time::NEVER; n];
             assert_eq!(table.first(), (Time::NEVER, 0));
@@ -158,6 +141,7 @@ mod tests {
                 list[i] = time;
                 let want = (0..n).map(|i| (list[i], i)).min().expect("a time");
                 assert_eq!(table.first(), want, "{n} times, step {step}");
+                assert_eq!(table.earliest(), want.0, "{n} times, step {step}");
                 let others = (0..n).filter(|i| *i != want.1).map(|i| list[i]);
                 let second = others.min().unwrap_or(Time::NEVER);
                 assert_eq!(table.second(), second, "{n} times, step {step}");

@@ -4,6 +4,7 @@ use crate::background::Jobs;
 use crate::mechanics::{Arm, Mechanics};
 use crate::parallelism::HeadSet;
 use crate::phase::{MechanicalAccess, Timeline, Work};
+use crate::service::pass::{AccessRequest, Pass, Scratch};
 use headstack_units::Turn;
 
 /// One arm assembly.
@@ -72,6 +73,43 @@ impl Mechanism {
             coupling.turned = coupling.turned.plus(turned);
             coupling.moves.push((at, self.arms[0].cylinder));
         }
+    }
+
+    /// Adds a pass that the active head set carries out to the timeline. `now` is the clock.
+    #[inline(always)]
+    pub fn add_pass(
+        &mut self,
+        now: u64,
+        order: &AccessRequest,
+        work: Work,
+        pass: &Pass,
+        scratch: &mut Scratch,
+    ) {
+        if scratch.stretches.is_empty() {
+            return self.add_plain_pass(now, order, work, pass);
+        }
+        for stretch in scratch.stretches.drain(..) {
+            let stretch = MechanicalAccess { work, ..stretch };
+            self.timeline.add(now, stretch);
+        }
+        self.free = pass.end;
+    }
+
+    /// As [`Mechanism::add_pass`], for a pass over one run.
+    #[inline(always)]
+    pub fn add_plain_pass(&mut self, now: u64, order: &AccessRequest, work: Work, pass: &Pass) {
+        let there = order.start + pass.seek;
+        let stretch = MechanicalAccess {
+            work,
+            write: order.write,
+            start: order.start,
+            distance: pass.distance,
+            there,
+            first: there + pass.rotation,
+            end: pass.end,
+        };
+        self.timeline.add(now, stretch);
+        self.free = pass.end;
     }
 
     /// If idle, follows another assembly whose first head set starts to move to `cylinder` at `at`.

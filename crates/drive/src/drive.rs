@@ -19,6 +19,8 @@ use listener::Listener;
 use std::sync::Arc;
 
 mod control;
+#[cfg(test)]
+mod kind_tests;
 mod listener;
 #[cfg(test)]
 mod places_tests;

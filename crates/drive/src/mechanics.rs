@@ -232,7 +232,7 @@ impl Mechanics {
 
     /// The angle by which the platter turns from `at` until `angle` is under the heads of `arm`.
     #[inline]
-    fn ahead(&self, arm: &Arm, angle: Turn, at: u64) -> Turn {
+    pub(crate) fn ahead(&self, arm: &Arm, angle: Turn, at: u64) -> Turn {
         let under = self.rotation.angle_at(Time(at));
         let ahead = angle.plus(arm.angle).since(under);
         Turn(if ahead.0 > REACHED { 0 } else { ahead.0 })

@@ -218,8 +218,8 @@ impl MechanicalAccess {
 /// What one assembly has done, and what is decided of its future.
 #[derive(Debug)]
 pub(crate) struct Timeline {
-    /// Time of the stretches that ended before the clock.
-    settled: ActiveByWork,
+    /// Time of all stretches.
+    all: ActiveByWork,
     /// Older stretches that may end after the clock, in order of time. The latest two are kept apart because
     /// there are rarely more.
     pending: Vec<MechanicalAccess>,
@@ -252,7 +252,7 @@ impl PhaseRecorder {
 impl Default for Timeline {
     fn default() -> Timeline {
         Timeline {
-            settled: ActiveByWork::default(),
+            all: ActiveByWork::default(),
             pending: Vec::new(),
             last: [MechanicalAccess::NONE; 2],
             newest: false,
@@ -282,35 +282,32 @@ impl Timeline {
             "{:?} then {stretch:?}",
             self.latest()
         );
+        self.all[stretch.work as usize].add(&stretch.whole());
         let older = usize::from(!self.newest);
-        let last_but_one = &self.last[older];
-        if self.pending.is_empty() && last_but_one.end <= now {
-            self.settled[last_but_one.work as usize].add(&last_but_one.whole());
-        } else {
+        if self.last[older].end > now {
             self.keep_pending(now);
         }
         self.last[older] = stretch;
         self.newest = !self.newest;
         if self.recorder.is_some() {
-            self.remember(stretch);
+            self.remember();
         }
     }
 
-    /// Keeps the last but one stretch, which may end after the clock or follow one that does.
+    /// Keeps the last but one stretch, which ends after the clock.
     #[inline(never)]
     fn keep_pending(&mut self, now: u64) {
         let last_but_one = self.last[usize::from(!self.newest)];
         self.pending.push(last_but_one);
-        if last_but_one.end <= now || self.pending.len() % MANY == 0 {
+        if self.pending.len() % MANY == 0 {
             let over = self.pending.partition_point(|s| s.end <= now);
-            for s in self.pending.drain(..over) {
-                self.settled[s.work as usize].add(&s.whole());
-            }
+            self.pending.drain(..over);
         }
     }
 
     #[cold]
-    fn remember(&mut self, stretch: MechanicalAccess) {
+    fn remember(&mut self) {
+        let stretch = *self.latest();
         if let Some(recorder) = &mut self.recorder {
             recorder.seek_nj[stretch.work as usize] += recorder.energy(&stretch);
             if let Some(untold) = &mut recorder.untold {
@@ -327,6 +324,8 @@ impl Timeline {
     /// Replaces the latest stretch by `parts`, which fill the same time.
     pub fn replace_latest(&mut self, now: u64, parts: &[MechanicalAccess]) {
         let latest = *self.latest();
+        let sum = &mut self.all[latest.work as usize];
+        *sum = sum.since(&latest.whole());
         if let Some(recorder) = &mut self.recorder {
             recorder.seek_nj[latest.work as usize] -= recorder.energy(&latest);
             if let Some(untold) = &mut recorder.untold {
@@ -348,11 +347,13 @@ impl Timeline {
 
     /// Adds the time in each active state before `until`.
     pub fn add_active(&self, until: u64, sum: &mut ActiveByWork) {
-        for (sum, settled) in sum.iter_mut().zip(&self.settled) {
-            sum.add(settled);
+        for (sum, all) in sum.iter_mut().zip(&self.all) {
+            sum.add(all);
         }
         for s in self.pending.iter().chain(&self.last) {
-            sum[s.work as usize].add(&s.part(until));
+            let to_come = s.whole().since(&s.part(until));
+            let sum = &mut sum[s.work as usize];
+            *sum = sum.since(&to_come);
         }
         if let Some(recorder) = &self.recorder {
             self.add_seek_energy(recorder, until, sum);

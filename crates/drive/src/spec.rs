@@ -173,11 +173,11 @@ pub enum Sparing {
     CylinderEnd,
     /// Spare sectors at the end of each track; slips shift data inside it. (3)
     TrackEnd,
-    /// As `CylinderEnd`, but slips shift data up to the end of the zone. (4)
+    /// As `cylinder-end`, but slips shift data up to the end of the zone. (4)
     CylinderEndSlipToZoneEnd,
     /// Spare sectors at the front of each cylinder; slips shift data inside it. (5)
     CylinderFront,
-    /// As `CylinderFront`, but slips shift data up to the end of the zone. (6)
+    /// As `cylinder-front`, but slips shift data up to the end of the zone. (6)
     CylinderFrontSlipToZoneEnd,
     /// Spares at the end of the disk. (7)
     DiskEnd,
@@ -185,7 +185,7 @@ pub enum Sparing {
     Range,
     /// Spares at the end of the zone. (9)
     ZoneEnd,
-    /// As `ZoneEnd`, but slips use spares at the end of the disk. (10)
+    /// As `zone-end`, but slips use spares at the end of the disk. (10)
     ZoneEndSlipToDiskEnd,
 }
 

@@ -306,7 +306,8 @@ impl Quantiles {
             Store::Short => {
                 // Unused room must not be sorted with the values.
                 self.short.truncate(self.n_short);
-                radix_sort(&mut self.short);
+                // For the millions of values of a run a radix sort takes half as long as a comparison sort.
+                radsort::sort(&mut self.short);
             }
             Store::Wide(list) => list.sort_unstable(),
             Store::Histogram(_) => self.sort_in(),
@@ -400,34 +401,6 @@ fn rank_of(q: f64, n: u64) -> u64 {
     // For some n the product is slightly too large in f64: 0.999·1000 gives 999.0000000000001. So a relative
     // 1e-15 is subtracted before rounding up.
     ((q * n as f64 * (1.0 - 1e-15)).ceil() as u64).clamp(1, n)
-}
-
-/// Sorts in ascending order in three passes of 11 bits. For the millions of values of a run this is several
-/// times faster than a comparison sort.
-fn radix_sort(list: &mut Vec<u32>) {
-    if list.len() < 4096 || list.windows(2).all(|w| w[0] <= w[1]) {
-        list.sort_unstable();
-        return;
-    }
-    let mut counts = vec![[0u32; 2048]; 3];
-    for &v in list.iter() {
-        counts[0][(v & 2047) as usize] += 1;
-        counts[1][(v >> 11 & 2047) as usize] += 1;
-        counts[2][(v >> 22) as usize] += 1;
-    }
-    let mut other = vec![0u32; list.len()];
-    for (pass, count) in counts.iter_mut().enumerate() {
-        let mut start = 0;
-        for c in count.iter_mut() {
-            start += std::mem::replace(c, start);
-        }
-        for &v in list.iter() {
-            let place = &mut count[(v >> (11 * pass) & 2047) as usize];
-            other[*place as usize] = v;
-            *place += 1;
-        }
-        std::mem::swap(list, &mut other);
-    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use pyo3::prelude::*;
 
 mod drive;
+#[cfg(target_os = "linux")]
+mod emulate;
 mod errors;
 mod panics;
 mod quantity;
@@ -20,6 +22,9 @@ mod _core {
         check_drive, check_file, demerit_of, drive_info, import_disksim, import_experiment,
         plugins, read_measured, replay_closed, schema, validate,
     };
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::emulate::{emulate, Emulated};
     #[pymodule_export]
     use super::panics::panics;
     #[pymodule_export]

@@ -3,7 +3,7 @@
 //! Bounds of quantities, which are text, have no keyword of JSON Schema: they are under `x-minimum` and
 //! `x-maximum`, and in the description.
 
-use crate::kind::{Field, Kind, TableSchema, Usual, Word};
+use crate::kind::{name_of, Field, Kind, TableSchema, Usual, Word};
 use crate::Params;
 use serde_json::{json, Value};
 
@@ -174,7 +174,7 @@ fn kind_schema(kind: &Kind, models: Models) -> Value {
         }
         Kind::Name(kind) => {
             let names: Vec<String> = models(kind).into_iter().map(|(name, _)| name).collect();
-            let comment = format!("the name of a {kind}");
+            let comment = name_of(kind);
             match names.is_empty() {
                 true => json!({ "type": "string", "$comment": comment }),
                 false => json!({ "enum": names, "$comment": comment }),
@@ -218,7 +218,7 @@ fn model(kind: &str, key: &str, usual: &Usual, models: Models) -> Value {
         if_named(key, name, by_default == Some(name), Value::Object(own))
     };
     let rules: Vec<Value> = models_of_kind.iter().map(rule).collect();
-    let name = json!({ "enum": names, "$comment": format!("the name of a {kind}") });
+    let name = json!({ "enum": names, "$comment": name_of(kind) });
     let mut schema = json!({ "type": "object", "properties": { key: name }, "allOf": rules });
     if let (None, Some(schema)) = (by_default, schema.as_object_mut()) {
         let named = json!({ "required": [key] });

@@ -172,12 +172,21 @@ impl Kind {
                 let needs: Vec<String> = kinds.iter().map(Kind::need).collect();
                 needs.join(", or ")
             }
-            Kind::Name(kind) => format!("the name of a {kind}"),
+            Kind::Name(kind) => name_of(kind),
             Kind::Parameters(kind) => format!("the parameters of the {kind}, as a table"),
-            Kind::Model(kind) => format!("a table with the key model: the name of a {kind}"),
-            Kind::Keyed { of, key } => format!("a table with the key {key}: the name of a {of}"),
+            Kind::Model(kind) => format!("a table with the key model: {}", name_of(kind)),
+            Kind::Keyed { of, key } => format!("a table with the key {key}: {}", name_of(of)),
             Kind::Form { need, .. } => (*need).to_string(),
             Kind::Any => "a value".into(),
         }
     }
+}
+
+/// "the name of a seek model", "the name of an elevator".
+pub(crate) fn name_of(kind: &str) -> String {
+    let article = match kind.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        true => "an",
+        false => "a",
+    };
+    format!("the name of {article} {kind}")
 }

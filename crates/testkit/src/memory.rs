@@ -2,8 +2,17 @@
 
 /// Peak memory of this process so far, in bytes; `None` if the system does not report it.
 pub fn peak_bytes() -> Option<u64> {
+    reported("VmHWM:")
+}
+
+/// Memory of this process that is in use now, in bytes; `None` if the system does not report it.
+pub fn resident_bytes() -> Option<u64> {
+    reported("VmRSS:")
+}
+
+fn reported(key: &str) -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|l| l.starts_with("VmHWM:"))?;
+    let line = status.lines().find(|l| l.starts_with(key))?;
     let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kib * 1024)
 }

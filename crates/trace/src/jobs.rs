@@ -184,6 +184,11 @@ impl Job {
         !self.any_device && waits_alike && is_constant()
     }
 
+    /// The end of the duration of a burst that began at `burst`; [`Time::NEVER`] without one.
+    fn end_of(&self, burst: Time) -> Time {
+        self.duration.map_or(Time::NEVER, |d| burst + d)
+    }
+
     /// Whether it ends by itself.
     pub fn ends(&self) -> bool {
         self.duration.is_some() || self.volume.is_some()
@@ -196,8 +201,9 @@ struct Group {
     device: u32,
     first_block: u64,
     generator: SyntheticSource,
-    /// Beginning of the present burst, and how many follow it.
+    /// Beginning of the present burst, the end of its duration if it has one, and how many bursts follow it.
     burst: Time,
+    until: Time,
     bursts_left: u32,
     /// Bytes that are left of the burst's volume.
     left: u64,
@@ -347,12 +353,14 @@ impl Jobs {
                 e => e,
             };
             let group = self.groups.len() as u32;
+            let burst = Time::ZERO + job.start;
             self.groups.push(Group {
                 job: i as u32,
                 device: job.first_device + d,
                 first_block: job.offset.0 / 512,
                 generator: requests.generator(nth(seed, d)).map_err(place)?,
-                burst: Time::ZERO + job.start,
+                burst,
+                until: job.end_of(burst),
                 bursts_left: job.bursts - 1,
                 left: job.volume.map_or(u64::MAX, |v| v.0),
                 working: job.threads,
@@ -371,7 +379,7 @@ impl Jobs {
                     phase_ns,
                     issued: 0,
                 });
-                let first = Time::ZERO + job.start + Span(phase_ns as i64);
+                let first = burst + Span(phase_ns as i64);
                 let due = Due::begins(thread, self.processors.is_some());
                 self.due.push(first, 0, due);
             }
@@ -504,8 +512,7 @@ impl Jobs {
     #[inline]
     fn is_over(&self, number: u32, at: Time) -> bool {
         let group = &self.groups[self.threads[number as usize].group as usize];
-        let job = &self.jobs[group.job as usize];
-        group.left == 0 || job.duration.is_some_and(|d| at >= group.burst + d)
+        group.left == 0 || at >= group.until
     }
 
     /// What the thread that is due issues, and the request's issuer, as which its end is told; `None` if it issues
@@ -557,6 +564,7 @@ impl Jobs {
         let job = &self.jobs[group.job as usize];
         group.bursts_left -= 1;
         group.burst = (group.burst + job.every.unwrap_or_default()).max(group.rested);
+        group.until = job.end_of(group.burst);
         group.left = job.volume.map_or(u64::MAX, |v| v.0);
         group.working = job.threads;
         let on_processors = self.processors.is_some();

@@ -21,7 +21,7 @@ from headstack.errors import (
     HeadstackError,
     TraceError,
     printable,
-    told,
+    reason_of,
 )
 from headstack.suggest import need_one_of
 
@@ -29,6 +29,7 @@ from headstack.suggest import need_one_of
 COMMANDS = (
     "run",
     "cap_sim",
+    "emulate",
     "compare",
     "report",
     "drives",
@@ -224,7 +225,7 @@ def _main(given: Sequence[str]) -> int:
             _leave_stdout()
         where = "standard output" if e.filename is None else printable(os.fsdecode(e.filename))
         need = "room for what is written" if e.errno in NO_ROOM else "a path that can be used"
-        print(f"{where}: got {told(e)}, need {need}", file=sys.stderr)
+        print(f"{where}: got {reason_of(e)}, need {need}", file=sys.stderr)
         return WRONG_INPUT if e.errno in UNUSABLE else FAILED
     if code == INTERRUPTED:
         print("headstack: got an interrupt, stopped", file=sys.stderr)

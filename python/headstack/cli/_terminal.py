@@ -261,7 +261,7 @@ def progress(what: str, unit: str = "requests/s") -> "Iterator[Report | None]":
         yield None if report is None else partial(report, what)
 
 
-def told(paths: Sequence[Path], as_json: bool, form: str = TEXT) -> None:
+def say_written(paths: Sequence[Path], as_json: bool, form: str = TEXT) -> None:
     """Print which files were written; on standard error if standard output has data."""
     for path in paths:
         say(f"wrote {path}", form, as_json=as_json)

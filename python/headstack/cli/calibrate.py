@@ -103,4 +103,4 @@ def command(
             form=form,
         )
         _terminal.say(f"policy {fit.policy}", form)
-    _terminal.told(written, as_json, form)
+    _terminal.say_written(written, as_json, form)

@@ -117,7 +117,7 @@ def command(
         short = None if wide else capping.short(shown)
         if not _terminal.print_table(headings, cells, form=form, short=short):
             _terminal.say(_terminal.MORE)
-    _terminal.told(written, as_json, form)
+    _terminal.say_written(written, as_json, form)
     if not result.partial:
         return None
     whole = sum(not row["partial"] for row in rows)

@@ -99,7 +99,7 @@ def command(
                 f"{k.removeprefix('n_')}: {v:,}" for k, v in counts.items() if isinstance(v, int)
             )
         )
-        _terminal.told([target], as_json=False)
+        _terminal.say_written([target], as_json=False)
 
 
 def _experiment(
@@ -132,4 +132,4 @@ def _experiment(
     if as_json:
         _terminal.print_json({"report": found["report"], "path": str(target)})
     else:
-        _terminal.told([target], as_json=False)
+        _terminal.say_written([target], as_json=False)

@@ -102,7 +102,7 @@ def _summary(info: Mapping[str, Any]) -> Iterator[str]:
     seconds = info["power_w"].get("spin_up_s")
     if seconds is not None:
         watts.append(f"ready after {seconds:g} s")
-    lacking = drives.unsaid(info).get("power")
+    lacking = drives.not_given(info).get("power")
     of = "no power" if lacking == [] else f"no {', '.join(lacking or ())}"
     default = "" if lacking is None else f" (defaults of the power model: the file has {of})"
     yield f"power {', '.join(watts)}{default}"
@@ -111,7 +111,7 @@ def _summary(info: Mapping[str, Any]) -> Iterator[str]:
     if cost:
         year = f", drive of {info['year']}" if info.get("year") else ""
         yield f"cost {cost['low']:,.2f} to {cost['high']:,.2f} USD{year}"
-    said = table.said_of(info)
+    said = table.not_given_of(info)
     if said:
         yield f"the file does not say: {', '.join(said)}"
     if info["missing"]:
@@ -215,7 +215,7 @@ def new(
     part = file.with_name(f"{file.name}.part")
     part.write_text(drive.text(), encoding="utf-8")
     part.replace(file)
-    _terminal.told([file], False)
+    _terminal.say_written([file], False)
 
 
 def _names() -> list[str]:
@@ -290,4 +290,4 @@ def command(
         )
         for line in (*_summary(info), f"file {file}"):
             _terminal.say(line, form)
-    _terminal.told(written, as_json, form)
+    _terminal.say_written(written, as_json, form)

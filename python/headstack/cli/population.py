@@ -89,7 +89,7 @@ def command(
         _terminal.print_json(said)
     else:
         _print(drawn, said, form)
-    _terminal.told(written, as_json, form)
+    _terminal.say_written(written, as_json, form)
 
 
 def _changed(preset: Any, given: list[str] | None) -> Any:

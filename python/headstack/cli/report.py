@@ -31,4 +31,4 @@ def command(
     from headstack import report
 
     path = report.write(result.document, out, title=title, with_figures=figures)
-    _terminal.told([path], as_json=False)
+    _terminal.say_written([path], as_json=False)

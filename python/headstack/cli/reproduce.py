@@ -141,7 +141,7 @@ def _all(out: Path, form: str, as_json: bool, *, quick: bool, stand_ins: bool) -
     else:
         headings = [(h, True) for h in page.ALL_HEADINGS]
         _terminal.print_table(headings, page.all_rows(documents), form=form)
-    _terminal.told(written, as_json, form)
+    _terminal.say_written(written, as_json, form)
 
 
 def _one(
@@ -200,4 +200,4 @@ def _one(
         table = document["compared"]["table"]
         headings = [(h, i < page.COMPARED_TEXTS) for i, h in enumerate(table["headings"])]
         _terminal.print_table(headings, table["rows"], form=form)
-    _terminal.told(written, as_json, form)
+    _terminal.say_written(written, as_json, form)

@@ -115,7 +115,7 @@ def command(
         if not whole:
             _terminal.say(_terminal.MORE)
         _terminal.say(table.note(document), form)
-    _terminal.told(written, as_json, form)
+    _terminal.say_written(written, as_json, form)
     if result.partial:
         text = f"{name}: partial results, of the requests completed until the interrupt"
         _terminal.say(text, as_json=True)

@@ -138,7 +138,7 @@ def command(
         _terminal.print_json(info)
     else:
         _print(info, form)
-    _terminal.told(written, as_json, form)
+    _terminal.say_written(written, as_json, form)
 
 
 def _print(info: Mapping[str, Any], form: str) -> None:

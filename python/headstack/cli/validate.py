@@ -118,7 +118,7 @@ def command(
             _terminal.say(f"mean demerit {mean * 1e3:.3f} ms over {len(drives)} drives", form)
     for error in errors:
         print(error["message"], file=sys.stderr)
-    _terminal.told(written, as_json, form)
+    _terminal.say_written(written, as_json, form)
     if errors:
         return 1
     return None

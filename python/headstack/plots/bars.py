@@ -11,6 +11,7 @@ import pandas as pd
 
 from headstack import table
 from headstack.plots import look, scale
+from headstack.plots.look import Chart
 from headstack.plots.systems import labels
 
 COMPONENTS = ("queue", "overhead", "seek", "rotation", "transfer", "bus")
@@ -32,13 +33,14 @@ def _amount(value: float, unit: str) -> str:
     return f"{value:,.0f} {unit}" if value >= 1e3 else f"{value:.3g} {unit}"
 
 
-def _names(rows: Sequence[str], x: float | str = 0) -> Any:
+def _names(rows: Sequence[str], x: float | str = 0) -> Chart:
     """Return the layer with the names of the rows, at the left edge of the plot."""
-    return (
+    figure: Chart = (
         alt.Chart(pd.DataFrame({"system": list(rows)}))
         .mark_text(align="left", baseline="middle", dy=_NAME_UP, fontSize=12, color=look.INK)
-        .encode(y=_row(rows), x=alt.value(x), text="system:N")
+        .encode(y=_row(rows), x=look.across(x), text=alt.Text("system:N"))
     )
+    return figure
 
 
 def _row(rows: Sequence[str]) -> alt.Y:
@@ -61,7 +63,7 @@ def _stacked(
     description: str,
     unit: str,
     missing: str = "",
-) -> Any:
+) -> Chart:
     """Draw stacked bars; values are marked as defaults if a drive's file lacks part `missing`."""
     systems = document["systems"]
     names = labels(systems)
@@ -107,9 +109,9 @@ def _stacked(
 
 def _bars(
     frame: pd.DataFrame, used: Sequence[str], drawn: Sequence[str], axis: str, unit: str, end: float
-) -> Any:
+) -> Chart:
     colours = alt.Scale(domain=list(used), range=[look.PARTS[p] for p in used])
-    return (
+    figure: Chart = (
         alt.Chart(frame)
         .mark_bar(stroke=look.BACKGROUND, strokeWidth=0.5, size=20, yOffset=_BAR_DOWN, clip=True)
         .encode(
@@ -136,6 +138,7 @@ def _bars(
             ],
         )
     )
+    return figure
 
 
 def _sums(totals: pd.DataFrame, drawn: Sequence[str], end: float) -> list[Any]:
@@ -147,7 +150,7 @@ def _sums(totals: pd.DataFrame, drawn: Sequence[str], end: float) -> list[Any]:
             for text, out in zip(totals["text"], totals["beyond"], strict=True)
         ],
     )
-    base = alt.Chart(totals).encode(y=_row(drawn), x="at:Q")
+    base = alt.Chart(totals).encode(y=_row(drawn), x=alt.X("at:Q"))
     layers = []
     for where, align, dx in (("!datum.beyond", "left", 5), ("datum.beyond", "right", -6)):
         mark: dict[str, Any] = {
@@ -157,11 +160,11 @@ def _sums(totals: pd.DataFrame, drawn: Sequence[str], end: float) -> list[Any]:
             "fontSize": 12,
             "baseline": "middle",
         }
-        layers.append(look.halo(base.transform_filter(where), alt.value(look.INK), **mark))
+        layers.append(look.halo(base.transform_filter(where), alt.ColorValue(look.INK), **mark))
     return layers
 
 
-def components(document: Mapping[str, Any]) -> Any:
+def components(document: Mapping[str, Any]) -> Chart:
     """Mean response time (ms) by component, one bar per system.
 
     Raises:
@@ -180,7 +183,7 @@ def components(document: Mapping[str, Any]) -> Any:
     )
 
 
-def power(document: Mapping[str, Any]) -> Any:
+def power(document: Mapping[str, Any]) -> Chart:
     """Mean power (W) by state of the drives, one bar per system.
 
     Raises:
@@ -200,7 +203,7 @@ def power(document: Mapping[str, Any]) -> Any:
     )
 
 
-def operations(document: Mapping[str, Any], among: Sequence[str] | None = None) -> Any:
+def operations(document: Mapping[str, Any], among: Sequence[str] | None = None) -> Chart:
     """Response times of reads, writes and flushes, one panel each, one row per system.
 
     A row has a mark at the median, the 99th and the 99.9th percentile.
@@ -277,7 +280,7 @@ def _ranges(
         axis=alt.Axis(format="~g", tickCount=5, labelOverlap=True),
     )
     many = len(among) > look.MOST_LINES
-    colour = alt.value(look.PALETTE[0]) if many else look.colour(among, legend=False)
+    colour = alt.ColorValue(look.PALETTE[0]) if many else look.colour(among, legend=False)
     tooltip = [
         alt.Tooltip("system:N", title="system"),
         *(alt.Tooltip(f"{q}:Q", format=",.4~g", title=f"{q}, ms") for q in last),
@@ -288,21 +291,21 @@ def _ranges(
     text: dict[str, Any] = {"dy": _NAME_UP, "fontSize": 12, "baseline": "middle"}
     marked = base.encode(color=colour, tooltip=tooltip)
     layers = [
-        marked.mark_rule(strokeWidth=2, **at).encode(x=x, x2=f"{last[-1]}:Q"),
+        marked.mark_rule(strokeWidth=2, **at).encode(x=x, x2=alt.X2(f"{last[-1]}:Q")),
         marked.mark_point(filled=True, color=look.BACKGROUND, opacity=1, **point).encode(
-            x=x, color=alt.value(look.BACKGROUND)
+            x=x, color=alt.ColorValue(look.BACKGROUND)
         ),
         marked.mark_point(filled=False, strokeWidth=2, **point).encode(x=x),
-        marked.mark_point(filled=True, opacity=1, **point).encode(x="p99:Q"),
+        marked.mark_point(filled=True, opacity=1, **point).encode(x=alt.X("p99:Q")),
     ]
     if "p999" in last:
-        layers.append(marked.mark_tick(thickness=2, size=14, **at).encode(x="p999:Q"))
+        layers.append(marked.mark_tick(thickness=2, size=14, **at).encode(x=alt.X("p999:Q")))
     return [
         *layers,
         base.mark_text(align="left", color=look.INK, **text).encode(
-            x=alt.value(0), text="system:N"
+            x=look.across(0), text=alt.Text("system:N")
         ),
         base.mark_text(align="right", color=look.FAINT_INK, **text).encode(
-            x=alt.value("width"), text="text:N"
+            x=look.across("width"), text=alt.Text("text:N")
         ),
     ]

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from headstack.plots import look
+from headstack.plots.look import Chart
 from headstack.plots.systems import labels
 
 #: Strips of the course: column, title of its axis, factor.
@@ -48,7 +49,7 @@ def frame(systems: Sequence[Mapping[str, Any]], most: int = look.MOST_POINTS) ->
     return pd.concat(parts, ignore_index=True)
 
 
-def _strip(base: Any, column: str, title: str, x: Any, names: Sequence[str]) -> Any:
+def _strip(base: Any, column: str, title: str, x: Any, names: Sequence[str]) -> Chart:
     lines = base.mark_line(clip=True).encode(
         x=x,
         y=alt.Y(f"{column}:Q", title=title, scale=alt.Scale(zero=False)),
@@ -59,10 +60,11 @@ def _strip(base: Any, column: str, title: str, x: Any, names: Sequence[str]) -> 
             alt.Tooltip(f"{column}:Q", title=title, format=".4~g"),
         ],
     )
-    return lines
+    figure: Chart = lines
+    return figure
 
 
-def course(systems: Sequence[Mapping[str, Any]], *, brush: bool = True) -> Any:
+def course(systems: Sequence[Mapping[str, Any]], *, brush: bool = True) -> Chart:
     """Draw power and cap, throughput, response times and queues over time, one strip each.
 
     With `brush` a last strip shows the whole time; what is marked there is shown above.
@@ -108,7 +110,7 @@ def course(systems: Sequence[Mapping[str, Any]], *, brush: bool = True) -> Any:
     return look.style(alt.vconcat(*strips, title="Course over time", description=described))
 
 
-def queues(systems: Sequence[Mapping[str, Any]]) -> Any:
+def queues(systems: Sequence[Mapping[str, Any]]) -> Chart:
     """Draw the sizes of host and drive queue against each other, one point per interval."""
     data = frame(systems)
     names = labels(systems)
@@ -122,6 +124,7 @@ def queues(systems: Sequence[Mapping[str, Any]]) -> Any:
             color=look.colour(names),
         )
     )
-    return look.style(
+    figure: Chart = look.style(
         chart.properties(title="Settings that were in force", width=look.WIDTH, height=look.HEIGHT)
     )
+    return figure

@@ -9,12 +9,12 @@ import pandas as pd
 
 from headstack.errors import ConfigError
 from headstack.plots import distributions, look
-from headstack.plots.look import HEIGHT, MOST_POINTS, PALETTE, WIDTH, style
+from headstack.plots.look import HEIGHT, MOST_POINTS, PALETTE, WIDTH, Chart, style
 
 
 def _curve(
     frame: pd.DataFrame, x: alt.X, y: alt.Y, title: str, description: str, *, step: bool = False
-) -> Any:
+) -> Chart:
     base = alt.Chart(frame)
     axes: list[Any] = [x, y]
     fields = [axis.to_dict()["field"] for axis in axes]
@@ -27,14 +27,14 @@ def _curve(
             base.mark_line(
                 strokeWidth=2.2, color=PALETTE[0], interpolate="step-after" if step else "linear"
             ).encode(x=x, y=y),
-            look.pointed(base, tooltip, x=x, y=y, color=alt.value(PALETTE[0])),
+            look.pointed(base, tooltip, x=x, y=y, color=alt.ColorValue(PALETTE[0])),
             title=title,
             description=description,
         ).properties(width=WIDTH, height=HEIGHT)
     )
 
 
-def seek_curve(info: Mapping[str, Any]) -> Any:
+def seek_curve(info: Mapping[str, Any]) -> Chart:
     """Seek time (ms) of a drive against distance (cylinders).
 
     Args:
@@ -60,7 +60,7 @@ def seek_curve(info: Mapping[str, Any]) -> Any:
     )
 
 
-def zones(info: Mapping[str, Any]) -> Any:
+def zones(info: Mapping[str, Any]) -> Chart:
     """Media rate (MB/s) of a drive's zones against address (GB), both decimal.
 
     Args:
@@ -89,7 +89,7 @@ def zones(info: Mapping[str, Any]) -> Any:
     )
 
 
-def histogram(bins: Iterable[Mapping[str, Any]], x: str, title: str, axis: str) -> Any:
+def histogram(bins: Iterable[Mapping[str, Any]], x: str, title: str, axis: str) -> Chart:
     """Draw requests per class as bars with their counts, in the given order.
 
     Args:
@@ -114,17 +114,18 @@ def histogram(bins: Iterable[Mapping[str, Any]], x: str, title: str, axis: str) 
     counts = (
         alt.Chart(frame)
         .mark_text(baseline="bottom", dy=-4, fontSize=11, color=look.INK)
-        .encode(x=classes, y="n:Q", text=alt.Text("n:Q", format=","))
+        .encode(x=classes, y=alt.Y("n:Q"), text=alt.Text("n:Q", format=","))
     )
     width = max(WIDTH, 52 * len(frame))
-    return style((bars + counts).properties(width=width, height=HEIGHT))
+    figure: Chart = style((bars + counts).properties(width=width, height=HEIGHT))
+    return figure
 
 
 def validation(
     drive: Mapping[str, Any],
     measured_s: "np.ndarray[Any, np.dtype[np.float64]]",
     simulated_s: "np.ndarray[Any, np.dtype[np.float64]]",
-) -> Any:
+) -> Chart:
     """Measured and simulated distribution of the response times of one drive.
 
     Args:
@@ -179,7 +180,7 @@ def lines(
     series: str = "system",
     markers: bool = False,
     levels: Mapping[str, float] | None = None,
-) -> Any:
+) -> Chart:
     """Draw one line per name from its points; the axes encode the fields ``x`` and ``y``.
 
     `levels` are horizontal lines, by what they stand for.
@@ -205,11 +206,11 @@ def lines(
     layers: list[Any] = [chart]
     if levels:
         frame = pd.DataFrame([{"y": v, "text": k} for k, v in levels.items()])
-        rule = alt.Chart(frame).mark_rule(color=look.AXIS, strokeDash=[3, 3]).encode(y="y:Q")
+        rule = alt.Chart(frame).mark_rule(color=look.AXIS, strokeDash=[3, 3]).encode(y=alt.Y("y:Q"))
         text = (
             alt.Chart(frame)
             .mark_text(align="right", baseline="bottom", dx=-4, dy=-2, color=look.FAINT_INK)
-            .encode(y="y:Q", x=alt.value("width"), text="text:N")
+            .encode(y=alt.Y("y:Q"), x=look.across("width"), text=alt.Text("text:N"))
         )
         layers += [rule, text]
     layers.append(look.pointed(base, tooltip, x=x, y=y, color=colour))

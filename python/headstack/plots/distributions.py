@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from headstack.plots import look, scale
+from headstack.plots.look import Chart
 from headstack.plots.systems import labels
 
 Points: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
@@ -59,7 +60,7 @@ def tail_points(system: Mapping[str, Any]) -> Points:
     return np.vstack([np.column_stack([curve[:, 0], longer]), last])
 
 
-def cdf(document: Mapping[str, Any], among: Sequence[str] | None = None) -> Any:
+def cdf(document: Mapping[str, Any], among: Sequence[str] | None = None) -> Chart:
     """Cumulative distribution of the response time, one line per system, logarithmic in time.
 
     Args:
@@ -87,7 +88,7 @@ def cumulative(
     *,
     among: Sequence[str] | None = None,
     overloaded: Collection[str] = (),
-) -> Any:
+) -> Chart:
     """Draw cumulative distributions of times: points (ms, share) by name, shape (n, 2) each."""
     y = alt.Y(
         "y:Q",
@@ -116,7 +117,7 @@ def _found(
     return found
 
 
-def tail(document: Mapping[str, Any], among: Sequence[str] | None = None) -> Any:
+def tail(document: Mapping[str, Any], among: Sequence[str] | None = None) -> Chart:
     """Tail of the response time: the axis of shares has one decade for each further nine.
 
     Args:
@@ -164,7 +165,7 @@ def _distributions(
     overloaded: Collection[str],
     levels: Callable[[int], Any],
     share: alt.Tooltip,
-) -> Any:
+) -> Chart:
     # The ends of the curves, without systems that would stretch the axis for the others.
     marked = [name in overloaded for name in found]
     tops = scale.cut([float(p[-1, 0]) for p in found.values()], marked, ratio=30)
@@ -208,7 +209,7 @@ def lines(
     tooltip: Sequence[Any],
     levels: Callable[[int], Any],
     within: tuple[float, float],
-) -> Any:
+) -> Chart:
     """Draw a line for each name, with the names at the lines, or one panel each if there are many.
 
     Args:
@@ -318,7 +319,7 @@ def _panels(
     title: str,
     description: str,
     tooltip: Sequence[Any],
-) -> Any:
+) -> Chart:
     frame = _frame(found, look.MOST_POINTS)
     behind = _frame(found, _CONTEXT_POINTS * len(found), "other")
     # The meaning of the share is in the heading; there is no space for it at each panel.
@@ -327,7 +328,7 @@ def _panels(
     context = (
         alt.Chart(behind)
         .mark_line(strokeWidth=1, color=look.CONTEXT, interpolate="step-after", clip=True)
-        .encode(x=x, y=y, detail="other:N")
+        .encode(x=x, y=y, detail=alt.Detail("other:N"))
     )
     # A panel without a line has a mark that its system is beyond the axis.
     heads = {name: name if len(p) else f"{name} ▸" for name, p in found.items()}
@@ -338,7 +339,7 @@ def _panels(
     drawn = base.mark_line(
         strokeWidth=2.2, color=look.PALETTE[0], interpolate="step-after", clip=True
     ).encode(x=x, y=y)
-    pointer = look.pointed(base, tooltip, x=x, y=y, color=alt.value(look.PALETTE[0]))
+    pointer = look.pointed(base, tooltip, x=x, y=y, color=alt.ColorValue(look.PALETTE[0]))
     chart = (
         alt.layer(context, drawn, pointer, data=frame)
         .properties(width=_PANEL_WIDTH, height=_PANEL_HEIGHT)

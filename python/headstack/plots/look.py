@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, TypeVar, cast
 
 import altair as alt
 import numpy as np
@@ -78,6 +78,13 @@ ROW_HEIGHT = 44
 POINTER = "pointer"
 
 
+#: A figure.
+Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart | alt.VConcatChart
+
+#: Any kind of figure, the same one.
+Styled = TypeVar("Styled", bound=Chart)
+
+
 def thin(count: int, most: int) -> "np.ndarray[Any, np.dtype[np.intp]]":
     """Return at most `most` of the indices below `count`, including both ends."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.intp))
@@ -114,12 +121,15 @@ def dash(
     return encoding if legend else encoding.legend(None)
 
 
-def style(chart: Any) -> Any:
+def style(chart: Styled) -> Styled:
     """Return an Altair chart in the style of all figures."""
-    return (
-        chart.configure(font="system-ui, 'DejaVu Sans', sans-serif", background=BACKGROUND)
-        .configure_axis(
-            labelFontSize=12,
+    text: dict[str, Any] = {"labelFontSize": 12, "labelColor": INK}
+    # In one call: each call of `configure` or `configure_...` copies the whole chart.
+    styled: Styled = chart.configure(
+        font="system-ui, 'DejaVu Sans', sans-serif",
+        background=BACKGROUND,
+        axis=alt.AxisConfig(
+            **text,
             # Labels are below their ticks, also at the ends of the axis.
             labelFlush=False,
             titleFontSize=13,
@@ -127,32 +137,25 @@ def style(chart: Any) -> Any:
             gridColor=GRID,
             domainColor=AXIS,
             tickColor=AXIS,
-            labelColor=INK,
             titleColor=INK,
-        )
-        .configure_legend(
-            labelFontSize=12,
+        ),
+        legend=alt.LegendConfig(
+            **text,
             titleFontSize=12,
             titleFontWeight="normal",
-            labelColor=INK,
             titleColor=INK,
             labelLimit=320,
             symbolSize=160,
             symbolStrokeWidth=2.5,
-        )
-        .configure_header(
-            labelFontSize=12,
-            labelColor=INK,
-            labelLimit=320,
-            titleFontSize=13,
-            titleFontWeight="normal",
-        )
-        .configure_title(fontSize=15, anchor="start", fontWeight=600, color=INK, offset=12)
-        .configure_view(strokeWidth=0)
+        ),
+        header=alt.HeaderConfig(**text, labelLimit=320, titleFontSize=13, titleFontWeight="normal"),
+        title=alt.TitleConfig(fontSize=15, anchor="start", fontWeight=600, color=INK, offset=12),
+        view=alt.ViewConfig(strokeWidth=0),
     )
+    return styled
 
 
-def pointed(base: Any, tooltip: Sequence[Any], **channels: Any) -> Any:
+def pointed(base: alt.Chart, tooltip: Sequence[alt.Tooltip], **channels: Any) -> alt.Chart:
     """Return a layer that shows the values of a line's point nearest the pointer.
 
     Without it a line has one tooltip for its whole length.
@@ -166,7 +169,7 @@ def pointed(base: Any, tooltip: Sequence[Any], **channels: Any) -> Any:
     nearest = alt.selection_point(
         name="nearest", nearest=True, on="pointerover", clear="pointerout", empty=False
     )
-    return (
+    figure: alt.Chart = (
         base.mark_point(size=70, filled=True, clip=True, tooltip=alt.expr(_told(tooltip)))
         .encode(
             **channels,
@@ -175,16 +178,17 @@ def pointed(base: Any, tooltip: Sequence[Any], **channels: Any) -> Any:
         .add_params(nearest)
         .properties(name=POINTER)
     )
+    return figure
 
 
-def _told(tooltip: Sequence[Any]) -> str:
+def _told(tooltip: Sequence[alt.Tooltip]) -> str:
     """Return a tooltip as an expression.
 
     Vega-Lite 6 finds numbers for the point nearest the pointer, but not text: the pointer is over a
     cell around the point, whose datum contains the point as its own datum.
     """
     told = []
-    for entry in (t.to_dict() for t in tooltip):
+    for entry in (cast(dict[str, str], t.to_dict()) for t in tooltip):
         value = f"(datum.datum || datum)[{json.dumps(entry['field'])}]"
         if "format" in entry:
             value = f"format({value}, {json.dumps(entry['format'])})"
@@ -192,13 +196,22 @@ def _told(tooltip: Sequence[Any]) -> str:
     return "{" + ", ".join(told) + "}"
 
 
-def halo(base: Any, colour: Any, text: Any = "text:N", **mark: Any) -> Any:
+def across(place: float | str) -> Any:
+    """Return the encoding of one place on the x axis for all marks."""
+    return alt.XValue(place)  # type: ignore[no-untyped-call]
+
+
+def halo(
+    base: alt.Chart, colour: Any, text: alt.Text | str = "text:N", **mark: Any
+) -> alt.LayerChart:
     """Return text that is readable over lines and bars: first its outline, then the text."""
+    text = alt.Text(text) if isinstance(text, str) else text
     outline = base.mark_text(stroke=BACKGROUND, strokeWidth=4, strokeJoin="round", **mark)
     written = base.mark_text(**mark)
-    return outline.encode(text=text, color=alt.value(BACKGROUND)) + written.encode(
-        text=text, color=colour
-    )
+    figure: alt.LayerChart = outline.encode(
+        text=text, color=alt.ColorValue(BACKGROUND)
+    ) + written.encode(text=text, color=colour)
+    return figure
 
 
 def still(spec: Any) -> Any:
@@ -238,7 +251,7 @@ def logarithmic_ms(title: str) -> alt.Y:
 SUFFIXES = (".png", ".svg")
 
 
-def save(chart: Any, stem: str | Path) -> list[Path]:
+def save(chart: Chart, stem: str | Path) -> list[Path]:
     """Write a chart as ``stem.png`` (two pixels per point) and ``stem.svg``; return the two paths.
 
     Raises:
@@ -255,7 +268,7 @@ def save(chart: Any, stem: str | Path) -> list[Path]:
     return files
 
 
-def save_of(source: Path, folder: Path, charts: Mapping[str, Any]) -> list[Path]:
+def save_of(source: Path, folder: Path, charts: Mapping[str, Chart]) -> list[Path]:
     """Write the charts of a source file into a folder, by name; return the paths.
 
     Raises:
@@ -272,12 +285,23 @@ def save_of(source: Path, folder: Path, charts: Mapping[str, Any]) -> list[Path]
     return files
 
 
-def drawn(chart: Any) -> tuple[bytes, bytes]:
+def specification(chart: Chart) -> dict[str, Any]:
+    """Return the specification of a chart.
+
+    It is not validated, which takes most of the time; tests validate all kinds of charts. For the
+    same reason channels are objects, not text: Altair looks for the class of a text by hashing all
+    that it has.
+    """
+    spec: dict[str, Any] = chart.to_dict(validate=False)
+    return spec
+
+
+def drawn(chart: Chart) -> tuple[bytes, bytes]:
     """Return a chart as PNG (two pixels per point) and as SVG with title and description."""
     import vl_convert
 
     drawing.check_memory()
-    spec = still(chart.to_dict())
+    spec = still(specification(chart))
     svg: str = vl_convert.vegalite_to_svg(spec)
     png: bytes = vl_convert.svg_to_png(svg, scale=2)
     title, description = (html.escape(t) for t in (_title(spec), spec.get("description", "")))

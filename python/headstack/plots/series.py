@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 
 from headstack.plots import look, scale
+from headstack.plots.look import Chart
 from headstack.plots.systems import labels
 
 STRIP_HEIGHT = 90
 
 
-def queue_depth(document: Mapping[str, Any], among: Sequence[str] | None = None) -> Any:
+def queue_depth(document: Mapping[str, Any], among: Sequence[str] | None = None) -> Chart:
     """Draw the requests in the system over time (s), one strip per system.
 
     Args:
@@ -51,7 +52,7 @@ def _strips(
     axis: str,
     description: str,
     among: Sequence[str] | None,
-) -> Any:
+) -> Chart:
     """Draw a column of the time series, one strip per system on common axes.
 
     A strip with values far above the others' has its own axis.
@@ -76,7 +77,7 @@ def _strips(
         parts.append(frame.assign(strip=heading))
     frame = pd.concat(parts, ignore_index=True)
     own = any(top.beyond)
-    colour = alt.value(look.PALETTE[0]) if many else look.colour(names, legend=False)
+    colour = alt.ColorValue(look.PALETTE[0]) if many else look.colour(names, legend=False)
     x = alt.X(
         "x:Q",
         title="simulated time (s)",

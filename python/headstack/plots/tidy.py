@@ -14,6 +14,7 @@ import pandas as pd
 from headstack.errors import ConfigError
 from headstack.picture import MARKS, Axis, Layer, Picture
 from headstack.plots import distributions, look
+from headstack.plots.look import Chart
 from headstack.suggest import need_one_of
 
 Rows = Sequence[Mapping[str, Any]]
@@ -27,7 +28,7 @@ def draw(
     tables: Mapping[str, Rows],
     paper: Rows = (),
     scope: Mapping[str, Any] | None = None,
-) -> Any:
+) -> Chart:
     """Return the chart of a picture.
 
     Args:
@@ -46,7 +47,7 @@ def draw(
     return _together(picture, charts)
 
 
-def _together(picture: Picture, charts: Sequence[Any]) -> Any:
+def _together(picture: Picture, charts: Sequence[Chart]) -> Chart:
     """Return charts side by side or below each other, in the style of all figures."""
     title, said = _titles(picture.title)
     together = alt.vconcat if picture.down else alt.hconcat
@@ -88,7 +89,7 @@ class _Drawing:
         wanted = {k: v if isinstance(v, list) else [v] for k, v in where.items()}
         return [r for r in tables[name] if all(k not in r or r[k] in v for k, v in wanted.items())]
 
-    def chart(self) -> Any:
+    def chart(self) -> Chart:
         """Return the chart in the style of all figures."""
         title, said = _titles(self.picture.title)
         if self.layers[0].mark == "curve":
@@ -98,12 +99,12 @@ class _Drawing:
         panels = [self._panel(p).properties(title=str(p).split("\n")) for p in self.panels]
         return _together(self.picture, panels)
 
-    def plain(self, title: str | tuple[str, ...]) -> Any:
+    def plain(self, title: str | tuple[str, ...]) -> Chart:
         """Return the chart for a place beside others."""
         self.alone = False
         return self._panel(None).properties(**({"title": _titles(title)[0]} if title else {}))
 
-    def _curves(self, title: str) -> Any:
+    def _curves(self, title: str) -> Chart:
         found = {
             name: np.array(
                 [
@@ -117,7 +118,7 @@ class _Drawing:
         late = {str(r[self.picture.colour]) for r in self.rows[0] if r.get("overloaded")}
         return distributions.cumulative(found, title, title, overloaded=late)
 
-    def _panel(self, panel: Any) -> Any:
+    def _panel(self, panel: Any) -> Chart:
         drawn = []
         for layer, rows in zip(self.layers, self.rows, strict=True):
             own = rows if panel is None else [r for r in rows if r[self.picture.panel] == panel]
@@ -165,7 +166,7 @@ class _Drawing:
 
     def _colour(self, layer: Layer, *, plain: str = look.PALETTE[0]) -> Any:
         if not self.picture.colour or layer.plain:
-            return alt.value(plain)
+            return alt.ColorValue(plain)
         given = self.picture.colours
         palette = [look.PALETTE[i % len(look.PALETTE)] for i in range(len(self.names))]
         if self.picture.legend == "none":
@@ -265,12 +266,12 @@ class _Drawing:
         return [mark.encode(**place, color=colour, **self._ends(layer))]
 
     def _rule(self, layer: Layer, base: Any, place: dict[str, Any], colour: Any) -> list[Any]:
-        colour = alt.value(look.AXIS) if layer.plain else colour
+        colour = alt.ColorValue(look.AXIS) if layer.plain else colour
         mark = base.mark_rule(strokeWidth=layer.size or 2)
         return [mark.encode(**place, color=colour, **self._ends(layer))]
 
     def _tick(self, layer: Layer, base: Any, place: dict[str, Any], colour: Any) -> list[Any]:
-        colour = alt.value(look.AXIS) if layer.plain else colour
+        colour = alt.ColorValue(look.AXIS) if layer.plain else colour
         return [base.mark_tick(size=layer.size or 9, thickness=2).encode(**place, color=colour)]
 
     def _range(self, layer: Layer, base: Any, place: dict[str, Any], colour: Any) -> list[Any]:
@@ -281,7 +282,7 @@ class _Drawing:
         rule = base.mark_rule(color=look.AXIS, strokeDash=[3, 3]).encode(y=y)
         words = base.mark_text(
             align="right", baseline="bottom", dx=-4, dy=-2, color=look.FAINT_INK
-        ).encode(y=y, x=alt.value("width"), text=f"{_field(layer.text)}:N")
+        ).encode(y=y, x=look.across("width"), text=alt.Text(f"{_field(layer.text)}:N"))
         return [rule, words]
 
     def _text(self, layer: Layer, base: Any, place: dict[str, Any], colour: Any) -> list[Any]:
@@ -293,26 +294,28 @@ class _Drawing:
             of["xOffset"] = alt.XOffset(f"{_field(layer.group)}:N", sort=names)
         mark = {"fontSize": layer.size or 11, "dx": layer.dx, "align": layer.align}
         if not layer.group:
-            return [look.halo(base.encode(**of), alt.value(look.INK), shown, dy=layer.dy, **mark)]
+            return [
+                look.halo(base.encode(**of), alt.ColorValue(look.INK), shown, dy=layer.dy, **mark)
+            ]
         # The numbers of bars that point down are below them.
         field = f"datum[{json.dumps(place['y'].shorthand.rpartition(':')[0])}]"
         return [
             look.halo(
                 base.transform_filter(f"{field} {sign} 0").encode(**of),
-                alt.value(look.INK), shown, dy=dy, **mark,
+                alt.ColorValue(look.INK), shown, dy=dy, **mark,
             )
             for sign, dy in ((">=", layer.dy), ("<", -layer.dy))
         ]  # fmt: skip
 
     def _ends(self, layer: Layer) -> dict[str, Any]:
-        ends = {"x2": layer.x2, "y2": layer.y2}
-        return {k: f"{_field(v)}:Q" for k, v in ends.items() if v}
+        ends = {"x2": (alt.X2, layer.x2), "y2": (alt.Y2, layer.y2)}
+        return {k: of(f"{_field(v)}:Q") for k, (of, v) in ends.items() if v}
 
     def _paper_levels(self, levels: Rows) -> list[Any]:
-        base = alt.Chart(pd.DataFrame(list(levels))).encode(y="y:Q")
+        base = alt.Chart(pd.DataFrame(list(levels))).encode(y=alt.Y("y:Q"))
         rule = base.mark_rule(color=look.INK, strokeDash=[8, 3, 2, 3], strokeWidth=1.3)
-        named = base.transform_calculate(label="'paper: ' + datum.text").encode(x=alt.value(4))
-        return [rule, look.halo(named, alt.value(look.INK), "label:N", dy=-7, align="left")]
+        named = base.transform_calculate(label="'paper: ' + datum.text").encode(x=look.across(4))
+        return [rule, look.halo(named, alt.ColorValue(look.INK), "label:N", dy=-7, align="left")]
 
     def _paper(self, points: Rows) -> list[Any]:
         levels = [p for p in points if p["x"] == ""]
@@ -326,7 +329,9 @@ class _Drawing:
             column = self.picture.x.column
             frame["x"] = frame["x"].astype(str)
             x = alt.X("x:N", scale=alt.Scale(domain=_names(self.every, column)))
-        base = alt.Chart(frame).encode(x=x, y="y:Q", tooltip=["what:N", "said:N"])
+        base = alt.Chart(frame).encode(
+            x=x, y=alt.Y("y:Q"), tooltip=[alt.Tooltip("what:N"), alt.Tooltip("said:N")]
+        )
         if self.picture.x.kind == "N":
             marks = base.mark_tick(size=36, thickness=3, color=look.INK)
         else:
@@ -334,7 +339,7 @@ class _Drawing:
                 shape="diamond", size=110, filled=False, strokeWidth=2, color=look.INK, opacity=1
             )
         named = base.transform_calculate(label="'paper: ' + datum.said")
-        return [*drawn, marks, look.halo(named, alt.value(look.INK), "label:N", dy=-11)]
+        return [*drawn, marks, look.halo(named, alt.ColorValue(look.INK), "label:N", dy=-11)]
 
 
 def _scale(kind: Any, axis: Axis, room: bool) -> Any:

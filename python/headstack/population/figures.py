@@ -8,6 +8,7 @@ import pandas as pd
 
 from headstack import plots
 from headstack.plots import look
+from headstack.plots.look import Chart
 
 from .drawn import Population
 
@@ -24,7 +25,7 @@ def figures(population: Population) -> dict[str, Any]:
     }
 
 
-def rates(population: Population) -> Any:
+def rates(population: Population) -> Chart:
     """Draw the distribution of drives' rates over the first quarter, MB/s."""
     found = population.quarter_rates() / 1e6
     bins = max(5, min(50, round(len(found) ** 0.5)))
@@ -40,10 +41,11 @@ def rates(population: Population) -> Any:
             y2=alt.datum(0),
         )
     )
-    return plots.style(chart.properties(width=look.WIDTH, height=look.HEIGHT))
+    figure: Chart = plots.style(chart.properties(width=look.WIDTH, height=look.HEIGHT))
+    return figure
 
 
-def classes(population: Population) -> Any:
+def classes(population: Population) -> Chart:
     """Draw how many heads have each class of density."""
     values, counts = np.unique(population.classes, return_counts=True)
     share = counts / counts.sum()
@@ -60,7 +62,7 @@ def classes(population: Population) -> Any:
     return plots.style(chart.properties(title=title, width=look.WIDTH, height=look.HEIGHT))
 
 
-def heads(population: Population) -> Any:
+def heads(population: Population) -> Chart:
     """Draw the heads of the first drives: bits per inch against the nominal, and their mean."""
     some = population.densities[:SHOWN, :, 0]
     frame = pd.DataFrame(

@@ -125,7 +125,7 @@ def _asset(name: str) -> str:
 
 def _shown(figure: Figure) -> tuple[dict[str, str], dict[str, Any]]:
     """Return the page's texts for a figure, and the chart without its title."""
-    spec = figure.chart.to_dict()
+    spec = plots.look.specification(figure.chart)
     heading = spec.pop("title", None) or figure.kind
     if isinstance(heading, Mapping):
         heading = heading.get("text", figure.kind)

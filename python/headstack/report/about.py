@@ -365,7 +365,7 @@ def _drive(drive: Mapping[str, Any], default: "Defaults") -> Drive:
         title=str(tables.get("title") or ""),
         description=str(tables.get("description") or "").strip(),
         sha256=str(drive.get("sha256") or ""),
-        missing=[*missing, *(k for keys in drive_files.unsaid(drive).values() for k in keys)],
+        missing=[*missing, *(k for keys in drive_files.not_given(drive).values() for k in keys)],
         parts=[p for p in parts if p.facts or p.tables],
     )
 

@@ -146,7 +146,7 @@ def _scopes(node: Node[Any], tables: Rows, scope: Row) -> Iterator[Row]:
 def parts(claim: Claim, tables: Rows, *, partial: bool = False) -> list[Part]:
     """Return the compared parts of a claim."""
     return [
-        _part(statement, tables, {**scope, **statement.where}, at)
+        _part(statement, tables, {**scope, **statement.where}, at, partial=partial)
         for statement, scope, at in expand(claim.parts, tables, partial=partial)
     ]
 
@@ -193,7 +193,7 @@ def _cell(given: Cell | str | float, said: Statement, tables: Rows, scope: Row, 
     return Number(text(given.name or default, names, at), number, names, half)
 
 
-def _part(said: Statement, tables: Rows, scope: Row, at: str) -> Part:
+def _part(said: Statement, tables: Rows, scope: Row, at: str, *, partial: bool = False) -> Part:
     if said.rule is None:
         what, paper, why = (text(t, scope, at) for t in (said.what, said.paper, said.missing))
         return rules.not_run(what, paper, why, kind=said.kind or Kind.RESULT)
@@ -221,10 +221,16 @@ def _part(said: Statement, tables: Rows, scope: Row, at: str) -> Part:
         part = rules.relation(what, paper, pair[0], said.rule, pair[1], said.form, **of)
     part = replace(part, fitted=said.fitted)
     if said.contrary is not None:
-        other = _contradiction(said.contrary, said, ours.value, tables, scope, at)
+        other = _contradiction(said.contrary, said, ours.value, names, tables, scope, at)
         part = rules.contradicted(part, other)
     if said.falsifier is not None:
-        false = _falsified(said.falsifier, said, (ours.value, than.value), tables, scope, at)
+        values = ours.value, than.value
+        false: rules.Falsified | None
+        if partial and _lacks_rows(said.falsifier, said, tables, scope):
+            # Whether the part can fail is known from the study with all rows.
+            false = rules.Falsified(text(said.falsifier.world, scope, at), *values, passes=False)
+        else:
+            false = _falsified(said.falsifier, said, values, names, tables, scope, at)
         part = replace(part, falsifier=false)
     if said.drawn is not None:
         place = said.drawn
@@ -238,7 +244,11 @@ def _part(said: Statement, tables: Rows, scope: Row, at: str) -> Part:
 
 def _reference(said: Statement, names: Row, tables: Rows, scope: Row, at: str) -> Number:
     """Return what our number is compared with: the paper's, or another one of ours."""
-    expected = names[said.expected] if isinstance(said.expected, str) else said.expected
+    expected = said.expected
+    if isinstance(expected, str):
+        if expected not in names:
+            raise ConfigError(need_one_of(f"{at}.expected", expected, names))
+        expected = names[expected]
     if expected is not None:
         return Number("paper", float(expected), names)
     if said.than is None:
@@ -247,24 +257,35 @@ def _reference(said: Statement, names: Row, tables: Rows, scope: Row, at: str) -
 
 
 def _contradiction(
-    other: Contrary, said: Statement, ours: float, tables: Rows, scope: Row, at: str
+    other: Contrary, said: Statement, ours: float, names: Row, tables: Rows, scope: Row, at: str
 ) -> rules.Contradiction:
-    """Compare ours with the paper's other statement."""
+    """Compare ours with the paper's other statement; `names` are the values of the part's row."""
     rule = other.rule or said.rule
     assert rule is not None
     if other.ours is not None:
         ours = _cell(other.ours, said, tables, scope, at).value
     as_part = replace(said, expected=other.expected, than=other.than)
-    than = _reference(as_part, scope, tables, scope, f"{at}.contrary").value
+    than = _reference(as_part, names, tables, scope, f"{at}.contrary").value
     tolerance = said.tolerance if rule is said.rule else None
     met = rules.holds(rule, ours, than, tolerance)
     return rules.Contradiction(text(other.says, scope, at), ours, than, met)
+
+
+def _lacks_rows(false: Falsifier, said: Statement, tables: Rows, scope: Row) -> bool:
+    """Return whether the world of a part needs rows that a study with fewer runs does not have."""
+    for cell in (false.ours, false.than):
+        if not isinstance(cell, Cell) or not isinstance(cell.row, dict):
+            continue
+        if not select(tables.get(cell.table or said.table, ()), {**scope, **cell.row}):
+            return True
+    return False
 
 
 def _falsified(
     false: Falsifier,
     said: Statement,
     values: tuple[float, float],
+    names: Row,
     tables: Rows,
     scope: Row,
     at: str,
@@ -287,8 +308,8 @@ def _falsified(
     if said.contrary is not None and not passes:
         # In a world in which the part is false, the paper's other statement must not hold either.
         own = None if said.contrary.ours is not None else ours
-        passes = (
-            own is not None and _contradiction(said.contrary, said, own, tables, scope, at).holds
+        passes = own is not None and (
+            _contradiction(said.contrary, said, own, names, tables, scope, at).holds
         )
     return rules.Falsified(text(false.world, scope, at), ours, than, passes)
 

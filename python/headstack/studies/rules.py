@@ -507,19 +507,19 @@ def why(parts: Sequence[Part]) -> str:
     counting = [p for p in parts if p.counts]
     if not counting:
         return _missing(parts)
-    return _told(counting, Verdict.DEVIATES) or contradictions(parts)
+    return _comparisons(counting, Verdict.DEVIATES) or contradictions(parts)
 
 
 def contradictions(parts: Sequence[Part]) -> str:
     """Return where the paper contradicts itself, with both statements and ours."""
-    return _told([p for p in parts if p.counts], Verdict.INCONSISTENT)
+    return _comparisons([p for p in parts if p.counts], Verdict.INCONSISTENT)
 
 
-def _told(parts: Sequence[Part], verdict: Verdict) -> str:
-    return "; ".join(told(p) for p in parts if p.verdict is verdict)
+def _comparisons(parts: Sequence[Part], verdict: Verdict) -> str:
+    return "; ".join(comparison(p) for p in parts if p.verdict is verdict)
 
 
-def told(part: Part) -> str:
+def comparison(part: Part) -> str:
     """Return what a part compares, with ours and the paper's words."""
     note = f" ({part.note})" * bool(part.note)
     if part.verdict is not Verdict.INCONSISTENT or part.contradiction is None:
@@ -535,7 +535,7 @@ def sentence(parts: Sequence[Part]) -> str:
         found = [p for p in counting if p.verdict is verdict]
         if found:
             more = f", and {len(found) - 1} more of {len(counting)} parts" * (len(found) > 1)
-            return told(replace(found[0], note="")) + more
+            return comparison(replace(found[0], note="")) + more
     if not counting:
         return _missing(parts)
     many = "the one part that counts holds" if len(counting) == 1 else ""
@@ -569,4 +569,4 @@ def stand_in(parts: Iterable[Part]) -> dict[str, str] | None:
     found = [p for p in parts if p.kind is Kind.STAND_IN and p.verdict is not Verdict.NOT_RUN]
     if not found:
         return None
-    return {"verdict": str(_of(found)), "why": _told(found, Verdict.DEVIATES)}
+    return {"verdict": str(_of(found)), "why": _comparisons(found, Verdict.DEVIATES)}

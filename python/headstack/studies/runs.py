@@ -20,6 +20,8 @@ import pyarrow.parquet as pq
 
 from headstack import _core, api, drives
 from headstack.errors import ConfigError
+from headstack.schema import System, Workload
+from headstack.schema.system import SystemDrive
 
 #: Called with the name of the run, the requests done and their total, if known.
 Report = Callable[[str, int, int | None], None]
@@ -45,8 +47,8 @@ class Run:
 
     """
 
-    workload: Mapping[str, Any]
-    system: Mapping[str, Any]
+    workload: Workload
+    system: System
     rotation: bool = False
     seed: int = 1
     interval: float = 0.0
@@ -70,14 +72,15 @@ class Run:
         texts = [_drive_text(d) for d in (self.system, *self.system.get("drives", ()))]
         if named := [t for t in texts if t]:
             parts["drive"] = named[0] if len(named) == 1 else named
-        if "trace" in self.workload:
-            stat = os.stat(self.workload["trace"])
+        trace = self.workload.get("trace")
+        if isinstance(trace, str):
+            stat = os.stat(trace)
             parts["trace"] = [stat.st_size, stat.st_mtime_ns]
         text = json.dumps(parts, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
-def _drive_text(system: Mapping[str, Any]) -> str | None:
+def _drive_text(system: System | SystemDrive) -> str | None:
     """Return the file of a drive that is given by its name."""
     drive = system.get("drive")
     return drives.find(drive).read_text(encoding="utf-8") if isinstance(drive, str) else None

@@ -1,7 +1,6 @@
 """Tables as means over seeds, with 95 % confidence intervals: the error bars of verdicts."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 import pandas as pd
 from pandas.api.types import is_float_dtype
@@ -11,15 +10,11 @@ from headstack.errors import ConfigError
 from headstack.studies.evaluate import HALF
 from headstack.studies.study import Study
 
-#: Over how many seeds a number is averaged that decides a verdict.
-SEEDS = 5
-
 
 def averaged(
     study: Study,
     measure: Callable[[Study], Mapping[str, pd.DataFrame]],
     names: Sequence[str],
-    seeds: int = SEEDS,
 ) -> dict[str, pd.DataFrame]:
     """Return tables over several seeds: the first is that of the study's choices.
 
@@ -31,20 +26,13 @@ def averaged(
         names: tables whose numbers are averaged: each column of decimal numbers gets its mean, and
             a column ``NAME_half`` with half of the 95 % confidence interval. The other tables are
             those of the first seed.
-        seeds: the number of seeds.
 
     """
-    first = study.choices.seed
-    runs = [measure(_with(study, first + i)) for i in range(1 if study.varied else seeds)]
+    runs = [measure(study.choosing(seed=seed)) for seed in study.seeds()]
     return {
         name: _mean(name, [run[name] for run in runs]) if name in names else table
         for name, table in runs[0].items()
     }
-
-
-def _with(study: Study, seed: int) -> Study:
-    """Return the same study with another seed."""
-    return study.choosing(replace(study.choices, seed=seed))
 
 
 def _mean(name: str, tables: Sequence[pd.DataFrame]) -> pd.DataFrame:

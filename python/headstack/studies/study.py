@@ -22,8 +22,8 @@ from headstack.studies.rules import NOTHING, Part, Verdict
 from headstack.studies.runs import Report, Run, Store
 from headstack.studies.traces import Found, find
 
-#: Runs whose range the error bars of a figure show, each with a seed of its own.
-SEEDS = 3
+#: Runs with seeds of their own that a number is averaged over, for its error bars.
+SEEDS = 5
 
 #: Reason why a claim was not run that the user did not select.
 NOT_ASKED = "not asked for"
@@ -114,10 +114,10 @@ class Study:
         other.quick = other.varied = True
         return other
 
-    def choosing(self, choices: Any) -> "Study":
-        """Return the same study with other values for what the paper leaves open."""
+    def choosing(self, **values: Any) -> "Study":
+        """Return the same study with other values of `choices`, such as another seed."""
         other = copy.copy(self)
-        other.choices = choices
+        other.choices = replace(self.choices, **values)
         return other
 
     def run(self, runs: Iterable[Run]) -> dict[str, dict[str, Any]]:
@@ -131,7 +131,7 @@ class Study:
         return by_name
 
     def seeds(self) -> range:
-        """Return the seeds whose range the error bars of a figure show; one where nothing is drawn.
+        """Return the seeds that numbers are averaged over; one where the numbers decide nothing.
 
         The first one is the seed that the claim is judged with.
         """
@@ -155,7 +155,7 @@ class Study:
             filled = replace(picture, name=name, title=lines if len(lines) > 1 else lines[0])
             chart = tidy.draw(filled, tables, evaluate.paper_points(parts, name), scope)
             plots.save(chart, self.out / self._folder / name)
-            self.specs[name] = chart.to_dict()
+            self.specs[name] = plots.look.specification(chart)
             names.append(name)
         return names
 

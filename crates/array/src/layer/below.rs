@@ -64,7 +64,7 @@ impl LowerLayers {
     /// The earliest next event of the layers below; [`Time::NEVER`] if none has one.
     #[inline]
     pub fn next_event(&self) -> Time {
-        self.events.first().0
+        self.events.earliest()
     }
 
     fn note(&mut self, layer: usize) {
@@ -94,9 +94,10 @@ impl LowerLayers {
     /// layers that submit nothing because of a completion.
     #[inline]
     pub fn step_until(&mut self, until: Time, sink: &mut dyn FnMut(&LayerCompletion)) {
-        let (time, layer) = self.events.first();
+        let time = self.events.earliest();
         if time != Time::NEVER {
-            let until = until.min(self.events.second()).max(Time(time.0 + 1));
+            let (layer, second) = self.events.first_and_second();
+            let until = until.min(second).max(Time(time.0 + 1));
             self.layers[layer].advance(until, sink);
             self.note(layer);
         }
@@ -155,7 +156,11 @@ impl LowerLayers {
 /// Completions that were announced and whose time has not come. Ordered by time, then by member, then by the
 /// number of the request; the three are one number, which is compared at once.
 #[derive(Debug, Default)]
-pub(crate) struct PendingCompletions(BinaryHeap<Reverse<u128>>);
+pub(crate) struct PendingCompletions {
+    order: BinaryHeap<Reverse<u128>>,
+    /// By number of the request; those that are not in `order` have no meaning.
+    announced: Vec<LayerCompletion>,
+}
 
 impl PendingCompletions {
     /// Request number `name` of `member` ends at `time`.
@@ -163,20 +168,35 @@ impl PendingCompletions {
     pub fn push(&mut self, time: Time, member: u32, name: u32) {
         let rest = u64::from(member) << 32 | u64::from(name);
         let key = u128::from(time.0) << 64 | u128::from(rest);
-        self.0.push(Reverse(key));
+        self.order.push(Reverse(key));
+    }
+
+    /// A request of `member` ends as `done` says.
+    #[inline]
+    pub fn announce(&mut self, member: u32, done: &LayerCompletion) {
+        let name = done.id as usize;
+        if name >= self.announced.len() {
+            self.announced.resize(name + 1, LayerCompletion::default());
+        }
+        self.announced[name] = *done;
+        self.push(done.completion, member, name as u32);
+    }
+
+    /// What was announced of request number `name`.
+    #[inline]
+    pub fn announced(&self, name: u32) -> &LayerCompletion {
+        &self.announced[name as usize]
     }
 
     #[inline]
     pub fn next(&self) -> Time {
-        self.0
-            .peek()
-            .map_or(Time::NEVER, |Reverse(key)| Time((key >> 64) as u64))
+        let first = self.order.peek();
+        first.map_or(Time::NEVER, |Reverse(key)| Time((key >> 64) as u64))
     }
 
-    /// Removes the earliest: its time and the number of its request.
+    /// Removes the earliest and returns the number of its request.
     #[inline]
-    pub fn pop(&mut self) -> Option<(Time, u32)> {
-        let Reverse(key) = self.0.pop()?;
-        Some((Time((key >> 64) as u64), key as u32))
+    pub fn pop(&mut self) -> Option<u32> {
+        self.order.pop().map(|Reverse(key)| key as u32)
     }
 }

@@ -8,8 +8,9 @@
 //! No redundancy: an error of a member is an error of the request.
 
 use super::below::LowerLayers;
+use super::volume::choice::ReadPolicy;
 use super::volume::copies::{Copies, Single};
-use super::volume::{choice, Volume};
+use super::volume::Volume;
 use super::{Entry, LowerCount};
 use crate::entry::NoParameters;
 use crate::organisation::concatenate::end_to_end;
@@ -24,7 +25,7 @@ pub fn entry() -> Entry {
         |context, _: NoParameters| {
             let below = LowerLayers::new(context.below);
             let map = Single(end_to_end(&below.member_blocks()));
-            let copies = Copies::new(map, choice::find("first")?);
+            let copies = Copies::new(map, ReadPolicy::First);
             Ok(Box::new(Volume::new(
                 "concatenate",
                 Box::new(copies),

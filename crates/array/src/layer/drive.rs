@@ -166,10 +166,6 @@ impl<M: Member<Report = Completion> + Send> Layer for DriveLayer<M> {
         if until <= self.now && !(self.refused.is_empty() && self.early.is_empty()) {
             return;
         }
-        for done in self.refused.drain(..) {
-            self.statistics.add_done(&done);
-            sink(&done);
-        }
         self.now = self.now.max(Time(until.0.saturating_sub(1)));
         let mut count = Count {
             index: self.index,
@@ -177,7 +173,13 @@ impl<M: Member<Report = Completion> + Send> Layer for DriveLayer<M> {
             outcome: &mut self.outcome,
             statistics: &mut self.statistics,
         };
-        self.early.drain(..).for_each(|c| count.report(&c, sink));
+        if !self.refused.is_empty() || !self.early.is_empty() {
+            for done in self.refused.drain(..) {
+                count.statistics.add_done(&done);
+                sink(&done);
+            }
+            self.early.drain(..).for_each(|c| count.report(&c, sink));
+        }
         self.drive.advance(until, &mut |c| count.report(c, sink));
         self.note();
     }

@@ -55,6 +55,7 @@ use headstack_units::{Bytes, Span, Time};
 use merging::{Edges, Limits, Run};
 use slab::Slab;
 use std::collections::{BTreeMap, VecDeque};
+use waking::Waking;
 
 /// The layer's name.
 const NAME: &str = "host-queue";
@@ -180,7 +181,6 @@ struct Group {
     last: u32,
     added: Time,
     dispatched: Time,
-    announced: Option<LayerCompletion>,
 }
 
 /// The queue of one unit.
@@ -193,8 +193,8 @@ struct Queue {
     /// Submitted requests of each process that waits for a place, in order.
     blocked: BTreeMap<Process, VecDeque<u32>>,
     woken: VecDeque<Process>,
-    /// Woken processes that have not submitted yet, and when each of them will.
-    waking: VecDeque<(Time, Process)>,
+    /// Woken processes that have not submitted yet.
+    waking: u32,
     below: u32,
     depth: u32,
 }
@@ -218,6 +218,8 @@ struct HostQueue {
     submitted: Slab<Submitted>,
     groups: Slab<Group>,
     ends: PendingCompletions,
+    /// Woken processes of all queues, in the order in which they submit; at equal times the lowest queue is first.
+    waking: VecDeque<Waking>,
     clock: LayerClock,
     limits: Limits,
     wake_time: Span,
@@ -257,7 +259,7 @@ impl HostQueue {
                 ahead: VecDeque::new(),
                 blocked: BTreeMap::new(),
                 woken: VecDeque::new(),
-                waking: VecDeque::new(),
+                waking: 0,
                 below: 0,
                 depth: p.depth,
             });
@@ -268,6 +270,7 @@ impl HostQueue {
             submitted: Slab::new(),
             groups: Slab::new(),
             ends: PendingCompletions::default(),
+            waking: VecDeque::new(),
             clock: LayerClock::default(),
             limits,
             wake_time: p.wake_time,
@@ -290,11 +293,10 @@ impl HostQueue {
         child: u32,
         waited: bool,
     ) -> bool {
-        let request = self.submitted[child as usize].request;
-        let sync = self.is_sync(request.command);
-        let frozen = self.queues[q].places.is_frozen();
+        let sync = self.is_sync(self.submitted[child as usize].request.command);
         // A request that had to wait for a place is merged only when it is put into the elevator.
-        if !waited && !frozen && self.merge(q, now, child) {
+        let may_merge = !waited && !self.limits.never && !self.queues[q].places.is_frozen();
+        if may_merge && self.merge(q, now, child) {
             return true;
         }
         let places = &mut self.queues[q].places;
@@ -303,48 +305,48 @@ impl HostQueue {
         }
         let taken = u64::from(places.taken());
         self.counts.most_admitted = self.counts.most_admitted.max(taken);
-        self.admit(child, now);
-        self.insert(q, now, child, waited);
+        let request = self.admit(child, now);
+        self.insert(q, now, child, &request, waited);
         true
     }
 
-    fn admit(&mut self, child: u32, now: Time) {
+    /// A request is admitted, or merged with one that was.
+    fn admit(&mut self, child: u32, now: Time) -> Request {
         let submitted = &mut self.submitted[child as usize];
         submitted.admitted = now;
         if self.clock.statistics.counts_from(submitted.arrival) {
             self.counts.blocked_ns += u128::from(now.0 - submitted.arrival.0);
         }
+        submitted.request
     }
 
     /// Puts an admitted request into the elevator, or among the requests that are dispatched before it.
-    fn insert(&mut self, q: usize, now: Time, child: u32, waited: bool) {
-        let request = self.submitted[child as usize].request;
+    fn insert(&mut self, q: usize, now: Time, child: u32, request: &Request, waited: bool) {
         self.order += 1;
-        let slot = self.groups.insert(Group {
+        let slot = self.groups.vacant_key() as u32;
+        let run = Run {
+            slot,
+            write: request.command.writes(),
+            lba: request.lba,
+            blocks: u64::from(request.blocks),
+            segments: 1,
+            order: self.order,
+        };
+        self.groups.insert(Group {
             queue: q as u32,
             command: request.command,
             sync: self.is_sync(request.command),
-            run: Run {
-                slot: 0,
-                write: request.command.writes(),
-                lba: request.lba,
-                blocks: u64::from(request.blocks),
-                segments: 1,
-                order: self.order,
-            },
+            run,
             first: child,
             last: child,
             added: now,
             dispatched: now,
-            announced: None,
-        }) as u32;
-        self.groups[slot as usize].run.slot = slot;
+        });
+        let queue = &mut self.queues[q];
         if !matches!(request.command, Command::Read | Command::Write) {
-            self.queues[q].ahead.push_back(slot);
+            queue.ahead.push_back(slot);
             return;
         }
-        let run = self.groups[slot as usize].run;
-        let queue = &mut self.queues[q];
         queue.elevator.add(now, &queued(&run));
         queue.edges.add(&run);
         if waited && !self.limits.never && queue.elevator.newest().is_none() {
@@ -359,7 +361,7 @@ impl HostQueue {
     /// Tries to merge a new request with a waiting one; true if it was merged.
     fn merge(&mut self, q: usize, now: Time, child: u32) -> bool {
         let request = self.submitted[child as usize].request;
-        if self.limits.never || !matches!(request.command, Command::Read | Command::Write) {
+        if !matches!(request.command, Command::Read | Command::Write) {
             return false;
         }
         let new = Run {
@@ -483,12 +485,7 @@ impl HostQueue {
     #[inline(never)]
     fn dispatch_woken(&mut self, q: usize, now: Time) {
         while let Some(process) = self.queues[q].woken.pop_front() {
-            if self.wake_time > Span::ZERO {
-                let then = now + self.wake_time;
-                self.queues[q].waking.push_back((then, process));
-            } else {
-                self.resume(q, now, process);
-            }
+            self.wake(q, now, process);
         }
         self.dispatch(q, now);
     }
@@ -526,7 +523,7 @@ impl HostQueue {
 
     /// The next event of the queue's own: a completion or a process that submits.
     fn next_own(&self) -> Time {
-        self.ends.next().min(self.next_waking().0)
+        self.ends.next().min(self.next_waking())
     }
 
     fn dispatch(&mut self, q: usize, now: Time) {
@@ -568,7 +565,7 @@ impl HostQueue {
             queue.elevator.ended(slot);
         }
         queue.places.release(now, group.sync, &mut queue.woken);
-        let mut done = group.announced.unwrap_or_default();
+        let mut done = *self.ends.announced(slot);
         let queue_ns = done.components.queue + group.dispatched.0;
         let mut child = group.first;
         while child != NONE {
@@ -605,23 +602,21 @@ impl HostQueue {
 
     /// Advances the layer below. Completions that it announces are kept until their time.
     fn step_below(&mut self) {
-        let (groups, ends) = (&mut self.groups, &mut self.ends);
-        self.below.step(&mut |done| {
-            let group = &mut groups[done.id as usize];
-            group.announced = Some(*done);
-            ends.push(done.completion, group.queue, done.id as u32);
-        });
+        let (groups, ends) = (&self.groups, &mut self.ends);
+        self.below
+            .step(&mut |done| ends.announce(groups[done.id as usize].queue, done));
     }
 
     /// Carries out the event of the queue at `now`: a completion, or otherwise a woken process submits.
     fn next_ends(&mut self, now: Time, sink: &mut dyn FnMut(&LayerCompletion)) {
         if self.ends.next() > now {
-            let (_, q) = self.next_waking();
-            if let Some((_, process)) = self.queues[q].waking.pop_front() {
-                self.resume(q, now, process);
+            if let Some(woken) = self.waking.pop_front() {
+                let q = woken.queue as usize;
+                self.queues[q].waking -= 1;
+                self.resume(q, now, woken.process);
                 self.dispatch_ready(q, now);
             }
-        } else if let Some((_, slot)) = self.ends.pop() {
+        } else if let Some(slot) = self.ends.pop() {
             self.ended(slot, now, sink);
         }
     }

@@ -81,7 +81,6 @@ struct Transfer {
     /// True while the data of a write cross the port on their way to the layer below.
     going_down: bool,
     given: Time,
-    announced: Option<LayerCompletion>,
 }
 
 /// A shared port over the layers below.
@@ -161,7 +160,7 @@ impl Link {
     /// A request has completed at the layer below at `now`.
     fn ended(&mut self, slot: u32, now: Time) {
         let passing = self.passing.remove(slot as usize);
-        let lower = passing.announced.unwrap_or_default();
+        let lower = *self.ends.announced(slot);
         let mut end = now;
         if passing.request.command == Command::Read && lower.error.is_none() {
             let ns = self.crossing(&passing.request);
@@ -182,16 +181,13 @@ impl Link {
 
     /// Advances the layers below. Completions that they announce are kept until their time.
     fn step_below(&mut self) {
-        let (passing, ends) = (&mut self.passing, &mut self.ends);
-        self.below.step(&mut |done| {
-            let p = &mut passing[done.id as usize];
-            p.announced = Some(*done);
-            ends.push(done.completion, p.request.unit, done.id as u32);
-        });
+        let (passing, ends) = (&self.passing, &mut self.ends);
+        let of = |done: &LayerCompletion| passing[done.id as usize].request.unit;
+        self.below.step(&mut |done| ends.announce(of(done), done));
     }
 
     fn next_crosses(&mut self, now: Time) {
-        let Some((_, slot)) = self.ends.pop() else {
+        let Some(slot) = self.ends.pop() else {
             return;
         };
         match self.passing[slot as usize].going_down {
@@ -224,7 +220,6 @@ impl Layer for Link {
             arrival: now,
             going_down: false,
             given: now,
-            announced: None,
         }) as u32;
         let ns = match request.command.writes() {
             true => self.crossing(&request),

@@ -8,8 +8,9 @@
 //! No redundancy: an error of a member is an error of the request.
 
 use super::below::LowerLayers;
+use super::volume::choice::ReadPolicy;
 use super::volume::copies::{Copies, Single};
-use super::volume::{choice, Volume};
+use super::volume::Volume;
 use super::{Entry, LowerCount};
 use crate::organisation::raid0::{striped, Parameters};
 
@@ -23,7 +24,7 @@ pub fn entry() -> Entry {
         |context, p: Parameters| {
             let below = LowerLayers::new(context.below);
             let map = Single(striped(&below.member_blocks(), &p)?);
-            let copies = Copies::new(map, choice::find("first")?);
+            let copies = Copies::new(map, ReadPolicy::First);
             Ok(Box::new(Volume::new("raid0", Box::new(copies), below)))
         },
     )

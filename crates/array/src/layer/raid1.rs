@@ -15,7 +15,7 @@
 //! md leaves overlapping writes to the file system; here they are serialised. No write-mostly members.
 
 use super::below::LowerLayers;
-use super::volume::choice::{self, Copy};
+use super::volume::choice::{Copy, ReadPolicy};
 use super::volume::copies::{Copies, CopyMap, Pattern};
 use super::volume::Volume;
 use super::{Entry, Layer, LowerCount};
@@ -38,8 +38,8 @@ pub fn entry() -> Entry {
 #[derive(Debug, Clone, Table)]
 pub struct Parameters {
     /// Which copy a read takes.
-    #[param(default = "md-raid1".into(), kind = choice::kind())]
-    read_policy: String,
+    #[param(default = ReadPolicy::MdRaid1)]
+    read_policy: ReadPolicy,
     /// Rate at which stale data are rebuilt; not at all if absent.
     rebuild_rate: Option<Bandwidth>,
     /// Members that are missing from the beginning.
@@ -95,7 +95,7 @@ pub fn volume(below: Vec<Box<dyn Layer>>, p: &Parameters) -> Result<Volume, Spec
         members: sizes.len() as u32,
         blocks: sizes.into_iter().min().unwrap_or(0),
     };
-    let copies = Copies::new(map, choice::find(&p.read_policy)?);
+    let copies = Copies::new(map, p.read_policy);
     let volume = Volume::new(NAME, Box::new(copies), below);
     volume.with_redundancy(&p.gone, p.rebuild_rate)
 }

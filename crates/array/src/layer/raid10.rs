@@ -19,7 +19,7 @@
 //! As `raid1`.
 
 use super::below::LowerLayers;
-use super::volume::choice::{self, Copy};
+use super::volume::choice::{Copy, ReadPolicy};
 use super::volume::copies::{Copies, CopyMap, Pattern};
 use super::volume::Volume;
 use super::{Entry, Layer, LowerCount};
@@ -44,7 +44,7 @@ pub fn entry() -> Entry {
 /// The parameters in use, with the policy of reads that follows from the others.
 pub(crate) fn effective(table: &Params) -> Result<Params, SpecError> {
     let mut p: Parameters = read_table(table)?;
-    p.read_policy = Some(p.policy().into());
+    p.read_policy = Some(p.policy());
     read(&p.write())
 }
 
@@ -65,8 +65,7 @@ pub struct Parameters {
     chunk: Bytes,
     /// Which copy a read takes; if absent `md-raid10-near`, or `md-raid10-far` where `far` is above 1 and not
     /// `offset`.
-    #[param(kind = choice::kind())]
-    read_policy: Option<String>,
+    read_policy: Option<ReadPolicy>,
     /// Rate at which stale data are rebuilt; not at all if absent.
     rebuild_rate: Option<Bandwidth>,
     /// Members that are missing from the beginning.
@@ -76,12 +75,12 @@ pub struct Parameters {
 
 impl Parameters {
     /// The policy of reads; that of the layout if none is given.
-    fn policy(&self) -> &str {
-        match &self.read_policy {
-            Some(name) => name,
-            None if self.far > 1 && !self.offset => "md-raid10-far",
-            None => "md-raid10-near",
-        }
+    fn policy(&self) -> ReadPolicy {
+        let usual = match self.far > 1 && !self.offset {
+            true => ReadPolicy::MdRaid10Far,
+            false => ReadPolicy::MdRaid10Near,
+        };
+        self.read_policy.unwrap_or(usual)
     }
 }
 
@@ -199,7 +198,7 @@ pub fn volume(below: Vec<Box<dyn Layer>>, p: &Parameters) -> Result<Volume, Spec
         let need = format!("at most the smallest member's {} B", smallest * 512);
         return Err(SpecError::new("chunk", p.chunk, need));
     }
-    let copies = Copies::new(map, choice::find(p.policy())?);
+    let copies = Copies::new(map, p.policy());
     let volume = Volume::new(NAME, Box::new(copies), below);
     volume.with_redundancy(&p.gone, p.rebuild_rate)
 }
@@ -294,7 +293,7 @@ mod tests {
             let from = random(blocks);
             let truth = |lba: u64| truth(&map(), &state, member, lba);
             let want = (from..blocks).filter(|b| truth(*b) == Truth::Held).count();
-            let mut copies = Copies::new(map(), choice::find("first").expect("a policy"));
+            let mut copies = Copies::new(map(), ReadPolicy::First);
             let (_, held) = walk(&mut copies, &state, member, from..blocks, 16, &truth);
             assert_eq!(held, want as u64, "seed {seed}");
         }
@@ -332,7 +331,7 @@ mod tests {
                 }
                 state.set_stale(0, 0..blocks);
                 let map = || map(rows / far);
-                let mut copies = Copies::new(map(), choice::find("first").expect("a policy"));
+                let mut copies = Copies::new(map(), ReadPolicy::First);
                 let truth = |lba: u64| truth(&map(), &state, 0, lba);
                 let (answers, held) = walk(&mut copies, &state, 0, 0..blocks, 128, &truth);
                 assert_eq!(held, 0);

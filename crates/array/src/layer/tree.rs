@@ -14,6 +14,7 @@ use headstack_drive::{Completion, DriveEnergy, DriveRequest};
 use headstack_schema::{Registry, SpecError};
 use headstack_units::Time;
 use serde_json::Value;
+use std::num::NonZeroU64;
 
 /// One entry of a system's list of layers: a name, or a table with `name`, `of` and parameters.
 #[derive(Debug, Clone, PartialEq)]
@@ -164,6 +165,8 @@ pub struct Tree {
     roots: LowerLayers,
     /// First block and size of each unit, in 512-byte blocks.
     units: Vec<(u64, u64)>,
+    /// Size of every unit, if all have the same.
+    equal: Option<NonZeroU64>,
     /// Number of requests submitted.
     submitted: u64,
     announced: u64,
@@ -217,8 +220,10 @@ impl Tree {
             units.push((first, blocks));
             first = first.saturating_add(blocks);
         }
+        let equal = units.first().and_then(|u| NonZeroU64::new(u.1));
         Tree {
             roots,
+            equal: equal.filter(|size| units.iter().all(|u| u.1 == size.get())),
             units,
             submitted: 0,
             announced: 0,
@@ -382,7 +387,10 @@ impl Member for Tree {
     fn submit(&mut self, now: Time, request: DriveRequest) {
         self.submitted += 1;
         let at = request.lba.0;
-        let unit = self.units.partition_point(|u| u.0 <= at).max(1) - 1;
+        let unit = match self.equal {
+            Some(size) => ((at / size) as usize).min(self.units.len() - 1),
+            None => self.units.partition_point(|u| u.0 <= at).max(1) - 1,
+        };
         let first = self.units.get(unit).map_or(0, |u| u.0);
         let request = Request {
             id: request.id,

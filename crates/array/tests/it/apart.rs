@@ -126,7 +126,6 @@ fn experiment(seed: u64) -> String {
             "[\"throttle\", { name = \"raid0\", of = 2 }, \"host-queue\"]",
         ),
     ]);
-    let warm_up = noise.of(&["", "warm_up = \"150 ms\"\n"]);
     let past_end = noise.of(&["error", "wrap", "drop-counted"]);
     let duration = noise.of(&["", "duration = \"0.6 s\"\n"]);
     let queue = layers.contains("host-queue") && count == devices;
@@ -138,6 +137,11 @@ fn experiment(seed: u64) -> String {
         false => "",
     };
     let jobs = jobs(&mut noise, devices);
+    // Jobs of a volume may be over before the end of a warm-up.
+    let warm_up = match jobs.contains("volume") {
+        true => "",
+        false => noise.of(&["", "warm_up = \"150 ms\"\n"]),
+    };
     format!(
         "[run]\nseed = {seed}\nallowed_errors = 1.0\n{duration}[[workload]]\npast_end = \"{past_end}\"\n{warm_up}{jobs}\
          [[system]]\ndrive = \"ibm-18es\"\ncount = {count}\nlayers = {layers}\n{capping}"

@@ -317,6 +317,36 @@ fn warm_up_past_end_and_limits() {
     assert_eq!(o.start, Time(first + 5_000_000_000));
 }
 
+/// A device of 1000 blocks: a request is inside when its last block is at most number 999, also after the first request
+/// of the device, at which its size is looked up.
+#[test]
+fn a_device_ends_with_its_last_block() {
+    for (lba, blocks, inside) in [
+        (999, 1, true),
+        (1000, 1, false),
+        (992, 8, true),
+        (993, 8, false),
+        (0, 1000, true),
+        (1, 1000, false),
+    ] {
+        let members = drives(1, 1000, 1000);
+        let o = organisation("independent", &members, &[]);
+        let request = Request {
+            lba: Lba(lba),
+            blocks,
+            ..Request::default()
+        };
+        let options = Options {
+            past_end: OutOfRangePolicy::DropCounted,
+            ..Options::default()
+        };
+        let outcome = run(vec![request; 2], members, &*o, &options, None);
+        let counts = (outcome.n_requests, outcome.n_dropped);
+        let want = if inside { (2, 0) } else { (0, 2) };
+        assert_eq!(counts, want, "{lba} {blocks}");
+    }
+}
+
 /// Requests that fail after a service, by hand. Three requests of 1 ms each arrive together, and the second fails: they end
 /// at 1, 2 and 3 ms. Response times are those of the two that succeed, 2 ms on average. All three were in the system:
 /// (1 + 2 + 3) / 3 requests on average, for the system, over time and for the drive (Little's law).

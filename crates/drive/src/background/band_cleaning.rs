@@ -13,10 +13,10 @@
 
 use super::{pass, BackgroundJob, JobContext, NEVER};
 use crate::buffer::PartialSector;
-use crate::mapping::media_cache::{Physical, Writer};
+use crate::mapping::media_cache::Writer;
 use crate::mapping::Mapping;
-use crate::phase::{MechanicalAccess, Work};
-use crate::service::pass::{AccessRequest, Pass, Supply};
+use crate::phase::Work;
+use crate::service::pass::{AccessRequest, LayoutPlaces, Pass, Supply};
 
 /// Cleaning by an idle drive.
 #[derive(Debug, Default)]
@@ -94,7 +94,7 @@ impl JobContext<'_> {
             ..AccessRequest::plain(step.sector, step.count, at.max(self.mechanism.free))
         };
         media.step_ends(&step);
-        Some(carry_out!(self, &order, Work::Cleaning, &mut Physical).end)
+        Some(carry_out!(self, &order, Work::Cleaning, &mut LayoutPlaces).end)
     }
 
     /// Cleans from `at` on until the cache has room for a write of `count` sectors, or for a quarter of the cache if

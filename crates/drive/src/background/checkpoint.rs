@@ -6,9 +6,9 @@
 //! one part after each write.
 
 use super::{BackgroundJob, JobContext, NEVER};
-use crate::mapping::{Fixed, Mapping};
-use crate::phase::{MechanicalAccess, Work};
-use crate::service::pass;
+use crate::mapping::Mapping;
+use crate::phase::Work;
+use crate::service::pass::{self, LayoutPlaces};
 
 /// The checkpoints of one assembly.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ impl JobContext<'_> {
             return None;
         };
         let order = log.next_part(self.mechanics, at)?;
-        let pass = carry_out!(self, &order, Work::Checkpoint, &mut Fixed);
+        let pass = carry_out!(self, &order, Work::Checkpoint, &mut LayoutPlaces);
         if let Mapping::Log(log) = &mut *self.mapping {
             log.part_ends();
         }

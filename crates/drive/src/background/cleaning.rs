@@ -13,7 +13,7 @@
 
 use super::{BackgroundJob, JobContext, NEVER};
 use crate::mapping::{Mapping, Move, Mover};
-use crate::phase::{MechanicalAccess, Work};
+use crate::phase::Work;
 use crate::service::pass::{self, Pass};
 
 /// The cleaning of one assembly.

@@ -59,6 +59,7 @@ struct Choice {
 
 impl Destage {
     /// Ends the pass, whose data are now on the medium, and returns it; `None` if there was none.
+    #[inline]
     pub fn finish(&mut self, site: &mut JobContext) -> Option<Writing> {
         let writing = self.writing.take()?;
         if let Some(range) = writing.range {

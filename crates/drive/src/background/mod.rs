@@ -59,26 +59,7 @@ macro_rules! carry_out {
         let cylinders = $site.mechanics.positions();
         let head_sets = &$site.all_head_sets[$site.first_head_set..];
         mechanism.carry(head_sets, cylinders, &before, order.start);
-        if $site.scratch.stretches.is_empty() {
-            let there = order.start + pass.seek;
-            let stretch = MechanicalAccess {
-                work,
-                write: order.write,
-                start: order.start,
-                distance: pass.distance,
-                there,
-                first: there + pass.rotation,
-                end: pass.end,
-            };
-            mechanism.timeline.add($site.now, stretch);
-        } else {
-            for stretch in $site.scratch.stretches.drain(..) {
-                mechanism
-                    .timeline
-                    .add($site.now, MechanicalAccess { work, ..stretch });
-            }
-        }
-        mechanism.free = pass.end;
+        mechanism.add_pass($site.now, order, work, &pass, $site.scratch);
         pass
     }};
 }
@@ -310,6 +291,24 @@ jobs! {
 }
 
 impl Jobs {
+    /// Whether read-ahead or a write to the medium is in progress.
+    #[inline]
+    pub fn any_usual_under_way(&self) -> bool {
+        self.read_ahead.is_under_way() || self.destage.is_under_way()
+    }
+
+    /// As [`Jobs::run`], where no other jobs begin.
+    #[inline(always)]
+    pub fn run_usual(&mut self, site: &mut JobContext, until: u64) {
+        let end = match self.read_ahead.is_under_way() {
+            true => self.read_ahead.go_on(site, until),
+            false => self.destage.go_on(site, until),
+        };
+        if let Some(end) = end {
+            site.mechanism.free = site.mechanism.free.max(end);
+        }
+    }
+
     /// When cleaning or a checkpoint would start.
     pub fn log_due(&self, site: &JobContext) -> u64 {
         self.cleaning.due(site).min(self.checkpoint.due(site))

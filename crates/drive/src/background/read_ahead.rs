@@ -109,6 +109,7 @@ impl ReadAhead {
     }
 
     /// Starts the next run; false if there is none. Sectors before `needed` are read even beyond the limit.
+    #[inline(always)]
     fn next_run(&mut self, site: &mut JobContext, needed: u64) -> bool {
         let left = self.limit.max(needed).saturating_sub(self.next);
         let left = left.min(u64::from(u32::MAX)) as u32;
@@ -142,6 +143,7 @@ impl ReadAhead {
     }
 
     /// Moves to a place and waits for its sector. Returns the run of at most `left` sectors there.
+    #[inline(always)]
     fn move_to(&mut self, site: &mut JobContext, place: &Place, left: u32) -> Run {
         let m = site.mechanics;
         let mechanism = &mut *site.mechanism;

@@ -17,7 +17,7 @@ mod parameters;
 pub mod policy;
 pub mod zoned;
 
-pub(crate) use log::{Fixed, From, Log, Move, Mover, Writer};
+pub(crate) use log::{From, Log, Move, Mover, Writer};
 pub(crate) use media_cache::MediaCache;
 pub use parameters::MODELS;
 pub(crate) use parameters::{tables, KIND};

@@ -240,13 +240,6 @@ impl Queue {
         (sector, count): (u64, u32),
         locate: impl FnOnce(&mut Place),
     ) {
-        let waiting = Waiting {
-            request,
-            arrival,
-            sector,
-            count,
-            place: Place::default(),
-        };
         let before = self.newest;
         let link = Link {
             before,
@@ -254,18 +247,18 @@ impl Queue {
             chunk: 0,
             at: 0,
         };
-        let mut i = self.vacant;
-        if i == NONE {
-            i = self.links.len() as u32;
-            self.items.0.push(waiting);
-            self.links.push(link);
-        } else {
-            self.vacant = self.links[i as usize].after;
-            self.items.0[i as usize] = waiting;
-            self.links[i as usize] = link;
-        }
-        let place = &mut self.items.0[i as usize].place;
-        locate(place);
+        let i = match self.vacant {
+            NONE => self.one_more(request, arrival),
+            vacant => vacant,
+        };
+        let waiting = &mut self.items.0[i as usize];
+        waiting.request = request;
+        waiting.arrival = arrival;
+        (waiting.sector, waiting.count) = (sector, count);
+        locate(&mut waiting.place);
+        let slot = &mut self.links[i as usize];
+        self.vacant = slot.after;
+        *slot = link;
         if self.needs.positions {
             if self.len == 0 {
                 self.lone = Some(i);
@@ -288,6 +281,26 @@ impl Queue {
         if self.long || self.len > LONG {
             self.order_one_more(i);
         }
+    }
+
+    /// A number that was never used.
+    #[cold]
+    fn one_more(&mut self, request: DriveRequest, arrival: Arrival) -> u32 {
+        let i = self.links.len() as u32;
+        self.items.0.push(Waiting {
+            request,
+            arrival,
+            sector: 0,
+            count: 0,
+            place: Place::default(),
+        });
+        self.links.push(Link {
+            before: NONE,
+            after: NONE,
+            chunk: 0,
+            at: 0,
+        });
+        i
     }
 
     /// Changes the place of a waiting command.
@@ -339,15 +352,6 @@ impl Queue {
         if self.needs.positions && self.lone.take().is_none() {
             self.positions.remove(link.chunk, link.at, &mut self.links);
         }
-        if self.len == 1 {
-            self.items.0.clear();
-            self.links.clear();
-            self.len = 0;
-            (self.oldest, self.newest, self.vacant) = (NONE, NONE, NONE);
-            self.least_transfer = (u32::MAX, f64::MAX);
-            self.mixed_ids = false;
-            return;
-        }
         match link.before {
             NONE => self.oldest = link.after,
             b => self.links[b as usize].after = link.after,
@@ -359,6 +363,10 @@ impl Queue {
         self.links[i].after = self.vacant;
         self.vacant = i as u32;
         self.len -= 1;
+        if self.len == 0 {
+            self.least_transfer = (u32::MAX, f64::MAX);
+            self.mixed_ids = false;
+        }
     }
 
     #[inline(never)]

@@ -11,8 +11,8 @@ use headstack_units::Turn;
 /// Most commands in a chunk.
 pub const CHUNK: usize = 64;
 
-/// Angles are stored in units of 2^-20 turn, rounded down.
-pub const ANGLE_BITS: u32 = 20;
+/// Angles are stored in units of 2^-11 turn, rounded down. Bounds of positioning times then fit 16 bits.
+pub const ANGLE_BITS: u32 = 11;
 
 /// A chunk with at most this many commands is merged with a neighbour.
 const FEW: usize = CHUNK / 4;
@@ -25,10 +25,10 @@ pub struct Chunk {
     pub len: usize,
     /// Cylinder of the first sector.
     pub cylinder: [u32; CHUNK],
-    /// Angle of the first sector, in units of 2^-20 turn.
-    pub angle: [u32; CHUNK],
+    /// Angle of the first sector, in units of 2^-11 turn.
+    pub angle: [u16; CHUNK],
     /// All bits set for a write, none for other commands.
-    pub write: [u32; CHUNK],
+    pub write: [u16; CHUNK],
     /// The command's number in the queue.
     pub number: [u32; CHUNK],
 }
@@ -53,7 +53,7 @@ impl Chunk {
     }
 
     fn key(&self, row: usize) -> u64 {
-        key(self.cylinder[row], self.angle[row])
+        key(self.cylinder[row], u32::from(self.angle[row]))
     }
 }
 
@@ -90,7 +90,10 @@ impl Positions {
     /// largest values.
     #[inline]
     pub fn least(&self, rank: usize) -> (u32, u32) {
-        let key = self.order.get(rank).map_or(u64::MAX >> 12, |o| o.0);
+        let key = self
+            .order
+            .get(rank)
+            .map_or(u64::MAX >> (32 - ANGLE_BITS), |o| o.0);
         let angle = key as u32 & ((1 << ANGLE_BITS) - 1);
         ((key >> ANGLE_BITS) as u32, angle)
     }
@@ -131,8 +134,8 @@ impl Positions {
         let chunk = &mut self.chunks[number as usize];
         let at = chunk.len % CHUNK;
         chunk.cylinder[at] = cylinder;
-        chunk.angle[at] = angle;
-        chunk.write[at] = (write as u32).wrapping_neg();
+        chunk.angle[at] = angle as u16;
+        chunk.write[at] = u16::from(write).wrapping_neg();
         chunk.number[at] = i;
         chunk.len += 1;
         let link = &mut links[i as usize];
@@ -171,7 +174,7 @@ impl Positions {
         chunk.len = last;
         links[moved as usize].at = at as u32;
         if self.order.len() > 1 && last <= FEW && last % 4 == 0 {
-            self.join(number, key(cylinder, angle), links);
+            self.join(number, key(cylinder, u32::from(angle)), links);
         }
     }
 

@@ -47,8 +47,8 @@ fn check(queue: &mut Queue, model: &[u64]) {
             let (w, link) = (&queue.items()[i], queue.links[i]);
             let angle = (w.place.angle.0 >> (64 - ANGLE_BITS)) as u32;
             assert_eq!(chunk.cylinder[row], w.place.cylinder);
-            assert_eq!(chunk.angle[row], angle);
-            assert_eq!(chunk.write[row], if w.writes() { u32::MAX } else { 0 });
+            assert_eq!(u32::from(chunk.angle[row]), angle);
+            assert_eq!(chunk.write[row], if w.writes() { u16::MAX } else { 0 });
             assert_eq!(link.at as usize, row);
             let key = (w.place.cylinder, angle);
             assert!(positions.least(rank) <= key && key <= positions.least(rank + 1));
@@ -193,6 +193,8 @@ fn order_of_age_survives_any_removals() {
             assert_eq!(ages, model);
         }
         push(&mut queue, 9, (0, 0), false);
-        assert_eq!(queue.oldest(), 0);
+        let left = queue.by_age().map(|i| queue.items()[i].request.id);
+        assert_eq!(left.collect::<Vec<_>>(), [9]);
+        assert!(queue.oldest() < 5, "numbers are used again");
     }
 }

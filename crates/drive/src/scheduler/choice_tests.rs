@@ -1,6 +1,7 @@
 //! Compares the schedulers' choices with plain scans over [`Mechanics::position`] for queues of all lengths,
 //! and checks how the work of a choice grows.
 
+use super::bounds::SeekLowerBound;
 use super::*;
 use crate::command::{Command, DriveRequest};
 use crate::queue::Arrival;
@@ -343,19 +344,18 @@ fn bounds_are_bounds() {
             queue.push(request, Arrival::simple(0), (0, 1), |p| *p = place);
             queue.place_lone();
             let chunk = queue.positions().piece(0);
-            let approach = floor.approach(&m, &arm, start, delay);
-            let least = approach.score(chunk, &mut [0; crate::queue::CHUNK]);
-            let score = least / crate::queue::CHUNK as u32;
+            let approach = floor.at(&m, start).approach(&arm, delay);
+            let score = approach.score(chunk, &mut [0; crate::queue::CHUNK]);
             assert!(
                 score <= floor.limit(exact),
                 "{score} {exact} {arm:?} {place:?} {write}"
             );
-            let (cylinder, angle) = (chunk.cylinder[0], chunk.angle[0]);
-            let wide = (angle.saturating_sub(noise.below(1000) as u32), angle);
+            let (cylinder, angle) = (chunk.cylinder[0], u32::from(chunk.angle[0]));
+            let wide = (angle.saturating_sub(noise.below(500) as u32), angle);
             assert!(approach.score_of_range(cylinder, wide) <= score);
             if approach.is_sure(chunk, 0, score) {
                 sure += 1;
-                let units = exact as f64 / m.rotation.period_ns() * f64::from(1 << 20);
+                let units = exact as f64 / m.rotation.period_ns() * f64::from(1 << 11);
                 assert!(
                     units <= f64::from(score),
                     "{score} {units} {arm:?} {place:?} {write}"

@@ -26,7 +26,7 @@ mod search;
 mod tests;
 
 pub use crate::queue::{Addresses, Needs};
-use bounds::{ArmSnapshot, SeekLowerBound};
+use bounds::{ArmSnapshot, Moment};
 use search::{CostFunction, Search};
 
 /// What a scheduler sees besides the queue.
@@ -97,8 +97,8 @@ impl View<'_> {
 
     /// Prepares the lower bounds of positioning times with one arm.
     #[inline]
-    fn approach<'f>(&self, floor: &'f SeekLowerBound, arm: usize) -> ArmSnapshot<'f> {
-        floor.approach(self.mechanics, &self.arms[arm], self.start, self.delay(arm))
+    fn approach<'f>(&self, moment: &Moment<'f>, arm: usize) -> ArmSnapshot<'f> {
+        moment.approach(&self.arms[arm], self.delay(arm))
     }
 
     /// Positioning time of a command with one arm, in nanoseconds.

@@ -1,7 +1,7 @@
 //! Finds the command of the least price, for prices that grow with positioning time. The choice is exact:
 //! only commands whose lower bound is low enough are computed in full.
 
-use super::bounds::{scores_up_to, ArmSnapshot, Scores, SeekLowerBound, EXCESS};
+use super::bounds::{row_of, scores_up_to, ArmSnapshot, Scores, SeekLowerBound, EXCESS};
 use super::{Choice, View};
 use crate::queue::{Chunk, Positions, Queue, CHUNK};
 
@@ -32,8 +32,16 @@ pub(super) trait CostFunction {
 #[derive(Default)]
 pub(super) struct Search {
     scores: Vec<Scores>,
-    /// For each arm, the least score and its row.
+    /// For each arm, the least score.
     least: Vec<u32>,
+}
+
+/// The least score of a queue, and whether it is sure.
+struct Lowest {
+    score: u32,
+    arm: usize,
+    row: usize,
+    sure: bool,
 }
 
 /// The best command found so far.
@@ -76,14 +84,14 @@ impl<P: CostFunction> Best<'_, P> {
     /// Examines a chunk whose scores for an arm are known; nearly always a single command.
     #[inline]
     fn look(&mut self, chunk: &Chunk, scores: &Scores, least: u32, arm: usize) {
-        if least / CHUNK as u32 > self.limit {
+        if least > self.limit {
             return;
         }
-        let row = least as usize % CHUNK;
+        let row = row_of(scores, least);
         self.consider(chunk.number[row] as usize, arm);
         if scores_up_to(scores, chunk.len, self.limit) > 1 {
             for (i, score) in scores[..chunk.len].iter().enumerate() {
-                if i != row && *score <= self.limit {
+                if i != row && *score as u32 <= self.limit {
                     self.consider(chunk.number[i] as usize, arm);
                 }
             }
@@ -108,18 +116,18 @@ impl Search {
         }
         let is_short = queue.positions().pieces() == 1;
         if is_short {
-            let (lowest, arm, sure) = self.score(queue, view, floor);
-            let limit = lowest / CHUNK as u32 + EXCESS;
-            if P::IS_POSITIONING && sure && view.head_sets.is_none() {
+            let lowest = self.score(queue, view, floor);
+            if let (true, Some(lowest)) = (P::IS_POSITIONING && view.head_sets.is_none(), lowest) {
                 let chunk = queue.positions().piece(0);
+                let limit = lowest.score + EXCESS;
                 let mut others = self.least.iter().enumerate();
                 // The bounds decide: the lowest is sure, and no other one is close to it.
-                if scores_up_to(&self.scores[arm], chunk.len, limit) == 1
-                    && (arms == 1
-                        || others.all(|(a, least)| a == arm || least / CHUNK as u32 > limit))
+                if lowest.sure
+                    && scores_up_to(&self.scores[lowest.arm], chunk.len, limit) == 1
+                    && (arms == 1 || others.all(|(a, least)| a == lowest.arm || *least > limit))
                 {
-                    let index = chunk.number[lowest as usize % CHUNK] as usize;
-                    let arm = arm as u8;
+                    let index = chunk.number[lowest.row] as usize;
+                    let arm = lowest.arm as u8;
                     return Some(Choice { index, arm });
                 }
             }
@@ -144,26 +152,33 @@ impl Search {
         best.cost.map(|_| best.choice)
     }
 
-    /// Computes the scores of a short queue for each arm. Returns the least score, its arm, and whether it is
-    /// sure.
+    /// Computes the scores of a short queue for each arm. Returns the least one; `None` if no arm is free.
     #[inline(always)]
-    fn score(&mut self, queue: &Queue, view: &View, floor: &SeekLowerBound) -> (u32, usize, bool) {
+    fn score(&mut self, queue: &Queue, view: &View, floor: &SeekLowerBound) -> Option<Lowest> {
         let chunk = queue.positions().piece(0);
-        let mut best = (u32::MAX, 0, false);
+        let moment = floor.at(view.mechanics, view.start);
+        let (mut lowest, mut best) = (u32::MAX, None);
         for arm in 0..view.arms.len() {
             self.least[arm] = u32::MAX;
             if !view.is_usable(arm) {
                 continue;
             }
-            let approach = view.approach(floor, arm);
+            let approach = view.approach(&moment, arm);
             let least = approach.score(chunk, &mut self.scores[arm]);
             self.least[arm] = least;
-            if least < best.0 {
-                let (row, score) = (least as usize % CHUNK, least / CHUNK as u32);
-                best = (least, arm, approach.is_sure(chunk, row, score));
+            if least < lowest {
+                lowest = least;
+                best = Some((arm, approach));
             }
         }
-        best
+        let (arm, approach) = best?;
+        let row = row_of(&self.scores[arm], lowest);
+        Some(Lowest {
+            score: lowest,
+            arm,
+            row,
+            sure: approach.is_sure(chunk, row, lowest),
+        })
     }
 }
 
@@ -172,12 +187,13 @@ impl Search {
 fn long<P: CostFunction>(best: &mut Best<'_, P>, view: &View, scores: &mut Scores) {
     let positions = best.queue.positions();
     let mut ages = best.queue.by_age();
+    let moment = best.floor.at(view.mechanics, view.start);
     for arm in 0..view.arms.len() {
         if !view.is_usable(arm) {
             continue;
         }
         let here = view.arms[arm].cylinder;
-        let approach = view.approach(best.floor, arm);
+        let approach = view.approach(&moment, arm);
         let home = positions.rank_of(here, 0);
         // The next chunk upwards, and the chunk after the next one downwards.
         let (mut up, mut down) = (home, home);

@@ -1,7 +1,7 @@
 //! Several assemblies in one command server: which one serves, and what the others do meanwhile.
 
 use super::channels::Channels;
-use super::CommandServer;
+use super::{CommandServer, BARE};
 use crate::assembly::{Assembly, Coupling, Mechanism};
 use crate::background::{BackgroundJob, NEVER};
 use crate::layout::Place;
@@ -156,10 +156,6 @@ impl CommandServer {
         &self.assemblies[number / self.sets].mechanism.arms[number % self.sets]
     }
 
-    /// Head set `number` acts from `at` on. Where assemblies work together each keeps what it had under
-    /// way. Otherwise the last one hands over: its read-ahead ends, and the next one begins when
-    /// it has come to rest.
-    #[inline]
     /// Writes the blocks that a log mapping has from the start, with the head sets that write. One that was
     /// used stays where it wrote last.
     ///
@@ -207,6 +203,13 @@ impl CommandServer {
     }
 
     fn change_set(&mut self, number: usize, at: u64) {
+        if self.kind == BARE {
+            let free = self.assemblies[self.active_assembly].mechanism.free;
+            let next = &mut self.assemblies[number].mechanism;
+            next.free = next.free.max(free);
+            self.active_assembly = number;
+            return;
+        }
         let (to, set) = (number / self.sets, number % self.sets);
         let from = self.active_assembly;
         if self.at_once > 1 && to != from {
@@ -371,9 +374,14 @@ impl CommandServer {
     /// Stops read-ahead of the active_assembly assembly for a command at `at`. Returns when the mechanism is free.
     #[inline]
     pub(super) fn stop_read_ahead(&mut self, at: u64) -> u64 {
-        if !self.reading_ahead() {
-            return 0;
+        match self.reading_ahead() {
+            true => self.stop_run(at),
+            false => 0,
         }
+    }
+
+    #[inline(never)]
+    fn stop_run(&mut self, at: u64) -> u64 {
         let active_assembly = self.active_assembly;
         let assembly = &mut self.assemblies[active_assembly];
         let read_ahead = &mut assembly.jobs.read_ahead;

@@ -27,13 +27,14 @@ use crate::assembly::Assembly;
 use crate::background::read_ahead::ReadAhead;
 use crate::background::{BackgroundJob, JobContext, Jobs, NEVER};
 use crate::buffer::{Blocks, Buffer, SectorSize, Segments, Unwritten};
-use crate::command::{Completion, Components};
+use crate::command::{Command, Completion, Components};
 use crate::layout::Place;
 use crate::mapping::{self, From, Mapping};
 use crate::mechanics::{Arm, Mechanics};
 use crate::models::Models;
 use crate::parallelism::{HeadSet, UnitPlan};
 use crate::phase::{ActiveByWork, Phase};
+use crate::queue::Waiting;
 use crate::roles::RoleTable;
 use crate::spec::{CacheSpec, Destage, DriveSpec};
 use channels::Channels;
@@ -41,6 +42,17 @@ use headstack_engine::SpecError;
 use headstack_units::Time;
 use pass::Scratch;
 use timing::Timing;
+
+// Kinds of units. What a unit consists of is known when it is built, and the service of a command is compiled for each
+// kind, so that most questions are not asked for every command of a usual drive.
+
+/// A command is one pass and nothing else: no buffer, no background work, places as in the layout, and no assembly
+/// depends on another. Only usual commands are served by this code ([`CommandServer::is_usual`]).
+pub(crate) const BARE: u8 = 0;
+/// As [`BARE`], with segments. The background is read-ahead, and writes that go to the medium at once.
+pub(crate) const CACHED: u8 = 1;
+/// Everything else.
+pub(crate) const GENERAL: u8 = 2;
 
 /// A command as the service sees it, in physical sectors. Times are in nanoseconds.
 #[derive(Debug, Clone, Copy)]
@@ -111,6 +123,10 @@ pub(crate) struct CommandServer {
     happened: u64,
     /// The clock: nobody asks for the state at earlier times any more.
     clock: u64,
+    /// Which code serves commands: [`BARE`], [`CACHED`] or [`GENERAL`].
+    pub kind: u8,
+    /// The result of the latest service. It is not a return value, because it would be copied.
+    pub done: Completion,
     timing: Timing,
     scratch: Scratch,
 }
@@ -179,10 +195,48 @@ impl CommandServer {
             wanted_since: NEVER,
             happened: 0,
             clock: 0,
+            kind: GENERAL,
+            done: Completion::default(),
             timing: Timing::new(spec)?,
             cache: c.clone(),
             scratch: Scratch::default(),
         })
+    }
+
+    /// Finds out which code serves commands, when all jobs are set.
+    pub fn note_kind(&mut self) {
+        let scans = |a: &Assembly| a.jobs.media_scan.0.is_some();
+        let conventional = matches!(self.mapping, Mapping::Identity)
+            && self.at_once == 1
+            && self.sets == 1
+            && self.channels.is_none()
+            && !self.coupled
+            && !self.cleans
+            && !self.deferred_writes()
+            && !self.cache.read_on_arrival
+            && !self.cache.write_on_arrival
+            && !self.mechanics.scales_rotation()
+            && self.timing.minimum_write == 0
+            && !self.assemblies.iter().any(scans);
+        let has_buffer = !self.buffer.segments.list().is_empty() || self.cache.write_back;
+        self.kind = match (conventional, has_buffer) {
+            (true, false) => BARE,
+            (true, true) => CACHED,
+            (false, _) => GENERAL,
+        };
+    }
+
+    /// Whether a command is served by one pass over a single run: the usual case.
+    #[inline]
+    pub fn is_usual(&self, command: &Waiting, reversal_cylinder: Option<u32>) -> bool {
+        let most = match self.buffer.segments.size {
+            0 => u64::MAX,
+            size => size,
+        };
+        (1..=command.place.run).contains(&command.count)
+            && u64::from(command.count) <= most
+            && reversal_cylinder.is_none()
+            && command.request.command != Command::Flush
     }
 
     /// Assembly `a` with the shared parts of the unit, and its jobs.
@@ -310,12 +364,41 @@ impl CommandServer {
         self.happened = self.happened.max(now);
     }
 
+    /// As [`CommandServer::happens`], for a unit of kind `K`.
+    #[inline(always)]
+    fn happens_to<const K: u8>(&mut self, now: u64) {
+        if K == GENERAL {
+            return self.happens(now);
+        }
+        if now > self.clock {
+            self.clock = now;
+            if K == CACHED && self.jobs().any_usual_under_way() {
+                self.run_usual(now);
+            }
+        }
+    }
+
+    /// Brings read-ahead and the write to the medium up to `until`. With kind [`CACHED`] nothing else begins.
+    #[inline(never)]
+    fn run_usual(&mut self, until: u64) {
+        let (mut site, jobs) = self.site(self.active_assembly);
+        jobs.run_usual(&mut site, until);
+    }
+
     /// Brings the background up to time `until`. Results do not depend on how often this is called.
     #[inline]
     pub fn run_background(&mut self, until: u64) {
         if until <= self.clock {
             return;
         }
+        match self.kind {
+            BARE => self.clock = until,
+            _ => self.run_beside(until),
+        }
+    }
+
+    #[inline(never)]
+    fn run_beside(&mut self, until: u64) {
         if let Some(there) = self.buffer.unwritten.incoming_until() {
             // Data on the link become dirty when they have arrived, whatever the time of the call.
             if there < until {
@@ -361,7 +444,15 @@ impl CommandServer {
     /// the active_assembly one may. A pass in progress is completed and read-ahead is stopped first. With one assembly
     /// the time to stop read-ahead is not predicted, as in DiskSim. The background must have been brought up
     /// to `now`.
+    #[inline]
     pub fn earliest_moves(&self, now: u64) -> (u64, u64) {
+        match self.kind {
+            BARE => (now, 0),
+            _ => self.earliest_moves_beside(now),
+        }
+    }
+
+    fn earliest_moves_beside(&self, now: u64) -> (u64, u64) {
         let writing = self.writing_until();
         if self.assemblies.len() == 1 {
             return (now.max(writing), 0);
@@ -436,8 +527,12 @@ impl CommandServer {
 
     /// When the mechanism is free for a command whose processing is done at `ready`. With `compat`, stopping
     /// read-ahead adds to the overhead, as in DiskSim. Otherwise both take place at the same time.
-    fn command_mechanism(&mut self, at: u64, ready: u64) -> u64 {
-        let free = self.stop_read_ahead(at);
+    #[inline(always)]
+    fn command_mechanism<const K: u8>(&mut self, at: u64, ready: u64) -> u64 {
+        let free = match K {
+            BARE => 0,
+            _ => self.stop_read_ahead(at),
+        };
         let ready = if self.compat {
             ready + free.saturating_sub(at)
         } else {
@@ -447,14 +542,20 @@ impl CommandServer {
     }
 
     /// Ends the pass in progress. Returns when its data are on the medium; `None` if there was none.
+    #[inline]
     fn finish_destage(&mut self) -> Option<u64> {
         self.jobs().destage.writing?;
+        self.end_destage()
+    }
+
+    #[inline(never)]
+    fn end_destage(&mut self) -> Option<u64> {
         let (mut site, jobs) = self.site(self.active_assembly);
         jobs.destage.finish(&mut site).map(|w| w.end)
     }
 
     /// Writes everything in the buffer to the medium. No data may be on the link.
-    pub fn flush(&mut self, at: u64) -> Completion {
+    pub fn flush(&mut self, at: u64) {
         self.happens(at);
         self.buffer.unwritten.settle(at);
         let active_assembly = self.active_assembly;
@@ -472,7 +573,7 @@ impl CommandServer {
                 end = end.max(self.flush_assembly(a, at, at));
             }
         }
-        Completion {
+        self.done = Completion {
             completion: Time(end),
             components: Components {
                 queue: end - at,
@@ -481,7 +582,7 @@ impl CommandServer {
             cache_hit: end == at,
             mechanical: end > at,
             ..Completion::default()
-        }
+        };
     }
 
     /// Lets an assembly write what it reaches, from `end` on, for a flush that came at `at`. Returns when

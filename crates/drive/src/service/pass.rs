@@ -44,7 +44,7 @@ pub(crate) struct Scratch {
 }
 
 /// The parameters of a pass. Times are in nanoseconds.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct AccessRequest<'a> {
     /// The place of the first sector, if it is known.
     pub place: Option<&'a Place>,
@@ -122,6 +122,22 @@ pub(crate) trait Places {
         arm: &Arm,
         at: u64,
     ) -> Option<Place>;
+}
+
+/// The places of the layout, without a mapping.
+pub(crate) struct LayoutPlaces;
+
+impl Places for LayoutPlaces {
+    fn place(
+        &mut self,
+        m: &Mechanics,
+        order: &AccessRequest,
+        done: u32,
+        _: &Arm,
+        _: u64,
+    ) -> Option<Place> {
+        m.layout.locate(order.sector + u64::from(done))
+    }
 }
 
 impl Places for &Mapping {
@@ -207,10 +223,11 @@ pub(crate) fn run<P: Places>(
     };
     match place {
         Some(place) if channels.is_none() && order.is_plain(place) => {
-            run_plain(m, arm, order, place)
+            run_plain::<true>(m, arm, order, place)
         }
         place => {
-            run_pieces(m, places, arm, order, place.copied(), scratch, channels);
+            // By value, so that the usual pass keeps its parameters in registers.
+            run_pieces(m, places, arm, *order, place.copied(), scratch, channels);
             scratch.pass
         }
     }
@@ -226,9 +243,14 @@ fn late(m: &Mechanics, arm: &Arm, place: &Place, wait: u64, there: u64) -> u64 {
     late.min(place.sector_ns as u64)
 }
 
-/// A pass over one run. Gives exactly what [`run_pieces`] would.
+/// A pass over one run. Gives exactly what [`run_pieces`] would. `SCALED`: rotational waits may be scaled.
 #[inline(always)]
-fn run_plain(m: &Mechanics, arm: &mut Arm, order: &AccessRequest, place: &Place) -> Pass {
+pub(super) fn run_plain<const SCALED: bool>(
+    m: &Mechanics,
+    arm: &mut Arm,
+    order: &AccessRequest,
+    place: &Place,
+) -> Pass {
     let distance = arm.cylinder.abs_diff(place.cylinder);
     let seek = m
         .move_ns(arm, place.cylinder, place.head, order.write)
@@ -236,10 +258,15 @@ fn run_plain(m: &Mechanics, arm: &mut Arm, order: &AccessRequest, place: &Place)
     arm.cylinder = place.cylinder;
     arm.head = place.head;
     let there = order.start + seek;
-    let mut wait = m.wait_ns(arm, place.angle, there);
+    let mut wait = match SCALED {
+        true => m.wait_ns(arm, place.angle, there),
+        false => m.rotation.time_for(m.ahead(arm, place.angle, there)),
+    };
     let transfer =
         Mechanics::pass_ns(order.count, place.sector_ns) - late(m, arm, place, wait, there);
-    m.skip_rest(arm, place.angle, there);
+    if SCALED {
+        m.skip_rest(arm, place.angle, there);
+    }
     let (mut ready, mut link_bound, mut last_arrival) = (0, 0, 0);
     if let Some(supply) = &order.supply {
         let period = m.rotation.period_ns();
@@ -280,11 +307,12 @@ fn run_pieces<P: Places>(
     m: &Mechanics,
     places: &mut P,
     arm: &mut Arm,
-    order: &AccessRequest,
+    order: AccessRequest,
     first: Option<Place>,
     scratch: &mut Scratch,
     mut channels: Option<&mut Channels>,
 ) {
+    let order = &order;
     let media = &mut scratch.media;
     let stretches = &mut scratch.stretches;
     stretches.clear();
@@ -492,7 +520,7 @@ mod tests {
                 &m,
                 &mut &Mapping::Identity,
                 &mut other,
-                &order,
+                order,
                 Some(place),
                 &mut scratch,
                 None,

@@ -1,7 +1,7 @@
 //! Reads: hits, partial hits, misses, and the read-ahead that they start.
 
-use super::pass::{AccessRequest, Pass};
-use super::{CommandServer, Task};
+use super::pass::{self, AccessRequest, Pass};
+use super::{CommandServer, Task, BARE, GENERAL};
 use crate::background::read_ahead::{ReadAhead, Run};
 use crate::buffer::{Blocks, Segment};
 use crate::command::{Completion, Components};
@@ -11,10 +11,10 @@ use crate::spec::{ReadAhead as Extent, ReadAheadTrigger};
 use headstack_units::{nearest, Time};
 
 impl CommandServer {
-    /// The end of read-ahead into `segment` after a read.
-    fn read_limit(&self, task: &Task, segment: usize) -> u64 {
+    /// The end of read-ahead into `segment` after a read from `sector` to `past`.
+    #[inline]
+    fn read_limit(&self, (sector, past): (u64, u64), segment: usize) -> u64 {
         let capacity = self.mapping.capacity(&self.mechanics);
-        let past = task.past();
         let limit = match self.cache.read_ahead {
             Extent::None => past,
             Extent::NextTrack => {
@@ -22,7 +22,7 @@ impl CommandServer {
                     .mapping
                     .track_bounds(&self.mechanics, past.min(capacity.saturating_sub(1)));
                 let more = if self.buffer.segments.list()[segment].start < low {
-                    let place = self.mapping.locate(&self.mechanics, task.sector);
+                    let place = self.mapping.locate(&self.mechanics, sector);
                     place.map_or(0, |p| p.sectors_per_track as u64)
                 } else {
                     0
@@ -36,14 +36,21 @@ impl CommandServer {
         limit.min(capacity)
     }
 
-    /// Starts read-ahead at `time`. `follows` is the rest of the run that the read ended in, if the next
-    /// sectors pass without a gap.
-    fn start_read_ahead(&mut self, task: &Task, segment: usize, time: u64, follows: Option<Run>) {
+    /// Starts read-ahead at `time`, after a read from `sector` to `past`. `follows` is the rest of the run that the read
+    /// ended in, if the next sectors pass without a gap.
+    #[inline(always)]
+    fn start_read_ahead(
+        &mut self,
+        (sector, past): (u64, u64),
+        segment: usize,
+        time: u64,
+        follows: Option<Run>,
+    ) {
         if self.cache.read_ahead == Extent::None {
             return;
         }
-        let next = self.buffer.segments.list()[segment].end.max(task.past());
-        let limit = self.read_limit(task, segment);
+        let next = self.buffer.segments.list()[segment].end.max(past);
+        let limit = self.read_limit((sector, past), segment);
         let assembly = &mut self.assemblies[self.active_assembly];
         let free = assembly.mechanism.free;
         let (cylinder, head) = {
@@ -66,10 +73,11 @@ impl CommandServer {
     }
 
     /// Drops the requested sectors from the segment, if the drive does so.
-    fn discard(&mut self, segment: usize, task: &Task) {
+    #[inline]
+    fn discard(&mut self, segment: usize, past: u64) {
         if self.cache.discard_requested {
             self.buffer.segments.change(segment, |s| {
-                s.start = s.start.max(task.past());
+                s.start = s.start.max(past);
                 s.end = s.end.max(s.start);
                 s.whole_track = Segment::NEVER;
             });
@@ -131,48 +139,41 @@ impl CommandServer {
         self.buffer.is_empty() && !self.jobs().any_under_way()
     }
 
-    pub fn read(&mut self, task: &Task) -> Completion {
-        let a = task.start;
+    /// Serves a read, with the code for a unit of kind `K`. The result is in `done`.
+    #[inline(always)]
+    pub fn read<const K: u8>(&mut self, task: &Task) {
         let p = std::mem::replace(&mut self.previous_write, false);
         let previous_end = std::mem::replace(&mut self.previous_end, task.past());
         let sequential = !p && task.sector == previous_end;
-        self.happens(a);
-        if self.holds_nothing() {
-            return self.read_miss(task, None, sequential);
+        self.happens_to::<K>(task.start);
+        let mut blocked = None;
+        if K == BARE || self.holds_nothing() || !self.read_buffered::<K>(task, &mut blocked) {
+            self.read_miss::<K>(task, blocked, sequential);
         }
-        self.read_buffered(task, sequential)
     }
 
-    /// Serves a read for which the buffer or background work may have some of the data.
-    fn read_buffered(&mut self, task: &Task, sequential: bool) -> Completion {
-        let (a, p) = (task.start, task.after_write);
-        let t = &self.timing;
-        let (hit, miss) = (
-            task.decoded(t.read_hit.of(p)),
-            task.decoded(t.read_miss.of(p)),
-        );
-        let disconnect = t.read_disconnect.of(p);
-        let (reselect, preparation) = (t.first_reselect, t.preparation);
-        let (link_ns, tail) = (t.link_read_ns, t.read_completion);
-        let link_all = Mechanics::pass_ns(task.count, link_ns);
-        let past = task.past();
-
+    /// Serves a read for which the buffer or background work may have some of the data. False if they have none; then
+    /// `blocked` is the end of the write to the medium that the read has to wait for.
+    #[inline(always)]
+    fn read_buffered<const K: u8>(&mut self, task: &Task, blocked: &mut Option<u64>) -> bool {
+        let a = task.start;
         // All data are in the write buffer. If it has only some of them, everything is read from the medium,
         // and newer data in the buffer replace what was read.
-        if self.buffer.unwritten.covers(task.blocks, a) {
-            let bus = hit + preparation;
-            return in_buffer(a, 0, bus, bus + link_all, tail);
+        if K == GENERAL && self.buffer.unwritten.covers(task.blocks, a) {
+            let t = &self.timing;
+            let bus = task.decoded(t.read_hit.of(task.after_write)) + t.preparation;
+            let link_all = Mechanics::pass_ns(task.count, t.link_read_ns);
+            self.done = in_buffer(a, 0, bus, bus + link_all, t.read_completion);
+            return true;
         }
 
         // A write to the medium in progress is completed first. The segments are searched afterwards, because
         // the written data may be readable then. If writes wait in the buffer, the read waits only for the
         // mechanism.
-        let deferred = self.deferred_writes();
-        let mut blocked = if deferred {
-            None
-        } else {
-            self.finish_destage()
-        };
+        let deferred = K == GENERAL && self.deferred_writes();
+        if !deferred {
+            *blocked = self.finish_destage();
+        }
         let waited = blocked.map_or(0, |e| e.saturating_sub(a));
         if self.cache.keep_whole_track {
             self.buffer.segments.complete_tracks(a + waited);
@@ -185,13 +186,38 @@ impl CommandServer {
             let almost = self.cache.almost_hits && r.next == task.sector && r.reads_at(a);
             (active && almost).then_some(r.segment)
         });
-
-        let Some(segment) = found.filter(|i| self.visible(*i, a)) else {
-            if deferred {
-                blocked = self.finish_destage();
+        match found.filter(|i| self.visible(*i, a)) {
+            Some(segment) => {
+                self.read_held(*task, segment, *blocked);
+                true
             }
-            return self.read_miss(task, blocked, sequential);
-        };
+            None => {
+                if deferred {
+                    *blocked = self.finish_destage();
+                }
+                false
+            }
+        }
+    }
+
+    /// Serves a read of which a segment has at least the first sector, or is about to. `blocked` is the end of a write
+    /// to the medium that it waited for.
+    #[inline(never)]
+    fn read_held(&mut self, task: Task, segment: usize, mut blocked: Option<u64>) {
+        let task = &task;
+        let (a, p) = (task.start, task.after_write);
+        let t = &self.timing;
+        let (hit, miss) = (
+            task.decoded(t.read_hit.of(p)),
+            task.decoded(t.read_miss.of(p)),
+        );
+        let disconnect = t.read_disconnect.of(p);
+        let (reselect, preparation) = (t.first_reselect, t.preparation);
+        let (link_ns, tail) = (t.link_read_ns, t.read_completion);
+        let link_all = Mechanics::pass_ns(task.count, link_ns);
+        let past = task.past();
+        let deferred = self.deferred_writes();
+        let waited = blocked.map_or(0, |e| e.saturating_sub(a));
         self.buffer.segments.touch(segment);
         let bus = match blocked {
             Some(e) => (miss + disconnect).max(e) + reselect + preparation,
@@ -208,22 +234,25 @@ impl CommandServer {
                 (bus, waited) = (there, waited.max(there - a));
             }
         }
-        let joined = active && self.jobs().read_ahead.segment == segment;
-        let limit = self.read_limit(task, segment);
+        let joined = self.reading_ahead() && self.jobs().read_ahead.segment == segment;
+        let limit = self.read_limit((task.sector, past), segment);
         if whole {
             if joined {
                 let r = &mut self.assemblies[self.active_assembly].jobs.read_ahead;
                 r.limit = r.limit.max(limit);
             } else {
-                let mech = self.command_mechanism(a, miss).max(blocked.unwrap_or(0));
+                let mech = self
+                    .command_mechanism::<GENERAL>(a, miss)
+                    .max(blocked.unwrap_or(0));
                 // If writes wait in the buffer, a pass may be in progress.
                 let idle = self.jobs().destage.writing.is_none();
                 if self.cache.read_ahead_on_idle_hit && idle && !another {
-                    self.start_read_ahead(task, segment, mech, None);
+                    self.start_read_ahead((task.sector, past), segment, mech, None);
                 }
             }
-            self.discard(segment, task);
-            return in_buffer(a, waited, bus, bus + link_all, tail);
+            self.discard(segment, task.past());
+            self.done = in_buffer(a, waited, bus, bus + link_all, tail);
+            return;
         }
 
         // Partial hit: the link transfers the sectors that are held while the rest is read.
@@ -239,24 +268,26 @@ impl CommandServer {
             if deferred {
                 blocked = self.finish_destage();
             }
-            mech = self.command_mechanism(a, miss).max(blocked.unwrap_or(0));
+            mech = self
+                .command_mechanism::<GENERAL>(a, miss)
+                .max(blocked.unwrap_or(0));
             let order = AccessRequest {
                 reversal_cylinder: task.reversal_cylinder,
                 link_ns,
                 ..AccessRequest::plain(held, (past - held) as u32, mech)
             };
-            pass = self.pass(&order, Work::Request);
+            pass = self.pass::<GENERAL>(&order, Work::Request);
             done = done.max(pass.link_bound);
             let size = self.buffer.segments.size;
             self.buffer.segments.change(segment, |s| {
                 s.end = past;
                 s.bound(size);
             });
-            self.start_read_ahead(task, segment, pass.end, None);
+            self.start_read_ahead((task.sector, past), segment, pass.end, None);
         }
-        self.discard(segment, task);
+        self.discard(segment, task.past());
         let completion = done.max(pass.end) + tail;
-        mechanical(a, mech, waited, &pass, completion)
+        self.done = mechanical(a, mech, waited, &pass, completion);
     }
 
     /// Index of the sector that must have been read before the link starts.
@@ -273,11 +304,13 @@ impl CommandServer {
         ((base as f64 * share) as u32).clamp(1, count) - 1
     }
 
-    fn read_miss(&mut self, task: &Task, blocked: Option<u64>, sequential: bool) -> Completion {
+    /// Reads everything from the medium.
+    #[inline(always)]
+    fn read_miss<const K: u8>(&mut self, task: &Task, blocked: Option<u64>, sequential: bool) {
         let (a, p) = (task.start, task.after_write);
         let miss = task.decoded(self.timing.read_miss.of(p));
-        let past = task.past();
-        let mech = self.command_mechanism(a, miss).max(blocked.unwrap_or(0));
+        let mech = self.command_mechanism::<K>(a, miss);
+        let mech = mech.max(blocked.unwrap_or(0));
         let waited = mech - miss;
         let order = AccessRequest {
             place: task.place,
@@ -292,7 +325,7 @@ impl CommandServer {
             link_ns: self.timing.link_read_ns,
             supply: None,
         };
-        let pass = self.pass(&order, Work::Request);
+        let pass = self.pass::<K>(&order, Work::Request);
         let t = &self.timing;
         let mut bus = miss;
         if !t.never_disconnect {
@@ -300,48 +333,66 @@ impl CommandServer {
         }
         let link_all = t.preparation + Mechanics::pass_ns(task.count, t.link_read_ns);
         let completion = (bus + link_all).max(pass.link_bound).max(pass.end) + t.read_completion;
-        if let Some(segment) = self.buffer.segments.victim() {
-            self.stop_others(a, Some(segment), 0, 0);
-            let size = self.buffer.segments.size;
-            let trigger = match self.cache.read_ahead_trigger {
-                ReadAheadTrigger::Always => true,
-                ReadAheadTrigger::Sequential => sequential,
-            };
-            let mut start = task.sector;
-            if self.cache.keep_passing_sectors && !self.compat && trigger {
-                let passed = (pass.first_wait as i64 as f64 / pass.first_sector_ns.max(1.0)) as i64;
-                let low = match task.place {
-                    // Either no sector lies before them on the track, or those that do are not needed.
-                    Some(p) if p.before == p.sector || passed <= i64::from(p.before) => {
-                        start - u64::from(p.before)
-                    }
-                    _ => self.mapping.track_bounds(&self.mechanics, start).0,
-                };
-                start = start.saturating_sub(passed as u64).max(low);
-            }
-            let (mut whole_track, mut track_start) = (Segment::NEVER, 0);
-            if self.cache.keep_whole_track && !self.compat {
-                whole_track = pass.end + self.mechanics.rotation.period_ns() as u64;
-                (track_start, _) = self.mapping.track_bounds(&self.mechanics, task.sector);
-            }
-            self.buffer.segments.reuse(segment, |s| {
-                s.visible_at = completion;
-                s.start = start;
-                s.end = past;
-                (s.whole_track, s.track_start) = (whole_track, track_start);
-                s.bound(size);
-            });
-            self.discard(segment, task);
-            if trigger {
-                // If the sectors were taken in order, the next one of the run passes at once.
-                let in_order = !order.on_arrival && !self.restricted;
-                let rest = task.place.map_or(0, |p| p.run.saturating_sub(task.count));
-                let follows = (in_order && rest > 0)
-                    .then(|| Run::at_once(pass.end, rest, pass.first_sector_ns));
-                self.start_read_ahead(task, segment, pass.end, follows);
+        if K != BARE {
+            if let Some(segment) = self.buffer.segments.victim() {
+                self.keep_read::<K>(task, segment, &pass, completion, sequential);
             }
         }
-        mechanical(a, mech, waited, &pass, completion)
+        self.done = mechanical(a, mech, waited, &pass, completion);
+    }
+
+    /// Keeps the sectors that a pass has read in a segment, and starts read-ahead behind them. The read ends at
+    /// `completion`; `sequential`: it continued the read before it.
+    #[inline(always)]
+    fn keep_read<const K: u8>(
+        &mut self,
+        task: &Task,
+        segment: usize,
+        pass: &Pass,
+        completion: u64,
+        sequential: bool,
+    ) {
+        if K == GENERAL {
+            self.stop_others(task.start, Some(segment), 0, 0);
+        }
+        let size = self.buffer.segments.size;
+        let trigger = match self.cache.read_ahead_trigger {
+            ReadAheadTrigger::Always => true,
+            ReadAheadTrigger::Sequential => sequential,
+        };
+        let mut start = task.sector;
+        if self.cache.keep_passing_sectors && !self.compat && trigger {
+            let passed = (pass.first_wait as i64 as f64 / pass.first_sector_ns.max(1.0)) as i64;
+            let low = match task.place {
+                // Either no sector lies before them on the track, or those that do are not needed.
+                Some(p) if p.before == p.sector || passed <= i64::from(p.before) => {
+                    start - u64::from(p.before)
+                }
+                _ => self.mapping.track_bounds(&self.mechanics, start).0,
+            };
+            start = start.saturating_sub(passed as u64).max(low);
+        }
+        let (mut whole_track, mut track_start) = (Segment::NEVER, 0);
+        if self.cache.keep_whole_track && !self.compat {
+            whole_track = pass.end + self.mechanics.rotation.period_ns() as u64;
+            (track_start, _) = self.mapping.track_bounds(&self.mechanics, task.sector);
+        }
+        self.buffer.segments.reuse(segment, |s| {
+            s.visible_at = completion;
+            s.start = start;
+            s.end = task.past();
+            (s.whole_track, s.track_start) = (whole_track, track_start);
+            s.bound(size);
+        });
+        self.discard(segment, task.past());
+        if trigger {
+            // If the sectors were taken in order, the next one of the run passes at once.
+            let in_order = !(self.cache.read_on_arrival && !self.compat) && !self.restricted;
+            let rest = task.place.map_or(0, |p| p.run.saturating_sub(task.count));
+            let follows =
+                (in_order && rest > 0).then(|| Run::at_once(pass.end, rest, pass.first_sector_ns));
+            self.start_read_ahead((task.sector, task.past()), segment, pass.end, follows);
+        }
     }
 
     /// Serves the rest of a partial hit from the read-ahead in progress. Returns the pass, and the earliest
@@ -371,7 +422,14 @@ impl CommandServer {
 
     /// Carries out a pass with the active_assembly assembly.
     #[inline(always)]
-    pub(super) fn pass(&mut self, order: &AccessRequest, work: Work) -> Pass {
+    pub(super) fn pass<const K: u8>(&mut self, order: &AccessRequest, work: Work) -> Pass {
+        if let (true, Some(place)) = (K != GENERAL, order.place) {
+            let mechanism = &mut self.assemblies[self.active_assembly].mechanism;
+            let arm = &mut mechanism.arms[0];
+            let pass = pass::run_plain::<false>(&self.mechanics, arm, order, place);
+            mechanism.add_plain_pass(self.clock, order, work, &pass);
+            return pass;
+        }
         let (mut site, _) = self.site(self.active_assembly);
         let pass = site.pass(order, work);
         self.buffer.unwritten.command_end = pass.end;

@@ -2,11 +2,10 @@
 
 use super::pass::{AccessRequest, Pass, Supply};
 use super::read::{in_buffer, mechanical};
-use super::{CommandServer, Task};
+use super::{CommandServer, Task, BARE, GENERAL};
 use crate::background::destage::Writing;
 use crate::background::BackgroundJob;
 use crate::buffer::{Blocks, Scope, Segment};
-use crate::command::Completion;
 use crate::mapping::Mapping;
 use crate::phase::Work;
 use headstack_units::nearest;
@@ -30,37 +29,43 @@ struct Admission {
 impl CommandServer {
     /// Serves a write that does not wait in the buffer: the drive has no such buffer, or the host demands a
     /// write to the medium (`through`).
-    pub fn write(&mut self, task: &Task, through: bool) -> Completion {
-        self.happens(task.start);
+    /// The result is in `done`. `K` is the kind of the unit.
+    #[inline(always)]
+    pub fn write<const K: u8>(&mut self, task: &Task, through: bool) {
+        self.happens_to::<K>(task.start);
         let previous_write = std::mem::replace(&mut self.previous_write, true);
         let previous_end = std::mem::replace(&mut self.previous_end, task.past());
         // It replaces older data that wait in the buffer.
-        if self.buffer.unwritten.waits() {
+        if K == GENERAL && self.buffer.unwritten.waits() {
             self.buffer.unwritten.settle(task.start);
             self.buffer.unwritten.dirty.remove(task.blocks);
         }
         let elsewhere = previous_write && task.sector != previous_end;
-        self.write_now(task, elsewhere, through || !self.cache.write_back)
+        let through = K == BARE || through || !self.cache.write_back;
+        self.write_now::<K>(task, elsewhere, through);
     }
 
     /// Writes to the medium while, or right after, the data arrive. `elsewhere`: the previous command was a
     /// write to another place.
-    fn write_now(&mut self, task: &Task, elsewhere: bool, through: bool) -> Completion {
+    #[inline(always)]
+    fn write_now<const K: u8>(&mut self, task: &Task, elsewhere: bool, through: bool) {
         let a = task.start;
-        self.stop_others(a, None, task.sector, task.past());
-        let mut admission = self.admit_write(task, elsewhere);
-        if let Mapping::MediaCache(_) = self.mapping {
-            self.make_room(task, &mut admission, through);
+        if K == GENERAL {
+            self.stop_others(a, None, task.sector, task.past());
+        }
+        let mut admission = self.admit_write::<K>(task, elsewhere);
+        if K == GENERAL && self.cleans_bands() {
+            self.make_room(*task, &mut admission, through);
         }
         let work = if through {
             Work::Request
         } else {
             Work::Destage
         };
-        let mech = match self.mapping {
-            Mapping::Identity => admission.mech + self.settling_minimum(task),
-            Mapping::Log(_) | Mapping::MediaCache(_) => admission.mech,
-        };
+        let mut mech = admission.mech;
+        if K == GENERAL && self.timing.minimum_write > 0 && !self.mapping.moves_writes() {
+            mech += self.settling_minimum(task.sector);
+        }
         let order = AccessRequest {
             place: task.place,
             write: true,
@@ -70,9 +75,12 @@ impl CommandServer {
             supply: Some(self.supply(task, admission.bus)),
             ..AccessRequest::plain(task.sector, task.count, mech)
         };
-        let pass = self.carry_out(task, &order, work);
+        let pass = self.carry_out::<K>(task, &order, work);
         let arrived = pass.last_arrival;
-        let segment = self.place_written(task, admission.appended);
+        let segment = match K {
+            BARE => None,
+            _ => self.place_written::<K>(task, admission.appended),
+        };
         let tail = self.timing.write_completion;
         if !through {
             self.assemblies[self.active_assembly].jobs.destage.writing = Some(Writing {
@@ -81,19 +89,20 @@ impl CommandServer {
                 past: task.past(),
                 range: None,
             });
-            return in_buffer(a, admission.waited, admission.bus, arrived, tail);
+            self.done = in_buffer(a, admission.waited, admission.bus, arrived, tail);
+            return;
         }
         if let (Some(i), false) = (segment, self.cache.read_hits_on_written) {
             self.buffer.segments.change(i, Segment::clear);
         }
         let taken = pass.end.max(arrived + admission.last_disconnect);
         let completion = taken + admission.last_reselect + tail;
-        mechanical(a, mech, admission.waited, &pass, completion)
+        self.done = mechanical(a, mech, admission.waited, &pass, completion);
     }
 
     /// Where writes go to a cache on the medium: lets the write wait until there is room for it.
     #[inline(never)]
-    fn make_room(&mut self, task: &Task, admission: &mut Admission, through: bool) {
+    fn make_room(&mut self, task: Task, admission: &mut Admission, through: bool) {
         let Mapping::MediaCache(media) = &self.mapping else {
             return;
         };
@@ -113,23 +122,23 @@ impl CommandServer {
 
     /// Carries out the pass of a write, with the reads that sectors or blocks written in part need.
     #[inline(always)]
-    fn carry_out(&mut self, task: &Task, order: &AccessRequest, work: Work) -> Pass {
-        match &self.mapping {
-            Mapping::Identity => {
-                let mut pass = self.pass(order, work);
-                self.read_modify_write(task, &mut pass, work);
-                pass
-            }
-            _ => self.carry_out_elsewhere(task, order, work),
+    fn carry_out<const K: u8>(&mut self, task: &Task, order: &AccessRequest, work: Work) -> Pass {
+        if K == GENERAL && self.mapping.moves_writes() {
+            return self.carry_out_elsewhere(task.blocks, *order, work);
+        }
+        let pass = self.pass::<K>(order, work);
+        match (K, task.partial) {
+            (GENERAL, 1..) => self.read_modify_write(*task, pass, work),
+            _ => pass,
         }
     }
 
     /// Carries out the pass of a write whose blocks choose their places.
     #[inline(never)]
-    fn carry_out_elsewhere(&mut self, task: &Task, order: &AccessRequest, work: Work) -> Pass {
-        let (edges, n) = self.buffer.size.edges(task.blocks);
+    fn carry_out_elsewhere(&mut self, blocks: Blocks, order: AccessRequest, work: Work) -> Pass {
+        let (edges, n) = self.buffer.size.edges(blocks);
         let (mut site, _) = self.site(self.active_assembly);
-        let pass = site.write_pass(order, work, &edges[..n]);
+        let pass = site.write_pass(&order, work, &edges[..n]);
         self.buffer.unwritten.command_end = pass.end;
         self.couple(self.active_assembly);
         pass
@@ -137,22 +146,22 @@ impl CommandServer {
 
     /// Adds the turns for sectors written in part: they were read in the pass and are written in the next
     /// turn. Sectors on one track share the turn.
-    fn read_modify_write(&mut self, task: &Task, pass: &mut Pass, work: Work) {
-        if task.partial == 0 {
-            return;
-        }
+    #[inline(never)]
+    fn read_modify_write(&mut self, task: Task, mut pass: Pass, work: Work) -> Pass {
         self.buffer.read_modify_writes += u64::from(task.partial);
         let one_track = task.place.is_some_and(|p| task.count <= p.run);
         let turns = if one_track { 1 } else { task.partial };
         let mut site = self.site(self.active_assembly).0;
         for _ in 0..turns {
-            site.write_in_next_turn(pass, work);
+            site.write_in_next_turn(&mut pass, work);
         }
         self.buffer.unwritten.command_end = pass.end;
+        pass
     }
 
     /// When link and arm may start, after earlier data have been written.
-    fn admit_write(&mut self, task: &Task, elsewhere: bool) -> Admission {
+    #[inline(always)]
+    fn admit_write<const K: u8>(&mut self, task: &Task, elsewhere: bool) -> Admission {
         let a = task.start;
         let t = &self.timing;
         let ready = task.decoded(t.write.of(task.after_write));
@@ -165,7 +174,11 @@ impl CommandServer {
             last_disconnect: t.write_disconnect,
             last_reselect: t.first_reselect,
         };
-        if let Some(w) = self.jobs().destage.writing {
+        let writing = match K {
+            BARE => None,
+            _ => self.jobs().destage.writing,
+        };
+        if let Some(w) = writing {
             admission.waited = w.end.saturating_sub(a);
             if self.cache.append_writes && w.past == task.sector && w.segment.is_some() {
                 admission.mech = w.end;
@@ -187,22 +200,21 @@ impl CommandServer {
                 let command = task.decoded(x.command.non_negative());
                 let away = x.disconnect.non_negative() + x.pause.non_negative();
                 admission.bus = command + away + reselects[0] + preparation;
-                admission.mech = self.command_mechanism(a, command + x.seek_delay.non_negative());
+                admission.mech =
+                    self.command_mechanism::<K>(a, command + x.seek_delay.non_negative());
                 admission.last_disconnect = x.second_disconnect.non_negative();
                 admission.last_reselect = reselects[1];
             }
-            _ => admission.mech = self.command_mechanism(a, ready),
+            _ => admission.mech = self.command_mechanism::<K>(a, ready),
         }
         admission
     }
 
     /// By how much the write's movement is shorter than the drive's minimum, in nanoseconds.
-    fn settling_minimum(&self, task: &Task) -> u64 {
+    #[inline(never)]
+    fn settling_minimum(&self, sector: u64) -> u64 {
         let minimum = self.timing.minimum_write;
-        if minimum == 0 {
-            return 0;
-        }
-        let Some(place) = self.mapping.locate(&self.mechanics, task.sector) else {
+        let Some(place) = self.mapping.locate(&self.mechanics, sector) else {
             return 0;
         };
         let movement = self
@@ -212,6 +224,7 @@ impl CommandServer {
     }
 
     /// When the data of a write are in the buffer, if its link transfer starts at `bus`.
+    #[inline]
     fn supply(&self, task: &Task, bus: u64) -> Supply {
         let gate = match self.timing.extra_write_disconnect {
             None => 1,
@@ -231,10 +244,15 @@ impl CommandServer {
     }
 
     /// Puts written data into a segment, and drops the old data from other segments.
-    fn place_written(&mut self, task: &Task, appended: Option<usize>) -> Option<usize> {
+    #[inline(always)]
+    fn place_written<const K: u8>(
+        &mut self,
+        task: &Task,
+        appended: Option<usize>,
+    ) -> Option<usize> {
         let (start, end) = (task.sector, task.past());
         let (i, mut old) = self.buffer.segments.for_written(start, end, appended)?;
-        if self.at_once > 1 {
+        if K == GENERAL && self.at_once > 1 {
             // Other assemblies end their read-ahead first. They may have read some of these sectors by then.
             self.stop_others(task.start, Some(i), start, end);
             old = Some(i);

@@ -9,7 +9,7 @@ use crate::command::Command;
 use crate::layout::Place;
 use crate::queue::Waiting;
 use crate::scheduler::{Buffer, Choice, View};
-use crate::service::CommandServer;
+use crate::service::{self, CommandServer};
 use std::ops::Range;
 
 impl ServiceUnit {
@@ -106,6 +106,11 @@ impl ServiceUnit {
         let (moves, active_delay) = server.earliest_moves(start);
         let arms = match &server.assemblies[..] {
             [one] => &one.mechanism.arms,
+            // Since the latest choice only the active one has moved.
+            _ if server.kind == service::BARE && self.plain && !self.standing.is_empty() => {
+                self.standing[server.active_assembly] = *server.arm();
+                &self.standing
+            }
             several => {
                 self.standing.clear();
                 let several = several[..server.serving].iter();

@@ -11,7 +11,7 @@ use crate::background::media_scan::Scan;
 use crate::buffer::{Blocks, SectorSize};
 use crate::command::{Command, Completion, DriveRequest, Fault};
 use crate::drive::DriveOptions;
-use crate::mapping::Mapping;
+use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 use crate::models::Models;
 use crate::parallelism::{ArmChoice, UnitPlan};
@@ -19,7 +19,7 @@ use crate::phase::{ActiveByWork, Phase};
 use crate::power::seek_energy::SeekEnergy;
 use crate::queue::{Arrival, Queue, Waiting};
 use crate::scheduler::{self, Scheduler};
-use crate::service::{CommandServer, Task};
+use crate::service::{self, CommandServer, Task};
 use crate::spec::{DriveSpec, HitCheck};
 use choice::Reach;
 use faults::Faults;
@@ -80,6 +80,12 @@ impl ServiceUnit {
     #[cfg(test)]
     pub fn server(&self) -> &CommandServer {
         &self.server
+    }
+
+    /// From now on all commands are served by the code for all units. Returns the kind of unit that this is.
+    #[cfg(test)]
+    pub fn serve_generally(&mut self) -> u8 {
+        std::mem::replace(&mut self.server.kind, service::GENERAL)
     }
 
     /// Builds a unit at rest with an empty buffer.
@@ -156,6 +162,7 @@ impl ServiceUnit {
             first_assembly: 0,
             server,
         };
+        unit.server.note_kind();
         unit.locate_waiting();
         Ok(unit)
     }
@@ -287,12 +294,12 @@ impl ServiceUnit {
             let sectors = self.sectors(request);
             let after_write = self.last_was_write;
             let blocks = blocks_of(request);
-            let mut done = self
+            self.server.done = self
                 .server
                 .read_at_arrival(now.0, after_write, sectors, blocks)?;
             self.last_was_write = false;
-            self.sign(&mut done, request, now.0, now.0);
-            return Some(done);
+            self.sign(request.id, now.0, now.0);
+            return Some(self.server.done);
         }
         None
     }
@@ -338,9 +345,10 @@ impl ServiceUnit {
             return;
         }
         self.queue.push(request, arrival, sectors, |place| {
-            if !flush {
+            match flush {
+                true => *place = Place::default(),
                 // Every sector below the capacity has a place.
-                mapping.locate_into(mechanics, sectors.0, place);
+                false => drop(mapping.locate_into(mechanics, sectors.0, place)),
             }
         });
         if self.write_admission.is_some() {
@@ -399,19 +407,18 @@ impl ServiceUnit {
     /// Serves one command, if its service can start before `until`. The completion goes to `sink`.
     #[inline(always)]
     pub fn step(&mut self, until: Time, sink: &mut impl FnMut(&Completion)) -> Step {
-        if self.write_admission.is_some() {
-            let mut done = Completion::default();
-            let step = self.step_with_buffer(until, &mut done);
-            if let Step::Done = step {
-                sink(&done);
-            }
-            return step;
+        let step = match self.write_admission {
+            Some(_) => self.step_with_buffer(until),
+            None => self.step_command(until),
+        };
+        if let Step::Done = step {
+            sink(&self.server.done);
         }
-        self.step_command(until, sink)
+        step
     }
 
     #[inline(always)]
-    fn step_command(&mut self, until: Time, sink: &mut impl FnMut(&Completion)) -> Step {
+    fn step_command(&mut self, until: Time) -> Step {
         if self.queue.is_empty() {
             return Step::Nothing;
         }
@@ -424,12 +431,7 @@ impl ServiceUnit {
             return Step::Again;
         }
         if !self.plain {
-            let mut done = Completion::default();
-            let step = self.step_general(start, oldest, &mut done);
-            if let Step::Done = step {
-                sink(&done);
-            }
-            return step;
+            return self.step_general(start, oldest);
         }
         let mut index = oldest;
         if !self.in_order {
@@ -437,9 +439,8 @@ impl ServiceUnit {
             self.server.take_over(choice.arm as usize, start);
             index = choice.index;
         }
-        let done = self.serve(start, index);
-        self.free = done.completion.0;
-        sink(&done);
+        self.serve(start, index);
+        self.free = self.server.done.completion.0;
         Step::Done
     }
 
@@ -451,14 +452,32 @@ impl ServiceUnit {
         self.next_start(oldest) > start
     }
 
-    /// Serves the waiting command number `index` at `start`.
+    /// Serves the waiting command number `index` at `start`. The result is in the server's `done`.
     #[inline(always)]
-    fn serve(&mut self, start: u64, index: usize) -> Completion {
+    fn serve(&mut self, start: u64, index: usize) {
+        let reversal_cylinder = match self.in_order {
+            true => None,
+            false => self.scheduler.reversal_cylinder(),
+        };
+        let waiting = &self.queue.items()[index];
+        let usual =
+            self.server.is_usual(waiting, reversal_cylinder) && self.partial_sectors(waiting) == 0;
+        match (usual, self.server.kind) {
+            (true, service::BARE) => self.serve_as::<{ service::BARE }>(start, index, None),
+            (true, service::CACHED) => self.serve_as::<{ service::CACHED }>(start, index, None),
+            _ => self.serve_as::<{ service::GENERAL }>(start, index, reversal_cylinder),
+        }
+    }
+
+    /// As [`ServiceUnit::serve`], with the code for a unit of kind `K`.
+    // Not inlined, so that it is compiled together with the service.
+    #[inline(never)]
+    fn serve_as<const K: u8>(&mut self, start: u64, index: usize, reversal_cylinder: Option<u32>) {
         let waiting = &self.queue.items()[index];
         let found;
-        let place = match self.server.mapping {
-            Mapping::Identity => Some(&waiting.place),
-            Mapping::Log(_) | Mapping::MediaCache(_) => {
+        let place = match K == service::GENERAL && self.server.mapping.moves_writes() {
+            false => Some(&waiting.place),
+            true => {
                 found = self.server.find(start, waiting.sector, waiting.count);
                 found.as_ref()
             }
@@ -470,23 +489,23 @@ impl ServiceUnit {
             sector: waiting.sector,
             count: waiting.count,
             place,
-            reversal_cylinder: if self.in_order {
-                None
-            } else {
-                self.scheduler.reversal_cylinder()
-            },
+            reversal_cylinder,
             blocks: blocks_of(&waiting.request),
-            partial: self.partial_sectors(waiting),
+            partial: match K {
+                service::GENERAL => self.partial_sectors(waiting),
+                _ => 0,
+            },
         };
-        let mut done = match waiting.request.command {
-            Command::Read => self.server.read(&task),
-            Command::Write => self.server.write(&task, false),
-            Command::WriteThrough => self.server.write(&task, true),
-            Command::Flush => self.server.flush(start),
-        };
-        self.sign(&mut done, &waiting.request, waiting.arrival.at, start);
+        match waiting.request.command {
+            Command::Read => self.server.read::<K>(&task),
+            Command::Flush if K == service::GENERAL => self.server.flush(start),
+            write => self
+                .server
+                .write::<K>(&task, write == Command::WriteThrough),
+        }
+        let (id, arrival) = (waiting.request.id, waiting.arrival.at);
+        self.sign(id, arrival, start);
         self.queue.remove(index);
-        done
     }
 
     /// How many of a command's first and last sectors are written in part: 0 to 2.
@@ -500,15 +519,14 @@ impl ServiceUnit {
 
     /// A step of a unit whose assemblies may be busy, limited or failed.
     #[inline(never)]
-    fn step_general(&mut self, start: u64, oldest: usize, done: &mut Completion) -> Step {
+    fn step_general(&mut self, start: u64, oldest: usize) -> Step {
         self.bring_to(start);
         if self.faults.degraded {
             // Commands that no assembly can serve any more fail at once, without waiting for their turn.
             let mut waiting = self.queue.by_age();
             if let Some(index) = waiting.find(|i| self.is_out_of_reach(*i, start)) {
                 drop(waiting);
-                *done = self.give_up(index, start);
-                return Step::Done;
+                return self.give_up(index, start);
             }
         }
         if self.roles.is_some() && self.change_roles(start) {
@@ -524,11 +542,11 @@ impl ServiceUnit {
                 self.free = all;
                 return Step::Again;
             }
-            *done = self.server.flush(start);
-            self.sign(done, &item.request, item.arrival.at, start);
+            self.server.flush(start);
+            self.sign(item.request.id, item.arrival.at, start);
             self.queue.remove(choice.index);
-            self.arm_free.fill(done.completion.0);
-            self.free = done.completion.0;
+            self.free = self.server.done.completion.0;
+            self.arm_free.fill(self.free);
             return Step::Done;
         }
         let needed = self.surfaces_of(&item);
@@ -540,10 +558,7 @@ impl ServiceUnit {
                 return Step::Again;
             }
             Reach::Never if hit => choice.arm as usize,
-            Reach::Never => {
-                *done = self.give_up(choice.index, start);
-                return Step::Done;
-            }
+            Reach::Never => return self.give_up(choice.index, start),
         };
         let assembly = self.server.head_sets[head_set].assembly;
         if !hit && self.faults.meets(head_set, needed) {
@@ -560,10 +575,11 @@ impl ServiceUnit {
             // Blocks that pass before the command is taken are not affected by its transfer.
             self.server.scan_on(start);
         }
-        *done = self.serve(start, choice.index);
+        self.serve(start, choice.index);
         if self.scans {
-            self.scan_beside(&item, &before, done);
+            self.scan_beside(&item, &before);
         }
+        let done = &self.server.done;
         if let Some(roles) = &mut self.roles {
             // A read from the buffer needs no arm; the data of every write go to the medium sooner or later.
             if done.mechanical || item.writes() {
@@ -591,7 +607,7 @@ impl ServiceUnit {
     }
 
     /// Completes a waiting command with an error.
-    fn give_up(&mut self, index: usize, start: u64) -> Completion {
+    fn give_up(&mut self, index: usize, start: u64) -> Step {
         self.server.happens(start);
         let waiting = &self.queue.items()[index];
         let arrival = waiting.arrival.at;
@@ -600,13 +616,15 @@ impl ServiceUnit {
         let mut c = Completion::refused(&waiting.request, Time(start));
         c.arrival = Time(arrival);
         c.components.queue = start - arrival;
+        self.server.done = c;
         self.queue.remove(index);
-        c
+        Step::Done
     }
 
     /// Lets the scan use the command just served: the rotational wait of the arm, which started at `before`,
     /// or the time of the scan's own arm.
-    fn scan_beside(&mut self, item: &Waiting, before: &Arm, outcome: &Completion) {
+    fn scan_beside(&mut self, item: &Waiting, before: &Arm) {
+        let outcome = self.server.done;
         let c = &outcome.components;
         let write = item.request.command.writes();
         let begin = outcome.arrival.0 + c.queue + c.overhead;
@@ -670,8 +688,9 @@ impl ServiceUnit {
 
     /// Completes the result of a service: number, arrival, arm, and the wait before `start`.
     #[inline]
-    fn sign(&self, done: &mut Completion, request: &DriveRequest, arrival: u64, start: u64) {
-        done.id = request.id;
+    fn sign(&mut self, id: u64, arrival: u64, start: u64) {
+        let done = &mut self.server.done;
+        done.id = id;
         done.arrival = Time(arrival);
         done.components.queue += start - arrival;
         done.arm = (self.first_assembly + self.server.active_assembly as u32) as u8;

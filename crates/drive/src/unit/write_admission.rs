@@ -15,7 +15,7 @@ use super::{blocks_of, ServiceUnit, Step};
 use crate::background::NEVER;
 use crate::buffer::Blocks;
 use crate::command::{Command, Completion, Components, DriveRequest};
-use crate::queue::Arrival;
+use crate::queue::{Arrival, Waiting};
 use headstack_units::Time;
 use std::collections::VecDeque;
 
@@ -104,7 +104,7 @@ impl WriteAdmission {
 impl ServiceUnit {
     /// One step of a unit with a buffer in which writes wait.
     #[inline(never)]
-    pub(super) fn step_with_buffer(&mut self, until: Time, done: &mut Completion) -> Step {
+    pub(super) fn step_with_buffer(&mut self, until: Time) -> Step {
         let command = self.next_command();
         let entry = self.write_admission.as_ref().map_or(NEVER, |e| e.next());
         if command.min(entry) >= until.0 {
@@ -115,7 +115,7 @@ impl ServiceUnit {
                 // The command may have waited for a pass that ends now. Others may have arrived since.
                 self.free = self.free.max(command);
             }
-            return self.enter(entry, done);
+            return self.enter(entry);
         }
         // A pass may have started since the last call. If so, the command waits for it.
         self.bring_to(command);
@@ -124,7 +124,7 @@ impl ServiceUnit {
             return Step::Again;
         }
         let first = &self.queue.items()[self.queue.oldest()];
-        if first.request.command == Command::Flush && self.enters_before(first.arrival.at) {
+        if self.flush_waits(first) {
             // Writes that came before the flush have to enter the buffer first.
             self.free = self.free.max(entry);
             return Step::Again;
@@ -141,28 +141,25 @@ impl ServiceUnit {
                 return Step::Again;
             }
         }
-        self.take_command(Time(command + 1), done)
+        self.take_command(Time(command + 1))
     }
 
     /// Whether the next command is a flush for which no write has to enter the buffer first.
     fn flush_is_next(&self) -> bool {
         let first = &self.queue.items()[self.queue.oldest()];
-        first.request.command == Command::Flush && !self.enters_before(first.arrival.at)
+        first.request.command == Command::Flush && !self.flush_waits(first)
     }
 
     /// Whether a command can be served at `now`: it waits, and it is not a flush that has to wait for writes before it.
     fn command_is_ready(&self, now: u64) -> bool {
-        if self.next_command() > now {
-            return false;
-        }
-        let first = &self.queue.items()[self.queue.oldest()];
-        first.request.command != Command::Flush || !self.enters_before(first.arrival.at)
+        self.next_command() <= now && !self.flush_waits(&self.queue.items()[self.queue.oldest()])
     }
 
-    /// Whether a write that arrived by `at` is not in the buffer yet.
-    fn enters_before(&self, at: u64) -> bool {
+    /// Whether a command is a flush, and a write that arrived before it is not in the buffer yet.
+    fn flush_waits(&self, command: &Waiting) -> bool {
         let first = self.write_admission.as_ref().and_then(|e| e.writes.front());
-        first.is_some_and(|w| w.arrival.at <= at)
+        command.request.command == Command::Flush
+            && first.is_some_and(|w| w.arrival.at <= command.arrival.at)
     }
 
     /// Whether it is a pass's turn. If not, the next turn is a pass's.
@@ -184,8 +181,8 @@ impl ServiceUnit {
     }
 
     /// Serves the next command.
-    fn take_command(&mut self, until: Time, done: &mut Completion) -> Step {
-        let step = self.step_command(until, &mut |c| *done = *c);
+    fn take_command(&mut self, until: Time) -> Step {
+        let step = self.step_command(until);
         self.note_waiting();
         match step {
             // A pass that started meanwhile goes first, and other units may have earlier events.
@@ -207,15 +204,15 @@ impl ServiceUnit {
     }
 
     /// The next piece of the first write enters the buffer at `now`, if there is room.
-    fn enter(&mut self, now: u64, done: &mut Completion) -> Step {
+    fn enter(&mut self, now: u64) -> Step {
         self.bring_to(now);
         let Some(write) = self.write_admission.as_ref().and_then(|e| e.writes.front()) else {
             return Step::Nothing;
         };
         if self.faults.degraded && !self.server.reached(write.rest) {
             let (request, arrival) = (write.request, write.arrival.at);
-            *done = Completion::refused(&request, Time(now));
-            self.sign(done, &request, arrival, now);
+            self.server.done = Completion::refused(&request, Time(now));
+            self.sign(request.id, arrival, now);
             if let Some(write_admission) = &mut self.write_admission {
                 write_admission.writes.pop_front();
             }
@@ -223,7 +220,7 @@ impl ServiceUnit {
         }
         let piece = self.server.buffer.unwritten.piece_of(write.rest);
         if !self.server.has_room(now, piece) {
-            return self.make_room(now, done);
+            return self.make_room(now);
         }
         let Arrival {
             decoding_since,
@@ -250,7 +247,7 @@ impl ServiceUnit {
         }
         let completion = there + tail;
         let (bus, overhead) = (write.bus, write.overhead + tail);
-        *done = Completion {
+        self.server.done = Completion {
             completion: Time(completion),
             components: Components {
                 queue: completion - write.arrival.at - bus - overhead,
@@ -261,13 +258,13 @@ impl ServiceUnit {
             cache_hit: true,
             ..Completion::default()
         };
-        let (request, arrival) = (write.request, write.arrival.at);
+        let (id, arrival) = (write.request.id, write.arrival.at);
         if let Some(roles) = &mut self.roles {
             roles.note(now, true);
         }
         write_admission.writes.pop_front();
         write_admission.crowded &= !write_admission.writes.is_empty();
-        self.sign(done, &request, arrival, arrival);
+        self.sign(id, arrival, arrival);
         Step::Done
     }
 
@@ -290,7 +287,7 @@ impl ServiceUnit {
 
     /// There is no room for the first write at `now`: it waits for the pass in progress or for the mechanism,
     /// or a pass starts. If it is a command's turn, a command is served.
-    fn make_room(&mut self, now: u64, done: &mut Completion) -> Step {
+    fn make_room(&mut self, now: u64) -> Step {
         let coming = self.server.buffer.unwritten.incoming_until();
         let pass = self.server.passes_end();
         let busy = Some(self.free).filter(|t| *t > now && self.limit == 1);
@@ -299,7 +296,7 @@ impl ServiceUnit {
             if self.command_is_ready(now) && !self.pass_has_its_turn() {
                 // The command may have waited for a pass that ends now.
                 self.free = self.free.max(now);
-                return self.take_command(Time(now + 1), done);
+                return self.take_command(Time(now + 1));
             }
             later = self.server.force_destage(now);
             match later {

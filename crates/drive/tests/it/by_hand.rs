@@ -4,13 +4,18 @@
 //! address 200c + 100h + s and begins to pass at (30c + 10h + s) 0.1 ms and every 10 ms after that.
 //! Every seek takes 2 ms, a head switch 1 ms. The arm starts at cylinder 0.
 
-use headstack_drive::spec::{Destage, DriveSpec, FaultSpec, ReadAhead};
+use headstack_drive::spec::{Destage, DriveSpec, ExtraDisconnect, FaultSpec, ReadAhead};
 use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest};
 use headstack_testkit::disk::Disk;
 use headstack_units::{Bandwidth, Lba, Span, Time};
 use Command::{Read, Write};
 
 fn drive() -> DriveSpec {
+    drive_with("")
+}
+
+/// The drive with further tables.
+fn drive_with(tables: &str) -> DriveSpec {
     let disk = Disk {
         rpm: 6000,
         surfaces: 2,
@@ -18,8 +23,7 @@ fn drive() -> DriveSpec {
         sectors: 100,
         skew: Some(("sectors", 10.0, 20.0)),
     };
-    disk.drive(
-        r#"
+    let usual = r#"
         [seek]
         model = "constant"
         time = "2 ms"
@@ -29,8 +33,8 @@ fn drive() -> DriveSpec {
         enabled = true
         segments = 4
         segment_sectors = 128
-    "#,
-    )
+    "#;
+    disk.drive(&format!("{usual}{tables}"))
 }
 
 /// 20,000 is sector 0 of cylinder 100: it begins to pass at 0, 10, 20 ... ms.
@@ -246,6 +250,31 @@ fn late_data_cost_a_turn() {
             assert_eq!(got, ms(want), "{link_ms} {lba}");
         } else {
             assert!(got >= ms(want), "{link_ms} {lba}");
+        }
+    }
+}
+
+/// A write begins when so many of its sectors have arrived, also one to the cache of a shingled drive, which begins
+/// with sector 0. The arm is there; the sector begins to pass 0.2 ms after the command, when four have arrived.
+#[test]
+fn a_write_waits_for_as_many_sectors_as_the_drive_wants() {
+    let shingled = r#"
+        [mapping]
+        model = "media-cache"
+        cache_size = "1 MiB"
+        band_size = "512 KiB"
+    "#;
+    // The address 100 is not where its band is written next, so it goes to the cache.
+    for (tables, lba) in [("", 0), (shingled, 100)] {
+        for (sectors, want) in [(0, 10.8), (4, 10.8), (5, 20.8)] {
+            let mut spec = drive_with(tables);
+            spec.link.write_sector_time = Some(Span::from_ms(0.05));
+            spec.overhead.extra_write_disconnect = Some(ExtraDisconnect {
+                buffered_sectors: sectors,
+                ..ExtraDisconnect::default()
+            });
+            let got = Host::new(&spec).ends(9.8, Write, lba, 8);
+            assert_eq!(got, ms(want), "{sectors} sectors, address {lba}");
         }
     }
 }

@@ -4,14 +4,7 @@
 use headstack_drive::spec::DriveSpec;
 use headstack_drive::{Drive, DriveDesign, DriveOptions, Models};
 use headstack_testkit::alone;
-
-/// Memory of this process that is in use now, in bytes, where the system tells.
-fn resident() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|l| l.starts_with("VmRSS:"))?;
-    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kib * 1024)
-}
+use headstack_testkit::memory::resident_bytes;
 
 #[test]
 fn a_further_drive_adds_less_than_100_kib() {
@@ -32,7 +25,7 @@ fn a_further_drive_adds_less_than_100_kib() {
                 let spec: DriveSpec = toml::from_str(&text).expect("a drive");
                 let design = DriveDesign::new(&spec, &Models::builtin()).expect("a design");
                 let (n, mut drives) = (500, Vec::with_capacity(500));
-                let before = resident();
+                let before = resident_bytes();
                 for seed in 0..n {
                     let options = DriveOptions {
                         seed,
@@ -40,7 +33,7 @@ fn a_further_drive_adds_less_than_100_kib() {
                     };
                     drives.push(design.drive(&options).expect("a drive"));
                 }
-                let Some((before, after)) = before.zip(resident()) else {
+                let Some((before, after)) = before.zip(resident_bytes()) else {
                     eprintln!("skipped: the system does not tell how much memory is used");
                     return;
                 };

@@ -2,15 +2,8 @@
 //! its process, because other tests would change how much memory that has.
 
 use headstack_drive::{Density, DriveDesign, DriveSpec, Models};
+use headstack_testkit::memory::resident_bytes;
 use headstack_testkit::{alone, SplitMix};
-
-/// Memory of this process that is in use now, in bytes, where the system tells.
-fn resident() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|l| l.starts_with("VmRSS:"))?;
-    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kib * 1024)
-}
 
 /// Eight surfaces, 14 zones and 200,000 cylinders: the seek times of one design take 3.2 MB.
 fn spec() -> DriveSpec {
@@ -41,7 +34,7 @@ fn a_design_of_other_densities_adds_less_than_16_kib() {
             let base = DriveDesign::new(&spec(), &Models::builtin()).expect("a design");
             let (n, mut d) = (10_000, SplitMix(1));
             let mut designs = Vec::with_capacity(n);
-            let before = resident();
+            let before = resident_bytes();
             for _ in 0..n {
                 let density = [(); 8].map(|()| {
                     let bpi = (0.031 * (f64::from(d.between(0, 11)) - 8.0)).exp();
@@ -52,7 +45,7 @@ fn a_design_of_other_densities_adds_less_than_16_kib() {
                 });
                 designs.push(base.with_density(&density).expect("a design"));
             }
-            let Some((before, after)) = before.zip(resident()) else {
+            let Some((before, after)) = before.zip(resident_bytes()) else {
                 eprintln!("skipped: the system does not tell how much memory is used");
                 return;
             };

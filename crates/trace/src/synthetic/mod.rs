@@ -46,7 +46,7 @@ pub enum ArrivalProcess {
     /// Gaps uniformly distributed from zero to twice the mean.
     Uniform,
     /// Closed arrivals: times are zero, and `outstanding` requests circulate, each issued `think` after a
-    /// completion ([`Synthetic::closed`]).
+    /// completion.
     Closed,
 }
 

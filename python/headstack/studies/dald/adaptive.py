@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from headstack.schema import Workload
 from headstack.studies.runs import Run
 from headstack.studies.study import Study
 
@@ -86,7 +87,7 @@ def until_noticed(w: float) -> float:
     return math.inf
 
 
-def _load(study: Study, writes: Sequence[float]) -> tuple[dict[str, Any], float]:
+def _load(study: Study, writes: Sequence[float]) -> tuple[Workload, float]:
     """Return a workload and the length of its intervals in seconds."""
     requests = QUICK if study.quick else REQUESTS
     each = requests / 10 / len(writes)

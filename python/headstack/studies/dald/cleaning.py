@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from headstack.schema import System, Workload
 from headstack.studies.runs import Run
 from headstack.studies.study import Study
 
@@ -46,20 +47,20 @@ CLEANING = {
 Case = tuple[str, str, bool]
 
 
-def _disk(name: str, initial: int, *, cleaned: bool, choices: Choices) -> dict[str, Any]:
+def _disk(name: str, initial: int, *, cleaned: bool, choices: Choices) -> System:
     zone = {"first_cylinder": 0, "last_cylinder": CYLINDERS - 1, "sectors_per_track": 312}
     made = system(name, IBM, choices)
-    made["set"] |= {
+    made["set"] = {
+        **made["set"],
         "geometry.cylinders": CYLINDERS,
         "geometry.zones": [zone],
         "mapping.initial_blocks": initial,
+        **(CLEANING if cleaned else {}),
     }
-    if cleaned:
-        made["set"] |= CLEANING
     return made
 
 
-def _load(initial: int) -> dict[str, Any]:
+def _load(initial: int) -> Workload:
     return {
         "synthetic": {
             "n_requests": REQUESTS,

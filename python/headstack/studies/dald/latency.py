@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from headstack.schema import System
 from headstack.studies import rules
 from headstack.studies.runs import Run
 from headstack.studies.study import Study
@@ -368,7 +369,7 @@ def _out_of_step(study: Study, drive: str) -> Spread:
 
     Requests are far apart, because the disks of the array queue on their own.
     """
-    free = {**system("array", drive, study.choices), "spindles": "free"}
+    free: System = {**system("array", drive, study.choices), "spindles": "free"}
     workload = load(study, 0.0, 0.0)
     workload["synthetic"] |= {"n_requests": PAIR_REQUESTS, "rate": "0.2/s"}
     seeds = range(study.choices.seed, study.choices.seed + PAIRS)

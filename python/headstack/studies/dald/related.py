@@ -10,10 +10,9 @@ Each design is built from models of the simulator:
 - **media cache**: a drive-managed shingled drive. Its cache lies at the outer edge.
 """
 
-from typing import Any
-
 import pandas as pd
 
+from headstack.schema import System
 from headstack.studies.runs import Run
 from headstack.studies.study import Study
 
@@ -32,7 +31,7 @@ BUFFER = {
 }
 
 
-def designs(choices: Choices) -> dict[str, dict[str, Any]]:
+def designs(choices: Choices) -> dict[str, System]:
     """Return the systems by name."""
     every = {"positioning.settle_before_every_write": choices.every}
     capacity = 11474 * 5 * 312 // 8

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headstack import paired
+from headstack.schema import System, Workload
 from headstack.studies.runs import Run
 from headstack.studies.study import Study
 
@@ -33,9 +34,6 @@ ARCHITECTURES = ("normal", "DAD", "log", "array", "DALD", AT_END)
 
 #: Both readings of the paper's rule for writes of DALD, with the architecture of each.
 READINGS = {"soonest slot": "DALD", "end of the written area": AT_END}
-
-#: Runs with seeds of their own, wherever a verdict hangs on a small difference.
-SEEDS = 5
 
 #: One arm writes and one reads.
 ROLES = [["write"], ["read"]]
@@ -74,7 +72,7 @@ def _log(choices: Choices, policy: str) -> dict[str, Any]:
 
 def system(
     name: str, drive: str, choices: Choices, changes: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+) -> System:
     """Return one of `ARCHITECTURES`, or another division of a two-arm log.
 
     `AT_END` writes to the end of the written area. The other divisions are ``sooner reads``, a DALD
@@ -89,7 +87,7 @@ def system(
 
     """
     fixed = {"positioning.settle_before_every_write": choices.every, **(changes or {})}
-    made: dict[str, Any] = {"drive": drive, "set": fixed}
+    made: System = {"drive": drive, "set": fixed}
     if name in ("log", "DALD", AT_END, "sooner reads", "shared", "adaptive"):
         policy = "append" if name == AT_END else choices.policy
         made["set"] = {**fixed, **_log(choices, policy)}
@@ -110,7 +108,7 @@ def system(
     return made
 
 
-def load(study: Study, w: float, eta: float) -> dict[str, Any]:
+def load(study: Study, w: float, eta: float) -> Workload:
     """Return the paper's workload for a write frequency and a new write frequency."""
     return {
         "synthetic": {
@@ -182,8 +180,7 @@ def measured(
 
 def choices_by_seed(study: Study) -> list[Choices]:
     """Return the choices with each seed; one where a claim is judged with another choice."""
-    first, count = study.choices.seed, 1 if study.varied else SEEDS
-    return [replace(study.choices, seed=s) for s in range(first, first + count)]
+    return [replace(study.choices, seed=s) for s in study.seeds()]
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from headstack.schema import System, Workload
+from headstack.schema.words import TraceFormatName
 from headstack.studies.runs import Run
 from headstack.studies.study import Study
 
@@ -53,7 +55,7 @@ SUSTAINED = {False: 150_000, True: 90_000}
 TRACES = ("websearch", "cloudphysics", "msr")
 
 #: Format of each file name's trace, where the name does not say it.
-FORMATS = {"wsrch-small.trace": "mqsim"}
+FORMATS: dict[str, TraceFormatName] = {"wsrch-small.trace": "mqsim"}
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class Kind:
     roles: bool = False
     bare: bool = False
 
-    def system(self, name: str, share: float, *, cached: bool = False) -> dict[str, Any]:
+    def system(self, name: str, share: float, *, cached: bool = False) -> System:
         """Return the system, filled to a share, with its write cache on or off."""
         changes: dict[str, Any] = {"cache.write_on_arrival": False}
         if not self.bare:
@@ -83,7 +85,7 @@ class Kind:
                 "mapping.initial": "spread",
                 "mapping.initial_blocks": _blocks(share),
             }
-        made: dict[str, Any] = {"name": name, "drive": DRIVE, "set": changes}
+        made: System = {"name": name, "drive": DRIVE, "set": changes}
         if self.arms > 1:
             made["dash"] = f"D1A{self.arms}S1H1"
         if self.roles:
@@ -109,7 +111,7 @@ def _blocks(share: float) -> int:
     return int(SLOTS * share * 0.999)
 
 
-def _closed(n: int, reads: float, depth: int, share: float) -> dict[str, Any]:
+def _closed(n: int, reads: float, depth: int, share: float) -> Workload:
     return {
         "synthetic": {
             "n_requests": n,
@@ -130,7 +132,7 @@ def _mean_ms(result: Mapping[str, Any], operation: str) -> float:
     return 1e3 * float(found["response_time_s"]["mean"])
 
 
-def _one(study: Study, load: Mapping[str, Any], system: Mapping[str, Any]) -> dict[str, Any]:
+def _one(study: Study, load: Workload, system: System) -> dict[str, Any]:
     return study.run([Run(load, system, seed=study.choices.seed)])[str(system["name"])]
 
 
@@ -161,7 +163,7 @@ def by_share(study: Study, kinds: Mapping[str, Kind] = KINDS) -> dict[str, list[
 def sustained(study: Study) -> dict[str, float]:
     """Return random writes per second with the write cache on, after it has filled."""
     n = SUSTAINED[study.quick]
-    load = {**_closed(n, 0.0, 32, USUAL), "warm_up": n * 4 // 5}
+    load: Workload = {**_closed(n, 0.0, 32, USUAL), "warm_up": n * 4 // 5}
     names = ("in place", "log")
     found = {m: _one(study, load, KINDS[m].system(m, USUAL, cached=True)) for m in names}
     return {name: float(result["throughput_iops"]) for name, result in found.items()}
@@ -174,7 +176,7 @@ def sequential(study: Study) -> dict[str, list[float]]:
         rates[name] = []
         for share in OVERWRITTEN:
             path = _overwritten(study, share)
-            load = {
+            load: Workload = {
                 "trace": str(path),
                 "format": "csv",
                 "arrivals": {"closed": {"outstanding": 1}},
@@ -207,8 +209,8 @@ def recorded(study: Study) -> dict[str, dict[str, dict[str, Any]]]:
     paths |= {name: Path(study.traces[name]) for name in TRACES if name in study.traces}
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for name, path in paths.items():
-        load: dict[str, Any] = {"trace": str(path), "arrivals": {"closed": {"outstanding": 4}}}
-        more = {}
+        load: Workload = {"trace": str(path), "arrivals": {"closed": {"outstanding": 4}}}
+        more: System = {}
         if path.name in FORMATS:
             load["format"] = FORMATS[path.name]
         if name == "websearch":
@@ -216,7 +218,7 @@ def recorded(study: Study) -> dict[str, dict[str, dict[str, Any]]]:
             load["device_blocks"] = 37_246_093
             more["organisation"] = "concatenate"
         found[name] = {
-            k: _one(study, load, kind.system(k, USUAL) | more) for k, kind in KINDS.items()
+            k: _one(study, load, {**kind.system(k, USUAL), **more}) for k, kind in KINDS.items()
         }
     return found
 

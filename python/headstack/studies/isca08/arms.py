@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from headstack.schema import System
 from headstack.studies.rules import Kind
 from headstack.studies.study import Study
 
@@ -78,7 +79,7 @@ def _light(study: Study) -> list[dict[str, Any]]:
     for name, arms, count in (("SA(2)", 2, 2), ("SA(4)", 4, 1)):
         run = Cell(name, count, 8).run(study.choices, 100_000)
         relaxed = {f"{name}, {what}": keys for what, keys in _relaxed(arms).items()}
-        systems = [{**run.system, "name": name}]
+        systems: list[System] = [{**run.system, "name": name}]
         systems += [{**run.system, "name": n, "parallelism": k} for n, k in relaxed.items()]
         r = study.run(replace(run, system=s) for s in systems)
         where = f"{count} {name} under the light load of section 7.3"

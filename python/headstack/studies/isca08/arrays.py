@@ -7,9 +7,14 @@ from typing import Any
 
 import pandas as pd
 
+from headstack.paired import interval
+from headstack.schema import System
+from headstack.schema.system import OrganisationRaid0
+from headstack.schema.workload import Synthetic
+from headstack.studies.evaluate import HALF
 from headstack.studies.rules import Kind
 from headstack.studies.runs import Run
-from headstack.studies.study import SEEDS, Study
+from headstack.studies.study import Study
 
 from . import results
 from .systems import Choices, Systems, keeps_up, watts
@@ -57,17 +62,17 @@ class Cell:
         """Mean arrivals, requests/s."""
         return 1000 / self.gap_ms
 
-    def system(self, choices: Choices) -> dict[str, Any]:
+    def system(self, choices: Choices) -> System:
         """Return the array as a system: drives of one kind, one volume striped over all."""
         drive = Systems(choices).sa(KINDS[self.kind], name=self.name)
-        organisation = {"name": "raid0", "stripe_unit": "64 KiB"}
+        organisation: OrganisationRaid0 = {"name": "raid0", "stripe_unit": "64 KiB"}
         if choices.footprint:
             organisation["footprint"] = choices.footprint
         return {**drive, "count": self.count, "organisation": organisation}
 
     def run(self, choices: Choices, requests: int) -> Run:
         """Return the run of the cell: 60 % reads, 20 % sequential, Poisson arrivals."""
-        synthetic = {
+        synthetic: Synthetic = {
             "n_requests": requests,
             "reads": 0.6,
             "sequential": 0.2,
@@ -83,13 +88,13 @@ class Cell:
 Found = dict[Cell, list[Mapping[str, Any]]]
 
 
-def simulate(study: Study, cells: Iterable[Cell], requests: int, seeds: int = SEEDS) -> Found:
+def simulate(study: Study, cells: Iterable[Cell], requests: int) -> Found:
     """Return the results of those cells that can carry their load."""
-    listed, first = list(cells), study.choices.seed
+    listed = list(cells)
     trial = study.run(c.run(study.choices, min(TRIAL, requests)) for c in listed)
     stable = [c for c in listed if keeps_up(trial[c.name])]
     found: Found = {c: [] for c in stable}
-    for seed in range(first, first + seeds):
+    for seed in study.seeds():
         choices = replace(study.choices, seed=seed)
         r = study.run(c.run(choices, requests) for c in stable)
         for c in stable:
@@ -108,11 +113,6 @@ def p90_ms(results: Sequence[Mapping[str, Any]]) -> float:
     return fmean(p90s_ms(results))
 
 
-def mean_watts(results: Sequence[Mapping[str, Any]]) -> float:
-    """Power of all drives in W, mean over the seeds."""
-    return fmean(watts(r) for r in results)
-
-
 def break_even(found: Found, kind: str, gap_ms: int) -> int | None:
     """Return the smallest power-of-two array of a kind that is not slower than HC-SD's."""
     target = p90_ms(found[Cell("HC-SD", LOADS[gap_ms], gap_ms)])
@@ -127,21 +127,21 @@ def arrays(study: Study) -> dict[str, pd.DataFrame]:
     if study.varied:
         # Only the cells that the parts use.
         cells = [c for c in cells if c.kind != "HC-SD" or c.count == LOADS[c.gap_ms]]
-        found = simulate(study, cells, VARIED, seeds=1)
+        found = simulate(study, cells, VARIED)
     else:
-        found = simulate(study, cells, 100_000 if study.quick else 1_000_000)
+        found = simulate(study, cells, 60_000 if study.quick else 1_000_000)
     volume = study.choices.footprint or "whole capacity"
     rows = [
         {
             "gap": c.gap_ms,
             "drive": c.kind,
             "count": c.count,
-            "p90_ms": p90_ms(found[c]) if c in found else None,
+            **_with_half("p90_ms", p90s_ms(found[c]) if c in found else None),
             "low": min(p90s_ms(found[c])) if c in found else None,
             "high": max(p90s_ms(found[c])) if c in found else None,
             "text": _p90_text(found[c]) if c in found else "overloaded",
             "volume": volume,
-            "seeds": SEEDS,
+            "seeds": len(study.seeds()),
         }
         for c in cells
     ]
@@ -161,6 +161,12 @@ def arrays(study: Study) -> dict[str, pd.DataFrame]:
         "powers": pd.DataFrame(_powers(study, found)),
         **results.power({c.name: found[c][0] for c in same if c in found}),
     }
+
+
+def _with_half(name: str, values: Sequence[float] | None) -> dict[str, float | None]:
+    """Return a column with the mean over the seeds, and one with half of its interval."""
+    middle, half = interval(values) if values else (None, None)
+    return {name: middle, f"{name}{HALF}": half}
 
 
 def _break_even_rows(found: Found) -> list[dict[str, Any]]:
@@ -201,17 +207,18 @@ def _powers(study: Study, found: Found) -> list[dict[str, Any]]:
     for gap, n in LOADS.items():
         cells = {kind: Cell(kind, n // arms, gap) for kind, arms in KINDS.items()}
         missing = ", ".join(c.name for c in cells.values() if c not in found)
-        base = None if missing else mean_watts(found[cells["HC-SD"]])
+        base = None if missing else [watts(r) for r in found[cells["HC-SD"]]]
         for kind, cell in cells.items():
-            own = None if base is None else mean_watts(found[cell])
+            own = None if base is None else [watts(r) for r in found[cell]]
+            saved = [1 - b / a for a, b in zip(base or (), own or (), strict=True)]
             rows.append(
                 {
                     "gap": gap,
                     "drive": kind,
                     "count": cell.count,
                     "drives": n,
-                    "watts": own,
-                    "saved": None if base is None or own is None else 1 - own / base,
+                    **_with_half("watts", own),
+                    **_with_half("saved", saved),
                     "missing": missing,
                     "kind": Kind.INPUT if fitted else Kind.RESULT,
                 }

@@ -6,7 +6,10 @@ from typing import Any
 
 import pandas as pd
 
+from headstack.schema import System
+from headstack.studies.evaluate import HALF
 from headstack.studies.runs import Run
+from headstack.studies.seeds import averaged
 from headstack.studies.study import Study
 
 from .designs import light
@@ -28,7 +31,7 @@ WAYS: dict[str, tuple[int, str, int]] = {
 def _run(way: str, rate: int, seconds: int, seed: int = 1) -> Run:
     """Return a run of about this length, equal for all loads, so that all scan the same zones."""
     arms, mode, channels = WAYS[way]
-    system = {
+    system: System = {
         "name": f"{way}, {rate}/s",
         "drive": LARGE,
         "dash": dash(arms),
@@ -45,11 +48,9 @@ def megabytes_per_s(result: Mapping[str, Any]) -> float:
     return float(scanned) / 1e6 / float(result["duration_s"])
 
 
-def freeblock(study: Study) -> dict[str, pd.DataFrame]:
-    """Return background work in rotational gaps and by an idle second arm."""
-    seconds = 100 if study.quick else 400
-    every = [_results(study, seconds, seed) for seed in study.seeds()]
-    r = every[0]
+def _ways(study: Study) -> dict[str, pd.DataFrame]:
+    """Return the rates and the foreground's means of each way by load, with the study's seed."""
+    r = _results(study)
     rows = [
         {
             "reads": way,
@@ -63,27 +64,36 @@ def freeblock(study: Study) -> dict[str, pd.DataFrame]:
         for way, (_, mode, _) in WAYS.items()
         for i, rate in enumerate(RATES)
     ]
-    table = pd.DataFrame(rows)
+    return {"ways": pd.DataFrame(rows)}
+
+
+def freeblock(study: Study) -> dict[str, pd.DataFrame]:
+    """Return background work in rotational gaps and by an idle second arm."""
+    table = averaged(study, _ways, ("ways",))["ways"]
     scans = table[table["background"]]
     largest = [
         max(group, key=lambda x: abs(x["mean_ms"] / x["alone_ms"] - 1))
         for _, group in ((w, g.to_dict("records")) for w, g in scans.groupby("reads", sort=False))
     ]
     # The load for which freeblock scheduling comes nearest to a separate arm.
-    free, own = ([megabytes_per_s(x) for x in r[w]] for w in ("freeblock", "own arm"))
-    i = max(range(len(RATES)), key=lambda i: free[i] / own[i])
-    nearest = {"rate": RATES[i], "free": free[i], "own": own[i], "least": min(free)}
+    free, own = (scans[scans["reads"] == w].to_dict("records") for w in ("freeblock", "own arm"))
+    pair = max(zip(free, own, strict=True), key=lambda p: p[0]["mb_per_s"] / p[1]["mb_per_s"])
+    least = min(free, key=lambda x: x["mb_per_s"])
+    nearest = {"rate": pair[0]["rate"]}
+    for name, row in zip(("free", "own", "least"), (*pair, least), strict=True):
+        nearest |= {name: row["mb_per_s"], f"{name}{HALF}": row.get(f"mb_per_s{HALF}")}
     return {
         "ways": table,
         "scans": scans,
         "largest": pd.DataFrame(largest),
         "nearest": pd.DataFrame([nearest]),
-        "rates": _rates(every),
+        "rates": _rates(study),
     }
 
 
-def _rates(every: list[dict[str, list[dict[str, Any]]]]) -> pd.DataFrame:
+def _rates(study: Study) -> pd.DataFrame:
     """Return the rates of each way by load: means of all seeds, and their range."""
+    every = [_results(study.choosing(seed=seed)) for seed in study.seeds()]
     rows = []
     for way in (way for way, (_, mode, _) in WAYS.items() if mode != "none"):
         for i, rate in enumerate(RATES):
@@ -93,7 +103,9 @@ def _rates(every: list[dict[str, list[dict[str, Any]]]]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _results(study: Study, seconds: int, seed: int) -> dict[str, list[dict[str, Any]]]:
+def _results(study: Study) -> dict[str, list[dict[str, Any]]]:
     """Return the results of each way, in order of the loads."""
-    found = study.run(_run(way, rate, seconds, seed) for rate in RATES for way in WAYS)
+    seconds = 100 if study.quick else 400
+    wanted = [_run(way, rate, seconds, study.choices.seed) for rate in RATES for way in WAYS]
+    found = study.run(wanted)
     return {way: [found[f"{way}, {rate}/s"] for rate in RATES] for way in WAYS}

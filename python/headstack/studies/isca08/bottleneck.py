@@ -4,6 +4,7 @@ from typing import Any
 
 import pandas as pd
 
+from headstack.schema import System
 from headstack.studies.study import Study
 
 from . import results
@@ -47,7 +48,7 @@ def _scaled(what: str, factor: float) -> tuple[str, dict[str, Any]]:
 LIMITS = dict(_scaled(what, f) for what in ("seek", "rotation") for f in (0.5, 0.25, 0.0))
 
 
-def limited(systems: Systems, name: str) -> dict[str, Any]:
+def limited(systems: Systems, name: str) -> System:
     """Return a drive of the limit study by its name in the paper: ``(1/2)R``, ``S=0``."""
     return systems.hc_sd(name, set=LIMITS[name])
 

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -11,7 +11,12 @@ import pandas as pd
 
 from headstack import _bridge, drives
 from headstack.errors import ConfigError
+from headstack.schema import System, Workload
+from headstack.schema.parallelism import Fault
+from headstack.schema.system import OrganisationRaid0
+from headstack.schema.workload import Synthetic
 from headstack.studies.runs import Run
+from headstack.studies.seeds import averaged
 from headstack.studies.study import Study
 
 from .systems import LARGE, Systems, dash, mean_ms
@@ -44,7 +49,7 @@ COMPONENTS: dict[str, tuple[tuple[str, ...], tuple[tuple[float, float], ...]]] =
 DEGREES = range(1, 5)
 
 
-def light(requests: int, rate: str = "125/s") -> dict[str, Any]:
+def light(requests: int, rate: str = "125/s") -> Synthetic:
     """Return the light load of section 7.3."""
     return {
         "n_requests": requests,
@@ -150,7 +155,7 @@ def taxonomy(study: Study) -> dict[str, pd.DataFrame]:
         f"D{d}A{a}S{s}H{h}" for d in DEGREES for a in DEGREES for s in DEGREES for h in DEGREES
     ]
     requests = 300 if study.quick else 2000
-    load_ = {"synthetic": light(requests)}
+    load_: Workload = {"synthetic": light(requests)}
     r = study.run(
         Run(load_, {"name": n, "drive": LARGE, "dash": n, "scheduler": "sptf"}) for n in names
     )
@@ -212,14 +217,16 @@ def _phase_ms(result: dict[str, Any], start: float, end: float) -> float:
 ONE_ARM = "one arm, SPTF"
 
 
-def _failing() -> dict[str, tuple[dict[str, Any], ...]]:
+def _failing() -> dict[str, tuple[Fault, ...]]:
     """Return the drives of four arms with failures, by name, with their faults."""
     first = FAULT_TIMES_S[0]
 
-    def arm(n: int, at: float, warning: bool) -> dict[str, Any]:
+    def arm(n: int, at: float, warning: bool) -> Fault:
         return {"at": f"{at:g} s", "arm": n, "warning": warning}
 
-    heads = ({"at": f"{first} s", "arm": 1, "surface": s, "warning": True} for s in range(4))
+    heads: Iterator[Fault] = (
+        {"at": f"{first} s", "arm": 1, "surface": s, "warning": True} for s in range(4)
+    )
     one_by_one = (arm(n, t, True) for n, t in zip(FAULT_ARMS, FAULT_TIMES_S, strict=True))
     return {
         ONE_BY_ONE: tuple(one_by_one),
@@ -231,6 +238,12 @@ def _failing() -> dict[str, tuple[dict[str, Any], ...]]:
 
 def faults(study: Study) -> dict[str, pd.DataFrame]:
     """Return graceful degradation: arms and heads that fail during the run."""
+    found = averaged(study, _faults, ("remaining", "after"))
+    return {**found, "course": _course([_faulty(study.choosing(seed=n)) for n in study.seeds()])}
+
+
+def _faulty(study: Study) -> dict[str, dict[str, Any]]:
+    """Return the results of drives whose parts fail, and of drives with fewer parts."""
     s = Systems(study.choices)
     whole = [s.sa(n, organisation="independent") for n in (2, 3, 4)]
     whole.append(s.sa(1, name=ONE_ARM, organisation="independent", scheduler="sptf"))
@@ -238,9 +251,13 @@ def faults(study: Study) -> dict[str, pd.DataFrame]:
         s.sa(4, name=name, organisation="independent", parallelism={"faults": list(failed)})
         for name, failed in _failing().items()
     ]
-    load_ = {"synthetic": light(round(FAULT_END_S / 8e-3))}
-    every = [study.run(Run(load_, x, seed=n) for x in [*whole, *failing]) for n in study.seeds()]
-    r = every[0]
+    load_: Workload = {"synthetic": light(round(FAULT_END_S / 8e-3))}
+    return study.run(Run(load_, x, seed=study.choices.seed) for x in [*whole, *failing])
+
+
+def _faults(study: Study) -> dict[str, pd.DataFrame]:
+    """Return what is compared, with the study's seed."""
+    r = _faulty(study)
     taken_out = r[ONE_BY_ONE]["drives"][0]["faults"]
     late = [f["deconfigured_s"] - t for f, t in zip(taken_out, FAULT_TIMES_S, strict=False)]
     survival = {
@@ -269,7 +286,6 @@ def faults(study: Study) -> dict[str, pd.DataFrame]:
         "survival": pd.DataFrame([survival]),
         "remaining": pd.DataFrame(remaining),
         "after": pd.DataFrame(after),
-        "course": _course(every),
     }
 
 
@@ -294,10 +310,10 @@ KINDS = {1: "HC-SD", 2: "SA(2)", 4: "SA(4)"}
 def cost(study: Study) -> dict[str, pd.DataFrame]:
     """Return Table 9(a) and figure 9(b): costs of drives and of equally fast arrays."""
     s = Systems(study.choices)
-    load_ = {"synthetic": light(1000)}
-    raid = {"name": "raid0", "footprint": "100 GB"}
+    load_: Workload = {"synthetic": light(1000)}
+    raid: OrganisationRaid0 = {"name": "raid0", "footprint": "100 GB"}
 
-    def system(arms: int, count: int) -> dict[str, Any]:
+    def system(arms: int, count: int) -> System:
         name = f"{count} {KINDS[arms]}"
         return {**s.sa(arms, name=name), "count": count, "organisation": raid}
 

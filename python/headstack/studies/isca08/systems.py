@@ -13,9 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from headstack import _bridge, drives
+from headstack.schema import System, Workload
+from headstack.schema.words import SchedulerName
+from headstack.schema.workload import Synthetic
 from headstack.studies.rules import Kind
 from headstack.studies.runs import Run
 from headstack.studies.study import Study
@@ -143,7 +146,7 @@ class Choices:
 
     """
 
-    conventional: str = "c-look"
+    conventional: SchedulerName = "c-look"
     rate: float = WEBSEARCH_RATE
     stretch: Sequence[float] = ()
     footprint: str = "100 GB"
@@ -168,7 +171,7 @@ class Load:
 
     key: str
     title: str
-    table: Mapping[str, Any]
+    table: Workload
     stand_in: bool
     rate: float
     note: str = ""
@@ -197,9 +200,9 @@ def load(study: Study, key: str) -> Load:
         return _recorded(study, key, study.traces[key])
     original, choices = ORIGINALS[key], study.choices
     count = 20_000 if study.quick else 200_000
-    table = {
+    table: Workload = {
         "name": key,
-        "synthetic": {**original.stand_in, "n_requests": count},
+        "synthetic": cast("Synthetic", {**original.stand_in, "n_requests": count}),
         "device_blocks": _blocks(original),
     }
     title = f"{original.title} (stand-in)"
@@ -228,7 +231,7 @@ def _recorded(study: Study, key: str, path: Path) -> Load:
     original, choices = ORIGINALS[key], study.choices
     info = _info(path, path.stat().st_mtime_ns)
     rate, requests = float(info["rate_per_s"]), int(info["n_requests"])
-    table: dict[str, Any] = {
+    table: Workload = {
         "name": key,
         "trace": str(path),
         "device_blocks": _blocks(original),
@@ -266,7 +269,7 @@ class Systems:
 
     choices: Choices
 
-    def scheduler(self, arms: int) -> str:
+    def scheduler(self, arms: int) -> SchedulerName:
         """Return the scheduler of a drive with this number of arm assemblies."""
         return self.choices.conventional if arms == 1 else "sptf"
 
@@ -274,7 +277,7 @@ class Systems:
         profile = self.choices.profile
         return {} if profile == Choices.profile else {"power.profile": profile}
 
-    def md(self, key: str) -> dict[str, Any]:
+    def md(self, key: str) -> System:
         """Return the array on which the workload was recorded."""
         original = ORIGINALS[key]
         return {
@@ -286,21 +289,19 @@ class Systems:
             "set": self._power(),
         }
 
-    def hc_sd(self, name: str = "HC-SD", **changes: Any) -> dict[str, Any]:
+    def hc_sd(self, name: str = "HC-SD", **changes: Any) -> System:
         """Return the conventional large drive; `changes` are keys of a system."""
         return self._large(name, 1, changes)
 
-    def sa(
-        self, arms: int, rpm: int = FULL_RPM, name: str | None = None, **changes: Any
-    ) -> dict[str, Any]:
+    def sa(self, arms: int, rpm: int = FULL_RPM, name: str | None = None, **changes: Any) -> System:
         """Return HC-SD-SA(n), optionally at a lower speed; SA(1) is HC-SD, by its DASH name."""
         own = f"SA({arms})" if rpm == FULL_RPM else f"SA({arms})/{rpm}"
         if rpm != FULL_RPM:
             changes["set"] = {**slower(rpm), **changes.get("set", {})}
         return self._large(name or own, arms, {"dash": dash(arms), **changes})
 
-    def _large(self, name: str, arms: int, changes: Mapping[str, Any]) -> dict[str, Any]:
-        return {
+    def _large(self, name: str, arms: int, changes: Mapping[str, Any]) -> System:
+        whole = {
             "name": name,
             "drive": LARGE,
             "organisation": "concatenate",
@@ -308,6 +309,7 @@ class Systems:
             **changes,
             "set": {**self._power(), **changes.get("set", {})},
         }
+        return cast("System", whole)
 
 
 #: The systems with the default choices.
@@ -337,7 +339,7 @@ def slower(rpm: int) -> dict[str, Any]:
     return changes
 
 
-def runs(load: Load, *systems: Mapping[str, Any], rotation: bool = False) -> list[Run]:
+def runs(load: Load, *systems: System, rotation: bool = False) -> list[Run]:
     """Return one run of each system on the workload."""
     return [Run(load.table, system, rotation, load.seed) for system in systems]
 

@@ -6,13 +6,15 @@ cylinder), but no seek curve and no number of cylinders. These are chosen here: 
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from headstack import formulas
 from headstack.formulas import KB, MB, Array
+from headstack.schema import Drive, System
+from headstack.schema.seek import SeekNg
 
 #: The average drive ("Performance factors"): overhead of a miss and a hit, seek, speed, track,
 #: interface.
@@ -123,7 +125,7 @@ class Disk:
         c = self.curve
         return formulas.seek_time_s(way, self.tpi_factor, c.base_s, c.travel_s, self.settle_s)
 
-    def system(self, name: str, *, switches: bool = False, **changes: Any) -> dict[str, Any]:
+    def system(self, name: str, *, switches: bool = False, **changes: Any) -> System:
         """Return the drive as a system of an experiment: no buffer, one command at a time.
 
         Args:
@@ -156,14 +158,15 @@ class Disk:
             "cache": {"enabled": False},
             "queue": {"depth": 1, "scheduler": "fcfs"},
         }
-        return {"name": name, "drive": {**drive, **changes}, "scheduler": "fcfs"}
+        whole = cast("Drive", {**drive, **changes})
+        return {"name": name, "drive": whole, "scheduler": "fcfs"}
 
     def skew(self, switch_s: float) -> int:
         """Return the number of sectors that pass in this time, rounded up."""
         turn = float(formulas.rotation_time_s(self.rpm))
         return int(np.ceil(switch_s / turn * self.track_sectors - 1e-9))
 
-    def _seek(self) -> dict[str, Any]:
+    def _seek(self) -> SeekNg:
         return {
             "model": "ng",
             "a": _ms(self.curve.base_s),

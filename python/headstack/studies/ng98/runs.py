@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 
 from headstack import formulas
+from headstack.schema import System, Workload
+from headstack.schema.workload import Arrival, Closed
 from headstack.studies.runs import Run
 from headstack.studies.study import Study
 
@@ -15,7 +17,7 @@ from .drive import REQUEST_SECTORS, Disk
 from .workloads import Places, write
 
 #: One request at a time; the next one is issued when the last one is complete.
-ONE = {"closed": {"outstanding": 1}}
+ONE: Arrival = {"closed": {"outstanding": 1}}
 
 
 def reads(
@@ -41,7 +43,7 @@ def reads(
     digest = hashlib.sha256(places.tobytes()).hexdigest()[:16]
     folder = study.store.directory.parent / "traces"
     path = write(places, folder / f"ng98-{digest}-{sectors}.parquet", sectors)
-    load = {"name": "reads", "trace": str(path.resolve()), "arrivals": ONE}
+    load: Workload = {"name": "reads", "trace": str(path.resolve()), "arrivals": ONE}
     systems = [d.system(name, switches=switches, **changes) for name, d in disks.items()]
     return study.run(Run(load, system) for system in systems)
 
@@ -49,7 +51,7 @@ def reads(
 def played(
     study: Study,
     accesses: Sequence[tuple[int, int, bool]],
-    system: Mapping[str, Any],
+    system: System,
     think_s: float,
 ) -> float:
     """Run accesses (sector, sectors, write) one after another; return their mean time in s.
@@ -66,8 +68,12 @@ def played(
     path = study.store.directory.parent / "traces" / f"ng98-{digest}.parquet"
     places, sizes, writes = table.T
     write(places, path, sizes, [bool(w) for w in writes])
-    closed = {"outstanding": 1, "think_time": f"{1e6 * think_s:.0f} us"}
-    load = {"name": "played", "trace": str(path.resolve()), "arrivals": {"closed": closed}}
+    closed: Closed = {"outstanding": 1, "think_time": f"{1e6 * think_s:.0f} us"}
+    load: Workload = {
+        "name": "played",
+        "trace": str(path.resolve()),
+        "arrivals": {"closed": closed},
+    }
     return mean_s(study.run([Run(load, system)])[system["name"]])
 
 

@@ -5,6 +5,7 @@ import pandas as pd
 
 from headstack import formulas
 from headstack.formulas import KB, MB
+from headstack.schema import Workload
 from headstack.studies.runs import Run
 from headstack.studies.study import Study
 
@@ -99,7 +100,7 @@ def simulated(study: Study) -> dict[str, float]:
 
 def _hits(study: Study) -> float:
     """Return the time of reads that follow one another slowly enough to be buffer hits."""
-    load = {
+    load: Workload = {
         "name": "sequential",
         "synthetic": {
             "n_requests": 2000,

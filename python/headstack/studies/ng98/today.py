@@ -13,6 +13,7 @@ import pandas as pd
 
 from headstack import drives, formulas
 from headstack.formulas import GB
+from headstack.schema import System, Workload
 from headstack.studies.runs import Run
 from headstack.studies.study import Study
 
@@ -122,7 +123,7 @@ def simulated(study: Study) -> dict[str, float]:
     found = {}
     for point in single:
         # The whole drive except its end, so that every read fits.
-        load = {
+        load: Workload = {
             "name": "random",
             "synthetic": {
                 "n_requests": READS,
@@ -132,7 +133,7 @@ def simulated(study: Study) -> dict[str, float]:
                 "footprint": f"{int(point.capacity_bytes) // 4096 * 4096} B",
             },
         }
-        system = {"name": point.name, "drive": point.name, "queue_depth": 1}
+        system: System = {"name": point.name, "drive": point.name, "queue_depth": 1}
         result = study.run([Run(load, system, seed=study.choices.seed)])[point.name]
         found[point.name] = 1 / runs.mean_s(result) / (point.capacity_bytes / 1e12)
     return found

@@ -8,7 +8,6 @@ import pandas as pd
 
 from headstack import formulas, paired
 from headstack.formulas import SECTOR_BYTES
-from headstack.studies.seeds import SEEDS
 from headstack.studies.study import Study
 
 from . import runs, workloads
@@ -181,9 +180,8 @@ def _near(study: Study, before: Disk) -> dict[float, dict[str, float]]:
     disks = {"with": before} | {
         f"{share}": replace(before, track_sectors=_without(share)) for share in ID_SHARES
     }
-    first, count_ = study.choices.seed, 1 if study.varied else SEEDS
     every = []
-    for seed in range(first, first + count_):
+    for seed in study.seeds():
         places = workloads.uniform(count(study), seed, workloads.EXAMPLE_BYTES)
         found = runs.reads(study, places, disks)
         every.append(

@@ -12,6 +12,8 @@ import pandas as pd
 
 import headstack
 from headstack.picture import Axis, Layer, Picture
+from headstack.schema import System
+from headstack.schema.workload import Job
 
 from . import runs
 
@@ -23,7 +25,7 @@ CAPACITY = 18_000_207_937_536
 
 #: An Exos 2X18, whose arms have half of the surfaces each, and similar drives whose arms reach all
 #: surfaces. These have one queue, so the number of arms in motion can be limited.
-DRIVES: dict[str, dict[str, Any]] = {
+DRIVES: dict[str, System] = {
     "own halves, both arms": {"drive": "exos-2x18-sata"},
     "shared surfaces, two arms": {
         "drive": "exos-2x18-sata",
@@ -38,7 +40,7 @@ DRIVES: dict[str, dict[str, Any]] = {
 
 def measure(depths: Sequence[int] = DEPTHS, seconds: int = SECONDS) -> pd.DataFrame:
     """Return one row per drive and depth: ``system, depth, watts, iops, p99_ms``."""
-    jobs = [
+    jobs: list[Job] = [
         {
             "threads": 128,
             "think_time": runs.THINK,
@@ -46,7 +48,7 @@ def measure(depths: Sequence[int] = DEPTHS, seconds: int = SECONDS) -> pd.DataFr
             "requests": {"reads": 1.0, "size": "4 KiB", "footprint": f"{CAPACITY * 99 // 100} B"},
         }
     ]
-    systems = [
+    systems: list[System] = [
         {
             "name": f"{name}/{depth}",
             **drive,

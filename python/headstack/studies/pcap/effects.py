@@ -7,10 +7,12 @@ last columns are a setting that never changes, and feed-forward.
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import headstack
 from headstack import paired
+from headstack.schema import System
+from headstack.schema.workload import Job
 
 from . import loads, ours, runs
 
@@ -62,7 +64,7 @@ class Load:
     """A load under caps, and the settings that are compared on it, each with the one before."""
 
     name: str
-    jobs: Sequence[Mapping[str, Any]]
+    jobs: Sequence[Job]
     caps: Sequence[tuple[float, float]]
     settings: Sequence[Setting]
 
@@ -86,7 +88,7 @@ LOADS = (
 )
 
 
-def system(setting: Setting, caps: Sequence[tuple[float, float]]) -> dict[str, Any]:
+def system(setting: Setting, caps: Sequence[tuple[float, float]]) -> System:
     """Return the system of a setting: its caps are those of the load less its aim."""
     policy, parameters = setting.policy
     lower = [(at, watts - setting.below_w) for at, watts in caps]
@@ -99,11 +101,11 @@ def system(setting: Setting, caps: Sequence[tuple[float, float]]) -> dict[str, A
         "tolerance": tolerance,
     }
     run = runs.run(setting.name, [], queues=(setting.depth, runs.OPEN[1]), capping=capping)
-    table = {**run.system}
+    table = cast("System", {**run.system})
     if setting.expiry:
-        layers = [dict(layer) for layer in table["layers"]]
-        layers[-1]["elevator_parameters"] = {"read_expire": setting.expiry}
-        table["layers"] = layers
+        queue = runs.queue(setting.depth, runs.OPEN[1])
+        queue["elevator_parameters"] = {"read_expire": setting.expiry}
+        table["layers"] = [*table["layers"][:-1], queue]
     return table
 
 
@@ -123,7 +125,7 @@ def measure(load: Load, seeds: Sequence[int]) -> dict[str, list[list[float]]]:
     found: dict[str, list[list[float]]] = {s.name: [] for s in load.settings}
     for seed in seeds:
         result = headstack.run(
-            workload={"name": "random reads", "jobs": [dict(j) for j in load.jobs]},
+            workload={"name": "random reads", "jobs": load.jobs},
             systems=[system(s, load.caps) for s in load.settings],
             seed=seed,
             log_requests=False,

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import headstack
+from headstack.schema import System
+from headstack.schema.words import ElevatorName
 
 from . import runs
 
@@ -26,9 +28,11 @@ DEPTHS = (1, 2, 4, 8, 16, 32)
 SECONDS, WARM_UP_S = 1800, 30
 
 
-def measure(expiry_ms: float, elevator: str, seed: int) -> dict[tuple[int, int], Mapping[str, Any]]:
+def measure(
+    expiry_ms: float, elevator: ElevatorName, seed: int
+) -> dict[tuple[int, int], Mapping[str, Any]]:
     """Return the result for each pair of places and depth under random reads of 128 threads."""
-    systems = []
+    systems: list[System] = []
     for places in PLACES:
         for depth in DEPTHS:
             queue = runs.queue(depth, places, elevator)

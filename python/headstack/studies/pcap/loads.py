@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from headstack.schema.workload import Job
 from headstack.studies.seeds import averaged
 from headstack.studies.study import Study
 
@@ -21,6 +22,8 @@ SHELF_CAPS = tuple(
 )
 SHELF_END = 3300
 TIERS = (5, 5, 6)
+#: Threads of each drive that are compared: as many as fit the tiers, and as many as fit the cut.
+SHELF_THREADS = (16, 128)
 
 #: Efficiency of the power supply: without a cap 16 drives draw 205 W at the meter.
 EFFICIENCY = 0.83
@@ -86,7 +89,7 @@ def _batch(study: Study) -> dict[str, pd.DataFrame]:
     }
 
 
-def _bursts(together: bool) -> list[dict[str, Any]]:
+def _bursts(together: bool) -> list[Job]:
     """Return the three parts of the load: a constant one, and bursts of 40 MB and 20 MB."""
     more: dict[str, Any] = {"rate": "1/s", "together": together, "duration": "3300 s"}
     constant = runs.job(64, name="constant", **more)
@@ -164,7 +167,25 @@ def _length(result: Mapping[str, Any], job: str) -> float:
 
 def shelf(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 10: PCAP/S over sixteen drives in three tiers."""
-    return averaged(study, _shelf, ("summary", "settled", "tiers"))
+    found = averaged(study, _shelf, ("summary", "settled", "tiers"))
+    return found if study.varied else {**found, "threads": _by_threads(study)}
+
+
+def _by_threads(study: Study) -> pd.DataFrame:
+    """Return the numbers of figure 10 by threads of each drive, which the paper does not state."""
+
+    def numbers(own: Study) -> dict[str, pd.DataFrame]:
+        rows = []
+        for threads in SHELF_THREADS:
+            tables = _shelf(own.choosing(shelf_threads=threads))
+            (row,) = tables["summary"].to_dict("records")
+            for tier in tables["tiers"].to_dict("records"):
+                name = f"tier_{tier['tier']}"
+                row |= {f"{name}_percent": tier["percent"], f"{name}_p80_ms": tier["p80_ms"]}
+            rows.append({"threads": threads, **row})
+        return {"threads": pd.DataFrame(rows)}
+
+    return averaged(study, numbers, ("threads",))["threads"]
 
 
 def _shelf(study: Study) -> dict[str, pd.DataFrame]:

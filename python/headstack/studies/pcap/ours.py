@@ -8,9 +8,12 @@ computed seed by seed.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from headstack import paired
+from headstack.schema import Capping, System, Workload
+from headstack.schema.layers import LayerHostQueue
+from headstack.schema.workload import Arrival, Synthetic
 from headstack.studies.evaluate import Table
 from headstack.studies.runs import Run
 from headstack.studies.study import Study
@@ -98,7 +101,7 @@ def _capped(**more: Any) -> Make:
 
 
 def _told(run: Run, policy: Policy) -> Run:
-    capping = {**run.system["capping"], **_response_time(policy)}
+    capping = cast("Capping", {**run.system["capping"], **_response_time(policy)})
     return Run(run.workload, {**run.system, "capping": capping}, seed=run.seed)
 
 
@@ -106,7 +109,7 @@ def _told(run: Run, policy: Policy) -> Run:
 LATER = ((120.0, 9.0), (600.0, 8.5))
 
 
-def _on(workload: Callable[[], dict[str, Any]], caps: Sequence[tuple[float, float]]) -> Make:
+def _on(workload: Callable[[], Workload], caps: Sequence[tuple[float, float]]) -> Make:
     def make(policy: Policy, seed: int) -> Run:
         run = _capped(schedule=caps)(policy, seed)
         return Run(workload(), run.system, seed=seed)
@@ -114,14 +117,14 @@ def _on(workload: Callable[[], dict[str, Any]], caps: Sequence[tuple[float, floa
     return make
 
 
-def _mixed() -> dict[str, Any]:
+def _mixed() -> Workload:
     job = runs.job(64, duration="1200 s")
     job["requests"] = {**job["requests"], "reads": 0.7, "size": "16 KiB", "zipf": 0.8}
     return {"name": "mixed", "jobs": [job]}
 
 
-def _open() -> dict[str, Any]:
-    synthetic = {
+def _open() -> Workload:
+    synthetic: Synthetic = {
         "n_requests": 150_000,
         "rate": "125/s",
         "reads": 1.0,
@@ -132,10 +135,10 @@ def _open() -> dict[str, Any]:
     return {"name": "open", "synthetic": synthetic}
 
 
-def _pgbench(outstanding: int) -> dict[str, Any]:
+def _pgbench(outstanding: int) -> Workload:
     """Return the bundled trace in a closed loop, its 7 GB stretched over the drive."""
     path = Path(__file__).resolve().parents[4] / "examples" / "traces" / "pgbench.csv.zst"
-    arrivals = {"closed": {"outstanding": outstanding}}
+    arrivals: Arrival = {"closed": {"outstanding": outstanding}}
     return {"name": "pgbench", "trace": str(path), "arrivals": arrivals, "space_scale": 400.0}
 
 
@@ -144,7 +147,7 @@ def _figure_10(policy: Policy, seed: int) -> Run:
     parameters = {"tiers": list(loads.TIERS), **policy[2]}
     capping = {**run.system["capping"], "policy": policy[1], "parameters": parameters}
     system = {**run.system, "name": policy[0], "capping": capping}
-    return _told(Run(run.workload, system, seed=seed), policy)
+    return _told(Run(run.workload, cast("System", system), seed=seed), policy)
 
 
 def _batch(cap_w: float) -> Make:
@@ -167,9 +170,10 @@ def _long_expiry() -> Make:
 
     def make(policy: Policy, seed: int) -> Run:
         run = _capped()(policy, seed)
-        layers = [dict(layer) for layer in run.system["layers"]]
-        layers[-1]["elevator_parameters"] = {"read_expire": "2 s"}
-        return Run(run.workload, {**run.system, "layers": layers}, seed=seed)
+        *above, last = run.system["layers"]
+        queue = cast("LayerHostQueue", {**cast("LayerHostQueue", last)})
+        queue["elevator_parameters"] = {"read_expire": "2 s"}
+        return Run(run.workload, {**run.system, "layers": [*above, queue]}, seed=seed)
 
     return make
 
@@ -221,14 +225,14 @@ def websearch(path: Path) -> tuple[Experiment, ...]:
     over its 4 TB, as in the paper. The trace has more requests per second than one drive can serve,
     so the gaps between requests are made three times as long.
     """
-    table = {
+    table: Workload = {
         "name": "websearch",
         "trace": str(path),
         "concatenate": "measured",
         "space_scale": 36.0,
     }
-    slower = {**table, "time_scale": 3.0}
-    closed = {**table, "arrivals": {"closed": {"outstanding": 64}}}
+    slower: Workload = {**table, "time_scale": 3.0}
+    closed: Workload = {**table, "arrivals": {"closed": {"outstanding": 64}}}
     both = (*FAST, *TAIL)
     return (
         Experiment(

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from headstack.schema.workload import Job, Synthetic
 from headstack.studies.rules import Kind
 from headstack.studies.seeds import averaged
 from headstack.studies.study import Study
@@ -69,14 +70,14 @@ def _sequential(name: str, length: float, drive: str = runs.DRIVE, **more: Any) 
     """Return a run of two threads that read one after the other through the drive."""
     if drive == runs.DRIVE:
         more["system"] = {"cache": BUFFER}
-    requests = {
+    requests: Synthetic = {
         "reads": 1.0,
         "size": "1 MiB",
         "block": "1 MiB",
         "sequential": 1.0,
         "footprint": "400 GB",
     }
-    jobs = [{"threads": 2, "duration": f"{length + 5} s", "requests": requests}]
+    jobs: list[Job] = [{"threads": 2, "duration": f"{length + 5} s", "requests": requests}]
     return runs.run(name, jobs, drive=drive, warm_up_s=5, **more)
 
 

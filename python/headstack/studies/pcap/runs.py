@@ -1,10 +1,15 @@
 """Runs of the paper's set-up: fio's threads over a host queue, a SATA drive, a meter and caps."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
+from headstack.schema import System, Workload
+from headstack.schema.capping import Cap
+from headstack.schema.layers import LayerHostQueue
+from headstack.schema.words import ElevatorName
+from headstack.schema.workload import Job
 from headstack.studies.runs import Run
 
 #: The drive of the paper, HDD-C of its Figure 1.
@@ -36,13 +41,13 @@ CAPS_END = 2400
 OPEN, START = (32, 128), (1, 4)
 
 
-def job(threads: int = 128, *, footprint: str = f"{CAPACITY} B", **more: Any) -> dict[str, Any]:
+def job(threads: int = 128, *, footprint: str = f"{CAPACITY} B", **more: Any) -> Job:
     """Return threads that read 4 KiB at random places of the first `footprint` of the drive."""
     requests = {"reads": 1.0, "size": "4 KiB", "footprint": footprint}
-    return {"threads": threads, "think_time": THINK, "requests": requests, **more}
+    return cast("Job", {"threads": threads, "think_time": THINK, "requests": requests, **more})
 
 
-def queue(drive: int, host: int, elevator: str = "deadline") -> dict[str, Any]:
+def queue(drive: int, host: int, elevator: ElevatorName = "deadline") -> LayerHostQueue:
     """Return a host queue with these numbers of places and of commands at the drive."""
     return {
         "name": "host-queue",
@@ -55,7 +60,7 @@ def queue(drive: int, host: int, elevator: str = "deadline") -> dict[str, Any]:
     }
 
 
-def caps(schedule: Sequence[tuple[float, float | None]]) -> list[dict[str, Any]]:
+def caps(schedule: Sequence[tuple[float, float | None]]) -> list[Cap]:
     """Return a schedule of caps in watts as an experiment has it."""
     return [
         {"at": f"{at} s"} if watts is None else {"at": f"{at} s", "cap": f"{watts} W"}
@@ -65,7 +70,7 @@ def caps(schedule: Sequence[tuple[float, float | None]]) -> list[dict[str, Any]]
 
 def run(
     name: str,
-    jobs: Sequence[Mapping[str, Any]],
+    jobs: Sequence[Job],
     *,
     queues: tuple[int, int] = OPEN,
     throttle: Mapping[str, Any] | None = None,
@@ -74,11 +79,11 @@ def run(
     count: int = 1,
     drive: Any = DRIVE,
     system: Mapping[str, Any] | None = None,
-    elevator: str = "deadline",
+    elevator: ElevatorName = "deadline",
     seed: int = 1,
 ) -> Run:
     """Return a run of jobs on one or more drives, each under a queue and perhaps a throttle."""
-    workload: dict[str, Any] = {"name": "random reads", "jobs": [dict(j) for j in jobs]}
+    workload: Workload = {"name": "random reads", "jobs": list(jobs)}
     if warm_up_s:
         workload["warm_up"] = f"{warm_up_s} s"
     has_limit = throttle is not None or (capping or {}).get("policy") == "throttle"
@@ -92,7 +97,7 @@ def run(
     }
     if capping is not None:
         table["capping"] = {**METER, "tolerance": f"{EPSILON_W} W", **capping}
-    return Run(workload, table, seed=seed)
+    return Run(workload, cast("System", table), seed=seed)
 
 
 def settled(

@@ -9,32 +9,49 @@
 use super::admission::{Process, LAST_NAMED};
 use super::HostQueue;
 use headstack_units::{Span, Time};
+use std::collections::VecDeque;
+
+/// A woken process that has not submitted yet.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Waking {
+    pub at: Time,
+    pub queue: u32,
+    pub process: Process,
+}
 
 impl HostQueue {
-    /// When the next woken process submits, and to which queue.
-    pub(super) fn next_waking(&self) -> (Time, usize) {
-        let mut first = (Time::NEVER, 0);
-        if self.wake_time > Span::ZERO {
-            for (q, queue) in self.queues.iter().enumerate() {
-                if let Some((time, _)) = queue.waking.front().filter(|w| w.0 < first.0) {
-                    first = (*time, q);
-                }
-            }
+    /// A process was woken at `now`: it submits when the wake time has passed.
+    pub(super) fn wake(&mut self, q: usize, now: Time, process: Process) {
+        if self.wake_time == Span::ZERO {
+            return self.resume(q, now, process);
         }
-        first
+        self.queues[q].waking += 1;
+        let woken = Waking {
+            at: now + self.wake_time,
+            queue: q as u32,
+            process,
+        };
+        add(&mut self.waking, woken);
+    }
+
+    /// When the next woken process submits.
+    #[inline]
+    pub(super) fn next_waking(&self) -> Time {
+        self.waking.front().map_or(Time::NEVER, |w| w.at)
     }
 
     /// Whether all free places for such requests (`sync` or not) are kept for woken processes. A request waits for such
     /// a place only if the end of another request with such a place will wake its process.
     pub(super) fn is_kept(&self, q: usize, sync: bool) -> bool {
         let queue = &self.queues[q];
-        let (waking, taken) = (queue.waking.len() as u32, queue.places.taken_of(sync));
-        if waking == 0 || taken + waking < queue.places.limit() {
+        let taken = || queue.places.taken_of(sync);
+        if queue.waking == 0 || taken() + queue.waking < queue.places.limit() {
             return false;
         }
         let is_shared = !queue.places.has_two_pools();
-        let wakes = |w: &(Time, Process)| is_shared || self.wants(q, w.1) == Some(sync);
-        taken > 0 || queue.waking.iter().any(wakes)
+        let wakes = |w: &Waking| is_shared || self.wants(q, w.process) == Some(sync);
+        let mut own = self.waking.iter().filter(|w| w.queue == q as u32);
+        taken() > 0 || own.any(wakes)
     }
 
     /// Whether a process that waits, or was woken, wants a place for a synchronous request.
@@ -44,5 +61,37 @@ impl HostQueue {
             false => *self.queues[q].blocked.get(&process)?.front()?,
         };
         Some(self.is_sync(self.submitted[child as usize].request.command))
+    }
+}
+
+/// Adds a woken process. The wake time is the same for all, so it submits last; of those that were woken at the same
+/// moment, the lowest queue is first.
+fn add(all: &mut VecDeque<Waking>, woken: Waking) {
+    all.push_back(woken);
+    let key = |w: &Waking| (w.at, w.queue);
+    let mut i = all.len() - 1;
+    while i > 0 && key(&all[i - 1]) > key(&all[i]) {
+        all.swap(i - 1, i);
+        i -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand: at one time the lowest queue submits first, and of one queue the process that was woken first.
+    #[test]
+    fn woken_processes_submit_in_order_of_time_then_of_queues() {
+        let mut all = VecDeque::new();
+        for (process, (at, queue)) in [(5, 1), (5, 2), (5, 0), (5, 1), (7, 2), (7, 0)]
+            .into_iter()
+            .enumerate()
+        {
+            let (at, process) = (Time(at), process as Process);
+            add(&mut all, Waking { at, queue, process });
+        }
+        let order: Vec<Process> = all.iter().map(|w| w.process).collect();
+        assert_eq!(order, [2, 0, 3, 1, 5, 4]);
     }
 }

@@ -1,7 +1,7 @@
 //! Policies that choose one of several copies for a read.
 //!
 //! # Contract
-//! A [`Choose`] function gets at least one readable copy, in ascending order of the copies, and returns the
+//! [`ReadPolicy::choose`] gets at least one readable copy, in ascending order of the copies, and returns the
 //! index of one of them.
 //!
 //! The head of a member is assumed to be behind the last request that the volume submitted to it.
@@ -10,7 +10,7 @@
 //! Linux md (`raid1.c`, `raid10.c`) for the policies that name it; the others are textbook.
 
 use super::state::State;
-use headstack_schema::{did_you_mean, Kind, SpecError, Word};
+use headstack_schema::Choice;
 
 /// One copy of the blocks to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,58 +20,49 @@ pub(crate) struct Copy {
     pub lba: u64,
 }
 
-/// A policy. The counter is the caller's; policies that take turns use it.
-pub(crate) type Choose = fn(&[Copy], &State, &mut u64) -> usize;
-
-/// Every policy, by name.
-pub(crate) const POLICIES: &[(&str, &str, Choose)] = &[
-    ("first", "the first copy that can be read", first),
-    ("round-robin", "the copies in turn", round_robin),
-    (
-        "nearest",
-        "the nearest head; of equal ones the first",
-        nearest,
-    ),
-    (
-        "fewest-pending",
-        "the fewest requests; of equal ones the first",
-        fewest_pending,
-    ),
-    (
-        "md-raid1",
-        "the copy that continues the member's last request; else the first idle member; else the nearest head",
-        md_raid1,
-    ),
-    (
-        "md-raid10-near",
-        "the first copy whose member is idle; else the nearest head",
-        idle_or_nearest,
-    ),
-    (
-        "md-raid10-far",
-        "the lowest address on the member",
-        lowest_address,
-    ),
-];
-
-/// The policies as words of a parameter.
-pub(crate) fn kind() -> Kind {
-    let words = POLICIES.iter().map(|(name, doc, _)| Word { name, doc });
-    Kind::Choice(words.collect())
+/// Which copy a read takes.
+#[derive(Debug, Clone, std::marker::Copy, PartialEq, Eq, Choice)]
+pub(crate) enum ReadPolicy {
+    /// The first copy that can be read.
+    First,
+    /// The copies in turn.
+    RoundRobin,
+    /// The nearest head; of equal ones the first.
+    Nearest,
+    /// The fewest requests; of equal ones the first.
+    FewestPending,
+    /// The copy that continues the member's last request; else the first idle member; else the nearest head.
+    MdRaid1,
+    /// The first copy whose member is idle; else the nearest head.
+    MdRaid10Near,
+    /// The lowest address on the member.
+    MdRaid10Far,
 }
 
-/// The policy of this name.
-///
-/// # Errors
-/// An unknown name; the error lists the known names and hints at the nearest one.
-pub(crate) fn find(name: &str) -> Result<Choose, SpecError> {
-    let found = POLICIES.iter().find(|p| p.0 == name);
-    found.map(|p| p.2).ok_or_else(|| {
-        let names: Vec<&str> = POLICIES.iter().map(|p| p.0).collect();
-        let hint = did_you_mean(name, names.iter().copied());
-        let need = format!("one of {}{hint}", names.join(", "));
-        SpecError::new("read_policy", format!("{name:?}"), need)
-    })
+impl ReadPolicy {
+    /// The index of the chosen copy. `turn` is the caller's; a policy that takes turns counts with it.
+    pub fn choose(self, copies: &[Copy], state: &State, turn: &mut u64) -> usize {
+        let is_idle = |c: &Copy| state.members[c.member as usize].pending == 0;
+        let nearest = || by_key(copies, |c| distance(c, state));
+        let idle_or_nearest = || copies.iter().position(is_idle).unwrap_or_else(nearest);
+        match self {
+            ReadPolicy::First => 0,
+            ReadPolicy::RoundRobin => {
+                *turn += 1;
+                ((*turn - 1) % copies.len() as u64) as usize
+            }
+            ReadPolicy::Nearest => nearest(),
+            ReadPolicy::FewestPending => {
+                by_key(copies, |c| state.members[c.member as usize].pending)
+            }
+            ReadPolicy::MdRaid1 => {
+                let reads_on = copies.iter().position(|c| distance(c, state) == 0);
+                reads_on.unwrap_or_else(idle_or_nearest)
+            }
+            ReadPolicy::MdRaid10Near => idle_or_nearest(),
+            ReadPolicy::MdRaid10Far => by_key(copies, |c| c.lba),
+        }
+    }
 }
 
 fn by_key<K: Ord>(copies: &[Copy], key: impl Fn(&Copy) -> K) -> usize {
@@ -81,43 +72,6 @@ fn by_key<K: Ord>(copies: &[Copy], key: impl Fn(&Copy) -> K) -> usize {
 
 fn distance(copy: &Copy, state: &State) -> u64 {
     state.members[copy.member as usize].head.abs_diff(copy.lba)
-}
-
-fn first(_: &[Copy], _: &State, _: &mut u64) -> usize {
-    0
-}
-
-fn round_robin(copies: &[Copy], _: &State, turn: &mut u64) -> usize {
-    let i = *turn % copies.len() as u64;
-    *turn += 1;
-    i as usize
-}
-
-fn nearest(copies: &[Copy], state: &State, _: &mut u64) -> usize {
-    by_key(copies, |c| distance(c, state))
-}
-
-fn fewest_pending(copies: &[Copy], state: &State, _: &mut u64) -> usize {
-    by_key(copies, |c| state.members[c.member as usize].pending)
-}
-
-fn md_raid1(copies: &[Copy], state: &State, turn: &mut u64) -> usize {
-    match copies.iter().position(|c| distance(c, state) == 0) {
-        Some(reads_on) => reads_on,
-        None => idle_or_nearest(copies, state, turn),
-    }
-}
-
-fn idle_or_nearest(copies: &[Copy], state: &State, turn: &mut u64) -> usize {
-    let idle = |c: &Copy| state.members[c.member as usize].pending == 0;
-    match copies.iter().position(idle) {
-        Some(idle) => idle,
-        None => nearest(copies, state, turn),
-    }
-}
-
-fn lowest_address(copies: &[Copy], _: &State, _: &mut u64) -> usize {
-    by_key(copies, |c| c.lba)
 }
 
 #[cfg(test)]
@@ -138,8 +92,13 @@ mod tests {
             })
         };
         let mut turn = 0;
-        let mut choose =
-            |name: &str, copies: &[Copy]| find(name).expect("a policy")(copies, &state, &mut turn);
+        let mut choose = |name: &str, copies: &[Copy]| {
+            let policy = ReadPolicy::WORDS.iter().find(|w| w.0 == name);
+            policy
+                .expect("a policy")
+                .2
+                .choose(copies, &state, &mut turn)
+        };
         let at = |lba| copies([lba; 3]);
         assert_eq!(choose("first", &at(890)), 0);
         assert_eq!([0; 4].map(|_| choose("round-robin", &at(0))), [0, 1, 2, 0]);
@@ -153,9 +112,5 @@ mod tests {
         let busy = [copies([0, 0, 880])[0], copies([0, 0, 880])[2]];
         assert_eq!(choose("md-raid1", &busy), 1, "all busy: the nearest");
         assert_eq!(choose("md-raid10-far", &copies([30, 40, 20])), 2);
-        assert!(find("nearst")
-            .unwrap_err()
-            .to_string()
-            .contains("did you mean \"nearest\""));
     }
 }

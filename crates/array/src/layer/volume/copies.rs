@@ -1,6 +1,6 @@
 //! Placements with a fixed number of copies of every block: mirrors, stripes, and drives laid end to end.
 
-use super::choice::{Choose, Copy};
+use super::choice::{Copy, ReadPolicy};
 use super::plan::{Content, Plan};
 use super::state::State;
 use super::{Placement, Repair};
@@ -60,16 +60,16 @@ impl<J: Joined> CopyMap for Single<J> {
 /// Copies of which a policy chooses one to read; all are written.
 pub(crate) struct Copies<M> {
     map: M,
-    choose: Choose,
+    policy: ReadPolicy,
     turn: u64,
     candidates: Vec<Copy>,
 }
 
 impl<M: CopyMap> Copies<M> {
-    pub fn new(map: M, choose: Choose) -> Copies<M> {
+    pub fn new(map: M, policy: ReadPolicy) -> Copies<M> {
         Copies {
             map,
-            choose,
+            policy,
             turn: 0,
             candidates: Vec::new(),
         }
@@ -101,7 +101,7 @@ impl<M: CopyMap> Copies<M> {
         if self.candidates.is_empty() {
             return Err(ErrorKind::MemberLost);
         }
-        let i = (self.choose)(&self.candidates, state, &mut self.turn);
+        let i = self.policy.choose(&self.candidates, state, &mut self.turn);
         let copy = self.candidates[i.min(self.candidates.len() - 1)];
         plan.read(copy.member, copy.lba, most, content);
         Ok(most)

@@ -24,7 +24,6 @@ struct RangeLock {
 impl Locks {
     /// Locks a range, which is not empty, for request `who`. Returns false if the range is not free; the
     /// request then waits.
-    /// waits.
     pub fn take(&mut self, who: u32, range: Range<u64>) -> bool {
         match self.meets(&range) {
             Some(start) => {
@@ -41,7 +40,7 @@ impl Locks {
     }
 
     /// Releases the lock that begins at `start`. Requests that get their locks are added to `next`.
-    pub fn release(&mut self, start: u64, next: &mut Vec<u32>) {
+    pub fn release(&mut self, start: u64, next: &mut VecDeque<u32>) {
         let Some(mut held) = self.held.remove(&start) else {
             return;
         };
@@ -54,7 +53,7 @@ impl Locks {
                 return;
             }
             self.hold(range);
-            next.push(who);
+            next.push_back(who);
         }
     }
 
@@ -105,7 +104,7 @@ mod tests {
                     let i = random(held.len() as u64) as usize;
                     let who = *held.iter().nth(i).expect("held");
                     held.remove(&who);
-                    let mut next = Vec::new();
+                    let mut next = VecDeque::new();
                     locks.release(wants[who as usize].start, &mut next);
                     got += next.len();
                     held.extend(next);
@@ -121,7 +120,7 @@ mod tests {
                 }
             }
             while let Some(who) = held.pop_first() {
-                let mut next = Vec::new();
+                let mut next = VecDeque::new();
                 locks.release(wants[who as usize].start, &mut next);
                 got += next.len();
                 held.extend(next);

@@ -143,8 +143,7 @@ struct Op {
     stage: Stage,
     /// The range that it has locked or waits for.
     lock: Option<Range<u64>>,
-    /// Number of requests to members in the present stage.
-    parts: u32,
+    /// Requests to members in the present stage that have not completed.
     remaining: u32,
     join: Option<Join<LayerCompletion>>,
     /// Shares of the response time up to `accounted`.
@@ -166,8 +165,8 @@ struct Op {
 struct Part {
     op: u32,
     io: Io,
-    /// The completion that the member has announced.
-    announced: Option<LayerCompletion>,
+    /// Whether the member has announced its completion.
+    is_announced: bool,
     /// Its result is ignored, because the member left.
     orphan: bool,
 }
@@ -252,7 +251,6 @@ impl Volume {
             arrival: now,
             stage: Stage::Waiting,
             lock: None,
-            parts: 0,
             remaining: 0,
             join: None,
             spent: Components::default(),
@@ -328,10 +326,10 @@ impl Volume {
         self.counts.read_modify_write_rows += self.plan.read_modify_writes;
         self.counts.reconstruct_write_rows += self.plan.reconstruct_writes;
         let o = &mut self.ops[op as usize];
-        o.writes.clear();
-        o.writes.extend_from_slice(&self.plan.writes.ios);
-        o.pieces.clear();
-        o.pieces.extend_from_slice(&self.plan.writes.pieces);
+        o.writes.clone_from(&self.plan.writes.ios);
+        if self.plan.listening {
+            o.pieces.clone_from(&self.plan.writes.pieces);
+        }
         if self.plan.reads.ios.is_empty() {
             self.write(op, now);
         } else {
@@ -374,8 +372,7 @@ impl Volume {
     fn give(&mut self, op: u32, now: Time, stage: Stage, ios: &[Io], pieces: &[Piece]) {
         let o = &mut self.ops[op as usize];
         o.stage = stage;
-        o.parts = ios.len() as u32;
-        o.remaining = o.parts;
+        o.remaining = ios.len() as u32;
         o.join = None;
         o.spent.queue += now.0 - o.accounted.0;
         o.accounted = now;
@@ -389,7 +386,7 @@ impl Volume {
             let part = self.parts.insert(Part {
                 op,
                 io: *io,
-                announced: None,
+                is_announced: false,
                 orphan: false,
             });
             let id = part as u64;
@@ -424,14 +421,15 @@ impl Volume {
     }
 
     /// A request to a member has completed at `now`, as announced.
-    fn part_ends(&mut self, part: u32, now: Time) {
-        let part = self.parts.remove(part as usize);
+    fn part_ends(&mut self, name: u32, now: Time) {
+        let part = self.parts.remove(name as usize);
         let member = part.io.member;
         self.state.members[member as usize].pending -= 1;
         self.return_if_idle(member);
-        let Some(mut done) = part.announced.filter(|_| !part.orphan) else {
+        if part.orphan {
             return;
-        };
+        }
+        let mut done = *self.ends.announced(name);
         let range = part.io.lba..part.io.lba + u64::from(part.io.blocks);
         let writing = self.ops[part.op as usize].stage == Stage::Writing;
         // A request that is refused for what it asks says nothing of the member's health. A rebuild asks for what a
@@ -468,15 +466,15 @@ impl Volume {
     fn join(&mut self, op: u32, done: &LayerCompletion, now: Time) {
         let o = &mut self.ops[op as usize];
         let whole = match &mut o.join {
-            None if o.parts == 1 => Some(*done),
+            None if o.remaining == 1 => Some(*done),
             Some(join) => {
                 join.add(done, done.drive);
                 join.whole()
             }
-            none => none.insert(Join::of(done, done.drive, o.parts)).whole(),
+            none => none.insert(Join::of(done, done.drive, o.remaining)).whole(),
         };
         o.remaining -= 1;
-        if let (0, Some(whole)) = (o.remaining, whole) {
+        if let Some(whole) = whole {
             add_components(&mut o.spent, &whole.components);
             o.accounted = whole.completion;
             o.cache_hit &= whole.cache_hit;
@@ -517,9 +515,7 @@ impl Volume {
         o.writes.clear();
         self.spare.push(o.writes);
         if let Some(range) = o.lock {
-            let mut next = Vec::new();
-            self.locks.release(range.start, &mut next);
-            self.granted.extend(next);
+            self.locks.release(range.start, &mut self.granted);
         }
         let request = match o.task {
             Task::Request(request) => request,
@@ -556,7 +552,7 @@ impl Volume {
     fn do_next(&mut self, now: Time) {
         if self.ends.next() > now {
             self.rebuild_next(now);
-        } else if let Some((_, part)) = self.ends.pop() {
+        } else if let Some(part) = self.ends.pop() {
             self.part_ends(part, now);
         }
     }
@@ -566,8 +562,8 @@ impl Volume {
         let (parts, ends) = (&mut self.parts, &mut self.ends);
         self.below.step(&mut |done| {
             let part = &mut parts[done.id as usize];
-            part.announced = Some(*done);
-            ends.push(done.completion, part.io.member, done.id as u32);
+            part.is_announced = true;
+            ends.announce(part.io.member, done);
         });
     }
 }

@@ -103,7 +103,7 @@ impl Volume {
         self.state.set_gone(member, true);
         self.counts.members_lost += 1;
         self.rebuild.look_again();
-        let has = |p: &super::Part| p.io.member == member && p.announced.is_none() && !p.orphan;
+        let has = |p: &super::Part| p.io.member == member && !p.is_announced && !p.orphan;
         let left: Vec<usize> = self
             .parts
             .iter()
@@ -159,13 +159,14 @@ impl Volume {
     }
 
     /// Brings a member back if it waits for that and all its requests have ended.
+    #[inline]
     pub(super) fn return_if_idle(&mut self, member: u32) {
-        let blocks = self.below.blocks_of(member);
         let m = &mut self.state.members[member as usize];
         if m.pending > 0 {
             return;
         }
         if let Some(replaced) = m.returns.take() {
+            let blocks = self.below.blocks_of(member);
             returns(&mut self.state, member, replaced.then_some(blocks));
             self.rebuild.look_again();
         }

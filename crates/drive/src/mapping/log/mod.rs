@@ -40,7 +40,6 @@ mod write;
 
 pub(crate) use clean::{Move, Mover};
 pub(in crate::mapping) use cylinder::Class;
-pub(crate) use recovery::Fixed;
 pub(crate) use write::Writer;
 
 use super::parameters::{Initial, LogParameters};

@@ -1,7 +1,7 @@
 //! Logs with cleaning and checkpoints are compared with a shadow of the medium. A read finds the last write, counts
 //! agree, and after a loss of power at any moment the map can be restored.
 
-use super::recovery::{checkpoint_sectors, Fixed, Model, Recovery};
+use super::recovery::{checkpoint_sectors, Model, Recovery};
 use super::tests::uneven_disks;
 use super::write::Writer;
 use super::{Log, LogParameters, Move, Mover};
@@ -10,7 +10,7 @@ use crate::mapping::cleaning::{self, Cleaning};
 use crate::mapping::parameters::build_policy;
 use crate::mechanics::{Arm, Mechanics};
 use crate::models::Models;
-use crate::service::pass::{AccessRequest, Places};
+use crate::service::pass::{AccessRequest, LayoutPlaces, Places};
 use crate::spec::DriveSpec;
 use headstack_testkit::XorShift;
 use headstack_units::Turn;
@@ -199,7 +199,9 @@ impl World {
             let map = blocks.filter_map(|b| Some((b, self.log.map.get(b)?)));
             self.fixed = Some((self.sequence, map.collect()));
         }
-        let place = Fixed.place(&self.m, &order, 0, arm, now).expect("a place");
+        let place = LayoutPlaces
+            .place(&self.m, &order, 0, arm, now)
+            .expect("a place");
         assert!(order.sector >= self.log.blocks << 3, "behind all blocks");
         (arm.cylinder, arm.head) = (place.cylinder, place.head);
         self.log.part_ends();

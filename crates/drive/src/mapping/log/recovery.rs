@@ -24,9 +24,8 @@
 //! that write destroys it.
 
 use super::Log;
-use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
-use crate::service::pass::{AccessRequest, Places};
+use crate::service::pass::AccessRequest;
 use headstack_schema::{Choice, Table};
 use std::collections::BTreeSet;
 
@@ -229,20 +228,4 @@ fn read_tracks(m: &Mechanics, tracks: impl Iterator<Item = Track>) -> u64 {
         (arm.cylinder, arm.head) = (cylinder, head);
     }
     sum
-}
-
-/// The places of a checkpoint, which are those of the layout.
-pub(crate) struct Fixed;
-
-impl Places for Fixed {
-    fn place(
-        &mut self,
-        m: &Mechanics,
-        order: &AccessRequest,
-        done: u32,
-        _: &Arm,
-        _: u64,
-    ) -> Option<Place> {
-        m.layout.locate(order.sector + u64::from(done))
-    }
 }

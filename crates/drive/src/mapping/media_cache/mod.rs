@@ -30,7 +30,7 @@ mod tests;
 mod write;
 
 pub(crate) use parameters::{read, MediaCacheParameters};
-pub(crate) use write::{Physical, Writer};
+pub(crate) use write::Writer;
 
 use super::zoned::Initial;
 use crate::layout::Place;

@@ -1,11 +1,11 @@
 //! The media cache is compared with a naive medium, in which every sector remembers what was written to it last.
 
-use super::{MediaCache, MediaCacheParameters, Physical, When, Writer};
+use super::{MediaCache, MediaCacheParameters, When, Writer};
 use crate::fixtures::small_drive;
 use crate::layout::Place;
 use crate::mapping::zoned::Initial;
 use crate::mechanics::{Arm, Mechanics};
-use crate::service::pass::{AccessRequest, Places};
+use crate::service::pass::{AccessRequest, LayoutPlaces, Places};
 use crate::Models;
 use headstack_testkit::XorShift;
 use headstack_units::{Bytes, Turn};
@@ -82,7 +82,7 @@ impl Naive {
     /// One step of cleaning.
     fn clean(&mut self, media: &mut MediaCache) {
         let step = media.next_step(&self.m).expect("something to clean");
-        let mut places = Physical;
+        let mut places = LayoutPlaces;
         let order = AccessRequest::plain(step.sector, step.count, 0);
         let place = places.place(&self.m, &order, 0, &Arm::default(), 0);
         assert!(

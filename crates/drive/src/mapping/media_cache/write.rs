@@ -120,19 +120,3 @@ impl Places for Writer<'_> {
         self.media.take(m, address, order.count - done, self.direct)
     }
 }
-
-/// The places of a pass over sectors of the layout, without a mapping.
-pub(crate) struct Physical;
-
-impl Places for Physical {
-    fn place(
-        &mut self,
-        m: &Mechanics,
-        order: &AccessRequest,
-        done: u32,
-        _: &Arm,
-        _: u64,
-    ) -> Option<Place> {
-        m.layout.locate(order.sector + u64::from(done))
-    }
-}

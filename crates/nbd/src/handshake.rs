@@ -1,0 +1,311 @@
+//! The fixed newstyle handshake: a state machine over bytes, without sockets.
+
+use crate::protocol::{
+    export, handshake, info, option, reply, ALLOCATION, MAGIC, MAX_PAYLOAD, OPTION_MAGIC,
+    OPTION_REPLY_MAGIC,
+};
+use bytes::{Buf, BufMut, BytesMut};
+
+/// Longest data of an option; longer ones are skipped and refused.
+const MAX_OPTION_BYTES: u32 = 64 << 10;
+/// Most options of one client.
+const MAX_OPTIONS: u32 = 64;
+/// Least and preferred bytes of a request. Any alignment works; a drive reads whole sectors.
+const BLOCK_BYTES: (u32, u32) = (1, 4096);
+
+/// A device that clients can use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Export {
+    /// Its name. The first export is also the default one, with the empty name.
+    pub name: String,
+    /// What it is, for people.
+    pub description: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+/// What a client has negotiated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Negotiated {
+    /// Number of the export.
+    pub export: usize,
+    /// Whether reads are answered in chunks.
+    pub structured: bool,
+    /// Whether it may ask for `base:allocation`.
+    pub allocation: bool,
+}
+
+/// What follows a step of the handshake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// More bytes are needed.
+    More,
+    /// The client uses an export.
+    Use(Negotiated),
+    /// The connection ends once everything is sent.
+    Close,
+}
+
+/// The handshake with one client.
+#[derive(Debug)]
+pub struct Handshake {
+    has_flags: bool,
+    no_zeroes: bool,
+    structured: bool,
+    /// The export for which `base:allocation` was selected.
+    allocation: Option<usize>,
+    options: u32,
+    /// Bytes of a refused option that still arrive.
+    skip: u32,
+}
+
+impl Handshake {
+    /// A new client, with the bytes that it gets first.
+    pub fn begin(out: &mut BytesMut) -> Handshake {
+        out.put_u64(MAGIC);
+        out.put_u64(OPTION_MAGIC);
+        out.put_u16(handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES);
+        Handshake {
+            has_flags: false,
+            no_zeroes: false,
+            structured: false,
+            allocation: None,
+            options: 0,
+            skip: 0,
+        }
+    }
+
+    /// Takes what it understands from `input` and adds its answers to `out`.
+    pub fn step(&mut self, input: &mut BytesMut, out: &mut BytesMut, exports: &[Export]) -> Next {
+        if !self.has_flags {
+            if input.len() < 4 {
+                return Next::More;
+            }
+            let flags = input.get_u32();
+            let known = u32::from(handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES);
+            if flags & !known != 0 {
+                return Next::Close;
+            }
+            self.has_flags = true;
+            self.no_zeroes = flags & u32::from(handshake::NO_ZEROES) != 0;
+        }
+        loop {
+            let skipped = (self.skip as usize).min(input.len());
+            input.advance(skipped);
+            self.skip -= skipped as u32;
+            if self.skip > 0 || input.len() < 16 {
+                return Next::More;
+            }
+            let mut head = &input[..16];
+            let (magic, code, length) = (head.get_u64(), head.get_u32(), head.get_u32());
+            if magic != OPTION_MAGIC {
+                return Next::Close;
+            }
+            if length > MAX_OPTION_BYTES {
+                if !self.counted() {
+                    return Next::Close;
+                }
+                input.advance(16);
+                self.skip = length;
+                answer(out, code, reply::ERR_TOO_BIG, b"");
+                continue;
+            }
+            if input.len() < 16 + length as usize {
+                return Next::More;
+            }
+            if !self.counted() {
+                return Next::Close;
+            }
+            input.advance(16);
+            let data = input.split_to(length as usize);
+            match self.option(code, &data, out, exports) {
+                Next::More => {}
+                end => return end,
+            }
+        }
+    }
+
+    /// Counts an option; false if there are too many.
+    fn counted(&mut self) -> bool {
+        self.options += 1;
+        self.options <= MAX_OPTIONS
+    }
+
+    fn option(&mut self, code: u32, data: &[u8], out: &mut BytesMut, exports: &[Export]) -> Next {
+        match code {
+            option::EXPORT_NAME => return self.by_name(data, out, exports),
+            option::ABORT => {
+                answer(out, code, reply::ACK, b"");
+                return Next::Close;
+            }
+            option::LIST => list(data, out, exports),
+            option::INFO | option::GO => return self.go(code, data, out, exports),
+            option::STRUCTURED_REPLY if data.is_empty() => {
+                self.structured = true;
+                answer(out, code, reply::ACK, b"");
+            }
+            option::STRUCTURED_REPLY => answer(out, code, reply::ERR_INVALID, b""),
+            option::LIST_META_CONTEXT | option::SET_META_CONTEXT => {
+                let kind = self.contexts(code, data, out, exports).err();
+                answer(out, code, kind.unwrap_or(reply::ACK), b"");
+            }
+            _ => answer(out, code, reply::ERR_UNSUP, b""),
+        }
+        Next::More
+    }
+
+    fn negotiated(&self, export: usize) -> Negotiated {
+        Negotiated {
+            export,
+            structured: self.structured,
+            allocation: self.allocation == Some(export),
+        }
+    }
+
+    fn by_name(&self, name: &[u8], out: &mut BytesMut, exports: &[Export]) -> Next {
+        let Some(i) = find(name, exports) else {
+            return Next::Close;
+        };
+        out.put_u64(exports[i].bytes);
+        out.put_u16(self.flags());
+        if !self.no_zeroes {
+            out.put_bytes(0, 124);
+        }
+        Next::Use(self.negotiated(i))
+    }
+
+    fn go(&self, code: u32, data: &[u8], out: &mut BytesMut, exports: &[Export]) -> Next {
+        let Some((name, wanted)) = name_and_infos(data) else {
+            answer(out, code, reply::ERR_INVALID, b"");
+            return Next::More;
+        };
+        let Some(i) = find(name, exports) else {
+            answer(out, code, reply::ERR_UNKNOWN, b"no such export");
+            return Next::More;
+        };
+        let export = &exports[i];
+        let mut fact = |kind: u16, rest: &[u8]| {
+            let mut data = kind.to_be_bytes().to_vec();
+            data.extend_from_slice(rest);
+            answer(out, code, reply::INFO, &data);
+        };
+        let mut size = export.bytes.to_be_bytes().to_vec();
+        size.extend_from_slice(&self.flags().to_be_bytes());
+        fact(info::EXPORT, &size);
+        let sizes = [BLOCK_BYTES.0, BLOCK_BYTES.1, MAX_PAYLOAD].map(u32::to_be_bytes);
+        fact(info::BLOCK_SIZE, sizes.as_flattened());
+        for kind in wanted {
+            match kind {
+                info::NAME => fact(kind, export.name.as_bytes()),
+                info::DESCRIPTION => fact(kind, export.description.as_bytes()),
+                _ => {}
+            }
+        }
+        answer(out, code, reply::ACK, b"");
+        match code {
+            option::GO => Next::Use(self.negotiated(i)),
+            _ => Next::More,
+        }
+    }
+
+    /// Lists or selects kinds of metadata.
+    fn contexts(
+        &mut self,
+        code: u32,
+        data: &[u8],
+        out: &mut BytesMut,
+        exports: &[Export],
+    ) -> Result<(), u32> {
+        let sets = code == option::SET_META_CONTEXT;
+        if sets {
+            self.allocation = None;
+        }
+        if !self.structured {
+            return Err(reply::ERR_INVALID);
+        }
+        let (name, queries) = name_and_queries(data).ok_or(reply::ERR_INVALID)?;
+        let export = find(name, exports).ok_or(reply::ERR_UNKNOWN)?;
+        let (known, id) = ALLOCATION;
+        let all = !sets && queries.is_empty();
+        let found = all
+            || queries
+                .iter()
+                .any(|q| *q == known || (!sets && *q == b"base:"));
+        if found {
+            let mut context = if sets { id } else { 0 }.to_be_bytes().to_vec();
+            context.extend_from_slice(known);
+            answer(out, code, reply::META_CONTEXT, &context);
+        }
+        if sets && found {
+            self.allocation = Some(export);
+        }
+        Ok(())
+    }
+
+    fn flags(&self) -> u16 {
+        let df = if self.structured { export::SEND_DF } else { 0 };
+        export::HAS_FLAGS
+            | export::SEND_FLUSH
+            | export::SEND_FUA
+            | export::ROTATIONAL
+            | export::SEND_TRIM
+            | export::SEND_WRITE_ZEROES
+            | export::CAN_MULTI_CONN
+            | df
+    }
+}
+
+fn answer(out: &mut BytesMut, code: u32, kind: u32, data: &[u8]) {
+    out.put_u64(OPTION_REPLY_MAGIC);
+    out.put_u32(code);
+    out.put_u32(kind);
+    out.put_u32(data.len() as u32);
+    out.put_slice(data);
+}
+
+fn list(data: &[u8], out: &mut BytesMut, exports: &[Export]) {
+    if !data.is_empty() {
+        return answer(out, option::LIST, reply::ERR_INVALID, b"");
+    }
+    for export in exports {
+        let mut one = (export.name.len() as u32).to_be_bytes().to_vec();
+        one.extend_from_slice(export.name.as_bytes());
+        one.extend_from_slice(export.description.as_bytes());
+        answer(out, option::LIST, reply::SERVER, &one);
+    }
+    answer(out, option::LIST, reply::ACK, b"");
+}
+
+/// The number of an export; the empty name is the first one.
+fn find(name: &[u8], exports: &[Export]) -> Option<usize> {
+    match name {
+        b"" if !exports.is_empty() => Some(0),
+        name => exports.iter().position(|e| e.name.as_bytes() == name),
+    }
+}
+
+/// Text with its length before it.
+fn text<'a>(data: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let length = data.try_get_u32().ok()? as usize;
+    let (text, rest) = data.split_at_checked(length)?;
+    *data = rest;
+    Some(text)
+}
+
+fn name_and_infos(mut data: &[u8]) -> Option<(&[u8], Vec<u16>)> {
+    let name = text(&mut data)?;
+    let count = data.try_get_u16().ok()?;
+    let kinds: Option<Vec<u16>> = (0..count).map(|_| data.try_get_u16().ok()).collect();
+    data.is_empty().then_some((name, kinds?))
+}
+
+fn name_and_queries(mut data: &[u8]) -> Option<(&[u8], Vec<&[u8]>)> {
+    let name = text(&mut data)?;
+    let count = data.try_get_u32().ok()?;
+    // Each query has at least its length.
+    if count as usize > data.len() / 4 {
+        return None;
+    }
+    let queries: Option<Vec<&[u8]>> = (0..count).map(|_| text(&mut data)).collect();
+    data.is_empty().then_some((name, queries?))
+}

@@ -1,0 +1,169 @@
+//! Numbers of the NBD protocol (`doc/proto.md` of the NetworkBlockDevice project); all fields are big-endian.
+
+/// First eight bytes of a server.
+pub const MAGIC: u64 = u64::from_be_bytes(*b"NBDMAGIC");
+/// Begins the fixed newstyle handshake, and each option of a client.
+pub const OPTION_MAGIC: u64 = u64::from_be_bytes(*b"IHAVEOPT");
+/// Begins each reply to an option.
+pub const OPTION_REPLY_MAGIC: u64 = 0x0003_e889_0455_65a9;
+/// Begins each request.
+pub const REQUEST_MAGIC: u32 = 0x2560_9513;
+/// Begins a simple reply.
+pub const SIMPLE_REPLY_MAGIC: u32 = 0x6744_6698;
+/// Begins a chunk of a structured reply.
+pub const CHUNK_MAGIC: u32 = 0x668e_33ef;
+
+/// Flags of the handshake, of server and client.
+pub mod handshake {
+    /// Unknown options are answered.
+    pub const FIXED_NEWSTYLE: u16 = 1;
+    /// No zeroes after `EXPORT_NAME`.
+    pub const NO_ZEROES: u16 = 2;
+}
+
+/// Options of a client.
+pub mod option {
+    /// Use an export; the server closes the connection where it does not exist.
+    pub const EXPORT_NAME: u32 = 1;
+    /// End the handshake.
+    pub const ABORT: u32 = 2;
+    /// List all exports.
+    pub const LIST: u32 = 3;
+    /// Describe an export.
+    pub const INFO: u32 = 6;
+    /// Describe an export and use it.
+    pub const GO: u32 = 7;
+    /// Reads are answered in chunks.
+    pub const STRUCTURED_REPLY: u32 = 8;
+    /// List kinds of metadata.
+    pub const LIST_META_CONTEXT: u32 = 9;
+    /// Select kinds of metadata.
+    pub const SET_META_CONTEXT: u32 = 10;
+}
+
+/// Types of replies to options.
+pub mod reply {
+    /// The option is done.
+    pub const ACK: u32 = 1;
+    /// One export.
+    pub const SERVER: u32 = 2;
+    /// One fact of an export.
+    pub const INFO: u32 = 3;
+    /// One kind of metadata.
+    pub const META_CONTEXT: u32 = 4;
+    /// The option is unknown.
+    pub const ERR_UNSUP: u32 = (1 << 31) + 1;
+    /// The option's data are wrong.
+    pub const ERR_INVALID: u32 = (1 << 31) + 3;
+    /// There is no such export.
+    pub const ERR_UNKNOWN: u32 = (1 << 31) + 6;
+    /// The option's data are too long.
+    pub const ERR_TOO_BIG: u32 = (1 << 31) + 9;
+}
+
+/// Facts of an export.
+pub mod info {
+    /// Size and flags.
+    pub const EXPORT: u16 = 0;
+    /// Its name.
+    pub const NAME: u16 = 1;
+    /// What it is.
+    pub const DESCRIPTION: u16 = 2;
+    /// Least, preferred and largest size of a request.
+    pub const BLOCK_SIZE: u16 = 3;
+}
+
+/// Transmission flags of an export.
+pub mod export {
+    /// The flags are valid.
+    pub const HAS_FLAGS: u16 = 1;
+    /// `FLUSH` is known.
+    pub const SEND_FLUSH: u16 = 1 << 2;
+    /// `FUA` is known.
+    pub const SEND_FUA: u16 = 1 << 3;
+    /// It is a hard disk.
+    pub const ROTATIONAL: u16 = 1 << 4;
+    /// `TRIM` is known.
+    pub const SEND_TRIM: u16 = 1 << 5;
+    /// `WRITE_ZEROES` is known.
+    pub const SEND_WRITE_ZEROES: u16 = 1 << 6;
+    /// `DF` is known; only with structured replies.
+    pub const SEND_DF: u16 = 1 << 7;
+    /// A flush counts for all connections.
+    pub const CAN_MULTI_CONN: u16 = 1 << 8;
+}
+
+/// Requests.
+pub mod command {
+    /// Read bytes.
+    pub const READ: u16 = 0;
+    /// Write bytes, which follow.
+    pub const WRITE: u16 = 1;
+    /// End the connection.
+    pub const DISC: u16 = 2;
+    /// What was written before must be kept.
+    pub const FLUSH: u16 = 3;
+    /// Bytes are no longer needed.
+    pub const TRIM: u16 = 4;
+    /// Write zeroes, which do not follow.
+    pub const WRITE_ZEROES: u16 = 6;
+    /// Metadata of bytes.
+    pub const BLOCK_STATUS: u16 = 7;
+}
+
+/// Flags of requests.
+pub mod flag {
+    /// What is written must be kept before the reply.
+    pub const FUA: u16 = 1;
+    /// Zeroes must take room.
+    pub const NO_HOLE: u16 = 1 << 1;
+    /// A read is answered in one chunk.
+    pub const DF: u16 = 1 << 2;
+    /// One extent is enough.
+    pub const REQ_ONE: u16 = 1 << 3;
+}
+
+/// Types of chunks.
+pub mod chunk {
+    /// The last chunk of a reply, as flag.
+    pub const DONE: u16 = 1;
+    /// Nothing more.
+    pub const NONE: u16 = 0;
+    /// Bytes at an offset.
+    pub const OFFSET_DATA: u16 = 1;
+    /// Extents of metadata.
+    pub const BLOCK_STATUS: u16 = 5;
+    /// The request failed.
+    pub const ERROR: u16 = (1 << 15) + 1;
+}
+
+/// Flags of `base:allocation`.
+pub mod allocation {
+    /// No room is taken.
+    pub const HOLE: u32 = 1;
+    /// The bytes are zero.
+    pub const ZERO: u32 = 2;
+}
+
+/// Errors of replies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Failure {
+    /// The medium or the store failed.
+    Io = 5,
+    /// The request is wrong.
+    Invalid = 22,
+    /// A write beyond the end.
+    NoSpace = 28,
+    /// A request that is too large.
+    Overflow = 75,
+    /// The server ends.
+    Shutdown = 108,
+}
+
+/// Largest payload of a request, bytes: what every client may expect.
+pub const MAX_PAYLOAD: u32 = 32 << 20;
+/// Bytes of a request without its payload.
+pub const REQUEST_BYTES: usize = 28;
+/// Name of the one kind of metadata, and its number.
+pub const ALLOCATION: (&[u8], u32) = (b"base:allocation", 1);

@@ -1,0 +1,200 @@
+//! Where the data of an export are kept: exact, whatever the drive's time.
+
+use rustix::fs::{fallocate, seek, FallocateFlags, SeekFrom};
+use rustix::io::Errno;
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// Bytes of a page of a store in memory.
+const PAGE: u64 = 64 << 10;
+
+/// The bytes of an export. What was never written is zero.
+#[derive(Debug)]
+pub enum Store {
+    /// Pages that were written.
+    Memory(BTreeMap<u64, Box<[u8]>>),
+    /// A file with holes.
+    File(File),
+}
+
+/// Bytes that are all data, or all a hole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// Their number.
+    pub bytes: u64,
+    /// Whether nothing was written there.
+    pub hole: bool,
+}
+
+impl Store {
+    /// A store in memory, with nothing in it.
+    pub fn memory() -> Store {
+        Store::Memory(BTreeMap::new())
+    }
+
+    /// A file of `bytes`, which is made or, if it is shorter, made longer; new room is a hole.
+    ///
+    /// # Errors
+    /// A file that cannot be opened, or is longer than that.
+    pub fn file(path: &Path, bytes: u64) -> io::Result<Store> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let file = options.open(path)?;
+        let length = file.metadata()?.len();
+        if length > bytes {
+            let text =
+                format!("got a file of {length} bytes, need at most the {bytes} of the drive");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        file.set_len(bytes)?;
+        Ok(Store::File(file))
+    }
+
+    /// Reads bytes; the place must be inside the export.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let pages = match self {
+            Store::File(file) => return file.read_exact_at(buffer, offset),
+            Store::Memory(pages) => pages,
+        };
+        for (page, within, range) in pieces(offset, buffer.len()) {
+            let buffer = &mut buffer[range];
+            match pages.get(&page) {
+                Some(data) => buffer.copy_from_slice(&data[within..within + buffer.len()]),
+                None => buffer.fill(0),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes bytes; the place must be inside the export.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(&mut self, offset: u64, data: &[u8]) -> io::Result<()> {
+        let pages = match self {
+            Store::File(file) => return file.write_all_at(data, offset),
+            Store::Memory(pages) => pages,
+        };
+        for (page, within, range) in pieces(offset, data.len()) {
+            let data = &data[range];
+            let new = || vec![0; PAGE as usize].into_boxed_slice();
+            let page = pages.entry(page).or_insert_with(new);
+            page[within..within + data.len()].copy_from_slice(data);
+        }
+        Ok(())
+    }
+
+    /// Makes bytes zero. They take no more room, unless `keep` says that they must.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn zero(&mut self, offset: u64, bytes: u64, keep: bool) -> io::Result<()> {
+        match self {
+            Store::File(file) => zero_file(file, offset, bytes, keep),
+            Store::Memory(pages) => {
+                zero_pages(pages, offset, bytes);
+                Ok(())
+            }
+        }
+    }
+
+    /// Extents from `offset` on, `bytes` in all, at most `most` of them.
+    ///
+    /// # Errors
+    /// The file cannot be searched.
+    pub fn extents(&self, offset: u64, bytes: u64, most: usize) -> io::Result<Vec<Extent>> {
+        let (mut found, mut at, end) = (Vec::<Extent>::new(), offset, offset + bytes);
+        while at < end {
+            let (hole, until) = match self {
+                Store::File(file) => next_change(file, at, end)?,
+                Store::Memory(pages) => {
+                    let hole = !pages.contains_key(&(at / PAGE));
+                    (hole, end.min((at / PAGE + 1) * PAGE))
+                }
+            };
+            let full = found.len() == most;
+            match found.last_mut() {
+                Some(last) if last.hole == hole => last.bytes += until - at,
+                _ if full => break,
+                _ => found.push(Extent {
+                    bytes: until - at,
+                    hole,
+                }),
+            }
+            at = until;
+        }
+        Ok(found)
+    }
+}
+
+/// The pages of a range of bytes: page, first byte in it, bytes of the buffer.
+fn pieces(offset: u64, bytes: usize) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        if at == bytes {
+            return None;
+        }
+        let place = offset + at as u64;
+        let within = (place % PAGE) as usize;
+        let end = bytes.min(at + PAGE as usize - within);
+        let range = at..end;
+        at = end;
+        Some((place / PAGE, within, range))
+    })
+}
+
+fn zero_pages(pages: &mut BTreeMap<u64, Box<[u8]>>, offset: u64, bytes: u64) {
+    let end = offset + bytes;
+    let touched: Vec<u64> = pages
+        .range(offset / PAGE..end.div_ceil(PAGE))
+        .map(|(page, _)| *page)
+        .collect();
+    for page in touched {
+        let (first, last) = (offset.max(page * PAGE), end.min((page + 1) * PAGE));
+        if last - first == PAGE {
+            pages.remove(&page);
+        } else if let Some(data) = pages.get_mut(&page) {
+            data[(first % PAGE) as usize..][..(last - first) as usize].fill(0);
+        }
+    }
+}
+
+fn zero_file(file: &File, offset: u64, bytes: u64, keep: bool) -> io::Result<()> {
+    let mode = match keep {
+        true => FallocateFlags::ZERO_RANGE | FallocateFlags::KEEP_SIZE,
+        false => FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE,
+    };
+    match fallocate(file, mode, offset, bytes) {
+        // The file system cannot do it: zeroes are written.
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+            let zeroes = [0; 1 << 16];
+            let mut at = 0;
+            while at < bytes {
+                let now = (bytes - at).min(zeroes.len() as u64);
+                file.write_all_at(&zeroes[..now as usize], offset + at)?;
+                at += now;
+            }
+            Ok(())
+        }
+        done => Ok(done?),
+    }
+}
+
+/// Whether a hole is at `at`, and where that ends, at most at `end`.
+fn next_change(file: &File, at: u64, end: u64) -> io::Result<(bool, u64)> {
+    match seek(file, SeekFrom::Data(at)) {
+        // Only a hole follows.
+        Err(Errno::NXIO) => Ok((true, end)),
+        Ok(data) if data > at => Ok((true, data.min(end))),
+        Ok(_) => Ok((false, seek(file, SeekFrom::Hole(at))?.min(end))),
+        // The file system does not know.
+        Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok((false, end)),
+        Err(e) => Err(e.into()),
+    }
+}

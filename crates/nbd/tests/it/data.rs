@@ -1,0 +1,170 @@
+//! What is written is read, by whoever asks; wrong requests are refused.
+
+use crate::client::{
+    folder, options, Server, BLOCK_STATUS, FLUSH, READ, TRIM, WRITE, WRITE_ZEROES,
+};
+use headstack_nbd::emulate::Kept;
+use headstack_testkit::{cases, XorShift};
+
+const SMALL: &str = "ibm-18es";
+
+/// Random requests of several clients against a plain array of bytes.
+fn as_an_array_of_bytes(store: impl Fn(&std::path::Path) -> Kept) {
+    let folder = folder();
+    let mut options = options(&folder, SMALL, 0.0);
+    options.store = store(&folder);
+    let server = Server::with(folder, &options);
+    let mut clients = [
+        server.client(false),
+        server.client(true),
+        server.client(true),
+    ];
+    // A window in the middle of the drive that begins inside a page.
+    let (base, size) = (server.bytes / 2 + 12_345, 400_000u64);
+    let mut array = vec![0u8; size as usize];
+    let seed = 20;
+    println!("seed {seed}");
+    let mut rng = XorShift::seeded(seed);
+    for step in 0..cases(400) {
+        let client = &mut clients[rng.below(3) as usize];
+        let offset = rng.below(size);
+        let length = 1 + rng.below((size - offset).min(150_000));
+        let range = offset as usize..(offset + length) as usize;
+        match rng.below(5) {
+            0 | 1 => {
+                let got = client.read(base + offset, length as u32);
+                assert!(got == array[range], "step {step}");
+            }
+            2 | 3 => {
+                let data: Vec<u8> = (0..length).map(|_| rng.below(256) as u8).collect();
+                client.write(base + offset, &data);
+                array[range].copy_from_slice(&data);
+            }
+            _ => {
+                let command = if rng.below(2) == 0 {
+                    TRIM
+                } else {
+                    WRITE_ZEROES
+                };
+                let (error, _) = client.ask(command, base + offset, length as u32, b"");
+                assert_eq!(error, 0);
+                array[range].fill(0);
+            }
+        }
+    }
+    assert_eq!(clients[0].ask(FLUSH, 0, 0, b"").0, 0);
+    assert!(clients[1].read(base, size as u32) == array);
+}
+
+#[test]
+fn memory_is_an_array_of_bytes() {
+    as_an_array_of_bytes(|_| Kept::Memory);
+}
+
+#[test]
+fn a_file_is_an_array_of_bytes() {
+    as_an_array_of_bytes(|folder| Kept::File(folder.join("data")));
+}
+
+#[test]
+fn data_outlive_the_server() {
+    let folder = folder();
+    let mut options = options(&folder, SMALL, 0.0);
+    let kept = crate::client::folder();
+    options.store = Kept::File(kept.join("data"));
+    let server = Server::with(folder.clone(), &options);
+    let bytes = server.bytes;
+    server.client(false).write(bytes - 3, b"end");
+    server.end();
+    std::fs::create_dir_all(&folder).unwrap();
+    let server = Server::with(folder, &options);
+    assert_eq!(server.client(true).read(bytes - 4, 4), b"\0end");
+    drop(server);
+    std::fs::remove_dir_all(kept).unwrap();
+}
+
+#[test]
+fn holes_are_told() {
+    let server = Server::start(SMALL, 0.0);
+    let mut client = server.client(true);
+    // Memory has pages of 64 KiB.
+    client.write(1 << 16, &[1; 1 << 16]);
+    let (error, extents) = client.ask(BLOCK_STATUS, 0, 4 << 16, b"");
+    assert_eq!(error, 0);
+    let numbers: Vec<u32> = extents
+        .chunks(4)
+        .map(|c| u32::from_be_bytes(c.try_into().unwrap()))
+        .collect();
+    assert_eq!(numbers, [1 << 16, 3, 1 << 16, 0, 2 << 16, 3]);
+    // One extent is enough, if the client says so.
+    client.send(1 << 3, BLOCK_STATUS, 1 << 16, 4 << 16, b"");
+    let (_, extents) = client.reply(BLOCK_STATUS, 0);
+    assert_eq!(extents, [[0, 1, 0, 0], [0; 4]].concat());
+}
+
+#[test]
+fn wrong_requests_are_refused_and_the_next_one_is_served() {
+    let server = Server::start(SMALL, 0.0);
+    let end = server.bytes;
+    for structured in [false, true] {
+        let mut client = server.client(structured);
+        let big = vec![0; (32 << 20) + 1];
+        for (flags, command, offset, length, data, error) in [
+            (0, READ, end, 1, &b""[..], 22),
+            (0, READ, end - 1, 2, b"", 22),
+            (0, READ, u64::MAX, 2, b"", 22),
+            (0, READ, 0, 0, b"", 22),
+            (0, READ, 0, (32 << 20) + 1, b"", 75),
+            (0, WRITE, end - 1, 2, b"ab", 28),
+            (0, WRITE, u64::MAX, 2, b"ab", 28),
+            (0, WRITE, 0, (32 << 20) + 1, &big, 75),
+            (0, WRITE_ZEROES, end, 1, b"", 28),
+            (0, TRIM, end, 1, b"", 22),
+            (0, 5, 0, 1, b"", 22),
+            (0, 99, 0, 1, b"", 22),
+            (1 << 9, READ, 0, 1, b"", 22),
+            (1 << 9, WRITE, 0, 1, b"a", 22),
+        ] {
+            client.send(flags, command, offset, length, data);
+            let (got, _) = client.reply(command, length);
+            assert_eq!(got, error, "{command} at {offset}, {length} bytes");
+        }
+        // FUA may be on any request.
+        client.send(1, READ, 0, 3, b"");
+        assert_eq!(client.reply(READ, 3), (0, vec![0; 3]));
+        client.send(1, WRITE, 0, 3, b"abc");
+        assert_eq!(client.reply(WRITE, 3).0, 0);
+        assert_eq!(client.read(0, 3), b"abc");
+        assert_eq!(client.ask(WRITE_ZEROES, 0, 3, b"").0, 0);
+    }
+    // Without the metadata having been selected.
+    assert_eq!(server.client(false).ask(BLOCK_STATUS, 0, 1, b"").0, 22);
+}
+
+#[test]
+fn several_requests_of_one_client_are_served_at_once() {
+    // A drive that reorders what it has.
+    let server = Server::start("exos-x18", 0.0);
+    let mut client = server.client(false);
+    let mut all = Vec::new();
+    for i in 0..100u64 {
+        all.extend_from_slice(&0x25609513u32.to_be_bytes());
+        all.extend_from_slice(&[0, 0, 0, 0]);
+        all.extend_from_slice(&i.to_be_bytes());
+        all.extend_from_slice(&(server.bytes / 100 * (i * 37 % 100)).to_be_bytes());
+        all.extend_from_slice(&512u32.to_be_bytes());
+    }
+    use std::io::{Read, Write};
+    client.stream.write_all(&all).unwrap();
+    let mut seen = Vec::new();
+    for _ in 0..100 {
+        let mut reply = [0; 16 + 512];
+        client.stream.read_exact(&mut reply).unwrap();
+        assert_eq!(reply[..8], [0x67, 0x44, 0x66, 0x98, 0, 0, 0, 0]);
+        seen.push(u64::from_be_bytes(reply[8..16].try_into().unwrap()));
+    }
+    let sorted: Vec<u64> = (0..100).collect();
+    assert_ne!(seen, sorted);
+    seen.sort_unstable();
+    assert_eq!(seen, sorted);
+}

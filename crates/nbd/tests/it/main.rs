@@ -1,0 +1,8 @@
+//! The server from outside: clients of our own, written from the protocol's text, over Unix sockets.
+#![cfg(target_os = "linux")]
+
+mod client;
+mod data;
+mod handshake;
+mod hostile;
+mod times;

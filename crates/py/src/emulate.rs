@@ -1,0 +1,132 @@
+//! A drive that is emulated in a thread of its own.
+
+use crate::errors::{config, raise};
+use crate::wait::{no_result, no_thread};
+use headstack_nbd::address::Address;
+use headstack_nbd::emulate::{Emulation, Kept, Options};
+use headstack_nbd::server::Served;
+use headstack_nbd::ServeError;
+use pyo3::prelude::*;
+use serde_json::json;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{channel, Receiver, TryRecvError};
+use std::sync::{Arc, Mutex};
+use std::thread::{sleep, Builder};
+use std::time::Duration;
+
+/// Time between two looks for Ctrl-C.
+const TICK: Duration = Duration::from_millis(20);
+
+/// A server of a simulated drive.
+#[pyclass(frozen)]
+pub struct Emulated {
+    #[pyo3(get)]
+    uri: String,
+    /// Name, description and size in bytes of each device.
+    #[pyo3(get)]
+    exports: Vec<(String, String, u64)>,
+    stop: Arc<AtomicBool>,
+    /// What the server has done; `None` once that was taken.
+    served: Mutex<Option<Receiver<Result<Served, ServeError>>>>,
+}
+
+fn raised(e: ServeError) -> PyErr {
+    match e {
+        ServeError::Input(e) => config(e),
+        e @ (ServeError::Argument(_) | ServeError::Address { .. }) => raise("ConfigError", e),
+        e => raise("HeadstackError", e),
+    }
+}
+
+/// Starts a server; it ends with [`Emulated::stop`].
+#[pyfunction]
+#[pyo3(signature = (target, drive_dirs, address, remote, store, speed, system, seed, record))]
+#[allow(clippy::too_many_arguments)]
+pub fn emulate(
+    target: String,
+    drive_dirs: Vec<PathBuf>,
+    address: &str,
+    remote: bool,
+    store: Option<PathBuf>,
+    speed: f64,
+    system: Option<String>,
+    seed: Option<u64>,
+    record: Option<PathBuf>,
+) -> PyResult<Emulated> {
+    let options = Options {
+        target,
+        system,
+        drive_dirs,
+        seed,
+        address: Address::parse(address, remote).map_err(raised)?,
+        store: store.map_or(Kept::Memory, Kept::File),
+        speed,
+        record,
+    };
+    let stop = Arc::new(AtomicBool::new(false));
+    let emulation = Emulation::start(&options, stop.clone()).map_err(raised)?;
+    let exports = emulation.exports().iter();
+    let exports = exports.map(|e| (e.name.clone(), e.description.clone(), e.bytes));
+    let (uri, exports) = (emulation.uri(), exports.collect());
+    let (done, served) = channel();
+    let serve = move || {
+        // The receiver may be gone: nobody asks what was done.
+        let _ = done.send(emulation.serve());
+    };
+    Builder::new().spawn(serve).map_err(no_thread)?;
+    Ok(Emulated {
+        uri,
+        exports,
+        stop,
+        served: Mutex::new(Some(served)),
+    })
+}
+
+#[pymethods]
+impl Emulated {
+    /// Lets the server end once it has answered what is outstanding.
+    fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Waits for the end and returns what was done as JSON; `None` if that was asked before. Ctrl-C is raised, and
+    /// the server goes on.
+    fn wait(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let Some(served) = self.served.lock().ok().and_then(|mut served| served.take()) else {
+            return Ok(None);
+        };
+        let found = loop {
+            match served.try_recv() {
+                Ok(found) => break found,
+                Err(TryRecvError::Disconnected) => return Err(no_result()),
+                Err(TryRecvError::Empty) => py.detach(|| sleep(TICK)),
+            }
+            if let Err(e) = py.check_signals() {
+                // It is kept for another call.
+                if let Ok(mut slot) = self.served.lock() {
+                    *slot = Some(served);
+                }
+                return Err(e);
+            }
+        };
+        Ok(Some(document(&found.map_err(raised)?)))
+    }
+}
+
+/// What a server did, as JSON.
+fn document(served: &Served) -> String {
+    let seconds = |ns: u64| ns as f64 * 1e-9;
+    let late = |q: f64| seconds(served.lateness_ns.value_at_quantile(q));
+    json!({
+        "requests": served.requests,
+        "clients": served.clients,
+        "lateness_s": {
+            "p50": late(0.5),
+            "p99": late(0.99),
+            "p999": late(0.999),
+            "max": seconds(served.lateness_ns.max()),
+        },
+    })
+    .to_string()
+}

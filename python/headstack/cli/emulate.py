@@ -1,0 +1,89 @@
+"""``headstack emulate``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from headstack.cli._arguments import Argument, Option
+
+if TYPE_CHECKING:
+    from headstack.emulation import Emulation
+
+
+def command(
+    target: Annotated[
+        str,
+        Argument("DRIVE|EXPERIMENT", help="A drive's name or file, or an experiment (.toml)."),
+    ],
+    nbd: Annotated[
+        str,
+        Option(
+            metavar="ADDRESS",
+            help="unix:PATH or HOST:PORT; port 0 is any free one.",
+        ),
+    ] = "127.0.0.1:10809",
+    allow_remote: Annotated[bool, Option(help="Let other machines connect.")] = False,
+    store: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="Keep the data in a sparse file; without it, in memory."),
+    ] = None,
+    speed: Annotated[
+        float,
+        Option(min=0, metavar="X", help="Simulated seconds in a second; 0: as fast as possible."),
+    ] = 1.0,
+    system: Annotated[
+        str | None, Option(metavar="NAME", help="Of an experiment, the system to serve.")
+    ] = None,
+    seed: Annotated[int | None, Option(min=0, help="Replaces the experiment's seed.")] = None,
+    record: Annotated[
+        Path | None,
+        Option(metavar="FILE.csv", help="Write all requests as a trace, with response times."),
+    ] = None,
+) -> None:
+    """Serve a simulated drive as a network block device, in real time.
+
+    Clients see a disk whose answers take as long as those of the modelled drive: seeks, rotation,
+    queue, cache, arms. All clients share the drive. Standard output gets one line, the URI; Ctrl-C
+    answers what is outstanding and ends.
+
+    Examples:
+      headstack emulate exos-2x18-sata
+      headstack emulate exos-x18 --nbd unix:/tmp/disk --store /tmp/disk.img
+      headstack emulate examples/demo.toml --system "18 TB helium" --record session.csv
+
+    """
+    from headstack import emulation
+    from headstack.cli import _terminal
+
+    disk = emulation.emulate(
+        target,
+        address=nbd,
+        allow_remote=allow_remote,
+        store=store,
+        speed=speed,
+        system=system,
+        seed=seed,
+        record=record,
+    )
+    print(disk.uri, flush=True)
+    for device in disk.devices:
+        size = f"{device.size_bytes:,} bytes"
+        _terminal.say(f"device {device.name}: {device.description}, {size}", as_json=True)
+    for line in disk.commands():
+        _terminal.say(f"  {line}", as_json=True)
+    try:
+        disk.wait()
+    except KeyboardInterrupt:
+        _terminal.say("answering what is outstanding", as_json=True)
+        disk.stop()
+    _terminal.say(summary(disk), as_json=True)
+
+
+def summary(disk: "Emulation") -> str:
+    """Return what was done, in one line."""
+    done = disk.served
+    late = done["lateness_s"]
+    return (
+        f"{done['requests']:,} requests of {done['clients']} clients; replies late by "
+        f"{late['p50'] * 1e6:.0f} us (half of them), {late['p999'] * 1e6:.0f} us (99.9 %), "
+        f"{late['max'] * 1e6:.0f} us at most"
+    )

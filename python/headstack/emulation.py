@@ -1,0 +1,193 @@
+"""Simulated drives in real time: network block devices that behave as modelled drives do.
+
+Example:
+    >>> import headstack
+    >>> with headstack.emulate("barracuda-es-750") as disk:
+    ...     disk.uri.startswith("nbd+unix:///?socket=")
+    True
+
+"""
+
+import json
+import os
+import shlex
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from headstack import _bridge, drives
+
+#: Bytes of an address of a Unix socket, with the zero at its end.
+_SOCKET_BYTES = 108
+
+
+@dataclass(frozen=True)
+class Device:
+    """One device of an emulation.
+
+    Attributes:
+        name: its name at the server; the first one is also the default.
+        description: the drive or the system, and the device's number if there are several.
+        size_bytes: its size.
+
+    """
+
+    name: str
+    description: str
+    size_bytes: int
+
+
+class Emulation:
+    """A server of simulated drives, in a thread of this process; use it as a context manager.
+
+    Attributes:
+        uri: what clients are given, such as ``nbd+unix:///?socket=/tmp/x``.
+        devices: what it serves.
+
+    """
+
+    def __init__(self, core: Any, folder: Path | None) -> None:
+        """Take a server that was started; `folder` is removed with it."""
+        self.uri: str = core.uri
+        self.devices = tuple(Device(*export) for export in core.exports)
+        self._core, self._folder = core, folder
+        self._served: dict[str, Any] = {}
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of the first device in bytes."""
+        return self.devices[0].size_bytes
+
+    @property
+    def served(self) -> Mapping[str, Any]:
+        """What was done, once it has ended: ``requests``, ``clients``, and ``lateness_s``.
+
+        Lateness is the time from the simulated end of a request until its reply was handed to the
+        socket: ``p50``, ``p99``, ``p999`` and ``max`` in seconds.
+        """
+        return self._served
+
+    def commands(self) -> list[str]:
+        """Return commands of usual clients that connect to the first device."""
+        uri = shlex.quote(self.uri)
+        return [
+            f"nbdinfo {uri}",
+            f"fio --name=r --ioengine=nbd --uri={uri} --rw=randread --bs=4k --iodepth=32 "
+            "--time_based --runtime=10",
+            "qemu-system-x86_64 ... -blockdev "
+            f"driver=nbd,node-name=d,{self._qemu()} -device ide-hd,drive=d",
+            f"nbd-client {self._nbd_client()} /dev/nbd0",
+        ]
+
+    def _qemu(self) -> str:
+        path = self._path()
+        if path is not None:
+            return f"server.type=unix,server.path={shlex.quote(path)}"
+        host, _, port = self.uri.removeprefix("nbd://").rpartition(":")
+        return f"server.type=inet,server.host={host},server.port={port}"
+
+    def _nbd_client(self) -> str:
+        path = self._path()
+        if path is not None:
+            return f"-unix {shlex.quote(path)}"
+        host, _, port = self.uri.removeprefix("nbd://").rpartition(":")
+        return f"{host} {port}"
+
+    def _path(self) -> str | None:
+        from urllib.parse import unquote
+
+        start = "nbd+unix:///?socket="
+        return unquote(self.uri[len(start) :]) if self.uri.startswith(start) else None
+
+    def wait(self) -> Mapping[str, Any]:
+        """Wait until it has ended; return what it did. Ctrl-C interrupts the wait alone."""
+        said = self._core.wait()
+        if said is not None:
+            self._served = json.loads(said)
+            if self._folder is not None:
+                shutil.rmtree(self._folder, ignore_errors=True)
+        return self._served
+
+    def stop(self) -> Mapping[str, Any]:
+        """Answer what is outstanding, end, and return what was done."""
+        self._core.stop()
+        return self.wait()
+
+    def __enter__(self) -> "Emulation":
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End."""
+        self.stop()
+
+
+def emulate(
+    target: str | os.PathLike[str],
+    *,
+    address: str | None = None,
+    allow_remote: bool = False,
+    store: str | os.PathLike[str] | None = None,
+    speed: float = 1.0,
+    system: str | None = None,
+    seed: int | None = None,
+    record: str | os.PathLike[str] | None = None,
+) -> Emulation:
+    """Serve a drive, or a system of an experiment, as network block devices in real time.
+
+    Args:
+        target: a drive's name, a path to a drive, or an experiment; its workloads are not used.
+        address: ``unix:PATH`` or ``HOST:PORT``; a Unix socket in a folder of its own by default.
+        allow_remote: whether other machines may connect.
+        store: a sparse file for the data, several devices in ``FILE-0``, ``FILE-1``; in memory by
+            default.
+        speed: simulated seconds in a second; 0 answers as fast as possible, with the same simulated
+            times.
+        system: of an experiment with several systems, the one to serve.
+        seed: replaces the experiment's seed.
+        record: a CSV file for all requests, which is a trace for `headstack.run`, with the column
+            ``response_ns``.
+
+    Raises:
+        ConfigError: a drive, experiment or argument that does not fit, with what is needed.
+        HeadstackError: the address or a file cannot be used; the system is not Linux.
+
+    """
+    if not _bridge.known("emulate"):
+        from headstack.errors import HeadstackError
+
+        raise HeadstackError("emulate: got a system without it, need Linux")
+    folder = None
+    if address is None:
+        folder = Path(tempfile.mkdtemp(prefix="headstack-"))
+        address = f"unix:{folder / 'disk'}"
+        if len(os.fsencode(folder / "disk")) >= _SOCKET_BYTES:
+            address = "127.0.0.1:0"
+    places = [None if p is None else Path(p) for p in (store, record)]
+    try:
+        core = _bridge.call(
+            "emulate",
+            os.fspath(target),
+            drives.drive_dirs(),
+            address,
+            allow_remote,
+            places[0],
+            speed,
+            system,
+            seed,
+            places[1],
+        )
+    except BaseException:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return Emulation(core, folder)

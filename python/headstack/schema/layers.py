@@ -1,0 +1,253 @@
+"""Layers between requests and drives; written by `scripts/schema_types.py`, do not edit."""
+
+from collections.abc import Sequence
+from typing import Literal, Required, TypeAlias, TypedDict
+
+from headstack.schema.models import DeadlineParameters, RangesParameters
+from headstack.schema.quantities import DataRate, LengthOfTime, Rate, Size
+from headstack.schema.words import ElevatorName, Layout, ReadPolicy
+
+
+class LayerIndependent(TypedDict, total=False):
+    """No parameters."""
+
+    name: Required[Literal["independent", "concatenate"]]
+
+    of: int
+    """How many lower layers each layer of this entry takes; all if absent."""
+
+
+class LayerRaid0(TypedDict, total=False):
+    """Parameters of `raid0`."""
+
+    name: Required[Literal["raid0"]]
+
+    stripe_unit: Size
+    """Contiguous data per drive; a multiple of 512 B. Unit: one of B, kB, MB, GB, TB, KiB, MiB,
+    GiB, TiB. Default: "65536 B".
+    """
+
+    footprint: Size
+    """How many bytes of the array are used, from its start; all if absent. Unit: one of B, kB, MB,
+    GB, TB, KiB, MiB, GiB, TiB.
+    """
+
+    of: int
+    """How many lower layers each layer of this entry takes; all if absent."""
+
+
+class LayerRaid1(TypedDict, total=False):
+    """Parameters of `raid1`."""
+
+    name: Required[Literal["raid1"]]
+
+    read_policy: ReadPolicy
+    """Which copy a read takes. `first`: The first copy that can be read; `round-robin`: The copies
+    in turn; `nearest`: The nearest head; of equal ones the first; `fewest-pending`: The fewest
+    requests; of equal ones the first; `md-raid1`: The copy that continues the member's last
+    request; else the first idle member; else the nearest head; `md-raid10-near`: The first copy
+    whose member is idle; else the nearest head; `md-raid10-far`: The lowest address on the member.
+    Default: "md-raid1".
+    """
+
+    rebuild_rate: DataRate
+    """Rate at which stale data are rebuilt; not at all if absent. Unit: one of B/s, kB/s, MB/s,
+    GB/s, KiB/s, MiB/s, Mb/s, Gb/s.
+    """
+
+    gone: Sequence[int]
+    """Members that are missing from the beginning."""
+
+    of: int
+    """How many lower layers each layer of this entry takes; all if absent."""
+
+
+class LayerRaid10(TypedDict, total=False):
+    """Parameters of `raid10`."""
+
+    name: Required[Literal["raid10"]]
+
+    near: int
+    """Copies in a set; `near` times `far` copies in all. Default: 2."""
+
+    far: int
+    """Number of sets. Default: 1."""
+
+    offset: bool
+    """Whether the rows of the sets alternate. Default: false."""
+
+    chunk: Size
+    """Contiguous data per member. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB. Default:
+    "524288 B".
+    """
+
+    read_policy: ReadPolicy
+    """Which copy a read takes; if absent `md-raid10-near`, or `md-raid10-far` where `far` is above
+    1 and not `offset`. `first`: The first copy that can be read; `round-robin`: The copies in turn;
+    `nearest`: The nearest head; of equal ones the first; `fewest-pending`: The fewest requests; of
+    equal ones the first; `md-raid1`: The copy that continues the member's last request; else the
+    first idle member; else the nearest head; `md-raid10-near`: The first copy whose member is idle;
+    else the nearest head; `md-raid10-far`: The lowest address on the member.
+    """
+
+    rebuild_rate: DataRate
+    """Rate at which stale data are rebuilt; not at all if absent. Unit: one of B/s, kB/s, MB/s,
+    GB/s, KiB/s, MiB/s, Mb/s, Gb/s.
+    """
+
+    gone: Sequence[int]
+    """Members that are missing from the beginning."""
+
+    of: int
+    """How many lower layers each layer of this entry takes; all if absent."""
+
+
+class LayerRaid5(TypedDict, total=False):
+    """Parameters of `raid5`."""
+
+    name: Required[Literal["raid5"]]
+
+    layout: Layout
+    """Where the parity of each stripe lies, and where its data begin. `left-asymmetric`: Parity
+    moves to the left; data begin at the first member; `right-asymmetric`: Parity moves to the
+    right; data begin at the first member; `left-symmetric`: Parity moves to the left; data begin
+    behind the parity; `right-symmetric`: Parity moves to the right; data begin behind the parity.
+    Default: "left-symmetric".
+    """
+
+    chunk: Size
+    """Contiguous data per member, a multiple of `unit`. Unit: one of B, kB, MB, GB, TB, KiB, MiB,
+    GiB, TiB. Default: "524288 B".
+    """
+
+    unit: Size
+    """Parity is computed for blocks of this size. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB,
+    TiB. Default: "4096 B".
+    """
+
+    rmw_level: int
+    """When a small write reads old data and parity: 0 never, 1 if that reads less, 2 if it does not
+    read more. 0 to 2. Default: 1.
+    """
+
+    rebuild_rate: DataRate
+    """Rate at which stale data are rebuilt; not at all if absent. Unit: one of B/s, kB/s, MB/s,
+    GB/s, KiB/s, MiB/s, Mb/s, Gb/s.
+    """
+
+    gone: Sequence[int]
+    """Members that are missing from the beginning."""
+
+    of: int
+    """How many lower layers each layer of this entry takes; all if absent."""
+
+
+class LayerHostQueue(TypedDict, total=False):
+    """Parameters of `host-queue`."""
+
+    name: Required[Literal["host-queue"]]
+
+    elevator: ElevatorName
+    """The order in which requests are dispatched. Default: "mq-deadline"."""
+
+    elevator_parameters: DeadlineParameters | RangesParameters
+    """Parameters of the elevator."""
+
+    places: Literal["legacy", "blk-mq"]
+    """How places are counted; if absent `legacy` for `deadline`, else `blk-mq`. `legacy`: Sync and
+    async requests have separate pools, with batchers; `blk-mq`: One pool.
+    """
+
+    nr_requests: int
+    """Places; requests at the lower layer hold theirs. If absent 128 for `legacy`; for `blk-mq`
+    twice the depth, at most 256, and for `none` the depth. 4 to 65536.
+    """
+
+    depth: int
+    """Requests at the lower layer at once. 1 to 65536. Default: 32."""
+
+    wake_time: LengthOfTime
+    """Time from the moment when a process is woken until it submits again; meanwhile its place is
+    kept. 0 ms to 1 s. Unit: one of s, ms, us, ns, min, h. Default: "0 ms".
+    """
+
+    sync_writes: bool
+    """Plain writes count as sync, as with direct input and output. Default: false."""
+
+    merge: bool
+    """Whether requests are merged at all. Default: true."""
+
+    front_merges: bool
+    """Whether requests are also merged in front of waiting ones. Default: true."""
+
+    max_request: Size
+    """Longest merged request; if absent 512 KiB for `legacy`, 1280 KiB for `blk-mq`. 4096 B to
+    1073741824 B. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB.
+    """
+
+    max_segments: int
+    """Most submitted requests in a merged one. 1 to 65536. Default: 128."""
+
+    of: int
+    """How many lower layers each layer of this entry takes; all if absent."""
+
+
+class LayerLink(TypedDict, total=False):
+    """Parameters of `link`."""
+
+    name: Required[Literal["link"]]
+
+    bandwidth: Required[DataRate]
+    """Bandwidth in each direction. 512 B/s to 1000000000000000 B/s. Unit: one of B/s, kB/s, MB/s,
+    GB/s, KiB/s, MiB/s, Mb/s, Gb/s.
+    """
+
+    duplex: Literal["full", "half"]
+    """Whether both directions can be used at once. `full`: Reads and writes cross at the same time;
+    `half`: One transfer at a time. Default: "full".
+    """
+
+    frame: Size
+    """Data in a frame. 1 B to 18446744073709551615 B. Unit: one of B, kB, MB, GB, TB, KiB, MiB,
+    GiB, TiB. Default: "2048 B".
+    """
+
+    frame_overhead: Size
+    """Bytes that a frame has besides, at most as many as its data. Unit: one of B, kB, MB, GB, TB,
+    KiB, MiB, GiB, TiB. Default: "0 B".
+    """
+
+    of: int
+    """How many lower layers each layer of this entry takes; all if absent."""
+
+
+class LayerThrottle(TypedDict, total=False):
+    """Parameters of `throttle`."""
+
+    name: Required[Literal["throttle"]]
+
+    iops: Rate
+    """Requests per second; no limit if neither this nor `bandwidth` is given. Unit: one of /s,
+    /min, /h.
+    """
+
+    bandwidth: DataRate
+    """Bytes per second, instead of `iops`. Unit: one of B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, Mb/s,
+    Gb/s.
+    """
+
+    of: int
+    """How many lower layers each layer of this entry takes; all if absent."""
+
+
+Layer: TypeAlias = (
+    LayerIndependent
+    | LayerRaid0
+    | LayerRaid1
+    | LayerRaid10
+    | LayerRaid5
+    | LayerHostQueue
+    | LayerLink
+    | LayerThrottle
+)
+"""One of these, by its key `name`."""

@@ -1,0 +1,479 @@
+"""Parameters of models that a key names; written by `scripts/schema_types.py`, do not edit."""
+
+from collections.abc import Sequence
+from typing import Literal, Required, TypedDict
+
+from headstack.schema.quantities import LengthOfTime, Power, Size
+from headstack.schema.words import Wait
+
+
+class BlkparseParameters(TypedDict, total=False):
+    """Parameters of this format and of `blktrace`."""
+
+    action: Literal["queue", "issue", "complete"]
+    """The event that is read as the request. `queue`: `Q`: it entered the block layer; `issue`:
+    `D`: it was sent to the driver; `complete`: `C`: it was completed. Default: "queue".
+    """
+
+
+class FioIologParameters(TypedDict, total=False):
+    """Parameters of `fio-iolog`."""
+
+    wait: Wait
+    """What a wait in a log of version 2 means. `milliseconds-since-start`: Milliseconds since the
+    start, as in fio's code; `microseconds-since-wait`: Microseconds, those under 100 left out, as
+    in fio's manual. Default: "milliseconds-since-start".
+    """
+
+
+class OracleGeneralParameters(TypedDict, total=False):
+    """The parameter of formats whose times are whole seconds."""
+
+    spread_seconds: bool
+    """Whether requests with equal times are spread evenly over the second. Default: false."""
+
+
+class ThesiosParameters(TypedDict, total=False):
+    """Parameters of `thesios`."""
+
+    file_extent: Size
+    """The disk space of each file. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB. Default:
+    "67108864 B".
+    """
+
+
+class VscanParameters(TypedDict, total=False):
+    """Parameters of `vscan`."""
+
+    r: float
+    """Penalty for changing direction, as a share of the stroke: 0 is SSTF, 1 is SCAN. 0 to 1.
+    Default: 0.2.
+    """
+
+
+class SatfParameters(TypedDict, total=False):
+    """Parameters of `satf`."""
+
+    cache_aware: bool
+    """Whether commands that the buffer can serve count as free. Default: true."""
+
+
+class AgedSptfParameters(TypedDict, total=False):
+    """Parameters of `aged-sptf`."""
+
+    weight: float
+    """How much positioning time a unit of waiting time outweighs; no unit. 0 to 1000000000000000.
+    Default: 0.006.
+    """
+
+    estimate_deviation: LengthOfTime
+    """Standard deviation of the error of estimated positioning times; 0: none. 0 ms to 1 s. Unit:
+    one of s, ms, us, ns, min, h. Default: "0 ms".
+    """
+
+
+class EagerParameters(TypedDict, total=False):
+    """Parameters of `eager`."""
+
+    ties: Literal["nearest", "any"]
+    """Which of several slots is taken if they pass at the same time. `nearest`: The slot in the
+    nearest cylinder; of two equally near ones, in the lower one; `any`: The slot at one of these
+    distances, drawn with equal probability; of two cylinders at this distance, the lower one. So
+    the written area grows into new cylinders only where the old ones have no such slot. Default:
+    "nearest".
+    """
+
+
+class DeadlineParameters(TypedDict, total=False):
+    """The parameters that the deadline elevators share."""
+
+    read_expire: LengthOfTime
+    """Deadline of a read, counted from its arrival. 0 ms to 4611686018427.388 ms. Unit: one of s,
+    ms, us, ns, min, h. Default: "500 ms".
+    """
+
+    write_expire: LengthOfTime
+    """Deadline of a write, counted from its arrival. 0 ms to 4611686018427.388 ms. Unit: one of s,
+    ms, us, ns, min, h. Default: "5 s".
+    """
+
+    fifo_batch: int
+    """Requests of one batch. Default: 16."""
+
+    writes_starved: int
+    """Batches of reads before one of writes. Default: 2."""
+
+
+class RangesParameters(TypedDict, total=False):
+    """Parameters of `ranges`."""
+
+    ranges: int
+    """How many ranges, of equal size. 1 to 8. Default: 2."""
+
+    load: int
+    """Requests at the drive that keep an actuator busy. Default: 4."""
+
+    read_expire: LengthOfTime
+    """Deadline of a read, counted from its arrival. 0 ms to 4611686018427.388 ms. Unit: one of s,
+    ms, us, ns, min, h. Default: "500 ms".
+    """
+
+    write_expire: LengthOfTime
+    """Deadline of a write, counted from its arrival. 0 ms to 4611686018427.388 ms. Unit: one of s,
+    ms, us, ns, min, h. Default: "5 s".
+    """
+
+    fifo_batch: int
+    """Requests of one batch. Default: 16."""
+
+    writes_starved: int
+    """Batches of reads before one of writes. Default: 2."""
+
+
+class Map(TypedDict, total=False):
+    """A point in the form of the parameter."""
+
+    nr_requests: Required[int]
+    """Places of the host's queue."""
+
+    queue_depth: Required[int]
+    """Depth of the drive's queue."""
+
+    read_expire: LengthOfTime
+    """Time from a read's arrival to its deadline; left out, the drive's own. Unit: one of s, ms,
+    us, ns, min, h.
+    """
+
+    arms: int
+    """Arms in motion. Default: 1."""
+
+    power: Required[Power]
+    """Power: more than 0 W, at most 1000 W. Unit: one of W, mW."""
+
+    iops: Required[float]
+    """Requests per second: more than 0, at most a million."""
+
+    response_time: LengthOfTime
+    """Response time from admission; left out, by Little's law. Unit: one of s, ms, us, ns, min, h.
+    """
+
+
+class FeedForwardParameters(TypedDict, total=False):
+    """Parameters of `feed-forward`."""
+
+    period: LengthOfTime
+    """Time between two decisions. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h. Default: "5
+    s".
+    """
+
+    stale_after: LengthOfTime
+    """Readings older than this do not count. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h.
+    Default: "5 s".
+    """
+
+    lost_after: LengthOfTime
+    """Time without a valid reading after which the meter counts as lost. 5 s to 3600 s. Unit: one
+    of s, ms, us, ns, min, h. Default: "15 s".
+    """
+
+    most_power: Power
+    """Readings above this do not count. 0.1 W to 1000000 W. Unit: one of W, mW. Default: "100 W".
+    """
+
+    on_loss: Literal["lowest", "open"]
+    """The setting while the meter is lost. `lowest`: The setting with the lowest power: the cap is
+    kept in any case, at the cost of speed; `open`: The setting without power capping: full speed;
+    the cap must be kept by other means. Default: "lowest".
+    """
+
+    tolerance: Power
+    """Differences from the cap up to this change nothing. 0 W to 1000 W. Unit: one of W, mW.
+    Default: "0.2 W".
+    """
+
+    margin_ratio: float
+    """How far below the cap the policy aims, as a part of the tolerance; below zero it aims above.
+    -1 to 1. Default: 0.25.
+    """
+
+    latency_target: LengthOfTime
+    """Response time that the chosen setting should not exceed. 1 ms to 3600 s. Unit: one of s, ms,
+    us, ns, min, h.
+    """
+
+    latency_limit: LengthOfTime
+    """Response time that no setting may exceed; it has precedence over the cap. 1 ms to 3600 s.
+    Unit: one of s, ms, us, ns, min, h.
+    """
+
+    response_time: Literal["mean", "p99"]
+    """The statistic of response times that target, limit and samples mean. `mean`: The mean; `p99`:
+    The 99th percentile. Default: "mean".
+    """
+
+    settle: LengthOfTime
+    """Time after a change in which readings do not count. 0 ms to 5 s. Unit: one of s, ms, us, ns,
+    min, h. Default: "2 s".
+    """
+
+    learn: Literal["on", "off"]
+    """Whether the map is corrected with measurements. `on`: It is; `off`: It is not. Default: "on".
+    """
+
+    forget_after: LengthOfTime
+    """Time constant with which corrections of the map decay. 5 s to 3600000 s. Unit: one of s, ms,
+    us, ns, min, h. Default: "1800 s".
+    """
+
+    efficiency: float
+    """Efficiency of the power supply between the meter and the drives. 0.1 to 1. Default: 1.0."""
+
+    tiers: Sequence[int]
+    """Numbers of drives in each tier, best tier first. 1 to 10000. Default: [1]."""
+
+    map: Sequence[Map]
+    """Power and throughput of one drive under each setting; left out, those of an Ultrastar 7K4000.
+    """
+
+
+class PcapAgileParameters(TypedDict, total=False):
+    """Parameters of `pcap-agile`."""
+
+    period: LengthOfTime
+    """Time between two decisions. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h. Default: "5
+    s".
+    """
+
+    stale_after: LengthOfTime
+    """Readings older than this do not count. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h.
+    Default: "5 s".
+    """
+
+    lost_after: LengthOfTime
+    """Time without a valid reading after which the meter counts as lost. 5 s to 3600 s. Unit: one
+    of s, ms, us, ns, min, h. Default: "15 s".
+    """
+
+    most_power: Power
+    """Readings above this do not count. 0.1 W to 1000000 W. Unit: one of W, mW. Default: "100 W".
+    """
+
+    on_loss: Literal["lowest", "open"]
+    """The setting while the meter is lost. `lowest`: The setting with the lowest power: the cap is
+    kept in any case, at the cost of speed; `open`: The setting without power capping: full speed;
+    the cap must be kept by other means. Default: "lowest".
+    """
+
+    tolerance: Power
+    """Differences from the cap up to this change nothing. 0 W to 1000 W. Unit: one of W, mW.
+    Default: "0.2 W".
+    """
+
+    mode: Literal["tail-latency", "throughput"]
+    """Which sizes of the queues are used: short ones for tail latency, or long ones for throughput.
+    `tail-latency`: Short queues; `throughput`: Long queues. Default: "tail-latency".
+    """
+
+    nr_requests: Sequence[int]
+    """Least and most places of the host's queue. 4 to 2048. 2 entries. Default: [4, 32]."""
+
+    queue_depth: Sequence[int]
+    """Least and most depth of the drive's queue. 1 to 32. 2 entries. Default: [1, 8]."""
+
+    start_nr_requests: int
+    """Places of the host's queue without a cap. 4 to 32. Default: 4."""
+
+    start_queue_depth: int
+    """Depth of the drive's queue without a cap. 1 to 8. Default: 1."""
+
+    raise_factor: float
+    """Gain when power may rise. 0.01 to 1000. Default: 2.0."""
+
+    lower_factor: float
+    """Gain when power must fall. 0.01 to 1000. Default: 8.0."""
+
+    host_queue_power: Power
+    """The most by which the host's queue changes the power. 0.01 W to 1000 W. Unit: one of W, mW.
+    Default: "2 W".
+    """
+
+    drive_queue_power: Power
+    """The most by which the drive's queue changes the power. 0.01 W to 1000 W. Unit: one of W, mW.
+    Default: "2 W".
+    """
+
+    rounding: Literal["down", "nearest", "up"]
+    """What is done with the fraction of a step. `down`: Truncated, as by Python's `int`; `nearest`:
+    Rounded to the nearest integer; `up`: Rounded; `up`: the smallest error makes a step. Default:
+    "down".
+    """
+
+
+class PcapBaseParameters(TypedDict, total=False):
+    """Parameters of `pcap-base`."""
+
+    period: LengthOfTime
+    """Time between two decisions. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h. Default: "5
+    s".
+    """
+
+    stale_after: LengthOfTime
+    """Readings older than this do not count. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h.
+    Default: "5 s".
+    """
+
+    lost_after: LengthOfTime
+    """Time without a valid reading after which the meter counts as lost. 5 s to 3600 s. Unit: one
+    of s, ms, us, ns, min, h. Default: "15 s".
+    """
+
+    most_power: Power
+    """Readings above this do not count. 0.1 W to 1000000 W. Unit: one of W, mW. Default: "100 W".
+    """
+
+    on_loss: Literal["lowest", "open"]
+    """The setting while the meter is lost. `lowest`: The setting with the lowest power: the cap is
+    kept in any case, at the cost of speed; `open`: The setting without power capping: full speed;
+    the cap must be kept by other means. Default: "lowest".
+    """
+
+    tolerance: Power
+    """Differences from the cap up to this change nothing. 0 W to 1000 W. Unit: one of W, mW.
+    Default: "0.2 W".
+    """
+
+    start_nr_requests: int
+    """Places of the host's queue without a cap. 4 to 128. Default: 4."""
+
+    start_queue_depth: int
+    """Depth of the drive's queue without a cap. 1 to 32. Default: 1."""
+
+    raise_factor: float
+    """Gain when power may rise. 0.01 to 1000. Default: 2.0."""
+
+    lower_factor: float
+    """Gain when power must fall. 0.01 to 1000. Default: 8.0."""
+
+    host_queue_power: Power
+    """The most by which the host's queue changes the power. 0.01 W to 1000 W. Unit: one of W, mW.
+    Default: "2 W".
+    """
+
+    drive_queue_power: Power
+    """The most by which the drive's queue changes the power. 0.01 W to 1000 W. Unit: one of W, mW.
+    Default: "2 W".
+    """
+
+    rounding: Literal["down", "nearest", "up"]
+    """What is done with the fraction of a step. `down`: Truncated, as by Python's `int`; `nearest`:
+    Rounded to the nearest integer; `up`: Rounded; `up`: the smallest error makes a step. Default:
+    "down".
+    """
+
+
+class PcapSParameters(TypedDict, total=False):
+    """Parameters of `pcap-s`."""
+
+    period: LengthOfTime
+    """Time between two decisions. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h. Default: "10
+    s".
+    """
+
+    stale_after: LengthOfTime
+    """Readings older than this do not count. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h.
+    Default: "10 s".
+    """
+
+    lost_after: LengthOfTime
+    """Time without a valid reading after which the meter counts as lost. 10 s to 3600 s. Unit: one
+    of s, ms, us, ns, min, h. Default: "30 s".
+    """
+
+    most_power: Power
+    """Readings above this do not count. 0.1 W to 1000000 W. Unit: one of W, mW. Default: "100 W".
+    """
+
+    on_loss: Literal["lowest", "open"]
+    """The setting while the meter is lost. `lowest`: The setting with the lowest power: the cap is
+    kept in any case, at the cost of speed; `open`: The setting without power capping: full speed;
+    the cap must be kept by other means. Default: "lowest".
+    """
+
+    tolerance: Power
+    """Differences from the cap up to this change nothing. 0 W to 1000 W. Unit: one of W, mW.
+    Default: "1 W".
+    """
+
+    efficiency: float
+    """Efficiency of the power supply between the meter and the drives. 0.1 to 1. Default: 0.83."""
+
+    tiers: Sequence[int]
+    """Numbers of drives in each tier, best tier first. 1 to 10000. Default: [1]."""
+
+    share: Literal["strict", "weight"]
+    """How the drives behind one meter share an error. `strict`: One tier makes the whole change;
+    `weight`: All drives that can change take part, by weight. Default: "strict".
+    """
+
+    weights: Sequence[float]
+    """Weight of each tier, with `share = "weight"`. 0.000000001 to 1000000000."""
+
+    rest: Literal["own", "unload", "standby"]
+    """What a capped drive does while it has no work. `own`: Only what the drive's own timers say;
+    `unload`: It unloads its heads; `standby`: It spins down. Default: "own".
+    """
+
+    nr_requests: Sequence[int]
+    """Least and most places of the host's queue. 4 to 2048. 2 entries. Default: [4, 32]."""
+
+    queue_depth: Sequence[int]
+    """Least and most depth of the drive's queue. 1 to 32. 2 entries. Default: [1, 8]."""
+
+    start_nr_requests: int
+    """Places of the host's queue without a cap. 4 to 32. Default: 4."""
+
+    start_queue_depth: int
+    """Depth of the drive's queue without a cap. 1 to 8. Default: 1."""
+
+    raise_factor: float
+    """Gain when power may rise. 0.01 to 1000. Default: 2.0."""
+
+    lower_factor: float
+    """Gain when power must fall. 0.01 to 1000. Default: 8.0."""
+
+    host_queue_power: Power
+    """The most by which the host's queue changes the power. 0.01 W to 1000 W. Unit: one of W, mW.
+    Default: "2 W".
+    """
+
+    drive_queue_power: Power
+    """The most by which the drive's queue changes the power. 0.01 W to 1000 W. Unit: one of W, mW.
+    Default: "2 W".
+    """
+
+    rounding: Literal["down", "nearest", "up"]
+    """What is done with the fraction of a step. `down`: Truncated, as by Python's `int`; `nearest`:
+    Rounded to the nearest integer; `up`: Rounded; `up`: the smallest error makes a step. Default:
+    "down".
+    """
+
+
+class ThrottleParameters(TypedDict, total=False):
+    """Parameters of `throttle`."""
+
+    limit: Literal["iops", "bandwidth"]
+    """What the limit counts: requests or bytes per second. `iops`: Requests per second;
+    `bandwidth`: Bytes per second. Default: "iops".
+    """
+
+    base: Power
+    """Power at a rate of zero. 0 W to 1000 W. Unit: one of W, mW. Default: "7.1 W"."""
+
+    watts_per_iops: float
+    """Power that one more request per second takes, in watts. 0.000001 to 1000. Default: 0.045."""
+
+    unlimited_from: Power
+    """Caps from this on set no limit. 0 W to 1000 W. Unit: one of W, mW. Default: "9.5 W"."""
+
+    least_iops: float
+    """The lowest limit, in requests per second. 0.001 to 1000000. Default: 1.0."""

@@ -1,0 +1,450 @@
+"""Workloads; written by `scripts/schema_types.py`, do not edit."""
+
+from collections.abc import Sequence
+from typing import Literal, Required, TypeAlias, TypedDict
+
+from headstack.schema.models import (
+    BlkparseParameters,
+    FioIologParameters,
+    OracleGeneralParameters,
+    ThesiosParameters,
+)
+from headstack.schema.plain import Frame, Path
+from headstack.schema.quantities import LengthOfTime, Rate, Size
+from headstack.schema.words import Arrivals, TraceFormatName
+
+
+class LocalDistance(TypedDict, total=False):
+    """Distance of a local request from the last one, in both directions.
+
+    By default normal with a standard deviation of 40,000 blocks of 512 bytes, as in DiskSim's
+    samples.
+    """
+
+    mean: Size
+    """Mean distance, forward. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB. Default: "0 B".
+    """
+
+    deviation: Required[Size]
+    """Standard deviation. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB."""
+
+
+class SizeFixed(TypedDict, total=False):
+    """Always `value`."""
+
+    distribution: Required[Literal["fixed"]]
+    """`fixed`: Always `value`."""
+
+    value: Required[Size]
+    """The value. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB."""
+
+
+class SizeExponential(TypedDict, total=False):
+    """`base` plus an exponentially distributed part of mean `mean`."""
+
+    distribution: Required[Literal["exponential"]]
+    """`exponential`: `base` plus an exponentially distributed part of mean `mean`."""
+
+    mean: Required[Size]
+    """Mean of the exponential part. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB."""
+
+    base: Size
+    """The constant part. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB."""
+
+
+class SizeUniform(TypedDict, total=False):
+    """Evenly from `min` to `max`."""
+
+    distribution: Required[Literal["uniform"]]
+    """`uniform`: Evenly from `min` to `max`."""
+
+    min: Required[Size]
+    """The least. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB."""
+
+    max: Required[Size]
+    """The most. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB."""
+
+
+class SizeNormal(TypedDict, total=False):
+    """Gaussian; `deviation` is the standard deviation, as in DiskSim 4.0's code."""
+
+    distribution: Required[Literal["normal"]]
+    """`normal`: Gaussian; `deviation` is the standard deviation, as in DiskSim 4.0's code."""
+
+    mean: Required[Size]
+    """The mean. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB."""
+
+    deviation: Required[Size]
+    """The standard deviation. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB."""
+
+
+class SizeTwoValue(TypedDict, total=False):
+    """`second` with probability `probability`, else `value`."""
+
+    distribution: Required[Literal["two-value"]]
+    """`two-value`: `second` with probability `probability`, else `value`."""
+
+    value: Required[Size]
+    """The usual value. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB."""
+
+    second: Required[Size]
+    """The other value. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB."""
+
+    probability: Required[float]
+    """The probability of the other value. 0 to 1."""
+
+
+SizeDistribution: TypeAlias = SizeFixed | SizeExponential | SizeUniform | SizeNormal | SizeTwoValue
+"""One of these, by its key `distribution`."""
+
+
+class LengthOfTimeFixed(TypedDict, total=False):
+    """Always `value`."""
+
+    distribution: Required[Literal["fixed"]]
+    """`fixed`: Always `value`."""
+
+    value: Required[LengthOfTime]
+    """The value. Unit: one of s, ms, us, ns, min, h."""
+
+
+class LengthOfTimeExponential(TypedDict, total=False):
+    """`base` plus an exponentially distributed part of mean `mean`."""
+
+    distribution: Required[Literal["exponential"]]
+    """`exponential`: `base` plus an exponentially distributed part of mean `mean`."""
+
+    mean: Required[LengthOfTime]
+    """Mean of the exponential part. Unit: one of s, ms, us, ns, min, h."""
+
+    base: LengthOfTime
+    """The constant part. Unit: one of s, ms, us, ns, min, h."""
+
+
+class LengthOfTimeUniform(TypedDict, total=False):
+    """Evenly from `min` to `max`."""
+
+    distribution: Required[Literal["uniform"]]
+    """`uniform`: Evenly from `min` to `max`."""
+
+    min: Required[LengthOfTime]
+    """The least. Unit: one of s, ms, us, ns, min, h."""
+
+    max: Required[LengthOfTime]
+    """The most. Unit: one of s, ms, us, ns, min, h."""
+
+
+class LengthOfTimeNormal(TypedDict, total=False):
+    """Gaussian; `deviation` is the standard deviation, as in DiskSim 4.0's code."""
+
+    distribution: Required[Literal["normal"]]
+    """`normal`: Gaussian; `deviation` is the standard deviation, as in DiskSim 4.0's code."""
+
+    mean: Required[LengthOfTime]
+    """The mean. Unit: one of s, ms, us, ns, min, h."""
+
+    deviation: Required[LengthOfTime]
+    """The standard deviation. Unit: one of s, ms, us, ns, min, h."""
+
+
+class LengthOfTimeTwoValue(TypedDict, total=False):
+    """`second` with probability `probability`, else `value`."""
+
+    distribution: Required[Literal["two-value"]]
+    """`two-value`: `second` with probability `probability`, else `value`."""
+
+    value: Required[LengthOfTime]
+    """The usual value. Unit: one of s, ms, us, ns, min, h."""
+
+    second: Required[LengthOfTime]
+    """The other value. Unit: one of s, ms, us, ns, min, h."""
+
+    probability: Required[float]
+    """The probability of the other value. 0 to 1."""
+
+
+LengthOfTimeDistribution: TypeAlias = (
+    LengthOfTimeFixed
+    | LengthOfTimeExponential
+    | LengthOfTimeUniform
+    | LengthOfTimeNormal
+    | LengthOfTimeTwoValue
+)
+"""One of these, by its key `distribution`."""
+
+
+class Growth(TypedDict, total=False):
+    """Data that grow by new writes; see the file `growth.rs`."""
+
+    initial: Required[int]
+    """Records at the start, at most what the footprint holds. 1 or more."""
+
+    new: Required[float]
+    """The share of the writes that add a record. 0 to 1."""
+
+
+class Phase(TypedDict, total=False):
+    """Values during a phase; absent ones are those of the workload."""
+
+    duration: Required[LengthOfTime]
+    """Length of the phase. Unit: one of s, ms, us, ns, min, h."""
+
+    reads: float
+    """The share of reads. 0 to 1."""
+
+    sequential: float
+    """The probability of sequential requests. 0 to 1."""
+
+    local: float
+    """The probability of local requests. 0 to 1."""
+
+    size: Size | SizeDistribution
+    """Sizes."""
+
+    rate: Rate
+    """The rate of arrivals; zero is a pause. Unit: one of /s, /min, /h."""
+
+
+class Synthetic(TypedDict, total=False):
+    """Parameters of a synthetic workload, read when the workload is opened."""
+
+    n_requests: int
+    """Number of requests. Default: 10000."""
+
+    reads: float
+    """The share of reads. 0 to 1. Default: 0.66."""
+
+    write_through: float
+    """The share of writes with forced unit access among the writes. 0 to 1. Default: 0.0."""
+
+    sequential: float
+    """The probability that a request is sequential. 0 to 1. Default: 0.0."""
+
+    local: float
+    """The probability that a request is local. 0 to 1. Default: 0.0."""
+
+    local_distance: LocalDistance
+    """Distance of a local request from the last one, in both directions. By default normal with a
+    standard deviation of 40,000 blocks of 512 bytes, as in DiskSim's samples.
+    """
+
+    size: Size | SizeDistribution
+    """Sizes. Default: "4096 B"."""
+
+    block: Size
+    """Starts and sizes are multiples of this (DiskSim's blocking factor). Unit: one of B, kB, MB,
+    GB, TB, KiB, MiB, GiB, TiB. Default: "4096 B".
+    """
+
+    arrivals: Arrivals
+    """Process of arrivals. `poisson`: Poisson arrivals: independent, at `rate` on average;
+    `constant`: Evenly spaced at `rate`; `uniform`: Gaps uniformly distributed from zero to twice
+    the mean; `closed`: Closed arrivals: times are zero, and `outstanding` requests circulate, each
+    issued `think` after a completion ([`Synthetic::closed`]). Default: "poisson".
+    """
+
+    rate: Rate
+    """The mean rate of arrivals. Unit: one of /s, /min, /h."""
+
+    interarrival: LengthOfTime | LengthOfTimeDistribution
+    """Gaps between arrivals, instead of `arrivals` and `rate`."""
+
+    sequential_interarrival: LengthOfTime | LengthOfTimeDistribution
+    """Gaps before sequential requests, if they differ."""
+
+    local_interarrival: LengthOfTime | LengthOfTimeDistribution
+    """Gaps before local requests, if they differ."""
+
+    footprint: Size
+    """The part of each device that is used, from its beginning. 512 B to 4611686018427387904 B.
+    Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB. Default: "1000000000 B".
+    """
+
+    devices: int
+    """Number of devices. 1 or more. Default: 1."""
+
+    zipf: float
+    """Popularity of blocks: the k-th most popular has probability ~ 1/k^theta. Popular blocks are
+    scattered over the space. 0 to 100.
+    """
+
+    growth: Growth
+    """Data that grow by new writes; see the file `growth.rs`."""
+
+    outstanding: int
+    """Closed arrivals: number of outstanding requests. 1 or more. Default: 1."""
+
+    think: LengthOfTime | LengthOfTimeDistribution
+    """Closed arrivals: the pause between a completion and the next request. Default: "0 ms"."""
+
+    phases: Sequence[Phase]
+    """Phases with other values, repeated in order."""
+
+
+class Job(TypedDict, total=False):
+    """One job, as in an experiment's TOML; the keys are in this module's description."""
+
+    name: str
+    """Name in results."""
+
+    threads: Required[int]
+    """Threads on each device. 1 to 65536."""
+
+    devices: int
+    """Number of devices. 1 to 65536. Default: 1."""
+
+    first_device: int
+    """Number of the first device. 0 to 65536. Default: 0."""
+
+    any_device: bool
+    """Whether each request goes to any of the devices. `threads` is then the number of all threads.
+    Default: false.
+    """
+
+    think_time: LengthOfTime | LengthOfTimeDistribution
+    """Pause after a request; on processors, computation before it. Default: "0 ms"."""
+
+    blocking: float
+    """Share of its requests that a thread waits for. 0 to 1. Default: 1.0."""
+
+    rate: Rate
+    """Requests per second of each thread. 0.000001 /s to 1000000 /s. Unit: one of /s, /min, /h."""
+
+    together: bool
+    """Whether all threads are due at the same moments. Default: false."""
+
+    start: LengthOfTime
+    """Beginning of the first burst. Unit: one of s, ms, us, ns, min, h. Default: "0 ms"."""
+
+    duration: LengthOfTime
+    """Length of a burst. Unit: one of s, ms, us, ns, min, h."""
+
+    volume: Size
+    """Bytes asked for in a burst, on each device. 1 B to 18446744073709551615 B. Unit: one of B,
+    kB, MB, GB, TB, KiB, MiB, GiB, TiB.
+    """
+
+    every: LengthOfTime
+    """From the beginning of a burst to that of the next. Unit: one of s, ms, us, ns, min, h."""
+
+    bursts: int
+    """Number of bursts. 1 to 65536. Default: 1."""
+
+    offset: Size
+    """First byte that is used on each device. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB.
+    Default: "0 B".
+    """
+
+    requests: Synthetic
+    """What the requests are."""
+
+
+class Closed(TypedDict, total=False):
+    """A fixed number of requests circulates; the workload's times are ignored."""
+
+    outstanding: Required[int]
+    """Number of requests that are in flight or in their think time."""
+
+    think_time: LengthOfTime | LengthOfTimeDistribution
+    """Time from a completion to the next request. Default: "0 ms"."""
+
+
+class Arrival(TypedDict, total=False):
+    """One of `arrivals`."""
+
+    closed: Required[Closed]
+    """A fixed number of requests circulates; the workload's times are ignored."""
+
+
+class Workload(TypedDict, total=False):
+    """A trace or a synthetic workload."""
+
+    name: str
+    """Name in results; the trace's file name without its extensions, or `synthetic`."""
+
+    trace: Path | Frame
+    """Path of a trace."""
+
+    format: TraceFormatName
+    """Format of the trace; detected if absent."""
+
+    format_parameters: (
+        BlkparseParameters | FioIologParameters | OracleGeneralParameters | ThesiosParameters
+    )
+    """Parameters of the format's reader."""
+
+    on_error: Literal["fail", "skip"]
+    """Handling of a wrong record: `fail` or `skip`. `fail`: It ends the trace with an error that
+    names it; `skip`: It is left out and counted as skipped. Default: "fail".
+    """
+
+    order: str
+    """Handling of a record whose time is before its predecessor's: `format`, `strict`, `sort` or
+    `sort:N`. Form: format, strict, sort or sort:N with N records held back, 1 to 4194304. Default:
+    "format".
+    """
+
+    synthetic: Synthetic
+    """Parameters of a synthetic workload, read when the workload is opened."""
+
+    jobs: Sequence[Job]
+    """Jobs: threads that wait for their requests; read when the workload is opened."""
+
+    processors: int
+    """Processors that the threads of all jobs think on; absent: threads need none."""
+
+    warm_up: int | LengthOfTime
+    """What statistics leave out: a length of time, or a number of requests."""
+
+    arrivals: Literal["open", "trace", "as-in-trace"] | Arrival
+    """`open`, or `{ closed = { outstanding, think_time } }`; the synthetic workload's, else `open`.
+    """
+
+    device_blocks: int | Sequence[int]
+    """Size of each device in 512-byte blocks, or one size for all. If an organisation needs it and
+    it is absent, it is measured in a first pass.
+    """
+
+    past_end: Literal["error", "wrap", "drop-counted"]
+    """Handling of requests beyond the end of a device. `error`: It fails at once and is counted in
+    `n_errors`; `wrap`: Its address is taken modulo the device's size; `drop-counted`: It is left
+    out and counted in `n_dropped`. Default: "error".
+    """
+
+    devices: Sequence[int]
+    """Only these devices."""
+
+    start: LengthOfTime
+    """From this time of the trace on. Unit: one of s, ms, us, ns, min, h."""
+
+    end: LengthOfTime
+    """Before this time of the trace. Unit: one of s, ms, us, ns, min, h."""
+
+    skip: int
+    """Leaves out this many requests at the start. Default: 0."""
+
+    count: int
+    """At most this many requests."""
+
+    start_at_zero: bool
+    """The first remaining request is at time zero. Default: false."""
+
+    remap: Sequence[Sequence[int]]
+    """Pairs of old and new device numbers. Each: 2 entries."""
+
+    shift: int | str
+    """Addresses are moved by this. Form: a whole number of blocks, or a size such as "-4 KiB"."""
+
+    concatenate: Sequence[Size] | Literal["measured"]
+    """Puts devices one after the other on device 0."""
+
+    space_scale: float
+    """Addresses are multiplied by this."""
+
+    align: Size
+    """Requests begin and end at multiples of this. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB,
+    TiB.
+    """
+
+    time_scale: float
+    """Times are multiplied by this: the rate of arrivals is divided by it."""
