@@ -3,7 +3,7 @@
 //! how many requests reached the drives, so that instructions per request can be counted.
 //!
 //! Each case runs in its own process, so that the peak of memory is its own. Times are processor time of one
-//! thread, so that other load on the machine has little effect.
+//! thread, so that other load on the machine has little effect; on several threads, wall time.
 
 use headstack_array::organisation::{entries, Context};
 use headstack_array::{Experiment, Inputs, Options, RunOptions};
@@ -12,6 +12,7 @@ use headstack_trace::{spc_reader, ReadOptions, Synthetic};
 use headstack_units::{Lba, Time};
 use rustix::time::{clock_gettime, ClockId, Timespec};
 use std::fmt::Write;
+use std::time::Instant;
 
 fn main() {
     if let Err(message) = run() {
@@ -211,13 +212,14 @@ caps = [
 ]
 "#;
 
-/// `bench cap N`: N simulated seconds of [`SHELF`], per second; and the requests to the drives.
+/// `bench cap N THREADS`: N simulated seconds of [`SHELF`], per second on so many threads; and the requests to the drives.
 fn cap(n: u64, rest: &[String]) -> Result<(f64, u64), String> {
-    if let Some(more) = rest.first() {
-        return Err(format!("got {more:?} after the seconds, need nothing"));
-    }
+    let [threads] = rest else {
+        return Err("got no number of threads, need one".into());
+    };
+    let threads = threads.parse().map_err(|e| format!("{threads:?}: {e}"))?;
     let text = format!("[[workload.jobs]]\nduration = \"{n} s\"{SHELF}");
-    let (requests, seconds) = whole_run(&text)?;
+    let (requests, seconds) = whole_run(&text, threads)?;
     Ok((n as f64 / seconds, requests))
 }
 
@@ -242,24 +244,29 @@ fn raid5(n: u64, rest: &[String]) -> Result<(f64, u64), String> {
     if let Some(more) = rest.first() {
         return Err(format!("got {more:?} after the requests, need nothing"));
     }
-    let (requests, seconds) =
-        whole_run(&format!("[workload.synthetic]\nn_requests = {n}{PARITY}"))?;
+    let (requests, seconds) = whole_run(
+        &format!("[workload.synthetic]\nn_requests = {n}{PARITY}"),
+        1,
+    )?;
     Ok((requests as f64 / seconds, requests))
 }
 
-/// Runs an experiment of one system; requests to its drives, and processor time in seconds.
-fn whole_run(text: &str) -> Result<(u64, f64), String> {
+/// Runs an experiment of one system; requests to its drives, and seconds: processor time on one thread, else wall time.
+fn whole_run(text: &str, threads: usize) -> Result<(u64, f64), String> {
     let experiment =
         Experiment::from_toml(text, "bench.toml".as_ref()).map_err(|e| e.to_string())?;
     let drives = concat!(env!("CARGO_MANIFEST_DIR"), "/../../drives");
     let inputs = Inputs::new(vec![drives.into()]);
     let options = RunOptions {
-        threads: Some(1),
+        threads: Some(threads),
         ..RunOptions::default()
     };
-    let begun = Watch::start();
+    let (begun, clock) = (Watch::start(), Instant::now());
     let result = headstack_array::run(&experiment, &inputs, &options).map_err(|e| e.to_string())?;
-    let seconds = begun.core_seconds();
+    let seconds = match threads {
+        1 => begun.core_seconds(),
+        _ => clock.elapsed().as_secs_f64(),
+    };
     let drives = result.systems.iter().flat_map(|s| &s.drives);
     Ok((drives.map(|d| d.n_requests).sum(), seconds))
 }

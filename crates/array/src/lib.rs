@@ -6,6 +6,7 @@
 pub mod capping;
 pub mod change;
 pub mod check;
+pub mod crew;
 mod document;
 mod dotted;
 mod drive_file;
@@ -13,6 +14,7 @@ pub mod entry;
 mod expected;
 pub mod experiment;
 mod failure_limit;
+mod held;
 mod inputs;
 pub mod layer;
 pub mod live;

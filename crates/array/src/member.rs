@@ -11,7 +11,7 @@ use headstack_engine::{ByMode, SpecError};
 use headstack_units::Time;
 
 /// The report of a request that a member has completed.
-pub trait CompletionReport: Copy {
+pub trait CompletionReport: Copy + Send {
     /// Whether [`CompletionReport::completion`] contains everything, so that it can be counted by itself.
     const IS_COMPLETION: bool;
     /// The completion of the member.
@@ -53,7 +53,7 @@ impl CompletionReport for Completion {
 ///   submitted first) and reports its completion, which may be after `until`.
 /// - The number of steps in which a member is advanced has no effect.
 /// - Each request submitted is reported exactly once; its components add up to its response time.
-pub trait Member {
+pub trait Member: Send {
     /// The type of its reports.
     type Report: CompletionReport;
     /// Size in 512-byte blocks.

@@ -3,6 +3,7 @@
 use crate::capping::CappingOutcome;
 use crate::change::ChangeCounts;
 use crate::member::Member;
+use crate::simulate::Options;
 #[cfg(doc)]
 use crate::simulate::OutOfRangePolicy;
 use headstack_drive::{Completion, DriveEnergy, Fault, RoleUse};
@@ -10,6 +11,7 @@ use headstack_engine::{Batches, Grouped, Series};
 use headstack_trace::{Alignment, Op};
 use headstack_units::Time;
 use serde::Serialize;
+use std::cmp::Reverse;
 
 /// Measurements of one drive.
 #[derive(Debug, Clone, Default)]
@@ -106,6 +108,22 @@ pub struct BeyondDevice {
     pub device_blocks: u64,
 }
 
+impl BeyondDevice {
+    /// Both together. Of two that end equally far, the one on the lower device is shown.
+    pub(crate) fn and(&self, other: &BeyondDevice) -> BeyondDevice {
+        let reach = |b: &BeyondDevice| (b.end_blocks, Reverse(b.device));
+        let farthest = match reach(other) > reach(self) {
+            true => other,
+            false => self,
+        };
+        BeyondDevice {
+            n_requests: self.n_requests + other.n_requests,
+            n_below_zero: self.n_below_zero + other.n_below_zero,
+            ..*farthest
+        }
+    }
+}
+
 /// Measurements after the warm-up. Lists of three are by operation: reads, writes, flushes.
 pub struct Outcome {
     /// Requests taken from the workload, the warm-up included.
@@ -157,6 +175,61 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Of a run on so many members, before its first request.
+    pub(crate) fn new(members: usize, options: &Options) -> Outcome {
+        Outcome {
+            n_taken: 0,
+            n_requests: 0,
+            errors_by: [0; 3],
+            failed_ns: 0,
+            n_dropped: 0,
+            beyond: None,
+            alignment: Alignment::default(),
+            covered: None,
+            bytes_by: [0; 3],
+            response: Grouped::with_limit(options.exact_limit),
+            service: Grouped::with_limit(options.exact_limit),
+            batches: Batches::default(),
+            component_ns: [0; 6],
+            n_seeks: 0,
+            n_cache_hits: 0,
+            start: Time::ZERO,
+            end: Time::ZERO,
+            last_arrival: None,
+            series: Series::new(Time::ZERO, options.series_width_ns),
+            members: vec![MemberOutcome::default(); members],
+            capping: None,
+            changes: None,
+            partial: false,
+        }
+    }
+
+    /// Adds the sums of a part of the system that was simulated by itself. They are whole numbers, so that the order of
+    /// parts has no effect; its members are not included.
+    pub(crate) fn absorb(&mut self, part: Outcome) {
+        self.n_requests += part.n_requests;
+        self.failed_ns += part.failed_ns;
+        self.n_dropped += part.n_dropped;
+        self.n_seeks += part.n_seeks;
+        self.n_cache_hits += part.n_cache_hits;
+        for i in 0..3 {
+            self.errors_by[i] += part.errors_by[i];
+            self.bytes_by[i] += part.bytes_by[i];
+        }
+        for (sum, more) in self.component_ns.iter_mut().zip(part.component_ns) {
+            *sum += more;
+        }
+        if let Some(more) = part.beyond {
+            self.beyond = Some(match self.beyond {
+                Some(beyond) => beyond.and(&more),
+                None => more,
+            });
+        }
+        self.alignment.absorb(&part.alignment);
+        self.end = self.end.max(part.end);
+        self.series.absorb(part.series);
+    }
+
     /// Failed requests of all kinds.
     pub fn n_errors(&self) -> u64 {
         self.errors_by.iter().sum()

@@ -1,6 +1,7 @@
 //! The host's side of a run: requests in flight, joined from their parts and counted at their completion.
 
 use crate::capping::{Capper, CompletedRequest};
+use crate::held::Held;
 use crate::layer::LayerCompletion;
 use crate::member::CompletionReport;
 use crate::outcome::operation;
@@ -63,7 +64,26 @@ enum Issues {
 }
 
 /// The thread of a request that belongs to none.
-const NO_THREAD: u32 = u32::MAX;
+pub(crate) const NO_THREAD: u32 = u32::MAX;
+
+/// A request that ended: what it adds to the figures that depend on the order of requests, and what the power capping
+/// controller is told.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ended {
+    pub response_ns: u64,
+    pub service_ns: u64,
+    pub admitted_ns: u64,
+    pub drive: u32,
+    pub blocks: u32,
+    /// The number of its thread among those of all jobs.
+    pub thread: u32,
+    /// The number of its job.
+    pub job: Option<u32>,
+    /// Index in [`OPERATIONS`](crate::outcome::OPERATIONS).
+    pub kind: u8,
+    pub measured: bool,
+    pub failed: bool,
+}
 
 impl Issues {
     fn next_time(&mut self) -> Time {
@@ -101,6 +121,10 @@ pub(crate) struct RequestTracker<'a, 'l> {
     issues: Option<Issues>,
     /// Collects the requests that end, for the power capping controller.
     pub capper: Option<Capper>,
+    /// In a part of a system that is simulated by itself: what is to be counted in the order of the whole.
+    pub held: Option<Box<Held>>,
+    /// The number of its first member in the whole system.
+    pub first: usize,
     // Whether something is kept of each slot.
     named: bool,
 }
@@ -123,8 +147,19 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
             failure: None,
             issues: None,
             capper: None,
+            held: None,
+            first: 0,
             named,
         }
+    }
+
+    /// Of a part of a system that is simulated by itself, whose first member has the number `first`.
+    pub fn apart(outcome: Outcome, held: Held, first: usize) -> RequestTracker<'a, 'l> {
+        let mut tracker = RequestTracker::new(outcome, None);
+        tracker.quiet = false;
+        tracker.held = Some(Box::new(held));
+        tracker.first = first;
+        tracker
     }
 
     /// Adds a request that arrives at `now` in `parts` parts; returns the id of its parts.
@@ -180,7 +215,10 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
             }
             threads[slot] = *arriving;
         }
-        if self.log.is_none() {
+        if let Some(held) = &mut self.held {
+            held.opened(slot);
+        }
+        if self.log.is_none() && !self.held.as_ref().is_some_and(|h| h.is_logged) {
             return;
         }
         if slot >= self.names.len() {
@@ -197,7 +235,8 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
     #[inline(always)]
     pub fn part_done<R: CompletionReport>(&mut self, member: usize, report: &R) {
         if !(R::IS_COMPLETION && self.is_tallied(member, report.completion())) {
-            self.part_done_generally(member, report.completion(), &report.done(member as u32));
+            let number = (self.first + member) as u32;
+            self.part_done_generally(member, report.completion(), &report.done(number));
         }
     }
 
@@ -295,10 +334,16 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
             m.n_seeks += t.moves;
             m.response_ns += u128::from(t.response_ns);
         }
-        if o.end > Time::LATEST {
+        let end = o.end;
+        self.check_end(end);
+    }
+
+    /// The run fails if requests end later than simulated time can reach.
+    pub fn check_end(&mut self, end: Time) {
+        if end > Time::LATEST {
             let late = SimulateError::Late {
                 what: "a completion",
-                time: o.end,
+                time: end,
             };
             self.failure.get_or_insert(late);
         }
@@ -365,6 +410,40 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
         Some(request)
     }
 
+    /// Tells [`RequestTracker::held`] that a member has an event at `now`.
+    #[inline]
+    pub fn reach(&mut self, now: Time, member: usize) {
+        if let Some(held) = &mut self.held {
+            held.reach(now, self.first + member);
+        }
+    }
+
+    /// Tells [`RequestTracker::held`] that a request arrives at `now`.
+    pub fn hold_arrival(&mut self, now: Time) {
+        let number = self.number_of(self.arriving());
+        if let Some(held) = &mut self.held {
+            held.arrives(now, number);
+        }
+    }
+
+    /// The number, among the threads of all jobs, of the thread that issued a request.
+    fn number_of(&self, issuer: u32) -> u32 {
+        match &self.issues {
+            Some(Issues::Jobs { jobs, .. }) if issuer != NO_THREAD => jobs.number_of(issuer),
+            _ => NO_THREAD,
+        }
+    }
+
+    /// The same if the thread waits for the request.
+    fn waiting(&self, issuer: u32) -> u32 {
+        match &self.issues {
+            Some(Issues::Jobs { jobs, .. }) if issuer != NO_THREAD && jobs.waits(issuer) => {
+                jobs.number_of(issuer)
+            }
+            _ => NO_THREAD,
+        }
+    }
+
     /// The thread whose request is arriving.
     pub fn arriving(&self) -> u32 {
         match &self.issues {
@@ -406,24 +485,6 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
         }
     }
 
-    /// Gives the requests that ended to the power capping controller.
-    fn watch(&mut self, arrival: Time, blocks: u32, answer: &LayerCompletion, thread: u32) {
-        let job = match &self.issues {
-            Some(Issues::Jobs { jobs, .. }) if thread != NO_THREAD => Some(jobs.job_of(thread)),
-            _ => None,
-        };
-        if let Some(capper) = self.capper.as_mut().filter(|_| answer.error.is_none()) {
-            let since = |start: Time| answer.completion.since(start).non_negative();
-            capper.add(&CompletedRequest {
-                drive: answer.drive,
-                blocks,
-                response_ns: since(arrival),
-                admitted_ns: since(answer.admitted.max(arrival)),
-                job,
-            });
-        }
-    }
-
     /// Ends the closed loop: no more requests are issued.
     pub fn end_loop(&mut self) {
         self.issues = None;
@@ -439,28 +500,78 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
         measured: bool,
         thread: u32,
     ) {
-        if self.capper.is_some() {
-            self.watch(arrival, blocks, answer, thread);
+        let since = |start: Time| answer.completion.since(start).non_negative();
+        let response_ns = since(arrival);
+        let job = match &self.issues {
+            Some(Issues::Jobs { jobs, .. }) if thread != NO_THREAD => Some(jobs.job_of(thread)),
+            _ => None,
+        };
+        let ended = Ended {
+            response_ns,
+            service_ns: response_ns.saturating_sub(answer.components.queue),
+            admitted_ns: since(answer.admitted.max(arrival)),
+            drive: answer.drive,
+            blocks,
+            thread: NO_THREAD,
+            job: job.map(|j| j as u32),
+            kind: kind as u8,
+            measured,
+            failed: answer.error.is_some(),
+        };
+        match self.held.is_some() {
+            true => self.hold(Ended {
+                thread: self.waiting(thread),
+                ..ended
+            }),
+            false => self.count(&ended),
         }
         self.issue(answer.completion, thread);
-        if !measured {
+        if measured {
+            self.add(arrival, kind, blocks, answer);
+        } else {
             self.unmeasured_end = self.unmeasured_end.max(answer.completion);
+        }
+    }
+
+    fn hold(&mut self, ended: Ended) {
+        if let Some(held) = &mut self.held {
+            held.ended(ended);
+        }
+    }
+
+    /// Counts what depends on the order of requests.
+    pub fn count(&mut self, ended: &Ended) {
+        if ended.failed {
             return;
         }
+        if let Some(capper) = &mut self.capper {
+            capper.add(&CompletedRequest {
+                drive: ended.drive,
+                blocks: ended.blocks,
+                response_ns: ended.response_ns,
+                admitted_ns: ended.admitted_ns,
+                job: ended.job.map(|j| j as usize),
+            });
+        }
+        if ended.measured {
+            let (o, kind) = (&mut self.outcome, usize::from(ended.kind));
+            o.response.add(kind, ended.response_ns);
+            o.batches.add(ended.response_ns);
+            o.service.add(kind, ended.service_ns);
+        }
+    }
+
+    /// Adds a measured request to the sums.
+    fn add(&mut self, arrival: Time, kind: usize, blocks: u32, answer: &LayerCompletion) {
         let o = &mut self.outcome;
         o.n_requests += 1;
         o.end = o.end.max(answer.completion);
-        let response = answer.completion.since(arrival).0 as u64;
         if answer.error.is_some() {
             o.errors_by[kind] += 1;
-            o.failed_ns += u128::from(response);
+            o.failed_ns += u128::from(answer.completion.since(arrival).non_negative());
             o.series.add_failed(arrival, answer.completion);
             return;
         }
-        o.response.add(kind, response);
-        o.batches.add(response);
-        let service = response.saturating_sub(answer.components.queue);
-        o.service.add(kind, service);
         for (sum, share) in o.component_ns.iter_mut().zip(shares(&answer.components)) {
             *sum += share as u128;
         }
@@ -472,11 +583,22 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
 
     fn log_slot(&mut self, slot: usize, answer: &LayerCompletion) {
         if let Some(&(id, request)) = self.names.get(slot) {
-            self.write_log(id, request, answer);
+            self.log_request(Some(slot), id, request, answer);
         }
     }
 
-    pub fn write_log(&mut self, id: u64, request: Request, answer: &LayerCompletion) {
+    /// Logs a request that was not [opened](RequestTracker::open).
+    pub fn log_at_once(&mut self, id: u64, request: Request, answer: &LayerCompletion) {
+        self.log_request(None, id, request, answer);
+    }
+
+    fn log_request(
+        &mut self,
+        slot: Option<usize>,
+        id: u64,
+        request: Request,
+        answer: &LayerCompletion,
+    ) {
         let record = Record {
             id,
             request,
@@ -488,7 +610,14 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
             arm: answer.arm,
             error: answer.error,
         };
-        if let Some(Err(e)) = self.log.as_mut().map(|log| log(&record)) {
+        match &mut self.held {
+            Some(held) => held.logged(slot, record),
+            None => self.write_log(&record),
+        }
+    }
+
+    pub fn write_log(&mut self, record: &Record) {
+        if let Some(Err(e)) = self.log.as_mut().map(|log| log(record)) {
             self.failure.get_or_insert(SimulateError::Log(e));
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::capping::{self, CappingOutcome, CappingResult};
 use crate::change;
+use crate::crew::Crew;
 use crate::document::located;
 use crate::expected::{EstimatingSource, ExpectedRequests, RequestCount};
 use crate::experiment::{Experiment, Spindles, System, Workload};
@@ -171,7 +172,10 @@ pub fn run_with<M: Drivable>(
         .collect();
     let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
     let threads = options.threads.or(experiment.run.threads);
-    let threads = threads.unwrap_or_else(cores).clamp(1, jobs.len());
+    let all_threads = threads.unwrap_or_else(cores);
+    // Threads that find no system to simulate help with the parts of others.
+    let threads = all_threads.clamp(1, jobs.len());
+    let crew = Crew::new(all_threads, threads);
     let expected = ExpectedRequests::new(
         &options.progress,
         experiment.system.len(),
@@ -184,8 +188,14 @@ pub fn run_with<M: Drivable>(
         jobs.iter().map(|_| Mutex::new(None)).collect();
     let work = || loop {
         let i = next.fetch_add(1, Ordering::Relaxed);
-        let Some(&(s, w)) = jobs.get(i) else { break };
-        let job = Job::new((experiment, inputs), options, &expected, (s, w));
+        let Some(&(s, w)) = jobs.get(i) else {
+            crew.leave();
+            break;
+        };
+        let job = Job {
+            crew: crew.clone(),
+            ..Job::new((experiment, inputs), options, &expected, (s, w))
+        };
         let result = job.run(make);
         failed.fetch_or(result.is_err(), Ordering::Relaxed);
         if let Ok(mut slot) = slots[i].lock() {
@@ -280,6 +290,7 @@ pub(crate) struct Job<'a> {
     key: String,
     /// Number of the workload.
     w: usize,
+    crew: Crew,
 }
 
 /// Size and hash of each workload's trace, where it is a file.
@@ -394,6 +405,7 @@ impl<'a> Job<'a> {
             s,
             key: format!("system[{s}]"),
             w,
+            crew: Crew::default(),
         }
     }
 
@@ -611,6 +623,7 @@ impl<'a> Job<'a> {
             changes: self.changes()?,
             exact_limit: run.exact_limit,
             progress: self.options.progress.clone(),
+            crew: self.crew.clone(),
             ..Options::default()
         })
     }

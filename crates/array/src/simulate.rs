@@ -5,12 +5,15 @@
 //! advanced only when it gets a request and at the boundaries of the time series; there is no global event
 //! heap. Closed arrivals: `outstanding` requests circulate; each completion issues the next request after the
 //! think time. The earliest of all drive events and issues is next; a tournament tree of the drives' next
-//! events finds it. A drive that chooses a command at the same instant as an arrival can choose that arrival.
+//! events finds it. Requests are dealt to drives many at a time (`dealt.rs`), and jobs on drives without common threads
+//! are simulated apart (`apart.rs`); neither has an effect on results. A drive that chooses a command at the same instant as an arrival can choose that arrival.
 //!
 //! A request that an organisation splits completes with its last part. Its components are those of that part,
 //! so that they add up to its response time. Statistics count requests that arrive after the warm-up.
 
+mod apart;
 mod by_jobs;
+mod dealt;
 mod end;
 mod feed;
 mod marks;
@@ -19,6 +22,8 @@ mod warm_up;
 
 use crate::capping::{Capper, Plan as CapPlan};
 use crate::change::{Planned, Schedule};
+use crate::crew::Crew;
+use crate::held::Order;
 use crate::layer::{ErrorKind, LayerCompletion};
 use crate::member::Member;
 use crate::memory_guard::MemoryGuard;
@@ -27,11 +32,14 @@ use crate::outcome::operation;
 pub use crate::outcome::{MemberOutcome, Outcome};
 use crate::request_tracker::RequestTracker;
 use crate::timetable::Timetable;
+pub(crate) use apart::divide;
+use apart::everyone;
+use dealt::Deal;
 use feed::{Feed, BATCH};
 use headstack_drive::{Command, Components, DriveRequest};
-use headstack_engine::{Batches, ByMode, Grouped, Progress, Series, SpecError};
+use headstack_engine::{ByMode, Progress, Series, SpecError};
 use headstack_schema::{Choice, Registry};
-use headstack_trace::{Alignment, Arrivals, Jobs, Op, Request, Requests, TraceError};
+use headstack_trace::{Arrivals, Jobs, Op, Request, Requests, TraceError};
 use headstack_units::{Lba, Span, Time};
 use thiserror::Error;
 pub use warm_up::WarmUp;
@@ -73,6 +81,8 @@ pub struct Options {
     pub series_width_ns: u64,
     /// Counts requests and may stop the run.
     pub progress: Progress,
+    /// Threads on which parts of the system are simulated.
+    pub crew: Crew,
 }
 
 impl Default for Options {
@@ -89,6 +99,7 @@ impl Default for Options {
             exact_limit: headstack_engine::quantiles::EXACT_LIMIT,
             series_width_ns: 100_000_000,
             progress: Progress::new(),
+            crew: Crew::default(),
         }
     }
 }
@@ -117,7 +128,7 @@ pub struct Record {
 }
 
 /// Receives finished requests after the warm-up; an error ends the run.
-pub type Log<'a> = dyn FnMut(&Record) -> Result<(), String> + 'a;
+pub type Log<'a> = dyn FnMut(&Record) -> Result<(), String> + Send + 'a;
 
 /// Why a simulation ended early.
 #[derive(Debug, Error)]
@@ -169,8 +180,16 @@ pub enum SimulateError {
     },
 }
 
-struct Run<'a, 'l, M> {
+struct Run<'a, 'l, M: Member> {
     members: &'a mut [M],
+    // Parts of the system that are simulated by themselves and have the members instead; see `apart.rs`.
+    parts: Vec<Run<'a, 'l, M>>,
+    // In such a part: the time of its latest event.
+    now: Time,
+    // Open requests that their drives have not got yet.
+    deal: Option<Box<Deal<M::Report>>>,
+    // In which order what happens in the parts is counted.
+    order: Order,
     // For each logical unit (a member of the organisation): its drive and first block.
     logical: Vec<(u32, u64)>,
     organisation: &'a dyn Organisation,
@@ -232,39 +251,8 @@ pub fn simulate<'a, 'l, M: Member>(
     options: &'a Options,
     log: Option<&'a mut Log<'l>>,
 ) -> Result<Outcome, SimulateError> {
-    let outcome = Outcome {
-        n_taken: 0,
-        n_requests: 0,
-        errors_by: [0; 3],
-        failed_ns: 0,
-        n_dropped: 0,
-        beyond: None,
-        alignment: Alignment::default(),
-        covered: None,
-        bytes_by: [0; 3],
-        response: Grouped::with_limit(options.exact_limit),
-        service: Grouped::with_limit(options.exact_limit),
-        batches: Batches::default(),
-        component_ns: [0; 6],
-        n_seeks: 0,
-        n_cache_hits: 0,
-        start: Time::ZERO,
-        end: Time::ZERO,
-        last_arrival: None,
-        series: Series::new(Time::ZERO, options.series_width_ns),
-        members: vec![MemberOutcome::default(); members.len()],
-        capping: None,
-        changes: None,
-        partial: false,
-    };
-    let mut logical = Vec::new();
-    for (drive, member) in members.iter().enumerate() {
-        let mut first = 0;
-        for blocks in member.logical_units() {
-            logical.push((drive as u32, first));
-            first += blocks;
-        }
-    }
+    let units: Vec<usize> = members.iter().map(|m| m.logical_units().len()).collect();
+    let division = divide(options, organisation, &units, log.is_some());
     let jobs = match &options.arrivals {
         Arrivals::Jobs {
             jobs,
@@ -274,31 +262,8 @@ pub fn simulate<'a, 'l, M: Member>(
         _ => None,
     };
     let capper = capper(options, members, jobs.as_ref())?;
-    let mut run = Run {
-        members,
-        logical,
-        organisation,
-        options,
-        tracker: RequestTracker::new(outcome, log),
-        plan: Plan::default(),
-        device_blocks: Vec::new(),
-        direct: Vec::new(),
-        next_sample: Time::NEVER,
-        passed: Time::ZERO,
-        sampled: ByMode::default(),
-        schedule: Schedule::new(&options.changes),
-        due: None,
-        next_check: Time::ZERO,
-        first: None,
-        over: Time::NEVER,
-        warm: Time::NEVER,
-        last_arrival: Time::ZERO,
-        failure: None,
-        taken: 0,
-        reported: 0,
-        measuring: false,
-        memory_guard: MemoryGuard::default(),
-    };
+    let tracker = RequestTracker::new(Outcome::new(members.len(), options), log);
+    let mut run = Run::new(members, organisation, options, tracker);
     let mut feed = Feed {
         source,
         batch: Vec::with_capacity(BATCH),
@@ -313,14 +278,25 @@ pub fn simulate<'a, 'l, M: Member>(
             run.tracker.close(closed.outstanding, closed.pauses()?);
             run.closed_loop(&mut feed)?;
         }
-        Arrivals::Jobs { .. } => {
-            if let Some(jobs) = jobs {
-                run.tracker.issue_by_jobs(jobs);
+        Arrivals::Jobs { .. } => match (jobs, division) {
+            (Some(jobs), Some(division)) => run.jobs_apart(jobs, &division)?,
+            (jobs, _) => {
+                jobs.into_iter()
+                    .for_each(|jobs| run.tracker.issue_by_jobs(jobs));
+                run.closed_loop(&mut feed)?;
             }
-            run.closed_loop(&mut feed)?;
-        }
+        },
     }
     run.finish()
+}
+
+/// Whether a request can be issued at this time.
+fn not_late(time: Time) -> Result<(), SimulateError> {
+    let what = "the end of a pause";
+    match time > Time::LATEST {
+        true => Err(SimulateError::Late { what, time }),
+        false => Ok(()),
+    }
 }
 
 /// The power capping controller, if the run has one.
@@ -338,11 +314,58 @@ fn capper<M: Member>(
     capper.map(Some).map_err(placed)
 }
 
-impl<M: Member> Run<'_, '_, M> {
+impl<'a, 'l, M: Member> Run<'a, 'l, M> {
+    fn new(
+        members: &'a mut [M],
+        organisation: &'a dyn Organisation,
+        options: &'a Options,
+        tracker: RequestTracker<'a, 'l>,
+    ) -> Run<'a, 'l, M> {
+        let mut logical = Vec::new();
+        for (drive, member) in members.iter().enumerate() {
+            let mut first = 0;
+            for blocks in member.logical_units() {
+                logical.push((drive as u32, first));
+                first += blocks;
+            }
+        }
+        Run {
+            members,
+            parts: Vec::new(),
+            deal: None,
+            order: Order::new(0),
+            logical,
+            organisation,
+            options,
+            tracker,
+            plan: Plan::default(),
+            device_blocks: Vec::new(),
+            direct: Vec::new(),
+            next_sample: Time::NEVER,
+            now: Time::ZERO,
+            passed: Time::ZERO,
+            sampled: ByMode::default(),
+            schedule: Schedule::new(&options.changes),
+            due: None,
+            next_check: Time::ZERO,
+            first: None,
+            over: Time::NEVER,
+            warm: Time::NEVER,
+            last_arrival: Time::ZERO,
+            failure: None,
+            taken: 0,
+            reported: 0,
+            measuring: false,
+            memory_guard: MemoryGuard::default(),
+        }
+    }
+
     fn open_loop(&mut self, feed: &mut Feed<impl Requests>) -> Result<(), SimulateError> {
+        self.deal_out();
         let mut now = Time::ZERO;
         let mut going = true;
         while going && self.refill(feed)? {
+            self.play_if_full();
             let mut taken = 0;
             for request in &feed.batch {
                 now = now.max(request.time);
@@ -402,12 +425,7 @@ impl<M: Member> Run<'_, '_, M> {
             if issue == Time::NEVER {
                 break;
             }
-            if issue > Time::LATEST {
-                return Err(SimulateError::Late {
-                    what: "the end of a pause",
-                    time: issue,
-                });
-            }
+            not_late(issue)?;
             now = issue;
             if by_jobs {
                 if !self.arrive_of_jobs(now) {
@@ -503,23 +521,24 @@ impl<M: Member> Run<'_, '_, M> {
     #[inline(always)]
     fn give(&mut self, now: Time, slot: u64, op: Op, member: u32, lba: u64, blocks: u32) {
         let member = member as usize;
+        let request = DriveRequest {
+            id: slot,
+            command: match op {
+                Op::Read => Command::Read,
+                Op::Write => Command::Write,
+                Op::WriteThrough => Command::WriteThrough,
+                Op::Flush => Command::Flush,
+            },
+            lba: Lba(lba),
+            blocks,
+        };
+        if let Some(deal) = &mut self.deal {
+            return deal.push(now, member, request);
+        }
         let host = &mut self.tracker;
         let drive = &mut self.members[member];
         drive.advance(now, &mut |c| host.part_done(member, c));
-        drive.submit(
-            now,
-            DriveRequest {
-                id: slot,
-                command: match op {
-                    Op::Read => Command::Read,
-                    Op::Write => Command::Write,
-                    Op::WriteThrough => Command::WriteThrough,
-                    Op::Flush => Command::Flush,
-                },
-                lba: Lba(lba),
-                blocks,
-            },
-        );
+        drive.submit(now, request);
         if let Some(due) = &mut self.due {
             due.set(member, drive.next_event());
         }
@@ -609,6 +628,7 @@ impl<M: Member> Run<'_, '_, M> {
                 .plan(device, lba, request.blocks, &mut plan);
         }
         if plan.parts.is_empty() {
+            self.play();
             let answer = LayerCompletion::at_once(id, now, failed.then_some(ErrorKind::OutOfRange));
             let kind = operation(request.op);
             let thread = self.tracker.arriving();
@@ -616,7 +636,7 @@ impl<M: Member> Run<'_, '_, M> {
                 .finish(now, kind, request.blocks, &answer, measured, thread);
             if measured {
                 request.time = now;
-                self.tracker.write_log(id, request, &answer);
+                self.tracker.log_at_once(id, request, &answer);
             }
         } else {
             let parts = plan.parts.len() as u32;
@@ -665,28 +685,35 @@ impl<M: Member> Run<'_, '_, M> {
     fn begin(&mut self, now: Time) {
         self.warm = Time::NEVER;
         self.pass_until(now);
-        self.measuring = true;
+        self.play();
         self.advance_all(now);
+        let mut members: Vec<&mut M> = everyone(self.members, &mut self.parts).collect();
         if let Some(capper) = &mut self.tracker.capper {
-            capper.before_reset(now, self.members);
+            capper.before_reset(now, &mut members);
         }
-        for member in self.members.iter_mut() {
-            member.reset_statistics(now);
-        }
+        members.iter_mut().for_each(|m| m.reset_statistics(now));
+        self.measure_from(now);
+        self.parts.iter_mut().for_each(|p| p.measure_from(now));
+        self.next_sample = self.tracker.outcome.series.next_boundary(now);
+    }
+
+    fn measure_from(&mut self, now: Time) {
+        self.measuring = true;
         let o = &mut self.tracker.outcome;
         o.start = now;
         o.end = now;
         o.series = Series::new(now, self.options.series_width_ns);
-        self.next_sample = o.series.next_boundary(now);
     }
 
     #[inline(never)]
     fn advance_all(&mut self, until: Time) {
         let host = &mut self.tracker;
         for (i, member) in self.members.iter_mut().enumerate() {
+            host.reach(until, i);
             member.advance(until, &mut |c| host.part_done(i, c));
         }
         self.renew();
+        self.advance_parts(until);
     }
 
     /// Takes drives in the order of their next events from now on.
@@ -702,6 +729,7 @@ impl<M: Member> Run<'_, '_, M> {
                 due.set(i, member.next_event());
             }
         }
+        self.parts.iter_mut().for_each(Run::renew);
     }
 
     /// The earliest drive event and its drive.
@@ -726,6 +754,7 @@ impl<M: Member> Run<'_, '_, M> {
     #[inline(never)]
     fn step(&mut self, member: usize, time: Time, until: Time) -> Result<(), SimulateError> {
         let host = &mut self.tracker;
+        host.reach(time, member);
         let drive = &mut self.members[member];
         let (waiting, in_flight) = (drive.queue_len(), host.in_flight);
         drive.advance(until, &mut |c| host.part_done(member, c));

@@ -9,7 +9,7 @@ use crate::member::Member;
 use crate::organisation::{Organisation, VOLUMES};
 use crate::resolved::PER_DRIVE;
 use crate::run::Inputs;
-use crate::simulate::{simulate, Log, Options, Outcome, SimulateError};
+use crate::simulate::{divide, simulate, Log, Options, Outcome, SimulateError};
 use headstack_drive::spec::Params;
 use headstack_drive::{Completion, DriveSpec};
 use headstack_schema::{did_you_mean, read_table, SpecError};
@@ -78,17 +78,29 @@ impl<M: Drivable> Members<M> {
 
     /// Simulates a workload; the outcome has one member per drive.
     pub fn simulate<'a, 'l>(
-        &'a mut self,
+        &mut self,
         source: &mut impl Requests,
-        organisation: &'a dyn Organisation,
-        options: &'a Options,
+        organisation: &dyn Organisation,
+        options: &Options,
         log: Option<&'a mut Log<'l>>,
     ) -> Result<Outcome, SimulateError> {
         match self {
             Members::Bare(drives) => simulate(source, drives, organisation, options, log),
             Members::Layered(tree) => {
-                let root = std::slice::from_mut(&mut **tree);
-                let mut outcome = simulate(source, root, organisation, options, log)?;
+                let units = tree.units_of_roots();
+                let outcome = match divide(options, organisation, &units, log.is_some()) {
+                    Some(_) => {
+                        let mut trees = std::mem::replace(&mut **tree, Tree::over(vec![])).split();
+                        let outcome = simulate(source, &mut trees, organisation, options, log);
+                        **tree = Tree::join(trees);
+                        outcome
+                    }
+                    None => {
+                        let whole = std::slice::from_mut(&mut **tree);
+                        simulate(source, whole, organisation, options, log)
+                    }
+                };
+                let mut outcome = outcome?;
                 outcome.members = tree.drives(outcome.end);
                 Ok(outcome)
             }

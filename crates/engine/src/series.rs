@@ -243,6 +243,32 @@ impl Series {
         self.buckets[index].energy_j.add(&energy_j);
     }
 
+    /// Makes buckets at least `width_ns` wide, which must be the width of a series with the same start and initial
+    /// width.
+    pub fn widen(&mut self, width_ns: u64) {
+        self.count_fresh();
+        while self.width < width_ns {
+            self.merge();
+        }
+    }
+
+    /// Adds the requests of a series with the same start and initial width, as if they had been added to this one.
+    pub fn absorb(&mut self, mut other: Series) {
+        self.widen(other.width);
+        other.widen(self.width);
+        if self.buckets.len() < other.buckets.len() {
+            self.buckets.resize(other.buckets.len(), Bucket::default());
+        }
+        for (sum, more) in self.buckets.iter_mut().zip(&other.buckets) {
+            sum.completions += more.completions;
+            sum.response_ns += more.response_ns;
+            sum.partial_ns += more.partial_ns;
+            sum.change += more.change;
+            sum.energy_j.add(&more.energy_j);
+        }
+        self.end = self.end.max(other.end);
+    }
+
     /// The series, up to the latest time that was added.
     pub fn points(&mut self) -> Vec<SeriesPoint> {
         self.count_fresh();
@@ -345,6 +371,39 @@ mod tests {
     fn points_agree_with_brute_force_where_buckets_are_long() {
         agrees_with_brute_force(1000, 5, 30);
         agrees_with_brute_force(64, 50, 64);
+    }
+
+    /// Requests shared out over two series make the same points as in one, whichever of the two is the wider.
+    #[test]
+    fn series_that_are_joined_are_one() {
+        for last in [1_000, 9_000, 70_000] {
+            let new = || Series::new(Time(100), 3);
+            let (mut whole, mut parts) = (new(), [new(), new()]);
+            let mut x = 7u64;
+            for i in 0..3000u64 {
+                x = x.wrapping_mul(6364136223846793005).wrapping_add(1);
+                let reach = [last, 900][i as usize % 2];
+                let arrival = 100 + (x >> 33) % reach;
+                let completion = arrival + (x >> 20) % 400;
+                whole.add_request(Time(arrival), Time(completion));
+                parts[i as usize % 2].add_request(Time(arrival), Time(completion));
+                if i % 7 == 0 {
+                    whole.add_failed(Time(arrival), Time(completion));
+                    parts[0].add_failed(Time(arrival), Time(completion));
+                }
+            }
+            let [a, b] = parts;
+            let (mut ab, mut ba) = (new(), new());
+            ab.absorb(a);
+            ab.absorb(b);
+            assert_eq!(ab.width_ns(), whole.width_ns());
+            // As text, because means of no values are not numbers.
+            let text = |s: &mut Series| format!("{:?}", s.points());
+            let want = text(&mut whole);
+            assert_eq!(text(&mut ab), want);
+            ba.absorb(ab);
+            assert_eq!(text(&mut ba), want);
+        }
     }
 
     #[test]

@@ -31,6 +31,16 @@ impl Alignment {
         self.plain_writes += u64::from(r.op == Op::Write);
     }
 
+    /// Adds the counts of other requests.
+    pub fn absorb(&mut self, other: &Alignment) {
+        for (sum, more) in self.offsets.iter_mut().zip(other.offsets) {
+            *sum += more;
+        }
+        self.writes += other.writes;
+        self.partial_writes += other.partial_writes;
+        self.plain_writes += other.plain_writes;
+    }
+
     /// The offset from the beginnings of sectors, in blocks, that more than half of the reads and writes share,
     /// and their share; `None` if there is none, or if it is 0.
     pub fn shared_offset(&self) -> Option<(u64, f64)> {
@@ -72,6 +82,9 @@ mod tests {
             (0, 0, Flush),
         ]);
         assert_eq!(found.offsets, [2, 0, 0, 0, 0, 0, 0, 3]);
+        let mut parts = of(&[(63, 8, Write), (71, 8, Read), (64, 8, WriteThrough)]);
+        parts.absorb(&of(&[(64, 4, Write), (7, 1, Read), (0, 0, Flush)]));
+        assert_eq!(parts, found);
         assert_eq!(
             (found.writes, found.partial_writes, found.plain_writes),
             (3, 2, 2)

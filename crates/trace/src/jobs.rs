@@ -173,6 +173,17 @@ impl Job {
         }
     }
 
+    /// Whether what one of its devices does has no effect on what its threads do on the others: they draw from no common
+    /// stream of random numbers.
+    pub fn has_devices_apart(&self) -> bool {
+        let is_constant = || {
+            let sampler = self.think_time.sampler();
+            sampler.is_ok_and(|s| s.least_positive() == s.reach())
+        };
+        let waits_alike = self.blocking == 0.0 || self.blocking >= 1.0;
+        !self.any_device && waits_alike && is_constant()
+    }
+
     /// The end of the duration of a burst that began at `burst`; [`Time::NEVER`] without one.
     fn end_of(&self, burst: Time) -> Time {
         self.duration.map_or(Time::NEVER, |d| burst + d)
@@ -206,6 +217,8 @@ struct Group {
 #[derive(Clone, Copy)]
 struct Thread {
     group: u32,
+    /// Its number among the threads of all jobs.
+    number: u32,
     /// Offset of its requests, with a rate.
     phase_ns: f64,
     /// Requests that it has issued in the present burst.
@@ -238,6 +251,7 @@ struct Processors {
 }
 
 /// Which of a job's requests its threads wait for.
+#[derive(Clone)]
 struct Waits {
     share: f64,
     random: Xoshiro256PlusPlus,
@@ -361,6 +375,7 @@ impl Jobs {
                 let thread = self.threads.len() as u32;
                 self.threads.push(Thread {
                     group,
+                    number: thread,
                     phase_ns,
                     issued: 0,
                 });
@@ -370,6 +385,56 @@ impl Jobs {
             }
         }
         Ok(())
+    }
+
+    /// Divides them by the devices that they use, into `n` that run side by side as all of them together would: `part`
+    /// says in which one a device is. Jobs of which [`Job::has_devices_apart`] is false must be in one of them whole, and
+    /// there must be no processors.
+    pub fn split(mut self, n: usize, part: impl Fn(u32) -> usize) -> Vec<Jobs> {
+        let mut parts: Vec<Jobs> = (0..n)
+            .map(|_| Jobs {
+                jobs: self.jobs.clone(),
+                groups: Vec::new(),
+                threads: Vec::new(),
+                pauses: self.pauses.clone(),
+                waits: self.waits.clone(),
+                processors: None,
+                due: EventQueue::new(),
+            })
+            .collect();
+        let mut places = Vec::with_capacity(self.groups.len());
+        for group in self.groups {
+            let at = part(group.device);
+            places.push((at, parts[at].groups.len() as u32));
+            parts[at].groups.push(group);
+        }
+        let mut numbers = Vec::with_capacity(self.threads.len());
+        for thread in self.threads {
+            let (at, group) = places[thread.group as usize];
+            numbers.push((at, parts[at].threads.len() as u32));
+            parts[at].threads.push(Thread { group, ..thread });
+        }
+        while let Some((time, due)) = self.due.pop() {
+            let (Due::Ready(thread) | Due::Issue(thread)) = due;
+            let (at, thread) = numbers[thread as usize];
+            parts[at].due.push(time, 0, Due::Issue(thread));
+        }
+        parts
+    }
+
+    /// Number of threads of all jobs.
+    pub fn n_threads(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// The number, among the threads of all jobs, of the thread that issued a request.
+    pub fn number_of(&self, issuer: u32) -> u32 {
+        self.threads[(issuer & !DETACHED) as usize].number
+    }
+
+    /// Whether the thread that issued a request waits for its end.
+    pub fn waits(&self, issuer: u32) -> bool {
+        issuer & DETACHED == 0
     }
 
     /// Names of the jobs, in order.

@@ -181,7 +181,7 @@ impl Capper {
     }
 
     /// The drives' meters are reset at `now`, up to which they were advanced.
-    pub fn before_reset<M: Member>(&mut self, now: Time, members: &mut [M]) {
+    pub fn before_reset<M: Member>(&mut self, now: Time, members: &mut [&mut M]) {
         let now = self.read_joules(now, members);
         for ((kept, now), last) in self.before_reset.iter_mut().zip(now).zip(&mut self.joules) {
             *kept += now - *last;
@@ -189,7 +189,7 @@ impl Capper {
         }
     }
 
-    fn read_joules<M: Member>(&self, now: Time, members: &mut [M]) -> Vec<f64> {
+    fn read_joules<M: Member>(&self, now: Time, members: &mut [&mut M]) -> Vec<f64> {
         let mut joules = Vec::with_capacity(self.controlled.len());
         for member in members {
             member.drive_joules(now, &mut joules);
@@ -201,7 +201,11 @@ impl Capper {
     ///
     /// # Errors
     /// A setting that a drive or a layer refuses.
-    pub fn step<M: Member>(&mut self, members: &mut [M], in_flight: u64) -> Result<(), SpecError> {
+    pub fn step<M: Member>(
+        &mut self,
+        members: &mut [&mut M],
+        in_flight: u64,
+    ) -> Result<(), SpecError> {
         let now = self.due;
         let width_s = now.since(self.last).as_secs_f64();
         let watts = self.watts(now, width_s, members);
@@ -239,7 +243,12 @@ impl Capper {
     }
 
     /// Mean power of each drive since the last reading; `None` at the first step.
-    fn watts<M: Member>(&mut self, now: Time, width_s: f64, members: &mut [M]) -> Option<Vec<f64>> {
+    fn watts<M: Member>(
+        &mut self,
+        now: Time,
+        width_s: f64,
+        members: &mut [&mut M],
+    ) -> Option<Vec<f64>> {
         let joules = self.read_joules(now, members);
         let last = std::mem::replace(&mut self.joules, joules);
         let kept = std::mem::replace(&mut self.before_reset, vec![0.0; last.len()]);
@@ -405,8 +414,8 @@ fn timer(rest: Rest) -> Option<(Condition, Span)> {
 }
 
 /// Carries out commands.
-struct Turning<'a, M> {
-    members: &'a mut [M],
+struct Turning<'a, 'm, M> {
+    members: &'a mut [&'m mut M],
     controlled: &'a [(usize, ControlledDrive)],
     now: Time,
     in_force: &'a mut [Command],
@@ -415,7 +424,7 @@ struct Turning<'a, M> {
     refused: Option<SpecError>,
 }
 
-impl<M: Member> Turning<'_, M> {
+impl<M: Member> Turning<'_, '_, M> {
     fn apply(&mut self, drive: usize, wanted: &Command) -> Result<(), SpecError> {
         let (member, controlled) = &self.controlled[drive];
         let (member, now) = (&mut self.members[*member], self.now);
@@ -460,7 +469,7 @@ impl<M: Member> Turning<'_, M> {
     }
 }
 
-impl<M: Member> Actuator for Turning<'_, M> {
+impl<M: Member> Actuator for Turning<'_, '_, M> {
     fn apply(&mut self, drive: usize, command: &Command) -> Result<(), Refused> {
         self.apply(drive, command).map_err(|e| {
             self.refused.get_or_insert(e);

@@ -33,6 +33,11 @@ impl LowerLayers {
         below
     }
 
+    /// The layers by themselves.
+    pub fn into_layers(self) -> Vec<Box<dyn Layer>> {
+        self.layers
+    }
+
     /// Size of each member in 512-byte blocks.
     pub fn member_blocks(&self) -> Vec<u64> {
         self.members.iter().map(|m| m.2).collect()

@@ -230,6 +230,24 @@ impl Tree {
         }
     }
 
+    /// Trees of one root each.
+    pub(crate) fn split(self) -> Vec<Tree> {
+        let roots = self.roots.into_layers().into_iter();
+        roots.map(|root| Tree::over(vec![root])).collect()
+    }
+
+    /// One tree with the roots of all, in order.
+    pub(crate) fn join(trees: Vec<Tree>) -> Tree {
+        let roots = trees.into_iter().flat_map(|t| t.roots.into_layers());
+        Tree::over(roots.collect())
+    }
+
+    /// Number of units of each root.
+    pub(crate) fn units_of_roots(&self) -> Vec<usize> {
+        let roots = self.roots.layers().iter();
+        roots.map(|root| root.units().len()).collect()
+    }
+
     /// The paths of the layers that are `steps` levels below the roots, in order.
     fn paths(&self, steps: usize) -> Vec<Vec<u32>> {
         let roots = self.roots.layers().iter().enumerate();

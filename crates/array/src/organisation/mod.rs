@@ -57,7 +57,7 @@ impl Plan {
 }
 
 /// A mapping from devices of the workload to member drives.
-pub trait Organisation: Send {
+pub trait Organisation: Send + Sync {
     /// Number of blocks of this device that can be addressed.
     ///
     /// # Errors
@@ -146,7 +146,7 @@ fn volume<P: Table>(name: &str, summary: &str) -> Entry {
 }
 
 /// Drives joined into one linear space of 512-byte blocks.
-pub(crate) trait Joined: Send {
+pub(crate) trait Joined: Send + Sync {
     /// Size of the space in blocks.
     fn blocks(&self) -> u64;
     /// Number of drives.

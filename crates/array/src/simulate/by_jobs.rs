@@ -3,6 +3,7 @@
 use super::feed::BATCH;
 use super::Run;
 use crate::member::Member;
+use headstack_trace::Request;
 use headstack_units::Time;
 
 impl<M: Member> Run<'_, '_, M> {
@@ -19,7 +20,12 @@ impl<M: Member> Run<'_, '_, M> {
                 return false;
             }
         }
-        self.tracker.outcome.alignment.add(&request);
-        self.arrive(now, &request)
+        self.arrive_of_thread(now, &request)
+    }
+
+    /// The request of a thread reaches the array; false as [`Run::arrive`].
+    pub(super) fn arrive_of_thread(&mut self, now: Time, request: &Request) -> bool {
+        self.tracker.outcome.alignment.add(request);
+        self.arrive(now, request)
     }
 }

@@ -1,6 +1,6 @@
 //! The end of a run: what is in flight completes, and everything is measured up to the same time.
 
-use super::{Outcome, Run, SimulateError};
+use super::{everyone, Outcome, Run, SimulateError};
 use crate::capping::Capper;
 use crate::member::Member;
 use headstack_trace::Arrivals;
@@ -9,6 +9,8 @@ use headstack_units::Time;
 impl<M: Member> Run<'_, '_, M> {
     /// After the last arrival: completes everything in flight, unless the run was cancelled.
     pub(super) fn drain(&mut self, now: Time) -> Result<(), SimulateError> {
+        self.play();
+        self.deal = None;
         self.take_failure()?;
         if self.measuring {
             self.tracker.outcome.end = self.tracker.outcome.end.max(self.last_arrival);
@@ -64,14 +66,10 @@ impl<M: Member> Run<'_, '_, M> {
         self.pass_until(end);
         self.take_failure()?;
         self.sample(end);
-        for (member, o) in self
-            .members
-            .iter_mut()
-            .zip(&mut self.tracker.outcome.members)
-        {
+        self.absorb_parts();
+        let members = everyone(self.members, &mut self.parts);
+        for (member, o) in members.zip(&mut self.tracker.outcome.members) {
             o.energy = member.energy(end);
-        }
-        for (member, o) in self.members.iter().zip(&mut self.tracker.outcome.members) {
             o.observe(member, end);
         }
         self.tracker.outcome.changes = self.schedule.counts();

@@ -1,7 +1,7 @@
 //! Events of a run at fixed times: samples of energy, changes, steps of the power capping controller, the end of the
 //! warm-up. Drives are advanced to these times and not beyond.
 
-use super::{Run, SimulateError};
+use super::{everyone, Run, SimulateError};
 use crate::member::Member;
 use headstack_engine::ByMode;
 use headstack_units::Time;
@@ -18,6 +18,7 @@ impl<M: Member> Run<'_, '_, M> {
 
     #[cold]
     pub(super) fn pass_marks(&mut self, now: Time) {
+        self.play();
         while self.failure.is_none() {
             let at = self.next_sample.min(self.next_mark());
             if at > now || at == Time::NEVER {
@@ -49,7 +50,8 @@ impl<M: Member> Run<'_, '_, M> {
     pub(super) fn step_capping(&mut self) {
         let in_flight = self.tracker.in_flight;
         if let Some(capper) = &mut self.tracker.capper {
-            let stepped = capper.step(self.members, in_flight);
+            let mut members: Vec<&mut M> = everyone(self.members, &mut self.parts).collect();
+            let stepped = capper.step(&mut members, in_flight);
             self.failure = stepped.err().map(SimulateError::Change);
         }
         self.renew();
@@ -57,7 +59,7 @@ impl<M: Member> Run<'_, '_, M> {
 
     pub(super) fn sample(&mut self, at: Time) {
         let mut sum = ByMode::default();
-        for member in self.members.iter_mut() {
+        for member in everyone(self.members, &mut self.parts) {
             sum.add(&member.joules(at));
         }
         let last = std::mem::replace(&mut self.sampled, sum);

@@ -20,19 +20,14 @@ impl Outcome {
             true => 0,
             false => request.lba.0.saturating_add(u64::from(request.blocks)),
         };
-        let beyond = self.beyond.get_or_insert(BeyondDevice {
-            n_requests: 0,
-            n_below_zero: 0,
-            end_blocks: 0,
+        let own = BeyondDevice {
+            n_requests: 1,
+            n_below_zero: u64::from(request.is_below_zero()),
+            end_blocks: end,
             device: request.device,
             device_blocks,
-        });
-        beyond.n_requests += 1;
-        beyond.n_below_zero += u64::from(request.is_below_zero());
-        if end > beyond.end_blocks {
-            beyond.end_blocks = end;
-            (beyond.device, beyond.device_blocks) = (request.device, device_blocks);
-        }
+        };
+        self.beyond = Some(self.beyond.map_or(own, |all| all.and(&own)));
     }
 
     /// The requests that were taken, from the first arrival to the last.

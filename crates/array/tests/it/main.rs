@@ -1,5 +1,6 @@
 //! Tests of the crate from outside, in one program: many would take longer to link than to run.
 
+mod apart;
 mod capping;
 mod change;
 mod layers;

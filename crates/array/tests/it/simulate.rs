@@ -1,7 +1,8 @@
 //! The simulation loop against closed forms, with a drive of constant service time.
 
+use headstack_array::crew::Crew;
 use headstack_array::organisation::{entries, Context, Organisation};
-use headstack_array::simulate::{Log, OutOfRangePolicy, SimulateError, WarmUp};
+use headstack_array::simulate::{Log, OutOfRangePolicy, Record, SimulateError, WarmUp};
 use headstack_array::{simulate, Member, Options, Outcome};
 use headstack_drive::{Command, Completion, Components, DriveEnergy, DriveRequest};
 use headstack_testkit::memory::peak_bytes;
@@ -500,5 +501,59 @@ fn a_loop_wider_than_its_workload() {
         // One word for each outstanding request would be 400 MB.
         Some((before, after)) => assert!(after - before < 200 << 20, "{} B", after - before),
         None => eprintln!("skipped: the system does not tell how much memory is used"),
+    }
+}
+
+/// The order in which a host that gives each request at once to its drive gets to know of completions: when it advances a
+/// drive to the time of a request, and at the end in order of the drives' events, each beyond the last arrival.
+fn known_in_order(requests: &[Request], members: &mut [Constant]) -> Vec<u64> {
+    let mut known = Vec::new();
+    for (id, r) in requests.iter().enumerate() {
+        let drive = &mut members[r.device as usize];
+        drive.advance(r.time, &mut |c| known.push(c.id));
+        let request = DriveRequest {
+            id: id as u64,
+            command: Command::Read,
+            lba: r.lba,
+            blocks: r.blocks,
+        };
+        drive.submit(r.time, request);
+    }
+    let last = requests.last().map_or(Time::ZERO, |r| r.time);
+    loop {
+        let next = members.iter_mut().min_by_key(|m| m.next_event());
+        match next.filter(|m| m.next_event() != Time::NEVER) {
+            Some(drive) => {
+                let until = drive.next_event().max(last);
+                drive.advance(Time(until.0 + 1), &mut |c| known.push(c.id));
+            }
+            None => return known,
+        }
+    }
+}
+
+/// More requests than are dealt at once, on few drives and on many, with and without other threads.
+#[test]
+fn dealt_requests_are_logged_in_the_order_in_which_they_are_known() {
+    for n in [2, 100] {
+        let requests = poisson(150_000, 2e6 / n as f64, n as u64, 1 << 20);
+        let want = known_in_order(&requests, &mut drives(n, 1 << 20, 1_500_000));
+        for threads in [1, 2] {
+            let members = drives(n, 1 << 20, 1_500_000);
+            let o = organisation("independent", &members, &[]);
+            let options = Options {
+                crew: Crew::new(threads, 1),
+                // No sample before the end, at which all drives would be advanced.
+                series_width_ns: 1 << 60,
+                ..Options::default()
+            };
+            let mut known = Vec::new();
+            let mut log = |r: &Record| {
+                known.push(r.id);
+                Ok(())
+            };
+            run(requests.clone(), members, &*o, &options, Some(&mut log));
+            assert!(known == want, "{n} drives, {threads} threads");
+        }
     }
 }

@@ -1,0 +1,205 @@
+//! What happens in the parts of a system that are simulated by themselves, held until it can be counted in the order of
+//! the whole system.
+
+use crate::request_tracker::{Ended, RequestTracker};
+use crate::simulate::Record;
+use headstack_units::Time;
+use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// Where an event stands among those of the same time: arrivals come first, then events of members in their order.
+const ARRIVALS: u32 = 0;
+
+/// No slot: a request that ended as it arrived.
+const AT_ONCE: usize = usize::MAX;
+
+#[derive(Clone, Copy)]
+enum What {
+    /// A request of a thread arrives and takes a slot.
+    Arrival {
+        thread: u32,
+        slot: usize,
+    },
+    Ended(Ended),
+    /// The next record is that of the request in a slot.
+    Logged {
+        slot: usize,
+    },
+}
+
+#[derive(Clone, Copy)]
+struct Event {
+    time: Time,
+    place: u32,
+    what: What,
+}
+
+/// Events of one part of a system, in the order in which they happened there.
+pub(crate) struct Held {
+    events: VecDeque<Event>,
+    records: VecDeque<Record>,
+    /// Time and place of what happens now.
+    now: (Time, u32),
+    pub is_logged: bool,
+    /// Whether requests of the warm-up are counted, too.
+    is_capped: bool,
+    /// By slot, the number of its request in the whole system.
+    ids: Vec<u64>,
+}
+
+impl Held {
+    pub fn new(is_logged: bool, is_capped: bool) -> Held {
+        Held {
+            events: VecDeque::new(),
+            records: VecDeque::new(),
+            now: (Time::ZERO, ARRIVALS),
+            is_logged,
+            is_capped,
+            ids: Vec::new(),
+        }
+    }
+
+    /// What follows happens at an event of a member, by its number in the whole system, at `now`.
+    #[inline]
+    pub fn reach(&mut self, now: Time, member: usize) {
+        self.now = (now, member as u32 + 1);
+    }
+
+    fn push(&mut self, what: What) {
+        let (time, place) = self.now;
+        self.events.push_back(Event { time, place, what });
+    }
+
+    /// A request of a thread arrives.
+    pub fn arrives(&mut self, now: Time, thread: u32) {
+        self.now = (now, ARRIVALS);
+        if self.is_logged {
+            let slot = AT_ONCE;
+            self.push(What::Arrival { thread, slot });
+        }
+    }
+
+    /// The request that arrives gets a slot.
+    pub fn opened(&mut self, own: usize) {
+        if let Some(Event {
+            what: What::Arrival { slot, .. },
+            ..
+        }) = self.events.back_mut()
+        {
+            *slot = own;
+        }
+    }
+
+    pub fn ended(&mut self, ended: Ended) {
+        let counts = !ended.failed && (ended.measured || self.is_capped);
+        if counts || self.is_logged {
+            self.push(What::Ended(ended));
+        }
+    }
+
+    /// The request of a slot is to be logged, or without one the request that arrives.
+    pub fn logged(&mut self, slot: Option<usize>, record: Record) {
+        if self.is_logged {
+            self.records.push_back(record);
+            let slot = slot.unwrap_or(AT_ONCE);
+            self.push(What::Logged { slot });
+        }
+    }
+}
+
+/// Counts events of several parts in the order in which they would have happened if all were simulated together: in
+/// order of time; of equal times arrivals first, in the order in which their threads were set up for them, then members
+/// in the order of their numbers.
+pub(crate) struct Order {
+    /// By thread: when it was set up for its next request, as a place in the order of all.
+    ready: Vec<u64>,
+    /// Threads that were set up, and requests that arrived.
+    n_ready: u64,
+    n_arrived: u64,
+    /// The first event of each part.
+    heads: BinaryHeap<Reverse<(Time, u32, u64, usize)>>,
+}
+
+impl Order {
+    /// Of the requests of so many threads.
+    pub fn new(threads: usize) -> Order {
+        Order {
+            ready: (0..threads as u64).collect(),
+            n_ready: threads as u64,
+            n_arrived: 0,
+            heads: BinaryHeap::new(),
+        }
+    }
+
+    /// Counts all that is held, and releases it.
+    pub fn count(&mut self, parts: &mut [&mut Held], whole: &mut RequestTracker) {
+        self.heads.clear();
+        for (i, part) in parts.iter().enumerate() {
+            let head = self.head(part, i);
+            self.heads.extend(head.map(Reverse));
+        }
+        while let Some(Reverse((.., i))) = self.heads.peek() {
+            let i = *i;
+            if let Some(event) = parts[i].events.pop_front() {
+                self.happens(&event.what, parts[i], whole);
+            }
+            let next = self.head(parts[i], i);
+            if let Some(mut first) = self.heads.peek_mut() {
+                match next {
+                    Some(next) => *first = Reverse(next),
+                    None => drop(PeekMut::pop(first)),
+                }
+            }
+        }
+    }
+
+    /// The first event of part `i`, to be compared with those of the others.
+    fn head(&self, part: &Held, i: usize) -> Option<(Time, u32, u64, usize)> {
+        let event = part.events.front()?;
+        // What happens at an arrival follows it at once.
+        let ready = match event.what {
+            What::Arrival { thread, .. } => 1 + self.ready[thread as usize],
+            _ => 0,
+        };
+        Some((event.time, event.place, ready, i))
+    }
+
+    fn happens(&mut self, what: &What, part: &mut Held, whole: &mut RequestTracker) {
+        match *what {
+            What::Arrival { thread, slot } => {
+                // A thread that does not wait for the request is set up for the next one now.
+                self.set_up(thread);
+                if slot != AT_ONCE {
+                    if slot >= part.ids.len() {
+                        part.ids.resize(slot + 1, 0);
+                    }
+                    part.ids[slot] = self.n_arrived;
+                }
+                self.n_arrived += 1;
+            }
+            What::Ended(ended) => {
+                if part.is_logged {
+                    self.set_up(ended.thread);
+                }
+                whole.count(&ended);
+            }
+            What::Logged { slot } => {
+                if let Some(mut record) = part.records.pop_front() {
+                    record.id = match slot {
+                        AT_ONCE => self.n_arrived - 1,
+                        slot => part.ids[slot],
+                    };
+                    whole.write_log(&record);
+                }
+            }
+        }
+    }
+
+    fn set_up(&mut self, thread: u32) {
+        if let Some(ready) = self.ready.get_mut(thread as usize) {
+            *ready = self.n_ready;
+            self.n_ready += 1;
+        }
+    }
+}

@@ -1,0 +1,408 @@
+//! Parts of a system that do not influence each other, each simulated by itself.
+//!
+//! # Model
+//! Threads that wait for their requests connect the drives that they use. Drives without common threads influence each
+//! other only at marks: where the power capping controller acts, energy is sampled, or the warm-up ends. Between two
+//! marks each part of the system goes through its own events, one part after the other (so that what a part needs stays in
+//! the core's cache) and several on different threads. What depends on the order of requests (the log, batch means, the
+//! controller's window) is held and then counted in the order of the whole system, so that neither the division nor the
+//! number of threads has an effect on results. The other figures of a part are sums of whole numbers.
+//!
+//! # Validity
+//! [`divide`] decides once per run. Not divided are: systems under changes, which may concern any of their parts; runs
+//! that a number of requests ends, or whose warm-up it ends, because their order decides which requests these are; threads
+//! on common processors; logged runs of several bursts, because the order of their threads at the beginning of a burst
+//! depends on all parts. Jobs that draw think times for all their devices from one stream connect these.
+
+use super::{not_late, Options, Organisation, Run, SimulateError, WarmUp};
+use crate::held::{Held, Order};
+use crate::member::Member;
+use crate::outcome::Outcome;
+use crate::request_tracker::RequestTracker;
+use headstack_trace::{Arrivals, Jobs};
+use headstack_units::{Span, Time};
+use std::ops::Range;
+
+/// Most parts: each has a time series of its own, and tables by device.
+const MOST: usize = 64;
+
+/// The parts of a system, as ranges of its members; `units` is the number of logical units of each member. `None` if it
+/// cannot be divided.
+pub(crate) fn divide(
+    options: &Options,
+    organisation: &dyn Organisation,
+    units: &[usize],
+    is_logged: bool,
+) -> Option<Vec<Range<usize>>> {
+    let Arrivals::Jobs {
+        jobs,
+        processors: None,
+        ..
+    } = &options.arrivals
+    else {
+        return None;
+    };
+    let by_number = matches!(options.warm_up, WarmUp::Requests(1..));
+    if by_number || options.max_requests.is_some() || !options.changes.is_empty() {
+        return None;
+    }
+    if is_logged && jobs.iter().any(|j| j.bursts > 1) {
+        return None;
+    }
+    let members = units.iter().enumerate();
+    let member_of: Vec<usize> = members
+        .flat_map(|(m, n)| std::iter::repeat_n(m, *n))
+        .collect();
+    // Whether a member belongs together with the next one.
+    let mut joined = vec![false; units.len()];
+    for job in jobs {
+        let (mut low, mut high) = (usize::MAX, 0);
+        for device in job.first_device..job.first_device.checked_add(job.devices)? {
+            organisation.device_blocks(device).ok()?;
+            let of = organisation.members_of(device);
+            let first = *member_of.get(of.start as usize)?;
+            let last = *member_of.get((of.end as usize).checked_sub(1)?)?;
+            if first == 0 && last + 1 == units.len() {
+                return None;
+            }
+            joined[first..last].fill(true);
+            (low, high) = (low.min(first), high.max(last));
+        }
+        if !job.has_devices_apart() && low < high {
+            joined[low..high].fill(true);
+        }
+    }
+    let ranges = grouped(&joined);
+    (ranges.len() > 1).then_some(ranges)
+}
+
+/// The ranges of members that belong together; neighbours are put together if there are too many.
+fn grouped(joined: &[bool]) -> Vec<Range<usize>> {
+    let ends: Vec<usize> = (1..=joined.len()).filter(|end| !joined[end - 1]).collect();
+    let n = ends.len().min(MOST);
+    let mut start = 0;
+    let ranges = (1..=n).map(|i| {
+        let end = ends[i * ends.len() / n - 1];
+        std::mem::replace(&mut start, end)..end
+    });
+    ranges.collect()
+}
+
+/// All members of a run, in order.
+pub(super) fn everyone<'r, 'a, 'l, M: Member>(
+    members: &'r mut [M],
+    parts: &'r mut [Run<'a, 'l, M>],
+) -> impl Iterator<Item = &'r mut M> + use<'r, 'a, 'l, M> {
+    let apart = parts.iter_mut().flat_map(|p| p.members.iter_mut());
+    members.iter_mut().chain(apart)
+}
+
+/// So many events are held before they are counted: few enough for a core's cache, and for a run that is cancelled.
+const ROOM: u64 = 1 << 14;
+
+/// Longest step.
+const LONGEST: Span = Span(3_600_000_000_000);
+
+/// With fewer requests in a step than these, waking other threads takes longer than the step.
+const WORTH: u64 = 128;
+
+/// How far the parts go before they are brought together.
+struct Stride {
+    span: Span,
+    /// Requests of the last step.
+    n: u64,
+}
+
+impl Stride {
+    /// The last step had `n` requests: the next one is to have no more than [`ROOM`].
+    fn adapt(&mut self, n: u64) {
+        self.n = n;
+        if n > ROOM {
+            self.span.0 = (self.span.0 / 2).max(1);
+        } else if n < ROOM / 4 {
+            self.span.0 = (self.span.0 * 2).min(LONGEST.0);
+        }
+    }
+}
+
+impl<M: Member> Run<'_, '_, M> {
+    /// Simulates jobs on a divided system.
+    pub(super) fn jobs_apart(
+        &mut self,
+        jobs: Jobs,
+        division: &[Range<usize>],
+    ) -> Result<(), SimulateError> {
+        self.take_apart(jobs, division);
+        let first = self.next_of_parts();
+        if first != Time::NEVER {
+            not_late(first)?;
+            self.check(first, 0);
+            let over = self.over;
+            self.parts.iter_mut().for_each(|p| p.over = over);
+        }
+        let mut stride = Stride {
+            span: Span::from_ms(10.0),
+            n: 0,
+        };
+        loop {
+            self.take_failure()?;
+            self.report();
+            if self.options.progress.is_cancelled() {
+                self.tracker.outcome.partial = true;
+                break;
+            }
+            let times = self.taken.min(self.options.exact_limit as u64);
+            self.memory_guard.check(self.tracker.in_flight, times)?;
+            let next = self.next_of_parts();
+            if next == Time::NEVER {
+                break;
+            }
+            let mark = self.next_sample.min(self.next_mark());
+            if mark <= next {
+                self.pass_until(mark);
+                continue;
+            }
+            let before = self.taken;
+            self.step_parts(mark.min(next + stride.span), stride.n >= WORTH);
+            stride.adapt(self.taken - before);
+        }
+        self.end_apart()
+    }
+
+    /// Gives each part its members and its threads.
+    fn take_apart(&mut self, jobs: Jobs, division: &[Range<usize>]) {
+        self.order = Order::new(jobs.n_threads());
+        let part_of = |device: u32| {
+            let unit = self.organisation.members_of(device).start;
+            let member = self.logical[unit as usize].0 as usize;
+            division.partition_point(|own| own.end <= member)
+        };
+        let jobs = jobs.split(division.len(), part_of);
+        let mut members = std::mem::take(&mut self.members);
+        let (is_logged, is_capped) = (self.tracker.log.is_some(), self.tracker.capper.is_some());
+        for (own, jobs) in division.iter().zip(jobs) {
+            let mine;
+            (mine, members) = members.split_at_mut(own.len());
+            let held = Held::new(is_logged, is_capped);
+            let outcome = Outcome::new(own.len(), self.options);
+            let tracker = RequestTracker::apart(outcome, held, own.start);
+            let mut part = Run::new(mine, self.organisation, self.options, tracker);
+            let places = self.logical.iter().map(|&(member, first)| {
+                let place = (member as usize).checked_sub(own.start);
+                place.map_or((0, 0), |place| (place as u32, first))
+            });
+            part.logical = places.collect();
+            part.next_check = Time::NEVER;
+            part.tracker.issue_by_jobs(jobs);
+            part.take_in_order();
+            self.parts.push(part);
+        }
+    }
+
+    /// The next event of all parts; [`Time::NEVER`] if no request is in flight or to come.
+    fn next_of_parts(&mut self) -> Time {
+        let next = self.parts.iter_mut().map(|part| match part.next_issue() {
+            Time::NEVER if part.tracker.in_flight == 0 => Time::NEVER,
+            issue => issue.min(part.earliest().0.max(part.now)),
+        });
+        next.min().unwrap_or(Time::NEVER)
+    }
+
+    /// Simulates all parts up to `until`.
+    fn step_parts(&mut self, until: Time, is_worth: bool) {
+        let go = |part: &mut Run<M>| {
+            let gone = part.go_until(until);
+            part.failure = part.failure.take().or(gone.err());
+        };
+        match is_worth {
+            true => self.options.crew.each(&mut self.parts, go),
+            false => self.parts.iter_mut().for_each(go),
+        }
+        self.gather();
+    }
+
+    /// Simulates this part by itself up to `until`, or until it has no more requests: then it waits for the others,
+    /// because what its drives do after the last request of all is not measured.
+    fn go_until(&mut self, until: Time) -> Result<(), SimulateError> {
+        loop {
+            let issue = self.next_issue();
+            if issue == Time::NEVER && self.tracker.in_flight == 0 {
+                return Ok(());
+            }
+            let (drive, member) = self.earliest();
+            let drive = drive.max(self.now);
+            if drive.min(issue) >= until {
+                return Ok(());
+            }
+            if drive < issue {
+                self.now = drive;
+                self.step(member, drive, Time(drive.0 + 1))?;
+                continue;
+            }
+            not_late(issue)?;
+            self.now = issue;
+            if let Some(request) = self.tracker.take_of_jobs() {
+                self.tracker.hold_arrival(issue);
+                if !self.arrive_of_thread(issue, &request) {
+                    return self.take_failure();
+                }
+            }
+        }
+    }
+
+    /// Advances the members of all parts to `until`.
+    pub(super) fn advance_parts(&mut self, until: Time) {
+        if !self.parts.is_empty() {
+            self.parts.iter_mut().for_each(|p| p.advance_all(until));
+            self.gather();
+        }
+    }
+
+    /// Counts what the parts have held, and what the whole run needs to know of them.
+    fn gather(&mut self) {
+        let held = self.parts.iter_mut();
+        let mut held: Vec<&mut Held> = held.filter_map(|p| p.tracker.held.as_deref_mut()).collect();
+        self.order.count(&mut held, &mut self.tracker);
+        let tracker = &mut self.tracker;
+        (tracker.in_flight, self.taken) = (0, 0);
+        for part in &mut self.parts {
+            tracker.in_flight += part.tracker.in_flight;
+            self.taken += part.taken;
+            self.last_arrival = self.last_arrival.max(part.last_arrival);
+            let end = part.tracker.outcome.end;
+            tracker.outcome.end = tracker.outcome.end.max(end);
+            tracker.check_end(end);
+            let end = part.tracker.unmeasured_end;
+            tracker.unmeasured_end = tracker.unmeasured_end.max(end);
+            let width = part.tracker.outcome.series.width_ns();
+            tracker.outcome.series.widen(width);
+            let failure = part.failure.take().or(part.tracker.failure.take());
+            self.failure = self.failure.take().or(failure);
+        }
+    }
+
+    /// After the last request of all parts, or when the run is cancelled.
+    fn end_apart(&mut self) -> Result<(), SimulateError> {
+        let is_partial = self.tracker.outcome.partial;
+        let waits = |p: &&Run<M>| p.tracker.in_flight > 0 && !is_partial;
+        if let Some(part) = self.parts.iter().find(waits) {
+            return Err(SimulateError::Lost {
+                drive: part.tracker.first,
+                waiting: part.tracker.in_flight,
+            });
+        }
+        if self.measuring {
+            self.tracker.outcome.end = self.tracker.outcome.end.max(self.last_arrival);
+        }
+        let last = self.parts.iter().map(|p| p.now).max();
+        self.passed = self.passed.max(last.unwrap_or(Time::ZERO));
+        self.advance_parts(self.passed);
+        self.report();
+        Ok(())
+    }
+
+    /// Adds what the parts have counted.
+    pub(super) fn absorb_parts(&mut self) {
+        for part in &mut self.parts {
+            let none = Outcome::new(0, self.options);
+            let mut own = std::mem::replace(&mut part.tracker.outcome, none);
+            let members = std::mem::take(&mut own.members);
+            let whole = &mut self.tracker.outcome;
+            let places = &mut whole.members[part.tracker.first..];
+            places.iter_mut().zip(members).for_each(|(p, m)| *p = m);
+            whole.absorb(own);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::organisation::{entries, Context};
+    use headstack_schema::Parameter;
+    use headstack_trace::Job;
+    use serde_json::{json, Value};
+
+    /// The division of six drives, one of which has two units, under jobs.
+    fn parts(
+        organisation: &str,
+        jobs: Value,
+        change: impl Fn(&mut Options),
+    ) -> Option<Vec<Range<usize>>> {
+        let context = Context {
+            member_blocks: vec![1 << 20; 7],
+            ..Context::default()
+        };
+        let all = entries();
+        let entry = all.get(organisation).expect("an organisation");
+        let organisation = (entry.build)(&context).expect("an organisation");
+        let jobs = Vec::<Job>::read(&jobs).expect("jobs");
+        let mut options = Options {
+            arrivals: Arrivals::Jobs {
+                jobs,
+                processors: None,
+                seed: 0,
+            },
+            ..Options::default()
+        };
+        change(&mut options);
+        let is_logged = true;
+        divide(&options, &*organisation, &[1, 1, 2, 1, 1, 1], is_logged)
+    }
+
+    #[test]
+    fn drives_are_together_that_threads_connect() {
+        let of = |jobs: Value| parts("independent", jobs, |_| {});
+        let alone = json!([{ "threads": 2, "devices": 7, "duration": "1 s" }]);
+        assert_eq!(
+            of(alone.clone()),
+            Some(vec![0..1, 1..2, 2..3, 3..4, 4..5, 5..6])
+        );
+        // Devices 2 and 3 are units of the drive 2; device 4 is the drive 3.
+        let any = json!([
+            { "threads": 2, "devices": 2, "first_device": 1, "any_device": true, "duration": "1 s" },
+            { "threads": 2, "devices": 2, "first_device": 3, "think_time": "1 ms", "duration": "1 s" },
+        ]);
+        assert_eq!(of(any), Some(vec![0..1, 1..3, 3..4, 4..5, 5..6]));
+        let drawn = json!({ "distribution": "exponential", "mean": "1 ms" });
+        let drawn = json!([{ "threads": 1, "devices": 3, "first_device": 4, "think_time": drawn, "duration": "1 s" }]);
+        assert_eq!(of(drawn), Some(vec![0..1, 1..2, 2..3, 3..6]));
+        let waits = json!([{ "threads": 1, "devices": 6, "blocking": 0.5, "think_time": "1 ms", "duration": "1 s" }]);
+        assert_eq!(of(waits), Some(vec![0..5, 5..6]));
+        assert_eq!(parts("concatenate", alone, |_| {}), None);
+    }
+
+    #[test]
+    fn runs_that_depend_on_the_order_of_all_requests_are_not_divided() {
+        let jobs = || json!([{ "threads": 2, "devices": 7, "duration": "1 s" }]);
+        let of = |change: fn(&mut Options)| parts("independent", jobs(), change);
+        assert!(of(|o| o.warm_up = WarmUp::Time(Span(5))).is_some());
+        assert!(of(|o| o.warm_up = WarmUp::Requests(1)).is_none());
+        assert!(of(|o| o.max_requests = Some(1 << 40)).is_none());
+        assert!(of(|o| o.arrivals = Arrivals::Open).is_none());
+        let on_processors = |o: &mut Options| {
+            if let Arrivals::Jobs { processors, .. } = &mut o.arrivals {
+                *processors = Some(4);
+            }
+        };
+        assert!(of(on_processors).is_none());
+        let bursts =
+            json!([{ "threads": 2, "devices": 7, "duration": "1 s", "bursts": 2, "every": "2 s" }]);
+        assert!(parts("independent", bursts, |_| {}).is_none());
+        // A device without a drive is an error that says which request it was.
+        let beyond = json!([{ "threads": 2, "devices": 8, "duration": "1 s" }]);
+        assert!(parts("independent", beyond, |_| {}).is_none());
+    }
+
+    #[test]
+    fn many_drives_make_parts_of_neighbours() {
+        let parts = grouped(&vec![false; 1000]);
+        assert_eq!(parts.len(), MOST);
+        assert!(
+            parts.iter().all(|p| (15..=16).contains(&p.len())),
+            "{parts:?}"
+        );
+        assert!(parts.windows(2).all(|w| w[0].end == w[1].start));
+        assert_eq!((parts[0].start, parts[MOST - 1].end), (0, 1000));
+    }
+}
