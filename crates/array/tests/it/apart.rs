@@ -197,9 +197,9 @@ fn a_cancelled_run_of_parts_is_partial() {
                 }
                 options.progress.cancel();
             });
-            run(&experiment, &Inputs::new(vec![shipped::folder()]), &options)
+            let result = run(&experiment, &Inputs::new(vec![shipped::folder()]), &options);
+            result.unwrap_or_else(|e| panic!("{e}"))
         });
-        let result = result.unwrap_or_else(|e| panic!("{e}"));
         let system = &result.systems[0];
         assert!(result.partial && system.partial);
         assert!(system.n_requests >= 900, "{}", system.n_requests);
