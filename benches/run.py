@@ -1,8 +1,9 @@
 """Measures what the design promises and prints one JSON document (also `out/bench.json`).
 
-Every case runs in a process of its own; speeds are per second of one core and the best of seven runs,
-because the machine may be shared. The capped shelf on two threads is wall time. DiskSim 4.0's
-speeds on such a machine (`-O2`) are given beside ours for the ratios.
+Every case runs in a process of its own; speeds are per second of one core and the best of seven
+runs, because the machine may be shared. The capped shelf on two threads is wall time. DiskSim 4.0's
+speeds on such a machine (`-O2`) are given beside ours for the ratios. Where valgrind is there, the
+instructions of one request are counted, which do not depend on other load.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -86,6 +89,28 @@ def sized(base: dict[str, Any], blocks: int) -> dict[str, Any]:
     )
 
 
+def counted(binary: Path, *args: Any) -> tuple[int, int | None]:
+    """Run a case under callgrind; return its instructions, and the requests to drives if it says them."""
+    tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+    command = [*tool, str(binary), *map(str, args)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    (found,) = re.findall(r"Collected : (\d+)", done.stderr)
+    return int(found), json.loads(done.stdout)["drive_requests"]
+
+
+def instructions(binary: Path, name: str, sizes: tuple[int, int], *args: Any) -> float:
+    """Return the instructions of one request: the difference of two lengths of a run.
+
+    They do not depend on what else the machine does. Requests are those to drives where the case
+    counts them.
+    """
+    (few, started), (many, ended) = (counted(binary, name, n, *args) for n in sizes)
+    requests = sizes[1] - sizes[0] if started is None or ended is None else ended - started
+    found = (many - few) / requests
+    print(f"{name} {sizes[1]}: {found:,.0f} instructions a request", file=sys.stderr)
+    return found
+
+
 def main() -> None:
     """Run every case and report."""
     binary = bench_binary()
@@ -153,6 +178,19 @@ def main() -> None:
         built = case("build", 1_000, drive("built", helium))
         capped, on_one = (case("cap", 3_300, threads, runs=3) for threads in (2, 1))
         parity = case("raid5", 500_000, runs=3)
+        lengths = (50_000, 100_000)
+        per_request = (
+            {}
+            if shutil.which("valgrind") is None
+            else {
+                "in_order": instructions(binary, "drive", lengths, fcfs, 40),
+                "full_cache": instructions(binary, "drive", lengths, cached, 40),
+                "sptf_queue17": instructions(binary, "drive", lengths, sptf, 258),
+                "four_arm_sptf_queue17": instructions(binary, "drive", lengths, four, 370),
+                "capped_host_path": instructions(binary, "cap", (20, 40), 1),
+                "raid5_drive_request": instructions(binary, "raid5", (20_000, 40_000)),
+            }
+        )
         small = case("drive", 1_000_000, fcfs, 40, runs=1)
         large = case("drive", 100_000_000, fcfs, 40, runs=1)
 
@@ -172,6 +210,7 @@ def main() -> None:
         "capped_16_drives_55_minutes_s": 3_300 / capped["per_s"],
         "capped_16_drives_55_minutes_one_thread_s": 3_300 / on_one["per_s"],
         "raid5_8_drives_drive_requests_per_s": parity["per_s"],
+        "instructions_per_request": per_request or "got no valgrind, need it to count",
         "build_1000_drives_s": 1_000 / built["per_s"],
         "peak_rss_bytes_1000_drives": built["peak_rss_bytes"],
         "peak_rss_bytes_1e6": small["peak_rss_bytes"],
