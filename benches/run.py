@@ -72,7 +72,7 @@ def full_cache_drive() -> tuple[str, dict[str, Any]]:
 
 
 def sized(base: dict[str, Any], blocks: int) -> dict[str, Any]:
-    """Give a logging disk of so many blocks of 4 KiB, 10,000 in a cylinder, half of them written."""
+    """Give a logging disk of so many blocks of 4 KiB, 10,000 in a cylinder, half of it written."""
     cylinders = blocks // 10_000
     zone = {"first_cylinder": 0, "last_cylinder": cylinders - 1, "sectors_per_track": 4000}
     return merged(
@@ -90,7 +90,7 @@ def sized(base: dict[str, Any], blocks: int) -> dict[str, Any]:
 
 
 def counted(binary: Path, *args: Any) -> tuple[int, int | None]:
-    """Run a case under callgrind; return its instructions, and the requests to drives if it says them."""
+    """Run a case under callgrind; return its instructions, and requests to drives where it says."""
     tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
     command = [*tool, str(binary), *map(str, args)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)

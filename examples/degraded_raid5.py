@@ -96,7 +96,7 @@ def main() -> None:
             series="array",
             levels={},
         )
-        _terminal.told(plots.save(chart, asked.figure), as_json=False)
+        _terminal.say_written(plots.save(chart, asked.figure), as_json=False)
 
 
 if __name__ == "__main__":

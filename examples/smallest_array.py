@@ -249,7 +249,7 @@ def main() -> None:
         print(line)
     if asked.figure is not None:
         drawn = chart(lines, original, asked.seeds)
-        _terminal.told(plots.save(drawn, asked.figure), as_json=False)
+        _terminal.say_written(plots.save(drawn, asked.figure), as_json=False)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ def commands() -> list[str]:
     """Every command of the pages that can be run as printed.
 
     Patterns with names in capitals are left out; so are reproductions, which take minutes or need
-    traces and have their own tests.
+    traces, and emulations, which serve until they are ended. They have their own tests.
     """
     lines = []
     for page in PAGES:
@@ -44,7 +44,9 @@ def commands() -> list[str]:
     told = (
         shlex.join(w[1:])
         for w in words
-        if w[:1] == ["headstack"] and w[1] != "reproduce" and not any(p.isupper() for p in w)
+        if w[:1] == ["headstack"]
+        and w[1] not in ("reproduce", "emulate")
+        and not any(p.isupper() for p in w)
     )
     # Earlier results are not replaced, so what several pages say is run once.
     return list(dict.fromkeys(told))

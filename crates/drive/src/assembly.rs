@@ -85,12 +85,12 @@ impl Mechanism {
         pass: &Pass,
         scratch: &mut Scratch,
     ) {
-        if scratch.stretches.is_empty() {
+        if scratch.accesses.is_empty() {
             return self.add_plain_pass(now, order, work, pass);
         }
-        for stretch in scratch.stretches.drain(..) {
-            let stretch = MechanicalAccess { work, ..stretch };
-            self.timeline.add(now, stretch);
+        for access in scratch.accesses.drain(..) {
+            let access = MechanicalAccess { work, ..access };
+            self.timeline.add(now, access);
         }
         self.free = pass.end;
     }
@@ -99,7 +99,7 @@ impl Mechanism {
     #[inline(always)]
     pub fn add_plain_pass(&mut self, now: u64, order: &AccessRequest, work: Work, pass: &Pass) {
         let there = order.start + pass.seek;
-        let stretch = MechanicalAccess {
+        let access = MechanicalAccess {
             work,
             write: order.write,
             start: order.start,
@@ -108,7 +108,7 @@ impl Mechanism {
             first: there + pass.rotation,
             end: pass.end,
         };
-        self.timeline.add(now, stretch);
+        self.timeline.add(now, access);
         self.free = pass.end;
     }
 
@@ -135,7 +135,7 @@ impl Mechanism {
         }
         if distance > 0 {
             self.free = there;
-            let stretch = MechanicalAccess {
+            let access = MechanicalAccess {
                 work: Work::Follow,
                 write: false,
                 start,
@@ -144,7 +144,7 @@ impl Mechanism {
                 first: there,
                 end: there,
             };
-            self.timeline.add(now, stretch);
+            self.timeline.add(now, access);
         }
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct LowPower {
     settled: ConditionTime,
     /// Phases that may end after the clock.
     pending: Vec<ConditionPhase>,
-    /// Phases that were not told yet; `None` without a listener.
+    /// Phases that were not reported yet; `None` without a listener.
     untold: Option<Vec<ConditionPhase>>,
 }
 
@@ -54,30 +54,30 @@ impl LowPower {
 
     /// Advances through the conditions of a resting drive up to `until`.
     pub fn go_on(&mut self, until: u64) {
-        let mut told = Vec::new();
+        let mut phases = Vec::new();
         self.rest
-            .advance(&self.design, until, &mut |p| told.push(p));
-        self.record(told, until);
+            .advance(&self.design, until, &mut |p| phases.push(p));
+        self.record(phases, until);
     }
 
     /// A command arrives at `now` while the drive rests. Returns when its service can begin.
     pub fn wake(&mut self, now: u64) -> u64 {
-        let mut told = Vec::new();
-        let ready = self.rest.wake(&self.design, now, &mut |p| told.push(p));
-        self.record(told, now);
+        let mut phases = Vec::new();
+        let ready = self.rest.wake(&self.design, now, &mut |p| phases.push(p));
+        self.record(phases, now);
         ready
     }
 
     /// The host asks a resting drive for a condition.
     pub fn ask(&mut self, now: u64, wanted: Condition) {
-        let mut told = Vec::new();
+        let mut phases = Vec::new();
         self.rest
-            .ask(&self.design, now, wanted, &mut |p| told.push(p));
-        self.record(told, now);
+            .ask(&self.design, now, wanted, &mut |p| phases.push(p));
+        self.record(phases, now);
     }
 
-    fn record(&mut self, told: Vec<ConditionPhase>, clock: u64) {
-        if told.is_empty() && self.pending.is_empty() {
+    fn record(&mut self, phases: Vec<ConditionPhase>, clock: u64) {
+        if phases.is_empty() && self.pending.is_empty() {
             return;
         }
         let settled = &mut self.settled;
@@ -87,7 +87,7 @@ impl LowPower {
             }
             p.to > clock
         });
-        let low = told
+        let low = phases
             .into_iter()
             .filter(|p| p.condition != Condition::Active);
         for phase in low {
@@ -134,7 +134,7 @@ impl LowPower {
         self.untold.get_or_insert_with(Vec::new);
     }
 
-    /// Gives all phases that were not told yet to `sink`.
+    /// Gives all phases that were not reported yet to `sink`.
     pub fn tell(&mut self, sink: &mut dyn FnMut(&ConditionPhase)) {
         if let Some(untold) = &mut self.untold {
             untold.drain(..).for_each(|p| sink(&p));

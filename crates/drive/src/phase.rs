@@ -134,7 +134,7 @@ pub(crate) struct MechanicalAccess {
 }
 
 impl MechanicalAccess {
-    /// An empty stretch at time zero.
+    /// An empty access at time zero.
     const NONE: MechanicalAccess = MechanicalAccess {
         work: Work::Request,
         write: false,
@@ -218,19 +218,19 @@ impl MechanicalAccess {
 /// What one assembly has done, and what is decided of its future.
 #[derive(Debug)]
 pub(crate) struct Timeline {
-    /// Time of all stretches.
+    /// Time of all accesses.
     all: ActiveByWork,
-    /// Older stretches that may end after the clock, in order of time. The latest two are kept apart because
+    /// Older accesses that may end after the clock, in order of time. The latest two are kept apart because
     /// there are rarely more.
     pending: Vec<MechanicalAccess>,
-    /// The latest two stretches, and the index of the later one.
+    /// The latest two accesses, and the index of the later one.
     last: [MechanicalAccess; 2],
     newest: bool,
     /// What most drives do without.
     recorder: Option<Box<PhaseRecorder>>,
 }
 
-/// What is kept of each stretch when it is added.
+/// What is kept of each access when it is added.
 #[derive(Debug, Default)]
 struct PhaseRecorder {
     /// Stretches that were not told yet; `None` without a listener.
@@ -242,10 +242,10 @@ struct PhaseRecorder {
 }
 
 impl PhaseRecorder {
-    /// Energy of the stretch's movement, in nanojoules.
-    fn energy(&self, stretch: &MechanicalAccess) -> u64 {
-        let law = self.law.filter(|_| stretch.distance > 0);
-        law.map_or(0, |law| law.nanojoules(stretch.distance))
+    /// Energy of the access's movement, in nanojoules.
+    fn energy(&self, access: &MechanicalAccess) -> u64 {
+        let law = self.law.filter(|_| access.distance > 0);
+        law.map_or(0, |law| law.nanojoules(access.distance))
     }
 }
 
@@ -261,40 +261,40 @@ impl Default for Timeline {
     }
 }
 
-/// When `pending` has grown by so many stretches, those that are over are removed.
+/// When `pending` has grown by so many accesses, those that are over are removed.
 const MANY: usize = 64;
 
 impl Timeline {
-    /// The end of the latest stretch.
+    /// The end of the latest access.
     #[inline]
     pub fn end(&self) -> u64 {
         self.latest().end
     }
 
-    /// Adds the next stretch. `now` is the clock, which never goes back.
+    /// Adds the next access. `now` is the clock, which never goes back.
     #[inline(always)]
-    pub fn add(&mut self, now: u64, stretch: MechanicalAccess) {
+    pub fn add(&mut self, now: u64, access: MechanicalAccess) {
         debug_assert!(
-            self.latest().end <= stretch.start
-                && stretch.start <= stretch.there
-                && stretch.there <= stretch.first
-                && stretch.first <= stretch.end,
-            "{:?} then {stretch:?}",
+            self.latest().end <= access.start
+                && access.start <= access.there
+                && access.there <= access.first
+                && access.first <= access.end,
+            "{:?} then {access:?}",
             self.latest()
         );
-        self.all[stretch.work as usize].add(&stretch.whole());
+        self.all[access.work as usize].add(&access.whole());
         let older = usize::from(!self.newest);
         if self.last[older].end > now {
             self.keep_pending(now);
         }
-        self.last[older] = stretch;
+        self.last[older] = access;
         self.newest = !self.newest;
         if self.recorder.is_some() {
             self.remember();
         }
     }
 
-    /// Keeps the last but one stretch, which ends after the clock.
+    /// Keeps the last but one access, which ends after the clock.
     #[inline(never)]
     fn keep_pending(&mut self, now: u64) {
         let last_but_one = self.last[usize::from(!self.newest)];
@@ -307,11 +307,11 @@ impl Timeline {
 
     #[cold]
     fn remember(&mut self) {
-        let stretch = *self.latest();
+        let access = *self.latest();
         if let Some(recorder) = &mut self.recorder {
-            recorder.seek_nj[stretch.work as usize] += recorder.energy(&stretch);
+            recorder.seek_nj[access.work as usize] += recorder.energy(&access);
             if let Some(untold) = &mut recorder.untold {
-                untold.push(stretch);
+                untold.push(access);
             }
         }
     }
@@ -321,7 +321,7 @@ impl Timeline {
         self.recorder.get_or_insert_default().law = Some(law);
     }
 
-    /// Replaces the latest stretch by `parts`, which fill the same time.
+    /// Replaces the latest access by `parts`, which fill the same time.
     pub fn replace_latest(&mut self, now: u64, parts: &[MechanicalAccess]) {
         let latest = *self.latest();
         let sum = &mut self.all[latest.work as usize];
@@ -339,7 +339,7 @@ impl Timeline {
         }
     }
 
-    /// The latest stretch.
+    /// The latest access.
     #[inline]
     pub fn latest(&self) -> &MechanicalAccess {
         &self.last[usize::from(self.newest)]
@@ -371,7 +371,7 @@ impl Timeline {
         }
     }
 
-    /// From now on, stretches are kept for [`Timeline::tell`].
+    /// From now on, accesses are kept for [`Timeline::tell`].
     pub fn listen(&mut self) {
         let recorder = self.recorder.get_or_insert_default();
         recorder.untold.get_or_insert_default();

@@ -42,16 +42,16 @@ impl BackgroundJob for BandCleaning {
     }
 
     #[inline]
-    fn due(&self, site: &JobContext) -> u64 {
-        match &*site.mapping {
+    fn due(&self, context: &JobContext) -> u64 {
+        match &*context.mapping {
             Mapping::MediaCache(media) if media.wants_cleaning() => {
-                let free = site.mechanism.free;
-                let idle_from = free.max(site.happened);
+                let free = context.mechanism.free;
+                let idle_from = free.max(context.happened);
                 let due = match self.latest > 0 && idle_from == self.latest {
                     true => free,
                     false => idle_from.saturating_add(media.clean_after),
                 };
-                match due < site.wanted_since {
+                match due < context.wanted_since {
                     true => due,
                     false => NEVER,
                 }
@@ -60,8 +60,8 @@ impl BackgroundJob for BandCleaning {
         }
     }
 
-    fn begin(&mut self, site: &mut JobContext, at: u64) {
-        self.end = site.clean_on(at);
+    fn begin(&mut self, context: &mut JobContext, at: u64) {
+        self.end = context.clean_on(at);
         self.latest = self.end.unwrap_or(0);
     }
 

@@ -49,23 +49,23 @@ impl BackgroundJob for Checkpoint {
     }
 
     #[inline]
-    fn due(&self, site: &JobContext) -> u64 {
+    fn due(&self, context: &JobContext) -> u64 {
         if !self.on {
             return NEVER;
         }
-        let Some(after) = site.mapping.checkpoint_from() else {
+        let Some(after) = context.mapping.checkpoint_from() else {
             return NEVER;
         };
-        let due = site.mechanism.free.max(site.happened).max(after);
-        if due < site.wanted_since {
+        let due = context.mechanism.free.max(context.happened).max(after);
+        if due < context.wanted_since {
             due
         } else {
             NEVER
         }
     }
 
-    fn begin(&mut self, site: &mut JobContext, at: u64) {
-        self.pass_ends = site.write_checkpoint(at);
+    fn begin(&mut self, context: &mut JobContext, at: u64) {
+        self.pass_ends = context.write_checkpoint(at);
     }
 
     #[inline]

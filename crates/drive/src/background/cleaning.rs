@@ -80,24 +80,32 @@ impl BackgroundJob for Cleaning {
     }
 
     #[inline]
-    fn due(&self, site: &JobContext) -> u64 {
+    fn due(&self, context: &JobContext) -> u64 {
         let Some(idle_after) = self.idle_after else {
             return NEVER;
         };
-        if !site.mapping.wants_cleaning() {
+        if !context.mapping.wants_cleaning() {
             return NEVER;
         }
-        let idle = site.buffer.unwritten.command_end.saturating_add(idle_after);
-        let due = idle.max(site.mechanism.free).max(site.happened);
-        if due < site.wanted_since {
+        let idle = context
+            .buffer
+            .unwritten
+            .command_end
+            .saturating_add(idle_after);
+        let due = idle.max(context.mechanism.free).max(context.happened);
+        if due < context.wanted_since {
             due
         } else {
             NEVER
         }
     }
 
-    fn begin(&mut self, site: &mut JobContext, at: u64) {
-        self.move_ends = site.clean(at);
+    fn begin(&mut self, context: &mut JobContext, at: u64) {
+        self.move_ends = context.clean(at);
+        if self.move_ends.is_none() {
+            // That there is nothing to do is found now. Until now the drive was not at rest, whoever looked at it.
+            context.mechanism.free = context.mechanism.free.max(at);
+        }
     }
 
     #[inline]

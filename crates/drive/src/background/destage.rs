@@ -60,15 +60,15 @@ struct Choice {
 impl Destage {
     /// Ends the pass, whose data are now on the medium, and returns it; `None` if there was none.
     #[inline]
-    pub fn finish(&mut self, site: &mut JobContext) -> Option<Writing> {
+    pub fn finish(&mut self, context: &mut JobContext) -> Option<Writing> {
         let writing = self.writing.take()?;
         if let Some(range) = writing.range {
-            site.buffer.unwritten.sent(range);
+            context.buffer.unwritten.sent(range);
         }
-        let keep = site.cache.read_hits_on_written && !site.buffer.segments.separate_write;
+        let keep = context.cache.read_hits_on_written && !context.buffer.segments.separate_write;
         if let (Some(i), false) = (writing.segment, keep) {
             // In the meantime the command of another assembly may have taken over the segment.
-            let segments = &mut site.buffer.segments;
+            let segments = &mut context.buffer.segments;
             if segments.list()[i].end == writing.past {
                 segments.change(i, Segment::clear);
             }
@@ -83,28 +83,31 @@ impl Destage {
 
     /// Starts a pass, not before `at`. False if there are no data to write that this assembly reaches.
     /// Sectors of which only a part is known may wait for the rest, unless `all` is set.
-    pub fn send(&mut self, site: &mut JobContext, at: u64, all: bool) -> bool {
-        let at = at.max(site.mechanism.free);
-        site.buffer.unwritten.settle(at);
-        site.buffer.unwritten.dirty.promote(at);
-        let Some(choice) = self.choose(site, at, all) else {
+    pub fn send(&mut self, context: &mut JobContext, at: u64, all: bool) -> bool {
+        let at = at.max(context.mechanism.free);
+        context.buffer.unwritten.settle(at);
+        context.buffer.unwritten.dirty.promote(at);
+        let Some(choice) = self.choose(context, at, all) else {
             return false;
         };
-        site.mechanism.active_set = choice.set;
-        let size = site.buffer.size;
+        context.mechanism.active_set = choice.set;
+        let size = context.buffer.size;
         let first = size.sector_of(choice.blocks.start);
-        let most = choice.blocks.count().min(site.buffer.unwritten.pass_most);
+        let most = choice
+            .blocks
+            .count()
+            .min(context.buffer.unwritten.pass_most);
         // With a mapping that chooses the places now, the pass may fill a whole track.
-        let run = match site.mapping.moves_writes() {
+        let run = match context.mapping.moves_writes() {
             true => choice.place.sectors_per_track,
             false => choice.place.run,
         };
         let count = size.fitting(most).min(u64::from(run)) as u32;
-        let range = site.buffer.blocks(first, count);
+        let range = context.buffer.blocks(first, count);
         let order = AccessRequest {
             place: Some(&choice.place),
             write: true,
-            on_arrival: site.cache.write_on_arrival,
+            on_arrival: context.cache.write_on_arrival,
             supply: Some(Supply {
                 start: 0,
                 gate: 1,
@@ -112,17 +115,17 @@ impl Destage {
             }),
             ..AccessRequest::plain(first, count, at)
         };
-        let partial = site.buffer.unwritten.dirty.partial_sectors(range);
-        let mut pass = site.write_pass(&order, Work::Destage, &partial);
-        if !partial.is_empty() && !site.mapping.moves_writes() {
-            site.buffer.read_modify_writes += partial.len() as u64;
-            site.write_in_next_turn(&mut pass, Work::Destage);
+        let partial = context.buffer.unwritten.dirty.partial_sectors(range);
+        let mut pass = context.write_pass(&order, Work::Destage, &partial);
+        if !partial.is_empty() && !context.mapping.moves_writes() {
+            context.buffer.read_modify_writes += partial.len() as u64;
+            context.write_in_next_turn(&mut pass, Work::Destage);
         }
-        site.buffer.unwritten.send(range);
+        context.buffer.unwritten.send(range);
         self.cursor = range.past;
         let past = first + u64::from(count);
-        let segment = if site.cache.read_hits_on_written {
-            site.buffer.segments.place_written(first, past)
+        let segment = if context.cache.read_hits_on_written {
+            context.buffer.segments.place_written(first, past)
         } else {
             None
         };
@@ -136,8 +139,8 @@ impl Destage {
     }
 
     /// Chooses, among the next extents of the sweep, the one with the shortest positioning time.
-    fn choose(&self, site: &JobContext, at: u64, all: bool) -> Option<Choice> {
-        let dirty = &site.buffer.unwritten.dirty;
+    fn choose(&self, context: &JobContext, at: u64, all: bool) -> Option<Choice> {
+        let dirty = &context.buffer.unwritten.dirty;
         let scope = if all { Scope::All } else { Scope::Due };
         let mut best: Option<(u64, Choice)> = None;
         let mut seen = 0;
@@ -145,7 +148,7 @@ impl Destage {
             let Some(blocks) = dirty.to_write(extent, at, all) else {
                 continue;
             };
-            let Some((cost, choice)) = Destage::reach(site, at, blocks) else {
+            let Some((cost, choice)) = Destage::reach(context, at, blocks) else {
                 continue;
             };
             if best.as_ref().is_none_or(|b| cost < b.0) {
@@ -153,7 +156,7 @@ impl Destage {
             }
             seen += 1;
             // If places are chosen later, positioning does not depend on the extent.
-            if cost == 0 || seen >= site.cache.destage_window || site.mapping.moves_writes() {
+            if cost == 0 || seen >= context.cache.destage_window || context.mapping.moves_writes() {
                 break;
             }
         }
@@ -161,19 +164,20 @@ impl Destage {
     }
 
     /// Positioning time to these blocks, and the head set that has it; `None` if no head set reaches them.
-    fn reach(site: &JobContext, at: u64, blocks: Blocks) -> Option<(u64, Choice)> {
-        let place = site
-            .mapping
-            .locate(site.mechanics, site.buffer.size.sector_of(blocks.start))?;
+    fn reach(context: &JobContext, at: u64, blocks: Blocks) -> Option<(u64, Choice)> {
+        let place = context.mapping.locate(
+            context.mechanics,
+            context.buffer.size.sector_of(blocks.start),
+        )?;
         let mut best = None;
-        for (set, arm) in site.mechanism.arms.iter().enumerate() {
-            let may = if site.restricted {
-                site.head_sets()[set].reaches(1 << place.head, place.cylinder, true)
+        for (set, arm) in context.mechanism.arms.iter().enumerate() {
+            let may = if context.restricted {
+                context.head_sets()[set].reaches(1 << place.head, place.cylinder, true)
             } else {
-                set == site.mechanism.active_set
+                set == context.mechanism.active_set
             };
             if may {
-                let cost = site.mechanics.position(arm, &place, true, at).total();
+                let cost = context.mechanics.position(arm, &place, true, at).total();
                 if best.is_none_or(|b: (u64, usize)| cost < b.0) {
                     best = Some((cost, set));
                 }
@@ -184,12 +188,12 @@ impl Destage {
     }
 
     /// Whether the assembly reaches any of the waiting data.
-    fn reaches_any(site: &JobContext) -> bool {
-        let dirty = &site.buffer.unwritten.dirty;
-        !site.restricted
+    fn reaches_any(context: &JobContext) -> bool {
+        let dirty = &context.buffer.unwritten.dirty;
+        !context.restricted
             || dirty
                 .sweep(Lba(0), Scope::All)
-                .any(|e| Destage::reach(site, site.now, dirty.in_sectors(e)).is_some())
+                .any(|e| Destage::reach(context, context.now, dirty.in_sectors(e)).is_some())
     }
 }
 
@@ -200,22 +204,22 @@ impl BackgroundJob for Destage {
     }
 
     #[inline]
-    fn due(&self, site: &JobContext) -> u64 {
-        if !site.buffer.unwritten.waits() {
+    fn due(&self, context: &JobContext) -> u64 {
+        if !context.buffer.unwritten.waits() {
             return NEVER;
         }
-        self.due_with_data(site)
+        self.due_with_data(context)
     }
 
-    fn begin(&mut self, site: &mut JobContext, at: u64) {
-        self.nothing_at = (!self.send(site, at, false)).then_some(at);
+    fn begin(&mut self, context: &mut JobContext, at: u64) {
+        self.nothing_at = (!self.send(context, at, false)).then_some(at);
     }
 
     #[inline]
-    fn go_on(&mut self, site: &mut JobContext, until: u64) -> Option<u64> {
+    fn go_on(&mut self, context: &mut JobContext, until: u64) -> Option<u64> {
         match self.writing {
             Some(w) if w.end > until => None,
-            Some(_) => self.finish(site).map(|w| w.end),
+            Some(_) => self.finish(context).map(|w| w.end),
             None => Some(0),
         }
     }
@@ -224,35 +228,35 @@ impl BackgroundJob for Destage {
         self.writing.map_or(NEVER, |w| w.end)
     }
 
-    fn give_way(&mut self, site: &mut JobContext, at: u64) -> u64 {
-        self.finish(site).map_or(at, |w| w.end)
+    fn give_way(&mut self, context: &mut JobContext, at: u64) -> u64 {
+        self.finish(context).map_or(at, |w| w.end)
     }
 }
 
 impl Destage {
     /// When a pass may start: the drive has been idle long enough or data are old enough, and no command
     /// waits.
-    fn due_with_data(&self, site: &JobContext) -> u64 {
-        if !Destage::reaches_any(site) {
+    fn due_with_data(&self, context: &JobContext) -> u64 {
+        if !Destage::reaches_any(context) {
             return NEVER;
         }
-        let unwritten = &site.buffer.unwritten;
+        let unwritten = &context.buffer.unwritten;
         let after = |t: u64, wait: u64| t.saturating_add(wait);
-        let wait = site.cache.destage_after.non_negative();
+        let wait = context.cache.destage_after.non_negative();
         let idle_from = |there: u64| after(unwritten.command_end.max(there), wait);
         let oldest = unwritten.dirty.oldest();
         let idle = oldest.map_or(NEVER, idle_from);
-        let old = match (oldest, site.cache.destage_age.0) {
-            (Some(oldest), 1..) => after(oldest, site.cache.destage_age.non_negative()),
+        let old = match (oldest, context.cache.destage_age.0) {
+            (Some(oldest), 1..) => after(oldest, context.cache.destage_age.non_negative()),
             _ => NEVER,
         };
         let waiting = unwritten.dirty.due_from();
         let waiting = waiting.map_or(NEVER, |t| t.max(idle.min(old)));
         let again = self.nothing_at.map_or(0, |t| t + LOOKS_AGAIN);
-        let free = site.mechanism.free.max(site.happened);
+        let free = context.mechanism.free.max(context.happened);
         let free = free.max(unwritten.newest);
         let due = waiting.max(free).max(again);
-        if due < site.wanted_since {
+        if due < context.wanted_since {
             due
         } else {
             NEVER

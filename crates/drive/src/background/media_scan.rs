@@ -296,9 +296,14 @@ impl Scan {
 
     /// Uses the rotational wait of the access that was just added to the timeline. `before` is where its
     /// movement started. The times of the access itself do not change.
-    pub fn use_wait(&mut self, site: &mut JobContext, before: &Arm, target: (u64, &Place, bool)) {
-        let access = *site.mechanism.timeline.latest();
-        let m = site.mechanics;
+    pub fn use_wait(
+        &mut self,
+        context: &mut JobContext,
+        before: &Arm,
+        target: (u64, &Place, bool),
+    ) {
+        let access = *context.mechanism.timeline.latest();
+        let m = context.mechanics;
         let detour = self.best_detour(m, before, target, access.start, access.first);
         if detour.blocks.is_empty() {
             return;
@@ -334,19 +339,22 @@ impl Scan {
             first: access.first.max(at + detour.on),
             ..access
         });
-        site.mechanism.timeline.replace_latest(site.now, &parts);
+        context
+            .mechanism
+            .timeline
+            .replace_latest(context.now, &parts);
     }
 
     /// Lets the scan's own arm read until `until`. The foreground transfers during `busy`, which ends by
     /// `until`.
-    pub fn read_on(&mut self, site: &mut JobContext, until: u64, busy: (u64, u64)) {
-        let m = site.mechanics;
+    pub fn read_on(&mut self, context: &mut JobContext, until: u64, busy: (u64, u64)) {
+        let m = context.mechanics;
         while self.until < until {
             let Some(track) = self.track(m, self.next) else {
                 return;
             };
             let begun = self.until;
-            let arm = &mut site.mechanism.arms[0];
+            let arm = &mut context.mechanism.arms[0];
             let distance = arm.cylinder.abs_diff(track.cylinder);
             let mut there = begun + m.move_ns(arm, track.cylinder, track.head, false);
             arm.cylinder = track.cylinder;
@@ -379,7 +387,7 @@ impl Scan {
                         track.past
                     };
                 }
-                let stretch = MechanicalAccess {
+                let access = MechanicalAccess {
                     work: Work::MediaScan,
                     write: false,
                     start,
@@ -388,7 +396,7 @@ impl Scan {
                     first,
                     end,
                 };
-                site.mechanism.timeline.add(site.now, stretch);
+                context.mechanism.timeline.add(context.now, access);
                 let over = next.is_none_or(|(at, _)| at >= until);
                 (start, there, distance) = (end, end, 0);
                 if over {
@@ -406,9 +414,9 @@ impl BackgroundJob for MediaScan {
         self.0.as_ref().is_some_and(|s| s.own_arm())
     }
 
-    fn go_on(&mut self, site: &mut JobContext, until: u64) -> Option<u64> {
+    fn go_on(&mut self, context: &mut JobContext, until: u64) -> Option<u64> {
         if let Some(scan) = &mut self.0 {
-            scan.read_on(site, until, (0, 0));
+            scan.read_on(context, until, (0, 0));
         }
         None
     }

@@ -46,20 +46,27 @@ pub(crate) struct JobContext<'a> {
     pub channels: Option<&'a mut Channels>,
 }
 
-/// Carries out a pass with the active head set of a site over the given places. This is a macro and not a function,
-/// because the places borrow the site's mapping.
+/// Carries out a pass with the active head set of a context over the given places. This is a macro and not a function,
+/// because the places borrow the context's mapping.
 macro_rules! carry_out {
-    ($site:ident, $order:expr, $work:expr, $places:expr) => {{
+    ($context:ident, $order:expr, $work:expr, $places:expr) => {{
         let (order, work, places) = ($order, $work, $places);
-        let mechanism = &mut *$site.mechanism;
+        let mechanism = &mut *$context.mechanism;
         let before = mechanism.arms[mechanism.active_set];
         let arm = &mut mechanism.arms[mechanism.active_set];
-        let channels = $site.channels.as_deref_mut();
-        let pass = pass::run($site.mechanics, places, arm, order, $site.scratch, channels);
-        let cylinders = $site.mechanics.positions();
-        let head_sets = &$site.all_head_sets[$site.first_head_set..];
+        let channels = $context.channels.as_deref_mut();
+        let pass = pass::run(
+            $context.mechanics,
+            places,
+            arm,
+            order,
+            $context.scratch,
+            channels,
+        );
+        let cylinders = $context.mechanics.positions();
+        let head_sets = &$context.all_head_sets[$context.first_head_set..];
         mechanism.carry(head_sets, cylinders, &before, order.start);
-        mechanism.add_pass($site.now, order, work, &pass, $site.scratch);
+        mechanism.add_pass($context.now, order, work, &pass, $context.scratch);
         pass
     }};
 }
@@ -178,13 +185,13 @@ pub(crate) trait BackgroundJob {
     /// Starts the job at `at`, when it is due.
     fn begin(&mut self, _site: &mut JobContext, _at: u64) {}
     /// Carries out what happens before `until`. Returns when the job ended, or `None` if it continues.
-    fn go_on(&mut self, site: &mut JobContext, until: u64) -> Option<u64>;
+    fn go_on(&mut self, context: &mut JobContext, until: u64) -> Option<u64>;
     /// When the job ends if no command comes, if that is known; else [`NEVER`].
     fn ends(&self) -> u64 {
         NEVER
     }
     /// Ends the job early because a command claims the mechanism at `at`. Returns when the mechanism is free.
-    fn give_way(&mut self, site: &mut JobContext, at: u64) -> u64;
+    fn give_way(&mut self, context: &mut JobContext, at: u64) -> u64;
     /// Adds the time, up to `until`, of work that is in progress and not in the timeline yet.
     fn add_active(&self, _until: u64, _sum: &mut ActiveByWork) {}
     /// Start of the work that is not in the timeline yet; [`NEVER`] if there is none.
@@ -213,16 +220,16 @@ macro_rules! jobs {
 
             /// Brings the jobs up to `until`.
             #[inline(always)]
-            pub fn run(&mut self, site: &mut JobContext, until: u64) {
+            pub fn run(&mut self, context: &mut JobContext, until: u64) {
                 loop {
                     $(if self.$name.is_under_way() {
-                        match self.$name.go_on(site, until) {
+                        match self.$name.go_on(context, until) {
                             None => return,
-                            Some(end) => site.mechanism.free = site.mechanism.free.max(end),
+                            Some(end) => context.mechanism.free = context.mechanism.free.max(end),
                         }
                         continue;
                     })+
-                    if !self.begin_next(site, until) {
+                    if !self.begin_next(context, until) {
                         return;
                     }
                 }
@@ -230,22 +237,22 @@ macro_rules! jobs {
 
             /// When the job in progress ends, if that is known; with no job in progress, when the next one
             /// starts.
-            pub fn next_event(&self, site: &JobContext) -> u64 {
+            pub fn next_event(&self, context: &JobContext) -> u64 {
                 let mut first = NEVER;
                 $(if self.$name.is_under_way() {
                     return self.$name.ends();
                 })+
-                $(first = first.min(self.$name.due(site));)+
+                $(first = first.min(self.$name.due(context));)+
                 first
             }
 
             /// Brings the job in progress up to `until` and starts no other. True if it ended.
-            pub fn go_on(&mut self, site: &mut JobContext, until: u64) -> bool {
+            pub fn go_on(&mut self, context: &mut JobContext, until: u64) -> bool {
                 $(if self.$name.is_under_way() {
-                    let Some(end) = self.$name.go_on(site, until) else {
+                    let Some(end) = self.$name.go_on(context, until) else {
                         return false;
                     };
-                    site.mechanism.free = site.mechanism.free.max(end);
+                    context.mechanism.free = context.mechanism.free.max(end);
                     return true;
                 })+
                 false
@@ -253,14 +260,14 @@ macro_rules! jobs {
 
             /// Starts the job that is due first, if it is due before `until`. True if one was started.
             #[inline]
-            fn begin_next(&mut self, site: &mut JobContext, until: u64) -> bool {
+            fn begin_next(&mut self, context: &mut JobContext, until: u64) -> bool {
                 let mut first = NEVER;
-                $(first = first.min(self.$name.due(site));)+
+                $(first = first.min(self.$name.due(context));)+
                 if first >= until {
                     return false;
                 }
-                $(if self.$name.due(site) == first {
-                    self.$name.begin(site, first);
+                $(if self.$name.due(context) == first {
+                    self.$name.begin(context, first);
                     return true;
                 })+
                 false
@@ -299,30 +306,30 @@ impl Jobs {
 
     /// As [`Jobs::run`], where no other jobs begin.
     #[inline(always)]
-    pub fn run_usual(&mut self, site: &mut JobContext, until: u64) {
+    pub fn run_usual(&mut self, context: &mut JobContext, until: u64) {
         let end = match self.read_ahead.is_under_way() {
-            true => self.read_ahead.go_on(site, until),
-            false => self.destage.go_on(site, until),
+            true => self.read_ahead.go_on(context, until),
+            false => self.destage.go_on(context, until),
         };
         if let Some(end) = end {
-            site.mechanism.free = site.mechanism.free.max(end);
+            context.mechanism.free = context.mechanism.free.max(end);
         }
     }
 
     /// When cleaning or a checkpoint would start.
-    pub fn log_due(&self, site: &JobContext) -> u64 {
-        self.cleaning.due(site).min(self.checkpoint.due(site))
+    pub fn log_due(&self, context: &JobContext) -> u64 {
+        self.cleaning.due(context).min(self.checkpoint.due(context))
     }
 
     /// Stops read-ahead in favour of other work at `at`. Returns when the mechanism is free; 0 if there was
     /// no read-ahead.
     #[inline]
-    pub fn stop_read_ahead(&mut self, site: &mut JobContext, at: u64) -> u64 {
+    pub fn stop_read_ahead(&mut self, context: &mut JobContext, at: u64) -> u64 {
         if !self.read_ahead.is_under_way() {
             return 0;
         }
-        let free = self.read_ahead.give_way(site, at);
-        site.mechanism.free = site.mechanism.free.max(free);
+        let free = self.read_ahead.give_way(context, at);
+        context.mechanism.free = context.mechanism.free.max(free);
         free
     }
 }

@@ -61,9 +61,9 @@ impl Run {
         self.first + Mechanics::pass_ns(sectors, self.sector_ns).saturating_sub(self.late)
     }
 
-    /// The run as a stretch of the timeline that ends at `end`.
+    /// The run as an access of the timeline that ends at `end`.
     #[inline]
-    fn stretch(&self, end: u64) -> MechanicalAccess {
+    fn access(&self, end: u64) -> MechanicalAccess {
         MechanicalAccess {
             work: Work::ReadAhead,
             write: false,
@@ -110,26 +110,26 @@ impl ReadAhead {
 
     /// Starts the next run; false if there is none. Sectors before `needed` are read even beyond the limit.
     #[inline(always)]
-    fn next_run(&mut self, site: &mut JobContext, needed: u64) -> bool {
+    fn next_run(&mut self, context: &mut JobContext, needed: u64) -> bool {
         let left = self.limit.max(needed).saturating_sub(self.next);
         let left = left.min(u64::from(u32::MAX)) as u32;
         if left == 0 {
             return false;
         }
         let mut place = Place::default();
-        if !site
+        if !context
             .mapping
-            .locate_into(site.mechanics, self.next, &mut place)
+            .locate_into(context.mechanics, self.next, &mut place)
         {
             return false;
         }
-        if self.next >= needed && self.stops_before(site.cache.read_ahead, &place) {
+        if self.next >= needed && self.stops_before(context.cache.read_ahead, &place) {
             return false;
         }
-        if !site.reaches(place.head) {
+        if !context.reaches(place.head) {
             return false;
         }
-        self.run = Some(self.move_to(site, &place, left));
+        self.run = Some(self.move_to(context, &place, left));
         true
     }
 
@@ -144,9 +144,9 @@ impl ReadAhead {
 
     /// Moves to a place and waits for its sector. Returns the run of at most `left` sectors there.
     #[inline(always)]
-    fn move_to(&mut self, site: &mut JobContext, place: &Place, left: u32) -> Run {
-        let m = site.mechanics;
-        let mechanism = &mut *site.mechanism;
+    fn move_to(&mut self, context: &mut JobContext, place: &Place, left: u32) -> Run {
+        let m = context.mechanics;
+        let mechanism = &mut *context.mechanism;
         let before = *mechanism.arm();
         let arm = &mut mechanism.arms[mechanism.active_set];
         let begun = self.time;
@@ -160,7 +160,7 @@ impl ReadAhead {
             _ => 0,
         };
         m.skip_rest(arm, place.angle, there);
-        let head_sets = &site.all_head_sets[site.first_head_set..];
+        let head_sets = &context.all_head_sets[context.first_head_set..];
         mechanism.carry(head_sets, m.positions(), &before, begun);
         Run {
             begun,
@@ -176,24 +176,24 @@ impl ReadAhead {
 
     /// Ends the run and adds it to the timeline.
     #[inline(always)]
-    fn finish_run(&mut self, site: &mut JobContext, done: MechanicalAccess) {
+    fn finish_run(&mut self, context: &mut JobContext, done: MechanicalAccess) {
         self.time = done.end;
         self.run = None;
-        site.mechanism.timeline.add(site.now, done);
+        context.mechanism.timeline.add(context.now, done);
         // A read that needs these sectors computes them in advance, so the clock may be earlier than their
         // end.
-        site.mechanism.free = site.mechanism.free.max(done.end);
+        context.mechanism.free = context.mechanism.free.max(done.end);
     }
 
     /// Reads ahead until `until`. True if read-ahead ended before.
     #[inline(always)]
-    fn read_until(&mut self, site: &mut JobContext, until: u64) -> bool {
+    fn read_until(&mut self, context: &mut JobContext, until: u64) -> bool {
         loop {
             if self.run.is_none() {
                 if self.time >= until {
                     return false;
                 }
-                if !self.next_run(site, 0) {
+                if !self.next_run(context, 0) {
                     return true;
                 }
             }
@@ -214,13 +214,13 @@ impl ReadAhead {
             if passed > run.done {
                 self.next += (passed - run.done) as u64;
                 run.done = passed;
-                site.buffer.segments.extend(self.segment, self.next);
+                context.buffer.segments.extend(self.segment, self.next);
             }
             if run.done < run.count {
                 return false;
             }
-            let stretch = run.stretch(end);
-            self.finish_run(site, stretch);
+            let access = run.access(end);
+            self.finish_run(context, access);
         }
     }
 
@@ -228,13 +228,13 @@ impl ReadAhead {
     /// Calls `each(first, past, start of first, sector_ns)` for each piece; times are in nanoseconds.
     pub fn read_to(
         &mut self,
-        site: &mut JobContext,
+        context: &mut JobContext,
         past: u64,
         mut each: impl FnMut(u64, u64, u64, f64),
     ) -> u64 {
         let mut end = self.time;
         while self.next < past {
-            if self.run.is_none() && !self.next_run(site, past) {
+            if self.run.is_none() && !self.next_run(context, past) {
                 break;
             }
             let Some(run) = &mut self.run else { break };
@@ -245,11 +245,11 @@ impl ReadAhead {
             run.done += take;
             end = run.at(run.done);
             if run.done == run.count {
-                let stretch = run.stretch(end);
-                self.finish_run(site, stretch);
+                let access = run.access(end);
+                self.finish_run(context, access);
             }
         }
-        site.buffer.segments.extend(self.segment, self.next);
+        context.buffer.segments.extend(self.segment, self.next);
         end
     }
 
@@ -278,7 +278,7 @@ impl ReadAhead {
         };
         let free = ReadAhead::run_stops(run, in_sector, at);
         let end = free.max(run.begun).min(run.at(run.count));
-        mechanism.timeline.add(now, run.stretch(end));
+        mechanism.timeline.add(now, run.access(end));
         mechanism.free = mechanism.free.max(free);
         free
     }
@@ -306,8 +306,8 @@ impl BackgroundJob for ReadAhead {
     }
 
     #[inline(always)]
-    fn go_on(&mut self, site: &mut JobContext, until: u64) -> Option<u64> {
-        if !self.read_until(site, until) {
+    fn go_on(&mut self, context: &mut JobContext, until: u64) -> Option<u64> {
+        if !self.read_until(context, until) {
             return None;
         }
         self.active = false;
@@ -320,28 +320,34 @@ impl BackgroundJob for ReadAhead {
     }
 
     /// `at` is not before the clock, and everything up to the clock has been read already.
-    fn give_way(&mut self, site: &mut JobContext, mut at: u64) -> u64 {
+    fn give_way(&mut self, context: &mut JobContext, mut at: u64) -> u64 {
         let mut forced = 0;
         if self.must_read_on() {
             let least = self.at_least.min(self.limit);
-            forced = self.read_to(site, least, |_, _, _, _| {});
+            forced = self.read_to(context, least, |_, _, _, _| {});
             at = at.max(forced);
         }
-        let in_sector = site.cache.stop_read_ahead_in_sector;
-        let free = self.stop(site.now, site.mechanism, site.buffer, in_sector, at);
+        let in_sector = context.cache.stop_read_ahead_in_sector;
+        let free = self.stop(
+            context.now,
+            context.mechanism,
+            context.buffer,
+            in_sector,
+            at,
+        );
         free.max(forced)
     }
 
     fn add_active(&self, until: u64, sum: &mut ActiveByWork) {
         if let (true, Some(run)) = (self.active, self.run) {
             let end = run.at(run.count);
-            sum[Work::ReadAhead as usize].add(&run.stretch(end).part(until));
+            sum[Work::ReadAhead as usize].add(&run.access(end).part(until));
         }
     }
 
     fn begun(&self) -> u64 {
         match (self.active, self.run) {
-            (true, Some(run)) => run.stretch(run.begun).start,
+            (true, Some(run)) => run.access(run.begun).start,
             _ => NEVER,
         }
     }

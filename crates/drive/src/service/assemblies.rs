@@ -298,8 +298,8 @@ impl CommandServer {
             let mut first = (until, None);
             if self.coupled || self.cleans || self.buffer.unwritten.waits() {
                 for a in 0..self.assemblies.len() {
-                    let (site, jobs) = self.site(a);
-                    let at = jobs.next_event(&site);
+                    let (context, jobs) = self.context(a);
+                    let at = jobs.next_event(&context);
                     if at < first.0 {
                         first = (at, Some(a));
                     }
@@ -308,8 +308,8 @@ impl CommandServer {
             // A job that ends before the next event may let another one start before it.
             let mut ended = false;
             for a in 0..self.assemblies.len() {
-                let (mut site, jobs) = self.site(a);
-                ended |= jobs.go_on(&mut site, first.0);
+                let (mut context, jobs) = self.context(a);
+                ended |= jobs.go_on(&mut context, first.0);
                 self.couple(a);
             }
             match first.1 {
@@ -318,8 +318,8 @@ impl CommandServer {
                     if self.cleans {
                         self.settle_log(first.0);
                     }
-                    let (mut site, jobs) = self.site(a);
-                    jobs.run(&mut site, first.0 + 1);
+                    let (mut context, jobs) = self.context(a);
+                    jobs.run(&mut context, first.0 + 1);
                     self.couple(a);
                 }
                 None => return,
@@ -333,8 +333,8 @@ impl CommandServer {
     pub(super) fn run_in_turn(&mut self, until: u64) {
         loop {
             let active_assembly = self.active_assembly;
-            let (mut site, jobs) = self.site(active_assembly);
-            while jobs.go_on(&mut site, until) {}
+            let (mut context, jobs) = self.context(active_assembly);
+            while jobs.go_on(&mut context, until) {}
             let busy = jobs.any_under_way();
             self.couple(active_assembly);
             if busy {
@@ -346,8 +346,8 @@ impl CommandServer {
             if a != active_assembly {
                 self.take_over(self.number_of(a, 0), due);
             }
-            let (mut site, jobs) = self.site(a);
-            jobs.run(&mut site, due + 1);
+            let (mut context, jobs) = self.context(a);
+            jobs.run(&mut context, due + 1);
             self.couple(a);
         }
     }
@@ -356,14 +356,14 @@ impl CommandServer {
     /// when, and of which assembly. At equal times the active_assembly one's is first.
     fn due_first(&mut self) -> Option<(u64, usize)> {
         let active_assembly = self.active_assembly;
-        let (site, jobs) = self.site(active_assembly);
-        let mut first = (jobs.next_event(&site), active_assembly);
-        let free = site.mechanism.free;
+        let (context, jobs) = self.context(active_assembly);
+        let mut first = (jobs.next_event(&context), active_assembly);
+        let free = context.mechanism.free;
         for a in (0..self.serving).filter(|a| *a != active_assembly) {
             // Only one assembly works at a time, so the others also wait for the active_assembly one.
-            let (site, jobs) = self.site(a);
-            site.mechanism.free = site.mechanism.free.max(free);
-            let due = jobs.destage.due(&site).min(jobs.log_due(&site));
+            let (context, jobs) = self.context(a);
+            context.mechanism.free = context.mechanism.free.max(free);
+            let due = jobs.destage.due(&context).min(jobs.log_due(&context));
             if due < first.0 {
                 first = (due, a);
             }
@@ -397,8 +397,8 @@ impl CommandServer {
 
     #[inline]
     pub(super) fn end_read_ahead_of(&mut self, a: usize, at: u64) -> u64 {
-        let (mut site, jobs) = self.site(a);
-        let free = jobs.stop_read_ahead(&mut site, at);
+        let (mut context, jobs) = self.context(a);
+        let free = jobs.stop_read_ahead(&mut context, at);
         self.couple(a);
         free
     }
@@ -407,8 +407,8 @@ impl CommandServer {
     /// both are done.
     pub fn end_work_of(&mut self, a: usize, at: u64) -> u64 {
         let stopped = self.end_read_ahead_of(a, at);
-        let (mut site, jobs) = self.site(a);
-        let written = jobs.destage.finish(&mut site).map_or(0, |w| w.end);
+        let (mut context, jobs) = self.context(a);
+        let written = jobs.destage.finish(&mut context).map_or(0, |w| w.end);
         jobs.destage.look_again();
         self.couple(a);
         stopped.max(written)
@@ -463,29 +463,29 @@ impl CommandServer {
     pub fn scan_on(&mut self, until: u64) {
         let last = self.assemblies.len() - 1;
         if self.assemblies[last].jobs.media_scan.is_under_way() {
-            let (mut site, jobs) = self.site(last);
-            jobs.media_scan.go_on(&mut site, until);
+            let (mut context, jobs) = self.context(last);
+            jobs.media_scan.go_on(&mut context, until);
         }
     }
 
     /// Lets the scan's own assembly read up to `until`, while the foreground transfers during `busy`.
     pub fn scan_beside(&mut self, until: u64, busy: (u64, u64)) {
         let last = self.assemblies.len() - 1;
-        let (mut site, jobs) = self.site(last);
+        let (mut context, jobs) = self.context(last);
         if let Some(scan) = &mut jobs.media_scan.0 {
-            scan.read_on(&mut site, until, busy);
+            scan.read_on(&mut context, until, busy);
         }
     }
 
     /// Lets the scan use the rotational wait of the access that began at `begin` with the arm at `before`, if
     /// the access was one movement and one pass.
     pub fn scan_in_wait(&mut self, begin: u64, before: &Arm, target: (u64, &Place, bool)) {
-        let (mut site, jobs) = self.site(self.active_assembly);
-        if site.mechanism.timeline.latest().start != begin {
+        let (mut context, jobs) = self.context(self.active_assembly);
+        if context.mechanism.timeline.latest().start != begin {
             return;
         }
         if let Some(scan) = &mut jobs.media_scan.0 {
-            scan.use_wait(&mut site, before, target);
+            scan.use_wait(&mut context, before, target);
         }
     }
 

@@ -241,9 +241,9 @@ impl CommandServer {
 
     /// Assembly `a` with the shared parts of the unit, and its jobs.
     #[inline(always)]
-    pub fn site(&mut self, a: usize) -> (JobContext<'_>, &mut Jobs) {
+    pub fn context(&mut self, a: usize) -> (JobContext<'_>, &mut Jobs) {
         let assembly = &mut self.assemblies[a];
-        let site = JobContext {
+        let context = JobContext {
             now: self.clock,
             mechanics: &self.mechanics,
             mapping: &mut self.mapping,
@@ -258,7 +258,7 @@ impl CommandServer {
             scratch: &mut self.scratch,
             channels: self.channels.as_mut(),
         };
-        (site, &mut assembly.jobs)
+        (context, &mut assembly.jobs)
     }
 
     /// The head sets that serve commands.
@@ -381,8 +381,8 @@ impl CommandServer {
     /// Brings read-ahead and the write to the medium up to `until`. With kind [`CACHED`] nothing else begins.
     #[inline(never)]
     fn run_usual(&mut self, until: u64) {
-        let (mut site, jobs) = self.site(self.active_assembly);
-        jobs.run_usual(&mut site, until);
+        let (mut context, jobs) = self.context(self.active_assembly);
+        jobs.run_usual(&mut context, until);
     }
 
     /// Brings the background up to time `until`. Results do not depend on how often this is called.
@@ -429,8 +429,8 @@ impl CommandServer {
         if several || (self.cleans && self.assemblies.len() > 1) {
             return self.run_in_turn(until);
         }
-        let (mut site, jobs) = self.site(a);
-        jobs.run(&mut site, until);
+        let (mut context, jobs) = self.context(a);
+        jobs.run(&mut context, until);
         self.couple(a);
     }
 
@@ -550,8 +550,8 @@ impl CommandServer {
 
     #[inline(never)]
     fn end_destage(&mut self) -> Option<u64> {
-        let (mut site, jobs) = self.site(self.active_assembly);
-        jobs.destage.finish(&mut site).map(|w| w.end)
+        let (mut context, jobs) = self.context(self.active_assembly);
+        jobs.destage.finish(&mut context).map(|w| w.end)
     }
 
     /// Writes everything in the buffer to the medium. No data may be on the link.
@@ -593,11 +593,13 @@ impl CommandServer {
             end = end.max(stopped);
         }
         loop {
-            let (mut site, jobs) = self.site(a);
-            if let Some(w) = jobs.destage.finish(&mut site) {
+            let (mut context, jobs) = self.context(a);
+            if let Some(w) = jobs.destage.finish(&mut context) {
                 end = end.max(w.end);
             }
-            if site.buffer.unwritten.dirty.is_empty() || !jobs.destage.send(&mut site, end, true) {
+            if context.buffer.unwritten.dirty.is_empty()
+                || !jobs.destage.send(&mut context, end, true)
+            {
                 return end;
             }
             self.couple(a);

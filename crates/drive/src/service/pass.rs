@@ -39,8 +39,8 @@ pub(crate) struct Scratch {
     /// The latest pass over several runs. It is not a return value, so that the usual pass stays in
     /// registers.
     pass: Pass,
-    /// The stretches of the latest pass over several runs. The caller sets their kind of work.
-    pub stretches: Vec<MechanicalAccess>,
+    /// The accesses of the latest pass over several runs. The caller sets their kind of work.
+    pub accesses: Vec<MechanicalAccess>,
 }
 
 /// The parameters of a pass. Times are in nanoseconds.
@@ -314,8 +314,8 @@ fn run_pieces<P: Places>(
 ) {
     let order = &order;
     let media = &mut scratch.media;
-    let stretches = &mut scratch.stretches;
-    stretches.clear();
+    let accesses = &mut scratch.accesses;
+    accesses.clear();
     let mut p = Pass {
         end: order.start,
         ..Pass::default()
@@ -413,8 +413,8 @@ fn run_pieces<P: Places>(
             let tail_end =
                 (at + Mechanics::pass_ns(count - tail, place.sector_ns)).min(there + wait);
             let tail_start = at.min(tail_end);
-            stretches.push(piece(p.end, distance, there, tail_start, tail_end));
-            stretches.push(piece(tail_end, 0, tail_end, there + wait, end));
+            accesses.push(piece(p.end, distance, there, tail_start, tail_end));
+            accesses.push(piece(tail_end, 0, tail_end, there + wait, end));
             let transfer = (tail_end - tail_start) + (end - there - wait);
             p.transfer += transfer;
             p.rotation += (end - there) - transfer;
@@ -425,7 +425,7 @@ fn run_pieces<P: Places>(
             p.end = end;
         } else {
             bound(0, count, there + wait);
-            stretches.push(piece(
+            accesses.push(piece(
                 p.end,
                 distance,
                 there,
@@ -448,13 +448,13 @@ fn run_pieces<P: Places>(
         Some(_) => arrived as u64,
         None => 0,
     };
-    for stretch in stretches.iter_mut() {
-        stretch.write = order.write;
+    for access in accesses.iter_mut() {
+        access.write = order.write;
     }
     scratch.pass = p;
 }
 
-/// A stretch of a pass: movement, wait and transfer.
+/// An access of a pass: movement, wait and transfer.
 fn piece(start: u64, distance: u32, there: u64, first: u64, end: u64) -> MechanicalAccess {
     MechanicalAccess {
         work: Work::Request,

@@ -401,10 +401,10 @@ impl CommandServer {
     fn read_on_for(&mut self, task: &Task, limit: u64, link_ns: f64) -> (Pass, u64) {
         let (a, past) = (task.start, task.past());
         let mut bound = 0u64;
-        let (mut site, jobs) = self.site(self.active_assembly);
+        let (mut context, jobs) = self.context(self.active_assembly);
         let r = &mut jobs.read_ahead;
         let begun = r.run.map_or(r.time, |run| run.begun).max(a);
-        let end = r.read_to(&mut site, past, |first, last, at, sector_ns| {
+        let end = r.read_to(&mut context, past, |first, last, at, sector_ns| {
             for k in [first, last - 1] {
                 let media = (k - first + 1) as f64 * sector_ns;
                 bound = bound.max(at + nearest(media + (past - k) as f64 * link_ns));
@@ -431,8 +431,8 @@ impl CommandServer {
             mechanism.add_plain_pass(self.clock, order, work, &pass);
             return pass;
         }
-        let (mut site, _) = self.site(self.active_assembly);
-        let pass = site.pass(order, work);
+        let (mut context, _) = self.context(self.active_assembly);
+        let pass = context.pass(order, work);
         self.buffer.unwritten.command_end = pass.end;
         self.couple(self.active_assembly);
         pass

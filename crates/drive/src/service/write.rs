@@ -111,7 +111,7 @@ impl CommandServer {
             return;
         }
         let room = self
-            .site(self.active_assembly)
+            .context(self.active_assembly)
             .0
             .make_room(admission.mech, piece);
         if through {
@@ -137,8 +137,8 @@ impl CommandServer {
     #[inline(never)]
     fn carry_out_elsewhere(&mut self, blocks: Blocks, order: AccessRequest, work: Work) -> Pass {
         let (edges, n) = self.buffer.size.edges(blocks);
-        let (mut site, _) = self.site(self.active_assembly);
-        let pass = site.write_pass(&order, work, &edges[..n]);
+        let (mut context, _) = self.context(self.active_assembly);
+        let pass = context.write_pass(&order, work, &edges[..n]);
         self.buffer.unwritten.command_end = pass.end;
         self.couple(self.active_assembly);
         pass
@@ -151,9 +151,9 @@ impl CommandServer {
         self.buffer.read_modify_writes += u64::from(task.partial);
         let one_track = task.place.is_some_and(|p| task.count <= p.run);
         let turns = if one_track { 1 } else { task.partial };
-        let mut site = self.site(self.active_assembly).0;
+        let mut context = self.context(self.active_assembly).0;
         for _ in 0..turns {
-            site.write_in_next_turn(&mut pass, work);
+            context.write_in_next_turn(&mut pass, work);
         }
         self.buffer.unwritten.command_end = pass.end;
         pass
@@ -350,8 +350,8 @@ impl CommandServer {
             return false;
         }
         let free = self.end_read_ahead_of(a, at).max(at);
-        let (mut site, jobs) = self.site(a);
-        let sent = jobs.destage.send(&mut site, free, all);
+        let (mut context, jobs) = self.context(a);
+        let sent = jobs.destage.send(&mut context, free, all);
         self.couple(a);
         sent
     }

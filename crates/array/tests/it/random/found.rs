@@ -231,3 +231,64 @@ fn held_writes_do_not_enter_the_buffer_before_a_change() {
     );
     assert_eq!(only(&result).n_requests, 251);
 }
+
+/// A log that finds nothing to clean 29 ms after its last command was taken to have been at rest before that, and its
+/// time in idle_a to have begun before the energy was reset at the first request. All requests lie outside the drive.
+#[test]
+fn a_drive_rests_once_cleaning_has_found_nothing_to_do() {
+    let result = holds(
+        "rest-after-cleaning",
+        r#"
+        [run]
+        seed = 168058410
+        allowed_errors = 1.0
+        [[workload]]
+        [[workload.jobs]]
+        threads = 14
+        duration = "0.5 s"
+        rate = "10/s"
+        together = false
+        requests = { footprint = "1413120 B", reads = 1.0, size = "8 KiB", block = "8 KiB" }
+        [system]
+        [system.drive]
+        name = "small"
+        seek = { model = "linear", single = "1 ms", full = "9 ms", cylinders = 179 }
+        [system.drive.geometry]
+        rotation_speed = "7200 rpm"
+        surfaces = 2
+        cylinders = 179
+        sector_size = "512 B"
+        extents = [[0, 10, 0, 0, 0], [10, 9, 0, 1, 1]]
+        layout = "extents"
+        zones = [{ first_cylinder = 0, last_cylinder = 178, sectors_per_track = 118 }]
+        [system.drive.power]
+        model = "modes"
+        spindle = "4 W"
+        electronics = "2 W"
+        voice_coil = "3 W"
+        access = "1.5 W"
+        idle_a = "2.4 W"
+        [system.drive.power.conditions.idle_a]
+        timer = "0.6 ms"
+        enter_time = "95 ms"
+        recovery_time = "26 ms"
+        [system.drive.mapping]
+        model = "log"
+        block = "2 KiB"
+        reserve = 0.05
+        initial_blocks = 1
+        initial = "written"
+        cleaning = { policy = "hole-plugging", low = 0.1, high = 0.15, pressed = 0.05, idle_after = "29 ms" }
+        "#,
+    );
+    let s = only(&result);
+    assert_eq!(s.n_errors, s.n_requests);
+    let conditions = s.drives[0].power_conditions.as_ref().unwrap();
+    let low = conditions.low_idle().time_s;
+    // At rest from 29 ms on, in idle_a 0.6 ms later; the run begins with the first request, before that.
+    assert!(
+        low > 0.3 && low < s.duration_s - 0.01,
+        "{low} of {} s",
+        s.duration_s
+    );
+}
