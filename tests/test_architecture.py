@@ -20,6 +20,7 @@ LAYERS = [
     "testkit",
     "array",
     "disksim",
+    "live",
     "nbd",
     "py",
 ]

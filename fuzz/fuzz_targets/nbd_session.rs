@@ -3,9 +3,9 @@
 #![no_main]
 
 use bytes::BytesMut;
+use headstack_live::store::Store;
 use headstack_nbd::handshake::{Export, Handshake, Next};
 use headstack_nbd::session::{Event, Session};
-use headstack_nbd::store::Store;
 use libfuzzer_sys::fuzz_target;
 
 const BYTES: u64 = 1 << 20;

@@ -3,6 +3,7 @@
 use crate::ServeError;
 use std::fmt;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 
@@ -91,6 +92,15 @@ pub enum Listener {
     Unix(UnixListener, PathBuf),
     /// At a port.
     Tcp(TcpListener),
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Listener::Unix(l, _) => l.as_fd(),
+            Listener::Tcp(l) => l.as_fd(),
+        }
+    }
 }
 
 impl Listener {

@@ -1,56 +1,26 @@
-//! What is served: a drive or a system of an experiment, its store and its address.
+//! A live system behind NBD: what is emulated, and its address.
 
 use crate::address::{Address, Listener};
-use crate::clock::Clock;
-use crate::devices::Devices;
-use crate::handshake::Export;
-use crate::record::Record;
-use crate::server::{serve, Parts, Served};
-use crate::store::Store;
+use crate::server::{serve, Served};
 use crate::ServeError;
-use headstack_array::experiment::System;
-use headstack_array::{live_system, read_toml, Experiment, Inputs, Overrides};
-use headstack_disksim::import_file;
-use headstack_schema::{did_you_mean, read_table, SpecError};
-use serde_json::{json, Value};
-use std::path::{Path, PathBuf};
+use headstack_live::live::{Device, Live};
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
-/// Where data are kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kept {
-    /// In memory, as far as it is written.
-    Memory,
-    /// In a sparse file; of several devices, in one each (`FILE-0`, `FILE-1`).
-    File(PathBuf),
-}
-
-/// What to emulate, and how.
+/// What to emulate, and where.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// A drive's name, a path to a drive, or an experiment.
-    pub target: String,
-    /// Of an experiment, the system; without it there must be only one.
-    pub system: Option<String>,
-    /// Folders with one file per drive.
-    pub drive_dirs: Vec<PathBuf>,
-    /// Replaces the experiment's seed.
-    pub seed: Option<u64>,
+    /// The system.
+    pub live: headstack_live::open::Options,
     /// Where to listen.
     pub address: Address,
-    /// Where data are kept.
-    pub store: Kept,
-    /// Simulated seconds in a second; 0: as fast as possible.
-    pub speed: f64,
-    /// A file for the requests, as a trace.
-    pub record: Option<PathBuf>,
 }
 
 /// A server that listens already.
 pub struct Emulation {
-    parts: Parts,
+    live: Live,
     listener: Listener,
+    stop: Arc<AtomicBool>,
 }
 
 impl Emulation {
@@ -59,45 +29,13 @@ impl Emulation {
     /// # Errors
     /// A drive, experiment, store or address that does not fit.
     pub fn start(options: &Options, stop: Arc<AtomicBool>) -> Result<Emulation, ServeError> {
-        if !(options.speed >= 0.0 && options.speed <= 1e6) {
-            let got = format!("speed: got {}, need 0 to 1000000", options.speed);
-            return Err(ServeError::Argument(got));
-        }
-        let (name, devices) = devices(options)?;
-        let sizes = devices.bytes();
-        let exports: Vec<Export> = (sizes.iter().enumerate())
-            .map(|(i, bytes)| Export {
-                name: i.to_string(),
-                description: match sizes.len() {
-                    1 => name.clone(),
-                    _ => format!("{name}, device {i}"),
-                },
-                bytes: *bytes,
-            })
-            .collect();
-        let store = |(i, export): (usize, &Export)| match &options.store {
-            Kept::Memory => Ok(Store::memory()),
-            Kept::File(path) => {
-                let path = file_of(path, i, exports.len());
-                Store::file(&path, export.bytes).map_err(|e| ServeError::Store {
-                    path,
-                    why: e.to_string(),
-                })
-            }
-        };
-        let stores = exports.iter().enumerate().map(store);
-        let stores = stores.collect::<Result<Vec<Store>, ServeError>>()?;
-        let record = options.record.as_deref().map(Record::new).transpose()?;
+        let live = Live::open(&options.live)?;
         let listener = options.address.listen()?;
-        let parts = Parts {
-            devices,
-            exports,
-            stores,
-            clock: Clock::new(options.speed),
-            record,
+        Ok(Emulation {
+            live,
+            listener,
             stop,
-        };
-        Ok(Emulation { parts, listener })
+        })
     }
 
     /// What clients are given.
@@ -106,8 +44,8 @@ impl Emulation {
     }
 
     /// The devices.
-    pub fn exports(&self) -> &[Export] {
-        &self.parts.exports
+    pub fn devices(&self) -> &[Device] {
+        self.live.devices()
     }
 
     /// Serves until the flag is set that it was started with.
@@ -115,83 +53,6 @@ impl Emulation {
     /// # Errors
     /// As [`serve`].
     pub fn serve(self) -> Result<Served, ServeError> {
-        serve(self.parts, self.listener)
-    }
-}
-
-/// The file of a device.
-fn file_of(path: &Path, device: usize, devices: usize) -> PathBuf {
-    match devices {
-        1 => path.into(),
-        _ => {
-            let mut name = path.as_os_str().to_owned();
-            name.push(format!("-{device}"));
-            name.into()
-        }
-    }
-}
-
-/// The name and the devices of what is emulated.
-fn devices(options: &Options) -> Result<(String, Devices), ServeError> {
-    let inputs = Inputs {
-        other_drive: &|path| match import_file(path) {
-            Ok(import) => Ok(import.spec),
-            Err(e) => Err(e.to_string()),
-        },
-        ..Inputs::new(options.drive_dirs.clone())
-    };
-    let file = Path::new(&options.target);
-    let is_experiment = file.extension().is_some_and(|e| e == "toml")
-        && file.is_file()
-        && read_toml(file)?.get("system").is_some();
-    if !is_experiment {
-        if let Some(system) = &options.system {
-            let text = format!("--system: got {system:?} with a drive, need an experiment");
-            return Err(ServeError::Argument(text));
-        }
-        let table = json!({ "drive": options.target });
-        let Value::Object(table) = table else {
-            unreachable!("a table was made");
-        };
-        let system: System = read_table(&table)?;
-        let seed = options.seed.unwrap_or(0);
-        let roots = live_system(&system, Path::new("."), seed, &inputs)?;
-        return Ok((options.target.clone(), Devices::new(roots)));
-    }
-    let experiment = Experiment::open(file, &Overrides::default())?;
-    let (i, system) = chosen(&experiment, options.system.as_deref())?;
-    let seed = options.seed.unwrap_or(experiment.run.seed);
-    let placed = |e: SpecError| {
-        let e = e.within(&format!("system[{i}]"));
-        match &experiment.text {
-            Some(text) => e.in_document(file.display(), text),
-            None => e.in_file(file.display()),
-        }
-    };
-    let roots = live_system(system, &experiment.base, seed, &inputs).map_err(placed)?;
-    Ok((system.name.clone(), Devices::new(roots)))
-}
-
-/// The system of an experiment that was asked for.
-fn chosen<'a>(
-    experiment: &'a Experiment,
-    name: Option<&str>,
-) -> Result<(usize, &'a System), SpecError> {
-    let names: Vec<&str> = experiment.system.iter().map(|s| s.name.as_str()).collect();
-    let mut systems = experiment.system.iter().enumerate();
-    match name {
-        None if experiment.system.len() == 1 => Ok((0, &experiment.system[0])),
-        None => {
-            let need = format!("one of {}", names.join(", "));
-            Err(SpecError::new("--system", "none", need))
-        }
-        Some(name) => {
-            let found = systems.find(|(_, s)| s.name == name);
-            found.ok_or_else(|| {
-                let hint = did_you_mean(name, names.iter().copied());
-                let need = format!("one of {}{hint}", names.join(", "));
-                SpecError::new("--system", format!("{name:?}"), need)
-            })
-        }
+        serve(self.live, self.listener, &self.stop)
     }
 }

@@ -6,23 +6,15 @@ use crate::protocol::{
 };
 use bytes::{Buf, BufMut, BytesMut};
 
+/// A device that clients can use. The first one is also the default export, with the empty name.
+pub use headstack_live::live::Device as Export;
+
 /// Longest data of an option; longer ones are skipped and refused.
 const MAX_OPTION_BYTES: u32 = 64 << 10;
 /// Most options of one client.
 const MAX_OPTIONS: u32 = 64;
 /// Least and preferred bytes of a request. Any alignment works; a drive reads whole sectors.
 const BLOCK_BYTES: (u32, u32) = (1, 4096);
-
-/// A device that clients can use.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Export {
-    /// Its name. The first export is also the default one, with the empty name.
-    pub name: String,
-    /// What it is, for people.
-    pub description: String,
-    /// Its size in bytes.
-    pub bytes: u64,
-}
 
 /// What a client has negotiated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use crate::protocol::{
     allocation, chunk, command, flag, Failure, ALLOCATION, CHUNK_MAGIC, MAX_PAYLOAD, REQUEST_BYTES,
     REQUEST_MAGIC, SIMPLE_REPLY_MAGIC,
 };
-use crate::store::{Extent, Store};
 use bytes::{Buf, BufMut, BytesMut};
+use headstack_live::store::{Extent, Store};
 use std::collections::VecDeque;
 
 /// Requests of one client that are served at once; further ones wait in its socket.

@@ -2,8 +2,10 @@
 
 use crate::errors::{config, raise};
 use crate::wait::{no_result, no_thread};
+use headstack_live::open::{self, Kept};
+use headstack_live::LiveError;
 use headstack_nbd::address::Address;
-use headstack_nbd::emulate::{Emulation, Kept, Options};
+use headstack_nbd::emulate::{Emulation, Options};
 use headstack_nbd::server::Served;
 use headstack_nbd::ServeError;
 use pyo3::prelude::*;
@@ -33,8 +35,10 @@ pub struct Emulated {
 
 fn raised(e: ServeError) -> PyErr {
     match e {
-        ServeError::Input(e) => config(e),
-        e @ (ServeError::Argument(_) | ServeError::Address { .. }) => raise("ConfigError", e),
+        ServeError::Live(LiveError::Input(e)) => config(e),
+        e @ (ServeError::Live(LiveError::Argument(_)) | ServeError::Address { .. }) => {
+            raise("ConfigError", e)
+        }
         e => raise("HeadstackError", e),
     }
 }
@@ -55,18 +59,20 @@ pub fn emulate(
     record: Option<PathBuf>,
 ) -> PyResult<Emulated> {
     let options = Options {
-        target,
-        system,
-        drive_dirs,
-        seed,
+        live: open::Options {
+            target,
+            system,
+            drive_dirs,
+            seed,
+            store: store.map_or(Kept::Memory, Kept::File),
+            speed,
+            record,
+        },
         address: Address::parse(address, remote).map_err(raised)?,
-        store: store.map_or(Kept::Memory, Kept::File),
-        speed,
-        record,
     };
     let stop = Arc::new(AtomicBool::new(false));
     let emulation = Emulation::start(&options, stop.clone()).map_err(raised)?;
-    let exports = emulation.exports().iter();
+    let exports = emulation.devices().iter();
     let exports = exports.map(|e| (e.name.clone(), e.description.clone(), e.bytes));
     let (uri, exports) = (emulation.uri(), exports.collect());
     let (done, served) = channel();

@@ -16,8 +16,10 @@ fn main() {
 
 #[cfg(target_os = "linux")]
 mod linux {
+    use headstack_live::open::{self, Kept};
+    use headstack_live::LiveError;
     use headstack_nbd::address::Address;
-    use headstack_nbd::emulate::{Emulation, Kept, Options};
+    use headstack_nbd::emulate::{Emulation, Options};
     use headstack_nbd::server::Served;
     use headstack_nbd::ServeError;
     use lexopt::prelude::*;
@@ -43,17 +45,17 @@ Standard output gets one line, the URI. SIGINT and SIGTERM end it once everythin
 
     /// Reads the arguments, and serves.
     pub fn run() -> Result<(), ServeError> {
-        let Some(options) = options().map_err(ServeError::Argument)? else {
+        let Some(options) = options().map_err(LiveError::Argument)? else {
             print!("{HELP}");
             return Ok(());
         };
         let stop = Arc::new(AtomicBool::new(false));
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-            signal_hook::flag::register(signal, stop.clone())?;
+            signal_hook::flag::register(signal, stop.clone()).map_err(LiveError::System)?;
         }
         let emulation = Emulation::start(&options, stop)?;
         println!("{}", emulation.uri());
-        std::io::stdout().flush()?;
+        std::io::stdout().flush().map_err(LiveError::System)?;
         let served = emulation.serve()?;
         eprintln!("{}", summary(&served));
         Ok(())
@@ -97,14 +99,16 @@ Standard output gets one line, the URI. SIGINT and SIGTERM end it once everythin
         let more = std::env::var_os("HEADSTACK_DRIVES").unwrap_or_default();
         drive_dirs.extend(std::env::split_paths(&more));
         Ok(Some(Options {
-            target: target.ok_or("got no drive, need DRIVE or EXPERIMENT; see --help")?,
-            system,
-            drive_dirs,
-            seed,
+            live: open::Options {
+                target: target.ok_or("got no drive, need DRIVE or EXPERIMENT; see --help")?,
+                system,
+                drive_dirs,
+                seed,
+                store,
+                speed,
+                record,
+            },
             address: Address::parse(&address, remote).map_err(|e| e.to_string())?,
-            store,
-            speed,
-            record,
         }))
     }
 

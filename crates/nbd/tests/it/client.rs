@@ -1,7 +1,8 @@
 //! A small client, and a server for each test. Numbers are those of the protocol's text, not of the server.
 
+use headstack_live::open::{self, Kept};
 use headstack_nbd::address::Address;
-use headstack_nbd::emulate::{Emulation, Kept, Options};
+use headstack_nbd::emulate::{Emulation, Options};
 use headstack_nbd::server::Served;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -40,14 +41,16 @@ pub fn folder() -> PathBuf {
 pub fn options(folder: &Path, target: &str, speed: f64) -> Options {
     let drives = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drives");
     Options {
-        target: target.into(),
-        system: None,
-        drive_dirs: vec![drives],
-        seed: Some(1),
+        live: open::Options {
+            target: target.into(),
+            system: None,
+            drive_dirs: vec![drives],
+            seed: Some(1),
+            store: Kept::Memory,
+            speed,
+            record: Some(folder.join("record.csv")),
+        },
         address: Address::Unix(folder.join("socket")),
-        store: Kept::Memory,
-        speed,
-        record: Some(folder.join("record.csv")),
     }
 }
 
@@ -61,7 +64,7 @@ impl Server {
     pub fn with(folder: PathBuf, options: &Options) -> Server {
         let stop = Arc::new(AtomicBool::new(false));
         let emulation = Emulation::start(options, stop.clone()).unwrap();
-        let bytes = emulation.exports()[0].bytes;
+        let bytes = emulation.devices()[0].bytes;
         let thread = std::thread::spawn(move || emulation.serve().unwrap());
         Server {
             folder,

@@ -3,7 +3,7 @@
 use crate::client::{
     folder, options, Server, BLOCK_STATUS, FLUSH, READ, TRIM, WRITE, WRITE_ZEROES,
 };
-use headstack_nbd::emulate::Kept;
+use headstack_live::open::Kept;
 use headstack_testkit::{cases, XorShift};
 
 const SMALL: &str = "ibm-18es";
@@ -12,7 +12,7 @@ const SMALL: &str = "ibm-18es";
 fn as_an_array_of_bytes(store: impl Fn(&std::path::Path) -> Kept) {
     let folder = folder();
     let mut options = options(&folder, SMALL, 0.0);
-    options.store = store(&folder);
+    options.live.store = store(&folder);
     let server = Server::with(folder, &options);
     let mut clients = [
         server.client(false),
@@ -71,7 +71,7 @@ fn data_outlive_the_server() {
     let folder = folder();
     let mut options = options(&folder, SMALL, 0.0);
     let kept = crate::client::folder();
-    options.store = Kept::File(kept.join("data"));
+    options.live.store = Kept::File(kept.join("data"));
     let server = Server::with(folder.clone(), &options);
     let bytes = server.bytes;
     server.client(false).write(bytes - 3, b"end");

@@ -3,7 +3,7 @@
 use crate::client::{Server, FLUSH};
 use headstack_array::{live_system, Inputs};
 use headstack_drive::Command;
-use headstack_nbd::devices::{Bytes, Devices};
+use headstack_live::devices::{Bytes, Devices};
 use headstack_schema::read_table;
 use headstack_testkit::XorShift;
 use headstack_units::Time;

@@ -1,9 +1,9 @@
 //! The simulated devices: the very layers and drives of a simulation, driven by requests as they come.
 
-use headstack_array::layer::{Layer, LayerCompletion, Request, ANYONE};
+use headstack_array::layer::{ErrorKind, Layer, LayerCompletion, Request, ANYONE};
 use headstack_drive::Command;
 use headstack_units::Time;
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 /// Bytes of a block of a drive.
@@ -18,7 +18,27 @@ struct Unit {
 }
 
 /// What was announced, in order of time, then of announcement.
-type Announced = BinaryHeap<Reverse<(Time, u64, u64, bool)>>;
+type Announced = BinaryHeap<Reverse<Announcement>>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Announcement {
+    /// Time, then number: the order.
+    order: (Time, u64),
+    id: u64,
+    error: Option<ErrorKind>,
+}
+
+impl Ord for Announcement {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.order.cmp(&other.order)
+    }
+}
+
+impl PartialOrd for Announcement {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
 
 /// All devices of a system.
 pub struct Devices {
@@ -35,8 +55,8 @@ pub struct Ended {
     pub id: u64,
     /// When it ended.
     pub at: Time,
-    /// Whether it failed.
-    pub failed: bool,
+    /// Why it failed; `None` if it did not.
+    pub error: Option<ErrorKind>,
 }
 
 impl Devices {
@@ -69,7 +89,11 @@ impl Devices {
         let (announced, count) = (&mut self.announced, &mut self.count);
         let mut announce = |c: &LayerCompletion| {
             *count += 1;
-            announced.push(Reverse((c.completion, *count, c.id, c.error.is_some())));
+            announced.push(Reverse(Announcement {
+                order: (c.completion, *count),
+                id: c.id,
+                error: c.error,
+            }));
         };
         for root in &mut self.roots {
             if root.next_event() < now {
@@ -99,16 +123,24 @@ impl Devices {
 
     /// The next request that ended at `now` or before.
     pub fn ended(&mut self, now: Time) -> Option<Ended> {
-        let Reverse((at, _, id, failed)) = *self.announced.peek()?;
+        let Reverse(first) = *self.announced.peek()?;
+        let at = first.order.0;
         (at <= now).then(|| {
             self.announced.pop();
-            Ended { id, at, failed }
+            Ended {
+                id: first.id,
+                at,
+                error: first.error,
+            }
         })
     }
 
     /// When something happens next; [`Time::NEVER`] if nothing is outstanding.
     pub fn next_event(&self) -> Time {
-        let announced = self.announced.peek().map_or(Time::NEVER, |Reverse(a)| a.0);
+        let announced = self
+            .announced
+            .peek()
+            .map_or(Time::NEVER, |Reverse(a)| a.order.0);
         // A layer carries out what happens *before* the time to which it is advanced.
         let inside = self.roots.iter().map(|r| match r.next_event() {
             Time::NEVER => Time::NEVER,

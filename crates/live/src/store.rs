@@ -1,4 +1,4 @@
-//! Where the data of an export are kept: exact, whatever the drive's time.
+//! Where the data of a device are kept: exact, whatever the drive's time.
 
 use rustix::fs::{fallocate, seek, FallocateFlags, SeekFrom};
 use rustix::io::Errno;
@@ -11,7 +11,7 @@ use std::path::Path;
 /// Bytes of a page of a store in memory.
 const PAGE: u64 = 64 << 10;
 
-/// The bytes of an export. What was never written is zero.
+/// The bytes of a device. What was never written is zero.
 #[derive(Debug)]
 pub enum Store {
     /// Pages that were written.
@@ -53,7 +53,7 @@ impl Store {
         Ok(Store::File(file))
     }
 
-    /// Reads bytes; the place must be inside the export.
+    /// Reads bytes; the place must be inside the device.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -72,7 +72,7 @@ impl Store {
         Ok(())
     }
 
-    /// Writes bytes; the place must be inside the export.
+    /// Writes bytes; the place must be inside the device.
     ///
     /// # Errors
     /// The file cannot be written.

@@ -1,9 +1,9 @@
 //! A record of what clients asked for: a trace that the simulator reads, with the times of the emulated drive.
 
 use crate::devices::BLOCK;
-use crate::protocol::command;
-use crate::session::Request;
-use crate::ServeError;
+use crate::live::Access;
+use crate::LiveError;
+use headstack_drive::Command;
 use headstack_units::Time;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -20,7 +20,7 @@ impl Record {
     ///
     /// # Errors
     /// A file that cannot be written.
-    pub fn new(path: &Path) -> Result<Record, ServeError> {
+    pub fn new(path: &Path) -> Result<Record, LiveError> {
         let file = File::create(path).map_err(|e| unwritten(path, &e))?;
         let mut record = Record {
             file: BufWriter::new(file),
@@ -34,24 +34,18 @@ impl Record {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn add(
-        &mut self,
-        device: usize,
-        request: &Request,
-        arrival: Time,
-        end: Time,
-    ) -> Result<(), ServeError> {
-        let first = request.offset / BLOCK;
-        let last = (request.offset + u64::from(request.length)).div_ceil(BLOCK);
-        let (op, first, blocks) = match request.command {
-            command::READ => ("R", first, last - first),
-            command::FLUSH => ("F", 0, 0),
-            _ => ("W", first, last - first),
+    pub fn add(&mut self, access: &Access, arrival: Time, end: Time) -> Result<(), LiveError> {
+        let first = access.offset / BLOCK;
+        let last = (access.offset + access.length).div_ceil(BLOCK);
+        let (op, first, blocks) = match access.command {
+            Command::Read => ("R", first, last - first),
+            Command::Flush => ("F", 0, 0),
+            Command::Write | Command::WriteThrough => ("W", first, last - first),
         };
         let response = end.0.saturating_sub(arrival.0);
         self.line(format_args!(
-            "{},{device},{first},{blocks},{op},{response}\n",
-            arrival.0
+            "{},{},{first},{blocks},{op},{response}\n",
+            arrival.0, access.device
         ))
     }
 
@@ -59,18 +53,18 @@ impl Record {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn finish(&mut self) -> Result<(), ServeError> {
+    pub fn finish(&mut self) -> Result<(), LiveError> {
         self.file.flush().map_err(|e| unwritten(&self.path, &e))
     }
 
-    fn line(&mut self, line: std::fmt::Arguments) -> Result<(), ServeError> {
+    fn line(&mut self, line: std::fmt::Arguments) -> Result<(), LiveError> {
         let written = self.file.write_fmt(line);
         written.map_err(|e| unwritten(&self.path, &e))
     }
 }
 
-fn unwritten(path: &Path, e: &std::io::Error) -> ServeError {
-    ServeError::Record {
+fn unwritten(path: &Path, e: &std::io::Error) -> LiveError {
+    LiveError::Record {
         path: path.into(),
         why: e.to_string(),
     }

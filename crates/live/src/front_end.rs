@@ -1,0 +1,154 @@
+//! The loop of a live system: sockets of its front ends, simulated devices and the clock, in one thread.
+
+use crate::live::{Done, Lateness, Live};
+use crate::LiveError;
+use rustix::event::{epoll, Timespec};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+pub use rustix::event::epoll::EventFlags;
+
+/// Clients that do not take their replies are left so long after the end was asked for.
+const DRAIN: Duration = Duration::from_secs(5);
+/// Longest sleep, so that the end is noticed.
+const NAP: Duration = Duration::from_millis(100);
+/// Before an event, the loop watches without sleeping: waking up takes longer than that.
+const WATCH: Duration = Duration::from_micros(80);
+/// Keys of one front end are below this.
+const KEYS: u64 = 1 << 48;
+
+/// Who speaks to clients: takes their requests to the system, and its completions to them.
+pub trait FrontEnd {
+    /// Puts the sockets for new clients under watch.
+    ///
+    /// # Errors
+    /// The system refuses.
+    fn begin(&mut self, watch: Watch) -> io::Result<()>;
+    /// A socket under watch has something.
+    fn ready(&mut self, watch: Watch, key: u64);
+    /// A request of this front end has ended. The reply may be sent in the next [`FrontEnd::work`].
+    fn completed(&mut self, live: &mut Live, done: &Done);
+    /// Does what it can without waiting.
+    fn work(&mut self, watch: Watch, live: &mut Live);
+    /// Whether [`FrontEnd::work`] would do more at once.
+    fn has_work(&self) -> bool;
+    /// The end was asked for: no new clients, no new requests.
+    fn end(&mut self, watch: Watch);
+    /// Whether all that was taken is answered.
+    fn is_idle(&self) -> bool;
+}
+
+/// Where a front end puts its sockets under watch.
+#[derive(Clone, Copy)]
+pub struct Watch<'a> {
+    poll: &'a OwnedFd,
+    front_end: usize,
+}
+
+impl Watch<'_> {
+    /// Number of this front end, for tickets.
+    pub fn front_end(&self) -> usize {
+        self.front_end
+    }
+
+    fn data(&self, key: u64) -> epoll::EventData {
+        epoll::EventData::new_u64(self.front_end as u64 * KEYS + key)
+    }
+
+    /// Watches a socket; `key` is below 2^48.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn add(&self, socket: impl AsFd, key: u64, wanted: EventFlags) -> io::Result<()> {
+        Ok(epoll::add(self.poll, socket, self.data(key), wanted)?)
+    }
+
+    /// Watches for something else.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn change(&self, socket: impl AsFd, key: u64, wanted: EventFlags) -> io::Result<()> {
+        Ok(epoll::modify(self.poll, socket, self.data(key), wanted)?)
+    }
+
+    /// Watches a socket no longer; one that is closed need not be removed.
+    pub fn remove(&self, socket: impl AsFd) {
+        // It is under watch, so nothing fails.
+        let _ = epoll::delete(self.poll, socket);
+    }
+}
+
+/// What a live system has done.
+#[derive(Debug, Clone)]
+pub struct Served {
+    /// Requests that the devices have ended.
+    pub requests: u64,
+    /// How long after its simulated end each completion was handed to its client, nanoseconds.
+    pub lateness_ns: Lateness,
+}
+
+/// Serves until `stop` is set; then what is outstanding is answered.
+///
+/// # Errors
+/// The system has no more sockets, or the record cannot be written.
+pub fn serve(
+    mut live: Live,
+    fronts: &mut [&mut dyn FrontEnd],
+    stop: &AtomicBool,
+) -> Result<Served, LiveError> {
+    let poll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io::Error::from)?;
+    let watch = |front_end| Watch {
+        poll: &poll,
+        front_end,
+    };
+    for (i, front) in fronts.iter_mut().enumerate() {
+        front.begin(watch(i))?;
+    }
+    let mut events = Vec::with_capacity(256);
+    let mut ending: Option<Instant> = None;
+    loop {
+        live.advance(|live, done| fronts[done.ticket.front_end].completed(live, &done))?;
+        if ending.is_none() && stop.load(Ordering::Relaxed) {
+            ending = Some(Instant::now());
+            for (i, front) in fronts.iter_mut().enumerate() {
+                front.end(watch(i));
+            }
+        }
+        for (i, front) in fronts.iter_mut().enumerate() {
+            front.work(watch(i), &mut live);
+        }
+        let is_over =
+            |since: Instant| since.elapsed() > DRAIN || fronts.iter().all(|f| f.is_idle());
+        if ending.is_some_and(is_over) {
+            break;
+        }
+        let wait = match fronts.iter().any(|f| f.has_work()) {
+            true => Duration::ZERO,
+            false => (live.until_next()).map_or(NAP, |wait| wait.saturating_sub(WATCH).min(NAP)),
+        };
+        let timeout = Timespec {
+            tv_sec: wait.as_secs() as i64,
+            tv_nsec: i64::from(wait.subsec_nanos()),
+        };
+        events.clear();
+        let room = rustix::buffer::spare_capacity(&mut events);
+        match epoll::wait(&poll, room, Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(e) => return Err(io::Error::from(e).into()),
+        }
+        for event in &events {
+            let (front, key) = (event.data.u64() / KEYS, event.data.u64() % KEYS);
+            fronts[front as usize].ready(watch(front as usize), key);
+        }
+        if events.is_empty() {
+            live.skip();
+        }
+    }
+    let (requests, lateness_ns) = live.finish()?;
+    Ok(Served {
+        requests,
+        lateness_ns,
+    })
+}

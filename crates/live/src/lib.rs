@@ -1,0 +1,57 @@
+//! Simulated drives in real time: clock, data, times, and the loop in which front ends serve them.
+//!
+//! A [`live::Live`] is a system: the very layers and drives that the simulator runs, behind a clock, with their data
+//! in [`store::Store`]s. It takes requests and gives completions when the simulated drive has ended them. Whoever
+//! speaks to clients is a [`front_end::FrontEnd`]; several may serve one system at once. [`front_end::serve`] is the
+//! loop: sockets of all front ends, devices and clock, in one thread.
+//!
+//! # Model
+//! - All clients share the drive: its queue, its buffer, its arms. Connecting and leaving change nothing.
+//! - A request covers the 512-byte blocks in which its bytes lie.
+//! - What is written is in the store before its request reaches the drive, so what is acknowledged survives the end
+//!   of the process, not the end of the machine.
+//! - How late each completion was handed to its client is measured ([`live::Lateness`]).
+
+#![cfg(target_os = "linux")]
+
+pub mod clock;
+pub mod devices;
+pub mod front_end;
+pub mod live;
+pub mod open;
+pub mod record;
+pub mod store;
+
+use headstack_schema::SpecError;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Why a live system cannot start, or had to end.
+#[derive(Debug, Error)]
+pub enum LiveError {
+    /// The drive or the experiment is wrong.
+    #[error(transparent)]
+    Input(#[from] SpecError),
+    /// An argument is wrong.
+    #[error("{0}")]
+    Argument(String),
+    /// The data cannot be kept there.
+    #[error("store: {}: got {why}, need a file that can be read and written", path.display())]
+    Store {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        why: String,
+    },
+    /// The record cannot be written.
+    #[error("record: {}: got {why}, need a file that can be written", path.display())]
+    Record {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        why: String,
+    },
+    /// The system refuses a socket or a poll.
+    #[error("server: {0}")]
+    System(#[from] std::io::Error),
+}
