@@ -5,7 +5,7 @@ use crate::change::Target;
 use crate::layer::{self, drive, ErrorKind, LayerCompletion};
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::{
-    Completion, Drive, DriveEnergy, DriveRequest, Fault, Part, RoleUse, Setting,
+    Completion, Counters, Drive, DriveEnergy, DriveRequest, Fault, Part, RoleUse, Setting,
 };
 use headstack_engine::{ByMode, SpecError};
 use headstack_units::Time;
@@ -66,33 +66,9 @@ pub trait Member: Send {
     fn faults(&self) -> Vec<Fault> {
         Vec::new()
     }
-    /// Completed writes whose data was lost later.
-    fn lost_writes(&self) -> u64 {
-        0
-    }
-    /// Physical sectors written in part, and therefore read first.
-    fn read_modify_writes(&self) -> u64 {
-        0
-    }
-    /// Blocks that cleaning of a log has moved.
-    fn moved_blocks(&self) -> u64 {
-        0
-    }
-    /// Blocks that a log wrote over their old copy, because no slot was free.
-    fn in_place_writes(&self) -> u64 {
-        0
-    }
-    /// Checkpoints of a log.
-    fn checkpoints(&self) -> u64 {
-        0
-    }
-    /// Seconds for which a log's map would be searched after a loss of power now.
-    fn recovery_scan_s(&self) -> Option<f64> {
-        None
-    }
-    /// Bytes read by a scan of the medium.
-    fn scanned_bytes(&self) -> u64 {
-        0
+    /// What it has counted so far.
+    fn counters(&self) -> Counters {
+        Counters::default()
     }
     /// What was done with the arms' roles up to `until`; `None` where they never change.
     fn role_use(&self, _until: Time) -> Option<RoleUse> {
@@ -201,26 +177,8 @@ impl Member for Drive {
     fn faults(&self) -> Vec<Fault> {
         Drive::faults(self)
     }
-    fn lost_writes(&self) -> u64 {
-        Drive::lost_writes(self)
-    }
-    fn read_modify_writes(&self) -> u64 {
-        Drive::read_modify_writes(self)
-    }
-    fn checkpoints(&self) -> u64 {
-        Drive::checkpoints(self)
-    }
-    fn recovery_scan_s(&self) -> Option<f64> {
-        Drive::recovery_scan_s(self)
-    }
-    fn moved_blocks(&self) -> u64 {
-        Drive::moved_blocks(self)
-    }
-    fn in_place_writes(&self) -> u64 {
-        Drive::in_place_writes(self)
-    }
-    fn scanned_bytes(&self) -> u64 {
-        Drive::scanned_bytes(self)
+    fn counters(&self) -> Counters {
+        Drive::counters(self)
     }
     fn role_use(&self, until: Time) -> Option<RoleUse> {
         Drive::role_use(self, until)

@@ -6,7 +6,7 @@ use crate::member::Member;
 use crate::simulate::Options;
 #[cfg(doc)]
 use crate::simulate::OutOfRangePolicy;
-use headstack_drive::{Completion, DriveEnergy, Fault, RoleUse};
+use headstack_drive::{Completion, Counters, DriveEnergy, Fault, RoleUse};
 use headstack_engine::{Batches, Grouped, Series};
 use headstack_trace::{Alignment, Op};
 use headstack_units::Time;
@@ -32,20 +32,8 @@ pub struct MemberOutcome {
     pub energy: DriveEnergy,
     /// Parts taken out of use, the warm-up included.
     pub faults: Vec<Fault>,
-    /// Completed writes whose data was lost later, the warm-up included.
-    pub lost_writes: u64,
-    /// Physical sectors written in part, and therefore read first, the warm-up included.
-    pub read_modify_writes: u64,
-    /// Blocks that cleaning of a log has moved, the warm-up included.
-    pub moved_blocks: u64,
-    /// Blocks that a log wrote over their old copy, the warm-up included.
-    pub in_place_writes: u64,
-    /// Checkpoints of a log, the warm-up included.
-    pub checkpoints: u64,
-    /// Seconds for which a log's map would be searched after a loss of power at the end.
-    pub recovery_scan_s: Option<f64>,
-    /// Bytes read by a scan of the medium, the warm-up included.
-    pub scanned_bytes: u64,
+    /// What the drive has counted, the warm-up included.
+    pub counters: Counters,
     /// What was done with the arms' roles, the warm-up included; `None` where they never change.
     pub roles: Option<RoleUse>,
 }
@@ -69,13 +57,7 @@ impl MemberOutcome {
     /// Reads the counters that a drive has itself at `until`, except its energy.
     pub(crate) fn observe(&mut self, member: &impl Member, until: Time) {
         self.faults = member.faults();
-        self.lost_writes = member.lost_writes();
-        self.read_modify_writes = member.read_modify_writes();
-        self.moved_blocks = member.moved_blocks();
-        self.in_place_writes = member.in_place_writes();
-        self.checkpoints = member.checkpoints();
-        self.recovery_scan_s = member.recovery_scan_s();
-        self.scanned_bytes = member.scanned_bytes();
+        self.counters = member.counters();
         self.roles = member.role_use(until);
     }
 }

@@ -15,7 +15,7 @@ use crate::warnings::Facts;
 use headstack_drive::cost::CostRange;
 use headstack_drive::meter::BackgroundEnergy;
 use headstack_drive::power::conditions::ConditionEnergy;
-use headstack_drive::{DriveEnergy, RoleUse};
+use headstack_drive::{Counters, DriveEnergy, RoleUse};
 use headstack_engine::batches;
 use headstack_engine::quantiles::mean_s;
 use headstack_engine::{Summary, Warning};
@@ -324,22 +324,9 @@ pub struct DriveResult {
     pub power_conditions: Option<ConditionEnergy>,
     /// Heads and assemblies taken out of use.
     pub faults: Vec<FaultResult>,
-    /// Writes completed in the buffer whose sectors could no longer be reached.
-    pub n_lost_writes: u64,
-    /// Physical sectors that were written in part: read in one turn, written in the next.
-    pub n_read_modify_writes: u64,
-    /// Blocks that cleaning of a log has moved.
-    pub n_moved_blocks: u64,
-    /// Blocks that a log wrote over their old copy, because no slot was free.
-    pub n_in_place_writes: u64,
-    /// Checkpoints of a log.
-    pub n_checkpoints: u64,
-    /// How long a log's map would be searched after a loss of power at the end; absent without
-    /// `mapping.recovery`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub recovery_scan_s: Option<f64>,
-    /// Bytes read by a scan of the medium.
-    pub scanned_bytes: u64,
+    /// What the drive has counted, the warm-up included.
+    #[serde(flatten)]
+    pub counters: Counters,
     /// How often the arms' roles changed, the warm-up included; absent where they never change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roles: Option<RoleUse>,
@@ -472,13 +459,7 @@ fn drive_result(name: String, m: &MemberOutcome, seconds: f64) -> DriveResult {
                 warning: f.warning,
             })
             .collect(),
-        n_lost_writes: m.lost_writes,
-        n_read_modify_writes: m.read_modify_writes,
-        n_moved_blocks: m.moved_blocks,
-        n_in_place_writes: m.in_place_writes,
-        n_checkpoints: m.checkpoints,
-        recovery_scan_s: m.recovery_scan_s,
-        scanned_bytes: m.scanned_bytes,
+        counters: m.counters,
         roles: m.roles.clone(),
     }
 }

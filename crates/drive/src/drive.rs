@@ -1,6 +1,7 @@
 //! A drive as its host sees it: requests go in, completions with all shares of their response time come out.
 
 use crate::command::{Command, Completion, DriveRequest, Fault};
+use crate::counters::Counters;
 use crate::design::DriveDesign;
 use crate::join::Join;
 use crate::mapping::zoned::Zones;
@@ -152,44 +153,11 @@ impl Drive {
         all
     }
 
-    /// Number of writes that completed in the buffer and were lost, because no head reached their place
-    /// later.
-    pub fn lost_writes(&self) -> u64 {
-        self.units.iter().map(ServiceUnit::lost_writes).sum()
-    }
-
-    /// Number of physical sectors that had to be read before they were written, because a write covered only
-    /// a part.
-    pub fn read_modify_writes(&self) -> u64 {
-        self.units.iter().map(ServiceUnit::read_modify_writes).sum()
-    }
-
-    /// Number of blocks that cleaning has moved, of a drive with `mapping.model = "log"`.
-    pub fn moved_blocks(&self) -> u64 {
-        self.units.iter().map(ServiceUnit::moved_blocks).sum()
-    }
-
-    /// Number of blocks that a drive with `mapping.model = "log"` wrote over their old copy, because no slot was
-    /// free.
-    pub fn in_place_writes(&self) -> u64 {
-        self.units.iter().map(ServiceUnit::in_place_writes).sum()
-    }
-
-    /// Number of checkpoints that a drive with `mapping.recovery.model = "checkpoint"` has completed.
-    pub fn checkpoints(&self) -> u64 {
-        self.units.iter().map(ServiceUnit::checkpoints).sum()
-    }
-
-    /// Seconds for which a drive with `mapping.recovery` would search its map after a loss of power now; its
-    /// stacks search at the same time. `None` without a model of recovery.
-    pub fn recovery_scan_s(&self) -> Option<f64> {
-        let scans = self.units.iter().filter_map(ServiceUnit::scan_ns);
-        scans.max().map(|ns| ns as f64 * 1e-9)
-    }
-
-    /// Bytes that the media scan has read.
-    pub fn scanned_bytes(&self) -> u64 {
-        self.units.iter().map(ServiceUnit::scanned_bytes).sum()
+    /// Everything that the drive has counted so far.
+    pub fn counters(&self) -> Counters {
+        let mut sum = Counters::default();
+        self.units.iter().for_each(|u| sum.add(&u.counted()));
+        sum
     }
 
     /// What was done with the arms' roles up to `until`; `None` where they never change.

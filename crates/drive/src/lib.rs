@@ -10,6 +10,7 @@ mod buffer;
 pub mod command;
 mod compressed_seek_table;
 pub mod cost;
+pub mod counters;
 mod described;
 pub mod design;
 pub mod drive;
@@ -38,6 +39,7 @@ mod tags;
 mod unit;
 
 pub use command::{Command, Completion, Components, DriveRequest, Fault};
+pub use counters::Counters;
 pub use described::{Described, Unsaid};
 pub use design::DriveDesign;
 pub use drive::{Drive, DriveOptions, Part, Setting};

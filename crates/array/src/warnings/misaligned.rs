@@ -20,13 +20,13 @@ pub fn find(run: &Ended, tell: &mut dyn FnMut(Warning)) {
 fn tell_of(result: &SystemResult, tell: &mut dyn FnMut(Warning)) {
     let sum =
         |of: fn(&crate::result::DriveResult) -> u64| result.drives.iter().map(of).sum::<u64>();
-    let sectors = sum(|d| d.n_read_modify_writes);
+    let sectors = sum(|d| d.counters.n_read_modify_writes);
     if sectors as f64 <= PARTIAL_SECTORS_RATIO * sum(|d| d.n_requests) as f64 {
         return;
     }
     let drives = result.drives.iter().zip(&result.facts.drives);
     let turns_s: f64 = drives
-        .map(|(d, of)| d.n_read_modify_writes as f64 * of.turn_s)
+        .map(|(d, of)| d.counters.n_read_modify_writes as f64 * of.turn_s)
         .sum();
     let turn_ms = 1e3 * turns_s / sectors as f64;
     let seen = &result.facts.alignment;

@@ -128,7 +128,7 @@ impl JobContext<'_> {
         };
         for PartialSector(sector) in partial {
             let part = self.pass(&AccessRequest::plain(*sector, 1, whole.end), work);
-            self.buffer.read_modify_writes += 1;
+            self.buffer.counted.n_read_modify_writes += 1;
             whole = whole.then(part);
         }
         let mut done = 0;

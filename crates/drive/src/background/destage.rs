@@ -118,7 +118,7 @@ impl Destage {
         let partial = context.buffer.unwritten.dirty.partial_sectors(range);
         let mut pass = context.write_pass(&order, Work::Destage, &partial);
         if !partial.is_empty() && !context.mapping.moves_writes() {
-            context.buffer.read_modify_writes += partial.len() as u64;
+            context.buffer.counted.n_read_modify_writes += partial.len() as u64;
             context.write_in_next_turn(&mut pass, Work::Destage);
         }
         context.buffer.unwritten.send(range);

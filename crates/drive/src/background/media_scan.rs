@@ -19,6 +19,7 @@
 
 use super::{BackgroundJob, JobContext};
 use crate::bounds::MOST_SCANNED;
+use crate::counters::Counters;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 use crate::phase::{MechanicalAccess, Work};
@@ -43,10 +44,10 @@ pub(crate) struct Scan {
     /// Number of blocks that lie on one track, and how many of them remain to be read in this round.
     total: u64,
     left: u64,
-    /// Number of blocks read in all rounds.
-    pub blocks: u64,
+    /// What is counted: bytes read in all rounds.
+    pub counted: Counters,
     /// Size of a block in bytes.
-    pub block_bytes: u64,
+    block_bytes: u64,
     /// For an arm of its own: the next address, and the time up to which its work is in the timeline.
     next: u64,
     until: u64,
@@ -139,7 +140,7 @@ impl Scan {
             read: vec![0; (capacity / block) as usize / 64 + 1],
             total: 0,
             left: 0,
-            blocks: 0,
+            counted: Counters::default(),
             block_bytes: block * sector,
             next: 0,
             until: 0,
@@ -179,7 +180,7 @@ impl Scan {
 
     fn take(&mut self, block: u64) {
         self.read[(block / 64) as usize] |= 1 << (block % 64);
-        self.blocks += 1;
+        self.counted.scanned_bytes += self.block_bytes;
         self.left -= 1;
         if self.left == 0 {
             self.read.fill(0);

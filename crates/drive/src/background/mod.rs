@@ -127,7 +127,7 @@ impl JobContext<'_> {
             after = Some(block);
             if let Some(copy) = log.read_of(block, read.end) {
                 let part = self.pass(&copy, work);
-                self.buffer.read_modify_writes += 1;
+                self.buffer.counted.n_read_modify_writes += 1;
                 read = read.then(part);
             }
         }

@@ -1,5 +1,6 @@
 //! The drive's buffer: segments for reads, and written data that are not yet on the medium.
 
+use crate::counters::Counters;
 use crate::mapping::Mapping;
 use crate::mechanics::Mechanics;
 use crate::parallelism::HeadSet;
@@ -27,11 +28,8 @@ pub(crate) struct Buffer {
     pub unwritten: Unwritten,
     /// The size of a physical sector.
     pub size: SectorSize,
-    /// Number of tracks with data that completed in the buffer and whose place no head reaches any more.
-    pub lost_writes: u64,
-    /// Number of physical sectors that were read before they were written, because a write covered only a
-    /// part.
-    pub read_modify_writes: u64,
+    /// What is counted of writes that need more than one pass, or are lost.
+    pub counted: Counters,
 }
 
 impl Buffer {
@@ -70,7 +68,7 @@ impl Buffer {
         }
         for range in lost {
             if self.unwritten.dirty.remove(range) > 0 {
-                self.lost_writes += 1;
+                self.counted.n_lost_writes += 1;
             }
         }
     }

@@ -287,7 +287,11 @@ impl World<'_> {
             self.cursor = (lba + blocks).next_multiple_of(self.sector_blocks);
         }
         self.read_first += parts;
-        assert_eq!(self.drive.read_modify_writes(), self.read_first, "{what}");
+        assert_eq!(
+            self.drive.counters().n_read_modify_writes,
+            self.read_first,
+            "{what}"
+        );
         self.now = end + 1_000_000;
     }
 

@@ -22,6 +22,7 @@ pub(crate) use media_cache::MediaCache;
 pub use parameters::MODELS;
 pub(crate) use parameters::{tables, KIND};
 
+use crate::counters::Counters;
 use crate::layout::Place;
 use crate::mechanics::Mechanics;
 use crate::models::Models;
@@ -130,35 +131,14 @@ impl Mapping {
         }
     }
 
-    /// Number of complete checkpoints.
-    pub fn checkpoints(&self) -> u64 {
+    /// What it has counted up to now.
+    pub fn counted(&self, m: &Mechanics) -> Counters {
         match self {
-            Mapping::Identity | Mapping::MediaCache(_) => 0,
-            Mapping::Log(log) => log.checkpoints(),
-        }
-    }
-
-    /// How long the recovery scan would take after a loss of power now, in nanoseconds; `None` without a scan.
-    pub fn scan_ns(&self, m: &Mechanics) -> Option<u64> {
-        match self {
-            Mapping::Identity | Mapping::MediaCache(_) => None,
-            Mapping::Log(log) => log.scan_ns(m),
-        }
-    }
-
-    /// Number of blocks that cleaning has moved.
-    pub fn moved_blocks(&self) -> u64 {
-        match self {
-            Mapping::Identity | Mapping::MediaCache(_) => 0,
-            Mapping::Log(log) => log.moved_blocks(),
-        }
-    }
-
-    /// Number of blocks that were written over their old copy, because no slot was free.
-    pub fn in_place_writes(&self) -> u64 {
-        match self {
-            Mapping::Identity | Mapping::MediaCache(_) => 0,
-            Mapping::Log(log) => log.in_place,
+            Mapping::Identity | Mapping::MediaCache(_) => Counters::default(),
+            Mapping::Log(log) => Counters {
+                recovery_scan_s: log.scan_ns(m).map(|ns| ns as f64 * 1e-9),
+                ..log.counted
+            },
         }
     }
 

@@ -277,21 +277,21 @@ fn open_edges_are_read_first_and_counted() {
         host.ask(i * 1000, Write, 8003 + i * 24, 24);
     }
     host.0.energy(Time(900_000_000));
-    assert_eq!(host.0.read_modify_writes(), 0);
+    assert_eq!(host.0.counters().n_read_modify_writes, 0);
     assert!(host.0.destage_pending(), "two edges wait");
     host.0.energy(Time(1_100_000_000));
     assert!(!host.0.destage_pending());
-    assert_eq!(host.0.read_modify_writes(), 2);
+    assert_eq!(host.0.counters().n_read_modify_writes, 2);
     // Written in part and then filled: nothing has to be read.
     host.ask(2_000_000_000, Write, 16_004, 4);
     host.ask(2_100_000_000, Write, 16_000, 4);
     host.0.energy(Time(5_000_000_000));
     assert!(!host.0.destage_pending());
-    assert_eq!(host.0.read_modify_writes(), 2);
+    assert_eq!(host.0.counters().n_read_modify_writes, 2);
     // Written through: both edges at once, on one track.
     let at = 6_000_000_000;
     let w = host.ask(at, Command::WriteThrough, 8004, 8);
-    assert_eq!(host.0.read_modify_writes(), 4);
+    assert_eq!(host.0.counters().n_read_modify_writes, 4);
     let mut aligned = Host::new(&spec);
     let a = aligned.ask(at, Command::WriteThrough, 8000, 16);
     let (w, a) = (w.completion.0 - at, a.completion.0 - at);

@@ -148,7 +148,7 @@ impl CommandServer {
     /// turn. Sectors on one track share the turn.
     #[inline(never)]
     fn read_modify_write(&mut self, task: Task, mut pass: Pass, work: Work) -> Pass {
-        self.buffer.read_modify_writes += u64::from(task.partial);
+        self.buffer.counted.n_read_modify_writes += u64::from(task.partial);
         let one_track = task.place.is_some_and(|p| task.count <= p.run);
         let turns = if one_track { 1 } else { task.partial };
         let mut context = self.context(self.active_assembly).0;

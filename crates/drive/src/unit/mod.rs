@@ -10,6 +10,7 @@
 use crate::background::media_scan::Scan;
 use crate::buffer::{Blocks, SectorSize};
 use crate::command::{Command, Completion, DriveRequest, Fault};
+use crate::counters::Counters;
 use crate::drive::DriveOptions;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
@@ -219,23 +220,19 @@ impl ServiceUnit {
         self.server.tell(self.first_assembly, sink);
     }
 
-    /// Number of bytes that the media scan has read.
-    pub fn scanned_bytes(&self) -> u64 {
-        let scans = self.server.assemblies.iter();
-        scans
-            .filter_map(|a| a.jobs.media_scan.0.as_ref())
-            .map(|s| s.blocks * s.block_bytes)
-            .sum()
+    /// What the unit has counted up to now.
+    pub fn counted(&self) -> Counters {
+        let mut sum = self.server.buffer.counted;
+        sum.add(&self.server.mapping.counted(&self.server.mechanics));
+        let assemblies = self.server.assemblies.iter();
+        for scan in assemblies.filter_map(|a| a.jobs.media_scan.0.as_ref()) {
+            sum.add(&scan.counted);
+        }
+        sum
     }
 
     pub fn destage_pending(&self) -> bool {
         self.server.destage_pending() || self.write_admission.as_ref().is_some_and(|e| e.len() > 0)
-    }
-
-    /// Number of physical sectors that were read before they were written, because a write covered only a
-    /// part.
-    pub fn read_modify_writes(&self) -> u64 {
-        self.server.buffer.read_modify_writes
     }
 
     /// Whether blocks wait to be moved by cleaning, or a checkpoint to be written.
@@ -244,35 +241,9 @@ impl ServiceUnit {
         mapping.wants_cleaning() || mapping.checkpoint_from().is_some()
     }
 
-    /// Number of complete checkpoints of a log.
-    pub fn checkpoints(&self) -> u64 {
-        self.server.mapping.checkpoints()
-    }
-
-    /// How long a log's map would be searched after a loss of power now, in nanoseconds.
-    pub fn scan_ns(&self) -> Option<u64> {
-        self.server.mapping.scan_ns(&self.server.mechanics)
-    }
-
-    /// Number of blocks that cleaning has moved.
-    pub fn moved_blocks(&self) -> u64 {
-        self.server.mapping.moved_blocks()
-    }
-
-    /// Number of blocks that a log wrote over their old copy, because no slot was free.
-    pub fn in_place_writes(&self) -> u64 {
-        self.server.mapping.in_place_writes()
-    }
-
     /// Everything deconfigured so far.
     pub fn faults(&self) -> &[Fault] {
         &self.faults.known
-    }
-
-    /// Number of writes that completed in the buffer and were lost, because no head reached their place
-    /// later.
-    pub fn lost_writes(&self) -> u64 {
-        self.server.buffer.lost_writes
     }
 
     /// Examines a command that arrives at `now`. Returns its completion if it is served at once. Otherwise it

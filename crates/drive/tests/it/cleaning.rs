@@ -96,19 +96,30 @@ fn every_command_completes_once() {
                 let mut one = drive(dash, &text);
                 let once = run(&mut one, seed, false);
                 check_completions(&once, 500, &format!("seed {seed}: {dash} {text}"));
-                assert!(one.moved_blocks() > 0, "seed {seed}: {dash} {text}");
+                assert!(
+                    one.counters().n_moved_blocks > 0,
+                    "seed {seed}: {dash} {text}"
+                );
                 let mut two = drive(dash, &text);
                 let stepped = run(&mut two, seed, true);
                 assert_eq!(once, stepped, "seed {seed}: {dash} {text}");
-                assert_eq!(one.moved_blocks(), two.moved_blocks(), "seed {seed}");
+                assert_eq!(
+                    one.counters().n_moved_blocks,
+                    two.counters().n_moved_blocks,
+                    "seed {seed}"
+                );
                 let end = once.iter().map(|c| c.completion).max().expect("commands");
                 let background = one.energy(end).background;
                 let saves = log.contains("checkpoint");
-                assert_eq!(one.checkpoints() > 0, saves, "seed {seed}: {dash} {text}");
+                assert_eq!(
+                    one.counters().n_checkpoints > 0,
+                    saves,
+                    "seed {seed}: {dash} {text}"
+                );
                 assert_eq!(background.checkpoint.time_s > 0.0, saves, "seed {seed}");
                 assert!(background.cleaning.time_s > 0.0, "seed {seed}");
                 assert!(background.cleaning.energy_j > 0.0, "seed {seed}");
-                assert!(one.recovery_scan_s() > Some(0.0), "seed {seed}");
+                assert!(one.counters().recovery_scan_s > Some(0.0), "seed {seed}");
             }
         }
     }
@@ -133,11 +144,11 @@ fn a_full_disk_writes_in_place() {
         assert!(done.iter().all(|c| !c.error));
         let writes = done.iter().filter(|c| c.moved()).count();
         assert!(
-            writes > 0 && full.in_place_writes() > 150,
+            writes > 0 && full.counters().n_in_place_writes > 150,
             "{}",
-            full.in_place_writes()
+            full.counters().n_in_place_writes
         );
-        assert_eq!(full.moved_blocks(), 0, "{arms}");
+        assert_eq!(full.counters().n_moved_blocks, 0, "{arms}");
     }
 }
 

@@ -400,7 +400,7 @@ fn run(
     let e = drive.energy(Time(end));
     check_energy(&before, &e, end);
     assert_eq!(drive.joules(Time(end)), e.joules());
-    let scan = drive.recovery_scan_s();
+    let scan = drive.counters().recovery_scan_s;
     assert!(scan.is_none_or(|s| (0.0..1e4).contains(&s)), "{scan:?}");
     (done, e)
 }

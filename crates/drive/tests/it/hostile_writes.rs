@@ -228,7 +228,7 @@ fn what_is_written_reaches_the_medium_once() {
         assert!(!run.drive.destage_pending(), "seed {seed}\n{text}");
         let wrote = run.destaged_sectors();
         let want = sectors.len() as u64;
-        let partial = run.drive.read_modify_writes();
+        let partial = run.drive.counters().n_read_modify_writes;
         if per_sector == 1 {
             assert_eq!(wrote, want, "seed {seed}\n{text}");
             assert_eq!(partial, 0);
@@ -291,7 +291,7 @@ fn faults_lose_only_what_nothing_reaches() {
         assert!(!run.drive.destage_pending(), "seed {seed}\n{text}");
         run.destaged_sectors();
         assert!(run.errors > 0, "seed {seed}: nothing met the fault");
-        lost += run.drive.lost_writes();
+        lost += run.drive.counters().n_lost_writes;
     }
     assert!(lost > 0);
 }

@@ -303,6 +303,6 @@ fn the_flush_of_one_block_takes_one_movement() {
             id: 0,
         };
         world.ask(Command::Write, at, 1);
-        assert_eq!(world.drive.read_modify_writes(), 0, "{what}");
+        assert_eq!(world.drive.counters().n_read_modify_writes, 0, "{what}");
     }
 }

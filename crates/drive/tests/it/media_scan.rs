@@ -70,7 +70,7 @@ fn free_blocks_cost_the_foreground_nothing() {
         let (plain, mut idle) = run(&drive("D1A1S1H1", MediaScanMode::None), 3_000, gap);
         let (with, mut scanning) = run(&drive("D1A1S1H1", MediaScanMode::Freeblock), 3_000, gap);
         assert_eq!(plain, with);
-        let bytes = scanning.scanned_bytes();
+        let bytes = scanning.counters().scanned_bytes;
         // No more than what passes in all the waits, and what the planner is for: a good part.
         let waits: u64 = with.iter().map(|c| c.components.rotation).sum();
         let most = waits as f64 / REV_NS as f64 * 128.0 * 512.0;
@@ -95,12 +95,12 @@ fn an_idle_arm_scans_at_the_sustained_rate() {
     let cylinder_ns = 4 * REV_NS + 3 * REV_NS / 8 + REV_NS / 4;
     let end = Time(100 * cylinder_ns);
     drive.energy(end);
-    let blocks = drive.scanned_bytes() / (16 * 1024);
+    let blocks = drive.counters().scanned_bytes / (16 * 1024);
     // The first track is begun under the head; one block may be cut by the end.
     assert!((1_596..=1_600).contains(&blocks), "{blocks}");
     // A second round starts where the first one ended.
     drive.energy(Time(900 * cylinder_ns));
-    let rounds = drive.scanned_bytes() as f64 / (CAPACITY * 512) as f64;
+    let rounds = drive.counters().scanned_bytes as f64 / (CAPACITY * 512) as f64;
     assert!((rounds - 900.0 / 400.0).abs() < 0.02, "{rounds}");
 }
 
@@ -115,9 +115,9 @@ fn an_own_arm_leaves_the_foreground_alone() {
     spec.parallelism.channels = 2;
     let (again, two) = run(&spec, n, 20_000_000);
     assert_eq!(plain, again);
-    assert!(one.scanned_bytes() < two.scanned_bytes());
+    assert!(one.counters().scanned_bytes < two.counters().scanned_bytes);
     let (_, free) = run(&drive("D1A1S1H1", MediaScanMode::Freeblock), n, 20_000_000);
-    assert!(free.scanned_bytes() < one.scanned_bytes());
+    assert!(free.counters().scanned_bytes < one.counters().scanned_bytes);
 }
 
 #[test]

@@ -40,8 +40,6 @@ pub(super) struct Clean {
     victim: Option<Victim>,
     /// The cylinder that takes the moved blocks.
     target: Option<u32>,
-    /// Number of blocks that were moved.
-    pub moved: u64,
 }
 
 /// A cylinder that is being emptied.
@@ -94,7 +92,6 @@ impl Clean {
             taken: 0,
             victim: None,
             target: None,
-            moved: 0,
         };
         made.look();
         made
@@ -315,7 +312,7 @@ impl Log {
             .slots
             .soonest_in(&from, cylinder, Class::Whole, u64::MAX)?;
         let clean = self.clean.as_mut()?;
-        clean.moved += 1;
+        self.counted.n_moved_blocks += 1;
         let changed = clean.victim.as_ref().map_or(at, |v| v.changed);
         let by = SlotUse {
             at: changed,
@@ -404,11 +401,6 @@ impl Log {
         let sizes = (all, self.blocks, all - self.withdrawn);
         let segments = Segments::new(m, self.shift, sizes, self.slots.initial());
         self.clean = Some(Box::new(Clean::new(p, policy, segments)));
-    }
-
-    /// Number of blocks that cleaning has moved.
-    pub fn moved_blocks(&self) -> u64 {
-        self.clean.as_ref().map_or(0, |c| c.moved)
     }
 }
 

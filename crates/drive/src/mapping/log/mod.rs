@@ -44,6 +44,7 @@ pub(crate) use write::Writer;
 
 use super::parameters::{Initial, LogParameters};
 use super::policy::{Policy, Search, Slot};
+use crate::counters::Counters;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 use crate::spec::GeometrySpec;
@@ -86,8 +87,8 @@ pub(crate) struct Log {
     pub watched: bool,
     /// Blocks that have moved since this list was last emptied.
     pub moved: Vec<u64>,
-    /// Number of blocks that were written over their old copy.
-    pub in_place: u64,
+    /// What is counted: blocks moved, blocks written over their old copy, checkpoints.
+    pub counted: Counters,
     /// Cleaning, if the log is cleaned.
     clean: Option<Box<Clean>>,
     /// How the map is found after a loss of power.
@@ -216,7 +217,7 @@ impl Log {
             released: Vec::new(),
             watched: false,
             moved: Vec::new(),
-            in_place: 0,
+            counted: Counters::default(),
             clean: None,
             recovery: p.recovery.model,
             checkpoints: None,

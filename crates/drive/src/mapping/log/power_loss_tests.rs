@@ -126,8 +126,8 @@ impl World {
             sequence: self.sequence,
             version: moved.unwrap_or(self.sequence),
         };
-        let in_place = self.log.in_place > self.in_place;
-        self.in_place = self.log.in_place;
+        let in_place = self.log.counted.n_in_place_writes > self.in_place;
+        self.in_place = self.log.counted.n_in_place_writes;
         let written = Written {
             track: (place.cylinder, place.head),
             start,
@@ -189,7 +189,7 @@ impl World {
 
     /// A part of a checkpoint is written, if one is due.
     fn save(&mut self, arm: &mut Arm, (now, end): (u64, u64)) {
-        let complete = self.log.checkpoints();
+        let complete = self.log.counted.n_checkpoints;
         let begins = self.fixed.is_none();
         let Some(order) = self.log.next_part(&self.m, now) else {
             return;
@@ -205,7 +205,7 @@ impl World {
         assert!(order.sector >= self.log.blocks << 3, "behind all blocks");
         (arm.cylinder, arm.head) = (place.cylinder, place.head);
         self.log.part_ends();
-        if self.log.checkpoints() > complete {
+        if self.log.counted.n_checkpoints > complete {
             let (sequence, map) = self.fixed.take().expect("a map");
             self.saved.push(Saved {
                 complete: end,
@@ -391,8 +391,8 @@ fn run(policy: &str, model: Model, together: bool, seed: u64) -> Did {
         let moments = [write.start, write.end - 1, write.end, noise.below(clock)];
         moments.iter().for_each(|at| world.loses_power(model, *at));
     }
-    did.moved = world.log.moved_blocks();
-    did.in_place = world.log.in_place;
+    did.moved = world.log.counted.n_moved_blocks;
+    did.in_place = world.log.counted.n_in_place_writes;
     did.saved = world.saved.len() - 1;
     did
 }

@@ -78,8 +78,6 @@ pub(super) struct Checkpoints {
     /// since that of the one in progress.
     since: BTreeSet<Track>,
     newer: BTreeSet<Track>,
-    /// Number of complete checkpoints.
-    complete: u64,
 }
 
 impl Checkpoints {
@@ -94,7 +92,6 @@ impl Checkpoints {
             taken: 0,
             since: BTreeSet::new(),
             newer: BTreeSet::new(),
-            complete: 0,
         }
     }
 
@@ -187,13 +184,8 @@ impl Log {
             c.done = None;
             c.region = 1 - c.region;
             c.since = std::mem::take(&mut c.newer);
-            c.complete += 1;
+            self.counted.n_checkpoints += 1;
         }
-    }
-
-    /// Number of complete checkpoints.
-    pub fn checkpoints(&self) -> u64 {
-        self.checkpoints.as_deref().map_or(0, |c| c.complete)
     }
 
     /// How long the recovery scan would take after a loss of power now, in nanoseconds; `None` without a model of

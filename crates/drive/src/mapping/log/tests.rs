@@ -467,11 +467,11 @@ fn a_read_finds_the_last_write() {
             free[a] = end;
         }
         assert!(
-            log.in_place == 0 || !together,
+            log.counted.n_in_place_writes == 0 || !together,
             "seed {seed}: {}",
-            log.in_place
+            log.counted.n_in_place_writes
         );
-        in_place += log.in_place;
+        in_place += log.counted.n_in_place_writes;
     }
     assert!(in_place > 0, "no disk was full");
 }

@@ -50,7 +50,7 @@ impl Log {
             }
             // No slot is free. There are as many slots as blocks, so the block has a copy.
             None => {
-                self.in_place += 1;
+                self.counted.n_in_place_writes += 1;
                 self.forget_moves(block);
                 self.slot_of(block)
             }

@@ -1,0 +1,145 @@
+//! What a drive counts, besides time and energy.
+//!
+//! A new counter is one line in the list, and the statement that counts it: in [`Buffer::counted`], in the `counted` of
+//! a log or of a media scan. Results show it under its name.
+//!
+//! [`Buffer::counted`]: crate::buffer::Buffer::counted
+
+use serde::Serialize;
+
+/// A counter as results describe it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counter {
+    /// Its name in [`Counters`] and in results.
+    pub name: &'static str,
+    /// Its unit; empty for a number of things.
+    pub unit: &'static str,
+    /// What it counts.
+    pub sentence: &'static str,
+    /// How the values of several units or drives give that of all of them.
+    pub of_several: OfSeveral,
+}
+
+/// How the values of several units or drives give that of all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OfSeveral {
+    /// Their sum.
+    Sum,
+    /// The largest one, because they do it at the same time.
+    Largest,
+}
+
+/// The value of a counter.
+trait Value {
+    const OF_SEVERAL: OfSeveral;
+    fn add(&mut self, other: Self);
+}
+
+impl Value for u64 {
+    const OF_SEVERAL: OfSeveral = OfSeveral::Sum;
+    fn add(&mut self, other: u64) {
+        *self += other;
+    }
+}
+
+impl Value for Option<f64> {
+    const OF_SEVERAL: OfSeveral = OfSeveral::Largest;
+    fn add(&mut self, other: Option<f64>) {
+        *self = match (*self, other) {
+            (Some(mine), Some(other)) => Some(mine.max(other)),
+            (mine, other) => mine.or(other),
+        };
+    }
+}
+
+/// Declares [`Counters`] and its description from the list: sentence, name, type, unit.
+macro_rules! counters {
+    ($($(#[doc = $sentence:literal])+ $(#[serde($serde:meta)])? $name:ident: $type:ty, in $unit:literal;)+) => {
+        /// Everything that a drive has counted since it was built.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+        pub struct Counters {
+            $($(#[doc = $sentence])+ $(#[serde($serde)])? pub $name: $type,)+
+        }
+
+        impl Counters {
+            /// The counters, in the order in which results show them.
+            pub const ALL: &'static [Counter] = &[$(Counter {
+                name: stringify!($name),
+                unit: $unit,
+                sentence: concat!($($sentence),+).trim_ascii(),
+                of_several: <$type as Value>::OF_SEVERAL,
+            }),+];
+
+            /// Adds what another unit or drive has counted.
+            pub fn add(&mut self, other: &Counters) {
+                $(Value::add(&mut self.$name, other.$name);)+
+            }
+        }
+    };
+}
+
+counters! {
+    /// Writes that completed in the buffer and were lost, because no head reached their place later.
+    n_lost_writes: u64, in "";
+    /// Physical sectors that were read before they were written, because a write covered only a part.
+    n_read_modify_writes: u64, in "";
+    /// Blocks that cleaning of a log has moved.
+    n_moved_blocks: u64, in "";
+    /// Blocks that a log wrote over their old copy, because no slot was free.
+    n_in_place_writes: u64, in "";
+    /// Complete checkpoints of a log.
+    n_checkpoints: u64, in "";
+    /// How long a log's map would be searched after a loss of power now; absent without `mapping.recovery`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recovery_scan_s: Option<f64>, in "s";
+    /// Bytes read by a scan of the medium.
+    scanned_bytes: u64, in "B";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers of things add up. Stacks search their maps at the same time, so the longest search counts.
+    #[test]
+    fn counters_of_several_units() {
+        let unit = |n_moved_blocks, recovery_scan_s| Counters {
+            n_moved_blocks,
+            recovery_scan_s,
+            ..Counters::default()
+        };
+        let mut all = Counters::default();
+        for one in [unit(3, None), unit(4, Some(0.5)), unit(0, Some(0.25))] {
+            all.add(&one);
+        }
+        assert_eq!(all, unit(7, Some(0.5)));
+    }
+
+    /// A name says its unit, as everywhere in results. The description has the fields of the struct, in their order.
+    #[test]
+    fn names_tell_units() {
+        let all = Counters {
+            recovery_scan_s: Some(0.0),
+            ..Counters::default()
+        };
+        let text = serde_json::to_string(&all).expect("JSON");
+        let places = Counters::ALL
+            .iter()
+            .map(|c| text.find(&format!("{:?}", c.name)));
+        assert!(
+            places.clone().all(|at| at.is_some()) && places.is_sorted(),
+            "{text}"
+        );
+        for counter in Counters::ALL {
+            assert!(counter.sentence.ends_with('.') && !counter.sentence.starts_with(' '));
+            let (start, end) = match counter.unit {
+                "" => ("n_", ""),
+                "s" => ("", "_s"),
+                "B" => ("", "_bytes"),
+                other => panic!("{}: got unit {other}", counter.name),
+            };
+            let fits = counter.name.starts_with(start) && counter.name.ends_with(end);
+            assert!(fits, "{}: got unit {:?}", counter.name, counter.unit);
+        }
+    }
+}
