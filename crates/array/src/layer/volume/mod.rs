@@ -403,8 +403,8 @@ impl Volume {
             }
             let member = &mut self.state.members[io.member as usize];
             member.pending += 1;
-            if command != Command::Flush {
-                member.head = io.lba + u64::from(io.blocks);
+            if command == Command::Read {
+                member.next = io.lba + u64::from(io.blocks);
             }
             self.counts.member_reads += u64::from(command == Command::Read);
             self.counts.member_writes += u64::from(command.writes());
@@ -431,6 +431,9 @@ impl Volume {
         }
         let mut done = *self.ends.announced(name);
         let range = part.io.lba..part.io.lba + u64::from(part.io.blocks);
+        if !range.is_empty() {
+            self.state.members[member as usize].head = range.end;
+        }
         let writing = self.ops[part.op as usize].stage == Stage::Writing;
         // A request that is refused for what it asks says nothing of the member's health. A rebuild asks for what a
         // member of a volume must be able to do.

@@ -12,8 +12,10 @@ pub(crate) struct MemberState {
     pub stale: RangeSet<u64>,
     /// Requests submitted to the member that have not ended.
     pub pending: u32,
-    /// The block after the last request submitted to the member.
+    /// The block after the member's last completed request.
     pub head: u64,
+    /// The block after the last read submitted to the member.
+    pub next: u64,
     /// Set while the member waits for its last requests to end before it comes back: with its data (`false`)
     /// or as a new member (`true`).
     pub returns: Option<bool>,
