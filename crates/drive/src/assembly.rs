@@ -23,10 +23,8 @@ pub(crate) struct Mechanism {
     pub arms: Vec<Arm>,
     /// Index of the head set that was used last.
     pub active_set: usize,
-    /// What the mechanism has done, and what is already decided of its future.
+    /// What the mechanism has done, what is already decided of its future, and when it is free.
     pub timeline: Timeline,
-    /// Earliest time of the next movement, in nanoseconds.
-    pub free: u64,
     /// Its movements, kept where other assemblies or the scaled rotation depend on them.
     pub coupling: Option<Box<Coupling>>,
 }
@@ -92,7 +90,6 @@ impl Mechanism {
             let access = MechanicalAccess { work, ..access };
             self.timeline.add(now, access);
         }
-        self.free = pass.end;
     }
 
     /// As [`Mechanism::add_pass`], for a pass over one run.
@@ -109,7 +106,6 @@ impl Mechanism {
             end: pass.end,
         };
         self.timeline.add(now, access);
-        self.free = pass.end;
     }
 
     /// If idle, follows another assembly whose first head set starts to move to `cylinder` at `at`.
@@ -121,24 +117,22 @@ impl Mechanism {
         at: u64,
         cylinder: u32,
     ) {
-        let start = at.max(self.timeline.end()).max(self.free);
-        if start > at {
+        if self.timeline.free() > at {
             return;
         }
         let base = i64::from(cylinder) - i64::from(head_sets[0].offset);
         let last = i64::from(m.positions()) - 1;
         let target = |p: &HeadSet| (base + i64::from(p.offset)).clamp(0, last) as u32;
         let distance = self.arms[0].cylinder.abs_diff(target(&head_sets[0]));
-        let there = start + u64::from(m.seek.ns(distance));
+        let there = at + u64::from(m.seek.ns(distance));
         for (arm, head_set) in self.arms.iter_mut().zip(head_sets) {
             arm.cylinder = target(head_set);
         }
         if distance > 0 {
-            self.free = there;
             let access = MechanicalAccess {
                 work: Work::Follow,
                 write: false,
-                start,
+                start: at,
                 distance,
                 there,
                 first: there,

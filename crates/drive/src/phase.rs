@@ -226,6 +226,8 @@ pub(crate) struct Timeline {
     /// The latest two accesses, and the index of the later one.
     last: [MechanicalAccess; 2],
     newest: bool,
+    /// Earliest start of the next access.
+    free: u64,
     /// What most drives do without.
     recorder: Option<Box<PhaseRecorder>>,
 }
@@ -256,6 +258,7 @@ impl Default for Timeline {
             pending: Vec::new(),
             last: [MechanicalAccess::NONE; 2],
             newest: false,
+            free: 0,
             recorder: None,
         }
     }
@@ -265,10 +268,16 @@ impl Default for Timeline {
 const MANY: usize = 64;
 
 impl Timeline {
-    /// The end of the latest access.
+    /// From when on the assembly can do something else, as far as is decided.
     #[inline]
-    pub fn end(&self) -> u64 {
-        self.latest().end
+    pub fn free(&self) -> u64 {
+        self.free
+    }
+
+    /// The assembly does nothing else before `at`.
+    #[inline]
+    pub fn hold_until(&mut self, at: u64) {
+        self.free = self.free.max(at);
     }
 
     /// Adds the next access. `now` is the clock, which never goes back.
@@ -289,6 +298,7 @@ impl Timeline {
         }
         self.last[older] = access;
         self.newest = !self.newest;
+        self.free = self.free.max(access.end);
         if self.recorder.is_some() {
             self.remember();
         }

@@ -11,7 +11,7 @@
 //! # Validity
 //! As for [`mapping::media_cache`](crate::mapping::media_cache).
 
-use super::{pass, BackgroundJob, JobContext, NEVER};
+use super::{pass, Activity, BackgroundJob, JobContext, NEVER};
 use crate::buffer::PartialSector;
 use crate::mapping::media_cache::Writer;
 use crate::mapping::Mapping;
@@ -21,31 +21,16 @@ use crate::service::pass::{AccessRequest, LayoutPlaces, Pass, Supply};
 /// Cleaning by an idle drive.
 #[derive(Debug, Default)]
 pub(crate) struct BandCleaning {
-    /// When the step in progress ends.
-    end: Option<u64>,
     /// When the latest step ends or ended.
     latest: u64,
 }
 
-impl BandCleaning {
-    /// When the step in progress ends; 0 if there is none.
-    #[inline]
-    pub fn step_end(&self) -> u64 {
-        self.end.unwrap_or(0)
-    }
-}
-
 impl BackgroundJob for BandCleaning {
-    #[inline]
-    fn is_under_way(&self) -> bool {
-        self.end.is_some()
-    }
-
     #[inline]
     fn due(&self, context: &JobContext) -> u64 {
         match &*context.mapping {
             Mapping::MediaCache(media) if media.wants_cleaning() => {
-                let free = context.mechanism.free;
+                let free = context.mechanism.timeline.free();
                 let idle_from = free.max(context.happened);
                 let due = match self.latest > 0 && idle_from == self.latest {
                     true => free,
@@ -60,24 +45,10 @@ impl BackgroundJob for BandCleaning {
         }
     }
 
-    fn begin(&mut self, context: &mut JobContext, at: u64) {
-        self.end = context.clean_on(at);
-        self.latest = self.end.unwrap_or(0);
-    }
-
-    fn go_on(&mut self, _: &mut JobContext, until: u64) -> Option<u64> {
-        match self.end {
-            Some(end) if end > until => None,
-            _ => Some(self.end.take().unwrap_or(0)),
-        }
-    }
-
-    fn ends(&self) -> u64 {
-        self.end.unwrap_or(NEVER)
-    }
-
-    fn give_way(&mut self, _: &mut JobContext, at: u64) -> u64 {
-        self.end.take().unwrap_or(at)
+    fn begin(&mut self, context: &mut JobContext, at: u64) -> Activity {
+        let end = context.clean_on(at);
+        self.latest = end.unwrap_or(0);
+        Activity::step(end)
     }
 }
 
@@ -91,7 +62,11 @@ impl JobContext<'_> {
         let order = AccessRequest {
             write: step.write,
             minimum_move: if step.write { media.minimum_write } else { 0 },
-            ..AccessRequest::plain(step.sector, step.count, at.max(self.mechanism.free))
+            ..AccessRequest::plain(
+                step.sector,
+                step.count,
+                at.max(self.mechanism.timeline.free()),
+            )
         };
         media.step_ends(&step);
         Some(carry_out!(self, &order, Work::Cleaning, &mut LayoutPlaces).end)

@@ -5,7 +5,7 @@
 //! starts when the mechanism is idle. If a checkpoint is late, it no longer waits: the assembly that has written writes
 //! one part after each write.
 
-use super::{BackgroundJob, JobContext, NEVER};
+use super::{Activity, BackgroundJob, JobContext, NEVER};
 use crate::mapping::Mapping;
 use crate::phase::Work;
 use crate::service::pass::{self, LayoutPlaces};
@@ -15,14 +15,12 @@ use crate::service::pass::{self, LayoutPlaces};
 pub(crate) struct Checkpoint {
     /// Whether this assembly writes them.
     pub on: bool,
-    /// The end of the pass in progress.
-    pub pass_ends: Option<u64>,
 }
 
 impl JobContext<'_> {
     /// Writes a part of a checkpoint, not before `at`. Returns its end; `None` if there is nothing to write.
     fn write_checkpoint(&mut self, at: u64) -> Option<u64> {
-        let at = at.max(self.mechanism.free);
+        let at = at.max(self.mechanism.timeline.free());
         let Mapping::Log(log) = &mut *self.mapping else {
             return None;
         };
@@ -37,17 +35,12 @@ impl JobContext<'_> {
     /// Writes a part of a checkpoint after a write, if the checkpoint is late.
     pub fn write_late_checkpoint(&mut self) {
         if matches!(&*self.mapping, Mapping::Log(log) if log.checkpoint_is_late()) {
-            self.write_checkpoint(self.mechanism.free);
+            self.write_checkpoint(self.mechanism.timeline.free());
         }
     }
 }
 
 impl BackgroundJob for Checkpoint {
-    #[inline]
-    fn is_under_way(&self) -> bool {
-        self.pass_ends.is_some()
-    }
-
     #[inline]
     fn due(&self, context: &JobContext) -> u64 {
         if !self.on {
@@ -56,7 +49,12 @@ impl BackgroundJob for Checkpoint {
         let Some(after) = context.mapping.checkpoint_from() else {
             return NEVER;
         };
-        let due = context.mechanism.free.max(context.happened).max(after);
+        let due = context
+            .mechanism
+            .timeline
+            .free()
+            .max(context.happened)
+            .max(after);
         if due < context.wanted_since {
             due
         } else {
@@ -64,23 +62,7 @@ impl BackgroundJob for Checkpoint {
         }
     }
 
-    fn begin(&mut self, context: &mut JobContext, at: u64) {
-        self.pass_ends = context.write_checkpoint(at);
-    }
-
-    #[inline]
-    fn go_on(&mut self, _site: &mut JobContext, until: u64) -> Option<u64> {
-        match self.pass_ends {
-            Some(end) if end > until => None,
-            _ => Some(self.pass_ends.take().unwrap_or(0)),
-        }
-    }
-
-    fn ends(&self) -> u64 {
-        self.pass_ends.unwrap_or(NEVER)
-    }
-
-    fn give_way(&mut self, _site: &mut JobContext, at: u64) -> u64 {
-        self.pass_ends.take().unwrap_or(at)
+    fn begin(&mut self, context: &mut JobContext, at: u64) -> Activity {
+        Activity::step(context.write_checkpoint(at))
     }
 }

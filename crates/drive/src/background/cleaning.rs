@@ -11,7 +11,7 @@
 //! The buffer has room for the blocks of one track in addition to its segments. Cleaning always reads from the medium,
 //! also if the buffer holds the data.
 
-use super::{BackgroundJob, JobContext, NEVER};
+use super::{Activity, BackgroundJob, JobContext, NEVER};
 use crate::mapping::{Mapping, Move, Mover};
 use crate::phase::Work;
 use crate::service::pass::{self, Pass};
@@ -22,15 +22,13 @@ pub(crate) struct Cleaning {
     /// How long the mechanism must have been idle before a move, in nanoseconds; `None` if this assembly does
     /// not clean.
     pub idle_after: Option<u64>,
-    /// The end of the move in progress.
-    pub move_ends: Option<u64>,
 }
 
 impl JobContext<'_> {
     /// Carries out the next move, which reads or writes a block, not before `at`. Returns its end; `None` if there is
     /// nothing to do.
     pub fn clean(&mut self, at: u64) -> Option<u64> {
-        let at = at.max(self.mechanism.free);
+        let at = at.max(self.mechanism.timeline.free());
         let Mapping::Log(log) = &mut *self.mapping else {
             return None;
         };
@@ -66,7 +64,7 @@ impl JobContext<'_> {
             Mapping::Identity | Mapping::MediaCache(_) => 0,
         };
         for _ in 0..moves {
-            if self.clean(self.mechanism.free).is_none() {
+            if self.clean(self.mechanism.timeline.free()).is_none() {
                 return;
             }
         }
@@ -74,11 +72,6 @@ impl JobContext<'_> {
 }
 
 impl BackgroundJob for Cleaning {
-    #[inline]
-    fn is_under_way(&self) -> bool {
-        self.move_ends.is_some()
-    }
-
     #[inline]
     fn due(&self, context: &JobContext) -> u64 {
         let Some(idle_after) = self.idle_after else {
@@ -92,7 +85,9 @@ impl BackgroundJob for Cleaning {
             .unwritten
             .command_end
             .saturating_add(idle_after);
-        let due = idle.max(context.mechanism.free).max(context.happened);
+        let due = idle
+            .max(context.mechanism.timeline.free())
+            .max(context.happened);
         if due < context.wanted_since {
             due
         } else {
@@ -100,27 +95,12 @@ impl BackgroundJob for Cleaning {
         }
     }
 
-    fn begin(&mut self, context: &mut JobContext, at: u64) {
-        self.move_ends = context.clean(at);
-        if self.move_ends.is_none() {
+    fn begin(&mut self, context: &mut JobContext, at: u64) -> Activity {
+        let end = context.clean(at);
+        if end.is_none() {
             // That there is nothing to do is found now. Until now the drive was not at rest, whoever looked at it.
-            context.mechanism.free = context.mechanism.free.max(at);
+            context.mechanism.timeline.hold_until(at);
         }
-    }
-
-    #[inline]
-    fn go_on(&mut self, _site: &mut JobContext, until: u64) -> Option<u64> {
-        match self.move_ends {
-            Some(end) if end > until => None,
-            _ => Some(self.move_ends.take().unwrap_or(0)),
-        }
-    }
-
-    fn ends(&self) -> u64 {
-        self.move_ends.unwrap_or(NEVER)
-    }
-
-    fn give_way(&mut self, _site: &mut JobContext, at: u64) -> u64 {
-        self.move_ends.take().unwrap_or(at)
+        Activity::step(end)
     }
 }

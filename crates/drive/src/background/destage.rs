@@ -17,7 +17,7 @@
 //! # Validity
 //! One pass at a time for each assembly. The order in which real firmware destages is not published.
 
-use super::{BackgroundJob, JobContext, NEVER};
+use super::{Activity, BackgroundJob, JobContext, NEVER};
 use crate::buffer::{Blocks, Scope, Segment};
 use crate::layout::Place;
 use crate::phase::Work;
@@ -42,7 +42,6 @@ const LOOKS_AGAIN: u64 = 1_000_000;
 /// Destaging of one assembly.
 #[derive(Debug, Default)]
 pub(crate) struct Destage {
-    pub writing: Option<Writing>,
     /// The block after the last one written, where the sweep continues.
     cursor: Lba,
     /// When a pass last found nothing to write that this assembly reaches.
@@ -57,39 +56,37 @@ struct Choice {
     set: usize,
 }
 
-impl Destage {
-    /// Ends the pass, whose data are now on the medium, and returns it; `None` if there was none.
+impl Writing {
+    /// To be called when the pass has ended: its data are on the medium.
     #[inline]
-    pub fn finish(&mut self, context: &mut JobContext) -> Option<Writing> {
-        let writing = self.writing.take()?;
-        if let Some(range) = writing.range {
+    pub fn finish(&self, context: &mut JobContext) {
+        if let Some(range) = self.range {
             context.buffer.unwritten.sent(range);
         }
         let keep = context.cache.read_hits_on_written && !context.buffer.segments.separate_write;
-        if let (Some(i), false) = (writing.segment, keep) {
+        if let (Some(i), false) = (self.segment, keep) {
             // In the meantime the command of another assembly may have taken over the segment.
             let segments = &mut context.buffer.segments;
-            if segments.list()[i].end == writing.past {
+            if segments.list()[i].end == self.past {
                 segments.change(i, Segment::clear);
             }
         }
-        Some(writing)
     }
+}
 
+impl Destage {
     /// The assembly may reach other data now than when it last found nothing to write.
     pub fn look_again(&mut self) {
         self.nothing_at = None;
     }
 
-    /// Starts a pass, not before `at`. False if there are no data to write that this assembly reaches.
+    /// Starts a pass, not before `at`, and returns it. `None` if there are no data to write that this assembly reaches.
     /// Sectors of which only a part is known may wait for the rest, unless `all` is set.
-    pub fn send(&mut self, context: &mut JobContext, at: u64, all: bool) -> bool {
-        let at = at.max(context.mechanism.free);
+    pub fn send(&mut self, context: &mut JobContext, at: u64, all: bool) -> Option<Writing> {
+        let at = at.max(context.mechanism.timeline.free());
         context.buffer.unwritten.settle(at);
         context.buffer.unwritten.dirty.promote(at);
-        let Some(choice) = self.choose(context, at, all) else {
-            return false;
-        };
+        let choice = self.choose(context, at, all)?;
         context.mechanism.active_set = choice.set;
         let size = context.buffer.size;
         let first = size.sector_of(choice.blocks.start);
@@ -129,13 +126,12 @@ impl Destage {
         } else {
             None
         };
-        self.writing = Some(Writing {
+        Some(Writing {
             segment,
             end: pass.end,
             past,
             range: Some(range),
-        });
-        true
+        })
     }
 
     /// Chooses, among the next extents of the sweep, the one with the shortest positioning time.
@@ -199,11 +195,6 @@ impl Destage {
 
 impl BackgroundJob for Destage {
     #[inline]
-    fn is_under_way(&self) -> bool {
-        self.writing.is_some()
-    }
-
-    #[inline]
     fn due(&self, context: &JobContext) -> u64 {
         if !context.buffer.unwritten.waits() {
             return NEVER;
@@ -211,25 +202,10 @@ impl BackgroundJob for Destage {
         self.due_with_data(context)
     }
 
-    fn begin(&mut self, context: &mut JobContext, at: u64) {
-        self.nothing_at = (!self.send(context, at, false)).then_some(at);
-    }
-
-    #[inline]
-    fn go_on(&mut self, context: &mut JobContext, until: u64) -> Option<u64> {
-        match self.writing {
-            Some(w) if w.end > until => None,
-            Some(_) => self.finish(context).map(|w| w.end),
-            None => Some(0),
-        }
-    }
-
-    fn ends(&self) -> u64 {
-        self.writing.map_or(NEVER, |w| w.end)
-    }
-
-    fn give_way(&mut self, context: &mut JobContext, at: u64) -> u64 {
-        self.finish(context).map_or(at, |w| w.end)
+    fn begin(&mut self, context: &mut JobContext, at: u64) -> Activity {
+        let pass = self.send(context, at, false);
+        self.nothing_at = pass.is_none().then_some(at);
+        pass.map_or(Activity::None, Activity::Destage)
     }
 }
 
@@ -253,7 +229,7 @@ impl Destage {
         let waiting = unwritten.dirty.due_from();
         let waiting = waiting.map_or(NEVER, |t| t.max(idle.min(old)));
         let again = self.nothing_at.map_or(0, |t| t + LOOKS_AGAIN);
-        let free = context.mechanism.free.max(context.happened);
+        let free = context.mechanism.timeline.free().max(context.happened);
         let free = free.max(unwritten.newest);
         let due = waiting.max(free).max(again);
         if due < context.wanted_since {

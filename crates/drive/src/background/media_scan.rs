@@ -17,7 +17,7 @@
 //! Blocks that cross a track boundary are left out. As in the paper, only a few tracks between source and target are
 //! considered for a detour. When all blocks have been read the scan starts again.
 
-use super::{BackgroundJob, JobContext};
+use super::JobContext;
 use crate::bounds::MOST_SCANNED;
 use crate::counters::Counters;
 use crate::layout::Place;
@@ -29,10 +29,6 @@ use headstack_units::Turn;
 
 /// Number of tracks between source and target that are considered before each access.
 const STOPS: u32 = 8;
-
-/// The scan of an assembly, if it has one.
-#[derive(Debug, Default)]
-pub(crate) struct MediaScan(pub Option<Box<Scan>>);
 
 /// The progress of a scan.
 #[derive(Debug)]
@@ -406,23 +402,5 @@ impl Scan {
             }
             self.until = there.max(self.until + 1);
         }
-    }
-}
-
-impl BackgroundJob for MediaScan {
-    /// The scan's own arm reads all the time; no command uses it.
-    fn is_under_way(&self) -> bool {
-        self.0.as_ref().is_some_and(|s| s.own_arm())
-    }
-
-    fn go_on(&mut self, context: &mut JobContext, until: u64) -> Option<u64> {
-        if let Some(scan) = &mut self.0 {
-            scan.read_on(context, until, (0, 0));
-        }
-        None
-    }
-
-    fn give_way(&mut self, _site: &mut JobContext, at: u64) -> u64 {
-        at
     }
 }

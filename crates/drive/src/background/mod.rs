@@ -1,15 +1,20 @@
 //! Background jobs: what an assembly does while no command uses it.
 //!
 //! # Contract
-//! - A job starts only when its assembly has nothing else to do. Of several jobs that could start, the one
+//! - An assembly does one thing at a time, its [`Activity`]. A service is computed when it begins, so what is left of it
+//!   is only in the timeline.
+//! - A job begins only when its assembly has nothing else to do. Of several jobs that could begin, the one
 //!   that is due first does; at equal times the one that is first in the list.
-//! - A job is brought up to date when a caller asks for a time ([`BackgroundJob::go_on`]). Results do not
+//! - An activity is brought up to date when a caller asks for a time ([`Jobs::go_on`]). Results do not
 //!   depend on the steps in which this is done.
 //! - A job uses the mechanism only through its [`JobContext`], so all its movements are in the timeline.
-//! - A command may claim the mechanism at any time. [`BackgroundJob::give_way`] says when it gets it.
+//! - A command may claim the mechanism at any time. Read-ahead gives way then; all other activities are completed first.
 //!
-//! To add one: write `crates/drive/src/background/NAME.rs` with a type that implements [`BackgroundJob`],
+//! To add a job: write `crates/drive/src/background/NAME.rs` with a type that implements [`BackgroundJob`],
 //! [`Default`] and [`Debug`](std::fmt::Debug), and add `NAME: Type` to the list.
+
+pub(crate) mod media_scan;
+pub(crate) mod read_ahead;
 
 use crate::assembly::Mechanism;
 use crate::buffer::{Buffer, PartialSector};
@@ -20,6 +25,9 @@ use crate::phase::{ActiveByWork, MechanicalAccess, Work};
 use crate::service::channels::Channels;
 use crate::service::pass::{self, AccessRequest, Pass, Scratch};
 use crate::spec::CacheSpec;
+use destage::Writing;
+use media_scan::Scan;
+use read_ahead::ReadAhead;
 
 /// A time later than all others.
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -169,167 +177,217 @@ impl JobContext<'_> {
         self.mechanism.timeline.add(self.now, wait);
         pass.rotation += turn;
         pass.end += turn;
-        self.mechanism.free = pass.end;
     }
 }
 
-/// A job that an assembly does while no command uses it.
+/// What an assembly does at present, besides the service of a command.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) enum Activity {
+    /// Nothing: it serves a command, follows another assembly, or rests.
+    #[default]
+    None,
+    /// It reads ahead until a command claims the mechanism.
+    ReadAhead(ReadAhead),
+    /// It writes buffered data in a pass.
+    Destage(Writing),
+    /// It does a step of cleaning, or writes a part of a checkpoint, until this time.
+    Step(u64),
+    /// It scans the medium all the time.
+    Scan,
+}
+
+impl Activity {
+    /// A step that ends at `end`, if there is one.
+    pub fn step(end: Option<u64>) -> Activity {
+        end.map_or(Activity::None, Activity::Step)
+    }
+}
+
+/// A job that an assembly begins by itself while no command uses it.
 pub(crate) trait BackgroundJob {
-    /// Whether the job uses the mechanism, or is about to.
-    fn is_under_way(&self) -> bool;
-    /// When it would start if no command came; [`NEVER`] if there is nothing to do.
-    #[inline]
-    fn due(&self, _site: &JobContext) -> u64 {
-        NEVER
-    }
-    /// Starts the job at `at`, when it is due.
-    fn begin(&mut self, _site: &mut JobContext, _at: u64) {}
-    /// Carries out what happens before `until`. Returns when the job ended, or `None` if it continues.
-    fn go_on(&mut self, context: &mut JobContext, until: u64) -> Option<u64>;
-    /// When the job ends if no command comes, if that is known; else [`NEVER`].
-    fn ends(&self) -> u64 {
-        NEVER
-    }
-    /// Ends the job early because a command claims the mechanism at `at`. Returns when the mechanism is free.
-    fn give_way(&mut self, context: &mut JobContext, at: u64) -> u64;
-    /// Adds the time, up to `until`, of work that is in progress and not in the timeline yet.
-    fn add_active(&self, _until: u64, _sum: &mut ActiveByWork) {}
-    /// Start of the work that is not in the timeline yet; [`NEVER`] if there is none.
-    fn begun(&self) -> u64 {
-        NEVER
-    }
+    /// When it would begin if no command came; [`NEVER`] if there is nothing to do.
+    fn due(&self, context: &JobContext) -> u64;
+    /// Begins the job at `at`, when it is due. Returns what the assembly does from then on.
+    fn begin(&mut self, context: &mut JobContext, at: u64) -> Activity;
 }
 
-/// Declares the modules of the jobs, the struct [`Jobs`], and its calls to the job in progress.
+/// Declares the modules of the jobs, the struct [`Jobs`], and how the next job is found.
 macro_rules! jobs {
     ($($name:ident: $type:ident),+ $(,)?) => {
         $(pub(crate) mod $name;)+
 
-        /// The jobs of an assembly. At most one is in progress.
+        /// What an assembly does at present, and the jobs that it may begin next.
         #[derive(Debug, Default)]
         pub(crate) struct Jobs {
+            pub activity: Activity,
             $(pub $name: $name::$type,)+
+            /// The scan of the medium, if this assembly does it.
+            pub media_scan: Option<Box<Scan>>,
         }
 
         impl Jobs {
-            /// Whether a job is in progress.
-            #[inline]
-            pub fn any_under_way(&self) -> bool {
-                $(self.$name.is_under_way())||+
-            }
-
-            /// Brings the jobs up to `until`.
-            #[inline(always)]
-            pub fn run(&mut self, context: &mut JobContext, until: u64) {
-                loop {
-                    $(if self.$name.is_under_way() {
-                        match self.$name.go_on(context, until) {
-                            None => return,
-                            Some(end) => context.mechanism.free = context.mechanism.free.max(end),
-                        }
-                        continue;
-                    })+
-                    if !self.begin_next(context, until) {
-                        return;
-                    }
-                }
-            }
-
-            /// When the job in progress ends, if that is known; with no job in progress, when the next one
-            /// starts.
-            pub fn next_event(&self, context: &JobContext) -> u64 {
+            /// When the next job begins if no command comes; [`NEVER`] if there is none.
+            fn next_due(&self, context: &JobContext) -> u64 {
                 let mut first = NEVER;
-                $(if self.$name.is_under_way() {
-                    return self.$name.ends();
-                })+
                 $(first = first.min(self.$name.due(context));)+
                 first
             }
 
-            /// Brings the job in progress up to `until` and starts no other. True if it ended.
-            pub fn go_on(&mut self, context: &mut JobContext, until: u64) -> bool {
-                $(if self.$name.is_under_way() {
-                    let Some(end) = self.$name.go_on(context, until) else {
-                        return false;
-                    };
-                    context.mechanism.free = context.mechanism.free.max(end);
-                    return true;
-                })+
-                false
-            }
-
-            /// Starts the job that is due first, if it is due before `until`. True if one was started.
+            /// Begins the job that is due first, if it is due before `until`. True if one was begun.
             #[inline]
             fn begin_next(&mut self, context: &mut JobContext, until: u64) -> bool {
-                let mut first = NEVER;
-                $(first = first.min(self.$name.due(context));)+
+                let first = self.next_due(context);
                 if first >= until {
                     return false;
                 }
                 $(if self.$name.due(context) == first {
-                    self.$name.begin(context, first);
+                    self.activity = self.$name.begin(context, first);
                     return true;
                 })+
                 false
-            }
-
-            /// Adds the time, up to `until`, of work that is in progress and not in the timeline yet.
-            pub fn add_active(&self, until: u64, sum: &mut ActiveByWork) {
-                $(self.$name.add_active(until, sum);)+
-            }
-
-            /// Start of the work that is not in the timeline yet; [`NEVER`] if there is none.
-            pub fn begun(&self) -> u64 {
-                let mut first = NEVER;
-                $(first = first.min(self.$name.begun());)+
-                first
             }
         }
     };
 }
 
 jobs! {
-    read_ahead: ReadAhead,
     destage: Destage,
-    media_scan: MediaScan,
     checkpoint: Checkpoint,
     cleaning: Cleaning,
     band_cleaning: BandCleaning,
 }
 
 impl Jobs {
-    /// Whether read-ahead or a write to the medium is in progress.
+    /// Whether the assembly does something.
     #[inline]
-    pub fn any_usual_under_way(&self) -> bool {
-        self.read_ahead.is_under_way() || self.destage.is_under_way()
+    pub fn any_under_way(&self) -> bool {
+        !matches!(self.activity, Activity::None)
     }
 
-    /// As [`Jobs::run`], where no other jobs begin.
-    #[inline(always)]
-    pub fn run_usual(&mut self, context: &mut JobContext, until: u64) {
-        let end = match self.read_ahead.is_under_way() {
-            true => self.read_ahead.go_on(context, until),
-            false => self.destage.go_on(context, until),
-        };
-        if let Some(end) = end {
-            context.mechanism.free = context.mechanism.free.max(end);
+    /// The read-ahead in progress.
+    #[inline]
+    pub fn read_ahead(&self) -> Option<&ReadAhead> {
+        match &self.activity {
+            Activity::ReadAhead(read_ahead) => Some(read_ahead),
+            _ => None,
         }
     }
 
-    /// When cleaning or a checkpoint would start.
+    /// The pass in progress that writes buffered data.
+    #[inline]
+    pub fn writing(&self) -> Option<&Writing> {
+        match &self.activity {
+            Activity::Destage(writing) => Some(writing),
+            _ => None,
+        }
+    }
+
+    /// Brings the assembly up to `until`, and begins jobs that are due before.
+    #[inline(always)]
+    pub fn run(&mut self, context: &mut JobContext, until: u64) {
+        loop {
+            let goes_on = match self.any_under_way() {
+                true => self.go_on(context, until),
+                false => self.begin_next(context, until),
+            };
+            if !goes_on {
+                return;
+            }
+        }
+    }
+
+    /// When the activity ends, if that is known; without one, when the next job begins.
+    pub fn next_event(&self, context: &JobContext) -> u64 {
+        match &self.activity {
+            Activity::None => self.next_due(context),
+            Activity::ReadAhead(read_ahead) => read_ahead.run_ends(context.mechanism),
+            Activity::Destage(writing) => writing.end,
+            Activity::Step(end) => *end,
+            Activity::Scan => NEVER,
+        }
+    }
+
+    /// Brings the activity up to `until` and begins no other. True if it ended.
+    #[inline(always)]
+    pub fn go_on(&mut self, context: &mut JobContext, until: u64) -> bool {
+        match &mut self.activity {
+            Activity::None => return false,
+            Activity::ReadAhead(read_ahead) => {
+                if !read_ahead.read_until(context, until) {
+                    return false;
+                }
+                context.mechanism.timeline.hold_until(read_ahead.from);
+            }
+            Activity::Destage(writing) => {
+                if writing.end > until {
+                    return false;
+                }
+                writing.finish(context);
+            }
+            Activity::Step(end) => {
+                if *end > until {
+                    return false;
+                }
+            }
+            Activity::Scan => {
+                if let Some(scan) = &mut self.media_scan {
+                    scan.read_on(context, until, (0, 0));
+                }
+                return false;
+            }
+        }
+        self.activity = Activity::None;
+        true
+    }
+
+    /// Adds the time, up to `until`, of work that is in progress and not in the timeline yet.
+    pub fn add_active(&self, until: u64, sum: &mut ActiveByWork) {
+        if let Some(run) = self.read_ahead().and_then(ReadAhead::under_way) {
+            sum[run.work as usize].add(&run.part(until));
+        }
+    }
+
+    /// Start of the work that is not in the timeline yet; [`NEVER`] if there is none.
+    pub fn begun(&self) -> u64 {
+        let run = self.read_ahead().and_then(ReadAhead::under_way);
+        run.map_or(NEVER, |run| run.start)
+    }
+
+    /// When cleaning or a checkpoint would begin.
     pub fn log_due(&self, context: &JobContext) -> u64 {
         self.cleaning.due(context).min(self.checkpoint.due(context))
+    }
+
+    /// Begins a pass that writes buffered data, not before `at`; see [`Destage::send`]. False if there are none.
+    ///
+    /// [`Destage::send`]: destage::Destage::send
+    pub fn send(&mut self, context: &mut JobContext, at: u64, all: bool) -> bool {
+        let pass = self.destage.send(context, at, all);
+        pass.map(|writing| self.activity = Activity::Destage(writing))
+            .is_some()
+    }
+
+    /// Ends the pass in progress, whose data are now on the medium, and returns it; `None` if there was none.
+    #[inline]
+    pub fn finish_destage(&mut self, context: &mut JobContext) -> Option<Writing> {
+        let Activity::Destage(writing) = self.activity else {
+            return None;
+        };
+        self.activity = Activity::None;
+        writing.finish(context);
+        Some(writing)
     }
 
     /// Stops read-ahead in favour of other work at `at`. Returns when the mechanism is free; 0 if there was
     /// no read-ahead.
     #[inline]
     pub fn stop_read_ahead(&mut self, context: &mut JobContext, at: u64) -> u64 {
-        if !self.read_ahead.is_under_way() {
+        let Activity::ReadAhead(read_ahead) = &mut self.activity else {
             return 0;
-        }
-        let free = self.read_ahead.give_way(context, at);
-        context.mechanism.free = context.mechanism.free.max(free);
+        };
+        let free = read_ahead.give_way(context, at);
+        self.activity = Activity::None;
+        context.mechanism.timeline.hold_until(free);
         free
     }
 }

@@ -10,12 +10,12 @@
 //! # Validity
 //! One range of addresses at a time for each assembly.
 
-use super::{BackgroundJob, JobContext, NEVER};
+use super::JobContext;
 use crate::assembly::Mechanism;
 use crate::buffer::{Buffer, Segment};
 use crate::layout::Place;
 use crate::mechanics::Mechanics;
-use crate::phase::{ActiveByWork, MechanicalAccess, Work};
+use crate::phase::{MechanicalAccess, Work};
 use crate::spec::ReadAhead as Extent;
 
 /// A run of sectors on one track, read ahead.
@@ -77,10 +77,8 @@ impl Run {
 }
 
 /// Read-ahead of one assembly.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct ReadAhead {
-    /// Whether it is in progress. If not, the other fields are out of date.
-    pub active: bool,
     pub segment: usize,
     /// The sector after the last one read.
     pub next: u64,
@@ -88,8 +86,8 @@ pub(crate) struct ReadAhead {
     pub limit: u64,
     /// It cannot be interrupted before this sector.
     pub at_least: u64,
-    /// When the mechanism is free for the next run.
-    pub time: u64,
+    /// The first run does not begin before this time.
+    pub from: u64,
     /// The present run. The first one is set in advance if it continues on the track of the command.
     pub run: Option<Run>,
     /// Cylinder and surface on which it began, for drives that stop at the end of a track or cylinder.
@@ -106,6 +104,20 @@ impl ReadAhead {
     /// Whether it has read or will read some of the sectors `start..end` into `segment`.
     pub fn touches(&self, segment: &Segment, start: u64, end: u64) -> bool {
         segment.start < end && start < self.limit.max(segment.end)
+    }
+
+    /// Earliest start of the next run.
+    #[inline]
+    fn next_start(&self, mechanism: &Mechanism) -> u64 {
+        self.from.max(mechanism.timeline.free())
+    }
+
+    /// Start of the present run, or of the next one.
+    pub fn begins(&self, mechanism: &Mechanism) -> u64 {
+        match &self.run {
+            Some(run) => run.begun,
+            None => self.next_start(mechanism),
+        }
     }
 
     /// Starts the next run; false if there is none. Sectors before `needed` are read even beyond the limit.
@@ -146,10 +158,10 @@ impl ReadAhead {
     #[inline(always)]
     fn move_to(&mut self, context: &mut JobContext, place: &Place, left: u32) -> Run {
         let m = context.mechanics;
+        let begun = self.next_start(context.mechanism);
         let mechanism = &mut *context.mechanism;
         let before = *mechanism.arm();
         let arm = &mut mechanism.arms[mechanism.active_set];
-        let begun = self.time;
         let there = begun + m.move_ns(arm, place.cylinder, place.head, false);
         arm.cylinder = place.cylinder;
         arm.head = place.head;
@@ -177,20 +189,16 @@ impl ReadAhead {
     /// Ends the run and adds it to the timeline.
     #[inline(always)]
     fn finish_run(&mut self, context: &mut JobContext, done: MechanicalAccess) {
-        self.time = done.end;
         self.run = None;
         context.mechanism.timeline.add(context.now, done);
-        // A read that needs these sectors computes them in advance, so the clock may be earlier than their
-        // end.
-        context.mechanism.free = context.mechanism.free.max(done.end);
     }
 
     /// Reads ahead until `until`. True if read-ahead ended before.
     #[inline(always)]
-    fn read_until(&mut self, context: &mut JobContext, until: u64) -> bool {
+    pub fn read_until(&mut self, context: &mut JobContext, until: u64) -> bool {
         loop {
             if self.run.is_none() {
-                if self.time >= until {
+                if self.next_start(context.mechanism) >= until {
                     return false;
                 }
                 if !self.next_run(context, 0) {
@@ -232,7 +240,7 @@ impl ReadAhead {
         past: u64,
         mut each: impl FnMut(u64, u64, u64, f64),
     ) -> u64 {
-        let mut end = self.time;
+        let mut end = self.next_start(context.mechanism);
         while self.next < past {
             if self.run.is_none() && !self.next_run(context, past) {
                 break;
@@ -263,14 +271,13 @@ impl ReadAhead {
     /// no run had begun. `now` is the clock.
     #[inline(always)]
     pub fn stop(
-        &mut self,
+        &self,
         now: u64,
         mechanism: &mut Mechanism,
         buffer: &mut Buffer,
         in_sector: bool,
         at: u64,
     ) -> u64 {
-        self.active = false;
         buffer.segments.leave_track(self.segment, at);
         // A run that would begin at `at` or later does not begin.
         let Some(run) = self.run.as_ref().filter(|run| run.begun < at) else {
@@ -279,7 +286,7 @@ impl ReadAhead {
         let free = ReadAhead::run_stops(run, in_sector, at);
         let end = free.max(run.begun).min(run.at(run.count));
         mechanism.timeline.add(now, run.access(end));
-        mechanism.free = mechanism.free.max(free);
+        mechanism.timeline.hold_until(free);
         free
     }
 
@@ -299,28 +306,18 @@ impl ReadAhead {
     }
 }
 
-impl BackgroundJob for ReadAhead {
-    #[inline]
-    fn is_under_way(&self) -> bool {
-        self.active
-    }
-
-    #[inline(always)]
-    fn go_on(&mut self, context: &mut JobContext, until: u64) -> Option<u64> {
-        if !self.read_until(context, until) {
-            return None;
-        }
-        self.active = false;
-        Some(self.time)
-    }
-
+impl ReadAhead {
     /// The end of the present run. The next one may move the arm, and assemblies that follow it.
-    fn ends(&self) -> u64 {
-        self.run.map_or(self.time, |run| run.at(run.count))
+    pub fn run_ends(&self, mechanism: &Mechanism) -> u64 {
+        match &self.run {
+            Some(run) => run.at(run.count),
+            None => self.next_start(mechanism),
+        }
     }
 
-    /// `at` is not before the clock, and everything up to the clock has been read already.
-    fn give_way(&mut self, context: &mut JobContext, mut at: u64) -> u64 {
+    /// Ends read-ahead because a command claims the mechanism at `at`. Returns when the mechanism is free. `at` is not
+    /// before the clock, and everything up to the clock has been read already.
+    pub fn give_way(&mut self, context: &mut JobContext, mut at: u64) -> u64 {
         let mut forced = 0;
         if self.must_read_on() {
             let least = self.at_least.min(self.limit);
@@ -328,27 +325,13 @@ impl BackgroundJob for ReadAhead {
             at = at.max(forced);
         }
         let in_sector = context.cache.stop_read_ahead_in_sector;
-        let free = self.stop(
-            context.now,
-            context.mechanism,
-            context.buffer,
-            in_sector,
-            at,
-        );
+        let (mechanism, buffer) = (&mut *context.mechanism, &mut *context.buffer);
+        let free = self.stop(context.now, mechanism, buffer, in_sector, at);
         free.max(forced)
     }
 
-    fn add_active(&self, until: u64, sum: &mut ActiveByWork) {
-        if let (true, Some(run)) = (self.active, self.run) {
-            let end = run.at(run.count);
-            sum[Work::ReadAhead as usize].add(&run.access(end).part(until));
-        }
-    }
-
-    fn begun(&self) -> u64 {
-        match (self.active, self.run) {
-            (true, Some(run)) => run.access(run.begun).start,
-            _ => NEVER,
-        }
+    /// The run in progress as an access that ends when the run does. The timeline does not have it yet.
+    pub fn under_way(&self) -> Option<MechanicalAccess> {
+        self.run.as_ref().map(|run| run.access(run.at(run.count)))
     }
 }

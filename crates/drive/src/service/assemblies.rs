@@ -3,7 +3,7 @@
 use super::channels::Channels;
 use super::{CommandServer, BARE};
 use crate::assembly::{Assembly, Coupling, Mechanism};
-use crate::background::{BackgroundJob, NEVER};
+use crate::background::{Activity, BackgroundJob, NEVER};
 use crate::layout::Place;
 use crate::mapping::{self, Mapping};
 use crate::mechanics::{Arm, Mechanics};
@@ -204,9 +204,12 @@ impl CommandServer {
 
     fn change_set(&mut self, number: usize, at: u64) {
         if self.kind == BARE {
-            let free = self.assemblies[self.active_assembly].mechanism.free;
+            let free = self.assemblies[self.active_assembly]
+                .mechanism
+                .timeline
+                .free();
             let next = &mut self.assemblies[number].mechanism;
-            next.free = next.free.max(free);
+            next.timeline.hold_until(free);
             self.active_assembly = number;
             return;
         }
@@ -232,16 +235,11 @@ impl CommandServer {
 
     /// Passes the work in progress from one assembly to the next, where only one assembly moves at a time.
     fn hand_over(&mut self, from: usize, to: usize) {
-        let free = self.assemblies[from].mechanism.free;
-        let jobs = &mut self.assemblies[from].jobs;
-        let writing = jobs.destage.writing.take();
-        let move_ends = jobs.cleaning.move_ends.take();
-        let pass_ends = jobs.checkpoint.pass_ends.take();
+        let free = self.assemblies[from].mechanism.timeline.free();
+        let activity = std::mem::take(&mut self.assemblies[from].jobs.activity);
         let next = &mut self.assemblies[to];
-        next.jobs.destage.writing = writing;
-        next.jobs.cleaning.move_ends = move_ends;
-        next.jobs.checkpoint.pass_ends = pass_ends;
-        next.mechanism.free = next.mechanism.free.max(free);
+        next.jobs.activity = activity;
+        next.mechanism.timeline.hold_until(free);
     }
 
     /// Applies the movements of assembly `a` to the others. Scaled waits turn the common platter on for all
@@ -358,11 +356,11 @@ impl CommandServer {
         let active_assembly = self.active_assembly;
         let (context, jobs) = self.context(active_assembly);
         let mut first = (jobs.next_event(&context), active_assembly);
-        let free = context.mechanism.free;
+        let free = context.mechanism.timeline.free();
         for a in (0..self.serving).filter(|a| *a != active_assembly) {
             // Only one assembly works at a time, so the others also wait for the active_assembly one.
             let (context, jobs) = self.context(a);
-            context.mechanism.free = context.mechanism.free.max(free);
+            context.mechanism.timeline.hold_until(free);
             let due = jobs.destage.due(&context).min(jobs.log_due(&context));
             if due < first.0 {
                 first = (due, a);
@@ -375,8 +373,8 @@ impl CommandServer {
     #[inline]
     pub(super) fn stop_read_ahead(&mut self, at: u64) -> u64 {
         match self.reading_ahead() {
-            true => self.stop_run(at),
-            false => 0,
+            Some(_) => self.stop_run(at),
+            None => 0,
         }
     }
 
@@ -384,13 +382,14 @@ impl CommandServer {
     fn stop_run(&mut self, at: u64) -> u64 {
         let active_assembly = self.active_assembly;
         let assembly = &mut self.assemblies[active_assembly];
-        let read_ahead = &mut assembly.jobs.read_ahead;
-        if read_ahead.must_read_on() {
-            return self.end_read_ahead_of(active_assembly, at);
-        }
+        let read_ahead = match &assembly.jobs.activity {
+            Activity::ReadAhead(r) if !r.must_read_on() => r,
+            _ => return self.end_read_ahead_of(active_assembly, at),
+        };
         let in_sector = self.cache.stop_read_ahead_in_sector;
         let (mechanism, buffer) = (&mut assembly.mechanism, &mut self.buffer);
         let free = read_ahead.stop(self.clock, mechanism, buffer, in_sector, at);
+        assembly.jobs.activity = Activity::None;
         self.couple(active_assembly);
         free
     }
@@ -408,7 +407,7 @@ impl CommandServer {
     pub fn end_work_of(&mut self, a: usize, at: u64) -> u64 {
         let stopped = self.end_read_ahead_of(a, at);
         let (mut context, jobs) = self.context(a);
-        let written = jobs.destage.finish(&mut context).map_or(0, |w| w.end);
+        let written = jobs.finish_destage(&mut context).map_or(0, |w| w.end);
         jobs.destage.look_again();
         self.couple(a);
         stopped.max(written)
@@ -440,11 +439,11 @@ impl CommandServer {
     ) -> u64 {
         let mut there = 0;
         for a in self.others() {
-            let r = &self.assemblies[a].jobs.read_ahead;
-            let touches = r.is_under_way()
-                && (r.touches(&self.buffer.segments.list()[r.segment], start, end)
-                    || Some(r.segment) == keep_out);
-            if touches {
+            let reading = self.assemblies[a].jobs.read_ahead();
+            if reading.is_some_and(|r| {
+                let segment = &self.buffer.segments.list()[r.segment];
+                r.touches(segment, start, end) || Some(r.segment) == keep_out
+            }) {
                 there = there.max(self.end_read_ahead_of(a, at));
             }
         }
@@ -454,17 +453,17 @@ impl CommandServer {
     /// Whether another assembly is reading ahead into this segment.
     pub(super) fn filled_by_another(&self, segment: usize) -> bool {
         self.others().any(|a| {
-            let r = &self.assemblies[a].jobs.read_ahead;
-            r.is_under_way() && r.segment == segment
+            let reading = self.assemblies[a].jobs.read_ahead();
+            reading.is_some_and(|r| r.segment == segment)
         })
     }
 
     /// Lets the scan's own assembly read up to `until`.
     pub fn scan_on(&mut self, until: u64) {
         let last = self.assemblies.len() - 1;
-        if self.assemblies[last].jobs.media_scan.is_under_way() {
+        if let Activity::Scan = self.assemblies[last].jobs.activity {
             let (mut context, jobs) = self.context(last);
-            jobs.media_scan.go_on(&mut context, until);
+            jobs.go_on(&mut context, until);
         }
     }
 
@@ -472,7 +471,7 @@ impl CommandServer {
     pub fn scan_beside(&mut self, until: u64, busy: (u64, u64)) {
         let last = self.assemblies.len() - 1;
         let (mut context, jobs) = self.context(last);
-        if let Some(scan) = &mut jobs.media_scan.0 {
+        if let Some(scan) = &mut jobs.media_scan {
             scan.read_on(&mut context, until, busy);
         }
     }
@@ -484,7 +483,7 @@ impl CommandServer {
         if context.mechanism.timeline.latest().start != begin {
             return;
         }
-        if let Some(scan) = &mut jobs.media_scan.0 {
+        if let Some(scan) = &mut jobs.media_scan {
             scan.use_wait(&mut context, before, target);
         }
     }

@@ -25,7 +25,7 @@ mod write;
 
 use crate::assembly::Assembly;
 use crate::background::read_ahead::ReadAhead;
-use crate::background::{BackgroundJob, JobContext, Jobs, NEVER};
+use crate::background::{Activity, JobContext, Jobs, NEVER};
 use crate::buffer::{Blocks, Buffer, SectorSize, Segments, Unwritten};
 use crate::command::{Command, Completion, Components};
 use crate::layout::Place;
@@ -205,7 +205,7 @@ impl CommandServer {
 
     /// Finds out which code serves commands, when all jobs are set.
     pub fn note_kind(&mut self) {
-        let scans = |a: &Assembly| a.jobs.media_scan.0.is_some();
+        let scans = |a: &Assembly| a.jobs.media_scan.is_some();
         let conventional = matches!(self.mapping, Mapping::Identity)
             && self.at_once == 1
             && self.sets == 1
@@ -299,7 +299,8 @@ impl CommandServer {
     /// Brings a mapping that moves blocks up to `now`.
     fn settle_log(&mut self, now: u64) {
         if let Mapping::Log(log) = &mut self.mapping {
-            let ends = self.assemblies.iter().map(|a| a.mechanism.free);
+            let serving = self.assemblies[..self.serving].iter();
+            let ends = serving.map(|a| a.mechanism.timeline.free());
             log.settle(&self.mechanics, now, ends.max().unwrap_or(0));
         }
     }
@@ -372,17 +373,17 @@ impl CommandServer {
         }
         if now > self.clock {
             self.clock = now;
-            if K == CACHED && self.jobs().any_usual_under_way() {
+            if K == CACHED && self.jobs().any_under_way() {
                 self.run_usual(now);
             }
         }
     }
 
-    /// Brings read-ahead and the write to the medium up to `until`. With kind [`CACHED`] nothing else begins.
+    /// Brings read-ahead or the write to the medium up to `until`. With kind [`CACHED`] nothing else begins.
     #[inline(never)]
     fn run_usual(&mut self, until: u64) {
         let (mut context, jobs) = self.context(self.active_assembly);
-        jobs.run_usual(&mut context, until);
+        jobs.go_on(&mut context, until);
     }
 
     /// Brings the background up to time `until`. Results do not depend on how often this is called.
@@ -457,9 +458,9 @@ impl CommandServer {
         if self.assemblies.len() == 1 {
             return (now.max(writing), 0);
         }
-        let r = &self.jobs().read_ahead;
-        let stopped = match r.run {
-            Some(run) if self.reading_ahead() && run.begun < now => {
+        let run = self.reading_ahead().and_then(|r| r.run);
+        let stopped = match run {
+            Some(run) if run.begun < now => {
                 ReadAhead::run_stops(&run, self.cache.stop_read_ahead_in_sector, now)
             }
             _ => 0,
@@ -474,7 +475,7 @@ impl CommandServer {
 
     /// Whether a write continues the data that are being written to the medium.
     pub fn continues_writing(&self, sector: u64) -> bool {
-        let writing = self.jobs().destage.writing;
+        let writing = self.jobs().writing();
         self.cache.append_writes && writing.is_some_and(|w| w.past == sector)
     }
 
@@ -482,10 +483,10 @@ impl CommandServer {
     /// does neither.
     #[inline]
     pub fn writing_until(&self) -> u64 {
-        let writing = self.jobs().destage.writing.map_or(0, |w| w.end);
-        match self.mapping {
-            Mapping::MediaCache(_) => writing.max(self.jobs().band_cleaning.step_end()),
-            _ => writing,
+        match &self.jobs().activity {
+            Activity::Destage(writing) => writing.end,
+            Activity::Step(end) if self.cleans_bands() => *end,
+            _ => 0,
         }
     }
 
@@ -506,17 +507,17 @@ impl CommandServer {
 
     /// Whether a read would be served by the read-ahead in progress, without a movement of its own.
     pub fn would_join(&self, now: u64, sector: u64) -> bool {
-        let r = &self.jobs().read_ahead;
-        self.reading_ahead() && self.visible(r.segment, now) && {
+        self.reading_ahead().is_some_and(|r| {
             let held = self.buffer.segments.list()[r.segment].start <= sector && sector < r.next;
-            held || (self.cache.almost_hits && r.next == sector && r.reads_at(now))
-        }
+            let almost = self.cache.almost_hits && r.next == sector && r.reads_at(now);
+            self.visible(r.segment, now) && (held || almost)
+        })
     }
 
-    /// Whether the active_assembly assembly reads ahead.
+    /// The read-ahead of the active assembly, if it reads ahead.
     #[inline]
-    fn reading_ahead(&self) -> bool {
-        self.jobs().read_ahead.is_under_way()
+    fn reading_ahead(&self) -> Option<&ReadAhead> {
+        self.jobs().read_ahead()
     }
 
     /// Whether a segment's data can be used: not while another assembly's command still reads them.
@@ -538,20 +539,25 @@ impl CommandServer {
         } else {
             ready.max(free)
         };
-        ready.max(self.assemblies[self.active_assembly].mechanism.free)
+        ready.max(
+            self.assemblies[self.active_assembly]
+                .mechanism
+                .timeline
+                .free(),
+        )
     }
 
     /// Ends the pass in progress. Returns when its data are on the medium; `None` if there was none.
     #[inline]
     fn finish_destage(&mut self) -> Option<u64> {
-        self.jobs().destage.writing?;
+        self.jobs().writing()?;
         self.end_destage()
     }
 
     #[inline(never)]
     fn end_destage(&mut self) -> Option<u64> {
         let (mut context, jobs) = self.context(self.active_assembly);
-        jobs.destage.finish(&mut context).map(|w| w.end)
+        jobs.finish_destage(&mut context).map(|w| w.end)
     }
 
     /// Writes everything in the buffer to the medium. No data may be on the link.
@@ -594,12 +600,10 @@ impl CommandServer {
         }
         loop {
             let (mut context, jobs) = self.context(a);
-            if let Some(w) = jobs.destage.finish(&mut context) {
+            if let Some(w) = jobs.finish_destage(&mut context) {
                 end = end.max(w.end);
             }
-            if context.buffer.unwritten.dirty.is_empty()
-                || !jobs.destage.send(&mut context, end, true)
-            {
+            if context.buffer.unwritten.dirty.is_empty() || !jobs.send(&mut context, end, true) {
                 return end;
             }
             self.couple(a);
@@ -608,11 +612,7 @@ impl CommandServer {
 
     /// Whether buffered data are not yet on the medium.
     pub fn destage_pending(&self) -> bool {
-        self.buffer.unwritten.waits()
-            || self
-                .assemblies
-                .iter()
-                .any(|a| a.jobs.destage.writing.is_some())
+        self.buffer.unwritten.waits() || self.assemblies.iter().any(|a| a.jobs.writing().is_some())
     }
 
     /// Adds the time in each active state up to `until`, over all assemblies.

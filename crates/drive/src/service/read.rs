@@ -3,6 +3,7 @@
 use super::pass::{self, AccessRequest, Pass};
 use super::{CommandServer, Task, BARE, GENERAL};
 use crate::background::read_ahead::{ReadAhead, Run};
+use crate::background::Activity;
 use crate::buffer::{Blocks, Segment};
 use crate::command::{Completion, Components};
 use crate::mechanics::Mechanics;
@@ -52,24 +53,23 @@ impl CommandServer {
         let next = self.buffer.segments.list()[segment].end.max(past);
         let limit = self.read_limit((sector, past), segment);
         let assembly = &mut self.assemblies[self.active_assembly];
-        let free = assembly.mechanism.free;
+        let free = assembly.mechanism.timeline.free();
         let (cylinder, head) = {
             let arm = assembly.mechanism.arm();
             (arm.cylinder, arm.head)
         };
         // The arm may have followed another one since.
         let run = follows.filter(|run| run.begun >= free && limit > next);
-        assembly.jobs.read_ahead = ReadAhead {
-            active: true,
+        assembly.jobs.activity = Activity::ReadAhead(ReadAhead {
             segment,
             next,
             limit,
             at_least: next + self.cache.read_ahead_minimum as u64,
-            time: time.max(free),
+            from: time.max(free),
             run: run.map(|run| run.at_most(limit - next)),
             cylinder,
             head,
-        };
+        });
     }
 
     /// Drops the requested sectors from the segment, if the drive does so.
@@ -111,17 +111,24 @@ impl CommandServer {
     /// For a hit on arrival in the data being read ahead: a drive that knows the address continues read-ahead
     /// after this command as after any other.
     fn read_on_behind(&mut self, segment: usize, past: u64) {
-        if !self.cache.almost_hits
-            || !self.reading_ahead()
-            || self.jobs().read_ahead.segment != segment
-        {
+        if !self.cache.almost_hits {
             return;
         }
         if let Extent::TrackEnd | Extent::CylinderEnd | Extent::Limit = self.cache.read_ahead {
             let limit = past + self.read_ahead_sectors();
             let limit = limit.min(self.mapping.capacity(&self.mechanics));
-            let r = &mut self.assemblies[self.active_assembly].jobs.read_ahead;
-            r.limit = r.limit.max(limit);
+            self.read_on_to(segment, limit);
+        }
+    }
+
+    /// Read-ahead into `segment` goes on at least to `limit`. False if there is none.
+    fn read_on_to(&mut self, segment: usize, limit: u64) -> bool {
+        match &mut self.assemblies[self.active_assembly].jobs.activity {
+            Activity::ReadAhead(r) if r.segment == segment => {
+                r.limit = r.limit.max(limit);
+                true
+            }
+            _ => false,
         }
     }
 
@@ -179,12 +186,11 @@ impl CommandServer {
             self.buffer.segments.complete_tracks(a + waited);
         }
         let found = self.buffer.segments.find(task.sector);
-        let active = self.reading_ahead();
-        let r = &self.jobs().read_ahead;
         // The sector that is being read ahead at present counts as held, if the drive knows it.
         let found = found.or_else(|| {
-            let almost = self.cache.almost_hits && r.next == task.sector && r.reads_at(a);
-            (active && almost).then_some(r.segment)
+            let reading = self.reading_ahead().filter(|_| self.cache.almost_hits);
+            let almost = reading.filter(|r| r.next == task.sector && r.reads_at(a));
+            almost.map(|r| r.segment)
         });
         match found.filter(|i| self.visible(*i, a)) {
             Some(segment) => {
@@ -234,18 +240,14 @@ impl CommandServer {
                 (bus, waited) = (there, waited.max(there - a));
             }
         }
-        let joined = self.reading_ahead() && self.jobs().read_ahead.segment == segment;
         let limit = self.read_limit((task.sector, past), segment);
         if whole {
-            if joined {
-                let r = &mut self.assemblies[self.active_assembly].jobs.read_ahead;
-                r.limit = r.limit.max(limit);
-            } else {
+            if !self.read_on_to(segment, limit) {
                 let mech = self
                     .command_mechanism::<GENERAL>(a, miss)
                     .max(blocked.unwrap_or(0));
                 // If writes wait in the buffer, a pass may be in progress.
-                let idle = self.jobs().destage.writing.is_none();
+                let idle = self.jobs().writing().is_none();
                 if self.cache.read_ahead_on_idle_hit && idle && !another {
                     self.start_read_ahead((task.sector, past), segment, mech, None);
                 }
@@ -259,9 +261,8 @@ impl CommandServer {
         let mut done = bus + link_all;
         let (pass, mech);
         let held = self.buffer.segments.list()[segment].end.max(task.sector);
-        if joined {
-            let bound;
-            (pass, bound) = self.read_on_for(task, limit, link_ns);
+        if let Some((joined, bound)) = self.read_on_for(task, segment, limit, link_ns) {
+            pass = joined;
             mech = pass.end - pass.transfer;
             done = done.max(bound);
         } else {
@@ -396,14 +397,23 @@ impl CommandServer {
         }
     }
 
-    /// Serves the rest of a partial hit from the read-ahead in progress. Returns the pass, and the earliest
-    /// end that the link allows.
-    fn read_on_for(&mut self, task: &Task, limit: u64, link_ns: f64) -> (Pass, u64) {
+    /// Serves the rest of a partial hit from the read-ahead into `segment`. Returns the pass, and the earliest
+    /// end that the link allows; `None` if nothing is read ahead into this segment.
+    fn read_on_for(
+        &mut self,
+        task: &Task,
+        segment: usize,
+        limit: u64,
+        link_ns: f64,
+    ) -> Option<(Pass, u64)> {
         let (a, past) = (task.start, task.past());
         let mut bound = 0u64;
         let (mut context, jobs) = self.context(self.active_assembly);
-        let r = &mut jobs.read_ahead;
-        let begun = r.run.map_or(r.time, |run| run.begun).max(a);
+        let r = match &mut jobs.activity {
+            Activity::ReadAhead(r) if r.segment == segment => r,
+            _ => return None,
+        };
+        let begun = r.begins(context.mechanism).max(a);
         let end = r.read_to(&mut context, past, |first, last, at, sector_ns| {
             for k in [first, last - 1] {
                 let media = (k - first + 1) as f64 * sector_ns;
@@ -418,7 +428,7 @@ impl CommandServer {
             transfer: end.saturating_sub(mech),
             ..Pass::default()
         };
-        (pass, bound)
+        Some((pass, bound))
     }
 
     /// Carries out a pass with the active_assembly assembly.

@@ -4,7 +4,7 @@ use super::pass::{AccessRequest, Pass, Supply};
 use super::read::{in_buffer, mechanical};
 use super::{CommandServer, Task, BARE, GENERAL};
 use crate::background::destage::Writing;
-use crate::background::BackgroundJob;
+use crate::background::Activity;
 use crate::buffer::{Blocks, Scope, Segment};
 use crate::mapping::Mapping;
 use crate::phase::Work;
@@ -83,7 +83,8 @@ impl CommandServer {
         };
         let tail = self.timing.write_completion;
         if !through {
-            self.assemblies[self.active_assembly].jobs.destage.writing = Some(Writing {
+            let assembly = &mut self.assemblies[self.active_assembly];
+            assembly.jobs.activity = Activity::Destage(Writing {
                 segment,
                 end: pass.end,
                 past: task.past(),
@@ -176,7 +177,7 @@ impl CommandServer {
         };
         let writing = match K {
             BARE => None,
-            _ => self.jobs().destage.writing,
+            _ => self.jobs().writing().copied(),
         };
         if let Some(w) = writing {
             admission.waited = w.end.saturating_sub(a);
@@ -190,7 +191,10 @@ impl CommandServer {
             }
             self.finish_destage();
             // It may have been told to follow another assembly since.
-            let free = self.assemblies[self.active_assembly].mechanism.free;
+            let free = self.assemblies[self.active_assembly]
+                .mechanism
+                .timeline
+                .free();
             admission.mech = admission.mech.max(free);
             return admission;
         }
@@ -289,8 +293,11 @@ impl CommandServer {
         let (start, end) = self.buffer.size.sectors_of(piece);
         (self.previous_write, self.previous_end) = (true, end);
         // Read-ahead must not bring back old data over the written ones.
-        let r = &self.jobs().read_ahead;
-        if r.is_under_way() && r.touches(&self.buffer.segments.list()[r.segment], start, end) {
+        let segments = self.buffer.segments.list();
+        if self
+            .reading_ahead()
+            .is_some_and(|r| r.touches(&segments[r.segment], start, end))
+        {
             self.stop_read_ahead(at);
         }
         self.stop_others(at, None, start, end);
@@ -312,7 +319,7 @@ impl CommandServer {
         };
         if self.at_once > 1 {
             for a in 0..self.serving {
-                if self.assemblies[a].mechanism.free <= at {
+                if self.assemblies[a].mechanism.timeline.free() <= at {
                     self.force_assembly(a, at, all);
                 }
             }
@@ -332,26 +339,24 @@ impl CommandServer {
 
     /// When the first of the passes in progress ends.
     pub fn passes_end(&self) -> Option<u64> {
-        let passes = self
-            .assemblies
-            .iter()
-            .filter_map(|a| a.jobs.destage.writing);
+        let passes = self.assemblies.iter().filter_map(|a| a.jobs.writing());
         passes.map(|w| w.end).min()
     }
 
     /// When the next assembly that moves at `now` comes to rest.
     pub fn next_at_rest(&self, now: u64) -> Option<u64> {
-        let ends = self.assemblies.iter().map(|a| a.mechanism.free);
+        let serving = self.assemblies[..self.serving].iter();
+        let ends = serving.map(|a| a.mechanism.timeline.free());
         ends.filter(|t| *t > now).min()
     }
 
     fn force_assembly(&mut self, a: usize, at: u64, all: bool) -> bool {
-        if self.assemblies[a].jobs.destage.writing.is_some() {
+        if self.assemblies[a].jobs.writing().is_some() {
             return false;
         }
         let free = self.end_read_ahead_of(a, at).max(at);
         let (mut context, jobs) = self.context(a);
-        let sent = jobs.destage.send(&mut context, free, all);
+        let sent = jobs.send(&mut context, free, all);
         self.couple(a);
         sent
     }

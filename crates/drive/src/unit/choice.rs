@@ -232,8 +232,9 @@ impl Buffer for Held<'_> {
             each(first..past);
         });
         // Read-ahead also serves a command that begins at its next sector.
-        let ahead = &server.assemblies[server.active_assembly].jobs.read_ahead;
-        if let Some(s) = buffer.segments.list().get(ahead.segment) {
+        let assembly = &server.assemblies[server.active_assembly];
+        if let Some(ahead) = assembly.jobs.read_ahead() {
+            let s = &buffer.segments.list()[ahead.segment];
             each(s.start..ahead.next.saturating_add(1));
         }
     }

@@ -8,6 +8,7 @@
 //! no head reaches any more fails, unless the buffer has its data.
 
 use crate::background::media_scan::Scan;
+use crate::background::Activity;
 use crate::buffer::{Blocks, SectorSize};
 use crate::command::{Command, Completion, DriveRequest, Fault};
 use crate::counters::Counters;
@@ -125,7 +126,10 @@ impl ServiceUnit {
         let scan = Scan::new(spec, &server.mechanics)?;
         let (scans, scan_has_own_arm) = (scan.is_some(), scan.as_ref().is_some_and(Scan::own_arm));
         if let Some(last) = server.assemblies.last_mut() {
-            last.jobs.media_scan.0 = scan.map(Box::new);
+            last.jobs.media_scan = scan.map(Box::new);
+            if scan_has_own_arm {
+                last.jobs.activity = Activity::Scan;
+            }
         }
         server.serving -= usize::from(scan_has_own_arm);
         let planned = faults::planned(spec, plan, options.seed);
@@ -205,7 +209,7 @@ impl ServiceUnit {
         self.bring_to(now);
         let ends = self.server.assemblies.iter_mut().map(|a| {
             a.mechanism.timeline.listen();
-            a.mechanism.timeline.end().max(now)
+            a.mechanism.timeline.latest().end.max(now)
         });
         ends.collect()
     }
@@ -225,7 +229,7 @@ impl ServiceUnit {
         let mut sum = self.server.buffer.counted;
         sum.add(&self.server.mapping.counted(&self.server.mechanics));
         let assemblies = self.server.assemblies.iter();
-        for scan in assemblies.filter_map(|a| a.jobs.media_scan.0.as_ref()) {
+        for scan in assemblies.filter_map(|a| a.jobs.media_scan.as_ref()) {
             sum.add(&scan.counted);
         }
         sum

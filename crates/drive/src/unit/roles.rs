@@ -175,9 +175,10 @@ impl ServiceUnit {
                 [head_set.reads, head_set.writes] = new;
             }
             let stopped = self.server.end_work_of(a, at);
-            let free = &mut self.server.assemblies[a].mechanism.free;
-            *free = at.max(stopped).max(self.arm_free[a]).max(*free) + roles.switch_time;
-            self.arm_free[a] = *free;
+            let timeline = &mut self.server.assemblies[a].mechanism.timeline;
+            let free = stopped.max(self.arm_free[a]).max(timeline.free());
+            self.arm_free[a] = at.max(free) + roles.switch_time;
+            timeline.hold_until(self.arm_free[a]);
             roles.switching += roles.switch_time;
         }
         self.free = self.free.max(self.next_free()).max(at);

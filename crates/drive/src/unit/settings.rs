@@ -33,8 +33,8 @@ impl ServiceUnit {
     /// When all decided work has ended.
     pub fn busy_end(&self) -> u64 {
         let arms = self.arm_free.iter().copied();
-        let mechanisms = self.server.assemblies.iter().map(|a| &a.mechanism);
-        let ends = mechanisms.map(|m| m.free.max(m.timeline.end()));
+        let ends = self.server.assemblies.iter();
+        let ends = ends.map(|a| a.mechanism.timeline.free());
         arms.chain(ends).fold(self.free, u64::max)
     }
 
@@ -57,7 +57,7 @@ impl ServiceUnit {
             write_admission.not_before(ready.0);
         }
         for assembly in &mut self.server.assemblies {
-            assembly.mechanism.free = assembly.mechanism.free.max(ready.0);
+            assembly.mechanism.timeline.hold_until(ready.0);
         }
     }
 
