@@ -14,6 +14,8 @@ pub(crate) struct Assembly {
     pub mechanism: Mechanism,
     /// What it does while no command uses it.
     pub jobs: Jobs,
+    /// When its command in service completes, or its roles have changed: until then it takes no command.
+    pub serves_until: u64,
 }
 
 /// The moving parts of an assembly.

@@ -1,7 +1,7 @@
 //! The contract between a drive and its host: commands go in, completions come out.
 
 use crate::join::{All, Part};
-use crate::mapping::zoned::Sense;
+use crate::sense::Sense;
 use headstack_units::{Lba, Time};
 
 /// The operation of a command.

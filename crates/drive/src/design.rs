@@ -4,11 +4,12 @@
 //! units. It never changes. Ten thousand drives of a design share it and add ten thousand small states.
 
 use crate::buffer::SectorSize;
-use crate::drive::{Drive, DriveOptions};
+use crate::drive::Drive;
 use crate::layout::adaptive::{Adaptive, Density};
 use crate::mapping;
 use crate::mechanics::Mechanics;
 use crate::models::Models;
+use crate::options::DriveOptions;
 use crate::parallelism::{self, UnitPlan};
 use crate::plugin::Plugins;
 use crate::power::conditions::Conditions;

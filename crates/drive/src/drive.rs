@@ -8,6 +8,7 @@ use crate::mapping::zoned::Zones;
 use crate::mechanics::Mechanics;
 use crate::meter::{DriveEnergy, Meter};
 use crate::models::Models;
+use crate::options::DriveOptions;
 use crate::phase::ActiveByWork;
 use crate::roles::RoleUse;
 use crate::spec::DriveSpec;
@@ -15,7 +16,7 @@ use crate::tags::{AwaitingTag, Tags};
 use crate::unit::{ServiceUnit, Step};
 use control::Control;
 use headstack_engine::{ByMode, SpecError};
-use headstack_units::{Lba, Time, Turn};
+use headstack_units::{Lba, Time};
 use listener::Listener;
 use std::sync::Arc;
 
@@ -28,20 +29,6 @@ mod places_tests;
 mod zones;
 
 pub use control::{Part, Setting};
-
-/// Options of a drive that belong to the run, not to its description.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct DriveOptions {
-    /// Imitate DiskSim 4.0: the switches that it ignores (free reads, read and write on arrival) stay off,
-    /// and stopping read-ahead adds to the command overhead.
-    pub compat_disksim_40: bool,
-    /// Seed of everything that the drive draws at random: failure times, phases of further spindles.
-    pub seed: u64,
-    /// Angle under the heads of the first stack at time zero.
-    pub start_phase: Turn,
-    /// All stacks start with the phase of the first one.
-    pub synchronized_spindles: bool,
-}
 
 /// One drive: its shared design and its own state.
 pub struct Drive {

@@ -264,9 +264,6 @@ impl Default for Timeline {
     }
 }
 
-/// When `pending` has grown by so many accesses, those that are over are removed.
-const MANY: usize = 64;
-
 impl Timeline {
     /// From when on the assembly can do something else, as far as is decided.
     #[inline]
@@ -307,12 +304,12 @@ impl Timeline {
     /// Keeps the last but one access, which ends after the clock.
     #[inline(never)]
     fn keep_pending(&mut self, now: u64) {
-        let last_but_one = self.last[usize::from(!self.newest)];
-        self.pending.push(last_but_one);
-        if self.pending.len() % MANY == 0 {
+        if self.pending.first().is_some_and(|s| s.end <= now) {
             let over = self.pending.partition_point(|s| s.end <= now);
             self.pending.drain(..over);
         }
+        let last_but_one = self.last[usize::from(!self.newest)];
+        self.pending.push(last_but_one);
     }
 
     #[cold]

@@ -5,7 +5,7 @@
 
 use crate::command::{Command, DriveRequest};
 use crate::design::DriveDesign;
-use crate::drive::DriveOptions;
+use crate::options::DriveOptions;
 use headstack_engine::SpecError;
 use headstack_units::{Lba, Time};
 use std::sync::Arc;

@@ -1,9 +1,10 @@
 //! The code for usual commands of usual units compared with the code for all: the same completions and energy.
 
 use crate::command::{Command, Completion, DriveRequest};
-use crate::drive::{Drive, DriveOptions};
+use crate::drive::Drive;
 use crate::meter::DriveEnergy;
-use crate::service::{BARE, CACHED};
+use crate::options::DriveOptions;
+use crate::service::{BARE, BUFFERED, CACHED};
 use crate::spec::{Destage, DriveSpec};
 use headstack_testkit::{shipped, XorShift};
 use headstack_units::{Lba, Time};
@@ -71,7 +72,7 @@ fn outcome(drive: &mut Drive, seed: u64) -> (Vec<Completion>, Vec<DriveEnergy>) 
 
 #[test]
 fn every_kind_of_unit_gives_what_the_general_code_gives() {
-    let mut kinds = [0; 3];
+    let mut kinds = [0; 4];
     for (seed, spec) in specs().iter().enumerate() {
         let build = || Drive::builtin(spec, &DriveOptions::default()).expect("a drive");
         let (mut usual, mut general) = (build(), build());
@@ -84,8 +85,6 @@ fn every_kind_of_unit_gives_what_the_general_code_gives() {
         assert!(a == b, "{}, seed {seed}", spec.name);
     }
     println!("units of each kind: {kinds:?}");
-    assert!(
-        kinds[usize::from(BARE)] > 10 && kinds[usize::from(CACHED)] > 10,
-        "{kinds:?}"
-    );
+    let usual = [BARE, CACHED, BUFFERED].map(usize::from);
+    assert!(usual.iter().all(|kind| kinds[*kind] > 10), "{kinds:?}");
 }

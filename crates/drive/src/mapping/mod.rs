@@ -24,9 +24,10 @@ pub(crate) use parameters::{tables, KIND};
 
 use crate::counters::Counters;
 use crate::layout::Place;
-use crate::mechanics::Mechanics;
+use crate::mechanics::{Arm, Mechanics};
 use crate::models::Models;
 use crate::parallelism::UnitPlan;
+use crate::service::pass::{AccessRequest, Places};
 use crate::spec::DriveSpec;
 use headstack_engine::SpecError;
 use headstack_units::Span;
@@ -170,6 +171,20 @@ impl Mapping {
             Mapping::Log(log) => log.next_moved(),
             Mapping::MediaCache(media) => media.moved.pop(),
         }
+    }
+}
+
+impl Places for &Mapping {
+    #[inline(always)]
+    fn place(
+        &mut self,
+        m: &Mechanics,
+        order: &AccessRequest,
+        done: u32,
+        _: &Arm,
+        _: u64,
+    ) -> Option<Place> {
+        self.locate(m, order.sector + u64::from(done))
     }
 }
 

@@ -3,7 +3,8 @@
 
 use super::*;
 use crate::command::{Command, Completion, DriveRequest};
-use crate::drive::{Drive, DriveOptions};
+use crate::drive::Drive;
+use crate::options::DriveOptions;
 use crate::plugin::contract;
 use crate::spec::DriveSpec;
 use headstack_testkit::Lcg;

@@ -51,8 +51,11 @@ use timing::Timing;
 pub(crate) const BARE: u8 = 0;
 /// As [`BARE`], with segments. The background is read-ahead, and writes that go to the medium at once.
 pub(crate) const CACHED: u8 = 1;
+/// As [`CACHED`], also where writes wait in the buffer for an idle mechanism, or sectors are taken in the order in which
+/// they pass. The unit has one assembly.
+pub(crate) const BUFFERED: u8 = 2;
 /// Everything else.
-pub(crate) const GENERAL: u8 = 2;
+pub(crate) const GENERAL: u8 = 3;
 
 /// A command as the service sees it, in physical sectors. Times are in nanoseconds.
 #[derive(Debug, Clone, Copy)]
@@ -121,9 +124,9 @@ pub(crate) struct CommandServer {
     pub wanted_since: u64,
     /// When an event last occurred that may make a background job due.
     happened: u64,
-    /// The clock: nobody asks for the state at earlier times any more.
-    clock: u64,
-    /// Which code serves commands: [`BARE`], [`CACHED`] or [`GENERAL`].
+    /// The clock: nobody asks for the state at earlier times any more, and no service starts earlier.
+    pub clock: u64,
+    /// Which code serves commands: [`BARE`], [`CACHED`], [`BUFFERED`] or [`GENERAL`].
     pub kind: u8,
     /// The result of the latest service. It is not a return value, because it would be copied.
     pub done: Completion,
@@ -212,17 +215,17 @@ impl CommandServer {
             && self.channels.is_none()
             && !self.coupled
             && !self.cleans
-            && !self.deferred_writes()
-            && !self.cache.read_on_arrival
-            && !self.cache.write_on_arrival
             && !self.mechanics.scales_rotation()
             && self.timing.minimum_write == 0
             && !self.assemblies.iter().any(scans);
         let has_buffer = !self.buffer.segments.list().is_empty() || self.cache.write_back;
-        self.kind = match (conventional, has_buffer) {
-            (true, false) => BARE,
+        let c = &self.cache;
+        let simple = !self.deferred_writes() && !c.read_on_arrival && !c.write_on_arrival;
+        self.kind = match (conventional, simple) {
+            (true, true) if !has_buffer => BARE,
             (true, true) => CACHED,
-            (false, _) => GENERAL,
+            (true, false) if self.assemblies.len() == 1 => BUFFERED,
+            _ => GENERAL,
         };
     }
 
@@ -368,7 +371,7 @@ impl CommandServer {
     /// As [`CommandServer::happens`], for a unit of kind `K`.
     #[inline(always)]
     fn happens_to<const K: u8>(&mut self, now: u64) {
-        if K == GENERAL {
+        if K >= BUFFERED {
             return self.happens(now);
         }
         if now > self.clock {

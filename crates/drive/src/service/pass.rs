@@ -2,7 +2,6 @@
 
 use super::channels::Channels;
 use crate::layout::Place;
-use crate::mapping::Mapping;
 use crate::mechanics::{Arm, Mechanics};
 use crate::phase::{MechanicalAccess, Work};
 use headstack_units::nearest;
@@ -140,20 +139,6 @@ impl Places for LayoutPlaces {
     }
 }
 
-impl Places for &Mapping {
-    #[inline(always)]
-    fn place(
-        &mut self,
-        m: &Mechanics,
-        order: &AccessRequest,
-        done: u32,
-        _: &Arm,
-        _: u64,
-    ) -> Option<Place> {
-        self.locate(m, order.sector + u64::from(done))
-    }
-}
-
 /// A time as a float. Times stay below 2^63, and signed integers convert in one instruction.
 #[inline]
 fn float(at: u64) -> f64 {
@@ -196,7 +181,6 @@ impl AccessRequest<'_> {
     fn is_plain(&self, place: &Place) -> bool {
         (1..=place.run).contains(&self.count)
             && self.reversal_cylinder.is_none()
-            && !self.on_arrival
             && self.supply.is_none_or(|s| self.count as u64 <= s.buffer)
     }
 }
@@ -223,14 +207,39 @@ pub(crate) fn run<P: Places>(
     };
     match place {
         Some(place) if channels.is_none() && order.is_plain(place) => {
-            run_plain::<true>(m, arm, order, place)
+            if let Some(pass) = run_in_order::<true>(m, arm, order, place) {
+                return pass;
+            }
         }
-        place => {
-            // By value, so that the usual pass keeps its parameters in registers.
-            run_pieces(m, places, arm, *order, place.copied(), scratch, channels);
-            scratch.pass
-        }
+        _ => {}
     }
+    // By value, so that the usual pass keeps its parameters in registers.
+    run_pieces(m, places, arm, *order, place.copied(), scratch, channels);
+    scratch.pass
+}
+
+/// A pass over one run whose sectors are taken in order. `None`, with the arm as it was, if the drive takes the rear
+/// part first, because the head arrives inside the run.
+#[inline(always)]
+pub(super) fn run_in_order<const SCALED: bool>(
+    m: &Mechanics,
+    arm: &mut Arm,
+    order: &AccessRequest,
+    place: &Place,
+) -> Option<Pass> {
+    let before = *arm;
+    let pass = run_plain::<SCALED>(m, arm, order, place);
+    if order.on_arrival && comes_round(m, place, pass.rotation, pass.transfer) {
+        *arm = before;
+        return None;
+    }
+    Some(pass)
+}
+
+/// Whether a run begins to pass before the head is there: wait and transfer take more than a turn.
+#[inline]
+fn comes_round(m: &Mechanics, place: &Place, wait: u64, whole: u64) -> bool {
+    wait as f64 + whole as f64 > m.rotation.period_ns() + place.sector_ns
 }
 
 /// As [`Mechanics::late_ns`], for a head that did not wait; at most the time of one sector.
@@ -400,7 +409,7 @@ fn run_pieces<P: Places>(
             && order.supply.is_none_or(|s| {
                 (s.start as f64 + order.count as f64 * order.link_ns) <= there as f64
             })
-            && wait as f64 + whole as f64 > period + place.sector_ns;
+            && comes_round(m, &place, wait, whole);
         if inside {
             // The head arrives inside the run: its rear part is read now, its front part one turn later.
             let passed = (period - wait as f64) / place.sector_ns;
@@ -471,6 +480,7 @@ fn piece(start: u64, distance: u32, there: u64, first: u64, end: u64) -> Mechani
 mod tests {
     use super::*;
     use crate::fixtures::small_drive;
+    use crate::mapping::Mapping;
     use headstack_testkit::XorShift;
     use headstack_units::Turn;
 
@@ -500,7 +510,7 @@ mod tests {
                 write,
                 start,
                 minimum_move: draw(2) * draw(3_000_000),
-                on_arrival: false,
+                on_arrival: draw(2) == 0,
                 watermark: draw(30) as u32,
                 // A sector takes 88 us.
                 link_ns: [0.0, 20e3, 88.4e3, 130e3][draw(4) as usize],

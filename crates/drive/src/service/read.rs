@@ -1,7 +1,7 @@
 //! Reads: hits, partial hits, misses, and the read-ahead that they start.
 
 use super::pass::{self, AccessRequest, Pass};
-use super::{CommandServer, Task, BARE, GENERAL};
+use super::{CommandServer, Task, BARE, BUFFERED, GENERAL};
 use crate::background::read_ahead::{ReadAhead, Run};
 use crate::background::Activity;
 use crate::buffer::{Blocks, Segment};
@@ -166,7 +166,7 @@ impl CommandServer {
         let a = task.start;
         // All data are in the write buffer. If it has only some of them, everything is read from the medium,
         // and newer data in the buffer replace what was read.
-        if K == GENERAL && self.buffer.unwritten.covers(task.blocks, a) {
+        if K >= BUFFERED && self.buffer.unwritten.covers(task.blocks, a) {
             let t = &self.timing;
             let bus = task.decoded(t.read_hit.of(task.after_write)) + t.preparation;
             let link_all = Mechanics::pass_ns(task.count, t.link_read_ns);
@@ -177,7 +177,7 @@ impl CommandServer {
         // A write to the medium in progress is completed first. The segments are searched afterwards, because
         // the written data may be readable then. If writes wait in the buffer, the read waits only for the
         // mechanism.
-        let deferred = K == GENERAL && self.deferred_writes();
+        let deferred = K >= BUFFERED && self.deferred_writes();
         if !deferred {
             *blocked = self.finish_destage();
         }
@@ -437,9 +437,17 @@ impl CommandServer {
         if let (true, Some(place)) = (K != GENERAL, order.place) {
             let mechanism = &mut self.assemblies[self.active_assembly].mechanism;
             let arm = &mut mechanism.arms[0];
-            let pass = pass::run_plain::<false>(&self.mechanics, arm, order, place);
-            mechanism.add_plain_pass(self.clock, order, work, &pass);
-            return pass;
+            let pass = match K {
+                BUFFERED => pass::run_in_order::<false>(&self.mechanics, arm, order, place),
+                _ => Some(pass::run_plain::<false>(&self.mechanics, arm, order, place)),
+            };
+            if let Some(pass) = pass {
+                mechanism.add_plain_pass(self.clock, order, work, &pass);
+                if K == BUFFERED {
+                    self.buffer.unwritten.command_end = pass.end;
+                }
+                return pass;
+            }
         }
         let (mut context, _) = self.context(self.active_assembly);
         let pass = context.pass(order, work);

@@ -1,7 +1,8 @@
 //! The buffer compared with a plain list, and the rules of deferred writes as a host sees them.
 
 use crate::command::{Command, Completion, DriveRequest};
-use crate::drive::{Drive, DriveOptions};
+use crate::drive::Drive;
+use crate::options::DriveOptions;
 use crate::spec::{Destage, DriveSpec};
 use headstack_testkit::Lcg;
 use headstack_units::{Bandwidth, Bytes, Lba, Span, Time};

@@ -2,7 +2,7 @@
 
 use super::pass::{AccessRequest, Pass, Supply};
 use super::read::{in_buffer, mechanical};
-use super::{CommandServer, Task, BARE, GENERAL};
+use super::{CommandServer, Task, BARE, BUFFERED, GENERAL};
 use crate::background::destage::Writing;
 use crate::background::Activity;
 use crate::buffer::{Blocks, Scope, Segment};
@@ -36,7 +36,7 @@ impl CommandServer {
         let previous_write = std::mem::replace(&mut self.previous_write, true);
         let previous_end = std::mem::replace(&mut self.previous_end, task.past());
         // It replaces older data that wait in the buffer.
-        if K == GENERAL && self.buffer.unwritten.waits() {
+        if K >= BUFFERED && self.buffer.unwritten.waits() {
             self.buffer.unwritten.settle(task.start);
             self.buffer.unwritten.dirty.remove(task.blocks);
         }

@@ -17,7 +17,7 @@ impl ServiceUnit {
     pub(super) fn usable(&self, start: u64) -> u64 {
         let mut bits = 0;
         for (i, head_set) in self.server.serving_head_sets().iter().enumerate() {
-            if self.arm_free[head_set.assembly as usize] <= start {
+            if self.serves_until(head_set.assembly) <= start {
                 bits |= 1 << i;
             }
         }
@@ -68,7 +68,7 @@ impl ServiceUnit {
         }
         (0..head_sets.len())
             .filter(|i| reaches(*i))
-            .map(|i| self.arm_free[head_sets[i].assembly as usize])
+            .map(|i| self.serves_until(head_sets[i].assembly))
             .min()
             .map_or(Reach::Never, Reach::Later)
     }

@@ -12,10 +12,10 @@ use crate::background::Activity;
 use crate::buffer::{Blocks, SectorSize};
 use crate::command::{Command, Completion, DriveRequest, Fault};
 use crate::counters::Counters;
-use crate::drive::DriveOptions;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 use crate::models::Models;
+use crate::options::DriveOptions;
 use crate::parallelism::{ArmChoice, UnitPlan};
 use crate::phase::{ActiveByWork, Phase};
 use crate::power::seek_energy::SeekEnergy;
@@ -59,9 +59,8 @@ pub(crate) struct ServiceUnit {
     /// Whether one assembly works at a time, without faults, and every arm reaches all places.
     plain: bool,
     arm_choice: ArmChoice,
-    /// Most commands in service at once, and when each assembly is free.
+    /// Most commands in service at once.
     limit: usize,
-    arm_free: Vec<u64>,
     recovery: u64,
     faults: Faults,
     /// The policy that changes the arms' roles; `None` if they never change.
@@ -156,7 +155,6 @@ impl ServiceUnit {
                 && spec.parallelism.arm_choice == ArmChoice::Positioning,
             arm_choice: spec.parallelism.arm_choice,
             limit,
-            arm_free: vec![0; assemblies],
             recovery: spec.parallelism.fault_recovery.non_negative(),
             faults: Faults::new(planned, server.head_sets.len()),
             roles,
@@ -264,8 +262,6 @@ impl ServiceUnit {
         let open = self.check_arrivals && now.0 >= self.closed_until;
         if open && request.command == Command::Read {
             self.bring_to(now.0);
-            // A pass that ends just now held waiting commands back. Without it they start now, not earlier.
-            self.free = self.free.max(now.0);
             let sectors = self.sectors(request);
             let after_write = self.last_was_write;
             let blocks = blocks_of(request);
@@ -355,13 +351,15 @@ impl ServiceUnit {
         self.next_start(self.queue.oldest())
     }
 
-    /// When the next service starts. While a pass is in progress, a drive that can choose waits for its end,
+    /// When the next service starts, not before the clock: what held it back may have ended just when the drive was
+    /// looked at. While a pass is in progress, a drive that can choose waits for its end,
     /// and then chooses among all commands that have arrived. A single write, or one that continues the pass,
     /// is taken at once, because its data can enter the buffer.
     #[inline]
     fn next_start(&self, oldest: usize) -> u64 {
         let first = &self.queue.items()[oldest];
-        let start = first.arrival.decoding_since.max(self.free);
+        let ready = first.arrival.decoding_since.max(self.free);
+        let start = ready.max(self.server.clock);
         if self.in_order || self.server.at_once > 1 {
             return start;
         }
@@ -440,6 +438,7 @@ impl ServiceUnit {
         match (usual, self.server.kind) {
             (true, service::BARE) => self.serve_as::<{ service::BARE }>(start, index, None),
             (true, service::CACHED) => self.serve_as::<{ service::CACHED }>(start, index, None),
+            (true, service::BUFFERED) => self.serve_as::<{ service::BUFFERED }>(start, index, None),
             _ => self.serve_as::<{ service::GENERAL }>(start, index, reversal_cylinder),
         }
     }
@@ -512,7 +511,7 @@ impl ServiceUnit {
         let item = self.queue.items()[choice.index];
         if item.request.command == Command::Flush {
             // A flush is a barrier: commands in service complete first.
-            let all = self.arm_free.iter().copied().max().unwrap_or(0);
+            let all = self.services().max().unwrap_or(0);
             if all > start {
                 self.free = all;
                 return Step::Again;
@@ -521,7 +520,7 @@ impl ServiceUnit {
             self.sign(item.request.id, item.arrival.at, start);
             self.queue.remove(choice.index);
             self.free = self.server.done.completion.0;
-            self.arm_free.fill(self.free);
+            self.serve_all_until(self.free);
             return Step::Done;
         }
         let needed = self.surfaces_of(&item);
@@ -539,7 +538,7 @@ impl ServiceUnit {
         if !hit && self.faults.meets(head_set, needed) {
             // The command meets the fault: the drive tries to recover, then deconfigures the part.
             self.free = start + self.recovery;
-            self.arm_free[assembly as usize] = self.free;
+            self.server.assemblies[assembly as usize].serves_until = self.free;
             self.server.happens(start);
             self.deconfigure(assembly, start + self.recovery);
             return Step::Again;
@@ -561,11 +560,11 @@ impl ServiceUnit {
                 roles.note(start, item.writes());
             }
         }
-        let assembly = assembly as usize;
         // A read from the buffer may be assigned to an assembly that is still busy.
-        self.arm_free[assembly] = self.arm_free[assembly].max(done.completion.0);
-        // The next choice is not earlier than this one, even if an assembly was free before.
-        self.free = self.next_free().max(start);
+        let end = done.completion.0;
+        let assembly = &mut self.server.assemblies[assembly as usize];
+        assembly.serves_until = assembly.serves_until.max(end);
+        self.free = self.next_free();
         Step::Done
     }
 
@@ -586,8 +585,6 @@ impl ServiceUnit {
         self.server.happens(start);
         let waiting = &self.queue.items()[index];
         let arrival = waiting.arrival.at;
-        // The clock must not go back for the next command.
-        self.free = self.free.max(start);
         let mut c = Completion::refused(&waiting.request, Time(start));
         c.arrival = Time(arrival);
         c.components.queue = start - arrival;
@@ -619,12 +616,27 @@ impl ServiceUnit {
         }
     }
 
+    /// When each assembly has completed its command in service.
+    fn services(&self) -> impl Iterator<Item = u64> + '_ {
+        self.server.assemblies.iter().map(|a| a.serves_until)
+    }
+
+    fn serves_until(&self, assembly: u32) -> u64 {
+        self.server.assemblies[assembly as usize].serves_until
+    }
+
+    /// Every assembly takes part in a service that ends at `end`.
+    fn serve_all_until(&mut self, end: u64) {
+        let assemblies = self.server.assemblies.iter_mut();
+        assemblies.for_each(|a| a.serves_until = end);
+    }
+
     /// When fewer than `limit` commands are in service: the `limit`-th latest end.
     fn next_free(&self) -> u64 {
-        if self.limit == self.arm_free.len() {
-            return self.arm_free.iter().copied().min().unwrap_or(0);
+        if self.limit == self.server.assemblies.len() {
+            return self.services().min().unwrap_or(0);
         }
-        let mut ends = self.arm_free.clone();
+        let mut ends: Vec<u64> = self.services().collect();
         ends.sort_unstable_by(|a, b| b.cmp(a));
         ends[self.limit - 1]
     }

@@ -162,7 +162,7 @@ impl ServiceUnit {
         };
         roles.enter(at, mode);
         let first = roles.first_arm;
-        for a in 0..self.arm_free.len() {
+        for a in 0..self.server.assemblies.len() {
             let new = roles::of(&roles.modes[mode].roles, first + a as u32);
             let sets = a * self.server.sets..(a + 1) * self.server.sets;
             let changed = self.server.head_sets[sets.clone()]
@@ -175,10 +175,11 @@ impl ServiceUnit {
                 [head_set.reads, head_set.writes] = new;
             }
             let stopped = self.server.end_work_of(a, at);
-            let timeline = &mut self.server.assemblies[a].mechanism.timeline;
-            let free = stopped.max(self.arm_free[a]).max(timeline.free());
-            self.arm_free[a] = at.max(free) + roles.switch_time;
-            timeline.hold_until(self.arm_free[a]);
+            let assembly = &mut self.server.assemblies[a];
+            let timeline = &mut assembly.mechanism.timeline;
+            let free = stopped.max(assembly.serves_until).max(timeline.free());
+            assembly.serves_until = at.max(free) + roles.switch_time;
+            timeline.hold_until(assembly.serves_until);
             roles.switching += roles.switch_time;
         }
         self.free = self.free.max(self.next_free()).max(at);

@@ -32,10 +32,9 @@ impl ServiceUnit {
 
     /// When all decided work has ended.
     pub fn busy_end(&self) -> u64 {
-        let arms = self.arm_free.iter().copied();
-        let ends = self.server.assemblies.iter();
-        let ends = ends.map(|a| a.mechanism.timeline.free());
-        arms.chain(ends).fold(self.free, u64::max)
+        let assemblies = self.server.assemblies.iter();
+        let ends = assemblies.map(|a| a.serves_until.max(a.mechanism.timeline.free()));
+        ends.fold(self.free, u64::max)
     }
 
     /// Whether a scan with an arm of its own reads all the time.
@@ -65,7 +64,7 @@ impl ServiceUnit {
     pub fn service_ends(&self, now: u64) -> Vec<u64> {
         let ends = match self.plain {
             true => vec![self.free],
-            false => self.arm_free.clone(),
+            false => self.services().collect(),
         };
         ends.into_iter().filter(|end| *end > now).collect()
     }
@@ -170,7 +169,7 @@ impl ServiceUnit {
     fn be_general(&mut self) {
         if self.plain {
             self.plain = false;
-            self.arm_free.fill(self.free);
+            self.serve_all_until(self.free);
         }
     }
 

@@ -111,15 +111,10 @@ impl ServiceUnit {
             return Step::Nothing;
         }
         if entry < command || (entry == command && !self.flush_is_next()) {
-            if entry == command {
-                // The command may have waited for a pass that ends now. Others may have arrived since.
-                self.free = self.free.max(command);
-            }
             return self.enter(entry);
         }
         // A pass may have started since the last call. If so, the command waits for it.
         self.bring_to(command);
-        self.free = self.free.max(command);
         if self.next_command() > command {
             return Step::Again;
         }
@@ -294,8 +289,6 @@ impl ServiceUnit {
         let mut later = pass.or(busy);
         if later.is_none() {
             if self.command_is_ready(now) && !self.pass_has_its_turn() {
-                // The command may have waited for a pass that ends now.
-                self.free = self.free.max(now);
                 return self.take_command(Time(now + 1));
             }
             later = self.server.force_destage(now);

@@ -19,14 +19,13 @@
 
 mod parameters;
 mod report;
-mod sense;
 #[cfg(test)]
 mod tests;
 
+pub use crate::sense::Sense;
 pub use parameters::Initial;
 pub(crate) use parameters::{read, Zoned};
 pub use report::{ReportingOptions, ZoneDescriptor, ZoneType};
-pub use sense::Sense;
 
 use crate::command::{Command, DriveRequest};
 use headstack_engine::SpecError;
