@@ -6,6 +6,7 @@ use bytes::BytesMut;
 use headstack_live::store::Store;
 use headstack_nbd::handshake::{Export, Handshake, Next};
 use headstack_nbd::session::{Event, Session};
+use headstack_nbd::tls::Mode;
 use libfuzzer_sys::fuzz_target;
 
 const BYTES: u64 = 1 << 20;
@@ -17,7 +18,7 @@ fuzz_target!(|data: &[u8]| {
         bytes: BYTES,
     };
     let (mut input, mut out) = (BytesMut::from(data), BytesMut::new());
-    let mut handshake = Handshake::begin(&mut out);
+    let mut handshake = Handshake::begin(&mut out, Mode::Off);
     let Next::Use(negotiated) = handshake.step(&mut input, &mut out, &[export]) else {
         return;
     };

@@ -159,12 +159,18 @@ class Emulated:
 def emulate(
     target: str,
     drive_dirs: list[Path],
-    address: str,
+    address: str | None,
     remote: bool,
     store: Path | None,
     speed: float,
     system: str | None,
     seed: int | None,
     record: Path | None,
+    tls: str | None,
+    certificates: Path | None,
+    verify_peer: bool,
 ) -> Emulated:
     """Begin to serve a drive or a system of an experiment; Linux alone."""
+
+def become_server(ends_with_parent: bool) -> None:
+    """Raise the limit of open files; if asked, end with the process that started this one."""

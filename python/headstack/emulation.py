@@ -12,6 +12,7 @@ import json
 import os
 import shlex
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,6 +24,35 @@ from headstack import _bridge, drives
 
 #: Bytes of an address of a Unix socket, with the zero at its end.
 _SOCKET_BYTES = 108
+
+#: The address of the command line: sockets passed by systemd, else the protocol's port.
+STANDARD = "standard"
+
+#: Removes the folder of a socket when its standard input ends: however this process ends.
+_REMOVE = 'cat >/dev/null; rm -f "$0/disk"; rmdir "$0"'
+
+
+class _Folder:
+    """A folder for a socket, which goes with this process, also if that is killed."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="headstack-"))
+        self.socket = self.path / "disk"
+        self._remover = subprocess.Popen(
+            ["/bin/sh", "-c", _REMOVE, str(self.path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            # Ctrl-C in a terminal is for all of a session.
+            start_new_session=True,
+        )
+
+    def remove(self) -> None:
+        """Remove it now."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        # A process that was forked may hold the other end of the pipe.
+        self._remover.kill()
+        self._remover.communicate()
 
 
 @dataclass(frozen=True)
@@ -50,11 +80,11 @@ class Emulation:
 
     """
 
-    def __init__(self, core: Any, folder: Path | None) -> None:
+    def __init__(self, core: Any, folder: _Folder | None, is_encrypted: bool) -> None:
         """Take a server that was started; `folder` is removed with it."""
         self.uri: str = core.uri
         self.devices = tuple(Device(*export) for export in core.exports)
-        self._core, self._folder = core, folder
+        self._core, self._folder, self._is_encrypted = core, folder, is_encrypted
         self._served: dict[str, Any] = {}
 
     @property
@@ -73,35 +103,42 @@ class Emulation:
 
     def commands(self) -> list[str]:
         """Return commands of usual clients that connect to the first device."""
-        uri = shlex.quote(self.uri)
+        uri = self.uri
+        if self._is_encrypted:
+            # DIR is a folder with the client's certificates.
+            uri += ("&" if "?" in uri else "?") + "tls-certificates=DIR"
+        uri = shlex.quote(uri)
+        tls = ",tls-creds=t" if self._is_encrypted else ""
+        qemu_tls = "-object tls-creds-x509,id=t,endpoint=client,dir=DIR " if tls else ""
+        client_tls = " -enable-tls -cacertfile DIR/ca-cert.pem" if tls else ""
         return [
             f"nbdinfo {uri}",
             f"fio --name=r --ioengine=nbd --uri={uri} --rw=randread --bs=4k --iodepth=32 "
             "--time_based --runtime=10",
-            "qemu-system-x86_64 ... -blockdev "
-            f"driver=nbd,node-name=d,{self._qemu()} -device ide-hd,drive=d",
-            f"nbd-client {self._nbd_client()} /dev/nbd0",
+            f"qemu-system-x86_64 ... {qemu_tls}-blockdev "
+            f"driver=nbd,node-name=d,{self._qemu()}{tls} -device ide-hd,drive=d",
+            f"nbd-client {self._nbd_client()} /dev/nbd0{client_tls}",
         ]
 
     def _qemu(self) -> str:
         path = self._path()
         if path is not None:
             return f"server.type=unix,server.path={shlex.quote(path)}"
-        host, _, port = self.uri.removeprefix("nbd://").rpartition(":")
+        host, _, port = self.uri.partition("://")[2].rpartition(":")
         return f"server.type=inet,server.host={host},server.port={port}"
 
     def _nbd_client(self) -> str:
         path = self._path()
         if path is not None:
             return f"-unix {shlex.quote(path)}"
-        host, _, port = self.uri.removeprefix("nbd://").rpartition(":")
+        host, _, port = self.uri.partition("://")[2].rpartition(":")
         return f"{host} {port}"
 
     def _path(self) -> str | None:
         from urllib.parse import unquote
 
-        start = "nbd+unix:///?socket="
-        return unquote(self.uri[len(start) :]) if self.uri.startswith(start) else None
+        scheme, _, socket = self.uri.partition(":///?socket=")
+        return unquote(socket) if scheme.endswith("+unix") else None
 
     def wait(self) -> Mapping[str, Any]:
         """Wait until it has ended; return what it did. Ctrl-C interrupts the wait alone."""
@@ -109,7 +146,7 @@ class Emulation:
         if said is not None:
             self._served = json.loads(said)
             if self._folder is not None:
-                shutil.rmtree(self._folder, ignore_errors=True)
+                self._folder.remove()
         return self._served
 
     def stop(self) -> Mapping[str, Any]:
@@ -141,12 +178,18 @@ def emulate(
     system: str | None = None,
     seed: int | None = None,
     record: str | os.PathLike[str] | None = None,
+    tls: str | None = None,
+    tls_certificates: str | os.PathLike[str] | None = None,
+    tls_verify_peer: bool = False,
 ) -> Emulation:
     """Serve a drive, or a system of an experiment, as network block devices in real time.
 
     Args:
         target: a drive's name, a path to a drive, or an experiment; its workloads are not used.
-        address: ``unix:PATH`` or ``HOST:PORT``; a Unix socket in a folder of its own by default.
+        address: ``unix:PATH`` or ``HOST:PORT``; by default a Unix socket in a folder of its own,
+            which goes when the emulation or this process ends. ``systemd``: sockets that were
+            passed to this process. ``standard``: those if there are any, else port 10809 of this
+            machine.
         allow_remote: whether other machines may connect.
         store: a sparse file for the data, several devices in ``FILE-0``, ``FILE-1``; in memory by
             default.
@@ -156,6 +199,11 @@ def emulate(
         seed: replaces the experiment's seed.
         record: a CSV file for all requests, which is a trace for `headstack.run`, with the column
             ``response_ns``.
+        tls: ``off``, ``on`` (if the client asks for it) or ``require``; the latter by default if
+            there are certificates.
+        tls_certificates: a folder with ``server-cert.pem``, ``server-key.pem`` and, to verify
+            clients, ``ca-cert.pem``.
+        tls_verify_peer: whether clients need a certificate of an authority in ``ca-cert.pem``.
 
     Raises:
         ConfigError: a drive, experiment or argument that does not fit, with what is needed.
@@ -168,26 +216,29 @@ def emulate(
         raise HeadstackError("emulate: got a system without it, need Linux")
     folder = None
     if address is None:
-        folder = Path(tempfile.mkdtemp(prefix="headstack-"))
-        address = f"unix:{folder / 'disk'}"
-        if len(os.fsencode(folder / "disk")) >= _SOCKET_BYTES:
+        folder = _Folder()
+        address = f"unix:{folder.socket}"
+        if len(os.fsencode(folder.socket)) >= _SOCKET_BYTES:
             address = "127.0.0.1:0"
-    places = [None if p is None else Path(p) for p in (store, record)]
+    places = [None if p is None else Path(p) for p in (store, record, tls_certificates)]
     try:
         core = _bridge.call(
             "emulate",
             os.fspath(target),
             drives.drive_dirs(),
-            address,
+            None if address == STANDARD else address,
             allow_remote,
             places[0],
             speed,
             system,
             seed,
             places[1],
+            tls,
+            places[2],
+            tls_verify_peer,
         )
     except BaseException:
         if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
+            folder.remove()
         raise
-    return Emulation(core, folder)
+    return Emulation(core, folder, core.uri.startswith("nbds"))

@@ -2,7 +2,6 @@
 
 import os
 import random
-import shutil
 import signal
 import socket
 import struct
@@ -82,7 +81,11 @@ def test_arguments_are_checked():
         ({"speed": -1.0}, "speed: got -1, need 0 to"),
         ({"speed": float("nan")}, "speed: got NaN, need 0 to"),
         ({"address": "0.0.0.0:0"}, "address: got .*need an address of this machine alone"),
-        ({"address": "nowhere"}, "address: got .*need unix:PATH or HOST:PORT"),
+        ({"address": "nowhere"}, "address: got .*need unix:PATH, systemd or HOST:PORT"),
+        ({"address": "systemd"}, "address: got .*need LISTEN_FDS"),
+        ({"tls": "yes"}, 'tls: got "yes", need one of off, on, require'),
+        ({"tls": "on"}, "tls: got no certificates, need a folder"),
+        ({"tls_certificates": "/no/such/folder"}, "tls: /no/such/folder/server-cert.pem: got"),
         ({"system": "x"}, "--system: got .*need an experiment"),
         ({"target": "examples/demo.toml"}, "--system: got none, need one of nearline"),
         ({"target": "examples/demo.toml", "system": "18 TB"}, "--system: got .*need one of"),
@@ -193,63 +196,3 @@ def test_the_command_says_what_is_wrong():
     done = command("emulate", "exos-x18", "--nbd", "0.0.0.0:1")
     assert done.returncode == 2
     assert "need an address of this machine alone, or --allow-remote" in done.stderr
-
-
-def need(program: str) -> None:
-    if shutil.which(program) is None:
-        pytest.skip(f"{program} is absent")
-
-
-def ran(*args: object) -> str:
-    done = subprocess.run(
-        [str(a) for a in args], capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 0, done.stderr + done.stdout
-    return done.stdout
-
-
-def test_nbdinfo_sees_a_hard_disk():
-    need("nbdinfo")
-    with headstack.emulate("exos-x18", speed=0) as disk:
-        said = ran("nbdinfo", disk.uri)
-    for fact in ("is_rotational: true", "can_flush: true", "can_fua: true", "can_multi_conn: true",
-                 f"export-size: {disk.size_bytes}", "base:allocation"):  # fmt: skip
-        assert fact in said
-
-
-def test_nbdcopy_and_qemu_img_find_what_they_wrote(tmp_path):
-    need("nbdcopy")
-    need("qemu-img")
-    image, back = tmp_path / "image", tmp_path / "back"
-    # Data with a hole in the middle.
-    with image.open("wb") as file:
-        file.write(random.Random(1).randbytes(3_000_000))
-        file.seek(20 << 20)
-        file.write(b"end")
-        file.truncate(32 << 20)
-    with headstack.emulate("conner-cp3100", speed=0) as disk:
-        image_bytes = image.read_bytes()
-        assert disk.size_bytes > len(image_bytes)
-        with image.open("ab") as file:
-            file.truncate(disk.size_bytes)
-        ran("nbdcopy", image, disk.uri)
-        ran("nbdcopy", disk.uri, back)
-        assert back.read_bytes() == image.read_bytes()
-        said = ran("qemu-img", "compare", "-f", "raw", "-F", "raw", image, disk.uri)
-        assert "Images are identical" in said
-        ran("qemu-img", "convert", "-n", "-f", "raw", "-O", "raw", image, disk.uri)
-        ran("qemu-img", "bench", "-f", "raw", "-c", "200", "-d", "8", "-w", disk.uri)
-
-
-@pytest.mark.parametrize(("jobs", "depth"), [(1, 1), (1, 32), (4, 8)])
-def test_fio_verifies_what_it_wrote(jobs, depth):
-    need("fio")
-    engines = subprocess.run(["fio", "--enghelp"], capture_output=True, text=True, check=False)
-    if "nbd" not in engines.stdout:
-        pytest.skip("fio has no engine nbd")
-    with headstack.emulate("barracuda-es-750", speed=0) as disk:
-        ran("fio", "--name=v", "--ioengine=nbd", f"--uri={disk.uri}", "--rw=randwrite",
-               "--bs=4k", "--size=4M", f"--iodepth={depth}", f"--numjobs={jobs}",
-               "--offset_increment=4M", "--verify=crc32c", "--fsync=100",
-               "--verify_state_save=0")  # fmt: skip
-    assert disk.served["requests"] > jobs * 2000

@@ -2,6 +2,7 @@
 
 use crate::address::{Address, Listener};
 use crate::server::{serve, Served};
+use crate::tls::{Tls, TlsOptions};
 use crate::ServeError;
 use headstack_live::live::{Device, Live};
 use std::sync::atomic::AtomicBool;
@@ -14,12 +15,15 @@ pub struct Options {
     pub live: headstack_live::open::Options,
     /// Where to listen.
     pub address: Address,
+    /// Whether connections are encrypted.
+    pub tls: TlsOptions,
 }
 
 /// A server that listens already.
 pub struct Emulation {
     live: Live,
-    listener: Listener,
+    listeners: Vec<Listener>,
+    tls: Tls,
     stop: Arc<AtomicBool>,
 }
 
@@ -29,18 +33,20 @@ impl Emulation {
     /// # Errors
     /// A drive, experiment, store or address that does not fit.
     pub fn start(options: &Options, stop: Arc<AtomicBool>) -> Result<Emulation, ServeError> {
+        let tls = Tls::open(&options.tls)?;
         let live = Live::open(&options.live)?;
-        let listener = options.address.listen()?;
+        let listeners = options.address.listen()?;
         Ok(Emulation {
             live,
-            listener,
+            listeners,
+            tls,
             stop,
         })
     }
 
     /// What clients are given.
     pub fn uri(&self) -> String {
-        self.listener.uri()
+        self.listeners[0].uri(self.tls.mode)
     }
 
     /// The devices.
@@ -53,6 +59,6 @@ impl Emulation {
     /// # Errors
     /// As [`serve`].
     pub fn serve(self) -> Result<Served, ServeError> {
-        serve(self.live, self.listener, &self.stop)
+        serve(self.live, self.listeners, self.tls, &self.stop)
     }
 }

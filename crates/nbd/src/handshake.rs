@@ -4,6 +4,7 @@ use crate::protocol::{
     export, handshake, info, option, reply, ALLOCATION, MAGIC, MAX_PAYLOAD, OPTION_MAGIC,
     OPTION_REPLY_MAGIC,
 };
+use crate::tls::Mode;
 use bytes::{Buf, BufMut, BytesMut};
 
 /// A device that clients can use. The first one is also the default export, with the empty name.
@@ -34,6 +35,8 @@ pub enum Next {
     More,
     /// The client uses an export.
     Use(Negotiated),
+    /// Once everything is sent, encryption begins.
+    Encrypt,
     /// The connection ends once everything is sent.
     Close,
 }
@@ -41,7 +44,10 @@ pub enum Next {
 /// The handshake with one client.
 #[derive(Debug)]
 pub struct Handshake {
+    tls: Mode,
+    is_encrypted: bool,
     has_flags: bool,
+    is_fixed: bool,
     no_zeroes: bool,
     structured: bool,
     /// The export for which `base:allocation` was selected.
@@ -53,12 +59,15 @@ pub struct Handshake {
 
 impl Handshake {
     /// A new client, with the bytes that it gets first.
-    pub fn begin(out: &mut BytesMut) -> Handshake {
+    pub fn begin(out: &mut BytesMut, tls: Mode) -> Handshake {
         out.put_u64(MAGIC);
         out.put_u64(OPTION_MAGIC);
         out.put_u16(handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES);
         Handshake {
+            tls,
+            is_encrypted: false,
             has_flags: false,
+            is_fixed: false,
             no_zeroes: false,
             structured: false,
             allocation: None,
@@ -79,6 +88,7 @@ impl Handshake {
                 return Next::Close;
             }
             self.has_flags = true;
+            self.is_fixed = flags & u32::from(handshake::FIXED_NEWSTYLE) != 0;
             self.no_zeroes = flags & u32::from(handshake::NO_ZEROES) != 0;
         }
         loop {
@@ -99,7 +109,11 @@ impl Handshake {
                 }
                 input.advance(16);
                 self.skip = length;
-                answer(out, code, reply::ERR_TOO_BIG, b"");
+                let kind = match self.needs_tls() {
+                    true => reply::ERR_TLS_REQD,
+                    false => reply::ERR_TOO_BIG,
+                };
+                answer(out, code, kind, b"");
                 continue;
             }
             if input.len() < 16 + length as usize {
@@ -117,6 +131,11 @@ impl Handshake {
         }
     }
 
+    /// Whether the client can do nothing before the connection is encrypted.
+    fn needs_tls(&self) -> bool {
+        self.tls == Mode::Require && !self.is_encrypted
+    }
+
     /// Counts an option; false if there are too many.
     fn counted(&mut self) -> bool {
         self.options += 1;
@@ -125,11 +144,15 @@ impl Handshake {
 
     fn option(&mut self, code: u32, data: &[u8], out: &mut BytesMut, exports: &[Export]) -> Next {
         match code {
-            option::EXPORT_NAME => return self.by_name(data, out, exports),
             option::ABORT => {
                 answer(out, code, reply::ACK, b"");
                 return Next::Close;
             }
+            option::STARTTLS => return self.encrypt(data, out),
+            // It has no error reply.
+            option::EXPORT_NAME if self.needs_tls() => return Next::Close,
+            _ if self.needs_tls() => answer(out, code, reply::ERR_TLS_REQD, b"need TLS first"),
+            option::EXPORT_NAME => return self.by_name(data, out, exports),
             option::LIST => list(data, out, exports),
             option::INFO | option::GO => return self.go(code, data, out, exports),
             option::STRUCTURED_REPLY if data.is_empty() => {
@@ -144,6 +167,24 @@ impl Handshake {
             _ => answer(out, code, reply::ERR_UNSUP, b""),
         }
         Next::More
+    }
+
+    /// Begins encryption. What was negotiated before counts no longer: somebody else may have sent it.
+    fn encrypt(&mut self, data: &[u8], out: &mut BytesMut) -> Next {
+        let kind = match self.tls {
+            Mode::Off => reply::ERR_UNSUP,
+            // Only clients of the fixed handshake may ask for it.
+            _ if !self.is_fixed || self.is_encrypted || !data.is_empty() => reply::ERR_INVALID,
+            Mode::On | Mode::Require => reply::ACK,
+        };
+        answer(out, option::STARTTLS, kind, b"");
+        if kind != reply::ACK {
+            return Next::More;
+        }
+        self.is_encrypted = true;
+        self.structured = false;
+        self.allocation = None;
+        Next::Encrypt
     }
 
     fn negotiated(&self, export: usize) -> Negotiated {
@@ -243,6 +284,8 @@ impl Handshake {
             | export::SEND_TRIM
             | export::SEND_WRITE_ZEROES
             | export::CAN_MULTI_CONN
+            | export::SEND_CACHE
+            | export::SEND_FAST_ZERO
             | df
     }
 }

@@ -4,9 +4,9 @@
 //! simulated drive has ended it. Data are kept in a [`headstack_live::store::Store`], exactly.
 //!
 //! # Scope
-//! Fixed newstyle handshake, simple and structured replies, `READ`, `WRITE`, `FLUSH`, `TRIM`, `WRITE_ZEROES`,
-//! `BLOCK_STATUS` with `base:allocation`, `FUA`; any number of connections to one drive. Not supported: TLS, extended
-//! headers.
+//! Fixed newstyle handshake, TLS, simple and structured replies, `READ`, `WRITE`, `FLUSH`, `TRIM`, `CACHE`,
+//! `WRITE_ZEROES`, `BLOCK_STATUS` with `base:allocation`, `FUA`; any number of connections to one drive; sockets passed
+//! by systemd. Not supported: extended headers, pre-shared keys.
 //!
 //! # Model
 //! A request reaches the drive when all of it has arrived. `TRIM` takes no time: a hard disk has no such command.
@@ -14,14 +14,31 @@
 #![cfg(target_os = "linux")]
 
 pub mod address;
+pub mod connection;
 pub mod emulate;
 pub mod handshake;
+pub mod process;
 pub mod protocol;
+pub mod replies;
 pub mod server;
 pub mod session;
+pub mod socket;
+pub mod tls;
 
 use headstack_live::LiveError;
+use std::path::PathBuf;
 use thiserror::Error;
+
+impl ServeError {
+    /// Whether what was asked for is wrong. If not, the system or a file refused it.
+    pub fn is_input(&self) -> bool {
+        match self {
+            ServeError::Live(LiveError::Input(_) | LiveError::Argument(_)) => true,
+            ServeError::Address { .. } | ServeError::Certificates { .. } => true,
+            ServeError::Live(_) | ServeError::Listen { .. } => false,
+        }
+    }
+}
 
 /// Why a server cannot start, or had to end.
 #[derive(Debug, Error)]
@@ -36,6 +53,14 @@ pub enum ServeError {
         got: String,
         /// What would do.
         need: String,
+    },
+    /// Certificates cannot be used.
+    #[error("tls: {}: got {why}, need PEM of a certificate or key", path.display())]
+    Certificates {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
     },
     /// The address cannot be listened on.
     #[error("address: got {address}: {why}, need one that is free")]

@@ -29,6 +29,8 @@ pub mod option {
     pub const ABORT: u32 = 2;
     /// List all exports.
     pub const LIST: u32 = 3;
+    /// Encrypt the connection.
+    pub const STARTTLS: u32 = 5;
     /// Describe an export.
     pub const INFO: u32 = 6;
     /// Describe an export and use it.
@@ -55,6 +57,8 @@ pub mod reply {
     pub const ERR_UNSUP: u32 = (1 << 31) + 1;
     /// The option's data are wrong.
     pub const ERR_INVALID: u32 = (1 << 31) + 3;
+    /// The connection must be encrypted first.
+    pub const ERR_TLS_REQD: u32 = (1 << 31) + 5;
     /// There is no such export.
     pub const ERR_UNKNOWN: u32 = (1 << 31) + 6;
     /// The option's data are too long.
@@ -91,6 +95,10 @@ pub mod export {
     pub const SEND_DF: u16 = 1 << 7;
     /// A flush counts for all connections.
     pub const CAN_MULTI_CONN: u16 = 1 << 8;
+    /// `CACHE` is known.
+    pub const SEND_CACHE: u16 = 1 << 10;
+    /// `FAST_ZERO` is known.
+    pub const SEND_FAST_ZERO: u16 = 1 << 11;
 }
 
 /// Requests.
@@ -105,6 +113,8 @@ pub mod command {
     pub const FLUSH: u16 = 3;
     /// Bytes are no longer needed.
     pub const TRIM: u16 = 4;
+    /// Bytes will be read soon.
+    pub const CACHE: u16 = 5;
     /// Write zeroes, which do not follow.
     pub const WRITE_ZEROES: u16 = 6;
     /// Metadata of bytes.
@@ -121,6 +131,8 @@ pub mod flag {
     pub const DF: u16 = 1 << 2;
     /// One extent is enough.
     pub const REQ_ONE: u16 = 1 << 3;
+    /// Zeroes only if that is quicker than to write them.
+    pub const FAST_ZERO: u16 = 1 << 4;
 }
 
 /// Types of chunks.
@@ -131,10 +143,14 @@ pub mod chunk {
     pub const NONE: u16 = 0;
     /// Bytes at an offset.
     pub const OFFSET_DATA: u16 = 1;
+    /// Zeroes at an offset, which do not follow.
+    pub const OFFSET_HOLE: u16 = 2;
     /// Extents of metadata.
     pub const BLOCK_STATUS: u16 = 5;
     /// The request failed.
     pub const ERROR: u16 = (1 << 15) + 1;
+    /// The request failed at an offset.
+    pub const ERROR_OFFSET: u16 = (1 << 15) + 2;
 }
 
 /// Flags of `base:allocation`.
@@ -157,6 +173,8 @@ pub enum Failure {
     NoSpace = 28,
     /// A request that is too large.
     Overflow = 75,
+    /// Zeroes are no quicker than other data.
+    Unsupported = 95,
     /// The server ends.
     Shutdown = 108,
 }

@@ -1,31 +1,32 @@
 //! NBD as a front end: its clients and their sockets.
 
 use crate::address::Listener;
-use crate::handshake::{Handshake, Next};
+use crate::connection::{Connection, IN_BYTES};
 use crate::protocol::{command, Failure};
-use crate::session::{Event, Request, Session};
+use crate::session::{Request, MAX_REQUESTS};
+use crate::socket::Socket;
+use crate::tls::Tls;
 use crate::ServeError;
-use bytes::BytesMut;
 use headstack_drive::Command;
 use headstack_live::front_end::{self, EventFlags, FrontEnd, Watch};
 use headstack_live::live::{Access, Done, Lateness, Live, Ticket};
 use slab::Slab;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::TcpStream;
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
+use std::io::{self, ErrorKind};
+use std::os::fd::AsFd;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// Most clients at once; further ones are closed.
 const MAX_CLIENTS: usize = 1024;
+/// Requests of all clients that are served at once, shared out evenly.
+const ALL_REQUESTS: usize = 1 << 16;
 /// A client that has not chosen an export by then is closed.
 const HANDSHAKE: Duration = Duration::from_secs(10);
-/// Bytes that are read from a socket at once.
-const IN_BYTES: usize = 64 << 10;
-/// The key of the listening socket.
-const LISTENER: u64 = 0;
+/// Time between two looks for clients that take longer.
+const LOOK: Duration = Duration::from_millis(100);
+/// Keys of clients begin here; those below are listening sockets.
+const CLIENTS: u64 = 1 << 16;
 
 /// What a server has done.
 #[derive(Debug, Clone)]
@@ -38,52 +39,12 @@ pub struct Served {
     pub clients: u64,
 }
 
-enum Socket {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-}
-
-impl Socket {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Socket::Tcp(s) => s.as_fd(),
-            Socket::Unix(s) => s.as_fd(),
-        }
-    }
-
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Socket::Tcp(s) => s.read(buffer),
-            Socket::Unix(s) => s.read(buffer),
-        }
-    }
-
-    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-        match self {
-            Socket::Tcp(s) => s.write(data),
-            Socket::Unix(s) => s.write(data),
-        }
-    }
-}
-
-/// What a client does.
-enum Stage {
-    Handshake(Handshake),
-    Session(Session),
-    /// The rest is sent, then the connection ends.
-    Leaving,
-}
-
 struct Client {
     socket: Socket,
-    stage: Stage,
+    connection: Connection,
     since: Instant,
-    input: BytesMut,
-    output: BytesMut,
     /// What the poll was asked for.
     watched: EventFlags,
-    /// Nothing more comes from it.
-    is_silent: bool,
 }
 
 /// A request at a device.
@@ -94,12 +55,18 @@ struct Open {
 
 /// The clients of a system, over NBD.
 struct Nbd {
-    listener: Listener,
+    listeners: Vec<Listener>,
+    tls: Tls,
     clients: BTreeMap<u64, Client>,
     next_client: u64,
     open: Slab<Open>,
     /// Clients with something to do.
     busy: BTreeSet<u64>,
+    /// What a socket had.
+    buffer: Box<[u8]>,
+    next_look: Instant,
+    /// The system has no more sockets: nobody is accepted until the next look.
+    is_short: bool,
     /// Number of clients that have chosen an export.
     served: u64,
     /// The end was asked for.
@@ -110,13 +77,22 @@ struct Nbd {
 ///
 /// # Errors
 /// The system has no more sockets, or the record cannot be written.
-pub fn serve(live: Live, listener: Listener, stop: &AtomicBool) -> Result<Served, ServeError> {
+pub fn serve(
+    live: Live,
+    listeners: Vec<Listener>,
+    tls: Tls,
+    stop: &AtomicBool,
+) -> Result<Served, ServeError> {
     let mut nbd = Nbd {
-        listener,
+        listeners,
+        tls,
         clients: BTreeMap::new(),
-        next_client: LISTENER + 1,
+        next_client: CLIENTS,
         open: Slab::new(),
         busy: BTreeSet::new(),
+        buffer: vec![0; IN_BYTES].into_boxed_slice(),
+        next_look: Instant::now(),
+        is_short: false,
         served: 0,
         ends: false,
     };
@@ -130,15 +106,14 @@ pub fn serve(live: Live, listener: Listener, stop: &AtomicBool) -> Result<Served
 
 impl FrontEnd for Nbd {
     fn begin(&mut self, watch: Watch) -> io::Result<()> {
-        watch.add(self.listener.as_fd(), LISTENER, EventFlags::IN)
+        let mut listeners = self.listeners.iter().enumerate();
+        listeners.try_for_each(|(i, l)| watch.add(l.as_fd(), i as u64, EventFlags::IN))
     }
 
     fn ready(&mut self, watch: Watch, key: u64) {
-        match key {
-            LISTENER => self.accept(watch),
-            client => {
-                self.busy.insert(client);
-            }
+        match key < CLIENTS {
+            true => self.accept(watch, key as usize),
+            false => drop(self.busy.insert(key)),
         }
     }
 
@@ -146,8 +121,8 @@ impl FrontEnd for Nbd {
         let open = self.open.remove(done.ticket.tag as usize);
         // The client may have left.
         if let Some(client) = self.clients.get_mut(&open.client) {
-            if let Stage::Session(session) = &mut client.stage {
-                session.ended(&open.request, done.error.map(|_| Failure::Io));
+            let failure = done.error.map(|_| Failure::Io);
+            if client.connection.ended(&open.request, failure) {
                 self.busy.insert(open.client);
                 live.answered(done);
             }
@@ -155,7 +130,11 @@ impl FrontEnd for Nbd {
     }
 
     fn work(&mut self, watch: Watch, live: &mut Live) {
-        self.close_slow_handshakes();
+        let now = Instant::now();
+        if now >= self.next_look {
+            self.next_look = now + LOOK;
+            self.look(watch, now);
+        }
         for key in std::mem::take(&mut self.busy) {
             let Some(mut client) = self.clients.remove(&key) else {
                 continue;
@@ -172,74 +151,71 @@ impl FrontEnd for Nbd {
 
     fn end(&mut self, watch: Watch) {
         self.ends = true;
-        watch.remove(self.listener.as_fd());
+        for listener in &self.listeners {
+            watch.remove(listener.as_fd());
+        }
         for client in self.clients.values_mut() {
-            if let Stage::Session(session) = &mut client.stage {
-                session.ends = true;
-            }
+            client.connection.refuse();
         }
     }
 
     fn is_idle(&self) -> bool {
-        self.clients.values().all(|c| match &c.stage {
-            Stage::Session(session) => session.is_idle() && c.output.is_empty(),
-            Stage::Handshake(_) => true,
-            Stage::Leaving => c.output.is_empty(),
-        })
+        self.clients.values().all(|c| c.connection.is_idle())
     }
 }
 
 impl Nbd {
-    fn close_slow_handshakes(&mut self) {
-        let slow =
-            |c: &Client| matches!(c.stage, Stage::Handshake(_)) && c.since.elapsed() > HANDSHAKE;
-        self.clients.retain(|_, c| !slow(c));
+    /// Closes clients that take too long to choose an export, and accepts again if sockets were short.
+    fn look(&mut self, watch: Watch, now: Instant) {
+        self.clients
+            .retain(|_, c| !c.connection.is_new() || now - c.since <= HANDSHAKE);
+        if std::mem::take(&mut self.is_short) && !self.ends {
+            self.listen(watch, EventFlags::IN);
+        }
     }
 
-    fn accept(&mut self, watch: Watch) {
+    fn listen(&self, watch: Watch, wanted: EventFlags) {
+        for (i, listener) in self.listeners.iter().enumerate() {
+            // They are under watch, so nothing fails.
+            let _ = watch.change(listener.as_fd(), i as u64, wanted);
+        }
+    }
+
+    fn accept(&mut self, watch: Watch, listener: usize) {
         loop {
-            let accepted = match &self.listener {
-                Listener::Tcp(l) => l.accept().map(|(s, _)| Socket::Tcp(s)),
-                Listener::Unix(l, _) => l.accept().map(|(s, _)| Socket::Unix(s)),
-            };
-            match accepted {
+            match self.listeners[listener].accept() {
                 // A client beyond the limit is closed at once.
                 Ok(_) if self.clients.len() >= MAX_CLIENTS => {}
                 // What this client lacks, it alone misses.
                 Ok(socket) => drop(self.add(watch, socket)),
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                // Nobody waits, or there are no more sockets: the others are served.
-                Err(_) => return,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return,
+                Err(e) => {
+                    use rustix::io::Errno;
+                    let error = Errno::from_io_error(&e);
+                    let short = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
+                    // Other errors are those of one client, who has left again.
+                    if error.is_some_and(|e| short.contains(&e)) {
+                        self.is_short = true;
+                        return self.listen(watch, EventFlags::empty());
+                    }
+                }
             }
         }
     }
 
     fn add(&mut self, watch: Watch, socket: Socket) -> io::Result<()> {
-        match &socket {
-            Socket::Tcp(s) => {
-                s.set_nonblocking(true)?;
-                s.set_nodelay(true)?;
-            }
-            Socket::Unix(s) => s.set_nonblocking(true)?,
-        }
         let key = self.next_client;
         self.next_client += 1;
-        let mut output = BytesMut::new();
-        let handshake = Handshake::begin(&mut output);
         let watched = EventFlags::IN;
         watch.add(socket.as_fd(), key, watched)?;
-        self.clients.insert(
-            key,
-            Client {
-                socket,
-                stage: Stage::Handshake(handshake),
-                since: Instant::now(),
-                input: BytesMut::new(),
-                output,
-                watched,
-                is_silent: false,
-            },
-        );
+        let connection = Connection::new(&self.tls);
+        let client = Client {
+            socket,
+            connection,
+            since: Instant::now(),
+            watched,
+        };
+        self.clients.insert(key, client);
         self.busy.insert(key);
         Ok(())
     }
@@ -255,92 +231,37 @@ impl Nbd {
         key: u64,
         client: &mut Client,
     ) -> io::Result<()> {
-        let mut is_full = false;
-        if !client.is_silent && client.input.len() < IN_BYTES {
-            is_full = read_some(client)?;
+        let connection = &mut client.connection;
+        connection.share((ALL_REQUESTS / (self.clients.len() + 1)).min(MAX_REQUESTS));
+        let mut has_more = false;
+        if connection.can_receive() {
+            has_more = connection.receive(&mut client.socket, &mut self.buffer)?;
         }
-        self.take_requests(watch, live, key, client)?;
-        if let Stage::Session(session) = &mut client.stage {
-            session.fill(&mut client.output, live.store(session.export))?;
+        let was_new = connection.is_new();
+        let open = &mut self.open;
+        connection.step(&self.tls, live, |live, device, request| {
+            let client = key;
+            let tag = open.insert(Open { client, request }) as u64;
+            let front_end = watch.front_end();
+            live.submit(Ticket { front_end, tag }, access(device, &request));
+        })?;
+        if was_new && connection.is_served() {
+            self.served += 1;
         }
-        let is_blocked = write_some(client)?;
-        let is_waiting = match &client.stage {
-            Stage::Session(session) => !session.has_room(),
-            _ => false,
-        };
-        let is_left = matches!(client.stage, Stage::Leaving) || client.is_silent;
-        if is_left && client.output.is_empty() && !self.has_replies(client) {
+        let is_blocked = connection.send(&mut client.socket, live)?;
+        if connection.is_over() {
             return Err(ErrorKind::ConnectionAborted.into());
         }
         let mut wanted = EventFlags::empty();
-        wanted.set(EventFlags::IN, !is_waiting && !client.is_silent);
+        wanted.set(EventFlags::IN, connection.can_receive());
         wanted.set(EventFlags::OUT, is_blocked);
         if wanted != client.watched {
             watch.change(client.socket.as_fd(), key, wanted)?;
             client.watched = wanted;
         }
-        let more = !is_blocked && self.has_more(client);
-        if (is_full && !is_waiting) || more {
+        let sends_more = !is_blocked && connection.has_replies();
+        if (has_more && connection.can_receive()) || sends_more {
             self.busy.insert(key);
-        }
-        Ok(())
-    }
-
-    /// Whether a client gets more replies.
-    fn has_replies(&self, client: &Client) -> bool {
-        match &client.stage {
-            Stage::Session(session) => !session.is_idle(),
-            _ => false,
-        }
-    }
-
-    /// Whether replies are ready that were not yet taken from the store.
-    fn has_more(&self, client: &Client) -> bool {
-        match &client.stage {
-            Stage::Session(session) => session.has_replies(),
-            _ => false,
-        }
-    }
-
-    fn take_requests(
-        &mut self,
-        watch: Watch,
-        live: &mut Live,
-        key: u64,
-        client: &mut Client,
-    ) -> io::Result<()> {
-        if let Stage::Handshake(handshake) = &mut client.stage {
-            match handshake.step(&mut client.input, &mut client.output, live.devices()) {
-                Next::More => return Ok(()),
-                Next::Close => client.stage = Stage::Leaving,
-                Next::Use(negotiated) => {
-                    let mut session = Session::new(negotiated);
-                    session.ends = self.ends;
-                    client.stage = Stage::Session(session);
-                    self.served += 1;
-                }
-            }
-        }
-        while let Stage::Session(session) = &mut client.stage {
-            let (device, store) = live.device_and_store(session.export);
-            match session.next(&mut client.input, store, device.bytes) {
-                Event::Wait => break,
-                Event::Leaves => client.stage = Stage::Leaving,
-                Event::Request(request) if request.command == command::TRIM => {
-                    session.ended(&request, None);
-                }
-                Event::Request(request) => {
-                    let tag = self.open.insert(Open {
-                        client: key,
-                        request,
-                    });
-                    let ticket = Ticket {
-                        front_end: watch.front_end(),
-                        tag: tag as u64,
-                    };
-                    live.submit(ticket, access(session.export, &request));
-                }
-            }
         }
         Ok(())
     }
@@ -351,7 +272,8 @@ fn access(device: usize, request: &Request) -> Access {
     Access {
         device,
         command: match request.command {
-            command::READ => Command::Read,
+            // Data that will be read soon are read into the buffer of the drive.
+            command::READ | command::CACHE => Command::Read,
             command::FLUSH => Command::Flush,
             _ if request.is_forced() => Command::WriteThrough,
             _ => Command::Write,
@@ -359,35 +281,4 @@ fn access(device: usize, request: &Request) -> Access {
         offset: request.offset,
         length: u64::from(request.length),
     }
-}
-
-/// Reads what a socket has, up to a limit; true if there may be more.
-fn read_some(client: &mut Client) -> io::Result<bool> {
-    let start = client.input.len();
-    client.input.resize(start + IN_BYTES, 0);
-    let read = client.socket.read(&mut client.input[start..]);
-    client.input.truncate(start + *read.as_ref().unwrap_or(&0));
-    match read {
-        Ok(0) => {
-            client.is_silent = true;
-            Ok(false)
-        }
-        Ok(n) => Ok(n == IN_BYTES),
-        Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(false),
-        Err(e) => Err(e),
-    }
-}
-
-/// Writes what a socket takes; true if some is left.
-fn write_some(client: &mut Client) -> io::Result<bool> {
-    while !client.output.is_empty() {
-        match client.socket.write(&client.output) {
-            Ok(0) => return Err(ErrorKind::WriteZero.into()),
-            Ok(n) => drop(client.output.split_to(n)),
-            Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(true),
-            Err(e) if e.kind() == ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(false)
 }

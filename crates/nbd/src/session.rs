@@ -1,22 +1,16 @@
 //! One client after the handshake: requests from bytes, and replies to bytes, without sockets.
 //!
 //! What a client writes goes to the store as it arrives, and what it reads comes from the store as it is sent. So a
-//! session takes little memory, whatever the sizes of requests.
+//! session takes little memory, whatever the sizes of requests. A long read with structured replies is answered in
+//! chunks: zeroes that were never written are not sent, and a part that the store cannot read is named.
 
-use crate::protocol::{
-    allocation, chunk, command, flag, Failure, ALLOCATION, CHUNK_MAGIC, MAX_PAYLOAD, REQUEST_BYTES,
-    REQUEST_MAGIC, SIMPLE_REPLY_MAGIC,
-};
-use bytes::{Buf, BufMut, BytesMut};
-use headstack_live::store::{Extent, Store};
-use std::collections::VecDeque;
+use crate::protocol::{command, flag, Failure, MAX_PAYLOAD, REQUEST_BYTES, REQUEST_MAGIC};
+use crate::replies::{Replies, Reply};
+use bytes::{Buf, BytesMut};
+use headstack_live::store::Store;
 
 /// Requests of one client that are served at once; further ones wait in its socket.
-const MAX_REQUESTS: usize = 4096;
-/// Bytes that wait for the socket before more are read from the store.
-const OUT_BYTES: usize = 256 << 10;
-/// Most extents in a reply.
-const MAX_EXTENTS: usize = 4096;
+pub const MAX_REQUESTS: usize = 4096;
 
 /// A request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,8 +48,10 @@ impl Request {
         let allowed = match self.command {
             command::READ if session.structured => flag::FUA | flag::DF,
             command::BLOCK_STATUS => flag::FUA | flag::REQ_ONE,
-            command::WRITE_ZEROES => flag::FUA | flag::NO_HOLE,
-            command::READ | command::WRITE | command::FLUSH | command::TRIM => flag::FUA,
+            command::WRITE_ZEROES => flag::FUA | flag::NO_HOLE | flag::FAST_ZERO,
+            command::READ | command::WRITE | command::FLUSH | command::TRIM | command::CACHE => {
+                flag::FUA
+            }
             _ => return Err(Failure::Invalid),
         };
         let asks_too_much = self.command == command::BLOCK_STATUS && !session.allocation;
@@ -63,7 +59,10 @@ impl Request {
             return Err(Failure::Invalid);
         }
         if self.command == command::FLUSH {
-            return Ok(());
+            return match (self.offset, self.length) {
+                (0, 0) => Ok(()),
+                _ => Err(Failure::Invalid),
+            };
         }
         if self.length == 0 {
             return Err(Failure::Invalid);
@@ -77,10 +76,13 @@ impl Request {
                 Failure::Invalid
             });
         }
-        let payload = matches!(self.command, command::READ | command::WRITE);
-        match payload && self.length > MAX_PAYLOAD {
-            true => Err(Failure::Overflow),
-            false => Ok(()),
+        match self.command {
+            command::READ if self.length > MAX_PAYLOAD => Err(Failure::Overflow),
+            // `EOVERFLOW` is for requests that carry no data.
+            command::WRITE if self.length > MAX_PAYLOAD => Err(Failure::Invalid),
+            // A disk writes zeroes as slowly as other data.
+            command::WRITE_ZEROES if self.flags & flag::FAST_ZERO != 0 => Err(Failure::Unsupported),
+            _ => Ok(()),
         }
     }
 }
@@ -104,17 +106,6 @@ struct Payload {
     failure: Option<Failure>,
 }
 
-/// What is to be sent.
-#[derive(Debug)]
-enum Reply {
-    Bytes(BytesMut),
-    /// Bytes of the store.
-    Data {
-        offset: u64,
-        left: u32,
-    },
-}
-
 /// A client that uses an export.
 #[derive(Debug)]
 pub struct Session {
@@ -123,9 +114,11 @@ pub struct Session {
     structured: bool,
     allocation: bool,
     payload: Option<Payload>,
-    replies: VecDeque<Reply>,
-    /// Requests that are served or whose replies wait.
+    replies: Replies,
+    /// Requests that are served.
     open: usize,
+    /// Most requests that are served or whose replies wait.
+    pub room: usize,
     /// New requests are refused.
     pub ends: bool,
 }
@@ -138,8 +131,9 @@ impl Session {
             structured: of.structured,
             allocation: of.allocation,
             payload: None,
-            replies: VecDeque::new(),
+            replies: Replies::default(),
             open: 0,
+            room: MAX_REQUESTS,
             ends: false,
         }
     }
@@ -156,7 +150,7 @@ impl Session {
 
     /// Whether it takes more requests now.
     pub fn has_room(&self) -> bool {
-        self.open + self.replies.len() < MAX_REQUESTS
+        self.open + self.replies.len() < self.room
     }
 
     /// Takes the next request from `input`.
@@ -193,7 +187,12 @@ impl Session {
                     });
                 }
                 (_, Some(failure)) => self.fail(&request, failure),
-                (command::BLOCK_STATUS, None) => self.block_status(&request, store),
+                (command::BLOCK_STATUS, None) => self.replies.add(Reply::Extents {
+                    cookie: request.cookie,
+                    offset: request.offset,
+                    length: request.length,
+                    one: request.flags & flag::REQ_ONE != 0,
+                }),
                 (command::TRIM | command::WRITE_ZEROES, None) => {
                     let keep = request.flags & flag::NO_HOLE != 0;
                     match store.zero(request.offset, u64::from(request.length), keep) {
@@ -249,107 +248,37 @@ impl Session {
 
     /// A request has failed.
     fn fail(&mut self, request: &Request, failure: Failure) {
-        let mut out = BytesMut::new();
         let is_chunk =
             self.structured && matches!(request.command, command::READ | command::BLOCK_STATUS);
-        if is_chunk {
-            chunk_head(&mut out, request, chunk::ERROR, 6);
-            out.put_u32(failure as u32);
-            out.put_u16(0);
-        } else {
-            simple(&mut out, request, failure as u32);
-        }
-        self.replies.push_back(Reply::Bytes(out));
-    }
-
-    fn done(&mut self, request: &Request) {
-        let mut out = BytesMut::new();
-        simple(&mut out, request, 0);
-        self.replies.push_back(Reply::Bytes(out));
-    }
-
-    fn data(&mut self, request: &Request) {
-        let mut out = BytesMut::new();
-        if self.structured {
-            // A read is at most 32 MiB, so its chunk fits.
-            chunk_head(&mut out, request, chunk::OFFSET_DATA, request.length + 8);
-            out.put_u64(request.offset);
-        } else {
-            simple(&mut out, request, 0);
-        }
-        self.replies.push_back(Reply::Bytes(out));
-        self.replies.push_back(Reply::Data {
-            offset: request.offset,
-            left: request.length,
+        let (cookie, error) = (request.cookie, failure as u32);
+        self.replies.add(match is_chunk {
+            true => Reply::Error { cookie, error },
+            false => Reply::Simple { cookie, error },
         });
     }
 
-    fn block_status(&mut self, request: &Request, store: &Store) {
-        let most = match request.flags & flag::REQ_ONE {
-            0 => MAX_EXTENTS,
-            _ => 1,
-        };
-        let Ok(extents) = store.extents(request.offset, u64::from(request.length), most) else {
-            return self.fail(request, Failure::Io);
-        };
-        let mut out = BytesMut::new();
-        chunk_head(
-            &mut out,
-            request,
-            chunk::BLOCK_STATUS,
-            4 + 8 * extents.len() as u32,
-        );
-        out.put_u32(ALLOCATION.1);
-        for Extent { bytes, hole } in extents {
-            out.put_u32(bytes as u32);
-            out.put_u32(if hole {
-                allocation::HOLE | allocation::ZERO
-            } else {
-                0
-            });
-        }
-        self.replies.push_back(Reply::Bytes(out));
+    fn done(&mut self, request: &Request) {
+        let (cookie, error) = (request.cookie, 0);
+        self.replies.add(Reply::Simple { cookie, error });
+    }
+
+    fn data(&mut self, request: &Request) {
+        let (cookie, offset, left) = (request.cookie, request.offset, request.length);
+        self.replies.add(match self.structured {
+            false => Reply::plain(cookie, offset, left),
+            true if request.flags & flag::DF != 0 => Reply::whole(cookie, offset, left),
+            true => Reply::chunks(cookie, offset, left),
+        });
     }
 
     /// Adds what is to be sent to `out`, until enough is there.
     ///
     /// # Errors
-    /// The store cannot be read. Part of the reply may be sent already, so the connection must end.
+    /// The store cannot be read, and part of a reply is sent already that has no place for an error: the connection
+    /// must end.
     pub fn fill(&mut self, out: &mut BytesMut, store: &Store) -> std::io::Result<()> {
-        while out.len() < OUT_BYTES {
-            match self.replies.front_mut() {
-                None => break,
-                Some(Reply::Bytes(bytes)) => out.put_slice(bytes),
-                Some(Reply::Data { offset, left }) => {
-                    let now = (*left as usize).min(OUT_BYTES);
-                    let start = out.len();
-                    out.put_bytes(0, now);
-                    store.read(*offset, &mut out[start..])?;
-                    (*offset, *left) = (*offset + now as u64, *left - now as u32);
-                    if *left > 0 {
-                        continue;
-                    }
-                }
-            }
-            self.replies.pop_front();
-        }
-        Ok(())
+        self.replies.fill(out, store)
     }
-}
-
-fn simple(out: &mut BytesMut, request: &Request, error: u32) {
-    out.put_u32(SIMPLE_REPLY_MAGIC);
-    out.put_u32(error);
-    out.put_u64(request.cookie);
-}
-
-/// The head of the only chunk of a reply.
-fn chunk_head(out: &mut BytesMut, request: &Request, kind: u16, length: u32) {
-    out.put_u32(CHUNK_MAGIC);
-    out.put_u16(chunk::DONE);
-    out.put_u16(kind);
-    out.put_u64(request.cookie);
-    out.put_u32(length);
 }
 
 #[cfg(test)]

@@ -6,7 +6,9 @@ use headstack_live::open::{self, Kept};
 use headstack_live::LiveError;
 use headstack_nbd::address::Address;
 use headstack_nbd::emulate::{Emulation, Options};
+use headstack_nbd::process;
 use headstack_nbd::server::Served;
+use headstack_nbd::tls::TlsOptions;
 use headstack_nbd::ServeError;
 use pyo3::prelude::*;
 use serde_json::json;
@@ -36,27 +38,28 @@ pub struct Emulated {
 fn raised(e: ServeError) -> PyErr {
     match e {
         ServeError::Live(LiveError::Input(e)) => config(e),
-        e @ (ServeError::Live(LiveError::Argument(_)) | ServeError::Address { .. }) => {
-            raise("ConfigError", e)
-        }
+        e if e.is_input() => raise("ConfigError", e),
         e => raise("HeadstackError", e),
     }
 }
 
 /// Starts a server; it ends with [`Emulated::stop`].
 #[pyfunction]
-#[pyo3(signature = (target, drive_dirs, address, remote, store, speed, system, seed, record))]
+#[pyo3(signature = (target, drive_dirs, address, remote, store, speed, system, seed, record, tls, certificates, verify_peer))]
 #[allow(clippy::too_many_arguments)]
 pub fn emulate(
     target: String,
     drive_dirs: Vec<PathBuf>,
-    address: &str,
+    address: Option<&str>,
     remote: bool,
     store: Option<PathBuf>,
     speed: f64,
     system: Option<String>,
     seed: Option<u64>,
     record: Option<PathBuf>,
+    tls: Option<&str>,
+    certificates: Option<PathBuf>,
+    verify_peer: bool,
 ) -> PyResult<Emulated> {
     let options = Options {
         live: open::Options {
@@ -69,6 +72,11 @@ pub fn emulate(
             record,
         },
         address: Address::parse(address, remote).map_err(raised)?,
+        tls: TlsOptions {
+            mode: tls.map(str::parse).transpose().map_err(raised)?,
+            certificates,
+            verify_peer,
+        },
     };
     let stop = Arc::new(AtomicBool::new(false));
     let emulation = Emulation::start(&options, stop.clone()).map_err(raised)?;
@@ -87,6 +95,16 @@ pub fn emulate(
         stop,
         served: Mutex::new(Some(served)),
     })
+}
+
+/// Prepares this process to be a server and nothing else: more open files, and if asked an end with the parent.
+#[pyfunction]
+pub fn become_server(ends_with_parent: bool) -> PyResult<()> {
+    process::allow_sockets();
+    if ends_with_parent {
+        process::end_with_parent()?;
+    }
+    Ok(())
 }
 
 #[pymethods]

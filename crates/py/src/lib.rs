@@ -24,7 +24,7 @@ mod _core {
     };
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use super::emulate::{emulate, Emulated};
+    use super::emulate::{become_server, emulate, Emulated};
     #[pymodule_export]
     use super::panics::panics;
     #[pymodule_export]

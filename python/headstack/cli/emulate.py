@@ -15,12 +15,13 @@ def command(
         Argument("DRIVE|EXPERIMENT", help="A drive's name or file, or an experiment (.toml)."),
     ],
     nbd: Annotated[
-        str,
+        str | None,
         Option(
             metavar="ADDRESS",
-            help="unix:PATH or HOST:PORT; port 0 is any free one.",
+            help="unix:PATH, HOST:PORT (port 0 is any free one) or systemd; by default systemd if "
+            "sockets were passed to this process, else 127.0.0.1:10809.",
         ),
-    ] = "127.0.0.1:10809",
+    ] = None,
     allow_remote: Annotated[bool, Option(help="Let other machines connect.")] = False,
     store: Annotated[
         Path | None,
@@ -38,12 +39,29 @@ def command(
         Path | None,
         Option(metavar="FILE.csv", help="Write all requests as a trace, with response times."),
     ] = None,
+    tls: Annotated[
+        str | None,
+        Option(
+            metavar="MODE",
+            help="off, on (if the client asks) or require (default if there are certificates).",
+        ),
+    ] = None,
+    tls_certificates: Annotated[
+        Path | None,
+        Option(metavar="DIR", help="Folder of server-cert.pem, server-key.pem, ca-cert.pem."),
+    ] = None,
+    tls_verify_peer: Annotated[
+        bool, Option(help="Clients need a certificate of an authority in ca-cert.pem.")
+    ] = False,
+    exit_with_parent: Annotated[
+        bool, Option(help="End with the process that started this one.")
+    ] = False,
 ) -> None:
     """Serve a simulated drive as a network block device, in real time.
 
     Clients see a disk whose answers take as long as those of the modelled drive: seeks, rotation,
     queue, cache, arms. All clients share the drive. Standard output gets one line, the URI; Ctrl-C
-    answers what is outstanding and ends.
+    and SIGTERM end it once what is outstanding is answered.
 
     Examples:
       headstack emulate exos-2x18-sata
@@ -51,26 +69,45 @@ def command(
       headstack emulate examples/demo.toml --system "18 TB helium" --record session.csv
 
     """
-    from headstack import emulation
+    import signal
+
+    from headstack import _bridge, emulation
+
+    if _bridge.known("become_server"):
+        _bridge.call("become_server", exit_with_parent)
+    # Before anybody knows the address.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        serve(
+            emulation.emulate(
+                target,
+                address=nbd or emulation.STANDARD,
+                allow_remote=allow_remote,
+                store=store,
+                speed=speed,
+                system=system,
+                seed=seed,
+                record=record,
+                tls=tls,
+                tls_certificates=tls_certificates,
+                tls_verify_peer=tls_verify_peer,
+            )
+        )
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def serve(disk: "Emulation") -> None:
+    """Say what is served, until it ends or a signal ends it."""
     from headstack.cli import _terminal
 
-    disk = emulation.emulate(
-        target,
-        address=nbd,
-        allow_remote=allow_remote,
-        store=store,
-        speed=speed,
-        system=system,
-        seed=seed,
-        record=record,
-    )
-    print(disk.uri, flush=True)
-    for device in disk.devices:
-        size = f"{device.size_bytes:,} bytes"
-        _terminal.say(f"device {device.name}: {device.description}, {size}", as_json=True)
-    for line in disk.commands():
-        _terminal.say(f"  {line}", as_json=True)
     try:
+        print(disk.uri, flush=True)
+        for device in disk.devices:
+            size = f"{device.size_bytes:,} bytes"
+            _terminal.say(f"device {device.name}: {device.description}, {size}", as_json=True)
+        for line in disk.commands():
+            _terminal.say(f"  {line}", as_json=True)
         disk.wait()
     except KeyboardInterrupt:
         _terminal.say("answering what is outstanding", as_json=True)

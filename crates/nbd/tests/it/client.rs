@@ -4,6 +4,7 @@ use headstack_live::open::{self, Kept};
 use headstack_nbd::address::Address;
 use headstack_nbd::emulate::{Emulation, Options};
 use headstack_nbd::server::Served;
+use headstack_nbd::tls::TlsOptions;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ pub const READ: u16 = 0;
 pub const WRITE: u16 = 1;
 pub const FLUSH: u16 = 3;
 pub const TRIM: u16 = 4;
+pub const CACHE: u16 = 5;
 pub const WRITE_ZEROES: u16 = 6;
 pub const BLOCK_STATUS: u16 = 7;
 
@@ -51,6 +53,7 @@ pub fn options(folder: &Path, target: &str, speed: f64) -> Options {
             record: Some(folder.join("record.csv")),
         },
         address: Address::Unix(folder.join("socket")),
+        tls: TlsOptions::default(),
     }
 }
 
@@ -84,27 +87,18 @@ impl Server {
 
     /// A client of the first export.
     pub fn client(&self, structured: bool) -> Client {
+        Client::new(self.greeted(), structured)
+    }
+
+    /// A client that has sent its flags.
+    pub fn greeted(&self) -> UnixStream {
         let mut stream = self.connect();
         let mut greeting = [0; 18];
         stream.read_exact(&mut greeting).unwrap();
+        assert_eq!(&greeting[..16], b"NBDMAGICIHAVEOPT");
+        assert_eq!(greeting[16..], [0, 3]);
         stream.write_all(&3u32.to_be_bytes()).unwrap();
-        if structured {
-            send_option(&mut stream, 8, b"");
-            assert_eq!(read_reply(&mut stream).1, 1);
-            let mut query = vec![0; 4];
-            query.extend_from_slice(&[0, 0, 0, 1, 0, 0, 0, 15]);
-            query.extend_from_slice(b"base:allocation");
-            send_option(&mut stream, 10, &query);
-            assert_eq!(read_reply(&mut stream).1, 4);
-            assert_eq!(read_reply(&mut stream).1, 1);
-        }
-        send_option(&mut stream, 7, &[0; 6]);
-        while read_reply(&mut stream).1 != 1 {}
-        Client {
-            stream,
-            structured,
-            cookie: 0,
-        }
+        stream
     }
 
     /// Ends the server, and returns what it did.
@@ -131,7 +125,7 @@ impl Drop for Server {
     }
 }
 
-pub fn send_option(stream: &mut UnixStream, code: u32, data: &[u8]) {
+pub fn send_option(stream: &mut impl Write, code: u32, data: &[u8]) {
     let mut all = b"IHAVEOPT".to_vec();
     all.extend_from_slice(&code.to_be_bytes());
     all.extend_from_slice(&(data.len() as u32).to_be_bytes());
@@ -139,18 +133,18 @@ pub fn send_option(stream: &mut UnixStream, code: u32, data: &[u8]) {
     stream.write_all(&all).unwrap();
 }
 
-pub fn read_u32(stream: &mut UnixStream) -> u32 {
+pub fn read_u32(stream: &mut impl Read) -> u32 {
     let mut bytes = [0; 4];
     stream.read_exact(&mut bytes).unwrap();
     u32::from_be_bytes(bytes)
 }
 
-pub fn read_u64(stream: &mut UnixStream) -> u64 {
+pub fn read_u64(stream: &mut impl Read) -> u64 {
     u64::from(read_u32(stream)) << 32 | u64::from(read_u32(stream))
 }
 
 /// Option, type and data of a reply to an option.
-pub fn read_reply(stream: &mut UnixStream) -> (u32, u32, Vec<u8>) {
+pub fn read_reply(stream: &mut impl Read) -> (u32, u32, Vec<u8>) {
     assert_eq!(read_u64(stream), 0x3e889045565a9);
     let (code, kind) = (read_u32(stream), read_u32(stream));
     let mut data = vec![0; read_u32(stream) as usize];
@@ -158,13 +152,37 @@ pub fn read_reply(stream: &mut UnixStream) -> (u32, u32, Vec<u8>) {
     (code, kind, data)
 }
 
-pub struct Client {
-    pub stream: UnixStream,
+pub struct Client<S = UnixStream> {
+    pub stream: S,
     structured: bool,
     cookie: u64,
+    /// Types and lengths of the chunks of the last reply.
+    pub chunks: Vec<(u32, usize)>,
 }
 
-impl Client {
+impl<S: Read + Write> Client<S> {
+    /// Chooses the default export.
+    pub fn new(mut stream: S, structured: bool) -> Client<S> {
+        if structured {
+            send_option(&mut stream, 8, b"");
+            assert_eq!(read_reply(&mut stream).1, 1);
+            let mut query = vec![0; 4];
+            query.extend_from_slice(&[0, 0, 0, 1, 0, 0, 0, 15]);
+            query.extend_from_slice(b"base:allocation");
+            send_option(&mut stream, 10, &query);
+            assert_eq!(read_reply(&mut stream).1, 4);
+            assert_eq!(read_reply(&mut stream).1, 1);
+        }
+        send_option(&mut stream, 7, &[0; 6]);
+        while read_reply(&mut stream).1 != 1 {}
+        Client {
+            stream,
+            structured,
+            cookie: 0,
+            chunks: Vec::new(),
+        }
+    }
+
     pub fn send(&mut self, flags: u16, command: u16, offset: u64, length: u32, data: &[u8]) {
         self.cookie += 1;
         let mut all = 0x25609513u32.to_be_bytes().to_vec();
@@ -179,24 +197,10 @@ impl Client {
 
     /// Error and data of the reply to the only request.
     pub fn reply(&mut self, command: u16, length: u32) -> (u32, Vec<u8>) {
-        let magic = read_u32(&mut self.stream);
         if self.structured && matches!(command, READ | BLOCK_STATUS) {
-            assert_eq!(magic, 0x668e33ef);
-            let kinds = read_u32(&mut self.stream);
-            assert_eq!(kinds >> 16, 1, "the only chunk");
-            assert_eq!(read_u64(&mut self.stream), self.cookie);
-            let mut data = vec![0; read_u32(&mut self.stream) as usize];
-            self.stream.read_exact(&mut data).unwrap();
-            return match kinds & 0xffff {
-                0x8001 => (
-                    u32::from_be_bytes(data[..4].try_into().unwrap()),
-                    Vec::new(),
-                ),
-                1 => (0, data.split_off(8)),
-                5 => (0, data.split_off(4)),
-                other => panic!("chunk {other}"),
-            };
+            return self.reply_in_chunks();
         }
+        let magic = read_u32(&mut self.stream);
         assert_eq!(magic, 0x67446698);
         let error = read_u32(&mut self.stream);
         assert_eq!(read_u64(&mut self.stream), self.cookie);
@@ -210,6 +214,42 @@ impl Client {
         ];
         self.stream.read_exact(&mut data).unwrap();
         (error, data)
+    }
+
+    /// Puts the chunks of a reply together; those of data are in order and leave nothing out.
+    fn reply_in_chunks(&mut self) -> (u32, Vec<u8>) {
+        let (mut error, mut all, mut next) = (0, Vec::new(), None);
+        self.chunks.clear();
+        loop {
+            assert_eq!(read_u32(&mut self.stream), 0x668e33ef);
+            let kinds = read_u32(&mut self.stream);
+            assert_eq!(read_u64(&mut self.stream), self.cookie);
+            let mut data = vec![0; read_u32(&mut self.stream) as usize];
+            self.stream.read_exact(&mut data).unwrap();
+            self.chunks.push((kinds & 0xffff, data.len()));
+            let u32_at = |at: usize| u32::from_be_bytes(data[at..at + 4].try_into().unwrap());
+            if let 1 | 2 = kinds & 0xffff {
+                let offset = u64::from(u32_at(0)) << 32 | u64::from(u32_at(4));
+                assert!(next.is_none_or(|next| offset == next), "data at {offset}");
+                next = Some(offset);
+            }
+            let content = match kinds & 0xffff {
+                0 => Vec::new(),
+                1 => data.split_off(8),
+                2 => vec![0; u32_at(8) as usize],
+                5 => data.split_off(4),
+                0x8001 | 0x8002 => {
+                    error = u32_at(0);
+                    Vec::new()
+                }
+                other => panic!("chunk {other}"),
+            };
+            next = next.map(|next| next + content.len() as u64);
+            all.extend_from_slice(&content);
+            if kinds >> 16 == 1 {
+                return (error, all);
+            }
+        }
     }
 
     pub fn ask(&mut self, command: u16, offset: u64, length: u32, data: &[u8]) -> (u32, Vec<u8>) {

@@ -1,7 +1,7 @@
 //! What is written is read, by whoever asks; wrong requests are refused.
 
 use crate::client::{
-    folder, options, Server, BLOCK_STATUS, FLUSH, READ, TRIM, WRITE, WRITE_ZEROES,
+    folder, options, Server, BLOCK_STATUS, CACHE, FLUSH, READ, TRIM, WRITE, WRITE_ZEROES,
 };
 use headstack_live::open::Kept;
 use headstack_testkit::{cases, XorShift};
@@ -117,10 +117,15 @@ fn wrong_requests_are_refused_and_the_next_one_is_served() {
             (0, READ, 0, (32 << 20) + 1, b"", 75),
             (0, WRITE, end - 1, 2, b"ab", 28),
             (0, WRITE, u64::MAX, 2, b"ab", 28),
-            (0, WRITE, 0, (32 << 20) + 1, &big, 75),
+            (0, WRITE, 0, (32 << 20) + 1, &big, 22),
             (0, WRITE_ZEROES, end, 1, b"", 28),
             (0, TRIM, end, 1, b"", 22),
-            (0, 5, 0, 1, b"", 22),
+            (0, CACHE, end, 1, b"", 22),
+            (0, FLUSH, 0, 1, b"", 22),
+            (0, FLUSH, 1, 0, b"", 22),
+            // Zeroes are no quicker than other data.
+            (1 << 4, WRITE_ZEROES, 0, 1, b"", 95),
+            (1 << 4, WRITE, 0, 1, b"a", 22),
             (0, 99, 0, 1, b"", 22),
             (1 << 9, READ, 0, 1, b"", 22),
             (1 << 9, WRITE, 0, 1, b"a", 22),
@@ -167,4 +172,53 @@ fn several_requests_of_one_client_are_served_at_once() {
     assert_ne!(seen, sorted);
     seen.sort_unstable();
     assert_eq!(seen, sorted);
+}
+
+#[test]
+fn long_reads_come_in_chunks_and_holes_are_not_sent() {
+    let server = Server::start(SMALL, 0.0);
+    let mut client = server.client(true);
+    client.write(1 << 20, &vec![7; 600_000]);
+    // Memory has pages of 64 KiB: 1 MiB of nothing, ten pages of data, nothing.
+    let data = 10 << 16;
+    let all = client.read(0, 4 << 20);
+    assert!(all[1 << 20..][..600_000] == vec![7; 600_000]);
+    assert!(all.iter().filter(|b| **b != 0).count() == 600_000);
+    let sent: usize = client
+        .chunks
+        .iter()
+        .filter(|c| c.0 == 1)
+        .map(|c| c.1 - 8)
+        .sum();
+    assert_eq!(sent, data);
+    assert_eq!(
+        (client.chunks[0], client.chunks.last()),
+        ((2, 12), Some(&(2, 12)))
+    );
+    // With DF there is one chunk with everything in it.
+    for length in [100_000u32, 4 << 20] {
+        client.send(1 << 2, READ, 0, length, b"");
+        assert!(client.reply(READ, length) == (0, all[..length as usize].to_vec()));
+        let mut chunks = client.chunks.iter();
+        assert_eq!(chunks.next(), Some(&(1, length as usize + 8)));
+        assert!(chunks.all(|c| *c == (0, 0)));
+    }
+}
+
+#[test]
+fn what_will_be_read_soon_is_read_into_the_buffer() {
+    let server = Server::start("exos-x18", 0.0);
+    let mut client = server.client(true);
+    assert_eq!(client.ask(CACHE, 1 << 30, 64 << 10, b"").0, 0);
+    assert_eq!(client.read(1 << 30, 64 << 10), vec![0; 64 << 10]);
+    let record = server.folder.join("record.csv");
+    server.end_and(|| {
+        let rows = std::fs::read_to_string(record).unwrap();
+        let times: Vec<u64> = (rows.lines().skip(1))
+            .map(|row| row.rsplit(',').next().unwrap().parse().unwrap())
+            .collect();
+        // The first waits for the platter; the second comes from the buffer, at the speed of the link.
+        assert_eq!(times.len(), 2);
+        assert!(times[1] < 1_000_000 && times[1] < times[0], "{times:?} ns");
+    });
 }

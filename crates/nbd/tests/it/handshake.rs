@@ -5,20 +5,10 @@ use std::io::{Read, Write};
 
 const SMALL: &str = "ibm-18es";
 
-fn begun(server: &Server) -> std::os::unix::net::UnixStream {
-    let mut stream = server.connect();
-    let mut greeting = [0; 18];
-    stream.read_exact(&mut greeting).unwrap();
-    assert_eq!(&greeting[..16], b"NBDMAGICIHAVEOPT");
-    assert_eq!(greeting[16..], [0, 3]);
-    stream.write_all(&3u32.to_be_bytes()).unwrap();
-    stream
-}
-
 #[test]
 fn exports_are_listed_and_described() {
     let server = Server::start(SMALL, 0.0);
-    let mut stream = begun(&server);
+    let mut stream = server.greeted();
     send_option(&mut stream, 3, b"");
     let (code, kind, data) = read_reply(&mut stream);
     assert_eq!((code, kind), (3, 2));
@@ -41,8 +31,9 @@ fn exports_are_listed_and_described() {
     }
     let mut size = vec![0, 0];
     size.extend_from_slice(&server.bytes.to_be_bytes());
-    // Flags: valid, flush, FUA, rotational, trim, zeroes, several connections; no DF without structured replies.
-    size.extend_from_slice(&[0x01, 0x7d]);
+    // Flags: valid, flush, FUA, rotational, trim, zeroes, several connections, cache, fast zeroes; no DF without
+    // structured replies.
+    size.extend_from_slice(&[0x0d, 0x7d]);
     assert_eq!(facts[0], size);
     assert_eq!(facts[1][..2], [0, 3]);
     assert_eq!(facts[1][10..], (32u32 << 20).to_be_bytes());
@@ -53,7 +44,7 @@ fn exports_are_listed_and_described() {
 #[test]
 fn wrong_options_are_refused_and_the_next_one_is_understood() {
     let server = Server::start(SMALL, 0.0);
-    let mut stream = begun(&server);
+    let mut stream = server.greeted();
     for (code, data, kind) in [
         (99, &b"whatever"[..], 0x8000_0001u32),
         // TLS.
@@ -93,12 +84,12 @@ fn wrong_options_are_refused_and_the_next_one_is_understood() {
 #[test]
 fn old_clients_name_an_export() {
     let server = Server::start(SMALL, 0.0);
-    let mut stream = begun(&server);
+    let mut stream = server.greeted();
     send_option(&mut stream, 1, b"");
     assert_eq!(read_u64(&mut stream), server.bytes);
     let mut flags = [0; 2];
     stream.read_exact(&mut flags).unwrap();
-    assert_eq!(flags, [0x01, 0x7d]);
+    assert_eq!(flags, [0x0d, 0x7d]);
     // Without the flag for it, 124 zeroes follow.
     let mut stream = server.connect();
     stream.read_exact(&mut [0; 18]).unwrap();
@@ -108,7 +99,7 @@ fn old_clients_name_an_export() {
     stream.read_exact(&mut all).unwrap();
     assert_eq!(all[10..], [0; 124]);
     // No such export: the connection ends.
-    let mut stream = begun(&server);
+    let mut stream = server.greeted();
     send_option(&mut stream, 1, b"no");
     assert_eq!(stream.read(&mut [0; 8]).unwrap(), 0);
 }
@@ -116,7 +107,7 @@ fn old_clients_name_an_export() {
 #[test]
 fn too_many_options_end_the_connection() {
     let server = Server::start(SMALL, 0.0);
-    let mut stream = begun(&server);
+    let mut stream = server.greeted();
     for _ in 0..64 {
         send_option(&mut stream, 99, b"");
         assert_eq!(read_reply(&mut stream).1, 0x8000_0001);

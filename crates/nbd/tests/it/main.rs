@@ -5,4 +5,6 @@ mod client;
 mod data;
 mod handshake;
 mod hostile;
+mod process;
 mod times;
+mod tls;

@@ -1,0 +1,289 @@
+//! One client from its first byte to its last: handshake, encryption, requests and replies. It reads and writes
+//! whatever is given as a socket, and takes little memory, whatever the client does.
+
+use crate::handshake::{Handshake, Next};
+use crate::protocol::{command, Failure};
+use crate::session::{Event, Request, Session};
+use crate::tls::Tls;
+use bytes::{Buf, BytesMut};
+use headstack_live::live::Live;
+use rustls::ServerConnection;
+use std::io::{self, ErrorKind, Read, Write};
+
+/// Bytes that are read from a socket at once.
+pub const IN_BYTES: usize = 64 << 10;
+
+/// What a client does.
+#[derive(Debug)]
+enum Stage {
+    Handshake(Handshake),
+    Session(Session),
+    /// The rest is sent, then the connection ends.
+    Leaving,
+}
+
+/// A client.
+#[derive(Debug)]
+pub struct Connection {
+    stage: Stage,
+    encryption: Option<Box<ServerConnection>>,
+    /// Bytes of the protocol that were not understood yet.
+    input: BytesMut,
+    /// Bytes of the protocol that are to be sent.
+    output: BytesMut,
+    /// What is sent before encryption begins.
+    plain: BytesMut,
+    /// Nothing more comes from it.
+    is_silent: bool,
+    /// It was told that encryption ends.
+    has_ended: bool,
+    /// Its requests are refused, because the server ends.
+    refuses: bool,
+}
+
+impl Connection {
+    /// A new client; it is greeted with the next [`Connection::send`].
+    pub fn new(tls: &Tls) -> Connection {
+        let mut output = BytesMut::new();
+        let handshake = Handshake::begin(&mut output, tls.mode);
+        Connection {
+            stage: Stage::Handshake(handshake),
+            encryption: None,
+            input: BytesMut::new(),
+            output,
+            plain: BytesMut::new(),
+            is_silent: false,
+            has_ended: false,
+            refuses: false,
+        }
+    }
+
+    /// Whether the client has not chosen an export yet.
+    pub fn is_new(&self) -> bool {
+        matches!(self.stage, Stage::Handshake(_))
+    }
+
+    /// Whether the client uses an export.
+    pub fn is_served(&self) -> bool {
+        matches!(self.stage, Stage::Session(_))
+    }
+
+    /// From now on requests are refused, because the server ends.
+    pub fn refuse(&mut self) {
+        self.refuses = true;
+        if let Stage::Session(session) = &mut self.stage {
+            session.ends = true;
+        }
+    }
+
+    /// Whether more is to be read from the socket now.
+    pub fn can_receive(&self) -> bool {
+        let room = match &self.stage {
+            Stage::Handshake(_) => true,
+            Stage::Session(session) => session.has_room(),
+            Stage::Leaving => false,
+        };
+        room && !self.is_silent && self.input.len() < IN_BYTES
+    }
+
+    /// Whether the client gets nothing more, and the socket can be closed.
+    pub fn is_over(&self) -> bool {
+        let leaves = match &self.stage {
+            Stage::Leaving => true,
+            Stage::Session(session) => self.is_silent && session.is_idle(),
+            Stage::Handshake(_) => self.is_silent,
+        };
+        leaves && !self.has_output()
+    }
+
+    /// Whether all requests that were taken are answered.
+    pub fn is_idle(&self) -> bool {
+        match &self.stage {
+            Stage::Session(session) => session.is_idle() && !self.has_output(),
+            Stage::Handshake(_) => true,
+            Stage::Leaving => !self.has_output(),
+        }
+    }
+
+    /// Whether replies are ready that were not yet taken from the store.
+    pub fn has_replies(&self) -> bool {
+        matches!(&self.stage, Stage::Session(session) if session.has_replies())
+    }
+
+    fn has_output(&self) -> bool {
+        let encrypted = self.encryption.as_ref().is_some_and(|e| e.wants_write());
+        !self.output.is_empty() || !self.plain.is_empty() || encrypted
+    }
+
+    /// Reads what the socket has, at most as much as `buffer` holds; true if there may be more.
+    ///
+    /// # Errors
+    /// The client has left.
+    pub fn receive(&mut self, socket: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
+        let n = match socket.read(buffer) {
+            Ok(0) => {
+                self.is_silent = true;
+                return Ok(false);
+            }
+            Ok(n) => n,
+            Err(e) if is_later(&e) => return Ok(false),
+            Err(e) => return Err(e),
+        };
+        match &mut self.encryption {
+            None => self.input.extend_from_slice(&buffer[..n]),
+            Some(encryption) => match decrypt(encryption, &buffer[..n], &mut self.input) {
+                Ok(is_last) => self.is_silent |= is_last,
+                // The client is told why, and nothing else.
+                Err(_) => {
+                    self.output.clear();
+                    self.has_ended = true;
+                    self.stage = Stage::Leaving;
+                }
+            },
+        }
+        Ok(n == buffer.len())
+    }
+
+    /// Takes requests from what was received. Those for a device go to `submit`, with the number of the device.
+    ///
+    /// # Errors
+    /// The client must be closed.
+    pub fn step(
+        &mut self,
+        tls: &Tls,
+        live: &mut Live,
+        mut submit: impl FnMut(&mut Live, usize, Request),
+    ) -> io::Result<()> {
+        while let Stage::Handshake(handshake) = &mut self.stage {
+            match handshake.step(&mut self.input, &mut self.output, live.devices()) {
+                Next::More => return Ok(()),
+                Next::Close => self.stage = Stage::Leaving,
+                Next::Encrypt => self.encrypt(tls)?,
+                Next::Use(negotiated) => {
+                    let mut session = Session::new(negotiated);
+                    session.ends = self.refuses;
+                    self.stage = Stage::Session(session);
+                }
+            }
+        }
+        while let Stage::Session(session) = &mut self.stage {
+            let (device, store) = live.device_and_store(session.export);
+            match session.next(&mut self.input, store, device.bytes) {
+                Event::Wait => break,
+                Event::Leaves => self.stage = Stage::Leaving,
+                // A hard disk has no such command.
+                Event::Request(request) if request.command == command::TRIM => {
+                    session.ended(&request, None);
+                }
+                Event::Request(request) => submit(live, session.export, request),
+            }
+        }
+        Ok(())
+    }
+
+    /// A request that went to a device has ended; false if the client does not get the reply.
+    pub fn ended(&mut self, request: &Request, failure: Option<Failure>) -> bool {
+        match &mut self.stage {
+            Stage::Session(session) => {
+                session.ended(request, failure);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// At most so many requests are taken at once; at least one.
+    pub fn share(&mut self, requests: usize) {
+        if let Stage::Session(session) = &mut self.stage {
+            session.room = requests.max(1);
+        }
+    }
+
+    /// Encryption begins with the next byte of the client.
+    fn encrypt(&mut self, tls: &Tls) -> io::Result<()> {
+        // What came before in plain text may come from somebody else, and must not count as encrypted.
+        if !self.input.is_empty() {
+            return Err(io::Error::other("plain text after STARTTLS"));
+        }
+        self.encryption = Some(tls.accept()?);
+        self.plain = self.output.split();
+        Ok(())
+    }
+
+    /// Takes replies from the store and writes what the socket takes; true if some is left.
+    ///
+    /// # Errors
+    /// The client has left, or the store cannot be read.
+    pub fn send(&mut self, socket: &mut impl Write, live: &mut Live) -> io::Result<bool> {
+        if let Stage::Session(session) = &mut self.stage {
+            session.fill(&mut self.output, live.store(session.export))?;
+        }
+        let Some(encryption) = &mut self.encryption else {
+            return drain(socket, &mut self.output);
+        };
+        if drain(socket, &mut self.plain)? {
+            return Ok(true);
+        }
+        loop {
+            if !encryption.is_handshaking() {
+                let n = encryption.writer().write(&self.output)?;
+                self.output.advance(n);
+            }
+            let is_last = matches!(self.stage, Stage::Leaving) && self.output.is_empty();
+            if is_last && !self.has_ended {
+                encryption.send_close_notify();
+                self.has_ended = true;
+            }
+            if !encryption.wants_write() {
+                return Ok(false);
+            }
+            match encryption.write_tls(socket) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(_) => {}
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(true),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+    }
+}
+
+/// Whether a socket has to be tried again later.
+fn is_later(e: &io::Error) -> bool {
+    matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+/// Adds to `input` what these bytes say; true if nothing more will come.
+fn decrypt(
+    encryption: &mut ServerConnection,
+    mut bytes: &[u8],
+    input: &mut BytesMut,
+) -> io::Result<bool> {
+    let mut is_last = false;
+    while !bytes.is_empty() {
+        encryption.read_tls(&mut bytes)?;
+        let state = encryption.process_new_packets().map_err(io::Error::other)?;
+        let start = input.len();
+        input.resize(start + state.plaintext_bytes_to_read(), 0);
+        encryption.reader().read_exact(&mut input[start..])?;
+        if state.peer_has_closed() {
+            is_last = true;
+            break;
+        }
+    }
+    Ok(is_last)
+}
+
+/// Writes what a socket takes; true if some is left.
+fn drain(socket: &mut impl Write, output: &mut BytesMut) -> io::Result<bool> {
+    while !output.is_empty() {
+        match socket.write(output) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(n) => output.advance(n),
+            Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(true),
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,301 @@
+//! Replies that wait to be sent. Their data are read from the store as the socket takes them.
+
+use crate::protocol::{allocation, chunk, Failure, ALLOCATION, CHUNK_MAGIC, SIMPLE_REPLY_MAGIC};
+use bytes::{BufMut, BytesMut};
+use headstack_live::store::{Extent, Store};
+use std::collections::VecDeque;
+use std::io;
+
+/// Bytes that wait for the socket before more are read from the store.
+const OUT_BYTES: usize = 256 << 10;
+/// Shorter reads are sent without a search for zeroes that were never written.
+const SEARCH_BYTES: u32 = 64 << 10;
+/// Most extents in a reply.
+const MAX_EXTENTS: usize = 4096;
+
+/// A reply, or what is left of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reply {
+    /// Without data.
+    Simple {
+        /// The client's number of the request.
+        cookie: u64,
+        /// The error; 0 for none.
+        error: u32,
+    },
+    /// An error as chunk.
+    Error {
+        /// The client's number of the request.
+        cookie: u64,
+        /// The error.
+        error: u32,
+    },
+    /// Data of the store.
+    Data(Data),
+    /// Extents of `base:allocation`.
+    Extents {
+        /// The client's number of the request.
+        cookie: u64,
+        /// First byte.
+        offset: u64,
+        /// Number of bytes.
+        length: u32,
+        /// One is enough.
+        one: bool,
+    },
+}
+
+/// How data are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// After a simple reply.
+    Plain,
+    /// In one chunk.
+    Whole,
+    /// In several chunks.
+    Chunks,
+}
+
+/// Data that are still to be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Data {
+    cookie: u64,
+    offset: u64,
+    left: u32,
+    form: Form,
+    /// The only head was sent.
+    has_head: bool,
+    /// The store could not be read: zeroes follow until the end of the chunk, then an error.
+    has_failed: bool,
+}
+
+impl Reply {
+    fn data(cookie: u64, offset: u64, left: u32, form: Form) -> Reply {
+        Reply::Data(Data {
+            cookie,
+            offset,
+            left,
+            form,
+            has_head: false,
+            has_failed: false,
+        })
+    }
+
+    /// Data after a simple reply.
+    pub fn plain(cookie: u64, offset: u64, bytes: u32) -> Reply {
+        Reply::data(cookie, offset, bytes, Form::Plain)
+    }
+
+    /// Data in one chunk; at most 4 GiB less 9 bytes.
+    pub fn whole(cookie: u64, offset: u64, bytes: u32) -> Reply {
+        Reply::data(cookie, offset, bytes, Form::Whole)
+    }
+
+    /// Data in as many chunks as is best.
+    pub fn chunks(cookie: u64, offset: u64, bytes: u32) -> Reply {
+        Reply::data(cookie, offset, bytes, Form::Chunks)
+    }
+}
+
+/// Replies in the order in which they are sent.
+#[derive(Debug, Default)]
+pub struct Replies {
+    waiting: VecDeque<Reply>,
+}
+
+impl Replies {
+    /// Adds one.
+    pub fn add(&mut self, reply: Reply) {
+        self.waiting.push_back(reply);
+    }
+
+    /// Their number.
+    pub fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Whether none waits.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Adds what is to be sent to `out`, until enough is there.
+    ///
+    /// # Errors
+    /// The store cannot be read after the head of a simple reply was sent.
+    pub fn fill(&mut self, out: &mut BytesMut, store: &Store) -> io::Result<()> {
+        while out.len() < OUT_BYTES {
+            let is_done = match self.waiting.front_mut() {
+                None => break,
+                Some(Reply::Data(data)) => data.send(out, store)?,
+                Some(Reply::Simple { cookie, error }) => {
+                    simple(out, *cookie, *error);
+                    true
+                }
+                Some(Reply::Error { cookie, error }) => {
+                    failed(out, *cookie, *error, None);
+                    true
+                }
+                Some(Reply::Extents {
+                    cookie,
+                    offset,
+                    length,
+                    one,
+                }) => {
+                    extents(out, store, *cookie, (*offset, *length), *one);
+                    true
+                }
+            };
+            if is_done {
+                self.waiting.pop_front();
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Data {
+    /// Sends the next part; true if it was the last one.
+    fn send(&mut self, out: &mut BytesMut, store: &Store) -> io::Result<bool> {
+        match self.form {
+            Form::Plain => self.send_plain(out, store),
+            Form::Whole => Ok(self.send_whole(out, store)),
+            Form::Chunks => Ok(self.send_chunk(out, store)),
+        }
+    }
+
+    /// Adds bytes of the store to `out`.
+    fn take(&mut self, bytes: usize, out: &mut BytesMut, store: &Store) -> io::Result<()> {
+        let start = out.len();
+        out.put_bytes(0, bytes);
+        let read = store.read(self.offset, &mut out[start..]);
+        (self.offset, self.left) = (self.offset + bytes as u64, self.left - bytes as u32);
+        read
+    }
+
+    fn send_plain(&mut self, out: &mut BytesMut, store: &Store) -> io::Result<bool> {
+        let start = out.len();
+        if !self.has_head {
+            simple(out, self.cookie, 0);
+        }
+        let bytes = (self.left as usize).min(OUT_BYTES);
+        if let Err(e) = self.take(bytes, out, store) {
+            if self.has_head {
+                return Err(e);
+            }
+            out.truncate(start);
+            simple(out, self.cookie, Failure::Io as u32);
+            return Ok(true);
+        }
+        self.has_head = true;
+        Ok(self.left == 0)
+    }
+
+    /// One chunk for all. It is the last one only if nothing can fail after its head.
+    fn send_whole(&mut self, out: &mut BytesMut, store: &Store) -> bool {
+        if !self.has_head && self.left as usize <= OUT_BYTES {
+            return self.send_chunk(out, store);
+        }
+        if !self.has_head {
+            head(out, self.cookie, 0, chunk::OFFSET_DATA, self.left + 8);
+            out.put_u64(self.offset);
+            self.has_head = true;
+        }
+        let bytes = (self.left as usize).min(OUT_BYTES);
+        let start = out.len();
+        if self.take(bytes, out, store).is_err() {
+            out[start..].fill(0);
+            self.has_failed = true;
+        }
+        if self.left > 0 {
+            return false;
+        }
+        match self.has_failed {
+            true => failed(out, self.cookie, Failure::Io as u32, None),
+            false => head(out, self.cookie, chunk::DONE, chunk::NONE, 0),
+        }
+        true
+    }
+
+    /// A chunk of data, or of zeroes that were never written.
+    fn send_chunk(&mut self, out: &mut BytesMut, store: &Store) -> bool {
+        let mut bytes = u64::from(self.left).min(OUT_BYTES as u64);
+        if self.form == Form::Chunks && self.left >= SEARCH_BYTES {
+            let found = store.extents(self.offset, u64::from(self.left), 1);
+            match found.as_deref() {
+                Ok([extent]) if extent.hole => return self.send_hole(out, extent.bytes as u32),
+                Ok([extent]) => bytes = bytes.min(extent.bytes),
+                // What cannot be searched may still be read.
+                _ => {}
+            }
+        }
+        let (start, offset) = (out.len(), self.offset);
+        let is_last = bytes == u64::from(self.left);
+        let done = if is_last { chunk::DONE } else { 0 };
+        let length = bytes as u32 + 8;
+        head(out, self.cookie, done, chunk::OFFSET_DATA, length);
+        out.put_u64(offset);
+        if self.take(bytes as usize, out, store).is_err() {
+            out.truncate(start);
+            failed(out, self.cookie, Failure::Io as u32, Some(offset));
+            return true;
+        }
+        is_last
+    }
+
+    fn send_hole(&mut self, out: &mut BytesMut, bytes: u32) -> bool {
+        let is_last = bytes == self.left;
+        let done = if is_last { chunk::DONE } else { 0 };
+        head(out, self.cookie, done, chunk::OFFSET_HOLE, 12);
+        out.put_u64(self.offset);
+        out.put_u32(bytes);
+        (self.offset, self.left) = (self.offset + u64::from(bytes), self.left - bytes);
+        is_last
+    }
+}
+
+fn simple(out: &mut BytesMut, cookie: u64, error: u32) {
+    out.put_u32(SIMPLE_REPLY_MAGIC);
+    out.put_u32(error);
+    out.put_u64(cookie);
+}
+
+/// The head of a chunk.
+fn head(out: &mut BytesMut, cookie: u64, flags: u16, kind: u16, length: u32) {
+    out.put_u32(CHUNK_MAGIC);
+    out.put_u16(flags);
+    out.put_u16(kind);
+    out.put_u64(cookie);
+    out.put_u32(length);
+}
+
+/// An error as last chunk, perhaps with the byte at which it happened.
+fn failed(out: &mut BytesMut, cookie: u64, error: u32, at: Option<u64>) {
+    match at {
+        None => head(out, cookie, chunk::DONE, chunk::ERROR, 6),
+        Some(_) => head(out, cookie, chunk::DONE, chunk::ERROR_OFFSET, 14),
+    }
+    out.put_u32(error);
+    // No text.
+    out.put_u16(0);
+    if let Some(at) = at {
+        out.put_u64(at);
+    }
+}
+
+fn extents(out: &mut BytesMut, store: &Store, cookie: u64, range: (u64, u32), one: bool) {
+    let most = if one { 1 } else { MAX_EXTENTS };
+    let Ok(found) = store.extents(range.0, u64::from(range.1), most) else {
+        return failed(out, cookie, Failure::Io as u32, None);
+    };
+    let length = 4 + 8 * found.len() as u32;
+    head(out, cookie, chunk::DONE, chunk::BLOCK_STATUS, length);
+    out.put_u32(ALLOCATION.1);
+    for Extent { bytes, hole } in found {
+        out.put_u32(bytes as u32);
+        out.put_u32(match hole {
+            true => allocation::HOLE | allocation::ZERO,
+            false => 0,
+        });
+    }
+}

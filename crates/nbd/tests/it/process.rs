@@ -1,0 +1,297 @@
+//! The program: arguments, sockets from outside, signals and ends.
+
+use crate::client::{folder, Client};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_headstack-nbd");
+
+fn drives() -> String {
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../drives").into()
+}
+
+fn program(arguments: &[&str]) -> Command {
+    let mut command = Command::new(PROGRAM);
+    command.args(arguments).env("HEADSTACK_DRIVES", drives());
+    command.stdin(Stdio::null());
+    command
+}
+
+/// Whether a foreign program can be started; says so if not.
+fn has(name: &str) -> bool {
+    let found = Command::new(name).arg("--version").output().is_ok();
+    if !found {
+        println!("skipped: {name} is absent");
+    }
+    found
+}
+
+/// Waits for something that happens soon.
+fn soon<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn ended(child: &mut Child) -> ExitStatus {
+    soon("the program ends", || child.try_wait().unwrap())
+}
+
+/// A program that is ended with the test.
+struct Started(Child);
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn signal(child: &Child, name: &str) {
+    let pid = child.id().to_string();
+    let sent = Command::new("kill").args(["-s", name, &pid]).status();
+    assert!(sent.unwrap().success());
+}
+
+fn greeted(path: &Path) -> Client {
+    let mut stream = UnixStream::connect(path).unwrap();
+    let limit = Some(Duration::from_secs(60));
+    stream.set_read_timeout(limit).unwrap();
+    stream.read_exact(&mut [0; 18]).unwrap();
+    stream.write_all(&3u32.to_be_bytes()).unwrap();
+    Client::new(stream, false)
+}
+
+#[test]
+fn help_and_version_are_printed() {
+    let said = |argument| {
+        let done = program(&[argument]).output().unwrap();
+        assert!(done.status.success());
+        String::from_utf8(done.stdout).unwrap()
+    };
+    let help = said("--help");
+    assert_eq!(help, said("-h"));
+    for option in [
+        "--nbd",
+        "--store",
+        "--speed",
+        "--tls",
+        "Exit status",
+        "Examples",
+    ] {
+        assert!(help.contains(option), "{option}");
+    }
+    assert!(help.lines().all(|line| line.len() <= 120));
+    let version = concat!("headstack-nbd ", env!("CARGO_PKG_VERSION"), "\n");
+    assert_eq!(said("--version"), version);
+}
+
+#[test]
+fn the_exit_status_tells_wrong_input_from_what_the_system_refuses() {
+    let folder = folder();
+    let busy = folder.join("busy");
+    std::fs::create_dir(&busy).unwrap();
+    let busy = format!("unix:{}", busy.display());
+    for (arguments, status, said) in [
+        (&["exos-x81"][..], 2, "did you mean \"exos-x18\""),
+        (&[], 2, "got no drive"),
+        (&["exos-x18", "--speed", "fast"], 2, "fast"),
+        (&["exos-x18", "--nbd", "0.0.0.0:0"], 2, "--allow-remote"),
+        (&["exos-x18", "--nbd", "systemd"], 2, "LISTEN_FDS"),
+        (&["exos-x18", "--tls", "on"], 2, "got no certificates"),
+        (&["exos-x18", "--tls-psk", "keys"], 2, "not supported"),
+        (&["exos-x18", "--unknown"], 2, "--unknown"),
+        (&["exos-x18", "--nbd", &busy], 1, "need one that is free"),
+        (&["exos-x18", "--store", "/no/such/file"], 1, "store: "),
+    ] {
+        let done = program(arguments).output().unwrap();
+        let text = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(status), "{arguments:?}: {text}");
+        assert!(
+            text.starts_with("headstack-nbd: ") && text.contains(said),
+            "{text}"
+        );
+        assert!(done.stdout.is_empty());
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_signal_ends_it_once_everything_is_answered() {
+    let folder = folder();
+    for name in ["TERM", "INT"] {
+        let path = folder.join(name);
+        let address = format!("unix:{}", path.display());
+        let mut command = program(&["exos-x18", "--nbd", &address]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = Started(command.spawn().unwrap());
+        let mut line = String::new();
+        let mut out = BufReader::new(child.0.stdout.take().unwrap());
+        out.read_line(&mut line).unwrap();
+        assert_eq!(line, format!("nbd+unix:///?socket={}\n", path.display()));
+        let mut client = greeted(&path);
+        // Reads far apart, of which the first takes some milliseconds.
+        for i in 0..20 {
+            client.send(0, 0, i * 512_000_000_000, 512, b"");
+        }
+        // The server has taken what came before this reply.
+        assert_eq!(client.stream.read(&mut [0; 1]).unwrap(), 1);
+        signal(&child.0, name);
+        let mut rest = Vec::new();
+        client.stream.read_to_end(&mut rest).unwrap();
+        assert_eq!(rest.len(), 20 * (16 + 512) - 1);
+        assert!(ended(&mut child.0).success());
+        let mut said = String::new();
+        let mut err = child.0.stderr.take().unwrap();
+        err.read_to_string(&mut said).unwrap();
+        assert!(said.starts_with("20 requests of 1 clients"), "{said}");
+        assert!(!path.exists());
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn it_ends_with_its_parent() {
+    let folder = folder();
+    let path = folder.join("socket");
+    let address = format!("unix:{}", path.display());
+    // A shell that waits, and does not replace itself with the program.
+    let script = format!("{PROGRAM} exos-x18 --exit-with-parent --nbd {address} & wait");
+    let mut parent = Command::new("sh");
+    parent
+        .args(["-c", &script])
+        .env("HEADSTACK_DRIVES", drives());
+    parent.stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut parent = Started(parent.stderr(Stdio::null()).spawn().unwrap());
+    let mut out = BufReader::new(parent.0.stdout.take().unwrap());
+    out.read_line(&mut String::new()).unwrap();
+    greeted(&path).write(0, b"here");
+    parent.0.kill().unwrap();
+    parent.0.wait().unwrap();
+    // Standard output is closed when the last process that holds it has ended.
+    assert_eq!(out.read(&mut [0; 1]).unwrap(), 0);
+    assert!(!path.exists());
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn systemd_passes_it_sockets() {
+    if !has("systemd-socket-activate") {
+        return;
+    }
+    let folder = folder();
+    let (path, other) = (folder.join("socket"), folder.join("other"));
+    let mut command = Command::new("systemd-socket-activate");
+    for path in [&path, &other] {
+        command.arg("-l").arg(path);
+    }
+    command.args([
+        "-E",
+        "HEADSTACK_DRIVES",
+        PROGRAM,
+        "exos-x18",
+        "--speed",
+        "0",
+    ]);
+    command.env("HEADSTACK_DRIVES", drives());
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    command.stderr(Stdio::piped());
+    let mut child = Started(command.spawn().unwrap());
+    soon("both sockets are there", || {
+        (path.exists() && other.exists()).then_some(())
+    });
+    // The program starts with the first client; both sockets lead to the same drive.
+    greeted(&path).write(0, b"both");
+    assert_eq!(greeted(&other).read(0, 4), b"both");
+    signal(&child.0, "TERM");
+    assert!(ended(&mut child.0).success());
+    let mut said = String::new();
+    let mut out = child.0.stdout.take().unwrap();
+    out.read_to_string(&mut said).unwrap();
+    assert_eq!(said, format!("nbd+unix:///?socket={}\n", path.display()));
+    // Sockets of systemd are not the program's to remove.
+    assert!(path.exists());
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_connected_socket_is_refused() {
+    if !has("systemd-socket-activate") {
+        return;
+    }
+    let folder = folder();
+    let path = folder.join("socket");
+    let mut command = Command::new("systemd-socket-activate");
+    // `-a`: one process for each client, as `Accept=yes` does.
+    command.arg("-a").arg("-l").arg(&path);
+    command.args(["-E", "HEADSTACK_DRIVES", PROGRAM, "exos-x18"]);
+    command.env("HEADSTACK_DRIVES", drives());
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    let mut child = Started(command.stderr(Stdio::piped()).spawn().unwrap());
+    soon("the socket is there", || path.exists().then_some(()));
+    let _client = UnixStream::connect(&path).unwrap();
+    let err = BufReader::new(child.0.stderr.take().unwrap());
+    let said = err
+        .lines()
+        .map_while(Result::ok)
+        .find(|l| l.contains("headstack-nbd: address"));
+    let said = said.unwrap_or_default();
+    assert!(said.contains("does not listen"), "{said}");
+    drop(child);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn nbdcopy_and_nbdinfo_start_it_for_themselves() {
+    if !has("nbdcopy") || !has("nbdinfo") {
+        return;
+    }
+    let folder = folder();
+    let (image, store, back) = (
+        folder.join("image"),
+        folder.join("store"),
+        folder.join("back"),
+    );
+    let data: Vec<u8> = (0..3_000_000u32).map(|i| (i / 7) as u8).collect();
+    std::fs::write(&image, &data).unwrap();
+    let serve = ["[", PROGRAM, "conner-cp3100", "--speed", "0", "--store"];
+    let ran = |command: &mut Command| {
+        let done = command.env("HEADSTACK_DRIVES", drives()).output().unwrap();
+        assert!(
+            done.status.success(),
+            "{}",
+            String::from_utf8_lossy(&done.stderr)
+        );
+        String::from_utf8(done.stdout).unwrap()
+    };
+    ran(Command::new("nbdcopy")
+        .arg("--")
+        .arg(&image)
+        .args(serve)
+        .arg(&store)
+        .arg("]"));
+    ran(Command::new("nbdcopy")
+        .arg("--")
+        .args(serve)
+        .arg(&store)
+        .arg("]")
+        .arg(&back));
+    let back = std::fs::read(back).unwrap();
+    assert!(back.len() > data.len() && back[..data.len()] == data);
+    assert!(back[data.len()..].iter().all(|b| *b == 0));
+    let said = ran(Command::new("nbdinfo")
+        .arg("--")
+        .args(serve)
+        .arg(&store)
+        .arg("]"));
+    assert!(said.contains("is_rotational: true"), "{said}");
+    std::fs::remove_dir_all(folder).unwrap();
+}

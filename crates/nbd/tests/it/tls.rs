@@ -1,0 +1,317 @@
+//! Encrypted connections: clients of rustls, and clients that write bytes of their own.
+
+use crate::client::{folder, options, read_reply, send_option, Client, Server};
+use headstack_nbd::tls::{Mode, Tls, TlsOptions};
+use headstack_testkit::{cases, XorShift};
+use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+const SMALL: &str = "ibm-18es";
+const STARTTLS: u32 = 5;
+const ACK: u32 = 1;
+const UNSUP: u32 = 0x8000_0001;
+const INVALID: u32 = 0x8000_0003;
+const TLS_REQD: u32 = 0x8000_0005;
+
+/// Makes a list of the authority with the client's certificate in it.
+const REVOKE: &str = "
+cat > ca.cnf <<END
+[ca]
+default_ca = own
+[own]
+database = index
+crlnumber = number
+default_md = sha256
+END
+: > index
+echo 01 > number
+ask='openssl ca -config ca.cnf -keyfile ca-key.pem -cert ca-cert.pem'
+$ask -revoke client-cert.pem && $ask -gencrl -crldays 30 -out ca-crl.pem";
+
+/// Certificates of an authority of its own, in a folder; `None` where openssl is absent.
+fn certificates() -> Option<PathBuf> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/certificates.sh");
+    let folder = folder();
+    let made = Command::new("sh").arg(script).arg(&folder).status();
+    if made.is_ok_and(|made| made.success()) {
+        return Some(folder);
+    }
+    println!("skipped: openssl is absent");
+    std::fs::remove_dir_all(folder).unwrap();
+    None
+}
+
+fn asked(mode: Mode, certificates: &Path, verify_peer: bool) -> TlsOptions {
+    TlsOptions {
+        mode: Some(mode),
+        certificates: Some(certificates.into()),
+        verify_peer,
+    }
+}
+
+fn server(tls: TlsOptions) -> Server {
+    let folder = folder();
+    let options = headstack_nbd::emulate::Options {
+        tls,
+        ..options(&folder, SMALL, 0.0)
+    };
+    Server::with(folder, &options)
+}
+
+/// A client that trusts the authority, and shows a certificate if there is a folder for it.
+fn config(authority: &Path, own: Option<&Path>) -> Arc<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    let root = CertificateDer::from_pem_file(authority.join("ca-cert.pem")).unwrap();
+    roots.add(root).unwrap();
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots);
+    Arc::new(match own {
+        None => builder.with_no_client_auth(),
+        Some(own) => {
+            let chain = CertificateDer::from_pem_file(own.join("client-cert.pem")).unwrap();
+            let key = PrivateKeyDer::from_pem_file(own.join("client-key.pem")).unwrap();
+            builder.with_client_auth_cert(vec![chain], key).unwrap()
+        }
+    })
+}
+
+type Encrypted = StreamOwned<ClientConnection, UnixStream>;
+
+/// Asks for encryption, and begins it.
+fn encrypted(server: &Server, config: Arc<ClientConfig>) -> Encrypted {
+    let mut stream = server.greeted();
+    send_option(&mut stream, STARTTLS, b"");
+    assert_eq!(read_reply(&mut stream).1, ACK);
+    let name = ServerName::try_from("localhost").unwrap();
+    StreamOwned::new(ClientConnection::new(config, name).unwrap(), stream)
+}
+
+#[test]
+fn data_are_the_same_with_and_without_encryption() {
+    let Some(certificates) = certificates() else {
+        return;
+    };
+    let server = server(asked(Mode::On, &certificates, false));
+    let config = config(&certificates, None);
+    let mut secret = Client::new(encrypted(&server, config.clone()), true);
+    let mut open = server.client(false);
+    let seed = 41;
+    println!("seed {seed}");
+    let mut rng = XorShift::seeded(seed);
+    for _ in 0..cases(20) {
+        let (offset, length) = (rng.below(1 << 20), 1 + rng.below(300_000));
+        let data: Vec<u8> = (0..length).map(|_| rng.below(256) as u8).collect();
+        secret.write(offset, &data);
+        assert!(open.read(offset, length as u32) == data);
+        open.write(offset, &data[..1]);
+        assert!(secret.read(offset, length as u32) == data);
+    }
+    // More than fits into any buffer, in both directions.
+    let data = vec![3; 8 << 20];
+    secret.write(5, &data);
+    assert!(secret.read(5, 8 << 20) == data);
+    // Several options after encryption began, and the end of both layers.
+    let mut stream = encrypted(&server, config);
+    send_option(&mut stream, STARTTLS, b"");
+    assert_eq!(read_reply(&mut stream).1, INVALID);
+    send_option(&mut stream, 2, b"");
+    assert_eq!(read_reply(&mut stream).1, ACK);
+    // The server says that encryption ends: without that, rustls reports an error here.
+    assert_eq!(stream.read(&mut [0; 8]).unwrap(), 0);
+    drop(server);
+    std::fs::remove_dir_all(certificates).unwrap();
+}
+
+#[test]
+fn where_it_is_required_nothing_else_is_possible() {
+    let Some(certificates) = certificates() else {
+        return;
+    };
+    let server = server(asked(Mode::Require, &certificates, false));
+    let mut stream = server.greeted();
+    for (code, data) in [
+        (3, &b""[..]),
+        (6, &[0; 6]),
+        (7, &[0; 6]),
+        (8, b""),
+        (9, &[0; 8]),
+        (99, b""),
+    ] {
+        send_option(&mut stream, code, data);
+        assert_eq!(read_reply(&mut stream).1, TLS_REQD, "{code}");
+    }
+    send_option(&mut stream, 99, &vec![0; 100_000]);
+    assert_eq!(read_reply(&mut stream).1, TLS_REQD);
+    send_option(&mut stream, STARTTLS, b"x");
+    assert_eq!(read_reply(&mut stream).1, INVALID);
+    send_option(&mut stream, 2, b"");
+    assert_eq!(read_reply(&mut stream).1, ACK);
+    // EXPORT_NAME has no error reply.
+    let mut stream = server.greeted();
+    send_option(&mut stream, 1, b"");
+    assert_eq!(stream.read(&mut [0; 8]).unwrap(), 0);
+    // A client of the handshake that is not fixed cannot ask for it.
+    let mut stream = server.connect();
+    stream.read_exact(&mut [0; 18]).unwrap();
+    stream.write_all(&2u32.to_be_bytes()).unwrap();
+    send_option(&mut stream, STARTTLS, b"");
+    assert_eq!(read_reply(&mut stream).1, INVALID);
+    Client::new(encrypted(&server, config(&certificates, None)), false).write(0, b"in");
+    drop(server);
+    // Where it is off, it is unknown.
+    let server = Server::start(SMALL, 0.0);
+    let mut stream = server.greeted();
+    send_option(&mut stream, STARTTLS, b"");
+    assert_eq!(read_reply(&mut stream).1, UNSUP);
+    std::fs::remove_dir_all(certificates).unwrap();
+}
+
+#[test]
+fn what_was_said_in_plain_text_does_not_count() {
+    let Some(certificates) = certificates() else {
+        return;
+    };
+    let server = server(asked(Mode::On, &certificates, false));
+    // Structured replies, asked for before: afterwards they are not in force, so metadata are refused.
+    let mut stream = server.greeted();
+    send_option(&mut stream, 8, b"");
+    assert_eq!(read_reply(&mut stream).1, ACK);
+    send_option(&mut stream, STARTTLS, b"");
+    assert_eq!(read_reply(&mut stream).1, ACK);
+    let name = ServerName::try_from("localhost").unwrap();
+    let connection = ClientConnection::new(config(&certificates, None), name).unwrap();
+    let mut stream = StreamOwned::new(connection, stream);
+    send_option(&mut stream, 9, &[0; 8]);
+    assert_eq!(read_reply(&mut stream).1, INVALID);
+    // An option behind STARTTLS in one packet, as somebody in between would add it: the connection ends.
+    let mut stream = server.greeted();
+    let mut both = Vec::new();
+    send_option(&mut both, STARTTLS, b"");
+    send_option(&mut both, 8, b"");
+    stream.write_all(&both).unwrap();
+    let mut rest = Vec::new();
+    // It may be reset, because the rest was not read.
+    let _ = stream.read_to_end(&mut rest);
+    assert!(rest.len() <= 20, "{} bytes of answers", rest.len());
+    // The next client is served.
+    server.client(false).write(0, b"next");
+    drop(server);
+    std::fs::remove_dir_all(certificates).unwrap();
+}
+
+#[test]
+fn clients_are_verified() {
+    let (Some(certificates), Some(stranger)) = (certificates(), certificates()) else {
+        return;
+    };
+    let server = server(asked(Mode::Require, &certificates, true));
+    let known = config(&certificates, Some(&certificates));
+    Client::new(encrypted(&server, known), true).write(0, b"known");
+    for own in [None, Some(stranger.as_path())] {
+        let mut stream = encrypted(&server, config(&certificates, own));
+        // With TLS 1.3 a client learns only later that it was refused.
+        let sent = stream.write_all(b"IHAVEOPT\0\0\0\x03\0\0\0\0");
+        let refused = sent.and_then(|()| stream.read(&mut [0; 8]));
+        assert!(refused.is_err(), "{refused:?}");
+    }
+    drop(server);
+    // The authority takes the certificate back.
+    let revoked = Command::new("sh")
+        .args(["-c", REVOKE])
+        .current_dir(&certificates)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&revoked.stderr);
+    assert!(certificates.join("ca-crl.pem").exists(), "{said}");
+    let server = self::server(asked(Mode::Require, &certificates, true));
+    let mut stream = encrypted(&server, config(&certificates, Some(&certificates)));
+    let sent = stream.write_all(b"IHAVEOPT\0\0\0\x03\0\0\0\0");
+    assert!(sent.and_then(|()| stream.read(&mut [0; 8])).is_err());
+    drop(server);
+    for folder in [certificates, stranger] {
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}
+
+#[test]
+fn damaged_records_harm_nobody_else() {
+    let Some(certificates) = certificates() else {
+        return;
+    };
+    let server = server(asked(Mode::On, &certificates, false));
+    let mut good = Client::new(encrypted(&server, config(&certificates, None)), true);
+    good.write(0, b"kept");
+    let seed = 43;
+    println!("seed {seed}");
+    let mut rng = XorShift::seeded(seed);
+    for _ in 0..cases(100) {
+        let mut stream = server.greeted();
+        send_option(&mut stream, STARTTLS, b"");
+        assert_eq!(read_reply(&mut stream).1, ACK);
+        let name = ServerName::try_from("localhost").unwrap();
+        let mut client = ClientConnection::new(config(&certificates, None), name).unwrap();
+        let mut hello = Vec::new();
+        client.write_tls(&mut hello).unwrap();
+        for _ in 0..1 + rng.below(3) {
+            let at = rng.below(hello.len() as u64) as usize;
+            match rng.below(3) {
+                0 => hello[at] = rng.below(256) as u8,
+                1 => hello.truncate(at + 1),
+                _ => hello.extend_from_within(at..),
+            }
+        }
+        let _ = stream.write_all(&hello);
+        stream
+            .set_read_timeout(Some(Duration::from_millis(2)))
+            .unwrap();
+        let mut answers = [0; 4096];
+        while matches!(stream.read(&mut answers), Ok(n) if n > 0) {}
+    }
+    assert_eq!(good.read(0, 4), b"kept");
+    drop(server);
+    std::fs::remove_dir_all(certificates).unwrap();
+}
+
+#[test]
+fn wrong_certificates_are_named() {
+    let Some(certificates) = certificates() else {
+        return;
+    };
+    let said = |options: &TlsOptions| Tls::open(options).unwrap_err().to_string();
+    let mut options = asked(Mode::On, &certificates, true);
+    std::fs::remove_file(certificates.join("ca-cert.pem")).unwrap();
+    assert!(said(&options).contains("ca-cert.pem: got"));
+    options.verify_peer = false;
+    assert!(Tls::open(&options).is_ok());
+    std::fs::write(certificates.join("server-key.pem"), "no key").unwrap();
+    assert!(said(&options).contains("server-key.pem: got"));
+    std::fs::write(certificates.join("server-cert.pem"), "").unwrap();
+    let text = said(&options);
+    assert!(
+        text.contains("server-cert.pem: got no certificate, need PEM"),
+        "{text}"
+    );
+    options.certificates = None;
+    assert_eq!(
+        said(&options),
+        "tls: got no certificates, need a folder of them"
+    );
+    options = TlsOptions {
+        verify_peer: true,
+        ..TlsOptions::default()
+    };
+    assert!(said(&options).contains("need on or require"));
+    let mode = "yes".parse::<Mode>().unwrap_err().to_string();
+    assert_eq!(mode, "tls: got \"yes\", need one of off, on, require");
+    std::fs::remove_dir_all(certificates).unwrap();
+}
