@@ -148,7 +148,7 @@ impl DriveDesign {
             let alike = units.iter().find(|(p, _)| p.geometry == plan.geometry);
             let mechanics = match alike {
                 Some((_, mechanics)) => mechanics.clone(),
-                None => Mechanics::new(spec, &plan.geometry, models, Turn(0))?,
+                None => models.mechanics(spec, &plan.geometry, Turn(0))?,
             };
             units.push((Arc::new(plan), mechanics));
         }

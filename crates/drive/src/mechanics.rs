@@ -4,8 +4,8 @@
 //! [`Mechanics::position`].
 
 use crate::layout::{self, Layout, Place};
-use crate::models::Models;
-use crate::seek::SeekTable;
+use crate::plugin::Plugins;
+use crate::seek::{SeekModel, SeekTable};
 use crate::spec::{DriveSpec, GeometrySpec};
 use headstack_engine::SpecError;
 use headstack_units::{nearest, Rotation, Time, Turn};
@@ -75,29 +75,25 @@ pub struct Mechanics {
 }
 
 impl Mechanics {
-    /// Builds layout, seek table and spindle for a geometry: the drive's own, or a part of it.
+    /// Builds layout, seek table and spindle for a geometry: the drive's own, or a part of it; see
+    /// [`Models::mechanics`](crate::Models::mechanics).
     ///
     /// # Errors
     /// Values that do not fit together, by dotted key. All numbers must be within their bounds
     /// ([`DriveSpec::check`]).
-    pub fn new(
+    pub(crate) fn new(
         spec: &DriveSpec,
         geometry: &GeometrySpec,
-        models: &Models,
+        (layouts, seeks): (&Plugins<dyn Layout>, &Plugins<dyn SeekModel>),
         start_phase: Turn,
     ) -> Result<Mechanics, SpecError> {
-        let layout: Arc<dyn Layout> = Arc::from(layout::build(geometry, &models.layouts)?);
+        let layout: Arc<dyn Layout> = Arc::from(layout::build(geometry, layouts)?);
         let p = &spec.positioning;
         let scaled = |ns: i64| (ns as f64 * p.seek_scale).round() as i64;
         Ok(Mechanics {
-            seek: SeekTable::build(
-                &spec.seek,
-                geometry.cylinders,
-                p.seek_constant,
-                &models.seek,
-            )?
-            .scaled(p.seek_scale)
-            .in_steps(layout.steps_per_cylinder()),
+            seek: SeekTable::build(&spec.seek, geometry.cylinders, p.seek_constant, seeks)?
+                .scaled(p.seek_scale)
+                .in_steps(layout.steps_per_cylinder()),
             layout,
             rotation: Rotation::new(geometry.rotation_speed).with_phase(start_phase),
             head_switch_ns: scaled(p.head_switch.0) as u64,

@@ -5,13 +5,15 @@ use crate::layout::{self, Layout};
 use crate::mapping;
 use crate::mapping::cleaning::{self, Cleaner};
 use crate::mapping::policy::{self, Policy};
+use crate::mechanics::Mechanics;
 use crate::plugin::{ModelKind, Plugins};
 use crate::power::{self, PowerModel};
 use crate::roles::{self, RolePolicy};
 use crate::scheduler::{self, Scheduler};
 use crate::seek::{self, SeekModel};
-use crate::spec::DriveSpec;
+use crate::spec::{DriveSpec, GeometrySpec};
 use headstack_schema::{json_schema, SpecError, Table, TableSchema};
+use headstack_units::Turn;
 use serde_json::Value;
 
 /// The lists of models. Copies share the models.
@@ -48,6 +50,20 @@ impl Models {
             power: power::PLUGINS.clone(),
             cost: cost::PLUGINS.clone(),
         }
+    }
+
+    /// The mechanics of a geometry: the drive's own, or a part of it.
+    ///
+    /// # Errors
+    /// Values that do not fit together, by dotted key. All numbers must be within their bounds
+    /// ([`DriveSpec::check`]).
+    pub fn mechanics(
+        &self,
+        spec: &DriveSpec,
+        geometry: &GeometrySpec,
+        start_phase: Turn,
+    ) -> Result<Mechanics, SpecError> {
+        Mechanics::new(spec, geometry, (&self.layouts, &self.seek), start_phase)
     }
 
     /// The models of a kind, as [`Kind`](headstack_schema::Kind) names it: their names and their tables.

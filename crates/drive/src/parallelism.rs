@@ -374,6 +374,11 @@ impl ParallelismSpec {
                 0..=geometry.cylinders - 1,
             )?;
         }
+        self.check_faults(dash, geometry)
+    }
+
+    /// Checks when each fault occurs, and that the drive has the part.
+    fn check_faults(&self, dash: Dash, geometry: &GeometrySpec) -> Result<(), SpecError> {
         for (i, f) in self.faults.iter().enumerate() {
             let key = |k: &str| format!("parallelism.faults[{i}].{k}");
             match (f.at, f.mean_time_to_failure) {

@@ -281,12 +281,13 @@ impl Timeline {
     #[inline(always)]
     pub fn add(&mut self, now: u64, access: MechanicalAccess) {
         debug_assert!(
-            self.latest().end <= access.start
+            self.free <= access.start
                 && access.start <= access.there
                 && access.there <= access.first
                 && access.first <= access.end,
-            "{:?} then {access:?}",
-            self.latest()
+            "{:?}, free at {}, then {access:?}",
+            self.latest(),
+            self.free
         );
         self.all[access.work as usize].add(&access.whole());
         let older = usize::from(!self.newest);
@@ -295,7 +296,7 @@ impl Timeline {
         }
         self.last[older] = access;
         self.newest = !self.newest;
-        self.free = self.free.max(access.end);
+        self.free = access.end;
         if self.recorder.is_some() {
             self.remember();
         }
@@ -341,6 +342,7 @@ impl Timeline {
         }
         self.last[usize::from(self.newest)] = self.pending.pop().unwrap_or(MechanicalAccess::NONE);
         self.newest = !self.newest;
+        self.free = latest.start;
         for part in parts {
             self.add(now, *part);
         }

@@ -31,12 +31,12 @@ impl BackgroundJob for BandCleaning {
         match &*context.mapping {
             Mapping::MediaCache(media) if media.wants_cleaning() => {
                 let free = context.mechanism.timeline.free();
-                let idle_from = free.max(context.happened);
+                let idle_from = free.max(context.times.happened);
                 let due = match self.latest > 0 && idle_from == self.latest {
                     true => free,
                     false => idle_from.saturating_add(media.clean_after),
                 };
-                match due < context.wanted_since {
+                match due < context.times.wanted_since {
                     true => due,
                     false => NEVER,
                 }

@@ -53,9 +53,9 @@ impl BackgroundJob for Checkpoint {
             .mechanism
             .timeline
             .free()
-            .max(context.happened)
+            .max(context.times.happened)
             .max(after);
-        if due < context.wanted_since {
+        if due < context.times.wanted_since {
             due
         } else {
             NEVER

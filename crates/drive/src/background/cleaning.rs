@@ -87,8 +87,8 @@ impl BackgroundJob for Cleaning {
             .saturating_add(idle_after);
         let due = idle
             .max(context.mechanism.timeline.free())
-            .max(context.happened);
-        if due < context.wanted_since {
+            .max(context.times.happened);
+        if due < context.times.wanted_since {
             due
         } else {
             NEVER

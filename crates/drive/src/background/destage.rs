@@ -189,7 +189,7 @@ impl Destage {
         !context.restricted
             || dirty
                 .sweep(Lba(0), Scope::All)
-                .any(|e| Destage::reach(context, context.now, dirty.in_sectors(e)).is_some())
+                .any(|e| Destage::reach(context, context.times.now, dirty.in_sectors(e)).is_some())
     }
 }
 
@@ -229,10 +229,14 @@ impl Destage {
         let waiting = unwritten.dirty.due_from();
         let waiting = waiting.map_or(NEVER, |t| t.max(idle.min(old)));
         let again = self.nothing_at.map_or(0, |t| t + LOOKS_AGAIN);
-        let free = context.mechanism.timeline.free().max(context.happened);
+        let free = context
+            .mechanism
+            .timeline
+            .free()
+            .max(context.times.happened);
         let free = free.max(unwritten.newest);
         let due = waiting.max(free).max(again);
-        if due < context.wanted_since {
+        if due < context.times.wanted_since {
             due
         } else {
             NEVER

@@ -89,6 +89,44 @@ impl Scan {
         if mode == MediaScanMode::None {
             return Ok(None);
         }
+        Scan::check(spec, mechanics)?;
+        let block = block.0 / sector;
+        let capacity = mechanics.layout.capacity();
+        let mut scan = Scan {
+            mode,
+            block,
+            read: vec![0; (capacity / block) as usize / 64 + 1],
+            total: 0,
+            left: 0,
+            counted: Counters::default(),
+            block_bytes: block * sector,
+            next: 0,
+            until: 0,
+            one_channel: spec.parallelism.channels == 1,
+        };
+        let too_long = || {
+            let need = "at most half a track";
+            SpecError::new("media_scan.block", spec.media_scan.block, need)
+        };
+        let mut at = 0;
+        while let Some(track) = (at < capacity).then(|| scan.track(mechanics, at)).flatten() {
+            if track.blocks == 0 && track.past < capacity {
+                return Err(too_long());
+            }
+            scan.total += track.blocks;
+            at = track.past;
+        }
+        if scan.total == 0 {
+            return Err(too_long());
+        }
+        scan.left = scan.total;
+        Ok(Some(scan))
+    }
+
+    /// Refuses drives and blocks that are not supported.
+    fn check(spec: &DriveSpec, mechanics: &Mechanics) -> Result<(), SpecError> {
+        let ScanSpec { mode, block } = spec.media_scan;
+        let sector = spec.geometry.sector_size.0;
         if block.0 == 0 || block.0 % sector != 0 {
             return Err(SpecError::new(
                 "media_scan.block",
@@ -130,39 +168,7 @@ impl Scan {
                 need,
             ));
         }
-        let mut scan = Scan {
-            mode,
-            block,
-            read: vec![0; (capacity / block) as usize / 64 + 1],
-            total: 0,
-            left: 0,
-            counted: Counters::default(),
-            block_bytes: block * sector,
-            next: 0,
-            until: 0,
-            one_channel: p.channels == 1,
-        };
-        let mut at = 0;
-        while let Some(track) = (at < capacity).then(|| scan.track(mechanics, at)).flatten() {
-            if track.blocks == 0 && track.past < capacity {
-                return Err(SpecError::new(
-                    "media_scan.block",
-                    spec.media_scan.block,
-                    "at most half a track",
-                ));
-            }
-            scan.total += track.blocks;
-            at = track.past;
-        }
-        if scan.total == 0 {
-            return Err(SpecError::new(
-                "media_scan.block",
-                spec.media_scan.block,
-                "at most half a track",
-            ));
-        }
-        scan.left = scan.total;
-        Ok(Some(scan))
+        Ok(())
     }
 
     /// Whether the scan uses an arm of its own.
@@ -339,7 +345,7 @@ impl Scan {
         context
             .mechanism
             .timeline
-            .replace_latest(context.now, &parts);
+            .replace_latest(context.times.now, &parts);
     }
 
     /// Lets the scan's own arm read until `until`. The foreground transfers during `busy`, which ends by
@@ -393,7 +399,7 @@ impl Scan {
                     first,
                     end,
                 };
-                context.mechanism.timeline.add(context.now, access);
+                context.mechanism.timeline.add(context.times.now, access);
                 let over = next.is_none_or(|(at, _)| at >= until);
                 (start, there, distance) = (end, end, 0);
                 if over {

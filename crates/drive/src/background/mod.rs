@@ -32,10 +32,20 @@ use read_ahead::ReadAhead;
 /// A time later than all others.
 pub(crate) const NEVER: u64 = u64::MAX;
 
+/// Times that all assemblies of a unit share, in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Times {
+    /// The clock: nobody asks for the state at earlier times any more, and no service starts earlier.
+    pub now: u64,
+    /// When an event last occurred that may make a background job due. Such a job does not start before this time.
+    pub happened: u64,
+    /// Since when a command has been waiting for the mechanism: from then on no job starts.
+    pub wanted_since: u64,
+}
+
 /// What a job or a command works with: one assembly, and the shared parts of its unit.
 pub(crate) struct JobContext<'a> {
-    /// The clock, in nanoseconds: nobody asks for the state at earlier times any more.
-    pub now: u64,
+    pub times: Times,
     pub mechanics: &'a Mechanics,
     pub mapping: &'a mut Mapping,
     pub cache: &'a CacheSpec,
@@ -44,10 +54,6 @@ pub(crate) struct JobContext<'a> {
     pub first_head_set: usize,
     /// Whether some head set does not reach all surfaces and cylinders.
     pub restricted: bool,
-    /// Since when a command has been waiting for the mechanism: from then on no job starts.
-    pub wanted_since: u64,
-    /// When an event last occurred that can make a job due. Such a job does not start before this time.
-    pub happened: u64,
     pub mechanism: &'a mut Mechanism,
     pub buffer: &'a mut Buffer,
     pub scratch: &'a mut Scratch,
@@ -74,7 +80,7 @@ macro_rules! carry_out {
         let cylinders = $context.mechanics.positions();
         let head_sets = &$context.all_head_sets[$context.first_head_set..];
         mechanism.carry(head_sets, cylinders, &before, order.start);
-        mechanism.add_pass($context.now, order, work, &pass, $context.scratch);
+        mechanism.add_pass($context.times.now, order, work, &pass, $context.scratch);
         pass
     }};
 }
@@ -174,7 +180,7 @@ impl JobContext<'_> {
             first: pass.end + turn,
             end: pass.end + turn,
         };
-        self.mechanism.timeline.add(self.now, wait);
+        self.mechanism.timeline.add(self.times.now, wait);
         pass.rotation += turn;
         pass.end += turn;
     }

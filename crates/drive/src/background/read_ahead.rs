@@ -190,7 +190,7 @@ impl ReadAhead {
     #[inline(always)]
     fn finish_run(&mut self, context: &mut JobContext, done: MechanicalAccess) {
         self.run = None;
-        context.mechanism.timeline.add(context.now, done);
+        context.mechanism.timeline.add(context.times.now, done);
     }
 
     /// Reads ahead until `until`. True if read-ahead ended before.
@@ -326,7 +326,7 @@ impl ReadAhead {
         }
         let in_sector = context.cache.stop_read_ahead_in_sector;
         let (mechanism, buffer) = (&mut *context.mechanism, &mut *context.buffer);
-        let free = self.stop(context.now, mechanism, buffer, in_sector, at);
+        let free = self.stop(context.times.now, mechanism, buffer, in_sector, at);
         free.max(forced)
     }
 

@@ -195,7 +195,9 @@ impl World<'_> {
     }
 
     fn arm(&self) -> (u32, u16) {
-        let arm = self.drive.units[0].server().assemblies[0].mechanism.arm();
+        let arm = self.drive.units[0].server().arms.assemblies[0]
+            .mechanism
+            .arm();
         (arm.cylinder, arm.head)
     }
 

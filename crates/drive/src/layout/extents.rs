@@ -94,6 +94,25 @@ impl Extents {
                 "none: extents leave out what holds no address",
             ));
         }
+        let zones = Extents::zones(spec)?;
+        let mut runs = runs(spec, &map.extents, &zones)?;
+        let held = runs.last().map_or(0, Run::past);
+        let capacity = shape::capacity(spec, held)?;
+        let by_place = Extents::in_order_of_place(&mut runs)?;
+        let layout = Extents {
+            zones,
+            surfaces: spec.surfaces,
+            period_ns,
+            capacity,
+            runs,
+            by_place,
+        };
+        layout.check_defects(spec, map)?;
+        Ok(layout)
+    }
+
+    /// The zones of a description.
+    fn zones(spec: &GeometrySpec) -> Result<Vec<Zone>, SpecError> {
         let mut zones = Vec::with_capacity(spec.zones.len());
         for (i, zone) in spec.zones.iter().enumerate() {
             let built = || {
@@ -119,10 +138,11 @@ impl Extents {
             };
             zones.push(built().map_err(shape::in_zone(i))?);
         }
-        let mut runs = runs(spec, &map.extents, &zones)?;
-        let held = runs.last().map_or(0, Run::past);
-        let capacity = shape::capacity(spec, held)?;
-        // In order of place: no two runs may overlap, and each run gets the bounds of its track.
+        Ok(zones)
+    }
+
+    /// The numbers of the runs in order of place. No two of them may overlap, and each gets the bounds of its track.
+    fn in_order_of_place(runs: &mut [Run]) -> Result<Vec<u32>, SpecError> {
         let mut by_place: Vec<u32> = (0..runs.len() as u32).collect();
         by_place.sort_unstable_by_key(|i| {
             let r = &runs[*i as usize];
@@ -154,20 +174,17 @@ impl Extents {
             }
             from = to;
         }
-        let layout = Extents {
-            zones,
-            surfaces: spec.surfaces,
-            period_ns,
-            capacity,
-            runs,
-            by_place,
-        };
+        Ok(by_place)
+    }
+
+    /// Refuses a defect at a place that holds an address.
+    fn check_defects(&self, spec: &GeometrySpec, map: &Map) -> Result<(), SpecError> {
         for (i, [cylinder, head, sector]) in map.extent_defects.iter().enumerate() {
             let key = || format!("geometry.extent_defects[{i}]");
-            let (cylinder, head, _) = track(spec, &layout.zones, [*cylinder, *head], key())?;
+            let (cylinder, head, _) = track(spec, &self.zones, [*cylinder, *head], key())?;
             let at = u32::try_from(*sector)
                 .ok()
-                .and_then(|s| layout.run_at(cylinder, u32::from(head), s));
+                .and_then(|s| self.run_at(cylinder, u32::from(head), s));
             if let Some(run) = at {
                 return Err(SpecError::new(
                     key(),
@@ -179,7 +196,7 @@ impl Extents {
                 ));
             }
         }
-        Ok(layout)
+        Ok(())
     }
 
     fn run_of(&self, sector: u64) -> &Run {

@@ -10,6 +10,7 @@
 //! A unit has one mapping for all its assemblies. The mapping is an enum: each call is one branch, which the processor
 //! predicts, and no virtual call.
 
+mod beside;
 pub mod cleaning;
 mod log;
 pub(crate) mod media_cache;
@@ -17,7 +18,8 @@ mod parameters;
 pub mod policy;
 pub mod zoned;
 
-pub(crate) use log::{From, Log, Move, Mover, Writer};
+pub(crate) use log::write::Writer;
+pub(crate) use log::{From, Log, Move, Mover};
 pub(crate) use media_cache::MediaCache;
 pub use parameters::MODELS;
 pub(crate) use parameters::{tables, KIND};
@@ -198,7 +200,7 @@ pub(crate) fn checkpoints_by(
     writers: &[bool],
 ) -> Result<Option<usize>, SpecError> {
     let found = parameters::read(spec)?;
-    let found = found.filter(|p| p.recovery.model == log::recovery::Model::Checkpoint);
+    let found = found.filter(|p| p.recovery.model == parameters::RecoveryModel::Checkpoint);
     Ok(found.map(|_| cleaning::first_writer(writers)))
 }
 

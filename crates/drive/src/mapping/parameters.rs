@@ -1,7 +1,7 @@
 //! The table `[mapping]` of a drive file.
 
+use super::beside::BESIDE;
 use super::cleaning::Cleaning;
-use super::log::recovery::Recovery;
 use super::media_cache::MediaCacheParameters;
 use super::policy::Policy;
 use super::zoned::Zoned;
@@ -16,8 +16,6 @@ use headstack_units::{Bytes, Span};
 
 /// What `mapping.model` names.
 pub(crate) const KIND: &str = "mapping";
-/// The keys of `[mapping]` that are not parameters of the mapping.
-pub(super) const BESIDE: &[&str] = &["model"];
 
 /// The mappings by name, with one line on each.
 pub const MODELS: &[(&str, &str)] = &[
@@ -56,6 +54,29 @@ pub(crate) fn tables() -> Vec<(String, TableSchema)> {
 /// The parameters of `model = "identity"`.
 #[derive(Debug, Table)]
 struct Identity {}
+
+/// The table `[mapping.recovery]` of a drive file.
+#[derive(Debug, Clone, PartialEq, Table)]
+#[table(defaults)]
+pub(crate) struct Recovery {
+    /// How the map is found after a loss of power.
+    pub model: RecoveryModel,
+    /// With `checkpoint`: number of slots that are taken between two checkpoints.
+    #[param(default = 10_000, range = 1..=1_000_000_000)]
+    pub every: u64,
+}
+
+/// How the map is found after a loss of power.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
+pub(crate) enum RecoveryModel {
+    /// The map need not be restored: it is in nonvolatile memory.
+    #[default]
+    None,
+    /// All headers are read.
+    Headers,
+    /// The map is written from time to time; headers are read only on the tracks written since.
+    Checkpoint,
+}
 
 /// The parameters of `model = "log"`.
 #[derive(Debug, Clone, PartialEq, Table)]

@@ -27,13 +27,9 @@ fn mechanics(positioning: &str) -> Mechanics {
         [positioning]
     "#;
     let spec: DriveSpec = toml::from_str(&format!("{text}{positioning}")).expect("a drive");
-    Mechanics::new(
-        &spec,
-        &spec.geometry,
-        &crate::Models::builtin(),
-        Turn(1 << 61),
-    )
-    .expect("mechanics")
+    crate::Models::builtin()
+        .mechanics(&spec, &spec.geometry, Turn(1 << 61))
+        .expect("mechanics")
 }
 
 /// Reads that lie completely in one of these ranges of sectors, or begin at the end of the last range.

@@ -140,20 +140,20 @@ pub(super) fn channels(spec: &DriveSpec, at_once: usize) -> Option<Channels> {
 impl CommandServer {
     /// The number of a head set, counted over all assemblies.
     pub fn number_of(&self, assembly: usize, set: usize) -> usize {
-        assembly * self.sets + set
+        assembly * self.arms.sets + set
     }
 
     /// The number of the active head set.
     pub fn active_set(&self) -> usize {
         self.number_of(
-            self.active_assembly,
-            self.assemblies[self.active_assembly].mechanism.active_set,
+            self.arms.active,
+            self.arms.assemblies[self.arms.active].mechanism.active_set,
         )
     }
 
     /// The state of a head set.
     pub fn arm_of(&self, number: usize) -> &Arm {
-        &self.assemblies[number / self.sets].mechanism.arms[number % self.sets]
+        &self.arms.assemblies[number / self.arms.sets].mechanism.arms[number % self.arms.sets]
     }
 
     /// Writes the blocks that a log mapping has from the start, with the head sets that write. One that was
@@ -170,6 +170,7 @@ impl CommandServer {
         };
         let writing = |(_, head_set): &(usize, &HeadSet)| head_set.writes;
         let sets: Vec<usize> = self
+            .arms
             .head_sets
             .iter()
             .enumerate()
@@ -178,22 +179,22 @@ impl CommandServer {
             .collect();
         let mut arms: Vec<Arm> = Vec::new();
         for i in &sets {
-            arms.push(self.assemblies[i / self.sets].mechanism.arms[i % self.sets]);
+            arms.push(self.arms.assemblies[i / self.arms.sets].mechanism.arms[i % self.arms.sets]);
         }
         log.write_initial(&self.mechanics, &mut arms, (count, interval), seed);
         for (i, arm) in sets.into_iter().zip(arms) {
-            let set = &mut self.assemblies[i / self.sets].mechanism.arms;
+            let set = &mut self.arms.assemblies[i / self.arms.sets].mechanism.arms;
             // The head sets of an assembly move together.
-            let used = set[i % self.sets] != arm;
+            let used = set[i % self.arms.sets] != arm;
             if used {
                 set.iter_mut().for_each(|a| a.cylinder = arm.cylinder);
-                set[i % self.sets] = arm;
+                set[i % self.arms.sets] = arm;
             }
         }
         Ok(())
     }
 
-    /// Makes head set `number` the active_assembly one from `at` on. If assemblies work at the same time, each keeps
+    /// Makes head set `number` the active one from `at` on. If assemblies work at the same time, each keeps
     /// its background work. Otherwise the read-ahead of the assembly that acted before ends, and the new one
     /// waits until the old one has come to rest.
     pub fn take_over(&mut self, number: usize, at: u64) {
@@ -204,23 +205,23 @@ impl CommandServer {
 
     fn change_set(&mut self, number: usize, at: u64) {
         if self.kind == BARE {
-            let free = self.assemblies[self.active_assembly]
+            let free = self.arms.assemblies[self.arms.active]
                 .mechanism
                 .timeline
                 .free();
-            let next = &mut self.assemblies[number].mechanism;
+            let next = &mut self.arms.assemblies[number].mechanism;
             next.timeline.hold_until(free);
-            self.active_assembly = number;
+            self.arms.active = number;
             return;
         }
-        let (to, set) = (number / self.sets, number % self.sets);
-        let from = self.active_assembly;
-        if self.at_once > 1 && to != from {
-            if let Some(channels) = &mut self.channels {
+        let (to, set) = (number / self.arms.sets, number % self.arms.sets);
+        let from = self.arms.active;
+        if self.arms.at_once > 1 && to != from {
+            if let Some(channels) = &mut self.arms.channels {
                 channels.forget(at);
             }
             // Read-ahead by another head set of this assembly ends.
-            if self.assemblies[to].mechanism.active_set != set {
+            if self.arms.assemblies[to].mechanism.active_set != set {
                 self.end_read_ahead_of(to, at);
             }
         } else {
@@ -229,15 +230,15 @@ impl CommandServer {
                 self.hand_over(from, to);
             }
         }
-        self.active_assembly = to;
-        self.assemblies[to].mechanism.active_set = set;
+        self.arms.active = to;
+        self.arms.assemblies[to].mechanism.active_set = set;
     }
 
     /// Passes the work in progress from one assembly to the next, where only one assembly moves at a time.
     fn hand_over(&mut self, from: usize, to: usize) {
-        let free = self.assemblies[from].mechanism.timeline.free();
-        let activity = std::mem::take(&mut self.assemblies[from].jobs.activity);
-        let next = &mut self.assemblies[to];
+        let free = self.arms.assemblies[from].mechanism.timeline.free();
+        let activity = std::mem::take(&mut self.arms.assemblies[from].jobs.activity);
+        let next = &mut self.arms.assemblies[to];
         next.jobs.activity = activity;
         next.mechanism.timeline.hold_until(free);
     }
@@ -246,20 +247,20 @@ impl CommandServer {
     /// of them. Idle ones follow, if the drive parks them in that way.
     #[inline]
     pub(super) fn couple(&mut self, a: usize) {
-        if self.coupled {
+        if self.arms.coupled {
             self.couple_others(a);
         }
     }
 
     #[inline(never)]
     fn couple_others(&mut self, a: usize) {
-        let Some(coupling) = self.assemblies[a].mechanism.coupling.as_deref_mut() else {
+        let Some(coupling) = self.arms.assemblies[a].mechanism.coupling.as_deref_mut() else {
             return;
         };
         let Coupling { turned, moves } = std::mem::take(coupling);
-        let follow = self.follows;
-        let (now, sets) = (self.clock, self.sets);
-        for (b, other) in self.assemblies.iter_mut().enumerate() {
+        let follow = self.arms.follows;
+        let (now, sets) = (self.times.now, self.arms.sets);
+        for (b, other) in self.arms.assemblies.iter_mut().enumerate() {
             if b == a {
                 continue;
             }
@@ -268,7 +269,7 @@ impl CommandServer {
             }
             // An assembly with background work does not follow.
             if follow && !other.jobs.any_under_way() {
-                let head_sets = &self.head_sets[b * sets..(b + 1) * sets];
+                let head_sets = &self.arms.head_sets[b * sets..(b + 1) * sets];
                 for (at, cylinder) in &moves {
                     let m = &self.mechanics;
                     other.mechanism.follow(now, m, head_sets, *at, *cylinder);
@@ -277,15 +278,15 @@ impl CommandServer {
         }
     }
 
-    /// The assemblies other than the active_assembly one, if assemblies work at the same time; else none.
+    /// The assemblies other than the active one, if assemblies work at the same time; else none.
     pub(super) fn others(&self) -> impl Iterator<Item = usize> {
-        let active_assembly = self.active_assembly;
-        let n = if self.at_once > 1 {
-            self.assemblies.len()
+        let active = self.arms.active;
+        let n = if self.arms.at_once > 1 {
+            self.arms.assemblies.len()
         } else {
             0
         };
-        (0..n).filter(move |a| *a != active_assembly)
+        (0..n).filter(move |a| *a != active)
     }
 
     /// Brings the background of assemblies that work at the same time up to `until`, in order of time. So it
@@ -294,8 +295,8 @@ impl CommandServer {
     pub(super) fn run_together(&mut self, until: u64) {
         loop {
             let mut first = (until, None);
-            if self.coupled || self.cleans || self.buffer.unwritten.waits() {
-                for a in 0..self.assemblies.len() {
+            if self.arms.coupled || self.cleans || self.buffer.unwritten.waits() {
+                for a in 0..self.arms.assemblies.len() {
                     let (context, jobs) = self.context(a);
                     let at = jobs.next_event(&context);
                     if at < first.0 {
@@ -305,7 +306,7 @@ impl CommandServer {
             }
             // A job that ends before the next event may let another one start before it.
             let mut ended = false;
-            for a in 0..self.assemblies.len() {
+            for a in 0..self.arms.assemblies.len() {
                 let (mut context, jobs) = self.context(a);
                 ended |= jobs.go_on(&mut context, first.0);
                 self.couple(a);
@@ -325,23 +326,23 @@ impl CommandServer {
         }
     }
 
-    /// Brings the background up to `until` where one assembly works at a time and the active_assembly one does not
+    /// Brings the background up to `until` where one assembly works at a time and the active one does not
     /// reach all places. Other assemblies may write buffered data as well; the job that is due first goes
     /// first.
     pub(super) fn run_in_turn(&mut self, until: u64) {
         loop {
-            let active_assembly = self.active_assembly;
-            let (mut context, jobs) = self.context(active_assembly);
+            let active = self.arms.active;
+            let (mut context, jobs) = self.context(active);
             while jobs.go_on(&mut context, until) {}
             let busy = jobs.any_under_way();
-            self.couple(active_assembly);
+            self.couple(active);
             if busy {
                 return;
             }
             let Some((due, a)) = self.due_first().filter(|first| first.0 < until) else {
                 return;
             };
-            if a != active_assembly {
+            if a != active {
                 self.take_over(self.number_of(a, 0), due);
             }
             let (mut context, jobs) = self.context(a);
@@ -350,15 +351,15 @@ impl CommandServer {
         }
     }
 
-    /// The job that is due first, among the jobs of the idle active_assembly assembly and the destaging of the others:
-    /// when, and of which assembly. At equal times the active_assembly one's is first.
+    /// The job that is due first, among the jobs of the idle active assembly and the destaging of the others:
+    /// when, and of which assembly. At equal times the active one's is first.
     fn due_first(&mut self) -> Option<(u64, usize)> {
-        let active_assembly = self.active_assembly;
-        let (context, jobs) = self.context(active_assembly);
-        let mut first = (jobs.next_event(&context), active_assembly);
+        let active = self.arms.active;
+        let (context, jobs) = self.context(active);
+        let mut first = (jobs.next_event(&context), active);
         let free = context.mechanism.timeline.free();
-        for a in (0..self.serving).filter(|a| *a != active_assembly) {
-            // Only one assembly works at a time, so the others also wait for the active_assembly one.
+        for a in (0..self.arms.serving).filter(|a| *a != active) {
+            // Only one assembly works at a time, so the others also wait for the active one.
             let (context, jobs) = self.context(a);
             context.mechanism.timeline.hold_until(free);
             let due = jobs.destage.due(&context).min(jobs.log_due(&context));
@@ -369,7 +370,7 @@ impl CommandServer {
         (first.0 < NEVER).then_some(first)
     }
 
-    /// Stops read-ahead of the active_assembly assembly for a command at `at`. Returns when the mechanism is free.
+    /// Stops read-ahead of the active assembly for a command at `at`. Returns when the mechanism is free.
     #[inline]
     pub(super) fn stop_read_ahead(&mut self, at: u64) -> u64 {
         match self.reading_ahead() {
@@ -380,17 +381,17 @@ impl CommandServer {
 
     #[inline(never)]
     fn stop_run(&mut self, at: u64) -> u64 {
-        let active_assembly = self.active_assembly;
-        let assembly = &mut self.assemblies[active_assembly];
+        let active = self.arms.active;
+        let assembly = &mut self.arms.assemblies[active];
         let read_ahead = match &assembly.jobs.activity {
             Activity::ReadAhead(r) if !r.must_read_on() => r,
-            _ => return self.end_read_ahead_of(active_assembly, at),
+            _ => return self.end_read_ahead_of(active, at),
         };
         let in_sector = self.cache.stop_read_ahead_in_sector;
         let (mechanism, buffer) = (&mut assembly.mechanism, &mut self.buffer);
-        let free = read_ahead.stop(self.clock, mechanism, buffer, in_sector, at);
+        let free = read_ahead.stop(self.times.now, mechanism, buffer, in_sector, at);
         assembly.jobs.activity = Activity::None;
-        self.couple(active_assembly);
+        self.couple(active);
         free
     }
 
@@ -423,7 +424,7 @@ impl CommandServer {
         start: u64,
         end: u64,
     ) -> u64 {
-        match self.at_once {
+        match self.arms.at_once {
             1 => 0,
             _ => self.stop_others_at_work(at, keep_out, start, end),
         }
@@ -439,7 +440,7 @@ impl CommandServer {
     ) -> u64 {
         let mut there = 0;
         for a in self.others() {
-            let reading = self.assemblies[a].jobs.read_ahead();
+            let reading = self.arms.assemblies[a].jobs.read_ahead();
             if reading.is_some_and(|r| {
                 let segment = &self.buffer.segments.list()[r.segment];
                 r.touches(segment, start, end) || Some(r.segment) == keep_out
@@ -453,15 +454,15 @@ impl CommandServer {
     /// Whether another assembly is reading ahead into this segment.
     pub(super) fn filled_by_another(&self, segment: usize) -> bool {
         self.others().any(|a| {
-            let reading = self.assemblies[a].jobs.read_ahead();
+            let reading = self.arms.assemblies[a].jobs.read_ahead();
             reading.is_some_and(|r| r.segment == segment)
         })
     }
 
     /// Lets the scan's own assembly read up to `until`.
     pub fn scan_on(&mut self, until: u64) {
-        let last = self.assemblies.len() - 1;
-        if let Activity::Scan = self.assemblies[last].jobs.activity {
+        let last = self.arms.assemblies.len() - 1;
+        if let Activity::Scan = self.arms.assemblies[last].jobs.activity {
             let (mut context, jobs) = self.context(last);
             jobs.go_on(&mut context, until);
         }
@@ -469,7 +470,7 @@ impl CommandServer {
 
     /// Lets the scan's own assembly read up to `until`, while the foreground transfers during `busy`.
     pub fn scan_beside(&mut self, until: u64, busy: (u64, u64)) {
-        let last = self.assemblies.len() - 1;
+        let last = self.arms.assemblies.len() - 1;
         let (mut context, jobs) = self.context(last);
         if let Some(scan) = &mut jobs.media_scan {
             scan.read_on(&mut context, until, busy);
@@ -479,7 +480,7 @@ impl CommandServer {
     /// Lets the scan use the rotational wait of the access that began at `begin` with the arm at `before`, if
     /// the access was one movement and one pass.
     pub fn scan_in_wait(&mut self, begin: u64, before: &Arm, target: (u64, &Place, bool)) {
-        let (mut context, jobs) = self.context(self.active_assembly);
+        let (mut context, jobs) = self.context(self.arms.active);
         if context.mechanism.timeline.latest().start != begin {
             return;
         }
@@ -490,7 +491,7 @@ impl CommandServer {
 
     /// Whether idle assemblies follow the one that works.
     pub fn follows_one(&self) -> bool {
-        self.follows
+        self.arms.follows
     }
 
     /// Whether a description makes idle assemblies follow.

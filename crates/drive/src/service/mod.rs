@@ -25,7 +25,7 @@ mod write;
 
 use crate::assembly::Assembly;
 use crate::background::read_ahead::ReadAhead;
-use crate::background::{Activity, JobContext, Jobs, NEVER};
+use crate::background::{Activity, JobContext, Jobs, Times, NEVER};
 use crate::buffer::{Blocks, Buffer, SectorSize, Segments, Unwritten};
 use crate::command::{Command, Completion, Components};
 use crate::layout::Place;
@@ -90,15 +90,22 @@ impl Task<'_> {
     }
 }
 
-/// The part of a unit that serves commands.
-pub(crate) struct CommandServer {
-    pub mechanics: Mechanics,
-    pub mapping: Mapping,
+/// The command that was served last.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Previous {
+    /// Whether it was a write.
+    pub write: bool,
+    /// The sector after its last one.
+    pub end: u64,
+}
+
+/// The assemblies of a unit, and how they work together.
+pub(crate) struct Arms {
     pub assemblies: Vec<Assembly>,
     /// Number of assemblies that serve commands and write buffered data. One that only scans the medium is the last.
     pub serving: usize,
     /// The assembly that serves, or served last.
-    pub active_assembly: usize,
+    pub active: usize,
     /// What each head set reaches. Those of one assembly are adjacent.
     pub head_sets: Vec<HeadSet>,
     /// Head sets per assembly.
@@ -113,19 +120,20 @@ pub(crate) struct CommandServer {
     coupled: bool,
     /// Whether idle assemblies follow the one that works.
     follows: bool,
+}
+
+/// The part of a unit that serves commands.
+pub(crate) struct CommandServer {
+    pub mechanics: Mechanics,
+    pub mapping: Mapping,
+    pub arms: Arms,
     /// Whether an assembly cleans a log or a cache on the medium, or writes checkpoints.
     cleans: bool,
     pub cache: CacheSpec,
     pub buffer: Buffer,
     pub compat: bool,
-    pub previous_write: bool,
-    pub previous_end: u64,
-    /// Since when a command has been waiting for the mechanism.
-    pub wanted_since: u64,
-    /// When an event last occurred that may make a background job due.
-    happened: u64,
-    /// The clock: nobody asks for the state at earlier times any more, and no service starts earlier.
-    pub clock: u64,
+    pub previous: Previous,
+    pub times: Times,
     /// Which code serves commands: [`BARE`], [`CACHED`], [`BUFFERED`] or [`GENERAL`].
     pub kind: u8,
     /// The result of the latest service. It is not a return value, because it would be copied.
@@ -172,16 +180,18 @@ impl CommandServer {
             cleans: cleaning.is_some() || checkpoints.is_some() || bands,
             mapping,
             mechanics,
-            active_assembly: 0,
-            restricted: assemblies::restricted(&head_sets),
-            serving: plan.arms.len(),
-            sets: head_sets.len() / plan.arms.len(),
-            assemblies,
-            at_once,
-            channels,
-            coupled,
-            follows,
-            head_sets,
+            arms: Arms {
+                active: 0,
+                restricted: assemblies::restricted(&head_sets),
+                serving: plan.arms.len(),
+                sets: head_sets.len() / plan.arms.len(),
+                assemblies,
+                at_once,
+                channels,
+                coupled,
+                follows,
+                head_sets,
+            },
             buffer: Buffer {
                 segments: Segments::new(
                     if c.enabled { c.segments as usize } else { 0 },
@@ -193,11 +203,15 @@ impl CommandServer {
                 ..Buffer::default()
             },
             compat,
-            previous_write: false,
-            previous_end: u64::MAX,
-            wanted_since: NEVER,
-            happened: 0,
-            clock: 0,
+            previous: Previous {
+                write: false,
+                end: u64::MAX,
+            },
+            times: Times {
+                now: 0,
+                happened: 0,
+                wanted_since: NEVER,
+            },
             kind: GENERAL,
             done: Completion::default(),
             timing: Timing::new(spec)?,
@@ -210,21 +224,21 @@ impl CommandServer {
     pub fn note_kind(&mut self) {
         let scans = |a: &Assembly| a.jobs.media_scan.is_some();
         let conventional = matches!(self.mapping, Mapping::Identity)
-            && self.at_once == 1
-            && self.sets == 1
-            && self.channels.is_none()
-            && !self.coupled
+            && self.arms.at_once == 1
+            && self.arms.sets == 1
+            && self.arms.channels.is_none()
+            && !self.arms.coupled
             && !self.cleans
             && !self.mechanics.scales_rotation()
             && self.timing.minimum_write == 0
-            && !self.assemblies.iter().any(scans);
+            && !self.arms.assemblies.iter().any(scans);
         let has_buffer = !self.buffer.segments.list().is_empty() || self.cache.write_back;
         let c = &self.cache;
         let simple = !self.deferred_writes() && !c.read_on_arrival && !c.write_on_arrival;
         self.kind = match (conventional, simple) {
             (true, true) if !has_buffer => BARE,
             (true, true) => CACHED,
-            (true, false) if self.assemblies.len() == 1 => BUFFERED,
+            (true, false) if self.arms.assemblies.len() == 1 => BUFFERED,
             _ => GENERAL,
         };
     }
@@ -245,21 +259,19 @@ impl CommandServer {
     /// Assembly `a` with the shared parts of the unit, and its jobs.
     #[inline(always)]
     pub fn context(&mut self, a: usize) -> (JobContext<'_>, &mut Jobs) {
-        let assembly = &mut self.assemblies[a];
+        let assembly = &mut self.arms.assemblies[a];
         let context = JobContext {
-            now: self.clock,
+            times: self.times,
             mechanics: &self.mechanics,
             mapping: &mut self.mapping,
             cache: &self.cache,
-            all_head_sets: &self.head_sets,
-            first_head_set: a * self.sets,
-            restricted: self.restricted,
-            wanted_since: self.wanted_since,
-            happened: self.happened,
+            all_head_sets: &self.arms.head_sets,
+            first_head_set: a * self.arms.sets,
+            restricted: self.arms.restricted,
             mechanism: &mut assembly.mechanism,
             buffer: &mut self.buffer,
             scratch: &mut self.scratch,
-            channels: self.channels.as_mut(),
+            channels: self.arms.channels.as_mut(),
         };
         (context, &mut assembly.jobs)
     }
@@ -267,12 +279,12 @@ impl CommandServer {
     /// The head sets that serve commands.
     #[inline]
     pub fn serving_head_sets(&self) -> &[HeadSet] {
-        &self.head_sets[..self.serving * self.sets]
+        &self.arms.head_sets[..self.arms.serving * self.arms.sets]
     }
 
     /// Drops the unwritten data whose place no head set reaches any more.
     pub fn drop_unreachable(&mut self) {
-        let head_sets = &self.head_sets[..self.serving * self.sets];
+        let head_sets = &self.arms.head_sets[..self.arms.serving * self.arms.sets];
         self.buffer
             .drop_unreachable(&self.mechanics, &self.mapping, head_sets);
     }
@@ -302,7 +314,7 @@ impl CommandServer {
     /// Brings a mapping that moves blocks up to `now`.
     fn settle_log(&mut self, now: u64) {
         if let Mapping::Log(log) = &mut self.mapping {
-            let serving = self.assemblies[..self.serving].iter();
+            let serving = self.arms.assemblies[..self.arms.serving].iter();
             let ends = serving.map(|a| a.mechanism.timeline.free());
             log.settle(&self.mechanics, now, ends.max().unwrap_or(0));
         }
@@ -317,25 +329,21 @@ impl CommandServer {
             Mapping::MediaCache(media) => return media.next_place(&self.mechanics),
         }
         let (moves, active_delay) = self.earliest_moves(now);
-        let active_assembly = self.active_set();
+        let active = self.active_set();
         let minimum = self.timing.minimum_write;
         let Mapping::Log(log) = &mut self.mapping else {
             return None;
         };
         let mut best: Option<(u64, u64)> = None;
-        for (i, head_set) in self.head_sets.iter().enumerate() {
+        for (i, head_set) in self.arms.head_sets.iter().enumerate() {
             if usable >> i & 1 == 0 || !head_set.writes {
                 continue;
             }
-            let delay = if i == active_assembly {
-                active_delay
-            } else {
-                0
-            };
-            let arms = &self.assemblies[i / self.sets].mechanism.arms;
+            let delay = if i == active { active_delay } else { 0 };
+            let arms = &self.arms.assemblies[i / self.arms.sets].mechanism.arms;
             let found = log.predict(&From {
                 mechanics: &self.mechanics,
-                arm: &arms[i % self.sets],
+                arm: &arms[i % self.arms.sets],
                 start: moves + delay,
                 ready: 0,
                 minimum,
@@ -353,11 +361,11 @@ impl CommandServer {
     /// The active head set.
     #[inline]
     pub fn arm(&self) -> &Arm {
-        self.assemblies[self.active_assembly].mechanism.arm()
+        self.arms.assemblies[self.arms.active].mechanism.arm()
     }
 
     fn jobs(&self) -> &Jobs {
-        &self.assemblies[self.active_assembly].jobs
+        &self.arms.assemblies[self.arms.active].jobs
     }
 
     /// To be called when a command, data or a change arrive at `now`. Jobs that were due before have then
@@ -365,7 +373,7 @@ impl CommandServer {
     #[inline]
     pub fn happens(&mut self, now: u64) {
         self.run_background(now);
-        self.happened = self.happened.max(now);
+        self.times.happened = self.times.happened.max(now);
     }
 
     /// As [`CommandServer::happens`], for a unit of kind `K`.
@@ -374,8 +382,8 @@ impl CommandServer {
         if K >= BUFFERED {
             return self.happens(now);
         }
-        if now > self.clock {
-            self.clock = now;
+        if now > self.times.now {
+            self.times.now = now;
             if K == CACHED && self.jobs().any_under_way() {
                 self.run_usual(now);
             }
@@ -385,18 +393,18 @@ impl CommandServer {
     /// Brings read-ahead or the write to the medium up to `until`. With kind [`CACHED`] nothing else begins.
     #[inline(never)]
     fn run_usual(&mut self, until: u64) {
-        let (mut context, jobs) = self.context(self.active_assembly);
+        let (mut context, jobs) = self.context(self.arms.active);
         jobs.go_on(&mut context, until);
     }
 
     /// Brings the background up to time `until`. Results do not depend on how often this is called.
     #[inline]
     pub fn run_background(&mut self, until: u64) {
-        if until <= self.clock {
+        if until <= self.times.now {
             return;
         }
         match self.kind {
-            BARE => self.clock = until,
+            BARE => self.times.now = until,
             _ => self.run_beside(until),
         }
     }
@@ -406,7 +414,7 @@ impl CommandServer {
         if let Some(there) = self.buffer.unwritten.incoming_until() {
             // Data on the link become dirty when they have arrived, whatever the time of the call.
             if there < until {
-                self.run_until(there.max(self.clock));
+                self.run_until(there.max(self.times.now));
                 self.buffer.unwritten.settle(there);
             }
         }
@@ -415,22 +423,22 @@ impl CommandServer {
 
     #[inline]
     fn run_until(&mut self, until: u64) {
-        self.clock = until;
-        if self.at_once > 1 {
+        self.times.now = until;
+        if self.arms.at_once > 1 {
             return self.run_together(until);
         }
-        if self.assemblies[self.active_assembly].jobs.any_under_way()
+        if self.arms.assemblies[self.arms.active].jobs.any_under_way()
             || self.buffer.unwritten.waits()
             || self.cleans
         {
-            self.run_assembly(self.active_assembly, until);
+            self.run_assembly(self.arms.active, until);
         }
     }
 
     #[inline(never)]
     fn run_assembly(&mut self, a: usize, until: u64) {
-        let several = self.restricted && self.buffer.unwritten.waits();
-        if several || (self.cleans && self.assemblies.len() > 1) {
+        let several = self.arms.restricted && self.buffer.unwritten.waits();
+        if several || (self.cleans && self.arms.assemblies.len() > 1) {
             return self.run_in_turn(until);
         }
         let (mut context, jobs) = self.context(a);
@@ -445,7 +453,7 @@ impl CommandServer {
     }
 
     /// For schedulers: when an assembly may start to move for a command taken at `now`, and how much later
-    /// the active_assembly one may. A pass in progress is completed and read-ahead is stopped first. With one assembly
+    /// the active one may. A pass in progress is completed and read-ahead is stopped first. With one assembly
     /// the time to stop read-ahead is not predicted, as in DiskSim. The background must have been brought up
     /// to `now`.
     #[inline]
@@ -458,7 +466,7 @@ impl CommandServer {
 
     fn earliest_moves_beside(&self, now: u64) -> (u64, u64) {
         let writing = self.writing_until();
-        if self.assemblies.len() == 1 {
+        if self.arms.assemblies.len() == 1 {
             return (now.max(writing), 0);
         }
         let run = self.reading_ahead().and_then(|r| r.run);
@@ -469,7 +477,7 @@ impl CommandServer {
             _ => 0,
         };
         let free = now.max(writing).max(stopped);
-        if self.at_once == 1 {
+        if self.arms.at_once == 1 {
             (free, 0)
         } else {
             (now, free - now)
@@ -482,7 +490,7 @@ impl CommandServer {
         self.cache.append_writes && writing.is_some_and(|w| w.past == sector)
     }
 
-    /// When the active_assembly assembly has written its data to the medium, or has finished a step of cleaning; 0 if it
+    /// When the active assembly has written its data to the medium, or has finished a step of cleaning; 0 if it
     /// does neither.
     #[inline]
     pub fn writing_until(&self) -> u64 {
@@ -526,7 +534,7 @@ impl CommandServer {
     /// Whether a segment's data can be used: not while another assembly's command still reads them.
     #[inline]
     fn visible(&self, segment: usize, now: u64) -> bool {
-        self.at_once == 1 || self.buffer.segments.list()[segment].visible_at <= now
+        self.arms.at_once == 1 || self.buffer.segments.list()[segment].visible_at <= now
     }
 
     /// When the mechanism is free for a command whose processing is done at `ready`. With `compat`, stopping
@@ -543,7 +551,7 @@ impl CommandServer {
             ready.max(free)
         };
         ready.max(
-            self.assemblies[self.active_assembly]
+            self.arms.assemblies[self.arms.active]
                 .mechanism
                 .timeline
                 .free(),
@@ -559,7 +567,7 @@ impl CommandServer {
 
     #[inline(never)]
     fn end_destage(&mut self) -> Option<u64> {
-        let (mut context, jobs) = self.context(self.active_assembly);
+        let (mut context, jobs) = self.context(self.arms.active);
         jobs.finish_destage(&mut context).map(|w| w.end)
     }
 
@@ -567,10 +575,10 @@ impl CommandServer {
     pub fn flush(&mut self, at: u64) {
         self.happens(at);
         self.buffer.unwritten.settle(at);
-        let active_assembly = self.active_assembly;
-        let mut end = self.flush_assembly(active_assembly, at, at);
-        let one = self.at_once == 1;
-        for a in (0..self.serving).filter(|a| *a != active_assembly) {
+        let active = self.arms.active;
+        let mut end = self.flush_assembly(active, at, at);
+        let one = self.arms.at_once == 1;
+        for a in (0..self.arms.serving).filter(|a| *a != active) {
             if one && self.buffer.unwritten.dirty.is_empty() {
                 break;
             }
@@ -615,14 +623,19 @@ impl CommandServer {
 
     /// Whether buffered data are not yet on the medium.
     pub fn destage_pending(&self) -> bool {
-        self.buffer.unwritten.waits() || self.assemblies.iter().any(|a| a.jobs.writing().is_some())
+        self.buffer.unwritten.waits()
+            || self
+                .arms
+                .assemblies
+                .iter()
+                .any(|a| a.jobs.writing().is_some())
     }
 
     /// Adds the time in each active state up to `until`, over all assemblies.
     pub fn add_active(&mut self, until: u64, sum: &mut ActiveByWork) {
         self.run_background(until);
         self.scan_on(until);
-        for a in &self.assemblies {
+        for a in &self.arms.assemblies {
             a.mechanism.timeline.add_active(until, sum);
             a.jobs.add_active(until, sum);
         }
@@ -631,7 +644,7 @@ impl CommandServer {
     /// Gives all phases that were not told yet to `sink`; `first` is the number of the first assembly.
     pub fn tell(&mut self, first: u32, sink: &mut dyn FnMut(&Phase)) {
         let settle = self.mechanics.write_settle_ns().max(0) as u64;
-        for (a, number) in self.assemblies.iter_mut().zip(first..) {
+        for (a, number) in self.arms.assemblies.iter_mut().zip(first..) {
             a.mechanism.timeline.tell(number, settle, sink);
         }
     }

@@ -321,158 +321,220 @@ fn run_pieces<P: Places>(
     scratch: &mut Scratch,
     mut channels: Option<&mut Channels>,
 ) {
-    let order = &order;
-    let media = &mut scratch.media;
-    let accesses = &mut scratch.accesses;
-    accesses.clear();
-    let mut p = Pass {
+    scratch.accesses.clear();
+    scratch.media.clear();
+    scratch.pass = Pass {
         end: order.start,
         ..Pass::default()
     };
-    let mut done = 0u32;
-    let mut arrived: f64 = order.supply.map_or(0.0, |s| s.start as f64);
-    let long = order.supply.is_some_and(|s| order.count as u64 > s.buffer);
-    media.clear();
-    while done < order.count {
-        let place = match done {
+    let mut pieces = Pieces {
+        m,
+        order: &order,
+        long: order.supply.is_some_and(|s| order.count as u64 > s.buffer),
+        done: 0,
+        arrived: order.supply.map_or(0.0, |s| s.start as f64),
+        scratch,
+    };
+    while pieces.done < order.count {
+        let place = match pieces.done {
             0 => first,
-            _ => places.place(m, order, done, arm, p.end),
+            done => places.place(m, &order, done, arm, pieces.scratch.pass.end),
         };
         let Some(place) = place else {
             break;
         };
-        let count = place.run.min(order.count - done);
+        let count = place.run.min(order.count - pieces.done);
+        pieces.take(arm, &place, count, channels.as_deref_mut());
+        pieces.done += count;
+    }
+    pieces.finish();
+}
+
+/// The progress of a pass over several runs.
+struct Pieces<'a> {
+    m: &'a Mechanics,
+    order: &'a AccessRequest<'a>,
+    /// Whether it is a write that does not fit the buffer.
+    long: bool,
+    /// Number of sectors that have passed.
+    done: u32,
+    /// When the latest sector of a long write was in the buffer, in nanoseconds.
+    arrived: f64,
+    scratch: &'a mut Scratch,
+}
+
+impl Pieces<'_> {
+    /// The next `count` sectors, which are the start of a run.
+    fn take(
+        &mut self,
+        arm: &mut Arm,
+        place: &Place,
+        count: u32,
+        mut channels: Option<&mut Channels>,
+    ) {
+        let m = self.m;
+        let (seek, distance) = self.go_to(arm, place);
+        let there = self.scratch.pass.end + seek;
+        let wait = m.wait_ns(arm, place.angle, there);
+        let late = late(m, arm, place, wait, there);
+        m.skip_rest(arm, place.angle, there);
+        let mut wait = self.wait_for_data(place, count, there, wait);
+        let whole = Mechanics::pass_ns(count, place.sector_ns) - late;
+        if let Some(channels) = &mut channels {
+            let period = m.rotation.period_ns();
+            wait = channels.reserve(there + wait, whole, period) - there;
+        }
+        self.scratch.pass.seek += seek;
+        let inside = self.order.on_arrival
+            && channels.is_none()
+            && self.has_all_data(there)
+            && comes_round(m, place, wait, whole);
+        match inside {
+            true => self.rear_first(place, count, distance, there, wait),
+            false => self.in_order(place, count, distance, there, (wait, whole)),
+        }
+    }
+
+    /// Moves to a place. Returns the time and the distance of the movement.
+    fn go_to(&mut self, arm: &mut Arm, place: &Place) -> (u64, u32) {
+        let (m, order, pass) = (self.m, self.order, &mut self.scratch.pass);
         let mut distance = arm.cylinder.abs_diff(place.cylinder);
         let mut seek = 0;
-        if let (0, Some(reversal_cylinder)) = (done, order.reversal_cylinder) {
+        if let (0, Some(reversal_cylinder)) = (self.done, order.reversal_cylinder) {
             seek = m.move_ns(arm, reversal_cylinder, arm.head, false);
-            p.distance = arm.cylinder.abs_diff(reversal_cylinder);
-            distance = p.distance + reversal_cylinder.abs_diff(place.cylinder);
+            pass.distance = arm.cylinder.abs_diff(reversal_cylinder);
+            distance = pass.distance + reversal_cylinder.abs_diff(place.cylinder);
             arm.cylinder = reversal_cylinder;
         }
         seek += m.move_ns(arm, place.cylinder, place.head, order.write);
-        if done == 0 {
-            p.distance += arm.cylinder.abs_diff(place.cylinder);
+        if self.done == 0 {
+            pass.distance += arm.cylinder.abs_diff(place.cylinder);
             seek = seek.max(order.minimum_move);
         }
         arm.cylinder = place.cylinder;
         arm.head = place.head;
-        let there = p.end + seek;
-        let mut wait = m.wait_ns(arm, place.angle, there);
-        let late = late(m, arm, &place, wait, there);
-        m.skip_rest(arm, place.angle, there);
-        let period = m.rotation.period_ns();
-        if let Some(supply) = order.supply {
-            // A sector whose data are not there when the head reaches it costs whole turns.
-            if done == 0 && supply.gate > 1 {
-                let have = order.have(&supply, supply.gate.min(order.count));
-                wait = AccessRequest::turn_if_late(wait, there, 0.0, have, period);
-            }
-            if !long {
-                let (k, ahead) = order.critical(count, &place);
-                let have = order.have(&supply, done + k + 1);
-                wait = AccessRequest::turn_if_late(wait, there, ahead, have, period);
-            } else {
-                for k in 0..count {
-                    if media.len() as u64 == supply.buffer {
-                        // It needs the room of the sector that was written longest ago.
-                        let freed = media.pop_front().unwrap_or(0) as f64;
-                        arrived = arrived.max(freed);
-                    }
-                    arrived += order.link_ns;
-                    let ahead = f64::from(k) * place.sector_ns;
-                    wait = AccessRequest::turn_if_late(wait, there, ahead, arrived, period);
-                    media.push_back(there + wait + Mechanics::pass_ns(k + 1, place.sector_ns));
-                }
-            }
-        }
-        let whole = Mechanics::pass_ns(count, place.sector_ns) - late;
-        if let Some(channels) = &mut channels {
-            wait = channels.reserve(there + wait, whole, period) - there;
-        }
-        let mut bound = |first: u32, last: u32, at: u64| {
-            // Within the piece, sectors are read at constant rate, so its first and last sector give the
-            // bound.
-            for k in [first, last - 1] {
-                let media = f64::from(k - first + 1) * place.sector_ns;
-                let global = done + k;
-                let rest = f64::from(order.count - global) * order.link_ns;
-                p.link_bound = p.link_bound.max(at + nearest(media + rest));
-                if (first..last).contains(&order.watermark.wrapping_sub(done)) {
-                    let w = order.watermark - done;
-                    p.ready = at + Mechanics::pass_ns(w - first + 1, place.sector_ns);
-                }
-            }
-        };
-        let inside = order.on_arrival
-            && channels.is_none()
-            && order.supply.is_none_or(|s| {
-                (s.start as f64 + order.count as f64 * order.link_ns) <= there as f64
-            })
-            && comes_round(m, &place, wait, whole);
-        if inside {
-            // The head arrives inside the run: its rear part is read now, its front part one turn later.
-            let passed = (period - wait as f64) / place.sector_ns;
-            let tail = (passed.ceil() as u32).min(count - 1).max(1);
-            let at = there + ((tail as f64 - passed) * place.sector_ns).max(0.0) as u64;
-            bound(tail, count, at);
-            bound(0, tail, there + wait);
-            let end = there + wait + Mechanics::pass_ns(tail, place.sector_ns);
-            // Rounding must not make the two parts overlap.
-            let tail_end =
-                (at + Mechanics::pass_ns(count - tail, place.sector_ns)).min(there + wait);
-            let tail_start = at.min(tail_end);
-            accesses.push(piece(p.end, distance, there, tail_start, tail_end));
-            accesses.push(piece(tail_end, 0, tail_end, there + wait, end));
-            let transfer = (tail_end - tail_start) + (end - there - wait);
-            p.transfer += transfer;
-            p.rotation += (end - there) - transfer;
-            if done == 0 {
-                p.first_wait = at - there;
-                p.first_sector_ns = place.sector_ns;
-            }
-            p.end = end;
-        } else {
-            bound(0, count, there + wait);
-            accesses.push(piece(
-                p.end,
-                distance,
-                there,
-                there + wait,
-                there + wait + whole,
-            ));
-            p.rotation += wait;
-            p.transfer += whole;
-            if done == 0 {
-                p.first_wait = wait;
-                p.first_sector_ns = place.sector_ns;
-            }
-            p.end = there + wait + whole;
-        }
-        p.seek += seek;
-        done += count;
+        (seek, distance)
     }
-    p.last_arrival = match order.supply {
-        Some(s) if !long => s.start + Mechanics::pass_ns(order.count, order.link_ns),
-        Some(_) => arrived as u64,
-        None => 0,
-    };
-    for access in accesses.iter_mut() {
-        access.write = order.write;
-    }
-    scratch.pass = p;
-}
 
-/// An access of a pass: movement, wait and transfer.
-fn piece(start: u64, distance: u32, there: u64, first: u64, end: u64) -> MechanicalAccess {
-    MechanicalAccess {
-        work: Work::Request,
-        write: false,
-        start,
-        distance,
-        there,
-        first,
-        end,
+    /// The wait for the first of `count` sectors of a head that is at their place from `there` on and would otherwise
+    /// wait for `wait`. A sector of a write whose data are not there when the head reaches it costs whole turns.
+    fn wait_for_data(&mut self, place: &Place, count: u32, there: u64, mut wait: u64) -> u64 {
+        let (order, period) = (self.order, self.m.rotation.period_ns());
+        let Some(supply) = order.supply else {
+            return wait;
+        };
+        if self.done == 0 && supply.gate > 1 {
+            let have = order.have(&supply, supply.gate.min(order.count));
+            wait = AccessRequest::turn_if_late(wait, there, 0.0, have, period);
+        }
+        if !self.long {
+            let (k, ahead) = order.critical(count, place);
+            let have = order.have(&supply, self.done + k + 1);
+            return AccessRequest::turn_if_late(wait, there, ahead, have, period);
+        }
+        let media = &mut self.scratch.media;
+        for k in 0..count {
+            if media.len() as u64 == supply.buffer {
+                // It needs the room of the sector that was written longest ago.
+                let freed = media.pop_front().unwrap_or(0) as f64;
+                self.arrived = self.arrived.max(freed);
+            }
+            self.arrived += order.link_ns;
+            let ahead = f64::from(k) * place.sector_ns;
+            wait = AccessRequest::turn_if_late(wait, there, ahead, self.arrived, period);
+            media.push_back(there + wait + Mechanics::pass_ns(k + 1, place.sector_ns));
+        }
+        wait
+    }
+
+    /// Whether all data of a write are in the buffer at `at`.
+    fn has_all_data(&self, at: u64) -> bool {
+        let order = self.order;
+        order
+            .supply
+            .is_none_or(|s| (s.start as f64 + order.count as f64 * order.link_ns) <= at as f64)
+    }
+
+    /// The head arrives inside the run: its rear part passes now, its front part one turn later.
+    fn rear_first(&mut self, place: &Place, count: u32, distance: u32, there: u64, wait: u64) {
+        let passed = (self.m.rotation.period_ns() - wait as f64) / place.sector_ns;
+        let tail = (passed.ceil() as u32).min(count - 1).max(1);
+        let at = there + ((tail as f64 - passed) * place.sector_ns).max(0.0) as u64;
+        self.bound(place, (tail, count), at);
+        self.bound(place, (0, tail), there + wait);
+        let end = there + wait + Mechanics::pass_ns(tail, place.sector_ns);
+        // Rounding must not make the two parts overlap.
+        let tail_end = (at + Mechanics::pass_ns(count - tail, place.sector_ns)).min(there + wait);
+        let tail_start = at.min(tail_end);
+        self.add(distance, there, tail_start, tail_end);
+        self.add(0, tail_end, there + wait, end);
+        let transfer = (tail_end - tail_start) + (end - there - wait);
+        self.passes(place, at - there, transfer, (end - there) - transfer);
+    }
+
+    /// The sectors pass in order, after a wait.
+    fn in_order(
+        &mut self,
+        place: &Place,
+        count: u32,
+        distance: u32,
+        there: u64,
+        (wait, whole): (u64, u64),
+    ) {
+        self.bound(place, (0, count), there + wait);
+        self.add(distance, there, there + wait, there + wait + whole);
+        self.passes(place, wait, whole, wait);
+    }
+
+    /// Counts a run: the wait for the sector that passed first, and the times of transfer and rotation.
+    fn passes(&mut self, place: &Place, first_wait: u64, transfer: u64, rotation: u64) {
+        let pass = &mut self.scratch.pass;
+        pass.transfer += transfer;
+        pass.rotation += rotation;
+        if self.done == 0 {
+            pass.first_wait = first_wait;
+            pass.first_sector_ns = place.sector_ns;
+        }
+    }
+
+    /// Adds an access: a movement, until `there`, a wait and a transfer.
+    fn add(&mut self, distance: u32, there: u64, first: u64, end: u64) {
+        self.scratch.accesses.push(MechanicalAccess {
+            work: Work::Request,
+            write: self.order.write,
+            start: self.scratch.pass.end,
+            distance,
+            there,
+            first,
+            end,
+        });
+        self.scratch.pass.end = end;
+    }
+
+    /// Bounds the link by the sectors `part` of a run, which pass from `at` on. They are read at constant rate, so the
+    /// first and the last one give the bound.
+    #[inline]
+    fn bound(&mut self, place: &Place, (first, last): (u32, u32), at: u64) {
+        let (order, pass) = (self.order, &mut self.scratch.pass);
+        for k in [first, last - 1] {
+            let media = f64::from(k - first + 1) * place.sector_ns;
+            let rest = f64::from(order.count - (self.done + k)) * order.link_ns;
+            pass.link_bound = pass.link_bound.max(at + nearest(media + rest));
+        }
+        let mark = order.watermark.wrapping_sub(self.done);
+        if (first..last).contains(&mark) {
+            pass.ready = at + Mechanics::pass_ns(mark - first + 1, place.sector_ns);
+        }
+    }
+
+    /// Completes the result.
+    fn finish(self) {
+        let order = self.order;
+        self.scratch.pass.last_arrival = match order.supply {
+            Some(s) if !self.long => s.start + Mechanics::pass_ns(order.count, order.link_ns),
+            Some(_) => self.arrived as u64,
+            None => 0,
+        };
     }
 }
 
@@ -488,13 +550,9 @@ mod tests {
     #[test]
     fn plain_passes_are_passes() {
         let spec = small_drive("head_switch = \"0.7 ms\"\nwrite_settle = \"0.3 ms\"");
-        let m = Mechanics::new(
-            &spec,
-            &spec.geometry,
-            &crate::Models::builtin(),
-            Turn(1 << 61),
-        )
-        .expect("mechanics");
+        let m = crate::Models::builtin()
+            .mechanics(&spec, &spec.geometry, Turn(1 << 61))
+            .expect("mechanics");
         let mut noise = XorShift::default();
         let mut draw = |limit| noise.below(limit);
         let (mut arm, mut scratch) = (Arm::default(), Scratch::default());

@@ -52,7 +52,7 @@ impl CommandServer {
         }
         let next = self.buffer.segments.list()[segment].end.max(past);
         let limit = self.read_limit((sector, past), segment);
-        let assembly = &mut self.assemblies[self.active_assembly];
+        let assembly = &mut self.arms.assemblies[self.arms.active];
         let free = assembly.mechanism.timeline.free();
         let (cylinder, head) = {
             let arm = assembly.mechanism.arm();
@@ -123,7 +123,7 @@ impl CommandServer {
 
     /// Read-ahead into `segment` goes on at least to `limit`. False if there is none.
     fn read_on_to(&mut self, segment: usize, limit: u64) -> bool {
-        match &mut self.assemblies[self.active_assembly].jobs.activity {
+        match &mut self.arms.assemblies[self.arms.active].jobs.activity {
             Activity::ReadAhead(r) if r.segment == segment => {
                 r.limit = r.limit.max(limit);
                 true
@@ -149,8 +149,8 @@ impl CommandServer {
     /// Serves a read, with the code for a unit of kind `K`. The result is in `done`.
     #[inline(always)]
     pub fn read<const K: u8>(&mut self, task: &Task) {
-        let p = std::mem::replace(&mut self.previous_write, false);
-        let previous_end = std::mem::replace(&mut self.previous_end, task.past());
+        let p = std::mem::replace(&mut self.previous.write, false);
+        let previous_end = std::mem::replace(&mut self.previous.end, task.past());
         let sequential = !p && task.sector == previous_end;
         self.happens_to::<K>(task.start);
         let mut blocked = None;
@@ -209,7 +209,7 @@ impl CommandServer {
     /// Serves a read of which a segment has at least the first sector, or is about to. `blocked` is the end of a write
     /// to the medium that it waited for.
     #[inline(never)]
-    fn read_held(&mut self, task: Task, segment: usize, mut blocked: Option<u64>) {
+    fn read_held(&mut self, task: Task, segment: usize, blocked: Option<u64>) {
         let task = &task;
         let (a, p) = (task.start, task.after_write);
         let t = &self.timing;
@@ -222,7 +222,6 @@ impl CommandServer {
         let (link_ns, tail) = (t.link_read_ns, t.read_completion);
         let link_all = Mechanics::pass_ns(task.count, link_ns);
         let past = task.past();
-        let deferred = self.deferred_writes();
         let waited = blocked.map_or(0, |e| e.saturating_sub(a));
         self.buffer.segments.touch(segment);
         let bus = match blocked {
@@ -258,37 +257,46 @@ impl CommandServer {
         }
 
         // Partial hit: the link transfers the sectors that are held while the rest is read.
-        let mut done = bus + link_all;
-        let (pass, mech);
-        let held = self.buffer.segments.list()[segment].end.max(task.sector);
-        if let Some((joined, bound)) = self.read_on_for(task, segment, limit, link_ns) {
-            pass = joined;
-            mech = pass.end - pass.transfer;
-            done = done.max(bound);
-        } else {
-            if deferred {
-                blocked = self.finish_destage();
-            }
-            mech = self
-                .command_mechanism::<GENERAL>(a, miss)
-                .max(blocked.unwrap_or(0));
-            let order = AccessRequest {
-                reversal_cylinder: task.reversal_cylinder,
-                link_ns,
-                ..AccessRequest::plain(held, (past - held) as u32, mech)
-            };
-            pass = self.pass::<GENERAL>(&order, Work::Request);
-            done = done.max(pass.link_bound);
-            let size = self.buffer.segments.size;
-            self.buffer.segments.change(segment, |s| {
-                s.end = past;
-                s.bound(size);
-            });
-            self.start_read_ahead((task.sector, past), segment, pass.end, None);
-        }
+        let joined = self.read_on_for(task, segment, limit, link_ns);
+        let (mech, pass, bound) = match joined {
+            Some((pass, bound)) => (pass.end - pass.transfer, pass, bound),
+            None => self.read_rest(task, segment, (miss, blocked)),
+        };
         self.discard(segment, task.past());
-        let completion = done.max(pass.end) + tail;
+        let completion = (bus + link_all).max(bound).max(pass.end) + tail;
         self.done = mechanical(a, mech, waited, &pass, completion);
+    }
+
+    /// Reads the rest of a partial hit from the medium, when the command has been processed at `miss` and a write to the
+    /// medium has ended at `blocked`. Returns when the mechanism starts, the pass, and the earliest end that the link
+    /// allows.
+    fn read_rest(
+        &mut self,
+        task: &Task,
+        segment: usize,
+        (miss, mut blocked): (u64, Option<u64>),
+    ) -> (u64, Pass, u64) {
+        if self.deferred_writes() {
+            blocked = self.finish_destage();
+        }
+        let mech = self
+            .command_mechanism::<GENERAL>(task.start, miss)
+            .max(blocked.unwrap_or(0));
+        let past = task.past();
+        let held = self.buffer.segments.list()[segment].end.max(task.sector);
+        let order = AccessRequest {
+            reversal_cylinder: task.reversal_cylinder,
+            link_ns: self.timing.link_read_ns,
+            ..AccessRequest::plain(held, (past - held) as u32, mech)
+        };
+        let pass = self.pass::<GENERAL>(&order, Work::Request);
+        let size = self.buffer.segments.size;
+        self.buffer.segments.change(segment, |s| {
+            s.end = past;
+            s.bound(size);
+        });
+        self.start_read_ahead((task.sector, past), segment, pass.end, None);
+        (mech, pass, pass.link_bound)
     }
 
     /// Index of the sector that must have been read before the link starts.
@@ -389,7 +397,7 @@ impl CommandServer {
         if trigger {
             // If the sectors were taken in order, the next one of the run passes at once.
             let on_arrival = self.cache.read_on_arrival && !self.compat;
-            let in_order = !on_arrival && !self.restricted;
+            let in_order = !on_arrival && !self.arms.restricted;
             let rest = task.place.map_or(0, |p| p.run.saturating_sub(task.count));
             let follows =
                 (in_order && rest > 0).then(|| Run::at_once(pass.end, rest, pass.first_sector_ns));
@@ -408,7 +416,7 @@ impl CommandServer {
     ) -> Option<(Pass, u64)> {
         let (a, past) = (task.start, task.past());
         let mut bound = 0u64;
-        let (mut context, jobs) = self.context(self.active_assembly);
+        let (mut context, jobs) = self.context(self.arms.active);
         let r = match &mut jobs.activity {
             Activity::ReadAhead(r) if r.segment == segment => r,
             _ => return None,
@@ -421,7 +429,7 @@ impl CommandServer {
             }
         });
         r.limit = r.limit.max(limit);
-        self.couple(self.active_assembly);
+        self.couple(self.arms.active);
         let mech = begun.min(end).max(a);
         let pass = Pass {
             end: end.max(mech),
@@ -431,28 +439,28 @@ impl CommandServer {
         Some((pass, bound))
     }
 
-    /// Carries out a pass with the active_assembly assembly.
+    /// Carries out a pass with the active assembly.
     #[inline(always)]
     pub(super) fn pass<const K: u8>(&mut self, order: &AccessRequest, work: Work) -> Pass {
         if let (true, Some(place)) = (K != GENERAL, order.place) {
-            let mechanism = &mut self.assemblies[self.active_assembly].mechanism;
+            let mechanism = &mut self.arms.assemblies[self.arms.active].mechanism;
             let arm = &mut mechanism.arms[0];
             let pass = match K {
                 BUFFERED => pass::run_in_order::<false>(&self.mechanics, arm, order, place),
                 _ => Some(pass::run_plain::<false>(&self.mechanics, arm, order, place)),
             };
             if let Some(pass) = pass {
-                mechanism.add_plain_pass(self.clock, order, work, &pass);
+                mechanism.add_plain_pass(self.times.now, order, work, &pass);
                 if K == BUFFERED {
                     self.buffer.unwritten.command_end = pass.end;
                 }
                 return pass;
             }
         }
-        let (mut context, _) = self.context(self.active_assembly);
+        let (mut context, _) = self.context(self.arms.active);
         let pass = context.pass(order, work);
         self.buffer.unwritten.command_end = pass.end;
-        self.couple(self.active_assembly);
+        self.couple(self.arms.active);
         pass
     }
 }

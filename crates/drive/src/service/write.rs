@@ -33,8 +33,8 @@ impl CommandServer {
     #[inline(always)]
     pub fn write<const K: u8>(&mut self, task: &Task, through: bool) {
         self.happens_to::<K>(task.start);
-        let previous_write = std::mem::replace(&mut self.previous_write, true);
-        let previous_end = std::mem::replace(&mut self.previous_end, task.past());
+        let previous_write = std::mem::replace(&mut self.previous.write, true);
+        let previous_end = std::mem::replace(&mut self.previous.end, task.past());
         // It replaces older data that wait in the buffer.
         if K >= BUFFERED && self.buffer.unwritten.waits() {
             self.buffer.unwritten.settle(task.start);
@@ -83,7 +83,7 @@ impl CommandServer {
         };
         let tail = self.timing.write_completion;
         if !through {
-            let assembly = &mut self.assemblies[self.active_assembly];
+            let assembly = &mut self.arms.assemblies[self.arms.active];
             assembly.jobs.activity = Activity::Destage(Writing {
                 segment,
                 end: pass.end,
@@ -112,7 +112,7 @@ impl CommandServer {
             return;
         }
         let room = self
-            .context(self.active_assembly)
+            .context(self.arms.active)
             .0
             .make_room(admission.mech, piece);
         if through {
@@ -138,10 +138,10 @@ impl CommandServer {
     #[inline(never)]
     fn carry_out_elsewhere(&mut self, blocks: Blocks, order: AccessRequest, work: Work) -> Pass {
         let (edges, n) = self.buffer.size.edges(blocks);
-        let (mut context, _) = self.context(self.active_assembly);
+        let (mut context, _) = self.context(self.arms.active);
         let pass = context.write_pass(&order, work, &edges[..n]);
         self.buffer.unwritten.command_end = pass.end;
-        self.couple(self.active_assembly);
+        self.couple(self.arms.active);
         pass
     }
 
@@ -152,7 +152,7 @@ impl CommandServer {
         self.buffer.counted.n_read_modify_writes += u64::from(task.partial);
         let one_track = task.place.is_some_and(|p| task.count <= p.run);
         let turns = if one_track { 1 } else { task.partial };
-        let mut context = self.context(self.active_assembly).0;
+        let mut context = self.context(self.arms.active).0;
         for _ in 0..turns {
             context.write_in_next_turn(&mut pass, work);
         }
@@ -191,7 +191,7 @@ impl CommandServer {
             }
             self.finish_destage();
             // It may have been told to follow another assembly since.
-            let free = self.assemblies[self.active_assembly]
+            let free = self.arms.assemblies[self.arms.active]
                 .mechanism
                 .timeline
                 .free();
@@ -256,7 +256,7 @@ impl CommandServer {
     ) -> Option<usize> {
         let (start, end) = (task.sector, task.past());
         let (i, mut old) = self.buffer.segments.for_written(start, end, appended)?;
-        if K == GENERAL && self.at_once > 1 {
+        if K == GENERAL && self.arms.at_once > 1 {
             // Other assemblies end their read-ahead first. They may have read some of these sectors by then.
             self.stop_others(task.start, Some(i), start, end);
             old = Some(i);
@@ -291,7 +291,7 @@ impl CommandServer {
     /// has arrived. Nothing else may be on the link.
     pub fn take_in(&mut self, at: u64, bus: u64, piece: Blocks) -> u64 {
         let (start, end) = self.buffer.size.sectors_of(piece);
-        (self.previous_write, self.previous_end) = (true, end);
+        (self.previous.write, self.previous.end) = (true, end);
         // Read-ahead must not bring back old data over the written ones.
         let segments = self.buffer.segments.list();
         if self
@@ -317,16 +317,16 @@ impl CommandServer {
             dirty.promote(at);
             !dirty.has(Scope::Due)
         };
-        if self.at_once > 1 {
-            for a in 0..self.serving {
-                if self.assemblies[a].mechanism.timeline.free() <= at {
+        if self.arms.at_once > 1 {
+            for a in 0..self.arms.serving {
+                if self.arms.assemblies[a].mechanism.timeline.free() <= at {
                     self.force_assembly(a, at, all);
                 }
             }
         } else if self.passes_end().is_none() {
-            let active_assembly = self.active_assembly;
-            let mut sent = self.force_assembly(active_assembly, at, all);
-            for a in (0..self.serving).filter(|a| *a != active_assembly) {
+            let active = self.arms.active;
+            let mut sent = self.force_assembly(active, at, all);
+            for a in (0..self.arms.serving).filter(|a| *a != active) {
                 if sent {
                     break;
                 }
@@ -339,19 +339,19 @@ impl CommandServer {
 
     /// When the first of the passes in progress ends.
     pub fn passes_end(&self) -> Option<u64> {
-        let passes = self.assemblies.iter().filter_map(|a| a.jobs.writing());
+        let passes = self.arms.assemblies.iter().filter_map(|a| a.jobs.writing());
         passes.map(|w| w.end).min()
     }
 
     /// When the next assembly that moves at `now` comes to rest.
     pub fn next_at_rest(&self, now: u64) -> Option<u64> {
-        let serving = self.assemblies[..self.serving].iter();
+        let serving = self.arms.assemblies[..self.arms.serving].iter();
         let ends = serving.map(|a| a.mechanism.timeline.free());
         ends.filter(|t| *t > now).min()
     }
 
     fn force_assembly(&mut self, a: usize, at: u64, all: bool) -> bool {
-        if self.assemblies[a].jobs.writing().is_some() {
+        if self.arms.assemblies[a].jobs.writing().is_some() {
             return false;
         }
         let free = self.end_read_ahead_of(a, at).max(at);

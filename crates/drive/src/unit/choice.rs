@@ -77,8 +77,8 @@ impl ServiceUnit {
     #[inline(never)]
     pub(super) fn choose(&mut self, start: u64, oldest: usize, usable: u64) -> Choice {
         let single = self.queue.len() == 1;
-        let given = self.fcfs || (single && !self.scheduler.picks_lone());
-        if given && self.server.head_sets.len() == 1 {
+        let given = self.rules.fcfs || (single && !self.scheduler.picks_lone());
+        if given && self.server.arms.head_sets.len() == 1 {
             return Choice {
                 index: oldest,
                 arm: 0,
@@ -92,8 +92,8 @@ impl ServiceUnit {
         // A flush is a barrier: commands that arrived before it go first, then the flush. A command past the
         // age limit is next, with the arm that is there first.
         let barrier = first.request.command == Command::Flush;
-        let taken_at_once = self.limit == 1 && start < self.server.writing_until();
-        let overdue = start.saturating_sub(first.arrival.at) > self.age_limit;
+        let taken_at_once = self.rules.limit == 1 && start < self.server.writing_until();
+        let overdue = start.saturating_sub(first.arrival.at) > self.rules.age_limit;
         if barrier || taken_at_once {
             return Choice {
                 index: oldest,
@@ -104,16 +104,16 @@ impl ServiceUnit {
         let server = &self.server;
         let queue = &self.queue;
         let (moves, active_delay) = server.earliest_moves(start);
-        let arms = match &server.assemblies[..] {
+        let arms = match &server.arms.assemblies[..] {
             [one] => &one.mechanism.arms,
             // Since the latest choice only the active one has moved.
-            _ if server.kind == service::BARE && self.plain && !self.standing.is_empty() => {
-                self.standing[server.active_assembly] = *server.arm();
+            _ if server.kind == service::BARE && self.rules.plain && !self.standing.is_empty() => {
+                self.standing[server.arms.active] = *server.arm();
                 &self.standing
             }
             several => {
                 self.standing.clear();
-                let several = several[..server.serving].iter();
+                let several = several[..server.arms.serving].iter();
                 let arms = several.flat_map(|a| &a.mechanism.arms);
                 self.standing.extend(arms.copied());
                 &self.standing
@@ -122,14 +122,14 @@ impl ServiceUnit {
         let view = View {
             mechanics: &server.mechanics,
             arms,
-            head_sets: (!self.plain).then_some(&server.head_sets),
+            head_sets: (!self.rules.plain).then_some(&server.arms.head_sets),
             usable,
-            arm_choice: self.arm_choice,
+            arm_choice: self.rules.arm_choice,
             now: start,
             start: [moves; 2],
             active_set: server.active_set(),
             active_delay: [active_delay; 2],
-            last_end: server.previous_end.min(u64::MAX - 1),
+            last_end: server.previous.end.min(u64::MAX - 1),
             buffer: &Held { server, now: start },
         };
         if overdue {
@@ -157,7 +157,7 @@ impl ServiceUnit {
         if !self.server.mapping.moves_writes() {
             return;
         }
-        self.server.mapping.watch(!self.fcfs);
+        self.server.mapping.watch(!self.rules.fcfs);
         let all: Vec<usize> = self.queue.by_age().collect();
         for i in all {
             let w = &self.queue.items()[i];
@@ -178,7 +178,7 @@ impl ServiceUnit {
         self.server.find(start, first.sector, first.count);
         let place = self.server.predict_write(start, usable);
         let server = &mut self.server;
-        if self.fcfs {
+        if self.rules.fcfs {
             let here = match first.writes() {
                 true => place,
                 false => server.mapping.locate(&server.mechanics, first.sector),
@@ -232,7 +232,7 @@ impl Buffer for Held<'_> {
             each(first..past);
         });
         // Read-ahead also serves a command that begins at its next sector.
-        let assembly = &server.assemblies[server.active_assembly];
+        let assembly = &server.arms.assemblies[server.arms.active];
         if let Some(ahead) = assembly.jobs.read_ahead() {
             let s = &buffer.segments.list()[ahead.segment];
             each(s.start..ahead.next.saturating_add(1));

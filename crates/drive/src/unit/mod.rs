@@ -16,10 +16,10 @@ use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 use crate::models::Models;
 use crate::options::DriveOptions;
-use crate::parallelism::{ArmChoice, UnitPlan};
+use crate::parallelism::{ArmChoice, HeadSet, UnitPlan};
 use crate::phase::{ActiveByWork, Phase};
 use crate::power::seek_energy::SeekEnergy;
-use crate::queue::{Arrival, Queue, Waiting};
+use crate::queue::{Arrival, Needs, Queue, Waiting};
 use crate::scheduler::{self, Scheduler};
 use crate::service::{self, CommandServer, Task};
 use crate::spec::{DriveSpec, HitCheck};
@@ -36,17 +36,69 @@ mod roles;
 mod settings;
 mod write_admission;
 
+/// How a unit takes and chooses commands. Times are in nanoseconds.
+struct Rules {
+    /// Whether it always takes the oldest command.
+    fcfs: bool,
+    /// Whether commands are served in order of arrival by a single arm, so that there is nothing to choose.
+    in_order: bool,
+    /// Whether one assembly works at a time, without faults, and every arm reaches all places.
+    plain: bool,
+    /// Most commands in service at once.
+    limit: usize,
+    arm_choice: ArmChoice,
+    /// A command that has waited longer goes first.
+    age_limit: u64,
+    /// Processing of every command.
+    per_request: u64,
+    /// Whether the buffer serves reads when they arrive.
+    check_arrivals: bool,
+    /// How long the drive tries to recover from a fault that a command meets.
+    recovery: u64,
+}
+
+impl Rules {
+    /// The rules of a description, without a scheduler.
+    fn new(spec: &DriveSpec, limit: usize, plain: bool) -> Rules {
+        Rules {
+            fcfs: false,
+            in_order: false,
+            plain,
+            limit,
+            arm_choice: spec.parallelism.arm_choice,
+            age_limit: match spec.queue.age_limit.non_negative() {
+                0 => u64::MAX,
+                t => t,
+            },
+            per_request: spec.overhead.per_request.non_negative(),
+            check_arrivals: spec.cache.enabled && spec.cache.hit_check == HitCheck::Arrival,
+            recovery: spec.parallelism.fault_recovery.non_negative(),
+        }
+    }
+
+    /// From now on a scheduler with these needs chooses.
+    fn follow(&mut self, needs: Needs, head_sets: &[HeadSet]) {
+        self.fcfs = needs.only_oldest;
+        self.in_order = needs.only_oldest && head_sets.len() == 1;
+    }
+}
+
+/// Whether the medium is scanned.
+#[derive(Clone, Copy, PartialEq)]
+enum Scanning {
+    No,
+    /// In the rotational waits of commands.
+    InWaits,
+    /// By an assembly of its own.
+    OwnArm,
+}
+
 /// One queue, its assemblies, and a clock. Times are in nanoseconds.
 pub(crate) struct ServiceUnit {
     server: CommandServer,
     queue: Queue,
     scheduler: Box<dyn Scheduler>,
-    fcfs: bool,
-    /// Whether commands are served in order of arrival by a single arm, so that there is nothing to choose.
-    in_order: bool,
-    age_limit: u64,
-    per_request: u64,
-    check_arrivals: bool,
+    rules: Rules,
     /// Until this time the drive recovers, and reads are not served from the buffer.
     closed_until: u64,
     /// The size of a physical sector.
@@ -56,20 +108,12 @@ pub(crate) struct ServiceUnit {
     free: u64,
     /// Whether the command that arrived last was a write.
     last_was_write: bool,
-    /// Whether one assembly works at a time, without faults, and every arm reaches all places.
-    plain: bool,
-    arm_choice: ArmChoice,
-    /// Most commands in service at once.
-    limit: usize,
-    recovery: u64,
     faults: Faults,
     /// The policy that changes the arms' roles; `None` if they never change.
     roles: Option<Box<Roles>>,
     /// Writes on their way into the buffer; `None` if writes do not wait there.
     write_admission: Option<Box<WriteAdmission>>,
-    /// Whether the medium is scanned, and whether an assembly of its own does it.
-    scans: bool,
-    scan_has_own_arm: bool,
+    scanning: Scanning,
     /// The state of all head sets, for a choice among several assemblies.
     standing: Vec<Arm>,
     /// Number of the unit's first assembly in the drive.
@@ -117,50 +161,44 @@ impl ServiceUnit {
             &table,
         )?;
         // Where roles change, a head set that serves everything now may serve less later.
-        server.restricted |= roles.is_some();
+        server.arms.restricted |= roles.is_some();
         let capacity_blocks = server.mapping.capacity(&server.mechanics) * size.blocks();
         let scheduler = scheduler::build(&spec.queue, &models.schedulers)?;
         let needs = scheduler.needs();
-        let in_order = needs.only_oldest && server.head_sets.len() == 1;
         let scan = Scan::new(spec, &server.mechanics)?;
-        let (scans, scan_has_own_arm) = (scan.is_some(), scan.as_ref().is_some_and(Scan::own_arm));
-        if let Some(last) = server.assemblies.last_mut() {
+        let scanning = match &scan {
+            None => Scanning::No,
+            Some(scan) if scan.own_arm() => Scanning::OwnArm,
+            Some(_) => Scanning::InWaits,
+        };
+        if let Some(last) = server.arms.assemblies.last_mut() {
             last.jobs.media_scan = scan.map(Box::new);
-            if scan_has_own_arm {
+            if scanning == Scanning::OwnArm {
                 last.jobs.activity = Activity::Scan;
             }
         }
-        server.serving -= usize::from(scan_has_own_arm);
+        server.arms.serving -= usize::from(scanning == Scanning::OwnArm);
         let planned = faults::planned(spec, plan, options.seed);
+        let plain = limit == 1
+            && scanning == Scanning::No
+            && planned.is_empty()
+            && !server.arms.restricted
+            && spec.parallelism.arm_choice == ArmChoice::Positioning;
+        let mut rules = Rules::new(spec, limit, plain);
+        rules.follow(needs, &server.arms.head_sets);
         let mut unit = ServiceUnit {
             queue: Queue::new(needs),
             scheduler,
-            fcfs: needs.only_oldest,
-            in_order,
-            age_limit: match spec.queue.age_limit.non_negative() {
-                0 => u64::MAX,
-                t => t,
-            },
-            per_request: spec.overhead.per_request.non_negative(),
-            check_arrivals: spec.cache.enabled && spec.cache.hit_check == HitCheck::Arrival,
+            rules,
             size,
             capacity_blocks,
             free: 0,
             closed_until: 0,
             last_was_write: false,
-            plain: limit == 1
-                && !scans
-                && planned.is_empty()
-                && !server.restricted
-                && spec.parallelism.arm_choice == ArmChoice::Positioning,
-            arm_choice: spec.parallelism.arm_choice,
-            limit,
-            recovery: spec.parallelism.fault_recovery.non_negative(),
-            faults: Faults::new(planned, server.head_sets.len()),
+            faults: Faults::new(planned, server.arms.head_sets.len()),
             roles,
             write_admission: server.deferred_writes().then(Box::default),
-            scans,
-            scan_has_own_arm,
+            scanning,
             standing: Vec::new(),
             first_assembly: 0,
             server,
@@ -173,7 +211,7 @@ impl ServiceUnit {
     /// From now on the energy of seeks is counted by distance.
     pub fn weigh_seeks(&mut self, law: SeekEnergy) {
         let law = law.over(self.server.mechanics.positions());
-        for assembly in &mut self.server.assemblies {
+        for assembly in &mut self.server.arms.assemblies {
             assembly.mechanism.timeline.weigh_seeks(law);
         }
     }
@@ -190,10 +228,10 @@ impl ServiceUnit {
 
     /// How many assemblies can work at once: serving, following, or scanning the medium.
     pub fn at_work_at_once(&self) -> usize {
-        if self.server.follows_one() || self.limit > 1 {
-            return self.server.assemblies.len();
+        if self.server.follows_one() || self.rules.limit > 1 {
+            return self.server.arms.assemblies.len();
         }
-        1 + self.scan_has_own_arm as usize
+        1 + usize::from(self.scanning == Scanning::OwnArm)
     }
 
     /// Adds the time in each active state up to `until`, over all assemblies.
@@ -205,7 +243,7 @@ impl ServiceUnit {
     /// From `now` on, phases are kept for [`ServiceUnit::tell`]. Returns until when each assembly is at work.
     pub fn listen(&mut self, now: u64) -> Vec<u64> {
         self.bring_to(now);
-        let ends = self.server.assemblies.iter_mut().map(|a| {
+        let ends = self.server.arms.assemblies.iter_mut().map(|a| {
             a.mechanism.timeline.listen();
             a.mechanism.timeline.latest().end.max(now)
         });
@@ -214,7 +252,7 @@ impl ServiceUnit {
 
     /// For each assembly, the start of work that [`ServiceUnit::tell`] will tell later.
     pub fn begun(&self) -> impl Iterator<Item = u64> + '_ {
-        self.server.assemblies.iter().map(|a| a.jobs.begun())
+        self.server.arms.assemblies.iter().map(|a| a.jobs.begun())
     }
 
     /// Gives all phases that were not told yet to `sink`.
@@ -226,7 +264,7 @@ impl ServiceUnit {
     pub fn counted(&self) -> Counters {
         let mut sum = self.server.buffer.counted;
         sum.add(&self.server.mapping.counted(&self.server.mechanics));
-        let assemblies = self.server.assemblies.iter();
+        let assemblies = self.server.arms.assemblies.iter();
         for scan in assemblies.filter_map(|a| a.jobs.media_scan.as_ref()) {
             sum.add(&scan.counted);
         }
@@ -259,7 +297,7 @@ impl ServiceUnit {
         if request.blocks == 0 || past.is_none_or(|p| p > self.capacity_blocks) {
             return Some(Completion::refused(request, now));
         }
-        let open = self.check_arrivals && now.0 >= self.closed_until;
+        let open = self.rules.check_arrivals && now.0 >= self.closed_until;
         if open && request.command == Command::Read {
             self.bring_to(now.0);
             let sectors = self.sectors(request);
@@ -303,7 +341,7 @@ impl ServiceUnit {
         };
         let arrival = Arrival {
             at: arrival.0,
-            decoding_since: admitted.0 + self.per_request,
+            decoding_since: admitted.0 + self.rules.per_request,
             after_write: self.last_was_write,
         };
         if !flush {
@@ -359,8 +397,8 @@ impl ServiceUnit {
     fn next_start(&self, oldest: usize) -> u64 {
         let first = &self.queue.items()[oldest];
         let ready = first.arrival.decoding_since.max(self.free);
-        let start = ready.max(self.server.clock);
-        if self.in_order || self.server.at_once > 1 {
+        let start = ready.max(self.server.times.now);
+        if self.rules.in_order || self.server.arms.at_once > 1 {
             return start;
         }
         let writing = self.server.writing_until();
@@ -374,7 +412,7 @@ impl ServiceUnit {
     fn is_taken_at_once(&self, oldest: &Waiting) -> bool {
         let alone = self.queue.len() == 1;
         oldest.request.command == Command::Write
-            && (self.fcfs || alone || self.server.continues_writing(oldest.sector))
+            && (self.rules.fcfs || alone || self.server.continues_writing(oldest.sector))
     }
 
     /// Serves one command, if its service can start before `until`. The completion goes to `sink`.
@@ -403,11 +441,11 @@ impl ServiceUnit {
         if self.server.cleans_bands() && self.waits_for_step(start, oldest) {
             return Step::Again;
         }
-        if !self.plain {
+        if !self.rules.plain {
             return self.step_general(start, oldest);
         }
         let mut index = oldest;
-        if !self.in_order {
+        if !self.rules.in_order {
             let choice = self.choose(start, oldest, u64::MAX);
             self.server.take_over(choice.arm as usize, start);
             index = choice.index;
@@ -428,7 +466,7 @@ impl ServiceUnit {
     /// Serves the waiting command number `index` at `start`. The result is in the server's `done`.
     #[inline(always)]
     fn serve(&mut self, start: u64, index: usize) {
-        let reversal_cylinder = match self.in_order {
+        let reversal_cylinder = match self.rules.in_order {
             true => None,
             false => self.scheduler.reversal_cylinder(),
         };
@@ -534,23 +572,23 @@ impl ServiceUnit {
             Reach::Never if hit => choice.arm as usize,
             Reach::Never => return self.give_up(choice.index, start),
         };
-        let assembly = self.server.head_sets[head_set].assembly;
+        let assembly = self.server.arms.head_sets[head_set].assembly;
         if !hit && self.faults.meets(head_set, needed) {
             // The command meets the fault: the drive tries to recover, then deconfigures the part.
-            self.free = start + self.recovery;
-            self.server.assemblies[assembly as usize].serves_until = self.free;
+            self.free = start + self.rules.recovery;
+            self.server.arms.assemblies[assembly as usize].serves_until = self.free;
             self.server.happens(start);
-            self.deconfigure(assembly, start + self.recovery);
+            self.deconfigure(assembly, start + self.rules.recovery);
             return Step::Again;
         }
         self.server.take_over(head_set, start);
         let before = *self.server.arm();
-        if self.scan_has_own_arm {
+        if self.scanning == Scanning::OwnArm {
             // Blocks that pass before the command is taken are not affected by its transfer.
             self.server.scan_on(start);
         }
         self.serve(start, choice.index);
-        if self.scans {
+        if self.scanning != Scanning::No {
             self.scan_beside(&item, &before);
         }
         let done = &self.server.done;
@@ -562,7 +600,7 @@ impl ServiceUnit {
         }
         // A read from the buffer may be assigned to an assembly that is still busy.
         let end = done.completion.0;
-        let assembly = &mut self.server.assemblies[assembly as usize];
+        let assembly = &mut self.server.arms.assemblies[assembly as usize];
         assembly.serves_until = assembly.serves_until.max(end);
         self.free = self.next_free();
         Step::Done
@@ -600,7 +638,7 @@ impl ServiceUnit {
         let c = &outcome.components;
         let write = item.request.command.writes();
         let begin = outcome.arrival.0 + c.queue + c.overhead;
-        if self.scan_has_own_arm {
+        if self.scanning == Scanning::OwnArm {
             let end = begin + c.seek + c.rotation + c.transfer;
             self.server.scan_beside(end, (end - c.transfer, end));
         } else if outcome.mechanical {
@@ -618,27 +656,27 @@ impl ServiceUnit {
 
     /// When each assembly has completed its command in service.
     fn services(&self) -> impl Iterator<Item = u64> + '_ {
-        self.server.assemblies.iter().map(|a| a.serves_until)
+        self.server.arms.assemblies.iter().map(|a| a.serves_until)
     }
 
     fn serves_until(&self, assembly: u32) -> u64 {
-        self.server.assemblies[assembly as usize].serves_until
+        self.server.arms.assemblies[assembly as usize].serves_until
     }
 
     /// Every assembly takes part in a service that ends at `end`.
     fn serve_all_until(&mut self, end: u64) {
-        let assemblies = self.server.assemblies.iter_mut();
+        let assemblies = self.server.arms.assemblies.iter_mut();
         assemblies.for_each(|a| a.serves_until = end);
     }
 
     /// When fewer than `limit` commands are in service: the `limit`-th latest end.
     fn next_free(&self) -> u64 {
-        if self.limit == self.server.assemblies.len() {
+        if self.rules.limit == self.server.arms.assemblies.len() {
             return self.services().min().unwrap_or(0);
         }
         let mut ends: Vec<u64> = self.services().collect();
         ends.sort_unstable_by(|a, b| b.cmp(a));
-        ends[self.limit - 1]
+        ends[self.rules.limit - 1]
     }
 
     /// Brings faults and the background up to `now`.
@@ -651,7 +689,7 @@ impl ServiceUnit {
     fn meet_faults(&mut self, now: u64) {
         while let Some(fault) = self.faults.next(now) {
             self.server.happens(fault.at);
-            if self.faults.happen(fault, &self.server.head_sets) {
+            if self.faults.happen(fault, &self.server.arms.head_sets) {
                 self.deconfigure(fault.assembly, fault.at);
             }
         }
@@ -661,8 +699,9 @@ impl ServiceUnit {
     /// any more are lost.
     fn deconfigure(&mut self, assembly: u32, at: u64) {
         let server = &mut self.server;
-        self.faults.deconfigure(assembly, at, &mut server.head_sets);
-        server.restricted = true;
+        self.faults
+            .deconfigure(assembly, at, &mut server.arms.head_sets);
+        server.arms.restricted = true;
         if !server.buffer.unwritten.is_empty() {
             // Data may be dropped now. The drive did not rest before.
             self.free = self.free.max(at);
@@ -680,7 +719,7 @@ impl ServiceUnit {
         done.id = id;
         done.arrival = Time(arrival);
         done.components.queue += start - arrival;
-        done.arm = (self.first_assembly + self.server.active_assembly as u32) as u8;
+        done.arm = (self.first_assembly + self.server.arms.active as u32) as u8;
     }
 }
 

@@ -1,6 +1,6 @@
 //! Changes of a unit while it runs.
 
-use super::{faults, ServiceUnit};
+use super::{faults, Scanning, ServiceUnit};
 use crate::command::DriveRequest;
 use crate::mechanics::Mechanics;
 use crate::parallelism::UnitPlan;
@@ -21,6 +21,7 @@ impl ServiceUnit {
         self.server.run_background(now);
         let under_way = self
             .server
+            .arms
             .assemblies
             .iter()
             .any(|a| a.jobs.any_under_way());
@@ -32,19 +33,19 @@ impl ServiceUnit {
 
     /// When all decided work has ended.
     pub fn busy_end(&self) -> u64 {
-        let assemblies = self.server.assemblies.iter();
+        let assemblies = self.server.arms.assemblies.iter();
         let ends = assemblies.map(|a| a.serves_until.max(a.mechanism.timeline.free()));
         ends.fold(self.free, u64::max)
     }
 
     /// Whether a scan with an arm of its own reads all the time.
     pub fn always_scans(&self) -> bool {
-        self.scan_has_own_arm
+        self.scanning == Scanning::OwnArm
     }
 
     /// Whether the medium is scanned.
     pub fn scans(&self) -> bool {
-        self.scans
+        self.scanning != Scanning::No
     }
 
     /// The drive recovers until `ready`: no service starts, the buffer serves no reads, and no data are
@@ -55,14 +56,14 @@ impl ServiceUnit {
         if let Some(write_admission) = &mut self.write_admission {
             write_admission.not_before(ready.0);
         }
-        for assembly in &mut self.server.assemblies {
+        for assembly in &mut self.server.arms.assemblies {
             assembly.mechanism.timeline.hold_until(ready.0);
         }
     }
 
     /// Completion times of the commands in service at `now`.
     pub fn service_ends(&self, now: u64) -> Vec<u64> {
-        let ends = match self.plain {
+        let ends = match self.rules.plain {
             true => vec![self.free],
             false => self.services().collect(),
         };
@@ -80,8 +81,7 @@ impl ServiceUnit {
     ) -> Result<(), SpecError> {
         self.scheduler = scheduler::build(spec, schedulers)?;
         let needs = self.scheduler.needs();
-        self.fcfs = needs.only_oldest;
-        self.in_order = needs.only_oldest && self.server.head_sets.len() == 1;
+        self.rules.follow(needs, &self.server.arms.head_sets);
         let mut queue = Queue::new(needs);
         for i in self.queue.by_age() {
             let w = &self.queue.items()[i];
@@ -96,12 +96,12 @@ impl ServiceUnit {
 
     /// Most commands that can be in service at once.
     pub fn most_arms_in_motion(&self) -> u32 {
-        self.server.at_once as u32
+        self.server.arms.at_once as u32
     }
 
     /// Checks that `limit` commands can be in service at once.
     pub fn check_arms_in_motion(&self, limit: u32) -> Result<(), SpecError> {
-        let most = self.server.at_once;
+        let most = self.server.arms.at_once;
         if (1..=most).contains(&(limit as usize)) {
             return Ok(());
         }
@@ -111,8 +111,8 @@ impl ServiceUnit {
 
     /// From `now` on no service starts while `limit` commands are in service.
     pub fn set_arms_in_motion(&mut self, now: Time, limit: u32) {
-        if limit as usize != self.limit {
-            self.limit = limit as usize;
+        if limit as usize != self.rules.limit {
+            self.rules.limit = limit as usize;
             self.free = self.next_free().max(now.0).max(self.closed_until);
         }
     }
@@ -125,7 +125,7 @@ impl ServiceUnit {
         if self.server.mapping.moves_writes() {
             self.check_surfaces(spec, plan)?;
         }
-        assemblies::check_combination(spec, plan, self.server.head_sets.len())
+        assemblies::check_combination(spec, plan, self.server.arms.head_sets.len())
     }
 
     /// A mapping that chooses the places of writes uses all surfaces. So another head has to reach those of the part
@@ -133,7 +133,7 @@ impl ServiceUnit {
     fn check_surfaces(&self, spec: &DriveSpec, plan: &UnitPlan) -> Result<(), SpecError> {
         let failing = faults::planned(spec, plan, 0);
         let left = |write: bool| {
-            let head_sets = self.server.head_sets.iter().enumerate();
+            let head_sets = self.server.arms.head_sets.iter().enumerate();
             let serving = head_sets.filter(|(_, p)| p.serves(write));
             let surfaces = serving.map(|(i, p)| {
                 let own = failing.iter().filter(|f| f.assembly == p.assembly);
@@ -159,7 +159,7 @@ impl ServiceUnit {
         self.server.happens(now.0);
         for fault in faults::planned(spec, plan, 0) {
             self.be_general();
-            if self.faults.happen(fault, &self.server.head_sets) {
+            if self.faults.happen(fault, &self.server.arms.head_sets) {
                 self.deconfigure(fault.assembly, now.0);
             }
         }
@@ -167,8 +167,8 @@ impl ServiceUnit {
 
     /// From now on the unit is treated as one with several arms, limits or faults.
     fn be_general(&mut self) {
-        if self.plain {
-            self.plain = false;
+        if self.rules.plain {
+            self.rules.plain = false;
             self.serve_all_until(self.free);
         }
     }

@@ -167,7 +167,7 @@ impl ServiceUnit {
 
     /// A pass uses the mechanism until `end`.
     fn wait_for_pass(&mut self, end: u64) {
-        if self.limit == 1 {
+        if self.rules.limit == 1 {
             self.free = self.free.max(end);
         }
         if let Some(write_admission) = &mut self.write_admission {
@@ -188,7 +188,7 @@ impl ServiceUnit {
 
     /// Tells the server since when a command has been waiting for the mechanism.
     pub(super) fn note_waiting(&mut self) {
-        self.server.wanted_since = match self.queue.is_empty() {
+        self.server.times.wanted_since = match self.queue.is_empty() {
             true => NEVER,
             false => {
                 self.queue.items()[self.queue.oldest()]
@@ -285,7 +285,7 @@ impl ServiceUnit {
     fn make_room(&mut self, now: u64) -> Step {
         let coming = self.server.buffer.unwritten.incoming_until();
         let pass = self.server.passes_end();
-        let busy = Some(self.free).filter(|t| *t > now && self.limit == 1);
+        let busy = Some(self.free).filter(|t| *t > now && self.rules.limit == 1);
         let mut later = pass.or(busy);
         if later.is_none() {
             if self.command_is_ready(now) && !self.pass_has_its_turn() {

@@ -2,7 +2,6 @@
 
 use crate::layout::tests::{banded, build, check, geometry, zone};
 use crate::layout::Place;
-use crate::mechanics::Mechanics;
 use crate::models::Models;
 use crate::spec::{Derived, DriveSpec, GeometrySpec, Params, PerSurface, SkewUnit, Sparing};
 use crate::{Command, Completion, DriveDesign, DriveRequest};
@@ -271,7 +270,7 @@ fn neighbouring_tracks_are_one_seek_apart() {
     for tpi in [0.667, 0.78, 0.97, 1.0, 1.03, 1.28, 2.5, 4.0] {
         let mut g = spec.geometry.clone();
         g.layout_parameters = densities(100, &[(1.0, tpi)]);
-        let m = Mechanics::new(&spec, &g, &Models::builtin(), Turn(0)).unwrap();
+        let m = Models::builtin().mechanics(&spec, &g, Turn(0)).unwrap();
         let mut before = m.layout.locate(0).unwrap();
         for track in 1..m.layout.capacity() / 2 {
             let place = m.layout.locate(2 * track).unwrap();

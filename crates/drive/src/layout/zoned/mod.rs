@@ -345,6 +345,103 @@ impl<O: TrackOrder> ZonedLayout<O> {
     }
 }
 
+/// Whether spares and slips are spread over the zone in one way, so that places follow addresses.
+fn is_plain(sparing: Sparing) -> bool {
+    matches!(
+        sparing,
+        Sparing::None | Sparing::DiskEnd | Sparing::ZoneEnd | Sparing::ZoneEndSlipToDiskEnd
+    )
+}
+
+/// The places of a zone, as its sparing divides them.
+struct ZonePlaces {
+    /// All places, those of a cylinder, of a track, and of a unit that has spares of its own.
+    all: u64,
+    cylinder: u64,
+    track: u64,
+    unit: u64,
+    /// Spares at the front of each unit.
+    unit_front: u64,
+}
+
+impl ZonePlaces {
+    fn new(spec: &GeometrySpec, zone: &ZoneSpec, formats: &[u32], cylinders: u32) -> ZonePlaces {
+        let cylinder: u64 = formats.iter().map(|n| *n as u64).sum();
+        let all = cylinder * cylinders as u64;
+        let track = formats[0] as u64;
+        let range = spec.sparing_range_cylinders.max(1) as u64;
+        let (unit, unit_front) = match spec.sparing {
+            Sparing::CylinderEnd | Sparing::CylinderEndSlipToZoneEnd => (cylinder, 0),
+            Sparing::CylinderFront | Sparing::CylinderFrontSlipToZoneEnd => {
+                (cylinder, zone.spares as u64)
+            }
+            Sparing::TrackEnd => (track, 0),
+            Sparing::Range => (cylinder * range, 0),
+            _ => (all, 0),
+        };
+        ZonePlaces {
+            all,
+            cylinder,
+            track,
+            unit,
+            unit_front,
+        }
+    }
+
+    /// The limit of the numbers of slipped and remapped places, or tracks.
+    fn limit(&self, sparing: Sparing) -> u64 {
+        match sparing {
+            Sparing::Tracks => self.all / self.track,
+            _ => self.all,
+        }
+    }
+
+    /// The number of places without an address, if `slips` are slipped.
+    ///
+    /// # Errors
+    /// More than the zone can spare.
+    fn lost(
+        &self,
+        spec: &GeometrySpec,
+        zone: &ZoneSpec,
+        cylinders: u32,
+        slips: u64,
+    ) -> Result<u64, SpecError> {
+        let (spares, c) = (zone.spares as u64, cylinders as u64);
+        let range = spec.sparing_range_cylinders.max(1) as u64;
+        let lost = match spec.sparing {
+            Sparing::None => 0,
+            Sparing::Tracks => spares * self.track,
+            Sparing::CylinderEnd | Sparing::CylinderFront => spares * c,
+            Sparing::TrackEnd => spares * c * spec.surfaces as u64,
+            Sparing::CylinderEndSlipToZoneEnd | Sparing::CylinderFrontSlipToZoneEnd => {
+                spares * c + slips
+            }
+            Sparing::DiskEnd => slips,
+            Sparing::Range => spares * (c / range),
+            Sparing::ZoneEnd => spares,
+            Sparing::ZoneEndSlipToDiskEnd => spares + slips,
+        } + zone.empty_sectors as u64;
+        let need = format!("fewer than the zone's {} places", self.all);
+        if u64::from(zone.empty_sectors) >= self.all {
+            return Err(SpecError::new("empty_sectors", zone.empty_sectors, need));
+        }
+        if lost >= self.all {
+            let got = format!("{lost} places without address");
+            return Err(SpecError::new("spares", got, need));
+        }
+        Ok(lost)
+    }
+}
+
+/// The slipped places of a zone, or its slipped tracks, each once and in order.
+fn slips(zone: &ZoneSpec) -> Vec<u64> {
+    let mut slips = zone.slips.clone();
+    slips.sort_unstable();
+    slips.dedup();
+    slips
+}
+
 fn build_zone(
     spec: &GeometrySpec,
     zone: &ZoneSpec,
@@ -356,21 +453,13 @@ fn build_zone(
     let formats = shape::formats(spec, zone)?;
     let same = formats.iter().all(|n| *n == formats[0]);
     let skews = shape::skews(spec, zone, formats[0]);
-    let per_surface: Vec<Format> = formats
-        .iter()
-        .map(|n| Format {
-            sectors: Divisor::new(*n),
-            sector_ns: period_ns / *n as f64,
-        })
-        .collect();
-    let spt = formats[0] as u64;
-    let cylinder_sectors: u64 = formats.iter().map(|n| *n as u64).sum();
-    let places = cylinder_sectors * cylinders as u64;
-    let sparing = spec.sparing;
-    let plain = matches!(
-        sparing,
-        Sparing::None | Sparing::DiskEnd | Sparing::ZoneEnd | Sparing::ZoneEndSlipToDiskEnd
-    );
+    let format = |n: &u32| Format {
+        sectors: Divisor::new(*n),
+        sector_ns: period_ns / *n as f64,
+    };
+    let per_surface: Vec<Format> = formats.iter().map(format).collect();
+    let (sparing, spares) = (spec.sparing, zone.spares as u64);
+    let plain = is_plain(sparing);
     if !plain && (!same || !order.is_cylinder_major()) {
         return Err(SpecError::new(
             "spares",
@@ -379,105 +468,47 @@ fn build_zone(
              surfaces with formats of their own",
         ));
     }
-    let spares = zone.spares as u64;
-    let range = spec.sparing_range_cylinders.max(1) as u64;
-    let (unit_places, unit_front) = match sparing {
-        Sparing::CylinderEnd | Sparing::CylinderEndSlipToZoneEnd => (cylinder_sectors, 0),
-        Sparing::CylinderFront | Sparing::CylinderFrontSlipToZoneEnd => (cylinder_sectors, spares),
-        Sparing::TrackEnd => (spt, 0),
-        Sparing::Range => (cylinder_sectors * range, 0),
-        _ => (places, 0),
-    };
-    if spares >= unit_places {
-        return Err(SpecError::new(
-            "spares",
-            spares,
-            format!("fewer than {unit_places}"),
-        ));
+    let places = ZonePlaces::new(spec, zone, &formats, cylinders);
+    if spares >= places.unit {
+        let need = format!("fewer than {}", places.unit);
+        return Err(SpecError::new("spares", spares, need));
     }
-    let mut slips = zone.slips.clone();
-    slips.sort_unstable();
-    slips.dedup();
-    if let Some(last) = slips.last() {
-        let limit = if sparing == Sparing::Tracks {
-            places / spt
-        } else {
-            places
-        };
-        if *last >= limit {
-            return Err(SpecError::new(
-                "slips",
-                last,
-                format!("places below {limit}"),
-            ));
-        }
+    let limit = places.limit(sparing);
+    let below = || format!("places below {limit}");
+    let slips = slips(zone);
+    if let Some(last) = slips.last().filter(|last| **last >= limit) {
+        return Err(SpecError::new("slips", last, below()));
     }
     let n_slips = slips.len() as u64;
-    let c = cylinders as u64;
-    let lost = match sparing {
-        Sparing::None => 0,
-        Sparing::Tracks => spares * spt,
-        Sparing::CylinderEnd | Sparing::CylinderFront => spares * c,
-        Sparing::TrackEnd => spares * c * spec.surfaces as u64,
-        Sparing::CylinderEndSlipToZoneEnd | Sparing::CylinderFrontSlipToZoneEnd => {
-            spares * c + n_slips
-        }
-        Sparing::DiskEnd => n_slips,
-        Sparing::Range => spares * (c / range),
-        Sparing::ZoneEnd => spares,
-        Sparing::ZoneEndSlipToDiskEnd => spares + n_slips,
-    } + zone.empty_sectors as u64;
-    if u64::from(zone.empty_sectors) >= places {
-        let need = format!("fewer than the zone's {places} places");
-        return Err(SpecError::new("empty_sectors", zone.empty_sectors, need));
-    }
-    if lost >= places {
-        return Err(SpecError::new(
-            "spares",
-            format!("{lost} places without address"),
-            format!("fewer than the zone's {places} places"),
-        ));
-    }
+    let lost = places.lost(spec, zone, cylinders, n_slips)?;
     let mut remaps = zone.remaps.clone();
     remaps.sort_unstable();
-    let limit = if sparing == Sparing::Tracks {
-        places / spt
-    } else {
-        places
-    };
     if let Some(bad) = remaps.iter().flatten().find(|p| **p >= limit) {
-        return Err(SpecError::new(
-            "remaps",
-            bad,
-            format!("places below {limit}"),
-        ));
+        return Err(SpecError::new("remaps", bad, below()));
     }
+    let unit_spares = if plain {
+        0
+    } else {
+        spares.min(places.unit - 1)
+    };
+    let slips_less_rank = slips.iter().enumerate().map(|(i, s)| s - i as u64);
     let built = Zone {
         first_cylinder: zone.first_cylinder,
         cylinders,
         surfaces: Divisor::new(spec.surfaces),
         same: same.then(|| per_surface[0]),
-        cylinder_sectors,
+        cylinder_sectors: places.cylinder,
         first_address,
-        addresses: places - lost,
-        past_address: first_address + (places - lost),
+        addresses: places.all - lost,
+        past_address: first_address + (places.all - lost),
         plain: plain && remaps.is_empty(),
         empty: zone.empty_sectors as u64,
         spares,
         sparing,
-        unit_data: unit_places
-            - if plain {
-                0
-            } else {
-                spares.min(unit_places - 1)
-            },
-        unit_places,
-        unit_front,
-        slips_less_rank: slips
-            .iter()
-            .enumerate()
-            .map(|(i, s)| s - i as u64)
-            .collect(),
+        unit_data: places.unit - unit_spares,
+        unit_places: places.unit,
+        unit_front: places.unit_front,
+        slips_less_rank: slips_less_rank.collect(),
         slips,
         remaps,
         skews,
@@ -485,14 +516,14 @@ fn build_zone(
     };
     // The last address must lie inside the zone. Otherwise spares and slips do not fit.
     let (last, _) = built.index_of(built.addresses - 1);
-    if last >= places {
+    if last >= places.all {
         return Err(SpecError::new(
             "slips",
             format!("{n_slips} slips"),
             format!("at most what {} spares can take in", built.spares),
         ));
     }
-    built.refuse_collisions(places)?;
+    built.refuse_collisions(places.all)?;
     Ok(built)
 }
 

@@ -24,31 +24,30 @@
 //! without it both take no time.
 
 mod clean;
-mod cylinder;
+pub(in crate::mapping) mod cylinder;
 mod grid;
 mod initial;
 mod levels;
 mod map;
 #[cfg(test)]
 mod power_loss_tests;
-pub(in crate::mapping) mod recovery;
+mod recovery;
 mod segments;
 pub(in crate::mapping) mod slots;
 #[cfg(test)]
 mod tests;
-mod write;
+pub(in crate::mapping) mod write;
 
 pub(crate) use clean::{Move, Mover};
-pub(in crate::mapping) use cylinder::Class;
-pub(crate) use write::Writer;
 
-use super::parameters::{Initial, LogParameters};
+use super::parameters::{Initial, LogParameters, RecoveryModel};
 use super::policy::{Policy, Search, Slot};
 use crate::counters::Counters;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 use crate::spec::GeometrySpec;
 use clean::Clean;
+use cylinder::Class;
 use headstack_engine::{random, SpecError};
 use headstack_units::Span;
 use initial::InOrder;
@@ -56,8 +55,7 @@ use map::BlockMap;
 use rand::RngCore;
 use recovery::Checkpoints;
 pub(crate) use slots::From;
-pub use slots::Ties;
-use slots::{Found, FreeSlots};
+use slots::{Found, FreeSlots, Ties};
 
 /// A log mapping and its state.
 #[derive(Debug)]
@@ -92,7 +90,7 @@ pub(crate) struct Log {
     /// Cleaning, if the log is cleaned.
     clean: Option<Box<Clean>>,
     /// How the map is found after a loss of power.
-    recovery: recovery::Model,
+    recovery: RecoveryModel,
     /// Checkpoints, if they are written.
     checkpoints: Option<Box<Checkpoints>>,
     /// Number of slots that hold checkpoints: the last ones of the disk.
@@ -141,7 +139,7 @@ fn sizes(p: &LogParameters, sector: u64, capacity: u64) -> (u64, u64) {
 
 /// Number of slots that two checkpoints take on a disk with this many slots.
 fn region_slots(p: &LogParameters, sector: u64, slots: u64) -> u64 {
-    if p.recovery.model != recovery::Model::Checkpoint {
+    if p.recovery.model != RecoveryModel::Checkpoint {
         return 0;
     }
     let sectors = recovery::checkpoint_sectors(slots, BlockMap::bits_for(slots), sector);

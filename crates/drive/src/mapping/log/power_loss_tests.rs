@@ -1,13 +1,14 @@
 //! Logs with cleaning and checkpoints are compared with a shadow of the medium. A read finds the last write, counts
 //! agree, and after a loss of power at any moment the map can be restored.
 
-use super::recovery::{checkpoint_sectors, Model, Recovery};
+use super::recovery::checkpoint_sectors;
 use super::tests::uneven_disks;
 use super::write::Writer;
 use super::{Log, LogParameters, Move, Mover};
 use crate::layout::Place;
 use crate::mapping::cleaning::{self, Cleaning};
 use crate::mapping::parameters::build_policy;
+use crate::mapping::parameters::{Recovery, RecoveryModel};
 use crate::mechanics::{Arm, Mechanics};
 use crate::models::Models;
 use crate::service::pass::{AccessRequest, LayoutPlaces, Places};
@@ -64,8 +65,8 @@ struct World {
 }
 
 impl World {
-    fn new(spec: &DriveSpec, policy: &str, model: Model, together: bool) -> World {
-        let m = Mechanics::new(spec, &spec.geometry, &Models::builtin(), Turn(1 << 61));
+    fn new(spec: &DriveSpec, policy: &str, model: RecoveryModel, together: bool) -> World {
+        let m = Models::builtin().mechanics(spec, &spec.geometry, Turn(1 << 61));
         let m = m.expect("mechanics");
         let initial = 40;
         let p = LogParameters {
@@ -223,7 +224,7 @@ impl World {
     }
 
     /// The contents of the blocks that are found after a loss of power, from what is on the medium alone.
-    fn recovered(&self, model: Model, at: u64) -> BTreeMap<u64, Content> {
+    fn recovered(&self, model: RecoveryModel, at: u64) -> BTreeMap<u64, Content> {
         let mut found: BTreeMap<u64, Content> = BTreeMap::new();
         let mut claim = |c: Content| {
             let best = found.entry(c.block).or_insert(c);
@@ -232,7 +233,7 @@ impl World {
             }
         };
         let headers = (0..self.slots.len() as u64).map(|slot| (slot, self.content(slot, at)));
-        if model == Model::Headers {
+        if model == RecoveryModel::Headers {
             headers.filter_map(|(_, c)| c).for_each(claim);
             return found;
         }
@@ -287,7 +288,7 @@ impl World {
     }
 
     /// A loss of power at `at`: each block is old or new, and nothing that was acknowledged is lost.
-    fn loses_power(&self, model: Model, at: u64) {
+    fn loses_power(&self, model: RecoveryModel, at: u64) {
         let found = self.recovered(model, at);
         for block in 0..self.log.blocks {
             let version = found.get(&block).map(|c| c.version);
@@ -334,7 +335,7 @@ struct Did {
 
 /// Random writes, reads, moves and parts of checkpoints, with one arm or two at the same time; then losses of
 /// power.
-fn run(policy: &str, model: Model, together: bool, seed: u64) -> Did {
+fn run(policy: &str, model: RecoveryModel, together: bool, seed: u64) -> Did {
     let mut noise = XorShift::default();
     (0..seed).for_each(|_| {
         noise.below(2);
@@ -401,7 +402,7 @@ fn run(policy: &str, model: Model, together: bool, seed: u64) -> Did {
 #[test]
 fn nothing_is_lost_when_power_is() {
     for policy in ["greedy", "cost-benefit", "hole-plugging"] {
-        for model in [Model::Headers, Model::Checkpoint] {
+        for model in [RecoveryModel::Headers, RecoveryModel::Checkpoint] {
             let mut all = Did::default();
             for seed in 0..6 {
                 let did = run(policy, model, seed % 2 == 1, seed);
@@ -410,7 +411,7 @@ fn nothing_is_lost_when_power_is() {
                 all.saved += did.saved;
                 all.reads += did.reads;
             }
-            let saves = model == Model::Checkpoint;
+            let saves = model == RecoveryModel::Checkpoint;
             assert!(
                 all.moved > 500 && all.reads > 500,
                 "{policy} {model:?}: {all:?}"
@@ -430,7 +431,7 @@ fn nothing_is_lost_when_power_is() {
 fn scans_take_their_closed_forms() {
     for (spec, model) in uneven_disks()
         .iter()
-        .flat_map(|s| [(s, Model::Headers), (s, Model::Checkpoint)])
+        .flat_map(|s| [(s, RecoveryModel::Headers), (s, RecoveryModel::Checkpoint)])
     {
         let mut world = World::new(spec, "greedy", model, false);
         let (turn, switch) = (
@@ -461,14 +462,14 @@ fn scans_take_their_closed_forms() {
         };
         let want = match model {
             // All tracks of this layout hold addresses.
-            Model::Headers if spec.geometry.layout == "adaptive" => {
+            RecoveryModel::Headers if spec.geometry.layout == "adaptive" => {
                 let layout = &world.m.layout;
                 let places = (0..layout.capacity()).filter_map(|s| layout.locate(s));
                 let tracks: BTreeSet<_> = places.map(|p| (p.cylinder, p.head)).collect();
                 let read = |t: &(u32, u16)| t.0 <= world.log.frontier;
                 walk(tracks.into_iter().filter(read).collect())
             }
-            Model::Headers => {
+            RecoveryModel::Headers => {
                 let c = u64::from(world.log.frontier) + 1;
                 c * 3 * turn + c * 2 * switch + (c - 1) * seek(1)
             }
@@ -501,7 +502,7 @@ fn the_list_of_tracks_is_complete() {
 }
 
 fn lists_all_tracks(spec: &DriveSpec) {
-    let mut world = World::new(spec, "greedy", Model::Checkpoint, false);
+    let mut world = World::new(spec, "greedy", RecoveryModel::Checkpoint, false);
     let mut noise = XorShift::default();
     let (mut arm, mut now) = (Arm::default(), 0);
     for _ in 0..2000 {

@@ -24,33 +24,10 @@
 //! that write destroys it.
 
 use super::Log;
+use crate::mapping::parameters::RecoveryModel;
 use crate::mechanics::{Arm, Mechanics};
 use crate::service::pass::AccessRequest;
-use headstack_schema::{Choice, Table};
 use std::collections::BTreeSet;
-
-/// The table `[mapping.recovery]` of a drive file.
-#[derive(Debug, Clone, PartialEq, Table)]
-#[table(defaults)]
-pub(crate) struct Recovery {
-    /// How the map is found after a loss of power.
-    pub model: Model,
-    /// With `checkpoint`: number of slots that are taken between two checkpoints.
-    #[param(default = 10_000, range = 1..=1_000_000_000)]
-    pub every: u64,
-}
-
-/// How the map is found after a loss of power.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
-pub(crate) enum Model {
-    /// The map need not be restored: it is in nonvolatile memory.
-    #[default]
-    None,
-    /// All headers are read.
-    Headers,
-    /// The map is written from time to time; headers are read only on the tracks written since.
-    Checkpoint,
-}
 
 /// Physical sectors of one checkpoint: a sector with its sequence number, and the packed map.
 pub(super) fn checkpoint_sectors(blocks: u64, bits: u32, sector_bytes: u64) -> u64 {
@@ -192,8 +169,8 @@ impl Log {
     /// recovery.
     pub fn scan_ns(&self, m: &Mechanics) -> Option<u64> {
         match (self.recovery, &self.checkpoints) {
-            (Model::None, _) => None,
-            (Model::Checkpoint, Some(c)) => {
+            (RecoveryModel::None, _) => None,
+            (RecoveryModel::Checkpoint, Some(c)) => {
                 let newer = 1 - c.region;
                 let first = c.tracks(m, 1 - newer).into_iter().take(1);
                 let tracks = first.chain(c.tracks(m, newer));

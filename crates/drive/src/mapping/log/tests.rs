@@ -92,8 +92,9 @@ fn with_ties(
     initial: u64,
     together: bool,
 ) -> (Log, Mechanics) {
-    let m =
-        Mechanics::new(spec, &spec.geometry, &Models::builtin(), Turn(1 << 61)).expect("mechanics");
+    let m = Models::builtin()
+        .mechanics(spec, &spec.geometry, Turn(1 << 61))
+        .expect("mechanics");
     let p = LogParameters {
         policy: policy.into(),
         initial_blocks: initial,

@@ -1,7 +1,7 @@
 //! The parameters of `model = "media-cache"`.
 
 use crate::bounds::MOST_PAUSE;
-use crate::mapping::parameters::BESIDE;
+use crate::mapping::beside::BESIDE;
 use crate::mapping::zoned::Initial;
 use crate::spec::{ArmShare, DriveSpec, MediaScanMode};
 use headstack_schema::{read_beside, Choice, SpecError, Table};

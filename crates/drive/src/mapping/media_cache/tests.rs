@@ -135,7 +135,9 @@ impl Naive {
 
 fn both(p: &MediaCacheParameters) -> (MediaCache, Naive) {
     let spec = small_drive("");
-    let m = Mechanics::new(&spec, &spec.geometry, &Models::builtin(), Turn(0)).expect("mechanics");
+    let m = Models::builtin()
+        .mechanics(&spec, &spec.geometry, Turn(0))
+        .expect("mechanics");
     let media = MediaCache::new(p, &m, 512, 0).expect("a media cache");
     let naive = Naive {
         medium: vec![None; m.layout.capacity() as usize],

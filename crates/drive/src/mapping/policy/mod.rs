@@ -12,9 +12,9 @@
 #[cfg(test)]
 mod tests;
 
+use super::log::cylinder::Class;
+pub use super::log::slots::Ties;
 use super::log::slots::{Found, FreeSlots, From};
-use super::log::Class;
-pub use super::log::Ties;
 use crate::plugin::{plugins, ModelKind};
 
 /// What a policy sees: the free whole slots, and the arm that writes.

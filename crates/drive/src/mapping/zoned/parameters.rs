@@ -1,6 +1,6 @@
 //! The parameters of `model = "zoned"`.
 
-use crate::mapping::parameters::BESIDE;
+use crate::mapping::beside::BESIDE;
 use crate::spec::DriveSpec;
 use headstack_schema::{read_beside, Choice, SpecError, Table};
 use headstack_units::Bytes;
