@@ -1,7 +1,7 @@
 //! A system in the time of whoever drives it, for emulators: its drives and layers, without a workload.
 
 use crate::experiment::System;
-use crate::layer::{compose, DriveLayer, Layer, LayerSpec};
+use crate::layer::{compose, Branch, DriveLayer, LayerSpec, Tree};
 use crate::run::{make_drive, Inputs};
 use headstack_drive::DriveDesign;
 use headstack_schema::SpecError;
@@ -10,7 +10,7 @@ use std::path::Path;
 /// The organisation in which each device is a unit of a drive.
 const INDEPENDENT: &str = "independent";
 
-/// Builds a system as layers. Each unit of each returned layer is a device; `base` is the folder of relative paths.
+/// Builds a system as trees of layers. Each unit of each tree is a device; `base` is the folder of relative paths.
 ///
 /// Organisations are layers here, also those that a simulation computes without layers.
 ///
@@ -21,7 +21,7 @@ pub fn live_system(
     base: &Path,
     seed: u64,
     inputs: &Inputs,
-) -> Result<Vec<Box<dyn Layer>>, SpecError> {
+) -> Result<Vec<Tree>, SpecError> {
     for (key, is_given) in [
         ("capping", !system.capping.is_empty()),
         ("change", !system.change.is_empty()),
@@ -32,7 +32,7 @@ pub fn live_system(
         }
     }
     let seed = system.seed.unwrap_or(seed);
-    let mut drives: Vec<Box<dyn Layer>> = Vec::new();
+    let mut drives: Vec<Branch> = Vec::new();
     for (i, kind) in system.kinds()?.iter().enumerate() {
         let key = match system.drives.is_empty() {
             true => "drive".into(),
@@ -44,15 +44,13 @@ pub fn live_system(
         for _ in 0..kind.count {
             let number = drives.len() as u32;
             let drive = make_drive(&design, kind, seed, number).map_err(placed)?;
-            drives.push(Box::new(DriveLayer::new(drive, number)));
+            drives.push(DriveLayer::branch(drive, number));
         }
     }
-    compose(
-        drives,
-        &layers_of(system)?,
-        &inputs.layers,
-        &inputs.elevators,
-    )
+    let specs = layers_of(system)?;
+    let roots = compose(drives, &specs, &inputs.layers, &inputs.elevators)?;
+    let tree = |root| Tree::over(vec![root]);
+    Ok(roots.into_iter().map(tree).collect())
 }
 
 /// Organisation and layers of a system, from the host down.

@@ -12,20 +12,18 @@ use headstack_units::Time;
 
 /// The report of a request that a member has completed.
 pub trait CompletionReport: Copy + Send {
-    /// Whether [`CompletionReport::completion`] contains everything, so that it can be counted by itself.
-    const IS_COMPLETION: bool;
-    /// The completion of the member.
-    fn completion(&self) -> &Completion;
+    /// The completion, if the member is a drive: it contains everything, so that it can be counted by itself.
+    fn of_drive(&self) -> Option<&Completion>;
     /// The full report, from member number `member`.
     fn done(&self, member: u32) -> LayerCompletion;
 }
 
 impl CompletionReport for Completion {
-    const IS_COMPLETION: bool = true;
     #[inline(always)]
-    fn completion(&self) -> &Completion {
-        self
+    fn of_drive(&self) -> Option<&Completion> {
+        Some(self)
     }
+    #[inline]
     fn done(&self, member: u32) -> LayerCompletion {
         LayerCompletion {
             id: self.id,

@@ -234,9 +234,10 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
     /// A part was completed by drive `member`.
     #[inline(always)]
     pub fn part_done<R: CompletionReport>(&mut self, member: usize, report: &R) {
-        if !(R::IS_COMPLETION && self.is_tallied(member, report.completion())) {
+        let of_drive = report.of_drive();
+        if !of_drive.is_some_and(|c| self.is_tallied(member, c)) {
             let number = (self.first + member) as u32;
-            self.part_done_generally(member, report.completion(), &report.done(number));
+            self.part_done_generally(member, of_drive, &report.done(number));
         }
     }
 
@@ -280,11 +281,17 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
     }
 
     #[inline(never)]
-    fn part_done_generally(&mut self, member: usize, c: &Completion, part: &LayerCompletion) {
-        let i = c.id as usize;
+    fn part_done_generally(
+        &mut self,
+        member: usize,
+        of_drive: Option<&Completion>,
+        part: &LayerCompletion,
+    ) {
+        let i = part.id as usize;
         let slot = &mut self.slots[i];
         let measured = slot.measured;
-        if measured {
+        // Drives below layers count for themselves.
+        if let Some(c) = of_drive.filter(|_| measured) {
             self.outcome.members[member].count(c);
         }
         if slot.parts > 1 {

@@ -1,6 +1,7 @@
 //! The next event of each of many drives, and the earliest of all.
 
 use headstack_units::Time;
+use std::ops::Range;
 
 /// Times in one node of the tree.
 const WIDTH: usize = 4;
@@ -80,6 +81,20 @@ impl Timetable {
         }
     }
 
+    /// Time `i`.
+    #[inline]
+    pub fn get(&self, i: usize) -> Time {
+        match self.is_single {
+            true => self.first,
+            false => self.nodes[self.last + i / WIDTH][i % WIDTH],
+        }
+    }
+
+    /// The first of some indices whose time is that of the earliest of all.
+    pub fn first_in(&self, mut some: Range<usize>) -> Option<usize> {
+        some.find(|i| self.get(*i) == self.first)
+    }
+
     /// Sets time `i`.
     #[inline]
     pub fn set(&mut self, i: usize, time: Time) {
@@ -142,6 +157,10 @@ mod tests {
                 let want = (0..n).map(|i| (list[i], i)).min().expect("a time");
                 assert_eq!(table.first(), want, "{n} times, step {step}");
                 assert_eq!(table.earliest(), want.0, "{n} times, step {step}");
+                assert_eq!(table.get(i), time);
+                let from = (x >> 30) as usize % n;
+                let found = (from..n).find(|i| list[*i] == want.0);
+                assert_eq!(table.first_in(from..n), found, "{n} times, step {step}");
                 let others = (0..n).filter(|i| *i != want.1).map(|i| list[i]);
                 let second = others.min().unwrap_or(Time::NEVER);
                 assert_eq!(table.second(), second, "{n} times, step {step}");

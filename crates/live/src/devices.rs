@@ -1,6 +1,7 @@
 //! The simulated devices: the very layers and drives of a simulation, driven by requests as they come.
 
-use headstack_array::layer::{ErrorKind, Layer, LayerCompletion, Request, ANYONE};
+use headstack_array::layer::{ErrorKind, LayerCompletion, Request, Tree, ANYONE};
+use headstack_array::Member;
 use headstack_drive::Command;
 use headstack_units::Time;
 use std::cmp::{Ordering, Reverse};
@@ -42,7 +43,7 @@ impl PartialOrd for Announcement {
 
 /// All devices of a system.
 pub struct Devices {
-    roots: Vec<Box<dyn Layer>>,
+    roots: Vec<Tree>,
     units: Vec<Unit>,
     announced: Announced,
     count: u64,
@@ -60,11 +61,11 @@ pub struct Ended {
 }
 
 impl Devices {
-    /// The devices of these layers: each unit of each layer, in order.
-    pub fn new(roots: Vec<Box<dyn Layer>>) -> Devices {
+    /// The devices of these trees: each unit of each tree, in order.
+    pub fn new(roots: Vec<Tree>) -> Devices {
         let mut units = Vec::new();
         for (root, layer) in roots.iter().enumerate() {
-            let of_root = layer.units().into_iter().enumerate();
+            let of_root = layer.logical_units().into_iter().enumerate();
             units.extend(of_root.map(|(unit, blocks)| Unit {
                 root,
                 unit: unit as u32,
@@ -118,7 +119,7 @@ impl Devices {
             blocks: (last - first) as u32,
             submitter: ANYONE,
         };
-        self.roots[unit.root].submit(now, request);
+        self.roots[unit.root].submit_to(now, request);
     }
 
     /// The next request that ended at `now` or before.

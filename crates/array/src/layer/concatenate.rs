@@ -7,7 +7,6 @@
 //! # Validity
 //! No redundancy: an error of a member is an error of the request.
 
-use super::below::LowerLayers;
 use super::volume::choice::ReadPolicy;
 use super::volume::copies::{Copies, Single};
 use super::volume::Volume;
@@ -23,14 +22,10 @@ pub fn entry() -> Entry {
         summary,
         LowerCount::Many,
         |context, _: NoParameters| {
-            let below = LowerLayers::new(context.below);
-            let map = Single(end_to_end(&below.member_blocks()));
+            let map = Single(end_to_end(&context.members));
             let copies = Copies::new(map, ReadPolicy::First);
-            Ok(Box::new(Volume::new(
-                "concatenate",
-                Box::new(copies),
-                below,
-            )))
+            let volume = Volume::new("concatenate", Box::new(copies), context.members);
+            Ok(Box::new(volume))
         },
     )
 }

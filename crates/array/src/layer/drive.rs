@@ -1,6 +1,7 @@
 //! A drive as a layer: the leaf of every tree.
 
-use super::{not_supported, ErrorKind, Layer, LayerCompletion, Request, Setting, Statistics};
+use super::flow::Entry;
+use super::{not_supported, Branch, DriveNode, ErrorKind, Flow, Layer, LayerCompletion, Setting};
 use crate::member::{CompletionReport, Member};
 use crate::simulate::MemberOutcome;
 use headstack_drive::power::conditions::Condition;
@@ -17,7 +18,6 @@ pub(crate) const SETTINGS: &[&str] = &[
     "idle_timer",
     "spindle_speed",
     "fail",
-    "abort",
 ];
 
 /// A drive as a layer. Its logical units are the layer's units.
@@ -29,79 +29,71 @@ pub struct DriveLayer<M> {
     index: u32,
     /// First block and size of each unit, in 512-byte blocks.
     units: Vec<(u64, u64)>,
-    /// The latest time that the layer was given.
-    now: Time,
-    /// Completions of requests that were refused before they reached the drive.
-    refused: Vec<LayerCompletion>,
+    /// The number of the request with a tag.
+    requests: Vec<u32>,
     aborted: Vec<u64>,
     outcome: MemberOutcome,
-    statistics: Statistics,
+    /// Completions that the drive announced when it was measured.
     early: Vec<Completion>,
-    /// The drive's next event.
-    next: Time,
 }
 
-impl<M: Member<Report = Completion>> DriveLayer<M> {
+impl<M: Member<Report = Completion> + 'static> DriveLayer<M> {
     /// Drive number `index` of the system.
-    pub fn new(drive: M, index: u32) -> DriveLayer<M> {
+    pub fn branch(drive: M, index: u32) -> Branch {
         let mut first = 0;
         let mut units = Vec::new();
         for blocks in drive.logical_units() {
             units.push((first, blocks));
             first += blocks;
         }
-        DriveLayer {
-            next: drive.next_event(),
+        let layer = DriveLayer {
             drive,
             index,
             units,
-            now: Time::ZERO,
-            refused: Vec::new(),
+            requests: Vec::new(),
             aborted: Vec::new(),
             outcome: MemberOutcome::default(),
-            statistics: Statistics::default(),
             early: Vec::new(),
-        }
-    }
-
-    /// Advances the drive to `until`; its completions wait for [`Layer::advance`].
-    fn bring_to(&mut self, until: Time) {
-        // Nearly always the drive was advanced so far already.
-        if self.next >= until {
-            return;
-        }
-        let early = &mut self.early;
-        self.drive.advance(until, &mut |c| early.push(*c));
-        self.note();
-    }
-
-    /// Reads the drive's next event, after each call that may change it.
-    #[inline]
-    fn note(&mut self) {
-        self.next = self.drive.next_event();
+        };
+        Branch::new(Box::new(layer), Vec::new())
     }
 }
 
-/// Counts completions before they go to the layer above.
+impl<M: Member<Report = Completion>> DriveLayer<M> {
+    /// Advances the drive to `until`; its completions wait for [`Layer::happen`].
+    fn bring_to(&mut self, until: Time) {
+        // Nearly always the drive was advanced so far already.
+        if self.drive.next_event() < until {
+            let early = &mut self.early;
+            self.drive.advance(until, &mut |c| early.push(*c));
+        }
+    }
+}
+
+/// Counts completions and announces them to the layer above.
 struct Count<'a> {
     index: u32,
+    requests: &'a [u32],
     aborted: &'a mut Vec<u64>,
     outcome: &'a mut MemberOutcome,
-    statistics: &'a mut Statistics,
 }
 
 impl Count<'_> {
     #[inline]
-    fn report(&mut self, c: &Completion, sink: &mut dyn FnMut(&LayerCompletion)) {
-        let mut done = c.done(self.index);
+    fn report(&mut self, c: &Completion, flow: &mut Flow) {
+        let request = self.requests[c.id as usize];
+        let done = &mut flow[request].done;
+        *done = LayerCompletion {
+            id: done.id,
+            ..c.done(self.index)
+        };
         if c.error {
             done.error = Some(self.error_of(c));
         }
-        self.statistics.add_done(&done);
-        if self.statistics.counts_from(done.arrival) {
+        if flow.counts_from(c.arrival) {
             self.outcome.count(c);
         }
-        sink(&done);
+        flow.end(request);
     }
 
     #[cold]
@@ -120,7 +112,7 @@ impl Count<'_> {
     }
 }
 
-impl<M: Member<Report = Completion> + Send> Layer for DriveLayer<M> {
+impl<M: Member<Report = Completion>> Layer for DriveLayer<M> {
     fn name(&self) -> &str {
         "drive"
     }
@@ -129,127 +121,108 @@ impl<M: Member<Report = Completion> + Send> Layer for DriveLayer<M> {
         self.units.iter().map(|u| u.1).collect()
     }
 
-    fn submit(&mut self, now: Time, request: Request) {
-        self.bring_to(now);
-        self.now = now;
-        let unit = self.units.get(request.unit as usize);
-        let Some(&(first, _)) = unit.filter(|u| request.is_inside(u.1)) else {
-            let error = Some(ErrorKind::OutOfRange);
-            self.refused.push(LayerCompletion {
-                drive: self.index,
-                ..LayerCompletion::at_once(request.id, now, error)
-            });
-            return;
+    fn submit(&mut self, request: u32, flow: &mut Flow) {
+        let Entry {
+            request: asked,
+            tag,
+            ..
+        } = flow[request];
+        if tag as usize >= self.requests.len() {
+            self.requests.resize(tag as usize + 1, 0);
+        }
+        self.requests[tag as usize] = request;
+        let (lba, blocks) = match asked.command {
+            Command::Flush => (0, 0),
+            _ => (self.units[asked.unit as usize].0 + asked.lba, asked.blocks),
         };
-        let flush = request.command == Command::Flush;
-        self.drive.submit(
-            now,
-            DriveRequest {
-                id: request.id,
-                command: request.command,
-                lba: Lba(if flush { 0 } else { first + request.lba }),
-                blocks: if flush { 0 } else { request.blocks },
-            },
-        );
-        self.note();
+        let own = DriveRequest {
+            id: u64::from(tag),
+            command: asked.command,
+            lba: Lba(lba),
+            blocks,
+        };
+        self.drive.submit(flow.now(), own);
     }
+
+    /// Drives have no layers below.
+    fn ended(&mut self, _request: u32, _flow: &mut Flow) {}
 
     fn next_event(&self) -> Time {
-        if self.refused.is_empty() && self.early.is_empty() {
-            self.next.max(self.now)
-        } else {
-            self.now
+        match self.early.is_empty() {
+            true => self.drive.next_event(),
+            false => Time::ZERO,
         }
     }
 
-    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&LayerCompletion)) {
-        if until <= self.now && !(self.refused.is_empty() && self.early.is_empty()) {
-            return;
-        }
-        self.now = self.now.max(Time(until.0.saturating_sub(1)));
+    fn happen(&mut self, flow: &mut Flow) {
         let mut count = Count {
             index: self.index,
+            requests: &self.requests,
             aborted: &mut self.aborted,
             outcome: &mut self.outcome,
-            statistics: &mut self.statistics,
         };
-        if !self.refused.is_empty() || !self.early.is_empty() {
-            for done in self.refused.drain(..) {
-                count.statistics.add_done(&done);
-                sink(&done);
-            }
-            self.early.drain(..).for_each(|c| count.report(&c, sink));
-        }
-        self.drive.advance(until, &mut |c| count.report(c, sink));
-        self.note();
+        self.early.drain(..).for_each(|c| count.report(&c, flow));
+        let until = Time(flow.now().0 + 1);
+        self.drive.advance(until, &mut |c| count.report(c, flow));
     }
 
-    fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
-        if let Some(step) = path.first() {
-            return Err(SpecError::new(
-                "setting.path",
-                step,
-                "no more: this is a drive",
-            ));
+    fn abort(&mut self, request: u32, flow: &mut Flow) {
+        let id = u64::from(flow[request].tag);
+        if self.drive.abort(flow.now(), id) {
+            self.aborted.push(id);
         }
+    }
+
+    fn set(&mut self, setting: &Setting, flow: &mut Flow) -> Result<(), SpecError> {
+        let now = flow.now();
         self.bring_to(now);
-        self.now = self.now.max(now);
-        let result = match setting {
+        match setting {
             Setting::Drive(setting) => self.drive.set(now, setting.clone()),
             Setting::FailPart(part) => self.drive.fail(now, *part),
-            Setting::Abort { id } if self.drive.abort(now, *id) => {
-                self.aborted.push(*id);
-                Ok(())
-            }
-            Setting::Abort { id } => {
-                let need = "the name of a command that waits";
-                Err(SpecError::new("setting.abort", id, need))
-            }
             other => Err(not_supported("a drive", other, SETTINGS)),
-        };
-        self.note();
-        result
-    }
-
-    fn meter(&mut self, until: Time) -> DriveEnergy {
-        self.bring_to(until);
-        let energy = self.drive.energy(until);
-        self.note();
-        energy
+        }
     }
 
     fn reset_statistics(&mut self, now: Time) {
         self.bring_to(now);
         self.drive.reset_statistics(now);
-        self.note();
-        self.statistics.reset(now);
         self.outcome = MemberOutcome::default();
     }
 
-    fn statistics(&self) -> Statistics {
-        self.statistics.clone()
+    fn drive(&self) -> Option<&dyn DriveNode> {
+        Some(self)
     }
 
-    fn drive_joules(&mut self, until: Time, sums: &mut Vec<f64>) {
+    fn drive_mut(&mut self) -> Option<&mut dyn DriveNode> {
+        Some(self)
+    }
+}
+
+impl<M: Member<Report = Completion>> DriveNode for DriveLayer<M> {
+    fn energy(&mut self, until: Time) -> DriveEnergy {
+        self.bring_to(until);
+        self.drive.energy(until)
+    }
+
+    fn add_joules(&mut self, until: Time, sums: &mut Vec<f64>) {
         self.bring_to(until);
         self.drive.drive_joules(until, sums);
-        self.note();
     }
 
-    fn arms(&self) -> Option<u32> {
-        Some(self.drive.arms())
+    fn arms(&self) -> u32 {
+        self.drive.arms()
     }
 
     fn conditions(&self) -> Vec<Condition> {
         self.drive.conditions()
     }
 
-    fn drive_outcome(&mut self, until: Time) -> Option<MemberOutcome> {
-        let energy = self.meter(until);
+    fn outcome(&mut self, until: Time) -> MemberOutcome {
+        let energy = self.energy(until);
         self.outcome.observe(&self.drive, until);
-        Some(MemberOutcome {
+        MemberOutcome {
             energy,
             ..self.outcome.clone()
-        })
+        }
     }
 }

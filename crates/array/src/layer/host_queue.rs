@@ -40,16 +40,14 @@ mod expiry;
 mod merging;
 mod waking;
 
-use super::below::{LowerLayers, PendingCompletions};
-use super::clock::{LayerClock, NextEvent};
 use super::elevator::{self, Elevator, Queued};
 use super::{
-    not_supported, Context, Elevators, Entry, Layer, LayerCompletion, LowerCount, Request, Setting,
+    not_supported, Context, Elevators, Entry, Flow, Layer, LowerCount, Request, Setting,
     Statistics, ANYONE,
 };
 use admission::{Places, Process, LAST_NAMED};
 use headstack_drive::spec::Params;
-use headstack_drive::{Command, DriveEnergy};
+use headstack_drive::Command;
 use headstack_schema::{read, read_table, Choice, Kind, Parameter, SpecError, Table};
 use headstack_units::{Bytes, Span, Time};
 use merging::{Edges, Limits, Run};
@@ -162,25 +160,15 @@ impl Parameters {
     }
 }
 
-/// A request as it was submitted.
-struct Submitted {
-    request: Request,
-    arrival: Time,
-    admitted: Time,
-    /// The next request of the same group; [`NONE`] at the end.
-    next: u32,
-}
-
 /// One request to the layer below: a submitted request, or several merged ones.
 struct Group {
-    queue: u32,
     command: Command,
     sync: bool,
     run: Run,
+    /// The first and the last of its submitted requests; each knows the next ([`Entry::next`](super::flow::Entry::next)).
     first: u32,
     last: u32,
     added: Time,
-    dispatched: Time,
 }
 
 /// The queue of one unit.
@@ -213,14 +201,11 @@ struct Counts {
 
 /// A host queue for each unit of the layer below.
 struct HostQueue {
-    below: LowerLayers,
+    members: Vec<u64>,
     queues: Vec<Queue>,
-    submitted: Slab<Submitted>,
     groups: Slab<Group>,
-    ends: PendingCompletions,
     /// Woken processes of all queues, in the order in which they submit; at equal times the lowest queue is first.
     waking: VecDeque<Waking>,
-    clock: LayerClock,
     limits: Limits,
     wake_time: Span,
     sync_writes: bool,
@@ -230,7 +215,6 @@ struct HostQueue {
 
 impl HostQueue {
     fn new(context: Context, p: &Parameters) -> Result<HostQueue, SpecError> {
-        let below = LowerLayers::new(context.below);
         let entry = context.elevators.find("elevator", &p.elevator)?;
         let legacy = p.places() == PlacesName::Legacy;
         let n = p.nr_requests();
@@ -241,9 +225,9 @@ impl HostQueue {
             segments: p.max_segments,
         };
         let mut queues = Vec::new();
-        for blocks in below.member_blocks() {
+        for blocks in &context.members {
             let context = elevator::Context {
-                blocks,
+                blocks: *blocks,
                 params: p.elevator_parameters.clone(),
             };
             let elevator = (entry.build)(&context).map_err(|e| e.within("elevator_parameters"))?;
@@ -265,13 +249,10 @@ impl HostQueue {
             });
         }
         Ok(HostQueue {
-            below,
+            members: context.members,
             queues,
-            submitted: Slab::new(),
             groups: Slab::new(),
-            ends: PendingCompletions::default(),
             waking: VecDeque::new(),
-            clock: LayerClock::default(),
             limits,
             wake_time: p.wake_time,
             sync_writes: p.sync_writes,
@@ -288,40 +269,43 @@ impl HostQueue {
     fn try_admit(
         &mut self,
         q: usize,
-        now: Time,
         process: Process,
         child: u32,
         waited: bool,
+        flow: &mut Flow,
     ) -> bool {
-        let sync = self.is_sync(self.submitted[child as usize].request.command);
+        let asked = flow[child].request;
+        let sync = self.is_sync(asked.command);
         // A request that had to wait for a place is merged only when it is put into the elevator.
         let may_merge = !waited && !self.limits.never && !self.queues[q].places.is_frozen();
-        if may_merge && self.merge(q, now, child) {
+        if may_merge && self.merge(q, child, &asked, flow) {
             return true;
         }
         let places = &mut self.queues[q].places;
-        if !places.take(now, process, sync, waited) {
+        if !places.take(flow.now(), process, sync, waited) {
             return false;
         }
         let taken = u64::from(places.taken());
         self.counts.most_admitted = self.counts.most_admitted.max(taken);
-        let request = self.admit(child, now);
-        self.insert(q, now, child, &request, waited);
+        self.admit(child, flow);
+        self.insert(q, child, &asked, waited, flow);
         true
     }
 
     /// A request is admitted, or merged with one that was.
-    fn admit(&mut self, child: u32, now: Time) -> Request {
-        let submitted = &mut self.submitted[child as usize];
-        submitted.admitted = now;
-        if self.clock.statistics.counts_from(submitted.arrival) {
-            self.counts.blocked_ns += u128::from(now.0 - submitted.arrival.0);
+    fn admit(&mut self, child: u32, flow: &mut Flow) {
+        let now = flow.now();
+        let done = &mut flow[child].done;
+        done.admitted = now;
+        let arrival = done.arrival;
+        if flow.counts_from(arrival) {
+            self.counts.blocked_ns += u128::from(now.0 - arrival.0);
         }
-        submitted.request
     }
 
     /// Puts an admitted request into the elevator, or among the requests that are dispatched before it.
-    fn insert(&mut self, q: usize, now: Time, child: u32, request: &Request, waited: bool) {
+    fn insert(&mut self, q: usize, child: u32, request: &Request, waited: bool, flow: &mut Flow) {
+        let now = flow.now();
         self.order += 1;
         let slot = self.groups.vacant_key() as u32;
         let run = Run {
@@ -333,14 +317,12 @@ impl HostQueue {
             order: self.order,
         };
         self.groups.insert(Group {
-            queue: q as u32,
             command: request.command,
             sync: self.is_sync(request.command),
             run,
             first: child,
             last: child,
             added: now,
-            dispatched: now,
         });
         let queue = &mut self.queues[q];
         if !matches!(request.command, Command::Read | Command::Write) {
@@ -351,7 +333,7 @@ impl HostQueue {
         queue.edges.add(&run);
         if waited && !self.limits.never && queue.elevator.newest().is_none() {
             if let Some(before) = queue.edges.ending_at(run.write, run.lba) {
-                if self.merge_groups(q, now, before, slot) {
+                if self.merge_groups(q, before, slot, flow) {
                     self.counts.merged_back += 1;
                 }
             }
@@ -359,8 +341,7 @@ impl HostQueue {
     }
 
     /// Tries to merge a new request with a waiting one; true if it was merged.
-    fn merge(&mut self, q: usize, now: Time, child: u32) -> bool {
-        let request = self.submitted[child as usize].request;
+    fn merge(&mut self, q: usize, child: u32, request: &Request, flow: &mut Flow) -> bool {
         if !matches!(request.command, Command::Read | Command::Write) {
             return false;
         }
@@ -380,8 +361,8 @@ impl HostQueue {
             (None, Some(slot)) => (slot, true),
             (None, None) => return false,
         };
-        self.admit(child, now);
-        self.grow(q, slot, child, &new, at_front);
+        self.admit(child, flow);
+        self.grow(q, slot, child, &new, at_front, flow);
         let run = self.groups[slot as usize].run;
         if self.queues[q].elevator.newest().is_none() {
             let edges = &self.queues[q].edges;
@@ -391,7 +372,7 @@ impl HostQueue {
             };
             if let Some((first, second)) = pair {
                 self.counts.merged_neighbours +=
-                    u64::from(self.merge_groups(q, now, first, second));
+                    u64::from(self.merge_groups(q, first, second, flow));
             }
         }
         true
@@ -426,7 +407,15 @@ impl HostQueue {
     }
 
     /// Adds a request to a waiting group, at its front or its back.
-    fn grow(&mut self, q: usize, slot: u32, child: u32, new: &Run, at_front: bool) {
+    fn grow(
+        &mut self,
+        q: usize,
+        slot: u32,
+        child: u32,
+        new: &Run,
+        at_front: bool,
+        flow: &mut Flow,
+    ) {
         let group = &mut self.groups[slot as usize];
         let queue = &mut self.queues[q];
         queue.edges.remove(&group.run);
@@ -434,7 +423,7 @@ impl HostQueue {
         group.run.segments += 1;
         let last = group.last;
         group.last = child;
-        self.submitted[last as usize].next = child;
+        flow[last].next = child;
         if at_front {
             group.run.lba = new.lba;
             queue.elevator.resort(&queued(&group.run));
@@ -447,7 +436,7 @@ impl HostQueue {
 
     /// Merges two waiting groups, if allowed; the second one follows the first. The place of the second becomes
     /// free. Returns whether they were merged.
-    fn merge_groups(&mut self, q: usize, now: Time, first: u32, second: u32) -> bool {
+    fn merge_groups(&mut self, q: usize, first: u32, second: u32, flow: &mut Flow) -> bool {
         let (a, b) = (
             self.groups[first as usize].run,
             self.groups[second as usize].run,
@@ -466,36 +455,37 @@ impl HostQueue {
         kept.run.segments += b.segments;
         kept.added = kept.added.min(gone.added);
         let last = std::mem::replace(&mut kept.last, gone.last);
-        self.submitted[last as usize].next = gone.first;
+        flow[last].next = gone.first;
         let run = kept.run;
         queue.edges.add(&run);
+        let now = flow.now();
         queue.places.release(now, gone.sync, &mut queue.woken);
         true
     }
 
     /// Submits the requests of woken processes, then dispatches as far as the depth allows.
     #[inline(always)]
-    fn dispatch_ready(&mut self, q: usize, now: Time) {
+    fn dispatch_ready(&mut self, q: usize, flow: &mut Flow) {
         let queue = &self.queues[q];
         if !queue.woken.is_empty() || queue.below < queue.depth {
-            self.dispatch_woken(q, now);
+            self.dispatch_woken(q, flow);
         }
     }
 
     #[inline(never)]
-    fn dispatch_woken(&mut self, q: usize, now: Time) {
+    fn dispatch_woken(&mut self, q: usize, flow: &mut Flow) {
         while let Some(process) = self.queues[q].woken.pop_front() {
-            self.wake(q, now, process);
+            self.wake(q, process, flow);
         }
-        self.dispatch(q, now);
+        self.dispatch(q, flow);
     }
 
     /// A woken process submits what it could not submit before.
-    fn resume(&mut self, q: usize, now: Time, process: Process) {
+    fn resume(&mut self, q: usize, process: Process, flow: &mut Flow) {
         if process > LAST_NAMED {
             let child = (process - LAST_NAMED - 1) as u32;
-            if !self.try_admit(q, now, process, child, true) {
-                self.wait(q, process, child);
+            if !self.try_admit(q, process, child, true, flow) {
+                self.wait(q, process, child, flow);
             }
             return;
         }
@@ -504,10 +494,10 @@ impl HostQueue {
         };
         let mut waited = true;
         while let Some(child) = backlog.front().copied() {
-            if !self.try_admit(q, now, process, child, waited) {
+            if !self.try_admit(q, process, child, waited, flow) {
                 self.counts.blocked += u64::from(!waited);
                 self.queues[q].blocked.insert(process, backlog);
-                self.wait(q, process, child);
+                self.wait(q, process, child, flow);
                 return;
             }
             backlog.pop_front();
@@ -516,17 +506,13 @@ impl HostQueue {
     }
 
     /// A process waits for a place for its request `child`.
-    fn wait(&mut self, q: usize, process: Process, child: u32) {
-        let sync = self.is_sync(self.submitted[child as usize].request.command);
+    fn wait(&mut self, q: usize, process: Process, child: u32, flow: &Flow) {
+        let sync = self.is_sync(flow[child].request.command);
         self.queues[q].places.wait(process, sync);
     }
 
-    /// The next event of the queue's own: a completion or a process that submits.
-    fn next_own(&self) -> Time {
-        self.ends.next().min(self.next_waking())
-    }
-
-    fn dispatch(&mut self, q: usize, now: Time) {
+    fn dispatch(&mut self, q: usize, flow: &mut Flow) {
+        let now = flow.now();
         let queue = &mut self.queues[q];
         while queue.below < queue.depth {
             let ahead = queue.ahead.pop_front();
@@ -538,51 +524,53 @@ impl HostQueue {
                 queue.edges.remove(&group.run);
             }
             queue.below += 1;
-            group.dispatched = now;
             self.counts.dispatched += 1;
             self.counts.in_elevator_ns += u128::from(now.0 - group.added.0);
-            let request = Request {
-                id: u64::from(slot),
+            let own = Request {
+                id: 0,
                 command: group.command,
-                unit: q as u32,
+                unit: 0,
                 lba: group.run.lba,
                 // Merged requests are at most `max_request` long, single ones as long as submitted: both fit
                 // 32 bits.
                 blocks: group.run.blocks as u32,
                 submitter: ANYONE,
             };
-            self.below.submit(now, q as u32, request);
+            let request = flow.open(own, slot);
+            flow.submit(q as u32, request);
         }
     }
 
     /// A request has completed at the lower layer, and with it all submitted requests merged into it.
-    fn ended(&mut self, slot: u32, now: Time, sink: &mut dyn FnMut(&LayerCompletion)) {
-        let group = &self.groups[slot as usize];
-        let q = group.queue as usize;
+    fn group_ends(&mut self, request: u32, flow: &mut Flow) {
+        let now = flow.now();
+        let entry = flow[request];
+        flow.close(request);
+        let group = self.groups.remove(entry.tag as usize);
+        let q = entry.member as usize;
         let queue = &mut self.queues[q];
         queue.below -= 1;
         if matches!(group.command, Command::Read | Command::Write) {
-            queue.elevator.ended(slot);
+            queue.elevator.ended(entry.tag);
         }
         queue.places.release(now, group.sync, &mut queue.woken);
-        let mut done = *self.ends.announced(slot);
-        let queue_ns = done.components.queue + group.dispatched.0;
+        let dispatched = entry.done.arrival;
         let mut child = group.first;
         while child != NONE {
-            let s = &self.submitted[child as usize];
-            (done.id, done.arrival, done.admitted) = (s.request.id, s.arrival, s.admitted);
-            done.components.queue = queue_ns - s.arrival.0;
-            let next = s.next;
-            self.submitted.remove(child as usize);
+            let own = &mut flow[child];
+            let next = own.next;
+            let mut done = entry.done;
+            (done.id, done.arrival, done.admitted) =
+                (own.done.id, own.done.arrival, own.done.admitted);
+            done.components.queue += dispatched.0 - done.arrival.0;
+            own.done = done;
+            flow.end(child);
             child = next;
-            self.clock.statistics.add_done(&done);
-            sink(&done);
         }
-        self.groups.remove(slot as usize);
-        self.dispatch_ready(q, now);
+        self.dispatch_ready(q, flow);
     }
 
-    fn resize(&mut self, now: Time, n: u32) -> Result<(), SpecError> {
+    fn resize(&mut self, n: u32, flow: &mut Flow) -> Result<(), SpecError> {
         if n > MOST {
             return Err(SpecError::new(
                 "setting.nr_requests",
@@ -594,31 +582,10 @@ impl HostQueue {
         let n = n.max(FEWEST);
         for q in 0..self.queues.len() {
             let queue = &mut self.queues[q];
-            queue.places.resize(now, n, &mut queue.woken);
-            self.dispatch_ready(q, now);
+            queue.places.resize(flow.now(), n, &mut queue.woken);
+            self.dispatch_ready(q, flow);
         }
         Ok(())
-    }
-
-    /// Advances the layer below. Completions that it announces are kept until their time.
-    fn step_below(&mut self) {
-        let (groups, ends) = (&self.groups, &mut self.ends);
-        self.below
-            .step(&mut |done| ends.announce(groups[done.id as usize].queue, done));
-    }
-
-    /// Carries out the event of the queue at `now`: a completion, or otherwise a woken process submits.
-    fn next_ends(&mut self, now: Time, sink: &mut dyn FnMut(&LayerCompletion)) {
-        if self.ends.next() > now {
-            if let Some(woken) = self.waking.pop_front() {
-                let q = woken.queue as usize;
-                self.queues[q].waking -= 1;
-                self.resume(q, now, woken.process);
-                self.dispatch_ready(q, now);
-            }
-        } else if let Some(slot) = self.ends.pop() {
-            self.ended(slot, now, sink);
-        }
     }
 }
 
@@ -644,23 +611,12 @@ impl Layer for HostQueue {
     }
 
     fn units(&self) -> Vec<u64> {
-        self.below.member_blocks()
+        self.members.clone()
     }
 
-    fn submit(&mut self, now: Time, request: Request) {
-        self.clock.reach(now);
+    fn submit(&mut self, child: u32, flow: &mut Flow) {
+        let request = flow[child].request;
         let q = request.unit as usize;
-        let inside = q < self.queues.len() && request.is_inside(self.below.blocks_of(q as u32));
-        if !inside {
-            self.clock.refuse(&request, now);
-            return;
-        }
-        let child = self.submitted.insert(Submitted {
-            request,
-            arrival: now,
-            admitted: now,
-            next: NONE,
-        }) as u32;
         let process = match request.submitter {
             // The request gets its own process number, so that it blocks no other request.
             ANYONE => LAST_NAMED + 1 + Process::from(child),
@@ -674,68 +630,61 @@ impl Layer for HostQueue {
         if let Some(backlog) = backlog {
             backlog.push_back(child);
             self.counts.blocked += 1;
-        } else if self.is_kept(q, self.is_sync(request.command))
-            || !self.try_admit(q, now, process, child, false)
+        } else if self.is_kept(q, self.is_sync(request.command), flow)
+            || !self.try_admit(q, process, child, false, flow)
         {
             self.counts.blocked += 1;
             if named {
                 let blocked = &mut self.queues[q].blocked;
                 blocked.insert(process, VecDeque::from([child]));
             }
-            self.wait(q, process, child);
+            self.wait(q, process, child, flow);
         }
-        self.dispatch_ready(q, now);
+        self.dispatch_ready(q, flow);
+    }
+
+    fn ended(&mut self, request: u32, flow: &mut Flow) {
+        self.group_ends(request, flow);
     }
 
     fn next_event(&self) -> Time {
-        let work = self.next_own().min(self.below.next_event());
-        self.clock.next_event(work)
+        self.next_waking()
     }
 
-    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&LayerCompletion)) {
-        loop {
-            let times = (self.next_own(), self.below.next_event());
-            match self.clock.step(times, until, sink) {
-                None => return,
-                Some(NextEvent::LowerLayers) => self.step_below(),
-                Some(NextEvent::Own(now)) => self.next_ends(now, sink),
-            }
+    /// A woken process submits.
+    fn happen(&mut self, flow: &mut Flow) {
+        if let Some(woken) = self.waking.pop_front() {
+            let q = woken.queue as usize;
+            self.queues[q].waking -= 1;
+            self.resume(q, woken.process, flow);
+            self.dispatch_ready(q, flow);
         }
     }
 
-    fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
-        self.clock.reach(now);
-        match (path, setting) {
-            ([], Setting::Requests(n)) => self.resize(now, *n),
-            ([], Setting::Depth(depth)) => {
+    fn set(&mut self, setting: &Setting, flow: &mut Flow) -> Result<(), SpecError> {
+        match setting {
+            Setting::Requests(n) => self.resize(*n, flow),
+            Setting::Depth(depth) => {
                 bounded("setting.depth", *depth, 1, MOST)?;
                 for q in 0..self.queues.len() {
                     self.queues[q].depth = *depth;
-                    self.dispatch_ready(q, now);
+                    self.dispatch_ready(q, flow);
                 }
                 Ok(())
             }
-            ([], Setting::ReadExpire(expire)) => self.set_read_expire(*expire),
-            ([], other) => {
+            Setting::ReadExpire(expire) => self.set_read_expire(*expire),
+            other => {
                 let known = &["nr_requests", "depth", "read_expire"];
                 Err(not_supported("a host queue", other, known))
             }
-            (path, setting) => self.below.set(now, path, setting),
         }
     }
 
-    fn meter(&mut self, until: Time) -> DriveEnergy {
-        self.below.meter(until)
-    }
-
-    fn reset_statistics(&mut self, now: Time) {
-        self.clock.statistics.reset(now);
+    fn reset_statistics(&mut self, _now: Time) {
         self.counts = Counts::default();
-        self.below.reset_statistics(now);
     }
 
-    fn statistics(&self) -> Statistics {
-        let mut all = self.clock.statistics.clone();
+    fn add_counts(&self, all: &mut Statistics) {
         let c = &self.counts;
         for (name, n) in [
             ("merged_back", c.merged_back),
@@ -749,7 +698,6 @@ impl Layer for HostQueue {
         all.most("most_admitted", c.most_admitted);
         all.add_ns("blocked", c.blocked_ns);
         all.add_ns("waited_in_elevator", c.in_elevator_ns);
-        all
     }
 
     fn queue_sizes(&self) -> Option<(u32, u32)> {
@@ -759,13 +707,5 @@ impl Layer for HostQueue {
 
     fn read_expire(&self) -> Option<Span> {
         self.queues.first()?.elevator.read_expire()
-    }
-
-    fn below(&self) -> &[Box<dyn Layer>] {
-        self.below.layers()
-    }
-
-    fn below_mut(&mut self) -> &mut [Box<dyn Layer>] {
-        self.below.layers_mut()
     }
 }

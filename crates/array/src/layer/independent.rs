@@ -7,15 +7,9 @@
 //! # Validity
 //! The layers share no bandwidth and no queue; see `link` for a shared port.
 
-use super::below::LowerLayers;
-use super::clock::LayerClock;
-use super::{
-    not_supported, Entry, Layer, LayerCompletion, LowerCount, Request, Setting, Statistics,
-};
+use super::{not_supported, Entry, Flow, Layer, LowerCount, Setting};
 use crate::entry::NoParameters;
-use headstack_drive::DriveEnergy;
 use headstack_schema::SpecError;
-use headstack_units::Time;
 
 /// The layer's name.
 pub(super) const NAME: &str = "independent";
@@ -27,20 +21,12 @@ pub fn entry() -> Entry {
         NAME,
         summary,
         LowerCount::Many,
-        |context, _: NoParameters| {
-            Ok(Box::new(Independent {
-                below: LowerLayers::new(context.below),
-                clock: LayerClock::default(),
-            }))
-        },
+        |context, _: NoParameters| Ok(Box::new(Independent(context.members))),
     )
 }
 
-/// Layers side by side.
-struct Independent {
-    below: LowerLayers,
-    clock: LayerClock,
-}
+/// Layers side by side, with units of these sizes.
+struct Independent(Vec<u64>);
 
 impl Layer for Independent {
     fn name(&self) -> &str {
@@ -48,59 +34,24 @@ impl Layer for Independent {
     }
 
     fn units(&self) -> Vec<u64> {
-        self.below.member_blocks()
+        self.0.clone()
     }
 
-    fn submit(&mut self, now: Time, request: Request) {
-        self.clock.reach(now);
-        if (request.unit as usize) < self.below.members() {
-            self.below.submit(now, request.unit, request);
-        } else {
-            self.clock.refuse(&request, now);
-        }
+    fn submit(&mut self, request: u32, flow: &mut Flow) {
+        let given = flow.open_for(request, flow[request].tag);
+        flow.submit(flow[request].request.unit, given);
     }
 
-    fn next_event(&self) -> Time {
-        self.clock.next_event(self.below.next_event())
+    fn ended(&mut self, given: u32, flow: &mut Flow) {
+        let request = flow.take_over(given);
+        flow.end(request);
     }
 
-    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&LayerCompletion)) {
-        let times = |below: &LowerLayers| (Time::NEVER, below.next_event());
-        while self.clock.step(times(&self.below), until, sink).is_some() {
-            let statistics = &mut self.clock.statistics;
-            self.below.step_until(until, &mut |done| {
-                statistics.add_done(done);
-                sink(done);
-            });
-        }
+    fn passes_on(&self) -> bool {
+        true
     }
 
-    fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
-        self.clock.reach(now);
-        match path {
-            [] => Err(not_supported(NAME, setting, &[])),
-            path => self.below.set(now, path, setting),
-        }
-    }
-
-    fn meter(&mut self, until: Time) -> DriveEnergy {
-        self.below.meter(until)
-    }
-
-    fn reset_statistics(&mut self, now: Time) {
-        self.clock.statistics.reset(now);
-        self.below.reset_statistics(now);
-    }
-
-    fn statistics(&self) -> Statistics {
-        self.clock.statistics.clone()
-    }
-
-    fn below(&self) -> &[Box<dyn Layer>] {
-        self.below.layers()
-    }
-
-    fn below_mut(&mut self) -> &mut [Box<dyn Layer>] {
-        self.below.layers_mut()
+    fn set(&mut self, setting: &Setting, _flow: &mut Flow) -> Result<(), SpecError> {
+        Err(not_supported(NAME, setting, &[]))
     }
 }

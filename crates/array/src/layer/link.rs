@@ -23,12 +23,10 @@
 //! Commands and responses take no time. A drive file may have a link of its own. Where both would describe
 //! the same wire, give the drive's link no bandwidth, or a larger one. Requests are not interleaved.
 
-use super::below::{LowerLayers, PendingCompletions};
-use super::clock::{LayerClock, NextEvent};
 use super::{
-    not_supported, Context, Entry, Layer, LayerCompletion, LowerCount, Request, Setting, Statistics,
+    not_supported, Context, Entry, Flow, Layer, LowerCount, Request, Setting, Statistics,
 };
-use headstack_drive::{Command, DriveEnergy};
+use headstack_drive::Command;
 use headstack_schema::{Choice, SpecError, Table};
 use headstack_units::{Bandwidth, Bytes, Time};
 use slab::Slab;
@@ -74,28 +72,17 @@ enum Duplex {
     Half,
 }
 
-/// A request between submission and completion.
-struct Transfer {
-    request: Request,
-    arrival: Time,
-    /// True while the data of a write cross the port on their way to the layer below.
-    going_down: bool,
-    given: Time,
-}
-
 /// A shared port over the layers below.
 struct Link {
-    below: LowerLayers,
+    members: Vec<u64>,
     bytes_per_ns: f64,
     duplex: Duplex,
     frame: u64,
     frame_overhead: u64,
     /// When the port becomes free for reads, and for writes.
     free: [Time; 2],
-    passing: Slab<Transfer>,
-    /// Times at which the data of writes have crossed, and completions announced by the layers below.
-    ends: PendingCompletions,
-    clock: LayerClock,
+    /// Numbers of the requests under way.
+    passing: Slab<()>,
     crossing_ns: [u128; 2],
     waited_ns: u128,
 }
@@ -110,15 +97,13 @@ impl Link {
             return Err(SpecError::new("frame_overhead", p.frame_overhead, need));
         }
         Ok(Link {
-            below: LowerLayers::new(context.below),
+            members: context.members,
             bytes_per_ns: p.bandwidth.0 * 1e-9,
             duplex: p.duplex,
             frame: p.frame.0,
             frame_overhead: p.frame_overhead.0,
             free: [Time::ZERO; 2],
             passing: Slab::new(),
-            ends: PendingCompletions::default(),
-            clock: LayerClock::default(),
             crossing_ns: [0; 2],
             waited_ns: 0,
         })
@@ -148,53 +133,6 @@ impl Link {
         end
     }
 
-    fn give(&mut self, now: Time, slot: u32) {
-        let passing = &mut self.passing[slot as usize];
-        passing.going_down = false;
-        passing.given = now;
-        let mut request = passing.request;
-        request.id = u64::from(slot);
-        self.below.submit(now, passing.request.unit, request);
-    }
-
-    /// A request has completed at the layer below at `now`.
-    fn ended(&mut self, slot: u32, now: Time) {
-        let passing = self.passing.remove(slot as usize);
-        let lower = *self.ends.announced(slot);
-        let mut end = now;
-        if passing.request.command == Command::Read && lower.error.is_none() {
-            let ns = self.crossing(&passing.request);
-            // The transfer may overlap with reading the medium, as far as the port was free.
-            let from = Time(now.0.saturating_sub(ns).max(passing.given.0));
-            end = self.carry(READ, from, ns);
-        }
-        let mut done = LayerCompletion {
-            id: passing.request.id,
-            arrival: passing.arrival,
-            admitted: passing.arrival,
-            completion: end,
-            ..lower
-        };
-        done.components.bus += passing.given.0 - passing.arrival.0 + (end.0 - now.0);
-        self.clock.finish(done);
-    }
-
-    /// Advances the layers below. Completions that they announce are kept until their time.
-    fn step_below(&mut self) {
-        let (passing, ends) = (&self.passing, &mut self.ends);
-        let of = |done: &LayerCompletion| passing[done.id as usize].request.unit;
-        self.below.step(&mut |done| ends.announce(of(done), done));
-    }
-
-    fn next_crosses(&mut self, now: Time) {
-        let Some(slot) = self.ends.pop() else {
-            return;
-        };
-        match self.passing[slot as usize].going_down {
-            true => self.give(now, slot),
-            false => self.ended(slot, now),
-        }
-    }
 }
 
 impl Layer for Link {
@@ -203,57 +141,52 @@ impl Layer for Link {
     }
 
     fn units(&self) -> Vec<u64> {
-        self.below.member_blocks()
+        self.members.clone()
     }
 
-    fn submit(&mut self, now: Time, request: Request) {
-        self.clock.reach(now);
-        let unit = request.unit;
-        let inside =
-            (unit as usize) < self.below.members() && request.is_inside(self.below.blocks_of(unit));
-        if !inside {
-            self.clock.refuse(&request, now);
-            return;
-        }
-        let slot = self.passing.insert(Transfer {
-            request,
-            arrival: now,
-            going_down: false,
-            given: now,
-        }) as u32;
-        let ns = match request.command.writes() {
-            true => self.crossing(&request),
+    fn submit(&mut self, request: u32, flow: &mut Flow) {
+        let asked = flow[request].request;
+        let given = flow.open_for(request, self.passing.insert(()) as u32);
+        let ns = match asked.command.writes() {
+            true => self.crossing(&asked),
             false => 0,
         };
         if ns == 0 {
-            self.give(now, slot);
+            flow.submit(asked.unit, given);
         } else {
-            self.passing[slot as usize].going_down = true;
-            let end = self.carry(WRITE, now, ns);
-            self.ends.push(end, unit, slot);
+            let end = self.carry(WRITE, flow.now(), ns);
+            flow[given].member = asked.unit;
+            flow.keep(given, end);
         }
     }
 
-    fn next_event(&self) -> Time {
-        let work = self.ends.next().min(self.below.next_event());
-        self.clock.next_event(work)
-    }
-
-    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&LayerCompletion)) {
-        loop {
-            let times = (self.ends.next(), self.below.next_event());
-            match self.clock.step(times, until, sink) {
-                None => return,
-                Some(NextEvent::LowerLayers) => self.step_below(),
-                Some(NextEvent::Own(now)) => self.next_crosses(now),
-            }
+    fn ended(&mut self, given: u32, flow: &mut Flow) {
+        let asked = flow[given].request;
+        if !flow[given].is_announced {
+            // The data of a write have crossed on their way down.
+            return flow.submit(asked.unit, given);
         }
+        let given_at = flow[given].done.arrival;
+        self.passing.remove(flow[given].tag as usize);
+        let request = flow.take_over(given);
+        let now = flow.now();
+        let done = &mut flow[request].done;
+        let mut end = now;
+        if asked.command == Command::Read && done.error.is_none() {
+            let ns = self.crossing(&asked);
+            // The transfer may overlap with reading the medium, as far as the port was free.
+            let from = Time(now.0.saturating_sub(ns).max(given_at.0));
+            end = self.carry(READ, from, ns);
+        }
+        done.admitted = done.arrival;
+        done.completion = end;
+        done.components.bus += given_at.0 - done.arrival.0 + (end.0 - now.0);
+        flow.end(request);
     }
 
-    fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
-        self.clock.reach(now);
-        match (path, setting) {
-            ([], Setting::Bandwidth(bandwidth)) => {
+    fn set(&mut self, setting: &Setting, _flow: &mut Flow) -> Result<(), SpecError> {
+        match setting {
+            Setting::Bandwidth(bandwidth) => {
                 if !(LEAST..=MOST).contains(bandwidth) {
                     let need = format!("{LEAST} to {MOST}");
                     return Err(SpecError::new("setting.bandwidth", bandwidth, need));
@@ -261,35 +194,18 @@ impl Layer for Link {
                 self.bytes_per_ns = bandwidth.0 * 1e-9;
                 Ok(())
             }
-            ([], other) => Err(not_supported("a link", other, &["bandwidth"])),
-            (path, setting) => self.below.set(now, path, setting),
+            other => Err(not_supported("a link", other, &["bandwidth"])),
         }
     }
 
-    fn meter(&mut self, until: Time) -> DriveEnergy {
-        self.below.meter(until)
-    }
-
-    fn reset_statistics(&mut self, now: Time) {
-        self.clock.statistics.reset(now);
+    fn reset_statistics(&mut self, _now: Time) {
         self.crossing_ns = [0; 2];
         self.waited_ns = 0;
-        self.below.reset_statistics(now);
     }
 
-    fn statistics(&self) -> Statistics {
-        let mut all = self.clock.statistics.clone();
+    fn add_counts(&self, all: &mut Statistics) {
         all.add_ns("reads_crossing", self.crossing_ns[READ]);
         all.add_ns("writes_crossing", self.crossing_ns[WRITE]);
         all.add_ns("waited_for_port", self.waited_ns);
-        all
-    }
-
-    fn below(&self) -> &[Box<dyn Layer>] {
-        self.below.layers()
-    }
-
-    fn below_mut(&mut self) -> &mut [Box<dyn Layer>] {
-        self.below.layers_mut()
     }
 }

@@ -2,30 +2,24 @@
 //!
 //! # Contract
 //! - A layer offers *units*, each a space of 512-byte blocks from 0. A request that is empty (except a flush)
-//!   or reaches past the end of its unit completes at once with [`ErrorKind::OutOfRange`].
-//! - Before [`Layer::submit`] at `now` the layer must have been advanced to `now` (or to at most one
-//!   nanosecond later). So a request that arrives at some time is submitted before the layer starts work at
-//!   that time.
-//! - [`Layer::advance`] carries out everything that happens before `until`, and announces completions as soon
-//!   as their time is known, which may be before that time. An announced completion is never revoked.
-//! - Results do not depend on the steps in which a layer is advanced.
-//! - [`Layer::next_event`] is the earliest time at which [`Layer::advance`] would have an effect. It is never
-//!   before the latest time passed to the layer.
+//!   or reaches past the end of its unit completes at once with [`ErrorKind::OutOfRange`]; layers do not see it.
+//! - A request that arrives at some time is submitted before the layer starts work at that time.
+//! - A layer announces completions ([`Flow::end`]) as soon as their time is known, which may be before that time. An
+//!   announced completion is never revoked.
+//! - [`Layer::next_event`] is the time at which [`Layer::happen`] is called; if it has passed, that is at once.
 //! - Each request completes exactly once, not before it was submitted. Its shares add up to its response
 //!   time.
-//! - If several lower layers have events at the same time, the one with the lowest index goes first.
 //! - Random numbers come from a seed.
 //!
-//! Layers own the layers below them, so that a system is a tree: a volume over `n` members, a host queue
-//! over one layer, a link over several.
+//! Layers stand on the layers below them, so that a system is a tree: a volume over `n` members, a host queue
+//! over one layer, a link over several. [`Tree`] goes through the events of all of them in one order (`flow.rs`).
 //!
 //! To add one: write `crates/array/src/layer/NAME.rs` with a function `entry`, add `NAME` to the list. A program adds
 //! its own in [`Inputs`](crate::Inputs).
 
-mod below;
-mod clock;
 pub mod drive;
 pub mod elevator;
+pub mod flow;
 pub mod statistics;
 pub mod tree;
 pub mod volume;
@@ -40,8 +34,9 @@ use headstack_schema::{read_table, Registry, SpecError, Table};
 use headstack_units::{Bandwidth, Span, Time};
 
 pub use drive::DriveLayer;
+pub use flow::Flow;
 pub use statistics::{LayerResult, Statistics};
-pub use tree::{check, compose, LayerSpec, Tree};
+pub use tree::{check, compose, Branch, LayerSpec, Tree};
 
 /// The submitter of a request that belongs to no process: it blocks no other request.
 pub const ANYONE: u32 = u32::MAX;
@@ -173,11 +168,6 @@ pub enum Setting {
     Drive(headstack_drive::Setting),
     /// A part of a drive fails.
     FailPart(Part),
-    /// A drive aborts a request that waits.
-    Abort {
-        /// The request's number, [`Request::id`].
-        id: u64,
-    },
     /// Number of places of a host queue (`nr_requests`). Smaller values than 4 count as 4, as in Linux.
     Requests(u32),
     /// Most requests of a host queue at the lower layer at once.
@@ -210,7 +200,6 @@ impl Setting {
             Setting::Drive(Of::IdleTimer { .. }) => "idle_timer",
             Setting::Drive(Of::SpindleSpeed { .. }) => "spindle_speed",
             Setting::FailPart(_) => "fail",
-            Setting::Abort { .. } => "abort",
             Setting::Requests(_) => "nr_requests",
             Setting::Depth(_) => "depth",
             Setting::ReadExpire(_) => "read_expire",
@@ -231,45 +220,39 @@ pub trait Layer: Send {
     fn name(&self) -> &str;
     /// Size of each unit in 512-byte blocks.
     fn units(&self) -> Vec<u64>;
-    /// Submits a request at `now`.
-    fn submit(&mut self, now: Time, request: Request);
-    /// Time at which [`Layer::advance`] would next have an effect; [`Time::NEVER`] if nothing is outstanding.
-    fn next_event(&self) -> Time;
-    /// Carries out what happens before `until` and passes the completions to `sink`.
-    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&LayerCompletion));
-    /// Changes a setting at `now`; the layer must have been advanced to `now`. `path` leads to the layer
-    /// concerned: at each level, the index of the lower layer. An empty path means this layer.
+    /// A request for one of its units arrives.
+    fn submit(&mut self, request: u32, flow: &mut Flow);
+    /// A request that this layer gave to a lower one ends now, as [`flow::Entry::done`] says, or the time has come until
+    /// which it [keeps](Flow::keep) one.
+    fn ended(&mut self, request: u32, flow: &mut Flow);
+    /// Whether it is told of the end of a request as soon as that is announced, and not when its time comes.
+    fn passes_on(&self) -> bool {
+        false
+    }
+    /// When [`Layer::happen`] is to be called; [`Time::NEVER`] if not.
+    fn next_event(&self) -> Time {
+        Time::NEVER
+    }
+    /// Carries out what the layer does now by itself.
+    fn happen(&mut self, _flow: &mut Flow) {}
+    /// Aborts a request that waits, if it can.
+    fn abort(&mut self, _request: u32, _flow: &mut Flow) {}
+    /// Changes a setting.
     ///
     /// # Errors
-    /// The path leads to no layer, or the layer refuses the setting. The layer then remains unchanged.
-    fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError>;
-    /// Energy of all drives from the last reset to `until`.
-    fn meter(&mut self, until: Time) -> DriveEnergy;
-    /// Restarts all statistics at `now`.
-    fn reset_statistics(&mut self, now: Time);
-    /// Statistics since the last reset.
-    fn statistics(&self) -> Statistics;
-    /// The layers directly below.
-    fn below(&self) -> &[Box<dyn Layer>] {
-        &[]
-    }
-    /// The layers directly below, mutably.
-    fn below_mut(&mut self) -> &mut [Box<dyn Layer>] {
-        &mut []
-    }
-    /// Appends the joules of each drive from the last reset to `until`, in order of the drives.
-    fn drive_joules(&mut self, until: Time, sums: &mut Vec<f64>) {
-        for below in self.below_mut() {
-            below.drive_joules(until, sums);
-        }
-    }
-    /// Arm assemblies of the drive that can move at once; `None` if the layer is not a drive.
-    fn arms(&self) -> Option<u32> {
+    /// The layer refuses the setting and remains unchanged.
+    fn set(&mut self, setting: &Setting, flow: &mut Flow) -> Result<(), SpecError>;
+    /// Restarts the layer's own counts at `now`.
+    fn reset_statistics(&mut self, _now: Time) {}
+    /// Adds the layer's own counts since the last reset.
+    fn add_counts(&self, _all: &mut Statistics) {}
+    /// The drive, if the layer is one.
+    fn drive(&self) -> Option<&dyn DriveNode> {
         None
     }
-    /// The low-power conditions of a drive; none of other layers.
-    fn conditions(&self) -> Vec<Condition> {
-        Vec::new()
+    /// The drive, if the layer is one.
+    fn drive_mut(&mut self) -> Option<&mut dyn DriveNode> {
+        None
     }
     /// Places and depth of a host queue; `None` of other layers.
     fn queue_sizes(&self) -> Option<(u32, u32)> {
@@ -280,10 +263,20 @@ pub trait Layer: Send {
     fn read_expire(&self) -> Option<Span> {
         None
     }
-    /// Measurements of the drive up to `until`; `None` if the layer is not a drive.
-    fn drive_outcome(&mut self, _until: Time) -> Option<crate::simulate::MemberOutcome> {
-        None
-    }
+}
+
+/// What only drives have.
+pub trait DriveNode {
+    /// Energy from the last reset to `until`.
+    fn energy(&mut self, until: Time) -> DriveEnergy;
+    /// Appends the joules from the last reset to `until`.
+    fn add_joules(&mut self, until: Time, sums: &mut Vec<f64>);
+    /// Arm assemblies that can move at once.
+    fn arms(&self) -> u32;
+    /// The low-power conditions that it has.
+    fn conditions(&self) -> Vec<Condition>;
+    /// Measurements up to `until`.
+    fn outcome(&mut self, until: Time) -> crate::simulate::MemberOutcome;
 }
 
 /// The error for a setting that `layer` does not have; `known` are those that it has.
@@ -297,8 +290,8 @@ pub(crate) fn not_supported(layer: &str, setting: &Setting, known: &[&str]) -> S
 
 /// What a layer is built from.
 pub struct Context<'a> {
-    /// The layers below, at least one.
-    pub below: Vec<Box<dyn Layer>>,
+    /// Sizes of the units of the layers below, at least one, in 512-byte blocks.
+    pub members: Vec<u64>,
     /// Parameters, as the layer's file documents.
     pub params: Params,
     /// The elevators that a host queue can name.

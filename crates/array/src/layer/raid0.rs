@@ -7,7 +7,6 @@
 //! # Validity
 //! No redundancy: an error of a member is an error of the request.
 
-use super::below::LowerLayers;
 use super::volume::choice::ReadPolicy;
 use super::volume::copies::{Copies, Single};
 use super::volume::Volume;
@@ -22,10 +21,10 @@ pub fn entry() -> Entry {
         summary,
         LowerCount::Many,
         |context, p: Parameters| {
-            let below = LowerLayers::new(context.below);
-            let map = Single(striped(&below.member_blocks(), &p)?);
+            let map = Single(striped(&context.members, &p)?);
             let copies = Copies::new(map, ReadPolicy::First);
-            Ok(Box::new(Volume::new("raid0", Box::new(copies), below)))
+            let volume = Volume::new("raid0", Box::new(copies), context.members);
+            Ok(Box::new(volume))
         },
     )
     .with_example("stripe_unit = \"64 KiB\"")

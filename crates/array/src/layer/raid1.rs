@@ -14,11 +14,10 @@
 //! # Validity
 //! md leaves overlapping writes to the file system; here they are serialised. No write-mostly members.
 
-use super::below::LowerLayers;
 use super::volume::choice::{Copy, ReadPolicy};
 use super::volume::copies::{Copies, CopyMap, Pattern};
 use super::volume::Volume;
-use super::{Entry, Layer, LowerCount};
+use super::{Entry, LowerCount};
 use headstack_schema::{SpecError, Table};
 use headstack_units::Bandwidth;
 
@@ -29,7 +28,7 @@ pub const NAME: &str = "raid1";
 pub fn entry() -> Entry {
     let summary = "every block on every member; reads by a policy";
     Entry::new(NAME, summary, LowerCount::Many, |context, p| {
-        Ok(Box::new(volume(context.below, &p)?))
+        Ok(Box::new(volume(context.members, &p)?))
     })
     .with_example("read_policy = \"nearest\"")
 }
@@ -85,17 +84,15 @@ impl CopyMap for Mirror {
 ///
 /// # Errors
 /// Fewer than two members, or a parameter that does not fit.
-pub fn volume(below: Vec<Box<dyn Layer>>, p: &Parameters) -> Result<Volume, SpecError> {
-    let below = LowerLayers::new(below);
-    let sizes = below.member_blocks();
+pub fn volume(sizes: Vec<u64>, p: &Parameters) -> Result<Volume, SpecError> {
     if sizes.len() < 2 {
         return Err(SpecError::new("below", sizes.len(), "at least 2 members"));
     }
     let map = Mirror {
         members: sizes.len() as u32,
-        blocks: sizes.into_iter().min().unwrap_or(0),
+        blocks: sizes.iter().copied().min().unwrap_or(0),
     };
     let copies = Copies::new(map, p.read_policy);
-    let volume = Volume::new(NAME, Box::new(copies), below);
+    let volume = Volume::new(NAME, Box::new(copies), sizes);
     volume.with_redundancy(&p.gone, p.rebuild_rate)
 }

@@ -18,11 +18,10 @@
 //! # Validity
 //! As `raid1`.
 
-use super::below::LowerLayers;
 use super::volume::choice::{Copy, ReadPolicy};
 use super::volume::copies::{Copies, CopyMap, Pattern};
 use super::volume::Volume;
-use super::{Entry, Layer, LowerCount};
+use super::{Entry, LowerCount};
 use headstack_schema::{read, read_table, Parameter, Params, SpecError, Table};
 use headstack_units::{Bandwidth, Bytes};
 
@@ -33,7 +32,7 @@ pub const NAME: &str = "raid10";
 pub fn entry() -> Entry {
     let summary = "striped copies: near, far and offset layouts";
     let entry = Entry::new(NAME, summary, LowerCount::Many, |context, p| {
-        Ok(Box::new(volume(context.below, &p)?))
+        Ok(Box::new(volume(context.members, &p)?))
     });
     Entry {
         effective: |table, _| effective(table),
@@ -169,9 +168,7 @@ impl CopyMap for Striped {
 ///
 /// # Errors
 /// Too few members, or a parameter that does not fit.
-pub fn volume(below: Vec<Box<dyn Layer>>, p: &Parameters) -> Result<Volume, SpecError> {
-    let below = LowerLayers::new(below);
-    let sizes = below.member_blocks();
+pub fn volume(sizes: Vec<u64>, p: &Parameters) -> Result<Volume, SpecError> {
     let n = sizes.len() as u64;
     let chunk = chunk_blocks(p.chunk, 1)?;
     let (near, far) = (u64::from(p.near), u64::from(p.far));
@@ -183,7 +180,7 @@ pub fn volume(below: Vec<Box<dyn Layer>>, p: &Parameters) -> Result<Volume, Spec
             "2 copies to one for each member",
         ));
     }
-    let smallest = sizes.into_iter().min().unwrap_or(0);
+    let smallest = sizes.iter().copied().min().unwrap_or(0);
     let rows = smallest / chunk / far;
     let map = Striped {
         n,
@@ -199,7 +196,7 @@ pub fn volume(below: Vec<Box<dyn Layer>>, p: &Parameters) -> Result<Volume, Spec
         return Err(SpecError::new("chunk", p.chunk, need));
     }
     let copies = Copies::new(map, p.policy());
-    let volume = Volume::new(NAME, Box::new(copies), below);
+    let volume = Volume::new(NAME, Box::new(copies), sizes);
     volume.with_redundancy(&p.gone, p.rebuild_rate)
 }
 

@@ -15,11 +15,10 @@
 //! # Validity
 //! No stripe cache: nothing that was read before is kept, and writes of one row do not wait to be combined.
 
-use super::below::LowerLayers;
 use super::raid10::{chunk_blocks, DEFAULT_CHUNK};
 use super::volume::parity::{Layout, Parity, RmwLevel};
 use super::volume::Volume;
-use super::{Entry, Layer, LowerCount};
+use super::{Entry, LowerCount};
 use headstack_schema::{Choice, SpecError, Table};
 use headstack_units::{Bandwidth, Bytes};
 
@@ -30,7 +29,7 @@ pub const NAME: &str = "raid5";
 pub fn entry() -> Entry {
     let summary = "striped with rotating parity: one member may be gone";
     Entry::new(NAME, summary, LowerCount::Many, |context, p| {
-        Ok(Box::new(volume(context.below, &p)?))
+        Ok(Box::new(volume(context.members, &p)?))
     })
     .with_example("chunk = \"64 KiB\"")
 }
@@ -74,9 +73,7 @@ enum LayoutName {
 ///
 /// # Errors
 /// Fewer than three members, or a parameter that does not fit.
-pub fn volume(below: Vec<Box<dyn Layer>>, p: &Parameters) -> Result<Volume, SpecError> {
-    let below = LowerLayers::new(below);
-    let sizes = below.member_blocks();
+pub fn volume(sizes: Vec<u64>, p: &Parameters) -> Result<Volume, SpecError> {
     if sizes.len() < 3 {
         return Err(SpecError::new("below", sizes.len(), "at least 3 members"));
     }
@@ -112,6 +109,6 @@ pub fn volume(below: Vec<Box<dyn Layer>>, p: &Parameters) -> Result<Volume, Spec
         stripes: smallest / chunk,
         cuts: Vec::new(),
     };
-    let volume = Volume::new(NAME, Box::new(parity), below);
+    let volume = Volume::new(NAME, Box::new(parity), sizes);
     volume.with_redundancy(&p.gone, p.rebuild_rate)
 }

@@ -21,13 +21,10 @@
 //! # Validity
 //! Linux's own limits (`io.max`) release in slices of time instead.
 
-use super::below::LowerLayers;
-use super::clock::{LayerClock, NextEvent};
 use super::{
-    not_supported, Context, Entry, Layer, LayerCompletion, LowerCount, Request, Setting, Statistics,
+    not_supported, Context, Entry, Flow, Layer, LowerCount, Setting, Statistics,
 };
 use headstack_control::RateLimit;
-use headstack_drive::DriveEnergy;
 use headstack_schema::{SpecError, Table};
 use headstack_units::{Bandwidth, Frequency, Span, Time};
 use slab::Slab;
@@ -53,19 +50,20 @@ struct Parameters {
     bandwidth: Option<Bandwidth>,
 }
 
-/// A request that is held, or that is in the layer below.
-struct Passing {
-    request: Request,
+/// A request that is held.
+struct Held {
+    request: u32,
+    tag: u32,
     arrival: Time,
-    released: Time,
+    blocks: u32,
 }
 
 struct Throttle {
-    below: LowerLayers,
-    clock: LayerClock,
+    members: Vec<u64>,
     limit: RateLimit,
-    passing: Slab<Passing>,
-    held: VecDeque<u32>,
+    held: VecDeque<Held>,
+    /// Numbers of the requests that are held or in the layer below.
+    passing: Slab<()>,
     /// When the last request was released.
     last: Option<Time>,
     n_held: u64,
@@ -97,11 +95,10 @@ impl Throttle {
             }
         };
         Ok(Throttle {
-            below: LowerLayers::new(context.below),
-            clock: LayerClock::default(),
+            members: context.members,
             limit: check(limit)?,
-            passing: Slab::new(),
             held: VecDeque::new(),
+            passing: Slab::new(),
             last: None,
             n_held: 0,
             held_ns: 0,
@@ -113,55 +110,41 @@ impl Throttle {
         let Some(first) = self.held.front() else {
             return Time::NEVER;
         };
-        let passing = &self.passing[*first as usize];
-        let bytes = f64::from(passing.request.blocks) * 512.0;
+        let bytes = f64::from(first.blocks) * 512.0;
         let gap_s = match self.limit {
-            RateLimit::Unlimited => return passing.arrival.max(self.last.unwrap_or_default()),
+            RateLimit::Unlimited => return first.arrival.max(self.last.unwrap_or_default()),
             RateLimit::Requests(rate) => 1.0 / rate.0,
             RateLimit::Bytes(rate) => bytes / rate.0,
         };
         match self.last {
-            None => passing.arrival,
-            Some(last) => passing
+            None => first.arrival,
+            Some(last) => first
                 .arrival
                 .max(last + Span((gap_s * 1e9).round() as i64)),
         }
     }
 
-    /// Releases the requests that are due by `now`.
-    fn release(&mut self, now: Time) {
+    /// Releases the requests that are due by now.
+    fn release(&mut self, flow: &mut Flow) {
+        let now = flow.now();
         while self.next_release() <= now {
-            let Some(slot) = self.held.pop_front() else {
+            let Some(Held {
+                request,
+                tag,
+                arrival,
+                ..
+            }) = self.held.pop_front()
+            else {
                 return;
             };
-            let passing = &mut self.passing[slot as usize];
-            passing.released = now;
             self.last = Some(now);
-            if self.clock.statistics.counts_from(passing.arrival) {
-                self.n_held += u64::from(now > passing.arrival);
-                self.held_ns += u128::from(now.0 - passing.arrival.0);
+            if flow.counts_from(arrival) {
+                self.n_held += u64::from(now > arrival);
+                self.held_ns += u128::from(now.0 - arrival.0);
             }
-            let request = Request {
-                id: u64::from(slot),
-                ..passing.request
-            };
-            self.below.submit(now, request.unit, request);
+            let given = flow.open_for(request, tag);
+            flow.submit(flow[request].request.unit, given);
         }
-    }
-
-    fn step_below(&mut self, until: Time, sink: &mut dyn FnMut(&LayerCompletion)) {
-        let (passing, statistics) = (&mut self.passing, &mut self.clock.statistics);
-        self.below.step_until(until, &mut |done| {
-            let own = passing.remove(done.id as usize);
-            let mut done = LayerCompletion {
-                id: own.request.id,
-                arrival: own.arrival,
-                ..*done
-            };
-            done.components.queue += own.released.0 - own.arrival.0;
-            statistics.add_done(&done);
-            sink(&done);
-        });
     }
 }
 
@@ -171,88 +154,60 @@ impl Layer for Throttle {
     }
 
     fn units(&self) -> Vec<u64> {
-        self.below.member_blocks()
+        self.members.clone()
     }
 
-    fn submit(&mut self, now: Time, request: Request) {
-        self.clock.reach(now);
-        let inside = (request.unit as usize) < self.below.members()
-            && request.is_inside(self.below.blocks_of(request.unit));
-        if !inside {
-            self.clock.refuse(&request, now);
-            return;
-        }
-        let slot = self.passing.insert(Passing {
+    fn submit(&mut self, request: u32, flow: &mut Flow) {
+        self.held.push_back(Held {
             request,
-            arrival: now,
-            released: now,
+            tag: self.passing.insert(()) as u32,
+            arrival: flow.now(),
+            blocks: flow[request].request.blocks,
         });
-        self.held.push_back(slot as u32);
-        self.release(now);
+        self.release(flow);
+    }
+
+    fn ended(&mut self, given: u32, flow: &mut Flow) {
+        let released = flow[given].done.arrival;
+        self.passing.remove(flow[given].tag as usize);
+        let request = flow.take_over(given);
+        let done = &mut flow[request].done;
+        done.components.queue += released.0 - done.arrival.0;
+        flow.end(request);
+    }
+
+    fn passes_on(&self) -> bool {
+        true
     }
 
     fn next_event(&self) -> Time {
-        let own = self.next_release().max(self.clock.now());
-        let own = if self.held.is_empty() {
-            Time::NEVER
-        } else {
-            own
-        };
-        self.clock.next_event(own.min(self.below.next_event()))
+        self.next_release()
     }
 
-    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&LayerCompletion)) {
-        loop {
-            let own = match self.held.is_empty() {
-                true => Time::NEVER,
-                false => self.next_release().max(self.clock.now()),
-            };
-            match self.clock.step((own, self.below.next_event()), until, sink) {
-                None => return,
-                Some(NextEvent::LowerLayers) => self.step_below(own.min(until), sink),
-                Some(NextEvent::Own(now)) => self.release(now),
-            }
-        }
+    fn happen(&mut self, flow: &mut Flow) {
+        self.release(flow);
     }
 
-    fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
-        self.clock.reach(now);
-        match (path, setting) {
-            ([], Setting::Rate(limit)) => {
+    fn set(&mut self, setting: &Setting, flow: &mut Flow) -> Result<(), SpecError> {
+        match setting {
+            Setting::Rate(limit) => {
                 self.limit = check(*limit).map_err(|e| e.within("setting"))?;
-                self.release(now);
+                self.release(flow);
                 Ok(())
             }
-            ([], other) => {
+            other => {
                 let known = &["iops_limit", "bandwidth_limit"];
                 Err(not_supported("a throttle", other, known))
             }
-            (path, setting) => self.below.set(now, path, setting),
         }
     }
 
-    fn meter(&mut self, until: Time) -> DriveEnergy {
-        self.below.meter(until)
-    }
-
-    fn reset_statistics(&mut self, now: Time) {
-        self.clock.statistics.reset(now);
+    fn reset_statistics(&mut self, _now: Time) {
         (self.n_held, self.held_ns) = (0, 0);
-        self.below.reset_statistics(now);
     }
 
-    fn statistics(&self) -> Statistics {
-        let mut all = self.clock.statistics.clone();
+    fn add_counts(&self, all: &mut Statistics) {
         all.count("held", self.n_held);
         all.add_ns("held", self.held_ns);
-        all
-    }
-
-    fn below(&self) -> &[Box<dyn Layer>] {
-        self.below.layers()
-    }
-
-    fn below_mut(&mut self) -> &mut [Box<dyn Layer>] {
-        self.below.layers_mut()
     }
 }

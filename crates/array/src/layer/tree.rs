@@ -1,6 +1,6 @@
 //! Trees of layers: built from their description, and used by the simulation as one member.
 
-use super::below::LowerLayers;
+use super::flow::{self, Flow, Message, Place, HOST};
 use super::{
     independent, throttle, Context, DriveLayer, Elevators, Entry, ErrorKind, Layer,
     LayerCompletion, LayerResult, LowerCount, Request, Setting, Statistics, ANYONE,
@@ -103,17 +103,35 @@ pub fn check(specs: &[LayerSpec], entries: &Registry<Entry>) -> Result<(), SpecE
     })
 }
 
+/// A layer with what is below it, to be put into a tree.
+pub struct Branch {
+    layer: Box<dyn Layer>,
+    below: Vec<Branch>,
+}
+
+impl Branch {
+    /// A layer over these.
+    pub fn new(layer: Box<dyn Layer>, below: Vec<Branch>) -> Branch {
+        Branch { layer, below }
+    }
+
+    /// Sizes of its units in 512-byte blocks.
+    pub fn units(&self) -> Vec<u64> {
+        self.layer.units()
+    }
+}
+
 /// Builds layers over drives. `specs` begins at the host: each entry takes the layers of the next entry, the last one
 /// takes the drives. Layers are of `entries`, elevators of `elevators`. Returns the uppermost layers.
 ///
 /// # Errors
 /// Unknown names and settings that a layer refuses, at `layers[i]`.
 pub fn compose(
-    drives: Vec<Box<dyn Layer>>,
+    drives: Vec<Branch>,
     specs: &[LayerSpec],
     entries: &Registry<Entry>,
     elevators: &Elevators,
-) -> Result<Vec<Box<dyn Layer>>, SpecError> {
+) -> Result<Vec<Branch>, SpecError> {
     let mut below = drives;
     for (i, spec) in specs.iter().enumerate().rev() {
         let made = spec
@@ -129,11 +147,11 @@ pub fn compose(
 
 /// Builds all layers of one entry.
 fn one_height(
-    below: Vec<Box<dyn Layer>>,
+    below: Vec<Branch>,
     spec: &LayerSpec,
     entry: &Entry,
     elevators: &Elevators,
-) -> Result<Vec<Box<dyn Layer>>, SpecError> {
+) -> Result<Vec<Branch>, SpecError> {
     let width = match (entry.lower, spec.of) {
         (LowerCount::One, _) => 1,
         (LowerCount::Many, Some(of)) => of as usize,
@@ -146,47 +164,42 @@ fn one_height(
     let mut made = Vec::with_capacity(below.len() / width);
     let mut below = below.into_iter();
     loop {
-        let group: Vec<Box<dyn Layer>> = below.by_ref().take(width).collect();
+        let group: Vec<Branch> = below.by_ref().take(width).collect();
         if group.is_empty() {
             return Ok(made);
         }
-        let params = spec.params.clone();
-        made.push((entry.build)(Context {
-            below: group,
-            params,
+        let layer = (entry.build)(Context {
+            members: group.iter().flat_map(Branch::units).collect(),
+            params: spec.params.clone(),
             elevators,
-        })?);
+        })?;
+        made.push(Branch::new(layer, group));
     }
 }
 
 /// Trees of layers as one member of a simulation. Its logical units are the units of the roots, in order; a root's
 /// path is its number.
 pub struct Tree {
-    roots: LowerLayers,
-    /// First block and size of each unit, in 512-byte blocks.
-    units: Vec<(u64, u64)>,
+    /// The nodes, as [`flow`](super::flow) numbers them.
+    nodes: Vec<Box<dyn Layer>>,
+    flow: Flow,
+    /// The units of the roots, to which the host gives requests.
+    units: Vec<flow::Member>,
+    /// First block of each.
+    firsts: Vec<u64>,
     /// Size of every unit, if all have the same.
     equal: Option<NonZeroU64>,
-    /// Number of requests submitted.
-    submitted: u64,
-    announced: u64,
+    /// Number of requests under way.
+    under_way: usize,
 }
 
-/// A completion that a tree announces.
-#[derive(Debug, Clone, Copy)]
-pub struct TreeCompletion {
-    completion: Completion,
-    done: LayerCompletion,
-}
-
-impl CompletionReport for TreeCompletion {
-    // A drive's completion lacks the drive, the kind of error and whether an arm moved; `done` has them.
-    const IS_COMPLETION: bool = false;
-    fn completion(&self) -> &Completion {
-        &self.completion
+impl CompletionReport for LayerCompletion {
+    fn of_drive(&self) -> Option<&Completion> {
+        None
     }
+    #[inline]
     fn done(&self, _member: u32) -> LayerCompletion {
-        self.done
+        *self
     }
 }
 
@@ -205,94 +218,111 @@ impl Tree {
         M: Member<Report = Completion> + Send + 'static,
     {
         let drives = drives.into_iter().enumerate();
-        let drives = drives
-            .map(|(i, drive)| Box::new(DriveLayer::new(drive, i as u32)) as Box<dyn Layer>)
-            .collect();
-        Ok(Tree::over(compose(drives, specs, entries, elevators)?))
+        let drives = drives.map(|(i, drive)| DriveLayer::branch(drive, i as u32));
+        let roots = compose(drives.collect(), specs, entries, elevators)?;
+        Ok(Tree::over(roots))
     }
 
     /// Trees with these roots.
-    pub fn over(roots: Vec<Box<dyn Layer>>) -> Tree {
-        let roots = LowerLayers::new(roots);
+    pub fn over(roots: Vec<Branch>) -> Tree {
+        let mut built = Built::default();
+        let units = built.add_all(roots, HOST);
         let mut first = 0u64;
-        let mut units = Vec::new();
-        for blocks in roots.member_blocks() {
-            units.push((first, blocks));
-            first = first.saturating_add(blocks);
-        }
-        let equal = units.first().and_then(|u| NonZeroU64::new(u.1));
-        Tree {
-            roots,
-            equal: equal.filter(|size| units.iter().all(|u| u.1 == size.get())),
+        let starts = units.iter().map(|u| {
+            let next = first.saturating_add(u.blocks);
+            std::mem::replace(&mut first, next)
+        });
+        let firsts = starts.collect();
+        let equal = units.first().and_then(|u| NonZeroU64::new(u.blocks));
+        let mut tree = Tree {
+            equal: equal.filter(|size| units.iter().all(|u| u.blocks == size.get())),
             units,
-            submitted: 0,
-            announced: 0,
-        }
+            firsts,
+            flow: Flow::new(built.places, built.members),
+            nodes: built.nodes,
+            under_way: 0,
+        };
+        (0..tree.nodes.len()).for_each(|node| tree.note(node));
+        tree
     }
 
-    /// Trees of one root each.
+    /// Its parts, to be put into another tree.
+    fn into_roots(self) -> Vec<Branch> {
+        let (mut nodes, mut at) = (self.nodes.into_iter(), 0);
+        let take = || take_branch(&mut nodes, &self.flow.places, &mut at);
+        std::iter::from_fn(take).collect()
+    }
+
+    /// Trees of one root each. No request may be under way.
     pub(crate) fn split(self) -> Vec<Tree> {
-        let roots = self.roots.into_layers().into_iter();
+        let roots = self.into_roots().into_iter();
         roots.map(|root| Tree::over(vec![root])).collect()
     }
 
     /// One tree with the roots of all, in order.
     pub(crate) fn join(trees: Vec<Tree>) -> Tree {
-        let roots = trees.into_iter().flat_map(|t| t.roots.into_layers());
-        Tree::over(roots.collect())
+        let statistics = trees.iter().flat_map(|t| t.flow.statistics.clone());
+        let statistics = statistics.collect();
+        let mut tree = Tree::over(trees.into_iter().flat_map(Tree::into_roots).collect());
+        tree.flow.statistics = statistics;
+        tree
+    }
+
+    /// The nodes directly below one, or the roots.
+    fn below(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
+        let places = &self.flow.places;
+        let (first, end) = match places.get(node as usize) {
+            Some(place) => (node + 1, place.end),
+            None => (0, places.len() as u32),
+        };
+        let next = move |at: &u32| Some(places[*at as usize].end).filter(|next| *next < end);
+        std::iter::successors(Some(first).filter(|f| *f < end), next)
     }
 
     /// Number of units of each root.
     pub(crate) fn units_of_roots(&self) -> Vec<usize> {
-        let roots = self.roots.layers().iter();
-        roots.map(|root| root.units().len()).collect()
+        let roots = self.below(HOST);
+        roots
+            .map(|root| self.nodes[root as usize].units().len())
+            .collect()
     }
 
-    /// The paths of the layers that are `steps` levels below the roots, in order.
-    fn paths(&self, steps: usize) -> Vec<Vec<u32>> {
-        let roots = self.roots.layers().iter().enumerate();
-        let mut level: Vec<(Vec<u32>, &dyn Layer)> =
-            roots.map(|(i, root)| (vec![i as u32], &**root)).collect();
+    /// The nodes that are `steps` levels below the roots, in order.
+    fn level(&self, steps: usize) -> Vec<u32> {
+        let mut level: Vec<u32> = self.below(HOST).collect();
         for _ in 0..steps {
-            let below = |(path, layer): &(Vec<u32>, &dyn Layer)| {
-                let path = path.clone();
-                (0..layer.below().len() as u32).map(move |i| [&path[..], &[i]].concat())
-            };
-            let paths = level.iter().flat_map(below);
-            let layers = level.iter().flat_map(|(_, l)| l.below());
-            level = paths.zip(layers.map(|l| &**l)).collect();
+            level = level.iter().flat_map(|node| self.below(*node)).collect();
         }
-        level.into_iter().map(|(path, _)| path).collect()
+        level
     }
 
     /// Levels from the roots to the drives.
     fn depth(&self) -> usize {
-        let mut below = self.roots.layers();
-        let mut depth = 0;
-        while let Some(layer) = below.first().filter(|l| !l.below().is_empty()) {
-            below = layer.below();
-            depth += 1;
-        }
-        depth
+        let mut at = self.below(HOST).next();
+        let below = std::iter::from_fn(|| {
+            at = self.below(at?).next();
+            at
+        });
+        below.count()
     }
 
-    /// The paths of the layers that a change applies to.
+    /// The nodes that a change applies to.
     ///
     /// # Errors
     /// Layers that do not exist.
-    fn targets(&self, target: &Target) -> Result<Vec<Vec<u32>>, SpecError> {
+    fn targets(&self, target: &Target) -> Result<Vec<u32>, SpecError> {
         let (level, numbers) = match target {
             Target::Drives(drives) => (0, drives),
             Target::Layers { level, instances } => (*level as usize, instances),
         };
-        let all = self.paths(self.depth().saturating_sub(level));
+        let all = self.level(self.depth().saturating_sub(level));
         if numbers.is_empty() {
             return Ok(all);
         }
         let n = all.len();
         let named = numbers.iter().enumerate().map(|(i, number)| {
-            let path = all.get(*number as usize).cloned();
-            path.ok_or_else(|| {
+            let node = all.get(*number as usize).copied();
+            node.ok_or_else(|| {
                 let need = format!("one of the {n} layers, counted from 0");
                 SpecError::new(format!("instances[{i}]"), number, need)
             })
@@ -300,98 +330,309 @@ impl Tree {
         named.collect()
     }
 
+    /// Changes a setting of a node at `now`, to which the tree must have been advanced. An error names the way to it.
+    fn set_node(&mut self, now: Time, node: u32, setting: &Setting) -> Result<(), SpecError> {
+        self.flow.now = self.flow.now.max(now);
+        let result = self.at(node, |layer, flow| layer.set(setting, flow));
+        self.settle();
+        let mut error = match result {
+            Ok(()) => return Ok(()),
+            Err(error) => error,
+        };
+        let mut at = node;
+        loop {
+            let above = self.flow.places[at as usize].above;
+            if above == HOST {
+                return Err(error);
+            }
+            let step = self.below(above).position(|n| n == at);
+            error = error.within(&format!("below[{}]", step.unwrap_or_default()));
+            at = above;
+        }
+    }
+
+    /// Changes a setting of the node to which `path` leads: the number of a root, then at each level the number of the
+    /// layer below.
+    ///
+    /// # Errors
+    /// The path leads to no layer, or the layer refuses the setting. The layer then remains unchanged.
+    pub fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
+        let mut node = HOST;
+        for step in path {
+            let mut below = self.below(node);
+            let n = self.below(node).count();
+            let need = || match n {
+                0 => "no more: this is a drive".to_string(),
+                n => format!("one of the {n} layers below, counted from 0"),
+            };
+            let found = below.nth(*step as usize);
+            node = found.ok_or_else(|| SpecError::new("setting.path", step, need()))?;
+        }
+        match path.is_empty() {
+            true => Err(SpecError::new("setting", "no path", "one below this layer")),
+            false => self.set_node(now, node, setting),
+        }
+    }
+
     /// Measurements of each drive up to `until`, in order of the drives.
     pub fn drives(&mut self, until: Time) -> Vec<MemberOutcome> {
-        let mut all = Vec::new();
-        for root in self.roots.layers_mut() {
-            collect_drives(&mut **root, until, &mut all);
-        }
-        all
+        let drives = self.nodes.iter_mut().filter_map(|node| node.drive_mut());
+        drives.map(|drive| drive.outcome(until)).collect()
+    }
+
+    /// The statistics of a node.
+    fn statistics(&self, node: u32) -> Statistics {
+        let mut own = self.flow.statistics[node as usize].clone();
+        self.nodes[node as usize].add_counts(&mut own);
+        own
     }
 
     /// Statistics of the layers, from the host down; layers of the same name and level are added up. Several roots
     /// count as members of a layer `independent`.
     pub fn results(&self) -> Vec<LayerResult> {
         let mut results = Vec::new();
-        let mut level: Vec<&dyn Layer> = self.roots.layers().iter().map(|l| &**l).collect();
+        let mut level: Vec<u32> = self.below(HOST).collect();
         if level.len() > 1 {
             let mut sum = Statistics::default();
-            level.iter().for_each(|l| sum.add_requests(&l.statistics()));
+            let all = level.iter();
+            all.for_each(|n| sum.add_requests(&self.flow.statistics[*n as usize]));
             results.push(sum.result(independent::NAME, 1));
         }
-        while let Some(first) = level.first() {
-            let name = first.name();
-            let mut sum = first.statistics();
-            level[1..].iter().for_each(|l| sum.add(&l.statistics()));
+        while let Some((first, others)) = level.split_first() {
+            let name = self.nodes[*first as usize].name();
+            let mut sum = self.statistics(*first);
+            others.iter().for_each(|n| sum.add(&self.statistics(*n)));
             results.push(sum.result(name, level.len() as u64));
-            level = level
-                .iter()
-                .flat_map(|l| l.below().iter().map(|b| &**b))
-                .collect();
+            level = level.iter().flat_map(|node| self.below(*node)).collect();
         }
         results
     }
+
+    /// Energy of all drives below a node, from the last reset to `until`.
+    fn energy_of(&mut self, node: u32, until: Time) -> DriveEnergy {
+        let here = self.nodes.get_mut(node as usize);
+        if let Some(drive) = here.and_then(|n| n.drive_mut()) {
+            let energy = drive.energy(until);
+            self.note(node as usize);
+            return energy;
+        }
+        let below: Vec<u32> = self.below(node).collect();
+        let mut sum = DriveEnergy::default();
+        for node in below {
+            sum.add(&self.energy_of(node, until));
+        }
+        sum
+    }
+
+    /// Appends the settings of each drive below `node`. `above` has the settings found on the path to this node;
+    /// `above.drive` is this path. A queue or a throttle over several drives belongs to none of them.
+    fn find_knobs(&self, node: u32, above: &ControlledDrive, found: &mut Vec<ControlledDrive>) {
+        let layer = &self.nodes[node as usize];
+        if let Some(drive) = layer.drive() {
+            found.push(ControlledDrive {
+                arms: drive.arms(),
+                conditions: drive.conditions(),
+                ..above.clone()
+            });
+            return;
+        }
+        let mut own = above.clone();
+        if let Some((nr_requests, depth)) = layer.queue_sizes() {
+            own.queue = Some((own.drive.clone(), nr_requests, depth));
+            own.read_expire = layer.read_expire();
+        }
+        if layer.name() == throttle::NAME {
+            own.throttle = Some(own.drive.clone());
+        }
+        if self.below(node).count() > 1 {
+            (own.queue, own.read_expire, own.throttle) = (None, None, None);
+        }
+        for (i, node) in self.below(node).enumerate() {
+            let drive = [&own.drive[..], &[i as u32]].concat();
+            let own = ControlledDrive {
+                drive,
+                ..own.clone()
+            };
+            self.find_knobs(node, &own, found);
+        }
+    }
 }
 
-fn collect_drives(layer: &mut dyn Layer, until: Time, all: &mut Vec<MemberOutcome>) {
-    all.extend(layer.drive_outcome(until));
-    for below in layer.below_mut() {
-        collect_drives(&mut **below, until, all);
+/// The events of a tree.
+impl Tree {
+    /// Gives a request to one of the units at `now`, to which the tree must have been advanced.
+    pub fn submit_to(&mut self, now: Time, request: Request) {
+        let number = self.flow.open(request, 0);
+        self.flow[number].tag = number;
+        self.give(now, number, &request);
+    }
+
+    /// Gives a request of the host, which has this number, to its unit.
+    #[inline]
+    fn give(&mut self, now: Time, number: u32, request: &Request) {
+        self.flow.now = now;
+        self.under_way += 1;
+        self.flow[number].request.id = request.id;
+        match self.units.get(request.unit as usize) {
+            Some(unit) => self.flow.give(*unit, request.unit, number),
+            None => {
+                let entry = &mut self.flow[number];
+                (entry.done.id, entry.done.arrival) = (request.id, now);
+                self.flow.messages.push_back((Message::Refuse, 0, number));
+            }
+        }
+        self.settle();
+    }
+
+    /// Has a node do something, and notes when it is due next.
+    #[inline]
+    fn at<T>(&mut self, node: u32, act: impl FnOnce(&mut dyn Layer, &mut Flow) -> T) -> T {
+        self.flow.here = node;
+        let done = act(&mut *self.nodes[node as usize], &mut self.flow);
+        self.note(node as usize);
+        done
+    }
+
+    #[inline]
+    fn note(&mut self, node: usize) {
+        let flow = &mut self.flow;
+        let own = self.nodes[node].next_event().max(flow.now);
+        let due = own.min(flow.next_kept(node as u32));
+        flow.order.set(node, due);
+    }
+
+    /// Delivers all messages.
+    #[inline]
+    fn settle(&mut self) {
+        while let Some((message, node, request)) = self.flow.messages.pop_front() {
+            self.at(node, |layer, flow| match message {
+                Message::Submit => layer.submit(request, flow),
+                Message::Refuse => flow.end_at_once(request, Some(ErrorKind::OutOfRange)),
+                Message::Ended => layer.ended(request, flow),
+                Message::Abort => layer.abort(request, flow),
+            });
+        }
+    }
+
+    /// Carries out one event of a node, at the present time.
+    #[inline]
+    fn step(&mut self, node: u32) {
+        let is_kept = self.flow.next_kept(node) <= self.flow.now;
+        match is_kept.then(|| self.flow.pop_kept(node)).flatten() {
+            Some(request) => self.at(node, |layer, flow| layer.ended(request, flow)),
+            None => self.at(node, |layer, flow| layer.happen(flow)),
+        }
+        self.settle();
+    }
+
+    /// The node of the next event at the present time, after one of `node`: what happens below a node is finished before
+    /// what happens above it.
+    #[inline]
+    fn next_now(&self, node: u32) -> Option<u32> {
+        let order = &self.flow.order;
+        if order.earliest() > self.flow.now {
+            return None;
+        }
+        let first = order.first().1 as u32;
+        let mut at = node;
+        while let Some(place) = self.flow.places.get(at as usize) {
+            if (at..place.end).contains(&first) {
+                return Some(first);
+            }
+            if let Some(found) = order.first_in(at as usize..place.end as usize) {
+                return Some(found as u32);
+            }
+            at = place.above;
+        }
+        Some(first)
+    }
+
+    /// Delivers the ends that are announced to the host.
+    #[inline]
+    fn deliver(&mut self, sink: &mut impl FnMut(&LayerCompletion)) {
+        let mut ended = std::mem::take(&mut self.flow.ended);
+        self.under_way -= ended.len();
+        for number in ended.drain(..) {
+            sink(&self.flow[number].done);
+            self.flow.close(number);
+        }
+        self.flow.ended = ended;
     }
 }
 
-/// Appends the settings of each drive below `layer`. `above` has the settings found on the path to this layer;
-/// `above.drive` is this path. A queue or a throttle over several drives belongs to none of them.
-fn find_knobs(layer: &dyn Layer, above: &ControlledDrive, found: &mut Vec<ControlledDrive>) {
-    if let Some(arms) = layer.arms() {
-        found.push(ControlledDrive {
-            arms,
-            conditions: layer.conditions(),
-            ..above.clone()
-        });
-        return;
+/// Nodes and places of a tree that is built.
+#[derive(Default)]
+struct Built {
+    nodes: Vec<Box<dyn Layer>>,
+    places: Vec<Place>,
+    members: Vec<flow::Member>,
+}
+
+impl Built {
+    /// Adds branches below a node; returns their units.
+    fn add_all(&mut self, branches: Vec<Branch>, above: u32) -> Vec<flow::Member> {
+        let mut units = Vec::new();
+        for Branch { layer, below } in branches {
+            let node = self.nodes.len() as u32;
+            let of = |(unit, blocks): (usize, u64)| flow::Member {
+                node,
+                unit: unit as u32,
+                blocks,
+            };
+            units.extend(layer.units().into_iter().enumerate().map(of));
+            self.places.push(Place {
+                above,
+                end: 0,
+                members: 0..0,
+                passes_on: layer.passes_on(),
+            });
+            self.nodes.push(layer);
+            let members = self.add_all(below, node);
+            let first = self.members.len() as u32;
+            self.members.extend(members);
+            let place = &mut self.places[node as usize];
+            place.members = first..self.members.len() as u32;
+            place.end = self.nodes.len() as u32;
+        }
+        units
     }
-    let mut own = above.clone();
-    if let Some((nr_requests, depth)) = layer.queue_sizes() {
-        own.queue = Some((own.drive.clone(), nr_requests, depth));
-        own.read_expire = layer.read_expire();
+}
+
+/// The branch of the node at `at`, whose nodes are next in `nodes`; `None` if there are no more.
+fn take_branch(
+    nodes: &mut impl Iterator<Item = Box<dyn Layer>>,
+    places: &[Place],
+    at: &mut usize,
+) -> Option<Branch> {
+    let layer = nodes.next()?;
+    let end = places[*at].end as usize;
+    *at += 1;
+    let mut below = Vec::new();
+    while *at < end {
+        below.extend(take_branch(nodes, places, at));
     }
-    if layer.name() == throttle::NAME {
-        own.throttle = Some(own.drive.clone());
-    }
-    let below = layer.below();
-    if below.len() > 1 {
-        (own.queue, own.read_expire, own.throttle) = (None, None, None);
-    }
-    for (i, layer) in below.iter().enumerate() {
-        let drive = [&own.drive[..], &[i as u32]].concat();
-        let own = ControlledDrive {
-            drive,
-            ..own.clone()
-        };
-        find_knobs(&**layer, &own, found);
-    }
+    Some(Branch { layer, below })
 }
 
 impl Member for Tree {
-    type Report = TreeCompletion;
+    type Report = LayerCompletion;
 
     fn capacity_blocks(&self) -> u64 {
-        self.units.last().map_or(0, |u| u.0.saturating_add(u.1))
+        let last = self.firsts.last().zip(self.units.last());
+        last.map_or(0, |(first, unit)| first.saturating_add(unit.blocks))
     }
 
     fn logical_units(&self) -> Vec<u64> {
-        self.units.iter().map(|u| u.1).collect()
+        self.units.iter().map(|u| u.blocks).collect()
     }
 
     fn submit(&mut self, now: Time, request: DriveRequest) {
-        self.submitted += 1;
         let at = request.lba.0;
         let unit = match self.equal {
             Some(size) => ((at / size) as usize).min(self.units.len() - 1),
-            None => self.units.partition_point(|u| u.0 <= at).max(1) - 1,
+            None => self.firsts.partition_point(|first| *first <= at).max(1) - 1,
         };
-        let first = self.units.get(unit).map_or(0, |u| u.0);
+        let first = self.firsts.get(unit).copied().unwrap_or(0);
         let request = Request {
             id: request.id,
             command: request.command,
@@ -400,74 +641,73 @@ impl Member for Tree {
             blocks: request.blocks,
             submitter: ANYONE,
         };
-        self.roots.submit(now, unit as u32, request);
+        // Requests under way have different numbers there, too.
+        let number = self.flow.open(request, request.id as u32);
+        self.give(now, number, &request);
     }
 
+    #[inline]
     fn next_event(&self) -> Time {
-        self.roots.next_event()
+        match self.flow.ended.is_empty() {
+            true => self.flow.order.earliest(),
+            false => self.flow.now,
+        }
     }
 
-    fn advance(&mut self, until: Time, sink: &mut impl FnMut(&TreeCompletion)) {
-        let announced = &mut self.announced;
-        let mut pass = |done: &LayerCompletion| {
-            *announced += 1;
-            let completion = Completion {
-                id: done.id,
-                arrival: done.arrival,
-                completion: done.completion,
-                components: done.components,
-                cache_hit: done.cache_hit,
-                mechanical: done.moved,
-                seek_distance: done.seek_distance,
-                arm: done.arm,
-                error: done.error.is_some(),
-                sense: match done.error {
-                    Some(ErrorKind::Zone(sense)) => Some(sense),
-                    _ => None,
-                },
-            };
-            sink(&TreeCompletion {
-                completion,
-                done: *done,
-            });
-        };
-        while self.roots.next_event() < until {
-            self.roots.step_until(until, &mut pass);
+    fn advance(&mut self, until: Time, sink: &mut impl FnMut(&LayerCompletion)) {
+        if self.flow.now < until && !self.flow.ended.is_empty() {
+            self.deliver(sink);
+        }
+        loop {
+            let time = self.flow.order.earliest();
+            if time >= until {
+                return;
+            }
+            self.flow.now = time;
+            let mut next = Some(self.flow.order.first().1 as u32);
+            while let Some(node) = next {
+                self.step(node);
+                if !self.flow.ended.is_empty() {
+                    self.deliver(sink);
+                }
+                next = self.next_now(node);
+            }
         }
     }
 
     fn queue_len(&self) -> usize {
-        (self.submitted - self.announced) as usize
+        self.under_way
     }
 
     fn energy(&mut self, until: Time) -> DriveEnergy {
-        self.roots.meter(until)
+        self.energy_of(HOST, until)
     }
 
     fn reset_statistics(&mut self, now: Time) {
-        self.roots.reset_statistics(now);
+        self.nodes.iter_mut().for_each(|n| n.reset_statistics(now));
+        self.flow.statistics.iter_mut().for_each(|s| s.reset(now));
     }
 
     fn drive_joules(&mut self, until: Time, sums: &mut Vec<f64>) {
-        for root in self.roots.layers_mut() {
-            root.drive_joules(until, sums);
+        for drive in self.nodes.iter_mut().filter_map(|n| n.drive_mut()) {
+            drive.add_joules(until, sums);
         }
     }
 
     fn controlled_drives(&self) -> Vec<ControlledDrive> {
         let mut found = Vec::new();
-        for (i, root) in self.roots.layers().iter().enumerate() {
+        for (i, root) in self.below(HOST).enumerate() {
             let above = ControlledDrive {
                 drive: vec![i as u32],
                 ..ControlledDrive::default()
             };
-            find_knobs(&**root, &above, &mut found);
+            self.find_knobs(root, &above, &mut found);
         }
         found
     }
 
     fn apply(&mut self, now: Time, way: &[u32], setting: &Setting) -> Result<(), SpecError> {
-        self.roots.pass_on(now, way, setting)
+        self.set(now, way, setting)
     }
 
     fn is_meant(&self, _target: &Target, _index: u32) -> bool {
@@ -475,7 +715,7 @@ impl Member for Tree {
     }
 
     fn change(&mut self, now: Time, target: &Target, setting: &Setting) -> Result<(), SpecError> {
-        let mut paths = self.targets(target)?.into_iter();
-        paths.try_for_each(|path| self.roots.pass_on(now, &path, setting))
+        let mut nodes = self.targets(target)?.into_iter();
+        nodes.try_for_each(|node| self.set_node(now, node, setting))
     }
 }

@@ -8,6 +8,7 @@
 
 use super::admission::{Process, LAST_NAMED};
 use super::HostQueue;
+use crate::layer::Flow;
 use headstack_units::{Span, Time};
 use std::collections::VecDeque;
 
@@ -20,14 +21,14 @@ pub(super) struct Waking {
 }
 
 impl HostQueue {
-    /// A process was woken at `now`: it submits when the wake time has passed.
-    pub(super) fn wake(&mut self, q: usize, now: Time, process: Process) {
+    /// A process is woken: it submits when the wake time has passed.
+    pub(super) fn wake(&mut self, q: usize, process: Process, flow: &mut Flow) {
         if self.wake_time == Span::ZERO {
-            return self.resume(q, now, process);
+            return self.resume(q, process, flow);
         }
         self.queues[q].waking += 1;
         let woken = Waking {
-            at: now + self.wake_time,
+            at: flow.now() + self.wake_time,
             queue: q as u32,
             process,
         };
@@ -42,25 +43,25 @@ impl HostQueue {
 
     /// Whether all free places for such requests (`sync` or not) are kept for woken processes. A request waits for such
     /// a place only if the end of another request with such a place will wake its process.
-    pub(super) fn is_kept(&self, q: usize, sync: bool) -> bool {
+    pub(super) fn is_kept(&self, q: usize, sync: bool, flow: &Flow) -> bool {
         let queue = &self.queues[q];
         let taken = || queue.places.taken_of(sync);
         if queue.waking == 0 || taken() + queue.waking < queue.places.limit() {
             return false;
         }
         let is_shared = !queue.places.has_two_pools();
-        let wakes = |w: &Waking| is_shared || self.wants(q, w.process) == Some(sync);
+        let wakes = |w: &Waking| is_shared || self.wants(q, w.process, flow) == Some(sync);
         let mut own = self.waking.iter().filter(|w| w.queue == q as u32);
         taken() > 0 || own.any(wakes)
     }
 
     /// Whether a process that waits, or was woken, wants a place for a synchronous request.
-    fn wants(&self, q: usize, process: Process) -> Option<bool> {
+    fn wants(&self, q: usize, process: Process, flow: &Flow) -> Option<bool> {
         let child = match process > LAST_NAMED {
             true => (process - LAST_NAMED - 1) as u32,
             false => *self.queues[q].blocked.get(&process)?.front()?,
         };
-        Some(self.is_sync(self.submitted[child as usize].request.command))
+        Some(self.is_sync(flow[child].request.command))
     }
 }
 

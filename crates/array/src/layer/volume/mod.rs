@@ -41,13 +41,11 @@ pub(crate) mod state;
 #[cfg(test)]
 pub(crate) mod walk;
 
-use super::below::{LowerLayers, PendingCompletions};
-use super::clock::{LayerClock, NextEvent};
 use super::{
-    add_components, ErrorKind, Layer, LayerCompletion, Request, Setting, Statistics, ANYONE,
+    add_components, ErrorKind, Flow, Layer, LayerCompletion, Request, Setting, Statistics, ANYONE,
 };
 use headstack_drive::join::Join;
-use headstack_drive::{Command, Components, DriveEnergy};
+use headstack_drive::{Command, Components};
 use headstack_engine::SpecError;
 use headstack_units::Time;
 use locks::Locks;
@@ -131,7 +129,7 @@ enum Stage {
 #[derive(Debug, Clone)]
 enum Task {
     /// A request to the volume.
-    Request(Request),
+    Request(u32),
     /// The rebuild of a range of a member.
     Repair(u32, Range<u64>),
 }
@@ -139,7 +137,6 @@ enum Task {
 /// An operation in progress: a request or a rebuild.
 struct Op {
     task: Task,
-    arrival: Time,
     stage: Stage,
     /// The range that it has locked or waits for.
     lock: Option<Range<u64>>,
@@ -164,9 +161,7 @@ struct Op {
 /// A request to a member.
 struct Part {
     op: u32,
-    io: Io,
-    /// Whether the member has announced its completion.
-    is_announced: bool,
+    request: u32,
     /// Its result is ignored, because the member left.
     orphan: bool,
 }
@@ -189,15 +184,14 @@ struct Counts {
 pub struct Volume {
     name: &'static str,
     placement: Box<dyn Placement>,
-    below: LowerLayers,
+    /// Size of each member in 512-byte blocks.
+    sizes: Vec<u64>,
     state: State,
     ops: Slab<Op>,
     parts: Slab<Part>,
-    ends: PendingCompletions,
     locks: Locks,
     /// Operations that were given their lock and are to be started.
     granted: VecDeque<u32>,
-    clock: LayerClock,
     plan: Plan,
     /// Empty lists, kept for reuse.
     spare: Vec<Vec<Io>>,
@@ -210,19 +204,17 @@ impl Volume {
     pub(crate) fn new(
         name: &'static str,
         placement: Box<dyn Placement>,
-        below: LowerLayers,
+        sizes: Vec<u64>,
     ) -> Volume {
         Volume {
             name,
-            state: State::new(below.members()),
+            state: State::new(sizes.len()),
             placement,
-            below,
+            sizes,
             ops: Slab::new(),
             parts: Slab::new(),
-            ends: PendingCompletions::default(),
             locks: Locks::default(),
             granted: VecDeque::new(),
-            clock: LayerClock::default(),
             plan: Plan::default(),
             spare: Vec::new(),
             rebuild: Rebuild::default(),
@@ -248,7 +240,6 @@ impl Volume {
     fn add(&mut self, task: Task, now: Time) -> u32 {
         self.ops.insert(Op {
             task,
-            arrival: now,
             stage: Stage::Waiting,
             lock: None,
             remaining: 0,
@@ -274,27 +265,27 @@ impl Volume {
     }
 
     /// Locks the range of an operation, if it needs one, and starts it.
-    fn begin(&mut self, op: u32, now: Time) {
-        let range = match &self.ops[op as usize].task {
-            Task::Request(r) if r.command.writes() => {
-                self.placement.write_lock(r.lba, u64::from(r.blocks))
-            }
-            Task::Request(_) => None,
-            // The range of a rebuild is already locked.
-            Task::Repair(..) => None,
+    fn begin(&mut self, op: u32, asked: &Request, flow: &mut Flow) {
+        let range = match asked.command.writes() {
+            true => self
+                .placement
+                .write_lock(asked.lba, u64::from(asked.blocks)),
+            false => None,
         };
         if range.is_none_or(|range| self.hold(op, range)) {
-            self.start(op, now);
+            self.start(op, flow);
         }
     }
 
     /// Plans an operation that has its lock, and submits its first requests to members.
-    fn start(&mut self, op: u32, now: Time) {
+    fn start(&mut self, op: u32, flow: &mut Flow) {
         self.plan.clear();
-        let task = self.ops[op as usize].task.clone();
-        let request = match task {
-            Task::Request(request) => request,
-            Task::Repair(member, range) => return self.start_repair(op, now, member, range),
+        let request = match &self.ops[op as usize].task {
+            Task::Request(request) => flow[*request].request,
+            Task::Repair(member, range) => {
+                let (member, range) = (*member, range.clone());
+                return self.start_repair(op, flow, member, range);
+            }
         };
         let (lba, blocks) = (request.lba, u64::from(request.blocks));
         let (state, plan) = (&self.state, &mut self.plan);
@@ -306,7 +297,7 @@ impl Volume {
             Command::Flush => plan_flush(state, plan),
         };
         if let Err(kind) = planned {
-            return self.finish(op, now, Some(kind));
+            return self.finish(op, flow, Some(kind));
         }
         if self.plan.lock.is_some() && self.ops[op as usize].lock.is_none() {
             self.counts.degraded_reads += 1;
@@ -315,11 +306,11 @@ impl Volume {
                 return;
             }
         }
-        self.carry_out(op, now);
+        self.carry_out(op, flow);
     }
 
     /// Submits the first requests of the plan just made; the writes wait until the reads are done.
-    fn carry_out(&mut self, op: u32, now: Time) {
+    fn carry_out(&mut self, op: u32, flow: &mut Flow) {
         for (member, range) in self.plan.unwritten.drain(..) {
             self.state.set_stale(member, range);
         }
@@ -331,18 +322,18 @@ impl Volume {
             o.pieces.clone_from(&self.plan.writes.pieces);
         }
         if self.plan.reads.ios.is_empty() {
-            self.write(op, now);
+            self.write(op, flow);
         } else {
             let ios = std::mem::take(&mut self.plan.reads.ios);
             let pieces = std::mem::take(&mut self.plan.reads.pieces);
-            self.give(op, now, Stage::Reading, &ios, &pieces);
+            self.give(op, flow, Stage::Reading, &ios, &pieces);
             self.plan.reads.ios = ios;
             self.plan.reads.pieces = pieces;
         }
     }
 
     /// Submits the writes of an operation whose reads are done.
-    fn write(&mut self, op: u32, now: Time) {
+    fn write(&mut self, op: u32, flow: &mut Flow) {
         let o = &mut self.ops[op as usize];
         let mut ios = std::mem::take(&mut o.writes);
         let pieces = std::mem::take(&mut o.pieces);
@@ -362,40 +353,52 @@ impl Volume {
         }
         if ios.is_empty() {
             self.spare.push(ios);
-            return self.finish_stage(op, now, Stage::Writing);
+            return self.finish_stage(op, flow, Stage::Writing);
         }
-        self.give(op, now, Stage::Writing, &ios, &pieces);
+        self.give(op, flow, Stage::Writing, &ios, &pieces);
         self.ops[op as usize].writes = ios;
     }
 
     /// Submits the requests of a stage to the members.
-    fn give(&mut self, op: u32, now: Time, stage: Stage, ios: &[Io], pieces: &[Piece]) {
+    fn give(&mut self, op: u32, flow: &mut Flow, stage: Stage, ios: &[Io], pieces: &[Piece]) {
+        let now = flow.now();
         let o = &mut self.ops[op as usize];
         o.stage = stage;
         o.remaining = ios.len() as u32;
         o.join = None;
         o.spent.queue += now.0 - o.accounted.0;
         o.accounted = now;
-        let (name, submitter, command) = match (&o.task, stage) {
-            (Task::Request(r), Stage::Reading) => (Some(r.id), r.submitter, Command::Read),
-            (Task::Request(r), _) => (Some(r.id), r.submitter, r.command),
-            (Task::Repair(..), Stage::Reading) => (None, ANYONE, Command::Read),
-            (Task::Repair(..), _) => (None, ANYONE, Command::Write),
+        let asked = match &o.task {
+            Task::Request(request) => Some(flow[*request].request),
+            Task::Repair(..) => None,
+        };
+        let submitter = asked.map_or(ANYONE, |r| r.submitter);
+        let command = match stage {
+            Stage::Reading => Command::Read,
+            _ => asked.map_or(Command::Write, |r| r.command),
         };
         for io in ios {
-            let part = self.parts.insert(Part {
+            let part = self.parts.vacant_entry();
+            let own = Request {
+                id: 0,
+                command,
+                unit: 0,
+                lba: io.lba,
+                blocks: io.blocks,
+                submitter,
+            };
+            let request = flow.open(own, part.key() as u32);
+            part.insert(Part {
                 op,
-                io: *io,
-                is_announced: false,
+                request,
                 orphan: false,
             });
-            let id = part as u64;
             if let Some(listener) = &mut self.listener {
                 let of = |p: &&Piece| p.member == io.member && is_within(p, io);
                 listener(&Step {
-                    request: name,
+                    request: asked.map(|r| r.id),
                     operation: op,
-                    id,
+                    id: u64::from(request),
                     command,
                     io: *io,
                     pieces: pieces.iter().filter(of).copied().collect(),
@@ -408,29 +411,23 @@ impl Volume {
             }
             self.counts.member_reads += u64::from(command == Command::Read);
             self.counts.member_writes += u64::from(command.writes());
-            let request = Request {
-                id,
-                command,
-                unit: 0,
-                lba: io.lba,
-                blocks: io.blocks,
-                submitter,
-            };
-            self.below.submit(now, io.member, request);
+            flow.submit(io.member, request);
         }
     }
 
-    /// A request to a member has completed at `now`, as announced.
-    fn part_ends(&mut self, name: u32, now: Time) {
-        let part = self.parts.remove(name as usize);
-        let member = part.io.member;
+    /// A request to a member has completed, as announced.
+    fn part_ends(&mut self, request: u32, flow: &mut Flow) {
+        let entry = flow[request];
+        flow.close(request);
+        let part = self.parts.remove(entry.tag as usize);
+        let member = entry.member;
         self.state.members[member as usize].pending -= 1;
         self.return_if_idle(member);
         if part.orphan {
             return;
         }
-        let mut done = *self.ends.announced(name);
-        let range = part.io.lba..part.io.lba + u64::from(part.io.blocks);
+        let mut done = entry.done;
+        let range = blocks_of(&entry.request);
         if !range.is_empty() {
             self.state.members[member as usize].head = range.end;
         }
@@ -447,14 +444,14 @@ impl Volume {
                 }
             } else if writing {
                 self.lose_write(part.op, member, range);
-                self.leave(member, now);
+                self.leave(member, flow);
             } else {
                 self.state.set_stale(member, range);
                 self.ops[part.op as usize].again = true;
                 self.rebuild.look_again();
             }
         }
-        self.join(part.op, &done, now);
+        self.join(part.op, &done, flow);
     }
 
     /// Records that a range of a member could not be written.
@@ -466,7 +463,7 @@ impl Volume {
     }
 
     /// Adds the result of a request to a member.
-    fn join(&mut self, op: u32, done: &LayerCompletion, now: Time) {
+    fn join(&mut self, op: u32, done: &LayerCompletion, flow: &mut Flow) {
         let o = &mut self.ops[op as usize];
         let whole = match &mut o.join {
             None if o.remaining == 1 => Some(*done),
@@ -484,20 +481,20 @@ impl Volume {
             o.moved |= whole.moved;
             o.last = whole;
             let stage = o.stage;
-            self.finish_stage(op, now, stage);
+            self.finish_stage(op, flow, stage);
         }
     }
 
     /// All requests of a stage have completed.
-    fn finish_stage(&mut self, op: u32, now: Time, stage: Stage) {
+    fn finish_stage(&mut self, op: u32, flow: &mut Flow, stage: Stage) {
         let o = &mut self.ops[op as usize];
         let error = o.last.error;
         if std::mem::take(&mut o.again) {
             self.counts.retried += 1;
-            return self.start(op, now);
+            return self.start(op, flow);
         }
         if stage == Stage::Reading && error.is_none() && !o.writes.is_empty() {
-            return self.write(op, now);
+            return self.write(op, flow);
         }
         let lost = std::mem::take(&mut o.lost);
         let held = match o.task {
@@ -509,11 +506,11 @@ impl Volume {
             Task::Repair(..) => lost.is_empty(),
         };
         let lost = (!held).then_some(ErrorKind::MemberLost);
-        self.finish(op, now, error.or(lost));
+        self.finish(op, flow, error.or(lost));
     }
 
-    /// Completes an operation at `now`, and releases its lock.
-    fn finish(&mut self, op: u32, now: Time, error: Option<ErrorKind>) {
+    /// Completes an operation, and releases its lock.
+    fn finish(&mut self, op: u32, flow: &mut Flow, error: Option<ErrorKind>) {
         let mut o = self.ops.remove(op as usize);
         o.writes.clear();
         self.spare.push(o.writes);
@@ -522,13 +519,15 @@ impl Volume {
         }
         let request = match o.task {
             Task::Request(request) => request,
-            Task::Repair(_, range) => return self.repaired(now, range, error),
+            Task::Repair(_, range) => return self.repaired(flow.now(), range, error),
         };
+        let now = flow.now();
         o.spent.queue += now.0 - o.accounted.0;
-        let done = LayerCompletion {
-            id: request.id,
-            arrival: o.arrival,
-            admitted: o.arrival,
+        let done = &mut flow[request].done;
+        *done = LayerCompletion {
+            id: done.id,
+            arrival: done.arrival,
+            admitted: done.arrival,
             completion: now,
             components: o.spent,
             cache_hit: o.cache_hit && error.is_none(),
@@ -536,38 +535,14 @@ impl Volume {
             error,
             ..o.last
         };
-        self.clock.finish(done);
+        flow.end(request);
     }
 
     /// Starts the operations whose locks were granted.
-    fn start_granted(&mut self) {
+    fn start_granted(&mut self, flow: &mut Flow) {
         while let Some(op) = self.granted.pop_front() {
-            self.start(op, self.clock.now());
+            self.start(op, flow);
         }
-    }
-
-    /// Time of the volume's own next event; events of the members are not included.
-    fn own_event(&self) -> Time {
-        let due = self.rebuild.due(&self.state);
-        self.ends.next().min(due.max(self.clock.now()))
-    }
-
-    fn do_next(&mut self, now: Time) {
-        if self.ends.next() > now {
-            self.rebuild_next(now);
-        } else if let Some(part) = self.ends.pop() {
-            self.part_ends(part, now);
-        }
-    }
-
-    /// Advances the members. Completions that they announce are kept until their time.
-    fn step_below(&mut self) {
-        let (parts, ends) = (&mut self.parts, &mut self.ends);
-        self.below.step(&mut |done| {
-            let part = &mut parts[done.id as usize];
-            part.is_announced = true;
-            ends.announce(part.io.member, done);
-        });
     }
 }
 
@@ -588,6 +563,11 @@ fn plan_flush(state: &State, plan: &mut Plan) -> Result<(), ErrorKind> {
     }
 }
 
+/// The blocks of a request to a member.
+fn blocks_of(request: &Request) -> Range<u64> {
+    request.lba..request.lba + u64::from(request.blocks)
+}
+
 fn is_within(piece: &Piece, io: &Io) -> bool {
     piece.lba >= io.lba && piece.lba + u64::from(piece.blocks) <= io.lba + u64::from(io.blocks)
 }
@@ -601,56 +581,38 @@ impl Layer for Volume {
         vec![self.placement.blocks()]
     }
 
-    fn submit(&mut self, now: Time, request: Request) {
-        self.clock.reach(now);
-        if request.unit != 0 || !request.is_inside(self.placement.blocks()) {
-            self.clock.refuse(&request, now);
-            return;
-        }
-        let op = self.add(Task::Request(request), now);
-        self.begin(op, now);
-        self.start_granted();
+    fn submit(&mut self, request: u32, flow: &mut Flow) {
+        let asked = flow[request].request;
+        let op = self.add(Task::Request(request), flow.now());
+        self.begin(op, &asked, flow);
+        self.start_granted(flow);
+    }
+
+    fn ended(&mut self, request: u32, flow: &mut Flow) {
+        self.part_ends(request, flow);
+        self.start_granted(flow);
     }
 
     fn next_event(&self) -> Time {
-        let work = self.own_event().min(self.below.next_event());
-        self.clock.next_event(work)
+        self.rebuild.due(&self.state)
     }
 
-    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&LayerCompletion)) {
-        loop {
-            let times = (self.own_event(), self.below.next_event());
-            match self.clock.step(times, until, sink) {
-                None => return,
-                Some(NextEvent::LowerLayers) => self.step_below(),
-                Some(NextEvent::Own(now)) => self.do_next(now),
-            }
-            self.start_granted();
-        }
+    fn happen(&mut self, flow: &mut Flow) {
+        self.rebuild_next(flow);
+        self.start_granted(flow);
     }
 
-    fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
-        self.clock.reach(now);
-        let result = match path {
-            [] => self.set_here(now, setting),
-            path => self.below.set(now, path, setting),
-        };
-        self.start_granted();
+    fn set(&mut self, setting: &Setting, flow: &mut Flow) -> Result<(), SpecError> {
+        let result = self.set_here(setting, flow);
+        self.start_granted(flow);
         result
     }
 
-    fn meter(&mut self, until: Time) -> DriveEnergy {
-        self.below.meter(until)
-    }
-
-    fn reset_statistics(&mut self, now: Time) {
-        self.clock.statistics.reset(now);
+    fn reset_statistics(&mut self, _now: Time) {
         self.counts = Counts::default();
-        self.below.reset_statistics(now);
     }
 
-    fn statistics(&self) -> Statistics {
-        let mut all = self.clock.statistics.clone();
+    fn add_counts(&self, all: &mut Statistics) {
         let c = &self.counts;
         for (name, n) in [
             ("member_reads", c.member_reads),
@@ -666,14 +628,5 @@ impl Layer for Volume {
         ] {
             all.count(name, n);
         }
-        all
-    }
-
-    fn below(&self) -> &[Box<dyn Layer>] {
-        self.below.layers()
-    }
-
-    fn below_mut(&mut self) -> &mut [Box<dyn Layer>] {
-        self.below.layers_mut()
     }
 }

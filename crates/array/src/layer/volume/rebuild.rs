@@ -1,7 +1,7 @@
 //! Rebuild: rewriting the stale ranges of present members in the background.
 
 use super::state::State;
-use super::{ErrorKind, Repair, Task, Volume};
+use super::{ErrorKind, Flow, Repair, Task, Volume};
 use headstack_units::{Bandwidth, Time};
 use std::ops::Range;
 
@@ -73,7 +73,8 @@ impl Rebuild {
 
 impl Volume {
     /// Begins the next window, if a stale range can be rebuilt.
-    pub(super) fn rebuild_next(&mut self, now: Time) {
+    pub(super) fn rebuild_next(&mut self, flow: &mut Flow) {
+        let now = flow.now();
         loop {
             let Some((member, range)) = self.rebuild.candidate(&self.state) else {
                 let useful = std::mem::take(&mut self.rebuild.useful);
@@ -102,7 +103,7 @@ impl Volume {
                     }
                     let op = self.add(Task::Repair(member, range), now);
                     if self.hold(op, lock) {
-                        self.start(op, now);
+                        self.start(op, flow);
                     }
                     return;
                 }
@@ -111,10 +112,16 @@ impl Volume {
     }
 
     /// Plans a window that has its lock. Its range may have been written while it waited.
-    pub(super) fn start_repair(&mut self, op: u32, now: Time, member: u32, range: Range<u64>) {
+    pub(super) fn start_repair(
+        &mut self,
+        op: u32,
+        flow: &mut Flow,
+        member: u32,
+        range: Range<u64>,
+    ) {
         let m = &self.state.members[member as usize];
         if m.gone || !m.stale.overlaps(&range) {
-            return self.finish(op, now, Some(ErrorKind::MemberLost));
+            return self.finish(op, flow, Some(ErrorKind::MemberLost));
         }
         let plan = &mut self.plan;
         let window = range.end - range.start;
@@ -122,8 +129,8 @@ impl Volume {
             .placement
             .repair(&self.state, member, range, window, plan)
         {
-            Repair::Planned(_) => self.carry_out(op, now),
-            _ => self.finish(op, now, Some(ErrorKind::MemberLost)),
+            Repair::Planned(_) => self.carry_out(op, flow),
+            _ => self.finish(op, flow, Some(ErrorKind::MemberLost)),
         }
     }
 

@@ -1,11 +1,11 @@
 //! Settings of a volume: members that leave and come back, and the rate of the rebuild.
 
 use super::state::State;
-use super::{Stage, Volume};
-use crate::layer::{not_supported, LayerCompletion, Setting, ANYONE};
+use super::{blocks_of, Stage, Volume};
+use crate::layer::{not_supported, Flow, LayerCompletion, Setting, ANYONE};
 use headstack_drive::Components;
 use headstack_engine::SpecError;
-use headstack_units::{Bandwidth, Time};
+use headstack_units::Bandwidth;
 
 impl Volume {
     /// The volume with the members `gone` missing from the start, and with this rate of rebuilding.
@@ -22,41 +22,41 @@ impl Volume {
                 key: "gone".into(),
                 ..e
             })?;
-            self.leave(*member, Time::ZERO);
+            self.state.set_gone(*member, true);
         }
         if rate.is_some() {
-            self.set_here(Time::ZERO, &Setting::RebuildRate(rate))
-                .map_err(|e| SpecError {
-                    key: "rebuild_rate".into(),
-                    ..e
-                })?;
+            self.set_rebuild_rate(rate).map_err(|e| SpecError {
+                key: "rebuild_rate".into(),
+                ..e
+            })?;
         }
-        self.counts.members_lost = 0;
         Ok(self)
     }
 
+    fn set_rebuild_rate(&mut self, rate: Option<Bandwidth>) -> Result<(), SpecError> {
+        self.check_redundant("setting.rebuild_rate")?;
+        if let Some(rate) = rate.filter(|r| r.0 < 1.0) {
+            let need = "at least 1 B/s";
+            return Err(SpecError::new("setting.rebuild_rate", rate, need));
+        }
+        self.rebuild.set_rate(rate);
+        Ok(())
+    }
+
     /// Changes a setting of the volume itself; a [`SpecError`] says what does not fit.
-    pub(super) fn set_here(&mut self, now: Time, setting: &Setting) -> Result<(), SpecError> {
+    pub(super) fn set_here(&mut self, setting: &Setting, flow: &mut Flow) -> Result<(), SpecError> {
         match setting {
             Setting::MemberGone(member) => {
                 if self.cancel_return(*member) {
                     return Ok(());
                 }
                 self.check_member(*member, false)?;
-                self.leave(*member, now);
+                self.leave(*member, flow);
                 Ok(())
             }
             Setting::MemberBack(member) => self.come_back(*member, false),
             Setting::MemberReplaced(member) => self.come_back(*member, true),
-            Setting::RebuildRate(rate) => {
-                self.check_redundant("setting.rebuild_rate")?;
-                if let Some(rate) = rate.filter(|r| r.0 < 1.0) {
-                    let need = "at least 1 B/s";
-                    return Err(SpecError::new("setting.rebuild_rate", rate, need));
-                }
-                self.rebuild.set_rate(*rate);
-                Ok(())
-            }
+            Setting::RebuildRate(rate) => self.set_rebuild_rate(*rate),
             other => {
                 let volume = format!("the volume {}", self.name);
                 let known = &[
@@ -95,32 +95,33 @@ impl Volume {
         Ok(())
     }
 
-    /// Takes a member out of use at `now`. Its outstanding requests are aborted.
-    pub(super) fn leave(&mut self, member: u32, now: Time) {
+    /// Takes a member out of use. Its outstanding requests are aborted.
+    pub(super) fn leave(&mut self, member: u32, flow: &mut Flow) {
         if self.state.is_gone(member) {
             return;
         }
         self.state.set_gone(member, true);
         self.counts.members_lost += 1;
         self.rebuild.look_again();
-        let has = |p: &super::Part| p.io.member == member && !p.is_announced && !p.orphan;
-        let left: Vec<usize> = self
-            .parts
-            .iter()
-            .filter(|(_, p)| has(p))
-            .map(|(i, _)| i)
-            .collect();
+        let has = |p: &super::Part| {
+            let entry = &flow[p.request];
+            entry.member == member && !entry.is_announced && !p.orphan
+        };
+        let left = self.parts.iter().filter(|(_, p)| has(p));
+        let left: Vec<usize> = left.map(|(i, _)| i).collect();
         for part in &left {
-            self.parts[*part].orphan = true;
-            self.below.abort(now, member, *part as u64);
+            let part = &mut self.parts[*part];
+            part.orphan = true;
+            flow.abort(part.request);
         }
+        let now = flow.now();
         for part in left {
-            let Some((op, io)) = self.parts.get(part).map(|p| (p.op, p.io)) else {
+            let Some((op, request)) = self.parts.get(part).map(|p| (p.op, p.request)) else {
                 continue;
             };
             match self.ops[op as usize].stage {
                 Stage::Reading => self.ops[op as usize].again = true,
-                _ => self.lose_write(op, member, io.lba..io.lba + u64::from(io.blocks)),
+                _ => self.lose_write(op, member, blocks_of(&flow[request].request)),
             }
             let since = self.ops[op as usize].accounted;
             let lost = LayerCompletion {
@@ -134,7 +135,7 @@ impl Volume {
                 drive: ANYONE,
                 ..LayerCompletion::default()
             };
-            self.join(op, &lost, now);
+            self.join(op, &lost, flow);
         }
     }
 
@@ -145,7 +146,7 @@ impl Volume {
             return false;
         };
         if replaced {
-            let blocks = self.below.blocks_of(member);
+            let blocks = self.sizes[member as usize];
             self.state.set_stale(member, 0..blocks);
         }
         true
@@ -166,7 +167,7 @@ impl Volume {
             return;
         }
         if let Some(replaced) = m.returns.take() {
-            let blocks = self.below.blocks_of(member);
+            let blocks = self.sizes[member as usize];
             returns(&mut self.state, member, replaced.then_some(blocks));
             self.rebuild.look_again();
         }

@@ -1,9 +1,10 @@
 //! Contract tests of every registered layer and elevator.
 
-use super::mock::{constants, request, Behaviour, Mock};
+use super::mock::{constants, request, tree, Behaviour, Mock};
 use headstack_array::layer::{
-    elevator, entries, Context, Entry, ErrorKind, Layer, LayerCompletion, Request, Setting,
+    elevator, entries, Entry, ErrorKind, LayerCompletion, Request, Setting, Tree,
 };
+use headstack_array::Member;
 use headstack_drive::Command::{Flush, Read, Write, WriteThrough};
 use headstack_testkit::plugins::folder_matches;
 use headstack_testkit::SplitMix;
@@ -19,17 +20,14 @@ impl Behaviour for Random {
     }
 }
 
-fn build(entry: &Entry, seed: u64) -> Box<dyn Layer> {
+fn build(entry: &Entry, seed: u64) -> Tree {
     let below = (0..4).map(|i| {
         let behaviour = Random(SplitMix(seed * 100 + u64::from(i)));
-        Box::new(Mock::new(5000, 1 + i as usize % 2, i, behaviour)) as Box<dyn Layer>
+        Mock::new(5000, 1 + i as usize % 2, i, behaviour).branch()
     });
-    let context = Context {
-        below: below.collect(),
-        params: toml::from_str(&entry.about.example).expect("the example is a table"),
-        elevators: &elevator::entries(),
-    };
-    (entry.build)(context).unwrap_or_else(|e| panic!("example of {}: {e}", entry.about.name))
+    let params = toml::from_str(&entry.about.example).expect("the example is a table");
+    let built = tree(entry, below.collect(), params);
+    built.unwrap_or_else(|e| panic!("example of {}: {e}", entry.about.name))
 }
 
 /// Random requests, submitted at their times. In between, the layer is advanced in steps of this length, or by
@@ -37,7 +35,7 @@ fn build(entry: &Entry, seed: u64) -> Box<dyn Layer> {
 fn drive(entry: &Entry, seed: u64, step: Option<u64>) -> Vec<LayerCompletion> {
     let mut noise = SplitMix(seed);
     let mut layer = build(entry, seed);
-    let units = layer.units();
+    let units = layer.logical_units();
     assert!(
         !units.is_empty() && units.iter().all(|u| *u > 0),
         "{}",
@@ -63,7 +61,7 @@ fn drive(entry: &Entry, seed: u64, step: Option<u64>) -> Vec<LayerCompletion> {
         let lba = noise.below(units[unit as usize] - blocks);
         let command = [Read, Read, Write, WriteThrough, Flush][noise.below(5) as usize];
         let submitter = [noise.below(4) as u32, u32::MAX][noise.below(2) as usize];
-        layer.submit(
+        layer.submit_to(
             now,
             Request {
                 unit,
@@ -122,7 +120,7 @@ fn every_layer_ends_each_request_once_whatever_the_steps() {
 fn every_layer_refuses_what_is_outside_and_what_it_does_not_know() {
     for entry in entries().iter() {
         let mut layer = build(entry, 1);
-        let units = layer.units();
+        let units = layer.logical_units();
         let last = units.len() as u32;
         let size = units[0];
         for (unit, lba, blocks) in [
@@ -135,7 +133,7 @@ fn every_layer_refuses_what_is_outside_and_what_it_does_not_know() {
         ] {
             for command in [Read, Write, WriteThrough] {
                 let now = Time(7);
-                layer.submit(
+                layer.submit_to(
                     now,
                     Request {
                         unit,
@@ -155,22 +153,16 @@ fn every_layer_refuses_what_is_outside_and_what_it_does_not_know() {
                 );
             }
         }
-        assert!(layer.set(Time(9), &[99], &Setting::Requests(8)).is_err());
+        assert!(layer.set(Time(9), &[0, 99], &Setting::Requests(8)).is_err());
         assert!(layer
-            .set(Time(9), &[0, 99, 1], &Setting::MemberGone(99))
+            .set(Time(9), &[0, 0, 99, 1], &Setting::MemberGone(99))
             .is_err());
-        assert!(layer.set(Time(9), &[], &Setting::MemberGone(99)).is_err());
+        assert!(layer.set(Time(9), &[0], &Setting::MemberGone(99)).is_err());
         let mut params: headstack_drive::spec::Params =
             toml::from_str(&entry.about.example).expect("a table");
         params.insert("no_such_key".into(), 1.into());
         let (below, _) = constants(4, 5000, 1);
-        let error = (entry.build)(Context {
-            below,
-            params,
-            elevators: &elevator::entries(),
-        })
-        .err()
-        .map(|e| e.to_string());
+        let error = tree(entry, below, params).err().map(|e| e.to_string());
         assert!(
             error.unwrap_or_default().contains("no_such_key"),
             "{}",
@@ -183,7 +175,7 @@ fn every_layer_refuses_what_is_outside_and_what_it_does_not_know() {
 #[test]
 fn folders_and_lists_name_the_same() {
     let shared = |folder: &str| match folder {
-        "layer" => vec!["below", "clock", "drive", "mod", "statistics", "tree"],
+        "layer" => vec!["drive", "flow", "mod", "statistics", "tree"],
         _ => vec!["mod", "sorted", "tests"],
     };
     let (layers, elevators) = (entries(), elevator::entries());

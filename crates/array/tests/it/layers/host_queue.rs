@@ -1,27 +1,21 @@
 //! The host queue: order, merging, places, and a closed network of submitters.
 
-use super::mock::{constants, finish, request, Behaviour, Log, Mock};
-use headstack_array::layer::{
-    elevator, entries, Context, ErrorKind, Layer, LayerCompletion, Request, Setting,
-};
+use super::mock::{constants, finish, request, tree, Behaviour, Log, Mock};
+use headstack_array::layer::{entries, Branch, ErrorKind, LayerCompletion, Request, Setting, Tree};
+use headstack_array::Member;
 use headstack_drive::Command::{self, Flush, Read, Write, WriteThrough};
 use headstack_testkit::SplitMix;
 use headstack_units::Time;
 use std::collections::{BTreeMap, BinaryHeap};
 
-fn build(below: Vec<Box<dyn Layer>>, toml: &str) -> Box<dyn Layer> {
+fn build(below: Vec<Branch>, toml: &str) -> Tree {
     let params = toml::from_str(toml).expect("a table");
     let all = entries();
     let entry = all.get("host-queue").expect("the layer");
-    (entry.build)(Context {
-        below,
-        params,
-        elevators: &elevator::entries(),
-    })
-    .unwrap_or_else(|e| panic!("{toml}: {e}"))
+    tree(entry, below, params).unwrap_or_else(|e| panic!("{toml}: {e}"))
 }
 
-fn queue(toml: &str) -> (Box<dyn Layer>, Log) {
+fn queue(toml: &str) -> (Tree, Log) {
     let (below, log) = constants(1, 100_000, 1000);
     (build(below, toml), log)
 }
@@ -41,11 +35,11 @@ fn behind_one(
     requests: &[(Command, u64, u32)],
 ) -> (Vec<(Command, u64, u32)>, Vec<LayerCompletion>) {
     let (mut q, log) = queue(toml);
-    q.submit(Time::ZERO, request(1000, Read, 99_000, 1));
+    q.submit_to(Time::ZERO, request(1000, Read, 99_000, 1));
     for (id, (command, lba, blocks)) in requests.iter().enumerate() {
-        q.submit(Time::ZERO, request(id as u64, *command, *lba, *blocks));
+        q.submit_to(Time::ZERO, request(id as u64, *command, *lba, *blocks));
     }
-    let done = finish(&mut *q);
+    let done = finish(&mut q);
     assert_eq!(done.len(), requests.len() + 1, "{toml}");
     for d in &done {
         let c = d.components;
@@ -150,13 +144,13 @@ fn flushes_do_not_wait_for_the_elevator() {
 fn places_are_held_until_the_end() {
     let (mut q, _) = queue("elevator = \"deadline\"\nnr_requests = 4\ndepth = 2\nmerge = false");
     for id in 0..8 {
-        q.submit(Time(10), request(id, Read, 1000 * id, 8));
+        q.submit_to(Time(10), request(id, Read, 1000 * id, 8));
     }
-    let done = finish(&mut *q);
+    let done = finish(&mut q);
     // One server, 1,000 ns each: from the fifth on, each request is admitted when one ends.
     let admitted: Vec<u64> = done.iter().map(|d| d.admitted.0).collect();
     assert_eq!(admitted, [10, 10, 10, 10, 1010, 2010, 3010, 4010]);
-    let statistics = q.statistics().result("host-queue", 1);
+    let statistics = q.results().remove(0);
     assert_eq!(statistics.counts["blocked"], 4);
     assert_eq!(statistics.most["most_admitted"], 4);
     assert_eq!(statistics.sums_s["blocked"], 10_000e-9);
@@ -179,10 +173,10 @@ fn pools_of_reads_and_writes() {
         );
         let (mut q, _) = queue(&text);
         for id in 0..6 {
-            q.submit(Time::ZERO, request(id, Read, 1000 * id, 8));
-            q.submit(Time::ZERO, request(100 + id, Write, 1000 * id + 500, 8));
+            q.submit_to(Time::ZERO, request(id, Read, 1000 * id, 8));
+            q.submit_to(Time::ZERO, request(100 + id, Write, 1000 * id + 500, 8));
         }
-        let done = finish(&mut *q);
+        let done = finish(&mut q);
         let at_once = done.iter().filter(|d| d.admitted == Time::ZERO).count();
         assert_eq!(at_once, want, "{text}");
     }
@@ -197,13 +191,13 @@ fn a_process_waits_as_a_whole() {
         ..request(id, command, 1000 * id, 8)
     };
     for id in 0..4 {
-        q.submit(Time::ZERO, by(id as u32, id, Write));
+        q.submit_to(Time::ZERO, by(id as u32, id, Write));
     }
     // The async pool is full: process 7 waits with its write, and its read waits behind it.
-    q.submit(Time::ZERO, by(7, 10, Write));
-    q.submit(Time::ZERO, by(7, 11, Read));
-    q.submit(Time::ZERO, by(8, 12, Read));
-    let done = finish(&mut *q);
+    q.submit_to(Time::ZERO, by(7, 10, Write));
+    q.submit_to(Time::ZERO, by(7, 11, Read));
+    q.submit_to(Time::ZERO, by(8, 12, Read));
+    let done = finish(&mut q);
     let admitted = |id| done.iter().find(|d| d.id == id).expect("done").admitted;
     assert_eq!(admitted(12), Time::ZERO);
     assert_eq!((admitted(10), admitted(11)), (Time(1000), Time(1000)));
@@ -213,11 +207,11 @@ fn a_process_waits_as_a_whole() {
 fn the_queue_is_resized_while_it_runs() {
     let (mut q, _) = queue("elevator = \"deadline\"\nnr_requests = 8\ndepth = 1\nmerge = false");
     for id in 0..12 {
-        q.submit(Time::ZERO, request(id, Read, 1000 * id, 8));
+        q.submit_to(Time::ZERO, request(id, Read, 1000 * id, 8));
     }
     // Fewer than four count as four; admitted requests stay.
-    q.set(Time(1), &[], &Setting::Requests(2)).expect("a size");
-    let done = finish(&mut *q);
+    q.set(Time(1), &[0], &Setting::Requests(2)).expect("a size");
+    let done = finish(&mut q);
     let mut admitted: Vec<u64> = done.iter().map(|d| d.admitted.0).collect();
     admitted.sort_unstable();
     // Five completions reduce eight to three: then the ninth is admitted, and the others at each further
@@ -226,15 +220,16 @@ fn the_queue_is_resized_while_it_runs() {
     // blk-mq waits until all requests have completed.
     let (mut q, _) = queue("nr_requests = 4\ndepth = 1\nmerge = false");
     for id in 0..6 {
-        q.submit(Time::ZERO, request(id, Read, 1000 * id, 8));
+        q.submit_to(Time::ZERO, request(id, Read, 1000 * id, 8));
     }
-    q.set(Time(1), &[], &Setting::Requests(16)).expect("a size");
-    let done = finish(&mut *q);
+    q.set(Time(1), &[0], &Setting::Requests(16))
+        .expect("a size");
+    let done = finish(&mut q);
     let mut admitted: Vec<u64> = done.iter().map(|d| d.admitted.0).collect();
     admitted.sort_unstable();
     assert_eq!(admitted, [0, 0, 0, 0, 4000, 4000]);
     let error = q
-        .set(Time(9000), &[], &Setting::Requests(70_000))
+        .set(Time(9000), &[0], &Setting::Requests(70_000))
         .unwrap_err()
         .to_string();
     assert!(error.contains("got 70000, need at most 65536"), "{error}");
@@ -261,11 +256,7 @@ fn parameters_that_do_not_fit_are_refused() {
     ] {
         let (below, _) = constants(1, 1000, 1);
         let params = toml::from_str(text).expect("a table");
-        let built = (entries().get("host-queue").expect("it").build)(Context {
-            below,
-            params,
-            elevators: &elevator::entries(),
-        });
+        let built = tree(entries().get("host-queue").expect("it"), below, params);
         let error = built.err().map(|e| e.to_string()).unwrap_or_default();
         assert!(error.contains(want), "{text}: {error:?}");
     }
@@ -331,7 +322,7 @@ fn submitters_that_wait_are_a_closed_network() {
         };
         let below = Mock::new(1 << 40, 1, 0, server);
         let text = format!("elevator = \"{elevator}\"\nnr_requests = {places}\ndepth = 2");
-        let mut q = build(vec![Box::new(below)], &text);
+        let mut q = build(vec![below.branch()], &text);
         let mut noise = SplitMix(seed + 100);
         let mut issues = BinaryHeap::new();
         for submitter in 0..submitters {
@@ -352,7 +343,7 @@ fn submitters_that_wait_are_a_closed_network() {
                     submitter,
                     ..request(u64::from(submitter), Read, lba & !7, 8)
                 };
-                q.submit(Time(issue), request);
+                q.submit_to(Time(issue), request);
                 now = issue;
                 continue;
             }
@@ -431,14 +422,14 @@ fn nothing_is_lost_and_no_limit_is_passed() {
             };
             q.advance(now, &mut collect);
             if noise.below(40) == 0 {
-                q.set(now, &[], &Setting::Requests(4 + noise.below(12) as u32))
+                q.set(now, &[0], &Setting::Requests(4 + noise.below(12) as u32))
                     .expect("a size");
             }
-            q.submit(now, request);
+            q.submit_to(now, request);
             under_way.insert(id, request);
             asked.insert(id, request);
         }
-        for done in finish(&mut *q) {
+        for done in finish(&mut q) {
             assert!(under_way.remove(&done.id).is_some(), "ends once");
         }
         assert!(under_way.is_empty(), "seed {seed}: {under_way:?}");

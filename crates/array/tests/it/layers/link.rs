@@ -1,21 +1,17 @@
 //! The shared link: its bandwidth at saturation, and single requests by hand.
 
-use super::mock::{constants, finish, request};
-use headstack_array::layer::{elevator, entries, Context, Layer, LayerCompletion, Request};
+use super::mock::{constants, finish, request, tree};
+use headstack_array::layer::{entries, LayerCompletion, Request, Tree};
+use headstack_array::Member;
 use headstack_drive::Command::{self, Flush, Read, Write};
 use headstack_units::Time;
 use std::collections::BTreeSet;
 
 /// Members of 1,000 ns per request behind a link.
-fn link(members: u32, toml: &str) -> Box<dyn Layer> {
+fn link(members: u32, toml: &str) -> Tree {
     let (below, _) = constants(members, 1 << 30, 1000);
     let params = toml::from_str(toml).expect("a table");
-    (entries().get("link").expect("the layer").build)(Context {
-        below,
-        params,
-        elevators: &elevator::entries(),
-    })
-    .expect("a link")
+    tree(entries().get("link").expect("the layer"), below, params).expect("a link")
 }
 
 fn to(unit: u32, id: u64, command: Command, blocks: u32) -> Request {
@@ -46,23 +42,23 @@ fn single_requests_by_hand() {
         ("half", [(0, 1536), (1, 2048), (2, 1512), (3, 2024)]),
     ] {
         let mut l = link(4, &format!("bandwidth = \"1 GB/s\"\nduplex = \"{duplex}\""));
-        assert_eq!(l.units().len(), 4);
+        assert_eq!(l.logical_units().len(), 4);
         for (id, command) in [(0, Read), (1, Read), (2, Write), (3, Write)] {
-            l.submit(Time::ZERO, to(id as u32, id, command, 1));
+            l.submit_to(Time::ZERO, to(id as u32, id, command, 1));
         }
-        assert_eq!(ends(&finish(&mut *l)), want, "{duplex}");
+        assert_eq!(ends(&finish(&mut l)), want, "{duplex}");
     }
     // A flush has no data.
     let mut l = link(1, "bandwidth = \"1 kB/s\"");
-    l.submit(Time(7), to(0, 0, Flush, 0));
-    assert_eq!(ends(&finish(&mut *l)), [(0, 1007)]);
+    l.submit_to(Time(7), to(0, 0, Flush, 0));
+    assert_eq!(ends(&finish(&mut l)), [(0, 1007)]);
     // 4 KiB in frames of 1 KiB with 24 B each: 4,192 B, of which 1,000 ns overlap with the read of the medium.
     let mut l = link(
         1,
         "bandwidth = \"1 GB/s\"\nframe = \"1 KiB\"\nframe_overhead = \"24 B\"",
     );
-    l.submit(Time::ZERO, to(0, 0, Read, 8));
-    assert_eq!(ends(&finish(&mut *l)), [(0, 4192)]);
+    l.submit_to(Time::ZERO, to(0, 0, Read, 8));
+    assert_eq!(ends(&finish(&mut l)), [(0, 4192)]);
 }
 
 /// With members that are much faster than the port, the throughput is the port's bandwidth: in each direction
@@ -93,7 +89,7 @@ fn a_saturated_link_gives_its_bandwidth() {
                 due.remove(&(at, id));
                 left -= 1;
                 let command = commands[id as usize % commands.len()];
-                l.submit(at, to(id as u32 % 8, id, command, blocks));
+                l.submit_to(at, to(id as u32 % 8, id, command, blocks));
                 continue;
             }
             if next == Time::NEVER {
@@ -135,11 +131,7 @@ fn parameters_that_do_not_fit_are_refused() {
     ] {
         let (below, _) = constants(1, 1000, 1);
         let params = toml::from_str(text).expect("a table");
-        let built = (entries().get("link").expect("it").build)(Context {
-            below,
-            params,
-            elevators: &elevator::entries(),
-        });
+        let built = tree(entries().get("link").expect("it"), below, params);
         let error = built.err().map(|e| e.to_string()).unwrap_or_default();
         assert!(error.contains(want), "{text}: {error:?}");
     }

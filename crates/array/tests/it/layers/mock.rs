@@ -1,9 +1,11 @@
 //! A layer for tests: servers, a queue, service times by a rule, and a log of its requests.
 
 use headstack_array::layer::{
-    ErrorKind, Layer, LayerCompletion, Request, Setting, Statistics, ANYONE,
+    elevator, Branch, Context, Entry, ErrorKind, Flow, Layer, LayerCompletion, Request, Setting,
+    Tree, ANYONE,
 };
-use headstack_drive::{Components, DriveEnergy};
+use headstack_array::Member;
+use headstack_drive::Components;
 use headstack_engine::SpecError;
 use headstack_units::Time;
 use std::sync::{Arc, Mutex};
@@ -39,7 +41,6 @@ pub struct Mock<B> {
     waiting: Vec<Waiting>,
     busy: Vec<Time>,
     now: Time,
-    ready: Vec<LayerCompletion>,
 }
 
 impl<B: Behaviour> Mock<B> {
@@ -52,18 +53,20 @@ impl<B: Behaviour> Mock<B> {
             waiting: Vec::new(),
             busy: Vec::new(),
             now: Time::ZERO,
-            ready: Vec::new(),
         }
     }
 
-    fn done(
-        &self,
-        w: &Waiting,
-        start: Time,
-        end: Time,
-        error: Option<ErrorKind>,
-    ) -> LayerCompletion {
-        LayerCompletion {
+    /// The mock as a member of a volume.
+    pub fn branch(self) -> Branch
+    where
+        B: 'static,
+    {
+        Branch::new(Box::new(self), Vec::new())
+    }
+
+    fn end(&self, w: &Waiting, start: Time, end: Time, error: Option<ErrorKind>, flow: &mut Flow) {
+        let number = w.request.id as u32;
+        flow[number].done = LayerCompletion {
             id: w.request.id,
             arrival: w.arrival,
             admitted: w.arrival,
@@ -78,7 +81,8 @@ impl<B: Behaviour> Mock<B> {
             drive: self.index,
             error,
             ..LayerCompletion::default()
-        }
+        };
+        flow.end(number);
     }
 
     /// Time at which the next service can begin.
@@ -108,32 +112,23 @@ impl<B: Behaviour> Layer for Mock<B> {
     fn units(&self) -> Vec<u64> {
         self.units.clone()
     }
-    fn submit(&mut self, now: Time, request: Request) {
+    fn submit(&mut self, number: u32, flow: &mut Flow) {
+        let (now, request) = (flow.now(), flow[number].request);
+        assert_eq!(request.id, u64::from(number));
         assert!(now >= self.now, "submitted at {now:?} after {:?}", self.now);
         self.now = now;
         self.behaviour.arrives(now, &request);
-        let waiting = Waiting {
+        self.waiting.push(Waiting {
             arrival: now,
             request,
-        };
-        if request.is_inside(self.units[request.unit as usize]) {
-            self.waiting.push(waiting);
-        } else {
-            let done = self.done(&waiting, now, now, Some(ErrorKind::OutOfRange));
-            self.ready.push(done);
-        }
+        });
     }
+    fn ended(&mut self, _number: u32, _flow: &mut Flow) {}
     fn next_event(&self) -> Time {
-        match self.ready.is_empty() {
-            true => self.next_start(),
-            false => self.now,
-        }
+        self.next_start()
     }
-    fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&LayerCompletion)) {
-        if self.now < until {
-            self.ready.drain(..).for_each(|done| sink(&done));
-        }
-        while self.next_start() < until {
+    fn happen(&mut self, flow: &mut Flow) {
+        while self.next_start() <= flow.now() {
             let start = self.next_start();
             self.now = start;
             self.busy.retain(|end| *end > start);
@@ -147,34 +142,23 @@ impl<B: Behaviour> Layer for Mock<B> {
             self.waiting.retain(|w| w.request.id != picked.request.id);
             let (end, error) = self.behaviour.serve(start, &picked.request);
             self.busy.push(end);
-            sink(&self.done(&picked, start, end, error));
+            self.end(&picked, start, end, error, flow);
         }
     }
-    fn set(&mut self, now: Time, _path: &[u32], setting: &Setting) -> Result<(), SpecError> {
-        self.now = self.now.max(now);
-        if let Setting::Abort { id } = setting {
-            let found = self.waiting.iter().position(|w| w.request.id == *id);
-            let behaviour = &mut self.behaviour;
-            let aborted = found.filter(|i| behaviour.abort(&self.waiting[*i].request));
-            if let Some(i) = aborted {
-                let w = self.waiting.remove(i);
-                let done = self.done(&w, now, now, Some(ErrorKind::Aborted));
-                self.ready.push(done);
-                return Ok(());
-            }
+    fn abort(&mut self, number: u32, flow: &mut Flow) {
+        let now = flow.now();
+        self.now = now;
+        let id = u64::from(number);
+        let found = self.waiting.iter().position(|w| w.request.id == id);
+        let behaviour = &mut self.behaviour;
+        if let Some(i) = found.filter(|i| behaviour.abort(&self.waiting[*i].request)) {
+            let w = self.waiting.remove(i);
+            self.end(&w, now, now, Some(ErrorKind::Aborted), flow);
         }
-        Err(SpecError::new(
-            "setting",
-            format!("{setting:?}"),
-            "something else",
-        ))
     }
-    fn meter(&mut self, _until: Time) -> DriveEnergy {
-        DriveEnergy::default()
-    }
-    fn reset_statistics(&mut self, _now: Time) {}
-    fn statistics(&self) -> Statistics {
-        Statistics::default()
+    fn set(&mut self, setting: &Setting, _flow: &mut Flow) -> Result<(), SpecError> {
+        let got = format!("{setting:?}");
+        Err(SpecError::new("setting", got, "something else"))
     }
 }
 
@@ -199,7 +183,7 @@ impl Behaviour for Constant {
 }
 
 /// Mocks of constant service time, and their log.
-pub fn constants(n: u32, blocks: u64, service: u64) -> (Vec<Box<dyn Layer>>, Log) {
+pub fn constants(n: u32, blocks: u64, service: u64) -> (Vec<Branch>, Log) {
     let log = Log::default();
     let mocks = (0..n).map(|index| {
         let behaviour = Constant {
@@ -207,20 +191,34 @@ pub fn constants(n: u32, blocks: u64, service: u64) -> (Vec<Box<dyn Layer>>, Log
             service,
             log: log.clone(),
         };
-        Box::new(Mock::new(blocks, 1, index, behaviour)) as Box<dyn Layer>
+        Mock::new(blocks, 1, index, behaviour).branch()
     });
     (mocks.collect(), log)
 }
 
-/// Advances a layer until it has no more events; returns the completions in the order in which they were
+/// Advances a tree until it has no more events; returns the completions in the order in which they were
 /// announced.
-pub fn finish(layer: &mut dyn Layer) -> Vec<LayerCompletion> {
+pub fn finish(layer: &mut Tree) -> Vec<LayerCompletion> {
     let mut all = Vec::new();
     while layer.next_event() != Time::NEVER {
         let next = layer.next_event();
         layer.advance(Time(next.0 + 1), &mut |done| all.push(*done));
     }
     all
+}
+
+/// A layer of a registry over these, as a tree.
+pub fn tree(
+    entry: &Entry,
+    below: Vec<Branch>,
+    params: headstack_drive::spec::Params,
+) -> Result<Tree, SpecError> {
+    let layer = (entry.build)(Context {
+        members: below.iter().flat_map(Branch::units).collect(),
+        params,
+        elevators: &elevator::entries(),
+    })?;
+    Ok(Tree::over(vec![Branch::new(layer, below)]))
 }
 
 /// A request of no process.

@@ -9,8 +9,8 @@
 use super::mock::{request, Mock};
 use super::world::{word, Disk, Level, Shape, Words, World, CHUNK, UNIT};
 use headstack_array::layer::volume::plan::Step;
-use headstack_array::layer::volume::Volume;
-use headstack_array::layer::{raid1, raid10, raid5, Layer, Setting};
+use headstack_array::layer::{raid1, raid10, raid5, Branch, Setting, Tree};
+use headstack_array::Member;
 use headstack_drive::Command;
 use headstack_schema::read_table;
 use headstack_testkit::SplitMix;
@@ -36,7 +36,7 @@ struct Reading {
 
 struct Trial {
     seed: u64,
-    volume: Volume,
+    volume: Tree,
     world: Arc<Mutex<World>>,
     noise: SplitMix,
     now: Time,
@@ -102,17 +102,16 @@ impl Trial {
                 words: HashMap::new(),
             };
             let servers = 1 + noise.below(3) as usize;
-            Box::new(Mock::new(member_blocks, servers, member, disk)) as Box<dyn Layer>
+            Mock::new(member_blocks, servers, member, disk).branch()
         });
-        let below = disks.collect();
+        let below: Vec<Branch> = disks.collect();
+        let sizes = vec![member_blocks; n as usize];
         let built = match level {
-            Level::Raid1 => read_table(&params).and_then(|p| raid1::volume(below, &p)),
-            Level::Raid10 { .. } => read_table(&params).and_then(|p| raid10::volume(below, &p)),
-            Level::Raid5 { .. } => read_table(&params).and_then(|p| raid5::volume(below, &p)),
+            Level::Raid1 => read_table(&params).and_then(|p| raid1::volume(sizes, &p)),
+            Level::Raid10 { .. } => read_table(&params).and_then(|p| raid10::volume(sizes, &p)),
+            Level::Raid5 { .. } => read_table(&params).and_then(|p| raid5::volume(sizes, &p)),
         };
         let mut volume = built.unwrap_or_else(|e| panic!("{level:?} of {n}: {e}"));
-        let blocks = volume.units()[0];
-        world.lock().unwrap().shape = Shape::new(level, n, member_blocks, blocks);
         let told = world.clone();
         volume.listen(Box::new(move |step: &Step| {
             let mut world = told.lock().expect("the world");
@@ -123,6 +122,9 @@ impl Trial {
             let key = (step.io.member, step.id);
             world.steps.insert(key, (number, step.clone()));
         }));
+        let volume = Tree::over(vec![Branch::new(Box::new(volume), below)]);
+        let blocks = volume.capacity_blocks();
+        world.lock().unwrap().shape = Shape::new(level, n, member_blocks, blocks);
         Trial {
             seed,
             volume,
@@ -174,11 +176,11 @@ impl Trial {
             }
         }
         self.volume
-            .submit(self.now, request(id, command, from, blocks as u32));
+            .submit_to(self.now, request(id, command, from, blocks as u32));
     }
 
     fn random_request(&mut self) {
-        let size = self.volume.units()[0];
+        let size = self.volume.capacity_blocks();
         let from = self.noise.below(size);
         let most = [1, 2 * UNIT, CHUNK, 4 * CHUNK][self.noise.below(4) as usize];
         let blocks = 1 + self.noise.below(most.min(size - from));
@@ -312,7 +314,7 @@ impl Trial {
 
     fn set(&mut self, setting: Setting) {
         let now = self.now;
-        let result = self.volume.set(now, &[], &setting);
+        let result = self.volume.set(now, &[0], &setting);
         result.unwrap_or_else(|e| panic!("seed {}: {setting:?}: {e}", self.seed));
     }
 
@@ -326,7 +328,7 @@ impl Trial {
     }
 
     fn read_all(&mut self) {
-        let size = self.volume.units()[0];
+        let size = self.volume.capacity_blocks();
         let mut from = 0;
         while from < size {
             let blocks = (1 + self.noise.below(3 * CHUNK)).min(size - from);
@@ -339,11 +341,8 @@ impl Trial {
     /// Copies agree, and parity is right, for all blocks that are not stale.
     fn check_members(&mut self) {
         self.settle_members();
-        assert!(
-            self.volume.stale_blocks().iter().all(|b| *b == 0),
-            "seed {}",
-            self.seed
-        );
+        let stale = self.volume.results()[0].counts["stale_bytes"];
+        assert_eq!(stale, 0, "seed {}", self.seed);
         let world = self.world.lock().unwrap();
         let at = |m: u32, lba: u64| world.contents[m as usize].get(&lba).copied().unwrap_or(0);
         if world.shape.has_parity() {
@@ -463,7 +462,7 @@ fn volumes_never_give_anything_else_than_what_was_written() {
                     }
                     0..=4 => {
                         // It may have left because of an error, or be about to come back.
-                        let _ = t.volume.set(t.now, &[], &Setting::MemberBack(member));
+                        let _ = t.volume.set(t.now, &[0], &Setting::MemberBack(member));
                         gone[member as usize] = false;
                     }
                     5 => {

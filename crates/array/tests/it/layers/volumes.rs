@@ -1,9 +1,8 @@
 //! The requests to members that a request to a volume leads to.
 
-use super::mock::{constants, finish, request, Behaviour, Constant, Log, Mock};
-use headstack_array::layer::{
-    elevator, entries, Context, ErrorKind, Layer, LayerCompletion, Request, Setting,
-};
+use super::mock::{constants, finish, request, tree, Behaviour, Constant, Log, Mock};
+use headstack_array::layer::{entries, ErrorKind, LayerCompletion, Request, Setting, Tree};
+use headstack_array::Member;
 use headstack_drive::spec::Params;
 use headstack_drive::zoned::Sense;
 use headstack_drive::Command::{self, Flush, Read, Write};
@@ -19,18 +18,12 @@ fn params(toml: &str) -> Params {
     toml::from_str(toml).expect("a table")
 }
 
-fn volume(name: &str, members: u32, toml: &str) -> (Box<dyn Layer>, Log) {
+fn volume(name: &str, members: u32, toml: &str) -> (Tree, Log) {
     let (below, log) = constants(members, 100 * CHUNK, SERVICE);
     let params = params(toml);
     let all = entries();
     let entry = all.get(name).expect("a layer");
-    let volume = (entry.build)(Context {
-        below,
-        params,
-        elevators: &elevator::entries(),
-    })
-    .expect("a volume");
-    (volume, log)
+    (tree(entry, below, params).expect("a volume"), log)
 }
 
 /// Requests to the members since the last call: time since the first of them, member, command, first block,
@@ -46,15 +39,20 @@ fn got(log: &Log) -> Vec<(u64, u32, Command, u64, u32)> {
     all
 }
 
-fn one(volume: &mut dyn Layer, command: Command, lba: u64, blocks: u64) -> LayerCompletion {
+fn one(volume: &mut Tree, command: Command, lba: u64, blocks: u64) -> LayerCompletion {
     assert_eq!(volume.next_event(), Time::NEVER, "nothing is under way");
     // The time of each test's next request is after all earlier ones.
     static CLOCK: AtomicU64 = AtomicU64::new(0);
     let now = Time(CLOCK.fetch_add(1 << 30, Ordering::Relaxed));
-    volume.submit(now, request(1, command, lba, blocks as u32));
+    volume.submit_to(now, request(1, command, lba, blocks as u32));
     let done = finish(volume);
     assert_eq!(done.len(), 1);
     done[0]
+}
+
+/// A count of the volume.
+fn counted(volume: &Tree, name: &str) -> u64 {
+    volume.results()[0].counts[name]
 }
 
 fn counts(log: &Log) -> (usize, usize) {
@@ -78,11 +76,11 @@ fn small_writes_of_raid5_cost_what_the_cheaper_way_costs() {
     ] {
         let text = format!("chunk = \"64 KiB\"\nrmw_level = {level}");
         let (mut v, log) = volume("raid5", members, &text);
-        one(&mut *v, Write, 5 * ROW, ROW);
+        one(&mut v, Write, 5 * ROW, ROW);
         assert_eq!(counts(&log), want, "{members} members, rmw_level {level}");
         // In a tie the two ways read different units: the parity, or other data.
         let (mut v, log) = volume("raid5", 4, &text);
-        one(&mut *v, Write, 0, ROW);
+        one(&mut v, Write, 0, ROW);
         let readers: Vec<u32> = got(&log)
             .iter()
             .filter(|r| r.2 == Read)
@@ -99,7 +97,7 @@ fn small_writes_of_raid5_cost_what_the_cheaper_way_costs() {
 #[test]
 fn raid5_reads_before_it_writes_and_the_times_add_up() {
     let (mut v, log) = volume("raid5", 5, "chunk = \"64 KiB\"");
-    let done = one(&mut *v, Write, 3 * ROW, ROW);
+    let done = one(&mut v, Write, 3 * ROW, ROW);
     let want = [
         (0, 0, Read, 3 * ROW, 8),
         (0, 4, Read, 3 * ROW, 8),
@@ -117,15 +115,15 @@ fn raid5_reads_before_it_writes_and_the_times_add_up() {
 fn raid5_writes_of_many_rows() {
     let text = "chunk = \"64 KiB\"";
     let (mut v, log) = volume("raid5", 5, text);
-    one(&mut *v, Write, 4 * CHUNK, 4 * CHUNK);
+    one(&mut v, Write, 4 * CHUNK, 4 * CHUNK);
     assert_eq!(counts(&log), (0, 5));
     // Three of four data chunks: the fourth is read.
-    one(&mut *v, Write, 0, 3 * CHUNK);
+    one(&mut v, Write, 0, 3 * CHUNK);
     let all = got(&log);
     assert_eq!(all[0], (0, 3, Read, 0, CHUNK as u32));
     assert_eq!(all.len(), 1 + 4);
     // Half a row of one unit: read-modify-write reads unit and parity, 2; reconstruct-write would read 4.
-    one(&mut *v, Write, 4, 2);
+    one(&mut v, Write, 4, 2);
     let all = got(&log);
     let reads: Vec<_> = all
         .iter()
@@ -135,7 +133,7 @@ fn raid5_writes_of_many_rows() {
     assert_eq!(reads, [(0, 0, 8), (4, 0, 8)]);
     // In 2+1 both ways read the unit that is written in part: read-modify-write 2, reconstruct-write 2, a tie.
     let (mut v, log) = volume("raid5", 3, text);
-    one(&mut *v, Write, 4, 2);
+    one(&mut v, Write, 4, 2);
     let reads: Vec<_> = got(&log)
         .iter()
         .filter(|r| r.2 == Read)
@@ -183,10 +181,10 @@ fn raid5_layouts_are_mds() {
         for (stripe, (data, parity)) in rows.iter().enumerate() {
             for (i, member) in data.iter().enumerate() {
                 let chunk = (3 * stripe + i) as u64;
-                one(&mut *v, Read, chunk * CHUNK + 3, 1);
+                one(&mut v, Read, chunk * CHUNK + 3, 1);
                 let want = (0, *member, Read, stripe as u64 * CHUNK + 3, 1);
                 assert_eq!(got(&log), [want], "{layout}: chunk {chunk}");
-                one(&mut *v, Write, chunk * CHUNK, ROW);
+                one(&mut v, Write, chunk * CHUNK, ROW);
                 let mut writers: Vec<u32> = got(&log)
                     .iter()
                     .filter(|r| r.2 == Write)
@@ -205,38 +203,38 @@ fn raid5_layouts_are_mds() {
 fn degraded_raid5() {
     let (mut v, log) = volume("raid5", 5, "chunk = \"64 KiB\"\ngone = [1]");
     // Left-symmetric: stripe 0 has data on 0, 1, 2, 3 and parity on 4.
-    let reads = |v: &mut dyn Layer, lba| {
+    let reads = |v: &mut Tree, lba| {
         one(v, Read, lba, 3);
         got(&log)
             .iter()
             .map(|r| (r.1, r.3, r.4))
             .collect::<Vec<_>>()
     };
-    assert_eq!(reads(&mut *v, 2), [(0, 2, 3)]);
+    assert_eq!(reads(&mut v, 2), [(0, 2, 3)]);
     // Whole rows of the others are read: blocks 8 to 16.
     let want = [(0, 8, 8), (2, 8, 8), (3, 8, 8), (4, 8, 8)];
-    assert_eq!(reads(&mut *v, CHUNK + 9), want);
-    let both = |v: &mut dyn Layer, lba, blocks| {
+    assert_eq!(reads(&mut v, CHUNK + 9), want);
+    let both = |v: &mut Tree, lba, blocks| {
         one(v, Write, lba, blocks);
         let all = got(&log);
         let of = |c| -> Vec<u32> { all.iter().filter(|r| r.2 == c).map(|r| r.1).collect() };
         (of(Read), of(Write))
     };
     // A whole unit of the missing member: the other data is read, and only the parity is written.
-    assert_eq!(both(&mut *v, CHUNK, ROW), (vec![0, 2, 3], vec![4]));
+    assert_eq!(both(&mut v, CHUNK, ROW), (vec![0, 2, 3], vec![4]));
     // A part of its unit: all others are read.
-    assert_eq!(both(&mut *v, CHUNK, 3), (vec![0, 2, 3, 4], vec![4]));
+    assert_eq!(both(&mut v, CHUNK, 3), (vec![0, 2, 3, 4], vec![4]));
     // Another member: only read-modify-write is possible.
-    assert_eq!(both(&mut *v, 0, ROW), (vec![0, 4], vec![0, 4]));
+    assert_eq!(both(&mut v, 0, ROW), (vec![0, 4], vec![0, 4]));
     // Three of four units, without the missing member's: read-modify-write, although it reads more.
-    let (reads, writes) = both(&mut *v, 2 * CHUNK, 2 * CHUNK);
+    let (reads, writes) = both(&mut v, 2 * CHUNK, 2 * CHUNK);
     assert_eq!((reads, writes), (vec![2, 3, 4], vec![2, 3, 4]));
     // Stripe 3 has its parity on the missing member, its data on 2, 3, 4, 0. As in md, the three other units are read
     // although no parity is written; a unit that is written in part is read too, a row written whole needs no reads.
     let lba = 3 * 4 * CHUNK;
-    assert_eq!(both(&mut *v, lba, ROW), (vec![0, 3, 4], vec![2]));
-    assert_eq!(both(&mut *v, lba, 3), (vec![0, 2, 3, 4], vec![2]));
-    assert_eq!(both(&mut *v, lba, 4 * CHUNK), (vec![], vec![0, 2, 3, 4]));
+    assert_eq!(both(&mut v, lba, ROW), (vec![0, 3, 4], vec![2]));
+    assert_eq!(both(&mut v, lba, 3), (vec![0, 2, 3, 4], vec![2]));
+    assert_eq!(both(&mut v, lba, 4 * CHUNK), (vec![], vec![0, 2, 3, 4]));
 }
 
 /// Single units of a RAID-5 of five without one member. Linux 6.12 needs 2.40 reads and 1.60 writes of members each:
@@ -247,7 +245,7 @@ fn degraded_raid5_costs_what_md_measures() {
     let (mut reads, mut writes) = (0, 0);
     // Five stripes: each member holds the parity once, and each chunk is written once.
     for chunk in 0..20 {
-        one(&mut *v, Write, chunk * CHUNK, ROW);
+        one(&mut v, Write, chunk * CHUNK, ROW);
         let (r, w) = counts(&log);
         (reads, writes) = (reads + r, writes + w);
     }
@@ -257,31 +255,31 @@ fn degraded_raid5_costs_what_md_measures() {
 #[test]
 fn what_cannot_be_read_any_more_says_so() {
     let (mut v, _) = volume("raid5", 4, "chunk = \"64 KiB\"\ngone = [0]");
-    v.set(Time::ZERO, &[], &Setting::MemberGone(2))
+    v.set(Time::ZERO, &[0], &Setting::MemberGone(2))
         .expect("a member");
-    assert_eq!(one(&mut *v, Read, 0, 1).error, Some(ErrorKind::MemberLost));
-    assert_eq!(one(&mut *v, Read, CHUNK, 1).error, None, "on member 1");
+    assert_eq!(one(&mut v, Read, 0, 1).error, Some(ErrorKind::MemberLost));
+    assert_eq!(one(&mut v, Read, CHUNK, 1).error, None, "on member 1");
     assert_eq!(
-        one(&mut *v, Write, CHUNK, ROW).error,
+        one(&mut v, Write, CHUNK, ROW).error,
         Some(ErrorKind::MemberLost)
     );
     let (mut v, _) = volume("raid1", 2, "gone = [0]");
-    assert_eq!(one(&mut *v, Read, 0, 1).error, None);
-    v.set(Time::ZERO, &[], &Setting::MemberGone(1))
+    assert_eq!(one(&mut v, Read, 0, 1).error, None);
+    v.set(Time::ZERO, &[0], &Setting::MemberGone(1))
         .expect("a member");
-    assert_eq!(one(&mut *v, Read, 0, 1).error, Some(ErrorKind::MemberLost));
-    assert_eq!(one(&mut *v, Write, 0, 1).error, Some(ErrorKind::MemberLost));
-    assert_eq!(one(&mut *v, Flush, 0, 0).error, Some(ErrorKind::MemberLost));
+    assert_eq!(one(&mut v, Read, 0, 1).error, Some(ErrorKind::MemberLost));
+    assert_eq!(one(&mut v, Write, 0, 1).error, Some(ErrorKind::MemberLost));
+    assert_eq!(one(&mut v, Flush, 0, 0).error, Some(ErrorKind::MemberLost));
 }
 
 #[test]
 fn requests_outside_a_volume_end_at_once() {
     let (mut v, log) = volume("raid1", 2, "");
-    let size = v.units()[0];
+    let size = v.capacity_blocks();
     assert_eq!(size, 100 * CHUNK);
     for (lba, blocks) in [(size, 1), (size - 1, 2), (u64::MAX, 1), (0, 0)] {
         for command in [Read, Write] {
-            let done = one(&mut *v, command, lba, blocks);
+            let done = one(&mut v, command, lba, blocks);
             assert_eq!(done.error, Some(ErrorKind::OutOfRange));
         }
     }
@@ -292,11 +290,11 @@ fn requests_outside_a_volume_end_at_once() {
 #[test]
 fn raid1_reads_by_its_policy() {
     let (mut v, log) = volume("raid1", 3, "read_policy = \"round-robin\"");
-    one(&mut *v, Write, 7, 5);
+    one(&mut v, Write, 7, 5);
     let want = [0, 1, 2].map(|m| (0, m, Write, 7, 5));
     assert_eq!(got(&log), want);
     for member in [0, 1, 2, 0] {
-        one(&mut *v, Read, 0, 1);
+        one(&mut v, Read, 0, 1);
         assert_eq!(got(&log)[0].1, member);
     }
 }
@@ -322,9 +320,9 @@ fn raid1_reads_from_the_head_of_the_last_completed_request() {
     ];
     for (id, (at, lba, ..)) in (0..).zip(&reads) {
         v.advance(Time(*at), &mut |_| {});
-        v.submit(Time(*at), request(id, Read, *lba, 8));
+        v.submit_to(Time(*at), request(id, Read, *lba, 8));
     }
-    finish(&mut *v);
+    finish(&mut v);
     let log = log.lock().expect("the log");
     for ((at, lba, member, why), got) in reads.iter().zip(log.iter()) {
         assert_eq!((got.0 .0, got.2.lba, got.1), (*at, *lba, *member), "{why}");
@@ -337,14 +335,14 @@ fn raid1_reads_from_the_head_of_the_last_completed_request() {
 fn a_member_that_leaves_is_replaced_by_the_others_at_once() {
     let (mut v, log) = volume("raid1", 2, "read_policy = \"first\"");
     for id in 0..3 {
-        v.submit(Time::ZERO, request(id, Read, id * 8, 8));
+        v.submit_to(Time::ZERO, request(id, Read, id * 8, 8));
     }
     let mut done = Vec::new();
     v.advance(Time(500), &mut |d| done.push(*d));
     assert!(done.is_empty());
-    v.set(Time(500), &[], &Setting::MemberGone(0))
+    v.set(Time(500), &[0], &Setting::MemberGone(0))
         .expect("a member");
-    done = finish(&mut *v);
+    done = finish(&mut v);
     let mut ends: Vec<_> = done
         .iter()
         .map(|d| (d.id, d.completion.0, d.drive))
@@ -357,19 +355,15 @@ fn a_member_that_leaves_is_replaced_by_the_others_at_once() {
     }
     let seconds: Vec<u64> = got(&log).iter().filter(|r| r.1 == 1).map(|r| r.0).collect();
     assert_eq!(seconds, [500, 500]);
-    let statistics = v.statistics();
     assert_eq!(
-        (
-            statistics.counted("members_lost"),
-            statistics.counted("retried")
-        ),
+        (counted(&v, "members_lost"), counted(&v, "retried")),
         (1, 2)
     );
 }
 
 /// A volume that is advanced to given times, the log of its members, and its completions.
 struct Watched {
-    volume: Box<dyn Layer>,
+    volume: Tree,
     log: Log,
     done: Vec<LayerCompletion>,
 }
@@ -384,12 +378,12 @@ impl Watched {
     fn submit(&mut self, at: u64, id: u64, command: Command, lba: u64, blocks: u32) {
         self.go_to(at);
         self.volume
-            .submit(Time(at), request(id, command, lba, blocks));
+            .submit_to(Time(at), request(id, command, lba, blocks));
     }
 
     fn set(&mut self, at: u64, setting: Setting) -> Result<(), String> {
         self.go_to(at);
-        let result = self.volume.set(Time(at), &[], &setting);
+        let result = self.volume.set(Time(at), &[0], &setting);
         result.map_err(|e| e.to_string())
     }
 
@@ -460,7 +454,7 @@ fn a_member_turns_back_before_it_is_there() {
         v.got(701);
         v.submit(2000, 2, Read, 0, 1);
         assert_eq!(v.got(2001), [(1, Read)], "it stays away");
-        assert_eq!(v.volume.statistics().counted("members_lost"), 1);
+        assert_eq!(counted(&v.volume, "members_lost"), 1);
         assert_eq!(v.set(4000, Setting::MemberBack(0)), Ok(()));
         v.submit(4000, 3, Read, 0, 1);
         assert_eq!(v.got(4001), [(want, Read)], "replaced: {replaced}");
@@ -495,16 +489,16 @@ fn what_waits_at_a_member_that_leaves_is_not_on_it() {
 #[test]
 fn a_rebuild_keeps_to_its_rate() {
     let (mut v, log) = volume("raid1", 2, "");
-    v.set(Time::ZERO, &[], &Setting::MemberGone(1))
+    v.set(Time::ZERO, &[0], &Setting::MemberGone(1))
         .expect("a member");
-    one(&mut *v, Write, 0, 10 * CHUNK);
+    one(&mut v, Write, 0, 10 * CHUNK);
     got(&log);
     let now = Time(u64::MAX / 2);
     let rate = headstack_units::Bandwidth(65536.0 / 10e-6);
-    v.set(now, &[], &Setting::RebuildRate(Some(rate)))
+    v.set(now, &[0], &Setting::RebuildRate(Some(rate)))
         .expect("a rate");
-    v.set(now, &[], &Setting::MemberBack(1)).expect("a member");
-    finish(&mut *v);
+    v.set(now, &[0], &Setting::MemberBack(1)).expect("a member");
+    finish(&mut v);
     let all = got(&log);
     let reads: Vec<_> = all
         .iter()
@@ -522,7 +516,7 @@ fn a_rebuild_keeps_to_its_rate() {
         .map(|i| (i * 10_000 + SERVICE, 1, i * CHUNK))
         .collect();
     assert_eq!(writes, want);
-    assert_eq!(v.statistics().counted("rebuilt_bytes"), 10 * 65536);
+    assert_eq!(counted(&v, "rebuilt_bytes"), 10 * 65536);
 }
 
 /// A member that serves all but writes, which it refuses as a zoned drive does; it refuses to read the first chunk.
@@ -539,7 +533,7 @@ impl Behaviour for Zoned {
     }
 }
 
-fn of_zoned(name: &str, zoned: &[u32], members: u32) -> (Box<dyn Layer>, Log) {
+fn of_zoned(name: &str, zoned: &[u32], members: u32) -> (Tree, Log) {
     let log = Log::default();
     let below = (0..members).map(|index| {
         let log = log.clone();
@@ -550,18 +544,15 @@ fn of_zoned(name: &str, zoned: &[u32], members: u32) -> (Box<dyn Layer>, Log) {
         };
         let blocks = 100 * CHUNK;
         match zoned.contains(&index) {
-            true => Box::new(Mock::new(blocks, 1, index, Zoned(constant))) as Box<dyn Layer>,
-            false => Box::new(Mock::new(blocks, 1, index, constant)),
+            true => Mock::new(blocks, 1, index, Zoned(constant)).branch(),
+            false => Mock::new(blocks, 1, index, constant).branch(),
         }
     });
-    let context = Context {
-        below: below.collect(),
-        params: params("rebuild_rate = \"1 GB/s\""),
-        elevators: &elevator::entries(),
-    };
+    let params = params("rebuild_rate = \"1 GB/s\"");
     let all = entries();
     let entry = all.get(name).expect("a layer");
-    ((entry.build)(context).expect("a volume"), log)
+    let volume = tree(entry, below.collect(), params);
+    (volume.expect("a volume"), log)
 }
 
 /// A new member that refuses to be written is gone with the first window of its rebuild: one write, nothing rebuilt.
@@ -570,17 +561,16 @@ fn a_member_that_refuses_its_rebuild_is_gone() {
     for (name, members, reads) in [("raid1", 2, 1), ("raid5", 4, 3), ("raid10", 4, 1)] {
         let (mut v, log) = of_zoned(name, &[1], members);
         for setting in [Setting::MemberGone(1), Setting::MemberReplaced(1)] {
-            v.set(Time::ZERO, &[], &setting).expect("a member");
+            v.set(Time::ZERO, &[0], &setting).expect("a member");
         }
-        assert!(finish(&mut *v).is_empty());
+        assert!(finish(&mut v).is_empty());
         assert_eq!(counts(&log), (reads, 1), "{name}");
-        let statistics = v.statistics();
-        assert_eq!(statistics.counted("members_lost"), 2, "{name}");
-        assert_eq!(statistics.counted("rebuilt_bytes"), 0, "{name}");
-        let stale = statistics.counted("stale_bytes");
+        assert_eq!(counted(&v, "members_lost"), 2, "{name}");
+        assert_eq!(counted(&v, "rebuilt_bytes"), 0, "{name}");
+        let stale = counted(&v, "stale_bytes");
         assert_eq!(stale, 100 * CHUNK * 512, "{name}");
         // Only a member that is gone can be replaced.
-        v.set(Time(1 << 40), &[], &Setting::MemberReplaced(1))
+        v.set(Time(1 << 40), &[0], &Setting::MemberReplaced(1))
             .expect("a member");
     }
 }
@@ -591,14 +581,13 @@ fn a_member_that_refuses_its_rebuild_is_gone() {
 fn what_a_source_refuses_stays_stale() {
     let (mut v, log) = of_zoned("raid1", &[0], 2);
     for setting in [Setting::MemberGone(1), Setting::MemberReplaced(1)] {
-        v.set(Time::ZERO, &[], &setting).expect("a member");
+        v.set(Time::ZERO, &[0], &setting).expect("a member");
     }
-    assert!(finish(&mut *v).is_empty());
+    assert!(finish(&mut v).is_empty());
     assert_eq!(counts(&log), (100, 99));
-    let statistics = v.statistics();
-    assert_eq!(statistics.counted("rebuilt_bytes"), 99 * CHUNK * 512);
+    assert_eq!(counted(&v, "rebuilt_bytes"), 99 * CHUNK * 512);
     assert_eq!(
-        statistics.counted("stale_bytes"),
+        counted(&v, "stale_bytes"),
         2 * CHUNK * 512,
         "of both members"
     );
@@ -619,27 +608,22 @@ fn a_rebuild_ends_where_its_source_is_lost() {
         let params = params(&format!("rebuild_rate = \"10 GB/s\"\n{text}"));
         let all = entries();
         let entry = all.get(name).expect("a layer");
-        let mut v = (entry.build)(Context {
-            below,
-            params,
-            elevators: &elevator::entries(),
-        })
-        .expect("a volume");
+        let mut v = tree(entry, below, params).expect("a volume");
         for setting in [Setting::MemberGone(1), Setting::MemberReplaced(1)] {
-            v.set(Time::ZERO, &[], &setting).expect("a member");
+            v.set(Time::ZERO, &[0], &setting).expect("a member");
         }
         let lost = Time(1_000_000);
         v.advance(lost, &mut |_| {});
         for source in sources {
-            v.set(lost, &[], &Setting::MemberGone(*source))
+            v.set(lost, &[0], &Setting::MemberGone(*source))
                 .expect("a member");
         }
         for (i, lba) in [0, blocks / 2].into_iter().cycle().take(100).enumerate() {
-            v.submit(Time(lost.0 + 1), request(i as u64, Read, lba, 8));
+            v.submit_to(Time(lost.0 + 1), request(i as u64, Read, lba, 8));
         }
-        let done = finish(&mut *v);
+        let done = finish(&mut v);
         assert_eq!(done.len(), 100, "{name}");
-        let rebuilt = v.statistics().counted("rebuilt_bytes");
+        let rebuilt = counted(&v, "rebuilt_bytes");
         assert!(rebuilt > 100 * 65536, "{name} {text}: {rebuilt}");
         if (name, text) != ("raid10", "near = 2\nchunk = \"64 KiB\"") {
             let failed = done
@@ -650,12 +634,12 @@ fn a_rebuild_ends_where_its_source_is_lost() {
         // Nothing more is rebuilt; with the source it goes on at once.
         got(&log);
         v.advance(Time(lost.0 + 1_000_000_000), &mut |_| {});
-        assert_eq!(v.statistics().counted("rebuilt_bytes"), rebuilt);
+        assert_eq!(counted(&v, "rebuilt_bytes"), rebuilt);
         let back = Time(lost.0 + 2_000_000_000);
-        v.set(back, &[], &Setting::MemberBack(sources[0]))
+        v.set(back, &[0], &Setting::MemberBack(sources[0]))
             .expect("a member");
         v.advance(Time(back.0 + 1_000_000), &mut |_| {});
-        let more = v.statistics().counted("rebuilt_bytes");
+        let more = counted(&v, "rebuilt_bytes");
         assert!(more > rebuilt + 100 * 65536, "{name} {text}: {more}");
     }
 }
@@ -671,9 +655,9 @@ fn raid10_layouts_choose_their_own_policy_of_reads() {
     ] {
         let (mut v, log) = volume("raid10", 2, text);
         for id in 0..2 {
-            v.submit(Time::ZERO, request(id, Read, 0, ROW as u32));
+            v.submit_to(Time::ZERO, request(id, Read, 0, ROW as u32));
         }
-        finish(&mut *v);
+        finish(&mut v);
         let members: Vec<u32> = got(&log).iter().map(|r| r.1).collect();
         assert_eq!(members, want, "{text}");
     }
@@ -683,7 +667,7 @@ fn raid10_layouts_choose_their_own_policy_of_reads() {
 #[test]
 fn a_chunk_of_raid5_may_fill_a_member() {
     let (v, _) = volume("raid5", 3, &format!("chunk = \"{} B\"", 100 * CHUNK * 512));
-    assert_eq!(v.units(), [2 * 100 * CHUNK]);
+    assert_eq!(v.logical_units(), [2 * 100 * CHUNK]);
 }
 
 #[test]
@@ -744,22 +728,18 @@ fn volumes_refuse_what_does_not_fit() {
         ("raid5", 3, "chnk = 1", "got key \"chnk\""),
     ] {
         let (below, _) = constants(members, 100 * CHUNK, SERVICE);
-        let built = (entries().get(name).expect("a layer").build)(Context {
-            below,
-            params: params(text),
-            elevators: &elevator::entries(),
-        });
+        let built = tree(entries().get(name).expect("a layer"), below, params(text));
         let error = built.err().map(|e| e.to_string()).unwrap_or_default();
         assert!(error.contains(want), "{name} {text}: {error:?}");
     }
     let (mut v, _) = volume("raid0", 2, "");
     let error = v
-        .set(Time::ZERO, &[], &Setting::MemberGone(0))
+        .set(Time::ZERO, &[0], &Setting::MemberGone(0))
         .unwrap_err()
         .to_string();
     assert!(error.contains("a volume with redundancy"), "{error}");
     let error = v
-        .set(Time::ZERO, &[5], &Setting::MemberGone(0))
+        .set(Time::ZERO, &[0, 5], &Setting::MemberGone(0))
         .unwrap_err()
         .to_string();
     assert!(
@@ -767,7 +747,7 @@ fn volumes_refuse_what_does_not_fit() {
         "{error}"
     );
     let error = v
-        .set(Time::ZERO, &[], &Setting::Requests(8))
+        .set(Time::ZERO, &[0], &Setting::Requests(8))
         .unwrap_err()
         .to_string();
     assert!(error.contains("the volume raid0 supports"), "{error}");

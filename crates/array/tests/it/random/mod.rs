@@ -9,6 +9,7 @@
 
 mod case;
 mod checks;
+mod digests;
 mod draw;
 mod found;
 mod log;
@@ -49,6 +50,8 @@ fn accepted(
     loop {
         match run_case(&case, folder, progress) {
             Outcome::Refused(error) => {
+                // Words of the folder's name are not what the error is about.
+                let error = error.replace(&folder.display().to_string(), "");
                 let is_smaller = case.drop_refused(&error);
                 errors.push(error);
                 if !is_smaller {

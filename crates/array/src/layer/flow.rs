@@ -1,0 +1,282 @@
+//! Requests in a system, the nodes that they pass, and the order in which things happen there.
+//!
+//! # Model
+//! The nodes of a system (layers and drives) are numbered from the host down: each before the nodes below it, these in
+//! order. One table has all requests under way; nodes pass each other their numbers. A node that divides or merges
+//! requests opens others for the layers below.
+//!
+//! Each node has a time at which it is due next. At equal times the node with the lowest number is first, and all that
+//! happens at that time below a node is finished before what happens there above it.
+
+use super::{ErrorKind, LayerCompletion, Request, Statistics};
+use crate::timetable::Timetable;
+use headstack_units::Time;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::ops::{Index, IndexMut, Range};
+
+/// No node: what is above the roots.
+pub(super) const HOST: u32 = u32::MAX;
+
+/// A request under way: what is asked of a node, and how that ends.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry {
+    /// What is asked.
+    pub request: Request,
+    /// Arrival, and once it is announced the end.
+    pub done: LayerCompletion,
+    /// A number of the node that opened it: its requests under way have different ones. Drives know requests by it.
+    pub tag: u32,
+    /// Which of that node's members it was given to.
+    pub member: u32,
+    /// The request that it was opened for.
+    pub above: u32,
+    /// The next of a list that the node makes which has the request.
+    pub next: u32,
+    /// Whether its end is announced.
+    pub is_announced: bool,
+}
+
+/// A unit that the host or a node gives requests to: node, unit of that node, size in 512-byte blocks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Member {
+    pub node: u32,
+    pub unit: u32,
+    pub blocks: u64,
+}
+
+/// Where a node stands.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    /// The node above; [`HOST`] of a root.
+    pub above: u32,
+    /// The nodes below have the numbers from its own to this one.
+    pub end: u32,
+    /// Its members, in the list of all.
+    pub members: Range<u32>,
+    /// Whether it is told of an end when that is announced, and not when its time comes.
+    pub passes_on: bool,
+}
+
+/// What one node tells another.
+pub(super) enum Message {
+    /// A request arrives.
+    Submit,
+    /// A request arrives that is empty or does not lie in its unit.
+    Refuse,
+    /// The end of a request is announced to a node that passes it on.
+    Ended,
+    /// The node above has no use for a request.
+    Abort,
+}
+
+/// Requests that a node has to handle when their time comes: by time, then member, then tag, which are one number.
+type Kept = BinaryHeap<Reverse<(u128, u32)>>;
+
+/// The requests of a system and their order; what a layer sees of the rest.
+pub struct Flow {
+    pub(super) now: Time,
+    /// The node that is at work.
+    pub(super) here: u32,
+    entries: Vec<Entry>,
+    free: Vec<u32>,
+    pub(super) places: Vec<Place>,
+    /// The members of all nodes.
+    pub(super) members: Vec<Member>,
+    /// By node.
+    kept: Vec<Kept>,
+    pub(super) statistics: Vec<Statistics>,
+    /// When each node is due.
+    pub(super) order: Timetable,
+    /// Message, node and request, in the order in which they were sent.
+    pub(super) messages: VecDeque<(Message, u32, u32)>,
+    /// Requests of the host that have ended and are to be delivered.
+    pub(super) ended: Vec<u32>,
+}
+
+impl Index<u32> for Flow {
+    type Output = Entry;
+    #[inline]
+    fn index(&self, request: u32) -> &Entry {
+        &self.entries[request as usize]
+    }
+}
+
+impl IndexMut<u32> for Flow {
+    #[inline]
+    fn index_mut(&mut self, request: u32) -> &mut Entry {
+        &mut self.entries[request as usize]
+    }
+}
+
+impl Flow {
+    pub(super) fn new(places: Vec<Place>, members: Vec<Member>) -> Flow {
+        let n = places.len();
+        Flow {
+            now: Time::ZERO,
+            here: 0,
+            entries: Vec::new(),
+            free: Vec::new(),
+            places,
+            members,
+            kept: (0..n).map(|_| Kept::new()).collect(),
+            statistics: vec![Statistics::default(); n],
+            order: Timetable::new(n.max(1)),
+            messages: VecDeque::new(),
+            ended: Vec::new(),
+        }
+    }
+
+    /// The present time.
+    #[inline]
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Whether the statistics of this layer count a request that arrived at `arrival`.
+    #[inline]
+    pub fn counts_from(&self, arrival: Time) -> bool {
+        self.statistics[self.here as usize].counts_from(arrival)
+    }
+
+    /// Adds a request to the table, with a number of the node's own; returns its number in the table, which is also its
+    /// [`Request::id`].
+    #[inline]
+    pub fn open(&mut self, request: Request, tag: u32) -> u32 {
+        let number = self.free.pop().unwrap_or(self.entries.len() as u32);
+        let entry = Entry {
+            request: Request {
+                id: u64::from(number),
+                ..request
+            },
+            done: LayerCompletion::default(),
+            tag,
+            member: 0,
+            above: u32::MAX,
+            next: u32::MAX,
+            is_announced: false,
+        };
+        match self.entries.get_mut(number as usize) {
+            Some(free) => *free = entry,
+            None => self.entries.push(entry),
+        }
+        number
+    }
+
+    /// Removes a request that has ended from the table; its number is used again.
+    #[inline]
+    pub fn close(&mut self, request: u32) {
+        self.free.push(request);
+    }
+
+    /// Opens a request that asks the same as another one, which ends when it ends: see [`Flow::take_over`].
+    #[inline]
+    pub fn open_for(&mut self, request: u32, tag: u32) -> u32 {
+        let given = self.open(self[request].request, tag);
+        self[given].above = request;
+        given
+    }
+
+    /// Of a request that was opened for another one and has ended: the other one ends likewise. Returns its number, for
+    /// [`Flow::end`].
+    #[inline]
+    pub fn take_over(&mut self, given: u32) -> u32 {
+        let Entry { above, done, .. } = self[given];
+        self.close(given);
+        let own = &mut self[above].done;
+        *own = LayerCompletion {
+            id: own.id,
+            arrival: own.arrival,
+            ..done
+        };
+        above
+    }
+
+    /// Gives a request to a member of this layer. It arrives there before anything else happens.
+    #[inline]
+    pub fn submit(&mut self, member: u32, request: u32) {
+        let first = self.places[self.here as usize].members.start;
+        let to = self.members[(first + member) as usize];
+        self.give(to, member, request);
+    }
+
+    /// Gives a request to a unit; `member` is its number among those of the giver.
+    #[inline]
+    pub(super) fn give(&mut self, to: Member, member: u32, request: u32) {
+        let Member { node, unit, blocks } = to;
+        let now = self.now;
+        let entry = &mut self[request];
+        entry.request.unit = unit;
+        entry.member = member;
+        (entry.done.id, entry.done.arrival) = (entry.request.id, now);
+        let message = match entry.request.is_inside(blocks) {
+            true => Message::Submit,
+            false => Message::Refuse,
+        };
+        self.messages.push_back((message, node, request));
+    }
+
+    /// Asks the member that has a request to abort it. One that cannot, or has announced the end, goes on as usual: the
+    /// request ends in both cases.
+    pub fn abort(&mut self, request: u32) {
+        let first = self.places[self.here as usize].members.start;
+        let node = self.members[(first + self[request].member) as usize].node;
+        self.messages.push_back((Message::Abort, node, request));
+    }
+
+    /// Has this layer told of a request, by [`Layer::ended`](super::Layer::ended), when a time has come. At equal times the
+    /// order is that of the members.
+    #[inline]
+    pub fn keep(&mut self, request: u32, until: Time) {
+        self.keep_at(self.here, request, until);
+    }
+
+    #[inline]
+    fn keep_at(&mut self, node: u32, request: u32, until: Time) {
+        let Entry { member, tag, .. } = self[request];
+        let rest = u64::from(member) << 32 | u64::from(tag);
+        let key = u128::from(until.0) << 64 | u128::from(rest);
+        self.kept[node as usize].push(Reverse((key, request)));
+    }
+
+    /// When the first request that a node keeps is due.
+    #[inline]
+    pub(super) fn next_kept(&self, node: u32) -> Time {
+        let first = self.kept[node as usize].peek();
+        first.map_or(Time::NEVER, |Reverse((key, _))| Time((key >> 64) as u64))
+    }
+
+    #[inline]
+    pub(super) fn pop_kept(&mut self, node: u32) -> Option<u32> {
+        let Reverse((_, request)) = self.kept[node as usize].pop()?;
+        Some(request)
+    }
+
+    /// A request that was submitted to this layer ends as its [`Entry::done`] says. An end is never revoked.
+    #[inline]
+    pub fn end(&mut self, request: u32) {
+        let here = self.here as usize;
+        let entry = &mut self.entries[request as usize];
+        entry.is_announced = true;
+        let end = entry.done.completion;
+        self.statistics[here].add_done(&entry.done);
+        let above = self.places[here].above;
+        if above == HOST {
+            self.ended.push(request);
+        } else if self.places[above as usize].passes_on {
+            self.messages.push_back((Message::Ended, above, request));
+        } else {
+            self.keep_at(above, request, end);
+            let due = self.order.get(above as usize);
+            self.order.set(above as usize, due.min(end));
+        }
+    }
+
+    /// A request ends as it arrives.
+    pub fn end_at_once(&mut self, request: u32, error: Option<ErrorKind>) {
+        let entry = &mut self[request];
+        let (id, now) = (entry.request.id, entry.done.arrival);
+        entry.done = LayerCompletion::at_once(id, now, error);
+        self.end(request);
+    }
+}

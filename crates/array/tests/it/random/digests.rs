@@ -1,0 +1,79 @@
+//! One line for each random experiment, with a digest of its result and files: what two versions of the program are
+//! compared by, line by line.
+
+use super::trial::Outcome;
+use super::{accepted, folder, watched, FIRST, USUAL};
+use headstack_engine::Progress;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::hash::{DefaultHasher, Hasher};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Mutex;
+
+/// The digest of the results of all systems and of the files in `out`.
+fn digest(out: &Path) -> u64 {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(out).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let bytes = fs::read(&path).expect("a file");
+        files.insert(path.file_name().map(|n| n.to_os_string()), bytes);
+    }
+    let mut hasher = DefaultHasher::new();
+    for (name, bytes) in files {
+        match name.as_ref().is_some_and(|n| n == "result.json") {
+            // The rest names files and versions.
+            true => {
+                let whole: Value = serde_json::from_slice(&bytes).expect("JSON");
+                hasher.write(whole["systems"].to_string().as_bytes());
+            }
+            false => hasher.write(&bytes),
+        }
+    }
+    hasher.finish()
+}
+
+/// Writes `SEED DIGEST` for each experiment to the file that `HEADSTACK_DIGESTS` names; `HEADSTACK_SEED` and
+/// `HEADSTACK_THOROUGH` say which ones. Each runs on one thread and on two, which must agree.
+#[test]
+#[ignore = "compares two versions of the program; see CONTRIBUTING.md"]
+fn digests_of_random_experiments() {
+    let file = std::env::var_os("HEADSTACK_DIGESTS").expect("HEADSTACK_DIGESTS, a file to write");
+    let (count, first) = (
+        headstack_testkit::cases(USUAL),
+        headstack_testkit::first_seed(FIRST),
+    );
+    let (next, lines) = (AtomicU64::new(first), Mutex::new(BTreeMap::new()));
+    let work = |worker: usize| loop {
+        let seed = next.fetch_add(1, Ordering::Relaxed);
+        if seed >= first + count {
+            return;
+        }
+        let (folder, progress) = (folder(&format!("digests-{worker}")), Progress::new());
+        let (ran, errors) = watched(seed, &progress, || accepted(seed, &folder, &progress));
+        // What was left out because it was refused.
+        errors.iter().for_each(|e| println!("{seed}: {e}"));
+        let line = match ran {
+            Some((_, Outcome::Passed)) => format!("{:016x}", digest(&folder.join("threads-1"))),
+            Some((_, outcome)) => format!("{outcome:?}").replace('\n', " "),
+            None => errors.join("; "),
+        };
+        lines.lock().expect("no panic").insert(seed, line);
+    };
+    std::thread::scope(|scope| {
+        for worker in 0..std::thread::available_parallelism().map_or(1, |n| n.get()) {
+            let work = &work;
+            scope.spawn(move || work(worker));
+        }
+    });
+    let lines = lines.into_inner().expect("no panic");
+    let text: String = lines
+        .iter()
+        .map(|(s, line)| format!("{s} {line}\n"))
+        .collect();
+    fs::write(&file, text).expect("a file");
+    let _ = fs::remove_dir_all(folder(""));
+    let failed = lines.values().filter(|line| line.starts_with("Failed"));
+    assert_eq!(failed.count(), 0);
+}
