@@ -1,34 +1,54 @@
-//! Arbitrary bytes as a client of the NBD server, without sockets: errors are fine, panics and much memory are not.
-//! `cargo +nightly fuzz run nbd_session`; `crates/nbd/tests/it/hostile.rs` does the same with seeded damage.
+//! Arbitrary bytes as a client of the NBD server, in plain text and as TLS records, without sockets: errors are fine,
+//! panics and much memory are not. `cargo +nightly fuzz run nbd_session`; `crates/nbd/tests/it/hostile.rs` replays the
+//! corpus and damages it.
 #![no_main]
 
-use bytes::BytesMut;
-use headstack_live::store::Store;
-use headstack_nbd::handshake::{Export, Handshake, Next};
-use headstack_nbd::session::{Event, Session};
-use headstack_nbd::tls::Mode;
+use headstack_live::live::Live;
+use headstack_live::open::{Kept, Options};
+use headstack_nbd::fuzzing::converse;
+use headstack_nbd::tls::{Mode, Tls, TlsOptions};
 use libfuzzer_sys::fuzz_target;
+use std::cell::RefCell;
+use std::path::Path;
+use std::process::Command;
 
-const BYTES: u64 = 1 << 20;
+/// Flags and STARTTLS.
+const STARTTLS: &[u8] = b"\0\0\0\x03IHAVEOPT\0\0\0\x05\0\0\0\0";
+
+/// A small drive, and encryption with certificates that are made now.
+fn server() -> (Live, Tls) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let options = Options {
+        target: "ibm-18es".into(),
+        system: None,
+        drive_dirs: vec![root.join("drives")],
+        seed: None,
+        store: Kept::Memory,
+        speed: 0.0,
+        record: None,
+    };
+    let live = Live::open(&options).expect("the drive is part of the repository");
+    let folder = std::env::temp_dir().join(format!("headstack-fuzz-{}", std::process::id()));
+    let script = root.join("scripts/certificates.sh");
+    let made = Command::new("sh").arg(script).arg(&folder).status();
+    assert!(made.is_ok_and(|made| made.success()), "openssl is needed");
+    let tls = Tls::open(&TlsOptions {
+        mode: Some(Mode::On),
+        certificates: Some(folder.clone()),
+        verify_peer: false,
+    });
+    std::fs::remove_dir_all(folder).expect("it was made");
+    (live, tls.expect("they were made"))
+}
+
+thread_local! {
+    static SERVER: RefCell<(Live, Tls)> = RefCell::new(server());
+}
 
 fuzz_target!(|data: &[u8]| {
-    let export = Export {
-        name: "0".into(),
-        description: "a disk".into(),
-        bytes: BYTES,
-    };
-    let (mut input, mut out) = (BytesMut::from(data), BytesMut::new());
-    let mut handshake = Handshake::begin(&mut out, Mode::Off);
-    let Next::Use(negotiated) = handshake.step(&mut input, &mut out, &[export]) else {
-        return;
-    };
-    let (mut session, mut store) = (Session::new(negotiated), Store::memory());
-    loop {
-        match session.next(&mut input, &mut store, BYTES) {
-            Event::Request(request) => session.ended(&request, None),
-            Event::Wait | Event::Leaves => break,
-        }
-        out.clear();
-        session.fill(&mut out, &store).expect("memory can be read");
-    }
+    SERVER.with_borrow_mut(|(live, tls)| {
+        // An error is that of this client.
+        let _ = converse(&[data], 1 << 16, tls, live);
+        let _ = converse(&[STARTTLS, data], 1 << 16, tls, live);
+    });
 });

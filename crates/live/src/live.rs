@@ -197,11 +197,16 @@ impl Live {
         }
     }
 
-    /// Nobody asks for anything before the next event: a clock that does not wait jumps there.
-    pub fn skip(&mut self) {
-        if !self.open.is_empty() {
-            self.clock.jump(self.devices.next_event());
+    /// Nobody asks for anything before the next event: a clock that does not wait jumps there, and true is returned.
+    /// False if time passes by itself, or nothing will happen.
+    pub fn skip(&mut self) -> bool {
+        let next = self.devices.next_event();
+        let jumps = matches!(self.clock, Clock::Jumping(_));
+        if !jumps || self.open.is_empty() || next == Time::NEVER {
+            return false;
         }
+        self.clock.jump(next);
+        true
     }
 
     /// Ends: writes what is left of the record. Returns the number of requests that have ended, and how late they were

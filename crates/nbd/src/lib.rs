@@ -16,6 +16,7 @@
 pub mod address;
 pub mod connection;
 pub mod emulate;
+pub mod fuzzing;
 pub mod handshake;
 pub mod process;
 pub mod protocol;

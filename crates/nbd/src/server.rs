@@ -45,6 +45,8 @@ struct Client {
     since: Instant,
     /// What the poll was asked for.
     watched: EventFlags,
+    /// The socket has something to read.
+    is_readable: bool,
 }
 
 /// A request at a device.
@@ -113,7 +115,13 @@ impl FrontEnd for Nbd {
     fn ready(&mut self, watch: Watch, key: u64) {
         match key < CLIENTS {
             true => self.accept(watch, key as usize),
-            false => drop(self.busy.insert(key)),
+            false => {
+                self.busy.insert(key);
+                if let Some(client) = self.clients.get_mut(&key) {
+                    // Or it can be written; then reading finds nothing.
+                    client.is_readable = true;
+                }
+            }
         }
     }
 
@@ -214,6 +222,7 @@ impl Nbd {
             connection,
             since: Instant::now(),
             watched,
+            is_readable: false,
         };
         self.clients.insert(key, client);
         self.busy.insert(key);
@@ -233,9 +242,8 @@ impl Nbd {
     ) -> io::Result<()> {
         let connection = &mut client.connection;
         connection.share((ALL_REQUESTS / (self.clients.len() + 1)).min(MAX_REQUESTS));
-        let mut has_more = false;
-        if connection.can_receive() {
-            has_more = connection.receive(&mut client.socket, &mut self.buffer)?;
+        if client.is_readable && connection.can_receive() {
+            client.is_readable = connection.receive(&mut client.socket, &mut self.buffer)?;
         }
         let was_new = connection.is_new();
         let open = &mut self.open;
@@ -260,7 +268,7 @@ impl Nbd {
             client.watched = wanted;
         }
         let sends_more = !is_blocked && connection.has_replies();
-        if (has_more && connection.can_receive()) || sends_more {
+        if (client.is_readable && connection.can_receive()) || sends_more {
             self.busy.insert(key);
         }
         Ok(())

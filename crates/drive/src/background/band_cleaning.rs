@@ -28,15 +28,15 @@ pub(crate) struct BandCleaning {
 impl BackgroundJob for BandCleaning {
     #[inline]
     fn due(&self, context: &JobContext) -> u64 {
-        match &context.shared.mapping {
+        match &*context.mapping {
             Mapping::MediaCache(media) if media.wants_cleaning() => {
                 let free = context.mechanism.timeline.free();
-                let idle_from = free.max(context.shared.times.happened);
+                let idle_from = free.max(context.times.happened);
                 let due = match self.latest > 0 && idle_from == self.latest {
                     true => free,
                     false => idle_from.saturating_add(media.clean_after),
                 };
-                match due < context.shared.times.wanted_since {
+                match due < context.times.wanted_since {
                     true => due,
                     false => NEVER,
                 }
@@ -55,10 +55,10 @@ impl BackgroundJob for BandCleaning {
 impl JobContext<'_> {
     /// Carries out the next step of cleaning, not before `at`. Returns its end; `None` if there is nothing to clean.
     fn clean_on(&mut self, at: u64) -> Option<u64> {
-        let Mapping::MediaCache(media) = &mut self.shared.mapping else {
+        let Mapping::MediaCache(media) = &mut *self.mapping else {
             return None;
         };
-        let step = media.next_step(&self.shared.mechanics)?;
+        let step = media.next_step(self.mechanics)?;
         let order = AccessRequest {
             write: step.write,
             minimum_move: if step.write { media.minimum_write } else { 0 },
@@ -77,7 +77,7 @@ impl JobContext<'_> {
     pub fn make_room(&mut self, at: u64, count: u32) -> u64 {
         let mut end = at;
         loop {
-            match &self.shared.mapping {
+            match &*self.mapping {
                 Mapping::MediaCache(media) if !media.has_room(count) => {}
                 _ => return end,
             }
@@ -103,13 +103,13 @@ impl JobContext<'_> {
         };
         for PartialSector(sector) in partial {
             let part = self.pass(&AccessRequest::plain(*sector, 1, whole.end), work);
-            self.shared.buffer.counted.n_read_modify_writes += 1;
+            self.buffer.counted.n_read_modify_writes += 1;
             whole = whole.then(part);
         }
         let mut done = 0;
         while done < order.count {
             let address = order.sector + u64::from(done);
-            let Mapping::MediaCache(media) = &self.shared.mapping else {
+            let Mapping::MediaCache(media) = &*self.mapping else {
                 break;
             };
             let minimum_move = if done == 0 { media.minimum_write } else { 0 };
@@ -129,7 +129,7 @@ impl JobContext<'_> {
                 }),
                 ..AccessRequest::plain(address, count, start)
             };
-            let Mapping::MediaCache(media) = &mut self.shared.mapping else {
+            let Mapping::MediaCache(media) = &mut *self.mapping else {
                 break;
             };
             let pass = carry_out!(self, &piece, work, &mut Writer { media, direct });

@@ -21,12 +21,12 @@ impl JobContext<'_> {
     /// Writes a part of a checkpoint, not before `at`. Returns its end; `None` if there is nothing to write.
     fn write_checkpoint(&mut self, at: u64) -> Option<u64> {
         let at = at.max(self.mechanism.timeline.free());
-        let Mapping::Log(log) = &mut self.shared.mapping else {
+        let Mapping::Log(log) = &mut *self.mapping else {
             return None;
         };
-        let order = log.next_part(&self.shared.mechanics, at)?;
+        let order = log.next_part(self.mechanics, at)?;
         let pass = carry_out!(self, &order, Work::Checkpoint, &mut LayoutPlaces);
-        if let Mapping::Log(log) = &mut self.shared.mapping {
+        if let Mapping::Log(log) = &mut *self.mapping {
             log.part_ends();
         }
         Some(pass.end)
@@ -34,7 +34,7 @@ impl JobContext<'_> {
 
     /// Writes a part of a checkpoint after a write, if the checkpoint is late.
     pub fn write_late_checkpoint(&mut self) {
-        if matches!(&self.shared.mapping, Mapping::Log(log) if log.checkpoint_is_late()) {
+        if matches!(&*self.mapping, Mapping::Log(log) if log.checkpoint_is_late()) {
             self.write_checkpoint(self.mechanism.timeline.free());
         }
     }
@@ -46,16 +46,16 @@ impl BackgroundJob for Checkpoint {
         if !self.on {
             return NEVER;
         }
-        let Some(after) = context.shared.mapping.checkpoint_from() else {
+        let Some(after) = context.mapping.checkpoint_from() else {
             return NEVER;
         };
         let due = context
             .mechanism
             .timeline
             .free()
-            .max(context.shared.times.happened)
+            .max(context.times.happened)
             .max(after);
-        if due < context.shared.times.wanted_since {
+        if due < context.times.wanted_since {
             due
         } else {
             NEVER

@@ -29,10 +29,10 @@ impl JobContext<'_> {
     /// nothing to do.
     pub fn clean(&mut self, at: u64) -> Option<u64> {
         let at = at.max(self.mechanism.timeline.free());
-        let Mapping::Log(log) = &mut self.shared.mapping else {
+        let Mapping::Log(log) = &mut *self.mapping else {
             return None;
         };
-        let next = log.next_move(&self.shared.mechanics, self.mechanism.arm(), at)?;
+        let next = log.next_move(self.mechanics, self.mechanism.arm(), at)?;
         let order = log.order_of(&next, at);
         let pass: Pass = match next {
             Move::Read(_) => self.pass(&order, Work::Cleaning),
@@ -48,7 +48,7 @@ impl JobContext<'_> {
                 carry_out!(self, order, Work::Cleaning, &mut places)
             }
         };
-        if let Mapping::Log(log) = &mut self.shared.mapping {
+        if let Mapping::Log(log) = &mut *self.mapping {
             match next {
                 Move::Read(_) => log.read_ends(pass.end),
                 Move::Write { .. } => log.pass_ends(pass.end),
@@ -59,7 +59,7 @@ impl JobContext<'_> {
 
     /// Moves some blocks after a write, if cleaning is pressed.
     pub fn clean_under_pressure(&mut self) {
-        let moves = match &self.shared.mapping {
+        let moves = match &*self.mapping {
             Mapping::Log(log) => log.pressure(),
             Mapping::Identity | Mapping::MediaCache(_) => 0,
         };
@@ -77,19 +77,18 @@ impl BackgroundJob for Cleaning {
         let Some(idle_after) = self.idle_after else {
             return NEVER;
         };
-        if !context.shared.mapping.wants_cleaning() {
+        if !context.mapping.wants_cleaning() {
             return NEVER;
         }
         let idle = context
-            .shared
             .buffer
             .unwritten
             .command_end
             .saturating_add(idle_after);
         let due = idle
             .max(context.mechanism.timeline.free())
-            .max(context.shared.times.happened);
-        if due < context.shared.times.wanted_since {
+            .max(context.times.happened);
+        if due < context.times.wanted_since {
             due
         } else {
             NEVER

@@ -61,13 +61,12 @@ impl Writing {
     #[inline]
     pub fn finish(&self, context: &mut JobContext) {
         if let Some(range) = self.range {
-            context.shared.buffer.unwritten.sent(range);
+            context.buffer.unwritten.sent(range);
         }
-        let keep = context.shared.cache.read_hits_on_written
-            && !context.shared.buffer.segments.separate_write;
+        let keep = context.cache.read_hits_on_written && !context.buffer.segments.separate_write;
         if let (Some(i), false) = (self.segment, keep) {
             // In the meantime the command of another assembly may have taken over the segment.
-            let segments = &mut context.shared.buffer.segments;
+            let segments = &mut context.buffer.segments;
             if segments.list()[i].end == self.past {
                 segments.change(i, Segment::clear);
             }
@@ -85,27 +84,27 @@ impl Destage {
     /// Sectors of which only a part is known may wait for the rest, unless `all` is set.
     pub fn send(&mut self, context: &mut JobContext, at: u64, all: bool) -> Option<Writing> {
         let at = at.max(context.mechanism.timeline.free());
-        context.shared.buffer.unwritten.settle(at);
-        context.shared.buffer.unwritten.dirty.promote(at);
+        context.buffer.unwritten.settle(at);
+        context.buffer.unwritten.dirty.promote(at);
         let choice = self.choose(context, at, all)?;
         context.mechanism.active_set = choice.set;
-        let size = context.shared.buffer.size;
+        let size = context.buffer.size;
         let first = size.sector_of(choice.blocks.start);
         let most = choice
             .blocks
             .count()
-            .min(context.shared.buffer.unwritten.pass_most);
+            .min(context.buffer.unwritten.pass_most);
         // With a mapping that chooses the places now, the pass may fill a whole track.
-        let run = match context.shared.mapping.moves_writes() {
+        let run = match context.mapping.moves_writes() {
             true => choice.place.sectors_per_track,
             false => choice.place.run,
         };
         let count = size.fitting(most).min(u64::from(run)) as u32;
-        let range = context.shared.buffer.blocks(first, count);
+        let range = context.buffer.blocks(first, count);
         let order = AccessRequest {
             place: Some(&choice.place),
             write: true,
-            on_arrival: context.shared.cache.write_on_arrival,
+            on_arrival: context.cache.write_on_arrival,
             supply: Some(Supply {
                 start: 0,
                 gate: 1,
@@ -113,17 +112,17 @@ impl Destage {
             }),
             ..AccessRequest::plain(first, count, at)
         };
-        let partial = context.shared.buffer.unwritten.dirty.partial_sectors(range);
+        let partial = context.buffer.unwritten.dirty.partial_sectors(range);
         let mut pass = context.write_pass(&order, Work::Destage, &partial);
-        if !partial.is_empty() && !context.shared.mapping.moves_writes() {
-            context.shared.buffer.counted.n_read_modify_writes += partial.len() as u64;
+        if !partial.is_empty() && !context.mapping.moves_writes() {
+            context.buffer.counted.n_read_modify_writes += partial.len() as u64;
             context.write_in_next_turn(&mut pass, Work::Destage);
         }
-        context.shared.buffer.unwritten.send(range);
+        context.buffer.unwritten.send(range);
         self.cursor = range.past;
         let past = first + u64::from(count);
-        let segment = if context.shared.cache.read_hits_on_written {
-            context.shared.buffer.segments.place_written(first, past)
+        let segment = if context.cache.read_hits_on_written {
+            context.buffer.segments.place_written(first, past)
         } else {
             None
         };
@@ -137,7 +136,7 @@ impl Destage {
 
     /// Chooses, among the next extents of the sweep, the one with the shortest positioning time.
     fn choose(&self, context: &JobContext, at: u64, all: bool) -> Option<Choice> {
-        let dirty = &context.shared.buffer.unwritten.dirty;
+        let dirty = &context.buffer.unwritten.dirty;
         let scope = if all { Scope::All } else { Scope::Due };
         let mut best: Option<(u64, Choice)> = None;
         let mut seen = 0;
@@ -153,10 +152,7 @@ impl Destage {
             }
             seen += 1;
             // If places are chosen later, positioning does not depend on the extent.
-            if cost == 0
-                || seen >= context.shared.cache.destage_window
-                || context.shared.mapping.moves_writes()
-            {
+            if cost == 0 || seen >= context.cache.destage_window || context.mapping.moves_writes() {
                 break;
             }
         }
@@ -165,23 +161,19 @@ impl Destage {
 
     /// Positioning time to these blocks, and the head set that has it; `None` if no head set reaches them.
     fn reach(context: &JobContext, at: u64, blocks: Blocks) -> Option<(u64, Choice)> {
-        let place = context.shared.mapping.locate(
-            &context.shared.mechanics,
-            context.shared.buffer.size.sector_of(blocks.start),
+        let place = context.mapping.locate(
+            context.mechanics,
+            context.buffer.size.sector_of(blocks.start),
         )?;
         let mut best = None;
         for (set, arm) in context.mechanism.arms.iter().enumerate() {
-            let may = if context.shared.restricted {
+            let may = if context.restricted {
                 context.head_sets()[set].reaches(1 << place.head, place.cylinder, true)
             } else {
                 set == context.mechanism.active_set
             };
             if may {
-                let cost = context
-                    .shared
-                    .mechanics
-                    .position(arm, &place, true, at)
-                    .total();
+                let cost = context.mechanics.position(arm, &place, true, at).total();
                 if best.is_none_or(|b: (u64, usize)| cost < b.0) {
                     best = Some((cost, set));
                 }
@@ -193,18 +185,18 @@ impl Destage {
 
     /// Whether the assembly reaches any of the waiting data.
     fn reaches_any(context: &JobContext) -> bool {
-        let dirty = &context.shared.buffer.unwritten.dirty;
-        !context.shared.restricted
-            || dirty.sweep(Lba(0), Scope::All).any(|e| {
-                Destage::reach(context, context.shared.times.now, dirty.in_sectors(e)).is_some()
-            })
+        let dirty = &context.buffer.unwritten.dirty;
+        !context.restricted
+            || dirty
+                .sweep(Lba(0), Scope::All)
+                .any(|e| Destage::reach(context, context.times.now, dirty.in_sectors(e)).is_some())
     }
 }
 
 impl BackgroundJob for Destage {
     #[inline]
     fn due(&self, context: &JobContext) -> u64 {
-        if !context.shared.buffer.unwritten.waits() {
+        if !context.buffer.unwritten.waits() {
             return NEVER;
         }
         self.due_with_data(context)
@@ -224,14 +216,14 @@ impl Destage {
         if !Destage::reaches_any(context) {
             return NEVER;
         }
-        let unwritten = &context.shared.buffer.unwritten;
+        let unwritten = &context.buffer.unwritten;
         let after = |t: u64, wait: u64| t.saturating_add(wait);
-        let wait = context.shared.cache.destage_after.non_negative();
+        let wait = context.cache.destage_after.non_negative();
         let idle_from = |there: u64| after(unwritten.command_end.max(there), wait);
         let oldest = unwritten.dirty.oldest();
         let idle = oldest.map_or(NEVER, idle_from);
-        let old = match (oldest, context.shared.cache.destage_age.0) {
-            (Some(oldest), 1..) => after(oldest, context.shared.cache.destage_age.non_negative()),
+        let old = match (oldest, context.cache.destage_age.0) {
+            (Some(oldest), 1..) => after(oldest, context.cache.destage_age.non_negative()),
             _ => NEVER,
         };
         let waiting = unwritten.dirty.due_from();
@@ -241,10 +233,10 @@ impl Destage {
             .mechanism
             .timeline
             .free()
-            .max(context.shared.times.happened);
+            .max(context.times.happened);
         let free = free.max(unwritten.newest);
         let due = waiting.max(free).max(again);
-        if due < context.shared.times.wanted_since {
+        if due < context.times.wanted_since {
             due
         } else {
             NEVER

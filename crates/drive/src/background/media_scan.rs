@@ -306,7 +306,7 @@ impl Scan {
         target: (u64, &Place, bool),
     ) {
         let access = *context.mechanism.timeline.latest();
-        let m = &context.shared.mechanics;
+        let m = context.mechanics;
         let detour = self.best_detour(m, before, target, access.start, access.first);
         if detour.blocks.is_empty() {
             return;
@@ -345,13 +345,13 @@ impl Scan {
         context
             .mechanism
             .timeline
-            .replace_latest(context.shared.times.now, &parts);
+            .replace_latest(context.times.now, &parts);
     }
 
     /// Lets the scan's own arm read until `until`. The foreground transfers during `busy`, which ends by
     /// `until`.
     pub fn read_on(&mut self, context: &mut JobContext, until: u64, busy: (u64, u64)) {
-        let m = &context.shared.mechanics;
+        let m = context.mechanics;
         while self.until < until {
             let Some(track) = self.track(m, self.next) else {
                 return;
@@ -399,10 +399,7 @@ impl Scan {
                     first,
                     end,
                 };
-                context
-                    .mechanism
-                    .timeline
-                    .add(context.shared.times.now, access);
+                context.mechanism.timeline.add(context.times.now, access);
                 let over = next.is_none_or(|(at, _)| at >= until);
                 (start, there, distance) = (end, end, 0);
                 if over {

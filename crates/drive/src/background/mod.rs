@@ -45,28 +45,19 @@ pub(crate) struct Times {
 
 /// What a job or a command works with: one assembly, and the shared parts of its unit.
 pub(crate) struct JobContext<'a> {
-    pub shared: &'a mut Shared,
-    pub mechanism: &'a mut Mechanism,
-    /// The index of this assembly's first head set.
-    pub first_head_set: usize,
-}
-
-/// What the assemblies of a unit share.
-pub(crate) struct Shared {
     pub times: Times,
-    pub mechanics: Mechanics,
-    pub mapping: Mapping,
-    pub cache: CacheSpec,
-    pub buffer: Buffer,
-    /// What each head set reaches. Those of one assembly are adjacent.
-    pub head_sets: Vec<HeadSet>,
-    /// Head sets per assembly.
-    pub sets: usize,
-    /// Whether some head set does not reach all places.
+    pub mechanics: &'a Mechanics,
+    pub mapping: &'a mut Mapping,
+    pub cache: &'a CacheSpec,
+    /// What each head set of the unit reaches, and the index of this assembly's first one.
+    pub all_head_sets: &'a [HeadSet],
+    pub first_head_set: usize,
+    /// Whether some head set does not reach all surfaces and cylinders.
     pub restricted: bool,
-    /// Set if there are fewer channels than commands in service.
-    pub channels: Option<Channels>,
-    pub scratch: Scratch,
+    pub mechanism: &'a mut Mechanism,
+    pub buffer: &'a mut Buffer,
+    pub scratch: &'a mut Scratch,
+    pub channels: Option<&'a mut Channels>,
 }
 
 /// Carries out a pass with the active head set of a context over the given places. This is a macro and not a function,
@@ -77,25 +68,19 @@ macro_rules! carry_out {
         let mechanism = &mut *$context.mechanism;
         let before = mechanism.arms[mechanism.active_set];
         let arm = &mut mechanism.arms[mechanism.active_set];
-        let channels = $context.shared.channels.as_mut();
+        let channels = $context.channels.as_deref_mut();
         let pass = pass::run(
-            &$context.shared.mechanics,
+            $context.mechanics,
             places,
             arm,
             order,
-            &mut $context.shared.scratch,
+            $context.scratch,
             channels,
         );
-        let cylinders = $context.shared.mechanics.positions();
-        let head_sets = &$context.shared.head_sets[$context.first_head_set..];
+        let cylinders = $context.mechanics.positions();
+        let head_sets = &$context.all_head_sets[$context.first_head_set..];
         mechanism.carry(head_sets, cylinders, &before, order.start);
-        mechanism.add_pass(
-            $context.shared.times.now,
-            order,
-            work,
-            &pass,
-            &mut $context.shared.scratch,
-        );
+        mechanism.add_pass($context.times.now, order, work, &pass, $context.scratch);
         pass
     }};
 }
@@ -104,20 +89,19 @@ impl JobContext<'_> {
     /// What the head sets reach, from this assembly's first one on.
     #[inline]
     pub fn head_sets(&self) -> &[HeadSet] {
-        &self.shared.head_sets[self.first_head_set..]
+        &self.all_head_sets[self.first_head_set..]
     }
 
     /// Whether the active head set reaches surface `head`.
     #[inline]
     pub fn reaches(&self, head: u16) -> bool {
-        !self.shared.restricted
-            || self.head_sets()[self.mechanism.active_set].surfaces >> head & 1 == 1
+        !self.restricted || self.head_sets()[self.mechanism.active_set].surfaces >> head & 1 == 1
     }
 
     /// Carries out a pass with the active head set and adds it to the timeline.
     #[inline(always)]
     pub fn pass(&mut self, order: &AccessRequest, work: Work) -> Pass {
-        let mut places = &self.shared.mapping;
+        let mut places = &*self.mapping;
         carry_out!(self, order, work, &mut places)
     }
 
@@ -131,7 +115,7 @@ impl JobContext<'_> {
         work: Work,
         partial: &[PartialSector],
     ) -> Pass {
-        match self.shared.mapping {
+        match self.mapping {
             Mapping::Identity => self.pass(order, work),
             Mapping::Log(_) => self.write_elsewhere(order, work, partial),
             Mapping::MediaCache(_) => self.write_to_bands(order, work, partial),
@@ -150,23 +134,23 @@ impl JobContext<'_> {
             ..Pass::default()
         };
         let mut after = None;
-        while let Mapping::Log(log) = &self.shared.mapping {
+        while let Mapping::Log(log) = &*self.mapping {
             let Some(block) = log.incomplete_after(after, order, partial) else {
                 break;
             };
             after = Some(block);
             if let Some(copy) = log.read_of(block, read.end) {
                 let part = self.pass(&copy, work);
-                self.shared.buffer.counted.n_read_modify_writes += 1;
+                self.buffer.counted.n_read_modify_writes += 1;
                 read = read.then(part);
             }
         }
-        let Mapping::Log(log) = &mut self.shared.mapping else {
+        let Mapping::Log(log) = &mut *self.mapping else {
             return read;
         };
         let wide = log.whole_blocks(order, read.end);
         let pass = carry_out!(self, &wide, work, &mut Writer(log));
-        if let Mapping::Log(log) = &mut self.shared.mapping {
+        if let Mapping::Log(log) = &mut *self.mapping {
             log.pass_ends(pass.end);
         }
         self.write_late_checkpoint();
@@ -186,7 +170,7 @@ impl JobContext<'_> {
     /// Extends the pass just carried out by a turn. Some of its sectors are written only in part, so they are read in
     /// one turn and written in the next.
     pub fn write_in_next_turn(&mut self, pass: &mut Pass, work: Work) {
-        let turn = self.shared.mechanics.rotation.period_ns() as u64;
+        let turn = self.mechanics.rotation.period_ns() as u64;
         let wait = MechanicalAccess {
             work,
             write: true,
@@ -196,7 +180,7 @@ impl JobContext<'_> {
             first: pass.end + turn,
             end: pass.end + turn,
         };
-        self.mechanism.timeline.add(self.shared.times.now, wait);
+        self.mechanism.timeline.add(self.times.now, wait);
         pass.rotation += turn;
         pass.end += turn;
     }

@@ -130,13 +130,12 @@ impl ReadAhead {
         }
         let mut place = Place::default();
         if !context
-            .shared
             .mapping
-            .locate_into(&context.shared.mechanics, self.next, &mut place)
+            .locate_into(context.mechanics, self.next, &mut place)
         {
             return false;
         }
-        if self.next >= needed && self.stops_before(context.shared.cache.read_ahead, &place) {
+        if self.next >= needed && self.stops_before(context.cache.read_ahead, &place) {
             return false;
         }
         if !context.reaches(place.head) {
@@ -158,7 +157,7 @@ impl ReadAhead {
     /// Moves to a place and waits for its sector. Returns the run of at most `left` sectors there.
     #[inline(always)]
     fn move_to(&mut self, context: &mut JobContext, place: &Place, left: u32) -> Run {
-        let m = &context.shared.mechanics;
+        let m = context.mechanics;
         let begun = self.next_start(context.mechanism);
         let mechanism = &mut *context.mechanism;
         let before = *mechanism.arm();
@@ -173,7 +172,7 @@ impl ReadAhead {
             _ => 0,
         };
         m.skip_rest(arm, place.angle, there);
-        let head_sets = &context.shared.head_sets[context.first_head_set..];
+        let head_sets = &context.all_head_sets[context.first_head_set..];
         mechanism.carry(head_sets, m.positions(), &before, begun);
         Run {
             begun,
@@ -191,10 +190,7 @@ impl ReadAhead {
     #[inline(always)]
     fn finish_run(&mut self, context: &mut JobContext, done: MechanicalAccess) {
         self.run = None;
-        context
-            .mechanism
-            .timeline
-            .add(context.shared.times.now, done);
+        context.mechanism.timeline.add(context.times.now, done);
     }
 
     /// Reads ahead until `until`. True if read-ahead ended before.
@@ -226,11 +222,7 @@ impl ReadAhead {
             if passed > run.done {
                 self.next += (passed - run.done) as u64;
                 run.done = passed;
-                context
-                    .shared
-                    .buffer
-                    .segments
-                    .extend(self.segment, self.next);
+                context.buffer.segments.extend(self.segment, self.next);
             }
             if run.done < run.count {
                 return false;
@@ -265,11 +257,7 @@ impl ReadAhead {
                 self.finish_run(context, access);
             }
         }
-        context
-            .shared
-            .buffer
-            .segments
-            .extend(self.segment, self.next);
+        context.buffer.segments.extend(self.segment, self.next);
         end
     }
 
@@ -336,9 +324,9 @@ impl ReadAhead {
             forced = self.read_to(context, least, |_, _, _, _| {});
             at = at.max(forced);
         }
-        let in_sector = context.shared.cache.stop_read_ahead_in_sector;
-        let (mechanism, buffer) = (&mut *context.mechanism, &mut context.shared.buffer);
-        let free = self.stop(context.shared.times.now, mechanism, buffer, in_sector, at);
+        let in_sector = context.cache.stop_read_ahead_in_sector;
+        let (mechanism, buffer) = (&mut *context.mechanism, &mut *context.buffer);
+        let free = self.stop(context.times.now, mechanism, buffer, in_sector, at);
         free.max(forced)
     }
 

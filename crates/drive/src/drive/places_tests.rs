@@ -188,7 +188,7 @@ impl World<'_> {
     /// Where these sectors lie now.
     fn places(&self, sectors: std::ops::Range<u64>) -> Course {
         let server = self.drive.units[0].server();
-        let place = |s| server.shared.mapping.locate(&server.shared.mechanics, s);
+        let place = |s| server.mapping.locate(&server.mechanics, s);
         sectors
             .map(|s| place(s).unwrap_or_else(|| panic!("{}: no place of {s}", self.what)))
             .collect()
@@ -243,7 +243,7 @@ impl World<'_> {
     /// Gives the drive a command, with a flush behind it if it writes, and checks the course of the arm and the time.
     fn ask(&mut self, command: Command, lba: u64, blocks: u64) {
         let what = format!("{:?} {lba} {blocks}: {}", command, self.what);
-        let fixed = !self.drive.units[0].server().shared.mapping.moves_writes();
+        let fixed = !self.drive.units[0].server().mapping.moves_writes();
         let (before, parts) = match command.writes() {
             true => self.read_before(lba, blocks),
             false => Default::default(),
@@ -341,7 +341,7 @@ impl World<'_> {
     /// No two sectors that hold data lie at the same place, and each lies on a track.
     fn check_places(&self) {
         let server = self.drive.units[0].server();
-        let all = 0..server.shared.mapping.capacity(&server.shared.mechanics);
+        let all = 0..server.mapping.capacity(&server.mechanics);
         let mut taken = BTreeMap::new();
         for sector in all {
             if let Some((size, written)) = &self.log {
@@ -351,13 +351,12 @@ impl World<'_> {
             }
             let p = self.places(sector..sector + 1)[0];
             let sectors = server
-                .shared
                 .mechanics
                 .layout
                 .track_sectors(p.cylinder, p.head.into());
             assert!(p.sector < sectors, "{}: {p:?}", self.what);
             assert!(
-                p.cylinder < server.shared.mechanics.positions(),
+                p.cylinder < server.mechanics.positions(),
                 "{}: {p:?}",
                 self.what
             );
@@ -369,7 +368,7 @@ impl World<'_> {
     /// The first sectors of the layout's zones, as far as they have an address, and the ends of the disk.
     fn ends(&self) -> Vec<u64> {
         let server = self.drive.units[0].server();
-        let past = server.shared.mapping.capacity(&server.shared.mechanics);
+        let past = server.mapping.capacity(&server.mechanics);
         let zones = self.places(0..past);
         let first = (1..past).filter(|s| zones[*s as usize].zone != zones[*s as usize - 1].zone);
         first.chain([0, past]).collect()

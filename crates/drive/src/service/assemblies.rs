@@ -140,7 +140,7 @@ pub(super) fn channels(spec: &DriveSpec, at_once: usize) -> Option<Channels> {
 impl CommandServer {
     /// The number of a head set, counted over all assemblies.
     pub fn number_of(&self, assembly: usize, set: usize) -> usize {
-        assembly * self.shared.sets + set
+        assembly * self.arms.sets + set
     }
 
     /// The number of the active head set.
@@ -153,9 +153,7 @@ impl CommandServer {
 
     /// The state of a head set.
     pub fn arm_of(&self, number: usize) -> &Arm {
-        &self.arms.assemblies[number / self.shared.sets]
-            .mechanism
-            .arms[number % self.shared.sets]
+        &self.arms.assemblies[number / self.arms.sets].mechanism.arms[number % self.arms.sets]
     }
 
     /// Writes the blocks that a log mapping has from the start, with the head sets that write. One that was
@@ -164,7 +162,7 @@ impl CommandServer {
     /// # Errors
     /// As for reading `[mapping]`.
     pub fn write_initial_blocks(&mut self, spec: &DriveSpec, seed: u64) -> Result<(), SpecError> {
-        let Mapping::Log(log) = &mut self.shared.mapping else {
+        let Mapping::Log(log) = &mut self.mapping else {
             return Ok(());
         };
         let Some((count, interval)) = mapping::initial_writes(spec)? else {
@@ -172,7 +170,7 @@ impl CommandServer {
         };
         let writing = |(_, head_set): &(usize, &HeadSet)| head_set.writes;
         let sets: Vec<usize> = self
-            .shared
+            .arms
             .head_sets
             .iter()
             .enumerate()
@@ -181,18 +179,16 @@ impl CommandServer {
             .collect();
         let mut arms: Vec<Arm> = Vec::new();
         for i in &sets {
-            arms.push(
-                self.arms.assemblies[i / self.shared.sets].mechanism.arms[i % self.shared.sets],
-            );
+            arms.push(self.arms.assemblies[i / self.arms.sets].mechanism.arms[i % self.arms.sets]);
         }
-        log.write_initial(&self.shared.mechanics, &mut arms, (count, interval), seed);
+        log.write_initial(&self.mechanics, &mut arms, (count, interval), seed);
         for (i, arm) in sets.into_iter().zip(arms) {
-            let set = &mut self.arms.assemblies[i / self.shared.sets].mechanism.arms;
+            let set = &mut self.arms.assemblies[i / self.arms.sets].mechanism.arms;
             // The head sets of an assembly move together.
-            let used = set[i % self.shared.sets] != arm;
+            let used = set[i % self.arms.sets] != arm;
             if used {
                 set.iter_mut().for_each(|a| a.cylinder = arm.cylinder);
-                set[i % self.shared.sets] = arm;
+                set[i % self.arms.sets] = arm;
             }
         }
         Ok(())
@@ -218,10 +214,10 @@ impl CommandServer {
             self.arms.active = number;
             return;
         }
-        let (to, set) = (number / self.shared.sets, number % self.shared.sets);
+        let (to, set) = (number / self.arms.sets, number % self.arms.sets);
         let from = self.arms.active;
         if self.arms.at_once > 1 && to != from {
-            if let Some(channels) = &mut self.shared.channels {
+            if let Some(channels) = &mut self.arms.channels {
                 channels.forget(at);
             }
             // Read-ahead by another head set of this assembly ends.
@@ -263,7 +259,7 @@ impl CommandServer {
         };
         let Coupling { turned, moves } = std::mem::take(coupling);
         let follow = self.arms.follows;
-        let (now, sets) = (self.shared.times.now, self.shared.sets);
+        let (now, sets) = (self.times.now, self.arms.sets);
         for (b, other) in self.arms.assemblies.iter_mut().enumerate() {
             if b == a {
                 continue;
@@ -273,9 +269,9 @@ impl CommandServer {
             }
             // An assembly with background work does not follow.
             if follow && !other.jobs.any_under_way() {
-                let head_sets = &self.shared.head_sets[b * sets..(b + 1) * sets];
+                let head_sets = &self.arms.head_sets[b * sets..(b + 1) * sets];
                 for (at, cylinder) in &moves {
-                    let m = &self.shared.mechanics;
+                    let m = &self.mechanics;
                     other.mechanism.follow(now, m, head_sets, *at, *cylinder);
                 }
             }
@@ -299,7 +295,7 @@ impl CommandServer {
     pub(super) fn run_together(&mut self, until: u64) {
         loop {
             let mut first = (until, None);
-            if self.arms.coupled || self.cleans || self.shared.buffer.unwritten.waits() {
+            if self.arms.coupled || self.cleans || self.buffer.unwritten.waits() {
                 for a in 0..self.arms.assemblies.len() {
                     let (context, jobs) = self.context(a);
                     let at = jobs.next_event(&context);
@@ -391,9 +387,9 @@ impl CommandServer {
             Activity::ReadAhead(r) if !r.must_read_on() => r,
             _ => return self.end_read_ahead_of(active, at),
         };
-        let in_sector = self.shared.cache.stop_read_ahead_in_sector;
-        let (mechanism, buffer) = (&mut assembly.mechanism, &mut self.shared.buffer);
-        let free = read_ahead.stop(self.shared.times.now, mechanism, buffer, in_sector, at);
+        let in_sector = self.cache.stop_read_ahead_in_sector;
+        let (mechanism, buffer) = (&mut assembly.mechanism, &mut self.buffer);
+        let free = read_ahead.stop(self.times.now, mechanism, buffer, in_sector, at);
         assembly.jobs.activity = Activity::None;
         self.couple(active);
         free
@@ -446,7 +442,7 @@ impl CommandServer {
         for a in self.others() {
             let reading = self.arms.assemblies[a].jobs.read_ahead();
             if reading.is_some_and(|r| {
-                let segment = &self.shared.buffer.segments.list()[r.segment];
+                let segment = &self.buffer.segments.list()[r.segment];
                 r.touches(segment, start, end) || Some(r.segment) == keep_out
             }) {
                 there = there.max(self.end_read_ahead_of(a, at));

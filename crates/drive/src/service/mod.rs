@@ -25,7 +25,7 @@ mod write;
 
 use crate::assembly::Assembly;
 use crate::background::read_ahead::ReadAhead;
-use crate::background::{Activity, JobContext, Jobs, Shared, Times, NEVER};
+use crate::background::{Activity, JobContext, Jobs, Times, NEVER};
 use crate::buffer::{Blocks, Buffer, SectorSize, Segments, Unwritten};
 use crate::command::{Command, Completion, Components};
 use crate::layout::Place;
@@ -36,7 +36,8 @@ use crate::parallelism::{HeadSet, UnitPlan};
 use crate::phase::{ActiveByWork, Phase};
 use crate::queue::Waiting;
 use crate::roles::RoleTable;
-use crate::spec::{Destage, DriveSpec};
+use crate::spec::{CacheSpec, Destage, DriveSpec};
+use channels::Channels;
 use headstack_engine::SpecError;
 use headstack_units::Time;
 use pass::Scratch;
@@ -105,8 +106,16 @@ pub(crate) struct Arms {
     pub serving: usize,
     /// The assembly that serves, or served last.
     pub active: usize,
+    /// What each head set reaches. Those of one assembly are adjacent.
+    pub head_sets: Vec<HeadSet>,
+    /// Head sets per assembly.
+    pub sets: usize,
+    /// Whether some head set does not reach all places.
+    pub restricted: bool,
     /// Most commands in service at once.
     pub at_once: usize,
+    /// Set if there are fewer channels than commands in service.
+    channels: Option<Channels>,
     /// Whether movements of one assembly affect the others.
     coupled: bool,
     /// Whether idle assemblies follow the one that works.
@@ -115,17 +124,22 @@ pub(crate) struct Arms {
 
 /// The part of a unit that serves commands.
 pub(crate) struct CommandServer {
-    pub shared: Shared,
+    pub mechanics: Mechanics,
+    pub mapping: Mapping,
     pub arms: Arms,
     /// Whether an assembly cleans a log or a cache on the medium, or writes checkpoints.
     cleans: bool,
+    pub cache: CacheSpec,
+    pub buffer: Buffer,
     pub compat: bool,
     pub previous: Previous,
+    pub times: Times,
     /// Which code serves commands: [`BARE`], [`CACHED`], [`BUFFERED`] or [`GENERAL`].
     pub kind: u8,
     /// The result of the latest service. It is not a return value, because it would be copied.
     pub done: Completion,
     timing: Timing,
+    scratch: Scratch,
 }
 
 impl CommandServer {
@@ -164,65 +178,62 @@ impl CommandServer {
         let bands = matches!(mapping, Mapping::MediaCache(_));
         Ok(CommandServer {
             cleans: cleaning.is_some() || checkpoints.is_some() || bands,
+            mapping,
+            mechanics,
             arms: Arms {
                 active: 0,
+                restricted: assemblies::restricted(&head_sets),
                 serving: plan.arms.len(),
+                sets: head_sets.len() / plan.arms.len(),
                 assemblies,
                 at_once,
+                channels,
                 coupled,
                 follows,
-            },
-            shared: Shared {
-                times: Times {
-                    now: 0,
-                    happened: 0,
-                    wanted_since: NEVER,
-                },
-                mechanics,
-                mapping,
-                cache: c.clone(),
-                buffer: Buffer {
-                    segments: Segments::new(
-                        if c.enabled { c.segments as usize } else { 0 },
-                        c.segment_sectors as u64,
-                        c.enabled && c.separate_write_segment,
-                    ),
-                    unwritten: Unwritten::new(c, size),
-                    size,
-                    ..Buffer::default()
-                },
-                restricted: assemblies::restricted(&head_sets),
-                sets: head_sets.len() / plan.arms.len(),
                 head_sets,
-                channels,
-                scratch: Scratch::default(),
+            },
+            buffer: Buffer {
+                segments: Segments::new(
+                    if c.enabled { c.segments as usize } else { 0 },
+                    c.segment_sectors as u64,
+                    c.enabled && c.separate_write_segment,
+                ),
+                unwritten: Unwritten::new(c, size),
+                size,
+                ..Buffer::default()
             },
             compat,
             previous: Previous {
                 write: false,
                 end: u64::MAX,
             },
+            times: Times {
+                now: 0,
+                happened: 0,
+                wanted_since: NEVER,
+            },
             kind: GENERAL,
             done: Completion::default(),
             timing: Timing::new(spec)?,
+            cache: c.clone(),
+            scratch: Scratch::default(),
         })
     }
 
     /// Finds out which code serves commands, when all jobs are set.
     pub fn note_kind(&mut self) {
         let scans = |a: &Assembly| a.jobs.media_scan.is_some();
-        let conventional = matches!(self.shared.mapping, Mapping::Identity)
+        let conventional = matches!(self.mapping, Mapping::Identity)
             && self.arms.at_once == 1
-            && self.shared.sets == 1
-            && self.shared.channels.is_none()
+            && self.arms.sets == 1
+            && self.arms.channels.is_none()
             && !self.arms.coupled
             && !self.cleans
-            && !self.shared.mechanics.scales_rotation()
+            && !self.mechanics.scales_rotation()
             && self.timing.minimum_write == 0
             && !self.arms.assemblies.iter().any(scans);
-        let has_buffer =
-            !self.shared.buffer.segments.list().is_empty() || self.shared.cache.write_back;
-        let c = &self.shared.cache;
+        let has_buffer = !self.buffer.segments.list().is_empty() || self.cache.write_back;
+        let c = &self.cache;
         let simple = !self.deferred_writes() && !c.read_on_arrival && !c.write_on_arrival;
         self.kind = match (conventional, simple) {
             (true, true) if !has_buffer => BARE,
@@ -235,7 +246,7 @@ impl CommandServer {
     /// Whether a command is served by one pass over a single run: the usual case.
     #[inline]
     pub fn is_usual(&self, command: &Waiting, reversal_cylinder: Option<u32>) -> bool {
-        let most = match self.shared.buffer.segments.size {
+        let most = match self.buffer.segments.size {
             0 => u64::MAX,
             size => size,
         };
@@ -250,9 +261,17 @@ impl CommandServer {
     pub fn context(&mut self, a: usize) -> (JobContext<'_>, &mut Jobs) {
         let assembly = &mut self.arms.assemblies[a];
         let context = JobContext {
-            first_head_set: a * self.shared.sets,
-            shared: &mut self.shared,
+            times: self.times,
+            mechanics: &self.mechanics,
+            mapping: &mut self.mapping,
+            cache: &self.cache,
+            all_head_sets: &self.arms.head_sets,
+            first_head_set: a * self.arms.sets,
+            restricted: self.arms.restricted,
             mechanism: &mut assembly.mechanism,
+            buffer: &mut self.buffer,
+            scratch: &mut self.scratch,
+            channels: self.arms.channels.as_mut(),
         };
         (context, &mut assembly.jobs)
     }
@@ -260,17 +279,14 @@ impl CommandServer {
     /// The head sets that serve commands.
     #[inline]
     pub fn serving_head_sets(&self) -> &[HeadSet] {
-        &self.shared.head_sets[..self.arms.serving * self.shared.sets]
+        &self.arms.head_sets[..self.arms.serving * self.arms.sets]
     }
 
     /// Drops the unwritten data whose place no head set reaches any more.
     pub fn drop_unreachable(&mut self) {
-        let head_sets = &self.shared.head_sets[..self.arms.serving * self.shared.sets];
-        self.shared.buffer.drop_unreachable(
-            &self.shared.mechanics,
-            &self.shared.mapping,
-            head_sets,
-        );
+        let head_sets = &self.arms.head_sets[..self.arms.serving * self.arms.sets];
+        self.buffer
+            .drop_unreachable(&self.mechanics, &self.mapping, head_sets);
     }
 
     /// Where a command's first sector lies now, for a mapping that moves blocks.
@@ -280,56 +296,54 @@ impl CommandServer {
             self.run_background(now);
         }
         self.settle_log(now);
-        let log = match &mut self.shared.mapping {
+        let log = match &mut self.mapping {
             Mapping::Identity => return None,
             Mapping::Log(log) => log,
-            Mapping::MediaCache(_) => {
-                return self.shared.mapping.locate(&self.shared.mechanics, sector)
-            }
+            Mapping::MediaCache(_) => return self.mapping.locate(&self.mechanics, sector),
         };
         // Read-ahead goes on behind the command.
-        let wanted = match self.shared.buffer.segments.list().is_empty() {
+        let wanted = match self.buffer.segments.list().is_empty() {
             true => count,
             false => u32::MAX,
         };
         let mut place = Place::default();
-        let found = log.locate_into(&self.shared.mechanics, sector, wanted, &mut place);
+        let found = log.locate_into(&self.mechanics, sector, wanted, &mut place);
         found.then_some(place)
     }
 
     /// Brings a mapping that moves blocks up to `now`.
     fn settle_log(&mut self, now: u64) {
-        if let Mapping::Log(log) = &mut self.shared.mapping {
+        if let Mapping::Log(log) = &mut self.mapping {
             let serving = self.arms.assemblies[..self.arms.serving].iter();
             let ends = serving.map(|a| a.mechanism.timeline.free());
-            log.settle(&self.shared.mechanics, now, ends.max().unwrap_or(0));
+            log.settle(&self.mechanics, now, ends.max().unwrap_or(0));
         }
     }
 
     /// The place that a write would get which is taken at `now`, with the head set of `usable` that has it
     /// soonest; `None` if places are fixed or no free head set writes.
     pub fn predict_write(&mut self, now: u64, usable: u64) -> Option<Place> {
-        match &self.shared.mapping {
+        match &self.mapping {
             Mapping::Identity => return None,
             Mapping::Log(_) => {}
-            Mapping::MediaCache(media) => return media.next_place(&self.shared.mechanics),
+            Mapping::MediaCache(media) => return media.next_place(&self.mechanics),
         }
         let (moves, active_delay) = self.earliest_moves(now);
         let active = self.active_set();
         let minimum = self.timing.minimum_write;
-        let Mapping::Log(log) = &mut self.shared.mapping else {
+        let Mapping::Log(log) = &mut self.mapping else {
             return None;
         };
         let mut best: Option<(u64, u64)> = None;
-        for (i, head_set) in self.shared.head_sets.iter().enumerate() {
+        for (i, head_set) in self.arms.head_sets.iter().enumerate() {
             if usable >> i & 1 == 0 || !head_set.writes {
                 continue;
             }
             let delay = if i == active { active_delay } else { 0 };
-            let arms = &self.arms.assemblies[i / self.shared.sets].mechanism.arms;
+            let arms = &self.arms.assemblies[i / self.arms.sets].mechanism.arms;
             let found = log.predict(&From {
-                mechanics: &self.shared.mechanics,
-                arm: &arms[i % self.shared.sets],
+                mechanics: &self.mechanics,
+                arm: &arms[i % self.arms.sets],
                 start: moves + delay,
                 ready: 0,
                 minimum,
@@ -341,7 +355,7 @@ impl CommandServer {
                 }
             }
         }
-        log.place_in(&self.shared.mechanics, best?.1, 0)
+        log.place_in(&self.mechanics, best?.1, 0)
     }
 
     /// The active head set.
@@ -359,7 +373,7 @@ impl CommandServer {
     #[inline]
     pub fn happens(&mut self, now: u64) {
         self.run_background(now);
-        self.shared.times.happened = self.shared.times.happened.max(now);
+        self.times.happened = self.times.happened.max(now);
     }
 
     /// As [`CommandServer::happens`], for a unit of kind `K`.
@@ -368,8 +382,8 @@ impl CommandServer {
         if K >= BUFFERED {
             return self.happens(now);
         }
-        if now > self.shared.times.now {
-            self.shared.times.now = now;
+        if now > self.times.now {
+            self.times.now = now;
             if K == CACHED && self.jobs().any_under_way() {
                 self.run_usual(now);
             }
@@ -386,22 +400,22 @@ impl CommandServer {
     /// Brings the background up to time `until`. Results do not depend on how often this is called.
     #[inline]
     pub fn run_background(&mut self, until: u64) {
-        if until <= self.shared.times.now {
+        if until <= self.times.now {
             return;
         }
         match self.kind {
-            BARE => self.shared.times.now = until,
+            BARE => self.times.now = until,
             _ => self.run_beside(until),
         }
     }
 
     #[inline(never)]
     fn run_beside(&mut self, until: u64) {
-        if let Some(there) = self.shared.buffer.unwritten.incoming_until() {
+        if let Some(there) = self.buffer.unwritten.incoming_until() {
             // Data on the link become dirty when they have arrived, whatever the time of the call.
             if there < until {
-                self.run_until(there.max(self.shared.times.now));
-                self.shared.buffer.unwritten.settle(there);
+                self.run_until(there.max(self.times.now));
+                self.buffer.unwritten.settle(there);
             }
         }
         self.run_until(until);
@@ -409,12 +423,12 @@ impl CommandServer {
 
     #[inline]
     fn run_until(&mut self, until: u64) {
-        self.shared.times.now = until;
+        self.times.now = until;
         if self.arms.at_once > 1 {
             return self.run_together(until);
         }
         if self.arms.assemblies[self.arms.active].jobs.any_under_way()
-            || self.shared.buffer.unwritten.waits()
+            || self.buffer.unwritten.waits()
             || self.cleans
         {
             self.run_assembly(self.arms.active, until);
@@ -423,7 +437,7 @@ impl CommandServer {
 
     #[inline(never)]
     fn run_assembly(&mut self, a: usize, until: u64) {
-        let several = self.shared.restricted && self.shared.buffer.unwritten.waits();
+        let several = self.arms.restricted && self.buffer.unwritten.waits();
         if several || (self.cleans && self.arms.assemblies.len() > 1) {
             return self.run_in_turn(until);
         }
@@ -435,7 +449,7 @@ impl CommandServer {
     /// Whether writes wait in the buffer for an idle mechanism, instead of going to the medium while their
     /// data arrive.
     pub fn deferred_writes(&self) -> bool {
-        self.shared.cache.write_back && self.shared.cache.destage == Destage::Idle
+        self.cache.write_back && self.cache.destage == Destage::Idle
     }
 
     /// For schedulers: when an assembly may start to move for a command taken at `now`, and how much later
@@ -458,7 +472,7 @@ impl CommandServer {
         let run = self.reading_ahead().and_then(|r| r.run);
         let stopped = match run {
             Some(run) if run.begun < now => {
-                ReadAhead::run_stops(&run, self.shared.cache.stop_read_ahead_in_sector, now)
+                ReadAhead::run_stops(&run, self.cache.stop_read_ahead_in_sector, now)
             }
             _ => 0,
         };
@@ -473,7 +487,7 @@ impl CommandServer {
     /// Whether a write continues the data that are being written to the medium.
     pub fn continues_writing(&self, sector: u64) -> bool {
         let writing = self.jobs().writing();
-        self.shared.cache.append_writes && writing.is_some_and(|w| w.past == sector)
+        self.cache.append_writes && writing.is_some_and(|w| w.past == sector)
     }
 
     /// When the active assembly has written its data to the medium, or has finished a step of cleaning; 0 if it
@@ -490,24 +504,23 @@ impl CommandServer {
     /// Whether a cache on the medium is cleaned, step by step.
     #[inline]
     pub fn cleans_bands(&self) -> bool {
-        matches!(self.shared.mapping, Mapping::MediaCache(_))
+        matches!(self.mapping, Mapping::MediaCache(_))
     }
 
     /// Whether the buffer alone would serve a read at `now`.
     pub fn would_hit(&self, now: u64, sector: u64, past: u64, blocks: Blocks) -> bool {
-        let segments = &self.shared.buffer.segments;
+        let segments = &self.buffer.segments;
         segments
             .find(sector)
             .is_some_and(|i| segments.list()[i].end >= past && self.visible(i, now))
-            || self.shared.buffer.unwritten.covers(blocks, now)
+            || self.buffer.unwritten.covers(blocks, now)
     }
 
     /// Whether a read would be served by the read-ahead in progress, without a movement of its own.
     pub fn would_join(&self, now: u64, sector: u64) -> bool {
         self.reading_ahead().is_some_and(|r| {
-            let held =
-                self.shared.buffer.segments.list()[r.segment].start <= sector && sector < r.next;
-            let almost = self.shared.cache.almost_hits && r.next == sector && r.reads_at(now);
+            let held = self.buffer.segments.list()[r.segment].start <= sector && sector < r.next;
+            let almost = self.cache.almost_hits && r.next == sector && r.reads_at(now);
             self.visible(r.segment, now) && (held || almost)
         })
     }
@@ -521,7 +534,7 @@ impl CommandServer {
     /// Whether a segment's data can be used: not while another assembly's command still reads them.
     #[inline]
     fn visible(&self, segment: usize, now: u64) -> bool {
-        self.arms.at_once == 1 || self.shared.buffer.segments.list()[segment].visible_at <= now
+        self.arms.at_once == 1 || self.buffer.segments.list()[segment].visible_at <= now
     }
 
     /// When the mechanism is free for a command whose processing is done at `ready`. With `compat`, stopping
@@ -561,12 +574,12 @@ impl CommandServer {
     /// Writes everything in the buffer to the medium. No data may be on the link.
     pub fn flush(&mut self, at: u64) {
         self.happens(at);
-        self.shared.buffer.unwritten.settle(at);
+        self.buffer.unwritten.settle(at);
         let active = self.arms.active;
         let mut end = self.flush_assembly(active, at, at);
         let one = self.arms.at_once == 1;
         for a in (0..self.arms.serving).filter(|a| *a != active) {
-            if one && self.shared.buffer.unwritten.dirty.is_empty() {
+            if one && self.buffer.unwritten.dirty.is_empty() {
                 break;
             }
             if one {
@@ -593,7 +606,7 @@ impl CommandServer {
     /// that is done.
     fn flush_assembly(&mut self, a: usize, at: u64, mut end: u64) -> u64 {
         let stopped = self.end_read_ahead_of(a, at);
-        if !self.shared.buffer.unwritten.dirty.is_empty() {
+        if !self.buffer.unwritten.dirty.is_empty() {
             end = end.max(stopped);
         }
         loop {
@@ -601,9 +614,7 @@ impl CommandServer {
             if let Some(w) = jobs.finish_destage(&mut context) {
                 end = end.max(w.end);
             }
-            if context.shared.buffer.unwritten.dirty.is_empty()
-                || !jobs.send(&mut context, end, true)
-            {
+            if context.buffer.unwritten.dirty.is_empty() || !jobs.send(&mut context, end, true) {
                 return end;
             }
             self.couple(a);
@@ -612,7 +623,7 @@ impl CommandServer {
 
     /// Whether buffered data are not yet on the medium.
     pub fn destage_pending(&self) -> bool {
-        self.shared.buffer.unwritten.waits()
+        self.buffer.unwritten.waits()
             || self
                 .arms
                 .assemblies
@@ -632,7 +643,7 @@ impl CommandServer {
 
     /// Gives all phases that were not told yet to `sink`; `first` is the number of the first assembly.
     pub fn tell(&mut self, first: u32, sink: &mut dyn FnMut(&Phase)) {
-        let settle = self.shared.mechanics.write_settle_ns().max(0) as u64;
+        let settle = self.mechanics.write_settle_ns().max(0) as u64;
         for (a, number) in self.arms.assemblies.iter_mut().zip(first..) {
             a.mechanism.timeline.tell(number, settle, sink);
         }

@@ -15,16 +15,15 @@ impl CommandServer {
     /// The end of read-ahead into `segment` after a read from `sector` to `past`.
     #[inline]
     fn read_limit(&self, (sector, past): (u64, u64), segment: usize) -> u64 {
-        let capacity = self.shared.mapping.capacity(&self.shared.mechanics);
-        let limit = match self.shared.cache.read_ahead {
+        let capacity = self.mapping.capacity(&self.mechanics);
+        let limit = match self.cache.read_ahead {
             Extent::None => past,
             Extent::NextTrack => {
                 let (low, high) = self
-                    .shared
                     .mapping
-                    .track_bounds(&self.shared.mechanics, past.min(capacity.saturating_sub(1)));
-                let more = if self.shared.buffer.segments.list()[segment].start < low {
-                    let place = self.shared.mapping.locate(&self.shared.mechanics, sector);
+                    .track_bounds(&self.mechanics, past.min(capacity.saturating_sub(1)));
+                let more = if self.buffer.segments.list()[segment].start < low {
+                    let place = self.mapping.locate(&self.mechanics, sector);
                     place.map_or(0, |p| p.sectors_per_track as u64)
                 } else {
                     0
@@ -48,10 +47,10 @@ impl CommandServer {
         time: u64,
         follows: Option<Run>,
     ) {
-        if self.shared.cache.read_ahead == Extent::None {
+        if self.cache.read_ahead == Extent::None {
             return;
         }
-        let next = self.shared.buffer.segments.list()[segment].end.max(past);
+        let next = self.buffer.segments.list()[segment].end.max(past);
         let limit = self.read_limit((sector, past), segment);
         let assembly = &mut self.arms.assemblies[self.arms.active];
         let free = assembly.mechanism.timeline.free();
@@ -65,7 +64,7 @@ impl CommandServer {
             segment,
             next,
             limit,
-            at_least: next + self.shared.cache.read_ahead_minimum as u64,
+            at_least: next + self.cache.read_ahead_minimum as u64,
             from: time.max(free),
             run: run.map(|run| run.at_most(limit - next)),
             cylinder,
@@ -76,8 +75,8 @@ impl CommandServer {
     /// Drops the requested sectors from the segment, if the drive does so.
     #[inline]
     fn discard(&mut self, segment: usize, past: u64) {
-        if self.shared.cache.discard_requested {
-            self.shared.buffer.segments.change(segment, |s| {
+        if self.cache.discard_requested {
+            self.buffer.segments.change(segment, |s| {
                 s.start = s.start.max(past);
                 s.end = s.end.max(s.start);
                 s.whole_track = Segment::NEVER;
@@ -95,12 +94,12 @@ impl CommandServer {
         blocks: Blocks,
     ) -> Option<Completion> {
         let past = sector + u64::from(count);
-        match self.shared.buffer.segments.holds_at(at, sector, past) {
+        match self.buffer.segments.holds_at(at, sector, past) {
             Some(i) => {
-                self.shared.buffer.segments.touch(i);
+                self.buffer.segments.touch(i);
                 self.read_on_behind(i, past);
             }
-            None if self.shared.buffer.unwritten.covers(blocks, at) => {}
+            None if self.buffer.unwritten.covers(blocks, at) => {}
             None => return None,
         }
         let t = &self.timing;
@@ -112,13 +111,12 @@ impl CommandServer {
     /// For a hit on arrival in the data being read ahead: a drive that knows the address continues read-ahead
     /// after this command as after any other.
     fn read_on_behind(&mut self, segment: usize, past: u64) {
-        if !self.shared.cache.almost_hits {
+        if !self.cache.almost_hits {
             return;
         }
-        if let Extent::TrackEnd | Extent::CylinderEnd | Extent::Limit = self.shared.cache.read_ahead
-        {
+        if let Extent::TrackEnd | Extent::CylinderEnd | Extent::Limit = self.cache.read_ahead {
             let limit = past + self.read_ahead_sectors();
-            let limit = limit.min(self.shared.mapping.capacity(&self.shared.mechanics));
+            let limit = limit.min(self.mapping.capacity(&self.mechanics));
             self.read_on_to(segment, limit);
         }
     }
@@ -136,8 +134,8 @@ impl CommandServer {
 
     /// How many sectors the drive reads ahead after a command.
     fn read_ahead_sectors(&self) -> u64 {
-        match self.shared.cache.read_ahead_sectors {
-            0 => self.shared.buffer.segments.size,
+        match self.cache.read_ahead_sectors {
+            0 => self.buffer.segments.size,
             n => u64::from(n),
         }
     }
@@ -145,7 +143,7 @@ impl CommandServer {
     /// Whether the buffer holds neither data for reads nor work in progress for which a read would wait.
     #[inline]
     fn holds_nothing(&self) -> bool {
-        self.shared.buffer.is_empty() && !self.jobs().any_under_way()
+        self.buffer.is_empty() && !self.jobs().any_under_way()
     }
 
     /// Serves a read, with the code for a unit of kind `K`. The result is in `done`.
@@ -168,7 +166,7 @@ impl CommandServer {
         let a = task.start;
         // All data are in the write buffer. If it has only some of them, everything is read from the medium,
         // and newer data in the buffer replace what was read.
-        if K >= BUFFERED && self.shared.buffer.unwritten.covers(task.blocks, a) {
+        if K >= BUFFERED && self.buffer.unwritten.covers(task.blocks, a) {
             let t = &self.timing;
             let bus = task.decoded(t.read_hit.of(task.after_write)) + t.preparation;
             let link_all = Mechanics::pass_ns(task.count, t.link_read_ns);
@@ -184,15 +182,13 @@ impl CommandServer {
             *blocked = self.finish_destage();
         }
         let waited = blocked.map_or(0, |e| e.saturating_sub(a));
-        if self.shared.cache.keep_whole_track {
-            self.shared.buffer.segments.complete_tracks(a + waited);
+        if self.cache.keep_whole_track {
+            self.buffer.segments.complete_tracks(a + waited);
         }
-        let found = self.shared.buffer.segments.find(task.sector);
+        let found = self.buffer.segments.find(task.sector);
         // The sector that is being read ahead at present counts as held, if the drive knows it.
         let found = found.or_else(|| {
-            let reading = self
-                .reading_ahead()
-                .filter(|_| self.shared.cache.almost_hits);
+            let reading = self.reading_ahead().filter(|_| self.cache.almost_hits);
             let almost = reading.filter(|r| r.next == task.sector && r.reads_at(a));
             almost.map(|r| r.segment)
         });
@@ -227,18 +223,18 @@ impl CommandServer {
         let link_all = Mechanics::pass_ns(task.count, link_ns);
         let past = task.past();
         let waited = blocked.map_or(0, |e| e.saturating_sub(a));
-        self.shared.buffer.segments.touch(segment);
+        self.buffer.segments.touch(segment);
         let bus = match blocked {
             Some(e) => (miss + disconnect).max(e) + reselect + preparation,
             None => hit + preparation,
         };
         let (mut bus, mut waited) = (bus, waited);
-        let mut whole = self.shared.buffer.segments.list()[segment].end >= past;
+        let mut whole = self.buffer.segments.list()[segment].end >= past;
         let another = self.filled_by_another(segment);
         if another && !whole {
             // The forced read-ahead of the other assembly may supply the missing sectors.
             let there = self.stop_others(a, Some(segment), 0, 0);
-            whole = self.shared.buffer.segments.list()[segment].end >= past;
+            whole = self.buffer.segments.list()[segment].end >= past;
             if whole && there > bus {
                 (bus, waited) = (there, waited.max(there - a));
             }
@@ -251,7 +247,7 @@ impl CommandServer {
                     .max(blocked.unwrap_or(0));
                 // If writes wait in the buffer, a pass may be in progress.
                 let idle = self.jobs().writing().is_none();
-                if self.shared.cache.read_ahead_on_idle_hit && idle && !another {
+                if self.cache.read_ahead_on_idle_hit && idle && !another {
                     self.start_read_ahead((task.sector, past), segment, mech, None);
                 }
             }
@@ -287,17 +283,15 @@ impl CommandServer {
             .command_mechanism::<GENERAL>(task.start, miss)
             .max(blocked.unwrap_or(0));
         let past = task.past();
-        let held = self.shared.buffer.segments.list()[segment]
-            .end
-            .max(task.sector);
+        let held = self.buffer.segments.list()[segment].end.max(task.sector);
         let order = AccessRequest {
             reversal_cylinder: task.reversal_cylinder,
             link_ns: self.timing.link_read_ns,
             ..AccessRequest::plain(held, (past - held) as u32, mech)
         };
         let pass = self.pass::<GENERAL>(&order, Work::Request);
-        let size = self.shared.buffer.segments.size;
-        self.shared.buffer.segments.change(segment, |s| {
+        let size = self.buffer.segments.size;
+        self.buffer.segments.change(segment, |s| {
             s.end = past;
             s.bound(size);
         });
@@ -308,12 +302,12 @@ impl CommandServer {
     /// Index of the sector that must have been read before the link starts.
     #[inline]
     fn watermark(&self, count: u32) -> u32 {
-        let share = self.shared.cache.read_watermark;
+        let share = self.cache.read_watermark;
         if share == 0.0 {
             return 0;
         }
-        let mut base = self.shared.buffer.segments.size.max(1);
-        if self.shared.cache.watermark_of_request {
+        let mut base = self.buffer.segments.size.max(1);
+        if self.cache.watermark_of_request {
             base = base.min(u64::from(count));
         }
         ((base as f64 * share) as u32).clamp(1, count) - 1
@@ -335,7 +329,7 @@ impl CommandServer {
             start: mech,
             reversal_cylinder: task.reversal_cylinder,
             minimum_move: self.timing.minimum_read.of(p),
-            on_arrival: self.shared.cache.read_on_arrival && !self.compat,
+            on_arrival: self.cache.read_on_arrival && !self.compat,
             watermark: self.watermark(task.count),
             link_ns: self.timing.link_read_ns,
             supply: None,
@@ -349,7 +343,7 @@ impl CommandServer {
         let link_all = t.preparation + Mechanics::pass_ns(task.count, t.link_read_ns);
         let completion = (bus + link_all).max(pass.link_bound).max(pass.end) + t.read_completion;
         if K != BARE {
-            if let Some(segment) = self.shared.buffer.segments.victim() {
+            if let Some(segment) = self.buffer.segments.victim() {
                 self.keep_read::<K>(task, segment, &pass, completion, sequential);
             }
         }
@@ -370,37 +364,29 @@ impl CommandServer {
         if K == GENERAL {
             self.stop_others(task.start, Some(segment), 0, 0);
         }
-        let size = self.shared.buffer.segments.size;
-        let trigger = match self.shared.cache.read_ahead_trigger {
+        let size = self.buffer.segments.size;
+        let trigger = match self.cache.read_ahead_trigger {
             ReadAheadTrigger::Always => true,
             ReadAheadTrigger::Sequential => sequential,
         };
         let mut start = task.sector;
-        if self.shared.cache.keep_passing_sectors && !self.compat && trigger {
+        if self.cache.keep_passing_sectors && !self.compat && trigger {
             let passed = (pass.first_wait as i64 as f64 / pass.first_sector_ns.max(1.0)) as i64;
             let low = match task.place {
                 // Either no sector lies before them on the track, or those that do are not needed.
                 Some(p) if p.before == p.sector || passed <= i64::from(p.before) => {
                     start - u64::from(p.before)
                 }
-                _ => {
-                    self.shared
-                        .mapping
-                        .track_bounds(&self.shared.mechanics, start)
-                        .0
-                }
+                _ => self.mapping.track_bounds(&self.mechanics, start).0,
             };
             start = start.saturating_sub(passed as u64).max(low);
         }
         let (mut whole_track, mut track_start) = (Segment::NEVER, 0);
-        if self.shared.cache.keep_whole_track && !self.compat {
-            whole_track = pass.end + self.shared.mechanics.rotation.period_ns() as u64;
-            (track_start, _) = self
-                .shared
-                .mapping
-                .track_bounds(&self.shared.mechanics, task.sector);
+        if self.cache.keep_whole_track && !self.compat {
+            whole_track = pass.end + self.mechanics.rotation.period_ns() as u64;
+            (track_start, _) = self.mapping.track_bounds(&self.mechanics, task.sector);
         }
-        self.shared.buffer.segments.reuse(segment, |s| {
+        self.buffer.segments.reuse(segment, |s| {
             s.visible_at = completion;
             s.start = start;
             s.end = task.past();
@@ -410,8 +396,8 @@ impl CommandServer {
         self.discard(segment, task.past());
         if trigger {
             // If the sectors were taken in order, the next one of the run passes at once.
-            let on_arrival = self.shared.cache.read_on_arrival && !self.compat;
-            let in_order = !on_arrival && !self.shared.restricted;
+            let on_arrival = self.cache.read_on_arrival && !self.compat;
+            let in_order = !on_arrival && !self.arms.restricted;
             let rest = task.place.map_or(0, |p| p.run.saturating_sub(task.count));
             let follows =
                 (in_order && rest > 0).then(|| Run::at_once(pass.end, rest, pass.first_sector_ns));
@@ -460,25 +446,20 @@ impl CommandServer {
             let mechanism = &mut self.arms.assemblies[self.arms.active].mechanism;
             let arm = &mut mechanism.arms[0];
             let pass = match K {
-                BUFFERED => pass::run_in_order::<false>(&self.shared.mechanics, arm, order, place),
-                _ => Some(pass::run_plain::<false>(
-                    &self.shared.mechanics,
-                    arm,
-                    order,
-                    place,
-                )),
+                BUFFERED => pass::run_in_order::<false>(&self.mechanics, arm, order, place),
+                _ => Some(pass::run_plain::<false>(&self.mechanics, arm, order, place)),
             };
             if let Some(pass) = pass {
-                mechanism.add_plain_pass(self.shared.times.now, order, work, &pass);
+                mechanism.add_plain_pass(self.times.now, order, work, &pass);
                 if K == BUFFERED {
-                    self.shared.buffer.unwritten.command_end = pass.end;
+                    self.buffer.unwritten.command_end = pass.end;
                 }
                 return pass;
             }
         }
         let (mut context, _) = self.context(self.arms.active);
         let pass = context.pass(order, work);
-        self.shared.buffer.unwritten.command_end = pass.end;
+        self.buffer.unwritten.command_end = pass.end;
         self.couple(self.arms.active);
         pass
     }

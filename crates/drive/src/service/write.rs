@@ -36,12 +36,12 @@ impl CommandServer {
         let previous_write = std::mem::replace(&mut self.previous.write, true);
         let previous_end = std::mem::replace(&mut self.previous.end, task.past());
         // It replaces older data that wait in the buffer.
-        if K >= BUFFERED && self.shared.buffer.unwritten.waits() {
-            self.shared.buffer.unwritten.settle(task.start);
-            self.shared.buffer.unwritten.dirty.remove(task.blocks);
+        if K >= BUFFERED && self.buffer.unwritten.waits() {
+            self.buffer.unwritten.settle(task.start);
+            self.buffer.unwritten.dirty.remove(task.blocks);
         }
         let elsewhere = previous_write && task.sector != previous_end;
-        let through = K == BARE || through || !self.shared.cache.write_back;
+        let through = K == BARE || through || !self.cache.write_back;
         self.write_now::<K>(task, elsewhere, through);
     }
 
@@ -63,14 +63,14 @@ impl CommandServer {
             Work::Destage
         };
         let mut mech = admission.mech;
-        if K == GENERAL && self.timing.minimum_write > 0 && !self.shared.mapping.moves_writes() {
+        if K == GENERAL && self.timing.minimum_write > 0 && !self.mapping.moves_writes() {
             mech += self.settling_minimum(task.sector);
         }
         let order = AccessRequest {
             place: task.place,
             write: true,
             reversal_cylinder: task.reversal_cylinder,
-            on_arrival: self.shared.cache.write_on_arrival && !self.compat,
+            on_arrival: self.cache.write_on_arrival && !self.compat,
             link_ns: self.timing.link_write_ns,
             supply: Some(self.supply(task, admission.bus)),
             ..AccessRequest::plain(task.sector, task.count, mech)
@@ -93,8 +93,8 @@ impl CommandServer {
             self.done = in_buffer(a, admission.waited, admission.bus, arrived, tail);
             return;
         }
-        if let (Some(i), false) = (segment, self.shared.cache.read_hits_on_written) {
-            self.shared.buffer.segments.change(i, Segment::clear);
+        if let (Some(i), false) = (segment, self.cache.read_hits_on_written) {
+            self.buffer.segments.change(i, Segment::clear);
         }
         let taken = pass.end.max(arrived + admission.last_disconnect);
         let completion = taken + admission.last_reselect + tail;
@@ -104,7 +104,7 @@ impl CommandServer {
     /// Where writes go to a cache on the medium: lets the write wait until there is room for it.
     #[inline(never)]
     fn make_room(&mut self, task: Task, admission: &mut Admission, through: bool) {
-        let Mapping::MediaCache(media) = &self.shared.mapping else {
+        let Mapping::MediaCache(media) = &self.mapping else {
             return;
         };
         let (piece, direct) = media.piece(task.sector, task.count);
@@ -124,7 +124,7 @@ impl CommandServer {
     /// Carries out the pass of a write, with the reads that sectors or blocks written in part need.
     #[inline(always)]
     fn carry_out<const K: u8>(&mut self, task: &Task, order: &AccessRequest, work: Work) -> Pass {
-        if K == GENERAL && self.shared.mapping.moves_writes() {
+        if K == GENERAL && self.mapping.moves_writes() {
             return self.carry_out_elsewhere(task.blocks, *order, work);
         }
         let pass = self.pass::<K>(order, work);
@@ -137,10 +137,10 @@ impl CommandServer {
     /// Carries out the pass of a write whose blocks choose their places.
     #[inline(never)]
     fn carry_out_elsewhere(&mut self, blocks: Blocks, order: AccessRequest, work: Work) -> Pass {
-        let (edges, n) = self.shared.buffer.size.edges(blocks);
+        let (edges, n) = self.buffer.size.edges(blocks);
         let (mut context, _) = self.context(self.arms.active);
         let pass = context.write_pass(&order, work, &edges[..n]);
-        self.shared.buffer.unwritten.command_end = pass.end;
+        self.buffer.unwritten.command_end = pass.end;
         self.couple(self.arms.active);
         pass
     }
@@ -149,14 +149,14 @@ impl CommandServer {
     /// turn. Sectors on one track share the turn.
     #[inline(never)]
     fn read_modify_write(&mut self, task: Task, mut pass: Pass, work: Work) -> Pass {
-        self.shared.buffer.counted.n_read_modify_writes += u64::from(task.partial);
+        self.buffer.counted.n_read_modify_writes += u64::from(task.partial);
         let one_track = task.place.is_some_and(|p| task.count <= p.run);
         let turns = if one_track { 1 } else { task.partial };
         let mut context = self.context(self.arms.active).0;
         for _ in 0..turns {
             context.write_in_next_turn(&mut pass, work);
         }
-        self.shared.buffer.unwritten.command_end = pass.end;
+        self.buffer.unwritten.command_end = pass.end;
         pass
     }
 
@@ -181,7 +181,7 @@ impl CommandServer {
         };
         if let Some(w) = writing {
             admission.waited = w.end.saturating_sub(a);
-            if self.shared.cache.append_writes && w.past == task.sector && w.segment.is_some() {
+            if self.cache.append_writes && w.past == task.sector && w.segment.is_some() {
                 admission.mech = w.end;
                 admission.appended = w.segment;
             } else {
@@ -218,11 +218,10 @@ impl CommandServer {
     #[inline(never)]
     fn settling_minimum(&self, sector: u64) -> u64 {
         let minimum = self.timing.minimum_write;
-        let Some(place) = self.shared.mapping.locate(&self.shared.mechanics, sector) else {
+        let Some(place) = self.mapping.locate(&self.mechanics, sector) else {
             return 0;
         };
         let movement = self
-            .shared
             .mechanics
             .move_ns(self.arm(), place.cylinder, place.head, true);
         minimum.saturating_sub(movement)
@@ -241,7 +240,7 @@ impl CommandServer {
         Supply {
             start: bus,
             gate,
-            buffer: match self.shared.buffer.segments.size {
+            buffer: match self.buffer.segments.size {
                 0 => u64::MAX,
                 size => size,
             },
@@ -256,32 +255,28 @@ impl CommandServer {
         appended: Option<usize>,
     ) -> Option<usize> {
         let (start, end) = (task.sector, task.past());
-        let (i, mut old) = self
-            .shared
-            .buffer
-            .segments
-            .for_written(start, end, appended)?;
+        let (i, mut old) = self.buffer.segments.for_written(start, end, appended)?;
         if K == GENERAL && self.arms.at_once > 1 {
             // Other assemblies end their read-ahead first. They may have read some of these sectors by then.
             self.stop_others(task.start, Some(i), start, end);
             old = Some(i);
         }
         let goes_on = appended.is_some();
-        let segments = &mut self.shared.buffer.segments;
+        let segments = &mut self.buffer.segments;
         segments.write_into((i, old), (start, end), goes_on);
         Some(i)
     }
 
     /// The end of the link transfer in progress at `now`; `None` if there is none.
     pub fn on_link(&self, now: u64) -> Option<u64> {
-        let there = self.shared.buffer.unwritten.incoming_until();
+        let there = self.buffer.unwritten.incoming_until();
         there.filter(|t| *t > now)
     }
 
     /// Whether the buffer has room for a piece of a write at `at`.
     pub fn has_room(&mut self, at: u64, piece: Blocks) -> bool {
         self.happens(at);
-        self.shared.buffer.unwritten.has_room(piece)
+        self.buffer.unwritten.has_room(piece)
     }
 
     /// Earliest start of the link transfer for a buffered write taken at `at`, and the overhead of its
@@ -295,10 +290,10 @@ impl CommandServer {
     /// Takes a piece of a write into the buffer; its link transfer starts at `bus`. Returns when the piece
     /// has arrived. Nothing else may be on the link.
     pub fn take_in(&mut self, at: u64, bus: u64, piece: Blocks) -> u64 {
-        let (start, end) = self.shared.buffer.size.sectors_of(piece);
+        let (start, end) = self.buffer.size.sectors_of(piece);
         (self.previous.write, self.previous.end) = (true, end);
         // Read-ahead must not bring back old data over the written ones.
-        let segments = self.shared.buffer.segments.list();
+        let segments = self.buffer.segments.list();
         if self
             .reading_ahead()
             .is_some_and(|r| r.touches(&segments[r.segment], start, end))
@@ -306,10 +301,10 @@ impl CommandServer {
             self.stop_read_ahead(at);
         }
         self.stop_others(at, None, start, end);
-        self.shared.buffer.segments.invalidate(start, end, None);
+        self.buffer.segments.invalidate(start, end, None);
         let link = piece.count() as f64 * self.timing.link_write_ns;
-        let arrived = bus + nearest(link / self.shared.buffer.size.blocks() as f64);
-        self.shared.buffer.unwritten.bring(at, piece, arrived);
+        let arrived = bus + nearest(link / self.buffer.size.blocks() as f64);
+        self.buffer.unwritten.bring(at, piece, arrived);
         arrived
     }
 
@@ -318,7 +313,7 @@ impl CommandServer {
     pub fn force_destage(&mut self, at: u64) -> Option<u64> {
         self.happens(at);
         let all = {
-            let dirty = &mut self.shared.buffer.unwritten.dirty;
+            let dirty = &mut self.buffer.unwritten.dirty;
             dirty.promote(at);
             !dirty.has(Scope::Due)
         };
@@ -368,9 +363,9 @@ impl CommandServer {
 
     /// Whether each track of these blocks is reached by some head set.
     pub fn reached(&self, blocks: Blocks) -> bool {
-        let (mut at, past) = self.shared.buffer.size.sectors_of(blocks);
+        let (mut at, past) = self.buffer.size.sectors_of(blocks);
         while at < past {
-            let Some(place) = self.shared.mapping.locate(&self.shared.mechanics, at) else {
+            let Some(place) = self.mapping.locate(&self.mechanics, at) else {
                 return false;
             };
             let mut head_sets = self.serving_head_sets().iter();
@@ -384,8 +379,8 @@ impl CommandServer {
 
     /// Whether some buffered data are older at `now` than `destage_age`.
     pub fn overdue(&self, now: u64) -> bool {
-        let age = self.shared.cache.destage_age.non_negative();
-        let oldest = self.shared.buffer.unwritten.dirty.oldest();
+        let age = self.cache.destage_age.non_negative();
+        let oldest = self.buffer.unwritten.dirty.oldest();
         age > 0 && oldest.is_some_and(|t| t.saturating_add(age) <= now)
     }
 }

@@ -32,12 +32,7 @@ impl ServiceUnit {
         }
         let (mut at, past) = (item.sector, item.sector + item.count as u64);
         while at < past {
-            let Some(place) = self
-                .server
-                .shared
-                .mapping
-                .locate(&self.server.shared.mechanics, at)
-            else {
+            let Some(place) = self.server.mapping.locate(&self.server.mechanics, at) else {
                 break;
             };
             surfaces |= 1 << place.head;
@@ -65,7 +60,7 @@ impl ServiceUnit {
             .filter(|i| usable >> i & 1 == 1 && reaches(*i))
             .min_by_key(|i| {
                 let arm = self.server.arm_of(*i);
-                let m = &self.server.shared.mechanics;
+                let m = &self.server.mechanics;
                 m.position(arm, &item.place, write, start).total()
             });
         if let Some(head_set) = best {
@@ -83,14 +78,14 @@ impl ServiceUnit {
     pub(super) fn choose(&mut self, start: u64, oldest: usize, usable: u64) -> Choice {
         let single = self.queue.len() == 1;
         let given = self.rules.fcfs || (single && !self.scheduler.picks_lone());
-        if given && self.server.shared.head_sets.len() == 1 {
+        if given && self.server.arms.head_sets.len() == 1 {
             return Choice {
                 index: oldest,
                 arm: 0,
             };
         }
         self.queue.place_lone();
-        if self.server.shared.mapping.moves_writes() {
+        if self.server.mapping.moves_writes() {
             self.place_waiting(start, oldest, usable);
         }
         let first = &self.queue.items()[oldest];
@@ -125,9 +120,9 @@ impl ServiceUnit {
             }
         };
         let view = View {
-            mechanics: &server.shared.mechanics,
+            mechanics: &server.mechanics,
             arms,
-            head_sets: (!self.rules.plain).then_some(&server.shared.head_sets),
+            head_sets: (!self.rules.plain).then_some(&server.arms.head_sets),
             usable,
             arm_choice: self.rules.arm_choice,
             now: start,
@@ -159,20 +154,15 @@ impl ServiceUnit {
     /// Where a mapping moves blocks: brings the places of all waiting reads up to date, and lets the mapping
     /// tell from now on which blocks move, if the scheduler looks at places.
     pub(super) fn locate_waiting(&mut self) {
-        if !self.server.shared.mapping.moves_writes() {
+        if !self.server.mapping.moves_writes() {
             return;
         }
-        self.server.shared.mapping.watch(!self.rules.fcfs);
+        self.server.mapping.watch(!self.rules.fcfs);
         let all: Vec<usize> = self.queue.by_age().collect();
         for i in all {
             let w = &self.queue.items()[i];
             if w.request.command == Command::Read {
-                if let Some(place) = self
-                    .server
-                    .shared
-                    .mapping
-                    .locate(&self.server.shared.mechanics, w.sector)
-                {
+                if let Some(place) = self.server.mapping.locate(&self.server.mechanics, w.sector) {
                     self.queue.relocate(i, place);
                 }
             }
@@ -191,10 +181,7 @@ impl ServiceUnit {
         if self.rules.fcfs {
             let here = match first.writes() {
                 true => place,
-                false => server
-                    .shared
-                    .mapping
-                    .locate(&server.shared.mechanics, first.sector),
+                false => server.mapping.locate(&server.mechanics, first.sector),
             };
             if let (Some(here), false) = (here, first.request.command == Command::Flush) {
                 self.queue.relocate(oldest, here);
@@ -202,14 +189,11 @@ impl ServiceUnit {
             return;
         }
         let mut changed: Vec<(usize, Place)> = Vec::new();
-        while let Some((from, past)) = server.shared.mapping.next_moved() {
+        while let Some((from, past)) = server.mapping.next_moved() {
             for i in self.queue.by_age() {
                 let w = &self.queue.items()[i];
                 if !w.writes() && w.sector < past && from < w.sector + u64::from(w.count) {
-                    let place = server
-                        .shared
-                        .mapping
-                        .locate(&server.shared.mechanics, w.sector);
+                    let place = server.mapping.locate(&server.mechanics, w.sector);
                     changed.extend(place.map(|p| (i, p)));
                 }
             }
@@ -240,7 +224,7 @@ impl Buffer for Held<'_> {
 
     fn ranges(&self, each: &mut dyn FnMut(Range<u64>)) {
         let server = self.server;
-        let buffer = &server.shared.buffer;
+        let buffer = &server.buffer;
         let segments = buffer.segments.list().iter();
         segments.for_each(|s| each(s.start..s.end));
         buffer.unwritten.stretches(&mut |b| {

@@ -161,12 +161,11 @@ impl ServiceUnit {
             &table,
         )?;
         // Where roles change, a head set that serves everything now may serve less later.
-        server.shared.restricted |= roles.is_some();
-        let capacity_blocks =
-            server.shared.mapping.capacity(&server.shared.mechanics) * size.blocks();
+        server.arms.restricted |= roles.is_some();
+        let capacity_blocks = server.mapping.capacity(&server.mechanics) * size.blocks();
         let scheduler = scheduler::build(&spec.queue, &models.schedulers)?;
         let needs = scheduler.needs();
-        let scan = Scan::new(spec, &server.shared.mechanics)?;
+        let scan = Scan::new(spec, &server.mechanics)?;
         let scanning = match &scan {
             None => Scanning::No,
             Some(scan) if scan.own_arm() => Scanning::OwnArm,
@@ -183,10 +182,10 @@ impl ServiceUnit {
         let plain = limit == 1
             && scanning == Scanning::No
             && planned.is_empty()
-            && !server.shared.restricted
+            && !server.arms.restricted
             && spec.parallelism.arm_choice == ArmChoice::Positioning;
         let mut rules = Rules::new(spec, limit, plain);
-        rules.follow(needs, &server.shared.head_sets);
+        rules.follow(needs, &server.arms.head_sets);
         let mut unit = ServiceUnit {
             queue: Queue::new(needs),
             scheduler,
@@ -196,7 +195,7 @@ impl ServiceUnit {
             free: 0,
             closed_until: 0,
             last_was_write: false,
-            faults: Faults::new(planned, server.shared.head_sets.len()),
+            faults: Faults::new(planned, server.arms.head_sets.len()),
             roles,
             write_admission: server.deferred_writes().then(Box::default),
             scanning,
@@ -211,14 +210,14 @@ impl ServiceUnit {
 
     /// From now on the energy of seeks is counted by distance.
     pub fn weigh_seeks(&mut self, law: SeekEnergy) {
-        let law = law.over(self.server.shared.mechanics.positions());
+        let law = law.over(self.server.mechanics.positions());
         for assembly in &mut self.server.arms.assemblies {
             assembly.mechanism.timeline.weigh_seeks(law);
         }
     }
 
     pub fn mechanics(&self) -> &Mechanics {
-        &self.server.shared.mechanics
+        &self.server.mechanics
     }
 
     /// Number of waiting commands; those in service are not counted.
@@ -263,14 +262,8 @@ impl ServiceUnit {
 
     /// What the unit has counted up to now.
     pub fn counted(&self) -> Counters {
-        let mut sum = self.server.shared.buffer.counted;
-        sum.add(
-            &self
-                .server
-                .shared
-                .mapping
-                .counted(&self.server.shared.mechanics),
-        );
+        let mut sum = self.server.buffer.counted;
+        sum.add(&self.server.mapping.counted(&self.server.mechanics));
         let assemblies = self.server.arms.assemblies.iter();
         for scan in assemblies.filter_map(|a| a.jobs.media_scan.as_ref()) {
             sum.add(&scan.counted);
@@ -284,7 +277,7 @@ impl ServiceUnit {
 
     /// Whether blocks wait to be moved by cleaning, or a checkpoint to be written.
     pub fn log_work_pending(&self) -> bool {
-        let mapping = &self.server.shared.mapping;
+        let mapping = &self.server.mapping;
         mapping.wants_cleaning() || mapping.checkpoint_from().is_some()
     }
 
@@ -339,7 +332,7 @@ impl ServiceUnit {
     /// when it was admitted to the drive's queue.
     #[inline(always)]
     pub fn enqueue(&mut self, arrival: Time, admitted: Time, request: DriveRequest) {
-        let (mechanics, mapping) = (&self.server.shared.mechanics, &self.server.shared.mapping);
+        let (mechanics, mapping) = (&self.server.mechanics, &self.server.mapping);
         let flush = request.command == Command::Flush;
         let sectors = if flush {
             (0, 0)
@@ -404,7 +397,7 @@ impl ServiceUnit {
     fn next_start(&self, oldest: usize) -> u64 {
         let first = &self.queue.items()[oldest];
         let ready = first.arrival.decoding_since.max(self.free);
-        let start = ready.max(self.server.shared.times.now);
+        let start = ready.max(self.server.times.now);
         if self.rules.in_order || self.server.arms.at_once > 1 {
             return start;
         }
@@ -494,7 +487,7 @@ impl ServiceUnit {
     fn serve_as<const K: u8>(&mut self, start: u64, index: usize, reversal_cylinder: Option<u32>) {
         let waiting = &self.queue.items()[index];
         let found;
-        let place = match K == service::GENERAL && self.server.shared.mapping.moves_writes() {
+        let place = match K == service::GENERAL && self.server.mapping.moves_writes() {
             false => Some(&waiting.place),
             true => {
                 found = self.server.find(start, waiting.sector, waiting.count);
@@ -579,7 +572,7 @@ impl ServiceUnit {
             Reach::Never if hit => choice.arm as usize,
             Reach::Never => return self.give_up(choice.index, start),
         };
-        let assembly = self.server.shared.head_sets[head_set].assembly;
+        let assembly = self.server.arms.head_sets[head_set].assembly;
         if !hit && self.faults.meets(head_set, needed) {
             // The command meets the fault: the drive tries to recover, then deconfigures the part.
             self.free = start + self.rules.recovery;
@@ -649,12 +642,10 @@ impl ServiceUnit {
             let end = begin + c.seek + c.rotation + c.transfer;
             self.server.scan_beside(end, (end - c.transfer, end));
         } else if outcome.mechanical {
-            let seek = self.server.shared.mechanics.move_ns(
-                before,
-                item.place.cylinder,
-                item.place.head,
-                write,
-            );
+            let seek =
+                self.server
+                    .mechanics
+                    .move_ns(before, item.place.cylinder, item.place.head, write);
             // Only a wait after a single movement is used; passes with track switches are left alone.
             if c.seek == seek {
                 self.server
@@ -698,7 +689,7 @@ impl ServiceUnit {
     fn meet_faults(&mut self, now: u64) {
         while let Some(fault) = self.faults.next(now) {
             self.server.happens(fault.at);
-            if self.faults.happen(fault, &self.server.shared.head_sets) {
+            if self.faults.happen(fault, &self.server.arms.head_sets) {
                 self.deconfigure(fault.assembly, fault.at);
             }
         }
@@ -709,9 +700,9 @@ impl ServiceUnit {
     fn deconfigure(&mut self, assembly: u32, at: u64) {
         let server = &mut self.server;
         self.faults
-            .deconfigure(assembly, at, &mut server.shared.head_sets);
-        server.shared.restricted = true;
-        if !server.shared.buffer.unwritten.is_empty() {
+            .deconfigure(assembly, at, &mut server.arms.head_sets);
+        server.arms.restricted = true;
+        if !server.buffer.unwritten.is_empty() {
             // Data may be dropped now. The drive did not rest before.
             self.free = self.free.max(at);
         }

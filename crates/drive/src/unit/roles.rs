@@ -164,14 +164,14 @@ impl ServiceUnit {
         let first = roles.first_arm;
         for a in 0..self.server.arms.assemblies.len() {
             let new = roles::of(&roles.modes[mode].roles, first + a as u32);
-            let sets = a * self.server.shared.sets..(a + 1) * self.server.shared.sets;
-            let changed = self.server.shared.head_sets[sets.clone()]
+            let sets = a * self.server.arms.sets..(a + 1) * self.server.arms.sets;
+            let changed = self.server.arms.head_sets[sets.clone()]
                 .iter()
                 .any(|p| [p.reads, p.writes] != new);
             if !changed {
                 continue;
             }
-            for head_set in &mut self.server.shared.head_sets[sets] {
+            for head_set in &mut self.server.arms.head_sets[sets] {
                 [head_set.reads, head_set.writes] = new;
             }
             let stopped = self.server.end_work_of(a, at);
@@ -191,7 +191,7 @@ impl ServiceUnit {
         let Some(roles) = &mut self.roles else {
             return;
         };
-        let (head_sets, sets) = (&self.server.shared.head_sets, self.server.shared.sets);
+        let (head_sets, sets) = (&self.server.arms.head_sets, self.server.arms.sets);
         let first = roles.first_arm;
         // Head sets of the same number reach the same cylinders, whatever the assembly.
         let reached = |set: usize, op: Option<(&Mode, usize)>| {

@@ -81,7 +81,7 @@ impl ServiceUnit {
     ) -> Result<(), SpecError> {
         self.scheduler = scheduler::build(spec, schedulers)?;
         let needs = self.scheduler.needs();
-        self.rules.follow(needs, &self.server.shared.head_sets);
+        self.rules.follow(needs, &self.server.arms.head_sets);
         let mut queue = Queue::new(needs);
         for i in self.queue.by_age() {
             let w = &self.queue.items()[i];
@@ -122,10 +122,10 @@ impl ServiceUnit {
         if let Some(roles) = &self.roles {
             roles.check_faults(spec)?;
         }
-        if self.server.shared.mapping.moves_writes() {
+        if self.server.mapping.moves_writes() {
             self.check_surfaces(spec, plan)?;
         }
-        assemblies::check_combination(spec, plan, self.server.shared.head_sets.len())
+        assemblies::check_combination(spec, plan, self.server.arms.head_sets.len())
     }
 
     /// A mapping that chooses the places of writes uses all surfaces. So another head has to reach those of the part
@@ -133,7 +133,7 @@ impl ServiceUnit {
     fn check_surfaces(&self, spec: &DriveSpec, plan: &UnitPlan) -> Result<(), SpecError> {
         let failing = faults::planned(spec, plan, 0);
         let left = |write: bool| {
-            let head_sets = self.server.shared.head_sets.iter().enumerate();
+            let head_sets = self.server.arms.head_sets.iter().enumerate();
             let serving = head_sets.filter(|(_, p)| p.serves(write));
             let surfaces = serving.map(|(i, p)| {
                 let own = failing.iter().filter(|f| f.assembly == p.assembly);
@@ -159,7 +159,7 @@ impl ServiceUnit {
         self.server.happens(now.0);
         for fault in faults::planned(spec, plan, 0) {
             self.be_general();
-            if self.faults.happen(fault, &self.server.shared.head_sets) {
+            if self.faults.happen(fault, &self.server.arms.head_sets) {
                 self.deconfigure(fault.assembly, now.0);
             }
         }
@@ -207,10 +207,10 @@ impl ServiceUnit {
     /// Changes the spindle's speed linearly to `speed` during `change`. The unit must be idle. `mechanics`
     /// are those of the new speed.
     pub fn change_speed(&mut self, mechanics: &Mechanics, speed: Rpm, change: (u64, u64)) {
-        let old = &self.server.shared.mechanics.rotation;
+        let old = &self.server.mechanics.rotation;
         let mean = Rpm((60e9 / old.period_ns() + speed.0) / 2.0);
         let on_the_way = old.changed_to(mean, Time(change.0));
         let rotation = on_the_way.changed_to(speed, Time(change.1));
-        self.server.shared.mechanics = mechanics.with_rotation(rotation);
+        self.server.mechanics = mechanics.with_rotation(rotation);
     }
 }

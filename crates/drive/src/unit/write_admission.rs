@@ -188,7 +188,7 @@ impl ServiceUnit {
 
     /// Tells the server since when a command has been waiting for the mechanism.
     pub(super) fn note_waiting(&mut self) {
-        self.server.shared.times.wanted_since = match self.queue.is_empty() {
+        self.server.times.wanted_since = match self.queue.is_empty() {
             true => NEVER,
             false => {
                 self.queue.items()[self.queue.oldest()]
@@ -213,7 +213,7 @@ impl ServiceUnit {
             }
             return Step::Done;
         }
-        let piece = self.server.shared.buffer.unwritten.piece_of(write.rest);
+        let piece = self.server.buffer.unwritten.piece_of(write.rest);
         if !self.server.has_room(now, piece) {
             return self.make_room(now);
         }
@@ -265,7 +265,7 @@ impl ServiceUnit {
 
     /// If a pass has made some room but not enough, starts the next pass at once.
     fn keep_making_room(&mut self, now: u64) {
-        let room = self.server.shared.buffer.unwritten.room();
+        let room = self.server.buffer.unwritten.room();
         let crowded = self
             .write_admission
             .as_ref()
@@ -283,7 +283,7 @@ impl ServiceUnit {
     /// There is no room for the first write at `now`: it waits for the pass in progress or for the mechanism,
     /// or a pass starts. If it is a command's turn, a command is served.
     fn make_room(&mut self, now: u64) -> Step {
-        let coming = self.server.shared.buffer.unwritten.incoming_until();
+        let coming = self.server.buffer.unwritten.incoming_until();
         let pass = self.server.passes_end();
         let busy = Some(self.free).filter(|t| *t > now && self.rules.limit == 1);
         let mut later = pass.or(busy);

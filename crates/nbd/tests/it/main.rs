@@ -3,6 +3,7 @@
 
 mod client;
 mod data;
+mod flood;
 mod handshake;
 mod hostile;
 mod process;

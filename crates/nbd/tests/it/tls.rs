@@ -37,7 +37,7 @@ ask='openssl ca -config ca.cnf -keyfile ca-key.pem -cert ca-cert.pem'
 $ask -revoke client-cert.pem && $ask -gencrl -crldays 30 -out ca-crl.pem";
 
 /// Certificates of an authority of its own, in a folder; `None` where openssl is absent.
-fn certificates() -> Option<PathBuf> {
+pub fn certificates() -> Option<PathBuf> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/certificates.sh");
     let folder = folder();
     let made = Command::new("sh").arg(script).arg(&folder).status();
