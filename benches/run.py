@@ -27,6 +27,8 @@ SHARED = Path(os.environ.get("HEADSTACK_SHARED", ROOT.parent / "shared"))
 # Requests per second of DiskSim 4.0 on a machine of this kind, one core.
 DISKSIM_FCFS = 67_000
 DISKSIM_SPTF = 68_000
+# Requests per second with which a queue in the order of today's firmware has a mean length of 17.
+AGED_RATE = 205
 
 
 def bench_binary() -> Path:
@@ -140,6 +142,8 @@ def main() -> None:
         fcfs = drive("fcfs", plain, cache=off, queue={"scheduler": "fcfs", "depth": 0})
         cached = drive("cached", full, queue={"scheduler": "fcfs", "depth": 0})
         sptf = drive("sptf", plain, cache=off, queue={"scheduler": "sptf", "depth": 0})
+        # As today's firmware: the same queue at a lower rate.
+        depth_aged = drive("aged", plain, cache=off, queue={"scheduler": "depth-aged-sptf", "depth": 0})
         four = drive(
             "four-arms",
             plain,
@@ -154,6 +158,7 @@ def main() -> None:
         no_cache = case("drive", 1_000_000, fcfs, 40)
         full_cache = case("drive", 1_000_000, cached, 40)
         one_arm = case("drive", 1_000_000, sptf, 258)
+        aged = case("drive", 1_000_000, depth_aged, AGED_RATE)
         four_arm = case("drive", 500_000, four, 370)
         raid = case("raid", 1_000_000, member, 1000, 16)
         shallow, full_queue = case("depth", 200_000, deep, 64), case("depth", 200_000, deep, 4096)
@@ -186,6 +191,9 @@ def main() -> None:
                 "in_order": instructions(binary, "drive", lengths, fcfs, 40),
                 "full_cache": instructions(binary, "drive", lengths, cached, 40),
                 "sptf_queue17": instructions(binary, "drive", lengths, sptf, 258),
+                "depth_aged_sptf_queue17": instructions(
+                    binary, "drive", lengths, depth_aged, AGED_RATE
+                ),
                 "four_arm_sptf_queue17": instructions(binary, "drive", lengths, four, 370),
                 "capped_host_path": instructions(binary, "cap", (20, 40), 1),
                 "raid5_drive_request": instructions(binary, "raid5", (20_000, 40_000)),
@@ -200,6 +208,8 @@ def main() -> None:
         "full_cache_drive": full_name,
         "sptf_queue17_requests_per_s": one_arm["per_s"],
         "sptf_queue17_queue_mean": one_arm["queue_mean"],
+        "depth_aged_sptf_queue17_requests_per_s": aged["per_s"],
+        "depth_aged_sptf_queue17_queue_mean": aged["queue_mean"],
         "four_arm_sptf_queue17_requests_per_s": four_arm["per_s"],
         "four_arm_sptf_queue17_queue_mean": four_arm["queue_mean"],
         "raid_16_drives_1e6_requests_s": 1_000_000 / raid["per_s"],

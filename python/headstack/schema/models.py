@@ -72,6 +72,18 @@ class AgedSptfParameters(TypedDict, total=False):
     """
 
 
+class DepthAgedSptfParameters(TypedDict, total=False):
+    """Parameters of `depth-aged-sptf`."""
+
+    ageing: float
+    """How much positioning time a unit of waiting time outweighs, times the number of commands in
+    the queue; no unit. 0 to 1000000. Default: 1.3.
+    """
+
+    cache_aware: bool
+    """Whether commands that the buffer can serve go first. Default: true."""
+
+
 class EagerParameters(TypedDict, total=False):
     """Parameters of `eager`."""
 

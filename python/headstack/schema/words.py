@@ -86,6 +86,7 @@ SchedulerName: TypeAlias = Literal[
     "sptf",
     "satf",
     "aged-sptf",
+    "depth-aged-sptf",
 ]
 
 

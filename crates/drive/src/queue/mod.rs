@@ -12,7 +12,8 @@ mod ordered;
 mod positions;
 
 pub use ordered::Ordered;
-pub use positions::{Chunk, Positions, ANGLE_BITS, CHUNK};
+use positions::Entry;
+pub use positions::{since, Chunk, Positions, ANGLE_BITS, CHUNK, SINCE_BITS};
 
 /// A queue longer than this keeps its orders by cylinder and by address until it has shrunk to a quarter. For
 /// shorter queues a plain scan is cheaper than keeping the orders.
@@ -336,10 +337,17 @@ impl Queue {
     /// Adds a command to the positions.
     fn place(&mut self, i: u32) {
         let w = &self.items.0[i as usize];
-        let key = (w.place.cylinder, w.place.angle, w.writes());
+        let entry = Entry {
+            cylinder: w.place.cylinder,
+            angle: w.place.angle,
+            write: w.writes(),
+            since: since(w.arrival.at),
+        };
         self.least_transfer.0 = self.least_transfer.0.min(w.count);
-        self.least_transfer.1 = self.least_transfer.1.min(w.place.sector_ns);
-        self.positions.insert(i, key, &mut self.links);
+        if w.place.sector_ns < self.least_transfer.1 {
+            self.least_transfer.1 = w.place.sector_ns;
+        }
+        self.positions.insert(i, entry, &mut self.links);
     }
 
     /// Removes a command. Its number is used again for a later one.

@@ -14,21 +14,29 @@ pub const CHUNK: usize = 64;
 /// Angles are stored in units of 2^-11 turn, rounded down. Bounds of positioning times then fit 16 bits.
 pub const ANGLE_BITS: u32 = 11;
 
+/// The cylinder of a row that holds no command: farther from every arm than any cylinder.
+pub const VACANT: u32 = i32::MAX as u32;
+
+/// Times of arrival are stored in units of 2^12 ns, rounded down, modulo 2^32.
+pub const SINCE_BITS: u32 = 12;
+
 /// A chunk with at most this many commands is merged with a neighbour.
 const FEW: usize = CHUNK / 4;
 
-/// Commands of neighbouring cylinders, with one column for each property. Entries from `len` on have no
-/// meaning.
+/// Commands of neighbouring cylinders, with one column for each property. Rows from `len` on are [`VACANT`]; their
+/// other entries have no meaning.
 #[derive(Debug, Clone)]
 pub struct Chunk {
     /// Number of commands.
     pub len: usize,
-    /// Cylinder of the first sector.
+    /// Cylinder of the first sector; [`VACANT`] from `len` on.
     pub cylinder: [u32; CHUNK],
     /// Angle of the first sector, in units of 2^-11 turn.
     pub angle: [u16; CHUNK],
     /// All bits set for a write, none for other commands.
     pub write: [u16; CHUNK],
+    /// When the command arrived, in units of 2^12 ns, modulo 2^32.
+    pub since: [u32; CHUNK],
     /// The command's number in the queue.
     pub number: [u32; CHUNK],
 }
@@ -36,9 +44,10 @@ pub struct Chunk {
 impl Chunk {
     const EMPTY: Chunk = Chunk {
         len: 0,
-        cylinder: [0; CHUNK],
+        cylinder: [VACANT; CHUNK],
         angle: [0; CHUNK],
         write: [0; CHUNK],
+        since: [0; CHUNK],
         number: [0; CHUNK],
     };
 
@@ -48,6 +57,7 @@ impl Chunk {
         self.cylinder[at] = other.cylinder[from];
         self.angle[at] = other.angle[from];
         self.write[at] = other.write[from];
+        self.since[at] = other.since[from];
         self.number[at] = other.number[from];
         self.len += 1;
     }
@@ -55,6 +65,20 @@ impl Chunk {
     fn key(&self, row: usize) -> u64 {
         key(self.cylinder[row], u32::from(self.angle[row]))
     }
+}
+
+/// When a command arrived, as chunks store it.
+#[inline(always)]
+pub fn since(arrival_ns: u64) -> u32 {
+    (arrival_ns >> SINCE_BITS) as u32
+}
+
+/// What a chunk stores of a command.
+pub(super) struct Entry {
+    pub cylinder: u32,
+    pub angle: Turn,
+    pub write: bool,
+    pub since: u32,
 }
 
 /// The key by which chunks are ordered.
@@ -114,13 +138,9 @@ impl Positions {
     }
 
     #[inline(always)]
-    pub(super) fn insert(
-        &mut self,
-        i: u32,
-        (cylinder, angle, write): (u32, Turn, bool),
-        links: &mut [Link],
-    ) {
-        let angle = (angle.0 >> (64 - ANGLE_BITS)) as u32;
+    pub(super) fn insert(&mut self, i: u32, entry: Entry, links: &mut [Link]) {
+        let cylinder = entry.cylinder;
+        let angle = (entry.angle.0 >> (64 - ANGLE_BITS)) as u32;
         let mut rank = 0;
         if self.order.len() != 1 {
             rank = self.rank_for_one_more(cylinder, angle);
@@ -135,7 +155,8 @@ impl Positions {
         let at = chunk.len % CHUNK;
         chunk.cylinder[at] = cylinder;
         chunk.angle[at] = angle as u16;
-        chunk.write[at] = u16::from(write).wrapping_neg();
+        chunk.write[at] = u16::from(entry.write).wrapping_neg();
+        chunk.since[at] = entry.since;
         chunk.number[at] = i;
         chunk.len += 1;
         let link = &mut links[i as usize];
@@ -170,7 +191,9 @@ impl Positions {
         chunk.cylinder[at] = chunk.cylinder[last];
         chunk.angle[at] = chunk.angle[last];
         chunk.write[at] = chunk.write[last];
+        chunk.since[at] = chunk.since[last];
         chunk.number[at] = moved;
+        chunk.cylinder[last] = VACANT;
         chunk.len = last;
         links[moved as usize].at = at as u32;
         if self.order.len() > 1 && last <= FEW && last % 4 == 0 {
@@ -189,7 +212,7 @@ impl Positions {
         let (low, high) = rows.split_at(full.len / 2);
         for (to, rows) in [(number, low), (new, high)] {
             let chunk = &mut self.chunks[to as usize];
-            chunk.len = 0;
+            *chunk = Chunk::EMPTY;
             for (_, row) in rows {
                 let link = &mut links[full.number[*row] as usize];
                 (link.chunk, link.at) = (to, chunk.len as u32);
@@ -224,7 +247,7 @@ impl Positions {
                 (link.chunk, link.at) = (to, chunk.len as u32);
                 chunk.take(&rest, row);
             }
-            self.chunks[from as usize].len = 0;
+            self.chunks[from as usize] = Chunk::EMPTY;
             self.vacant.push(from);
             self.order.remove(low + 1);
             break;

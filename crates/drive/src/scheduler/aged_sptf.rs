@@ -11,6 +11,7 @@
 //! Ageing is linear. Weight 0 is SPTF; a large weight is FCFS.
 
 use super::{Choice, CostFunction, Needs, Scheduler, Search, View};
+use crate::parallelism::ArmChoice;
 use crate::plugin::Plugin;
 use crate::queue::Queue;
 use headstack_schema::Table;
@@ -58,32 +59,48 @@ fn error_of(now: u64, id: u64) -> f64 {
     (even as f64 / 65_536.0 - 2.0) * 3f64.sqrt()
 }
 
-/// Positioning time minus weighted age, in nanoseconds.
-struct Aged<'a> {
+/// Positioning time minus weighted age, in nanoseconds. `PAIRS`: with the arm that is examined; otherwise with the one that
+/// would serve, which may not be the fastest.
+struct Aged<'a, const PAIRS: bool> {
     queue: &'a Queue,
     view: &'a View<'a>,
     weight: f64,
 }
 
-impl Aged<'_> {
+impl<const PAIRS: bool> Aged<'_, PAIRS> {
     /// Weighted age of a command, in nanoseconds.
+    #[inline]
     fn worth(&self, i: usize) -> f64 {
-        let age = self
-            .view
-            .now
-            .saturating_sub(self.queue.items()[i].arrival.at);
-        self.weight * age as f64
+        let arrival = self.queue.items()[i].arrival.at;
+        self.weight * self.view.now.saturating_sub(arrival) as i64 as f64
     }
 }
 
-impl CostFunction for Aged<'_> {
+impl<const PAIRS: bool> CostFunction for Aged<'_, PAIRS> {
     type Cost = f64;
+    const IS_POSITIONING: bool = PAIRS;
+    const IS_AGED: bool = true;
 
-    fn of(&self, i: usize, _arm: usize) -> Option<(f64, u8)> {
-        let (cost, arm) = self.view.cost(self.queue, i);
-        (cost < u64::MAX).then(|| (cost as f64 - self.worth(i), arm))
+    #[inline]
+    fn weight(&self) -> f64 {
+        self.weight
     }
 
+    #[inline]
+    fn of(&self, i: usize, arm: usize) -> Option<(f64, u8)> {
+        let (cost, arm) = if PAIRS {
+            let item = &self.queue.items()[i];
+            if !self.view.reaches(arm, item) {
+                return None;
+            }
+            (self.view.cost_with(arm, item), arm as u8)
+        } else {
+            self.view.cost(self.queue, i)
+        };
+        (cost < u64::MAX).then(|| (cost as i64 as f64 - self.worth(i), arm))
+    }
+
+    #[inline]
     fn within_ns(&self, cost: f64) -> u64 {
         // One nanosecond is added for rounding, and the rounding of the sum itself.
         let most = self.worth(self.queue.oldest());
@@ -100,9 +117,34 @@ impl CostFunction for Aged<'_> {
     }
 }
 
+/// The command whose positioning time less `weight` times its age is least, the oldest of equal ones; the oldest of all
+/// if no free arm reaches any.
+#[inline]
+pub(super) fn choose(search: &mut Search, queue: &Queue, view: &View, weight: f64) -> Choice {
+    let found = if view.arm_choice == ArmChoice::Positioning {
+        let price: Aged<'_, true> = Aged {
+            queue,
+            view,
+            weight,
+        };
+        search.best(queue, view, &price)
+    } else {
+        let price: Aged<'_, false> = Aged {
+            queue,
+            view,
+            weight,
+        };
+        search.best(queue, view, &price)
+    };
+    found.unwrap_or(Choice {
+        index: queue.oldest(),
+        arm: 0,
+    })
+}
+
 /// The command of the least estimated price, the oldest of equal ones. The errors differ from command to
 /// command, so all are examined.
-fn estimated(queue: &Queue, view: &View, price: &Aged, deviation_ns: f64) -> Option<Choice> {
+fn estimated(queue: &Queue, view: &View, price: &Aged<false>, deviation_ns: f64) -> Option<Choice> {
     let mut best: Option<(f64, Choice)> = None;
     for index in queue.by_age() {
         let Some((cost, arm)) = price.of(index, 0) else {
@@ -126,18 +168,16 @@ impl Scheduler for AgedSptf {
     }
 
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
-        let weight = self.weight;
+        let deviation_ns = self.estimate_deviation.non_negative() as f64;
+        if deviation_ns == 0.0 {
+            return choose(&mut self.search, queue, view, self.weight);
+        }
         let price = Aged {
             queue,
             view,
-            weight,
+            weight: self.weight,
         };
-        let deviation_ns = self.estimate_deviation.non_negative() as f64;
-        let found = match deviation_ns > 0.0 {
-            true => estimated(queue, view, &price, deviation_ns),
-            false => self.search.best(queue, view, &price),
-        };
-        found.unwrap_or(Choice {
+        estimated(queue, view, &price, deviation_ns).unwrap_or(Choice {
             index: queue.oldest(),
             arm: 0,
         })

@@ -7,14 +7,17 @@
 //! units. It is a turn too low only if the sector passes between the two ends of the movement.
 
 use crate::mechanics::{Arm, Mechanics};
-use crate::queue::{Chunk, ANGLE_BITS, CHUNK};
+use crate::queue::{since, Chunk, ANGLE_BITS, CHUNK, SINCE_BITS};
 use headstack_units::{Time, Turn};
 
-/// Bounds for the commands of a chunk, in its order. Entries beyond its length are meaningless or [`NEVER`].
+/// Bounds for the commands of a chunk, in its order. Entries beyond its length are meaningless, or [`NEVER`] or more.
 pub(super) type Scores = [i16; CHUNK];
 
-/// Larger than any bound.
-pub(super) const NEVER: u32 = i16::MAX as u32;
+/// Larger than any bound of a positioning time. With a turn it still fits 16 bits.
+pub(super) const NEVER: u32 = 30_000;
+
+/// A limit that every command is within.
+pub(super) const ANY: u32 = i16::MAX as u32;
 
 /// Units per turn.
 const TURN: u32 = 1 << ANGLE_BITS;
@@ -24,6 +27,9 @@ const ROWS: usize = 8;
 
 /// Entries of [`SeekLowerBound::moves`] for reads, and as many for writes.
 const DISTANCES: usize = 4096;
+
+/// The entry of vacant rows. No distance has it.
+const NOWHERE: usize = DISTANCES - 1;
 
 /// Distances with an entry of their own: short seeks differ most between neighbouring distances.
 const NEAR: u32 = 2048;
@@ -56,13 +62,6 @@ pub(super) struct SeekLowerBound {
     reach: Vec<u32>,
 }
 
-/// Index of a distance in the tables. Each distance below `NEAR` has its own.
-#[inline(always)]
-fn entry(distance: u32, shift: u32, far: u32) -> u32 {
-    let far = (distance >> (shift & 31)) + far;
-    (distance as i32).min(far as i32) as u32
-}
-
 /// The length of a slot of [`SeekLowerBound::reach`] is 2^15 ns, or 33 us.
 const SLOT_SHIFT: u32 = 15;
 
@@ -70,13 +69,15 @@ impl SeekLowerBound {
     pub fn new(mechanics: &Mechanics) -> SeekLowerBound {
         let cylinders = mechanics.positions();
         let far = |shift: u32| NEAR - (NEAR >> shift);
-        let fits = |shift: &u32| ((cylinders >> *shift) + far(*shift)) < DISTANCES as u32;
+        let fits = |shift: &u32| ((cylinders >> *shift) + far(*shift)) < NOWHERE as u32;
         let shift = (0..31).find(fits).unwrap_or(31);
         let far = far(shift);
         let units_per_ns = f64::from(TURN) / mechanics.rotation.period_ns();
         let longest = LONGEST_MOVE * TURN;
         let coarse = |ns: i64| (ns.max(0) as f64 * units_per_ns) as u32;
         let mut moves = Box::new([longest as u16; 2 * DISTANCES]);
+        moves[NOWHERE] = NEVER as u16;
+        moves[NOWHERE + DISTANCES] = NEVER as u16;
         let mut most = Box::new([0; 2 * DISTANCES]);
         let mut reach: Vec<u32> = Vec::new();
         let settle = mechanics.write_settle_ns();
@@ -118,10 +119,11 @@ impl SeekLowerBound {
         }
     }
 
-    /// Index of a distance in the tables.
+    /// Index of a distance in the tables. Each distance below `NEAR` has its own.
     #[inline(always)]
     fn entry(&self, distance: u32) -> usize {
-        entry(distance, self.shift, self.far) as usize % DISTANCES
+        let far = (distance >> (self.shift & 31)) + self.far;
+        distance.min(far) as usize % DISTANCES
     }
 
     /// A distance in cylinders; no movement over a longer distance takes `ns` or less.
@@ -137,12 +139,45 @@ impl SeekLowerBound {
         (slot as u64) << SLOT_SHIFT
     }
 
-    /// A score; no command with a larger one has a positioning time of `ns` or less.
+    /// A score; no command with a larger one has a positioning time of `ns` or less, with ageing more than that of the
+    /// oldest command.
     #[inline]
-    pub fn limit(&self, ns: u64) -> u32 {
+    pub fn limit<const AGED: bool>(&self, ns: u64, ageing: &Ageing) -> u32 {
         // Times of 2^63 ns or more become the largest score.
         let units = (ns >> 1) as i64 as f64 * (2.0 * self.units_per_ns);
-        (units as i64).min(i64::from(NEVER - 1 - EXCESS)) as u32 + EXCESS
+        let limit = (units as i64).min(i64::from(NEVER - 1 - EXCESS)) as u32 + EXCESS;
+        let aged = limit + ageing.excess;
+        match AGED {
+            false => limit,
+            true if aged < NEVER - 1 => aged,
+            true => ANY,
+        }
+    }
+
+    /// How far above the least score another one must be for the bounds to decide.
+    #[inline]
+    pub fn margin<const AGED: bool>(ageing: &Ageing) -> u32 {
+        match AGED {
+            true => EXCESS + ageing.excess,
+            false => EXCESS,
+        }
+    }
+
+    /// What waiting is worth if `weight` of it counts as positioning time, and the oldest command arrived at `oldest`.
+    #[inline]
+    pub fn ageing(&self, weight: f64, oldest: u64) -> Ageing {
+        // The score of one unit of arrival time is `per_step * 2^-16 * 2^-shift`, and `per_step` has its highest bit set.
+        let per_unit = weight * self.units_per_ns * (1u64 << SINCE_BITS) as f64;
+        let exponent = (per_unit.to_bits() >> 52) as i32 - 1023;
+        let shift = (-1 - exponent).clamp(0, 31) as u32;
+        let per_step = (per_unit * (1u64 << (16 + shift)) as f64) as u16;
+        Ageing {
+            oldest: since(oldest),
+            shift,
+            per_step,
+            // Rounding of two arrivals, of the shift, and of the product.
+            excess: 3 + (2.0 * per_unit).min(1e9) as u32,
+        }
     }
 
     /// Delays in nanoseconds as scores.
@@ -209,6 +244,49 @@ impl<'a> Moment<'a> {
     }
 }
 
+/// What waiting is worth, prepared for a queue: scores grow with the time by which a command arrived after the oldest.
+///
+/// # Model
+/// The time since the oldest arrival, shifted to 15 bits, times a factor of 16 bits. A time too long for 15 bits counts
+/// as the longest that fits, so the added score is a lower bound, but for the rounding in `excess`.
+pub(super) struct Ageing {
+    /// Arrival of the oldest command, as chunks store it.
+    oldest: u32,
+    shift: u32,
+    per_step: u16,
+    /// How much a score may exceed the price by, and the price a score, because of rounding.
+    excess: u32,
+}
+
+impl Ageing {
+    /// No command becomes cheaper by waiting.
+    pub const NONE: Ageing = Ageing {
+        oldest: 0,
+        shift: 31,
+        per_step: 0,
+        excess: 0,
+    };
+
+    /// The score of a command that arrived `since`, as chunks store it, for its age.
+    #[inline(always)]
+    fn of(&self, since: u32) -> u16 {
+        let later = (since.wrapping_sub(self.oldest) >> (self.shift & 31)) as i32;
+        // As two vector instructions. Rows without a command may be older than the oldest one.
+        let later = later.clamp(i32::from(i16::MIN), i32::from(i16::MAX)) as i16;
+        let later = later.max(0);
+        ((u32::from(later as u16) * u32::from(self.per_step)) >> 16) as u16
+    }
+
+    /// Whether the age of a command that arrived so many nanoseconds after the oldest is known to `excess`.
+    #[inline]
+    fn knows(&self, later_ns: u64) -> bool {
+        let units = later_ns >> SINCE_BITS;
+        units <= u64::from(u32::MAX)
+            && units >> (self.shift & 31) < i16::MAX as u64
+            && self.per_step < u16::MAX
+    }
+}
+
 /// An arm at one moment, prepared to be compared with many commands.
 pub(super) struct ArmSnapshot<'a> {
     floor: &'a SeekLowerBound,
@@ -220,58 +298,103 @@ pub(super) struct ArmSnapshot<'a> {
     turn: u16,
 }
 
-/// How many of the first `len` scores of a chunk are at most `limit`.
-#[inline(always)]
-pub(super) fn scores_up_to(scores: &Scores, len: usize, limit: u32) -> i32 {
-    let mut count = [0i16; ROWS];
+/// A command in a sum of [`rows_up_to`]; more than any row.
+const ONE: i16 = 256;
+
+/// Of the first `len` scores those that are at most `limit`: their number times [`ONE`], plus the sum of their rows.
+/// A separate function, because the compiler does not vectorise it when it is inlined.
+#[inline(never)]
+fn rows_up_to(scores: &Scores, len: usize, limit: u32) -> i16 {
+    let mut sum = [0i16; ROWS];
+    let mut row: [i16; ROWS] = std::array::from_fn(|l| ONE + l as i16);
     for scores in scores.chunks_exact(ROWS).take(len.div_ceil(ROWS)) {
         for l in 0..ROWS {
-            count[l] += i16::from(scores[l] <= limit as i16);
+            sum[l] += if scores[l] <= limit as i16 { row[l] } else { 0 };
+            row[l] += ROWS as i16;
         }
     }
-    count.iter().map(|n| i32::from(*n)).sum()
+    let mut fold = ROWS / 2;
+    while fold > 0 {
+        for l in 0..fold {
+            sum[l] += sum[l + fold];
+        }
+        fold /= 2;
+    }
+    sum[0]
 }
 
-/// The first row that has the least score.
+/// Whether several of the first `len` scores are at most `limit`; rows that hold no command may count.
 #[inline]
-pub(super) fn row_of(scores: &Scores, least: u32) -> usize {
-    let found = scores.iter().position(|score| *score as u32 == least);
+pub(super) fn several(scores: &Scores, len: usize, limit: u32) -> bool {
+    rows_up_to(scores, len, limit) >= 2 * ONE
+}
+
+/// The row of the only score that is at most `limit`; `None` if there are several. At least one must be.
+#[inline]
+pub(super) fn lone_row(scores: &Scores, len: usize, limit: u32) -> Option<usize> {
+    let sum = rows_up_to(scores, len, limit);
+    (sum < 2 * ONE).then_some((sum - ONE) as usize % CHUNK)
+}
+
+/// The first of `len` rows that has the least score. If only rows without a command have it, the first one.
+#[inline]
+pub(super) fn row_of(scores: &Scores, len: usize, least: u32) -> usize {
+    let mut scores = scores.iter().take(len);
+    let found = scores.position(|score| *score as u32 == least);
     found.unwrap_or(0)
 }
 
 impl ArmSnapshot<'_> {
-    /// Computes the bounds of all commands of a chunk. Returns the least one. The chunk must not be empty.
+    /// Computes the bounds of all commands of a chunk, each with its age if `AGED`. Returns the least one. The chunk must
+    /// not be empty.
     #[inline]
-    pub fn score(&self, chunk: &Chunk, scores: &mut Scores) -> u32 {
+    pub fn score<const AGED: bool>(
+        &self,
+        chunk: &Chunk,
+        scores: &mut Scores,
+        ageing: &Ageing,
+    ) -> u32 {
         if self.later == [0, 0] && self.ahead[0] == self.ahead[1] {
-            self.score_rows::<false>(chunk, scores)
+            self.score_rows::<false, AGED>(chunk, scores, ageing)
         } else {
-            self.score_rows::<true>(chunk, scores)
+            self.score_rows::<true, AGED>(chunk, scores, ageing)
         }
     }
 
-    /// Works on several rows at a time, so that everything but the table look-ups becomes vector
+    /// Works on several rows at a time, in numbers of 16 bits, so that everything but the table look-ups becomes vector
     /// instructions. A separate function, because the compiler does not vectorise it when it is inlined. `APART`: reads
     /// and writes start at different times, or later.
     #[inline(never)]
-    fn score_rows<const APART: bool>(&self, chunk: &Chunk, scores: &mut Scores) -> u32 {
+    fn score_rows<const APART: bool, const AGED: bool>(
+        &self,
+        chunk: &Chunk,
+        scores: &mut Scores,
+        ageing: &Ageing,
+    ) -> u32 {
         // Differences between writes and reads.
         let more_ahead = self.ahead[1].wrapping_sub(self.ahead[0]);
         let more_later = self.later[1].wrapping_sub(self.later[0]);
-        let (moves, shift, far) = (&*self.floor.moves, self.floor.shift, self.floor.far);
-        let past = chunk.len as i16;
+        let (moves, shift, far) = (&*self.floor.moves, self.floor.shift & 31, self.floor.far);
+        // A conversion that keeps to the bounds of 16 bits is one vector instruction.
+        let narrow = |x: u32| (x as i32).clamp(i32::from(i16::MIN), i32::from(i16::MAX)) as i16;
         let mut least = [i16::MAX; ROWS];
-        let mut row: [i16; ROWS] = std::array::from_fn(|l| l as i16);
         let rows = chunk.cylinder.chunks_exact(ROWS);
         let rows = rows.zip(chunk.angle.chunks_exact(ROWS));
         let rows = rows.zip(chunk.write.chunks_exact(ROWS));
+        let rows = rows.zip(chunk.since.chunks_exact(ROWS));
         let rows = rows.zip(scores.chunks_exact_mut(ROWS));
-        for (((cylinder, angle), write), scores) in rows.take(chunk.len.div_ceil(ROWS)) {
-            let (mut at, mut moved) = ([0u32; ROWS], [0u16; ROWS]);
+        for ((((cylinder, angle), write), since), scores) in rows.take(chunk.len.div_ceil(ROWS)) {
+            let (mut near, mut distant) = ([0i16; ROWS], [0i16; ROWS]);
             for l in 0..ROWS {
                 let distance = (cylinder[l] as i32).wrapping_sub(self.cylinder as i32);
-                let entry = entry(distance.wrapping_abs() as u32, shift, far);
-                at[l] = entry % DISTANCES as u32 + (u32::from(write[l]) & DISTANCES as u32);
+                let distance = distance.wrapping_abs() as u32;
+                near[l] = narrow(distance);
+                distant[l] = narrow((distance >> shift) + far);
+            }
+            let (mut at, mut moved) = ([0u16; ROWS], [0u16; ROWS]);
+            for l in 0..ROWS {
+                let entry = near[l].min(distant[l]).min(NOWHERE as i16) as u16;
+                at[l] = entry % DISTANCES as u16 + (write[l] & DISTANCES as u16);
             }
             for l in 0..ROWS {
                 moved[l] = moves[at[l] as usize % (2 * DISTANCES)];
@@ -282,17 +405,16 @@ impl ArmSnapshot<'_> {
                     ahead = ahead.wrapping_add(write[l] & more_ahead);
                 }
                 let wait = ahead.wrapping_sub(moved[l]) & self.turn;
-                let mut score = wait.wrapping_add(moved[l]);
+                let mut score = wait.wrapping_add(moved[l]) as i16;
                 if APART {
                     let later = (write[l] & more_later).wrapping_add(self.later[0]);
-                    score = score.wrapping_add(later);
+                    score = score.saturating_add(later as i16);
                 }
-                // Without a branch, so that it becomes vector instructions: all bits set in rows of the chunk.
-                let lives = row[l].wrapping_sub(past) >> 15;
-                let score = (score as i16 & lives) | (NEVER as i16 & !lives);
+                if AGED {
+                    score = score.saturating_add(ageing.of(since[l]) as i16);
+                }
                 scores[l] = score;
                 least[l] = least[l].min(score);
-                row[l] += ROWS as i16;
             }
         }
         let mut fold = ROWS / 2;
@@ -305,19 +427,32 @@ impl ArmSnapshot<'_> {
         least[0] as u32
     }
 
-    /// Whether a score is also an upper bound of the command's positioning time: the sector passes so late
-    /// that even the longest movement over a similar distance ends before.
+    /// Whether a score, with that for age if `AGED`, is also an upper bound of the command's price: the sector passes so
+    /// late that even the longest movement over a similar distance ends before. `later_ns` is how much later than the
+    /// oldest command it arrived.
     #[inline]
-    pub fn is_sure(&self, chunk: &Chunk, row: usize, score: u32) -> bool {
+    pub fn is_sure<const AGED: bool>(
+        &self,
+        chunk: &Chunk,
+        (row, score): (usize, u32),
+        ageing: &Ageing,
+        later_ns: u64,
+    ) -> bool {
         let distance = self.cylinder.abs_diff(chunk.cylinder[row]);
         let write = chunk.write[row];
         let at = self.floor.entry(distance) | (write as usize & DISTANCES);
         let moved = u32::from(self.floor.moves[at]);
         let spread = u32::from(self.floor.spread[at]);
         let later = u32::from(self.later[(write & 1) as usize]);
-        let wait = score - moved - later;
+        let age = match AGED {
+            true => u32::from(ageing.of(chunk.since[row])),
+            false => 0,
+        };
+        let wait = score.saturating_sub(moved + later + age);
         // A delay at the limit may be longer in truth.
-        wait >= spread + EXCESS && later < LONGEST_DELAY * TURN
+        wait >= spread + EXCESS
+            && later < LONGEST_DELAY * TURN
+            && (!AGED || (score < NEVER && ageing.knows(later_ns)))
     }
 
     /// A lower bound of the scores of all commands on one cylinder at angles from `first` to `last`.

@@ -1,7 +1,7 @@
 //! Compares the schedulers' choices with plain scans over [`Mechanics::position`] for queues of all lengths,
 //! and checks how the work of a choice grows.
 
-use super::bounds::SeekLowerBound;
+use super::bounds::{Ageing, SeekLowerBound};
 use super::*;
 use crate::command::{Command, DriveRequest};
 use crate::queue::Arrival;
@@ -133,6 +133,13 @@ fn brute(name: &str, queue: &Queue, view: &View, up: &mut bool) -> usize {
         }),
         "aged-sptf" => scan(queue, |w| {
             positioning(view, w) - 0.006 * (view.now - w.arrival.at) as f64
+        }),
+        "depth-aged-sptf" => scan(queue, |w| match view.buffer.serves(w) {
+            true => f64::NEG_INFINITY,
+            false => {
+                let weight = 1.3 / queue.len() as f64;
+                positioning(view, w) - weight * (view.now - w.arrival.at) as f64
+            }
         }),
         "sstf" => scan(queue, |w| {
             let far = |a: &Arm| a.cylinder.abs_diff(w.place.cylinder);
@@ -266,7 +273,8 @@ fn follow(name: &str, m: &Mechanics, arms: usize, longest: usize, limited: bool,
         hits += buffer.serves(&waiting) as u32;
         queue.remove(want);
     }
-    assert!(name != "satf" || hits > 0, "no choice was in the buffer");
+    let knows_buffer = ["satf", "depth-aged-sptf"].contains(&name);
+    assert!(!knows_buffer || hits > 0, "no choice was in the buffer");
 }
 
 const POSITIONING: [&str; 5] = [
@@ -341,15 +349,16 @@ fn bounds_are_bounds() {
             queue.place_lone();
             let chunk = queue.positions().piece(0);
             let approach = floor.at(&m, start).approach(&arm, delay);
-            let score = approach.score(chunk, &mut [0; crate::queue::CHUNK]);
+            let scores = &mut [0; crate::queue::CHUNK];
+            let score = approach.score::<false>(chunk, scores, &Ageing::NONE);
             assert!(
-                score <= floor.limit(exact),
+                score <= floor.limit::<false>(exact, &Ageing::NONE),
                 "{score} {exact} {arm:?} {place:?} {write}"
             );
             let (cylinder, angle) = (chunk.cylinder[0], u32::from(chunk.angle[0]));
             let wide = (angle.saturating_sub(noise.below(500) as u32), angle);
             assert!(approach.score_of_range(cylinder, wide) <= score);
-            if approach.is_sure(chunk, 0, score) {
+            if approach.is_sure::<false>(chunk, (0, score), &Ageing::NONE, 0) {
                 sure += 1;
                 let units = exact as f64 / m.rotation.period_ns() * f64::from(1 << 11);
                 assert!(
@@ -360,6 +369,71 @@ fn bounds_are_bounds() {
         }
         assert!(m.scales_rotation() || sure > n / 2, "{positioning}: {sure}");
     }
+}
+
+/// Bounds with ages exceed the price by less than their excess, and those that are sure are not more than that below it,
+/// for all weights. Prices count from that of the oldest command without positioning.
+#[test]
+fn bounds_with_ages_are_bounds() {
+    let m = mechanics(POSITIONING[0]);
+    let floor = SeekLowerBound::new(&m);
+    let mut noise = XorShift::default();
+    println!("seed of XorShift::default");
+    let (mut sure, mut slight, n) = (0, 0, 40_000);
+    for i in 0..n {
+        // From 2^-40 to 2^12, or far too large; times from microseconds to days.
+        let weight = match i % 8 {
+            0 => 1e15,
+            _ => 2f64.powf(noise.below(5200) as f64 / 100.0 - 40.0),
+        };
+        let oldest = noise.below(1 << 50);
+        let bits = 10 + noise.below(38);
+        let later = noise.below(1 << bits);
+        let mut queue = Queue::new(scheduler("aged-sptf", "").needs());
+        let read = |id, sector| DriveRequest {
+            id,
+            command: Command::Read,
+            lba: Lba(sector),
+            blocks: 1,
+        };
+        let mut place = Default::default();
+        for (id, at) in [oldest, oldest + later].into_iter().enumerate() {
+            let sector = noise.below(m.layout.capacity());
+            place = m.layout.locate(sector).expect("a place");
+            let request = read(id as u64, sector);
+            queue.push(request, Arrival::simple(at), (sector, 1), |p| *p = place);
+        }
+        let arm = Arm {
+            cylinder: noise.below(9000) as u32,
+            head: 1,
+            angle: Turn(noise.below(u64::MAX)),
+        };
+        let start = oldest + later + noise.below(1 << 40);
+        let chunk = queue.positions().piece(0);
+        let row = (0..2)
+            .find(|r| chunk.number[*r] == 1)
+            .expect("the younger one");
+        let ageing = floor.ageing(weight, oldest);
+        let approach = floor.at(&m, [start; 2]).approach(&arm, [0; 2]);
+        let mut scores = [0; crate::queue::CHUNK];
+        let least = approach.score::<true>(chunk, &mut scores, &ageing);
+        assert_eq!(least as i16, scores[0].min(scores[1]));
+        let score = scores[row] as u32;
+        let exact = m.position(&arm, &place, false, start).total() as f64 + weight * later as f64;
+        assert!(
+            score <= floor.limit::<true>(exact as u64, &ageing),
+            "{score} {exact} {weight} {later}"
+        );
+        if approach.is_sure::<true>(chunk, (row, score), &ageing, later) {
+            sure += 1;
+            slight += (weight * (later as f64) < 1e5) as i32;
+            let units = exact / m.rotation.period_ns() * f64::from(1 << 11);
+            let most = score + SeekLowerBound::margin::<true>(&ageing);
+            assert!(units <= f64::from(most), "{score} {units} {weight} {later}");
+        }
+    }
+    // Some for which age counts, and some for which it does not.
+    assert!(sure - slight > n / 20 && slight > n / 20, "{sure} {slight}");
 }
 
 /// Mean number of commands examined per choice, with `n` waiting.

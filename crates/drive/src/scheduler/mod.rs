@@ -58,6 +58,11 @@ pub struct View<'a> {
 
 /// The drive's buffer as schedulers see it.
 pub trait Buffer {
+    /// Whether it holds nothing, so that it serves no command.
+    fn is_empty(&self) -> bool {
+        false
+    }
+
     /// Whether the buffer or the read-ahead in progress would serve a command.
     fn serves(&self, waiting: &Waiting) -> bool;
 
@@ -206,7 +211,7 @@ impl ModelKind for dyn Scheduler {
     type For = ();
 }
 
-plugins! { dyn Scheduler: fcfs, sstf, scan, look, c_look, vscan, sptf, satf, aged_sptf }
+plugins! { dyn Scheduler: fcfs, sstf, scan, look, c_look, vscan, sptf, satf, aged_sptf, depth_aged_sptf }
 
 /// Builds the scheduler of `schedulers` that a queue description asks for.
 ///

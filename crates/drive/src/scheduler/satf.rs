@@ -52,7 +52,10 @@ impl CostFunction for Access<'_> {
 /// The oldest command that the buffer serves. Two searches run in step: one through the commands in order of
 /// age, one through the commands that begin in a range that the buffer holds. The one that ends first
 /// decides. So the search is short whether there are many such commands or few.
-fn oldest_served(queue: &Queue, view: &View) -> Option<usize> {
+pub(super) fn oldest_served(queue: &Queue, view: &View) -> Option<usize> {
+    if view.buffer.is_empty() {
+        return None;
+    }
     let serves = |i: usize| {
         #[cfg(test)]
         super::count(1);

@@ -1,7 +1,9 @@
 //! Finds the command of the least price, for prices that grow with positioning time. The choice is exact:
 //! only commands whose lower bound is low enough are computed in full.
 
-use super::bounds::{row_of, scores_up_to, ArmSnapshot, Scores, SeekLowerBound, EXCESS};
+use super::bounds::{
+    lone_row, row_of, several, Ageing, ArmSnapshot, Scores, SeekLowerBound, ANY, NEVER,
+};
 use super::{Choice, View};
 use crate::queue::{Chunk, Positions, Queue, CHUNK};
 
@@ -10,14 +12,24 @@ pub(super) trait CostFunction {
     /// The command with the least value is chosen.
     type Cost: PartialOrd + Copy;
 
-    /// Whether the price is the positioning time with the arm that is given.
+    /// Whether the price is the positioning time with the arm that is given, less [`CostFunction::weight`] times the age.
     const IS_POSITIONING: bool = false;
+
+    /// Whether the price falls with age.
+    const IS_AGED: bool = false;
+
+    /// How much positioning time a unit of waiting time outweighs.
+    #[inline]
+    fn weight(&self) -> f64 {
+        0.0
+    }
 
     /// The price of command `i` when arm `arm` is examined, and the arm that serves it; `None` if none
     /// reaches it.
     fn of(&self, i: usize, arm: usize) -> Option<(Self::Cost, u8)>;
 
-    /// A positioning time in nanoseconds; no command with a longer one has a price of `cost` or less.
+    /// A positioning time in nanoseconds; no command with a longer one has a price of `cost` or less. For prices that fall
+    /// with age, no command as old as the oldest.
     fn within_ns(&self, cost: Self::Cost) -> u64;
 
     /// For prices that fall with age: a lower bound of the price of command `i` and all that arrived later,
@@ -36,19 +48,12 @@ pub(super) struct Search {
     least: Vec<u32>,
 }
 
-/// The least score of a queue, and whether it is sure.
-struct Lowest {
-    score: u32,
-    arm: usize,
-    row: usize,
-    sure: bool,
-}
-
 /// The best command found so far.
 struct Best<'a, P: CostFunction> {
     queue: &'a Queue,
     price: &'a P,
     floor: &'a SeekLowerBound,
+    ageing: &'a Ageing,
     cost: Option<P::Cost>,
     choice: Choice,
     /// The largest positioning time, in nanoseconds and as a score, with which a command could be as good.
@@ -78,7 +83,10 @@ impl<P: CostFunction> Best<'_, P> {
         self.cost = Some(cost);
         self.choice = choice;
         self.within_ns = self.price.within_ns(cost);
-        self.limit = self.floor.limit(self.within_ns);
+        self.limit = match P::IS_AGED {
+            true => self.floor.limit::<true>(self.within_ns, self.ageing),
+            false => self.floor.limit::<false>(self.within_ns, self.ageing),
+        };
     }
 
     /// Examines a chunk whose scores for an arm are known; nearly always a single command.
@@ -87,9 +95,9 @@ impl<P: CostFunction> Best<'_, P> {
         if least > self.limit {
             return;
         }
-        let row = row_of(scores, least);
+        let row = row_of(scores, chunk.len, least);
         self.consider(chunk.number[row] as usize, arm);
-        if scores_up_to(scores, chunk.len, self.limit) > 1 {
+        if several(scores, chunk.len, self.limit) {
             for (i, score) in scores[..chunk.len].iter().enumerate() {
                 if i != row && *score as u32 <= self.limit {
                     self.consider(chunk.number[i] as usize, arm);
@@ -114,32 +122,32 @@ impl Search {
             self.scores = vec![[0; CHUNK]; arms];
             self.least = vec![0; arms];
         }
+        let ageing = match P::IS_AGED {
+            true => {
+                let oldest = &queue.items()[queue.oldest()];
+                floor.ageing(price.weight(), oldest.arrival.at)
+            }
+            false => Ageing::NONE,
+        };
         let is_short = queue.positions().pieces() == 1;
         if is_short {
-            let lowest = self.score(queue, view, floor);
-            if let (true, Some(lowest)) = (P::IS_POSITIONING && view.head_sets.is_none(), lowest) {
-                let chunk = queue.positions().piece(0);
-                let limit = lowest.score + EXCESS;
-                let mut others = self.least.iter().enumerate();
-                // The bounds decide: the lowest is sure, and no other one is close to it.
-                if lowest.sure
-                    && scores_up_to(&self.scores[lowest.arm], chunk.len, limit) == 1
-                    && (arms == 1 || others.all(|(a, least)| a == lowest.arm || *least > limit))
-                {
-                    let index = chunk.number[lowest.row] as usize;
-                    let arm = lowest.arm as u8;
-                    return Some(Choice { index, arm });
-                }
+            let sure = match P::IS_AGED {
+                true => self.score::<P, true>(queue, view, floor, &ageing),
+                false => self.score::<P, false>(queue, view, floor, &ageing),
+            };
+            if sure.is_some() {
+                return sure;
             }
         }
         let mut best = Best {
             queue,
             price,
             floor,
+            ageing: &ageing,
             cost: None,
             choice: Choice { index: 0, arm: 0 },
             within_ns: u64::MAX,
-            limit: super::bounds::NEVER - 1,
+            limit: ANY,
         };
         if is_short {
             let chunk = queue.positions().piece(0);
@@ -152,32 +160,52 @@ impl Search {
         best.cost.map(|_| best.choice)
     }
 
-    /// Computes the scores of a short queue for each arm. Returns the least one; `None` if no arm is free.
+    /// Computes the scores of a short queue for each arm. Returns the command of the least one if the bounds decide: the
+    /// price is what they bound, the least score is sure, and no other one is close to it.
     #[inline(always)]
-    fn score(&mut self, queue: &Queue, view: &View, floor: &SeekLowerBound) -> Option<Lowest> {
+    fn score<P: CostFunction, const AGED: bool>(
+        &mut self,
+        queue: &Queue,
+        view: &View,
+        floor: &SeekLowerBound,
+        ageing: &Ageing,
+    ) -> Option<Choice> {
         let chunk = queue.positions().piece(0);
         let moment = floor.at(view.mechanics, view.start);
         let (mut lowest, mut best) = (u32::MAX, None);
-        for arm in 0..view.arms.len() {
-            self.least[arm] = u32::MAX;
+        for (arm, (scores, score)) in self.scores.iter_mut().zip(&mut self.least).enumerate() {
+            *score = u32::MAX;
             if !view.is_usable(arm) {
                 continue;
             }
             let approach = view.approach(&moment, arm);
-            let least = approach.score(chunk, &mut self.scores[arm]);
-            self.least[arm] = least;
+            let least = approach.score::<AGED>(chunk, scores, ageing);
+            *score = least;
             if least < lowest {
                 lowest = least;
                 best = Some((arm, approach));
             }
         }
+        if !P::IS_POSITIONING || view.head_sets.is_some() || lowest >= NEVER {
+            return None;
+        }
         let (arm, approach) = best?;
-        let row = row_of(&self.scores[arm], lowest);
-        Some(Lowest {
-            score: lowest,
-            arm,
-            row,
-            sure: approach.is_sure(chunk, row, lowest),
+        let limit = (lowest + SeekLowerBound::margin::<AGED>(ageing)).min(ANY);
+        let row = lone_row(&self.scores[arm], chunk.len, limit)?;
+        let index = chunk.number[row] as usize;
+        let later_ns = match AGED {
+            true => {
+                let arrival = |i: usize| queue.items()[i].arrival.at;
+                arrival(index).saturating_sub(arrival(queue.oldest()))
+            }
+            false => 0,
+        };
+        let mut others = self.least.iter().enumerate();
+        let alone = self.least.len() == 1 || others.all(|(a, least)| a == arm || *least > limit);
+        let sure = alone && approach.is_sure::<AGED>(chunk, (row, lowest), ageing, later_ns);
+        sure.then_some(Choice {
+            index,
+            arm: arm as u8,
         })
     }
 }
@@ -220,7 +248,7 @@ fn long<P: CostFunction>(best: &mut Best<'_, P>, view: &View, scores: &mut Score
             look_at_piece(best, positions, rank, (&approach, arm), scores);
             // With one arm, all chunks nearer than this have been examined.
             let seen = if view.arms.len() == 1 { far } else { 0 };
-            if older_ones_decide(best, &mut ages, seen, arm) {
+            if older_ones_decide(best, view, &mut ages, (seen, arm)) {
                 return;
             }
         }
@@ -243,7 +271,10 @@ fn look_at_piece<P: CostFunction>(
     #[cfg(test)]
     super::count(chunk.len as u64);
     if chunk.len > 0 {
-        let least = approach.score(chunk, scores);
+        let least = match P::IS_AGED {
+            true => approach.score::<true>(chunk, scores, best.ageing),
+            false => approach.score::<false>(chunk, scores, best.ageing),
+        };
         best.look(chunk, scores, least, arm);
     }
 }
@@ -253,9 +284,9 @@ fn look_at_piece<P: CostFunction>(
 #[inline]
 fn older_ones_decide<P: CostFunction>(
     best: &mut Best<'_, P>,
+    view: &View,
     ages: &mut impl Iterator<Item = usize>,
-    distance: u32,
-    arm: usize,
+    (distance, arm): (u32, usize),
 ) -> bool {
     let oldest = best.queue.oldest();
     if best.price.floor_by_age(oldest, 0).is_none() {
@@ -267,6 +298,10 @@ fn older_ones_decide<P: CostFunction>(
         let Some(i) = ages.next() else { return true };
         match best.price.floor_by_age(i, least_ns) {
             Some(least) if least > cost => return true,
+            _ if P::IS_POSITIONING => {
+                let arms = 0..view.arms.len();
+                arms.for_each(|arm| best.consider(i, arm));
+            }
             _ => best.consider(i, arm),
         }
     }

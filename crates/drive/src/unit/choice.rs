@@ -216,6 +216,10 @@ struct Held<'a> {
 }
 
 impl Buffer for Held<'_> {
+    fn is_empty(&self) -> bool {
+        self.server.buffer.is_empty()
+    }
+
     fn serves(&self, waiting: &Waiting) -> bool {
         is_held(self.server, waiting, self.now)
             || (waiting.request.command == Command::Read

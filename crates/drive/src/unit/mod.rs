@@ -447,7 +447,10 @@ impl ServiceUnit {
         let mut index = oldest;
         if !self.rules.in_order {
             let choice = self.choose(start, oldest, u64::MAX);
-            self.server.take_over(choice.arm as usize, start);
+            // With one head set there is nothing to take over.
+            if self.server.head_sets.len() > 1 {
+                self.server.take_over(choice.arm as usize, start);
+            }
             index = choice.index;
         }
         self.serve(start, index);

@@ -283,6 +283,10 @@ fn examples() -> Vec<(String, Value)> {
             json!({"weight": 0.05, "estimate_deviation": "1 ms"}),
         ),
         ("satf", json!({"cache_aware": true})),
+        (
+            "depth-aged-sptf",
+            json!({"ageing": 0.5, "cache_aware": true}),
+        ),
     ] {
         let mut value = full();
         value["queue"]["scheduler"] = name.into();

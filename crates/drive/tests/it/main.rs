@@ -7,6 +7,7 @@ mod cleaning;
 mod closed_forms;
 mod dash;
 mod drives;
+mod firmware_order;
 mod hostile;
 mod hostile_writes;
 mod invariants;
