@@ -5,7 +5,12 @@ from typing import Literal, Required, TypeAlias, TypedDict
 
 from headstack.schema.geometry import Geometry
 from headstack.schema.mapping import MappingModel
-from headstack.schema.models import AgedSptfParameters, SatfParameters, VscanParameters
+from headstack.schema.models import (
+    AgedSptfParameters,
+    DepthAgedSptfParameters,
+    SatfParameters,
+    VscanParameters,
+)
 from headstack.schema.parallelism import Parallelism
 from headstack.schema.power import PowerModel
 from headstack.schema.quantities import DataRate, LengthOfTime, Size
@@ -376,7 +381,9 @@ class Queue(TypedDict, total=False):
     scheduler: SchedulerName
     """Name of a scheduler of the `scheduler` folder. Default: "fcfs"."""
 
-    scheduler_parameters: VscanParameters | SatfParameters | AgedSptfParameters
+    scheduler_parameters: (
+        VscanParameters | SatfParameters | AgedSptfParameters | DepthAgedSptfParameters
+    )
     """Parameters of the scheduler, as its file documents."""
 
     age_limit: LengthOfTime

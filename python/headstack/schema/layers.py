@@ -44,10 +44,10 @@ class LayerRaid1(TypedDict, total=False):
     read_policy: ReadPolicy
     """Which copy a read takes. `first`: The first copy that can be read; `round-robin`: The copies
     in turn; `nearest`: The nearest head; of equal ones the first; `fewest-pending`: The fewest
-    requests; of equal ones the first; `md-raid1`: The copy that continues the member's last
-    request; else the first idle member; else the nearest head; `md-raid10-near`: The first copy
-    whose member is idle; else the nearest head; `md-raid10-far`: The lowest address on the member.
-    Default: "md-raid1".
+    requests; of equal ones the first; `md-raid1`: The copy that continues the member's last read,
+    or begins at its head; else the first idle member; else the nearest head; `md-raid10-near`: The
+    first copy whose member is idle; else the nearest head; `md-raid10-far`: The lowest address on
+    the member. Default: "md-raid1".
     """
 
     rebuild_rate: DataRate
@@ -85,9 +85,9 @@ class LayerRaid10(TypedDict, total=False):
     """Which copy a read takes; if absent `md-raid10-near`, or `md-raid10-far` where `far` is above
     1 and not `offset`. `first`: The first copy that can be read; `round-robin`: The copies in turn;
     `nearest`: The nearest head; of equal ones the first; `fewest-pending`: The fewest requests; of
-    equal ones the first; `md-raid1`: The copy that continues the member's last request; else the
-    first idle member; else the nearest head; `md-raid10-near`: The first copy whose member is idle;
-    else the nearest head; `md-raid10-far`: The lowest address on the member.
+    equal ones the first; `md-raid1`: The copy that continues the member's last read, or begins at
+    its head; else the first idle member; else the nearest head; `md-raid10-near`: The first copy
+    whose member is idle; else the nearest head; `md-raid10-far`: The lowest address on the member.
     """
 
     rebuild_rate: DataRate

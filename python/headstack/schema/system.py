@@ -6,7 +6,12 @@ from typing import Literal, Required, TypeAlias, TypedDict
 from headstack.schema.capping import Capping
 from headstack.schema.drive import Drive
 from headstack.schema.layers import Layer
-from headstack.schema.models import AgedSptfParameters, SatfParameters, VscanParameters
+from headstack.schema.models import (
+    AgedSptfParameters,
+    DepthAgedSptfParameters,
+    SatfParameters,
+    VscanParameters,
+)
 from headstack.schema.plain import Path
 from headstack.schema.quantities import DataRate, LengthOfTime, Rate, RotationSpeed, Size
 from headstack.schema.words import (
@@ -37,7 +42,9 @@ class SystemDrive(TypedDict, total=False):
     scheduler: SchedulerName
     """Scheduler of the drives."""
 
-    scheduler_parameters: VscanParameters | SatfParameters | AgedSptfParameters
+    scheduler_parameters: (
+        VscanParameters | SatfParameters | AgedSptfParameters | DepthAgedSptfParameters
+    )
     """Parameters of the scheduler."""
 
     queue_depth: int
@@ -85,10 +92,10 @@ class OrganisationRaid1(TypedDict, total=False):
     read_policy: ReadPolicy
     """Which copy a read takes. `first`: The first copy that can be read; `round-robin`: The copies
     in turn; `nearest`: The nearest head; of equal ones the first; `fewest-pending`: The fewest
-    requests; of equal ones the first; `md-raid1`: The copy that continues the member's last
-    request; else the first idle member; else the nearest head; `md-raid10-near`: The first copy
-    whose member is idle; else the nearest head; `md-raid10-far`: The lowest address on the member.
-    Default: "md-raid1".
+    requests; of equal ones the first; `md-raid1`: The copy that continues the member's last read,
+    or begins at its head; else the first idle member; else the nearest head; `md-raid10-near`: The
+    first copy whose member is idle; else the nearest head; `md-raid10-far`: The lowest address on
+    the member. Default: "md-raid1".
     """
 
     rebuild_rate: DataRate
@@ -123,9 +130,9 @@ class OrganisationRaid10(TypedDict, total=False):
     """Which copy a read takes; if absent `md-raid10-near`, or `md-raid10-far` where `far` is above
     1 and not `offset`. `first`: The first copy that can be read; `round-robin`: The copies in turn;
     `nearest`: The nearest head; of equal ones the first; `fewest-pending`: The fewest requests; of
-    equal ones the first; `md-raid1`: The copy that continues the member's last request; else the
-    first idle member; else the nearest head; `md-raid10-near`: The first copy whose member is idle;
-    else the nearest head; `md-raid10-far`: The lowest address on the member.
+    equal ones the first; `md-raid1`: The copy that continues the member's last read, or begins at
+    its head; else the first idle member; else the nearest head; `md-raid10-near`: The first copy
+    whose member is idle; else the nearest head; `md-raid10-far`: The lowest address on the member.
     """
 
     rebuild_rate: DataRate
@@ -248,7 +255,9 @@ class Change(TypedDict, total=False):
     scheduler: SchedulerName
     """Name of the scheduler."""
 
-    scheduler_parameters: VscanParameters | SatfParameters | AgedSptfParameters
+    scheduler_parameters: (
+        VscanParameters | SatfParameters | AgedSptfParameters | DepthAgedSptfParameters
+    )
     """Parameters of the scheduler."""
 
     arms_in_motion: int
@@ -343,7 +352,9 @@ class System(TypedDict, total=False):
     scheduler: SchedulerName
     """Scheduler of the drives."""
 
-    scheduler_parameters: VscanParameters | SatfParameters | AgedSptfParameters
+    scheduler_parameters: (
+        VscanParameters | SatfParameters | AgedSptfParameters | DepthAgedSptfParameters
+    )
     """Parameters of the scheduler."""
 
     queue_depth: int

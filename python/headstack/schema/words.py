@@ -111,9 +111,9 @@ ReadPolicy: TypeAlias = Literal[
 ]
 """`first`: The first copy that can be read; `round-robin`: The copies in turn; `nearest`: The
 nearest head; of equal ones the first; `fewest-pending`: The fewest requests; of equal ones the
-first; `md-raid1`: The copy that continues the member's last request; else the first idle member;
-else the nearest head; `md-raid10-near`: The first copy whose member is idle; else the nearest head;
-`md-raid10-far`: The lowest address on the member.
+first; `md-raid1`: The copy that continues the member's last read, or begins at its head; else the
+first idle member; else the nearest head; `md-raid10-near`: The first copy whose member is idle;
+else the nearest head; `md-raid10-far`: The lowest address on the member.
 """
 
 
