@@ -448,7 +448,7 @@ impl ServiceUnit {
         if !self.rules.in_order {
             let choice = self.choose(start, oldest, u64::MAX);
             // With one head set there is nothing to take over.
-            if self.server.head_sets.len() > 1 {
+            if self.server.arms.head_sets.len() > 1 {
                 self.server.take_over(choice.arm as usize, start);
             }
             index = choice.index;
