@@ -7,9 +7,13 @@
 //! submits later. Admitted requests wait in the elevator while `depth` requests are at the lower layer. A
 //! place becomes free when its request has completed. Each unit of the lower layer has a queue of its own.
 //!
-//! With a `wake_time` the next request is dispatched before a woken process has submitted its request. In Linux this is
-//! so because a completion is an interrupt, and a woken process must first be scheduled. The effect matters for short
-//! queues: with 4 places the elevator then chooses among 3 requests, not 4.
+//! A woken process submits after its `wake_time`, when the next request has long been dispatched. In Linux this is so
+//! because a completion is an interrupt, and a woken process must first be scheduled. The effect matters for short
+//! queues: with 4 places the elevator then chooses among 3 requests, not 4. Meanwhile another process may take the place
+//! (`waking.rs`), so where there are fewer places than processes, some wait for seconds while others go on.
+//!
+//! A completion is noticed `completion_time` after the device has ended the request. Only then the next one is
+//! dispatched in its stead and its place is free.
 //!
 //! Flushes and write-through requests also take a place. They are never merged, and are dispatched before the
 //! requests in the elevator.
@@ -21,7 +25,9 @@
 //! | `places` | `legacy`: sync and async requests have separate pools, with batchers; `blk-mq`: one pool | `legacy` for `deadline`, else `blk-mq` |
 //! | `nr_requests` | places, 4 to 65,536; requests at the lower layer hold theirs | `legacy`: 128; `blk-mq`: twice the depth, at most 256; for `none` the depth |
 //! | `depth` | requests at the lower layer at once | 32 |
-//! | `wake_time` | from the moment when a process is woken until it submits again, 0 to 1 s; meanwhile its place is kept | 0 s |
+//! | `wake_time` | from the moment when a process is woken until it submits again, 0 to 1 s | 50 us |
+//! | `retake` | `blk-mq`: share of the places promised to a woken process that one which comes earlier takes, 0 to 1 | 0.3 |
+//! | `completion_time` | from the end of a request at the device until the host notices it, 0 to 1 s | 0 s |
 //! | `sync_writes` | plain writes count as sync, as with direct input and output | `false` |
 //! | `merge`, `front_merges` | whether requests are merged at all; whether also in front of waiting ones | `true` |
 //! | `max_request` | longest merged request | `legacy`: 512 KiB; `blk-mq`: 1280 KiB |
@@ -93,9 +99,16 @@ struct Parameters {
     /// Requests at the lower layer at once.
     #[param(default = 32, range = 1..=MOST)]
     depth: u32,
-    /// Time from the moment when a process is woken until it submits again; meanwhile its place is kept.
-    #[param(default, range = Span::ZERO..=Span(1_000_000_000))]
+    /// Time from the moment when a process is woken until it submits again.
+    #[param(default = Span(50_000), range = Span::ZERO..=Span(1_000_000_000))]
     wake_time: Span,
+    /// With `blk-mq`: the share of the places promised to a woken process that one which comes earlier takes; 0: the
+    /// place is kept.
+    #[param(default = 0.3, range = 0.0..=1.0)]
+    retake: f64,
+    /// Time from the end of a request at the device until the host notices it.
+    #[param(default, range = Span::ZERO..=Span(1_000_000_000))]
+    completion_time: Span,
     /// Plain writes count as sync, as with direct input and output.
     #[param(default)]
     sync_writes: bool,
@@ -160,6 +173,17 @@ impl Parameters {
     }
 }
 
+/// How a request comes to ask for a place.
+#[derive(Clone, Copy, PartialEq)]
+enum Turn {
+    /// It has just been submitted.
+    New,
+    /// Its process waited, and was woken.
+    Woken,
+    /// Its process was woken and has got a place for an earlier request.
+    GoesOn,
+}
+
 /// One request to the layer below: a submitted request, or several merged ones.
 struct Group {
     command: Command,
@@ -169,6 +193,8 @@ struct Group {
     first: u32,
     last: u32,
     added: Time,
+    /// The device has ended it, and the host notices it after the `completion_time`.
+    is_noticed: bool,
 }
 
 /// The queue of one unit.
@@ -208,6 +234,10 @@ struct HostQueue {
     waking: VecDeque<Waking>,
     limits: Limits,
     wake_time: Span,
+    retake: f64,
+    /// How often it was decided who takes a place; the number of the next draw.
+    races: u32,
+    completion_time: Span,
     sync_writes: bool,
     order: u64,
     counts: Counts,
@@ -255,6 +285,9 @@ impl HostQueue {
             waking: VecDeque::new(),
             limits,
             wake_time: p.wake_time,
+            retake: p.retake,
+            races: 0,
+            completion_time: p.completion_time,
             sync_writes: p.sync_writes,
             order: 0,
             counts: Counts::default(),
@@ -265,21 +298,25 @@ impl HostQueue {
         command != Command::Write || self.sync_writes
     }
 
-    /// Merges or admits a submitted request of a process. False: no place is free, so the process waits.
+    /// Merges or admits a submitted request of a process. False: it gets no place, so the process waits.
     fn try_admit(
         &mut self,
         q: usize,
         process: Process,
         child: u32,
-        waited: bool,
+        turn: Turn,
         flow: &mut Flow,
     ) -> bool {
         let asked = flow[child].request;
         let sync = self.is_sync(asked.command);
+        let waited = turn == Turn::Woken;
         // A request that had to wait for a place is merged only when it is put into the elevator.
         let may_merge = !waited && !self.limits.never && !self.queues[q].places.is_frozen();
         if may_merge && self.merge(q, child, &asked, flow) {
             return true;
+        }
+        if turn == Turn::New && self.is_kept(q, sync, flow) && !self.retakes(q) {
+            return false;
         }
         let places = &mut self.queues[q].places;
         if !places.take(flow.now(), process, sync, waited) {
@@ -323,6 +360,7 @@ impl HostQueue {
             first: child,
             last: child,
             added: now,
+            is_noticed: false,
         });
         let queue = &mut self.queues[q];
         if !matches!(request.command, Command::Read | Command::Write) {
@@ -484,7 +522,7 @@ impl HostQueue {
     fn resume(&mut self, q: usize, process: Process, flow: &mut Flow) {
         if process > LAST_NAMED {
             let child = (process - LAST_NAMED - 1) as u32;
-            if !self.try_admit(q, process, child, true, flow) {
+            if !self.try_admit(q, process, child, Turn::Woken, flow) {
                 self.wait(q, process, child, flow);
             }
             return;
@@ -492,16 +530,16 @@ impl HostQueue {
         let Some(mut backlog) = self.queues[q].blocked.remove(&process) else {
             return;
         };
-        let mut waited = true;
+        let mut turn = Turn::Woken;
         while let Some(child) = backlog.front().copied() {
-            if !self.try_admit(q, process, child, waited, flow) {
-                self.counts.blocked += u64::from(!waited);
+            if !self.try_admit(q, process, child, turn, flow) {
+                self.counts.blocked += u64::from(turn != Turn::Woken);
                 self.queues[q].blocked.insert(process, backlog);
                 self.wait(q, process, child, flow);
                 return;
             }
             backlog.pop_front();
-            waited = false;
+            turn = Turn::GoesOn;
         }
     }
 
@@ -630,9 +668,7 @@ impl Layer for HostQueue {
         if let Some(backlog) = backlog {
             backlog.push_back(child);
             self.counts.blocked += 1;
-        } else if self.is_kept(q, self.is_sync(request.command), flow)
-            || !self.try_admit(q, process, child, false, flow)
-        {
+        } else if !self.try_admit(q, process, child, Turn::New, flow) {
             self.counts.blocked += 1;
             if named {
                 let blocked = &mut self.queues[q].blocked;
@@ -644,6 +680,15 @@ impl Layer for HostQueue {
     }
 
     fn ended(&mut self, request: u32, flow: &mut Flow) {
+        let late = self.completion_time.0.unsigned_abs();
+        let tag = flow[request].tag;
+        if late > 0 && !std::mem::replace(&mut self.groups[tag as usize].is_noticed, true) {
+            let done = &mut flow[request].done;
+            done.completion = Time(done.completion.0 + late);
+            done.components.overhead += late;
+            let until = done.completion;
+            return flow.keep(request, until);
+        }
         self.group_ends(request, flow);
     }
 

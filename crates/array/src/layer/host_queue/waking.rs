@@ -1,16 +1,30 @@
 //! Processes that were woken and have not submitted yet.
 //!
 //! # Model
-//! A woken process submits when `wake_time` has passed. Until then its place is kept free, so that no process that has
-//! not waited takes it.
+//! A woken process submits when `wake_time` has passed.
+//!
+//! *Legacy*: until then its place is kept free, so that no process that has not waited takes it.
+//!
+//! *blk-mq*: the place is free for whoever comes first. That is usually the process whose request has just completed: it
+//! is woken before the place is freed, so it may submit its next request before the process that waited. It wins this
+//! race with probability `retake`; otherwise it waits itself. A woken process that finds no place waits again, at the
+//! end of the next list. With `retake = 0` places go to those that have waited, in order.
 //! # Source
-//! Linux 3.0, `block/blk-core.c`: a woken process must be scheduled before it submits.
+//! Linux 3.0, `block/blk-core.c`: a woken process must be scheduled before it submits. The order of blk-mq is that of
+//! Linux 6.x; `retake` is measured (`docs/models/host-queue.md`).
+//! # Validity
+//! Who wins depends on the scheduler of processes and on the number of processors. It is drawn for each race, from a
+//! stream of numbers that does not depend on the seed of the run.
 
 use super::admission::{Process, LAST_NAMED};
 use super::HostQueue;
 use crate::layer::Flow;
+use headstack_engine::random;
 use headstack_units::{Span, Time};
 use std::collections::VecDeque;
+
+/// Seed of the draws of who takes a place.
+const RACES: u64 = 0x7261_6365;
 
 /// A woken process that has not submitted yet.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,6 +67,17 @@ impl HostQueue {
         let wakes = |w: &Waking| is_shared || self.wants(q, w.process, flow) == Some(sync);
         let mut own = self.waking.iter().filter(|w| w.queue == q as u32);
         taken() > 0 || own.any(wakes)
+    }
+
+    /// Whether a request that comes takes a place which is promised to a woken process, if one is free.
+    pub(super) fn retakes(&mut self, q: usize) -> bool {
+        let places = &self.queues[q].places;
+        if places.has_two_pools() || places.taken() >= places.limit() || self.retake == 0.0 {
+            return false;
+        }
+        self.races = self.races.wrapping_add(1);
+        let draw = random::nth(RACES, self.races) >> 11;
+        (draw as f64) < self.retake * (1u64 << 53) as f64
     }
 
     /// Whether a process that waits, or was woken, wants a place for a synchronous request.

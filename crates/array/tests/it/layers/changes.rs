@@ -167,7 +167,7 @@ fn the_depth_of_a_host_queue_changes() {
 #[test]
 fn the_places_of_a_host_queue_change() {
     let text = r#"
-        layers = [{ name = "host-queue", elevator = "none", places = "legacy", nr_requests = 4, depth = 1 }]
+        layers = [{ name = "host-queue", elevator = "none", places = "legacy", nr_requests = 4, depth = 1, wake_time = "0 s" }]
         [[change]]
         at = "5 ms"
         layer = 0

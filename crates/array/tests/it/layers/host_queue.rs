@@ -142,7 +142,9 @@ fn flushes_do_not_wait_for_the_elevator() {
 /// Requests in flight hold their places; waiting ones are admitted in order when one ends.
 #[test]
 fn places_are_held_until_the_end() {
-    let (mut q, _) = queue("elevator = \"deadline\"\nnr_requests = 4\ndepth = 2\nmerge = false");
+    let (mut q, _) = queue(
+        "elevator = \"deadline\"\nnr_requests = 4\ndepth = 2\nmerge = false\nwake_time = \"0 s\"",
+    );
     for id in 0..8 {
         q.submit_to(Time(10), request(id, Read, 1000 * id, 8));
     }
@@ -185,7 +187,9 @@ fn pools_of_reads_and_writes() {
 /// While a process waits for a place, none of its other requests is admitted.
 #[test]
 fn a_process_waits_as_a_whole() {
-    let (mut q, _) = queue("elevator = \"deadline\"\nnr_requests = 4\ndepth = 1\nmerge = false");
+    let (mut q, _) = queue(
+        "elevator = \"deadline\"\nnr_requests = 4\ndepth = 1\nmerge = false\nwake_time = \"0 s\"",
+    );
     let by = |submitter, id, command| Request {
         submitter,
         ..request(id, command, 1000 * id, 8)
@@ -205,7 +209,9 @@ fn a_process_waits_as_a_whole() {
 
 #[test]
 fn the_queue_is_resized_while_it_runs() {
-    let (mut q, _) = queue("elevator = \"deadline\"\nnr_requests = 8\ndepth = 1\nmerge = false");
+    let (mut q, _) = queue(
+        "elevator = \"deadline\"\nnr_requests = 8\ndepth = 1\nmerge = false\nwake_time = \"0 s\"",
+    );
     for id in 0..12 {
         q.submit_to(Time::ZERO, request(id, Read, 1000 * id, 8));
     }
@@ -218,7 +224,7 @@ fn the_queue_is_resized_while_it_runs() {
     // completion.
     assert_eq!(admitted, [0, 0, 0, 0, 0, 0, 0, 0, 5000, 6000, 7000, 8000]);
     // blk-mq waits until all requests have completed.
-    let (mut q, _) = queue("nr_requests = 4\ndepth = 1\nmerge = false");
+    let (mut q, _) = queue("nr_requests = 4\ndepth = 1\nmerge = false\nwake_time = \"0 s\"");
     for id in 0..6 {
         q.submit_to(Time::ZERO, request(id, Read, 1000 * id, 8));
     }
@@ -259,6 +265,122 @@ fn parameters_that_do_not_fit_are_refused() {
         let built = tree(entries().get("host-queue").expect("it"), below, params);
         let error = built.err().map(|e| e.to_string()).unwrap_or_default();
         assert!(error.contains(want), "{text}: {error:?}");
+    }
+}
+
+/// Threads that read one block after another, each for as long as it is asked to: the times at which each was served.
+fn closed(q: &mut Tree, threads: u32, until: u64) -> Vec<Vec<u64>> {
+    let ask = |q: &mut Tree, at: Time, submitter: u32| {
+        let lba = 1000 * u64::from(submitter);
+        let request = Request {
+            submitter,
+            ..request(u64::from(submitter), Read, lba, 8)
+        };
+        q.submit_to(at, request);
+    };
+    (0..threads).for_each(|t| ask(q, Time::ZERO, t));
+    let mut served = vec![Vec::new(); threads as usize];
+    while q.next_event() != Time::NEVER {
+        let next = q.next_event();
+        let mut ended = Vec::new();
+        q.advance(Time(next.0 + 1), &mut |d| {
+            ended.push((d.id as u32, d.completion))
+        });
+        for (thread, at) in ended {
+            served[thread as usize].push(at.0);
+            if at.0 < until {
+                ask(q, at, thread);
+            }
+        }
+    }
+    served
+}
+
+/// Six threads on four places, a server of 1,000 ns; a woken thread submits 10 ns after it was woken, a thread whose
+/// request has completed at once. By hand: where places are kept the threads are served in turn. Where they are not, the
+/// thread that has just completed takes the place again and the other two are woken in vain until the end. Both read
+/// one after the other then.
+#[test]
+fn a_place_is_kept_for_the_woken_or_taken_by_who_comes_first() {
+    let text = |retake: &str| {
+        format!("nr_requests = 4\ndepth = 4\nmerge = false\nwake_time = \"10 ns\"\n{retake}")
+    };
+    let (mut q, _) = queue(&text("retake = 0"));
+    let kept = closed(&mut q, 6, 60_000);
+    let counts: Vec<usize> = kept.iter().map(Vec::len).collect();
+    assert!(counts.iter().all(|n| (10..=11).contains(n)), "{counts:?}");
+    let (mut q, _) = queue(&text("retake = 1"));
+    let taken = closed(&mut q, 6, 60_000);
+    for thread in &taken[..4] {
+        assert!((15..=16).contains(&thread.len()), "{taken:?}");
+    }
+    for thread in &taken[4..] {
+        assert!(thread.len() == 1 && thread[0] > 60_000, "{taken:?}");
+    }
+    // The legacy queue keeps places, whatever `retake` says.
+    let legacy = format!("places = \"legacy\"\n{}", text("retake = 1"));
+    let (mut q, _) = queue(&legacy);
+    let counts: Vec<usize> = closed(&mut q, 6, 60_000).iter().map(Vec::len).collect();
+    assert!(counts.iter().all(|n| (9..=12).contains(n)), "{counts:?}");
+}
+
+/// 64 threads on 4 places. Each completion wakes one of the 60 that wait, in turn, so a thread that waits is woken once
+/// in 60 services, and with `retake` p it goes on waiting with probability p. So the share of requests that wait at
+/// least k rounds is (1 - p) p^(k-1), and that of those that do not wait is p.
+#[test]
+fn waits_are_geometric_in_rounds() {
+    for p in [0.2, 0.4, 0.7] {
+        let text = format!("nr_requests = 4\nmerge = false\nwake_time = \"10 ns\"\nretake = {p}");
+        let (mut q, _) = queue(&text);
+        let served = closed(&mut q, 64, 40_000_000);
+        let waits = served.iter().flat_map(|times| {
+            let steps = times.windows(2).map(|w| (w[1] - w[0]) as f64);
+            // A service takes 1,000 ns and begins behind three others.
+            steps.map(|gap| (gap / 1000.0 - 4.0) / 60.0)
+        });
+        let waits: Vec<f64> = waits.collect();
+        let share =
+            |from: f64| waits.iter().filter(|w| **w > from).count() as f64 / waits.len() as f64;
+        for k in 0..4 {
+            let want = (1.0 - p) * f64::powi(p, k);
+            let got = share(f64::from(k) + 0.5);
+            // 40,000 requests: four standard deviations of a share of one half are 0.01.
+            assert!(
+                (got - want).abs() < 0.015,
+                "{p}: {got}, not {want}, wait {k} rounds"
+            );
+        }
+    }
+}
+
+/// A completion that is noticed 300 ns late: the next request reaches the device, and a place is free, when it is.
+#[test]
+fn a_completion_is_noticed_late() {
+    let text =
+        "elevator = \"none\"\nnr_requests = 4\ndepth = 1\nmerge = false\nwake_time = \"0 s\"\n\
+                completion_time = \"300 ns\"";
+    let (mut q, log) = queue(text);
+    for id in 0..5 {
+        q.submit_to(Time::ZERO, request(id, Read, 1000 * id, 8));
+    }
+    let done = finish(&mut q);
+    let at: Vec<u64> = log
+        .lock()
+        .expect("the log")
+        .iter()
+        .map(|r| r.0 .0)
+        .collect();
+    assert_eq!(at, [0, 1300, 2600, 3900, 5200]);
+    let ends: Vec<u64> = done.iter().map(|d| d.completion.0).collect();
+    assert_eq!(ends, [1300, 2600, 3900, 5200, 6500]);
+    assert_eq!(done[4].admitted, Time(1300));
+    for d in &done {
+        let c = d.components;
+        assert_eq!(c.overhead, 300);
+        assert_eq!(
+            c.queue + c.overhead + c.transfer,
+            d.completion.0 - d.arrival.0
+        );
     }
 }
 

@@ -114,6 +114,8 @@ fn host_queue(draw: &mut Draw, table: &mut Value) {
         ("nr_requests", json!(draw.between(4, 64))),
         ("depth", json!(draw.between(1, 40))),
         ("wake_time", draw.time(1e-6, 1e-3)),
+        ("retake", json!(draw.scale(0.01, 1.0))),
+        ("completion_time", draw.time(1e-6, 1e-3)),
         ("sync_writes", json!(true)),
         ("merge", json!(false)),
         ("front_merges", json!(false)),

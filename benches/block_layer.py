@@ -1,0 +1,234 @@
+"""The block layer of a real kernel on an emulated drive, and the simulated host queue beside it.
+
+Prints a table: for each case the rate and the response times of random 4 KiB requests, as fio in the
+guest measures them and as the simulation gives them. A case takes 15 s, booting 20 s.
+
+    .venv/bin/python benches/block_layer.py
+
+Simulated: the same threads, elevator, places and depth. A completion is noticed late by the time that
+the guest needs between the end of a request and the arrival of the next one, which is measured with
+one thread (`completion_time`). The emulated processor is slow: 1.2 ms.
+"""
+
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+import guest
+
+import headstack
+
+DRIVE = "exos-x18"
+QUEUE = "/sys/block/sda/queue"
+DEPTH = "/sys/block/sda/device/queue_depth"
+FIO = (
+    "fio --name=c --filename=/dev/sda --direct=1 --bs=4k --thread --time_based --group_reporting "
+    "--norandommap --random_generator=tausworthe64 --output-format=json --percentile_list=50:99"
+)
+#: A read of another size than those of fio: what separates the cases of a session.
+MARK = "sync; dd if=/dev/sda of=/dev/null bs=16k count=1 2>/dev/null; sleep 0.3\n"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A load and the settings of the queue that serves it.
+
+    Attributes:
+        elevator: as in ``queue/scheduler``.
+        places: ``queue/nr_requests``.
+        depth: ``device/queue_depth``.
+        threads: of fio, each with one request at a time.
+        reads: the share of reads.
+        retake: share of the places promised to a woken thread that another one takes.
+
+    """
+
+    elevator: str
+    places: int
+    depth: int
+    threads: int
+    reads: float = 1.0
+    retake: float = 0.4
+
+    def settings(self) -> str:
+        """Return commands that set the queue of the guest's disk.
+
+        Under `none` the number of places is also that of the driver's tags, and stays so under
+        another elevator. So it is 32 before the elevator changes.
+        """
+        return (
+            f"echo none > {QUEUE}/scheduler; echo 32 > {QUEUE}/nr_requests\n"
+            f"echo {self.depth} > {DEPTH}; echo {self.elevator} > {QUEUE}/scheduler\n"
+            f"echo {self.places} > {QUEUE}/nr_requests\n"
+        )
+
+    def job(self, seconds: float, output: str) -> str:
+        """Return the command that makes the load."""
+        kind = "randread" if self.reads == 1 else f"randrw --rwmixread={self.reads * 100:.0f}"
+        return f"{FIO} --rw={kind} --numjobs={self.threads} --runtime={seconds} --output={output}\n"
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request as the drive saw it, times in seconds."""
+
+    arrival: float
+    completion: float
+
+
+@dataclass(frozen=True)
+class Times:
+    """What a load got.
+
+    Attributes:
+        rate: requests per second.
+        response: for `read` and `write`, if there are any: mean, median, 99th percentile and
+            longest response time in milliseconds.
+
+    """
+
+    rate: float
+    response: dict[str, tuple[float, float, float, float]]
+
+
+def sessions(record: Path) -> list[list[Request]]:
+    """Return the requests of each case: those of 4 KiB between requests of other sizes."""
+    rows = [line.split(",") for line in record.read_text().splitlines()[1:]]
+    rows.sort(key=lambda row: int(row[0]))
+    cases: list[list[Request]] = [[]]
+    for row in rows:
+        if row[3] != "8":
+            cases.append([])
+        else:
+            at = int(row[0])
+            cases[-1].append(Request(at / 1e9, (at + int(row[5])) / 1e9))
+    return [case for case in cases if len(case) > 20]
+
+
+def gap(requests: Sequence[Request]) -> float:
+    """Return the usual time between the end of a request and the next arrival, of one thread."""
+    return median(b.arrival - a.completion for a, b in pairwise(requests))
+
+
+def measure(cases: Sequence[Case], seconds: float = 15) -> tuple[list[Times], float]:
+    """Return what fio measures in the guest, and the guest's gap.
+
+    One boot serves all cases in order, after one with a single thread.
+    """
+    script = ""
+    for n, case in enumerate([Case("none", 32, 32, 1), *cases]):
+        script += case.settings() + case.job(seconds if n else 3, f"c{n}") + MARK
+    with tempfile.TemporaryDirectory() as folder:
+        record = Path(folder) / "session.csv"
+        with headstack.emulate(DRIVE, record=record) as disk, guest.mounted(disk.uri) as file:
+            most = 120 + len(cases) * (seconds + 30)
+            files = guest.run([file], script, seconds=most)
+        seen = sessions(record)
+    assert len(seen) == len(cases) + 1, f"{len(seen)} cases are in the record"
+    # The kernel reads the disk before the first case.
+    alone = gap(seen[0][20:])
+    return [
+        times(json.loads(files[f"c{n}"]), requests, seconds)
+        for n, requests in enumerate(seen[1:], 1)
+    ], alone
+
+
+def times(said: Any, requests: Sequence[Request], seconds: float) -> Times:
+    """Return the response times that fio says, and the rate at the drive."""
+    end = requests[0].arrival + seconds
+    response = {}
+    for kind in ("read", "write"):
+        part = said["jobs"][0][kind]["clat_ns"]
+        if part["N"]:
+            found = part["percentile"]
+            values = (part["mean"], found["50.000000"], found["99.000000"], part["max"])
+            response[kind] = tuple(value / 1e6 for value in values)
+    return Times(sum(r.completion < end for r in requests) / seconds, response)
+
+
+def simulate(case: Case, late: float, seconds: float = 15, seeds: int = 5) -> Times:
+    """Return what the simulated host queue gives; means over seeds."""
+    queue = {
+        "name": "host-queue",
+        "elevator": case.elevator,
+        "nr_requests": case.places,
+        "depth": case.depth,
+        "sync_writes": True,
+        "retake": case.retake,
+        "completion_time": f"{late * 1e9:.0f} ns",
+    }
+    job = {
+        "threads": case.threads,
+        "duration": f"{seconds} s",
+        "requests": {"reads": case.reads, "size": "4 KiB"},
+    }
+    runs = [
+        headstack.run(
+            workload={"jobs": [job]}, systems={"drive": DRIVE, "layers": [queue]}, seed=seed
+        )
+        for seed in range(seeds)
+    ]
+    return mean_of([of_simulation(run, seconds) for run in runs])
+
+
+def of_simulation(result: headstack.Result, seconds: float) -> Times:
+    """Return the same of a simulated run."""
+    log = result.requests
+    took = (log["completion_ns"] - log["arrival_ns"]) / 1e6
+    rate = float((log["completion_ns"] - log["arrival_ns"].min() < seconds * 1e9).sum()) / seconds
+    response = {}
+    for kind in ("read", "write"):
+        part = took[log["op"] == kind]
+        if len(part):
+            values = (part.mean(), part.quantile(0.5), part.quantile(0.99), part.max())
+            response[kind] = tuple(map(float, values))
+    return Times(rate, response)
+
+
+def mean_of(all_times: Sequence[Times]) -> Times:
+    """Return the mean of each number."""
+    kinds = all_times[0].response
+    response = {
+        kind: tuple(map(fmean, zip(*(t.response[kind] for t in all_times), strict=True)))
+        for kind in kinds
+    }
+    return Times(fmean(t.rate for t in all_times), response)
+
+
+CASES = [
+    *(Case("none", 32, 32, threads) for threads in (1, 2, 4, 8)),
+    *(Case("mq-deadline", 64, depth, 64) for depth in (1, 2, 4, 8)),
+    Case("mq-deadline", 64, 8, 64, reads=0.7),
+    # One processor and the scheduler of Linux 6.1: the thread that goes on is nearly always first.
+    Case("none", 32, 8, 64, retake=0.95),
+    Case("mq-deadline", 8, 8, 64, retake=0.95),
+]
+
+
+def main() -> None:
+    """Print the table."""
+    measured, late = measure(CASES)
+    print(f"between the end of a request and the next arrival: {late * 1e3:.2f} ms")
+    print("| elevator, places, depth, threads | kind | rate | mean | p50 | p99 | longest |")
+    print("|---|---|---|---|---|---|---|")
+    for case, real in zip(CASES, measured, strict=True):
+        ours = simulate(case, late)
+        for kind, values in real.response.items():
+            pairs = [(real.rate, ours.rate), *zip(values, ours.response[kind], strict=True)]
+            cells = " | ".join(f"{r:.0f}, {s:.0f}" for r, s in pairs)
+            name = f"{case.elevator}, {case.places}, {case.depth}, {case.threads}"
+            print(f"| {name} | {kind} | {cells} |", flush=True)
+
+
+if __name__ == "__main__":
+    try:
+        guest.need()
+        main()
+    except guest.AbsentError as reason:
+        sys.exit(str(reason))

@@ -1,0 +1,320 @@
+"""A stock Debian kernel under QEMU, with emulated drives as its SATA disks.
+
+The kernel's own block layer (elevators, ``nr_requests``, ``device/queue_depth``) then works on a
+drive of this project. It needs neither root nor KVM, and nothing of the machine's own kernel. The
+kernel and its modules are kept in ``out/guest`` of the clone.
+
+QEMU's NBD client has at most 16 requests in flight. QEMU 7.2 (Debian 12) also passes a reply on
+only when the next one arrives, if three or more requests are in flight: of each three or more, one
+is late. Where that matters, the disk goes through ``nbdfuse`` (`mounted`): at most 10 in flight.
+"""
+
+import contextlib
+import fcntl
+import functools
+import gzip
+import io
+import lzma
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+
+CACHE = Path(__file__).parents[1] / "out" / "guest"
+QEMU = "qemu-system-x86_64"
+#: Modules that every guest loads, with all that they depend on.
+MODULES = ("ahci", "sd_mod", "bfq")
+
+
+class AbsentError(Exception):
+    """Something that a guest needs is absent here; the message says what."""
+
+
+#: What runs first in the guest. Files in /out are handed back through the second serial port.
+INIT = """#!/bin/busybox sh
+/bin/busybox --install -s /bin
+mount -t proc p /proc; mount -t sysfs s /sys; mount -t devtmpfs d /dev
+for m in $(cat /modules/order); do insmod /modules/$m; done
+n=0; while [ ! -b /dev/sda ] && [ $n -lt 300 ]; do sleep 0.1; n=$((n + 1)); done
+mkdir -p /out /mnt; cd /out
+sh /script > /out/said 2>&1; echo $? > /out/code
+stty -F /dev/ttyS1 raw
+tar c -C /out . > /dev/ttyS1
+poweroff -f
+"""
+
+
+def need() -> None:
+    """Raise `AbsentError` where a guest cannot be run."""
+    for program in (QEMU, "busybox", "fio"):
+        if shutil.which(program) is None:
+            raise AbsentError(f"{program} is absent")
+    said = subprocess.run(["ldd", _path("busybox")], capture_output=True, text=True, check=False)
+    if "=>" in said.stdout:
+        raise AbsentError("busybox is not linked statically (Debian: busybox-static)")
+    reason = _kernel_or_reason()
+    if isinstance(reason, str):
+        raise AbsentError(reason)
+
+
+def _path(program: str) -> str:
+    found = shutil.which(program)
+    assert found is not None, f"{program} is absent"
+    return found
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel that was unpacked.
+
+    Attributes:
+        image: the file that QEMU starts.
+        modules: the folder of its modules.
+
+    """
+
+    image: Path
+    modules: Path
+
+    @property
+    def version(self) -> str:
+        """Its version as Debian names it, such as ``6.1.0-30-amd64``."""
+        return self.image.name.removeprefix("vmlinuz-")
+
+
+@functools.cache
+def _kernel_or_reason() -> "Kernel | str":
+    """Return the kernel; or why there is none."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not list(CACHE.glob("kernel/boot/vmlinuz-*")):
+            reason = _download()
+            if reason is not None:
+                return reason
+    (image,) = CACHE.glob("kernel/boot/vmlinuz-*")
+    (modules,) = CACHE.glob("kernel/lib/modules/*")
+    return Kernel(image, modules)
+
+
+def _download() -> str | None:
+    """Unpack the kernel of this Debian release; return what prevents it."""
+    if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
+        return "no kernel: apt-get or dpkg-deb is absent"
+    depends = subprocess.run(
+        ["apt-cache", "depends", "linux-image-amd64"], capture_output=True, text=True, check=False
+    )
+    found = re.search(r"Depends: (linux-image-[0-9]\S*)", depends.stdout)
+    if found is None:
+        return "no kernel: apt-cache knows no linux-image-amd64"
+    with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+        got = subprocess.run(
+            ["apt-get", "download", "-qq", found[1]], cwd=folder, capture_output=True, check=False
+        )
+        packages = list(Path(folder).glob("*.deb"))
+        if got.returncode or len(packages) != 1:
+            return f"no kernel: {found[1]} could not be downloaded"
+        packed = subprocess.run(
+            ["dpkg-deb", "--fsys-tarfile", packages[0]], capture_output=True, check=True
+        )
+        with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as tar:
+            wanted = ("./boot/vmlinuz-", "./lib/modules/")
+            tar.extractall(
+                Path(folder) / "kernel",
+                [m for m in tar.getmembers() if m.name.startswith(wanted)],
+                filter="data",
+            )
+        (Path(folder) / "kernel").rename(CACHE / "kernel")
+    return None
+
+
+def _modules(kernel: Kernel, names: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    """Yield modules with their contents, each after those that it depends on."""
+    files = {p.name.partition(".ko")[0].replace("-", "_"): p for p in kernel.modules.rglob("*.ko*")}
+    done: set[str] = set()
+
+    def add(name: str) -> Iterator[tuple[str, bytes]]:
+        name = name.replace("-", "_")
+        # What is built into the kernel has no file.
+        if name in done or name not in files:
+            return
+        done.add(name)
+        data = files[name].read_bytes()
+        if files[name].suffix == ".xz":
+            data = lzma.decompress(data)
+        # Each module names what it depends on, in its section `.modinfo`.
+        needs = re.search(rb"\0depends=([^\0]*)\0", data)
+        soft = re.findall(rb"\0softdep=pre: ([^\0]*)\0", data)
+        listed = needs[1].decode().split(",") if needs else []
+        for other in (*listed, *b" ".join(soft).decode().split()):
+            yield from add(other)
+        yield f"{name}.ko", data
+
+    for name in names:
+        yield from add(name)
+
+
+def _libraries(program: str) -> set[str]:
+    """Return the shared libraries that a program needs."""
+    said = subprocess.run(["ldd", program], capture_output=True, text=True, check=False)
+    return set(re.findall(r"(?:=>\s+|^\s+)(/\S+)", said.stdout, re.MULTILINE))
+
+
+class _Archive:
+    """Files of the guest's first file system, as `cpio -H newc` writes them."""
+
+    def __init__(self) -> None:
+        self.out = bytearray()
+        self._folders: set[str] = set()
+        self._n = 0
+
+    def add(self, path: str, data: bytes = b"", mode: int = 0o100644) -> None:
+        parent = os.path.dirname(path)
+        if parent:
+            self.folder(parent)
+        self._n += 1
+        name = path.encode() + b"\0"
+        numbers = (self._n, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(name), 0)
+        self.out += b"070701" + b"".join(b"%08x" % n for n in numbers)
+        # Both parts begin at multiples of four bytes.
+        for part in (name, data):
+            self.out += part
+            self.out += bytes(-len(self.out) % 4)
+
+    def folder(self, path: str) -> None:
+        if path not in self._folders:
+            self._folders.add(path)
+            self.add(path, mode=0o040755)
+
+
+def _closed(entries: bytes) -> bytes:
+    """Return an archive with the entry that ends it."""
+    archive = _Archive()
+    archive.out += entries
+    archive.add("TRAILER!!!")
+    return bytes(archive.out)
+
+
+@functools.cache
+def _system(programs: tuple[str, ...], modules: tuple[str, ...]) -> bytes:
+    """Return all files of the guest but its script."""
+    kernel = _kernel_or_reason()
+    assert isinstance(kernel, Kernel), kernel
+    archive = _Archive()
+    for folder in ("bin", "proc", "sys", "dev", "tmp", "mnt"):
+        archive.folder(folder)
+    archive.add("init", INIT.encode(), 0o100755)
+    archive.add("bin/busybox", Path(_path("busybox")).read_bytes(), 0o100755)
+    order = []
+    for name, data in _modules(kernel, modules):
+        archive.add(f"modules/{name}", data)
+        order.append(name)
+    archive.add("modules/order", "\n".join(order).encode())
+    libraries = set()
+    for program in programs:
+        path = _path(program)
+        archive.add(f"bin/{os.path.basename(program)}", Path(path).read_bytes(), 0o100755)
+        libraries |= _libraries(path)
+    for library in sorted(libraries):
+        archive.add(library.lstrip("/"), Path(library).read_bytes(), 0o100755)
+    return bytes(archive.out)
+
+
+def socket_of(uri: str) -> str:
+    """Return the path of the Unix socket of a URI."""
+    return unquote(uri.partition("socket=")[2])
+
+
+@contextlib.contextmanager
+def mounted(uri: str) -> Iterator[str]:
+    """Make an export a file of this machine; raise `AbsentError` where that is not possible."""
+    if shutil.which("nbdfuse") is None:
+        raise AbsentError("nbdfuse is absent")
+    if os.geteuid() != 0 or not Path("/dev/fuse").exists():
+        raise AbsentError("mounting an export needs root and /dev/fuse")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "disk"
+        # A thread of nbdfuse waits for its connection: no two of its threads share one.
+        server = subprocess.Popen(["nbdfuse", "-C", "64", file, uri], stdout=subprocess.DEVNULL)
+        try:
+            for _ in range(100):
+                if file.exists():
+                    break
+                time.sleep(0.1)
+            yield str(file)
+        finally:
+            subprocess.run(["umount", "-l", folder], check=False)
+            server.terminate()
+            server.wait(10)
+
+
+def run(
+    sockets: Sequence[str],
+    script: str,
+    *,
+    programs: Sequence[str] = ("fio",),
+    modules: Sequence[str] = (),
+    seconds: float = 240,
+    memory_mib: int = 512,
+) -> Mapping[str, bytes]:
+    """Boot a guest whose disks sda, sdb, ... are these exports, and run a shell script in it.
+
+    Args:
+        sockets: Unix sockets of NBD servers, or files with the disk's contents.
+        script: what the guest's shell runs, in the folder /out.
+        programs: programs of this machine that the guest gets, with their libraries.
+        modules: modules of the kernel that it loads besides.
+        seconds: the guest is stopped after this time.
+        memory_mib: its memory.
+
+    Returns:
+        The files that the script left in /out, by name.
+
+    """
+    kernel = _kernel_or_reason()
+    assert isinstance(kernel, Kernel), kernel
+    archive = _Archive()
+    archive.add("script", script.encode())
+    with tempfile.TemporaryDirectory() as folder:
+        initrd, out = Path(folder) / "initrd", Path(folder) / "out"
+        # The kernel unpacks archives one after another.
+        initrd.write_bytes(
+            gzip.compress(_closed(_system(tuple(programs), (*MODULES, *modules))), 1)
+            + gzip.compress(_closed(bytes(archive.out)), 1)
+        )
+        command = [QEMU, "-accel", "tcg", "-cpu", "max", "-M", "q35", "-m", str(memory_mib),
+                   "-smp", "1", "-display", "none", "-no-reboot", "-nic", "none",
+                   "-serial", "stdio", "-serial", f"file:{out}",
+                   "-kernel", kernel.image, "-initrd", initrd,
+                   "-append", "console=ttyS0 quiet panic=-1 mitigations=off"]  # fmt: skip
+        for n, socket in enumerate(sockets):
+            disk = f"driver=nbd,node-name=d{n},server.type=unix,server.path={socket}"
+            if not Path(socket).is_socket():
+                disk = f"driver=file,node-name=d{n},filename={socket},aio=threads,cache.direct=on"
+            device = f"ide-hd,drive=d{n},bus=ide.{n},rotation_rate=7200"
+            command += ["-blockdev", disk, "-device", device]
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr + done.stdout
+        with tarfile.open(out) as tar:
+            files = {
+                m.name.removeprefix("./"): (tar.extractfile(m) or io.BytesIO()).read()
+                for m in tar.getmembers()
+                if m.isfile()
+            }
+    assert files["code"].strip() == b"0", files["said"].decode() + done.stdout
+    return files
