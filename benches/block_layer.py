@@ -1,19 +1,19 @@
 """The block layer of a real kernel on an emulated drive, and the simulated host queue beside it.
 
-Prints a table: for each case the rate and the response times of random 4 KiB requests, as fio in the
-guest measures them and as the simulation gives them. A case takes 15 s, booting 20 s.
+Prints a table: for each case the rate and the response times of random 4 KiB requests, as fio in
+the guest measures them and as the simulation gives them. A case takes 15 s, booting 20 s.
 
     .venv/bin/python benches/block_layer.py
 
-Simulated: the same threads, elevator, places and depth. A completion is noticed late by the time that
-the guest needs between the end of a request and the arrival of the next one, which is measured with
-one thread (`completion_time`). The emulated processor is slow: 1.2 ms.
+Simulated: the same threads, elevator, places and depth. A completion is noticed late by the time
+that the guest needs between the end of a request and the arrival of the next one, which is measured
+with one thread (`completion_time`). The emulated processor is slow: 1.2 ms.
 """
 
 import json
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -25,6 +25,8 @@ import guest
 import headstack
 
 DRIVE = "exos-x18"
+#: Nearly all of it.
+FOOTPRINT = "18000 GB"
 QUEUE = "/sys/block/sda/queue"
 DEPTH = "/sys/block/sda/device/queue_depth"
 FIO = (
@@ -154,6 +156,14 @@ def times(said: Any, requests: Sequence[Request], seconds: float) -> Times:
 
 def simulate(case: Case, late: float, seconds: float = 15, seeds: int = 5) -> Times:
     """Return what the simulated host queue gives; means over seeds."""
+    runs = (simulated(case, late, seconds, seed) for seed in range(seeds))
+    return mean_of([of_simulation(run, seconds) for run in runs])
+
+
+def simulated(
+    case: Case, late: float, seconds: float, seed: int, changes: Sequence[Mapping[str, Any]] = ()
+) -> headstack.Result:
+    """Run a case in the simulation."""
     queue = {
         "name": "host-queue",
         "elevator": case.elevator,
@@ -163,18 +173,16 @@ def simulate(case: Case, late: float, seconds: float = 15, seeds: int = 5) -> Ti
         "retake": case.retake,
         "completion_time": f"{late * 1e9:.0f} ns",
     }
-    job = {
-        "threads": case.threads,
-        "duration": f"{seconds} s",
-        "requests": {"reads": case.reads, "size": "4 KiB"},
+    requests = {
+        "reads": case.reads,
+        "size": "4 KiB",
+        "sequential": 0.0,
+        "local": 0.0,
+        "footprint": FOOTPRINT,
     }
-    runs = [
-        headstack.run(
-            workload={"jobs": [job]}, systems={"drive": DRIVE, "layers": [queue]}, seed=seed
-        )
-        for seed in range(seeds)
-    ]
-    return mean_of([of_simulation(run, seconds) for run in runs])
+    job = {"threads": case.threads, "duration": f"{seconds} s", "requests": requests}
+    system = {"drive": DRIVE, "layers": [queue], "change": list(changes)}
+    return headstack.run(workload={"jobs": [job]}, systems=system, seed=seed)
 
 
 def of_simulation(result: headstack.Result, seconds: float) -> Times:
@@ -201,6 +209,45 @@ def mean_of(all_times: Sequence[Times]) -> Times:
     return Times(fmean(t.rate for t in all_times), response)
 
 
+#: While it runs, the depth changes after 8 s and the number of places after 16 s.
+CHANGING = Case("mq-deadline", 64, 8, 64, retake=0.95)
+CHANGES = (
+    {"at": "8 s", "layer": 0, "depth": 2},
+    {"at": "16 s", "layer": 0, "nr_requests": 16},
+)
+#: Seconds in which each setting is in force; fio needs up to a second to start.
+WINDOWS = ((2.0, 7.0), (10.0, 15.0), (18.0, 23.0))
+
+
+def rates(ends: Sequence[float]) -> list[float]:
+    """Return the rate of each window."""
+    return [sum(a <= end < b for end in ends) / (b - a) for a, b in WINDOWS]
+
+
+def measure_changes() -> list[list[Request]]:
+    """Return the requests in the drive of each window, while the queue of a guest is changed."""
+    script = (
+        f"{CHANGING.settings()}{CHANGING.job(24, 'c').strip()} &\n"
+        f"sleep 8; echo 2 > {DEPTH}; sleep 8; echo 16 > {QUEUE}/nr_requests; wait\n{MARK}"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        record = Path(folder) / "session.csv"
+        with headstack.emulate(DRIVE, record=record) as disk, guest.mounted(disk.uri) as file:
+            guest.run([file], script)
+        requests = max(sessions(record), key=len)
+    start = requests[0].arrival
+    return [[r for r in requests if a <= r.completion - start < b] for a, b in WINDOWS]
+
+
+def simulate_changes(late: float, seeds: int = 5) -> list[float]:
+    """Return the rates of the windows in the simulation; means over seeds."""
+    found = []
+    for seed in range(seeds):
+        log = simulated(CHANGING, late, 24, seed, CHANGES).requests
+        found.append(rates(list((log["completion_ns"] - log["arrival_ns"].min()) / 1e9)))
+    return [fmean(window) for window in zip(*found, strict=True)]
+
+
 CASES = [
     *(Case("none", 32, 32, threads) for threads in (1, 2, 4, 8)),
     *(Case("mq-deadline", 64, depth, 64) for depth in (1, 2, 4, 8)),
@@ -224,6 +271,9 @@ def main() -> None:
             cells = " | ".join(f"{r:.0f}, {s:.0f}" for r, s in pairs)
             name = f"{case.elevator}, {case.places}, {case.depth}, {case.threads}"
             print(f"| {name} | {kind} | {cells} |", flush=True)
+    seen = [len(w) / (b - a) for w, (a, b) in zip(measure_changes(), WINDOWS, strict=True)]
+    pairs = zip(seen, simulate_changes(late), strict=True)
+    print("depth 8, then 2, then 16 places:", ", then ".join(f"{r:.0f}, {s:.0f}" for r, s in pairs))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """A database on a real kernel and file system, on a conventional and on a dual-actuator drive.
 
-SQLite on ext4 in a guest under QEMU: each database is in a partition of its own, one at the beginning
-of each half of the drive, which on a dual-actuator drive are served by different arms. A transaction
-updates three random rows and is durable (WAL, `synchronous = FULL`). Prints transactions per second,
-and the response time at the drive as emulated, and as simulated from the recorded session: on the same
-drive, and on the other one.
+SQLite on ext4 in a guest under QEMU: each database is in a partition of its own, one at the
+beginning of each half of the drive, which on a dual-actuator drive are served by different arms. A
+transaction updates three random rows and is durable (WAL, `synchronous = FULL`). Prints
+transactions per second, and the mean response time at the drive, as emulated, and as simulated from
+the recorded session.
 
     .venv/bin/python benches/database.py
 """
@@ -13,6 +13,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 
 import guest
 
@@ -25,24 +26,28 @@ ROWS = 20_000
 #: Makes the table, and the transactions of one database.
 PREPARE = f"""
 for n in 1 2; do
-  mkfs.ext4 -q -F /dev/sda$n 2>/dev/null && mkdir -p /mnt/$n && mount -t ext4 /dev/sda$n /mnt/$n || exit 1
-  sqlite3 /mnt/$n/db "PRAGMA journal_mode=WAL; CREATE TABLE t(id INTEGER PRIMARY KEY, v INTEGER, x BLOB);
+  mkfs.ext4 -q -F /dev/sda$n 2>/dev/null && mkdir -p /mnt/$n || exit 1
+  mount -t ext4 /dev/sda$n /mnt/$n || exit 1
+  sqlite3 /mnt/$n/db "PRAGMA journal_mode=WAL;
+    CREATE TABLE t(id INTEGER PRIMARY KEY, v INTEGER, x BLOB);
     WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM c WHERE i<{ROWS})
     INSERT INTO t SELECT i, 0, randomblob(300) FROM c; PRAGMA wal_checkpoint(TRUNCATE);" > /dev/null
 done
-one="UPDATE t SET v=v+1 WHERE id IN (abs(random())%{ROWS}+1, abs(random())%{ROWS}+1, abs(random())%{ROWS}+1);"
+row="abs(random()) % {ROWS} + 1"; one="UPDATE t SET v = v + 1 WHERE id IN ($row, $row, $row);"
 echo "PRAGMA synchronous=FULL;" > /tmp/load
 for i in $(seq {TRANSACTIONS}); do echo "$one" >> /tmp/load; done
 now() {{ cut -d ' ' -f 1 /proc/uptime; }}
-mark() {{ sync; sleep 8; echo 3 > /proc/sys/vm/drop_caches; dd if=/dev/sda of=/dev/null bs=16k count=1 2>/dev/null; }}
+rest() {{ sync; sleep 8; echo 3 > /proc/sys/vm/drop_caches; }}
 """
+#: One database alone, then two at once, each after the drive has rested and with nothing cached.
 LOAD = """
-mark; echo "one $(now)" >> /out/times
+rest; echo "one $(now)" >> /out/times
 sqlite3 /mnt/1/db < /tmp/load; echo "end $(now)" >> /out/times
-mark; echo "two $(now)" >> /out/times
+rest; echo "two $(now)" >> /out/times
 sqlite3 /mnt/1/db < /tmp/load & sqlite3 /mnt/2/db < /tmp/load; wait; echo "end $(now)" >> /out/times
-mark
-for n in 1 2; do sqlite3 /mnt/$n/db "SELECT sum(v) FROM t; PRAGMA integrity_check;" >> /out/sums; umount /mnt/$n; done
+for n in 1 2; do
+  sqlite3 /mnt/$n/db "SELECT sum(v) FROM t; PRAGMA integrity_check;" >> /out/sums; umount /mnt/$n
+done
 """
 
 
@@ -107,21 +112,15 @@ def replayed(record: Path, drive: str) -> list[float]:
 
 def main() -> None:
     """Print the table."""
-    print("| drive | one database | two databases | emulated | simulated | on the other drive |")
+    print("| drive | one database | two databases | requests | emulated | simulated |")
     print("|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
-        for drive, other in zip(DRIVES, reversed(DRIVES), strict=True):
+        for drive in DRIVES:
             got = ran(drive, Path(folder))
-            means = [
-                sum(times) / len(times) * 1e3
-                for times in (
-                    got.response_s,
-                    replayed(got.record, drive),
-                    replayed(got.record, other),
-                )
-            ]
-            cells = " | ".join(f"{mean:.3f} ms" for mean in means)
-            print(f"| {drive} | {got.one:.1f}/s | {got.two:.1f}/s | {cells} |", flush=True)
+            both = (got.response_s, replayed(got.record, drive))
+            emulated, simulated = (f"{fmean(times) * 1e3:.3f} ms" for times in both)
+            cells = f"{got.one:.1f}/s | {got.two:.1f}/s | {len(got.response_s)}"
+            print(f"| {drive} | {cells} | {emulated} | {simulated} |", flush=True)
 
 
 if __name__ == "__main__":

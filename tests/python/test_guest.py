@@ -10,6 +10,7 @@ import headstack
 
 sys.path.insert(0, str(ROOT / "benches"))
 import block_layer
+import database
 import guest
 from block_layer import Case, Request
 
@@ -56,8 +57,64 @@ def test_the_kernel_limits_what_the_drive_sees(tmp_path):
         files = guest.run([guest.socket_of(disk.uri)], script)
     depths = [depth for case in cases for depth in (1, case.depth)]
     assert [int(n) for n in files["facts"].split()] == depths
-    seen = [most_at_once(case) for case in sessions(record)[: len(cases)]]
-    assert seen == [
-        min(places, depth) if name == "none" else depth for name, places, depth in cases
-    ]
+    seen = [most_at_once(case) for case in block_layer.sessions(record)[: len(cases)]]
+    assert seen == [1, 3, 5, 2]
     assert b"err= 0" in files["v"]
+
+
+def mount_or_skip() -> None:
+    """Skip where an export cannot be made a file, which has more than two requests in flight."""
+    try:
+        with headstack.emulate("exos-x18", speed=0) as disk, guest.mounted(disk.uri):
+            pass
+    except guest.AbsentError as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.mark.thorough
+def test_the_simulated_host_queue_agrees_with_the_kernel():
+    """Rates within 5 %, and p99 within 20 % where no thread starves.
+
+    The figures of one run are in docs/models/host-queue.md: 3 and 10 %. A run of 15 s has 100 to
+    200 requests a second: its p99 alone varies by 5 to 10 %. Where threads starve, p99 is near the
+    length of the run.
+    """
+    mount_or_skip()
+    measured, late = block_layer.measure(block_layer.CASES)
+    print("gap", late)
+    for case, real in zip(block_layer.CASES, measured, strict=True):
+        ours = block_layer.simulate(case, late)
+        print(case, real, ours)
+        assert ours.rate == pytest.approx(real.rate, rel=0.05), case
+        within = 0.2 if case.places >= case.threads or case.elevator == "none" else 0.4
+        for kind, (mean, _, p99, _) in real.response.items():
+            assert ours.response[kind][2] == pytest.approx(p99, rel=within), case
+            assert ours.response[kind][0] == pytest.approx(mean, rel=0.1), case
+
+
+@pytest.mark.thorough
+def test_the_queue_is_changed_while_it_runs():
+    mount_or_skip()
+    windows = block_layer.measure_changes()
+    assert [most_at_once(window) for window in windows] == [8, 2, 2]
+    seen = [
+        len(window) / (b - a) for window, (a, b) in zip(windows, block_layer.WINDOWS, strict=True)
+    ]
+    ours = block_layer.simulate_changes(1.3e-3)
+    print(seen, ours)
+    # 500 to 1,000 requests each: two standard deviations of a rate are about 5 %.
+    assert ours == pytest.approx(seen, rel=0.1)
+
+
+@pytest.mark.thorough
+def test_a_database_uses_both_arms(tmp_path):
+    mount_or_skip()
+    got = {drive: database.ran(drive, tmp_path) for drive in database.DRIVES}
+    for drive, ran in got.items():
+        # To the microsecond: the record has times in nanoseconds.
+        assert database.replayed(ran.record, drive) == pytest.approx(ran.response_s, abs=1e-6)
+    one, two = (got[drive] for drive in database.DRIVES)
+    print(one.one, one.two, two.one, two.two)
+    # Two databases share one arm of the conventional drive, and have an arm each on the other.
+    assert two.two > 1.3 * one.two
+    assert two.two > two.one
