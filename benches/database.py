@@ -20,6 +20,7 @@ import guest
 import headstack
 
 DRIVES = ("exos-x18", "exos-2x18-sata")
+PROGRAMS = ("sqlite3", "mkfs.ext4", "sfdisk")
 TRANSACTIONS = 150
 ROWS = 20_000
 
@@ -83,7 +84,7 @@ def ran(drive: str, folder: Path) -> Ran:
         files = guest.run(
             [file],
             parts + PREPARE + LOAD,
-            programs=("sqlite3", "mkfs.ext4", "sfdisk"),
+            programs=PROGRAMS,
             modules=("ext4", "crc32c_generic"),
             seconds=280,
         )
@@ -125,7 +126,7 @@ def main() -> None:
 
 if __name__ == "__main__":
     try:
-        guest.need()
+        guest.need(*PROGRAMS)
         main()
     except guest.AbsentError as reason:
         sys.exit(str(reason))

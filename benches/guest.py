@@ -27,7 +27,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-
 CACHE = Path(__file__).parents[1] / "out" / "guest"
 QEMU = "qemu-system-x86_64"
 #: Modules that every guest loads, with all that they depend on.
@@ -52,9 +51,9 @@ poweroff -f
 """
 
 
-def need() -> None:
-    """Raise `AbsentError` where a guest cannot be run."""
-    for program in (QEMU, "busybox", "fio"):
+def need(*programs: str) -> None:
+    """Raise `AbsentError` where a guest with these programs cannot be run."""
+    for program in (QEMU, "busybox", "fio", *programs):
         if shutil.which(program) is None:
             raise AbsentError(f"{program} is absent")
     said = subprocess.run(["ldd", _path("busybox")], capture_output=True, text=True, check=False)

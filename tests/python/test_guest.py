@@ -62,9 +62,10 @@ def test_the_kernel_limits_what_the_drive_sees(tmp_path):
     assert b"err= 0" in files["v"]
 
 
-def mount_or_skip() -> None:
-    """Skip where an export cannot be made a file, which has more than two requests in flight."""
+def need_mounts(*programs: str) -> None:
+    """Skip where an export cannot be a file, through which more requests are in flight."""
     try:
+        guest.need(*programs)
         with headstack.emulate("exos-x18", speed=0) as disk, guest.mounted(disk.uri):
             pass
     except guest.AbsentError as reason:
@@ -79,7 +80,7 @@ def test_the_simulated_host_queue_agrees_with_the_kernel():
     200 requests a second: its p99 alone varies by 5 to 10 %. Where threads starve, p99 is near the
     length of the run.
     """
-    mount_or_skip()
+    need_mounts()
     measured, late = block_layer.measure(block_layer.CASES)
     print("gap", late)
     for case, real in zip(block_layer.CASES, measured, strict=True):
@@ -94,7 +95,7 @@ def test_the_simulated_host_queue_agrees_with_the_kernel():
 
 @pytest.mark.thorough
 def test_the_queue_is_changed_while_it_runs():
-    mount_or_skip()
+    need_mounts()
     windows = block_layer.measure_changes()
     assert [most_at_once(window) for window in windows] == [8, 2, 2]
     seen = [
@@ -108,7 +109,7 @@ def test_the_queue_is_changed_while_it_runs():
 
 @pytest.mark.thorough
 def test_a_database_uses_both_arms(tmp_path):
-    mount_or_skip()
+    need_mounts(*database.PROGRAMS)
     got = {drive: database.ran(drive, tmp_path) for drive in database.DRIVES}
     for drive, ran in got.items():
         # To the microsecond: the record has times in nanoseconds.

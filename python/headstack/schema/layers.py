@@ -167,8 +167,18 @@ class LayerHostQueue(TypedDict, total=False):
     """Requests at the lower layer at once. 1 to 65536. Default: 32."""
 
     wake_time: LengthOfTime
-    """Time from the moment when a process is woken until it submits again; meanwhile its place is
-    kept. 0 ms to 1 s. Unit: one of s, ms, us, ns, min, h. Default: "0 ms".
+    """Time from the moment when a process is woken until it submits again. 0 ms to 1 s. Unit: one
+    of s, ms, us, ns, min, h. Default: "0.05 ms".
+    """
+
+    retake: float
+    """With `blk-mq`: the share of the places promised to a woken process that one which comes
+    earlier takes; 0: the place is kept. 0 to 1. Default: 0.3.
+    """
+
+    completion_time: LengthOfTime
+    """Time from the end of a request at the device until the host notices it. 0 ms to 1 s. Unit:
+    one of s, ms, us, ns, min, h. Default: "0 ms".
     """
 
     sync_writes: bool
