@@ -168,7 +168,7 @@ class LayerHostQueue(TypedDict, total=False):
 
     wake_time: LengthOfTime
     """Time from the moment when a process is woken until it submits again. 0 ms to 1 s. Unit: one
-    of s, ms, us, ns, min, h. Default: "0.05 ms".
+    of s, ms, us, ns, min, h. Default: "50 us".
     """
 
     retake: float
