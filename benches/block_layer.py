@@ -227,7 +227,7 @@ def rates(ends: Sequence[float]) -> list[float]:
 def measure_changes() -> list[list[Request]]:
     """Return the requests in the drive of each window, while the queue of a guest is changed."""
     script = (
-        f"{CHANGING.settings()}{CHANGING.job(24, 'c').strip()} &\n"
+        f"{MARK}{CHANGING.settings()}{CHANGING.job(24, 'c').strip()} &\n"
         f"sleep 8; echo 2 > {DEPTH}; sleep 8; echo 16 > {QUEUE}/nr_requests; wait\n{MARK}"
     )
     with tempfile.TemporaryDirectory() as folder:
