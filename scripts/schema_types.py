@@ -1,6 +1,6 @@
 """Writes the Python types of experiments and drives, `headstack.schema`, from their JSON Schema.
 
-python scripts/schema_types.py           writes python/headstack/schema/
+python scripts/schema_types.py           writes python/headstack/schema/ and counters.py
 """
 
 import json
@@ -15,6 +15,7 @@ from typing import Any
 from headstack import _bridge
 
 TARGET = Path(__file__).resolve().parents[1] / "python" / "headstack" / "schema"
+COUNTERS = TARGET.parent / "counters.py"
 
 Schema = dict[str, Any]
 
@@ -436,9 +437,19 @@ def files() -> dict[str, str]:
     return found
 
 
+def counters() -> str:
+    """Return `headstack.counters`: what drives count, as attributes of results."""
+    lines = ["class Counters:", '    """What drives count, the warm-up included."""']
+    for counter in _bridge.call("counters"):
+        kind = "int" if counter["is_whole"] else "float"
+        lines += ["", f"    {counter['name']}: {kind}", f'    """{counter["sentence"]}"""']
+    return HEAD.format("Counters in results") + "\n" + "\n".join(lines) + "\n"
+
+
 if __name__ == "__main__":
     TARGET.mkdir(exist_ok=True)
     for old in TARGET.glob("*.py"):
         old.unlink()
     for name, text in files().items():
         (TARGET / name).write_text(text, encoding="utf-8")
+    COUNTERS.write_text(counters(), encoding="utf-8")

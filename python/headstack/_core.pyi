@@ -92,6 +92,9 @@ def convert(
 ) -> str:
     """Write `src` into the file `part`, which messages call `dst`; returns counts as JSON."""
 
+def counters() -> str:
+    """JSON: what drives count, [{"name", "unit", "sentence", "is_whole", "of_several"}]."""
+
 def formats() -> str:
     """JSON: the trace formats, [{"name", "summary", "parameters", "time_unit", "size_unit"}]."""
 

@@ -220,7 +220,7 @@ class Result:
     def to(self, library: Literal["polars"]) -> "Tables[pl.DataFrame]": ...
 
     def to(self, library: str) -> Tables[Any]:
-        """Return `summary`, `requests` and `series` as DataFrames of ``pandas`` or ``polars``.
+        """Return `summary`, `drives` and the other tables, of ``pandas`` or ``polars``.
 
         Raises:
             ConfigError: another library, or one that is not installed.
@@ -239,6 +239,11 @@ class Result:
     def summary(self) -> "pd.DataFrame":
         """One row per system and workload: `headstack.frames.Tables.summary` in pandas."""
         return self._tables.summary
+
+    @property
+    def drives(self) -> "pd.DataFrame":
+        """One row per drive of every system: `headstack.frames.Tables.drives` in pandas."""
+        return self._tables.drives
 
     @property
     def requests(self) -> "pd.DataFrame":

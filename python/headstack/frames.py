@@ -1,6 +1,6 @@
 """Tables of a result as DataFrames of pandas, or of Polars if it is installed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -40,6 +40,21 @@ class Tables(Generic[Frame]):
         seconds, energy in joules, power in watts; numbers that a run does not have are missing.
         """
         return self._from_rows([flat(s) for s in self._systems])
+
+    @cached_property
+    def drives(self) -> Frame:
+        """One row per drive of every system; nested keys are joined, lists are left out.
+
+        The columns ``system`` and ``workload`` come first. What drives count is described in
+        `headstack.counters.Counters`.
+        """
+        return self._from_rows(
+            [
+                {"system": s.get("name"), "workload": s.get("workload"), **dict(_columns(drive))}
+                for s in self._systems
+                for drive in s.get("drives", ())
+            ]
+        )
 
     @cached_property
     def requests(self) -> Frame:
@@ -161,6 +176,17 @@ def request_logs(
     return files
 
 
+def _columns(table: Mapping[str, Any], key: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the numbers of a drive by column; a key that is a unit comes last."""
+    stem, _, unit = key.rpartition("_")
+    for part, value in table.items():
+        name = f"{stem}_{part}_{unit}" if unit in ("s", "w") else f"{key}_{part}" if key else part
+        if isinstance(value, Mapping):
+            yield from _columns(value, name)
+        elif not isinstance(value, list):
+            yield name, value
+
+
 def flat(system: Mapping[str, Any]) -> dict[str, Any]:
     """Return the numbers of one system as a flat row of columns, unit last.
 
@@ -171,6 +197,8 @@ def flat(system: Mapping[str, Any]) -> dict[str, Any]:
         {'name': 'one', 'response_time_p99_s': 0.02}
         >>> flat({"operations": {"read": {"n_requests": 3, "response_time_s": {"p99": 0.02}}}})
         {'read_n_requests': 3, 'read_response_time_p99_s': 0.02}
+        >>> flat({"counters": {"n_moved_blocks": 5}})
+        {'n_moved_blocks': 5}
 
     """
     row: dict[str, Any] = {}
@@ -180,6 +208,8 @@ def flat(system: Mapping[str, Any]) -> dict[str, Any]:
         if key == "operations":
             for operation, numbers in value.items():
                 row |= {f"{operation}_{k}": v for k, v in flat(numbers).items()}
+        elif key == "counters":
+            row |= value
         elif key == "confidence_s":
             low, high = (value or {}).get("mean", (None, None))
             row |= {"confidence_low_s": low, "confidence_high_s": high}

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
+from headstack.counters import Counters
 from headstack.suggest import need_one_of
 
 #: Most characters of a value in the `repr` of a record.
@@ -265,7 +266,11 @@ class Roles(Record):
     modes: list[RoleMode]
 
 
-class Drive(Record):
+class Counted(Counters, Record):
+    """What the drives of a system have counted together."""
+
+
+class Drive(Counters, Record):
     """One drive of a system; means of no requests are None."""
 
     name: str
@@ -291,17 +296,6 @@ class Drive(Record):
     """Absent without low-power conditions."""
 
     faults: list[Fault]
-    n_lost_writes: int
-    """Writes completed in the buffer whose sectors could no longer be reached."""
-
-    n_read_modify_writes: int
-    n_moved_blocks: int
-    n_in_place_writes: int
-    n_checkpoints: int
-    recovery_scan_s: float
-    """Absent without ``mapping.recovery``."""
-
-    scanned_bytes: int
     roles: Roles
     """Absent where roles never change."""
 
@@ -505,6 +499,9 @@ class System(Record):
     energy_j: float
     power_w: Power
     drives: list[Drive]
+    counters: Counted
+    """Absent if the drives have counted nothing."""
+
     drive: list[Description]
     changes: Changes
     """Absent without changes."""

@@ -11,6 +11,8 @@ import mypy.api
 import pytest
 from conftest import ROOT
 
+from headstack import _bridge
+
 FOLDER = ROOT / "python" / "headstack" / "schema"
 SCRIPT = ROOT / "scripts" / "schema_types.py"
 
@@ -58,6 +60,24 @@ def test_the_files_are_those_of_the_schema():
     assert found.keys() == wanted.keys()
     for name, text in wanted.items():
         assert found[name] == text, f"{name}: run python scripts/schema_types.py"
+
+
+def test_counters_are_those_of_the_core():
+    made = script()
+    assert made.COUNTERS.read_text(encoding="utf-8") == made.counters(), (
+        "counters.py: run python scripts/schema_types.py"
+    )
+
+
+def test_the_guide_lists_the_counters():
+    guide = (ROOT / "docs" / "guide" / "experiments.md").read_text(encoding="utf-8")
+    listed = [
+        f"| `{c['name']}` | {c['unit']} | {c['of_several']} | {c['sentence']} |".replace(
+            "|  |", "| |"
+        )
+        for c in _bridge.call("counters")
+    ]
+    assert "\n".join(["|---|---|---|---|", *listed]) in guide
 
 
 def checked(folder: Path, lines: list[str]) -> dict[int, list[str]]:

@@ -41,9 +41,11 @@ fn run() -> Result<(), String> {
         "build" => (build(n, rest)?, f64::NAN),
         "cap" => whole(cap(n, rest)?),
         "raid5" => whole(raid5(n, rest)?),
+        "closed" => whole(many(n, rest, "closed\"\noutstanding = ")?),
+        "open" => whole(many(n, rest, "poisson\"\nrate = ")?),
         other => {
             return Err(format!(
-                "got case {other:?}, need spc, drive, log, raid, raid5, depth, build or cap"
+                "got case {other:?}, need spc, drive, log, raid, raid5, depth, build, cap, closed or open"
             ))
         }
     };
@@ -248,6 +250,28 @@ fn raid5(n: u64, rest: &[String]) -> Result<(f64, u64), String> {
         &format!("[workload.synthetic]\nn_requests = {n}{PARITY}"),
         1,
     )?;
+    Ok((requests as f64 / seconds, requests))
+}
+
+/// `bench closed N DRIVES OUTSTANDING THREADS [DRIVE]`: N random 4 KiB reads and writes on equal drives, OUTSTANDING of
+/// them always in flight; `bench open N DRIVES RATE THREADS [DRIVE]`: the same at so many a second. How many are done
+/// per second on so many threads, and their number.
+fn many(n: u64, rest: &[String], arrivals: &str) -> Result<(f64, u64), String> {
+    let [drives, load, threads, more @ ..] = rest else {
+        return Err("got no drives, load and threads, need all".into());
+    };
+    let drive = more.first().map_or("cheetah-10k-19g", String::as_str);
+    let threads = threads.parse().map_err(|e| format!("{threads:?}: {e}"))?;
+    let load = match arrivals.contains("rate") {
+        true => format!("\"{load} /s\""),
+        false => load.clone(),
+    };
+    let text = format!(
+        "[workload.synthetic]\nn_requests = {n}\nreads = 0.66\nsize = \"4 KiB\"\nfootprint = \"8 GB\"\n\
+         devices = {drives}\narrivals = \"{arrivals}{load}\n\
+         [[system]]\ndrive = \"{drive}\"\ncount = {drives}\n"
+    );
+    let (requests, seconds) = whole_run(&text, threads)?;
     Ok((requests as f64 / seconds, requests))
 }
 

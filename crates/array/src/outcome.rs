@@ -13,10 +13,12 @@ use headstack_units::Time;
 use serde::Serialize;
 use std::cmp::Reverse;
 
-/// Measurements of one drive.
-#[derive(Debug, Clone, Default)]
-pub struct MemberOutcome {
-    /// Requests, or parts of requests, that it served.
+/// The requests, or parts of requests, that a drive served. They are in one line of memory, because in a run with many
+/// drives each counts in another place.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
+pub struct Served {
+    /// Their number.
     pub n_requests: u64,
     /// Those that failed.
     pub n_errors: u64,
@@ -28,6 +30,13 @@ pub struct MemberOutcome {
     pub response_ns: u128,
     /// Sum of the times that failed ones were there, nanoseconds.
     pub failed_ns: u128,
+}
+
+/// Measurements of one drive.
+#[derive(Debug, Clone, Default)]
+pub struct MemberOutcome {
+    /// What it served.
+    pub served: Served,
     /// Energy and time by mode since the warm-up.
     pub energy: DriveEnergy,
     /// Parts taken out of use, the warm-up included.
@@ -38,8 +47,8 @@ pub struct MemberOutcome {
     pub roles: Option<RoleUse>,
 }
 
-impl MemberOutcome {
-    /// Counts a request, or a part of a request, that it served.
+impl Served {
+    /// Counts a request, or a part of a request.
     #[inline]
     pub(crate) fn count(&mut self, c: &Completion) {
         self.n_requests += 1;
@@ -53,7 +62,9 @@ impl MemberOutcome {
             self.response_ns += response_ns;
         }
     }
+}
 
+impl MemberOutcome {
     /// Reads the counters that a drive has itself at `until`, except its energy.
     pub(crate) fn observe(&mut self, member: &impl Member, until: Time) {
         self.faults = member.faults();

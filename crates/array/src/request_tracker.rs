@@ -8,9 +8,10 @@ use crate::outcome::operation;
 use crate::simulate::{Log, Outcome, Record, SimulateError};
 use headstack_drive::join::Join;
 use headstack_drive::{Completion, Components};
-use headstack_engine::EventQueue;
 use headstack_trace::{Jobs, Pauses, Request};
 use headstack_units::{Span, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// A request in flight.
 #[derive(Clone, Copy)]
@@ -49,8 +50,8 @@ enum Issues {
     Loop {
         /// Of the loop's beginning, at time zero: a number, since there may be more of them than requests.
         first: u32,
-        /// Of completed requests, after the pause.
-        after: EventQueue<()>,
+        /// Of completed requests, after the pause. The requests are alike, so a time is all there is of one.
+        after: BinaryHeap<Reverse<Time>>,
         pauses: Pauses,
     },
     /// Threads.
@@ -90,7 +91,7 @@ impl Issues {
         match self {
             Issues::Loop {
                 first: 0, after, ..
-            } => after.next_time(),
+            } => after.peek().map_or(Time::NEVER, |time| time.0),
             Issues::Loop { .. } => Time::ZERO,
             Issues::Jobs { jobs, .. } => jobs.next_time(),
         }
@@ -274,7 +275,7 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
         t.moves += u64::from(c.moved());
         t.end = t.end.max(c.completion);
         if !self.alone {
-            o.members[member].count(c);
+            o.members[member].served.count(c);
         }
         o.series.add_request(c.arrival, c.completion);
         true
@@ -292,7 +293,7 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
         let measured = slot.measured;
         // Drives below layers count for themselves.
         if let Some(c) = of_drive.filter(|_| measured) {
-            self.outcome.members[member].count(c);
+            self.outcome.members[member].served.count(c);
         }
         if slot.parts > 1 {
             return self.join(part);
@@ -335,7 +336,7 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
         o.n_seeks += t.moves;
         o.end = o.end.max(t.end);
         if self.alone {
-            let m = &mut o.members[0];
+            let m = &mut o.members[0].served;
             m.n_requests += t.n;
             m.n_cache_hits += t.hits;
             m.n_seeks += t.moves;
@@ -386,7 +387,7 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
         self.quiet = false;
         self.issues = Some(Issues::Loop {
             first: outstanding,
-            after: EventQueue::new(),
+            after: BinaryHeap::new(),
             pauses,
         });
     }
@@ -486,7 +487,9 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
     /// after the pause.
     pub fn issue(&mut self, end: Time, thread: u32) {
         match &mut self.issues {
-            Some(Issues::Loop { after, pauses, .. }) => after.push(end + pauses.draw(), 0, ()),
+            Some(Issues::Loop { after, pauses, .. }) => {
+                after.push(Reverse(end + pauses.draw()));
+            }
             Some(Issues::Jobs { jobs, .. }) if thread != NO_THREAD => jobs.ended(thread, end),
             _ => {}
         }

@@ -110,6 +110,9 @@ pub struct SystemResult {
     pub power_w: PowerByMode,
     /// Each drive.
     pub drives: Vec<DriveResult>,
+    /// What the drives have counted together, the warm-up included; absent if it is nothing.
+    #[serde(skip_serializing_if = "Counters::is_zero")]
+    pub counters: Counters,
     /// The drives' descriptions, each once.
     pub drive: Vec<DriveDescription>,
     /// Counts of the system's changes; absent without changes.
@@ -423,17 +426,18 @@ fn power(e: &DriveEnergy, seconds: f64) -> PowerByMode {
 }
 
 fn drive_result(name: String, m: &MemberOutcome, seconds: f64) -> DriveResult {
-    let done = m.n_requests - m.n_errors;
+    let served = &m.served;
+    let done = served.n_requests - served.n_errors;
     let e = &m.energy;
     let [utilisation, utilisation_background] = utilisation(e);
     DriveResult {
         name,
-        n_requests: m.n_requests,
-        n_errors: m.n_errors,
-        response_time_mean_s: mean_s(m.response_ns, done),
-        nonzero_seek_ratio: ratio(m.n_seeks, done),
-        cache_hit_ratio: ratio(m.n_cache_hits, done),
-        queue_depth_mean: (m.response_ns + m.failed_ns) as f64 * 1e-9 / seconds,
+        n_requests: served.n_requests,
+        n_errors: served.n_errors,
+        response_time_mean_s: mean_s(served.response_ns, done),
+        nonzero_seek_ratio: ratio(served.n_seeks, done),
+        cache_hit_ratio: ratio(served.n_cache_hits, done),
+        queue_depth_mean: (served.response_ns + served.failed_ns) as f64 * 1e-9 / seconds,
         utilisation,
         utilisation_background,
         energy_j: energy_j(e),
@@ -483,8 +487,10 @@ pub fn summarise(
         .map(|(m, name)| drive_result(name.clone(), m, seconds))
         .collect();
     let mut total = DriveEnergy::default();
+    let mut counters = Counters::default();
     for m in &outcome.members {
         total.add(&m.energy);
+        counters.add(&m.counters);
     }
     let points = outcome.series.points();
     let mut series = SeriesColumns::default();
@@ -540,6 +546,7 @@ pub fn summarise(
         energy_cost_usd: energy.usd(power_w.mean),
         power_w,
         drives,
+        counters,
         drive: Vec::new(),
         changes: outcome.changes,
         capping: None,

@@ -221,6 +221,9 @@ struct Run<'a, 'l, M: Member> {
     last_arrival: Time,
     failure: Option<SimulateError>,
     taken: u64,
+    // The latest event that completed nothing and left its drive due: its time, the drive, what waits there, and the
+    // requests so far.
+    waiting: Option<(Time, usize, usize, u64)>,
     // Requests that the progress has counted.
     reported: u64,
     measuring: bool,
@@ -354,6 +357,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
             last_arrival: Time::ZERO,
             failure: None,
             taken: 0,
+            waiting: None,
             reported: 0,
             measuring: false,
             memory_guard: MemoryGuard::default(),
@@ -756,19 +760,31 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
         let host = &mut self.tracker;
         host.reach(time, member);
         let drive = &mut self.members[member];
-        let (waiting, in_flight) = (drive.queue_len(), host.in_flight);
+        let in_flight = host.in_flight;
         drive.advance(until, &mut |c| host.part_done(member, c));
+        let next = drive.next_event();
         if let Some(due) = &mut self.due {
-            due.set(member, drive.next_event());
+            due.set(member, next);
         }
-        if drive.next_event() <= time && drive.queue_len() == waiting && host.in_flight == in_flight
-        {
+        if next <= time && host.in_flight == in_flight {
+            self.waits(member, time)?;
+        }
+        self.take_failure()
+    }
+
+    /// After an event of a drive that completed nothing and left it due at the same time: an error if the same happened
+    /// before and nothing has changed since.
+    #[cold]
+    fn waits(&mut self, member: usize, time: Time) -> Result<(), SimulateError> {
+        let waiting = self.members[member].queue_len();
+        let now = Some((time, member, waiting, self.taken));
+        if std::mem::replace(&mut self.waiting, now) == now {
             return Err(SimulateError::Lost {
                 drive: member,
                 waiting: waiting as u64,
             });
         }
-        self.take_failure()
+        Ok(())
     }
 
     /// Returns the error that occurred since the last call, if any.

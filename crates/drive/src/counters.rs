@@ -1,14 +1,15 @@
 //! What a drive counts, besides time and energy.
 //!
 //! A new counter is one line in the list, and the statement that counts it: in [`Buffer::counted`], in the `counted` of
-//! a log or of a media scan. Results show it under its name.
+//! a log or of a media scan. Results show it under its name: of each drive, and of all drives of a system. The types
+//! of results in Python (`make schema-types`) and the table in the guide, which a test compares, are made from the list.
 //!
 //! [`Buffer::counted`]: crate::buffer::Buffer::counted
 
 use serde::Serialize;
 
 /// A counter as results describe it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Counter {
     /// Its name in [`Counters`] and in results.
     pub name: &'static str,
@@ -16,12 +17,15 @@ pub struct Counter {
     pub unit: &'static str,
     /// What it counts.
     pub sentence: &'static str,
+    /// Whether it is a whole number, which every drive has. Others are absent where they have no meaning.
+    pub is_whole: bool,
     /// How the values of several units or drives give that of all of them.
     pub of_several: OfSeveral,
 }
 
 /// How the values of several units or drives give that of all of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum OfSeveral {
     /// Their sum.
     Sum,
@@ -32,11 +36,13 @@ pub enum OfSeveral {
 /// The value of a counter.
 trait Value {
     const OF_SEVERAL: OfSeveral;
+    const IS_WHOLE: bool;
     fn add(&mut self, other: Self);
 }
 
 impl Value for u64 {
     const OF_SEVERAL: OfSeveral = OfSeveral::Sum;
+    const IS_WHOLE: bool = true;
     fn add(&mut self, other: u64) {
         *self += other;
     }
@@ -44,6 +50,7 @@ impl Value for u64 {
 
 impl Value for Option<f64> {
     const OF_SEVERAL: OfSeveral = OfSeveral::Largest;
+    const IS_WHOLE: bool = false;
     fn add(&mut self, other: Option<f64>) {
         *self = match (*self, other) {
             (Some(mine), Some(other)) => Some(mine.max(other)),
@@ -67,8 +74,14 @@ macro_rules! counters {
                 name: stringify!($name),
                 unit: $unit,
                 sentence: concat!($($sentence),+).trim_ascii(),
+                is_whole: <$type as Value>::IS_WHOLE,
                 of_several: <$type as Value>::OF_SEVERAL,
             }),+];
+
+            /// Whether nothing was counted.
+            pub fn is_zero(&self) -> bool {
+                *self == Counters::default()
+            }
 
             /// Adds what another unit or drive has counted.
             pub fn add(&mut self, other: &Counters) {

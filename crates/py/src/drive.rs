@@ -166,6 +166,12 @@ fn list<E: Registered>(models: &Registry<E>) -> Value {
     models.iter().map(entry).collect()
 }
 
+/// What drives count.
+#[pyfunction]
+pub fn counters() -> PyResult<String> {
+    serde_json::to_string(headstack_drive::Counters::ALL).map_err(json)
+}
+
 /// The registries.
 #[pyfunction]
 pub fn plugins() -> PyResult<String> {

@@ -91,7 +91,7 @@ impl Count<'_> {
             done.error = Some(self.error_of(c));
         }
         if flow.counts_from(c.arrival) {
-            self.outcome.count(c);
+            self.outcome.served.count(c);
         }
         flow.end(request);
     }

@@ -281,7 +281,7 @@ fn a_head_fails() {
     let errors: Vec<_> = records.iter().map(|r| r.error).collect();
     assert_eq!(errors, [None, Some(ErrorKind::Unreachable), None]);
     assert_eq!(outcome.n_errors(), 1);
-    let member = &outcome.members[0];
+    let member = &outcome.members[0].served;
     assert_eq!((member.n_requests, member.n_errors), (3, 1));
     assert_eq!(ends(&records)[2], 3010.0);
 }

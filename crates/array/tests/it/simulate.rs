@@ -254,7 +254,7 @@ fn shares_add_up_and_fragments_join() {
         let sum = c.queue + c.overhead + c.seek + c.rotation + c.transfer + c.bus;
         assert_eq!(sum, r.completion.since(r.request.time).0 as u64);
     }
-    let parts: u64 = outcome.members.iter().map(|m| m.n_requests).sum();
+    let parts: u64 = outcome.members.iter().map(|m| m.served.n_requests).sum();
     assert!(parts > 20_000);
     // Brute force: each part waits in its drive's queue; the request ends with the last part.
     let mut free = [0u64; 4];

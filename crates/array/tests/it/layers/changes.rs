@@ -85,7 +85,7 @@ impl Ran {
     }
 
     fn n_requests(&self) -> Vec<u64> {
-        self.drives.iter().map(|d| d.n_requests).collect()
+        self.drives.iter().map(|d| d.served.n_requests).collect()
     }
 }
 
