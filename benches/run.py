@@ -1,7 +1,7 @@
 """Measures what the design promises and prints one JSON document (also `out/bench.json`).
 
 Every case runs in a process of its own; speeds are per second of one core and the best of seven
-runs, because the machine may be shared. The capped shelf on two threads is wall time. DiskSim 4.0's
+runs, because the machine may be shared. What runs on two threads is wall time. DiskSim 4.0's
 speeds on such a machine (`-O2`) are given beside ours for the ratios. Where valgrind is there, the
 instructions of one request are counted, which do not depend on other load.
 """
@@ -183,6 +183,8 @@ def main() -> None:
         built = case("build", 1_000, drive("built", helium))
         capped, on_one = (case("cap", 3_300, threads, runs=3) for threads in (2, 1))
         parity = case("raid5", 500_000, runs=3)
+        closed = case("closed", 1_000_000, 1_000, 10_000, 2, runs=3)
+        opened = case("open", 2_000_000, 10_000, 500_000, 2, runs=3)
         lengths = (50_000, 100_000)
         per_request = (
             {}
@@ -197,6 +199,7 @@ def main() -> None:
                 "four_arm_sptf_queue17": instructions(binary, "drive", lengths, four, 370),
                 "capped_host_path": instructions(binary, "cap", (20, 40), 1),
                 "raid5_drive_request": instructions(binary, "raid5", (20_000, 40_000)),
+                "closed_1000_drives": instructions(binary, "closed", lengths, 1_000, 10_000, 1),
             }
         )
         small = case("drive", 1_000_000, fcfs, 40, runs=1)
@@ -219,6 +222,9 @@ def main() -> None:
         "spc_lines_per_s": spc["per_s"],
         "capped_16_drives_55_minutes_s": 3_300 / capped["per_s"],
         "capped_16_drives_55_minutes_one_thread_s": 3_300 / on_one["per_s"],
+        "closed_1000_drives_1e7_requests_s": 10**7 / closed["per_s"],
+        "open_10000_drives_1e7_requests_s": 10**7 / opened["per_s"],
+        "peak_rss_bytes_10000_drives_open": opened["peak_rss_bytes"],
         "raid5_8_drives_drive_requests_per_s": parity["per_s"],
         "instructions_per_request": per_request or "got no valgrind, need it to count",
         "build_1000_drives_s": 1_000 / built["per_s"],

@@ -439,11 +439,11 @@ def files() -> dict[str, str]:
 
 def counters() -> str:
     """Return `headstack.counters`: what drives count, as attributes of results."""
-    lines = ["class Counters:", '    """What drives count, the warm-up included."""']
+    text = "\nclass Counters:\n" + about_class("What drives count, the warm-up included.")
     for counter in _bridge.call("counters"):
         kind = "int" if counter["is_whole"] else "float"
-        lines += ["", f"    {counter['name']}: {kind}", f'    """{counter["sentence"]}"""']
-    return HEAD.format("Counters in results") + "\n" + "\n".join(lines) + "\n"
+        text += f"\n    {counter['name']}: {kind}\n" + comment(counter["sentence"], "    ")
+    return HEAD.format("Counters in results") + text
 
 
 if __name__ == "__main__":

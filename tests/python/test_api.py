@@ -56,22 +56,26 @@ def test_numbers_of_numpy_are_numbers(experiment):
 
 
 def test_drives_have_a_row_each_and_their_counters_add_up():
-    # Writes of 1 KiB, each in another sector of 4 KiB: every one reads its sector first.
-    load = {"n_requests": 60, "reads": 0, "size": "1 KiB", "rate": "10/s", "devices": 2}
+    load = {"n_requests": 60, "reads": 0, "rate": "10/s", "devices": 2, "footprint": "1 TB"}
     drive = {"drive": "exos-x18", "count": 2, "set": {"cache.write_back": False}}
-    whole = {"drive": "exos-x18", "name": "whole", "count": 2}
-    synthetic = {"synthetic": {**load, "footprint": "1 TB"}}
-    r = headstack.run(workload=synthetic, systems=[{**drive, "name": "parts"}])
-    parts = r.drives
-    assert list(parts["system"]) == ["parts"] * 2
-    assert parts["n_requests"].sum() == 60
-    assert (parts["power_mean_w"] > 0).all()
-    assert (parts["background_read_ahead_time_s"] >= 0).all()
-    assert parts["n_read_modify_writes"].sum() == r.summary["n_read_modify_writes"][0] == 60
-    load["size"] = "4 KiB"
-    r = headstack.run(workload={"synthetic": {**load, "footprint": "1 TB"}}, systems=[whole])
-    assert "counters" not in r.document["systems"][0]
-    assert r.drives["n_read_modify_writes"].sum() == 0
+
+    def ran(name: str, size: str) -> headstack.Result:
+        synthetic = {**load, "size": size, "block": size}
+        return headstack.run(workload={"synthetic": synthetic}, systems=[{**drive, "name": name}])
+
+    # Writes of 1 KiB, each in another sector of 4 KiB: every one reads its sector first.
+    parts = ran("parts", "1 KiB")
+    assert list(parts.drives["system"]) == ["parts"] * 2
+    assert parts.drives["n_requests"].sum() == 60
+    assert (parts.drives["power_mean_w"] > 0).all()
+    assert (parts.drives["background_read_ahead_time_s"] >= 0).all()
+    assert (parts.drives["n_read_modify_writes"] > 0).all()
+    total = parts.summary["n_read_modify_writes"][0]
+    assert parts.drives["n_read_modify_writes"].sum() == total == 60
+    # A system whose drives have counted nothing shows no counters.
+    whole = ran("whole", "4 KiB")
+    assert "counters" not in whole.document["systems"][0]
+    assert whole.drives["n_read_modify_writes"].sum() == 0
 
 
 def test_run_from_tables_equals_run_from_file(experiment):

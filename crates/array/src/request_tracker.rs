@@ -103,7 +103,7 @@ pub(crate) struct RequestTracker<'a, 'l> {
     slots: Vec<Slot>,
     // First free slot.
     free: u32,
-    // By slot, for requests of several parts.
+    // By slot, for requests of several parts; shorter than the slots until a part of one ends.
     joins: Vec<Option<Join<LayerCompletion>>>,
     // By slot, if there is a log: place in the workload, and the request.
     names: Vec<(u64, Request)>,
@@ -200,7 +200,6 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
     #[cold]
     fn add_slot(&mut self, slot: Slot) -> usize {
         self.slots.push(slot);
-        self.joins.push(None);
         self.slots.len() - 1
     }
 
@@ -360,6 +359,9 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
     /// One of several parts of a request is complete.
     fn join(&mut self, part: &LayerCompletion) {
         let i = part.id as usize;
+        if self.joins.len() <= i {
+            self.joins.resize_with(self.slots.len(), || None);
+        }
         let slot = &mut self.slots[i];
         let join = match &mut self.joins[i] {
             Some(join) => {

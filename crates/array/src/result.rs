@@ -18,7 +18,7 @@ use headstack_drive::power::conditions::ConditionEnergy;
 use headstack_drive::{Counters, DriveEnergy, RoleUse};
 use headstack_engine::batches;
 use headstack_engine::quantiles::mean_s;
-use headstack_engine::{Summary, Warning};
+use headstack_engine::{SeriesPoint, Summary, Warning};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -260,6 +260,21 @@ pub struct ComponentMeans {
     pub bus: f64,
 }
 
+impl ComponentMeans {
+    /// Of sums in nanoseconds over so many requests.
+    fn of(sums: [u128; 6], done: u64) -> ComponentMeans {
+        let [queue, overhead, seek, rotation, transfer, bus] = sums.map(|sum| mean_s(sum, done));
+        ComponentMeans {
+            queue,
+            overhead,
+            seek,
+            rotation,
+            transfer,
+            bus,
+        }
+    }
+}
+
 /// Mean power by mode; the modes add up to the mean.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PowerByMode {
@@ -391,6 +406,19 @@ pub struct SeriesColumns {
     pub power_w: Vec<f64>,
 }
 
+impl SeriesColumns {
+    fn of(points: &[SeriesPoint]) -> SeriesColumns {
+        let column = |of: fn(&SeriesPoint) -> f64| points.iter().map(of).collect();
+        SeriesColumns {
+            t_s: column(|p| p.t_s),
+            queue_depth: column(|p| p.queue_depth),
+            response_time_mean_s: column(|p| p.response_time_mean_s),
+            throughput_iops: column(|p| p.throughput_iops),
+            power_w: column(|p| p.power_w.total()),
+        }
+    }
+}
+
 fn ratio(n: u64, of: u64) -> f64 {
     n as f64 / of as f64
 }
@@ -476,7 +504,7 @@ pub fn summarise(
     cost_usd: Cost,
     energy: &EnergyPrice,
     mut outcome: Outcome,
-) -> (SystemResult, Vec<headstack_engine::SeriesPoint>) {
+) -> (SystemResult, Vec<SeriesPoint>) {
     let seconds = outcome.end.since(outcome.start).as_secs_f64();
     let (n_errors, bytes) = (outcome.n_errors(), outcome.bytes());
     let done = outcome.n_requests - n_errors;
@@ -493,16 +521,6 @@ pub fn summarise(
         counters.add(&m.counters);
     }
     let points = outcome.series.points();
-    let mut series = SeriesColumns::default();
-    for p in &points {
-        series.t_s.push(p.t_s);
-        series.queue_depth.push(p.queue_depth);
-        series.response_time_mean_s.push(p.response_time_mean_s);
-        series.throughput_iops.push(p.throughput_iops);
-        series.power_w.push(p.power_w.total());
-    }
-    let [queue, overhead, seek, rotation, transfer, bus] =
-        outcome.component_ns.map(|sum| mean_s(sum, done));
     let power_w = power(&total, seconds);
     let mean =
         |of: fn(&DriveResult) -> f64| drives.iter().map(of).sum::<f64>() / drives.len() as f64;
@@ -529,14 +547,7 @@ pub fn summarise(
         confidence_s: Confidence::of(interval),
         operations,
         overloaded,
-        components_s: ComponentMeans {
-            queue,
-            overhead,
-            seek,
-            rotation,
-            transfer,
-            bus,
-        },
+        components_s: ComponentMeans::of(outcome.component_ns, done),
         nonzero_seek_ratio: ratio(outcome.n_seeks, done),
         cache_hit_ratio: ratio(outcome.n_cache_hits, done),
         queue_depth_mean: (response.sum_ns() + outcome.failed_ns) as f64 * 1e-9 / seconds,
@@ -554,7 +565,7 @@ pub fn summarise(
         cost_usd,
         quantile_method: response.method(),
         response_time_cdf: response.cdf_points(CDF_POINTS),
-        series,
+        series: SeriesColumns::of(&points),
         partial: outcome.partial,
         covered: None,
         facts: Facts::default(),
