@@ -22,7 +22,7 @@ struct Slot {
     /// Index in [`OPERATIONS`](crate::outcome::OPERATIONS).
     kind: u8,
     measured: bool,
-    /// Measured, of one part, without log and closed loop.
+    /// Measured, of one part, without log, threads and power cap.
     quick: bool,
     /// The next free slot, if this one is free.
     below: u32,
@@ -110,7 +110,7 @@ pub(crate) struct RequestTracker<'a, 'l> {
     tally: Tally,
     // There is one drive, so the tally is also that drive's.
     alone: bool,
-    // There is neither a log nor a closed loop.
+    // There are neither a log nor threads nor a power cap.
     quiet: bool,
     pub in_flight: u64,
     pub outcome: Outcome,
@@ -235,14 +235,17 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
     #[inline(always)]
     pub fn part_done<R: CompletionReport>(&mut self, member: usize, report: &R) {
         let of_drive = report.of_drive();
-        if !of_drive.is_some_and(|c| self.is_tallied(member, c)) {
-            let number = (self.first + member) as u32;
-            self.part_done_generally(member, of_drive, &report.done(number));
+        match of_drive.filter(|c| self.is_tallied(member, c)) {
+            Some(c) if self.issues.is_some() => self.issue(c.completion, NO_THREAD),
+            Some(_) => {}
+            None => {
+                let number = (self.first + member) as u32;
+                self.part_done_generally(member, of_drive, &report.done(number));
+            }
         }
     }
 
-    /// Counts the usual request: one part, no error. Returns false for others and does nothing. Its only call
-    /// is its last step: no value is needed after it, so the compiler saves no registers for the usual request.
+    /// Counts the usual request: one part, no error. Returns false for others and does nothing.
     #[inline(always)]
     fn is_tallied(&mut self, member: usize, c: &Completion) -> bool {
         let slot = &mut self.slots[c.id as usize];
@@ -386,7 +389,6 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
 
     /// Makes the loop closed: each completion issues the next request.
     pub fn close(&mut self, outstanding: u32, pauses: Pauses) {
-        self.quiet = false;
         self.issues = Some(Issues::Loop {
             first: outstanding,
             after: BinaryHeap::new(),

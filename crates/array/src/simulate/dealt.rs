@@ -2,10 +2,9 @@
 //!
 //! # Model
 //! Open requests come at times of their own, and drives do not influence each other. So requests are collected up to
-//! the next mark, or until there are [`ROOM`] of them and [`FOR_EACH`] for each drive; then each drive gets its own, which
-//! keeps it in the core's cache, and several threads work on different drives. What a drive completes when it is advanced
-//! to the time of a request is counted where that request stands among all: in the order in which it would be without
-//! dealing.
+//! the next mark, or up to [`ROOM`] of them; then each drive gets its own, which keeps it in the core's cache, and several
+//! threads work on different drives. What a drive completes when it is advanced to the time of a request is counted where
+//! that request stands among all: in the order in which it would be without dealing.
 
 use super::Run;
 use crate::crew::Crew;
@@ -14,12 +13,8 @@ use crate::request_tracker::RequestTracker;
 use headstack_drive::DriveRequest;
 use headstack_units::Time;
 
-/// So many requests, or parts of requests, are collected.
+/// Most requests, or parts of requests, that are collected.
 const ROOM: usize = 1 << 16;
-
-/// More of them if there are many drives: so many for each. Then what a drive needs is fetched into the core's cache once
-/// for several requests.
-const FOR_EACH: usize = 16;
 
 /// With fewer requests than these, waking other threads takes longer than the drives.
 const WORTH: usize = 1 << 9;
@@ -49,8 +44,6 @@ type Before = (u32, u32, u32);
 
 /// Requests that are collected for their drives.
 pub(super) struct Deal<R> {
-    /// Requests that are collected.
-    room: usize,
     /// Drives in a share.
     width: usize,
     dealt: Vec<Dealt>,
@@ -68,7 +61,6 @@ impl<R: CompletionReport> Deal<R> {
             ends: Vec::new(),
         };
         Deal {
-            room: ROOM.max(FOR_EACH * members),
             width,
             dealt: Vec::new(),
             shares: (0..members.div_ceil(width)).map(share).collect(),
@@ -88,7 +80,7 @@ impl<R: CompletionReport> Deal<R> {
     }
 
     pub fn is_full(&self) -> bool {
-        self.dealt.len() >= self.room
+        self.dealt.len() >= ROOM
     }
 
     /// Gives the drives their requests and counts what they complete.
