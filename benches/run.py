@@ -143,7 +143,9 @@ def main() -> None:
         cached = drive("cached", full, queue={"scheduler": "fcfs", "depth": 0})
         sptf = drive("sptf", plain, cache=off, queue={"scheduler": "sptf", "depth": 0})
         # As today's firmware: the same queue at a lower rate.
-        depth_aged = drive("aged", plain, cache=off, queue={"scheduler": "depth-aged-sptf", "depth": 0})
+        depth_aged = drive(
+            "aged", plain, cache=off, queue={"scheduler": "depth-aged-sptf", "depth": 0}
+        )
         four = drive(
             "four-arms",
             plain,

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Print what is published about drives beside what their files here do, as a Markdown table.
 
-The table of docs/models/drives.md is this output. Random reads: 4 KiB over the whole drive, as many
-outstanding at the drive as published. Sequential reads: 1 MiB from the first addresses on, one
-stream for each actuator that has addresses of its own.
+The table of docs/models/drives.md is this output. Random reads: 4 KiB, or the size published, over
+the whole drive, as many outstanding at the drive as published. Sequential reads: 1 MiB from the
+first addresses on, one stream for each actuator that has addresses of its own.
 
     python scripts/compare_drives.py
 """
@@ -26,11 +26,17 @@ class Fact(NamedTuple):
     tuned: bool
 
 
+CDL_TOOLS = "README of cdl-tools, a 22 TB drive"
 TOMS_2X14 = "Tom's Hardware, May 2021"
 TOMS_2X18 = "Tom's Hardware, Nov. 2022"
 FACTS = (
     Fact("exos-x18", "sequential MB/s", 270, "computerbase.de, Nov. 2022", True),
     Fact("exos-x18", "random reads/s, depth 16", 170, "data sheet DS2045-4", True),
+    Fact("ultrastar-hc570", "reads of 128 KiB/s, depth 1", 82, CDL_TOOLS, True),
+    Fact("ultrastar-hc570", "reads of 128 KiB/s, depth 4", 97, CDL_TOOLS, True),
+    Fact("ultrastar-hc570", "reads of 128 KiB/s, depth 16", 141, CDL_TOOLS, True),
+    Fact("ultrastar-hc570", "reads of 128 KiB/s, depth 32", 165, CDL_TOOLS, True),
+    Fact("ultrastar-hc570", "their p99 in ms, depth 32", 323, CDL_TOOLS, True),
     Fact("exos-2x14", "sequential MB/s", 524, TOMS_2X14, True),
     Fact("exos-2x14", "random reads/s, depth 16", 304, TOMS_2X14, False),
     Fact("exos-2x14", "idle W", 7.2, TOMS_2X14, True),
@@ -62,14 +68,16 @@ def _run(workload: dict[str, Any], system: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def random_reads(drive: str, outstanding: int = 16, **changes: Any) -> dict[str, Any]:
-    """Return the result of random 4 KiB reads with so many outstanding."""
+def random_reads(
+    drive: str, outstanding: int = 16, size: str = "4 KiB", **changes: Any
+) -> dict[str, Any]:
+    """Return the result of random reads of a size with so many outstanding."""
     system = {"drive": drive, **changes}
     synthetic = {
         "n_requests": 11_000,
         "reads": 1.0,
         "sequential": 0.0,
-        "size": "4 KiB",
+        "size": size,
         "arrivals": "poisson",
         "rate": "1000/s",
         "footprint": f"{_capacity(system) // 4096 * 4096} B",
@@ -105,6 +113,11 @@ def ours(fact: Fact) -> float:
         return float(sequential_reads(fact.drive)["throughput_bytes_per_s"]) * 1e-6
     if fact.what == "random reads/s, depth 16":
         return float(random_reads(fact.drive)["throughput_iops"])
+    if fact.what.startswith("reads of 128 KiB/s, depth "):
+        depth = int(fact.what.split()[-1])
+        return float(random_reads(fact.drive, depth, "128 KiB")["throughput_iops"])
+    if fact.what == "their p99 in ms, depth 32":
+        return float(random_reads(fact.drive, 32, "128 KiB")["response_time_s"]["p99"]) * 1e3
     if fact.what == "random-read W, depth 16":
         return float(random_reads(fact.drive)["power_w"]["mean"])
     if fact.what == "random reads, times one actuator":

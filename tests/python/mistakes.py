@@ -311,7 +311,7 @@ EXPERIMENTS = {
     "scheduler upper": (
         LOAD + SYSTEM + 'scheduler = "SPTF"\n',
         'system[0].drive.queue.scheduler: got "SPTF", need one of fcfs, … did you mean "sptf"?',
-        'system[0].drive.queue.scheduler: got "SPTF", need one of fcfs, … satf, aged-sptf, depth-aged-sptf',
+        'system[0].drive.queue.scheduler: got "SPTF", need one of fcfs, … depth-aged-sptf',
     ),
     "scheduler noop": (
         LOAD + SYSTEM + 'scheduler = "noop"\n',

@@ -200,8 +200,8 @@ COMMANDS = {
     ),
     "models name": (
         (["models", "scheduler", "stpf"], {}),
-        'name: got "stpf", need one of aged-sptf, c-look, depth-aged-sptf, fcfs, … did you mean "sptf"?',
-        'name: got "stpf", need one of aged-sptf, c-look, depth-aged-sptf, fcfs, … did you mean "sstf"?',
+        'name: got "stpf", need one of aged-sptf, c-look, … did you mean "sptf"?',
+        'name: got "stpf", need one of aged-sptf, c-look, … did you mean "sstf"?',
     ),
     "reproduce paper": (
         (["reproduce", "isca-08"], {}),
