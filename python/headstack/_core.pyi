@@ -156,8 +156,17 @@ class Emulated:
         """Name, description and size in bytes of each device."""
     def stop(self) -> None:
         """Let it end once it has answered what is outstanding."""
+    @property
+    def metrics(self) -> str | None:
+        """Where metrics are served."""
+    def change(self, change: str) -> None:
+        """Change the system now; an entry of ``[[system.change]]`` as JSON."""
+    def lose_power(self) -> tuple[int, int]:
+        """Lose power; sectors that were not on the medium: those kept, those lost."""
+    def read_metrics(self) -> str:
+        """Return the page of metrics."""
     def wait(self) -> str | None:
-        """Wait for the end; JSON {"requests", "clients", "lateness_s"}; None if asked before."""
+        """Wait for the end; JSON of what was done; None if asked before."""
 
 def emulate(
     target: str,
@@ -172,6 +181,9 @@ def emulate(
     tls: str | None,
     certificates: Path | None,
     verify_peer: bool,
+    control: Path | None,
+    metrics: str | None,
+    losses: tuple[bool, list[str], list[int], int, str],
 ) -> Emulated:
     """Begin to serve a drive or a system of an experiment; Linux alone."""
 

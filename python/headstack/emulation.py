@@ -14,7 +14,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -94,12 +94,54 @@ class Emulation:
 
     @property
     def served(self) -> Mapping[str, Any]:
-        """What was done, once it has ended: ``requests``, ``clients``, and ``lateness_s``.
+        """What was done, once it has ended.
 
-        Lateness is the time from the simulated end of a request until its reply was handed to the
-        socket: ``p50``, ``p99``, ``p999`` and ``max`` in seconds.
+        ``requests``, ``clients``, ``errors`` by kind, ``power_losses``, ``unwritten_sectors``, and
+        ``lateness_s``: the time from the simulated end of a request until its reply was handed to
+        the socket, ``p50``, ``p99``, ``p999`` and ``max`` in seconds. ``late_ratio`` is the share
+        of replies that were later than 1 ms, and ``warning`` a text if that is too much.
         """
         return self._served
+
+    @property
+    def metrics_address(self) -> str | None:
+        """Where metrics for Prometheus are served, if that was asked for."""
+        address: str | None = self._core.metrics
+        return address
+
+    @property
+    def metrics(self) -> str:
+        """The page of metrics, as Prometheus reads it."""
+        page: str = self._core.read_metrics()
+        return page
+
+    def change(self, **change: Any) -> None:
+        """Change the system now: an entry of ``[[system.change]]`` of an experiment, without `at`.
+
+        Faults of a drive are among them: ``slow``, ``stuck``, ``bad`` and ``gone`` with
+        ``layer="fault"``, and ``fail`` for a head or an arm.
+
+        Raises:
+            ConfigError: a change that does not fit.
+
+        Example:
+            >>> import headstack
+            >>> with headstack.emulate("exos-x18", speed=0) as disk:
+            ...     disk.change(layer="fault", slow={"ratio": 0.01, "by": "300 ms"})
+
+        """
+        self._core.change(json.dumps({"at": "0 s", **change}))
+
+    def lose_power(self) -> tuple[int, int]:
+        """Lose power now; needs ``torn_writes=True``.
+
+        Returns:
+            Of the sectors that were written and not yet on the medium, how many kept the new data,
+            and how many lost them.
+
+        """
+        kept, lost = self._core.lose_power()
+        return kept, lost
 
     def commands(self) -> list[str]:
         """Return commands of usual clients that connect to the first device."""
@@ -181,6 +223,13 @@ def emulate(
     tls: str | None = None,
     tls_certificates: str | os.PathLike[str] | None = None,
     tls_verify_peer: bool = False,
+    control: str | os.PathLike[str] | None = None,
+    metrics: str | None = None,
+    torn_writes: bool = False,
+    power_loss_at: Sequence[str] = (),
+    power_loss_at_write: Sequence[int] = (),
+    power_loss_seed: int = 0,
+    after_power_loss: str = "disconnect",
 ) -> Emulation:
     """Serve a drive, or a system of an experiment, as network block devices in real time.
 
@@ -204,6 +253,15 @@ def emulate(
         tls_certificates: a folder with ``server-cert.pem``, ``server-key.pem`` and, to verify
             clients, ``ca-cert.pem``.
         tls_verify_peer: whether clients need a certificate of an authority in ``ca-cert.pem``.
+        control: a folder in which files as of ``/sys/block/DEVICE`` are shown (FUSE).
+        metrics: ``HOST:PORT`` or ``unix:PATH`` at which metrics for Prometheus are served.
+        torn_writes: whether power may be lost: what is not on the medium then is lost in part.
+        power_loss_at: simulated times at which power is lost, such as ``"2 s"``.
+        power_loss_at_write: power is lost when this write or flush, counted from 1, is at the
+            drive.
+        power_loss_seed: chooses what survives.
+        after_power_loss: ``disconnect`` ends the connections; with ``continue`` what is
+            outstanding fails, and clients go on.
 
     Raises:
         ConfigError: a drive, experiment or argument that does not fit, with what is needed.
@@ -220,7 +278,14 @@ def emulate(
         address = f"unix:{folder.socket}"
         if len(os.fsencode(folder.socket)) >= _SOCKET_BYTES:
             address = "127.0.0.1:0"
-    places = [None if p is None else Path(p) for p in (store, record, tls_certificates)]
+    places = [None if p is None else Path(p) for p in (store, record, tls_certificates, control)]
+    losses = (
+        torn_writes,
+        list(power_loss_at),
+        list(power_loss_at_write),
+        power_loss_seed,
+        after_power_loss,
+    )
     try:
         core = _bridge.call(
             "emulate",
@@ -236,6 +301,9 @@ def emulate(
             tls,
             places[2],
             tls_verify_peer,
+            places[3],
+            metrics,
+            losses,
         )
     except BaseException:
         if folder is not None:

@@ -9,13 +9,13 @@
 mod schedule;
 
 use crate::layer::tree::listed_from;
-use crate::layer::{LayerSpec, Setting};
+use crate::layer::{Bad, LayerSpec, Setting, Slow, Stuck};
 use headstack_control::RateLimit;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::spec::Params;
 use headstack_drive::Part;
 use headstack_schema::{did_you_mean, Kind, SpecError, Table};
-use headstack_units::{Bandwidth, Frequency, Rpm, Span};
+use headstack_units::{Bandwidth, Frequency, Rpm, Span, Time};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -72,6 +72,14 @@ pub struct Change {
     pub iops_limit: Option<Frequency>,
     /// Of a throttle: bytes per second; 0: no limit.
     pub bandwidth_limit: Option<Bandwidth>,
+    /// Of a fault layer: a share of the requests is late.
+    pub slow: Option<Slow>,
+    /// Of a fault layer: nothing is answered for a time.
+    pub stuck: Option<Stuck>,
+    /// Of a fault layer: blocks that are bad, or good again.
+    pub bad: Option<Bad>,
+    /// Of a fault layer: whether the device is gone.
+    pub gone: Option<bool>,
 }
 
 /// Timer of a low-power condition of a drive.
@@ -142,8 +150,23 @@ pub struct Planned {
 }
 
 impl Planned {
+    /// When it is due, if the first request arrives at `first`.
+    pub fn due(&self, first: Time) -> Time {
+        first + self.at
+    }
+
+    /// What it applies to.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// What it sets.
+    pub fn setting(&self) -> &Setting {
+        &self.setting
+    }
+
     /// The error of a drive or a layer, with the place of the change in the experiment.
-    fn located(&self, mut error: SpecError) -> SpecError {
+    pub(crate) fn located(&self, mut error: SpecError) -> SpecError {
         error.key = match error.key.strip_prefix("instances") {
             Some(which) => format!("{}.instances{which}", self.place),
             None => {
@@ -324,7 +347,7 @@ fn numbers(key: &str, what: &str, given: &Option<Vec<u32>>) -> Result<Vec<u32>, 
 }
 
 /// All settings that an entry can have, by key: those of drives, then those of layers.
-fn settings(change: &Change) -> [(&'static str, Option<Setting>); 17] {
+fn settings(change: &Change) -> [(&'static str, Option<Setting>); 21] {
     use headstack_drive::Setting as Of;
     let drive = |setting: Option<Of>| setting.map(Setting::Drive);
     let scheduler = |name: &String| Of::Scheduler {
@@ -381,5 +404,9 @@ fn settings(change: &Change) -> [(&'static str, Option<Setting>); 17] {
         ("bandwidth", change.bandwidth.map(Setting::Bandwidth)),
         ("iops_limit", change.iops_limit.map(iops)),
         ("bandwidth_limit", change.bandwidth_limit.map(bytes)),
+        ("slow", change.slow.map(Setting::Slow)),
+        ("stuck", change.stuck.map(Some).map(Setting::Stuck)),
+        ("bad", change.bad.map(Setting::Bad)),
+        ("gone", change.gone.map(Setting::Gone)),
     ]
 }

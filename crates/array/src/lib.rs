@@ -41,7 +41,7 @@ pub mod warnings;
 pub use check::check_file;
 pub use document::read_toml;
 pub use experiment::Experiment;
-pub use live::live_system;
+pub use live::{live_system, LiveSystem};
 pub use member::Member;
 pub use open::{open_workload, OpenWorkload, Opened};
 pub use overrides::Overrides;

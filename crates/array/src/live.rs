@@ -1,37 +1,108 @@
 //! A system in the time of whoever drives it, for emulators: its drives and layers, without a workload.
+//!
+//! # Model
+//! Organisations are layers here, also those that a simulation computes without layers. Below all layers, each drive has
+//! a [`fault`](crate::layer::fault) layer, unless the system lists one there: it passes requests unchanged until a fault
+//! is asked for. Changes of the experiment happen at their times after the first request.
 
+use crate::change::{dry_run_layers, plan, Change, Planned, Target};
 use crate::experiment::System;
-use crate::layer::{compose, Branch, DriveLayer, LayerSpec, Tree};
+use crate::layer::{
+    compose, fault, host_queue, Branch, DriveFacts, DriveLayer, FaultState, LayerCompletion,
+    LayerResult, LayerSpec, Setting, Tree,
+};
+use crate::member::Member;
 use crate::run::{make_drive, Inputs};
-use headstack_drive::DriveDesign;
+use crate::simulate::MemberOutcome;
+use headstack_drive::{Command, DriveDesign, DriveRequest};
 use headstack_schema::SpecError;
+use headstack_units::{Lba, Time};
+use std::ops::Range;
 use std::path::Path;
 
 /// The organisation in which each device is a unit of a drive.
 const INDEPENDENT: &str = "independent";
 
-/// Builds a system as trees of layers. Each unit of each tree is a device; `base` is the folder of relative paths.
-///
-/// Organisations are layers here, also those that a simulation computes without layers.
+/// A system that is advanced to whatever time it is.
+pub struct LiveSystem {
+    tree: Tree,
+    /// First block and size of each device, in blocks of the tree.
+    devices: Vec<(u64, u64)>,
+    n_drives: u32,
+    layers: Vec<LayerSpec>,
+    changes: Vec<Planned>,
+    n_changed: usize,
+    first: Option<Time>,
+}
+
+/// What a host sees of a device, with the paths of layers that can be changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct View {
+    /// The drives behind it.
+    pub drives: Vec<u32>,
+    /// The host queue above it: its path, places and depth.
+    pub queue: Option<(Vec<u32>, u32, u32)>,
+    /// The drive, if it is one drive or a part of one.
+    pub drive: Option<(Vec<u32>, DriveFacts)>,
+    /// The fault layer, if it is one drive or a part of one.
+    pub fault: Option<(Vec<u32>, FaultState)>,
+}
+
+/// Builds a system. Each unit of its uppermost layers is a device; `base` is the folder of relative paths.
 ///
 /// # Errors
-/// A drive, an organisation or a layer that does not fit. What only a simulation does: capping and changes.
+/// A drive, an organisation, a layer or a change that does not fit. What only a simulation does: capping.
 pub fn live_system(
     system: &System,
     base: &Path,
     seed: u64,
     inputs: &Inputs,
-) -> Result<Vec<Tree>, SpecError> {
-    for (key, is_given) in [
-        ("capping", !system.capping.is_empty()),
-        ("change", !system.change.is_empty()),
-    ] {
-        if is_given {
-            let need = "a system without it: it is not supported in real time";
-            return Err(SpecError::new(key, "a table", need));
-        }
+) -> Result<LiveSystem, SpecError> {
+    if !system.capping.is_empty() {
+        let need = "a system without it: it is not supported in real time";
+        return Err(SpecError::new("capping", "a table", need));
     }
     let seed = system.seed.unwrap_or(seed);
+    let layers = layers_of(system, seed)?;
+    let tree = || {
+        let drives = drives(system, base, seed, inputs)?;
+        let n_drives = drives.len() as u32;
+        let roots = compose(drives, &layers, &inputs.layers, &inputs.elevators)?;
+        Ok::<_, SpecError>((Tree::over(roots), n_drives))
+    };
+    let (made, n_drives) = tree()?;
+    let unplaced = |mut e: SpecError| {
+        e.key = e.key.trim_start_matches('.').into();
+        e
+    };
+    let changes = plan(&system.change, n_drives, &layers, "").map_err(unplaced)?;
+    if !changes.is_empty() {
+        dry_run_layers(&changes, &mut tree()?.0).map_err(unplaced)?;
+    }
+    let mut first = 0;
+    let devices = made.logical_units().into_iter().map(|blocks| {
+        let start = first;
+        first += blocks;
+        (start, blocks)
+    });
+    Ok(LiveSystem {
+        devices: devices.collect(),
+        tree: made,
+        n_drives,
+        layers,
+        changes,
+        n_changed: 0,
+        first: None,
+    })
+}
+
+/// The drives of a system.
+fn drives(
+    system: &System,
+    base: &Path,
+    seed: u64,
+    inputs: &Inputs,
+) -> Result<Vec<Branch>, SpecError> {
     let mut drives: Vec<Branch> = Vec::new();
     for (i, kind) in system.kinds()?.iter().enumerate() {
         let key = match system.drives.is_empty() {
@@ -47,14 +118,11 @@ pub fn live_system(
             drives.push(DriveLayer::branch(drive, number));
         }
     }
-    let specs = layers_of(system)?;
-    let roots = compose(drives, &specs, &inputs.layers, &inputs.elevators)?;
-    let tree = |root| Tree::over(vec![root]);
-    Ok(roots.into_iter().map(tree).collect())
+    Ok(drives)
 }
 
-/// Organisation and layers of a system, from the host down.
-fn layers_of(system: &System) -> Result<Vec<LayerSpec>, SpecError> {
+/// Organisation and layers of a system, from the host down; the last one is the fault layer.
+fn layers_of(system: &System, seed: u64) -> Result<Vec<LayerSpec>, SpecError> {
     let (name, params) = system.organisation()?;
     let organisation = (name != INDEPENDENT).then_some(LayerSpec {
         name,
@@ -62,6 +130,203 @@ fn layers_of(system: &System) -> Result<Vec<LayerSpec>, SpecError> {
         params,
         is_organisation: true,
     });
-    let listed = system.listed_layers()?;
-    Ok(organisation.into_iter().chain(listed).collect())
+    let mut all: Vec<LayerSpec> = organisation.into_iter().collect();
+    all.extend(system.listed_layers()?);
+    if all.last().is_none_or(|last| last.name != fault::NAME) {
+        all.push(LayerSpec {
+            name: fault::NAME.into(),
+            of: None,
+            params: [("seed".to_string(), (seed & u64::from(u32::MAX)).into())]
+                .into_iter()
+                .collect(),
+            is_organisation: false,
+        });
+    }
+    Ok(all)
+}
+
+impl LiveSystem {
+    /// Size of each device in 512-byte blocks.
+    pub fn devices(&self) -> Vec<u64> {
+        self.devices.iter().map(|d| d.1).collect()
+    }
+
+    /// Number of drives.
+    pub fn n_drives(&self) -> u32 {
+        self.n_drives
+    }
+
+    /// Submits a request to blocks of a device, inside it. The system must have been advanced to `now`. Numbers of
+    /// requests that are outstanding at one time are different.
+    pub fn submit(
+        &mut self,
+        now: Time,
+        device: usize,
+        id: u64,
+        command: Command,
+        blocks: Range<u64>,
+    ) {
+        if self.first.is_none() {
+            self.first = Some(now);
+            self.change_until(now);
+        }
+        let (first, _) = self.devices[device];
+        let request = DriveRequest {
+            id,
+            command,
+            lba: Lba(first + blocks.start),
+            blocks: (blocks.end - blocks.start) as u32,
+        };
+        self.tree.submit(now, request);
+    }
+
+    /// When the next change of the experiment is due.
+    fn change_due(&self) -> Time {
+        let next = self.first.zip(self.changes.get(self.n_changed));
+        next.map_or(Time::NEVER, |(first, change)| change.due(first))
+    }
+
+    /// When [`LiveSystem::advance`] would next have an effect; [`Time::NEVER`] if nothing is to come.
+    pub fn next_event(&self) -> Time {
+        self.tree.next_event().min(self.change_due())
+    }
+
+    /// Carries out what happens before `until`. Completions may be announced before their times.
+    pub fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&LayerCompletion)) {
+        while self.change_due() < until {
+            let due = self.change_due();
+            self.tree.advance(due, &mut |c| sink(c));
+            self.change_until(due);
+        }
+        self.tree.advance(until, &mut |c| sink(c));
+    }
+
+    /// Applies the changes that are due at `now`; the system was advanced to it.
+    fn change_until(&mut self, now: Time) {
+        while self.change_due() <= now {
+            let change = &self.changes[self.n_changed];
+            // Each was tried on a system like this one.
+            let _ = self.tree.change(now, change.target(), change.setting());
+            self.n_changed += 1;
+        }
+    }
+
+    /// Takes the place of an equal system at `now`, as after a loss of power: what the experiment has changed there is
+    /// changed here, except the power condition, and later changes are due at their times.
+    pub fn succeed(&mut self, now: Time, before: &LiveSystem) {
+        use headstack_drive::Setting::PowerCondition;
+        self.first = before.first;
+        self.n_changed = before.n_changed.min(self.changes.len());
+        for change in &self.changes[..self.n_changed] {
+            if !matches!(change.setting(), Setting::Drive(PowerCondition(_))) {
+                // Each was tried on a system like this one.
+                let _ = self.tree.change(now, change.target(), change.setting());
+            }
+        }
+    }
+
+    /// Changes the running system at `now`, to which it must have been advanced: what an experiment can change, at
+    /// once. `at` of the change is not used.
+    ///
+    /// # Errors
+    /// A change that does not fit; nothing is changed then, unless it names several drives or layers of which the later
+    /// ones refuse it.
+    pub fn change(&mut self, now: Time, change: &Change) -> Result<(), SpecError> {
+        let only = std::slice::from_ref(change);
+        let planned = plan(only, self.n_drives, &self.layers, "").map_err(alone)?;
+        planned.iter().try_for_each(|p| {
+            let applied = self.tree.change(now, p.target(), p.setting());
+            applied.map_err(|e| alone(p.located(e)))
+        })
+    }
+
+    /// Sets something of the fault layers of these drives, all if there are none, as [`LiveSystem::change`].
+    ///
+    /// # Errors
+    /// A drive that does not exist, or a setting that does not fit.
+    pub fn set_fault(
+        &mut self,
+        now: Time,
+        drives: &[u32],
+        setting: &Setting,
+    ) -> Result<(), SpecError> {
+        let target = Target::Layers {
+            level: 1,
+            instances: drives.to_vec(),
+        };
+        self.tree.change(now, &target, setting)
+    }
+
+    /// What a host sees of a device.
+    pub fn view(&self, now: Time, device: usize) -> View {
+        let mut view = View {
+            drives: self.tree.drives_of(device),
+            ..View::default()
+        };
+        for (path, layer) in self.tree.passage(device) {
+            if let Some((nr_requests, depth)) = layer.queue_sizes() {
+                view.queue = Some((path.clone(), nr_requests, depth));
+            }
+            if let Some(state) = layer.fault_state(now) {
+                view.fault = Some((path.clone(), state));
+            }
+            if let Some(drive) = layer.drive() {
+                view.drive = Some((path, drive.facts()));
+            }
+        }
+        view
+    }
+
+    /// The elevator of the host queues, if the system lists one host queue.
+    pub fn elevator(&self) -> Option<String> {
+        let mut queues = self.layers.iter().filter(|l| l.name == host_queue::NAME);
+        let only = queues.next().filter(|_| queues.next().is_none())?;
+        let given = only.params.get("elevator").and_then(|e| e.as_str());
+        Some(given.unwrap_or(host_queue::DEFAULT_ELEVATOR).to_string())
+    }
+
+    /// Sets something of the layer at a path of [`LiveSystem::view`].
+    ///
+    /// # Errors
+    /// A value that the layer refuses.
+    pub fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
+        self.tree.set(now, path, setting)
+    }
+
+    /// Energy counts from `now` on.
+    pub fn restart_meters(&mut self, now: Time) {
+        self.tree.reset_statistics(now);
+    }
+
+    /// Appends the joules of each drive until `now`.
+    pub fn joules(&mut self, now: Time, sums: &mut Vec<f64>) {
+        self.tree.drive_joules(now, sums);
+    }
+
+    /// Measurements of each drive until `now`.
+    pub fn drives(&mut self, now: Time) -> Vec<MemberOutcome> {
+        self.tree.drives(now)
+    }
+
+    /// Statistics of the layers, from the host down.
+    pub fn layers(&self) -> Vec<LayerResult> {
+        self.tree.results()
+    }
+
+    /// As [`DriveNode::unwritten`](crate::layer::DriveNode::unwritten), of blocks of a device.
+    pub fn unwritten(
+        &self,
+        device: usize,
+        blocks: Range<u64>,
+        sink: &mut dyn FnMut(Range<u64>),
+    ) -> bool {
+        self.tree.unwritten(device, blocks, sink)
+    }
+}
+
+/// An error of the only change of a list, without the place in the list.
+fn alone(mut error: SpecError) -> SpecError {
+    let key = error.key.trim_start_matches(".change[0]");
+    error.key = key.trim_start_matches('.').into();
+    error
 }

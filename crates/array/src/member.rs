@@ -9,6 +9,7 @@ use headstack_drive::{
 };
 use headstack_engine::{ByMode, SpecError};
 use headstack_units::Time;
+use std::ops::Range;
 
 /// The report of a request that a member has completed.
 pub trait CompletionReport: Copy + Send {
@@ -98,6 +99,19 @@ pub trait Member: Send {
     /// The low-power conditions that it has.
     fn conditions(&self) -> Vec<Condition> {
         Vec::new()
+    }
+    /// Commands that it holds at once; 0 for all.
+    fn queue_depth(&self) -> u32 {
+        0
+    }
+    /// The parts of its blocks that different actuators serve.
+    fn access_ranges(&self) -> Vec<Range<u64>> {
+        let all = 0..self.capacity_blocks();
+        vec![all]
+    }
+    /// As [`DriveNode::unwritten`](layer::DriveNode::unwritten), of a drive's blocks.
+    fn unwritten(&self, _blocks: Range<u64>, _sink: &mut dyn FnMut(Range<u64>)) -> bool {
+        false
     }
     /// The settings of each drive in it.
     fn controlled_drives(&self) -> Vec<ControlledDrive> {
@@ -204,6 +218,16 @@ impl Member for Drive {
     }
     fn arms(&self) -> u32 {
         self.most_arms_in_motion()
+    }
+    fn queue_depth(&self) -> u32 {
+        Drive::queue_depth(self)
+    }
+    fn access_ranges(&self) -> Vec<Range<u64>> {
+        self.design().access_ranges()
+    }
+    fn unwritten(&self, blocks: Range<u64>, sink: &mut dyn FnMut(Range<u64>)) -> bool {
+        Drive::unwritten(self, blocks, sink);
+        true
     }
     fn conditions(&self) -> Vec<Condition> {
         let has = |c: &Condition| self.has_condition(*c);

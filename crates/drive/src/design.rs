@@ -22,6 +22,7 @@ use headstack_engine::SpecError;
 use headstack_units::{Rpm, Turn};
 use rand::RngCore;
 use serde_json::json;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// A checked description with all tables that drives of this kind share.
@@ -91,6 +92,21 @@ impl Addresses {
 }
 
 impl DriveDesign {
+    /// The parts of the 512-byte blocks that different actuators serve, as a drive reports them (concurrent positioning
+    /// ranges); one part if an actuator serves all, or if addresses go to several stacks in turn.
+    pub fn access_ranges(&self) -> Vec<Range<u64>> {
+        let a = &self.addresses;
+        match a.stacks == 1 && !self.own_queues {
+            true => (0..a.shares)
+                .map(|i| i * a.unit..(i + 1) * a.unit)
+                .collect(),
+            false => {
+                let all = 0..self.capacity_blocks();
+                vec![all]
+            }
+        }
+    }
+
     /// Checks a description, which can name any of `models`, and builds everything that its drives share.
     ///
     /// # Errors

@@ -18,6 +18,7 @@ use control::Control;
 use headstack_engine::{ByMode, SpecError};
 use headstack_units::{Lba, Time};
 use listener::Listener;
+use std::ops::Range;
 use std::sync::Arc;
 
 mod control;
@@ -441,6 +442,28 @@ impl Drive {
         let active = self.active_until(now.0);
         let low = self.low_power_until(now.0);
         self.meter.reset(now.0, active, low.unwrap_or_default());
+    }
+
+    /// Commands that a queue holds at once; 0 for all.
+    pub fn queue_depth(&self) -> u32 {
+        self.tags.first().map_or(0, Tags::depth)
+    }
+
+    /// Gives those of the blocks to `sink` whose data are in the buffer and not on the medium, at the time to which the
+    /// drive was advanced. A range may be given in pieces, and in any order.
+    pub fn unwritten(&self, blocks: Range<u64>, sink: &mut dyn FnMut(Range<u64>)) {
+        let mut lba = blocks.start;
+        while lba < blocks.end {
+            let (unit, at, run) = match self.units.len() {
+                1 => (0, lba, blocks.end - lba),
+                _ => self.design.addresses.locate(lba),
+            };
+            let run = run.min(blocks.end - lba);
+            self.units[unit].unwritten(at..at + run, &mut |found| {
+                sink(lba + (found.start - at)..lba + (found.end - at));
+            });
+            lba += run;
+        }
     }
 
     /// Whether buffered writes are not yet on the medium.

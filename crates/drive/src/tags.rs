@@ -56,6 +56,14 @@ impl Tags {
         self.depth == usize::MAX
     }
 
+    /// The depth that was set; 0 means no limit.
+    pub fn depth(&self) -> u32 {
+        match self.unlimited() {
+            true => 0,
+            false => self.depth as u32,
+        }
+    }
+
     /// Number of commands that wait for a tag.
     #[inline]
     pub fn awaiting(&self) -> usize {

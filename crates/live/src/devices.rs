@@ -1,22 +1,15 @@
 //! The simulated devices: the very layers and drives of a simulation, driven by requests as they come.
 
-use headstack_array::layer::{ErrorKind, LayerCompletion, Request, Tree, ANYONE};
-use headstack_array::Member;
+use headstack_array::layer::{ErrorKind, LayerCompletion};
+use headstack_array::LiveSystem;
 use headstack_drive::Command;
 use headstack_units::Time;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 /// Bytes of a block of a drive.
 pub const BLOCK: u64 = 512;
-
-/// A unit of a layer, as a device.
-#[derive(Debug, Clone, Copy)]
-struct Unit {
-    root: usize,
-    unit: u32,
-    blocks: u64,
-}
 
 /// What was announced, in order of time, then of announcement.
 type Announced = BinaryHeap<Reverse<Announcement>>;
@@ -43,8 +36,7 @@ impl PartialOrd for Announcement {
 
 /// All devices of a system.
 pub struct Devices {
-    roots: Vec<Tree>,
-    units: Vec<Unit>,
+    system: LiveSystem,
     announced: Announced,
     count: u64,
 }
@@ -61,28 +53,35 @@ pub struct Ended {
 }
 
 impl Devices {
-    /// The devices of these trees: each unit of each tree, in order.
-    pub fn new(roots: Vec<Tree>) -> Devices {
-        let mut units = Vec::new();
-        for (root, layer) in roots.iter().enumerate() {
-            let of_root = layer.logical_units().into_iter().enumerate();
-            units.extend(of_root.map(|(unit, blocks)| Unit {
-                root,
-                unit: unit as u32,
-                blocks,
-            }));
-        }
+    /// The devices of a system.
+    pub fn new(system: LiveSystem) -> Devices {
         Devices {
-            roots,
-            units,
+            system,
             announced: Announced::new(),
             count: 0,
         }
     }
 
+    /// The system.
+    pub fn system(&self) -> &LiveSystem {
+        &self.system
+    }
+
+    /// The system, to change and measure it.
+    pub fn system_mut(&mut self) -> &mut LiveSystem {
+        &mut self.system
+    }
+
+    /// Puts another system in the place of this one, at `now`: what is outstanding is forgotten.
+    pub fn replace(&mut self, now: Time, mut system: LiveSystem) {
+        system.advance(now, &mut |_| {});
+        (self.system, self.announced) = (system, Announced::new());
+    }
+
     /// Size of each device in bytes.
     pub fn bytes(&self) -> Vec<u64> {
-        self.units.iter().map(|u| u.blocks * BLOCK).collect()
+        let blocks = self.system.devices().into_iter();
+        blocks.map(|blocks| blocks * BLOCK).collect()
     }
 
     /// Carries out what happens before `now`.
@@ -96,30 +95,15 @@ impl Devices {
                 error: c.error,
             }));
         };
-        for root in &mut self.roots {
-            if root.next_event() < now {
-                root.advance(now, &mut announce);
-            }
+        if self.system.next_event() < now {
+            self.system.advance(now, &mut announce);
         }
     }
 
     /// Submits a request for bytes of a device; it must be inside, and numbers of requests at one time different. The
     /// device must have been advanced to `now`.
     pub fn submit(&mut self, now: Time, device: usize, id: u64, command: Command, bytes: Bytes) {
-        let unit = self.units[device];
-        let (first, last) = (
-            bytes.offset / BLOCK,
-            (bytes.offset + bytes.length).div_ceil(BLOCK),
-        );
-        let request = Request {
-            id,
-            command,
-            unit: unit.unit,
-            lba: first,
-            blocks: (last - first) as u32,
-            submitter: ANYONE,
-        };
-        self.roots[unit.root].submit_to(now, request);
+        self.system.submit(now, device, id, command, bytes.blocks());
     }
 
     /// The next request that ended at `now` or before.
@@ -142,12 +126,12 @@ impl Devices {
             .announced
             .peek()
             .map_or(Time::NEVER, |Reverse(a)| a.order.0);
-        // A layer carries out what happens *before* the time to which it is advanced.
-        let inside = self.roots.iter().map(|r| match r.next_event() {
+        // The system carries out what happens *before* the time to which it is advanced.
+        let inside = match self.system.next_event() {
             Time::NEVER => Time::NEVER,
             at => Time(at.0 + 1),
-        });
-        inside.fold(announced, Time::min)
+        };
+        announced.min(inside)
     }
 }
 
@@ -158,4 +142,11 @@ pub struct Bytes {
     pub offset: u64,
     /// Their number.
     pub length: u64,
+}
+
+impl Bytes {
+    /// The blocks in which they lie.
+    pub fn blocks(&self) -> Range<u64> {
+        self.offset / BLOCK..(self.offset + self.length).div_ceil(BLOCK)
+    }
 }

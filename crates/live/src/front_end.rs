@@ -1,6 +1,8 @@
 //! The loop of a live system: sockets of its front ends, simulated devices and the clock, in one thread.
 
-use crate::live::{Done, Lateness, Live};
+use crate::control::Inbox;
+use crate::counters::Counters;
+use crate::live::{Done, Live};
 use crate::LiveError;
 use rustix::event::{epoll, Timespec};
 use std::io;
@@ -21,6 +23,8 @@ const WATCH: Duration = Duration::from_micros(80);
 const JUMPS: usize = 32;
 /// Keys of one front end are below this.
 const KEYS: u64 = 1 << 48;
+/// The number in place of a front end's under which the inbox is watched.
+const INBOX: usize = 0xffff;
 
 /// Who speaks to clients: takes their requests to the system, and its completions to them.
 pub trait FrontEnd {
@@ -37,6 +41,8 @@ pub trait FrontEnd {
     fn work(&mut self, watch: Watch, live: &mut Live);
     /// Whether [`FrontEnd::work`] would do more at once.
     fn has_work(&self) -> bool;
+    /// Power was lost: connections end, and new ones may come.
+    fn disconnect(&mut self);
     /// The end was asked for: no new clients, no new requests.
     fn end(&mut self, watch: Watch);
     /// Whether all that was taken is answered.
@@ -83,24 +89,16 @@ impl Watch<'_> {
     }
 }
 
-/// What a live system has done.
-#[derive(Debug, Clone)]
-pub struct Served {
-    /// Requests that the devices have ended.
-    pub requests: u64,
-    /// How long after its simulated end each completion was handed to its client, nanoseconds.
-    pub lateness_ns: Lateness,
-}
-
-/// Serves until `stop` is set; then what is outstanding is answered.
+/// Serves until `stop` is set; then what is outstanding is answered. Returns what was counted.
 ///
 /// # Errors
 /// The system has no more sockets, or the record cannot be written.
 pub fn serve(
     mut live: Live,
     fronts: &mut [&mut dyn FrontEnd],
+    inbox: &Inbox,
     stop: &AtomicBool,
-) -> Result<Served, LiveError> {
+) -> Result<Counters, LiveError> {
     let poll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io::Error::from)?;
     let watch = |front_end| Watch {
         poll: &poll,
@@ -109,6 +107,7 @@ pub fn serve(
     for (i, front) in fronts.iter_mut().enumerate() {
         front.begin(watch(i))?;
     }
+    watch(INBOX).add(inbox.as_fd(), 0, EventFlags::IN)?;
     let mut events = Vec::with_capacity(256);
     let mut ending: Option<Instant> = None;
     loop {
@@ -121,6 +120,10 @@ pub fn serve(
             if !live.skip() {
                 break;
             }
+        }
+        live.sample();
+        if live.takes_disconnects() {
+            fronts.iter_mut().for_each(|front| front.disconnect());
         }
         if ending.is_none() && stop.load(Ordering::Relaxed) {
             ending = Some(Instant::now());
@@ -152,12 +155,11 @@ pub fn serve(
         }
         for event in &events {
             let (front, key) = (event.data.u64() / KEYS, event.data.u64() % KEYS);
-            fronts[front as usize].ready(watch(front as usize), key);
+            match fronts.get_mut(front as usize) {
+                Some(front_end) => front_end.ready(watch(front as usize), key),
+                None => inbox.serve(&mut live),
+            }
         }
     }
-    let (requests, lateness_ns) = live.finish()?;
-    Ok(Served {
-        requests,
-        lateness_ns,
-    })
+    live.finish()
 }

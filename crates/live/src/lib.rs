@@ -10,15 +10,24 @@
 //! - A request covers the 512-byte blocks in which its bytes lie.
 //! - What is written is in the store before its request reaches the drive, so what is acknowledged survives the end
 //!   of the process, not the end of the machine.
-//! - How late each completion was handed to its client is measured ([`live::Lateness`]).
+//! - How late each completion was handed to its client is measured ([`counters::Counters`]).
 
 #![cfg(target_os = "linux")]
 
 pub mod clock;
+pub mod control;
+pub mod counters;
 pub mod devices;
+pub mod energy;
+pub mod files;
 pub mod front_end;
+pub mod fuse;
+pub mod history;
+pub mod http;
 pub mod live;
+pub mod metrics;
 pub mod open;
+pub mod power;
 pub mod record;
 pub mod store;
 
@@ -47,6 +56,14 @@ pub enum LiveError {
     #[error("record: {}: got {why}, need a file that can be written", path.display())]
     Record {
         /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        why: String,
+    },
+    /// The control directory cannot be shown there.
+    #[error("control: {}: got {why}, need an empty folder and FUSE", path.display())]
+    Control {
+        /// The folder.
         path: PathBuf,
         /// The system's reason.
         why: String,

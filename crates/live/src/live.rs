@@ -1,16 +1,22 @@
 //! A system in real time: it takes requests and gives completions, whoever speaks to it.
 
 use crate::clock::Clock;
+use crate::counters::Counters;
 use crate::devices::{Bytes, Devices, Ended};
+use crate::energy::Energy;
+use crate::history::{Dice, Torn};
+use crate::power::{Afterwards, PowerLosses};
 use crate::record::Record;
 use crate::store::Store;
 use crate::LiveError;
-use hdrhistogram::Histogram;
-use headstack_array::layer::ErrorKind;
+use headstack_array::change::Change;
+use headstack_array::layer::{ErrorKind, Setting};
+use headstack_array::LiveSystem;
 use headstack_drive::Command;
-use headstack_units::Time;
+use headstack_schema::SpecError;
+use headstack_units::{Span, Time};
 use slab::Slab;
-use std::io;
+use std::ops::Range;
 use std::time::Duration;
 
 /// A device that clients can use.
@@ -46,6 +52,29 @@ pub struct Access {
     pub length: u64,
 }
 
+impl Access {
+    fn bytes(&self) -> Bytes {
+        let (offset, length) = match self.command {
+            Command::Flush => (0, 0),
+            _ => (self.offset, self.length),
+        };
+        Bytes { offset, length }
+    }
+
+    fn writes(&self) -> bool {
+        matches!(self.command, Command::Write | Command::WriteThrough)
+    }
+}
+
+/// Why a request failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// The simulated system failed it.
+    Device(ErrorKind),
+    /// Power was lost while it was outstanding.
+    PowerLost,
+}
+
 /// A request that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Done {
@@ -56,15 +85,17 @@ pub struct Done {
     /// When the simulated device ended it.
     pub at: Time,
     /// Why it failed; `None` if it did not.
-    pub error: Option<ErrorKind>,
+    pub error: Option<Failure>,
 }
 
-/// How late completions were handed to their clients.
-pub type Lateness = Histogram<u64>;
+/// Makes the system anew, as after a loss of power.
+pub type Make = dyn Fn() -> Result<LiveSystem, LiveError> + Send;
 
 /// What a live system is made of.
 pub struct Parts {
-    /// The simulated devices.
+    /// Makes the simulated system.
+    pub make: Box<Make>,
+    /// The simulated devices, as made first.
     pub devices: Devices,
     /// Names and sizes, in the same order.
     pub described: Vec<Device>,
@@ -74,6 +105,8 @@ pub struct Parts {
     pub clock: Clock,
     /// Where finished requests are written.
     pub record: Option<Record>,
+    /// When power is lost.
+    pub losses: PowerLosses,
 }
 
 /// A request at a device.
@@ -81,70 +114,132 @@ struct Open {
     ticket: Ticket,
     access: Access,
     arrival: Time,
+    /// Unlike any other request's.
+    number: u64,
 }
 
 /// A system in real time.
 pub struct Live {
-    devices: Devices,
-    described: Vec<Device>,
-    stores: Vec<Store>,
-    clock: Clock,
-    record: Option<Record>,
+    parts: Parts,
     open: Slab<Open>,
-    requests: u64,
-    lateness_ns: Lateness,
+    counters: Counters,
+    /// Requests so far.
+    submitted: u64,
+    writes: u64,
+    dice: Dice,
+    /// Requests that ended with the last loss of power.
+    lost: Vec<Done>,
+    /// Connections are to be ended.
+    disconnects: bool,
+    /// Energy of the systems before the last loss of power, joules of each drive.
+    joules_before: Vec<f64>,
+    energy: Energy,
+    /// What was changed by hand: a loss of power does not undo it.
+    changed: Vec<ByHand>,
+    /// Over how long the mean power of each device is shown.
+    pub(crate) power_intervals: Vec<Span>,
+    /// Why the last write to the control directory was refused.
+    pub(crate) refused: String,
+}
+
+/// A change that somebody asked for while it runs.
+enum ByHand {
+    Change(Box<Change>),
+    Fault(Vec<u32>, Setting),
+    Set(Vec<u32>, Setting),
 }
 
 impl Live {
     /// A system whose time begins with its clock.
-    ///
-    /// # Errors
-    /// None in practice: a histogram cannot be made.
-    pub fn new(parts: Parts) -> Result<Live, LiveError> {
-        let lateness = Histogram::new(3).map_err(|e| io::Error::other(e.to_string()))?;
-        Ok(Live {
-            devices: parts.devices,
-            described: parts.described,
-            stores: parts.stores,
-            clock: parts.clock,
-            record: parts.record,
+    pub fn new(mut parts: Parts) -> Live {
+        if parts.losses.is_possible {
+            parts.stores.iter_mut().for_each(Store::keep_history);
+        }
+        Live {
             open: Slab::new(),
-            requests: 0,
-            lateness_ns: lateness,
-        })
+            counters: Counters::new(parts.described.len()),
+            submitted: 0,
+            writes: 0,
+            dice: Dice::new(parts.losses.seed),
+            lost: Vec::new(),
+            disconnects: false,
+            joules_before: Vec::new(),
+            energy: Energy::default(),
+            changed: Vec::new(),
+            power_intervals: vec![Span(1_000_000_000); parts.described.len()],
+            refused: String::new(),
+            parts,
+        }
     }
 
     /// The devices, in order.
     pub fn devices(&self) -> &[Device] {
-        &self.described
+        &self.parts.described
     }
 
     /// The data of a device.
     pub fn store(&mut self, device: usize) -> &mut Store {
-        &mut self.stores[device]
+        &mut self.parts.stores[device]
     }
 
     /// The device with its data.
     pub fn device_and_store(&mut self, device: usize) -> (&Device, &mut Store) {
-        (&self.described[device], &mut self.stores[device])
+        (
+            &self.parts.described[device],
+            &mut self.parts.stores[device],
+        )
+    }
+
+    /// What was counted.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The simulated time.
+    pub fn now(&self) -> Time {
+        self.parts.clock.now()
+    }
+
+    /// Advances the simulated system to now, and returns both.
+    pub fn system(&mut self) -> (Time, &mut LiveSystem) {
+        let now = self.parts.clock.now();
+        self.parts.devices.advance(now);
+        (now, self.parts.devices.system_mut())
     }
 
     /// Submits a request that lies inside its device; it arrives now.
     pub fn submit(&mut self, ticket: Ticket, access: Access) {
-        let now = self.clock.now();
-        self.devices.advance(now);
+        let now = self.parts.clock.now();
+        self.parts.devices.advance(now);
+        self.submitted += 1;
+        let number = self.submitted;
         let id = self.open.insert(Open {
             ticket,
             access,
             arrival: now,
+            number,
         });
-        let (offset, length) = match access.command {
-            Command::Flush => (0, 0),
-            _ => (access.offset, access.length),
-        };
-        let bytes = Bytes { offset, length };
-        self.devices
-            .submit(now, access.device, id as u64, access.command, bytes);
+        if access.writes() && self.parts.losses.is_possible {
+            self.settle(access.device, access.bytes().blocks());
+            if let Some(history) = self.parts.stores[access.device].history() {
+                history.submitted(number, access.bytes().blocks());
+            }
+        }
+        if access.command == Command::Flush {
+            if let Some(history) = self.parts.stores[access.device].history() {
+                history.flush_begins();
+            }
+        }
+        self.counters.begun(access.device, now);
+        let bytes = access.bytes();
+        (self.parts.devices).submit(now, access.device, id as u64, access.command, bytes);
+        if access.command != Command::Read {
+            self.writes += 1;
+            let writes = self.writes;
+            if self.parts.losses.at_write.contains(&writes) {
+                self.parts.losses.at.push(now);
+            }
+        }
     }
 
     /// Requests that have not ended.
@@ -152,15 +247,52 @@ impl Live {
         self.open.len()
     }
 
+    /// Of the ended writes to these blocks, those are settled whose data are in no buffer. Where the system cannot say
+    /// that, only a flush settles.
+    fn settle(&mut self, device: usize, blocks: Range<u64>) {
+        let Some(history) = self.parts.stores[device].history() else {
+            return;
+        };
+        if history.is_empty() {
+            return;
+        }
+        let system = self.parts.devices.system();
+        for range in history.ranges(blocks) {
+            let mut held = Vec::new();
+            if system.unwritten(device, range.clone(), &mut |r| held.push(r)) {
+                held.sort_unstable_by_key(|r: &Range<u64>| r.start);
+                let mut from = range.start;
+                for r in held {
+                    if from < r.start {
+                        history.settle(from..r.start);
+                    }
+                    from = from.max(r.end);
+                }
+                if from < range.end {
+                    history.settle(from..range.end);
+                }
+            }
+        }
+    }
+
     /// Carries out what happens until now, and gives the requests that have ended to `sink`.
     ///
     /// # Errors
-    /// The record cannot be written.
+    /// The record cannot be written, or the system cannot be made anew after a loss of power.
     pub fn advance(&mut self, mut sink: impl FnMut(&mut Live, Done)) -> Result<(), LiveError> {
-        let now = self.clock.now();
-        self.devices.advance(now);
-        while let Some(ended) = self.devices.ended(now) {
+        let now = self.parts.clock.now();
+        let due = self.parts.losses.due();
+        // What ends before power is lost is told.
+        let until = now.min(due);
+        self.parts.devices.advance(until);
+        while let Some(ended) = self.parts.devices.ended(until) {
             let done = self.end(ended)?;
+            sink(self, done);
+        }
+        if self.parts.losses.take(now) {
+            self.lose_power_at(until)?;
+        }
+        for done in std::mem::take(&mut self.lost) {
             sink(self, done);
         }
         Ok(())
@@ -168,56 +300,210 @@ impl Live {
 
     fn end(&mut self, ended: Ended) -> Result<Done, LiveError> {
         let open = self.open.remove(ended.id as usize);
-        self.requests += 1;
-        if let Some(record) = &mut self.record {
-            record.add(&open.access, open.arrival, ended.at)?;
+        let access = open.access;
+        self.counters.ended(&access, open.arrival, &ended);
+        if let Some(record) = &mut self.parts.record {
+            record.add(&access, open.arrival, ended.at)?;
+        }
+        if self.parts.losses.is_possible {
+            self.keep(&open, &ended);
         }
         Ok(Done {
             ticket: open.ticket,
-            access: open.access,
+            access,
             at: ended.at,
-            error: ended.error,
+            error: ended.error.map(Failure::Device),
         })
+    }
+
+    /// A write or flush has ended: what is settled by it.
+    fn keep(&mut self, open: &Open, ended: &Ended) {
+        let (access, store) = (open.access, &mut self.parts.stores[open.access.device]);
+        let Some(history) = store.history() else {
+            return;
+        };
+        match access.command {
+            Command::Read => {}
+            Command::Flush => {
+                history.flush_ends(open.number, ended.error.is_none());
+                self.settle(access.device, 0..u64::MAX);
+            }
+            _ => {
+                let forced = access.command == Command::WriteThrough && ended.error.is_none();
+                let blocks = access.bytes().blocks();
+                history.ended(open.number, self.submitted, forced, blocks.clone());
+                self.settle(access.device, blocks);
+            }
+        }
+    }
+
+    /// Power is lost now.
+    ///
+    /// # Errors
+    /// Power cannot be lost here, a file cannot be written, or the system cannot be made anew.
+    pub fn lose_power(&mut self) -> Result<Torn, LiveError> {
+        if !self.parts.losses.is_possible {
+            let text = "power loss: got a system without it, need one that was started with it";
+            return Err(LiveError::Argument(text.into()));
+        }
+        let now = self.parts.clock.now();
+        self.parts.devices.advance(now);
+        self.lose_power_at(now)
+    }
+
+    fn lose_power_at(&mut self, now: Time) -> Result<Torn, LiveError> {
+        let mut torn = Torn::default();
+        for device in 0..self.parts.stores.len() {
+            self.settle(device, 0..u64::MAX);
+            let store = &mut self.parts.stores[device];
+            torn.add(store.tear(&mut self.dice).map_err(LiveError::System)?);
+        }
+        for open in self.open.drain() {
+            self.counters.lost(open.access.device, now);
+            self.lost.push(Done {
+                ticket: open.ticket,
+                access: open.access,
+                at: now,
+                error: Some(Failure::PowerLost),
+            });
+        }
+        self.counters.power_lost(torn);
+        self.disconnects = self.parts.losses.afterwards == Afterwards::Disconnect;
+        self.joules_before = self.joules();
+        let mut system = (self.parts.make)()?;
+        system.advance(now, &mut |_| {});
+        system.restart_meters(now);
+        system.succeed(now, self.parts.devices.system());
+        for change in &self.changed {
+            // It was accepted before.
+            let _ = match change {
+                ByHand::Change(change) => system.change(now, change),
+                ByHand::Fault(drives, setting) => system.set_fault(now, drives, setting),
+                ByHand::Set(path, setting) => system.set(now, path, setting),
+            };
+        }
+        self.parts.devices.replace(now, system);
+        Ok(torn)
+    }
+
+    /// Whether connections are to be ended, since the last call.
+    pub fn takes_disconnects(&mut self) -> bool {
+        std::mem::take(&mut self.disconnects)
+    }
+
+    /// Changes the system now, as an experiment can. `at` of the change is not used.
+    ///
+    /// # Errors
+    /// A change that does not fit.
+    pub fn change(&mut self, change: Change) -> Result<(), SpecError> {
+        let (now, system) = self.system();
+        system.change(now, &change)?;
+        self.changed.push(ByHand::Change(change.into()));
+        Ok(())
+    }
+
+    /// Sets something of the fault layers of these drives, all if there are none.
+    ///
+    /// # Errors
+    /// A drive that does not exist, or a setting that does not fit.
+    pub fn set_fault(&mut self, drives: &[u32], setting: Setting) -> Result<(), SpecError> {
+        let (now, system) = self.system();
+        system.set_fault(now, drives, &setting)?;
+        self.changed.push(ByHand::Fault(drives.to_vec(), setting));
+        Ok(())
+    }
+
+    /// Sets something of the layer at a path of [`LiveSystem::view`].
+    ///
+    /// # Errors
+    /// A value that the layer refuses.
+    pub fn set(&mut self, path: &[u32], setting: Setting) -> Result<(), SpecError> {
+        let (now, system) = self.system();
+        system.set(now, path, &setting)?;
+        self.changed.push(ByHand::Set(path.to_vec(), setting));
+        Ok(())
+    }
+
+    /// Number of drives.
+    pub fn n_drives(&self) -> u32 {
+        self.parts.devices.system().n_drives()
+    }
+
+    /// The energy of the drives over time.
+    pub fn energy(&self) -> &Energy {
+        &self.energy
+    }
+
+    /// Samples the energy of the drives if a sample is due.
+    pub fn sample(&mut self) {
+        if self.energy.is_due(self.parts.clock.now()) {
+            self.sample_now();
+        }
+    }
+
+    /// Samples the energy of the drives.
+    pub fn sample_now(&mut self) {
+        let (now, joules) = (self.parts.clock.now(), self.joules());
+        self.energy.add(now, joules);
+    }
+
+    /// Energy of each drive so far, in joules.
+    pub fn joules(&mut self) -> Vec<f64> {
+        let mut sums = Vec::new();
+        let (now, system) = self.system();
+        system.joules(now, &mut sums);
+        let before = self
+            .joules_before
+            .iter()
+            .copied()
+            .chain(std::iter::repeat(0.0));
+        sums.iter_mut()
+            .zip(before)
+            .for_each(|(sum, before)| *sum += before);
+        sums
     }
 
     /// The client of a request is answered now.
     pub fn answered(&mut self, done: &Done) {
-        let late = self.clock.lateness(done.at, self.clock.now());
-        self.lateness_ns.saturating_record(late.as_nanos() as u64);
+        let late = self.parts.clock.lateness(done.at, self.parts.clock.now());
+        self.counters.answered(late);
     }
 
     /// How long until something happens by itself; `None` if nothing will.
     pub fn until_next(&self) -> Option<Duration> {
-        if self.open.is_empty() && matches!(self.clock, Clock::Jumping(_)) {
+        if self.open.is_empty() && matches!(self.parts.clock, Clock::Jumping(_)) {
             return None;
         }
-        match self.devices.next_event() {
+        match self.next_event() {
             Time::NEVER => None,
-            at => Some(self.clock.until(at)),
+            at => Some(self.parts.clock.until(at)),
         }
+    }
+
+    fn next_event(&self) -> Time {
+        (self.parts.devices.next_event()).min(self.parts.losses.due())
     }
 
     /// Nobody asks for anything before the next event: a clock that does not wait jumps there, and true is returned.
     /// False if time passes by itself, or nothing will happen.
     pub fn skip(&mut self) -> bool {
-        let next = self.devices.next_event();
-        let jumps = matches!(self.clock, Clock::Jumping(_));
+        let next = self.next_event();
+        let jumps = matches!(self.parts.clock, Clock::Jumping(_));
         if !jumps || self.open.is_empty() || next == Time::NEVER {
             return false;
         }
-        self.clock.jump(next);
+        self.parts.clock.jump(next);
         true
     }
 
-    /// Ends: writes what is left of the record. Returns the number of requests that have ended, and how late they were
-    /// answered.
+    /// Ends: writes what is left of the record, and returns what was counted.
     ///
     /// # Errors
     /// The record cannot be written.
-    pub fn finish(mut self) -> Result<(u64, Lateness), LiveError> {
-        if let Some(record) = &mut self.record {
+    pub fn finish(mut self) -> Result<Counters, LiveError> {
+        if let Some(record) = &mut self.parts.record {
             record.finish()?;
         }
-        Ok((self.requests, self.lateness_ns))
+        Ok(self.counters)
     }
 }

@@ -3,11 +3,12 @@
 use crate::clock::Clock;
 use crate::devices::Devices;
 use crate::live::{Device, Live, Parts};
+use crate::power::PowerLosses;
 use crate::record::Record;
 use crate::store::Store;
 use crate::LiveError;
 use headstack_array::experiment::System;
-use headstack_array::{live_system, read_toml, Experiment, Inputs, Overrides};
+use headstack_array::{live_system, read_toml, Experiment, Inputs, LiveSystem, Overrides};
 use headstack_disksim::import_file;
 use headstack_schema::{did_you_mean, read_table, SpecError};
 use serde_json::{json, Value};
@@ -39,6 +40,8 @@ pub struct Options {
     pub speed: f64,
     /// A file for the requests, as a trace.
     pub record: Option<PathBuf>,
+    /// When power is lost.
+    pub losses: PowerLosses,
 }
 
 impl Live {
@@ -51,7 +54,8 @@ impl Live {
             let got = format!("speed: got {}, need 0 to 1000000", options.speed);
             return Err(LiveError::Argument(got));
         }
-        let (name, devices) = devices(options)?;
+        let (name, system) = system_of(options)?;
+        let devices = Devices::new(system);
         let sizes = devices.bytes();
         let described: Vec<Device> = (sizes.iter().enumerate())
             .map(|(i, bytes)| Device {
@@ -76,13 +80,16 @@ impl Live {
         let stores = sizes.iter().enumerate().map(store);
         let stores = stores.collect::<Result<Vec<Store>, LiveError>>()?;
         let record = options.record.as_deref().map(Record::new).transpose()?;
-        Live::new(Parts {
+        let again = options.clone();
+        Ok(Live::new(Parts {
+            make: Box::new(move || Ok(system_of(&again)?.1)),
             devices,
             described,
             stores,
             clock: Clock::new(options.speed),
             record,
-        })
+            losses: options.losses.clone(),
+        }))
     }
 }
 
@@ -98,8 +105,8 @@ fn file_of(path: &Path, device: usize, devices: usize) -> PathBuf {
     }
 }
 
-/// The name and the devices of what is emulated.
-fn devices(options: &Options) -> Result<(String, Devices), LiveError> {
+/// The name of what is emulated, and the system.
+fn system_of(options: &Options) -> Result<(String, LiveSystem), LiveError> {
     let inputs = Inputs {
         other_drive: &|path| match import_file(path) {
             Ok(import) => Ok(import.spec),
@@ -122,8 +129,8 @@ fn devices(options: &Options) -> Result<(String, Devices), LiveError> {
         };
         let system: System = read_table(&table)?;
         let seed = options.seed.unwrap_or(0);
-        let roots = live_system(&system, Path::new("."), seed, &inputs)?;
-        return Ok((options.target.clone(), Devices::new(roots)));
+        let made = live_system(&system, Path::new("."), seed, &inputs)?;
+        return Ok((options.target.clone(), made));
     }
     let experiment = Experiment::open(file, &Overrides::default())?;
     let (i, system) = chosen(&experiment, options.system.as_deref())?;
@@ -135,8 +142,8 @@ fn devices(options: &Options) -> Result<(String, Devices), LiveError> {
             None => e.in_file(file.display()),
         }
     };
-    let roots = live_system(system, &experiment.base, seed, &inputs).map_err(placed)?;
-    Ok((system.name.clone(), Devices::new(roots)))
+    let made = live_system(system, &experiment.base, seed, &inputs).map_err(placed)?;
+    Ok((system.name.clone(), made))
 }
 
 /// The system of an experiment that was asked for.

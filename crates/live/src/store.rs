@@ -1,5 +1,6 @@
 //! Where the data of a device are kept: exact, whatever the drive's time.
 
+use crate::history::{Dice, History, Torn, SECTOR};
 use rustix::fs::{fallocate, seek, FallocateFlags, SeekFrom};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
@@ -8,12 +9,21 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+/// Zeroes of more bytes at once than this are not undone by a loss of power.
+pub const MOST_TORN: u64 = 32 << 20;
 /// Bytes of a page of a store in memory.
 const PAGE: u64 = 64 << 10;
 
 /// The bytes of a device. What was never written is zero.
 #[derive(Debug)]
-pub enum Store {
+pub struct Store {
+    kept: Kept,
+    /// What writes replaced that a loss of power may undo; `None` where no power is lost.
+    history: Option<History>,
+}
+
+#[derive(Debug)]
+enum Kept {
     /// Pages that were written.
     Memory(BTreeMap<u64, Box<[u8]>>),
     /// A file with holes.
@@ -32,7 +42,14 @@ pub struct Extent {
 impl Store {
     /// A store in memory, with nothing in it.
     pub fn memory() -> Store {
-        Store::Memory(BTreeMap::new())
+        Store::of(Kept::Memory(BTreeMap::new()))
+    }
+
+    fn of(kept: Kept) -> Store {
+        Store {
+            kept,
+            history: None,
+        }
     }
 
     /// A file of `bytes`, which is made or, if it is shorter, made longer; new room is a hole.
@@ -50,7 +67,32 @@ impl Store {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
         file.set_len(bytes)?;
-        Ok(Store::File(file))
+        Ok(Store::of(Kept::File(file)))
+    }
+
+    /// From now on writes can be undone until they are settled.
+    pub fn keep_history(&mut self) {
+        self.history.get_or_insert_with(History::default);
+    }
+
+    /// What writes replaced, if that is kept.
+    pub fn history(&mut self) -> Option<&mut History> {
+        self.history.as_mut()
+    }
+
+    /// Power is lost: what is not settled is there, or not, or in part, as `dice` says. Nothing can be undone afterwards.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn tear(&mut self, dice: &mut Dice) -> io::Result<Torn> {
+        let Some(history) = &mut self.history else {
+            return Ok(Torn::default());
+        };
+        let (undone, torn) = history.tear(dice);
+        for (sector, before) in undone {
+            self.kept.write(sector * SECTOR, &*before)?;
+        }
+        Ok(torn)
     }
 
     /// Reads bytes; the place must be inside the device.
@@ -58,18 +100,7 @@ impl Store {
     /// # Errors
     /// The file cannot be read.
     pub fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        let pages = match self {
-            Store::File(file) => return file.read_exact_at(buffer, offset),
-            Store::Memory(pages) => pages,
-        };
-        for (page, within, range) in pieces(offset, buffer.len()) {
-            let buffer = &mut buffer[range];
-            match pages.get(&page) {
-                Some(data) => buffer.copy_from_slice(&data[within..within + buffer.len()]),
-                None => buffer.fill(0),
-            }
-        }
-        Ok(())
+        self.kept.read(offset, buffer)
     }
 
     /// Writes bytes; the place must be inside the device.
@@ -77,31 +108,44 @@ impl Store {
     /// # Errors
     /// The file cannot be written.
     pub fn write(&mut self, offset: u64, data: &[u8]) -> io::Result<()> {
-        let pages = match self {
-            Store::File(file) => return file.write_all_at(data, offset),
-            Store::Memory(pages) => pages,
-        };
-        for (page, within, range) in pieces(offset, data.len()) {
-            let data = &data[range];
-            let new = || vec![0; PAGE as usize].into_boxed_slice();
-            let page = pages.entry(page).or_insert_with(new);
-            page[within..within + data.len()].copy_from_slice(data);
-        }
-        Ok(())
+        self.remember(offset, data.len() as u64)?;
+        self.kept.write(offset, data)
     }
 
-    /// Makes bytes zero. They take no more room, unless `keep` says that they must.
+    /// Makes bytes zero. They take no more room, unless `keep` says that they must. Zeroes of more than
+    /// [`MOST_TORN`] at once are not undone by a loss of power.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn zero(&mut self, offset: u64, bytes: u64, keep: bool) -> io::Result<()> {
-        match self {
-            Store::File(file) => zero_file(file, offset, bytes, keep),
-            Store::Memory(pages) => {
+        match bytes <= MOST_TORN {
+            true => self.remember(offset, bytes)?,
+            false => {
+                if let Some(history) = &mut self.history {
+                    history.forget(sectors(offset, bytes));
+                }
+            }
+        }
+        match &mut self.kept {
+            Kept::File(file) => zero_file(file, offset, bytes, keep),
+            Kept::Memory(pages) => {
                 zero_pages(pages, offset, bytes);
                 Ok(())
             }
         }
+    }
+
+    /// Keeps what a write replaces.
+    fn remember(&mut self, offset: u64, bytes: u64) -> io::Result<()> {
+        let Some(history) = &mut self.history else {
+            return Ok(());
+        };
+        for sector in sectors(offset, bytes) {
+            let mut before = [0; SECTOR as usize];
+            self.kept.read(sector * SECTOR, &mut before)?;
+            history.replaced(sector, before);
+        }
+        Ok(())
     }
 
     /// Extents from `offset` on, `bytes` in all, at most `most` of them.
@@ -111,9 +155,9 @@ impl Store {
     pub fn extents(&self, offset: u64, bytes: u64, most: usize) -> io::Result<Vec<Extent>> {
         let (mut found, mut at, end) = (Vec::<Extent>::new(), offset, offset + bytes);
         while at < end {
-            let (hole, until) = match self {
-                Store::File(file) => next_change(file, at, end)?,
-                Store::Memory(pages) => {
+            let (hole, until) = match &self.kept {
+                Kept::File(file) => next_change(file, at, end)?,
+                Kept::Memory(pages) => {
                     let hole = !pages.contains_key(&(at / PAGE));
                     (hole, end.min((at / PAGE + 1) * PAGE))
                 }
@@ -131,6 +175,42 @@ impl Store {
         }
         Ok(found)
     }
+}
+
+impl Kept {
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let pages = match self {
+            Kept::File(file) => return file.read_exact_at(buffer, offset),
+            Kept::Memory(pages) => pages,
+        };
+        for (page, within, range) in pieces(offset, buffer.len()) {
+            let buffer = &mut buffer[range];
+            match pages.get(&page) {
+                Some(data) => buffer.copy_from_slice(&data[within..within + buffer.len()]),
+                None => buffer.fill(0),
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, offset: u64, data: &[u8]) -> io::Result<()> {
+        let pages = match self {
+            Kept::File(file) => return file.write_all_at(data, offset),
+            Kept::Memory(pages) => pages,
+        };
+        for (page, within, range) in pieces(offset, data.len()) {
+            let data = &data[range];
+            let new = || vec![0; PAGE as usize].into_boxed_slice();
+            let page = pages.entry(page).or_insert_with(new);
+            page[within..within + data.len()].copy_from_slice(data);
+        }
+        Ok(())
+    }
+}
+
+/// The sectors in which bytes lie.
+pub fn sectors(offset: u64, bytes: u64) -> std::ops::Range<u64> {
+    offset / SECTOR..(offset + bytes).div_ceil(SECTOR)
 }
 
 /// The pages of a range of bytes: page, first byte in it, bytes of the buffer.

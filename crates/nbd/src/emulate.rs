@@ -1,10 +1,15 @@
-//! A live system behind NBD: what is emulated, and its address.
+//! A live system behind NBD: what is emulated, its address, its control directory and its metrics.
 
 use crate::address::{Address, Listener};
 use crate::server::{serve, Served};
 use crate::tls::{Tls, TlsOptions};
 use crate::ServeError;
+use headstack_live::control::{self, Handle, Inbox};
+use headstack_live::fuse::Directory;
+use headstack_live::http::Page;
 use headstack_live::live::{Device, Live};
+use headstack_live::{files, LiveError};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
@@ -17,6 +22,10 @@ pub struct Options {
     pub address: Address,
     /// Whether connections are encrypted.
     pub tls: TlsOptions,
+    /// A folder for the control directory.
+    pub control: Option<PathBuf>,
+    /// Where metrics are served, and whether other machines may ask for them.
+    pub metrics: Option<(String, bool)>,
 }
 
 /// A server that listens already.
@@ -24,22 +33,39 @@ pub struct Emulation {
     live: Live,
     listeners: Vec<Listener>,
     tls: Tls,
+    handle: Handle,
+    inbox: Inbox,
+    directory: Option<Directory>,
+    metrics: Option<Page>,
     stop: Arc<AtomicBool>,
 }
 
 impl Emulation {
-    /// Builds the devices and begins to listen.
+    /// Builds the devices and begins to listen. The control directory and the metrics are there, and answer once
+    /// [`Emulation::serve`] runs.
     ///
     /// # Errors
-    /// A drive, experiment, store or address that does not fit.
+    /// A drive, experiment, store, folder or address that does not fit.
     pub fn start(options: &Options, stop: Arc<AtomicBool>) -> Result<Emulation, ServeError> {
         let tls = Tls::open(&options.tls)?;
-        let live = Live::open(&options.live)?;
+        let mut live = Live::open(&options.live)?;
         let listeners = options.address.listen()?;
+        let (handle, inbox) = control::pair().map_err(LiveError::System)?;
+        let mut mount = |folder: &PathBuf| {
+            let files = files::all(&mut live);
+            Directory::mount(folder, handle.clone(), files)
+        };
+        let directory = options.control.as_ref().map(&mut mount).transpose()?;
+        let serve = |(at, remote): &(String, bool)| Page::serve(at, *remote, handle.clone());
+        let metrics = options.metrics.as_ref().map(serve).transpose()?;
         Ok(Emulation {
             live,
             listeners,
             tls,
+            handle,
+            inbox,
+            directory,
+            metrics,
             stop,
         })
     }
@@ -54,11 +80,25 @@ impl Emulation {
         self.live.devices()
     }
 
+    /// What other threads ask the server with.
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Where metrics are served.
+    pub fn metrics(&self) -> Option<&str> {
+        self.metrics.as_ref().map(Page::address)
+    }
+
     /// Serves until the flag is set that it was started with.
     ///
     /// # Errors
     /// As [`serve`].
     pub fn serve(self) -> Result<Served, ServeError> {
-        serve(self.live, self.listeners, self.tls, &self.stop)
+        let served = serve(self.live, self.listeners, self.tls, &self.inbox, &self.stop);
+        // Who waits for an answer gets none, and both can end.
+        drop(self.inbox);
+        drop((self.directory, self.metrics));
+        served
     }
 }

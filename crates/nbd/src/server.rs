@@ -8,8 +8,10 @@ use crate::socket::Socket;
 use crate::tls::Tls;
 use crate::ServeError;
 use headstack_drive::Command;
+use headstack_live::control::Inbox;
+use headstack_live::counters::Counters;
 use headstack_live::front_end::{self, EventFlags, FrontEnd, Watch};
-use headstack_live::live::{Access, Done, Lateness, Live, Ticket};
+use headstack_live::live::{Access, Done, Live, Ticket};
 use slab::Slab;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
@@ -31,10 +33,8 @@ const CLIENTS: u64 = 1 << 16;
 /// What a server has done.
 #[derive(Debug, Clone)]
 pub struct Served {
-    /// Requests that the devices have ended.
-    pub requests: u64,
-    /// How long after its simulated end each reply was handed to the socket, nanoseconds.
-    pub lateness_ns: Lateness,
+    /// What the system has counted.
+    pub counters: Counters,
     /// Clients that were served.
     pub clients: u64,
 }
@@ -83,6 +83,7 @@ pub fn serve(
     live: Live,
     listeners: Vec<Listener>,
     tls: Tls,
+    inbox: &Inbox,
     stop: &AtomicBool,
 ) -> Result<Served, ServeError> {
     let mut nbd = Nbd {
@@ -98,10 +99,9 @@ pub fn serve(
         served: 0,
         ends: false,
     };
-    let served = front_end::serve(live, &mut [&mut nbd], stop)?;
+    let counters = front_end::serve(live, &mut [&mut nbd], inbox, stop)?;
     Ok(Served {
-        requests: served.requests,
-        lateness_ns: served.lateness_ns,
+        counters,
         clients: nbd.served,
     })
 }
@@ -155,6 +155,12 @@ impl FrontEnd for Nbd {
 
     fn has_work(&self) -> bool {
         !self.busy.is_empty()
+    }
+
+    fn disconnect(&mut self) {
+        // Their sockets are closed, and no longer watched.
+        self.clients.clear();
+        self.busy.clear();
     }
 
     fn end(&mut self, watch: Watch) {

@@ -2,7 +2,12 @@
 
 use crate::errors::{config, raise};
 use crate::wait::{no_result, no_thread};
+use headstack_array::change::Change;
+use headstack_live::control::Handle;
+use headstack_live::live::Live;
+use headstack_live::metrics;
 use headstack_live::open::{self, Kept};
+use headstack_live::power::PowerLosses;
 use headstack_live::LiveError;
 use headstack_nbd::address::Address;
 use headstack_nbd::emulate::{Emulation, Options};
@@ -10,8 +15,9 @@ use headstack_nbd::process;
 use headstack_nbd::server::Served;
 use headstack_nbd::tls::TlsOptions;
 use headstack_nbd::ServeError;
+use headstack_schema::Parameter;
 use pyo3::prelude::*;
-use serde_json::json;
+use serde_json::{json, Value};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, Receiver, TryRecvError};
@@ -30,6 +36,10 @@ pub struct Emulated {
     /// Name, description and size in bytes of each device.
     #[pyo3(get)]
     exports: Vec<(String, String, u64)>,
+    /// Where metrics are served.
+    #[pyo3(get)]
+    metrics: Option<String>,
+    handle: Handle,
     stop: Arc<AtomicBool>,
     /// What the server has done; `None` once that was taken.
     served: Mutex<Option<Receiver<Result<Served, ServeError>>>>,
@@ -43,9 +53,12 @@ fn raised(e: ServeError) -> PyErr {
     }
 }
 
+/// Whether power may be lost, simulated times, numbers of writes, seed, what clients notice.
+type Losses = (bool, Vec<String>, Vec<u64>, u64, String);
+
 /// Starts a server; it ends with [`Emulated::stop`].
 #[pyfunction]
-#[pyo3(signature = (target, drive_dirs, address, remote, store, speed, system, seed, record, tls, certificates, verify_peer))]
+#[pyo3(signature = (target, drive_dirs, address, remote, store, speed, system, seed, record, tls, certificates, verify_peer, control, metrics, losses))]
 #[allow(clippy::too_many_arguments)]
 pub fn emulate(
     target: String,
@@ -60,7 +73,12 @@ pub fn emulate(
     tls: Option<&str>,
     certificates: Option<PathBuf>,
     verify_peer: bool,
+    control: Option<PathBuf>,
+    metrics: Option<String>,
+    losses: Losses,
 ) -> PyResult<Emulated> {
+    let (torn, at, at_write, loss_seed, afterwards) = losses;
+    let losses = PowerLosses::read(torn, &at, &at_write, loss_seed, &afterwards);
     let options = Options {
         live: open::Options {
             target,
@@ -70,6 +88,7 @@ pub fn emulate(
             store: store.map_or(Kept::Memory, Kept::File),
             speed,
             record,
+            losses: losses.map_err(|e| raised(e.into()))?,
         },
         address: Address::parse(address, remote).map_err(raised)?,
         tls: TlsOptions {
@@ -77,12 +96,15 @@ pub fn emulate(
             certificates,
             verify_peer,
         },
+        control,
+        metrics: metrics.map(|at| (at, remote)),
     };
     let stop = Arc::new(AtomicBool::new(false));
     let emulation = Emulation::start(&options, stop.clone()).map_err(raised)?;
     let exports = emulation.devices().iter();
     let exports = exports.map(|e| (e.name.clone(), e.description.clone(), e.bytes));
     let (uri, exports) = (emulation.uri(), exports.collect());
+    let (handle, metrics) = (emulation.handle(), emulation.metrics().map(String::from));
     let (done, served) = channel();
     let serve = move || {
         // The receiver may be gone: nobody asks what was done.
@@ -92,6 +114,8 @@ pub fn emulate(
     Ok(Emulated {
         uri,
         exports,
+        metrics,
+        handle,
         stop,
         served: Mutex::new(Some(served)),
     })
@@ -112,6 +136,30 @@ impl Emulated {
     /// Lets the server end once it has answered what is outstanding.
     fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Has the server change its system; `change` is an entry of `[[system.change]]` as JSON.
+    fn change(&self, py: Python<'_>, change: &str) -> PyResult<()> {
+        let table: Value = serde_json::from_str(change).map_err(|e| raise("ConfigError", e))?;
+        let change = Change::read(&table).map_err(config)?;
+        let handle = self.handle.clone();
+        let done = py.detach(move || handle.ask(move |live| live.change(change)));
+        done.ok_or_else(ended)?.map_err(config)
+    }
+
+    /// Has the server lose its power; returns how many sectors that were not on the medium were kept, and lost.
+    fn lose_power(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
+        let handle = self.handle.clone();
+        let done = py.detach(move || handle.ask(Live::lose_power));
+        let torn = done.ok_or_else(ended)?.map_err(|e| raised(e.into()))?;
+        Ok((torn.kept, torn.lost))
+    }
+
+    /// The page of metrics.
+    fn read_metrics(&self, py: Python<'_>) -> PyResult<String> {
+        let handle = self.handle.clone();
+        let page = py.detach(move || handle.ask(metrics::text));
+        page.ok_or_else(ended)
     }
 
     /// Waits for the end and returns what was done as JSON; `None` if that was asked before. Ctrl-C is raised, and
@@ -140,17 +188,30 @@ impl Emulated {
 
 /// What a server did, as JSON.
 fn document(served: &Served) -> String {
+    let counters = &served.counters;
     let seconds = |ns: u64| ns as f64 * 1e-9;
-    let late = |q: f64| seconds(served.lateness_ns.value_at_quantile(q));
+    let late = |q: f64| seconds(counters.lateness_ns.value_at_quantile(q));
     json!({
-        "requests": served.requests,
+        "requests": counters.requests(),
         "clients": served.clients,
         "lateness_s": {
             "p50": late(0.5),
             "p99": late(0.99),
             "p999": late(0.999),
-            "max": seconds(served.lateness_ns.max()),
+            "max": seconds(counters.lateness_ns.max()),
         },
+        "late_ratio": counters.late_share(),
+        "warning": counters.warning(),
+        "errors": counters.errors,
+        "power_losses": counters.power_losses,
+        "unwritten_sectors": { "kept": counters.torn.kept, "lost": counters.torn.lost },
     })
     .to_string()
+}
+
+fn ended() -> PyErr {
+    raise(
+        "HeadstackError",
+        "emulate: got a server that has ended, need one that runs",
+    )
 }

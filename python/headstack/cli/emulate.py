@@ -56,6 +56,29 @@ def command(
     exit_with_parent: Annotated[
         bool, Option(help="End with the process that started this one.")
     ] = False,
+    control: Annotated[
+        Path | None,
+        Option(metavar="DIR", help="Show files as of /sys/block/DEVICE there (FUSE)."),
+    ] = None,
+    metrics: Annotated[
+        str | None,
+        Option(metavar="ADDRESS", help="Serve metrics for Prometheus: HOST:PORT or unix:PATH."),
+    ] = None,
+    torn_writes: Annotated[
+        bool, Option(help="Power may be lost: what is not on the medium is lost in part.")
+    ] = False,
+    power_loss_at: Annotated[
+        list[str] | None,
+        Option(metavar="TIME", help='Lose power at this simulated time, such as "2 s"; again.'),
+    ] = None,
+    power_loss_at_write: Annotated[
+        list[str] | None,
+        Option(metavar="N", help="Lose power when the N-th write or flush arrives; again."),
+    ] = None,
+    power_loss_seed: Annotated[int, Option(min=0, help="Chooses what survives.")] = 0,
+    after_power_loss: Annotated[
+        str, Option(metavar="WORD", help="disconnect clients, or continue.")
+    ] = "disconnect",
 ) -> None:
     """Serve a simulated drive as a network block device, in real time.
 
@@ -91,6 +114,13 @@ def command(
                 tls=tls,
                 tls_certificates=tls_certificates,
                 tls_verify_peer=tls_verify_peer,
+                control=control,
+                metrics=metrics,
+                torn_writes=torn_writes,
+                power_loss_at=power_loss_at or (),
+                power_loss_at_write=[_number(text) for text in power_loss_at_write or ()],
+                power_loss_seed=power_loss_seed,
+                after_power_loss=after_power_loss,
             )
         )
     finally:
@@ -106,6 +136,8 @@ def serve(disk: "Emulation") -> None:
         for device in disk.devices:
             size = f"{device.size_bytes:,} bytes"
             _terminal.say(f"device {device.name}: {device.description}, {size}", as_json=True)
+        if disk.metrics_address is not None:
+            _terminal.say(f"metrics: {disk.metrics_address}", as_json=True)
         for line in disk.commands():
             _terminal.say(f"  {line}", as_json=True)
         disk.wait()
@@ -115,12 +147,21 @@ def serve(disk: "Emulation") -> None:
     _terminal.say(summary(disk), as_json=True)
 
 
+def _number(text: str) -> int:
+    if not text.isdecimal():
+        from headstack.errors import ConfigError
+
+        raise ConfigError(f'--power-loss-at-write: got "{text}", need a whole number')
+    return int(text)
+
+
 def summary(disk: "Emulation") -> str:
-    """Return what was done, in one line."""
+    """Return what was done, in one line, and a second one if the machine was too slow."""
     done = disk.served
     late = done["lateness_s"]
+    warning = f"\nwarning: {done['warning']}" if done["warning"] else ""
     return (
         f"{done['requests']:,} requests of {done['clients']} clients; replies late by "
         f"{late['p50'] * 1e6:.0f} us (half of them), {late['p999'] * 1e6:.0f} us (99.9 %), "
-        f"{late['max'] * 1e6:.0f} us at most"
+        f"{late['max'] * 1e6:.0f} us at most{warning}"
     )

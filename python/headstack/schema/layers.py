@@ -250,6 +250,59 @@ class LayerThrottle(TypedDict, total=False):
     """How many lower layers each layer of this entry takes; all if absent."""
 
 
+class Slow(TypedDict, total=False):
+    """Requests that are late, from the beginning."""
+
+    ratio: Required[float]
+    """The share; 0 ends it. 0 to 1."""
+
+    by: LengthOfTime
+    """How much later they end. 0 ms to 3162240000 s. Unit: one of s, ms, us, ns, min, h. Default:
+    "0 ms".
+    """
+
+    lasts: LengthOfTime
+    """For how long; until the next change if absent. 0 ms to 3162240000 s. Unit: one of s, ms, us,
+    ns, min, h.
+    """
+
+
+class Bad(TypedDict, total=False):
+    """Blocks that are bad, or good again."""
+
+    unit: int
+    """Unit of the layer. Default: 0."""
+
+    block: Required[int]
+    """First 512-byte block."""
+
+    blocks: int
+    """Number of 512-byte blocks. Default: 1."""
+
+    fails: Literal["reads", "writes", "all", "none"]
+    """Which requests fail there. `reads`: Reads, until the block is written; `writes`: Writes;
+    `all`: All; `none`: None: the block is good again. Default: "reads".
+    """
+
+
+class LayerFault(TypedDict, total=False):
+    """Parameters of `fault`."""
+
+    name: Required[Literal["fault"]]
+
+    seed: int
+    """Chooses the requests that are slow. Default: 0."""
+
+    slow: Slow
+    """Requests that are late, from the beginning."""
+
+    bad: Sequence[Bad]
+    """Blocks that are bad from the beginning."""
+
+    of: int
+    """How many lower layers each layer of this entry takes; all if absent."""
+
+
 Layer: TypeAlias = (
     LayerIndependent
     | LayerRaid0
@@ -259,5 +312,6 @@ Layer: TypeAlias = (
     | LayerHostQueue
     | LayerLink
     | LayerThrottle
+    | LayerFault
 )
 """One of these, by its key `name`."""

@@ -5,7 +5,7 @@ from typing import Literal, Required, TypeAlias, TypedDict
 
 from headstack.schema.capping import Capping
 from headstack.schema.drive import Drive
-from headstack.schema.layers import Layer
+from headstack.schema.layers import Bad, Layer, Slow
 from headstack.schema.models import (
     AgedSptfParameters,
     DepthAgedSptfParameters,
@@ -231,6 +231,13 @@ class Fail(TypedDict, total=False):
     """
 
 
+class Stuck(TypedDict, total=False):
+    """Of a fault layer: nothing is answered for a time."""
+
+    lasts: Required[LengthOfTime]
+    """For how long. 0 ms to 3162240000 s. Unit: one of s, ms, us, ns, min, h."""
+
+
 class Change(TypedDict, total=False):
     """One entry of `[[system.change]]`: a time, the drives or layers concerned, and one setting."""
 
@@ -315,6 +322,18 @@ class Change(TypedDict, total=False):
     """Of a throttle: bytes per second; 0: no limit. Unit: one of B/s, kB/s, MB/s, GB/s, KiB/s,
     MiB/s, Mb/s, Gb/s.
     """
+
+    slow: Slow
+    """Of a fault layer: a share of the requests is late."""
+
+    stuck: Stuck
+    """Of a fault layer: nothing is answered for a time."""
+
+    bad: Bad
+    """Of a fault layer: blocks that are bad, or good again."""
+
+    gone: bool
+    """Of a fault layer: whether the device is gone."""
 
 
 class System(TypedDict, total=False):

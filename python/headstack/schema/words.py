@@ -140,6 +140,7 @@ LayerName: TypeAlias = Literal[
     "host-queue",
     "link",
     "throttle",
+    "fault",
 ]
 
 

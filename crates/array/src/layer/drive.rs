@@ -1,13 +1,16 @@
 //! A drive as a layer: the leaf of every tree.
 
 use super::flow::Entry;
-use super::{not_supported, Branch, DriveNode, ErrorKind, Flow, Layer, LayerCompletion, Setting};
+use super::{
+    not_supported, Branch, DriveFacts, DriveNode, ErrorKind, Flow, Layer, LayerCompletion, Setting,
+};
 use crate::member::{CompletionReport, Member};
 use crate::simulate::MemberOutcome;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::{Command, Completion, DriveEnergy, DriveRequest};
 use headstack_engine::SpecError;
 use headstack_units::{Lba, Time};
+use std::ops::Range;
 
 /// Settings that a drive accepts.
 pub(crate) const SETTINGS: &[&str] = &[
@@ -215,6 +218,23 @@ impl<M: Member<Report = Completion>> DriveNode for DriveLayer<M> {
 
     fn conditions(&self) -> Vec<Condition> {
         self.drive.conditions()
+    }
+
+    fn facts(&self) -> DriveFacts {
+        DriveFacts {
+            number: self.index,
+            queue_depth: self.drive.queue_depth(),
+            access_ranges: self.drive.access_ranges(),
+        }
+    }
+
+    fn unwritten(&self, unit: u32, blocks: Range<u64>, sink: &mut dyn FnMut(Range<u64>)) -> bool {
+        let Some(&(first, _)) = self.units.get(unit as usize) else {
+            return false;
+        };
+        let range = first + blocks.start..first + blocks.end;
+        let mut told = |r: Range<u64>| sink(r.start - first..r.end - first);
+        self.drive.unwritten(range, &mut told)
     }
 
     fn outcome(&mut self, until: Time) -> MemberOutcome {

@@ -62,7 +62,9 @@ use std::collections::{BTreeMap, VecDeque};
 use waking::Waking;
 
 /// The layer's name.
-const NAME: &str = "host-queue";
+pub(crate) const NAME: &str = "host-queue";
+/// The elevator unless another one is named.
+pub(crate) const DEFAULT_ELEVATOR: &str = "mq-deadline";
 
 /// The registry's entry.
 pub fn entry() -> Entry {
@@ -85,7 +87,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Table)]
 struct Parameters {
     /// The order in which requests are dispatched.
-    #[param(default = "mq-deadline".into(), kind = Kind::Name("elevator"))]
+    #[param(default = DEFAULT_ELEVATOR.into(), kind = Kind::Name("elevator"))]
     elevator: String,
     /// Parameters of the elevator.
     #[param(default, kind = Kind::Parameters("elevator"))]

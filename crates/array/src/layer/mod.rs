@@ -32,8 +32,10 @@ use headstack_drive::zoned::Sense;
 use headstack_drive::{join, Command, Components, DriveEnergy, Part};
 use headstack_schema::{read_table, Registry, SpecError, Table};
 use headstack_units::{Bandwidth, Span, Time};
+use std::ops::Range;
 
 pub use drive::DriveLayer;
+pub use fault::{Bad, Fails, FaultState, Slow, Stuck};
 pub use flow::Flow;
 pub use statistics::{LayerResult, Statistics};
 pub use tree::{check, compose, Branch, LayerSpec, Tree};
@@ -82,6 +84,29 @@ pub enum ErrorKind {
     Aborted,
     /// The request breaks a rule of the zones of a host-managed drive.
     Zone(Sense),
+    /// A block cannot be read or written.
+    Medium {
+        /// The first one, in the unit of the layer with the fault.
+        lba: u64,
+    },
+    /// The device is gone.
+    Gone,
+}
+
+impl ErrorKind {
+    /// The sense data with which a SCSI drive reports it: key, additional code, qualifier (SPC-6, annex F). `None` where a
+    /// volume fails, which is no drive.
+    pub fn sense(self) -> Option<(u8, u8, u8)> {
+        match self {
+            ErrorKind::OutOfRange => Some((0x5, 0x21, 0x00)),
+            ErrorKind::Unreachable => Some((0x4, 0x44, 0x00)),
+            ErrorKind::MemberLost => None,
+            ErrorKind::Aborted => Some((0xb, 0x00, 0x00)),
+            ErrorKind::Zone(sense) => Some(sense.code()),
+            ErrorKind::Medium { .. } => Some((0x3, 0x11, 0x00)),
+            ErrorKind::Gone => Some((0x2, 0x04, 0x00)),
+        }
+    }
 }
 
 /// A completed request.
@@ -186,6 +211,14 @@ pub enum Setting {
     Bandwidth(Bandwidth),
     /// Of a throttle: another limit.
     Rate(RateLimit),
+    /// Of a fault layer: a share of the requests is late.
+    Slow(Slow),
+    /// Of a fault layer: nothing is answered; `None`: until the next change.
+    Stuck(Option<Stuck>),
+    /// Of a fault layer: blocks that are bad, or good again.
+    Bad(Bad),
+    /// Of a fault layer: whether the device is gone. Back, it is not stuck either.
+    Gone(bool),
 }
 
 impl Setting {
@@ -210,6 +243,10 @@ impl Setting {
             Setting::Bandwidth(_) => "bandwidth",
             Setting::Rate(RateLimit::Bytes(_)) => "bandwidth_limit",
             Setting::Rate(_) => "iops_limit",
+            Setting::Slow(_) => "slow",
+            Setting::Stuck(_) => "stuck",
+            Setting::Bad(_) => "bad",
+            Setting::Gone(_) => "gone",
         }
     }
 }
@@ -254,6 +291,10 @@ pub trait Layer: Send {
     fn drive_mut(&mut self) -> Option<&mut dyn DriveNode> {
         None
     }
+    /// How a fault layer is at `now`; `None` of other layers.
+    fn fault_state(&self, _now: Time) -> Option<FaultState> {
+        None
+    }
     /// Places and depth of a host queue; `None` of other layers.
     fn queue_sizes(&self) -> Option<(u32, u32)> {
         None
@@ -263,6 +304,17 @@ pub trait Layer: Send {
     fn read_expire(&self) -> Option<Span> {
         None
     }
+}
+
+/// What a host sees of a drive.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DriveFacts {
+    /// Its number in the system.
+    pub number: u32,
+    /// Commands that it holds at once; 0 for all.
+    pub queue_depth: u32,
+    /// The parts of its 512-byte blocks that different actuators serve; one if one serves all.
+    pub access_ranges: Vec<Range<u64>>,
 }
 
 /// What only drives have.
@@ -275,6 +327,11 @@ pub trait DriveNode {
     fn arms(&self) -> u32;
     /// The low-power conditions that it has.
     fn conditions(&self) -> Vec<Condition>;
+    /// What a host sees of it.
+    fn facts(&self) -> DriveFacts;
+    /// Gives those of the blocks of a unit to `sink` that a loss of power would lose, though their writes have ended: they
+    /// are in its buffer. False if that is not known.
+    fn unwritten(&self, unit: u32, blocks: Range<u64>, sink: &mut dyn FnMut(Range<u64>)) -> bool;
     /// Measurements up to `until`.
     fn outcome(&mut self, until: Time) -> crate::simulate::MemberOutcome;
 }
@@ -373,4 +430,4 @@ macro_rules! layers {
         }
     };
 }
-layers! { independent, concatenate, raid0, raid1, raid10, raid5, host_queue, link, throttle }
+layers! { independent, concatenate, raid0, raid1, raid10, raid5, host_queue, link, throttle, fault }

@@ -137,6 +137,8 @@ impl ErrorKind {
             ErrorKind::MemberLost => "member_lost",
             ErrorKind::Aborted => "aborted",
             ErrorKind::Zone(sense) => sense.name(),
+            ErrorKind::Medium { .. } => "medium",
+            ErrorKind::Gone => "gone",
         }
     }
 }

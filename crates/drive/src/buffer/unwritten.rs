@@ -134,6 +134,22 @@ impl Unwritten {
         }
     }
 
+    /// Gives the parts of `range` that are held.
+    pub fn in_range(&self, range: Blocks, each: &mut dyn FnMut(Blocks)) {
+        let moving = self.on_their_way.iter().copied();
+        for held in moving.chain(self.incoming.map(|i| i.0)) {
+            let (start, past) = (held.start.max(range.start), held.past.min(range.past));
+            if start < past {
+                each(Blocks::new(start, past));
+            }
+        }
+        let mut rest = range;
+        while let Some(found) = self.dirty.first_in(rest) {
+            each(found);
+            rest = Blocks::new(found.past, range.past);
+        }
+    }
+
     /// Whether the buffer has all of `range` at `now`: a read needs no mechanism.
     #[inline]
     /// Whether the buffer holds all of `range` at `now`, so that a read does not need the mechanism.

@@ -28,6 +28,7 @@ use faults::Faults;
 use headstack_engine::SpecError;
 use headstack_units::{Lba, Time};
 use roles::Roles;
+use std::ops::Range;
 use write_admission::WriteAdmission;
 
 mod choice;
@@ -273,6 +274,13 @@ impl ServiceUnit {
 
     pub fn destage_pending(&self) -> bool {
         self.server.destage_pending() || self.write_admission.as_ref().is_some_and(|e| e.len() > 0)
+    }
+
+    /// Gives those of the blocks to `sink` whose data are in the buffer and not on the medium.
+    pub fn unwritten(&self, blocks: Range<u64>, sink: &mut dyn FnMut(Range<u64>)) {
+        let range = Blocks::new(Lba(blocks.start), Lba(blocks.end));
+        let mut told = |b: Blocks| sink(b.start.0..b.past.0);
+        self.server.buffer.unwritten.in_range(range, &mut told);
     }
 
     /// Whether blocks wait to be moved by cleaning, or a checkpoint to be written.

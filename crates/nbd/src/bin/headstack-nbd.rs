@@ -17,6 +17,7 @@ fn main() {
 #[cfg(target_os = "linux")]
 mod linux {
     use headstack_live::open::{self, Kept};
+    use headstack_live::power::PowerLosses;
     use headstack_live::LiveError;
     use headstack_nbd::address::Address;
     use headstack_nbd::emulate::{Emulation, Options};
@@ -49,6 +50,13 @@ DRIVE is a name in a folder of drive files, or the path to one; EXPERIMENT is a 
   --system NAME      the system of an experiment
   --seed N           replaces the experiment's seed
   --record FILE.csv  writes the requests as a trace, with their response times
+  --control DIR      shows files as of /sys/block/DEVICE there (FUSE); changes and faults are written to them
+  --metrics ADDRESS  serves metrics for Prometheus there: HOST:PORT, or unix:PATH
+  --torn-writes      a loss of power loses what is not on the medium; see the file power_loss of the control directory
+  --power-loss-at TIME       loses power at this simulated time, such as 2s; may be repeated
+  --power-loss-at-write N    loses power when the N-th write or flush is at the drive; may be repeated
+  --power-loss-seed N        chooses what survives (default 0)
+  --after-power-loss WORD    disconnect clients (the default), or continue: what is outstanding fails
   --drives DIR       a folder of drive files, searched first; also those of $HEADSTACK_DRIVES
   --exit-with-parent ends with the process that started it
   -h, --help         prints this
@@ -104,17 +112,23 @@ Examples:
         }
     }
 
-    /// What it did, in one line.
+    /// What it did, in one line, and a second one if the machine was too slow.
     fn summary(served: &Served) -> String {
-        let us = |q: f64| served.lateness_ns.value_at_quantile(q) as f64 / 1e3;
-        format!(
+        let counters = &served.counters;
+        let us = |ns: u64| ns as f64 / 1e3;
+        let late = |q: f64| us(counters.lateness_ns.value_at_quantile(q));
+        let mut text = format!(
             "{} requests of {} clients; replies late by {:.0} us (half of them), {:.0} us (99.9 %), {:.0} us at most",
-            served.requests,
+            counters.requests(),
             served.clients,
-            us(0.5),
-            us(0.999),
-            served.lateness_ns.max() as f64 / 1e3
-        )
+            late(0.5),
+            late(0.999),
+            us(counters.lateness_ns.max())
+        );
+        if let Some(warning) = counters.warning() {
+            text.push_str(&format!("\nwarning: {warning}"));
+        }
+        text
     }
 
     enum Asked {
@@ -129,6 +143,9 @@ Examples:
         let (mut address, mut remote, mut parent) = (None::<String>, false, false);
         let mut tls = TlsOptions::default();
         let (mut store, mut speed) = (Kept::Memory, 1.0);
+        let (mut control, mut metrics) = (None, None);
+        let (mut torn, mut at, mut at_write) = (false, Vec::new(), Vec::new());
+        let (mut loss_seed, mut afterwards) = (0, "disconnect".to_string());
         let mut drive_dirs: Vec<PathBuf> = Vec::new();
         let mut arguments = lexopt::Parser::from_env();
         let said = |e: lexopt::Error| e.to_string();
@@ -151,6 +168,19 @@ Examples:
                 Long("system") => system = Some(value(&mut arguments)?.string().map_err(said)?),
                 Long("seed") => seed = Some(value(&mut arguments)?.parse().map_err(said)?),
                 Long("record") => record = Some(value(&mut arguments)?.into()),
+                Long("control") => control = Some(value(&mut arguments)?.into()),
+                Long("metrics") => metrics = Some(value(&mut arguments)?.string().map_err(said)?),
+                Long("torn-writes") => torn = true,
+                Long("power-loss-at") => at.push(value(&mut arguments)?.string().map_err(said)?),
+                Long("power-loss-at-write") => {
+                    at_write.push(value(&mut arguments)?.parse().map_err(said)?);
+                }
+                Long("power-loss-seed") => {
+                    loss_seed = value(&mut arguments)?.parse().map_err(said)?;
+                }
+                Long("after-power-loss") => {
+                    afterwards = value(&mut arguments)?.string().map_err(said)?;
+                }
                 Long("drives") => drive_dirs.push(value(&mut arguments)?.into()),
                 Value(given) if target.is_none() => target = Some(given.string().map_err(said)?),
                 other => return Err(other.unexpected().to_string()),
@@ -167,9 +197,13 @@ Examples:
                 store,
                 speed,
                 record,
+                losses: PowerLosses::read(torn, &at, &at_write, loss_seed, &afterwards)
+                    .map_err(|e| e.to_string())?,
             },
             address: Address::parse(address.as_deref(), remote).map_err(|e| e.to_string())?,
             tls,
+            control,
+            metrics: metrics.map(|at| (at, remote)),
         };
         Ok(Asked::Serve(Box::new(options), parent))
     }

@@ -1,6 +1,8 @@
 //! A small client, and a server for each test. Numbers are those of the protocol's text, not of the server.
 
+use headstack_live::control::Handle;
 use headstack_live::open::{self, Kept};
+use headstack_live::power::PowerLosses;
 use headstack_nbd::address::Address;
 use headstack_nbd::emulate::{Emulation, Options};
 use headstack_nbd::server::Served;
@@ -27,6 +29,8 @@ static NUMBER: AtomicU32 = AtomicU32::new(0);
 pub struct Server {
     pub folder: PathBuf,
     pub bytes: u64,
+    handle: Handle,
+    metrics: Option<String>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Served>>,
 }
@@ -51,7 +55,10 @@ pub fn options(folder: &Path, target: &str, speed: f64) -> Options {
             store: Kept::Memory,
             speed,
             record: Some(folder.join("record.csv")),
+            losses: PowerLosses::default(),
         },
+        control: None,
+        metrics: None,
         address: Address::Unix(folder.join("socket")),
         tls: TlsOptions::default(),
     }
@@ -67,14 +74,27 @@ impl Server {
     pub fn with(folder: PathBuf, options: &Options) -> Server {
         let stop = Arc::new(AtomicBool::new(false));
         let emulation = Emulation::start(options, stop.clone()).unwrap();
-        let bytes = emulation.devices()[0].bytes;
+        let (bytes, handle) = (emulation.devices()[0].bytes, emulation.handle());
+        let metrics = emulation.metrics().map(String::from);
         let thread = std::thread::spawn(move || emulation.serve().unwrap());
         Server {
             folder,
             bytes,
+            handle,
+            metrics,
             stop,
             thread: Some(thread),
         }
+    }
+
+    /// What asks the server for changes.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Where metrics are served.
+    pub fn metrics(&self) -> Option<&str> {
+        self.metrics.as_deref()
     }
 
     pub fn connect(&self) -> UnixStream {

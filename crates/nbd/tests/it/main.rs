@@ -2,7 +2,9 @@
 #![cfg(target_os = "linux")]
 
 mod client;
+mod control;
 mod data;
+mod faults;
 mod flood;
 mod handshake;
 mod hostile;

@@ -39,10 +39,10 @@ fn recorded(file: &Path) -> Vec<(u64, u64, u64, String, u64)> {
 /// The response times of the same requests to a new drive, which is advanced once to each arrival.
 fn simulated(requests: &[(u64, u64, u64, String, u64)], drive: &str) -> Vec<u64> {
     let table = serde_json::json!({ "drive": drive });
-    let system = read_table(table.as_object().unwrap()).unwrap();
+    let described = read_table(table.as_object().unwrap()).unwrap();
     let drives = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drives");
-    let roots = live_system(&system, Path::new("."), 1, &Inputs::new(vec![drives])).unwrap();
-    let mut devices = Devices::new(roots);
+    let system = live_system(&described, Path::new("."), 1, &Inputs::new(vec![drives])).unwrap();
+    let mut devices = Devices::new(system);
     for (i, (arrival, lba, blocks, op, _)) in requests.iter().enumerate() {
         let command = match op.as_str() {
             "R" => Command::Read,
@@ -92,7 +92,7 @@ fn a_recorded_session_takes_the_same_time_in_a_simulation() {
         clients.into_iter().for_each(|c| c.join().unwrap());
         let mut requests = Vec::new();
         let served = server.end_and(|| requests = recorded(&kept.join("record.csv")));
-        assert_eq!((served.requests, requests.len()), (160, 160));
+        assert_eq!((served.counters.requests(), requests.len()), (160, 160));
         let emulated: Vec<u64> = requests.iter().map(|r| r.4).collect();
         assert_eq!(emulated, simulated(&requests, drive), "{drive}");
     }

@@ -3,6 +3,7 @@
 mod changes;
 mod contract;
 mod experiments;
+mod fault;
 mod host_queue;
 mod link;
 mod mock;

@@ -1,0 +1,459 @@
+//! Faults of what is below: requests that are late, a device that hangs, ranges that cannot be read or written, a device
+//! that is gone.
+//!
+//! # Model
+//! Without a fault requests pass unchanged. Faults of several kinds may be in force at once.
+//!
+//! *Slow*: a share `ratio` of the requests that arrive end `by` later than they would. Which ones follows from `seed`, the
+//! time of arrival and the address, so the same requests are late whatever else happens. The time counts as `overhead`.
+//!
+//! *Stuck*: nothing is answered for a time. Requests that arrive wait in front of the device (`queue`). Requests in it
+//! whose end was not announced end when the time is over, at the earliest (`overhead`).
+//!
+//! *Bad*: blocks that cannot be read, or written, or both. A request that touches one is carried out, and then fails. Blocks
+//! that cannot be read become good when they are written, as a drive does that gives them a spare place.
+//!
+//! *Gone*: requests fail at once, also those in the device whose end was not announced. When it is back, it has the data
+//! that it had.
+//!
+//! All of it may change during a run (`slow`, `stuck`, `bad`, `gone`).
+//!
+//! Statistics: `slowed`, `stuck`, `bad` and `gone` (requests concerned), and the time `stuck`.
+//! # Source
+//! Fail-slow faults: H. S. Gunawi and others, "Fail-slow at scale", FAST 2018, which lists shares of slow requests, pauses,
+//! and devices that come back. Unreadable blocks that writing repairs: SBC-4, automatic write reassignment (AWRE).
+//! # Validity
+//! The mechanics know nothing of these faults: an arm does not move again for a late request. A head or an arm that fails
+//! is a change of the drive (`fail`).
+
+use super::{
+    not_supported, Context, Entry, ErrorKind, Flow, Layer, LayerCompletion, LowerCount, Request,
+    Setting, Statistics,
+};
+use headstack_drive::Command;
+use headstack_engine::random::nth;
+use headstack_schema::{Choice, SpecError, Table};
+use headstack_units::{Span, Time};
+use rangemap::RangeSet;
+use slab::Slab;
+
+/// The layer's name.
+pub const NAME: &str = "fault";
+
+/// The registry's entry.
+pub fn entry() -> Entry {
+    let summary = "requests that are late, hang or fail, on purpose";
+    Entry::new(NAME, summary, LowerCount::One, |context, p| {
+        Ok(Box::new(Fault::new(context, &p)?))
+    })
+    .with_example("slow = { ratio = 0.1, by = \"200 ms\" }")
+}
+
+#[derive(Table)]
+struct Parameters {
+    /// Chooses the requests that are slow.
+    #[param(default)]
+    seed: u64,
+    /// Requests that are late, from the beginning.
+    slow: Option<Slow>,
+    /// Blocks that are bad from the beginning.
+    #[param(default)]
+    bad: Vec<Bad>,
+}
+
+/// A share of the requests is late.
+#[derive(Debug, Clone, Copy, PartialEq, Table)]
+pub struct Slow {
+    /// The share; 0 ends it.
+    #[param(range = 0.0..=1.0)]
+    pub ratio: f64,
+    /// How much later they end.
+    #[param(default, range = Span::ZERO..=MOST)]
+    pub by: Span,
+    /// For how long; until the next change if absent.
+    #[param(range = Span::ZERO..=MOST)]
+    pub lasts: Option<Span>,
+}
+
+/// The device answers nothing for a time.
+#[derive(Debug, Clone, Copy, PartialEq, Table)]
+pub struct Stuck {
+    /// For how long.
+    #[param(range = Span::ZERO..=MOST)]
+    pub lasts: Span,
+}
+
+/// Blocks that are bad, or good again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Table)]
+pub struct Bad {
+    /// Unit of the layer.
+    #[param(default)]
+    pub unit: u32,
+    /// First 512-byte block.
+    pub block: u64,
+    /// Number of 512-byte blocks.
+    #[param(default = 1)]
+    pub blocks: u64,
+    /// Which requests fail there.
+    #[param(default)]
+    pub fails: Fails,
+}
+
+/// Which requests to a bad block fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
+pub enum Fails {
+    /// Reads, until the block is written.
+    #[default]
+    Reads,
+    /// Writes.
+    Writes,
+    /// All.
+    All,
+    /// None: the block is good again.
+    None,
+}
+
+/// How a device is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultState {
+    /// It answers.
+    Well,
+    /// It answers nothing.
+    Stuck,
+    /// It is gone.
+    Gone,
+}
+
+/// Longest fault: a century.
+const MOST: Span = Span(100 * 366 * 86_400 * 1_000_000_000);
+
+/// A request that is held, or that is in the layer below.
+struct Passing {
+    /// Its number at this layer.
+    request: u32,
+    /// Its number at the layer below, once it is there.
+    given: Option<u32>,
+    /// How much later it ends.
+    late: Span,
+    /// It has failed already; what the layer below says of it is ignored.
+    is_orphan: bool,
+}
+
+/// Bad blocks of a unit.
+#[derive(Clone, Default)]
+struct BadBlocks {
+    reads: RangeSet<u64>,
+    writes: RangeSet<u64>,
+}
+
+struct Fault {
+    members: Vec<u64>,
+    seed: u64,
+    slow: Slow,
+    slow_until: Time,
+    bad: Vec<BadBlocks>,
+    is_gone: bool,
+    /// Nothing is answered before this time; [`Time::ZERO`] if the device is not stuck.
+    stuck_until: Time,
+    passing: Slab<Passing>,
+    /// Requests that wait for a device that is stuck, in order of arrival.
+    held: Vec<u32>,
+    /// Requests of which the layer below has said, while the device is stuck, how they end.
+    kept: Vec<u32>,
+    counts: Counts,
+}
+
+/// Numbers of requests concerned.
+#[derive(Default)]
+struct Counts {
+    slowed: u64,
+    stuck: u64,
+    bad: u64,
+    gone: u64,
+    stuck_ns: u128,
+}
+
+/// A share between 0 and 1 that follows from a seed and two numbers.
+fn share(seed: u64, a: u64, b: u64) -> f64 {
+    (nth(nth(seed, 1) ^ nth(a, 2) ^ nth(b, 3), 0) >> 11) as f64 / (1u64 << 53) as f64
+}
+
+impl Fault {
+    fn new(context: Context, p: &Parameters) -> Result<Fault, SpecError> {
+        let mut fault = Fault {
+            bad: vec![BadBlocks::default(); context.members.len()],
+            members: context.members,
+            seed: p.seed,
+            slow: NOT_SLOW,
+            slow_until: Time::NEVER,
+            is_gone: false,
+            stuck_until: Time::ZERO,
+            passing: Slab::new(),
+            held: Vec::new(),
+            kept: Vec::new(),
+            counts: Counts::default(),
+        };
+        if let Some(slow) = p.slow {
+            fault.be_slow(Time::ZERO, slow);
+        }
+        for (i, bad) in p.bad.iter().enumerate() {
+            let key = format!("bad[{i}]");
+            fault.be_bad(bad).map_err(|e| e.within(&key))?;
+        }
+        Ok(fault)
+    }
+
+    fn be_slow(&mut self, now: Time, slow: Slow) {
+        self.slow = slow;
+        self.slow_until = slow.lasts.map_or(Time::NEVER, |lasts| now + lasts);
+    }
+
+    fn be_bad(&mut self, bad: &Bad) -> Result<(), SpecError> {
+        let Some(size) = (self.members.get(bad.unit as usize)).copied() else {
+            let need = format!("a unit below {}", self.members.len());
+            return Err(SpecError::new("unit", bad.unit, need));
+        };
+        if bad.blocks == 0 || bad.blocks > size || bad.block > size - bad.blocks {
+            let got = format!("{} from {}", bad.blocks, bad.block);
+            let need = format!("1 or more, inside the {size} of the unit");
+            return Err(SpecError::new("blocks", got, need));
+        }
+        let range = bad.block..bad.block + bad.blocks;
+        let of = &mut self.bad[bad.unit as usize];
+        let (reads, writes) = match bad.fails {
+            Fails::Reads => (true, false),
+            Fails::Writes => (false, true),
+            Fails::All => (true, true),
+            Fails::None => (false, false),
+        };
+        for (set, fails) in [(&mut of.reads, reads), (&mut of.writes, writes)] {
+            match fails {
+                true => set.insert(range.clone()),
+                false => set.remove(range.clone()),
+            }
+        }
+        Ok(())
+    }
+
+    fn is_stuck(&self, now: Time) -> bool {
+        now < self.stuck_until
+    }
+
+    /// How much later a request ends that arrives at `now`.
+    fn lateness(&mut self, now: Time, request: &Request) -> Span {
+        let may = self.slow.ratio > 0.0 && now < self.slow_until;
+        match may && share(self.seed, now.0, request.lba) < self.slow.ratio {
+            true => self.slow.by,
+            false => Span::ZERO,
+        }
+    }
+
+    /// The error of a request that the layer below has carried out; a write repairs what could not be read.
+    fn error_of(&mut self, request: &Request) -> Option<ErrorKind> {
+        let of = self.bad.get_mut(request.unit as usize)?;
+        let range = request.lba..request.lba + u64::from(request.blocks);
+        let first = |set: &RangeSet<u64>| set.overlapping(&range).next().map(|r| r.start);
+        let found = match request.command {
+            Command::Read => first(&of.reads),
+            Command::Flush => None,
+            _ => first(&of.writes),
+        };
+        let Some(start) = found else {
+            if matches!(request.command, Command::Write | Command::WriteThrough)
+                && !of.reads.is_empty()
+            {
+                of.reads.remove(range);
+            }
+            return None;
+        };
+        Some(ErrorKind::Medium {
+            lba: start.max(request.lba),
+        })
+    }
+
+    /// Gives a request to the layer below.
+    fn release(&mut self, slot: u32, flow: &mut Flow) {
+        let passing = &mut self.passing[slot as usize];
+        let given = flow.open_for(passing.request, slot);
+        passing.given = Some(given);
+        flow.submit(flow[given].request.unit, given);
+    }
+
+    /// The device answers again.
+    fn go_on(&mut self, flow: &mut Flow) {
+        let now = flow.now();
+        self.stuck_until = Time::ZERO;
+        for request in std::mem::take(&mut self.kept) {
+            let done = &mut flow[request].done;
+            let held = now.0.saturating_sub(done.completion.0);
+            self.counts.stuck_ns += u128::from(held);
+            done.components.overhead += held;
+            done.completion = done.completion.max(now);
+            flow.end(request);
+        }
+        for slot in std::mem::take(&mut self.held) {
+            let arrival = flow[self.passing[slot as usize].request].done.arrival;
+            self.counts.stuck_ns += u128::from(now.0 - arrival.0);
+            self.release(slot, flow);
+        }
+    }
+
+    /// The device is gone: what it has and what waits for it fails.
+    fn leave(&mut self, flow: &mut Flow) {
+        self.is_gone = true;
+        self.stuck_until = Time::ZERO;
+        self.held.clear();
+        for request in std::mem::take(&mut self.kept) {
+            self.fail(request, flow);
+        }
+        let slots: Vec<usize> = self.passing.iter().map(|(slot, _)| slot).collect();
+        for slot in slots {
+            let passing = &mut self.passing[slot];
+            if std::mem::replace(&mut passing.is_orphan, true) {
+                continue;
+            }
+            let (request, given) = (passing.request, passing.given);
+            self.fail(request, flow);
+            match given {
+                Some(given) => flow.abort(given),
+                None => drop(self.passing.remove(slot)),
+            }
+        }
+    }
+
+    /// A request fails because the device is gone.
+    fn fail(&mut self, request: u32, flow: &mut Flow) {
+        self.counts.gone += 1;
+        let now = flow.now();
+        let done = &mut flow[request].done;
+        let (id, arrival) = (done.id, done.arrival);
+        *done = LayerCompletion::at_once(id, now, Some(ErrorKind::Gone));
+        (done.arrival, done.admitted) = (arrival, arrival);
+        done.components.queue = now.0 - arrival.0;
+        flow.end(request);
+    }
+}
+
+/// Nothing is slow.
+const NOT_SLOW: Slow = Slow {
+    ratio: 0.0,
+    by: Span::ZERO,
+    lasts: None,
+};
+
+impl Layer for Fault {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn units(&self) -> Vec<u64> {
+        self.members.clone()
+    }
+
+    fn submit(&mut self, request: u32, flow: &mut Flow) {
+        if self.is_gone {
+            return self.fail(request, flow);
+        }
+        let now = flow.now();
+        let late = self.lateness(now, &flow[request].request);
+        let slot = self.passing.insert(Passing {
+            request,
+            given: None,
+            late,
+            is_orphan: false,
+        }) as u32;
+        match self.is_stuck(now) {
+            true => {
+                self.counts.stuck += 1;
+                self.held.push(slot);
+            }
+            false => self.release(slot, flow),
+        }
+    }
+
+    fn ended(&mut self, given: u32, flow: &mut Flow) {
+        let own = self.passing.remove(flow[given].tag as usize);
+        if own.is_orphan {
+            flow.close(given);
+            return;
+        }
+        let released = flow[given].done.arrival;
+        let request = flow.take_over(given);
+        let asked = flow[request].request;
+        let done = &mut flow[request].done;
+        done.completion += own.late;
+        done.components.queue += released.0 - done.arrival.0;
+        done.components.overhead += own.late.0 as u64;
+        if done.error.is_none() {
+            done.error = self.error_of(&asked);
+            self.counts.bad += u64::from(done.error.is_some());
+        }
+        self.counts.slowed += u64::from(own.late > Span::ZERO);
+        if done.completion < self.stuck_until {
+            self.counts.stuck += 1;
+            self.kept.push(request);
+        } else {
+            flow.end(request);
+        }
+    }
+
+    fn passes_on(&self) -> bool {
+        true
+    }
+
+    /// When the device answers again by itself, if something waits for that.
+    fn next_event(&self) -> Time {
+        match self.held.is_empty() && self.kept.is_empty() {
+            true => Time::NEVER,
+            false => self.stuck_until,
+        }
+    }
+
+    fn happen(&mut self, flow: &mut Flow) {
+        self.go_on(flow);
+    }
+
+    fn set(&mut self, setting: &Setting, flow: &mut Flow) -> Result<(), SpecError> {
+        let now = flow.now();
+        match setting {
+            Setting::Slow(slow) => self.be_slow(now, *slow),
+            Setting::Stuck(Some(stuck)) => self.stuck_until = now + stuck.lasts,
+            Setting::Stuck(None) => self.stuck_until = Time::NEVER,
+            Setting::Bad(bad) => self.be_bad(bad).map_err(|e| e.within("setting"))?,
+            Setting::Gone(true) => self.leave(flow),
+            Setting::Gone(false) => {
+                self.is_gone = false;
+                self.go_on(flow);
+            }
+            other => {
+                let known = &["slow", "stuck", "bad", "gone"];
+                return Err(not_supported("a fault layer", other, known));
+            }
+        }
+        Ok(())
+    }
+
+    fn reset_statistics(&mut self, _now: Time) {
+        self.counts = Counts::default();
+    }
+
+    fn add_counts(&self, all: &mut Statistics) {
+        for (name, n) in [
+            ("slowed", self.counts.slowed),
+            ("stuck", self.counts.stuck),
+            ("bad", self.counts.bad),
+            ("gone", self.counts.gone),
+        ] {
+            all.count(name, n);
+        }
+        all.add_ns("stuck", self.counts.stuck_ns);
+    }
+
+    fn fault_state(&self, now: Time) -> Option<FaultState> {
+        Some(match (self.is_gone, self.is_stuck(now)) {
+            (true, _) => FaultState::Gone,
+            (false, true) => FaultState::Stuck,
+            (false, false) => FaultState::Well,
+        })
+    }
+}

@@ -1,0 +1,347 @@
+//! The control directory: files as Linux has them in `/sys/block/DEVICE`, and some more. A value that is read is that of
+//! the moment; what is written takes effect at once, or is refused.
+//!
+//! This is the list of files with what they mean; [`crate::fuse`] shows them to the system.
+
+use crate::energy::SAMPLE;
+use crate::live::Live;
+use crate::metrics;
+use headstack_array::change::Change;
+use headstack_array::layer::{FaultState, Setting};
+use headstack_array::live::View;
+use headstack_drive::Setting as DriveSetting;
+use headstack_schema::Parameter;
+use headstack_units::Span;
+use std::fmt::Write as _;
+
+/// What is read; `None` if this device has no such file.
+type Read = fn(&mut Live, usize) -> Option<String>;
+/// The same with what it captures.
+type Reading = dyn Fn(&mut Live, usize) -> Option<String> + Send + Sync;
+/// What is written; an error says why it is refused.
+type Write = fn(&mut Live, usize, &str) -> Result<(), String>;
+
+/// A file. Its path has `/` between folders.
+pub struct File {
+    /// Where it is, in the folder of its device or at the top.
+    pub path: String,
+    read: Box<Reading>,
+    write: Option<Write>,
+    device: usize,
+}
+
+impl File {
+    /// What it says now.
+    pub fn read(&self, live: &mut Live) -> String {
+        (self.read)(live, self.device).unwrap_or_default()
+    }
+
+    /// Whether it can be written.
+    pub fn is_writable(&self) -> bool {
+        self.write.is_some()
+    }
+
+    /// Writes a value.
+    ///
+    /// # Errors
+    /// In words, why it is refused. The file `error` has the last such text.
+    pub fn write(&self, live: &mut Live, text: &str) -> Result<(), String> {
+        let write = self.write.ok_or("a file that cannot be written")?;
+        let done = write(live, self.device, text.trim());
+        if let Err(why) = &done {
+            live.refused = format!("{}: {why}\n", self.path);
+        }
+        done
+    }
+}
+
+/// Files of each device, in a folder of the device's name.
+const OF_DEVICE: &[(&str, Read, Option<Write>)] = &[
+    ("size", size, None),
+    ("stat", stat, None),
+    ("queue/nr_requests", nr_requests, Some(set_nr_requests)),
+    ("queue/scheduler", scheduler, Some(set_scheduler)),
+    ("queue/rotational", |_, _| one("1"), None),
+    ("queue/logical_block_size", |_, _| one("512"), None),
+    ("device/queue_depth", queue_depth, Some(set_queue_depth)),
+    (
+        "device/model",
+        |live, d| one(&live.devices()[d].description),
+        None,
+    ),
+    ("device/state", state, Some(set_state)),
+    ("device/cdl_supported", |_, _| one("0"), None),
+    ("device/cdl_enable", |_, _| one("0"), Some(set_cdl_enable)),
+    ("hwmon/name", |_, _| one("headstack"), None),
+    ("hwmon/power1_average", |live, d| power(live, d, None), None),
+    (
+        "hwmon/power1_average_interval",
+        interval,
+        Some(set_interval),
+    ),
+    (
+        "hwmon/power1_input",
+        |live, d| power(live, d, Some(SAMPLE)),
+        None,
+    ),
+    ("hwmon/energy1_input", energy, None),
+    ("health", health, None),
+];
+
+/// Files of the whole system.
+const OF_SYSTEM: &[(&str, Read, Option<Write>)] = &[
+    ("change", |_, _| Some(String::new()), Some(change)),
+    ("power_loss", power_losses, Some(lose_power)),
+    ("metrics", |live, _| Some(metrics::text(live)), None),
+    ("error", |live, _| Some(live.refused.clone()), None),
+];
+
+/// All files of a system.
+pub fn all(live: &mut Live) -> Vec<File> {
+    let mut files = Vec::new();
+    for device in 0..live.devices().len() {
+        let folder = live.devices()[device].name.clone();
+        for (path, read, write) in OF_DEVICE {
+            if read(live, device).is_some() {
+                files.push(File {
+                    path: format!("{folder}/{path}"),
+                    read: Box::new(*read),
+                    write: *write,
+                    device,
+                });
+            }
+        }
+        ranges(live, device, &folder, &mut files);
+    }
+    let of_system = OF_SYSTEM.iter().map(|(path, read, write)| File {
+        path: (*path).to_string(),
+        read: Box::new(*read),
+        write: *write,
+        device: 0,
+    });
+    files.extend(of_system);
+    files
+}
+
+/// The files of `independent_access_ranges`, which a drive with one actuator does not have.
+fn ranges(live: &mut Live, device: usize, folder: &str, files: &mut Vec<File>) {
+    let facts = view(live, device).drive.map(|(_, facts)| facts);
+    let ranges = facts.map(|f| f.access_ranges).unwrap_or_default();
+    for (i, range) in ranges.iter().enumerate().filter(|_| ranges.len() > 1) {
+        let count = range.end - range.start;
+        for (name, value) in [("sector", range.start), ("nr_sectors", count)] {
+            files.push(File {
+                path: format!("{folder}/queue/independent_access_ranges/{i}/{name}"),
+                read: Box::new(move |_, _| one(&value.to_string())),
+                write: None,
+                device,
+            });
+        }
+    }
+}
+
+fn one(value: &str) -> Option<String> {
+    Some(format!("{value}\n"))
+}
+
+fn view(live: &mut Live, device: usize) -> View {
+    let (now, system) = live.system();
+    system.view(now, device)
+}
+
+fn number(text: &str) -> Result<u32, String> {
+    let need = || format!("got {text:?}, need a whole number");
+    text.parse().map_err(|_| need())
+}
+
+fn size(live: &mut Live, device: usize) -> Option<String> {
+    one(&(live.devices()[device].bytes / 512).to_string())
+}
+
+/// The fields of Linux's `Documentation/block/stat.rst`, in simulated time.
+fn stat(live: &mut Live, device: usize) -> Option<String> {
+    let now = live.now();
+    let d = &live.counters().devices[device];
+    let ms = |ns: u128| ns / 1_000_000;
+    let mut line = String::new();
+    for ops in [&d.reads, &d.writes] {
+        // Merges are those of a host queue, which counts them by itself.
+        let (n, sectors) = (ops.requests, ops.bytes.div_ceil(512));
+        let _ = write!(line, "{n:>8} {:>8} {sectors:>8} {:>8} ", 0, ms(ops.time_ns));
+    }
+    let (busy, queue) = (ms(d.busy_ns(now).into()), ms(d.queue_ns(now)));
+    let _ = write!(line, "{:>8} {busy:>8} {queue:>8} ", d.in_flight);
+    let _ = write!(line, "{:>8} {:>8} {:>8} {:>8} ", 0, 0, 0, 0);
+    let _ = write!(
+        line,
+        "{:>8} {:>8}",
+        d.flushes.requests,
+        ms(d.flushes.time_ns)
+    );
+    one(&line)
+}
+
+fn nr_requests(live: &mut Live, device: usize) -> Option<String> {
+    let (_, places, _) = view(live, device).queue?;
+    one(&places.to_string())
+}
+
+fn set_nr_requests(live: &mut Live, device: usize, text: &str) -> Result<(), String> {
+    let (path, ..) = view(live, device).queue.ok_or("no host queue")?;
+    let set = live.set(&path, Setting::Requests(number(text)?));
+    set.map_err(|e| e.to_string())
+}
+
+fn scheduler(live: &mut Live, _: usize) -> Option<String> {
+    let (_, system) = live.system();
+    let name = system.elevator().unwrap_or("none".into());
+    one(&format!("[{name}]"))
+}
+
+fn set_scheduler(live: &mut Live, device: usize, text: &str) -> Result<(), String> {
+    let now = scheduler(live, device).unwrap_or_default();
+    match now.trim() == format!("[{text}]") {
+        true => Ok(()),
+        false => {
+            let now = now.trim();
+            Err(format!(
+                "got {text:?}, need {now}: another elevator while it runs is not supported"
+            ))
+        }
+    }
+}
+
+fn queue_depth(live: &mut Live, device: usize) -> Option<String> {
+    let (_, facts) = view(live, device).drive?;
+    one(&facts.queue_depth.to_string())
+}
+
+fn set_queue_depth(live: &mut Live, device: usize, text: &str) -> Result<(), String> {
+    let (path, _) = view(live, device).drive.ok_or("no single drive")?;
+    let depth = match number(text)? {
+        0 => return Err("got 0, need 1 or more".into()),
+        n => n,
+    };
+    let set = live.set(&path, Setting::Drive(DriveSetting::QueueDepth(depth)));
+    set.map_err(|e| e.to_string())
+}
+
+/// The words of a SCSI device's state in Linux.
+fn state(live: &mut Live, device: usize) -> Option<String> {
+    let (_, state) = view(live, device).fault?;
+    one(match state {
+        FaultState::Well => "running",
+        FaultState::Gone => "offline",
+        FaultState::Stuck => "blocked",
+    })
+}
+
+fn set_state(live: &mut Live, device: usize, text: &str) -> Result<(), String> {
+    let (path, _) = view(live, device).fault.ok_or("no single drive")?;
+    let setting = match text {
+        "running" => Setting::Gone(false),
+        "offline" => Setting::Gone(true),
+        "blocked" => Setting::Stuck(None),
+        _ => return Err(format!("got {text:?}, need running, offline or blocked")),
+    };
+    live.set(&path, setting).map_err(|e| e.to_string())
+}
+
+fn set_cdl_enable(_: &mut Live, _: usize, text: &str) -> Result<(), String> {
+    Err(format!(
+        "got {text:?}, need no such write: the drive has no command duration limits"
+    ))
+}
+
+/// Mean power in microwatts.
+fn power(live: &mut Live, device: usize, interval: Option<Span>) -> Option<String> {
+    live.sample_now();
+    let drives = view(live, device).drives;
+    let interval = interval.unwrap_or(live.power_intervals[device]);
+    let watts = live.energy().watts(&drives, interval);
+    one(&format!("{:.0}", watts * 1e6))
+}
+
+fn energy(live: &mut Live, device: usize) -> Option<String> {
+    live.sample_now();
+    let drives = view(live, device).drives;
+    one(&format!("{:.0}", live.energy().joules(&drives) * 1e6))
+}
+
+fn interval(live: &mut Live, device: usize) -> Option<String> {
+    one(&(live.power_intervals[device].0 / 1_000_000).to_string())
+}
+
+fn set_interval(live: &mut Live, device: usize, text: &str) -> Result<(), String> {
+    match number(text)? {
+        ms @ 100..=300_000 => {
+            live.power_intervals[device] = Span(i64::from(ms) * 1_000_000);
+            Ok(())
+        }
+        ms => Err(format!("got {ms}, need 100 to 300000 milliseconds")),
+    }
+}
+
+/// `good`, or a line for each part that is out of use.
+fn health(live: &mut Live, device: usize) -> Option<String> {
+    let drives = view(live, device).drives;
+    let (now, system) = live.system();
+    let outcomes = system.drives(now);
+    let mut text = String::new();
+    for drive in drives {
+        for fault in outcomes.get(drive as usize).map_or(&[][..], |o| &o.faults) {
+            let since = fault.deconfigured.0 as f64 * 1e-9;
+            let part = match fault.surface {
+                Some(surface) => format!("head {surface} of arm {}", fault.arm),
+                None => format!("arm {}", fault.arm),
+            };
+            let stack = fault.stack;
+            let _ = writeln!(
+                text,
+                "drive {drive}: {part} of stack {stack} out of use since {since:.3} s"
+            );
+        }
+    }
+    if let Some((_, error)) = live.counters().last_error.filter(|(d, _)| *d == device) {
+        let _ = writeln!(text, "last error: {}{}", error.name(), sense(&error));
+    }
+    Some(if text.is_empty() {
+        "good\n".into()
+    } else {
+        text
+    })
+}
+
+/// The sense data of an error, as a SCSI drive reports it.
+fn sense(error: &headstack_array::layer::ErrorKind) -> String {
+    error
+        .sense()
+        .map_or(String::new(), |(key, code, qualifier)| {
+            format!(", sense {key:x}h/{code:02x}h/{qualifier:02x}h")
+        })
+}
+
+/// A change as in an experiment, in TOML, without `at`.
+fn change(live: &mut Live, _: usize, text: &str) -> Result<(), String> {
+    let table: toml::Table = text
+        .parse()
+        .map_err(|e: toml::de::Error| e.message().to_string())?;
+    let mut value = serde_json::to_value(table).map_err(|e| e.to_string())?;
+    if let Some(table) = value.as_object_mut() {
+        table.entry("at").or_insert_with(|| "0 s".into());
+    }
+    let change = Change::read(&value).map_err(|e| e.to_string())?;
+    live.change(change).map_err(|e| e.to_string())
+}
+
+fn power_losses(live: &mut Live, _: usize) -> Option<String> {
+    let counters = live.counters();
+    one(&format!(
+        "{} losses, {} sectors kept, {} lost",
+        counters.power_losses, counters.torn.kept, counters.torn.lost
+    ))
+}
+
+fn lose_power(live: &mut Live, _: usize, _: &str) -> Result<(), String> {
+    live.lose_power().map(drop).map_err(|e| e.to_string())
+}

@@ -1,0 +1,306 @@
+//! How exactly an emulated shelf keeps the times of its simulated drives, as a client sees it at its sockets.
+//!
+//! ```text
+//! cargo run --release -p headstack-nbd --example accuracy -- [DRIVES] [SECONDS] [RATE...]
+//! ```
+//!
+//! One process serves the drives over Unix sockets, another one is the client: reads of 4 KiB at random places, at random
+//! times (Poisson) of so many requests per second and drive, each from its send call to the end of its reply. The simulated
+//! time of each request is that of the record. A request is exact if both differ by less than 1 % or 50 us. Places lie in
+//! the first hundredth of each drive, so that a drive can do 400 requests a second.
+//!
+//! The first reply of each drive is not counted: it waits for the pages of a new process.
+
+use headstack_live::open::{self, Kept};
+use headstack_live::power::PowerLosses;
+use headstack_nbd::address::Address;
+use headstack_nbd::emulate::{Emulation, Options};
+use headstack_nbd::tls::TlsOptions;
+use headstack_testkit::XorShift;
+use rustix::event::{epoll, Timespec};
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const DRIVE: &str = "constellation-es3-2tb";
+/// Before the next request is due, the client watches without sleeping.
+const WATCH: Duration = Duration::from_micros(80);
+
+fn main() -> io::Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|a| a == "--serve") {
+        return serve(Path::new(&arguments[1]));
+    }
+    let number = |i: usize, usual: u64| {
+        arguments
+            .get(i)
+            .and_then(|a| a.parse().ok())
+            .unwrap_or(usual)
+    };
+    let (drives, seconds) = (number(0, 16), number(1, 10));
+    let rates: Vec<u64> = match arguments.get(2..) {
+        Some([_, ..]) => arguments[2..]
+            .iter()
+            .filter_map(|a| a.parse().ok())
+            .collect(),
+        _ => vec![50, 100, 200, 400],
+    };
+    println!("{drives} drives {DRIVE}, {seconds} s each; lateness at the socket of the client");
+    println!("| requests/s a drive | requests | response, mean | late, median | 99 % | 99.9 % | most | within 1 % or 50 us | early |");
+    println!("|---|---|---|---|---|---|---|---|---|");
+    for rate in rates {
+        measure(drives, seconds, rate)?;
+    }
+    Ok(())
+}
+
+fn folder() -> PathBuf {
+    std::env::temp_dir().join(format!("headstack-accuracy-{}", std::process::id()))
+}
+
+/// Serves the shelf of a folder until standard input ends.
+fn serve(folder: &Path) -> io::Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drives");
+    let options = Options {
+        live: open::Options {
+            target: folder.join("shelf.toml").to_string_lossy().into(),
+            system: None,
+            drive_dirs: vec![root],
+            seed: Some(1),
+            store: Kept::Memory,
+            speed: 1.0,
+            record: Some(folder.join("record.csv")),
+            losses: PowerLosses::default(),
+        },
+        address: Address::Unix(folder.join("socket")),
+        tls: TlsOptions::default(),
+        control: None,
+        metrics: None,
+    };
+    let stop = Arc::new(AtomicBool::new(false));
+    let emulation = Emulation::start(&options, stop.clone()).map_err(io::Error::other)?;
+    println!("ready");
+    std::thread::spawn(move || {
+        let _ = io::stdin().read(&mut [0]);
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    let served = emulation.serve().map_err(io::Error::other)?;
+    let late = &served.counters.lateness_ns;
+    eprintln!(
+        "server: replies late by {} us (half), {} us (99.9 %), {} us at most",
+        late.value_at_quantile(0.5) / 1000,
+        late.value_at_quantile(0.999) / 1000,
+        late.max() / 1000
+    );
+    Ok(())
+}
+
+/// Starts a server process and waits until it listens.
+fn server(folder: &Path, drives: u64) -> io::Result<Child> {
+    std::fs::create_dir_all(folder)?;
+    let text = format!(
+        "[workload]\nsynthetic = {{ n_requests = 1, rate = \"1/s\" }}\n\
+         [[system]]\nname = \"shelf\"\ndrive = \"{DRIVE}\"\ncount = {drives}\n"
+    );
+    std::fs::write(folder.join("shelf.toml"), text)?;
+    let mut child = Command::new(std::env::current_exe()?)
+        .arg("--serve")
+        .arg(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut ready = [0; 6];
+    child
+        .stdout
+        .as_mut()
+        .ok_or(io::ErrorKind::BrokenPipe)?
+        .read_exact(&mut ready)?;
+    Ok(child)
+}
+
+/// A connection to a drive.
+struct Drive {
+    stream: UnixStream,
+    bytes: u64,
+    input: Vec<u8>,
+}
+
+impl Drive {
+    fn connect(folder: &Path, number: u64) -> io::Result<Drive> {
+        let mut stream = UnixStream::connect(folder.join("socket"))?;
+        stream.read_exact(&mut [0; 18])?;
+        let name = number.to_string();
+        let mut hello = 3u32.to_be_bytes().to_vec();
+        hello.extend_from_slice(b"IHAVEOPT\0\0\0\x01");
+        hello.extend_from_slice(&(name.len() as u32).to_be_bytes());
+        hello.extend_from_slice(name.as_bytes());
+        stream.write_all(&hello)?;
+        let mut size = [0; 10];
+        stream.read_exact(&mut size)?;
+        stream.set_nonblocking(true)?;
+        Ok(Drive {
+            stream,
+            bytes: u64::from_be_bytes(size[..8].try_into().map_err(io::Error::other)?),
+            input: Vec::new(),
+        })
+    }
+
+    fn send(&mut self, cookie: u64, block: u64) -> io::Result<()> {
+        let mut head = 0x2560_9513u32.to_be_bytes().to_vec();
+        head.extend_from_slice(&[0; 4]);
+        head.extend_from_slice(&cookie.to_be_bytes());
+        head.extend_from_slice(&(block * 4096).to_be_bytes());
+        head.extend_from_slice(&4096u32.to_be_bytes());
+        self.stream.write_all(&head)
+    }
+
+    /// The cookies of the replies that are complete.
+    fn replies(&mut self) -> io::Result<Vec<u64>> {
+        let mut buffer = [0; 1 << 16];
+        loop {
+            match self.stream.read(&mut buffer) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(n) => self.input.extend_from_slice(&buffer[..n]),
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
+                Err(e) => return Err(e),
+            }
+        }
+        let whole = self.input.len() / (16 + 4096);
+        let replies = self.input.drain(..whole * (16 + 4096)).collect::<Vec<u8>>();
+        let cookie = |reply: &[u8]| u64::from_be_bytes(std::array::from_fn(|i| reply[8 + i]));
+        Ok(replies.chunks(16 + 4096).map(cookie).collect())
+    }
+}
+
+/// A request of the client.
+struct Sent {
+    drive: u64,
+    block: u64,
+    at: Instant,
+    took: Option<Duration>,
+}
+
+/// Sends requests at their times and takes the replies.
+fn client(folder: &Path, drives: u64, seconds: u64, rate: u64) -> io::Result<Vec<Sent>> {
+    let mut all: Vec<Drive> = (0..drives)
+        .map(|i| Drive::connect(folder, i))
+        .collect::<io::Result<_>>()?;
+    let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+    for (i, drive) in all.iter().enumerate() {
+        let data = epoll::EventData::new_u64(i as u64);
+        epoll::add(&poll, &drive.stream, data, epoll::EventFlags::IN)?;
+    }
+    let mut rng = XorShift::seeded(rate);
+    let mut gap = || -(1.0 - rng.below(1 << 53) as f64 / (1u64 << 53) as f64).ln();
+    let (start, mut at, mut arrivals) =
+        (Instant::now() + Duration::from_millis(50), 0.0, Vec::new());
+    while at < seconds as f64 {
+        at += gap() / (rate * drives) as f64;
+        arrivals.push(Duration::from_secs_f64(at));
+    }
+    let mut places = XorShift::seeded(rate + 1);
+    let mut sent: Vec<Sent> = Vec::with_capacity(arrivals.len());
+    let (mut outstanding, mut events) = (0usize, Vec::with_capacity(64));
+    let mut next = arrivals.into_iter().peekable();
+    while next.peek().is_some() || outstanding > 0 {
+        while let Some(due) = next.next_if(|due| start + *due <= Instant::now()) {
+            let drive = places.below(drives);
+            // Places are unlike one another, so that the record can be compared.
+            let blocks = all[drive as usize].bytes / 4096 / 100;
+            let block = (sent.len() as u64)
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15 ^ due.as_nanos() as u64)
+                % blocks;
+            let at = Instant::now();
+            all[drive as usize].send(sent.len() as u64, block)?;
+            sent.push(Sent {
+                drive,
+                block,
+                at,
+                took: None,
+            });
+            outstanding += 1;
+        }
+        let wait = next.peek().map_or(Duration::from_millis(100), |due| {
+            (start + *due)
+                .saturating_duration_since(Instant::now())
+                .saturating_sub(WATCH)
+        });
+        let timeout = Timespec {
+            tv_sec: wait.as_secs() as i64,
+            tv_nsec: i64::from(wait.subsec_nanos()),
+        };
+        events.clear();
+        match epoll::wait(
+            &poll,
+            rustix::buffer::spare_capacity(&mut events),
+            Some(&timeout),
+        ) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(e) => return Err(e.into()),
+        }
+        for event in &events {
+            for cookie in all[event.data.u64() as usize].replies()? {
+                let request = &mut sent[cookie as usize];
+                request.took = Some(request.at.elapsed());
+                outstanding -= 1;
+            }
+        }
+    }
+    Ok(sent)
+}
+
+fn measure(drives: u64, seconds: u64, rate: u64) -> io::Result<()> {
+    let folder = folder();
+    let mut child = server(&folder, drives)?;
+    let sent = client(&folder, drives, seconds, rate)?;
+    drop(child.stdin.take());
+    child.wait()?;
+    // Device and first block of each recorded request; the same place may be read twice.
+    let mut simulated: BTreeMap<(u64, u64), Vec<u64>> = BTreeMap::new();
+    for line in std::fs::read_to_string(folder.join("record.csv"))?
+        .lines()
+        .skip(1)
+    {
+        let part: Vec<&str> = line.split(',').collect();
+        let number = |i: usize| part.get(i).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
+        simulated
+            .entry((number(1), number(2)))
+            .or_default()
+            .push(number(5));
+    }
+    let (mut late, mut exact, mut early, mut sum) = (Vec::new(), 0usize, 0usize, 0.0);
+    let mut is_first = vec![true; drives as usize];
+    for request in &sent {
+        let times = simulated.get(&(request.drive, request.block * 8));
+        let (Some([simulated]), Some(took)) = (times.map(|t| &t[..]), request.took) else {
+            continue;
+        };
+        if std::mem::take(&mut is_first[request.drive as usize]) {
+            continue;
+        }
+        let difference = took.as_nanos() as f64 - *simulated as f64;
+        sum += *simulated as f64;
+        exact += usize::from(difference.abs() <= (0.01 * *simulated as f64).max(50_000.0));
+        early += usize::from(difference < 0.0);
+        late.push(difference);
+    }
+    std::fs::remove_dir_all(&folder)?;
+    late.sort_by(f64::total_cmp);
+    let n = late.len();
+    let us = |q: f64| late[((n as f64 * q) as usize).min(n - 1)] / 1e3;
+    println!(
+        "| {rate} | {n} | {:.2} ms | {:.0} us | {:.0} us | {:.0} us | {:.0} us | {:.3} % | {early} |",
+        sum / n as f64 / 1e6,
+        us(0.5),
+        us(0.99),
+        us(0.999),
+        late[n - 1] / 1e3,
+        100.0 * exact as f64 / n as f64
+    );
+    Ok(())
+}
