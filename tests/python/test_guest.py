@@ -74,11 +74,11 @@ def need_mounts(*programs: str) -> None:
 
 @pytest.mark.thorough
 def test_the_simulated_host_queue_agrees_with_the_kernel():
-    """Rates within 5 %, and p99 within 20 % where no thread starves.
+    """Rates within 5 %, means within 10 and p99 within 20 %, where no thread starves.
 
-    The figures of one run are in docs/models/host-queue.md: 3 and 10 %. A run of 15 s has 100 to
-    200 requests a second: its p99 alone varies by 5 to 10 %. Where threads starve, p99 is near the
-    length of the run.
+    The figures of one run are in docs/models/host-queue.md: 2 and 5 %. A run of 15 s has 100 to 200
+    requests a second: its p99 alone varies by 5 to 10 %. The page says what differs more: how reads
+    and writes share the drive, and loads whose threads starve.
     """
     need_mounts()
     measured, late = block_layer.measure(block_layer.CASES)
@@ -86,11 +86,15 @@ def test_the_simulated_host_queue_agrees_with_the_kernel():
     for case, real in zip(block_layer.CASES, measured, strict=True):
         ours = block_layer.simulate(case, late)
         print(case, real, ours)
-        assert ours.rate == pytest.approx(real.rate, rel=0.05), case
-        within = 0.2 if case.places >= case.threads or case.elevator == "none" else 0.4
-        for kind, (mean, _, p99, _) in real.response.items():
-            assert ours.response[kind][2] == pytest.approx(p99, rel=within), case
-            assert ours.response[kind][0] == pytest.approx(mean, rel=0.1), case
+        rate, mean, p99 = (0.05, 0.1, 0.2)
+        if case.starves:
+            rate, mean, p99 = (0.2, 0.25, 0.5)
+        elif case.reads < 1:
+            rate, mean, p99 = (0.05, 0.35, 0.4)
+        assert ours.rate == pytest.approx(real.rate, rel=rate), case
+        for kind, values in real.response.items():
+            assert ours.response[kind][0] == pytest.approx(values[0], rel=mean), case
+            assert ours.response[kind][2] == pytest.approx(values[2], rel=p99), case
 
 
 @pytest.mark.thorough
