@@ -5,6 +5,7 @@
 
 use headstack_live::live::Live;
 use headstack_live::open::{Kept, Options};
+use headstack_live::power::PowerLosses;
 use headstack_nbd::fuzzing::converse;
 use headstack_nbd::tls::{Mode, Tls, TlsOptions};
 use libfuzzer_sys::fuzz_target;
@@ -26,6 +27,7 @@ fn server() -> (Live, Tls) {
         store: Kept::Memory,
         speed: 0.0,
         record: None,
+        losses: PowerLosses::default(),
     };
     let live = Live::open(&options).expect("the drive is part of the repository");
     let folder = std::env::temp_dir().join(format!("headstack-fuzz-{}", std::process::id()));

@@ -23,6 +23,8 @@ import headstack
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux")
 
 MIB = 1 << 20
+#: Bytes that are copied to a drive and back.
+IMAGE = 8 * MIB * THOROUGH
 
 
 def need(*programs: str) -> None:
@@ -305,7 +307,8 @@ def test_nbdkit_is_a_proxy(tmp_path):
         pytest.skip("nbdkit has no plugin nbd")
     image, back = tmp_path / "image", tmp_path / "back"
     with headstack.emulate("conner-cp3100", speed=0) as disk:
-        image.write_bytes(random.Random(3).randbytes(disk.size_bytes))
+        image.write_bytes(random.Random(3).randbytes(min(IMAGE, disk.size_bytes)))
+        os.truncate(image, disk.size_bytes)
         # Several connections to the drive, and shorter requests to it than those of the client.
         proxy = ["nbdkit", "--exit-with-parent", "-U", "-", "nbd", f"uri={disk.uri}", "--run"]
         ran(*proxy, f"nbdcopy '{image}' $uri && nbdinfo $uri >&2")
@@ -331,7 +334,8 @@ def test_certificates_of_usual_clients(certificates, tmp_path):
             said = json.loads(ran("nbdinfo", "--json", uri))
             assert said["TLS"] is True
             assert said["exports"][0]["export-size"] == disk.size_bytes
-            image.write_bytes(random.Random(4).randbytes(disk.size_bytes))
+            image.write_bytes(random.Random(4).randbytes(min(IMAGE, disk.size_bytes)))
+            os.truncate(image, disk.size_bytes)
             ran("nbdcopy", image, uri)
             ran("nbdcopy", uri, back)
             assert back.read_bytes() == image.read_bytes()
@@ -353,7 +357,8 @@ def test_qemu_encrypts(certificates, tmp_path):
         "conner-cp3100", address="127.0.0.1:0", speed=0, tls="on", tls_certificates=certificates
     ) as disk:
         assert disk.uri.startswith("nbd://")
-        image.write_bytes(random.Random(5).randbytes(disk.size_bytes))
+        image.write_bytes(random.Random(5).randbytes(min(IMAGE, disk.size_bytes)))
+        os.truncate(image, disk.size_bytes)
         host, port = disk.uri.removeprefix("nbd://").split(":")
         secret = [
             "--object", f"tls-creds-x509,id=t,endpoint=client,dir={certificates}",
