@@ -37,6 +37,7 @@ _MODULES = (
     "calibration",
     "capping",
     "comparison",
+    "counters",
     "datasheet",
     "drives",
     "emulation",
