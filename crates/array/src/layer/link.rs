@@ -23,9 +23,7 @@
 //! Commands and responses take no time. A drive file may have a link of its own. Where both would describe
 //! the same wire, give the drive's link no bandwidth, or a larger one. Requests are not interleaved.
 
-use super::{
-    not_supported, Context, Entry, Flow, Layer, LowerCount, Request, Setting, Statistics,
-};
+use super::{not_supported, Context, Entry, Flow, Layer, LowerCount, Request, Setting, Statistics};
 use headstack_drive::Command;
 use headstack_schema::{Choice, SpecError, Table};
 use headstack_units::{Bandwidth, Bytes, Time};
@@ -132,7 +130,6 @@ impl Link {
         self.waited_ns += u128::from(start.0 - from.0);
         end
     }
-
 }
 
 impl Layer for Link {

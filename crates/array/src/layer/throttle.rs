@@ -21,9 +21,7 @@
 //! # Validity
 //! Linux's own limits (`io.max`) release in slices of time instead.
 
-use super::{
-    not_supported, Context, Entry, Flow, Layer, LowerCount, Setting, Statistics,
-};
+use super::{not_supported, Context, Entry, Flow, Layer, LowerCount, Setting, Statistics};
 use headstack_control::RateLimit;
 use headstack_schema::{SpecError, Table};
 use headstack_units::{Bandwidth, Frequency, Span, Time};
@@ -118,9 +116,7 @@ impl Throttle {
         };
         match self.last {
             None => first.arrival,
-            Some(last) => first
-                .arrival
-                .max(last + Span((gap_s * 1e9).round() as i64)),
+            Some(last) => first.arrival.max(last + Span((gap_s * 1e9).round() as i64)),
         }
     }
 
