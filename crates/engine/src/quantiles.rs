@@ -32,6 +32,8 @@ pub struct Quantiles {
     sum: u128,
     count: u64,
     max: u64,
+    /// The number of values when they were last sorted: they are sorted as long as none is added.
+    sorted: u64,
 }
 
 enum Store {
@@ -87,6 +89,7 @@ impl Quantiles {
             sum: 0,
             count: 0,
             max: 0,
+            sorted: 0,
         }
     }
 
@@ -302,6 +305,10 @@ impl Quantiles {
 
     fn sort(&mut self) {
         self.settle();
+        if self.sorted == self.count {
+            return;
+        }
+        self.sorted = self.count;
         match &mut self.store {
             Store::Short => {
                 // Unused room must not be sorted with the values.
