@@ -1,6 +1,7 @@
 //! The next event of each of many drives, and the earliest of all.
 
 use headstack_units::Time;
+use std::cmp::Ordering;
 use std::ops::Range;
 
 /// Times in one node of the tree.
@@ -47,7 +48,24 @@ impl Timetable {
     /// The earliest time and its index; [`Time::NEVER`] if there is none.
     #[inline]
     pub fn first(&self) -> (Time, usize) {
-        (self.first, self.first_and_second().0)
+        (self.first, self.first_index())
+    }
+
+    /// The index of the earliest time.
+    #[inline]
+    pub fn first_index(&self) -> usize {
+        if self.is_single {
+            return 0;
+        }
+        let mut node = 0;
+        loop {
+            let at = self.nodes[node].iter().position(|t| *t == self.first);
+            let at = at.unwrap_or(WIDTH - 1);
+            if node >= self.last {
+                return (node - self.last) * WIDTH + at;
+            }
+            node = WIDTH * node + at + 1;
+        }
     }
 
     /// The earliest of all times but the first.
@@ -90,11 +108,6 @@ impl Timetable {
         }
     }
 
-    /// The first of some indices whose time is that of the earliest of all.
-    pub fn first_in(&self, mut some: Range<usize>) -> Option<usize> {
-        some.find(|i| self.get(*i) == self.first)
-    }
-
     /// Sets time `i`.
     #[inline]
     pub fn set(&mut self, i: usize, time: Time) {
@@ -122,6 +135,75 @@ impl Timetable {
             }
             (node, at) = ((node - 1) / WIDTH, (node - 1) % WIDTH);
         }
+    }
+}
+
+/// When each node of a tree of layers is due. Of equal times that of the node with the lowest number is first.
+///
+/// Drives have a table of their own: in most trees there are few other nodes, or one.
+pub(crate) struct Order {
+    /// Of the nodes that are no drives, and of the drives.
+    tables: [Timetable; 2],
+    /// For each node: which table, and where in it.
+    places: Vec<(bool, u32)>,
+    /// The nodes in each table.
+    nodes: [Vec<u32>; 2],
+}
+
+impl Order {
+    /// Of nodes that are drives or not.
+    pub fn new(drives: impl Iterator<Item = bool>) -> Order {
+        let mut nodes = [Vec::new(), Vec::new()];
+        let mut places = Vec::new();
+        for (node, is_drive) in drives.enumerate() {
+            let own: &mut Vec<u32> = &mut nodes[usize::from(is_drive)];
+            places.push((is_drive, own.len() as u32));
+            own.push(node as u32);
+        }
+        Order {
+            tables: [0, 1].map(|i| Timetable::new(nodes[i].len().max(1))),
+            places,
+            nodes,
+        }
+    }
+
+    /// The earliest time; [`Time::NEVER`] if there is none.
+    #[inline]
+    pub fn earliest(&self) -> Time {
+        let [others, drives] = &self.tables;
+        others.earliest().min(drives.earliest())
+    }
+
+    /// The node with the earliest time.
+    #[inline]
+    pub fn first(&self) -> u32 {
+        let [others, drives] = &self.tables;
+        let node = |of: usize| self.nodes[of][self.tables[of].first_index()];
+        match others.earliest().cmp(&drives.earliest()) {
+            Ordering::Less => node(0),
+            Ordering::Greater => node(1),
+            Ordering::Equal => node(0).min(node(1)),
+        }
+    }
+
+    /// The first of some nodes whose time is that of the earliest of all.
+    pub fn first_in(&self, mut some: Range<u32>) -> Option<u32> {
+        let first = self.earliest();
+        some.find(|node| self.get(*node) == first)
+    }
+
+    /// The time of a node.
+    #[inline]
+    pub fn get(&self, node: u32) -> Time {
+        let (is_drive, at) = self.places[node as usize];
+        self.tables[usize::from(is_drive)].get(at as usize)
+    }
+
+    /// Sets the time of a node.
+    #[inline]
+    pub fn set(&mut self, node: u32, time: Time) {
+        let (is_drive, at) = self.places[node as usize];
+        self.tables[usize::from(is_drive)].set(at as usize, time);
     }
 }
 
@@ -158,12 +240,33 @@ mod tests {
                 assert_eq!(table.first(), want, "{n} times, step {step}");
                 assert_eq!(table.earliest(), want.0, "{n} times, step {step}");
                 assert_eq!(table.get(i), time);
-                let from = (x >> 30) as usize % n;
-                let found = (from..n).find(|i| list[*i] == want.0);
-                assert_eq!(table.first_in(from..n), found, "{n} times, step {step}");
                 let others = (0..n).filter(|i| *i != want.1).map(|i| list[i]);
                 let second = others.min().unwrap_or(Time::NEVER);
                 assert_eq!(table.second(), second, "{n} times, step {step}");
+            }
+        }
+    }
+    /// Against a list that is searched; a third of the nodes are drives, or none, or all.
+    #[test]
+    fn drives_and_other_nodes_are_in_one_order() {
+        let mut x = 88_172_645_463_325_252u64;
+        for (n, every) in [(1, 1), (2, 2), (3, 9), (9, 3), (50, 3), (50, 1)] {
+            let mut order = Order::new((0..n).map(|i| i % every == every - 1));
+            let mut list = vec![Time::NEVER; n];
+            for step in 0..5000 {
+                x ^= x << 13;
+                x ^= x >> 7;
+                x ^= x << 17;
+                let i = (x >> 20) as usize % n;
+                list[i] = Time(x >> 40 & 7);
+                order.set(i as u32, list[i]);
+                let want = (0..n).map(|i| (list[i], i)).min().expect("a time");
+                let got = (order.earliest(), order.first() as usize);
+                assert_eq!(got, want, "{n} nodes, step {step}");
+                let from = (x >> 30) as usize % n;
+                let found = (from..n).find(|i| list[*i] == want.0);
+                let got = order.first_in(from as u32..n as u32);
+                assert_eq!(got.map(|i| i as usize), found, "{n} nodes, step {step}");
             }
         }
     }

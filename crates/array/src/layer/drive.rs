@@ -1,6 +1,5 @@
 //! A drive as a layer: the leaf of every tree.
 
-use super::flow::Entry;
 use super::{
     not_supported, Branch, DriveFacts, DriveNode, ErrorKind, Flow, Layer, LayerCompletion, Setting,
 };
@@ -125,11 +124,7 @@ impl<M: Member<Report = Completion>> Layer for DriveLayer<M> {
     }
 
     fn submit(&mut self, request: u32, flow: &mut Flow) {
-        let Entry {
-            request: asked,
-            tag,
-            ..
-        } = flow[request];
+        let (asked, tag) = (flow[request].request, flow[request].tag);
         if tag as usize >= self.requests.len() {
             self.requests.resize(tag as usize + 1, 0);
         }

@@ -9,7 +9,7 @@
 //! happens at that time below a node is finished before what happens there above it.
 
 use super::{ErrorKind, LayerCompletion, Request, Statistics};
-use crate::timetable::Timetable;
+use crate::timetable::Order;
 use headstack_units::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -70,8 +70,14 @@ pub(super) enum Message {
     Abort,
 }
 
-/// Requests that a node has to handle when their time comes: by time, then member, then tag, which are one number.
-type Kept = BinaryHeap<Reverse<(u128, u32)>>;
+/// Requests that a node has to handle when their time comes.
+#[derive(Default)]
+struct Kept {
+    /// By time, then member, then tag, which are one number.
+    order: BinaryHeap<Reverse<u128>>,
+    /// The request with a tag.
+    requests: Vec<u32>,
+}
 
 /// The requests of a system and their order; what a layer sees of the rest.
 pub struct Flow {
@@ -87,7 +93,7 @@ pub struct Flow {
     kept: Vec<Kept>,
     pub(super) statistics: Vec<Statistics>,
     /// When each node is due.
-    pub(super) order: Timetable,
+    pub(super) order: Order,
     /// Message, node and request, in the order in which they were sent.
     pub(super) messages: VecDeque<(Message, u32, u32)>,
     /// Requests of the host that have ended and are to be delivered.
@@ -110,7 +116,7 @@ impl IndexMut<u32> for Flow {
 }
 
 impl Flow {
-    pub(super) fn new(places: Vec<Place>, members: Vec<Member>) -> Flow {
+    pub(super) fn new(places: Vec<Place>, members: Vec<Member>, order: Order) -> Flow {
         let n = places.len();
         Flow {
             now: Time::ZERO,
@@ -119,9 +125,9 @@ impl Flow {
             free: Vec::new(),
             places,
             members,
-            kept: (0..n).map(|_| Kept::new()).collect(),
+            kept: (0..n).map(|_| Kept::default()).collect(),
             statistics: vec![Statistics::default(); n],
-            order: Timetable::new(n.max(1)),
+            order,
             messages: VecDeque::new(),
             ended: Vec::new(),
         }
@@ -143,8 +149,23 @@ impl Flow {
     /// [`Request::id`].
     #[inline]
     pub fn open(&mut self, request: Request, tag: u32) -> u32 {
-        let number = self.free.pop().unwrap_or(self.entries.len() as u32);
-        let entry = Entry {
+        let Some(number) = self.free.pop() else {
+            return self.add(request, tag);
+        };
+        let entry = &mut self.entries[number as usize];
+        entry.request = request;
+        entry.request.id = u64::from(number);
+        entry.tag = tag;
+        (entry.above, entry.next) = (u32::MAX, u32::MAX);
+        // Who ends it says how: the rest is written then.
+        entry.is_announced = false;
+        number
+    }
+
+    #[cold]
+    fn add(&mut self, request: Request, tag: u32) -> u32 {
+        let number = self.entries.len() as u32;
+        self.entries.push(Entry {
             request: Request {
                 id: u64::from(number),
                 ..request
@@ -155,11 +176,7 @@ impl Flow {
             above: u32::MAX,
             next: u32::MAX,
             is_announced: false,
-        };
-        match self.entries.get_mut(number as usize) {
-            Some(free) => *free = entry,
-            None => self.entries.push(entry),
-        }
+        });
         number
     }
 
@@ -181,7 +198,7 @@ impl Flow {
     /// [`Flow::end`].
     #[inline]
     pub fn take_over(&mut self, given: u32) -> u32 {
-        let Entry { above, done, .. } = self[given];
+        let (above, done) = (self[given].above, self[given].done);
         self.close(given);
         let own = &mut self[above].done;
         *own = LayerCompletion {
@@ -236,20 +253,26 @@ impl Flow {
         let Entry { member, tag, .. } = self[request];
         let rest = u64::from(member) << 32 | u64::from(tag);
         let key = u128::from(until.0) << 64 | u128::from(rest);
-        self.kept[node as usize].push(Reverse((key, request)));
+        let kept = &mut self.kept[node as usize];
+        kept.order.push(Reverse(key));
+        if tag as usize >= kept.requests.len() {
+            kept.requests.resize(tag as usize + 1, 0);
+        }
+        kept.requests[tag as usize] = request;
     }
 
     /// When the first request that a node keeps is due.
     #[inline]
     pub(super) fn next_kept(&self, node: u32) -> Time {
-        let first = self.kept[node as usize].peek();
-        first.map_or(Time::NEVER, |Reverse((key, _))| Time((key >> 64) as u64))
+        let first = self.kept[node as usize].order.peek();
+        first.map_or(Time::NEVER, |Reverse(key)| Time((key >> 64) as u64))
     }
 
     #[inline]
     pub(super) fn pop_kept(&mut self, node: u32) -> Option<u32> {
-        let Reverse((_, request)) = self.kept[node as usize].pop()?;
-        Some(request)
+        let kept = &mut self.kept[node as usize];
+        let Reverse(key) = kept.order.pop()?;
+        Some(kept.requests[key as u32 as usize])
     }
 
     /// A request that was submitted to this layer ends as its [`Entry::done`] says. An end is never revoked.
@@ -267,8 +290,9 @@ impl Flow {
             self.messages.push_back((Message::Ended, above, request));
         } else {
             self.keep_at(above, request, end);
-            let due = self.order.get(above as usize);
-            self.order.set(above as usize, due.min(end));
+            if end < self.order.get(above) {
+                self.order.set(above, end);
+            }
         }
     }
 

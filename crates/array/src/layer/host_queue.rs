@@ -584,25 +584,24 @@ impl HostQueue {
     /// A request has completed at the lower layer, and with it all submitted requests merged into it.
     fn group_ends(&mut self, request: u32, flow: &mut Flow) {
         let now = flow.now();
-        let entry = flow[request];
+        let (q, slot) = (flow[request].member as usize, flow[request].tag);
         flow.close(request);
-        let group = self.groups.remove(entry.tag as usize);
-        let q = entry.member as usize;
+        let group = self.groups.remove(slot as usize);
         let queue = &mut self.queues[q];
         queue.below -= 1;
         if matches!(group.command, Command::Read | Command::Write) {
-            queue.elevator.ended(entry.tag);
+            queue.elevator.ended(slot);
         }
         queue.places.release(now, group.sync, &mut queue.woken);
-        let dispatched = entry.done.arrival;
+        let mut done = flow[request].done;
+        let queued = done.components.queue + done.arrival.0;
         let mut child = group.first;
         while child != NONE {
             let own = &mut flow[child];
             let next = own.next;
-            let mut done = entry.done;
             (done.id, done.arrival, done.admitted) =
                 (own.done.id, own.done.arrival, own.done.admitted);
-            done.components.queue += dispatched.0 - done.arrival.0;
+            done.components.queue = queued - done.arrival.0;
             own.done = done;
             flow.end(child);
             child = next;

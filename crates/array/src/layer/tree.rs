@@ -9,6 +9,7 @@ use crate::capping::ControlledDrive;
 use crate::change::Target;
 use crate::member::{CompletionReport, Member};
 use crate::simulate::MemberOutcome;
+use crate::timetable::Order;
 use headstack_drive::spec::Params;
 use headstack_drive::{Completion, DriveEnergy, DriveRequest};
 use headstack_schema::{Registry, SpecError};
@@ -235,11 +236,12 @@ impl Tree {
         });
         let firsts = starts.collect();
         let equal = units.first().and_then(|u| NonZeroU64::new(u.blocks));
+        let order = Order::new(built.nodes.iter().map(|n| n.drive().is_some()));
         let mut tree = Tree {
             equal: equal.filter(|size| units.iter().all(|u| u.blocks == size.get())),
             units,
             firsts,
-            flow: Flow::new(built.places, built.members),
+            flow: Flow::new(built.places, built.members, order),
             nodes: built.nodes,
             under_way: 0,
         };
@@ -555,7 +557,7 @@ impl Tree {
         let flow = &mut self.flow;
         let own = self.nodes[node].next_event().max(flow.now);
         let due = own.min(flow.next_kept(node as u32));
-        flow.order.set(node, due);
+        flow.order.set(node as u32, due);
     }
 
     /// Delivers all messages.
@@ -582,26 +584,22 @@ impl Tree {
         self.settle();
     }
 
-    /// The node of the next event at the present time, after one of `node`: what happens below a node is finished before
-    /// what happens above it.
-    #[inline]
-    fn next_now(&self, node: u32) -> Option<u32> {
+    /// The node of the next event at the present time, at which there is one, after an event of `node`: what happens below
+    /// a node is finished before what happens above it.
+    fn next_now(&self, node: u32) -> u32 {
         let order = &self.flow.order;
-        if order.earliest() > self.flow.now {
-            return None;
-        }
-        let first = order.first().1 as u32;
+        let first = order.first();
         let mut at = node;
         while let Some(place) = self.flow.places.get(at as usize) {
             if (at..place.end).contains(&first) {
-                return Some(first);
+                return first;
             }
-            if let Some(found) = order.first_in(at as usize..place.end as usize) {
-                return Some(found as u32);
+            if let Some(found) = order.first_in(at..place.end) {
+                return found;
             }
             at = place.above;
         }
-        Some(first)
+        first
     }
 
     /// Delivers the ends that are announced to the host.
@@ -715,19 +713,18 @@ impl Member for Tree {
         if self.flow.now < until && !self.flow.ended.is_empty() {
             self.deliver(sink);
         }
-        loop {
-            let time = self.flow.order.earliest();
-            if time >= until {
-                return;
-            }
-            self.flow.now = time;
-            let mut next = Some(self.flow.order.first().1 as u32);
-            while let Some(node) = next {
+        while self.flow.order.earliest() < until {
+            self.flow.now = self.flow.order.earliest();
+            let mut node = self.flow.order.first();
+            loop {
                 self.step(node);
                 if !self.flow.ended.is_empty() {
                     self.deliver(sink);
                 }
-                next = self.next_now(node);
+                if self.flow.order.earliest() > self.flow.now {
+                    break;
+                }
+                node = self.next_now(node);
             }
         }
     }

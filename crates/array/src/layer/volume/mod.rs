@@ -417,17 +417,16 @@ impl Volume {
 
     /// A request to a member has completed, as announced.
     fn part_ends(&mut self, request: u32, flow: &mut Flow) {
-        let entry = flow[request];
-        flow.close(request);
+        let entry = &flow[request];
         let part = self.parts.remove(entry.tag as usize);
-        let member = entry.member;
+        let (member, mut done) = (entry.member, entry.done);
+        let range = blocks_of(&entry.request);
+        flow.close(request);
         self.state.members[member as usize].pending -= 1;
         self.return_if_idle(member);
         if part.orphan {
             return;
         }
-        let mut done = entry.done;
-        let range = blocks_of(&entry.request);
         if !range.is_empty() {
             self.state.members[member as usize].head = range.end;
         }
