@@ -17,7 +17,7 @@ fuzz_target!(|data: &[u8]| {
     }
     if let Ok(document) = parse(Path::new("main"), &loader) {
         for import in document.disks(&loader).unwrap_or_default() {
-            let _ = build(&import.spec.geometry, PLUGINS);
+            let _ = build(&import.spec.geometry, &PLUGINS);
         }
     }
 });
