@@ -15,8 +15,8 @@
 //! limit of the queue, which firmware has beside its order, is `queue.age_limit`.
 
 use super::aged_sptf::choose;
-use super::satf::oldest_served;
-use super::{Addresses, Choice, Needs, Scheduler, Search, View};
+use super::satf::{needs_of, served_choice};
+use super::{Choice, Needs, Scheduler, Search, View};
 use crate::plugin::Plugin;
 use crate::queue::Queue;
 use headstack_schema::Table;
@@ -48,23 +48,13 @@ struct DepthAgedSptf {
 
 impl Scheduler for DepthAgedSptf {
     fn needs(&self) -> Needs {
-        Needs {
-            positions: true,
-            addresses: match self.cache_aware {
-                true => Addresses::Reads,
-                false => Addresses::None,
-            },
-            ..Needs::default()
-        }
+        needs_of(self.cache_aware)
     }
 
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
         if self.cache_aware {
-            if let Some(index) = oldest_served(queue, view) {
-                return Choice {
-                    index,
-                    arm: view.best_arm(queue, index),
-                };
+            if let Some(choice) = served_choice(queue, view) {
+                return choice;
             }
         }
         let weight = self.ageing / queue.len() as f64;

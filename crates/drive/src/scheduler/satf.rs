@@ -49,10 +49,32 @@ impl CostFunction for Access<'_> {
     }
 }
 
+/// What an order by positioning time needs, which may serve first what the buffer has.
+pub(super) fn needs_of(cache_aware: bool) -> Needs {
+    Needs {
+        positions: true,
+        addresses: match cache_aware {
+            true => Addresses::Reads,
+            false => Addresses::None,
+        },
+        ..Needs::default()
+    }
+}
+
+/// The oldest command that the buffer serves, as a choice.
+#[inline]
+pub(super) fn served_choice(queue: &Queue, view: &View) -> Option<Choice> {
+    let index = oldest_served(queue, view)?;
+    Some(Choice {
+        index,
+        arm: view.best_arm(queue, index),
+    })
+}
+
 /// The oldest command that the buffer serves. Two searches run in step: one through the commands in order of
 /// age, one through the commands that begin in a range that the buffer holds. The one that ends first
 /// decides. So the search is short whether there are many such commands or few.
-pub(super) fn oldest_served(queue: &Queue, view: &View) -> Option<usize> {
+fn oldest_served(queue: &Queue, view: &View) -> Option<usize> {
     if view.buffer.is_empty() {
         return None;
     }
@@ -99,24 +121,13 @@ pub(super) fn oldest_served(queue: &Queue, view: &View) -> Option<usize> {
 
 impl Scheduler for Satf {
     fn needs(&self) -> Needs {
-        Needs {
-            positions: true,
-            addresses: if self.cache_aware {
-                Addresses::Reads
-            } else {
-                Addresses::None
-            },
-            ..Needs::default()
-        }
+        needs_of(self.cache_aware)
     }
 
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
         if self.cache_aware {
-            if let Some(index) = oldest_served(queue, view) {
-                return Choice {
-                    index,
-                    arm: view.best_arm(queue, index),
-                };
+            if let Some(choice) = served_choice(queue, view) {
+                return choice;
             }
         }
         let found = self.search.best(queue, view, &Access(queue, view));
