@@ -145,6 +145,7 @@ fn at_depth(n: u64, rest: &[String]) -> Result<f64, String> {
             // Weyl's sequence with the golden ratio spreads addresses evenly and is cheap to compute.
             lba: Lba((next.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20) % places * 8),
             blocks: 8,
+            ..DriveRequest::default()
         }
     };
     let mut now = Time::ZERO;

@@ -176,6 +176,7 @@ impl LiveSystem {
             command,
             lba: Lba(first + blocks.start),
             blocks: (blocks.end - blocks.start) as u32,
+            ..DriveRequest::default()
         };
         self.tree.submit(now, request);
     }

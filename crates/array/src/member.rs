@@ -5,11 +5,24 @@ use crate::change::Target;
 use crate::layer::{self, drive, ErrorKind, LayerCompletion};
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::{
-    Completion, Counters, Drive, DriveEnergy, DriveRequest, Fault, Part, RoleUse, Setting,
+    Command, Completion, Counters, Drive, DriveEnergy, DriveRequest, Fault, Hint, Part, RoleUse,
+    Setting,
 };
 use headstack_engine::{ByMode, SpecError};
+use headstack_trace::{Ioprio, Op};
 use headstack_units::Time;
 use std::ops::Range;
+
+/// The command that carries out an operation.
+#[inline(always)]
+pub(crate) fn command(op: Op) -> Command {
+    match op {
+        Op::Read => Command::Read,
+        Op::Write => Command::Write,
+        Op::WriteThrough => Command::WriteThrough,
+        Op::Flush => Command::Flush,
+    }
+}
 
 /// The report of a request that a member has completed.
 pub trait CompletionReport: Copy + Send {
@@ -72,6 +85,18 @@ pub trait Member: Send {
     /// What was done with the arms' roles up to `until`; `None` where they never change.
     fn role_use(&self, _until: Time) -> Option<RoleUse> {
         None
+    }
+    /// What it is asked for the turn of a request with this priority: nothing, unless it has enabled limits or priorities.
+    fn hint(&self, _priority: Ioprio) -> Hint {
+        Hint::None
+    }
+    /// The same, fast for requests without a priority.
+    #[inline(always)]
+    fn hint_of(&self, priority: Ioprio) -> Hint {
+        match priority {
+            Ioprio::NONE => Hint::None,
+            priority => self.hint(priority),
+        }
     }
     /// A request reaches the drive at `now`.
     fn submit(&mut self, now: Time, request: DriveRequest);

@@ -25,7 +25,7 @@ use crate::change::{Planned, Schedule};
 use crate::crew::Crew;
 use crate::held::Order;
 use crate::layer::{ErrorKind, LayerCompletion};
-use crate::member::Member;
+use crate::member::{command, Member};
 use crate::memory_guard::MemoryGuard;
 use crate::organisation::{Organisation, Part, Plan};
 use crate::outcome::operation;
@@ -36,7 +36,7 @@ pub(crate) use apart::divide;
 use apart::everyone;
 use dealt::Deal;
 use feed::{Feed, BATCH};
-use headstack_drive::{Command, Components, DriveRequest};
+use headstack_drive::{Components, DriveRequest};
 use headstack_engine::{ByMode, Progress, Series, SpecError};
 use headstack_schema::{Choice, Registry};
 use headstack_trace::{Arrivals, Jobs, Op, Request, Requests, TraceError};
@@ -499,7 +499,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
             Some(&Direct { member, first, .. }) if request.op != Op::Flush => {
                 let slot = self.tracker.open(id, now, request, 1, self.measuring);
                 let lba = first + request.lba.0;
-                self.give(now, slot, request.op, member, lba, request.blocks);
+                self.give(now, slot, request, member, lba, request.blocks);
                 self.tracker.failure.is_none()
             }
             _ => self.arrive_generally(now, id, request),
@@ -516,25 +516,21 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
     }
 
     /// Submits a part of a request to its drive.
-    fn submit(&mut self, now: Time, slot: u64, op: Op, part: &Part) {
+    fn submit(&mut self, now: Time, slot: u64, asked: &Request, part: &Part) {
         let (member, first) = self.logical[part.member as usize];
-        self.give(now, slot, op, member, first + part.lba, part.blocks);
+        self.give(now, slot, asked, member, first + part.lba, part.blocks);
     }
 
     /// Advances a drive to `now` and submits a command.
     #[inline(always)]
-    fn give(&mut self, now: Time, slot: u64, op: Op, member: u32, lba: u64, blocks: u32) {
+    fn give(&mut self, now: Time, slot: u64, asked: &Request, member: u32, lba: u64, blocks: u32) {
         let member = member as usize;
         let request = DriveRequest {
             id: slot,
-            command: match op {
-                Op::Read => Command::Read,
-                Op::Write => Command::Write,
-                Op::WriteThrough => Command::WriteThrough,
-                Op::Flush => Command::Flush,
-            },
+            command: command(asked.op),
             lba: Lba(lba),
             blocks,
+            hint: self.members[member].hint_of(asked.priority),
         };
         if let Some(deal) = &mut self.deal {
             return deal.push(now, member, request);
@@ -646,7 +642,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
             let parts = plan.parts.len() as u32;
             let slot = self.tracker.open(id, now, &request, parts, measured);
             for part in &plan.parts {
-                self.submit(now, slot, request.op, part);
+                self.submit(now, slot, &request, part);
             }
         }
         self.plan = plan;

@@ -2,12 +2,14 @@
 
 use crate::join::{All, Part};
 use crate::sense::Sense;
+use headstack_schema::SpecError;
 use headstack_units::{Lba, Time};
 
 /// The operation of a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Command {
     /// Read blocks.
+    #[default]
     Read,
     /// Write blocks.
     Write,
@@ -25,8 +27,68 @@ impl Command {
     }
 }
 
+/// What the host asks for a command's turn: a duration limit or a priority, never both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Hint {
+    /// Neither.
+    #[default]
+    None,
+    /// A duration limit, of those for the command's direction.
+    Limit(LimitIndex),
+    /// The high priority of native command queueing.
+    HighPriority,
+}
+
+impl Hint {
+    /// Of the fields of a command: the number of a duration limit, 0 for none, and whether its priority is high.
+    ///
+    /// # Errors
+    /// A number above 7; both at once, which commands cannot have.
+    pub fn new(limit: u8, high_priority: bool) -> Result<Hint, SpecError> {
+        match (limit, high_priority) {
+            (0, false) => Ok(Hint::None),
+            (0, true) => Ok(Hint::HighPriority),
+            (n, true) => {
+                let got = format!("duration limit {n} and high priority");
+                Err(SpecError::new("command", got, "one of them"))
+            }
+            (n, false) => match LimitIndex::new(n) {
+                Some(index) => Ok(Hint::Limit(index)),
+                None => Err(SpecError::new("command.duration_limit", n, "0 to 7")),
+            },
+        }
+    }
+}
+
+/// The number of a duration limit, 1 to 7.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LimitIndex(u8);
+
+impl LimitIndex {
+    /// Limits for reads, and as many for writes.
+    pub const COUNT: usize = 7;
+
+    /// The number of a limit; `None` unless it is from 1 to 7.
+    pub fn new(n: u8) -> Option<LimitIndex> {
+        (1..=Self::COUNT as u8)
+            .contains(&n)
+            .then_some(LimitIndex(n))
+    }
+
+    /// The number, 1 to 7.
+    pub fn number(self) -> u8 {
+        self.0
+    }
+
+    /// Its place in a list of the limits, from 0.
+    #[inline]
+    pub fn place(self) -> usize {
+        usize::from(self.0) - 1
+    }
+}
+
 /// One command to a drive. Blocks are 512 bytes whatever the physical sector.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DriveRequest {
     /// The host's number for the command; [`Completion::id`] repeats it.
     pub id: u64,
@@ -36,6 +98,8 @@ pub struct DriveRequest {
     pub lba: Lba,
     /// Number of 512-byte blocks; ignored by [`Command::Flush`].
     pub blocks: u32,
+    /// What the host asks for its turn.
+    pub hint: Hint,
 }
 
 /// The shares of a request's response time, in nanoseconds. The six shares add up to the response time

@@ -40,7 +40,7 @@ pub mod stream;
 mod tags;
 mod unit;
 
-pub use command::{Command, Completion, Components, DriveRequest, Fault};
+pub use command::{Command, Completion, Components, DriveRequest, Fault, Hint, LimitIndex};
 pub use counters::Counters;
 pub use described::{Described, Unsaid};
 pub use design::DriveDesign;

@@ -47,6 +47,7 @@ pub fn replay_closed(
             command,
             lba: Lba(r.lba),
             blocks: r.blocks,
+            ..DriveRequest::default()
         };
         drive.submit(now, request);
         let mut response = None;

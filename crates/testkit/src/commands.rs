@@ -10,6 +10,7 @@ pub fn command(id: u64, command: Command, lba: u64, blocks: u32) -> DriveRequest
         command,
         lba: Lba(lba),
         blocks,
+        ..DriveRequest::default()
     }
 }
 

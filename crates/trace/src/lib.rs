@@ -9,6 +9,7 @@ mod error;
 #[doc(hidden)]
 pub mod fuzzing;
 mod info;
+mod ioprio;
 pub mod jobs;
 mod options;
 pub mod reader;
@@ -26,6 +27,7 @@ pub use info::{
     checks, AddressMap, DeviceSummary, Gaps, OperationSummary, Rates, Reuse, RowSummary,
     SharedOffset, SizeClass, TouchClass, TraceInfo, TraceSummary, WorkingSet,
 };
+pub use ioprio::{Ioprio, IoprioClass};
 pub use jobs::{Job, Jobs};
 pub use options::{Clock, Counters, OnError, Opened, Order, ReadOptions};
 pub use reader::{formats, open, read_validate, spc_reader, SpcReader, ValidateRecord};

@@ -1,5 +1,6 @@
 //! One block request: readers return requests, systems serve them.
 
+use crate::ioprio::Ioprio;
 use headstack_schema::Choice;
 use headstack_units::{Lba, Time};
 
@@ -42,6 +43,10 @@ pub struct Request {
     pub blocks: u32,
     /// The operation.
     pub op: Op,
+    /// Its class, for results: its number among the classes of the workload; 0 where there are none.
+    pub class: u8,
+    /// What its process asks for.
+    pub priority: Ioprio,
 }
 
 impl Request {

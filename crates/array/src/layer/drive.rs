@@ -138,6 +138,7 @@ impl<M: Member<Report = Completion>> Layer for DriveLayer<M> {
             command: asked.command,
             lba: Lba(lba),
             blocks,
+            hint: asked.hint,
         };
         self.drive.submit(flow.now(), own);
     }

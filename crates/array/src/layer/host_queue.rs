@@ -354,6 +354,7 @@ impl HostQueue {
             blocks: u64::from(request.blocks),
             segments: 1,
             order: self.order,
+            hint: request.hint,
         };
         self.groups.insert(Group {
             command: request.command,
@@ -392,6 +393,7 @@ impl HostQueue {
             blocks: u64::from(request.blocks),
             segments: 1,
             order: 0,
+            hint: request.hint,
         };
         let (back, front) = self.neighbours(q, &new);
         let back = back.filter(|slot| self.may_grow(q, *slot, &new));
@@ -575,6 +577,7 @@ impl HostQueue {
                 // 32 bits.
                 blocks: group.run.blocks as u32,
                 submitter: ANYONE,
+                hint: group.run.hint,
             };
             let request = flow.open(own, slot);
             flow.submit(q as u32, request);

@@ -29,7 +29,7 @@ use headstack_control::RateLimit;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::spec::Params;
 use headstack_drive::zoned::Sense;
-use headstack_drive::{join, Command, Components, DriveEnergy, Part};
+use headstack_drive::{join, Command, Components, DriveEnergy, Hint, Part};
 use headstack_schema::{read_table, Registry, SpecError, Table};
 use headstack_units::{Bandwidth, Span, Time};
 use std::ops::Range;
@@ -60,6 +60,8 @@ pub struct Request {
     /// The process that submits it, or [`ANYONE`]. While one of its requests waits for admission to a host
     /// queue, a process submits no others.
     pub submitter: u32,
+    /// What the host asks for its turn at a drive.
+    pub hint: Hint,
 }
 
 impl Request {

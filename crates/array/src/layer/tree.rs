@@ -695,6 +695,7 @@ impl Member for Tree {
             lba: at - first,
             blocks: request.blocks,
             submitter: ANYONE,
+            hint: request.hint,
         };
         // Requests under way have different numbers there, too.
         let number = self.flow.open(request, request.id as u32);

@@ -36,6 +36,7 @@ fn open(w: &OpenWorkload) -> Result<Opened, RunError> {
             lba: Lba((x >> 8) % 10_000_000),
             blocks: 8,
             op: if x % 3 == 0 { Op::Write } else { Op::Read },
+            ..Request::default()
         })
     });
     Ok(Opened::new(Box::new(Each(requests))))

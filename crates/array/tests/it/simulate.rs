@@ -516,6 +516,7 @@ fn known_in_order(requests: &[Request], members: &mut [Constant]) -> Vec<u64> {
             command: Command::Read,
             lba: r.lba,
             blocks: r.blocks,
+            ..DriveRequest::default()
         };
         drive.submit(r.time, request);
     }

@@ -94,6 +94,7 @@ fn load(seed: u32, rate: f64, n: u64, capacity: u32) -> Vec<(Time, DriveRequest)
             command,
             lba: Lba(u64::from(block)),
             blocks: 8,
+            ..DriveRequest::default()
         };
         (Time((now_ms * 1e6).round() as u64), request)
     };

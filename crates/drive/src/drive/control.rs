@@ -392,6 +392,7 @@ impl Drive {
             command: Command::Flush,
             lba: Lba(0),
             blocks: 0,
+            ..DriveRequest::default()
         };
         self.submit_now(now, flush);
     }

@@ -60,6 +60,7 @@ fn outcome(drive: &mut Drive, seed: u64) -> (Vec<Completion>, Vec<DriveEnergy>) 
                 command,
                 lba: Lba(lba),
                 blocks: blocks as u32,
+                ..DriveRequest::default()
             },
         );
         if id % 50 == 0 {

@@ -254,6 +254,7 @@ impl World<'_> {
             command,
             lba: Lba(lba),
             blocks: blocks as u32,
+            ..DriveRequest::default()
         };
         let mut done = Vec::new();
         let start = self.now;

@@ -8,6 +8,7 @@ fn push(queue: &mut Queue, id: u64, (cylinder, angle): (u32, u64), write: bool) 
         command: if write { Command::Write } else { Command::Read },
         lba: Lba(id),
         blocks: 8,
+        ..DriveRequest::default()
     };
     queue.push(request, Arrival::simple(id), (id % 97, 8), |place| {
         place.cylinder = cylinder;

@@ -65,6 +65,7 @@ fn waiting(noise: &mut XorShift, capacity: u64) -> (DriveRequest, (u64, u32)) {
         command,
         lba: Lba(sector),
         blocks: count,
+        ..DriveRequest::default()
     };
     (request, (sector, count))
 }
@@ -344,6 +345,7 @@ fn bounds_are_bounds() {
                 command: if write { Command::Write } else { Command::Read },
                 lba: Lba(0),
                 blocks: 1,
+                ..DriveRequest::default()
             };
             queue.push(request, Arrival::simple(0), (0, 1), |p| *p = place);
             queue.place_lone();
@@ -395,6 +397,7 @@ fn bounds_with_ages_are_bounds() {
             command: Command::Read,
             lba: Lba(sector),
             blocks: 1,
+            ..DriveRequest::default()
         };
         let mut place = Default::default();
         for (id, at) in [oldest, oldest + later].into_iter().enumerate() {
@@ -448,6 +451,7 @@ fn looks(name: &str, m: &Mechanics, n: u64) -> f64 {
             command: Command::Read,
             lba: Lba(sector),
             blocks: 8,
+            ..DriveRequest::default()
         };
         queue.push(request, Arrival::simple(id * 100_000), (sector, 8), |p| {
             assert!(m.layout.locate_into(sector, p));

@@ -63,6 +63,7 @@ fn requests(seed: u64, n: u64, gap_ns: u64) -> Vec<(u64, DriveRequest)> {
                     command,
                     lba,
                     blocks,
+                    ..DriveRequest::default()
                 },
             )
         })
@@ -375,6 +376,7 @@ fn scan_moves_the_arm_to_the_edge_before_it_turns() {
                 command: Command::Read,
                 lba: Lba(c * HEADS * SECTORS),
                 blocks: 1,
+                ..DriveRequest::default()
             };
             (
                 if i < first.len() {

@@ -59,6 +59,7 @@ impl Host {
             command,
             lba: Lba(lba),
             blocks,
+            ..DriveRequest::default()
         };
         self.0.submit(Time(at), request);
         let mut done = None;
@@ -235,6 +236,7 @@ fn writes_do_not_wait_for_the_mechanism() {
         command,
         lba: Lba(lba),
         blocks,
+        ..DriveRequest::default()
     };
     host.0.submit(Time(0), request(0, Read, 40_000, 8));
     for i in 1..4 {

@@ -169,6 +169,7 @@ fn read(id: u64, lba: u64, blocks: u32) -> DriveRequest {
         command: Command::Read,
         lba: Lba(lba),
         blocks,
+        ..DriveRequest::default()
     }
 }
 

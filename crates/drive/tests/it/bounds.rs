@@ -353,6 +353,7 @@ fn outcome(value: &Value) -> Result<(), SpecError> {
             command,
             lba,
             blocks: size,
+            ..DriveRequest::default()
         };
         drive.advance(Time(now), &mut check);
         drive.submit(Time(now), request);

@@ -57,6 +57,7 @@ impl Host {
             command,
             lba: Lba(lba),
             blocks,
+            ..DriveRequest::default()
         };
         self.0.advance(Time(ms(at)), &mut |_| {});
         self.0.submit(Time(ms(at)), request);
@@ -400,6 +401,7 @@ fn what_is_under_the_head_is_served_where_a_read_may_join_it() {
                 command: Read,
                 lba: Lba(lba),
                 blocks: 1,
+                ..DriveRequest::default()
             };
             host.0.submit(Time(ms(12.05)), request);
         }

@@ -57,6 +57,7 @@ fn run(drive: &mut Drive, seed: u64, steps: bool) -> Vec<Completion> {
             command,
             lba: Lba(lba),
             blocks,
+            ..DriveRequest::default()
         };
         drive.submit(Time(now), request);
     }

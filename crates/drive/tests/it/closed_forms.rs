@@ -187,6 +187,7 @@ fn mixed(seed: u64, n: u64, capacity: u64) -> Vec<(u64, DriveRequest)> {
                     command,
                     lba: Lba(lba),
                     blocks,
+                    ..DriveRequest::default()
                 },
             )
         })

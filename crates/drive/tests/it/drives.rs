@@ -361,6 +361,7 @@ fn reads_per_s(spec: &DriveSpec, outstanding: usize, mut next: impl FnMut() -> (
                 command: Command::Read,
                 lba: Lba(lba),
                 blocks,
+                ..DriveRequest::default()
             };
             drive.submit(Time(now), request);
             id += 1;

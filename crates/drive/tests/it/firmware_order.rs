@@ -39,6 +39,7 @@ fn closed(
                 command,
                 lba: Lba(noise.below(places) * u64::from(blocks)),
                 blocks,
+                ..DriveRequest::default()
             };
             drive.submit(Time(now), request);
             id += 1;

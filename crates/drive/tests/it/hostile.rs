@@ -202,6 +202,7 @@ fn wrong(id: u64, capacity: u64, draw: &mut SplitMix) -> DriveRequest {
         command,
         lba: Lba(lba),
         blocks,
+        ..DriveRequest::default()
     }
 }
 
@@ -281,6 +282,7 @@ fn deeds(capacity: u64, draw: &mut SplitMix) -> Vec<(u64, Deed)> {
                     command,
                     lba: Lba(lba),
                     blocks: blocks as u32,
+                    ..DriveRequest::default()
                 })
             }
         };
@@ -418,6 +420,7 @@ fn run(
         command: Command::Flush,
         lba: Lba(0),
         blocks: 0,
+        ..DriveRequest::default()
     };
     drive.submit(Time(end), flush);
     drive.advance(Time::NEVER, &mut |c| done.push(*c));

@@ -178,6 +178,7 @@ fn what_is_written_reaches_the_medium_once() {
                 command,
                 lba: Lba(lba),
                 blocks: count as u32,
+                ..DriveRequest::default()
             };
             let next = match kind {
                 0 => request(Command::Flush, 0, 0),
@@ -222,6 +223,7 @@ fn what_is_written_reaches_the_medium_once() {
             command: Command::Flush,
             lba: Lba(0),
             blocks: 0,
+            ..DriveRequest::default()
         };
         run.submit(end, flush);
         run.advance(u64::MAX);
@@ -271,6 +273,7 @@ fn faults_lose_only_what_nothing_reaches() {
                 command,
                 lba: Lba(noise.below(blocks - length)),
                 blocks: length as u32,
+                ..DriveRequest::default()
             };
             run.submit(now, request);
         }
@@ -285,6 +288,7 @@ fn faults_lose_only_what_nothing_reaches() {
             command: Command::Flush,
             lba: Lba(0),
             blocks: 0,
+            ..DriveRequest::default()
         };
         run.submit(run.last.max(now), flush);
         run.advance(u64::MAX);

@@ -364,6 +364,7 @@ fn load(draw: &mut SplitMix, spec: &DriveSpec, capacity: u64, n: u64) -> Vec<Ask
                 command,
                 lba: Lba(lba),
                 blocks: blocks as u32,
+                ..DriveRequest::default()
             },
         });
     }
@@ -578,6 +579,7 @@ fn ask(id: u64, at: u64, command: Command, lba: u64, blocks: u32) -> Ask {
         command,
         lba: Lba(lba),
         blocks,
+        ..DriveRequest::default()
     };
     Ask { at, request }
 }

@@ -70,6 +70,7 @@ fn run_and_fail(drive: &mut Drive, seed: u64, steps: bool, part: Option<Part>) -
             command,
             lba: Lba(lba),
             blocks,
+            ..DriveRequest::default()
         };
         drive.submit(Time(now), request);
     }
@@ -197,6 +198,7 @@ fn arms_serve_what_their_roles_say() {
                     command,
                     lba,
                     blocks: 8,
+                    ..DriveRequest::default()
                 };
                 drive.submit(Time(now), request);
             }

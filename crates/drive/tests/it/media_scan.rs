@@ -57,6 +57,7 @@ fn run(spec: &DriveSpec, n: u64, gap_ns: u64) -> (Vec<Completion>, Drive) {
                 command,
                 lba: Lba(below(CAPACITY - 8)),
                 blocks: 1 + below(8) as u32,
+                ..DriveRequest::default()
             },
         );
     }
@@ -162,6 +163,7 @@ fn the_scanning_arm_does_not_stand_in_for_a_failed_one() {
                 command,
                 lba,
                 blocks: 8,
+                ..DriveRequest::default()
             };
             drive.submit(Time::ZERO, request);
         }

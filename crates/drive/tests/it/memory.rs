@@ -27,6 +27,7 @@ fn a_write_of_half_a_terabyte_takes_little_memory() {
                     command: Command::Write,
                     lba: Lba(0),
                     blocks: (550_000_000_000u64 / 512) as u32,
+                    ..DriveRequest::default()
                 };
                 drive.submit(Time(0), request);
                 let mut end = 0;

@@ -54,6 +54,7 @@ fn one_request_by_hand() {
         command: Command::Read,
         lba: Lba(10 * 200),
         blocks: 10,
+        ..DriveRequest::default()
     };
     drive.submit(Time(0), request);
     let mut done = None;
@@ -102,6 +103,7 @@ fn energy_is_the_sum_over_requests() {
                     command: Command::Read,
                     lba,
                     blocks: 1,
+                    ..DriveRequest::default()
                 },
             );
         }

@@ -49,6 +49,7 @@ fn serve(drive: &mut Drive, id: u64, now: u64, write: bool, block: u64) -> Compl
         command,
         lba: Lba(block * u64::from(BLOCK)),
         blocks: BLOCK,
+        ..DriveRequest::default()
     };
     drive.advance(Time(now), &mut |c| panic!("an early completion: {c:?}"));
     drive.submit(Time(now), request);
@@ -337,6 +338,7 @@ fn measure(drive: &mut Drive, load: &Load, seed: u64) -> (Vec<Sums>, Option<Role
                 command,
                 lba: Lba(block * u64::from(BLOCK)),
                 blocks: BLOCK,
+                ..DriveRequest::default()
             };
             drive.submit(Time(now), request);
             drive.advance(Time::NEVER, &mut |c| {

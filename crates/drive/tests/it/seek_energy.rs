@@ -38,6 +38,7 @@ fn run(spec: &DriveSpec, seed: u64, at_ns: &[u64]) -> (Vec<f64>, Vec<Phase>) {
                 command,
                 lba: Lba(random.below(blocks)),
                 blocks: 8,
+                ..DriveRequest::default()
             };
             (at, request)
         })
@@ -118,6 +119,7 @@ fn a_movement_without_a_time_has_its_energy_at_once() {
             command: Command::Read,
             lba: Lba(drive.capacity_blocks() - 8),
             blocks: 8,
+            ..DriveRequest::default()
         };
         drive.submit(Time(1_000_000), request);
         let mut distance = 0;

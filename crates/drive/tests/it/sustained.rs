@@ -206,6 +206,7 @@ impl Streams<'_> {
             command: self.command,
             lba: Lba(lba),
             blocks: self.blocks,
+            ..DriveRequest::default()
         }
     }
 

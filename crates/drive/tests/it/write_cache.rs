@@ -119,6 +119,7 @@ fn random_writes(spec: &DriveSpec, load: Load, skip: u64, count: u64) -> (f64, f
                     command: Command::Write,
                     lba: Lba(noise.draw() % places * 8),
                     blocks: 8,
+                    ..DriveRequest::default()
                 };
                 drive.submit(Time(now), request);
                 id += 1;
@@ -226,6 +227,7 @@ fn nothing_overtakes_a_write_that_waits_for_room() {
         command: Command::Write,
         lba: Lba(0),
         blocks,
+        ..DriveRequest::default()
     };
     let flush = DriveRequest {
         command: Command::Flush,

@@ -473,6 +473,7 @@ mod tests {
                 lba: Lba(lba),
                 blocks,
                 op,
+                ..Request::default()
             });
         }
         let s = info.summary();

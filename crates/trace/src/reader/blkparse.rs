@@ -180,8 +180,7 @@ impl LineFormat for Blkparse {
                     device,
                     lba: Lba(0),
                     blocks: 0,
-                    op: Op::Flush,
-                }));
+                    op: Op::Flush, ..Request::default() }));
             }
             // Pass-through commands carry data but no address.
             return Ok(Found::Other);
@@ -198,8 +197,7 @@ impl LineFormat for Blkparse {
             device,
             lba: Lba(lba),
             blocks,
-            op,
-        }))
+            op, ..Request::default() }))
     }
 
     fn finish(&mut self) -> Parsed<()> {

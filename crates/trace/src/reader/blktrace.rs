@@ -190,7 +190,6 @@ impl BinaryFormat for Blktrace {
             device: device as u32,
             lba: Lba(long(16)),
             blocks,
-            op,
-        })))
+            op, ..Request::default() })))
     }
 }

@@ -179,6 +179,5 @@ fn request<const N: usize>(c: &Columns, line: &[u8]) -> Parsed<Found> {
         device,
         lba: Lba(lba),
         blocks,
-        op,
-    }))
+        op, ..Request::default() }))
 }

@@ -52,8 +52,7 @@ pub const FORMAT: Format = Format {
                 device,
                 lba: Lba(lba),
                 blocks,
-                op,
-            }),
+                op, ..Request::default() }),
         );
         debug_assert!(written.is_ok());
         bytes
@@ -268,8 +267,7 @@ impl<T: ChunkReader + 'static> Rows<T> {
             device,
             lba: Lba(lba),
             blocks,
-            op,
-        })
+            op, ..Request::default() })
     }
 }
 

@@ -336,6 +336,7 @@ pub(crate) fn by_bytes(
         lba,
         blocks,
         op,
+        ..Request::default()
     }))
 }
 

@@ -56,8 +56,7 @@ impl LineFormat for Spc {
             device,
             lba: Lba(lba),
             blocks,
-            op,
-        }))
+            op, ..Request::default() }))
     }
 }
 

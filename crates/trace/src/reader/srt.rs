@@ -154,7 +154,6 @@ impl BinaryFormat for Srt {
                 Op::Read
             } else {
                 Op::Write
-            },
-        })))
+            }, ..Request::default() })))
     }
 }

@@ -59,7 +59,6 @@ impl LineFormat for Tencent {
             device: need_device(trim(f[4]), 4, "VolumeID")?,
             lba: Lba(need_integer(f[1], 1, "Offset")?),
             blocks: need_blocks(f[2], 2, "Size")?,
-            op,
-        }))
+            op, ..Request::default() }))
     }
 }

@@ -397,8 +397,7 @@ fn writers_round_trip_what_they_hold() {
                     device: if fio { 0 } else { device },
                     lba: Lba(if flush { 0 } else { lba }),
                     blocks: if flush { 0 } else { blocks },
-                    op,
-                }
+                    op, ..Request::default() }
             }).collect();
             let out = Shared::default();
             let mut writer = crate::writer::create_on(format, out.clone(), "out").unwrap();

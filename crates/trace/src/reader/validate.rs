@@ -82,8 +82,7 @@ impl LineFormat for Validate {
             device: 0,
             lba: r.lba,
             blocks: r.blocks,
-            op: r.op,
-        };
+            op: r.op, ..Request::default() };
         self.now = self.now + r.measured + r.think;
         Ok(Found::Request(request))
     }

@@ -135,7 +135,6 @@ impl BinaryFormat for Vscsi {
             device: 0,
             lba: Lba(long(lbn_at)),
             blocks: if op == Op::Flush { 0 } else { blocks },
-            op,
-        })))
+            op, ..Request::default() })))
     }
 }

@@ -30,6 +30,7 @@ fn request(i: u64, period: u64, written: bool) -> Request {
         } else {
             Op::Read
         },
+        ..Request::default()
     }
 }
 

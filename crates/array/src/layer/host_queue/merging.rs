@@ -1,13 +1,14 @@
 //! Merging of requests whose blocks are contiguous.
 //!
 //! # Model
-//! A new request is merged with a waiting one of the same operation that ends where it begins (back merge),
+//! A new request is merged with a waiting one of the same operation and priority that ends where it begins (back merge),
 //! otherwise with one that begins where it ends (front merge). The merged request is then tried against its
 //! new neighbour on that side. A merged request is at most `max_request` long and has at most `max_segments`
 //! parts; each submitted request counts as one.
 //! # Source
 //! Linux, `block/elevator.c`, `blk-merge.c`.
 
+use headstack_drive::Hint;
 use std::collections::BTreeSet;
 
 /// A waiting run of blocks of one operation.
@@ -21,6 +22,8 @@ pub(crate) struct Run {
     pub segments: u32,
     /// Order of arrival: a number that grows with each request.
     pub order: u64,
+    /// What the host asks for its turn at the drive.
+    pub hint: Hint,
 }
 
 impl Run {
@@ -98,6 +101,7 @@ impl Limits {
     pub fn allow(&self, a: &Run, b: &Run) -> bool {
         !self.never
             && a.write == b.write
+            && a.hint == b.hint
             && a.blocks + b.blocks <= self.blocks
             && a.segments + b.segments <= self.segments
     }

@@ -45,7 +45,7 @@ use super::{
     add_components, ErrorKind, Flow, Layer, LayerCompletion, Request, Setting, Statistics, ANYONE,
 };
 use headstack_drive::join::Join;
-use headstack_drive::{Command, Components};
+use headstack_drive::{Command, Components, Hint};
 use headstack_engine::SpecError;
 use headstack_units::Time;
 use locks::Locks;
@@ -373,6 +373,7 @@ impl Volume {
             Task::Repair(..) => None,
         };
         let submitter = asked.map_or(ANYONE, |r| r.submitter);
+        let hint = asked.map_or(Hint::None, |r| r.hint);
         let command = match stage {
             Stage::Reading => Command::Read,
             _ => asked.map_or(Command::Write, |r| r.command),
@@ -386,6 +387,7 @@ impl Volume {
                 lba: io.lba,
                 blocks: io.blocks,
                 submitter,
+                hint,
             };
             let request = flow.open(own, part.key() as u32);
             part.insert(Part {

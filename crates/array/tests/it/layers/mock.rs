@@ -5,7 +5,7 @@ use headstack_array::layer::{
     Tree, ANYONE,
 };
 use headstack_array::Member;
-use headstack_drive::Components;
+use headstack_drive::{Components, Hint};
 use headstack_engine::SpecError;
 use headstack_units::Time;
 use std::sync::{Arc, Mutex};
@@ -230,5 +230,6 @@ pub fn request(id: u64, command: headstack_drive::Command, lba: u64, blocks: u32
         lba,
         blocks,
         submitter: ANYONE,
+        hint: Hint::None,
     }
 }

@@ -24,6 +24,7 @@ fn apply(zones: &mut Zones, op: Op) -> Result<(), Sense> {
         command,
         lba: Lba(first),
         blocks: (past - first) as u32,
+        ..DriveRequest::default()
     };
     match op {
         Op::Read(first, past) => zones.admit(&request(Command::Read, first, past)),

@@ -95,6 +95,7 @@ fn requests_over_several_surfaces_need_an_arm_that_reaches_them_all() {
         command: Command::Read,
         lba: Lba(lba),
         blocks: 350,
+        ..DriveRequest::default()
     };
     let done = run(
         &mut new(&spec),

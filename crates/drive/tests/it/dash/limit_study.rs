@@ -55,6 +55,7 @@ fn scaled_waits_keep_sequences_in_phase() {
             command: Command::Read,
             lba: Lba(lba),
             blocks,
+            ..DriveRequest::default()
         };
         let list: Vec<_> = (0..9).map(|i| (0, read(i, 30 + 5 * i, 5))).collect();
         let done = run(&mut new(&spec), &list);

@@ -95,6 +95,7 @@ fn requests(seed: u64, n: u64, gap_ns: u64, capacity: u64) -> Vec<(u64, DriveReq
                     command,
                     lba: Lba(lba),
                     blocks,
+                    ..DriveRequest::default()
                 },
             )
         })
@@ -378,6 +379,7 @@ fn ganged_surfaces_transfer_together() {
             command: Command::Read,
             lba: Lba(0),
             blocks: 96,
+            ..DriveRequest::default()
         };
         let done = run(&mut new(&spec), &[(0, request)]);
         let want = REV_NS * 0.96 / f64::from(m);
@@ -497,6 +499,7 @@ fn own_shares_split_the_addresses() {
         command: Command::Read,
         lba: Lba(capacity / 2 - 5),
         blocks: 10,
+        ..DriveRequest::default()
     };
     let done = run(&mut drive, &[(0, across)]);
     assert_eq!((done.len(), done[0].id, done[0].error), (1, 7, false));
@@ -526,6 +529,7 @@ fn a_shared_queue_counts_both_halves() {
                     command: Command::Read,
                     lba: Lba(lba),
                     blocks: 1,
+                    ..DriveRequest::default()
                 };
                 (0, r)
             })
@@ -559,6 +563,7 @@ fn stacks_share_long_requests() {
         command: Command::Read,
         lba: Lba(lba),
         blocks,
+        ..DriveRequest::default()
     };
     for lba in [0u64, 20, 40, 60, 80, 100] {
         let done = run(&mut new(&spec), &[(0, read(0, lba, 20))]);

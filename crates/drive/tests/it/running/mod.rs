@@ -77,6 +77,7 @@ fn request(id: u64, command: Command, lba: u64, blocks: u32) -> DriveRequest {
         command,
         lba: Lba(lba),
         blocks,
+        ..DriveRequest::default()
     }
 }
 

@@ -1,0 +1,103 @@
+//! The I/O priority of a request, as Linux gives it to a block device.
+//!
+//! # Model
+//! Sixteen bits: the class in the upper three, a hint in the next ten, the level in the lower three. Hints 1 to 7 are the
+//! duration limits of a drive. A hint counts only with a class; zero is no priority at all.
+//! # Source
+//! Linux, `include/uapi/linux/ioprio.h`; hints since Linux 6.5.
+
+use headstack_schema::Choice;
+
+/// Hints of a priority that name a duration limit.
+pub const LIMITS: std::ops::RangeInclusive<u16> = 1..=7;
+
+/// The class of an I/O priority.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Choice)]
+pub enum IoprioClass {
+    /// None: that of the process.
+    #[default]
+    None,
+    /// Real time; with priorities of native command queueing enabled, the high one.
+    RealTime,
+    /// Best effort, as usual.
+    BestEffort,
+    /// Idle: only when no one else asks for the device.
+    Idle,
+}
+
+/// An I/O priority as Linux encodes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Ioprio(pub u16);
+
+impl Ioprio {
+    /// No priority.
+    pub const NONE: Ioprio = Ioprio(0);
+
+    /// Of its three parts; `None` if the level is above 7 or the hint above 1023.
+    pub fn of(class: IoprioClass, level: u16, hint: u16) -> Option<Ioprio> {
+        (level < 8 && hint < 1 << 10).then_some(Ioprio((class as u16) << 13 | hint << 3 | level))
+    }
+
+    /// The class; numbers that Linux does not know count as none.
+    pub fn class(self) -> IoprioClass {
+        match self.0 >> 13 {
+            1 => IoprioClass::RealTime,
+            2 => IoprioClass::BestEffort,
+            3 => IoprioClass::Idle,
+            _ => IoprioClass::None,
+        }
+    }
+
+    /// The level within the class, 0 to 7; 0 goes first.
+    pub fn level(self) -> u16 {
+        self.0 & 7
+    }
+
+    /// The hint.
+    pub fn hint(self) -> u16 {
+        self.0 >> 3 & 0x3ff
+    }
+
+    /// The duration limit that it names, 1 to 7; 0 for none. Without a class there is none.
+    pub fn limit(self) -> u8 {
+        let hint = self.hint();
+        match self.class() != IoprioClass::None && LIMITS.contains(&hint) {
+            true => hint as u8,
+            false => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The values of `IOPRIO_PRIO_VALUE_HINT` of Linux, written out: class << 13 | hint << 3 | level.
+    #[test]
+    fn parts_are_where_linux_has_them() {
+        let rt = Ioprio::of(IoprioClass::RealTime, 0, 1).expect("a priority");
+        assert_eq!(rt.0, 0x2008);
+        assert_eq!(
+            (rt.class(), rt.level(), rt.hint(), rt.limit()),
+            (IoprioClass::RealTime, 0, 1, 1)
+        );
+        let be = Ioprio::of(IoprioClass::BestEffort, 4, 7).expect("a priority");
+        assert_eq!(be.0, 0x403c);
+        assert_eq!(
+            (be.class(), be.level(), be.hint(), be.limit()),
+            (IoprioClass::BestEffort, 4, 7, 7)
+        );
+        assert_eq!(Ioprio::of(IoprioClass::Idle, 8, 0), None);
+        assert_eq!(Ioprio::of(IoprioClass::Idle, 0, 1024), None);
+    }
+
+    /// A hint needs a class, and names a limit only from 1 to 7.
+    #[test]
+    fn only_some_hints_are_limits() {
+        let limit = |class, hint| Ioprio::of(class, 0, hint).map(Ioprio::limit);
+        assert_eq!(limit(IoprioClass::None, 3), Some(0));
+        assert_eq!(limit(IoprioClass::BestEffort, 0), Some(0));
+        assert_eq!(limit(IoprioClass::BestEffort, 8), Some(0));
+        assert_eq!(limit(IoprioClass::Idle, 7), Some(7));
+    }
+}
