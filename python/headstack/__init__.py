@@ -44,6 +44,7 @@ _MODULES = (
     "errors",
     "formulas",
     "frames",
+    "goal",
     "inference",
     "plots",
     "population",

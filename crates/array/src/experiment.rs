@@ -35,6 +35,9 @@ pub struct Experiment {
     /// Prices for the cost of energy.
     #[param(default)]
     pub cost: EnergyPrice,
+    /// What a system must reach to be an answer, as in `p99=20ms` or `mean<8ms, read.p99<15ms`. It has no effect on the
+    /// simulation; the reader of the results compares them with it.
+    pub goal: Option<String>,
     /// Power capping of all systems.
     #[param(default, kind = Capping::kind())]
     pub capping: Params,

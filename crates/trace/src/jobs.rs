@@ -4,7 +4,8 @@
 //! A job has `threads` on each of its `devices`, or in all if their requests go to any of the devices (`any_device`). A
 //! thread waits for the end of its request, then pauses for `think_time` and issues the next one. With `blocking` below 1
 //! it waits only for this share of its requests, drawn for each; after the others it goes on as if they had ended at
-//! once. With a `rate` its requests are due at the multiples of `1 / rate` after the beginning of
+//! once. With `flush_every` it follows each such number of its own writes with a flush, at the end of the last of them and
+//! before any pause, and waits for that, too. With a `rate` its requests are due at the multiples of `1 / rate` after the beginning of
 //! the burst, and a thread that is late issues at once until it has caught up; the threads are due together
 //! (`together = true`) or each with an offset of its own, drawn evenly.
 //!
@@ -26,6 +27,7 @@
 //! | `first_device` | number of the first one | 0 |
 //! | `think_time` | pause after a request, a length of time or a distribution | 0 s |
 //! | `blocking` | share of its requests that a thread waits for | 1 |
+//! | `flush_every` | writes of a thread after which it flushes: what was written must be on the medium | never |
 //! | `rate` | of each thread | none: as fast as requests end |
 //! | `together` | all threads are due at the same moments | `false` |
 //! | `start` | first burst | 0 s |
@@ -35,7 +37,7 @@
 //! | `requests` | `reads`, `sequential`, `local`, `size`, `block`, `footprint`, `zipf`, ... as in a synthetic workload | |
 //!
 //! # Source
-//! fio's jobs with `iodepth=1` (`numjobs`, `thinktime`, `rate_iops`, `size`), which the paper on PCAP used (FAST 2016).
+//! fio's jobs with `iodepth=1` (`numjobs`, `thinktime`, `rate_iops`, `size`, `fsync`), which the paper on PCAP used (FAST 2016).
 //! Processors and blocking: the process flow of DiskSim 4.0, where the generators of a load are processes.
 //! # Validity
 //! Changing from one thread to another and handling the end of a request take no processor time. A thread that became
@@ -43,7 +45,7 @@
 
 use crate::arrivals::Pauses;
 use crate::error::TraceError;
-use crate::request::Request;
+use crate::request::{Op, Request};
 use crate::synthetic::{ArrivalProcess, Distribution, Synthetic, SyntheticSource};
 use crate::ClosedLoop;
 use headstack_engine::random::{nth, stream};
@@ -79,7 +81,10 @@ pub struct Job {
     /// Share of its requests that a thread waits for.
     #[param(default = 1.0, range = 0.0..=1.0)]
     pub blocking: f64,
-    /// Requests per second of each thread.
+    /// After so many writes of its own a thread issues a flush and waits for its end, as fio does with `fsync`.
+    #[param(range = 1..=u32::MAX)]
+    pub flush_every: Option<u32>,
+    /// Requests per second of each thread; flushes are not counted.
     #[param(range = Frequency(1e-6)..=Frequency(1e6))]
     pub rate: Option<Frequency>,
     /// Whether all threads are due at the same moments.
@@ -158,6 +163,10 @@ impl Job {
             let need = "think_time or rate, with blocking = 0: nothing else holds its threads up";
             return Err(SpecError::new("think_time", "0 s", need));
         }
+        if self.flush_every.is_some() && self.blocking < 1.0 {
+            let need = "1, with flush_every: a flush follows the end of a write that its thread waited for";
+            return Err(SpecError::new("blocking", self.blocking, need));
+        }
         self.check_requests()
     }
 
@@ -223,6 +232,24 @@ struct Thread {
     phase_ns: f64,
     /// Requests that it has issued in the present burst.
     issued: u64,
+    /// Writes since its last flush, counted with `flush_every` only.
+    writes: u32,
+    /// The device on which it flushes next, that of its last write; `None` if no flush is due.
+    flushes: Option<u32>,
+}
+
+impl Thread {
+    /// The flush that is due, if one is. It needs no processor.
+    fn flush(&mut self, now: Time) -> Option<Request> {
+        let device = self.flushes.take()?;
+        self.writes = 0;
+        Some(Request {
+            time: now,
+            device,
+            op: Op::Flush,
+            ..Request::default()
+        })
+    }
 }
 
 /// What a thread is due for.
@@ -378,6 +405,8 @@ impl Jobs {
                     number: thread,
                     phase_ns,
                     issued: 0,
+                    writes: 0,
+                    flushes: None,
                 });
                 let first = burst + Span(phase_ns as i64);
                 let due = Due::begins(thread, self.processors.is_some());
@@ -511,8 +540,10 @@ impl Jobs {
     /// Whether a thread that is due at `at` issues nothing, because its burst is over.
     #[inline]
     fn is_over(&self, number: u32, at: Time) -> bool {
-        let group = &self.groups[self.threads[number as usize].group as usize];
-        group.left == 0 || at >= group.until
+        let thread = &self.threads[number as usize];
+        let group = &self.groups[thread.group as usize];
+        // The flush after its last write belongs to a burst.
+        (group.left == 0 || at >= group.until) && thread.flushes.is_none()
     }
 
     /// What the thread that is due issues, and the request's issuer, as which its end is told; `None` if it issues
@@ -526,6 +557,9 @@ impl Jobs {
                 return None;
             }
         };
+        if let Some(flush) = self.threads[number as usize].flush(now) {
+            return Some((flush, number));
+        }
         let over = self.is_over(number, now);
         let thread = &mut self.threads[number as usize];
         let group = &mut self.groups[thread.group as usize];
@@ -542,6 +576,10 @@ impl Jobs {
         group.left = group.left.saturating_sub(u64::from(request.blocks) * 512);
         request.time = now;
         request.device += group.device;
+        if let Some(n) = self.jobs[group.job as usize].flush_every {
+            thread.writes += u32::from(request.op.writes());
+            thread.flushes = (thread.writes >= n).then_some(request.device);
+        }
         request.lba.0 += group.first_block;
         if self.waits[group.job as usize].draw() {
             self.leave_processor(now);
@@ -583,6 +621,9 @@ impl Jobs {
             return;
         }
         match self.processors {
+            _ if self.threads[issuer as usize].flushes.is_some() => {
+                self.due.push(end, 0, Due::Issue(issuer))
+            }
             Some(_) => self.due.push(end, 0, Due::Ready(issuer)),
             None => self.think(issuer, end),
         }

@@ -57,8 +57,8 @@ quantity!(
 );
 quantity!(
     /// Events per second.
-    Frequency, f64, "one of /s, /min, /h",
-    &[("/s", 1.0), ("/min", 1.0 / 60.0), ("/h", 1.0 / 3600.0), ("Hz", 1.0)],
+    Frequency, f64, "one of /s, /min, /h, iops",
+    &[("/s", 1.0), ("/min", 1.0 / 60.0), ("/h", 1.0 / 3600.0), ("Hz", 1.0), ("iops", 1.0), ("IOPS", 1.0)],
     "a rate", "{} /s"
 );
 quantity!(

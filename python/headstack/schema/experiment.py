@@ -76,6 +76,11 @@ class Experiment(TypedDict, total=False):
     1.5}.
     """
 
+    goal: str
+    """What a system must reach to be an answer, as in `p99=20ms` or `mean<8ms, read.p99<15ms`. It
+    has no effect on the simulation; the reader of the results compares them with it.
+    """
+
     capping: Capping
     """Power capping of all systems."""
 

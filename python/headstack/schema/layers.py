@@ -238,7 +238,7 @@ class LayerThrottle(TypedDict, total=False):
 
     iops: Rate
     """Requests per second; no limit if neither this nor `bandwidth` is given. Unit: one of /s,
-    /min, /h.
+    /min, /h, iops.
     """
 
     bandwidth: DataRate

@@ -316,7 +316,7 @@ class Change(TypedDict, total=False):
     """
 
     iops_limit: Rate
-    """Of a throttle: requests per second; 0: no limit. Unit: one of /s, /min, /h."""
+    """Of a throttle: requests per second; 0: no limit. Unit: one of /s, /min, /h, iops."""
 
     bandwidth_limit: DataRate
     """Of a throttle: bytes per second; 0: no limit. Unit: one of B/s, kB/s, MB/s, GB/s, KiB/s,

@@ -94,7 +94,22 @@ class SizeTwoValue(TypedDict, total=False):
     """The probability of the other value. 0 to 1."""
 
 
-SizeDistribution: TypeAlias = SizeFixed | SizeExponential | SizeUniform | SizeNormal | SizeTwoValue
+class SizeChoice(TypedDict, total=False):
+    """One of `values`, each as often as its entry of `weights` says: fio's `bssplit`."""
+
+    distribution: Required[Literal["choice"]]
+    """`choice`: One of `values`, each as often as its entry of `weights` says: fio's `bssplit`."""
+
+    values: Required[Sequence[Size]]
+    """The values, at most 16. Each: Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB."""
+
+    weights: Sequence[float]
+    """How often each is drawn, in any unit; equally often if absent."""
+
+
+SizeDistribution: TypeAlias = (
+    SizeFixed | SizeExponential | SizeUniform | SizeNormal | SizeTwoValue | SizeChoice
+)
 """One of these, by its key `distribution`."""
 
 
@@ -163,12 +178,26 @@ class LengthOfTimeTwoValue(TypedDict, total=False):
     """The probability of the other value. 0 to 1."""
 
 
+class LengthOfTimeChoice(TypedDict, total=False):
+    """One of `values`, each as often as its entry of `weights` says: fio's `bssplit`."""
+
+    distribution: Required[Literal["choice"]]
+    """`choice`: One of `values`, each as often as its entry of `weights` says: fio's `bssplit`."""
+
+    values: Required[Sequence[LengthOfTime]]
+    """The values, at most 16. Each: Unit: one of s, ms, us, ns, min, h."""
+
+    weights: Sequence[float]
+    """How often each is drawn, in any unit; equally often if absent."""
+
+
 LengthOfTimeDistribution: TypeAlias = (
     LengthOfTimeFixed
     | LengthOfTimeExponential
     | LengthOfTimeUniform
     | LengthOfTimeNormal
     | LengthOfTimeTwoValue
+    | LengthOfTimeChoice
 )
 """One of these, by its key `distribution`."""
 
@@ -202,7 +231,7 @@ class Phase(TypedDict, total=False):
     """Sizes."""
 
     rate: Rate
-    """The rate of arrivals; zero is a pause. Unit: one of /s, /min, /h."""
+    """The rate of arrivals; zero is a pause. Unit: one of /s, /min, /h, iops."""
 
 
 class Synthetic(TypedDict, total=False):
@@ -244,7 +273,7 @@ class Synthetic(TypedDict, total=False):
     """
 
     rate: Rate
-    """The mean rate of arrivals. Unit: one of /s, /min, /h."""
+    """The mean rate of arrivals. Unit: one of /s, /min, /h, iops."""
 
     interarrival: LengthOfTime | LengthOfTimeDistribution
     """Gaps between arrivals, instead of `arrivals` and `rate`."""
@@ -307,8 +336,15 @@ class Job(TypedDict, total=False):
     blocking: float
     """Share of its requests that a thread waits for. 0 to 1. Default: 1.0."""
 
+    flush_every: int
+    """After so many writes of its own a thread issues a flush and waits for its end, as fio does
+    with `fsync`. 1 or more.
+    """
+
     rate: Rate
-    """Requests per second of each thread. 0.000001 /s to 1000000 /s. Unit: one of /s, /min, /h."""
+    """Requests per second of each thread; flushes are not counted. 0.000001 /s to 1000000 /s. Unit:
+    one of /s, /min, /h, iops.
+    """
 
     together: bool
     """Whether all threads are due at the same moments. Default: false."""

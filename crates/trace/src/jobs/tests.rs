@@ -1,4 +1,5 @@
 use super::{Job, Jobs, DETACHED};
+use crate::request::Op;
 use headstack_units::{Span, Time};
 
 fn jobs(toml: &str) -> Result<Jobs, crate::TraceError> {
@@ -290,4 +291,75 @@ fn threads_may_go_to_any_device() {
             "{count:?}"
         );
     }
+}
+
+/// The operations of a job with a service of 10 ms: `W` writes, `R` reads, `F` flushes, with their times in ms.
+fn operations(toml: &str, until_ms: f64) -> Vec<(Op, u32, f64)> {
+    let mut j = jobs(toml).unwrap();
+    let mut found = Vec::new();
+    while j.next_time() < Time::from_secs_f64(until_ms * 1e-3) {
+        let now = j.next_time();
+        if let Some((r, thread)) = j.take() {
+            found.push((r.op, r.device, now.0 as f64 * 1e-6));
+            j.ended(thread, now + Span::from_ms(10.0));
+        }
+    }
+    found
+}
+
+/// fio's `fsync=2` with `thinktime`: the flush follows the second write at once, and the pause follows the flush.
+#[test]
+fn a_flush_follows_every_nth_write() {
+    let toml = "[[jobs]]\nthreads = 1\nfirst_device = 3\nflush_every = 2\nthink_time = \"5 ms\"\n\
+                requests = { reads = 0.0 }";
+    let wanted = [
+        (Op::Write, 3, 0.0),
+        (Op::Write, 3, 15.0),
+        (Op::Flush, 3, 25.0),
+        (Op::Write, 3, 40.0),
+        (Op::Write, 3, 55.0),
+        (Op::Flush, 3, 65.0),
+    ];
+    assert_eq!(operations(toml, 80.0), wanted);
+}
+
+/// Reads are not counted, and the flush after the last write of a volume is issued. On a processor the flush needs none:
+/// it begins at the end of the write, although another thread computes.
+#[test]
+fn flushes_count_writes_only_end_a_burst_and_need_no_processor() {
+    let toml =
+        "[[jobs]]\nthreads = 1\nflush_every = 1\nvolume = \"80 KiB\"\nrequests = { reads = 0.5 }";
+    let found = operations(toml, 10_000.0);
+    let count = |op| found.iter().filter(|(o, ..)| *o == op).count();
+    assert_eq!(count(Op::Read) + count(Op::Write), 20);
+    assert_eq!(count(Op::Flush), count(Op::Write));
+    assert!(count(Op::Write) > 0);
+    for (i, (op, ..)) in found.iter().enumerate() {
+        let before = i.checked_sub(1).map(|i| found[i].0);
+        assert_eq!(*op == Op::Flush, before == Some(Op::Write));
+    }
+    let toml = "processors = 1\n[[jobs]]\nthreads = 2\nflush_every = 1\nthink_time = \"10 ms\"\n\
+                requests = { reads = 0.0 }";
+    let times: Vec<_> = operations(toml, 35.0)
+        .into_iter()
+        .map(|(op, _, t)| (op, t))
+        .collect();
+    // The second thread computes from 10 to 20 ms; the first one's write ends at 20 ms, its flush at 30 ms.
+    let wanted = [
+        (Op::Write, 10.0),
+        (Op::Write, 20.0),
+        (Op::Flush, 20.0),
+        (Op::Flush, 30.0),
+    ];
+    assert_eq!(times, wanted);
+}
+
+#[test]
+fn flushes_of_threads_that_do_not_wait_are_refused() {
+    let toml = "[[jobs]]\nthreads = 1\nflush_every = 1\nblocking = 0.5";
+    let error = jobs(toml).err().expect("an error").to_string();
+    assert!(
+        error.contains("jobs[0].blocking: got 0.5, need 1"),
+        "{error}"
+    );
 }

@@ -101,6 +101,68 @@ pub enum Table<Q: Quantity> {
         #[param(range = 0.0..=1.0)]
         probability: f64,
     },
+    /// One of `values`, each as often as its entry of `weights` says: fio's `bssplit`.
+    Choice {
+        /// The values, at most 16.
+        values: Vec<Q>,
+        /// How often each is drawn, in any unit; equally often if absent.
+        #[param(default)]
+        weights: Vec<f64>,
+    },
+}
+
+/// Most values of a choice. They are kept in the sampler itself, which is copied where a phase begins.
+const MOST_CHOICES: usize = 16;
+
+/// Values with the share of draws up to each one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Choices {
+    number: usize,
+    values: [f64; MOST_CHOICES],
+    up_to: [f64; MOST_CHOICES],
+}
+
+impl Choices {
+    fn new(values: &[f64], weights: &[f64]) -> Result<Choices, String> {
+        let number = values.len();
+        if !(1..=MOST_CHOICES).contains(&number) {
+            return Err(format!("1 to {MOST_CHOICES} values"));
+        }
+        if !weights.is_empty() && weights.len() != number {
+            return Err(format!("one weight for each of the {number} values"));
+        }
+        let total: f64 = match weights.is_empty() {
+            true => number as f64,
+            false => weights.iter().sum(),
+        };
+        if weights.iter().any(|w| *w < 0.0) || !total.is_finite() || total <= 0.0 {
+            return Err("weights that are not negative, one of them above 0".to_string());
+        }
+        let mut made = Choices {
+            number,
+            values: [0.0; MOST_CHOICES],
+            up_to: [1.0; MOST_CHOICES],
+        };
+        made.values[..number].copy_from_slice(values);
+        let mut sum = 0.0;
+        // The last one keeps 1: a sum of shares may fall short of it.
+        for i in 0..number - 1 {
+            sum += weights.get(i).copied().unwrap_or(1.0) / total;
+            made.up_to[i] = sum;
+        }
+        Ok(made)
+    }
+
+    fn values(&self) -> &[f64] {
+        &self.values[..self.number]
+    }
+
+    #[inline]
+    fn draw<R: Rng>(&self, random: &mut R) -> f64 {
+        let at: f64 = random.random();
+        let found = self.up_to[..self.number].iter().position(|up| at < *up);
+        self.values[found.unwrap_or(self.number - 1)]
+    }
 }
 
 /// A checked distribution, from which values are drawn.
@@ -111,6 +173,7 @@ pub(crate) enum Sampler {
     Uniform(f64, f64),
     Normal(f64, f64),
     TwoValue(f64, f64, f64),
+    Choice(Choices),
 }
 
 impl<Q: Quantity> Distribution<Q> {
@@ -145,6 +208,10 @@ impl<Q: Quantity> Distribution<Q> {
                 second,
                 probability,
             } => Sampler::TwoValue(value.value(), second.value(), *probability),
+            Table::Choice { values, weights } => {
+                let values: Vec<f64> = values.iter().map(|v| v.value()).collect();
+                Sampler::Choice(Choices::new(&values, weights)?)
+            }
         })
     }
 }
@@ -170,6 +237,7 @@ impl Sampler {
                     value
                 }
             }
+            Sampler::Choice(ref choices) => choices.draw(random),
         }
     }
     /// An upper bound of likely values, for checks.
@@ -180,6 +248,7 @@ impl Sampler {
             Sampler::Uniform(min, width) => min + width,
             Sampler::Normal(mean, deviation) => mean + deviation,
             Sampler::TwoValue(value, second, _) => value.max(second),
+            Sampler::Choice(ref c) => c.values().iter().copied().fold(f64::MIN, f64::max),
         }
     }
     /// The least value of [`Sampler::draw_positive`].
@@ -190,6 +259,7 @@ impl Sampler {
             Sampler::Uniform(min, _) => min,
             Sampler::Normal(..) => 0.0,
             Sampler::TwoValue(value, second, _) => value.min(second),
+            Sampler::Choice(ref c) => c.values().iter().copied().fold(f64::MAX, f64::min),
         };
         least.max(0.0)
     }

@@ -302,3 +302,41 @@ fn growth_that_does_not_fit_is_refused_by_its_key() {
         assert!(error.starts_with(key), "{more}: {error}");
     }
 }
+
+/// fio's `bssplit=4k/70:8k/20:64k/10`: each size as often as its weight, within five standard deviations.
+#[test]
+fn sizes_of_a_choice_come_as_often_as_their_weights() {
+    let s = read(
+        "n_requests = 100_000\nrate = '1/s'\nsize = { distribution = 'choice', values = ['4 KiB', '8 KiB', '64 KiB'], weights = [70.0, 20.0, 10.0] }",
+    );
+    let all: Vec<Request> = s.generator(3).unwrap().collect();
+    let n = all.len() as f64;
+    let mut sum = 0;
+    for (blocks, share) in [(8, 0.7), (16, 0.2), (128, 0.1)] {
+        let found = all.iter().filter(|r| r.blocks == blocks).count();
+        sum += found;
+        let away = (found as f64 / n - share).abs();
+        let deviation = (share * (1.0 - share) / n).sqrt();
+        assert!(away < 5.0 * deviation, "{blocks} blocks: {found}");
+    }
+    assert_eq!(sum, all.len());
+    let equally = read(
+        "n_requests = 40_000\nrate = '1/s'\nsize = { distribution = 'choice', values = ['4 KiB', '8 KiB'] }",
+    );
+    let small = equally.generator(3).unwrap().filter(|r| r.blocks == 8);
+    let away = (small.count() as f64 / 40_000.0 - 0.5).abs();
+    assert!(away < 5.0 * (0.25f64 / 40_000.0).sqrt(), "{away}");
+}
+
+#[test]
+fn choices_without_values_or_with_other_weights_are_refused() {
+    let size = |rest: &str| {
+        refused(&format!(
+            "rate = '1/s'\nsize = {{ distribution = 'choice', {rest} }}"
+        ))
+    };
+    assert!(size("values = []").contains("need 1 to 16 values"));
+    assert!(size("values = ['4 KiB'], weights = [1.0, 2.0]")
+        .contains("one weight for each of the 1 values"));
+    assert!(size("values = ['4 KiB'], weights = [0.0]").contains("one of them above 0"));
+}
