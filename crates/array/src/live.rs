@@ -9,7 +9,7 @@ use crate::change::{dry_run_layers, plan, Change, Planned, Target};
 use crate::experiment::System;
 use crate::layer::{
     compose, fault, host_queue, Branch, DriveFacts, DriveLayer, FaultState, LayerCompletion,
-    LayerResult, LayerSpec, Setting, Tree,
+    LayerResult, LayerSpec, Setting, Tree, ANYONE,
 };
 use crate::member::Member;
 use crate::run::{make_drive, Inputs};
@@ -178,7 +178,8 @@ impl LiveSystem {
             blocks: (blocks.end - blocks.start) as u32,
             ..DriveRequest::default()
         };
-        self.tree.submit(now, request);
+        // Which thread of a client submits is not known.
+        self.tree.submit(now, request, ANYONE);
     }
 
     /// When the next change of the experiment is due.

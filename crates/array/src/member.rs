@@ -98,8 +98,11 @@ pub trait Member: Send {
             priority => self.hint(priority),
         }
     }
-    /// A request reaches the drive at `now`.
-    fn submit(&mut self, now: Time, request: DriveRequest);
+    /// Whether it treats requests of different submitters differently.
+    const TELLS_SUBMITTERS_APART: bool = false;
+    /// A request reaches the drive at `now`. `submitter` is the number of the thread, client or process that submits it, or
+    /// [`ANYONE`](layer::ANYONE).
+    fn submit(&mut self, now: Time, request: DriveRequest, submitter: u32);
     /// Earliest time at which [`Member::advance`] would have an effect; [`Time::NEVER`] if nothing is queued.
     fn next_event(&self) -> Time;
     /// Starts every service that starts before `until` and reports the completions.
@@ -221,7 +224,7 @@ impl Member for Drive {
         Drive::role_use(self, until)
     }
     #[inline(always)]
-    fn submit(&mut self, now: Time, request: DriveRequest) {
+    fn submit(&mut self, now: Time, request: DriveRequest, _submitter: u32) {
         Drive::submit(self, now, request);
     }
     #[inline]

@@ -2,7 +2,7 @@
 
 use crate::capping::{Capper, CompletedRequest};
 use crate::held::Held;
-use crate::layer::LayerCompletion;
+use crate::layer::{LayerCompletion, ANYONE};
 use crate::member::CompletionReport;
 use crate::outcome::operation;
 use crate::simulate::{Log, Outcome, Record, SimulateError};
@@ -50,18 +50,14 @@ enum Issues {
     Loop {
         /// Of the loop's beginning, at time zero: a number, since there may be more of them than requests.
         first: u32,
-        /// Of completed requests, after the pause. The requests are alike, so a time is all there is of one.
-        after: BinaryHeap<Reverse<Time>>,
+        /// Its clients, of which each has one request at a time.
+        clients: u32,
+        /// Of completed requests, after the pause: the time, and the client if clients are told apart.
+        after: BinaryHeap<Reverse<(Time, u32)>>,
         pauses: Pauses,
     },
     /// Threads.
-    Jobs {
-        jobs: Box<Jobs>,
-        /// By slot, the thread that waits for it.
-        threads: Vec<u32>,
-        /// The thread whose request is arriving.
-        arriving: u32,
-    },
+    Jobs(Box<Jobs>),
 }
 
 /// The thread of a request that belongs to none.
@@ -91,9 +87,9 @@ impl Issues {
         match self {
             Issues::Loop {
                 first: 0, after, ..
-            } => after.peek().map_or(Time::NEVER, |time| time.0),
+            } => after.peek().map_or(Time::NEVER, |next| next.0 .0),
             Issues::Loop { .. } => Time::ZERO,
-            Issues::Jobs { jobs, .. } => jobs.next_time(),
+            Issues::Jobs(jobs) => jobs.next_time(),
         }
     }
 }
@@ -120,6 +116,14 @@ pub(crate) struct RequestTracker<'a, 'l> {
     /// The error that ends the run.
     pub failure: Option<SimulateError>,
     issues: Option<Issues>,
+    // Whether it is known which thread, or which client of a closed loop, waits for a request.
+    has_threads: bool,
+    // By slot, that thread or client; shorter than the slots if it is not known.
+    threads: Vec<u32>,
+    // The thread or client whose request is arriving.
+    arriving: u32,
+    /// The submitter of the request that is arriving, among those of all jobs; [`ANYONE`] if there is none.
+    pub submitter: u32,
     /// Collects the requests that end, for the power capping controller.
     pub capper: Option<Capper>,
     /// In a part of a system that is simulated by itself: what is to be counted in the order of the whole.
@@ -147,6 +151,10 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
             unmeasured_end: Time::ZERO,
             failure: None,
             issues: None,
+            has_threads: false,
+            threads: Vec::new(),
+            arriving: NO_THREAD,
+            submitter: ANYONE,
             capper: None,
             held: None,
             first: 0,
@@ -206,14 +214,11 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
     /// Stores what the log needs of the request in a slot.
     #[inline(never)]
     fn name(&mut self, slot: usize, id: u64, now: Time, request: &Request) {
-        if let Some(Issues::Jobs {
-            threads, arriving, ..
-        }) = &mut self.issues
-        {
-            if slot >= threads.len() {
-                threads.resize(slot + 1, NO_THREAD);
+        if self.has_threads {
+            if slot >= self.threads.len() {
+                self.threads.resize(slot + 1, NO_THREAD);
             }
-            threads[slot] = *arriving;
+            self.threads[slot] = self.arriving;
         }
         if let Some(held) = &mut self.held {
             held.opened(slot);
@@ -311,10 +316,7 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
 
     /// The thread that waits for the request of a slot.
     fn thread_of(&self, slot: usize) -> u32 {
-        match &self.issues {
-            Some(Issues::Jobs { threads, .. }) => threads.get(slot).copied().unwrap_or(NO_THREAD),
-            _ => NO_THREAD,
-        }
+        self.threads.get(slot).copied().unwrap_or(NO_THREAD)
     }
 
     /// Makes a slot free.
@@ -387,10 +389,13 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
         }
     }
 
-    /// Makes the loop closed: each completion issues the next request.
-    pub fn close(&mut self, outstanding: u32, pauses: Pauses) {
+    /// Makes the loop closed: each completion issues the next request. `told_apart`: it is of interest which client
+    /// issues a request.
+    pub fn close(&mut self, outstanding: u32, pauses: Pauses, told_apart: bool) {
+        (self.has_threads, self.named) = (told_apart, self.named || told_apart);
         self.issues = Some(Issues::Loop {
             first: outstanding,
+            clients: outstanding,
             after: BinaryHeap::new(),
             pauses,
         });
@@ -398,12 +403,8 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
 
     /// Threads issue the requests.
     pub fn issue_by_jobs(&mut self, jobs: Jobs) {
-        (self.quiet, self.named) = (false, true);
-        self.issues = Some(Issues::Jobs {
-            jobs: Box::new(jobs),
-            threads: Vec::new(),
-            arriving: NO_THREAD,
-        });
+        (self.quiet, self.named, self.has_threads) = (false, true, true);
+        self.issues = Some(Issues::Jobs(Box::new(jobs)));
     }
 
     /// From now on, requests that end are collected for the power capping controller.
@@ -414,11 +415,11 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
 
     /// The request that a thread issues now; `None` if it issues none.
     pub fn take_of_jobs(&mut self) -> Option<Request> {
-        let Some(Issues::Jobs { jobs, arriving, .. }) = &mut self.issues else {
+        let Some(Issues::Jobs(jobs)) = &mut self.issues else {
             return None;
         };
         let (request, thread) = jobs.take()?;
-        *arriving = thread;
+        (self.arriving, self.submitter) = (thread, jobs.number_of(thread));
         Some(request)
     }
 
@@ -432,36 +433,25 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
 
     /// Tells [`RequestTracker::held`] that a request arrives at `now`.
     pub fn hold_arrival(&mut self, now: Time) {
-        let number = self.number_of(self.arriving());
+        let number = self.submitter;
         if let Some(held) = &mut self.held {
             held.arrives(now, number);
         }
     }
 
-    /// The number, among the threads of all jobs, of the thread that issued a request.
-    fn number_of(&self, issuer: u32) -> u32 {
-        match &self.issues {
-            Some(Issues::Jobs { jobs, .. }) if issuer != NO_THREAD => jobs.number_of(issuer),
-            _ => NO_THREAD,
-        }
-    }
-
-    /// The same if the thread waits for the request.
+    /// The number, among the threads of all jobs, of the thread that issued a request, if it waits for it.
     fn waiting(&self, issuer: u32) -> u32 {
         match &self.issues {
-            Some(Issues::Jobs { jobs, .. }) if issuer != NO_THREAD && jobs.waits(issuer) => {
+            Some(Issues::Jobs(jobs)) if issuer != NO_THREAD && jobs.waits(issuer) => {
                 jobs.number_of(issuer)
             }
             _ => NO_THREAD,
         }
     }
 
-    /// The thread whose request is arriving.
+    /// The thread or client whose request is arriving.
     pub fn arriving(&self) -> u32 {
-        match &self.issues {
-            Some(Issues::Jobs { arriving, .. }) => *arriving,
-            _ => NO_THREAD,
-        }
+        self.arriving
     }
 
     /// Time at which the next request of a closed loop is issued.
@@ -473,28 +463,39 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
     pub fn least_pause(&self) -> Span {
         match &self.issues {
             Some(Issues::Loop { pauses, .. }) => pauses.least(),
-            Some(Issues::Jobs { jobs, .. }) => jobs.least_pause(),
+            Some(Issues::Jobs(jobs)) => jobs.least_pause(),
             None => Span::ZERO,
         }
     }
 
     /// Removes the next issue of a closed loop.
     pub fn take_issue(&mut self) {
-        match &mut self.issues {
-            Some(Issues::Loop { first, .. }) if *first > 0 => *first -= 1,
-            Some(Issues::Loop { after, .. }) => drop(after.pop()),
-            _ => {}
+        let Some(Issues::Loop {
+            first,
+            clients,
+            after,
+            ..
+        }) = &mut self.issues
+        else {
+            return;
+        };
+        if *first > 0 {
+            self.arriving = *clients - *first;
+            *first -= 1;
+        } else if let Some(Reverse((_, client))) = after.pop() {
+            self.arriving = client;
         }
+        self.submitter = self.arriving;
     }
 
-    /// After a completion at `end`, issues the next request of a closed loop, or of the thread that waited for it,
+    /// After a completion at `end`, issues the next request of the client or thread that waited for it,
     /// after the pause.
     pub fn issue(&mut self, end: Time, thread: u32) {
         match &mut self.issues {
             Some(Issues::Loop { after, pauses, .. }) => {
-                after.push(Reverse(end + pauses.draw()));
+                after.push(Reverse((end + pauses.draw(), thread)));
             }
-            Some(Issues::Jobs { jobs, .. }) if thread != NO_THREAD => jobs.ended(thread, end),
+            Some(Issues::Jobs(jobs)) if thread != NO_THREAD => jobs.ended(thread, end),
             _ => {}
         }
     }
@@ -517,7 +518,7 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
         let since = |start: Time| answer.completion.since(start).non_negative();
         let response_ns = since(arrival);
         let job = match &self.issues {
-            Some(Issues::Jobs { jobs, .. }) if thread != NO_THREAD => Some(jobs.job_of(thread)),
+            Some(Issues::Jobs(jobs)) if thread != NO_THREAD => Some(jobs.job_of(thread)),
             _ => None,
         };
         let ended = Ended {

@@ -15,6 +15,7 @@ mod apart;
 mod by_jobs;
 mod dealt;
 mod end;
+mod error;
 mod feed;
 mod marks;
 mod seen;
@@ -35,13 +36,14 @@ use crate::timetable::Timetable;
 pub(crate) use apart::divide;
 use apart::everyone;
 use dealt::Deal;
+use error::not_late;
+pub use error::SimulateError;
 use feed::{Feed, BATCH};
 use headstack_drive::{Components, DriveRequest};
 use headstack_engine::{ByMode, Progress, Series, SpecError};
 use headstack_schema::{Choice, Registry};
-use headstack_trace::{Arrivals, Jobs, Op, Request, Requests, TraceError};
+use headstack_trace::{Arrivals, Jobs, Op, Request, Requests};
 use headstack_units::{Lba, Span, Time};
-use thiserror::Error;
 pub use warm_up::WarmUp;
 
 /// What happens to a request beyond the end of its device.
@@ -129,56 +131,6 @@ pub struct Record {
 
 /// Receives finished requests after the warm-up; an error ends the run.
 pub type Log<'a> = dyn FnMut(&Record) -> Result<(), String> + Send + 'a;
-
-/// Why a simulation ended early.
-#[derive(Debug, Error)]
-pub enum SimulateError {
-    /// The workload is wrong.
-    #[error(transparent)]
-    Trace(#[from] TraceError),
-    /// A closed loop with impossible parameters.
-    #[error("arrivals.closed.{0}")]
-    Loop(#[from] SpecError),
-    /// A device number without a drive.
-    #[error("workload: request {request}: {message}")]
-    Device {
-        /// Number of the request in the workload, from 0.
-        request: u64,
-        /// What was got and what is needed.
-        message: String,
-    },
-    /// A drive refuses a change.
-    #[error(transparent)]
-    Change(SpecError),
-    /// The log could not be written.
-    #[error("{0}")]
-    Log(String),
-    /// Too little memory.
-    #[error(
-        "got no more memory with {in_flight} requests that wait or are served, need more of it (ulimit -v), or a \
-         load that the system can carry"
-    )]
-    Memory {
-        /// Requests that have not completed.
-        in_flight: u64,
-    },
-    /// A time beyond the end of simulated time.
-    #[error("workload: got {what} at {} ns, need {}", time.0, Time::LATEST_SHOWN)]
-    Late {
-        /// The event.
-        what: &'static str,
-        /// Its time.
-        time: Time,
-    },
-    /// A drive did not complete its requests.
-    #[error("drive {drive}: got {waiting} requests that never complete, need none; this is a bug")]
-    Lost {
-        /// Index of the drive.
-        drive: usize,
-        /// Number of requests.
-        waiting: u64,
-    },
-}
 
 struct Run<'a, 'l, M: Member> {
     members: &'a mut [M],
@@ -278,7 +230,9 @@ pub fn simulate<'a, 'l, M: Member>(
     match &options.arrivals {
         Arrivals::Open => run.open_loop(&mut feed)?,
         Arrivals::Closed(closed) => {
-            run.tracker.close(closed.outstanding, closed.pauses()?);
+            let told_apart = M::TELLS_SUBMITTERS_APART;
+            run.tracker
+                .close(closed.outstanding, closed.pauses()?, told_apart);
             run.closed_loop(&mut feed)?;
         }
         Arrivals::Jobs { .. } => match (jobs, division) {
@@ -291,15 +245,6 @@ pub fn simulate<'a, 'l, M: Member>(
         },
     }
     run.finish()
-}
-
-/// Whether a request can be issued at this time.
-fn not_late(time: Time) -> Result<(), SimulateError> {
-    let what = "the end of a pause";
-    match time > Time::LATEST {
-        true => Err(SimulateError::Late { what, time }),
-        false => Ok(()),
-    }
 }
 
 /// The power capping controller, if the run has one.
@@ -532,13 +477,14 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
             blocks,
             hint: self.members[member].hint_of(asked.priority),
         };
+        let submitter = self.tracker.submitter;
         if let Some(deal) = &mut self.deal {
-            return deal.push(now, member, request);
+            return deal.push(now, member, request, submitter);
         }
         let host = &mut self.tracker;
         let drive = &mut self.members[member];
         drive.advance(now, &mut |c| host.part_done(member, c));
-        drive.submit(now, request);
+        drive.submit(now, request, submitter);
         if let Some(due) = &mut self.due {
             due.set(member, drive.next_event());
         }

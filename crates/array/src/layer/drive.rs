@@ -140,7 +140,7 @@ impl<M: Member<Report = Completion>> Layer for DriveLayer<M> {
             blocks,
             hint: asked.hint,
         };
-        self.drive.submit(flow.now(), own);
+        self.drive.submit(flow.now(), own, asked.submitter);
     }
 
     /// Drives have no layers below.

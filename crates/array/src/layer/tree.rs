@@ -3,7 +3,7 @@
 use super::flow::{self, Flow, Message, Place, HOST};
 use super::{
     independent, throttle, Context, DriveLayer, Elevators, Entry, ErrorKind, Layer,
-    LayerCompletion, LayerResult, LowerCount, Request, Setting, Statistics, ANYONE,
+    LayerCompletion, LayerResult, LowerCount, Request, Setting, Statistics,
 };
 use crate::capping::ControlledDrive;
 use crate::change::Target;
@@ -681,7 +681,9 @@ impl Member for Tree {
         self.units.iter().map(|u| u.blocks).collect()
     }
 
-    fn submit(&mut self, now: Time, request: DriveRequest) {
+    const TELLS_SUBMITTERS_APART: bool = true;
+
+    fn submit(&mut self, now: Time, request: DriveRequest, submitter: u32) {
         let at = request.lba.0;
         let unit = match self.equal {
             Some(size) => ((at / size) as usize).min(self.units.len() - 1),
@@ -694,7 +696,7 @@ impl Member for Tree {
             unit: unit as u32,
             lba: at - first,
             blocks: request.blocks,
-            submitter: ANYONE,
+            submitter,
             hint: request.hint,
         };
         // Requests under way have different numbers there, too.

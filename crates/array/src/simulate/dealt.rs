@@ -27,6 +27,7 @@ const SHARES: usize = 32;
 struct Dealt {
     now: Time,
     member: u32,
+    submitter: u32,
     request: DriveRequest,
 }
 
@@ -69,12 +70,13 @@ impl<R: CompletionReport> Deal<R> {
     }
 
     #[inline]
-    pub fn push(&mut self, now: Time, member: usize, request: DriveRequest) {
+    pub fn push(&mut self, now: Time, member: usize, request: DriveRequest, submitter: u32) {
         let number = (member as u32, self.dealt.len() as u32);
         self.shares[member / self.width].requests.push(number);
         self.dealt.push(Dealt {
             now,
             member: number.0,
+            submitter,
             request,
         });
     }
@@ -131,10 +133,10 @@ impl<R: CompletionReport> Share<R> {
         let reports = &mut self.reports;
         for (member, number) in &self.requests {
             let drive = &mut drives[*member as usize - first];
-            let Dealt { now, request, .. } = dealt[*number as usize];
-            drive.advance(now, &mut |report| reports.push(*report));
+            let given = dealt[*number as usize];
+            drive.advance(given.now, &mut |report| reports.push(*report));
             self.ends.push(reports.len() as u32);
-            drive.submit(now, request);
+            drive.submit(given.now, given.request, given.submitter);
         }
     }
 }

