@@ -16,6 +16,7 @@ from headstack.errors import ConfigError, DeviceError, HeadstackError, TraceErro
 if TYPE_CHECKING:
     from headstack.api import Result, load, run
     from headstack.emulation import emulate
+    from headstack.sweeps import Swept, sweep
 
 __version__: str = _core.version()
 
@@ -24,11 +25,13 @@ __all__ = [
     "DeviceError",
     "HeadstackError",
     "Result",
+    "Swept",
     "TraceError",
     "__version__",
     "emulate",
     "load",
     "run",
+    "sweep",
 ]
 
 #: Modules for users of the package; `dir` lists them and the reference describes them.
@@ -53,18 +56,29 @@ _MODULES = (
     "resolved",
     "schema",
     "streaming",
+    "sweeps",
     "table",
     "trace_figures",
     "validation",
     "workload",
 )
 
+#: The modules of the names in `__all__` that are imported at first use.
+_HOMES = {
+    "Result": "api",
+    "Swept": "sweeps",
+    "emulate": "emulation",
+    "load": "api",
+    "run": "api",
+    "sweep": "sweeps",
+}
+
 
 def __getattr__(name: str) -> Any:
     # Modules are imported at first use, so that the command line starts in a fraction of the time.
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
-    module = {"Result": "api", "load": "api", "run": "api", "emulate": "emulation"}.get(name)
+    module = _HOMES.get(name)
     if module is not None:
         found = getattr(importlib.import_module(f"{__name__}.{module}"), name)
         globals()[name] = found

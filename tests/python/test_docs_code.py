@@ -12,6 +12,7 @@ from conftest import ROOT
 import headstack
 from headstack import _bridge
 from headstack.cli import main
+from headstack.sweeps import plan
 
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs" / "guide").glob("*.md")])
 PAGES += [ROOT / "examples" / "README.md"]
@@ -46,7 +47,7 @@ def commands() -> list[str]:
         for w in words
         if w[:1] == ["headstack"]
         and w[1] not in ("reproduce", "emulate")
-        and not any(p.isupper() for p in w)
+        and not any(p.isupper() or p == "SWEEP.toml" for p in w)
     )
     # Earlier results are not replaced, so what several pages say is run once.
     return list(dict.fromkeys(told))
@@ -77,6 +78,10 @@ def test_commands_end_well(place, capsys, blank_figures):
 @pytest.mark.parametrize("text", blocks("toml"))
 def test_tables_are_accepted(text, place):
     document = tomllib.loads(text)
+    if "axis" in document:
+        (place / "sweep.toml").write_text(text)
+        assert plan.make(**plan.read(place / "sweep.toml")).runs()
+        return
     if "geometry" in document:
         _bridge.call("check_drive", json.dumps(document))
         document = {"system": [{"name": "printed", "drive": document}]}

@@ -151,3 +151,26 @@ SourcesAnywhere = Annotated[
         help="Let DiskSim's drive files name files outside their folder.",
     ),
 ]
+
+#: ``--jobs``
+Jobs = Annotated[
+    int | None,
+    Option(min=1, help="Processes of this machine; as many as processors unless said."),
+]
+
+#: ``--seeds``
+Seeds = Annotated[
+    int | None,
+    Option(min=1, help="Runs of each point: seeds from the experiment's own on, for all points."),
+]
+
+#: ``--measure``
+Measure = Annotated[
+    str | None,
+    Option(
+        metavar="NAME",
+        help="What is shown first and drawn: a column of the results, or mean, p50, p90, p95, "
+        "p99, p999, iops, power.",
+        suggest=lambda: ("mean", "p50", "p90", "p95", "p99", "p999", "iops", "power"),
+    ),
+]

@@ -5,7 +5,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from headstack.cli._arguments import Argument, Option
-from headstack.cli._options import Figures, Force, Form, Settings, SourcesAnywhere, Wide
+from headstack.cli._options import (
+    Figures,
+    Force,
+    Form,
+    Jobs,
+    Measure,
+    Seeds,
+    Settings,
+    SourcesAnywhere,
+    Wide,
+)
+from headstack.errors import ConfigError
 
 if TYPE_CHECKING:
     from headstack.table import Column
@@ -47,6 +58,18 @@ def command(
         int | None, Option(min=1, help="Threads to use; results do not depend on it.")
     ] = None,
     sources_anywhere: SourcesAnywhere = False,
+    scan: Annotated[
+        list[str] | None,
+        Option(
+            "--scan",
+            metavar="KEY=VALUES",
+            help="Run with each of several values: KEY=A,B,C, or KEY=FROM:TO:STEPS; several make a "
+            "grid. See headstack sweep.",
+        ),
+    ] = None,
+    seeds: Seeds = None,
+    jobs: Jobs = None,
+    measure: Measure = None,
 ) -> int | None:
     """Simulate the systems of an experiment on its workload and compare them.
 
@@ -59,6 +82,7 @@ def command(
       headstack run examples/demo.toml --out out/demo
       headstack run examples/demo.toml --out out/requests --requests --no-figures
       headstack run examples/demo.toml --set system.0.scheduler=sptf --format markdown
+      headstack run examples/demo.toml --scan system.1.queue_depth=1,8,32 --seeds 10
       generate | headstack run - --set run.max_requests=1000
       headstack run examples/demo.toml --json | jq '.systems[].response_time_s.p99'
 
@@ -68,6 +92,18 @@ def command(
     from headstack.cli import INTERRUPTED, _options, _terminal
 
     _terminal.check_form(form, as_json)
+    if scan or seeds is not None:
+        _check_of_one(requests=requests, threads=threads, force=force)
+        from headstack.cli import sweep
+
+        return sweep.scan(
+            experiment, scan or (), seeds=seeds, seed=seed, settings=_options.settings(settings),
+            out=out, jobs=jobs, measure=measure, figures=figures, as_json=as_json, form=form,
+            wide=wide, sources_anywhere=sources_anywhere,
+        )  # fmt: skip
+    if jobs is not None or measure is not None:
+        option = "--jobs" if jobs is not None else "--measure"
+        raise ConfigError(f"headstack run: {option}: got it for one run, need --scan or --seeds")
     given = str(experiment) == "-"
     name = "standard input" if given else str(experiment)
     with _terminal.progress(name if given else experiment.name) as progress:
@@ -121,6 +157,20 @@ def command(
         _terminal.say(text, as_json=True)
         return INTERRUPTED
     return None
+
+
+def _check_of_one(**given: bool | int | None) -> None:
+    """Refuse options that are only for a single run.
+
+    Raises:
+        ConfigError: one of them was given.
+
+    """
+    for name, value in given.items():
+        if value:
+            raise ConfigError(
+                f"headstack run: --{name}: got it with --scan or --seeds, which does not support it"
+            )
 
 
 def _print(
