@@ -262,6 +262,8 @@ def test_docstrings_run():
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.toml")), ids=lambda p: p.stem)
 def test_every_example_runs(path: Path):
     document = drives.read_toml(path)
+    # A sweep has its experiment in a table.
+    document = document.get("experiment", document)
     workloads = document["workload"]
     for workload in workloads if isinstance(workloads, list) else [workloads]:
         if trace := workload.get("trace"):

@@ -47,7 +47,7 @@ def commands() -> list[str]:
         for w in words
         if w[:1] == ["headstack"]
         and w[1] not in ("reproduce", "emulate")
-        and not any(p.isupper() or p == "SWEEP.toml" for p in w)
+        and not any(p.isupper() for p in w)
     )
     # Earlier results are not replaced, so what several pages say is run once.
     return list(dict.fromkeys(told))
