@@ -28,8 +28,35 @@ pub(crate) fn command(op: Op) -> Command {
 pub trait CompletionReport: Copy + Send {
     /// The completion, if the member is a drive: it contains everything, so that it can be counted by itself.
     fn of_drive(&self) -> Option<&Completion>;
-    /// The full report, from member number `member`.
-    fn done(&self, member: u32) -> LayerCompletion;
+    /// Whether a report says when it was made.
+    const IS_DATED: bool = false;
+    /// When it was made, if [`CompletionReport::IS_DATED`].
+    fn made(&self) -> Option<Time> {
+        None
+    }
+    /// Gives the full report, from member number `member`.
+    fn with<T>(&self, member: u32, take: impl FnOnce(&LayerCompletion) -> T) -> T;
+}
+
+/// A completion of the drive `number` as that of a layer.
+#[inline]
+pub(crate) fn of_drive(c: &Completion, number: u32) -> LayerCompletion {
+    LayerCompletion {
+        id: c.id,
+        arrival: c.arrival,
+        admitted: c.arrival,
+        completion: c.completion,
+        announced: Time::ZERO,
+        components: c.components,
+        cache_hit: c.cache_hit,
+        moved: c.moved(),
+        seek_distance: c.seek_distance,
+        arm: c.arm,
+        drive: number,
+        error: c
+            .error
+            .then(|| c.sense.map_or(ErrorKind::Unreachable, ErrorKind::Zone)),
+    }
 }
 
 impl CompletionReport for Completion {
@@ -38,22 +65,8 @@ impl CompletionReport for Completion {
         Some(self)
     }
     #[inline]
-    fn done(&self, member: u32) -> LayerCompletion {
-        LayerCompletion {
-            id: self.id,
-            arrival: self.arrival,
-            admitted: self.arrival,
-            completion: self.completion,
-            components: self.components,
-            cache_hit: self.cache_hit,
-            moved: self.moved(),
-            seek_distance: self.seek_distance,
-            arm: self.arm,
-            drive: member,
-            error: self
-                .error
-                .then(|| self.sense.map_or(ErrorKind::Unreachable, ErrorKind::Zone)),
-        }
+    fn with<T>(&self, member: u32, take: impl FnOnce(&LayerCompletion) -> T) -> T {
+        take(&of_drive(self, member))
     }
 }
 

@@ -245,7 +245,9 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
             Some(_) => {}
             None => {
                 let number = (self.first + member) as u32;
-                self.part_done_generally(member, of_drive, &report.done(number));
+                report.with(number, |part| {
+                    self.part_done_generally(member, of_drive, part);
+                });
             }
         }
     }

@@ -26,7 +26,7 @@ use crate::change::{Planned, Schedule};
 use crate::crew::Crew;
 use crate::held::Order;
 use crate::layer::{ErrorKind, LayerCompletion};
-use crate::member::{command, Member};
+use crate::member::{command, CompletionReport, Member};
 use crate::memory_guard::MemoryGuard;
 use crate::organisation::{Organisation, Part, Plan};
 use crate::outcome::operation;
@@ -703,7 +703,12 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
         host.reach(time, member);
         let drive = &mut self.members[member];
         let in_flight = host.in_flight;
-        drive.advance(until, &mut |c| host.part_done(member, c));
+        drive.advance(until, &mut |c| {
+            if let Some(made) = c.made() {
+                host.reach(made, member);
+            }
+            host.part_done(member, c);
+        });
         let next = drive.next_event();
         if let Some(due) = &mut self.due {
             due.set(member, next);

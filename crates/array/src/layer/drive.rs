@@ -3,11 +3,11 @@
 use super::{
     not_supported, Branch, DriveFacts, DriveNode, ErrorKind, Flow, Layer, LayerCompletion, Setting,
 };
-use crate::member::{CompletionReport, Member};
+use crate::member::{of_drive, Member};
 use crate::simulate::MemberOutcome;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::{Command, Completion, DriveEnergy, DriveRequest};
-use headstack_engine::SpecError;
+use headstack_engine::{ByMode, SpecError};
 use headstack_units::{Lba, Time};
 use std::ops::Range;
 
@@ -87,7 +87,7 @@ impl Count<'_> {
         let done = &mut flow[request].done;
         *done = LayerCompletion {
             id: done.id,
-            ..c.done(self.index)
+            ..of_drive(c, self.index)
         };
         if c.error {
             done.error = Some(self.error_of(c));
@@ -201,6 +201,11 @@ impl<M: Member<Report = Completion>> DriveNode for DriveLayer<M> {
     fn energy(&mut self, until: Time) -> DriveEnergy {
         self.bring_to(until);
         self.drive.energy(until)
+    }
+
+    fn joules(&mut self, until: Time) -> ByMode {
+        self.bring_to(until);
+        self.drive.joules(until)
     }
 
     fn add_joules(&mut self, until: Time, sums: &mut Vec<f64>) {

@@ -12,7 +12,7 @@ use super::{ErrorKind, LayerCompletion, Request, Statistics};
 use crate::timetable::Order;
 use headstack_units::Time;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 use std::ops::{Index, IndexMut, Range};
 
 /// No node: what is above the roots.
@@ -59,6 +59,7 @@ pub(super) struct Place {
 }
 
 /// What one node tells another.
+#[derive(Clone, Copy)]
 pub(super) enum Message {
     /// A request arrives.
     Submit,
@@ -95,7 +96,7 @@ pub struct Flow {
     /// When each node is due.
     pub(super) order: Order,
     /// Message, node and request, in the order in which they were sent.
-    pub(super) messages: VecDeque<(Message, u32, u32)>,
+    pub(super) messages: Vec<(Message, u32, u32)>,
     /// Requests of the host that have ended and are to be delivered.
     pub(super) ended: Vec<u32>,
 }
@@ -128,7 +129,7 @@ impl Flow {
             kept: (0..n).map(|_| Kept::default()).collect(),
             statistics: vec![Statistics::default(); n],
             order,
-            messages: VecDeque::new(),
+            messages: Vec::new(),
             ended: Vec::new(),
         }
     }
@@ -230,7 +231,7 @@ impl Flow {
             true => Message::Submit,
             false => Message::Refuse,
         };
-        self.messages.push_back((message, node, request));
+        self.messages.push((message, node, request));
     }
 
     /// Asks the member that has a request to abort it. One that cannot, or has announced the end, goes on as usual: the
@@ -238,7 +239,7 @@ impl Flow {
     pub fn abort(&mut self, request: u32) {
         let first = self.places[self.here as usize].members.start;
         let node = self.members[(first + self[request].member) as usize].node;
-        self.messages.push_back((Message::Abort, node, request));
+        self.messages.push((Message::Abort, node, request));
     }
 
     /// Has this layer told of a request, by [`Layer::ended`](super::Layer::ended), when a time has come. At equal times the
@@ -261,16 +262,24 @@ impl Flow {
         kept.requests[tag as usize] = request;
     }
 
-    /// When the first request that a node keeps is due.
-    #[inline]
-    pub(super) fn next_kept(&self, node: u32) -> Time {
-        let first = self.kept[node as usize].order.peek();
-        first.map_or(Time::NEVER, |Reverse(key)| Time((key >> 64) as u64))
+    /// Notes when a node is due next: `own` is the time of its own next event.
+    #[inline(always)]
+    pub(super) fn note(&mut self, node: u32, own: Time) {
+        let due = match self.kept[node as usize].order.peek() {
+            Some(Reverse(key)) => own.min(Time((key >> 64) as u64)),
+            None => own,
+        };
+        self.order.set(node, due.max(self.now));
     }
 
-    #[inline]
-    pub(super) fn pop_kept(&mut self, node: u32) -> Option<u32> {
+    /// Takes the first of the requests that a node keeps, if it is due by now.
+    #[inline(always)]
+    pub(super) fn take_kept(&mut self, node: u32) -> Option<u32> {
         let kept = &mut self.kept[node as usize];
+        let Reverse(key) = kept.order.peek()?;
+        if (key >> 64) as u64 > self.now.0 {
+            return None;
+        }
         let Reverse(key) = kept.order.pop()?;
         Some(kept.requests[key as u32 as usize])
     }
@@ -281,13 +290,14 @@ impl Flow {
         let here = self.here as usize;
         let entry = &mut self.entries[request as usize];
         entry.is_announced = true;
+        entry.done.announced = self.now;
         let end = entry.done.completion;
         self.statistics[here].add_done(&entry.done);
         let above = self.places[here].above;
         if above == HOST {
             self.ended.push(request);
         } else if self.places[above as usize].passes_on {
-            self.messages.push_back((Message::Ended, above, request));
+            self.messages.push((Message::Ended, above, request));
         } else {
             self.keep_at(above, request, end);
             if end < self.order.get(above) {

@@ -30,6 +30,7 @@ use headstack_drive::power::conditions::Condition;
 use headstack_drive::spec::Params;
 use headstack_drive::zoned::Sense;
 use headstack_drive::{join, Command, Components, DriveEnergy, Hint, Part};
+use headstack_engine::ByMode;
 use headstack_schema::{read_table, Registry, SpecError, Table};
 use headstack_units::{Bandwidth, Span, Time};
 use std::ops::Range;
@@ -122,6 +123,8 @@ pub struct LayerCompletion {
     pub admitted: Time,
     /// Time at which it ended.
     pub completion: Time,
+    /// Time at which the end became known; [`Flow::end`] writes it.
+    pub announced: Time,
     /// Shares of the time from arrival to completion.
     pub components: Components,
     /// Whether buffers alone served it.
@@ -146,6 +149,7 @@ impl LayerCompletion {
             arrival: now,
             admitted: now,
             completion: now,
+            announced: now,
             cache_hit: error.is_none(),
             drive: ANYONE,
             error,
@@ -323,6 +327,8 @@ pub struct DriveFacts {
 pub trait DriveNode {
     /// Energy from the last reset to `until`.
     fn energy(&mut self, until: Time) -> DriveEnergy;
+    /// The joules of [`DriveNode::energy`] by state.
+    fn joules(&mut self, until: Time) -> ByMode;
     /// Appends the joules from the last reset to `until`.
     fn add_joules(&mut self, until: Time, sums: &mut Vec<f64>);
     /// Arm assemblies that can move at once.

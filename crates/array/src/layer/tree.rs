@@ -2,7 +2,7 @@
 
 use super::flow::{self, Flow, Message, Place, HOST};
 use super::{
-    independent, throttle, Context, DriveLayer, Elevators, Entry, ErrorKind, Layer,
+    independent, throttle, Context, DriveLayer, DriveNode, Elevators, Entry, ErrorKind, Layer,
     LayerCompletion, LayerResult, LowerCount, Request, Setting, Statistics,
 };
 use crate::capping::ControlledDrive;
@@ -12,6 +12,7 @@ use crate::simulate::MemberOutcome;
 use crate::timetable::Order;
 use headstack_drive::spec::Params;
 use headstack_drive::{Completion, DriveEnergy, DriveRequest};
+use headstack_engine::ByMode;
 use headstack_schema::{Registry, SpecError};
 use headstack_units::Time;
 use serde_json::Value;
@@ -196,12 +197,17 @@ pub struct Tree {
 }
 
 impl CompletionReport for LayerCompletion {
+    const IS_DATED: bool = true;
     fn of_drive(&self) -> Option<&Completion> {
         None
     }
-    #[inline]
-    fn done(&self, _member: u32) -> LayerCompletion {
-        *self
+    #[inline(always)]
+    fn made(&self) -> Option<Time> {
+        Some(self.announced)
+    }
+    #[inline(always)]
+    fn with<T>(&self, _member: u32, take: impl FnOnce(&LayerCompletion) -> T) -> T {
+        take(self)
     }
 }
 
@@ -245,7 +251,7 @@ impl Tree {
             nodes: built.nodes,
             under_way: 0,
         };
-        (0..tree.nodes.len()).for_each(|node| tree.note(node));
+        (0..tree.nodes.len() as u32).for_each(|node| tree.note(node));
         tree
     }
 
@@ -271,13 +277,18 @@ impl Tree {
         tree
     }
 
+    /// The first number of the nodes below one, or of all nodes, and the number after the last.
+    fn numbers_below(&self, node: u32) -> (u32, u32) {
+        match self.flow.places.get(node as usize) {
+            Some(place) => (node + 1, place.end),
+            None => (0, self.flow.places.len() as u32),
+        }
+    }
+
     /// The nodes directly below one, or the roots.
     fn below(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
         let places = &self.flow.places;
-        let (first, end) = match places.get(node as usize) {
-            Some(place) => (node + 1, place.end),
-            None => (0, places.len() as u32),
-        };
+        let (first, end) = self.numbers_below(node);
         let next = move |at: &u32| Some(places[*at as usize].end).filter(|next| *next < end);
         std::iter::successors(Some(first).filter(|f| *f < end), next)
     }
@@ -467,18 +478,24 @@ impl Tree {
         results
     }
 
-    /// Energy of all drives below a node, from the last reset to `until`.
-    fn energy_of(&mut self, node: u32, until: Time) -> DriveEnergy {
+    /// The sum over all drives below a node of what `read` reads from each, added up level by level.
+    fn sum_of<T: Default>(
+        &mut self,
+        node: u32,
+        read: &impl Fn(&mut dyn DriveNode) -> T,
+        add: &impl Fn(&mut T, &T),
+    ) -> T {
         let here = self.nodes.get_mut(node as usize);
         if let Some(drive) = here.and_then(|n| n.drive_mut()) {
-            let energy = drive.energy(until);
-            self.note(node as usize);
-            return energy;
+            let own = read(drive);
+            self.note(node);
+            return own;
         }
-        let below: Vec<u32> = self.below(node).collect();
-        let mut sum = DriveEnergy::default();
-        for node in below {
-            sum.add(&self.energy_of(node, until));
+        let (mut at, end) = self.numbers_below(node);
+        let mut sum = T::default();
+        while at < end {
+            add(&mut sum, &self.sum_of(at, read, add));
+            at = self.flow.places[at as usize].end;
         }
         sum
     }
@@ -537,33 +554,34 @@ impl Tree {
             None => {
                 let entry = &mut self.flow[number];
                 (entry.done.id, entry.done.arrival) = (request.id, now);
-                self.flow.messages.push_back((Message::Refuse, 0, number));
+                self.flow.messages.push((Message::Refuse, 0, number));
             }
         }
         self.settle();
     }
 
     /// Has a node do something, and notes when it is due next.
-    #[inline]
+    #[inline(always)]
     fn at<T>(&mut self, node: u32, act: impl FnOnce(&mut dyn Layer, &mut Flow) -> T) -> T {
         self.flow.here = node;
-        let done = act(&mut *self.nodes[node as usize], &mut self.flow);
-        self.note(node as usize);
+        let layer = &mut *self.nodes[node as usize];
+        let done = act(layer, &mut self.flow);
+        let own = layer.next_event();
+        self.flow.note(node, own);
         done
     }
 
-    #[inline]
-    fn note(&mut self, node: usize) {
-        let flow = &mut self.flow;
-        let own = self.nodes[node].next_event().max(flow.now);
-        let due = own.min(flow.next_kept(node as u32));
-        flow.order.set(node as u32, due);
+    fn note(&mut self, node: u32) {
+        let own = self.nodes[node as usize].next_event();
+        self.flow.note(node, own);
     }
 
-    /// Delivers all messages.
-    #[inline]
+    /// Delivers all messages, in the order in which they were sent.
+    #[inline(always)]
     fn settle(&mut self) {
-        while let Some((message, node, request)) = self.flow.messages.pop_front() {
+        let mut next = 0;
+        while let Some((message, node, request)) = self.flow.messages.get(next).copied() {
+            next += 1;
             self.at(node, |layer, flow| match message {
                 Message::Submit => layer.submit(request, flow),
                 Message::Refuse => flow.end_at_once(request, Some(ErrorKind::OutOfRange)),
@@ -571,13 +589,13 @@ impl Tree {
                 Message::Abort => layer.abort(request, flow),
             });
         }
+        self.flow.messages.clear();
     }
 
     /// Carries out one event of a node, at the present time.
-    #[inline]
+    #[inline(always)]
     fn step(&mut self, node: u32) {
-        let is_kept = self.flow.next_kept(node) <= self.flow.now;
-        match is_kept.then(|| self.flow.pop_kept(node)).flatten() {
+        match self.flow.take_kept(node) {
             Some(request) => self.at(node, |layer, flow| layer.ended(request, flow)),
             None => self.at(node, |layer, flow| layer.happen(flow)),
         }
@@ -605,13 +623,13 @@ impl Tree {
     /// Delivers the ends that are announced to the host.
     #[inline]
     fn deliver(&mut self, sink: &mut impl FnMut(&LayerCompletion)) {
-        let mut ended = std::mem::take(&mut self.flow.ended);
-        self.under_way -= ended.len();
-        for number in ended.drain(..) {
+        self.under_way -= self.flow.ended.len();
+        for i in 0..self.flow.ended.len() {
+            let number = self.flow.ended[i];
             sink(&self.flow[number].done);
             self.flow.close(number);
         }
-        self.flow.ended = ended;
+        self.flow.ended.clear();
     }
 }
 
@@ -716,15 +734,17 @@ impl Member for Tree {
         if self.flow.now < until && !self.flow.ended.is_empty() {
             self.deliver(sink);
         }
-        while self.flow.order.earliest() < until {
-            self.flow.now = self.flow.order.earliest();
+        let mut due = self.flow.order.earliest();
+        while due < until {
+            self.flow.now = due;
             let mut node = self.flow.order.first();
             loop {
                 self.step(node);
                 if !self.flow.ended.is_empty() {
                     self.deliver(sink);
                 }
-                if self.flow.order.earliest() > self.flow.now {
+                due = self.flow.order.earliest();
+                if due > self.flow.now {
                     break;
                 }
                 node = self.next_now(node);
@@ -737,7 +757,11 @@ impl Member for Tree {
     }
 
     fn energy(&mut self, until: Time) -> DriveEnergy {
-        self.energy_of(HOST, until)
+        self.sum_of(HOST, &|drive| drive.energy(until), &DriveEnergy::add)
+    }
+
+    fn joules(&mut self, until: Time) -> ByMode {
+        self.sum_of(HOST, &|drive| drive.joules(until), &ByMode::add)
     }
 
     fn reset_statistics(&mut self, now: Time) {
