@@ -28,9 +28,7 @@ pub(crate) fn command(op: Op) -> Command {
 pub trait CompletionReport: Copy + Send {
     /// The completion, if the member is a drive: it contains everything, so that it can be counted by itself.
     fn of_drive(&self) -> Option<&Completion>;
-    /// Whether a report says when it was made.
-    const IS_DATED: bool = false;
-    /// When it was made, if [`CompletionReport::IS_DATED`].
+    /// When it was made, if reports say so.
     fn made(&self) -> Option<Time> {
         None
     }
@@ -120,6 +118,12 @@ pub trait Member: Send {
     fn next_event(&self) -> Time;
     /// Starts every service that starts before `until` and reports the completions.
     fn advance(&mut self, until: Time, sink: &mut impl FnMut(&Self::Report));
+    /// Starts the services of its next event, which is at `now`, or of all events from then on and before `until` as long
+    /// as requests are under way. Only members whose reports say when they were [made](CompletionReport::made) go beyond
+    /// `now`.
+    fn advance_busy(&mut self, now: Time, _until: Time, sink: &mut impl FnMut(&Self::Report)) {
+        self.advance(Time(now.0 + 1), sink);
+    }
     /// Number of waiting commands.
     fn queue_len(&self) -> usize;
     /// Energy from the last reset to `until`.

@@ -368,7 +368,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
                 now = drive;
                 self.pass_until(now);
                 let until = self.limit(now, pause).min(issue);
-                self.step(member, now, until)?;
+                self.step::<false>(member, now, until)?;
                 continue;
             }
             if issue == Time::NEVER {
@@ -696,19 +696,29 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
         others.min(marks).clamp(Time(time.0 + 1), time + pause)
     }
 
-    /// Advances one drive, whose next event is at `time`, through its events before `until`.
+    /// Advances one drive, whose next event is at `time`, through its events before `until`; `WHILE_BUSY`: as
+    /// [`Member::advance_busy`].
     #[inline(never)]
-    fn step(&mut self, member: usize, time: Time, until: Time) -> Result<(), SimulateError> {
+    fn step<const WHILE_BUSY: bool>(
+        &mut self,
+        member: usize,
+        time: Time,
+        until: Time,
+    ) -> Result<(), SimulateError> {
         let host = &mut self.tracker;
         host.reach(time, member);
         let drive = &mut self.members[member];
         let in_flight = host.in_flight;
-        drive.advance(until, &mut |c| {
+        let mut count = |c: &M::Report| {
             if let Some(made) = c.made() {
                 host.reach(made, member);
             }
             host.part_done(member, c);
-        });
+        };
+        match WHILE_BUSY {
+            true => drive.advance_busy(time, until, &mut count),
+            false => drive.advance(until, &mut count),
+        }
         let next = drive.next_event();
         if let Some(due) = &mut self.due {
             due.set(member, next);

@@ -197,7 +197,6 @@ pub struct Tree {
 }
 
 impl CompletionReport for LayerCompletion {
-    const IS_DATED: bool = true;
     fn of_drive(&self) -> Option<&Completion> {
         None
     }
@@ -620,6 +619,31 @@ impl Tree {
         first
     }
 
+    /// Goes through the events before `until`, through those after `busy` only as long as requests of the host are under
+    /// way.
+    #[inline]
+    fn go_on(&mut self, busy: Time, until: Time, sink: &mut impl FnMut(&LayerCompletion)) {
+        if self.flow.now < until && !self.flow.ended.is_empty() {
+            self.deliver(sink);
+        }
+        let mut due = self.flow.order.earliest();
+        while due < until && (due <= busy || self.under_way > 0) {
+            self.flow.now = due;
+            let mut node = self.flow.order.first();
+            loop {
+                self.step(node);
+                if !self.flow.ended.is_empty() {
+                    self.deliver(sink);
+                }
+                due = self.flow.order.earliest();
+                if due > self.flow.now {
+                    break;
+                }
+                node = self.next_now(node);
+            }
+        }
+    }
+
     /// Delivers the ends that are announced to the host.
     #[inline]
     fn deliver(&mut self, sink: &mut impl FnMut(&LayerCompletion)) {
@@ -731,25 +755,11 @@ impl Member for Tree {
     }
 
     fn advance(&mut self, until: Time, sink: &mut impl FnMut(&LayerCompletion)) {
-        if self.flow.now < until && !self.flow.ended.is_empty() {
-            self.deliver(sink);
-        }
-        let mut due = self.flow.order.earliest();
-        while due < until {
-            self.flow.now = due;
-            let mut node = self.flow.order.first();
-            loop {
-                self.step(node);
-                if !self.flow.ended.is_empty() {
-                    self.deliver(sink);
-                }
-                due = self.flow.order.earliest();
-                if due > self.flow.now {
-                    break;
-                }
-                node = self.next_now(node);
-            }
-        }
+        self.go_on(Time::NEVER, until, sink);
+    }
+
+    fn advance_busy(&mut self, now: Time, until: Time, sink: &mut impl FnMut(&LayerCompletion)) {
+        self.go_on(now, until, sink);
     }
 
     fn queue_len(&self) -> usize {

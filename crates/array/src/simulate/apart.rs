@@ -16,7 +16,7 @@
 
 use super::{not_late, Options, Organisation, Run, SimulateError, WarmUp};
 use crate::held::{Held, Order};
-use crate::member::{CompletionReport, Member};
+use crate::member::Member;
 use crate::outcome::Outcome;
 use crate::request_tracker::RequestTracker;
 use headstack_trace::{Arrivals, Jobs};
@@ -224,10 +224,7 @@ impl<M: Member> Run<'_, '_, M> {
     /// Simulates this part by itself up to `until`, or until it has no more requests: then it waits for the others,
     /// because what its drives do after the last request of all is not measured.
     fn go_until(&mut self, until: Time) -> Result<(), SimulateError> {
-        let pause = match M::Report::IS_DATED {
-            true => self.tracker.least_pause(),
-            false => Span::ZERO,
-        };
+        let pause = self.tracker.least_pause();
         loop {
             let issue = self.next_issue();
             if issue == Time::NEVER && self.tracker.in_flight == 0 {
@@ -240,13 +237,8 @@ impl<M: Member> Run<'_, '_, M> {
             }
             if drive < issue {
                 self.now = drive;
-                // Without another request, what follows the last completion is not simulated.
-                let pause = match issue {
-                    Time::NEVER => Span::ZERO,
-                    _ => pause,
-                };
                 let until = self.limit(drive, pause).min(issue).min(until);
-                self.step(member, drive, until)?;
+                self.step::<true>(member, drive, until)?;
                 continue;
             }
             not_late(issue)?;

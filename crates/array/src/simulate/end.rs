@@ -41,7 +41,7 @@ impl<M: Member> Run<'_, '_, M> {
             self.pass_until(time.max(now));
             let time = time.max(now);
             self.passed = time;
-            self.step(member, time, Time(time.0 + 1))?;
+            self.step::<false>(member, time, Time(time.0 + 1))?;
             steps += 1;
             if steps % 1024 == 0 && self.options.progress.is_cancelled() {
                 self.tracker.outcome.partial = true;
