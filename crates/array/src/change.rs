@@ -13,7 +13,7 @@ use crate::layer::{Bad, LayerSpec, Setting, Slow, Stuck};
 use headstack_control::RateLimit;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::spec::Params;
-use headstack_drive::Part;
+use headstack_drive::{Heeded, LimitsSpec, Part};
 use headstack_schema::{did_you_mean, Kind, SpecError, Table};
 use headstack_units::{Bandwidth, Frequency, Rpm, Span, Time};
 use serde::Serialize;
@@ -44,6 +44,10 @@ pub struct Change {
     pub scheduler_parameters: Option<Params>,
     /// Commands in service at once.
     pub arms_in_motion: Option<u32>,
+    /// Duration limits and priorities: the whole table of a drive.
+    pub duration_limits: Option<LimitsSpec>,
+    /// Which hints of commands the drives heed: `none`, `limits` or `priority`.
+    pub heeded_hints: Option<Heeded>,
     /// `active`, `idle_a`, `idle_b`, `idle_c` or `standby`.
     pub power_condition: Option<Condition>,
     /// Timer of a low-power condition.
@@ -347,13 +351,14 @@ fn numbers(key: &str, what: &str, given: &Option<Vec<u32>>) -> Result<Vec<u32>, 
 }
 
 /// All settings that an entry can have, by key: those of drives, then those of layers.
-fn settings(change: &Change) -> [(&'static str, Option<Setting>); 21] {
+fn settings(change: &Change) -> [(&'static str, Option<Setting>); 23] {
     use headstack_drive::Setting as Of;
     let drive = |setting: Option<Of>| setting.map(Setting::Drive);
     let scheduler = |name: &String| Of::Scheduler {
         name: name.clone(),
         parameters: change.scheduler_parameters.clone().unwrap_or_default(),
     };
+    let limits = |l: LimitsSpec| Of::DurationLimits(Box::new(l));
     let speed = |s: SpindleSpeed| Of::SpindleSpeed {
         speed: s.speed,
         takes: s.takes,
@@ -383,6 +388,14 @@ fn settings(change: &Change) -> [(&'static str, Option<Setting>); 21] {
         (
             "arms_in_motion",
             drive(change.arms_in_motion.map(Of::ArmsInMotion)),
+        ),
+        (
+            "duration_limits",
+            drive(change.duration_limits.clone().map(limits)),
+        ),
+        (
+            "heeded_hints",
+            drive(change.heeded_hints.map(Of::HeededHints)),
         ),
         (
             "power_condition",

@@ -1,7 +1,7 @@
 //! The contract between a drive and its host: commands go in, completions come out.
 
 use crate::join::{All, Part};
-use crate::sense::Sense;
+use crate::sense::{LimitEnd, Sense};
 use headstack_schema::SpecError;
 use headstack_units::{Lba, Time};
 
@@ -139,11 +139,13 @@ pub struct Completion {
     pub seek_distance: u32,
     /// Which arm assembly of the drive served it, counted from 0 through all stacks.
     pub arm: u8,
-    /// Whether the request failed: it lies outside the drive, no head reaches its surface, or it breaks a rule
-    /// of the drive's zones.
+    /// Whether the request failed: it lies outside the drive, no head reaches its surface, it breaks a rule
+    /// of the drive's zones, or it ended by its duration limit.
     pub error: bool,
     /// The rule of the drive's zones that it breaks.
     pub sense: Option<Sense>,
+    /// How it ended under its duration limit.
+    pub limit: LimitEnd,
 }
 
 impl Completion {
@@ -172,7 +174,7 @@ impl Completion {
 }
 
 impl Part for Completion {
-    type Error = ();
+    type Error = LimitEnd;
     fn ends(&self) -> Time {
         self.completion
     }
@@ -182,14 +184,22 @@ impl Part for Completion {
     fn has_moved(&self) -> bool {
         self.moved()
     }
-    fn failure(&self) -> Option<()> {
-        self.error.then_some(())
+    fn failure(&self) -> Option<LimitEnd> {
+        self.error.then_some(self.limit)
+    }
+    fn has_missed(&self) -> bool {
+        self.limit.is_missed()
     }
     /// Arm and distance are those of the last part.
-    fn whole(self, all: &All<()>) -> Completion {
+    fn whole(self, all: &All<LimitEnd>) -> Completion {
+        let completed = match (self.limit, all.missed) {
+            (LimitEnd::Met, true) => LimitEnd::Missed,
+            (limit, _) => limit,
+        };
         Completion {
             cache_hit: all.hit,
             error: all.failure.is_some(),
+            limit: all.failure.unwrap_or(completed),
             ..self
         }
     }

@@ -4,6 +4,7 @@ use crate::command::{Command, Completion, DriveRequest, Fault};
 use crate::counters::Counters;
 use crate::design::DriveDesign;
 use crate::join::Join;
+use crate::limits::parameters::LimitsSpec;
 use crate::mapping::zoned::Zones;
 use crate::mechanics::Mechanics;
 use crate::meter::{DriveEnergy, Meter};
@@ -24,6 +25,7 @@ use std::sync::Arc;
 mod control;
 #[cfg(test)]
 mod kind_tests;
+mod limits;
 mod listener;
 #[cfg(test)]
 mod places_tests;
@@ -46,6 +48,8 @@ pub struct Drive {
     /// was asked for.
     control: Option<Box<Control>>,
     listener: Option<Listener>,
+    /// Its duration limits, once they were changed.
+    limits: Option<Box<LimitsSpec>>,
     /// The zones of a host-managed drive.
     zones: Option<Box<Zones>>,
     /// Whether a command goes to the one unit without a look at zones or parts.
@@ -86,6 +90,7 @@ impl Drive {
             meter: Meter::new(design.common.watts, design.common.conditions, at_once),
             control: Control::of(&design.common.conditions),
             listener: None,
+            limits: None,
             direct: units.len() == 1 && zones.is_none(),
             zones: zones.map(Box::new),
             design,

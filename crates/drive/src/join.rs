@@ -12,6 +12,10 @@ pub trait Part: Copy {
     fn is_hit(&self) -> bool;
     /// Whether an arm moved for it.
     fn has_moved(&self) -> bool;
+    /// Whether it missed a duration limit.
+    fn has_missed(&self) -> bool {
+        false
+    }
     /// The reason if it failed.
     fn failure(&self) -> Option<Self::Error>;
     /// The result of the request whose last part this is.
@@ -25,6 +29,8 @@ pub struct All<E> {
     pub hit: bool,
     /// Whether an arm moved for one of them.
     pub moved: bool,
+    /// Whether one of them missed a duration limit.
+    pub missed: bool,
     /// Of the parts that failed, the reason of the one with the lowest rank.
     pub failure: Option<E>,
 }
@@ -42,6 +48,7 @@ pub struct Join<P: Part> {
     rank: u32,
     hit: bool,
     moved: bool,
+    missed: bool,
     failure: Option<(u32, P::Error)>,
     /// Parts that have not completed yet.
     remaining: u32,
@@ -55,6 +62,7 @@ impl<P: Part> Join<P> {
             rank,
             hit: part.is_hit(),
             moved: part.has_moved(),
+            missed: part.has_missed(),
             failure: part.failure().map(|why| (rank, why)),
             remaining: parts.saturating_sub(1),
         }
@@ -65,6 +73,7 @@ impl<P: Part> Join<P> {
         self.remaining = self.remaining.saturating_sub(1);
         self.hit &= part.is_hit();
         self.moved |= part.has_moved();
+        self.missed |= part.has_missed();
         if let Some(why) = part.failure() {
             if self.failure.is_none_or(|(first, _)| rank < first) {
                 self.failure = Some((rank, why));
@@ -80,6 +89,7 @@ impl<P: Part> Join<P> {
         let all = All {
             hit: self.hit,
             moved: self.moved,
+            missed: self.missed,
             failure: self.failure.map(|(_, why)| why),
         };
         (self.remaining == 0).then(|| self.last.whole(&all))

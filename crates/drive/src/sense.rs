@@ -1,4 +1,4 @@
-//! Why a command breaks the rules of zones.
+//! Why a command breaks the rules of zones, and how one under a duration limit ended.
 
 /// An error of a command to a zone, by sense key and additional sense code of the standard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -62,6 +62,67 @@ impl Sense {
             Sense::InsufficientZoneResources => "insufficient_zone_resources",
             Sense::ZoneIsReadOnly => "zone_is_read_only",
             Sense::ZoneIsOffline => "zone_is_offline",
+        }
+    }
+}
+
+/// How a command with a duration limit ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[repr(u8)]
+pub enum LimitEnd {
+    /// It had none, or the drive does not heed limits.
+    #[default]
+    Unlimited,
+    /// It met its limit.
+    Met,
+    /// It missed one of its times and was completed all the same.
+    Missed,
+    /// It missed one of its times and was completed without data.
+    Unavailable,
+    /// It missed one of its times and was aborted before its service began.
+    AbortedBefore,
+    /// It missed its active time and was aborted.
+    AbortedDuring,
+}
+
+impl LimitEnd {
+    /// The error number of Linux for a command that has no data because of its limit: `ETIME`.
+    pub const ETIME: i32 = 62;
+
+    /// Whether the host gets no data. Linux reports all of these as [`LimitEnd::ETIME`].
+    #[inline]
+    pub fn fails(self) -> bool {
+        self >= LimitEnd::Unavailable
+    }
+
+    /// Whether a time was missed.
+    #[inline]
+    pub fn is_missed(self) -> bool {
+        self >= LimitEnd::Missed
+    }
+
+    /// Sense key, additional sense code and its qualifier, if the drive reports any. The status of
+    /// [`LimitEnd::Unavailable`] is GOOD, that of the others CHECK CONDITION.
+    pub fn code(self) -> Option<(u8, u8, u8)> {
+        const ABORTED_COMMAND: u8 = 0xb;
+        const COMPLETED: u8 = 0xf;
+        match self {
+            LimitEnd::Unlimited | LimitEnd::Met | LimitEnd::Missed => None,
+            LimitEnd::Unavailable => Some((COMPLETED, 0x55, 0x0a)),
+            LimitEnd::AbortedBefore => Some((ABORTED_COMMAND, 0x2e, 0x01)),
+            LimitEnd::AbortedDuring => Some((ABORTED_COMMAND, 0x2e, 0x02)),
+        }
+    }
+
+    /// The name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            LimitEnd::Unlimited => "unlimited",
+            LimitEnd::Met => "met",
+            LimitEnd::Missed => "missed",
+            LimitEnd::Unavailable => "data_currently_unavailable",
+            LimitEnd::AbortedBefore => "command_timeout_before_processing",
+            LimitEnd::AbortedDuring => "command_timeout_during_processing",
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::bounds::{
     MOST_OVERHEAD, MOST_RATE, MOST_SECTOR, MOST_SECTORS, MOST_SEGMENTS, MOST_SURFACES, MOST_TRACK,
     MOST_WAIT, MOST_WINDOW,
 };
+pub use crate::limits::parameters::{DurationLimit, Heeded, LimitsSpec, Policy, Transport};
 pub use crate::parallelism::{
     ArmChoice, ArmShare, ArmSpec, Dash, FaultSpec, HeadOffset, ParallelismSpec, Parking, Role,
 };
@@ -72,6 +73,9 @@ pub struct DriveSpec {
     /// Number of commands that the drive holds, and the order in which it serves them.
     #[param(default)]
     pub queue: QueueSpec,
+    /// Duration limits and priorities of commands; see `limits/mod.rs`.
+    #[param(default, omit = is_default)]
+    pub duration_limits: LimitsSpec,
     /// Power by state, see the `power` folder.
     #[param(default = default_power(), kind = Kind::Model("power model"))]
     pub power: Params,

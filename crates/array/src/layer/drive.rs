@@ -16,6 +16,8 @@ pub(crate) const SETTINGS: &[&str] = &[
     "queue_depth",
     "scheduler",
     "arms_in_motion",
+    "duration_limits",
+    "heeded_hints",
     "power_condition",
     "idle_timer",
     "spindle_speed",

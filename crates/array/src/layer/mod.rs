@@ -235,6 +235,8 @@ impl Setting {
             Setting::Drive(Of::QueueDepth(_)) => "queue_depth",
             Setting::Drive(Of::Scheduler { .. }) => "scheduler",
             Setting::Drive(Of::ArmsInMotion(_)) => "arms_in_motion",
+            Setting::Drive(Of::DurationLimits(_)) => "duration_limits",
+            Setting::Drive(Of::HeededHints(_)) => "heeded_hints",
             Setting::Drive(Of::PowerCondition(_)) => "power_condition",
             Setting::Drive(Of::IdleTimer { .. }) => "idle_timer",
             Setting::Drive(Of::SpindleSpeed { .. }) => "spindle_speed",

@@ -221,6 +221,7 @@ impl Document {
             overhead,
             link,
             queue,
+            duration_limits: Default::default(),
             power: default_power(),
             cost: Params::new(),
             sources,

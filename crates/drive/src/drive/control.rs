@@ -9,6 +9,7 @@
 //! | [`Setting::QueueDepth`] | at once; commands that hold a tag keep it |
 //! | [`Setting::Scheduler`] | at the next choice; waiting commands keep their age |
 //! | [`Setting::ArmsInMotion`] | at the next start: none while that many commands are in service |
+//! | [`Setting::DurationLimits`], [`Setting::HeededHints`] | at once, for waiting commands as well; a service that has begun keeps its limit |
 //! | [`Setting::IdleTimer`] | at once; a drive that is in the condition stays there until a command comes |
 //! | [`Setting::PowerCondition`], [`Setting::SpindleSpeed`] | when the drive has finished all commands that reached it before, buffered writes included; later commands wait for the change |
 //! | [`Drive::fail`] | at once; a command in service is still completed |
@@ -20,6 +21,7 @@
 use super::{Drive, DriveDesign, InParts};
 use crate::bounds::{bounded, MOST_COMMANDS, MOST_PAUSE};
 use crate::command::{Command, Completion, DriveRequest};
+use crate::limits::parameters::{Heeded, LimitsSpec};
 use crate::low_power::LowPower;
 use crate::power::conditions::{Condition, ConditionTime, Conditions, LONGEST_TIMER};
 use crate::spec::{FaultSpec, Params};
@@ -46,6 +48,10 @@ pub enum Setting {
     },
     /// Most commands in service at once, for each unit: from 1 to the number in the drive file.
     ArmsInMotion(u32),
+    /// Duration limits and priorities: all that the table `duration_limits` of a drive file says.
+    DurationLimits(Box<LimitsSpec>),
+    /// Which hints of commands the drive heeds; limits and their counts stay.
+    HeededHints(Heeded),
     /// A power condition of the drive; [`Condition::Active`] makes it ready for commands.
     PowerCondition(Condition),
     /// The timer of a low-power condition: the time without work after which the drive enters it. A drive whose file
@@ -172,6 +178,14 @@ impl Drive {
                     .iter_mut()
                     .for_each(|u| u.set_arms_in_motion(now, limit));
                 Ok(())
+            }
+            Setting::DurationLimits(limits) => self.set_limits(now, *limits),
+            Setting::HeededHints(enabled) => {
+                let limits = LimitsSpec {
+                    enabled,
+                    ..self.duration_limits().clone()
+                };
+                self.set_limits(now, limits)
             }
             Setting::PowerCondition(condition) => {
                 if !self.has_condition(condition) {

@@ -193,6 +193,11 @@ impl Queue {
     pub fn oldest(&self) -> usize {
         self.oldest as usize
     }
+    /// The number of the command that was pushed last. The queue must not be empty.
+    #[inline]
+    pub(crate) fn newest(&self) -> usize {
+        self.newest as usize
+    }
     /// The numbers of the commands, from the oldest to the newest.
     pub fn by_age(&self) -> impl Iterator<Item = usize> + '_ {
         let mut at = self.oldest;
@@ -302,6 +307,11 @@ impl Queue {
             at: 0,
         });
         i
+    }
+
+    /// The processing of a waiting command begins anew, at `decoding_since`.
+    pub(crate) fn readmit(&mut self, i: usize, decoding_since: u64) {
+        self.items.0[i].arrival.decoding_since = decoding_since;
     }
 
     /// Changes the place of a waiting command.

@@ -257,6 +257,7 @@ fn follow(name: &str, m: &Mechanics, arms: usize, longest: usize, limited: bool,
             ],
             last_end: noise.below(m.layout.capacity()),
             buffer: &buffer,
+            deadlines: None,
         };
         let want = brute(name, &queue, &view, &mut up);
         let got = plugin.pick(&queue, &view);
@@ -477,6 +478,7 @@ fn looks(name: &str, m: &Mechanics, n: u64) -> f64 {
             active_delay: [0, 0],
             last_end,
             buffer: &buffer,
+            deadlines: None,
         };
         let chosen = plugin.pick(&queue, &view).index;
         let w = &queue.items()[chosen];

@@ -10,6 +10,7 @@
 //! To add one: write `crates/drive/src/scheduler/NAME.rs` with a function `plugin`, add `NAME` to the list. A program adds its
 //! own in [`Models`](crate::Models).
 
+use crate::limits::Deadlines;
 use crate::mechanics::{Arm, Mechanics};
 use crate::parallelism::{ArmChoice, HeadSet};
 use crate::plugin::{plugins, ModelKind, Plugins};
@@ -54,6 +55,8 @@ pub struct View<'a> {
     pub last_end: u64,
     /// The content of the buffer.
     pub buffer: &'a dyn Buffer,
+    /// What limits and priorities of waiting commands ask for; `None` if they ask for nothing.
+    pub deadlines: Option<Deadlines<'a>>,
 }
 
 /// The drive's buffer as schedulers see it.

@@ -131,6 +131,7 @@ impl ServiceUnit {
             active_delay: [active_delay; 2],
             last_end: server.previous.end.min(u64::MAX - 1),
             buffer: &Held { server, now: start },
+            deadlines: self.limited.as_ref().and_then(|l| l.limits.deadlines()),
         };
         if overdue {
             return Choice {

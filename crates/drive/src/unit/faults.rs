@@ -5,7 +5,8 @@
 //! unknown until a command meets it. That command loses `fault_recovery`; then everything that has failed on
 //! its assembly is deconfigured.
 
-use crate::command::Fault;
+use super::{is_held, ServiceUnit, Step};
+use crate::command::{Command, Completion, Fault};
 use crate::parallelism::{HeadSet, UnitPlan};
 use crate::spec::DriveSpec;
 use headstack_engine::random;
@@ -143,4 +144,34 @@ pub(crate) fn planned(spec: &DriveSpec, plan: &UnitPlan, seed: u64) -> Vec<Plann
     }
     list.sort_by_key(|f| std::cmp::Reverse(f.at));
     list
+}
+
+impl ServiceUnit {
+    /// Whether no head reaches the places of a waiting command, and the buffer does not have its data.
+    pub(super) fn is_out_of_reach(&self, index: usize, start: u64) -> bool {
+        let item = &self.queue.items()[index];
+        if item.request.command == Command::Flush {
+            return false;
+        }
+        let needed = self.surfaces_of(item);
+        let mut head_sets = self.server.serving_head_sets().iter();
+        !is_held(&self.server, item, start)
+            && !head_sets.any(|p| p.reaches(needed, item.place.cylinder, item.writes()))
+    }
+
+    /// Completes a waiting command with an error.
+    pub(super) fn give_up(&mut self, index: usize, start: u64) -> Step {
+        self.server.happens(start);
+        let waiting = &self.queue.items()[index];
+        let arrival = waiting.arrival.at;
+        let mut c = Completion::refused(&waiting.request, Time(start));
+        c.arrival = Time(arrival);
+        c.components.queue = start - arrival;
+        self.server.done = c;
+        if let Some(limited) = &mut self.limited {
+            limited.limits.leaves(index);
+        }
+        self.queue.remove(index);
+        Step::Done
+    }
 }

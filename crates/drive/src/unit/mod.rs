@@ -27,12 +27,14 @@ use choice::Reach;
 use faults::Faults;
 use headstack_engine::SpecError;
 use headstack_units::{Lba, Time};
+use limited::Limited;
 use roles::Roles;
 use std::ops::Range;
 use write_admission::WriteAdmission;
 
 mod choice;
 mod faults;
+mod limited;
 mod roles;
 mod settings;
 mod write_admission;
@@ -114,6 +116,10 @@ pub(crate) struct ServiceUnit {
     roles: Option<Box<Roles>>,
     /// Writes on their way into the buffer; `None` if writes do not wait there.
     write_admission: Option<Box<WriteAdmission>>,
+    /// Limits and priorities of commands; `None` if the unit heeds no hints.
+    limited: Option<Box<Limited>>,
+    /// When the next time of a limit passes; [`Time::NEVER`] if none does.
+    limit_event: u64,
     scanning: Scanning,
     /// The state of all head sets, for a choice among several assemblies.
     standing: Vec<Arm>,
@@ -199,6 +205,8 @@ impl ServiceUnit {
             faults: Faults::new(planned, server.arms.head_sets.len()),
             roles,
             write_admission: server.deferred_writes().then(Box::default),
+            limited: Limited::new(&spec.duration_limits),
+            limit_event: Time::NEVER.0,
             scanning,
             standing: Vec::new(),
             first_assembly: 0,
@@ -224,7 +232,8 @@ impl ServiceUnit {
     /// Number of waiting commands; those in service are not counted.
     #[inline]
     pub fn queue_len(&self) -> usize {
-        self.queue.len() + self.write_admission.as_ref().map_or(0, |e| e.len())
+        let held = self.limited.as_ref().map_or(0, |l| l.held());
+        self.queue.len() + self.write_admission.as_ref().map_or(0, |e| e.len()) + held
     }
 
     /// How many assemblies can work at once: serving, following, or scanning the medium.
@@ -307,6 +316,9 @@ impl ServiceUnit {
         }
         let open = self.rules.check_arrivals && now.0 >= self.closed_until;
         if open && request.command == Command::Read {
+            if self.limited.as_ref().is_some_and(|l| l.is_shut(now.0)) {
+                return None;
+            }
             self.bring_to(now.0);
             let sectors = self.sectors(request);
             let after_write = self.last_was_write;
@@ -316,6 +328,9 @@ impl ServiceUnit {
                 .read_at_arrival(now.0, after_write, sectors, blocks)?;
             self.last_was_write = false;
             self.sign(request.id, now.0, now.0);
+            if self.limited.is_some() {
+                self.meets_limit(request.hint, false);
+            }
             return Some(self.server.done);
         }
         None
@@ -340,6 +355,14 @@ impl ServiceUnit {
     /// when it was admitted to the drive's queue.
     #[inline(always)]
     pub fn enqueue(&mut self, arrival: Time, admitted: Time, request: DriveRequest) {
+        match self.limited {
+            None => self.enqueue_now(arrival, admitted, request),
+            Some(_) => self.enqueue_limited(arrival, admitted, request),
+        }
+    }
+
+    #[inline(always)]
+    fn enqueue_now(&mut self, arrival: Time, admitted: Time, request: DriveRequest) {
         let (mechanics, mapping) = (&self.server.mechanics, &self.server.mapping);
         let flush = request.command == Command::Flush;
         let sectors = if flush {
@@ -381,10 +404,16 @@ impl ServiceUnit {
     /// The earliest time at which [`ServiceUnit::step`] would do something; [`Time::NEVER`] if there is none.
     #[inline]
     pub fn next_event(&self) -> Time {
+        Time(self.next_unlimited().min(self.limit_event))
+    }
+
+    /// The same, without the times of limits.
+    #[inline]
+    fn next_unlimited(&self) -> u64 {
         let command = self.next_command();
         match &self.write_admission {
-            None => Time(command),
-            Some(write_admission) => Time(command.min(write_admission.next())),
+            None => command,
+            Some(write_admission) => command.min(write_admission.next()),
         }
     }
 
@@ -426,14 +455,22 @@ impl ServiceUnit {
     /// Serves one command, if its service can start before `until`. The completion goes to `sink`.
     #[inline(always)]
     pub fn step(&mut self, until: Time, sink: &mut impl FnMut(&Completion)) -> Step {
-        let step = match self.write_admission {
-            Some(_) => self.step_with_buffer(until),
-            None => self.step_command(until),
+        let step = match self.limited {
+            None => self.step_unlimited(until),
+            Some(_) => self.step_limited(until),
         };
         if let Step::Done = step {
             sink(&self.server.done);
         }
         step
+    }
+
+    #[inline(always)]
+    fn step_unlimited(&mut self, until: Time) -> Step {
+        match self.write_admission {
+            Some(_) => self.step_with_buffer(until),
+            None => self.step_command(until),
+        }
     }
 
     #[inline(always)]
@@ -463,6 +500,9 @@ impl ServiceUnit {
         }
         self.serve(start, index);
         self.free = self.server.done.completion.0;
+        if self.limited.is_some() {
+            self.serves_limited(index, start);
+        }
         Step::Done
     }
 
@@ -614,31 +654,9 @@ impl ServiceUnit {
         let assembly = &mut self.server.arms.assemblies[assembly as usize];
         assembly.serves_until = assembly.serves_until.max(end);
         self.free = self.next_free();
-        Step::Done
-    }
-
-    /// Whether no head reaches the places of a waiting command, and the buffer does not have its data.
-    fn is_out_of_reach(&self, index: usize, start: u64) -> bool {
-        let item = &self.queue.items()[index];
-        if item.request.command == Command::Flush {
-            return false;
+        if self.limited.is_some() {
+            self.serves_limited(choice.index, start);
         }
-        let needed = self.surfaces_of(item);
-        let mut head_sets = self.server.serving_head_sets().iter();
-        !is_held(&self.server, item, start)
-            && !head_sets.any(|p| p.reaches(needed, item.place.cylinder, item.writes()))
-    }
-
-    /// Completes a waiting command with an error.
-    fn give_up(&mut self, index: usize, start: u64) -> Step {
-        self.server.happens(start);
-        let waiting = &self.queue.items()[index];
-        let arrival = waiting.arrival.at;
-        let mut c = Completion::refused(&waiting.request, Time(start));
-        c.arrival = Time(arrival);
-        c.components.queue = start - arrival;
-        self.server.done = c;
-        self.queue.remove(index);
         Step::Done
     }
 

@@ -15,7 +15,7 @@ use headstack_units::{Rpm, Time};
 impl ServiceUnit {
     /// Since when the unit has been idle; `None` if it is not idle at `now`.
     pub fn idle_since(&mut self, now: u64) -> Option<u64> {
-        if !self.queue.is_empty() {
+        if !self.queue.is_empty() || self.limited.as_ref().is_some_and(|l| l.held() > 0) {
             return None;
         }
         self.server.run_background(now);
@@ -83,13 +83,17 @@ impl ServiceUnit {
         let needs = self.scheduler.needs();
         self.rules.follow(needs, &self.server.arms.head_sets);
         let mut queue = Queue::new(needs);
-        for i in self.queue.by_age() {
+        let order: Vec<usize> = self.queue.by_age().collect();
+        for &i in &order {
             let w = &self.queue.items()[i];
             queue.push(w.request, w.arrival, (w.sector, w.count), |place| {
                 *place = w.place;
             });
         }
         self.queue = queue;
+        if let Some(limited) = &mut self.limited {
+            limited.limits.renumber(&order);
+        }
         self.locate_waiting();
         Ok(())
     }
@@ -179,8 +183,10 @@ impl ServiceUnit {
             .write_admission
             .as_ref()
             .map_or(0, |e| e.count_waiting(id));
+        let held = self.limited.as_ref().map_or(0, |l| l.count_held(id));
         let queue = self.queue.by_age();
         write_admission
+            + held
             + queue
                 .filter(|i| self.queue.items()[*i].request.id == id)
                 .count()
@@ -196,11 +202,18 @@ impl ServiceUnit {
         {
             return Some(found);
         }
+        if let Some(found) = self.limited.as_mut().and_then(|l| l.take_held(id)) {
+            return Some(found);
+        }
         let items = self.queue.items();
         let index = self.queue.by_age().find(|i| items[*i].request.id == id)?;
         let found = (items[index].request, Time(items[index].arrival.at));
+        if let Some(limited) = &mut self.limited {
+            limited.limits.leaves(index);
+        }
         self.queue.remove(index);
         self.note_waiting();
+        self.look_ahead();
         Some(found)
     }
 

@@ -254,12 +254,14 @@ impl ServiceUnit {
             ..Completion::default()
         };
         let (id, arrival) = (write.request.id, write.arrival.at);
+        let hint = write.request.hint;
         if let Some(roles) = &mut self.roles {
             roles.note(now, true);
         }
         write_admission.writes.pop_front();
         write_admission.crowded &= !write_admission.writes.is_empty();
         self.sign(id, arrival, arrival);
+        self.meets_limit(hint, true);
         Step::Done
     }
 

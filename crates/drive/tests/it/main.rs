@@ -11,6 +11,7 @@ mod firmware_order;
 mod hostile;
 mod hostile_writes;
 mod invariants;
+mod limits;
 mod logging;
 mod mappings_of_shipped_drives;
 mod media_cache;

@@ -180,7 +180,9 @@ impl LineFormat for Blkparse {
                     device,
                     lba: Lba(0),
                     blocks: 0,
-                    op: Op::Flush, ..Request::default() }));
+                    op: Op::Flush,
+                    ..Request::default()
+                }));
             }
             // Pass-through commands carry data but no address.
             return Ok(Found::Other);
@@ -197,7 +199,9 @@ impl LineFormat for Blkparse {
             device,
             lba: Lba(lba),
             blocks,
-            op, ..Request::default() }))
+            op,
+            ..Request::default()
+        }))
     }
 
     fn finish(&mut self) -> Parsed<()> {

@@ -190,6 +190,8 @@ impl BinaryFormat for Blktrace {
             device: device as u32,
             lba: Lba(long(16)),
             blocks,
-            op, ..Request::default() })))
+            op,
+            ..Request::default()
+        })))
     }
 }

@@ -179,5 +179,7 @@ fn request<const N: usize>(c: &Columns, line: &[u8]) -> Parsed<Found> {
         device,
         lba: Lba(lba),
         blocks,
-        op, ..Request::default() }))
+        op,
+        ..Request::default()
+    }))
 }

@@ -171,7 +171,9 @@ impl LineFormat for Iolog {
                 device,
                 lba: Lba(0),
                 blocks: 0,
-                op, ..Request::default() }));
+                op,
+                ..Request::default()
+            }));
         }
         need_columns(count, 4, "file action offset length")?;
         let offset = need_integer(f[2], first + 2, "offset")?;

@@ -49,6 +49,8 @@ impl LineFormat for Mqsim {
             device: need_device(f[1], 1, "device")?,
             lba: Lba(need_integer(f[2], 2, "lba")?),
             blocks: need_blocks(f[3], 3, "sectors")?,
-            op, ..Request::default() }))
+            op,
+            ..Request::default()
+        }))
     }
 }

@@ -71,6 +71,8 @@ impl BinaryFormat for Oracle {
             device: 0,
             lba: Lba(u64::from(word(8)) << 32 | u64::from(word(4))),
             blocks,
-            op: Op::Read, ..Request::default() })))
+            op: Op::Read,
+            ..Request::default()
+        })))
     }
 }

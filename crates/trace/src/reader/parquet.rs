@@ -52,7 +52,9 @@ pub const FORMAT: Format = Format {
                 device,
                 lba: Lba(lba),
                 blocks,
-                op, ..Request::default() }),
+                op,
+                ..Request::default()
+            }),
         );
         debug_assert!(written.is_ok());
         bytes
@@ -267,7 +269,9 @@ impl<T: ChunkReader + 'static> Rows<T> {
             device,
             lba: Lba(lba),
             blocks,
-            op, ..Request::default() })
+            op,
+            ..Request::default()
+        })
     }
 }
 

@@ -56,7 +56,9 @@ impl LineFormat for Spc {
             device,
             lba: Lba(lba),
             blocks,
-            op, ..Request::default() }))
+            op,
+            ..Request::default()
+        }))
     }
 }
 

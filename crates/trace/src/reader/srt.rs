@@ -154,6 +154,8 @@ impl BinaryFormat for Srt {
                 Op::Read
             } else {
                 Op::Write
-            }, ..Request::default() })))
+            },
+            ..Request::default()
+        })))
     }
 }

@@ -59,6 +59,8 @@ impl LineFormat for Tencent {
             device: need_device(trim(f[4]), 4, "VolumeID")?,
             lba: Lba(need_integer(f[1], 1, "Offset")?),
             blocks: need_blocks(f[2], 2, "Size")?,
-            op, ..Request::default() }))
+            op,
+            ..Request::default()
+        }))
     }
 }

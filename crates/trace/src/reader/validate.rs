@@ -82,7 +82,9 @@ impl LineFormat for Validate {
             device: 0,
             lba: r.lba,
             blocks: r.blocks,
-            op: r.op, ..Request::default() };
+            op: r.op,
+            ..Request::default()
+        };
         self.now = self.now + r.measured + r.think;
         Ok(Found::Request(request))
     }

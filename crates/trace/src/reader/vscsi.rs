@@ -135,6 +135,8 @@ impl BinaryFormat for Vscsi {
             device: 0,
             lba: Lba(long(lbn_at)),
             blocks: if op == Op::Flush { 0 } else { blocks },
-            op, ..Request::default() })))
+            op,
+            ..Request::default()
+        })))
     }
 }

@@ -368,7 +368,9 @@ fn drives_with_several_arms_or_stacks_serve_all_addresses() {
                 id,
                 command: Command::Read,
                 lba: Lba(d.below(blocks - u64::from(size) + 1)),
-                blocks: size, ..DriveRequest::default() };
+                blocks: size,
+                ..DriveRequest::default()
+            };
             let mut count = |c: &Completion| {
                 assert!(!c.error, "{dash} {rest}: {c:?}");
                 served += 1;

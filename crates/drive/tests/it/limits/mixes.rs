@@ -1,0 +1,1 @@
+//! What holds under any mix of limits.
