@@ -76,7 +76,7 @@ impl Member for Constant {
                 arm: 0,
                 error: request.lba.0 + request.blocks as u64 > self.blocks
                     || request.lba.0 >= self.bad_from,
-                sense: None,
+                ..Completion::default()
             });
         }
     }
