@@ -36,6 +36,7 @@ __all__ = [
 
 #: Modules for users of the package; `dir` lists them and the reference describes them.
 _MODULES = (
+    "answer",
     "api",
     "calibration",
     "capping",
@@ -51,6 +52,7 @@ _MODULES = (
     "inference",
     "plots",
     "population",
+    "prices",
     "records",
     "report",
     "resolved",

@@ -10,7 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
-from headstack import _bridge, drives
+from headstack import _bridge, drives, loads, outputs
+from headstack import goal as goals
+from headstack import prices as price_tables
 from headstack.errors import ConfigError, not_json, printable, reason_of
 from headstack.frames import CURVES, Tables, request_logs, tables
 from headstack.paths import output_directory
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from headstack import schema
+    from headstack.goal import Goal
     from headstack.plots.look import Chart
+    from headstack.prices import Prices
     from headstack.warned import Warned
     from headstack.workload import Given
 
@@ -145,7 +149,7 @@ class Result:
             head = f"{count}, workload {printable(workloads.pop())}"
         else:
             head = f"{len(systems)} results on {len(workloads)} workloads"
-        lines = _lines(systems[:_MOST_SHOWN])
+        lines = [printable(self.answer), *_lines(systems[:_MOST_SHOWN])]
         if len(systems) > _MOST_SHOWN:
             lines.append(f"  ... and {len(systems) - _MOST_SHOWN} more")
         names = ", ".join(dict.fromkeys(w.name for w in self.warnings if w.name))
@@ -153,13 +157,33 @@ class Result:
             lines.append(f"  warnings: {names}; see .warnings")
         return "\n".join([f"headstack.Result: {head}{', partial' * self.partial}", *lines])
 
+    @property
+    def answer(self) -> str:
+        """One sentence: which systems meet the goal, or without one which is the fastest."""
+        from headstack import answer
+
+        return answer.sentence(self.document)
+
+    @property
+    def ranking(self) -> "pd.DataFrame":
+        """The ranking that the command line prints, one row per system, as texts.
+
+        The columns are those of `headstack.answer.columns`, which explain themselves.
+        """
+        import pandas as pd
+
+        from headstack import answer
+
+        heads = [c.title for c in answer.columns(self.document)]
+        return pd.DataFrame(answer.rows(self.document), columns=heads)
+
     def _repr_html_(self) -> str:
-        """Return the comparison table for notebooks, with the report's warnings above it."""
+        """Return the answer for notebooks: its sentence, the ranking and the warnings."""
         from html import escape
 
-        from headstack import table, warned
+        from headstack import answer, table, warned
 
-        columns = table.columns(self.document)
+        columns = answer.columns(self.document)
         align = ["left" if c.text else "right" for c in columns]
 
         def line(kind: str, cells: Iterable[str]) -> str:
@@ -171,13 +195,17 @@ class Result:
             return f"<tr>{inner}</tr>"
 
         head = line("th", (c.title for c in columns))
-        body = "".join(line("td", row) for row in table.rows(self.document, columns))
+        body = "".join(line("td", row) for row in answer.rows(self.document))
         above = warned.lines(warned.of_document(self.document))
-        if self.partial:
-            above.insert(0, "partial results, of the requests completed until the interrupt")
         notes = "".join(f"<p>{escape(text)}</p>" for text in above)
-        note = f"<p>{escape(table.note(self.document))}</p>"
-        return f"{notes}<table><thead>{head}</thead><tbody>{body}</tbody></table>{note}"
+        below = (answer.explained(columns), table.note(self.document))
+        note = "".join(f"<p>{escape(text)}</p>" for text in below)
+        shown = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+        return f"<p><strong>{escape(self.answer)}</strong></p>{notes}{shown}{note}"
+
+    def __dir__(self) -> Iterable[str]:
+        """Return what a user of the result may want; the rest of Python's names are left out."""
+        return [name for name in super().__dir__() if not name.startswith("_")]
 
     def __iter__(self) -> Iterator[System]:
         return (System(s) for s in self.document["systems"])
@@ -488,6 +516,9 @@ def run(
     cost: "schema.ExperimentCost | None" = None,
     set: Mapping[str, object] | None = None,
     seed: int | None = None,
+    goal: "str | Goal | None" = None,
+    headroom: bool = False,
+    prices: "str | os.PathLike[str] | Prices | None" = None,
     out: str | os.PathLike[str] | None = None,
     replace: bool = True,
     log_requests: bool = True,
@@ -512,6 +543,11 @@ def run(
         set: single values to replace, by dotted key: ``{"system.0.scheduler": "sptf"}``. Tables
             are merged, None removes a value.
         seed: replaces the experiment's seed.
+        goal: replaces the experiment's goal, ``"p99=20ms"`` for example (see `headstack.goal`).
+        headroom: whether to look up to which load each system meets the goal, by some 12 runs of
+            each; ``headroom`` of a system then has ``meets`` and ``misses``, in times this load.
+        prices: a table of prices of drives (see `headstack.prices`); else that of the environment
+            variable ``HEADSTACK_PRICES``, if any.
         out: directory for results and tables; without it they are kept as long as the result.
         replace: whether earlier results in `out` are replaced; else they are an error.
         log_requests: whether to log every request (`Result.requests`): about 40 bytes of disk each.
@@ -542,7 +578,9 @@ def run(
     given = {"run": run, "cost": cost, "seed": seed}
     overrides = {key: plain(value, key) for key, value in given.items() if value is not None}
     overrides |= _settings(set)
-    threads = _threads(threads)
+    if goal is not None:
+        overrides["set"] = {**overrides.get("set", {}), "goal": str(goals.parse(goal))}
+    threads, table = _threads(threads), price_tables.chosen(prices)
     with ExitStack() as stack:
         source = _source(experiment, workload, systems, stack)
         keep = None
@@ -552,31 +590,44 @@ def run(
             keep = tempfile.TemporaryDirectory(prefix="headstack-")
             out = keep.name
         directory = output_directory(out, "out") if out is not None else None
+        loads.check_goal(source.file, source.text, overrides, needed=headroom)
 
-        def simulate(place: Path | None) -> dict[str, Any]:
+        def call(
+            more: Mapping[str, Any], place: Path | None, log: bool, report: Progress | None
+        ) -> dict[str, Any]:
             answer: dict[str, Any] = _bridge.call(
                 "run",
                 source.file,
                 source.text,
-                json.dumps(overrides),
+                json.dumps(more),
                 [str(d) for d in drives.drive_dirs()],
                 threads,
                 None if place is None else str(place),
-                log_requests,
-                progress,
+                log,
+                report,
                 sources_anywhere,
                 source.places,
             )
+            return answer
+
+        def simulate(place: Path | None) -> dict[str, Any]:
+            answer = call(overrides, place, log_requests, progress)
             if place is not None:
                 # Stored beside the results, so that their experiment can be run again.
                 for name, trace in source.places.items():
                     shutil.copyfile(trace, place / name)
+            goals.of(answer)  # a goal that cannot be read is an error, used or not
+            if headroom:
+                loads.add_headroom(answer, lambda more: call(more, None, False, None), overrides)
+            if table is not None:
+                price_tables.apply(answer, table)
+            if place is not None and (headroom or table is not None):
+                text = Result(answer).to_json(curves=True) + "\n"
+                (place / outputs.RESULTS_FILE).write_text(text, encoding="utf-8")
             return answer
 
         if directory is None or keep is not None:
             return Result(simulate(directory), directory, keep)
-        from headstack import outputs
-
         with outputs.replacing(directory, keep_earlier=not replace) as written:
             answer = simulate(written.path)
             written.run_id = answer.get("run_id")

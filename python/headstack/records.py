@@ -426,6 +426,19 @@ class Layer(Record):
     sums_s: Free
 
 
+class Headroom(Record):
+    """Up to which load a system meets the goal, in times the given load."""
+
+    goal: str
+    meets: float
+    """The greatest load that was seen to meet it; 0: none."""
+
+    misses: float | None
+    """The least load above it that was seen to miss it; None: none."""
+
+    n_runs: int
+
+
 class Cost(Record):
     """A range of costs in US dollars; None where the description has none."""
 
@@ -433,6 +446,9 @@ class Cost(Record):
     high: float | None
     price_kind: str | None
     """Kind of the price; those of different kinds cannot be compared."""
+
+    as_of: str
+    """Day of the price, if it is from a table; else absent."""
 
 
 class Series(Record):
@@ -513,6 +529,9 @@ class System(Record):
     """From the host down; absent without layers."""
 
     cost_usd: Cost
+    headroom: Headroom
+    """Absent unless it was asked for."""
+
     energy_cost_usd: float
     """Cost of the mean power over the years of the experiment's ``cost``."""
 

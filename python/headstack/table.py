@@ -11,7 +11,7 @@ class Column(NamedTuple):
     """One column: its heading with the unit, its value, and its format."""
 
     title: str
-    value: Callable[[Mapping[str, Any]], Any]
+    value: Callable[[Any], Any]
     form: Callable[[Any], str] = str
     text: bool = False
     #: Left out if no system has a value.
@@ -19,7 +19,9 @@ class Column(NamedTuple):
     #: Left out where a terminal has no room for all columns.
     wide: bool = False
     #: A mark after a number that needs a warning.
-    mark: Callable[[Mapping[str, Any]], str] = lambda system: ""
+    mark: Callable[[Any], str] = lambda system: ""
+    #: What it is, in a few words.
+    about: str = ""
 
 
 def _ms(seconds: float) -> str:
@@ -111,6 +113,20 @@ COLUMNS = (
         mark=_default_power,
     ),
 )
+
+#: What the measures of a response time are.
+MEASURES = {
+    "mean": "mean response time, from arrival to completion",
+    "p50": "half of the requests end sooner",
+    "p90": "9 of 10 requests end sooner",
+    "p95": "19 of 20 requests end sooner",
+    "p99": "99 of 100 requests end sooner",
+    "p999": "999 of 1,000 requests end sooner",
+    "p9999": "9,999 of 10,000 requests end sooner",
+    "max": "the longest response time",
+    "power": "mean power of all drives",
+    "iops": "requests per second",
+}
 
 #: Columns of one operation of a system; before them are columns of system and operation.
 OPERATION_COLUMNS = (
@@ -214,6 +230,9 @@ def price_kind(system: Mapping[str, Any]) -> str | None:
     if kind is None:
         return None
     years = {(d.get("description") or {}).get("year") for d in system.get("drive") or ()}
+    as_of = (system.get("cost_usd") or {}).get("as_of")
+    if as_of is not None:
+        return f"as of {as_of}"
     # Components have prices of one year, whatever the drive's; a shop's are of the drive's time.
     known = sorted(str(year) for year in years if year is not None and kind == "price")
     return drives.PRICE_KINDS.get(str(kind), str(kind)) + (f", {', '.join(known)}" if known else "")
@@ -256,7 +275,7 @@ def _workloads(systems: Iterable[Mapping[str, Any]]) -> set[str]:
     return {str(s["workload"]) for s in systems if s.get("workload") is not None}
 
 
-def cells(system: Mapping[str, Any], columns: Sequence[Column] = COLUMNS) -> list[str]:
+def cells(system: Any, columns: Sequence[Column] = COLUMNS) -> list[str]:
     """Return the row of one system, one text per column; a dash for a missing number."""
     row = []
     for column in columns:

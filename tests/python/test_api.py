@@ -20,6 +20,7 @@ from conftest import ROOT, SHARED
 
 import headstack
 from headstack import (
+    answer,
     api,
     calibration,
     drives,
@@ -577,15 +578,16 @@ def test_repr_says_what_matters(document):
     lines = repr(api.Result(document)).splitlines()
     assert lines[0] == "headstack.Result: 2 systems, workload made up"
     # Mean 4 ms and p99 7 ms for the first, twice that for the second: see conftest.
-    assert lines[1] == "  one <drive>    mean 4.00 ms, p99 7.00 ms, 100.0 IOPS, 9.00 W"
-    assert lines[2] == "  </script> two  mean 8.00 ms, p99 14.00 ms, 100.0 IOPS, 9.00 W"
+    assert lines[1] == '"one <drive>" has the lowest p99 (7.00 ms, 9.00 W)'
+    assert lines[2] == "  one <drive>    mean 4.00 ms, p99 7.00 ms, 100.0 IOPS, 9.00 W"
+    assert lines[3] == "  </script> two  mean 8.00 ms, p99 14.00 ms, 100.0 IOPS, 9.00 W"
     document["systems"][1].update(name="a\x1b[2J\nb", n_errors=1200, response_time_s=None)
     document["partial"] = True
-    head, _, last = repr(api.Result(document)).splitlines()
+    head, _, _, last = repr(api.Result(document)).splitlines()
     assert head.endswith(", partial")
     assert last == "  a\\u{1b}[2J\\nb  100.0 IOPS, 9.00 W, 1,200 errors"
     document["systems"] *= 30
-    assert len(repr(api.Result(document)).splitlines()) == 14
+    assert len(repr(api.Result(document)).splitlines()) == 15
     document["systems"] = []
     assert "0 systems" in repr(api.Result(document)) or "0 results" in repr(api.Result(document))
 
@@ -593,8 +595,9 @@ def test_repr_says_what_matters(document):
 def test_notebooks_show_the_table(document):
     document["warnings"] = [FAILED]
     shown = api.Result(document)._repr_html_()
-    rows = table.rows(document, table.columns(document))
+    rows = answer.rows(document)
     assert shown.count("<tr>") == 1 + len(rows)
+    assert "&quot;one &lt;drive&gt;&quot; has the lowest p99" in shown
     for cell in rows[0]:
         assert f">{html.escape(cell)}</td>" in shown
     assert "<drive>" not in shown
@@ -667,7 +670,7 @@ def test_the_package_lists_what_it_has():
     folder = Path(headstack.__file__).parent
     #: Parts that only the package itself uses.
     inside = {"cli", "drawing", "outputs", "paired", "paths", "picture", "plain", "prefix"}
-    inside |= {"studies", "suggest", "warned"}
+    inside |= {"loads", "studies", "suggest", "warned"}
     found = {m.name for m in pkgutil.iter_modules([str(folder)]) if m.name[0] != "_"}
     assert found - inside == set(modules)
     with pytest.raises(AttributeError, match="no attribute 'simulate'"):

@@ -1,8 +1,7 @@
 """``headstack run``."""
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import (
@@ -17,9 +16,6 @@ from headstack.cli._options import (
     Wide,
 )
 from headstack.errors import ConfigError
-
-if TYPE_CHECKING:
-    from headstack.table import Column
 
 
 def command(
@@ -45,6 +41,29 @@ def command(
     settings: Settings = None,
     form: Form = "text",
     wide: Wide = False,
+    goal: Annotated[
+        str | None,
+        Option(
+            metavar="GOAL",
+            help='What a system must reach, as in "p99=20ms" or "mean<8ms, read.p99<15ms, '
+            "power<12W\"; replaces the experiment's.",
+        ),
+    ] = None,
+    headroom: Annotated[
+        bool,
+        Option(
+            "--headroom",
+            help="Also find up to which load each system meets the goal, by some 12 runs of each.",
+        ),
+    ] = False,
+    prices: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="Prices of drives, with their day; else $HEADSTACK_PRICES, else those that drive "
+            "files know.",
+        ),
+    ] = None,
     requests: Annotated[
         bool,
         Option(
@@ -71,7 +90,10 @@ def command(
     jobs: Jobs = None,
     measure: Measure = None,
 ) -> int | None:
-    """Simulate the systems of an experiment on its workload and compare them.
+    """Simulate the systems of an experiment on its workload, and say which meet the goal.
+
+    The answer comes first: one sentence, then the systems in order. On a terminal the other
+    numbers are left out, unless --wide asks for them.
 
     Relative paths start from the experiment's folder, on standard input from the working directory.
     Ctrl-C ends the run with the results until then, marked as partial; a second one ends it at
@@ -79,6 +101,7 @@ def command(
 
     Examples:
       headstack run examples/demo.toml
+      headstack run examples/demo.toml --goal p99=80ms --headroom
       headstack run examples/demo.toml --out out/demo
       headstack run examples/demo.toml --out out/requests --requests --no-figures
       headstack run examples/demo.toml --set system.0.scheduler=sptf --format markdown
@@ -88,16 +111,21 @@ def command(
 
     """
     import headstack
-    from headstack import table, warned
-    from headstack.cli import INTERRUPTED, _options, _terminal
+    from headstack import goal as goals
+    from headstack.cli import INTERRUPTED, _options, _result, _terminal
 
     _terminal.check_form(form, as_json)
     if scan or seeds is not None:
-        _check_of_one(requests=requests, threads=threads, force=force)
+        _check_of_one(
+            requests=requests, threads=threads, force=force, headroom=headroom, prices=bool(prices)
+        )
         from headstack.cli import sweep
 
+        more = _options.settings(settings)
+        if goal is not None:
+            more["goal"] = str(goals.parse(goal, "--goal"))
         return sweep.scan(
-            experiment, scan or (), seeds=seeds, seed=seed, settings=_options.settings(settings),
+            experiment, scan or (), seeds=seeds, seed=seed, settings=more,
             out=out, jobs=jobs, measure=measure, figures=figures, as_json=as_json, form=form,
             wide=wide, sources_anywhere=sources_anywhere,
         )  # fmt: skip
@@ -114,6 +142,9 @@ def command(
             replace=force,
             log_requests=requests and out is not None,
             seed=seed,
+            goal=None if goal is None else goals.parse(goal, "--goal"),
+            headroom=headroom,
+            prices=prices,
             threads=threads,
             progress=progress,
             sources_anywhere=sources_anywhere,
@@ -132,25 +163,7 @@ def command(
     if as_json:
         print(result.to_json())
     else:
-        data = form == _terminal.CSV
-        columns = (table.data_columns if data else table.columns)(result.document)
-        document = result.document
-        for line in warned.lines(warned.of_document(document)):
-            _terminal.say(line, form)
-        whole = _print(columns, table.rows(document, columns), document, form, wide)
-        for title, shown, rows in () if data else table.prefixes(document):
-            _terminal.between(form)
-            _terminal.say(title, form)
-            if rows:
-                whole &= _print(shown, rows, document, form, wide)
-        columns, rows = table.operations(result.document)
-        # CSV is limited to one table.
-        if rows and not data:
-            _terminal.between(form)
-            whole &= _print(columns, rows, document, form, wide)
-        if not whole:
-            _terminal.say(_terminal.MORE)
-        _terminal.say(table.note(document), form)
+        _result.print_result(result.document, form, wide)
     _terminal.say_written(written, as_json, form)
     if result.partial:
         text = f"{name}: partial results, of the requests completed until the interrupt"
@@ -171,19 +184,3 @@ def _check_of_one(**given: bool | int | None) -> None:
             raise ConfigError(
                 f"headstack run: --{name}: got it with --scan or --seeds, which does not support it"
             )
-
-
-def _print(
-    columns: "Sequence[Column]",
-    rows: Sequence[Sequence[str]],
-    document: Mapping[str, Any],
-    form: str,
-    wide: bool,
-) -> bool:
-    """Print a table of results; return whether all columns had room."""
-    from headstack import table
-    from headstack.cli import _terminal
-
-    short = None if wide else table.short(columns, document["systems"])
-    headings = [(c.title, c.text) for c in columns]
-    return _terminal.print_table(headings, rows, form=form, short=short)

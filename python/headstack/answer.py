@@ -1,0 +1,406 @@
+"""The answer of a result: one sentence and a ranking of its systems at a goal.
+
+With a goal, the systems that meet it come first, the one with the least power at their head.
+Without one, the system with the lowest 99th percentile of the response time does. A system that ran
+several workloads counts with the worst number of all of them.
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from headstack import goal as goals
+from headstack import table
+from headstack.errors import ConfigError
+from headstack.goal import Bound, Goal
+from headstack.table import Column
+
+#: Most systems that the sentence names.
+_MOST_NAMED = 3
+
+#: Most different drives of a system for which the capacity is computed.
+_MOST_DRIVES = 32
+
+#: Verdicts in words.
+MEETS, MISSES, UNKNOWN = "yes", "no", "unknown"
+
+
+class Ranked(NamedTuple):
+    """A system of a result with what its ranking depends on."""
+
+    name: str
+    #: Its entry in the result document for each workload.
+    runs: Sequence[Mapping[str, Any]]
+    #: Its table in the experiment; empty if the document has none.
+    given: Mapping[str, Any]
+    #: Whether it meets the goal on all workloads; None: it cannot be said, or there is no goal.
+    meets: bool | None
+
+    def worst(self, bound: Bound) -> float | None:
+        """Return the worst value of all workloads; None if one of them has none."""
+        found = [bound.value(run) for run in self.runs]
+        if any(v is None for v in found):
+            return None
+        values = [v for v in found if v is not None]
+        return min(values) if bound.at_least else max(values)
+
+    @property
+    def watts(self) -> float | None:
+        """The mean power of the workload that needs most, in watts."""
+        return self.worst(_POWER)
+
+    @property
+    def capacity_bytes(self) -> float | None:
+        """The usable capacity, see `usable_bytes`."""
+        return usable_bytes(self.runs[0], self.given)
+
+    @property
+    def headroom(self) -> tuple[float, float] | None:
+        """The greatest load that meets the goal and the least that misses it, where asked for."""
+        found = [run["headroom"] for run in self.runs if run.get("headroom")]
+        if not found:
+            return None
+        least = min(found, key=lambda h: float(h["meets"]))
+        return float(least["meets"]), float(least["misses"] or math.inf)
+
+
+_POWER = Bound(None, "power", math.inf)
+_P99 = Bound(None, "p99", math.inf)
+_MEAN = Bound(None, "mean", math.inf)
+
+
+def ranking(document: Mapping[str, Any], goal: Goal | None = None) -> list[Ranked]:
+    """Return the systems of a result document, the best answer first.
+
+    Args:
+        document: a result document.
+        goal: instead of the goal of its experiment.
+
+    """
+    goal = goals.of(document) if goal is None else goal
+    grouped: dict[str, list[Mapping[str, Any]]] = {}
+    tables: dict[str, Mapping[str, Any]] = {}
+    systems = document["systems"]
+    for i, (name, system) in enumerate(zip(table.names(systems), systems, strict=True)):
+        grouped.setdefault(name, []).append(system)
+        tables.setdefault(name, given(document, i))
+    ranked = [
+        Ranked(name, runs, tables[name], _all_meet(goal, runs)) for name, runs in grouped.items()
+    ]
+    return sorted(ranked, key=lambda one: _order(one, goal))
+
+
+def given(document: Mapping[str, Any], i: int) -> Mapping[str, Any]:
+    """Return the table of the experiment for entry `i` of the systems of a result document.
+
+    Every system is there once for each workload. Without an experiment the table is empty.
+    """
+    experiment = document.get("experiment") or {}
+    systems, workloads = experiment.get("system") or (), experiment.get("workload") or ()
+    at = i // len(workloads) if workloads else 0
+    return systems[at] if at < len(systems) else {}
+
+
+def _all_meet(goal: Goal | None, runs: Sequence[Mapping[str, Any]]) -> bool | None:
+    if goal is None:
+        return None
+    found = [goals.met(goal, run) for run in runs]
+    return False if False in found else None if None in found else True
+
+
+def _order(one: Ranked, goal: Goal | None) -> tuple[float, ...]:
+    """Return what the ranking sorts by; Python keeps the order of the file among equals."""
+    if goal is None:
+        return (_or_last(one.worst(_P99)),)
+    if one.meets:
+        return (0, _or_last(one.watts))
+    return (1 if one.meets is None else 2, _distance(one, goal))
+
+
+def _or_last(value: float | None) -> float:
+    return math.inf if value is None else value
+
+
+def _distance(one: Ranked, goal: Goal) -> float:
+    """Return how many times the worst of its bounds is exceeded."""
+    ratios = []
+    for bound in goal:
+        value = one.worst(bound)
+        if value is not None:
+            over = (bound.limit, value) if bound.at_least else (value, bound.limit)
+            ratios.append(over[0] / over[1] if over[1] > 0 else math.inf)
+    return max(ratios, default=math.inf)
+
+
+@cache
+def _capacity_of(description: str) -> float | None:
+    """Return the capacity of a drive by its description as JSON."""
+    from headstack import drives
+
+    try:
+        return float(drives.described(json.loads(description), "drive")["capacity_bytes"])
+    except ConfigError:
+        return None  # a result of another version
+
+
+#: Layers and organisations that keep data once.
+_ONCE = frozenset(
+    {"", "independent", "concatenate", "raid0", "host-queue", "link", "throttle", "fault"}
+)
+
+
+def usable_bytes(system: Mapping[str, Any], given: Mapping[str, Any]) -> float | None:
+    """Return the capacity of a system for data, without copies and parity.
+
+    None if it is not known: for volumes in volumes, and for results without descriptions of drives.
+
+    Args:
+        system: its entry in a result document.
+        given: its table in the experiment.
+
+    """
+    parts = system.get("drive") or []
+    if not parts or len(parts) > _MOST_DRIVES:
+        return None
+    each: list[float] = []
+    for part in parts:
+        found = _capacity_of(json.dumps(part.get("description") or {}, sort_keys=True))
+        if found is None:
+            return None
+        each += [found] * int(part.get("count", 1))
+    kept = [given.get("organisation") or "", *(given.get("layers") or ())]
+    named = [{"name": one} if isinstance(one, str) else one for one in kept]
+    volumes = [one for one in named if one.get("name") not in _ONCE]
+    if not volumes:
+        return len(each) * min(each) if named[0].get("name") == "raid0" else sum(each)
+    if len(volumes) > 1:
+        return None
+    size = int(volumes[0].get("of") or len(each))
+    groups = [each[i : i + size] for i in range(0, len(each), size)]
+    usable = [_usable(group, volumes[0]) for group in groups]
+    return None if None in usable else sum(u for u in usable if u is not None)
+
+
+def _usable(each: Sequence[float], volume: Mapping[str, Any]) -> float | None:
+    """Return the capacity of a volume over drives of these capacities."""
+    least, name = min(each), volume.get("name")
+    if name == "raid1":
+        return least
+    if name == "raid5":
+        return (len(each) - 1) * least
+    if name == "raid10":
+        return len(each) * least / (int(volume.get("near", 2)) * int(volume.get("far", 1)))
+    return None
+
+
+def _usd(one: Ranked) -> tuple[float, float] | None:
+    """Return the price of a system; None if it has none, or only the cost of material in 2008."""
+    cost = one.runs[0].get("cost_usd") or {}
+    low, high = cost.get("low"), cost.get("high")
+    if low is None or high is None or cost.get("price_kind") == "components":
+        return None
+    return float(low), float(high)
+
+
+def _per_tb(one: Ranked, value: float | None) -> float | None:
+    size = one.capacity_bytes
+    return None if value is None or not size else value * 1e12 / size
+
+
+def _usd_per_tb(one: Ranked) -> tuple[float, float] | None:
+    price = _usd(one)
+    if price is None:
+        return None
+    low, high = (_per_tb(one, usd) for usd in price)
+    return None if low is None or high is None else (low, high)
+
+
+def _range(form: str) -> Callable[[tuple[float, float]], str]:
+    def shown(price: tuple[float, float]) -> str:
+        low, high = (form.format(usd) for usd in price)
+        return low if low == high else f"{low}-{high}"
+
+    return shown
+
+
+def _times(load: tuple[float, float]) -> str:
+    if load[0] == 0:
+        return f"< {load[1]:.2g}x"
+    return f"> {load[0]:.3g}x" if math.isinf(load[1]) else f"{load[0]:.3g}x"
+
+
+def _terabytes(size: float) -> str:
+    return f"{size / 1e12:,.1f}" if size >= 1e12 else f"{size / 1e12:.3f}"
+
+
+def columns(document: Mapping[str, Any], goal: Goal | None = None) -> list[Column]:
+    """Return the columns of the ranking for which there are values; their cells are of `Ranked`."""
+    goal = goals.of(document) if goal is None else goal
+    ranked = ranking(document, goal)
+    bounds = list(goal) if goal else [_MEAN, _P99]
+    found = [Column("system", lambda one: one.name, text=True)]
+    found += [_measure(bound) for bound in bounds]
+    if goal:
+        found.append(Column("goal", _verdict, about="whether the system meets the goal"))
+    found += [
+        Column(
+            "up to",
+            lambda one: one.headroom,
+            _times,
+            optional=True,
+            about="the load, in times this one, up to which it meets the goal",
+        ),
+        Column(
+            "TB",
+            lambda one: one.capacity_bytes,
+            _terabytes,
+            optional=True,
+            about="capacity for data, without copies and parity",
+        ),
+        Column(
+            "W",
+            lambda one: one.watts,
+            lambda v: f"{v:,.2f}",
+            optional=True,
+            mark=lambda one: table.DEFAULT if table.lacks(one.runs[0], "power") else "",
+            about="mean power of all drives",
+        ),
+        Column(
+            "W/TB",
+            lambda one: _per_tb(one, one.watts),
+            lambda v: f"{v:,.2f}",
+            optional=True,
+            about="W by TB",
+        ),
+        Column("$", _usd, _range("{:,.0f}"), optional=True, about=_about_prices(document)),
+        Column("$/TB", _usd_per_tb, _range("{:,.2f}"), optional=True, about="$ by TB"),
+    ]
+    bounded = {"W"} if goal and any(b.measure == "power" for b in goal) else set()
+    return [
+        c
+        for c in found
+        if c.title not in bounded
+        and (not c.optional or any(c.value(r) is not None for r in ranked))
+    ]
+
+
+def _measure(bound: Bound) -> Column:
+    unit = {"IOPS": ""}.get(bound.unit, f" {bound.unit}")
+    what = table.MEASURES.get(bound.measure, "")
+    whose = {None: "", "flush": " (flushes)"}.get(bound.operation, f" ({bound.operation}s)")
+    return Column(
+        f"{bound.name.replace('iops', 'IOPS')}{unit}",
+        lambda one: one.worst(bound),
+        bound.number,
+        mark=lambda one: table.OVERLOADED if any(r.get("overloaded") for r in one.runs) else "",
+        about=f"{what}{whose}".strip(),
+    )
+
+
+def _verdict(one: Ranked) -> str:
+    return UNKNOWN if one.meets is None else MEETS if one.meets else MISSES
+
+
+def _about_prices(document: Mapping[str, Any]) -> str:
+    kinds = {
+        kind
+        for s in document["systems"]
+        if (s.get("cost_usd") or {}).get("price_kind") != "components"
+        and (kind := table.price_kind(s)) is not None
+    }
+    return f"price of all drives: {', '.join(sorted(kinds))}" if kinds else ""
+
+
+def rows(document: Mapping[str, Any], goal: Goal | None = None) -> list[list[str]]:
+    """Return the texts of the ranking, one row per system, under the columns of `columns`."""
+    shown = columns(document, goal)
+    return [table.cells(one, shown) for one in ranking(document, goal)]
+
+
+def explained(shown: Iterable[Column]) -> str:
+    """Return one line that explains the columns of a ranking."""
+    return "; ".join(f"{c.title}: {c.about}" for c in shown if c.about)
+
+
+def sentence(document: Mapping[str, Any], goal: Goal | None = None) -> str:
+    """Return the answer of a result in one sentence.
+
+    Example:
+        >>> fast, slow = ({"name": n, "n_requests": 5, "response_time_s": {"p99": s},
+        ...                "power_w": {"mean": 9.0}} for n, s in (("a", 0.01), ("b", 0.03)))
+        >>> sentence({"systems": [slow, fast]}, goals.parse("p99=20ms"))
+        '1 of 2 systems meets p99 <= 20 ms: "a" (10.00 ms, 9.00 W)'
+        >>> sentence({"systems": [slow, fast]})
+        '"a" has the lowest p99 (10.00 ms, 9.00 W)'
+
+    """
+    goal = goals.of(document) if goal is None else goal
+    ranked = ranking(document, goal)
+    if not ranked:
+        return "there is no system"
+    said = _without_goal(ranked) if goal is None else _at_goal(ranked, goal)
+    workloads = {s.get("workload") for s in document["systems"]}
+    if len(workloads) > 1:
+        said += f", on the worst of {len(workloads)} workloads"
+    return f"partial results: {said}" if document.get("partial") else said
+
+
+def _at_goal(ranked: Sequence[Ranked], goal: Goal) -> str:
+    good = [one for one in ranked if one.meets]
+    unknown = [one for one in ranked if one.meets is None]
+    tail = f"; of {_quoted(unknown)} it is not known" if unknown else ""
+    if len(unknown) == len(ranked):
+        return f"whether a system meets {goal} is not known: a number that it bounds is missing"
+    if len(ranked) == 1:
+        (one,) = ranked
+        verb = "meets" if one.meets else "does not meet"
+        return f'"{one.name}" {verb} {goal} ({_numbers(one, goal)})'
+    if not good:
+        nearest = next(one for one in ranked if one.meets is False)
+        near = f'"{nearest.name}" comes nearest ({_numbers(nearest, goal)})'
+        return f"no system meets {goal}: {near}{tail}"
+    named = [f'"{one.name}" ({_numbers(one, goal)})' for one in good[:_MOST_NAMED]]
+    if len(good) > _MOST_NAMED:
+        named.append(f"{len(good) - _MOST_NAMED} more")
+    if len(good) == 1:
+        return f"1 of {len(ranked)} systems meets {goal}: {named[0]}{tail}"
+    listed = f"{named[0]} with the least power, then {' and '.join(named[1:])}"
+    return f"{len(good)} of {len(ranked)} systems meet {goal}: {listed}{tail}"
+
+
+def _quoted(several: Sequence[Ranked]) -> str:
+    return ", ".join(f'"{one.name}"' for one in several[:_MOST_NAMED])
+
+
+def _numbers(one: Ranked, goal: Goal) -> str:
+    """Return the numbers of the goal and the power of a system."""
+    said = []
+    for bound in goal:
+        value = one.worst(bound)
+        label = "" if len(goal) == 1 or bound.measure == "power" else f"{bound.name} "
+        if value is not None:
+            said.append(f"{label}{bound.shown(value)}")
+    if any(run.get("overloaded") for run in one.runs):
+        said.append("cannot keep up")
+    watts = one.watts
+    if watts is not None and not any(b.measure == "power" for b in goal):
+        said.append(_POWER.shown(watts))
+    if one.headroom is not None and one.meets:
+        said.append(f"up to {_times(one.headroom).removeprefix('> ')} this load")
+    return ", ".join(said)
+
+
+def _without_goal(ranked: Sequence[Ranked]) -> str:
+    first = ranked[0]
+    told = _numbers(first, Goal([_P99]))
+    if len(ranked) == 1:
+        return f'"{first.name}": p99 {told}'
+    said = f'"{first.name}" has the lowest p99 ({told})'
+    watts = [(one.watts, one) for one in ranked if one.watts is not None]
+    if watts:
+        least = min(watts, key=lambda pair: pair[0])[1]
+        if least is not first:
+            said += f', "{least.name}" the least power ({_numbers(least, Goal([_P99]))})'
+    return said
