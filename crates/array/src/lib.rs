@@ -35,12 +35,11 @@ mod schema;
 pub mod simulate;
 mod system;
 mod timetable;
-mod toml_words;
 pub mod warnings;
 
 pub use check::check_file;
-pub use document::read_toml;
 pub use experiment::Experiment;
+pub use headstack_schema::document::read_toml;
 pub use live::{live_system, LiveSystem};
 pub use member::Member;
 pub use open::{open_workload, OpenWorkload, Opened};

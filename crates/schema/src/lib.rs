@@ -29,6 +29,7 @@
 extern crate self as headstack_schema;
 
 mod choice;
+pub mod document;
 mod error;
 mod kind;
 mod parameter;
@@ -36,6 +37,7 @@ mod place;
 mod reader;
 mod reading;
 mod registry;
+mod toml_words;
 
 pub mod json_schema;
 
