@@ -23,7 +23,6 @@ pub mod files;
 pub mod front_end;
 pub mod fuse;
 pub mod history;
-pub mod http;
 pub mod live;
 pub mod metrics;
 pub mod open;

@@ -3,8 +3,7 @@
 use crate::counters::Ops;
 use crate::energy::SAMPLE;
 use crate::live::Live;
-use hdrhistogram::Histogram;
-use std::fmt::Write;
+use headstack_metrics::Text;
 
 /// Upper bounds of the buckets of response times, in seconds.
 const RESPONSE_S: [f64; 16] = [
@@ -16,7 +15,7 @@ const LATENESS_S: [f64; 10] = [1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 5e-3, 2
 
 /// The text of all metrics.
 pub fn text(live: &mut Live) -> String {
-    let mut page = Page::default();
+    let mut page = Text::default();
     let now = live.now();
     page.begin("headstack_simulated_seconds", "gauge", "Simulated time.");
     page.value("", "", now.0 as f64 * 1e-9);
@@ -78,10 +77,10 @@ pub fn text(live: &mut Live) -> String {
     page.value("", "", counters.late as f64);
     energy(&mut page, live);
     faults(&mut page, live);
-    page.text
+    page.into_string()
 }
 
-fn operations(page: &mut Page, live: &Live) {
+fn operations(page: &mut Text, live: &Live) {
     let each = |write: &mut dyn FnMut(String, &Ops)| {
         for (i, device) in live.counters().devices.iter().enumerate() {
             for (op, ops) in device.ops() {
@@ -114,7 +113,7 @@ fn operations(page: &mut Page, live: &Live) {
     });
 }
 
-fn energy(page: &mut Page, live: &mut Live) {
+fn energy(page: &mut Text, live: &mut Live) {
     live.sample_now();
     let drives = live.n_drives();
     page.begin(
@@ -137,7 +136,7 @@ fn energy(page: &mut Page, live: &mut Live) {
     }
 }
 
-fn faults(page: &mut Page, live: &mut Live) {
+fn faults(page: &mut Text, live: &mut Live) {
     let (now, system) = live.system();
     page.begin(
         "headstack_parts_out_of_use",
@@ -158,55 +157,5 @@ fn faults(page: &mut Page, live: &mut Live) {
         for (kind, n) in &layer.counts {
             page.value("", &format!("kind=\"{kind}\""), *n as f64);
         }
-    }
-}
-
-/// A page of metrics.
-#[derive(Default)]
-struct Page {
-    text: String,
-    name: &'static str,
-}
-
-impl Page {
-    fn begin(&mut self, name: &'static str, kind: &str, help: &str) {
-        self.name = name;
-        // Writing to a string does not fail.
-        let _ = write!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
-    }
-
-    fn value(&mut self, suffix: &str, labels: &str, value: f64) {
-        let braces = match labels {
-            "" => String::new(),
-            labels => format!("{{{labels}}}"),
-        };
-        let _ = writeln!(self.text, "{}{suffix}{braces} {value}", self.name);
-    }
-
-    /// Buckets, sum and count of times in nanoseconds. Without `sum_ns` the sum is that of the histogram's buckets.
-    fn histogram(
-        &mut self,
-        labels: &str,
-        of: &Histogram<u64>,
-        bounds_s: &[f64],
-        sum_ns: Option<u128>,
-    ) {
-        let comma = if labels.is_empty() { "" } else { "," };
-        for bound in bounds_s {
-            let count = match of.is_empty() {
-                true => 0,
-                false => of.count_between(0, (bound * 1e9) as u64),
-            };
-            let labels = format!("{labels}{comma}le=\"{bound}\"");
-            self.value("_bucket", &labels, count as f64);
-        }
-        let labels_inf = format!("{labels}{comma}le=\"+Inf\"");
-        self.value("_bucket", &labels_inf, of.len() as f64);
-        let sum_s = match sum_ns {
-            Some(sum) => sum as f64 * 1e-9,
-            None => of.mean() * of.len() as f64 * 1e-9,
-        };
-        self.value("_sum", labels, sum_s);
-        self.value("_count", labels, of.len() as f64);
     }
 }

@@ -6,9 +6,9 @@ use crate::tls::{Tls, TlsOptions};
 use crate::ServeError;
 use headstack_live::control::{self, Handle, Inbox};
 use headstack_live::fuse::Directory;
-use headstack_live::http::Page;
 use headstack_live::live::{Device, Live};
 use headstack_live::{files, LiveError};
+use headstack_metrics::{Page, PageError};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
@@ -56,7 +56,14 @@ impl Emulation {
             Directory::mount(folder, handle.clone(), files)
         };
         let directory = options.control.as_ref().map(&mut mount).transpose()?;
-        let serve = |(at, remote): &(String, bool)| Page::serve(at, *remote, handle.clone());
+        let serve = |(at, remote): &(String, bool)| {
+            let handle = handle.clone();
+            let render = move || handle.ask(headstack_live::metrics::text);
+            Page::serve(at, *remote, Box::new(render)).map_err(|e| match e {
+                PageError::Address(text) => LiveError::Argument(text),
+                PageError::System(e) => LiveError::System(e),
+            })
+        };
         let metrics = options.metrics.as_ref().map(serve).transpose()?;
         Ok(Emulation {
             live,

@@ -1,12 +1,25 @@
 //! The page of metrics over HTTP, for Prometheus: at a port of this machine, or at a Unix socket.
 
-use crate::control::Handle;
-use crate::{metrics, LiveError};
 use std::net::ToSocketAddrs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use thiserror::Error;
 use tiny_http::{Header, Method, Response, Server};
+
+/// Why a page cannot be served.
+#[derive(Debug, Error)]
+pub enum PageError {
+    /// The address is none, or in use.
+    #[error("{0}")]
+    Address(String),
+    /// The system has no more threads.
+    #[error("metrics: {0}")]
+    System(#[from] std::io::Error),
+}
+
+/// Makes the text of the page; `None` if what it tells of has ended.
+type Render = Box<dyn Fn() -> Option<String> + Send>;
 
 /// A page of metrics that is served until it is dropped.
 pub struct Page {
@@ -17,15 +30,15 @@ pub struct Page {
 }
 
 impl Page {
-    /// Serves the metrics at `unix:PATH` or `HOST:PORT`; others than this machine's addresses need `remote`.
+    /// Serves what `render` gives at `unix:PATH` or `HOST:PORT`; others than this machine's addresses need `remote`.
     ///
     /// # Errors
     /// An address that is none, or that is in use.
-    pub fn serve(address: &str, remote: bool, handle: Handle) -> Result<Page, LiveError> {
+    pub fn serve(address: &str, remote: bool, render: Render) -> Result<Page, PageError> {
         let wrong =
-            |need: &str| LiveError::Argument(format!("metrics: got {address:?}, need {need}"));
+            |need: &str| PageError::Address(format!("metrics: got {address:?}, need {need}"));
         let failed = |why: String| {
-            LiveError::Argument(format!(
+            PageError::Address(format!(
                 "metrics: got {address}: {why}, need one that is free"
             ))
         };
@@ -53,7 +66,7 @@ impl Page {
         let serving = server.clone();
         let thread = std::thread::Builder::new().spawn(move || {
             for request in serving.incoming_requests() {
-                answer(request, &handle);
+                answer(request, &render);
             }
         })?;
         Ok(Page {
@@ -70,15 +83,15 @@ impl Page {
     }
 }
 
-fn answer(request: tiny_http::Request, handle: &Handle) {
+fn answer(request: tiny_http::Request, render: &Render) {
     let is_page = request.url().split('?').next() == Some("/metrics");
     let is_get = matches!(request.method(), Method::Get | Method::Head);
     let (code, text) = match (is_page, is_get) {
         (false, _) => (404, "need /metrics\n".to_string()),
         (_, false) => (405, "need GET\n".to_string()),
-        _ => match handle.ask(metrics::text) {
+        _ => match render() {
             Some(text) => (200, text),
-            None => (503, "the drive has ended\n".to_string()),
+            None => (503, "it has ended\n".to_string()),
         },
     };
     let mut response = Response::from_string(text).with_status_code(code);
