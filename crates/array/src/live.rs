@@ -16,7 +16,7 @@ use crate::run::{make_drive, Inputs};
 use crate::simulate::MemberOutcome;
 use headstack_drive::{Command, DriveDesign, DriveRequest};
 use headstack_schema::SpecError;
-use headstack_units::{Lba, Time};
+use headstack_units::{Lba, Span, Time};
 use std::ops::Range;
 use std::path::Path;
 
@@ -42,6 +42,8 @@ pub struct View {
     pub drives: Vec<u32>,
     /// The host queue above it: its path, places and depth.
     pub queue: Option<(Vec<u32>, u32, u32)>,
+    /// Time from a read's arrival in that queue to its deadline, if its elevator has deadlines.
+    pub read_expire: Option<Span>,
     /// The drive, if it is one drive or a part of one.
     pub drive: Option<(Vec<u32>, DriveFacts)>,
     /// The fault layer, if it is one drive or a part of one.
@@ -268,6 +270,7 @@ impl LiveSystem {
         for (path, layer) in self.tree.passage(device) {
             if let Some((nr_requests, depth)) = layer.queue_sizes() {
                 view.queue = Some((path.clone(), nr_requests, depth));
+                view.read_expire = layer.read_expire();
             }
             if let Some(state) = layer.fault_state(now) {
                 view.fault = Some((path.clone(), state));

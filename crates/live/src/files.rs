@@ -60,6 +60,11 @@ const OF_DEVICE: &[(&str, Read, Option<Write>)] = &[
     ("size", size, None),
     ("stat", stat, None),
     ("queue/nr_requests", nr_requests, Some(set_nr_requests)),
+    (
+        "queue/iosched/read_expire",
+        read_expire,
+        Some(set_read_expire),
+    ),
     ("queue/scheduler", scheduler, Some(set_scheduler)),
     ("queue/rotational", |_, _| one("1"), None),
     ("queue/logical_block_size", |_, _| one("512"), None),
@@ -211,18 +216,48 @@ fn set_scheduler(live: &mut Live, device: usize, text: &str) -> Result<(), Strin
     }
 }
 
+/// Commands that the host gives the drive at a time. Linux does not take more than the adapter, here the drive, holds.
 fn queue_depth(live: &mut Live, device: usize) -> Option<String> {
-    let (_, facts) = view(live, device).drive?;
-    one(&facts.queue_depth.to_string())
+    let view = view(live, device);
+    let (_, facts) = view.drive?;
+    let depth = view.queue.map_or(facts.queue_depth, |(_, _, depth)| depth);
+    one(&depth.to_string())
 }
 
 fn set_queue_depth(live: &mut Live, device: usize, text: &str) -> Result<(), String> {
-    let (path, _) = view(live, device).drive.ok_or("no single drive")?;
+    let view = view(live, device);
+    let (drive, facts) = view.drive.ok_or("no single drive")?;
     let depth = match number(text)? {
         0 => return Err("got 0, need 1 or more".into()),
         n => n,
     };
-    let set = live.set(&path, Setting::Drive(DriveSetting::QueueDepth(depth)));
+    // Below a host queue the drive's own depth stays: what the host holds back is what its elevator orders.
+    let set = match view.queue {
+        None => live.set(&drive, Setting::Drive(DriveSetting::QueueDepth(depth))),
+        Some(_) if depth > facts.queue_depth => {
+            let most = facts.queue_depth;
+            return Err(format!(
+                "got {depth}, need 1 to {most}, the drive's commands"
+            ));
+        }
+        Some((queue, ..)) => live.set(&queue, Setting::Depth(depth)),
+    };
+    set.map_err(|e| e.to_string())
+}
+
+fn read_expire(live: &mut Live, device: usize) -> Option<String> {
+    let expire = view(live, device).read_expire?;
+    one(&(expire.non_negative() / 1_000_000).to_string())
+}
+
+fn set_read_expire(live: &mut Live, device: usize, text: &str) -> Result<(), String> {
+    let (path, ..) = view(live, device).queue.ok_or("no host queue")?;
+    let ms = number(text)?;
+    if ms > i32::MAX as u32 {
+        return Err(format!("got {ms}, need at most {}", i32::MAX));
+    }
+    let expire = Span(i64::from(ms) * 1_000_000);
+    let set = live.set(&path, Setting::ReadExpire(expire));
     set.map_err(|e| e.to_string())
 }
 

@@ -68,6 +68,7 @@ fn files_say_what_is_and_set_what_is_written() {
         ("0/queue/scheduler", "[mq-deadline]"),
         ("0/queue/rotational", "1"),
         ("0/device/queue_depth", "32"),
+        ("0/queue/iosched/read_expire", "500"),
         ("0/device/state", "running"),
         ("0/device/cdl_supported", "0"),
         ("0/queue/independent_access_ranges/0/sector", "0"),
@@ -87,6 +88,7 @@ fn files_say_what_is_and_set_what_is_written() {
     for (file, value) in [
         ("1/queue/nr_requests", "16"),
         ("0/device/queue_depth", "4"),
+        ("0/queue/iosched/read_expire", "2000"),
         ("0/hwmon/power1_average_interval", "5000"),
         ("0/device/state", "blocked"),
         ("0/device/state", "running"),
@@ -116,6 +118,16 @@ fn what_does_not_fit_is_einval_and_said_in_words() {
             "another elevator while it runs is not supported",
         ),
         ("0/device/queue_depth", "0", "got 0, need 1 or more"),
+        (
+            "0/device/queue_depth",
+            "33",
+            "got 33, need 1 to 32, the drive's commands",
+        ),
+        (
+            "0/queue/iosched/read_expire",
+            "2147483648",
+            "got 2147483648, need at most 2147483647",
+        ),
         (
             "0/device/state",
             "broken",
