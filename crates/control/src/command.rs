@@ -1,7 +1,6 @@
 //! Settings that a policy may command, and the bounds that Linux sets for them.
 
 use headstack_units::{Bandwidth, Frequency, Span};
-use thiserror::Error;
 
 /// Linux raises smaller values of `nr_requests` to this one (`BLKDEV_MIN_RQ`).
 pub const LEAST_NR_REQUESTS: u32 = 4;
@@ -89,6 +88,8 @@ impl Default for Command {
 pub struct Device {
     /// The setting without power capping: that of the drive when control began.
     pub open: Command,
+    /// The least number of places of the host's queue.
+    pub least_nr_requests: u32,
     /// The largest number of places of the host's queue: 2048 with an I/O scheduler, the number of the drive's tags
     /// with `none`.
     pub most_nr_requests: u32,
@@ -111,6 +112,7 @@ impl Default for Device {
     fn default() -> Device {
         Device {
             open: Command::default(),
+            least_nr_requests: LEAST_NR_REQUESTS,
             most_nr_requests: MOST_NR_REQUESTS,
             least_queue_depth: 1,
             most_queue_depth: MOST_QUEUE_DEPTH,
@@ -136,7 +138,7 @@ impl Device {
         Command {
             nr_requests: within(
                 command.nr_requests,
-                LEAST_NR_REQUESTS,
+                self.least_nr_requests.max(LEAST_NR_REQUESTS),
                 self.most_nr_requests,
             ),
             queue_depth: within(
@@ -177,21 +179,35 @@ impl Device {
     }
 }
 
-/// A drive refused a command; the controller applies it again at the next step.
-///
-/// Linux answers `EBUSY` while another change of the queue is in progress.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("the drive did not take the command")]
-pub struct Refused;
+/// What became of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// It is in force.
+    Done,
+    /// It is being carried out: Linux empties the queue before it changes `nr_requests`.
+    Pending,
+    /// It is not in force. Linux answers `EBUSY` while another change of the queue is in progress.
+    Failed {
+        /// Time after which it may be tried again.
+        retry_after: Span,
+    },
+}
+
+impl Progress {
+    /// A failure that may be tried again at the next step.
+    pub const REFUSED: Progress = Progress::Failed {
+        retry_after: Span::ZERO,
+    };
+}
 
 /// Carries out commands.
 pub trait Actuator {
-    /// Sets drive number `drive` to `command`. It must not block; a command that takes long (changing the host's
-    /// queue waits until the queue is empty) is carried out elsewhere.
-    ///
-    /// # Errors
-    /// [`Refused`] if the setting is not in force and will not come into force.
-    fn apply(&mut self, drive: usize, command: &Command) -> Result<(), Refused>;
+    /// Sets drive number `drive` to `command`. It must not block: what takes long is [`Progress::Pending`]. It is not
+    /// called while an earlier command to this drive is pending.
+    fn apply(&mut self, drive: usize, command: &Command) -> Progress;
+
+    /// What became of the drive's pending command.
+    fn poll(&mut self, drive: usize) -> Progress;
 }
 
 #[cfg(test)]

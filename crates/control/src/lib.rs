@@ -33,7 +33,7 @@ mod single;
 pub mod ultrastar_7k4000;
 
 pub use command::{
-    Actuator, Command, Device, RateLimit, Refused, Rest, LEAST_NR_REQUESTS, MOST_READ_EXPIRE,
+    Actuator, Command, Device, Progress, RateLimit, Rest, LEAST_NR_REQUESTS, MOST_READ_EXPIRE,
     REST_AFTER,
 };
 pub use controller::Controller;

@@ -307,7 +307,7 @@ impl Pcap {
 /// The shortest and the longest queues of a device.
 fn bounds(device: &Device) -> (Queues, Queues) {
     let bottom = Queues {
-        host: LEAST_NR_REQUESTS,
+        host: device.least_nr_requests.max(LEAST_NR_REQUESTS),
         drive: device.least_queue_depth.max(1),
     };
     let top = Queues {

@@ -8,7 +8,7 @@ use crate::layer::Setting;
 use crate::member::Member;
 use headstack_control::policy::Need;
 use headstack_control::{
-    policy, Actuator, Command, Controller, Device, RateLimit, Refused, Rest, Sensor, Status, Work,
+    policy, Actuator, Command, Controller, Device, Progress, RateLimit, Rest, Sensor, Status, Work,
     MOST_READ_EXPIRE,
 };
 use headstack_drive::power::conditions::Condition;
@@ -470,10 +470,17 @@ impl<M: Member> Turning<'_, '_, M> {
 }
 
 impl<M: Member> Actuator for Turning<'_, '_, M> {
-    fn apply(&mut self, drive: usize, command: &Command) -> Result<(), Refused> {
-        self.apply(drive, command).map_err(|e| {
-            self.refused.get_or_insert(e);
-            Refused
-        })
+    fn apply(&mut self, drive: usize, command: &Command) -> Progress {
+        match self.apply(drive, command) {
+            Ok(()) => Progress::Done,
+            Err(e) => {
+                self.refused.get_or_insert(e);
+                Progress::REFUSED
+            }
+        }
+    }
+
+    fn poll(&mut self, _: usize) -> Progress {
+        Progress::Done
     }
 }

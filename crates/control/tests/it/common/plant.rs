@@ -8,7 +8,7 @@
 
 use super::expiry::tables;
 use headstack_control::ultrastar_7k4000::{look_up, Longer, IOPS, P99_S, POWER_W};
-use headstack_control::{Actuator, Command, Policy, RateLimit, Refused, Sample, Sensor, Work};
+use headstack_control::{Actuator, Command, Policy, Progress, RateLimit, Sample, Sensor, Work};
 use headstack_control::{Controller, Device, Status};
 use headstack_units::{Frequency, Span, Time, Watts};
 
@@ -160,10 +160,14 @@ struct Knobs {
 }
 
 impl Actuator for Knobs {
-    fn apply(&mut self, drive: usize, command: &Command) -> Result<(), Refused> {
+    fn apply(&mut self, drive: usize, command: &Command) -> Progress {
         self.next[drive] = *command;
         self.changes += 1;
-        Ok(())
+        Progress::Done
+    }
+
+    fn poll(&mut self, _: usize) -> Progress {
+        Progress::Done
     }
 }
 
