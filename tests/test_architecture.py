@@ -20,8 +20,10 @@ LAYERS = [
     "testkit",
     "array",
     "disksim",
+    "metrics",
     "live",
     "nbd",
+    "host",
     "py",
 ]
 PREFIX = "headstack-"

@@ -1,0 +1,349 @@
+//! The daemon's configuration, a file of TOML.
+
+use headstack_control::policy::{policies, Drives, Need, Plugin};
+use headstack_schema::document::{located, read_text, toml_value, TOML};
+use headstack_schema::{did_you_mean, read, Choice, Kind, Params, SpecError, Table};
+use headstack_units::{Joules, Span, Watts};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// The whole file.
+#[derive(Debug, Clone, PartialEq, Table)]
+pub struct Config {
+    /// Whether settings are written. Without it all is computed and logged, and nothing is touched.
+    #[param(default)]
+    pub apply: bool,
+    /// Time between two steps of the control loop.
+    #[param(default = Span(1_000_000_000), range = Span(50_000_000)..=Span(60_000_000_000))]
+    pub interval: Span,
+    /// File in which the settings of the time before are kept until they are restored.
+    #[param(default = "/var/lib/headstack-capd/originals.json".into())]
+    pub originals: String,
+    /// Unix socket for `headstack-capd status` and `headstack-capd cap`.
+    #[param(default = "/run/headstack-capd/socket".into())]
+    pub socket: String,
+    /// Where metrics for Prometheus are served: `127.0.0.1:9743`, or `unix:PATH`.
+    pub metrics: Option<String>,
+    /// Drives that share a meter and a cap.
+    pub group: Vec<Group>,
+}
+
+/// Drives that share a meter and a cap.
+#[derive(Debug, Clone, PartialEq, Table)]
+pub struct Group {
+    /// Its name in messages, metrics and commands.
+    pub name: String,
+    /// The highest power that the meters should show; none if absent, until one is set.
+    pub cap: Option<Watts>,
+    /// A file with the cap in watts, which is read at each step; an empty one means no cap.
+    pub cap_file: Option<String>,
+    /// Name of the policy.
+    #[param(kind = Kind::Name("capping policy"))]
+    pub policy: String,
+    /// Parameters of the policy. `tiers` follow from the drives' `tier`.
+    #[param(default, kind = Kind::Parameters("capping policy"))]
+    pub parameters: Params,
+    /// Meters, whose readings are added.
+    pub meter: Vec<Meter>,
+    /// What the meters count besides the drives: the cap of the drives is so much lower.
+    #[param(default, range = Watts(0.0)..=Watts(1e6))]
+    pub base: Watts,
+    /// Readings below this are wrong.
+    #[param(default, range = Watts(0.0)..=Watts(1e6))]
+    pub least: Watts,
+    /// How far above the cap a reading may be without counting as over it.
+    #[param(default = Watts(0.5), range = Watts(0.0)..=Watts(1e4))]
+    pub tolerance: Watts,
+    /// Time over the cap after which the state is `unreachable`.
+    #[param(default = Span(60_000_000_000), range = Span(1_000_000_000)..=Span(3_600_000_000_000))]
+    pub unreachable_after: Span,
+    /// What happens when somebody else changes a setting.
+    #[param(default)]
+    pub on_conflict: OnConflict,
+    /// The drives.
+    pub drive: Vec<Drive>,
+}
+
+/// What happens when somebody else changes a setting that the daemon has made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
+pub enum OnConflict {
+    /// The setting is made again, at most once every ten seconds.
+    #[default]
+    Reassert,
+    /// The drive is left alone until the daemon starts again.
+    Yield,
+}
+
+/// A drive.
+#[derive(Debug, Clone, PartialEq, Table)]
+pub struct Drive {
+    /// Its name below /dev/disk/by-id, such as `wwn-0x5000c500a1b2c3d4`: it stays the same when device names change.
+    pub id: Option<String>,
+    /// Its folder, such as `/sys/block/sda` or that of an emulated drive, in place of `id`.
+    pub path: Option<String>,
+    /// Its tier, 1 the best: policies for several drives slow the others first.
+    #[param(default = 1, range = 1..=100)]
+    pub tier: u32,
+    /// Least and most places of the host's queue that it may get; by default what Linux accepts.
+    pub nr_requests: Option<Vec<u32>>,
+    /// Least and most commands that it may hold.
+    pub queue_depth: Option<Vec<u32>>,
+    /// A folder of control group 2 whose `io.max` limits the drive, for policies that limit rates.
+    pub cgroup: Option<String>,
+}
+
+/// A meter: one of `hwmon`, `file`, `command` and `model`.
+#[derive(Debug, Clone, PartialEq, Table)]
+pub struct Meter {
+    /// A file with microwatts, such as `/sys/class/hwmon/hwmon3/power1_average`.
+    pub hwmon: Option<String>,
+    /// A file with watts.
+    pub file: Option<String>,
+    /// A program and its arguments that print watts, such as `["ipmitool", "dcmi", "power", "reading"]`.
+    pub command: Option<Vec<String>>,
+    /// What stands before the number in what the program prints; by default the first number counts.
+    pub after: Option<String>,
+    /// Where the number stands in JSON that the program prints, such as `/PowerControl/0/PowerConsumedWatts`.
+    pub json: Option<String>,
+    /// Time after which the program is ended.
+    #[param(default = Span(10_000_000_000), range = Span(100_000_000)..=Span(600_000_000_000))]
+    pub timeout: Span,
+    /// Time between two readings.
+    #[param(default = Span(1_000_000_000), range = Span(50_000_000)..=Span(600_000_000_000))]
+    pub interval: Span,
+    /// No meter: the power of each drive is computed from its statistics.
+    pub model: Option<Model>,
+}
+
+/// Power of one drive from what Linux counts in `stat`. It knows how long a drive was busy and how many requests it
+/// served, but not how far it sought: it cannot see what shorter queues save.
+#[derive(Debug, Clone, Copy, PartialEq, Table)]
+pub struct Model {
+    /// Without work.
+    #[param(range = Watts(0.0)..=Watts(1000.0))]
+    pub idle: Watts,
+    /// More than that while a request is outstanding.
+    #[param(default, range = Watts(0.0)..=Watts(1000.0))]
+    pub busy: Watts,
+    /// Energy of a read.
+    #[param(default, range = Joules(0.0)..=Joules(100.0))]
+    pub read: Joules,
+    /// Energy of a write.
+    #[param(default, range = Joules(0.0)..=Joules(100.0))]
+    pub write: Joules,
+}
+
+impl Config {
+    /// Reads and checks a file.
+    ///
+    /// # Errors
+    /// With file, line and what is needed.
+    pub fn open(file: &Path) -> Result<Config, SpecError> {
+        let text = read_text(file, TOML)?;
+        let value = toml_value(&text, file)?;
+        let config = read::<Config>(&value).and_then(|config| {
+            config.check_all()?;
+            Ok(config)
+        });
+        config.map_err(|e| located(e, file, Some(&text)))
+    }
+
+    fn check_all(&self) -> Result<(), SpecError> {
+        if self.group.is_empty() {
+            return Err(SpecError::new("group", "none", "one or several [[group]]"));
+        }
+        let mut names = BTreeSet::new();
+        let mut drives = BTreeSet::new();
+        for (i, group) in self.group.iter().enumerate() {
+            let place = format!("group[{i}]");
+            if !names.insert(group.name.as_str()) {
+                let e = SpecError::new("name", format!("{:?} again", group.name), "another name");
+                return Err(e.within(&place));
+            }
+            group.check_all().map_err(|e| e.within(&place))?;
+            for (d, drive) in group.drive.iter().enumerate() {
+                if !drives.insert(drive.name()) {
+                    let got = format!("{} a second time", drive.name());
+                    let e = SpecError::new("", got, "each drive in one group");
+                    return Err(e.within(&format!("{place}.drive[{d}]")));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Group {
+    fn check_all(&self) -> Result<(), SpecError> {
+        let plugin = self.plugin()?;
+        if self.drive.is_empty() {
+            return Err(SpecError::new(
+                "drive",
+                "none",
+                "one or several [[group.drive]]",
+            ));
+        }
+        if plugin.drives == Drives::One && self.drive.len() > 1 {
+            let got = format!("{} drives with {}", self.drive.len(), plugin.name);
+            let need = "one drive, or a policy for several, such as pcap-s or feed-forward";
+            return Err(SpecError::new("policy", got, need));
+        }
+        if self.meter.is_empty() {
+            return Err(SpecError::new(
+                "meter",
+                "none",
+                "one or several [[group.meter]]",
+            ));
+        }
+        for (i, meter) in self.meter.iter().enumerate() {
+            meter
+                .check_all()
+                .map_err(|e| e.within(&format!("meter[{i}]")))?;
+        }
+        for (i, drive) in self.drive.iter().enumerate() {
+            let place = format!("drive[{i}]");
+            drive.check_all().map_err(|e| e.within(&place))?;
+            if plugin.needs.contains(&Need::RateLimit) && drive.cgroup.is_none() {
+                let need = format!(
+                    "a folder of a control group, for the policy {}",
+                    plugin.name
+                );
+                return Err(SpecError::new("cgroup", "none", need).within(&place));
+            }
+        }
+        if let Some(cap) = self.cap.filter(|cap| cap.0 <= self.base.0) {
+            let need = format!("more than base, {}", self.base);
+            return Err(SpecError::new("cap", cap, need));
+        }
+        Ok(())
+    }
+
+    /// The policy.
+    ///
+    /// # Errors
+    /// A name that no policy has.
+    pub fn plugin(&self) -> Result<Plugin, SpecError> {
+        policies().find("policy", &self.policy).copied()
+    }
+
+    /// The policy's parameters for the drives with these tiers, best first.
+    pub fn parameters_for(&self, tiers: &[u32]) -> Params {
+        let mut parameters = self.parameters.clone();
+        let several = self.plugin().is_ok_and(|p| p.drives == Drives::Several);
+        if several && !parameters.contains_key("tiers") {
+            let mut sizes: Vec<u32> = Vec::new();
+            let mut last = None;
+            for tier in tiers {
+                match sizes.last_mut() {
+                    Some(size) if last == Some(tier) => *size += 1,
+                    _ => sizes.push(1),
+                }
+                last = Some(tier);
+            }
+            parameters.insert("tiers".into(), sizes.into());
+        }
+        parameters
+    }
+}
+
+impl Drive {
+    /// What it is called in messages.
+    pub fn name(&self) -> &str {
+        let name = self.id.as_deref().or(self.path.as_deref());
+        name.unwrap_or_default()
+    }
+
+    /// Its folder, if it is there.
+    pub fn folder(&self) -> Option<PathBuf> {
+        if let Some(path) = &self.path {
+            return Some(PathBuf::from(path)).filter(|p| p.is_dir());
+        }
+        let link = Path::new("/dev/disk/by-id").join(self.id.as_ref()?);
+        let device = std::fs::canonicalize(link).ok()?;
+        let folder = Path::new("/sys/block").join(device.file_name()?);
+        Some(folder).filter(|p| p.is_dir())
+    }
+
+    fn check_all(&self) -> Result<(), SpecError> {
+        let wrong_id = |id: &String| id.is_empty() || id.contains('/');
+        match (&self.id, &self.path) {
+            (Some(id), None) if wrong_id(id) => {
+                let need = "a name below /dev/disk/by-id, such as \"wwn-0x5000c500a1b2c3d4\"";
+                return Err(SpecError::new("id", format!("{id:?}"), need));
+            }
+            (Some(_), None) | (None, Some(_)) => {}
+            (None, None) => return Err(SpecError::new("", "neither id nor path", "one of them")),
+            (Some(_), Some(_)) => return Err(SpecError::new("", "id and path", "one of them")),
+        }
+        for (key, range) in [
+            ("nr_requests", &self.nr_requests),
+            ("queue_depth", &self.queue_depth),
+        ] {
+            match range.as_deref() {
+                None => {}
+                Some([least, most]) if 1 <= *least && least <= most => {}
+                Some(got) => {
+                    let need = "the least and the most, such as [4, 128]";
+                    return Err(SpecError::new(key, format!("{got:?}"), need));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Meter {
+    fn check_all(&self) -> Result<(), SpecError> {
+        let given = [
+            ("hwmon", self.hwmon.is_some()),
+            ("file", self.file.is_some()),
+            ("command", self.command.is_some()),
+            ("model", self.model.is_some()),
+        ];
+        let given: Vec<&str> = given.iter().filter(|g| g.1).map(|g| g.0).collect();
+        if given.len() != 1 {
+            let got = match given.len() {
+                0 => "none of them".to_string(),
+                _ => given.join(" and "),
+            };
+            return Err(SpecError::new(
+                "",
+                got,
+                "one of hwmon, file, command and model",
+            ));
+        }
+        if self.command.as_ref().is_some_and(Vec::is_empty) {
+            return Err(SpecError::new(
+                "command",
+                "[]",
+                "a program and its arguments",
+            ));
+        }
+        for (key, value) in [("after", &self.after), ("json", &self.json)] {
+            if value.is_some() && self.command.is_none() {
+                return Err(SpecError::new(
+                    key,
+                    format!("it with {}", given[0]),
+                    "it with command",
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The group with this name.
+///
+/// # Errors
+/// No such group; without a name, several.
+pub fn chosen<'a>(names: &[&'a str], name: Option<&str>) -> Result<&'a str, SpecError> {
+    let list = names.join(", ");
+    match name {
+        None if names.len() == 1 => Ok(names[0]),
+        None => Err(SpecError::new("group", "none", format!("one of {list}"))),
+        Some(name) => names.iter().copied().find(|n| *n == name).ok_or_else(|| {
+            let hint = did_you_mean(name, names.iter().copied());
+            SpecError::new("group", format!("{name:?}"), format!("one of {list}{hint}"))
+        }),
+    }
+}

@@ -1,0 +1,501 @@
+//! The daemon: groups, their meters, caps that change, the socket, metrics, and what happens at start and end.
+
+use crate::clock;
+use crate::config::{self, chosen, Config};
+use crate::group::{Group, Opener};
+use crate::knobs::{Files, Knobs};
+use crate::meter::Meters;
+use crate::originals::{restore, Originals};
+use crate::page;
+use crate::socket::{Request, Socket};
+use crate::stat::{Counts, Stat};
+use headstack_metrics::{Page, PageError};
+use headstack_schema::SpecError;
+use headstack_units::{Span, Time, Watts};
+use sd_notify::NotifyState;
+use serde_json::{json, Value};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use thiserror::Error;
+use tracing::{error, info, warn};
+
+/// Why the daemon cannot start, or had to end.
+#[derive(Debug, Error)]
+pub enum HostError {
+    /// The configuration is wrong.
+    #[error(transparent)]
+    Config(#[from] SpecError),
+    /// An address or an argument is wrong.
+    #[error("{0}")]
+    Argument(String),
+    /// A file cannot be used.
+    #[error("{what}: {}: {why}", path.display())]
+    File {
+        /// What it is for.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        why: io::Error,
+    },
+    /// The system has no more threads.
+    #[error("system: {0}")]
+    System(#[from] io::Error),
+}
+
+impl HostError {
+    /// Whether the user's input is wrong, rather than the system.
+    pub fn is_input(&self) -> bool {
+        matches!(self, HostError::Config(_) | HostError::Argument(_))
+    }
+}
+
+/// The longest time that the end waits for drives to take their settings of before.
+const LAST_WAIT: Duration = Duration::from_secs(20);
+
+/// The daemon.
+pub struct Daemon {
+    file: PathBuf,
+    config: Config,
+    originals: Originals,
+    parts: Vec<Part>,
+    socket: Socket,
+    /// What `status` and the page of metrics show.
+    shown: Arc<Mutex<Value>>,
+    page: Option<Page>,
+    /// Held as long as it runs: two daemons would undo each other's settings.
+    _lock: File,
+}
+
+/// A group with its meters.
+struct Part {
+    group: Group,
+    meters: Option<Meters>,
+    stats: Stat,
+    counts: Vec<Option<Counts>>,
+    /// The last cap that was read from the cap file.
+    from_file: Option<String>,
+}
+
+/// The settings of a drive of the configuration, if it is there.
+pub fn open_drive(drive: &config::Drive) -> Option<Arc<dyn Knobs>> {
+    let files = Files::new(drive.folder()?, drive.cgroup.as_ref().map(PathBuf::from));
+    files
+        .is_present()
+        .then(|| Arc::new(files) as Arc<dyn Knobs>)
+}
+
+/// Takes the lock beside the file of originals.
+///
+/// # Errors
+/// The folder cannot be written, or another daemon has it.
+fn lock(originals: &Path) -> Result<File, HostError> {
+    let mut name = originals.as_os_str().to_owned();
+    name.push(".lock");
+    let path = PathBuf::from(name);
+    let failed = |why: io::Error| HostError::File {
+        what: "lock",
+        path: path.clone(),
+        why,
+    };
+    let file = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&path)
+        .map_err(failed)?;
+    let operation = rustix::fs::FlockOperation::NonBlockingLockExclusive;
+    match rustix::fs::flock(&file, operation) {
+        Ok(()) => Ok(file),
+        Err(rustix::io::Errno::WOULDBLOCK) => Err(failed(io::Error::other(
+            "another headstack-capd is running with these originals",
+        ))),
+        Err(e) => Err(failed(e.into())),
+    }
+}
+
+/// Restores what an earlier run has left behind. Returns how many drives could not be restored.
+///
+/// # Errors
+/// The file of originals cannot be read or written.
+pub fn recover(config: &Config, originals: &mut Originals) -> Result<usize, HostError> {
+    let n = originals.drives().len();
+    if n == 0 {
+        return Ok(0);
+    }
+    warn!(
+        drives = n,
+        "an earlier run has left settings behind; they are restored"
+    );
+    let find = |name: &str| {
+        let drives = config.group.iter().flat_map(|g| &g.drive);
+        let drive = drives.into_iter().find(|d| d.name() == name)?;
+        let files = Files::new(drive.folder()?, drive.cgroup.as_ref().map(PathBuf::from));
+        files.is_present().then_some(files)
+    };
+    let failed = restore(originals, find).map_err(|why| HostError::File {
+        what: "originals",
+        path: PathBuf::from(&config.originals),
+        why,
+    })?;
+    for (drive, why) in &failed {
+        error!(drive, "not restored: {why}");
+    }
+    info!(restored = n - failed.len(), failed = failed.len());
+    Ok(failed.len())
+}
+
+/// The originals of a configuration, with the lock that goes with them.
+///
+/// # Errors
+/// The file or its folder cannot be used.
+pub fn open_originals(config: &Config) -> Result<(Originals, File), HostError> {
+    let path = PathBuf::from(&config.originals);
+    if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
+        // What fails here fails again below, with the file's name.
+        let _ = std::fs::create_dir_all(folder);
+    }
+    let lock = lock(&path)?;
+    let originals = Originals::open(&path).map_err(|why| HostError::File {
+        what: "originals",
+        path: path.clone(),
+        why,
+    })?;
+    Ok((originals, lock))
+}
+
+impl Daemon {
+    /// Reads the configuration, restores what an earlier run left behind, and finds the drives.
+    ///
+    /// # Errors
+    /// A wrong configuration; files and sockets that cannot be used.
+    pub fn start(file: &Path, apply: Option<bool>) -> Result<Daemon, HostError> {
+        let mut config = Config::open(file)?;
+        config.apply = apply.unwrap_or(config.apply);
+        let (mut originals, lock) = open_originals(&config)?;
+        if config.apply {
+            recover(&config, &mut originals)?;
+        }
+        let mut parts = Vec::new();
+        for group in &config.group {
+            let opener: Opener = Box::new(open_drive);
+            parts.push(Part {
+                group: Group::new(group, config.apply, opener),
+                meters: None,
+                stats: Stat::default(),
+                counts: Vec::new(),
+                from_file: None,
+            });
+        }
+        let socket = Socket::bind(Path::new(&config.socket))?;
+        let shown = Arc::new(Mutex::new(Value::Null));
+        let page = config.metrics.as_ref().map(|address| {
+            let shown = shown.clone();
+            let render = move || {
+                let shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
+                Some(page::metrics(&shown))
+            };
+            Page::serve(address, false, Box::new(render))
+        });
+        let page = page.transpose().map_err(|e| match e {
+            PageError::Address(text) => HostError::Argument(text),
+            PageError::System(e) => HostError::System(e),
+        })?;
+        let mut daemon = Daemon {
+            file: file.into(),
+            config,
+            originals,
+            parts,
+            socket,
+            shown,
+            page,
+            _lock: lock,
+        };
+        daemon.look(clock::now())?;
+        daemon.show(clock::now());
+        Ok(daemon)
+    }
+
+    /// Where metrics are served.
+    pub fn metrics(&self) -> Option<&str> {
+        self.page.as_ref().map(Page::address)
+    }
+
+    /// Runs until `stop`; at its end all drives have their settings of before. `reload` reads the caps of the
+    /// configuration again.
+    ///
+    /// # Errors
+    /// A policy that cannot be built for the drives that are there; drives that were not restored.
+    pub fn run(&mut self, stop: &AtomicBool, reload: &AtomicBool) -> Result<(), HostError> {
+        let mode = if self.config.apply {
+            "settings are written"
+        } else {
+            "dry run"
+        };
+        info!(config = %self.file.display(), mode, "started");
+        notify(&[NotifyState::Ready]);
+        let every = Duration::from_nanos(self.config.interval.non_negative());
+        let mut ended = Ok(());
+        while !stop.load(Ordering::Relaxed) {
+            if reload.swap(false, Ordering::Relaxed) {
+                self.reload();
+            }
+            let now = clock::now();
+            if let Err(e) = self.look(now) {
+                ended = Err(e);
+                break;
+            }
+            self.step(now);
+            self.show(now);
+            notify(&[NotifyState::Watchdog]);
+            self.answer(every);
+        }
+        notify(&[NotifyState::Stopping]);
+        let restored = self.release();
+        ended.and(restored)
+    }
+
+    /// Looks which drives are there, and starts meters for them.
+    fn look(&mut self, now: Time) -> Result<(), HostError> {
+        for (i, part) in self.parts.iter_mut().enumerate() {
+            let changed = part.group.look(now, &mut self.originals);
+            let changed = changed.map_err(|e| e.within(&format!("group[{i}]")));
+            if changed.map_err(|e| e.in_file(self.file.display()))? || part.meters.is_none() {
+                part.stats.stop();
+                let every = Duration::from_nanos(self.config.interval.non_negative());
+                part.stats = Stat::start(part.group.knobs(), every)?;
+                part.meters = Some(Meters::start(&part.group.config, &part.stats)?);
+                part.counts = Vec::new();
+            }
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, now: Time) {
+        for part in &mut self.parts {
+            part.read_cap_file();
+            let sum = part.meters.as_mut().and_then(Meters::sum);
+            let response = part.response();
+            part.group.step(now, sum, response, &mut self.originals);
+        }
+    }
+
+    /// Answers the socket until the next step is due.
+    fn answer(&mut self, every: Duration) {
+        let end = std::time::Instant::now() + every;
+        loop {
+            let left = end.saturating_duration_since(std::time::Instant::now());
+            let Some((request, reply)) = self.socket.request(left) else {
+                return;
+            };
+            let answer = match request {
+                Request::Status => {
+                    let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+                    Ok(shown.clone())
+                }
+                Request::Cap { group, cap } => self.set_cap(group.as_deref(), cap),
+            };
+            // Whoever asked may have left.
+            let _ = reply.send(answer.map_err(|e| e.to_string()));
+        }
+    }
+
+    fn set_cap(&mut self, group: Option<&str>, cap: Option<Watts>) -> Result<Value, SpecError> {
+        let names: Vec<&str> = self.config.group.iter().map(|g| g.name.as_str()).collect();
+        let name = chosen(&names, group)?;
+        let parts = self.parts.iter_mut();
+        for part in parts.filter(|p| p.group.config.name == name) {
+            part.set_cap(cap)?;
+        }
+        Ok(json!({ "group": name, "cap_w": cap.map(|c| c.0) }))
+    }
+
+    /// Reads the caps of the configuration again; all else needs a new start.
+    fn reload(&mut self) {
+        let config = match Config::open(&self.file) {
+            Ok(config) => config,
+            Err(e) => return error!("not read again: {e}"),
+        };
+        for part in &mut self.parts {
+            let name = part.group.config.name.clone();
+            match config.group.iter().find(|g| g.name == name) {
+                None => warn!(
+                    group = name,
+                    "it is no longer in the configuration; start again"
+                ),
+                Some(group) => {
+                    if let Err(e) = part.set_cap(group.cap) {
+                        error!(group = name, "{e}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Gives all drives their settings of before, within a bounded time.
+    fn release(&mut self) -> Result<(), HostError> {
+        let end = std::time::Instant::now() + LAST_WAIT;
+        loop {
+            let mut is_done = true;
+            for part in &mut self.parts {
+                is_done &= part.group.release(clock::now(), &mut self.originals);
+            }
+            if is_done {
+                info!("ended; all drives have their settings of before");
+                return Ok(());
+            }
+            if std::time::Instant::now() >= end {
+                let left = self.originals.drives().join(", ");
+                let why = io::Error::other(format!("not restored in time: {left}"));
+                return Err(HostError::File {
+                    what: "originals",
+                    path: PathBuf::from(&self.config.originals),
+                    why,
+                });
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn show(&self, now: Time) {
+        let groups: Vec<Value> = self.parts.iter().map(|p| p.shown(now)).collect();
+        let document = json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "applies": self.config.apply,
+            "groups": groups,
+        });
+        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = document;
+    }
+}
+
+impl Part {
+    fn set_cap(&mut self, cap: Option<Watts>) -> Result<(), SpecError> {
+        let base = self.group.config.base;
+        if let Some(cap) = cap.filter(|c| !(c.0 > base.0 && c.0.is_finite())) {
+            let need = format!("more than {base}, what the meters count besides the drives");
+            return Err(SpecError::new("cap", cap, need));
+        }
+        if self.group.cap != cap {
+            info!(
+                group = self.group.config.name,
+                cap = cap.map(|c| c.0),
+                "new cap"
+            );
+        }
+        self.group.cap = cap;
+        Ok(())
+    }
+
+    /// A change of the cap file is a change of the cap. What cannot be read leaves the cap as it is.
+    fn read_cap_file(&mut self) {
+        let Some(file) = self.group.config.cap_file.clone() else {
+            return;
+        };
+        let text = match std::fs::read_to_string(&file) {
+            Ok(text) => text.trim().to_string(),
+            Err(e) => format!("unreadable: {e}"),
+        };
+        if self.from_file.as_ref() == Some(&text) {
+            return;
+        }
+        let cap = parse_cap(&text);
+        match cap.map_err(|need| format!("got {text:?}, need {need}")) {
+            Ok(cap) => {
+                if let Err(e) = self.set_cap(cap) {
+                    error!(file, "cap file: {e}");
+                }
+            }
+            Err(e) => error!(file, "cap file: {e}"),
+        }
+        self.from_file = Some(text);
+    }
+
+    /// Mean time of the requests since the last step.
+    fn response(&mut self) -> Option<Span> {
+        let counts = self.stats.counts();
+        let before = std::mem::replace(&mut self.counts, counts);
+        let (mut n, mut s) = (0, 0.0);
+        for (before, after) in before.iter().zip(&self.counts) {
+            if let (Some(before), Some(after)) = (before, after) {
+                if let Some((requests, mean_s)) = after.since(before) {
+                    n += requests;
+                    s += mean_s * requests as f64;
+                }
+            }
+        }
+        (n > 0).then(|| Span::from_secs_f64(s / n as f64))
+    }
+
+    fn shown(&self, now: Time) -> Value {
+        let commands = self.group.commands();
+        let drives: Vec<Value> = (self.group.drives().enumerate())
+            .map(|(i, (config, drive))| {
+                let command = commands.iter().find(|c| c.0 == i);
+                let given = command.and_then(|c| c.1);
+                json!({
+                    "name": config.name(),
+                    "tier": config.tier,
+                    "present": drive.is_some(),
+                    "in_force": command.is_some_and(|c| c.2),
+                    "pending": drive.is_some_and(|d| d.is_pending()),
+                    "nr_requests": given.map(|c| c.nr_requests),
+                    "queue_depth": given.map(|c| c.queue_depth),
+                    "read_expire_ms": given.and_then(|c| c.read_expire).map(Span::as_ms),
+                    "writes": drive.map_or(0, |d| d.writes),
+                    "failures": drive.map_or(0, |d| d.failures),
+                    "conflicts": drive.map_or(0, |d| d.conflicts),
+                    "failure": drive.and_then(|d| d.failure.clone()),
+                })
+            })
+            .collect();
+        let excess = match self.group.state {
+            crate::group::State::Unreachable { excess } => Some(excess.0),
+            _ => None,
+        };
+        let meters = self.meters.as_ref();
+        json!({
+            "name": self.group.config.name,
+            "policy": self.group.config.policy,
+            "state": self.group.state.name(),
+            "cap_w": self.group.cap.map(|c| c.0),
+            "power_w": self.group.power.as_ref().map(|p| p.watts.0 + self.group.config.base.0),
+            "excess_w": excess,
+            "over_s": self.group.over_s,
+            "reading_age_s": meters.and_then(|m| m.age(now)).map(Span::as_secs_f64),
+            "meter_failures": meters.map(Meters::failures).unwrap_or_default(),
+            "drives": drives,
+        })
+    }
+}
+
+/// A cap as people write it: watts, with or without a unit; nothing or `none` is no cap.
+///
+/// # Errors
+/// What is needed.
+pub fn parse_cap(text: &str) -> Result<Option<Watts>, &'static str> {
+    const NEED: &str = "watts, such as 150 or \"150 W\", or none";
+    match text.trim() {
+        "" | "none" => Ok(None),
+        text => {
+            let watts = match text.parse::<f64>() {
+                Ok(number) => Watts(number),
+                Err(_) => text.parse().map_err(|_| NEED)?,
+            };
+            let is_power = watts.0.is_finite() && watts.0 > 0.0;
+            if is_power {
+                Ok(Some(watts))
+            } else {
+                Err(NEED)
+            }
+        }
+    }
+}
+
+fn notify(state: &[NotifyState]) {
+    // Without systemd nobody listens.
+    let _ = sd_notify::notify(false, state);
+}

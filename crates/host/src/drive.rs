@@ -1,0 +1,227 @@
+//! One drive of a group: its settings before, what was written, and who else writes.
+
+use crate::config::{self, OnConflict};
+use crate::knobs::{Knob, Knobs};
+use crate::originals::Originals;
+use crate::settings::{device_of, read_all, values_of, Bounds, Values};
+use crate::worker::{Failure, Outcome, Worker};
+use headstack_control::{Command, Device, Progress};
+use headstack_units::{Span, Time};
+use std::io;
+use std::sync::Arc;
+use tracing::{info, warn};
+
+/// Time between two looks whether somebody else has changed a setting.
+const CHECK_EVERY: Span = Span(10_000_000_000);
+
+/// A drive that is there.
+pub struct Drive {
+    /// As in the configuration.
+    pub name: String,
+    /// Its tier.
+    pub tier: u32,
+    /// As policies see it.
+    pub device: Device,
+    knobs: Arc<dyn Knobs>,
+    worker: Worker,
+    /// Its values before anything was written.
+    originals: Values,
+    /// The values that it was told to have.
+    target: Option<Values>,
+    progress: Progress,
+    /// Values that are being compared.
+    comparing: Option<Values>,
+    next_check: Time,
+    on_conflict: OnConflict,
+    /// Whether somebody else has it.
+    pub is_yielded: bool,
+    /// Files written.
+    pub writes: u64,
+    /// Settings that somebody else had changed.
+    pub conflicts: u64,
+    /// Commands that it did not take.
+    pub failures: u64,
+    /// Why it did not take its last command.
+    pub failure: Option<String>,
+}
+
+impl Drive {
+    /// The drive with these settings. `kept` are its values of the time before, where they are known already.
+    ///
+    /// # Errors
+    /// Text that says what cannot be read.
+    pub fn open(
+        config: &config::Drive,
+        on_conflict: OnConflict,
+        knobs: Arc<dyn Knobs>,
+        kept: Option<&Values>,
+    ) -> Result<Drive, String> {
+        let of_system = |e: io::Error| e.to_string();
+        let elevator = knobs.elevator().map_err(of_system)?;
+        let mut values = read_all(&*knobs).map_err(of_system)?;
+        // Settings that the daemon itself has left behind are not those of the time before.
+        values.extend(kept.cloned().unwrap_or_default());
+        let pair = |range: &Option<Vec<u32>>| range.as_ref().map(|r| (r[0], r[1]));
+        let bounds = Bounds {
+            nr_requests: pair(&config.nr_requests),
+            queue_depth: pair(&config.queue_depth),
+        };
+        let device = device_of(&values, &elevator, bounds)?;
+        if elevator == "none" {
+            let why = "a change would resize the queues of every drive of its adapter";
+            warn!(
+                drive = config.name(),
+                "nr_requests stays as it is without an elevator: {why}"
+            );
+        }
+        let worker = Worker::start(knobs.clone()).map_err(of_system)?;
+        Ok(Drive {
+            name: config.name().into(),
+            tier: config.tier,
+            device,
+            knobs,
+            worker,
+            originals: values,
+            target: None,
+            progress: Progress::Done,
+            comparing: None,
+            next_check: Time::ZERO,
+            on_conflict,
+            is_yielded: false,
+            writes: 0,
+            conflicts: 0,
+            failures: 0,
+            failure: None,
+        })
+    }
+
+    /// Whether it is still there.
+    pub fn is_present(&self) -> bool {
+        self.knobs.is_present()
+    }
+
+    /// Whether a write is under way.
+    pub fn is_pending(&self) -> bool {
+        self.progress == Progress::Pending
+    }
+
+    /// Whether nothing is being written or read.
+    pub fn is_idle(&self) -> bool {
+        self.worker.is_idle()
+    }
+
+    /// The access to its files.
+    pub fn knobs(&self) -> Arc<dyn Knobs> {
+        self.knobs.clone()
+    }
+
+    /// Gives it a command. Without `apply` nothing is written.
+    pub fn command(
+        &mut self,
+        command: &Command,
+        originals: &mut Originals,
+        apply: bool,
+    ) -> Progress {
+        let values = values_of(command, &self.originals);
+        if self.target.as_ref() != Some(&values) {
+            let (drive, to) = (&self.name, shown(&values));
+            match apply {
+                true => info!(drive, to, "set"),
+                false => info!(drive, to, "would set"),
+            }
+        }
+        if self.is_yielded {
+            return self.failed(Failure {
+                text: "left alone: somebody else sets it".into(),
+                retry_after: Span(60_000_000_000),
+            });
+        }
+        self.target = Some(values.clone());
+        if !apply {
+            return Progress::Done;
+        }
+        if let Err(e) = originals.keep(&self.name, &self.originals) {
+            return self.failed(Failure {
+                text: format!("its settings could not be saved: {e}"),
+                retry_after: Span(5_000_000_000),
+            });
+        }
+        self.worker.write(values);
+        self.progress = Progress::Pending;
+        Progress::Pending
+    }
+
+    /// What became of its command. Returns whether somebody else has changed a setting that is to be made again.
+    pub fn collect(&mut self) -> bool {
+        let mut is_changed = false;
+        while let Some(outcome) = self.worker.outcome() {
+            match outcome {
+                Outcome::Written(n) => {
+                    self.writes += n as u64;
+                    self.progress = Progress::Done;
+                    if self.failure.take().is_some() {
+                        info!(drive = self.name, "settings are in force again");
+                    }
+                }
+                Outcome::Failed(failure) => {
+                    self.failed(failure);
+                }
+                Outcome::Checked(changed) => is_changed |= self.compared(changed),
+            }
+        }
+        is_changed
+    }
+
+    /// What became of its last command.
+    pub fn progress(&self) -> Progress {
+        self.progress
+    }
+
+    fn failed(&mut self, failure: Failure) -> Progress {
+        self.failures += 1;
+        // The same reason again and again is said once.
+        if self.failure.as_ref() != Some(&failure.text) {
+            warn!(drive = self.name, "not in force: {}", failure.text);
+        }
+        self.progress = failure.progress();
+        self.failure = Some(failure.text);
+        self.progress
+    }
+
+    fn compared(&mut self, changed: Vec<(Knob, String)>) -> bool {
+        let is_current = self.comparing.take() == self.target && !self.is_pending();
+        if changed.is_empty() || !is_current {
+            return false;
+        }
+        self.conflicts += changed.len() as u64;
+        for (knob, is) in &changed {
+            let (drive, setting) = (&self.name, knob.name());
+            warn!(drive, setting, is, "somebody else has changed it");
+        }
+        self.is_yielded = self.on_conflict == OnConflict::Yield;
+        !self.is_yielded
+    }
+
+    /// Begins to look whether somebody else has changed a setting, when it is time.
+    pub fn check(&mut self, now: Time) {
+        let Some(target) = self.target.clone() else {
+            return;
+        };
+        let is_in_force = self.progress == Progress::Done && self.worker.is_idle();
+        if now >= self.next_check && is_in_force && !self.is_yielded {
+            self.next_check = now + CHECK_EVERY;
+            self.comparing = Some(target.clone());
+            self.worker.check(target);
+        }
+    }
+
+    /// Its values before anything was written.
+    pub fn originals(&self) -> &Values {
+        &self.originals
+    }
+}
+
+fn shown(values: &Values) -> String {
+    let each = values.iter().map(|(k, v)| format!("{}={v}", k.name()));
+    each.collect::<Vec<_>>().join(" ")
+}

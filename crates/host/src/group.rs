@@ -1,0 +1,410 @@
+//! Drives that share meters and a cap: one policy, its controller, and what an operator is told.
+
+use crate::config;
+use crate::drive::Drive;
+use crate::knobs::Knobs;
+use crate::meter::Sum;
+use crate::originals::Originals;
+use headstack_control::{
+    Actuator, Command, Controller, Device, Progress, Sample, Sensor, Status, Work,
+};
+use headstack_schema::SpecError;
+use headstack_units::{Span, Time, Watts};
+use std::sync::Arc;
+use tracing::{error, info, warn};
+
+/// Finds the settings of a drive; `None` if it is not there.
+pub type Opener = Box<dyn Fn(&config::Drive) -> Option<Arc<dyn Knobs>> + Send>;
+
+/// What an operator is told.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum State {
+    /// There is no cap.
+    Uncapped,
+    /// There is no drive.
+    NoDrives,
+    /// The power is at most the cap.
+    Holding,
+    /// The power is above the cap, not yet for long.
+    Settling,
+    /// The power is above the cap, and a drive does not take its settings.
+    DriveRefuses,
+    /// The power has been above the cap for long, by so much now: no setting of the policy keeps it.
+    Unreachable {
+        /// Watts above the cap.
+        excess: Watts,
+    },
+    /// No reading for a period; settings stay.
+    MeterSilent,
+    /// No reading for longer: the drives have the safe setting.
+    MeterLost,
+}
+
+impl State {
+    /// All names, for metrics.
+    pub const NAMES: [&'static str; 8] = [
+        "uncapped",
+        "no-drives",
+        "holding",
+        "settling",
+        "drive-refuses",
+        "unreachable",
+        "meter-silent",
+        "meter-lost",
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Uncapped => "uncapped",
+            State::NoDrives => "no-drives",
+            State::Holding => "holding",
+            State::Settling => "settling",
+            State::DriveRefuses => "drive-refuses",
+            State::Unreachable { .. } => "unreachable",
+            State::MeterSilent => "meter-silent",
+            State::MeterLost => "meter-lost",
+        }
+    }
+}
+
+/// A group at work.
+pub struct Group {
+    /// Its configuration.
+    pub config: config::Group,
+    open: Opener,
+    apply: bool,
+    /// By place in the configuration, sorted by tier.
+    slots: Vec<Slot>,
+    controller: Option<Controller>,
+    /// The drives of the controller, in its order: places in `slots`.
+    active: Vec<usize>,
+    /// The cap at the meter.
+    pub cap: Option<Watts>,
+    /// What it tells.
+    pub state: State,
+    /// The last power of the drives, and when it was read.
+    pub power: Option<Sum>,
+    over_since: Option<Time>,
+    last: Option<Time>,
+    /// Time above the cap, in seconds.
+    pub over_s: f64,
+    next_look: Time,
+}
+
+struct Slot {
+    config: config::Drive,
+    drive: Option<Drive>,
+    /// Why it is not there, said once.
+    why: Option<String>,
+}
+
+/// Time between two looks for drives that were not there.
+const LOOK_EVERY: Span = Span(5_000_000_000);
+
+impl Group {
+    /// A group; its drives are looked for at the first step.
+    pub fn new(config: &config::Group, apply: bool, open: Opener) -> Group {
+        let mut configs = config.drive.clone();
+        configs.sort_by_key(|d| d.tier);
+        let slot = |config| Slot {
+            config,
+            drive: None,
+            why: None,
+        };
+        Group {
+            config: config.clone(),
+            open,
+            apply,
+            slots: configs.into_iter().map(slot).collect(),
+            controller: None,
+            active: Vec::new(),
+            cap: config.cap,
+            state: State::NoDrives,
+            power: None,
+            over_since: None,
+            last: None,
+            over_s: 0.0,
+            next_look: Time::ZERO,
+        }
+    }
+
+    /// The drives, in the order of their tiers; `None` for one that is not there.
+    pub fn drives(&self) -> impl Iterator<Item = (&config::Drive, Option<&Drive>)> {
+        self.slots.iter().map(|s| (&s.config, s.drive.as_ref()))
+    }
+
+    /// The last command of each drive that is there, and whether it is in force.
+    pub fn commands(&self) -> Vec<(usize, Option<Command>, bool)> {
+        let Some(controller) = &self.controller else {
+            return Vec::new();
+        };
+        let both = controller.given().zip(controller.in_force());
+        let places = self.active.iter().zip(both);
+        places
+            .map(|(i, (given, is))| (*i, given, is.is_some()))
+            .collect()
+    }
+
+    /// The access to the files of each drive that is there.
+    pub fn knobs(&self) -> Vec<Arc<dyn Knobs>> {
+        let drives = self
+            .active
+            .iter()
+            .filter_map(|i| self.slots[*i].drive.as_ref());
+        drives.map(Drive::knobs).collect()
+    }
+
+    /// Looks which drives are there. Returns whether they are others than before.
+    ///
+    /// # Errors
+    /// The policy cannot be built for the drives that are there.
+    pub fn look(&mut self, now: Time, originals: &mut Originals) -> Result<bool, SpecError> {
+        for slot in &mut self.slots {
+            let Some(drive) = slot.drive.as_ref().filter(|d| !d.is_present()) else {
+                continue;
+            };
+            warn!(drive = drive.name, "it is gone");
+            // When it is back, it is another device with settings of its own.
+            if let Err(e) = originals.forget(&drive.name) {
+                error!("originals: {e}");
+            }
+            slot.drive = None;
+            self.next_look = now;
+        }
+        if now >= self.next_look {
+            self.next_look = now + LOOK_EVERY;
+            for slot in self.slots.iter_mut().filter(|s| s.drive.is_none()) {
+                slot.find(&self.open, self.config.on_conflict, originals);
+            }
+        }
+        let there: Vec<usize> = (0..self.slots.len())
+            .filter(|i| self.slots[*i].drive.is_some())
+            .collect();
+        if there == self.active {
+            return Ok(false);
+        }
+        self.active = there;
+        self.rebuild()?;
+        Ok(true)
+    }
+
+    /// A policy for the drives that are there. It begins anew.
+    fn rebuild(&mut self) -> Result<(), SpecError> {
+        self.controller = None;
+        if self.active.is_empty() {
+            return Ok(());
+        }
+        let drives = self
+            .active
+            .iter()
+            .filter_map(|i| self.slots[*i].drive.as_ref());
+        let (tiers, devices): (Vec<u32>, Vec<Device>) = drives.map(|d| (d.tier, d.device)).unzip();
+        let parameters = self.config.parameters_for(&tiers);
+        let policy = self.config.plugin()?.build(&parameters, &devices);
+        let policy = policy.map_err(|e| e.within("parameters"))?;
+        info!(
+            group = self.config.name,
+            drives = devices.len(),
+            "control begins"
+        );
+        self.controller = Some(Controller::new(policy, &devices));
+        Ok(())
+    }
+
+    /// One step: readings to the policy, its commands to the drives. `sum` is what the meters show, `response` the mean
+    /// time of the requests since the last step.
+    pub fn step(
+        &mut self,
+        now: Time,
+        sum: Option<Sum>,
+        response: Option<Span>,
+        originals: &mut Originals,
+    ) {
+        self.collect();
+        let cap = self.cap.map(|cap| Watts(cap.0 - self.config.base.0));
+        let mut reading = Readings {
+            sum: sum.clone(),
+            response,
+        };
+        let mut hands = Hands {
+            slots: &mut self.slots,
+            active: &self.active,
+            originals,
+            apply: self.apply,
+        };
+        let controller = self.controller.as_mut();
+        let status = controller.map(|c| c.step(now, cap, &mut reading, &mut hands));
+        if self.apply {
+            for slot in &mut self.slots {
+                if let Some(drive) = &mut slot.drive {
+                    drive.check(now);
+                }
+            }
+        }
+        self.power = sum.or(self.power.take());
+        self.tell(now, status, cap);
+        self.last = Some(now);
+    }
+
+    /// Looks what became of commands.
+    pub fn collect(&mut self) {
+        for (place, i) in self.active.iter().enumerate() {
+            let Some(drive) = &mut self.slots[*i].drive else {
+                continue;
+            };
+            if drive.collect() {
+                if let Some(controller) = &mut self.controller {
+                    controller.forget(place);
+                }
+            }
+        }
+    }
+
+    fn tell(&mut self, now: Time, status: Option<Status>, cap: Option<Watts>) {
+        let passed_s = self.last.map_or(0.0, |last| now.since(last).as_secs_f64());
+        let excess = match (cap, &self.power) {
+            (Some(cap), Some(power)) => power.watts.0 - cap.0,
+            _ => 0.0,
+        };
+        let is_over = excess > self.config.tolerance.0;
+        let is_read = !matches!(status, Some(Status::Lost | Status::Holding) | None);
+        if is_over && is_read && cap.is_some() {
+            self.over_s += passed_s;
+            self.over_since.get_or_insert(now);
+        } else if is_read {
+            self.over_since = None;
+        }
+        let for_long = |since: Time| now.since(since) >= self.config.unreachable_after;
+        let refuses = self.slots.iter().filter_map(|s| s.drive.as_ref());
+        let refuses = refuses.into_iter().any(|d| d.failure.is_some());
+        let state = match status {
+            None => State::NoDrives,
+            Some(Status::Uncapped) => State::Uncapped,
+            Some(Status::Lost) => State::MeterLost,
+            Some(Status::Holding) => State::MeterSilent,
+            Some(Status::Regulating) if !is_over => State::Holding,
+            Some(Status::Regulating) if refuses => State::DriveRefuses,
+            Some(Status::Regulating) if self.over_since.is_some_and(for_long) => {
+                State::Unreachable {
+                    excess: Watts(excess),
+                }
+            }
+            Some(Status::Regulating) => State::Settling,
+        };
+        if state.name() != self.state.name() {
+            let (group, power) = (&self.config.name, self.power.as_ref().map(|p| p.watts.0));
+            info!(
+                group,
+                state = state.name(),
+                power,
+                cap = self.cap.map(|c| c.0)
+            );
+        }
+        self.state = state;
+    }
+
+    /// Gives every drive its settings of before. Call it until it returns true. What is restored is forgotten.
+    pub fn release(&mut self, now: Time, originals: &mut Originals) -> bool {
+        let Some(controller) = &mut self.controller else {
+            return true;
+        };
+        if !self.apply {
+            return true;
+        }
+        for place in &self.active {
+            if let Some(drive) = &mut self.slots[*place].drive {
+                drive.collect();
+            }
+        }
+        let mut hands = Hands {
+            slots: &mut self.slots,
+            active: &self.active,
+            originals,
+            apply: true,
+        };
+        let is_done = controller.release(now, &mut hands);
+        for (place, is) in self.active.iter().zip(controller.in_force()) {
+            let drive = self.slots[*place].drive.as_ref();
+            if let Some(drive) = drive.filter(|d| is == Some(d.device.open)) {
+                if let Err(e) = originals.forget(&drive.name) {
+                    error!("originals: {e}");
+                }
+            }
+        }
+        is_done
+    }
+}
+
+impl Slot {
+    fn find(&mut self, open: &Opener, on_conflict: config::OnConflict, originals: &Originals) {
+        let name = self.config.name();
+        let why = match open(&self.config) {
+            None => "it is not there".to_string(),
+            Some(knobs) => {
+                match Drive::open(&self.config, on_conflict, knobs, originals.of(name)) {
+                    Ok(drive) => {
+                        info!(drive = name, tier = drive.tier, "found");
+                        self.drive = Some(drive);
+                        self.why = None;
+                        return;
+                    }
+                    Err(why) => why,
+                }
+            }
+        };
+        if self.why.as_ref() != Some(&why) {
+            warn!(drive = name, "not controlled: {why}");
+        }
+        self.why = Some(why);
+    }
+}
+
+/// The readings of one step.
+struct Readings {
+    sum: Option<Sum>,
+    response: Option<Span>,
+}
+
+impl Sensor for Readings {
+    fn read(&mut self, now: Time) -> Sample {
+        let work = self.response.map(|response_time| Work { response_time });
+        match &self.sum {
+            None => Sample::missing(now),
+            Some(sum) => Sample {
+                time: sum.time,
+                power: Some(sum.watts),
+                work,
+            },
+        }
+    }
+}
+
+/// Carries out commands.
+struct Hands<'a> {
+    slots: &'a mut [Slot],
+    active: &'a [usize],
+    originals: &'a mut Originals,
+    apply: bool,
+}
+
+impl Hands<'_> {
+    fn drive(&mut self, place: usize) -> Option<&mut Drive> {
+        self.slots[self.active[place]].drive.as_mut()
+    }
+}
+
+impl Actuator for Hands<'_> {
+    fn apply(&mut self, drive: usize, command: &Command) -> Progress {
+        let slot = &mut self.slots[self.active[drive]];
+        match &mut slot.drive {
+            Some(drive) => drive.command(command, self.originals, self.apply),
+            None => Progress::REFUSED,
+        }
+    }
+
+    fn poll(&mut self, drive: usize) -> Progress {
+        self.drive(drive)
+            .map_or(Progress::REFUSED, |d| d.progress())
+    }
+}

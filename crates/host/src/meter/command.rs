@@ -1,0 +1,160 @@
+//! A program that prints watts: `ipmitool dcmi power reading`, `curl` at a Redfish service, `smartctl`, `sg_ses`.
+
+use super::{Reading, Source};
+use crate::config::Meter;
+use serde_json::Value;
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Longest output that is read.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// A program that is started for each reading.
+pub struct Program {
+    command: Vec<String>,
+    after: Option<String>,
+    json: Option<String>,
+    timeout: Duration,
+}
+
+impl Program {
+    /// As configured.
+    pub fn new(meter: &Meter) -> Program {
+        Program {
+            command: meter.command.clone().unwrap_or_default(),
+            after: meter.after.clone(),
+            json: meter.json.clone(),
+            timeout: Duration::from_nanos(meter.timeout.non_negative()),
+        }
+    }
+
+    fn output(&self) -> Result<String, String> {
+        let (program, arguments) = self.command.split_first().ok_or("need a program")?;
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut child = command.spawn().map_err(|e| format!("{program}: {e}"))?;
+        let out = child.stdout.take().ok_or("it has no output")?;
+        // It is read in another thread, so that a program that neither prints nor ends can be ended.
+        let reader = std::thread::spawn(move || {
+            let mut text = String::new();
+            let read = out.take(MOST_BYTES).read_to_string(&mut text);
+            read.map(|_| text)
+        });
+        let ended = wait(&mut child, self.timeout);
+        if !ended {
+            // It may have ended just now.
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(format!("{program}: took longer than {:?}", self.timeout));
+        }
+        let status = child.wait().map_err(|e| format!("{program}: {e}"))?;
+        if !status.success() {
+            return Err(format!("{program}: {status}"));
+        }
+        match reader.join() {
+            Ok(Ok(text)) => Ok(text),
+            Ok(Err(e)) => Err(format!("{program}: {e}")),
+            Err(_) => Err(format!("{program}: its output could not be read")),
+        }
+    }
+
+    fn number(&self, text: &str) -> Reading {
+        if let Some(pointer) = &self.json {
+            let document: Value =
+                serde_json::from_str(text).map_err(|e| format!("no JSON: {e}"))?;
+            let value = document.pointer(pointer);
+            let number = value.and_then(Value::as_f64);
+            return number.ok_or_else(|| format!("{pointer}: got no number in {}", shown(text)));
+        }
+        let rest = match &self.after {
+            None => text,
+            Some(after) => text
+                .split_once(after.as_str())
+                .map(|(_, rest)| rest)
+                .ok_or_else(|| format!("got no {after:?} in {}", shown(text)))?,
+        };
+        first_number(rest).ok_or_else(|| format!("got no number in {}", shown(text)))
+    }
+}
+
+/// Whether it ended in time.
+fn wait(child: &mut Child, timeout: Duration) -> bool {
+    let end = Instant::now() + timeout;
+    loop {
+        match child.try_wait() {
+            Ok(None) if Instant::now() < end => std::thread::sleep(Duration::from_millis(5)),
+            Ok(None) => return false,
+            _ => return true,
+        }
+    }
+}
+
+fn shown(text: &str) -> String {
+    let short: String = text.trim().chars().take(60).collect();
+    format!("{short:?}")
+}
+
+/// The first number of a text.
+fn first_number(text: &str) -> Option<f64> {
+    let start = text.find(|c: char| c.is_ascii_digit())?;
+    let is_part = |c: char| c.is_ascii_digit() || c == '.';
+    let rest = &text[start..];
+    let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+    let number: f64 = rest[..end].trim_end_matches('.').parse().ok()?;
+    let is_negative = text[..start].ends_with('-');
+    Some(if is_negative { -number } else { number })
+}
+
+impl Source for Program {
+    fn read(&mut self) -> Reading {
+        self.number(&self.output()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Meter;
+    use headstack_schema::read;
+    use serde_json::json;
+
+    fn program(table: Value) -> Program {
+        Program::new(&read::<Meter>(&table).expect("a meter"))
+    }
+
+    /// The form of `ipmitool dcmi power reading`, of a Redfish service, and of a program that prints only the number.
+    #[test]
+    fn the_number_is_found_in_what_usual_programs_print() {
+        let dcmi = "\n    Instantaneous power reading:                   212 Watts\n    Minimum during sampling period:  8 Watts\n";
+        let after = program(json!({ "command": ["x"], "after": "Instantaneous power reading:" }));
+        assert_eq!(after.number(dcmi), Ok(212.0));
+        assert!(after.number("Maximum: 3 Watts").is_err());
+        let redfish = r#"{"PowerControl": [{"PowerConsumedWatts": 344.5, "MemberId": "0"}]}"#;
+        let json_at =
+            program(json!({ "command": ["x"], "json": "/PowerControl/0/PowerConsumedWatts" }));
+        assert_eq!(json_at.number(redfish), Ok(344.5));
+        assert!(json_at.number("{}").is_err());
+        let plain = program(json!({ "command": ["x"] }));
+        for (text, want) in [("12.5\n", 12.5), ("P=-3 W", -3.0), ("7.", 7.0)] {
+            assert_eq!(plain.number(text), Ok(want), "{text}");
+        }
+        assert!(plain.number("none").is_err());
+    }
+
+    #[test]
+    fn a_program_that_fails_or_hangs_gives_no_reading() {
+        let run =
+            |command: &[&str]| program(json!({ "command": command, "timeout": "200 ms" })).read();
+        assert_eq!(run(&["echo", "31.5 W"]), Ok(31.5));
+        assert!(run(&["false"]).unwrap_err().contains("exit status: 1"));
+        assert!(run(&["sleep", "60"])
+            .unwrap_err()
+            .contains("longer than 200ms"));
+        assert!(run(&["/no/such/program"]).is_err());
+    }
+}

@@ -1,0 +1,194 @@
+//! Meters: each is read in a thread of its own, and their last readings are added.
+
+mod command;
+mod model;
+
+use crate::clock;
+use crate::config::{Group, Meter};
+use crate::stat::Stat;
+use headstack_units::{Span, Time, Watts};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// A reading, or why there is none.
+pub type Reading = Result<f64, String>;
+
+/// Reads watts; it may take long.
+trait Source: Send {
+    fn read(&mut self) -> Reading;
+}
+
+/// The last of a meter.
+#[derive(Debug, Clone)]
+struct Last {
+    /// When the last good reading was begun, and its watts.
+    good: Option<(Time, f64)>,
+    /// Why the last reading failed.
+    failure: Option<String>,
+}
+
+/// The meters of a group.
+pub struct Meters {
+    last: Vec<Arc<Mutex<Last>>>,
+    names: Vec<String>,
+    stop: Arc<AtomicBool>,
+    base: Watts,
+    least: Watts,
+    /// The last three sums, of which the median counts.
+    recent: Vec<f64>,
+    /// The time of the last sum that counted.
+    counted: Option<Time>,
+}
+
+/// What the meters show.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sum {
+    /// The oldest of the readings that were added.
+    pub time: Time,
+    /// Of the drives: without what the meters count besides.
+    pub watts: Watts,
+}
+
+impl Meters {
+    /// Starts the meters of a group; `stats` has what Linux counts for each of its drives.
+    ///
+    /// # Errors
+    /// The system has no more threads.
+    pub fn start(group: &Group, stats: &Stat) -> std::io::Result<Meters> {
+        let mut meters = Meters {
+            last: Vec::new(),
+            names: Vec::new(),
+            stop: Arc::new(AtomicBool::new(false)),
+            base: group.base,
+            least: group.least,
+            recent: Vec::new(),
+            counted: None,
+        };
+        for (i, meter) in group.meter.iter().enumerate() {
+            let last = Arc::new(Mutex::new(Last {
+                good: None,
+                failure: None,
+            }));
+            meters.last.push(last.clone());
+            meters.names.push(format!("meter[{i}]"));
+            let (mut source, every) = (source_of(meter, stats), meter.interval);
+            let stop = meters.stop.clone();
+            let thread = std::thread::Builder::new().name("meter".into());
+            // It is not waited for: a file may hang for as long as its device does.
+            thread.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    note(&last, clock::now(), source.read());
+                    std::thread::sleep(Duration::from_nanos(every.non_negative()));
+                }
+            })?;
+        }
+        Ok(meters)
+    }
+
+    /// The sum of the last readings; `None` before each meter has been read. A single reading far from its neighbours
+    /// does not count: it is the median of the last three.
+    pub fn sum(&mut self) -> Option<Sum> {
+        let mut sum = Sum {
+            time: Time::NEVER,
+            watts: Watts(-self.base.0),
+        };
+        for last in &self.last {
+            let (time, watts) = last.lock().unwrap_or_else(PoisonError::into_inner).good?;
+            sum.time = sum.time.min(time);
+            sum.watts.0 += watts;
+        }
+        if sum.watts.0 < self.least.0 {
+            return None;
+        }
+        if self.counted.is_none_or(|t| sum.time > t) {
+            self.counted = Some(sum.time);
+            self.recent.push(sum.watts.0);
+            if self.recent.len() > 3 {
+                self.recent.remove(0);
+            }
+        }
+        let mut sorted = self.recent.clone();
+        sorted.sort_by(f64::total_cmp);
+        sum.watts.0 = *sorted.get(sorted.len() / 2)?;
+        Some(sum)
+    }
+
+    /// The meters that fail, each with the reason.
+    pub fn failures(&self) -> Vec<String> {
+        let named = self.names.iter().zip(&self.last);
+        let failure = |(name, last): (&String, &Arc<Mutex<Last>>)| {
+            let last = last.lock().unwrap_or_else(PoisonError::into_inner);
+            Some(format!("{name}: {}", last.failure.as_ref()?))
+        };
+        named.filter_map(failure).collect()
+    }
+
+    /// The age of the oldest of the last readings.
+    pub fn age(&self, now: Time) -> Option<Span> {
+        let times = self.last.iter().map(|last| {
+            let last = last.lock().unwrap_or_else(PoisonError::into_inner);
+            last.good.map(|(time, _)| time)
+        });
+        let times: Option<Vec<Time>> = times.collect();
+        Some(now.since(times?.into_iter().min()?))
+    }
+}
+
+impl Drop for Meters {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+fn note(last: &Mutex<Last>, began: Time, reading: Reading) {
+    let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+    match reading {
+        Ok(watts) if watts.is_finite() && watts >= 0.0 => {
+            last.good = Some((began, watts));
+            last.failure = None;
+        }
+        Ok(watts) => last.failure = Some(format!("got {watts} W, need 0 W or more")),
+        Err(why) => last.failure = Some(why),
+    }
+}
+
+fn source_of(meter: &Meter, stats: &Stat) -> Box<dyn Source> {
+    if let Some(path) = &meter.hwmon {
+        return Box::new(File::new(path, 1e-6));
+    }
+    if let Some(path) = &meter.file {
+        return Box::new(File::new(path, 1.0));
+    }
+    if let Some(model) = meter.model {
+        return Box::new(model::Modelled::new(model, stats.clone()));
+    }
+    Box::new(command::Program::new(meter))
+}
+
+/// A file with a number.
+struct File {
+    path: PathBuf,
+    /// Watts in its unit.
+    unit_w: f64,
+}
+
+impl File {
+    fn new(path: &str, unit_w: f64) -> File {
+        File {
+            path: Path::new(path).into(),
+            unit_w,
+        }
+    }
+}
+
+impl Source for File {
+    fn read(&mut self) -> Reading {
+        let path = self.path.display();
+        let text = std::fs::read_to_string(&self.path).map_err(|e| format!("{path}: {e}"))?;
+        let number: Result<f64, _> = text.trim().parse();
+        let number = number.map_err(|_| format!("{path}: got {text:?}, need a number"))?;
+        Ok(number * self.unit_w)
+    }
+}

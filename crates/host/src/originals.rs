@@ -1,0 +1,158 @@
+//! The settings of the time before the daemon, kept in a file from before its first write until they are restored.
+
+use crate::knobs::{Knob, Knobs};
+use crate::settings::Values;
+use crate::worker::{self, Outcome};
+use serde_json::{json, Map, Value};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// The file and what it has.
+#[derive(Debug)]
+pub struct Originals {
+    file: PathBuf,
+    boot: String,
+    drives: BTreeMap<String, Values>,
+}
+
+/// Names a boot of the machine: settings do not outlive it.
+fn this_boot() -> String {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    text.unwrap_or_default().trim().to_string()
+}
+
+impl Originals {
+    /// What the file has. Nothing if there is none, or if the machine was started since.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or that is not one of these.
+    pub fn open(file: &Path) -> io::Result<Originals> {
+        let boot = this_boot();
+        let mut originals = Originals {
+            file: file.into(),
+            boot,
+            drives: BTreeMap::new(),
+        };
+        let text = match std::fs::read_to_string(file) {
+            Ok(text) => text,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(originals),
+            Err(e) => return Err(e),
+        };
+        let document: Value = serde_json::from_str(&text).map_err(io::Error::other)?;
+        if document["boot"].as_str() != Some(&originals.boot) {
+            return Ok(originals);
+        }
+        let wrong = || io::Error::other("need a file that headstack-capd has written");
+        let drives = document["drives"].as_object().ok_or_else(wrong)?;
+        for (name, values) in drives {
+            let values = values.as_object().ok_or_else(wrong)?;
+            let value = |(knob, value): (&String, &Value)| {
+                Some((Knob::of(knob)?, value.as_str()?.to_string()))
+            };
+            let values: Option<Values> = values.iter().map(value).collect();
+            originals
+                .drives
+                .insert(name.clone(), values.ok_or_else(wrong)?);
+        }
+        Ok(originals)
+    }
+
+    /// What a drive had.
+    pub fn of(&self, drive: &str) -> Option<&Values> {
+        self.drives.get(drive)
+    }
+
+    /// The drives whose settings are kept.
+    pub fn drives(&self) -> Vec<String> {
+        self.drives.keys().cloned().collect()
+    }
+
+    /// Keeps a drive's settings, if none are kept. It returns when they are on the disk.
+    ///
+    /// # Errors
+    /// They could not be saved; then they are not kept, and the drive must not be changed.
+    pub fn keep(&mut self, drive: &str, values: &Values) -> io::Result<()> {
+        if self.drives.contains_key(drive) {
+            return Ok(());
+        }
+        self.drives.insert(drive.into(), values.clone());
+        self.save().inspect_err(|_| {
+            self.drives.remove(drive);
+        })
+    }
+
+    /// Forgets a drive: its settings are restored, or it is gone and has new ones when it is back.
+    ///
+    /// # Errors
+    /// The file could not be written; the drive is forgotten all the same.
+    pub fn forget(&mut self, drive: &str) -> io::Result<()> {
+        match self.drives.remove(drive) {
+            Some(_) => self.save(),
+            None => Ok(()),
+        }
+    }
+
+    fn save(&self) -> io::Result<()> {
+        let drives: Map<String, Value> = (self.drives.iter())
+            .map(|(name, values)| {
+                let values = values.iter().map(|(k, v)| (k.name().to_string(), json!(v)));
+                (name.clone(), Value::Object(values.collect()))
+            })
+            .collect();
+        let folder = self.file.parent().unwrap_or(Path::new("."));
+        if self.drives.is_empty() {
+            match std::fs::remove_file(&self.file) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+                _ => return sync_folder(folder),
+            }
+        }
+        let text = json!({ "boot": self.boot, "drives": drives }).to_string();
+        let mut name = self.file.as_os_str().to_owned();
+        name.push(".new");
+        let new = PathBuf::from(name);
+        let mut file = std::fs::File::create(&new)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        std::fs::rename(&new, &self.file)?;
+        sync_folder(folder)
+    }
+}
+
+/// A file's name is on the disk once its folder is.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    let folder = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    };
+    match std::fs::File::open(folder) {
+        Ok(folder) => folder.sync_all(),
+        // Nothing was ever kept there.
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(e) => Err(e),
+    }
+}
+
+/// Restores what is kept. What could not be restored stays in the file; each is named with the reason.
+///
+/// # Errors
+/// The file could not be written.
+pub fn restore<K: Knobs>(
+    originals: &mut Originals,
+    knobs_of: impl Fn(&str) -> Option<K>,
+) -> io::Result<Vec<(String, String)>> {
+    let mut failed = Vec::new();
+    for drive in originals.drives() {
+        let Some(knobs) = knobs_of(&drive) else {
+            failed.push((drive, "it is not there, or not in the configuration".into()));
+            continue;
+        };
+        let values = originals.of(&drive).cloned().unwrap_or_default();
+        match worker::write(&knobs, &values) {
+            Outcome::Failed(failure) => failed.push((drive, failure.text)),
+            _ => originals.forget(&drive)?,
+        }
+    }
+    Ok(failed)
+}

@@ -1,0 +1,119 @@
+//! Configurations: each mistake has its place and what is needed.
+
+use crate::group::Folder;
+use headstack_host::config::Config;
+
+const GOOD: &str = r#"
+apply = true
+[[group]]
+name = "shelf"
+cap = "150 W"
+policy = "pcap-s"
+base = "30 W"
+meter = [{ hwmon = "/x/power1_average" }, { command = ["ipmitool"], after = "reading:" }]
+[[group.drive]]
+path = "/x/sda"
+[[group.drive]]
+path = "/x/sdb"
+tier = 2
+"#;
+
+fn open(text: &str) -> Result<Config, String> {
+    let folder = Folder::new();
+    let file = folder.0.join("capd.toml");
+    std::fs::write(&file, text).expect("the file");
+    Config::open(&file).map_err(|e| {
+        e.to_string()
+            .replace(&format!("{}/", folder.0.display()), "")
+    })
+}
+
+#[test]
+fn a_good_one_is_read_with_its_tiers() {
+    let config = open(GOOD).expect("a configuration");
+    let parameters = config.group[0].parameters_for(&[1, 2]);
+    assert_eq!(parameters["tiers"], serde_json::json!([1, 1]));
+    let same = config.group[0].parameters_for(&[1, 1]);
+    assert_eq!(same["tiers"], serde_json::json!([2]));
+}
+
+#[test]
+fn each_mistake_has_its_place() {
+    for (from, to, want) in [
+        (
+            "\"pcap-s\"",
+            "\"pcap-x\"",
+            "group[0].policy: got \"pcap-x\", need one of",
+        ),
+        (
+            "\"pcap-s\"",
+            "\"pcap-agile\"",
+            "group[0].policy: got 2 drives with pcap-agile, need one drive",
+        ),
+        (
+            "base = \"30 W\"",
+            "base = \"150 W\"",
+            "group[0].cap: got 150 W, need more than base, 150 W",
+        ),
+        (
+            "hwmon = ",
+            "hwmom = ",
+            "group[0].meter[0]: got key \"hwmom\"",
+        ),
+        (
+            "hwmon = \"/x/power1_average\"",
+            "",
+            "group[0].meter[0]: got none of them, need one of hwmon",
+        ),
+        (
+            "{ hwmon",
+            "{ file = \"/y\", hwmon",
+            "group[0].meter[0]: got hwmon and file, need one of",
+        ),
+        (
+            "{ command = [\"ipmitool\"],",
+            "{ file = \"y\",",
+            "group[0].meter[1].after: got it with file, need it with command",
+        ),
+        (
+            "path = \"/x/sdb\"",
+            "path = \"/x/sda\"",
+            "group[0].drive[1]: got /x/sda a second time",
+        ),
+        (
+            "path = \"/x/sdb\"",
+            "id = \"../sdb\"",
+            "group[0].drive[1].id: got \"../sdb\", need a name below",
+        ),
+        (
+            "path = \"/x/sdb\"",
+            "",
+            "group[0].drive[1]: got neither id nor path",
+        ),
+        (
+            "tier = 2",
+            "nr_requests = [9, 4]",
+            "group[0].drive[1].nr_requests: got [9, 4], need the least and the most",
+        ),
+        (
+            "cap = \"150 W\"",
+            "cap = \"150\"",
+            "group[0].cap: got \"150\", need a number and a unit",
+        ),
+    ] {
+        let text = GOOD.replacen(from, to, 1);
+        assert_ne!(text, GOOD, "{from}");
+        let error = open(&text).expect_err(to);
+        assert!(error.starts_with("capd.toml:"), "{to}: {error}");
+        assert!(error.contains(want), "{to}: {error}");
+    }
+    // A policy that limits rates needs control groups.
+    let one = GOOD.replacen("[[group.drive]]\npath = \"/x/sdb\"\ntier = 2\n", "", 1);
+    let error = open(&one.replacen("\"pcap-s\"", "\"throttle\"", 1)).unwrap_err();
+    assert!(
+        error.contains("group[0].drive[0].cgroup: got none, need a folder"),
+        "{error}"
+    );
+    let error = open("apply = true").unwrap_err();
+    assert!(error.contains("group"), "{error}");
+}

@@ -1,0 +1,9 @@
+//! The daemon's parts on a drive that behaves as Linux does, and on files.
+#![cfg(target_os = "linux")]
+
+mod config;
+mod faults;
+mod group;
+mod kernel;
+mod originals;
+mod shelf;

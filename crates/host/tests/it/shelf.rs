@@ -1,0 +1,317 @@
+//! The daemon itself, unmodified, on the control directories of a shelf of emulated drives under fio. It needs FUSE and
+//! fio; where one is absent, a message says so.
+
+use crate::group::Folder;
+use headstack_live::open::{self, Kept};
+use headstack_live::power::PowerLosses;
+use headstack_nbd::address::Address;
+use headstack_nbd::emulate::{Emulation, Options};
+use headstack_nbd::tls::TlsOptions;
+use rustix::process::{kill_process, Pid, Signal};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+const EXPERIMENT: &str = r#"
+[workload]
+synthetic = { n_requests = 1, rate = "1/s" }
+[[system]]
+name = "shelf"
+drive = "ultrastar-7k4000-pcap"
+count = 2
+layers = [{ name = "host-queue", elevator = "mq-deadline", nr_requests = 64, depth = 32 }]
+"#;
+
+/// Simulated seconds in a second.
+const SPEED: f64 = 10.0;
+
+struct Shelf {
+    folder: Folder,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+    load: Vec<Child>,
+}
+
+impl Shelf {
+    /// Two drives under more random reads than their queues hold. `None`, with a message, where it cannot be.
+    fn start() -> Option<Shelf> {
+        if Command::new("fio")
+            .arg("--version")
+            .stdout(Stdio::null())
+            .status()
+            .is_err()
+        {
+            println!("skipped: fio is absent");
+            return None;
+        }
+        let folder = Folder::new();
+        let file = folder.0.join("shelf.toml");
+        std::fs::write(&file, EXPERIMENT).expect("a file");
+        let drives = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drives");
+        let options = Options {
+            live: open::Options {
+                target: file.display().to_string(),
+                system: None,
+                drive_dirs: vec![drives],
+                seed: Some(1),
+                store: Kept::Memory,
+                speed: SPEED,
+                record: None,
+                losses: PowerLosses::default(),
+            },
+            control: Some(folder.0.join("control")),
+            metrics: None,
+            address: Address::Unix(folder.0.join("socket")),
+            tls: TlsOptions::default(),
+        };
+        let stop = Arc::new(AtomicBool::new(false));
+        let emulation = match Emulation::start(&options, stop.clone()) {
+            Err(e) if e.to_string().starts_with("control") => {
+                println!("skipped: {e}");
+                return None;
+            }
+            started => started.expect("a shelf"),
+        };
+        let thread = std::thread::spawn(move || {
+            emulation.serve().expect("it serves");
+        });
+        let mut shelf = Shelf {
+            folder,
+            stop,
+            thread: Some(thread),
+            load: Vec::new(),
+        };
+        for i in 0..2 {
+            // Readings are means of 5 simulated seconds.
+            shelf.write(i, "hwmon/power1_average_interval", "5000");
+            shelf.load.push(shelf.fio(i));
+        }
+        Some(shelf)
+    }
+
+    fn fio(&self, i: usize) -> Child {
+        let uri = format!("nbd+unix:///{i}?socket={}", self.path("socket").display());
+        Command::new("fio")
+            .args([
+                "--name=reads",
+                "--ioengine=nbd",
+                "--rw=randread",
+                "--bs=4k",
+                "--iodepth=128",
+            ])
+            .args([
+                "--size=4t",
+                "--time_based",
+                "--runtime=120",
+                "--randrepeat=1",
+            ])
+            .arg(format!("--uri={uri}"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("fio")
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.0.join(name)
+    }
+
+    fn file(&self, i: usize, name: &str) -> PathBuf {
+        self.path("control").join(i.to_string()).join(name)
+    }
+
+    fn read(&self, i: usize, name: &str) -> f64 {
+        let text = std::fs::read_to_string(self.file(i, name)).expect(name);
+        text.trim().parse().expect("a number")
+    }
+
+    fn write(&self, i: usize, name: &str, value: &str) {
+        std::fs::write(self.file(i, name), value).expect(name);
+    }
+
+    fn sizes(&self) -> Vec<(f64, f64)> {
+        let of = |i| {
+            (
+                self.read(i, "queue/nr_requests"),
+                self.read(i, "device/queue_depth"),
+            )
+        };
+        (0..2).map(of).collect()
+    }
+
+    fn requests(&self) -> f64 {
+        let stat = |i| std::fs::read_to_string(self.file(i, "stat")).expect("stat");
+        let first = |text: String| {
+            text.split_whitespace()
+                .next()
+                .and_then(|n| n.parse::<f64>().ok())
+        };
+        (0..2).filter_map(|i| first(stat(i))).sum::<f64>()
+    }
+
+    /// Mean power of both drives over some seconds, and requests per simulated second.
+    fn measure(&self, seconds: u64) -> (f64, f64) {
+        let joules = || {
+            (0..2)
+                .map(|i| self.read(i, "hwmon/energy1_input") * 1e-6)
+                .sum::<f64>()
+        };
+        let simulated = |t: Instant| t.elapsed().as_secs_f64() * SPEED;
+        let (begun, energy, requests) = (Instant::now(), joules(), self.requests());
+        std::thread::sleep(Duration::from_secs(seconds));
+        let (energy, requests) = (joules() - energy, self.requests() - requests);
+        (energy / simulated(begun), requests / simulated(begun))
+    }
+
+    fn config(&self) -> PathBuf {
+        let dir = self.path("control").display().to_string();
+        let text = format!(
+            r#"
+apply = true
+interval = "100 ms"
+originals = "{0}/originals.json"
+socket = "{0}/capd"
+[[group]]
+name = "shelf"
+policy = "pcap-s"
+parameters = {{ period = "500 ms", efficiency = 1.0 }}
+meter = [
+    {{ hwmon = "{dir}/0/hwmon/power1_average", interval = "100 ms" }},
+    {{ hwmon = "{dir}/1/hwmon/power1_average", interval = "100 ms" }},
+]
+[[group.drive]]
+path = "{dir}/0"
+[[group.drive]]
+path = "{dir}/1"
+"#,
+            self.folder.0.display()
+        );
+        let file = self.path("capd.toml");
+        std::fs::write(&file, text).expect("a file");
+        file
+    }
+
+    fn daemon(&self) -> Running {
+        Running(
+            capd()
+                .arg("run")
+                .arg(self.config())
+                .spawn()
+                .expect("the daemon"),
+        )
+    }
+
+    fn ask(&self, words: &[&str]) -> std::process::Output {
+        let socket = self.path("capd");
+        let asked = || {
+            capd()
+                .args(words)
+                .arg("--socket")
+                .arg(&socket)
+                .output()
+                .expect("asked")
+        };
+        // It may not listen yet.
+        let end = Instant::now() + Duration::from_secs(10);
+        loop {
+            let done = asked();
+            if done.status.success() || Instant::now() > end {
+                return done;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for Shelf {
+    fn drop(&mut self) {
+        for load in &mut self.load {
+            let _ = load.kill();
+            let _ = load.wait();
+        }
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A daemon that does not outlive its test.
+struct Running(Child);
+
+impl Running {
+    /// Ends it with this signal. Whether it said that all went well.
+    fn end(&mut self, signal: Signal) -> bool {
+        kill_process(Pid::from_child(&self.0), signal).expect("it runs");
+        self.0.wait().expect("it ends").success()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn capd() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_headstack-capd"))
+}
+
+/// Without a cap the drives draw more than it. Under it they draw at most that, within the policy's tolerance of 1 W, and
+/// at the end, also after `kill -9`, they have their settings of before.
+#[test]
+fn a_cap_is_held_on_emulated_drives_and_settings_are_restored() {
+    let Some(shelf) = Shelf::start() else {
+        return;
+    };
+    std::thread::sleep(Duration::from_secs(1));
+    let (free_w, free_iops) = shelf.measure(2);
+    let cap_w = 17.0;
+    assert!(free_w > cap_w + 1.0, "without a cap: {free_w} W");
+    assert_eq!(shelf.sizes(), [(64.0, 32.0); 2]);
+
+    let mut daemon = shelf.daemon();
+    let done = shelf.ask(&["cap", "17 W"]);
+    assert!(
+        done.status.success(),
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
+    std::thread::sleep(Duration::from_secs(7));
+    let (capped_w, iops) = shelf.measure(3);
+    let status = String::from_utf8(shelf.ask(&["status"]).stdout).expect("text");
+    println!("{free_w:.2} W, {free_iops:.0}/s; capped {capped_w:.2} W, {iops:.0}/s\n{status}");
+    assert!(capped_w < cap_w + 1.0, "capped: {capped_w} W\n{status}");
+    assert!(status.contains("in force"), "{status}");
+    assert!(daemon.end(Signal::TERM));
+    assert_eq!(shelf.sizes(), [(64.0, 32.0); 2]);
+    assert!(!shelf.path("originals.json").exists());
+
+    // A second daemon is killed; what it leaves behind is restored.
+    let mut daemon = shelf.daemon();
+    shelf.ask(&["cap", "17 W"]);
+    std::thread::sleep(Duration::from_secs(2));
+    let two = capd()
+        .arg("run")
+        .arg(shelf.config())
+        .output()
+        .expect("it ends");
+    assert!(!two.status.success(), "two daemons at once");
+    assert!(!daemon.end(Signal::KILL));
+    assert_ne!(shelf.sizes(), [(64.0, 32.0); 2]);
+    let done = capd()
+        .arg("restore")
+        .arg(shelf.config())
+        .output()
+        .expect("it ends");
+    assert!(
+        done.status.success(),
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
+    assert_eq!(shelf.sizes(), [(64.0, 32.0); 2]);
+}
