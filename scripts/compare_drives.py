@@ -32,19 +32,23 @@ TOMS_2X18 = "Tom's Hardware, Nov. 2022"
 FACTS = (
     Fact("exos-x18", "sequential MB/s", 270, "computerbase.de, Nov. 2022", True),
     Fact("exos-x18", "random reads/s, depth 16", 170, "data sheet DS2045-4", True),
+    Fact("exos-x18", "random writes/s, depth 16", 550, "data sheet DS2045-4", False),
     Fact("ultrastar-hc570", "reads of 128 KiB/s, depth 1", 82, CDL_TOOLS, True),
     Fact("ultrastar-hc570", "reads of 128 KiB/s, depth 4", 97, CDL_TOOLS, True),
     Fact("ultrastar-hc570", "reads of 128 KiB/s, depth 16", 141, CDL_TOOLS, True),
     Fact("ultrastar-hc570", "reads of 128 KiB/s, depth 32", 165, CDL_TOOLS, True),
     Fact("ultrastar-hc570", "their p99 in ms, depth 32", 323, CDL_TOOLS, True),
     Fact("exos-2x14", "sequential MB/s", 524, TOMS_2X14, True),
-    Fact("exos-2x14", "random reads/s, depth 16", 304, TOMS_2X14, False),
+    Fact("exos-2x14", "random reads/s, depth 16", 304, TOMS_2X14, True),
+    Fact("exos-2x14", "random writes/s, depth 16", 384, TOMS_2X14, True),
     Fact("exos-2x14", "idle W", 7.2, TOMS_2X14, True),
     Fact("exos-2x14", "random-read W, depth 16", 13.5, TOMS_2X14, True),
     Fact("exos-2x18-sas", "sequential MB/s", 545, TOMS_2X18, True),
-    Fact("exos-2x18-sas", "random reads/s, depth 16", 304, TOMS_2X18, False),
+    Fact("exos-2x18-sas", "random reads/s, depth 16", 304, TOMS_2X18, True),
+    Fact("exos-2x18-sas", "random writes/s, depth 16", 560, TOMS_2X18, True),
     Fact("exos-2x18-sata", "sequential MB/s", 545, "manual: 520 MiB/s", True),
-    Fact("exos-2x18-sata", "random reads/s, depth 16", 304, TOMS_2X18, False),
+    Fact("exos-2x18-sata", "random reads/s, depth 16", 304, TOMS_2X18, True),
+    Fact("exos-2x18-sata", "random writes/s, depth 16", 560, TOMS_2X18, True),
     Fact("ultrastar-hs760", "sequential MB/s", 582, "AnandTech, Jan. 2023", True),
     Fact("ultrastar-hs760", "random reads, times one actuator", 1.7, "AnandTech, Jan. 2023", False),
     Fact("constellation-es3-4tb", "sequential MB/s", 175, "manual, rev. C", True),
@@ -72,18 +76,30 @@ def random_reads(
     drive: str, outstanding: int = 16, size: str = "4 KiB", **changes: Any
 ) -> dict[str, Any]:
     """Return the result of random reads of a size with so many outstanding."""
-    system = {"drive": drive, **changes}
+    return _random({"drive": drive, **changes}, outstanding, 1000, reads=1.0, size=size)
+
+
+def random_writes(drive: str) -> dict[str, Any]:
+    """Return the result of random writes of 4 KiB at depth 16, counted after the buffer is full.
+
+    The largest buffer holds 32,768 unwritten blocks. It is full when twice as many were written.
+    """
+    return _random({"drive": drive}, 16, 70_000, reads=0.0, size="4 KiB", n_requests=100_000)
+
+
+def _random(
+    system: dict[str, Any], outstanding: int, warm_up: int, **requests: Any
+) -> dict[str, Any]:
     synthetic = {
         "n_requests": 11_000,
-        "reads": 1.0,
         "sequential": 0.0,
-        "size": size,
         "arrivals": "poisson",
         "rate": "1000/s",
         "footprint": f"{_capacity(system) // 4096 * 4096} B",
+        **requests,
     }
     closed = {"closed": {"outstanding": outstanding}}
-    return _run({"synthetic": synthetic, "arrivals": closed, "warm_up": 1000}, system)
+    return _run({"synthetic": synthetic, "arrivals": closed, "warm_up": warm_up}, system)
 
 
 def sequential_reads(drive: str) -> dict[str, Any]:
@@ -113,6 +129,8 @@ def ours(fact: Fact) -> float:
         return float(sequential_reads(fact.drive)["throughput_bytes_per_s"]) * 1e-6
     if fact.what == "random reads/s, depth 16":
         return float(random_reads(fact.drive)["throughput_iops"])
+    if fact.what == "random writes/s, depth 16":
+        return float(random_writes(fact.drive)["throughput_iops"])
     if fact.what.startswith("reads of 128 KiB/s, depth "):
         depth = int(fact.what.split()[-1])
         return float(random_reads(fact.drive, depth, "128 KiB")["throughput_iops"])

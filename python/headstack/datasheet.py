@@ -30,7 +30,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from headstack import _bridge, drives
+from headstack import _bridge, drives, firmware_order
 from headstack.errors import ConfigError
 from headstack.suggest import need_one_of
 
@@ -55,6 +55,7 @@ KEYS = {
     "link": "600 MB/s",
     "sector": "512 B",
     "queue_depth": "32",
+    "random_reads": "170",
     "diameter": "95 mm",
     "zones": "24",
     "price": "255/315",
@@ -288,6 +289,10 @@ class _Drive:
             self.spec[table] = value
         if source is not None:
             self.sources[dotted] = source or self.source
+
+    def described(self) -> dict[str, Any]:
+        """Return the description without empty tables."""
+        return {k: v for k, v in self.spec.items() if v != {}}
 
 
 def _time(seconds: float) -> str:
@@ -599,6 +604,29 @@ def _surroundings(sheet: _Sheet, drive: _Drive) -> None:
         drive.sources["cost"] = "price as given"
 
 
+def _order(sheet: _Sheet, drive: _Drive) -> None:
+    """Set the order of the queue of a drive of today; it needs the rest of the description."""
+    capacity = sheet.number("capacity", "size", "the capacity")
+    fitted = "random_reads" in sheet
+    if not fitted and not firmware_order.is_of_today(drive.spec.get("year"), capacity):
+        return
+    why = (
+        "chosen: the order that fits what was measured of a drive of 22 TB (cdl-tools README), for "
+        f"drives from {firmware_order.YEAR} on or of {firmware_order.CAPACITY / 1e12:g} TB and more"
+    )
+    drive.put("queue.scheduler", firmware_order.SCHEDULER, why)
+    ageing, why = firmware_order.MEASURED, "chosen: as fitted to that drive"
+    if fitted:
+        need = f"random reads of 4 KiB per second at depth {firmware_order.DEPTH}"
+        wanted = sheet.number("random_reads", "number", need)
+        found = firmware_order.fitted_ageing(drive.described(), wanted)
+        if isinstance(found, tuple):
+            need = f"{found[0]:.0f} to {found[1]:.0f} per second, which these seek times allow"
+            raise sheet.refuse("random_reads", need)
+        ageing, why = found, f"derived: fitted to {sheet.shown('random_reads')} {need}"
+    drive.put("queue.scheduler_parameters", {"ageing": ageing}, why)
+
+
 #: Optional values, and the effect of their absence.
 _MISSING: dict[str, str] = {
     "cache": "no buffer: neither read-ahead nor write cache",
@@ -648,7 +676,8 @@ def solve(sheet: Mapping[str, Any]) -> DriveFile:
         "Solved from numbers of a data sheet: what is derived, and what was chosen because data "
         f"sheets do not say it, is marked in the sources.{said}"
     )
-    spec = {k: v for k, v in drive.spec.items() if v != {}}
+    _order(given, drive)
+    spec = drive.described()
     order = list(spec)
     spec["sources"] = dict(
         sorted(drive.sources.items(), key=lambda s: order.index(s[0].partition(".")[0]))

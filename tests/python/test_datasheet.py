@@ -28,7 +28,8 @@ SHEETS = {
         "rpm": 7200,
         "platters": 9,
         "rate": "270 MB/s",
-        "seek": "8.2/0.8/16.8 ms",
+        "seek": "7.5/0.8/15.3 ms",
+        "random_reads": 170,
         "cache": "256 MB",
         "link": "600 MB/s",
     },
@@ -101,7 +102,43 @@ def test_block_counts_are_the_industrys():
         assert datasheet.standard_blocks(size) == blocks
 
 
-def closed_loop(spec, outstanding, **load):
+def test_drives_of_today_have_the_order_of_their_firmware():
+    """From 2018 on, or from 10 TB on if there is no year; the ageing is the measured drive's."""
+    big, small = {**SHEETS["exos-x18"], "random_reads": None}, SHEETS["constellation-es3-4tb"]
+    measured = drives.load("ultrastar-hc570")["queue"]
+    for sheet in (big, {**small, "year": 2018}):
+        queue = drives.from_datasheet("d", **sheet)["queue"]
+        assert queue["scheduler"] == measured["scheduler"] == "depth-aged-sptf"
+        assert queue["scheduler_parameters"] == measured["scheduler_parameters"]
+    for sheet in (small, {**big, "year": 2017}):
+        assert drives.from_datasheet("d", **sheet)["queue"]["scheduler"] == "satf"
+
+
+@pytest.mark.parametrize("published", [130, 170, 180])
+def test_random_reads_at_depth_16_are_the_sheets(published):
+    sheet = {**SHEETS["exos-x18"], "random_reads": published}
+    spec = drives.from_datasheet("solved", **sheet)
+    system = closed_loop(spec, 16, sequential=0.0, size="4 KiB", footprint="18 TB")
+    assert system["throughput_iops"] == pytest.approx(published, rel=0.05)
+
+
+def test_the_writes_of_a_sheet_alone_are_those_that_the_maker_states():
+    """550 random writes of 4 KiB per second at depth 16 (data sheet DS2045): not an input."""
+    spec = drives.from_datasheet("solved", **SHEETS["exos-x18"])
+    load = {"reads": 0.0, "sequential": 0.0, "size": "4 KiB", "footprint": "18 TB"}
+    system = closed_loop(spec, 16, n_requests=100_000, warm_up=70_000, **load)
+    assert system["throughput_iops"] == pytest.approx(550, rel=0.05)
+
+
+def test_more_random_reads_than_the_seek_times_allow_are_refused():
+    sheet = {**SHEETS["exos-x18"], "random_reads": 400}
+    with pytest.raises(ConfigError) as e:
+        drives.from_datasheet("d", **sheet)
+    assert 'random_reads: got "400", need ' in str(e.value)
+    assert "which these seek times allow" in str(e.value)
+
+
+def closed_loop(spec, outstanding, warm_up=100, **load):
     synthetic = {
         "n_requests": 3000,
         "reads": 1.0,
@@ -110,7 +147,7 @@ def closed_loop(spec, outstanding, **load):
         **load,
     }
     arrivals = {"closed": {"outstanding": outstanding}}
-    workload = {"synthetic": synthetic, "arrivals": arrivals, "warm_up": 100}
+    workload = {"synthetic": synthetic, "arrivals": arrivals, "warm_up": warm_up}
     return api.run(workload=workload, systems=[{"name": "s", "drive": spec}]).document["systems"][0]
 
 

@@ -170,6 +170,10 @@ def new(
     link: Annotated[str | None, Option(metavar="RATE", help="The link's.")] = None,
     sector: Annotated[str | None, Option(metavar="SIZE", help="On the medium.")] = None,
     queue_depth: Annotated[int | None, Option(metavar="N", help="Commands; 0: all.")] = None,
+    random_reads: Annotated[
+        str | None,
+        Option(metavar="N", help="Of 4 KiB per second at depth 16: fits the queue's order."),
+    ] = None,
     diameter: Annotated[str | None, Option(metavar="LENGTH", help="Of the platters.")] = None,
     zones: Annotated[int | None, Option(metavar="N", help="How many to make.")] = None,
     price: Annotated[str | None, Option(metavar="LOW/HIGH", help="In US dollars.")] = None,
@@ -206,6 +210,13 @@ def new(
         drive = datasheet.solve({**values, **given})
     except ConfigError as e:
         raise ConfigError(f"drives new: {e}" if path is None else f"{path}: {e}") from None
+    _terminal.say_written([_save(file, name, drive.text(), replace)], False)
+
+
+def _save(file: Path, name: str, text: str, replace: bool) -> Path:
+    """Write a drive file, whose name is the drive's; `file` may be a folder."""
+    from headstack.errors import ConfigError
+
     file = file / f"{name}.toml" if file.is_dir() else file
     if file.name != f"{name}.toml":
         raise ConfigError(f'--out: got "{file}", need a file {name}.toml: the name is the file\'s')
@@ -213,9 +224,61 @@ def new(
         raise ConfigError(f'--out: got "{file}", which exists, need another file or --force')
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(f"{file.name}.part")
-    part.write_text(drive.text(), encoding="utf-8")
+    part.write_text(text, encoding="utf-8")
     part.replace(file)
-    _terminal.say_written([file], False)
+    return file
+
+
+def _drives() -> list[str]:
+    from headstack import drives
+
+    return list(drives.names())
+
+
+def depopulate(
+    drive: Annotated[str, Argument("DRIVE", help="A drive's name or its file.", suggest=_drives)],
+    head: Annotated[
+        int | None,
+        Option(metavar="N", help="From 0. By default the one that the file's faults name."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        Option("--out", "-o", metavar="FILE", help="NAME-without-head-N.toml or a folder."),
+    ] = None,
+    force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Tell what remains of a drive without one of its heads; with --out, write it as a drive file.
+
+    Capacity, rates by zone, the time of one write of the whole medium, and which zones of a
+    host-managed drive keep their data. See docs/guide/depopulation.md.
+
+    Examples:
+      headstack drives depopulate helium-20tb --head 7
+      headstack drives depopulate helium-20tb --head 7 --out out
+
+    """
+    from headstack import depopulation, drives
+    from headstack.cli import _terminal
+    from headstack.errors import ConfigError
+
+    spec = drives.load(drive)
+    chosen = depopulation.failed_head(spec) if head is None else head
+    if chosen is None:
+        need = f"a head: {drive} names no failed one, or several"
+        raise ConfigError(f"drives depopulate: --head: got nothing, need {need}")
+    try:
+        found = depopulation.depopulate(spec, chosen)
+    except ConfigError as e:
+        raise ConfigError(f"drives depopulate: {drive}: {e}") from None
+    if as_json:
+        _terminal.print_json({**found.document(), "spec": found.spec})
+    else:
+        for line in depopulation.text(found):
+            _terminal.say(line)
+    if out is not None:
+        file = _save(out, found.spec["name"], depopulation.file_text(found), force)
+        _terminal.say_written([file], as_json)
 
 
 def _names() -> list[str]:
@@ -226,7 +289,7 @@ def _names() -> list[str]:
 
 
 #: Commands that follow the word ``drives``.
-SUBCOMMANDS = {"new": new}
+SUBCOMMANDS = {"new": new, "depopulate": depopulate}
 
 
 def command(
@@ -242,6 +305,8 @@ def command(
     sources_anywhere: SourcesAnywhere = False,
 ) -> None:
     """List the drives, or show one with the source of each value; `drives new` makes one.
+
+    `drives depopulate` tells what remains of one without a head.
 
     More drives are found in the directories of $HEADSTACK_DRIVES (separated by colons).
 

@@ -415,7 +415,7 @@ fn sequential_reads_keep_the_media_rate() {
     }
 }
 
-/// Published random reads at queue depth 16, and the watts published for them.
+/// Published random reads at queue depth 16. `tests/python/test_drives.py` has the writes.
 #[test]
 fn random_reads_at_depth_16() {
     for (name, published) in [
@@ -426,7 +426,7 @@ fn random_reads_at_depth_16() {
     ] {
         let got = random_reads_per_s(&shipped::drive(name), 16);
         println!("{name}: {got:.1} random reads per second, published {published}");
-        assert!((got / published - 1.0).abs() < 0.1, "{name}: {got}");
+        assert!((got / published - 1.0).abs() < 0.05, "{name}: {got}");
     }
     // 1.7 times one actuator: half the surfaces and addresses, one assembly.
     let dual = shipped::drive("ultrastar-hs760");

@@ -378,6 +378,8 @@ fn vary_cache(draw: &mut SplitMix, spec: &mut DriveSpec) {
     c.segments = 2 + draw.below(6) as u32;
     c.segment_sectors = 16 + draw.below(500) as u32;
     c.write_segments = 1 + draw.below(4) as u32;
+    // A limit of the file may be more than this buffer holds.
+    c.dirty_limit = None;
     c.separate_write_segment = draw.one_in(4);
     c.hit_check = draw.of(&[HitCheck::Service, HitCheck::Arrival]);
     c.read_ahead = draw.of(&[
