@@ -255,7 +255,7 @@ def depopulate(
 
     Examples:
       headstack drives depopulate helium-20tb --head 7
-      headstack drives depopulate helium-20tb --head 7 --out out
+      headstack drives depopulate helium-20tb --head 7 --out .
 
     """
     from headstack import depopulation, drives
