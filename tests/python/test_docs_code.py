@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, command
 
 import headstack
 from headstack import _bridge
@@ -15,6 +15,7 @@ from headstack.cli import main
 from headstack.sweeps import plan
 
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs" / "guide").glob("*.md")])
+PAGES += sorted((ROOT / "docs" / "studies").glob("*.md"))
 PAGES += [ROOT / "examples" / "README.md"]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -73,6 +74,16 @@ def test_commands_end_well(place, capsys, blank_figures):
         out = capsys.readouterr().out
         if "--json" in line:
             json.loads(out)
+
+
+def test_readme_is_short_and_prints_its_answer():
+    page = (ROOT / "README.md").read_text("utf-8")
+    assert len(page.split()) <= 900
+    line, shown = re.search(
+        r"```sh\n(headstack run [^\n]*)\n```\n\n```text\n(.*?)```", page, re.S
+    ).groups()
+    done = command(*shlex.split(line, comments=True)[1:])
+    assert done.stdout.startswith(shown)
 
 
 @pytest.mark.parametrize("text", blocks("toml"))

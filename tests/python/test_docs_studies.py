@@ -12,21 +12,21 @@ from headstack.studies.ng98 import cylinders
 from headstack.studies.snowflakes import fleet, implications
 from headstack.studies.study import Study
 
-GUIDE = Path(__file__).parents[2] / "docs" / "guide"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def row(page, start):
     """Return the cells of the one table row of a page that begins like this."""
-    lines = (GUIDE / page).read_text(encoding="utf-8").splitlines()
+    lines = (DOCS / page).read_text(encoding="utf-8").splitlines()
     (line,) = [li for li in lines if li.startswith(start)]
     return [cell.strip() for cell in line.strip("|").split("|")]
 
 
 def test_arrays_of_the_fleet():
-    widths = [int(cell) for cell in row("populations.md", "| drives | 2 |")[1:]]
+    widths = [int(cell) for cell in row("studies/unlike-drives.md", "| drives | 2 |")[1:]]
     found = [fleet.arrays(implications.fleet_rates(), width) for width in widths]
-    random = [float(cell) for cell in row("populations.md", "| 2008 |")[1:]]
-    matched = [float(cell) for cell in row("populations.md", "| 2008, like drives")[1:]]
+    random = [float(cell) for cell in row("studies/unlike-drives.md", "| 2008 |")[1:]]
+    matched = [float(cell) for cell in row("studies/unlike-drives.md", "| 2008, like drives")[1:]]
     assert random == pytest.approx([f.mean for f in found], abs=6e-4)
     assert matched == pytest.approx([f.matched for f in found], abs=6e-4)
 
@@ -39,7 +39,7 @@ def test_what_the_stand_ins_of_the_pc_applications_save(tmp_path):
         cylinders.APPLICATIONS: "| PC applications, application",
     }
     for name, start in pages.items():
-        said = re.findall(r"([\d.]+) %", row("papers.md", start)[2])
+        said = re.findall(r"([\d.]+) %", row("guide/papers.md", start)[2])
         found = saved[saved["workload"] == name]["percent"]
         assert said == [f"{percent:.1f}" for percent in found], name
 
@@ -48,5 +48,5 @@ def test_what_the_stand_ins_of_the_pc_applications_save(tmp_path):
 def test_a_durable_write_on_a_drive_of_today(tmp_path):
     study = Study("dald", tmp_path, quick=False, traces={}, choices=DaldChoices())
     for name, found in today.by_share(study, {**today.KINDS, **today.BARE}).items():
-        cells = row("logging-today.md", f"| {name} | {found[0]:.2f} |")[1:]
+        cells = row("studies/logging-today.md", f"| {name} | {found[0]:.2f} |")[1:]
         assert [float(c) for c in cells] == pytest.approx(found, abs=6e-3), name

@@ -70,7 +70,7 @@ def test_counters_are_those_of_the_core():
 
 
 def test_the_guide_lists_the_counters():
-    guide = (ROOT / "docs" / "guide" / "experiments.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "guide" / "results.md").read_text(encoding="utf-8")
     listed = [
         f"| `{c['name']}` | {c['unit']} | {c['of_several']} | {c['sentence']} |".replace(
             "|  |", "| |"

@@ -179,12 +179,12 @@ NUMBER = r"(\d+)(?: ± (\d+))?"
 CELL = re.compile(rf"{NUMBER} /s, {NUMBER} s over, p99 {NUMBER} ms")
 
 
-def test_the_readme_has_the_numbers_of_the_page_on_capping():
+def test_the_study_has_the_numbers_of_the_page_on_capping():
     heads, *rows = cells("docs/models/capping.md", "load")
     assert tuple(heads) == ("load", *effects.HEADINGS)
     assert [row[0] for row in rows] == [load.name for load in effects.LOADS]
-    _, *readme = cells("README.md", "cap")
-    for page_row, row in zip(rows, readme, strict=False):
+    _, *study = cells("docs/studies/power-caps.md", "cap")
+    for page_row, row in zip(rows, study, strict=False):
         assert page_row[0] == f"Figure 8: {row[0]}"
         found = [CELL.match(cell) for cell in page_row[2:]]
         assert [f"{m[1]}, {m[3]} s" for m in found] == row[1:]
