@@ -49,6 +49,7 @@ class Case:
         reads: the share of reads.
         retake: share of the places promised to a woken thread that another one takes.
         model: the elevator of the simulation, if it is another one.
+        low_latency: of `bfq`.
 
     """
 
@@ -59,6 +60,7 @@ class Case:
     reads: float = 1.0
     retake: float = 0.3
     model: str = ""
+    low_latency: bool = True
 
     @property
     def starves(self) -> bool:
@@ -71,10 +73,12 @@ class Case:
         Under `none` the number of places is also that of the driver's tags, and stays so under
         another elevator. So it is 32 before the elevator changes.
         """
+        own = f"echo {self.low_latency:d} > {QUEUE}/iosched/low_latency\n"
         return (
             f"echo none > {QUEUE}/scheduler; echo 32 > {QUEUE}/nr_requests\n"
             f"echo {self.depth} > {DEPTH}; echo {self.elevator} > {QUEUE}/scheduler\n"
             f"echo {self.places} > {QUEUE}/nr_requests\n"
+            f"{own if self.elevator == 'bfq' else ''}"
         )
 
     def job(self, seconds: float, output: str) -> str:
@@ -181,6 +185,8 @@ def simulated(
         "retake": case.retake,
         "completion_time": f"{late * 1e9:.0f} ns",
     }
+    if case.elevator == "bfq":
+        queue["elevator_parameters"] = {"low_latency": case.low_latency}
     requests = {
         "reads": case.reads,
         "size": "4 KiB",
@@ -261,6 +267,8 @@ CASES = [
     *(Case("mq-deadline", 64, depth, 64) for depth in (1, 2, 4, 8)),
     # Until Linux 6.4 mq-deadline has the next request of a batch in advance, as deadline.
     Case("mq-deadline", 64, 8, 64, reads=0.7, model="deadline"),
+    *(Case("bfq", 64, 8, threads, low_latency=False) for threads in (4, 64)),
+    Case("bfq", 64, 8, 64),
     # One processor and the scheduler of Linux 6.1: the thread that goes on is nearly always first.
     Case("none", 32, 8, 64, retake=0.95),
     Case("mq-deadline", 8, 8, 64, retake=0.95),
@@ -278,7 +286,8 @@ def main() -> None:
         for kind, values in real.response.items():
             pairs = [(real.rate, ours.rate), *zip(values, ours.response[kind], strict=True)]
             cells = " | ".join(f"{r:.0f}, {s:.0f}" for r, s in pairs)
-            name = f"{case.elevator}, {case.places}, {case.depth}, {case.threads}"
+            own = " (low_latency 0)" if not case.low_latency else ""
+            name = f"{case.elevator}{own}, {case.places}, {case.depth}, {case.threads}"
             print(f"| {name} | {kind} | {cells} |", flush=True)
     seen = [len(w) / (b - a) for w, (a, b) in zip(measure_changes(), WINDOWS, strict=True)]
     pairs = zip(seen, simulate_changes(late), strict=True)

@@ -54,7 +54,7 @@ enum Issues {
         clients: u32,
         /// Of completed requests, after the pause: the time, and the client if clients are told apart.
         after: BinaryHeap<Reverse<(Time, u32)>>,
-        pauses: Pauses,
+        pauses: Box<Pauses>,
     },
     /// Threads.
     Jobs(Box<Jobs>),
@@ -399,7 +399,7 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
             first: outstanding,
             clients: outstanding,
             after: BinaryHeap::new(),
-            pauses,
+            pauses: Box::new(pauses),
         });
     }
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, Required, TypeAlias, TypedDict
 
-from headstack.schema.models import DeadlineParameters, RangesParameters
+from headstack.schema.models import BfqParameters, DeadlineParameters, RangesParameters
 from headstack.schema.quantities import DataRate, LengthOfTime, Rate, Size
 from headstack.schema.words import ElevatorName, Layout, ReadPolicy
 
@@ -150,7 +150,7 @@ class LayerHostQueue(TypedDict, total=False):
     elevator: ElevatorName
     """The order in which requests are dispatched. Default: "mq-deadline"."""
 
-    elevator_parameters: DeadlineParameters | RangesParameters
+    elevator_parameters: DeadlineParameters | RangesParameters | BfqParameters
     """Parameters of the elevator."""
 
     places: Literal["legacy", "blk-mq"]

@@ -142,6 +142,49 @@ class RangesParameters(TypedDict, total=False):
     """Batches of reads before one of writes. Default: 2."""
 
 
+class BfqParameters(TypedDict, total=False):
+    """The parameters, as in `/sys/block/DEVICE/queue/iosched`."""
+
+    slice_idle: LengthOfTime
+    """How long the drive is kept idle for a process; 0: never. 0 ms to 1 s. Unit: one of s, ms, us,
+    ns, min, h. Default: "8 ms".
+    """
+
+    max_budget: int
+    """Most sectors in a turn; 0: what the drive transfers in `timeout_sync` at the rate that is
+    measured. 0 to 2147483648. Default: 0.
+    """
+
+    timeout_sync: LengthOfTime
+    """Longest turn of a process. 1 ms to 60 s. Unit: one of s, ms, us, ns, min, h. Default: "125
+    ms".
+    """
+
+    fifo_expire_sync: LengthOfTime
+    """After this time a read or a synchronous write is late. 0 ms to 4611686018427.388 ms. Unit:
+    one of s, ms, us, ns, min, h. Default: "125 ms".
+    """
+
+    fifo_expire_async: LengthOfTime
+    """After this time an asynchronous write is late. 0 ms to 4611686018427.388 ms. Unit: one of s,
+    ms, us, ns, min, h. Default: "250 ms".
+    """
+
+    back_seek_max: Size
+    """Farthest request behind the last one that is served before those far ahead. Unit: one of B,
+    kB, MB, GB, TB, KiB, MiB, GiB, TiB. Default: "16777216 B".
+    """
+
+    back_seek_penalty: int
+    """How many times a distance backwards counts. 1 to 1000. Default: 2."""
+
+    strict_guarantees: bool
+    """One request at the drive at a time, and always idling. Default: false."""
+
+    low_latency: bool
+    """Processes that start, or ask for little at regular times, get more weight. Default: true."""
+
+
 class Map(TypedDict, total=False):
     """A point in the form of the parameter."""
 

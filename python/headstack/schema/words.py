@@ -144,7 +144,7 @@ LayerName: TypeAlias = Literal[
 ]
 
 
-ElevatorName: TypeAlias = Literal["none", "deadline", "mq-deadline", "ranges"]
+ElevatorName: TypeAlias = Literal["none", "deadline", "mq-deadline", "ranges", "bfq"]
 
 
 PowerCondition: TypeAlias = Literal["active", "idle_a", "idle_b", "idle_c", "standby"]

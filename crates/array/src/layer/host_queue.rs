@@ -20,7 +20,7 @@
 //!
 //! | parameter | means | if absent |
 //! |---|---|---|
-//! | `elevator` | `none`, `deadline`, `mq-deadline`, `ranges` | `mq-deadline` |
+//! | `elevator` | `none`, `deadline`, `mq-deadline`, `ranges`, `bfq` | `mq-deadline` |
 //! | `elevator_parameters` | a table, as the elevator's file documents | none |
 //! | `places` | `legacy`: sync and async requests have separate pools, with batchers; `blk-mq`: one pool | `legacy` for `deadline`, else `blk-mq` |
 //! | `nr_requests` | places, 4 to 65,536; requests at the lower layer hold theirs | `legacy`: 128; `blk-mq`: twice the depth, at most 256; for `none` the depth |
@@ -46,7 +46,7 @@ mod expiry;
 mod merging;
 mod waking;
 
-use super::elevator::{self, Elevator, Queued};
+use super::elevator::{self, Elevator};
 use super::{
     not_supported, Context, Elevators, Entry, Flow, Layer, LowerCount, Request, Setting,
     Statistics, ANYONE,
@@ -189,7 +189,6 @@ enum Turn {
 /// One request to the layer below: a submitted request, or several merged ones.
 struct Group {
     command: Command,
-    sync: bool,
     run: Run,
     /// The first and the last of its submitted requests; each knows the next ([`Entry::next`](super::flow::Entry::next)).
     first: u32,
@@ -213,6 +212,8 @@ struct Queue {
     waking: u32,
     below: u32,
     depth: u32,
+    /// When the elevator, which keeps the device idle while requests wait, is to be asked again.
+    resumes: Time,
 }
 
 #[derive(Default, Clone)]
@@ -234,6 +235,8 @@ struct HostQueue {
     groups: Slab<Group>,
     /// Woken processes of all queues, in the order in which they submit; at equal times the lowest queue is first.
     waking: VecDeque<Waking>,
+    /// The earliest time at which an elevator is to be asked again.
+    resumes: Time,
     limits: Limits,
     wake_time: Span,
     retake: f64,
@@ -278,6 +281,7 @@ impl HostQueue {
                 waking: 0,
                 below: 0,
                 depth: p.depth,
+                resumes: Time::NEVER,
             });
         }
         Ok(HostQueue {
@@ -285,6 +289,7 @@ impl HostQueue {
             queues,
             groups: Slab::new(),
             waking: VecDeque::new(),
+            resumes: Time::NEVER,
             limits,
             wake_time: p.wake_time,
             retake: p.retake,
@@ -349,16 +354,11 @@ impl HostQueue {
         let slot = self.groups.vacant_key() as u32;
         let run = Run {
             slot,
-            write: request.command.writes(),
-            lba: request.lba,
-            blocks: u64::from(request.blocks),
-            segments: 1,
             order: self.order,
-            hint: request.hint,
+            ..self.run_of(request)
         };
         self.groups.insert(Group {
             command: request.command,
-            sync: self.is_sync(request.command),
             run,
             first: child,
             last: child,
@@ -370,7 +370,7 @@ impl HostQueue {
             queue.ahead.push_back(slot);
             return;
         }
-        queue.elevator.add(now, &queued(&run));
+        queue.elevator.add(now, &run.queued());
         queue.edges.add(&run);
         if waited && !self.limits.never && queue.elevator.newest().is_none() {
             if let Some(before) = queue.edges.ending_at(run.write, run.lba) {
@@ -381,20 +381,27 @@ impl HostQueue {
         }
     }
 
-    /// Tries to merge a new request with a waiting one; true if it was merged.
-    fn merge(&mut self, q: usize, child: u32, request: &Request, flow: &mut Flow) -> bool {
-        if !matches!(request.command, Command::Read | Command::Write) {
-            return false;
-        }
-        let new = Run {
+    /// The run of one request.
+    fn run_of(&self, request: &Request) -> Run {
+        Run {
             slot: NONE,
             write: request.command.writes(),
+            sync: self.is_sync(request.command),
+            submitter: request.submitter,
             lba: request.lba,
             blocks: u64::from(request.blocks),
             segments: 1,
             order: 0,
             hint: request.hint,
-        };
+        }
+    }
+
+    /// Tries to merge a new request with a waiting one; true if it was merged.
+    fn merge(&mut self, q: usize, child: u32, request: &Request, flow: &mut Flow) -> bool {
+        if !matches!(request.command, Command::Read | Command::Write) {
+            return false;
+        }
+        let new = self.run_of(request);
         let (back, front) = self.neighbours(q, &new);
         let back = back.filter(|slot| self.may_grow(q, *slot, &new));
         let front = front.filter(|slot| self.limits.front && self.may_grow(q, *slot, &new));
@@ -442,10 +449,8 @@ impl HostQueue {
 
     fn may_grow(&self, q: usize, slot: u32, new: &Run) -> bool {
         let run = &self.groups[slot as usize].run;
-        self.limits.allow(run, new)
-            && self.queues[q]
-                .elevator
-                .may_join(run.end() - 1, new.end() - 1)
+        let elevator = &self.queues[q].elevator;
+        self.limits.allow(run, new) && elevator.may_join(&run.queued(), &new.queued())
     }
 
     /// Adds a request to a waiting group, at its front or its back.
@@ -468,9 +473,10 @@ impl HostQueue {
         flow[last].next = child;
         if at_front {
             group.run.lba = new.lba;
-            queue.elevator.resort(&queued(&group.run));
+            queue.elevator.resort(&group.run.queued());
             self.counts.merged_front += 1;
         } else {
+            queue.elevator.grown(&group.run.queued());
             self.counts.merged_back += 1;
         }
         queue.edges.add(&group.run);
@@ -484,7 +490,7 @@ impl HostQueue {
             self.groups[second as usize].run,
         );
         let queue = &mut self.queues[q];
-        let joins = queue.elevator.may_join(a.end() - 1, b.end() - 1);
+        let joins = queue.elevator.may_join(&a.queued(), &b.queued());
         if first == second || !joins || !self.limits.allow(&a, &b) {
             return false;
         }
@@ -499,9 +505,10 @@ impl HostQueue {
         let last = std::mem::replace(&mut kept.last, gone.last);
         flow[last].next = gone.first;
         let run = kept.run;
+        queue.elevator.grown(&run.queued());
         queue.edges.add(&run);
         let now = flow.now();
-        queue.places.release(now, gone.sync, &mut queue.woken);
+        queue.places.release(now, gone.run.sync, &mut queue.woken);
         true
     }
 
@@ -559,7 +566,7 @@ impl HostQueue {
         while queue.below < queue.depth {
             let ahead = queue.ahead.pop_front();
             let Some(slot) = ahead.or_else(|| queue.elevator.take(now)) else {
-                return;
+                return self.wait_for_elevator(q);
             };
             let group = &mut self.groups[slot as usize];
             if ahead.is_none() {
@@ -584,6 +591,31 @@ impl HostQueue {
         }
     }
 
+    /// The elevator of a queue gives no request at present.
+    fn wait_for_elevator(&mut self, q: usize) {
+        let queue = &mut self.queues[q];
+        let resumes = match queue.elevator.is_empty() {
+            true => Time::NEVER,
+            false => queue.elevator.resumes_at(),
+        };
+        if std::mem::replace(&mut queue.resumes, resumes) != resumes {
+            let all = self.queues.iter().map(|q| q.resumes);
+            self.resumes = all.min().unwrap_or(Time::NEVER);
+        }
+    }
+
+    /// The time has come until which an elevator kept its device idle.
+    fn resume_elevators(&mut self, flow: &mut Flow) {
+        for q in 0..self.queues.len() {
+            if self.queues[q].resumes <= flow.now() {
+                self.queues[q].resumes = Time::NEVER;
+                self.dispatch_ready(q, flow);
+            }
+        }
+        let all = self.queues.iter().map(|q| q.resumes);
+        self.resumes = all.min().unwrap_or(Time::NEVER);
+    }
+
     /// A request has completed at the lower layer, and with it all submitted requests merged into it.
     fn group_ends(&mut self, request: u32, flow: &mut Flow) {
         let now = flow.now();
@@ -593,9 +625,9 @@ impl HostQueue {
         let queue = &mut self.queues[q];
         queue.below -= 1;
         if matches!(group.command, Command::Read | Command::Write) {
-            queue.elevator.ended(slot);
+            queue.elevator.ended(now, slot);
         }
-        queue.places.release(now, group.sync, &mut queue.woken);
+        queue.places.release(now, group.run.sync, &mut queue.woken);
         let mut done = flow[request].done;
         let queued = done.components.queue + done.arrival.0;
         let mut child = group.first;
@@ -635,15 +667,6 @@ fn bounded(key: &str, got: u32, least: u32, most: u32) -> Result<(), SpecError> 
     match (least..=most).contains(&got) {
         true => Ok(()),
         false => Err(SpecError::new(key, got, format!("{least} to {most}"))),
-    }
-}
-
-fn queued(run: &Run) -> Queued {
-    Queued {
-        slot: run.slot,
-        write: run.write,
-        lba: run.lba,
-        blocks: run.blocks,
     }
 }
 
@@ -697,11 +720,14 @@ impl Layer for HostQueue {
     }
 
     fn next_event(&self) -> Time {
-        self.next_waking()
+        self.next_waking().min(self.resumes)
     }
 
-    /// A woken process submits.
+    /// A woken process submits, or elevators go on.
     fn happen(&mut self, flow: &mut Flow) {
+        if self.resumes < self.next_waking() {
+            return self.resume_elevators(flow);
+        }
         if let Some(woken) = self.waking.pop_front() {
             let q = woken.queue as usize;
             self.queues[q].waking -= 1;

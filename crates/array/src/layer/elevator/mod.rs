@@ -2,7 +2,8 @@
 //!
 //! # Contract
 //! - Every request that was added is taken exactly once, or leaves by [`Elevator::absorb`].
-//! - [`Elevator::take`] returns a request whenever one waits.
+//! - [`Elevator::take`] returns a request whenever one waits, unless the elevator keeps the device idle for one that is to
+//!   come: then until a request that was taken ends, one is added, or the time of [`Elevator::resumes_at`] comes.
 //! - A request is identified by its slot. A slot is used again only after its request has ended.
 //! - The same calls give the same order.
 //!
@@ -27,22 +28,39 @@ pub struct Queued {
     pub lba: u64,
     /// Number of 512-byte blocks.
     pub blocks: u64,
+    /// Whether a process waits for it: reads, and writes that are not left to the host.
+    pub sync: bool,
+    /// The process that submitted it, or [`ANYONE`](super::ANYONE).
+    pub submitter: u32,
+}
+
+impl Queued {
+    /// Its last block.
+    pub fn last(&self) -> u64 {
+        self.lba + self.blocks.saturating_sub(1)
+    }
 }
 
 /// The order in which waiting requests are dispatched.
 pub trait Elevator: Send {
     /// A request begins to wait at `now`.
     fn add(&mut self, now: Time, request: &Queued);
-    /// Removes and returns the request to dispatch at `now`; `None` if none waits.
+    /// Removes and returns the request to dispatch at `now`; `None` if none waits, or the device is kept idle.
     fn take(&mut self, now: Time) -> Option<u32>;
+    /// Until when the device is kept idle for a request that is to come; [`Time::NEVER`] if it is not.
+    fn resumes_at(&self) -> Time {
+        Time::NEVER
+    }
     /// A waiting request has grown at its front; `request` has its new address and length.
     fn resort(&mut self, request: &Queued);
+    /// A waiting request has grown at its back; `request` has its new length.
+    fn grown(&mut self, _request: &Queued) {}
     /// Request `gone` was merged into `survivor`, which keeps the earlier deadline of the two.
     fn absorb(&mut self, survivor: u32, gone: u32);
-    /// A request that was taken has completed.
-    fn ended(&mut self, _slot: u32) {}
-    /// Whether two requests with these last blocks may be merged.
-    fn may_join(&self, _last: u64, _other_last: u64) -> bool {
+    /// A request that was taken has completed at `now`.
+    fn ended(&mut self, _now: Time, _slot: u32) {}
+    /// Whether two requests may be merged.
+    fn may_join(&self, _request: &Queued, _other: &Queued) -> bool {
         true
     }
     /// Number of waiting requests.
@@ -126,7 +144,7 @@ macro_rules! elevators {
         }
     };
 }
-elevators! { none, deadline, mq_deadline, ranges }
+elevators! { none, deadline, mq_deadline, ranges, bfq }
 
 #[cfg(test)]
 mod tests;

@@ -18,8 +18,8 @@
 //! (`bfq_find_bfqq_for_underused_actuator`); here the rule is applied to deadlines. 4 is BFQ's empirical
 //! number.
 //! # Validity
-//! Only BFQ's rule for actuators: no slices, budgets or weights. Where all actuators are loaded, BFQ
-//! continues with the process in service.
+//! Only BFQ's rule for actuators: no slices, budgets or weights (for these see `bfq`). Where all actuators are loaded,
+//! BFQ continues with the process in service.
 
 use super::mq_deadline::MqDeadline;
 use super::sorted::Parameters;
@@ -88,7 +88,7 @@ impl Ranges {
 
 impl Elevator for Ranges {
     fn add(&mut self, now: Time, request: &Queued) {
-        let range = self.range_at(request.lba + request.blocks.saturating_sub(1));
+        let range = self.range_at(request.last());
         let slot = request.slot as usize;
         if slot >= self.range_of.len() {
             self.range_of.resize(slot + 1, 0);
@@ -121,11 +121,11 @@ impl Elevator for Ranges {
         self.ranges[range].waiting.absorb(survivor, gone);
     }
 
-    fn may_join(&self, last: u64, other_last: u64) -> bool {
-        self.range_at(last) == self.range_at(other_last)
+    fn may_join(&self, request: &Queued, other: &Queued) -> bool {
+        self.range_at(request.last()) == self.range_at(other.last())
     }
 
-    fn ended(&mut self, slot: u32) {
+    fn ended(&mut self, _now: Time, slot: u32) {
         let range = self.of(slot);
         let range = &mut self.ranges[range];
         range.at_drive = range.at_drive.saturating_sub(1);

@@ -319,6 +319,8 @@ mod tests {
                             write,
                             lba,
                             blocks,
+                            sync: true,
+                            submitter: 0,
                         },
                     );
                     let direction = usize::from(write);
@@ -337,6 +339,8 @@ mod tests {
                         write,
                         lba,
                         blocks: 2,
+                        sync: true,
+                        submitter: 0,
                     });
                 }
                 4 if all.len() > 1 => {

@@ -1,6 +1,7 @@
 //! Elevators against sequences worked out by hand from the kernel's rules, and tests of their contract.
 
 use super::*;
+use crate::layer::ANYONE;
 use headstack_units::Span;
 
 fn build(name: &str, toml: &str) -> Box<dyn Elevator> {
@@ -17,6 +18,8 @@ fn queued(slot: u32, write: bool, lba: u64) -> Queued {
         write,
         lba,
         blocks: 1,
+        sync: true,
+        submitter: ANYONE,
     }
 }
 
@@ -213,19 +216,22 @@ fn ranges_serve_the_idle_actuator_first() {
     );
     // Both ranges have two requests at the drive, and only the first has waiting ones.
     assert_eq!(take(&mut *elevator), 0);
-    elevator.ended(4);
-    elevator.ended(3);
+    elevator.ended(Time::ZERO, 4);
+    elevator.ended(Time::ZERO, 3);
     elevator.add(Time(9), &queued(3, false, 999));
     assert_eq!(take(&mut *elevator), 3, "the second actuator is idle");
     assert_eq!(take(&mut *elevator), 5);
     assert_eq!(elevator.take(Time::ZERO), None);
-    assert!(elevator.may_join(498, 499) && !elevator.may_join(499, 500));
+    let at = |lba| queued(9, false, lba);
+    assert!(elevator.may_join(&at(498), &at(499)));
+    assert!(!elevator.may_join(&at(499), &at(500)));
 }
 
 /// Every elevator, with random additions, dispatches, growth and merges: no request is lost, repeated or
 /// invented.
 #[test]
 fn every_elevator_keeps_its_contract() {
+    let mut idled = std::collections::BTreeSet::new();
     for entry in entries().iter() {
         for seed in 1..100u64 {
             let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
@@ -246,15 +252,19 @@ fn every_elevator_keeps_its_contract() {
                 match random(8) {
                     0..=3 if !free.is_empty() => {
                         let slot = free.pop().expect("free");
-                        let request = queued(slot, random(2) == 0, 1 + random(900));
+                        let write = random(2) == 0;
+                        let request = Queued {
+                            sync: !write || random(2) == 0,
+                            submitter: [ANYONE, 0, 1, 2][random(4) as usize],
+                            ..queued(slot, write, 1 + random(900))
+                        };
                         elevator.add(now, &request);
                         waiting.push(request);
                     }
                     4 if waiting.len() > 1 => {
                         let (a, b) = (random(waiting.len() as u64), random(waiting.len() as u64));
                         let (a, b) = (waiting[a as usize], waiting[b as usize]);
-                        if a.slot != b.slot && a.write == b.write && elevator.may_join(a.lba, b.lba)
-                        {
+                        if a.slot != b.slot && a.write == b.write && elevator.may_join(&a, &b) {
                             elevator.absorb(a.slot, b.slot);
                             waiting.retain(|q| q.slot != b.slot);
                             free.push(b.slot);
@@ -262,7 +272,14 @@ fn every_elevator_keeps_its_contract() {
                     }
                     5 if !waiting.is_empty() => {
                         let i = random(waiting.len() as u64) as usize;
-                        if elevator.may_join(waiting[i].lba - 1, waiting[i].lba) {
+                        let grown = Queued {
+                            blocks: waiting[i].blocks + 1,
+                            ..waiting[i]
+                        };
+                        if elevator.may_join(&waiting[i], &grown) && random(2) == 0 {
+                            waiting[i] = grown;
+                            elevator.grown(&grown);
+                        } else if elevator.may_join(&waiting[i], &grown) {
                             waiting[i].lba -= u64::from(waiting[i].lba > 1);
                             waiting[i].blocks += 1;
                             elevator.resort(&waiting[i]);
@@ -270,7 +287,7 @@ fn every_elevator_keeps_its_contract() {
                     }
                     6 if !taken.is_empty() => {
                         let slot = taken.swap_remove(random(taken.len() as u64) as usize);
-                        elevator.ended(slot);
+                        elevator.ended(now, slot);
                         free.push(slot);
                     }
                     _ => match elevator.take(now) {
@@ -280,12 +297,45 @@ fn every_elevator_keeps_its_contract() {
                             assert_eq!(waiting.len() + 1, n, "{at}: took {slot}");
                             taken.push(slot);
                         }
-                        None => assert!(waiting.is_empty(), "{at}"),
+                        None if waiting.is_empty() => {}
+                        None => {
+                            let resumes = elevator.resumes_at();
+                            assert!(!taken.is_empty() || resumes != Time::NEVER, "{at}");
+                            idled.insert(entry.about.name.to_string());
+                        }
                     },
                 }
             }
+            // Each is taken in the end, when all that were taken before have ended.
+            let mut now = Time(600 * 20_000_000);
+            while !waiting.is_empty() {
+                for slot in taken.drain(..) {
+                    elevator.ended(now, slot);
+                }
+                match elevator.take(now) {
+                    Some(slot) => {
+                        waiting.retain(|q| q.slot != slot);
+                        taken.push(slot);
+                    }
+                    None => {
+                        let resumes = elevator.resumes_at();
+                        let name = &entry.about.name;
+                        assert!(
+                            now < resumes && resumes != Time::NEVER,
+                            "{name} seed {seed}"
+                        );
+                        now = resumes;
+                    }
+                }
+            }
+            assert_eq!(elevator.take(now), None);
         }
     }
+    assert_eq!(
+        idled,
+        ["bfq".to_string()].into(),
+        "those that keep the device idle"
+    );
 }
 
 #[test]
@@ -310,7 +360,7 @@ fn parameters_that_do_not_fit_are_refused() {
         .expect("an error")
         .to_string();
     assert!(
-        error.contains("none, deadline, mq-deadline, ranges"),
+        error.contains("none, deadline, mq-deadline, ranges, bfq"),
         "{error}"
     );
 }

@@ -8,6 +8,7 @@
 //! # Source
 //! Linux, `block/elevator.c`, `blk-merge.c`.
 
+use crate::layer::elevator::Queued;
 use headstack_drive::Hint;
 use std::collections::BTreeSet;
 
@@ -16,6 +17,9 @@ use std::collections::BTreeSet;
 pub(crate) struct Run {
     pub slot: u32,
     pub write: bool,
+    /// Of the first request in it.
+    pub sync: bool,
+    pub submitter: u32,
     pub lba: u64,
     pub blocks: u64,
     /// Number of submitted requests in it.
@@ -29,6 +33,18 @@ pub(crate) struct Run {
 impl Run {
     pub fn end(&self) -> u64 {
         self.lba + self.blocks
+    }
+
+    /// What an elevator is told of it.
+    pub fn queued(&self) -> Queued {
+        Queued {
+            slot: self.slot,
+            write: self.write,
+            lba: self.lba,
+            blocks: self.blocks,
+            sync: self.sync,
+            submitter: self.submitter,
+        }
     }
 }
 
