@@ -14,6 +14,7 @@ from headstack import _core
 from headstack.errors import ConfigError, DeviceError, HeadstackError, TraceError
 
 if TYPE_CHECKING:
+    from headstack.advice import Answer, advise
     from headstack.api import Result, load, run
     from headstack.emulation import emulate
     from headstack.sweeps import Swept, sweep
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __version__: str = _core.version()
 
 __all__ = [
+    "Answer",
     "ConfigError",
     "DeviceError",
     "HeadstackError",
@@ -28,6 +30,7 @@ __all__ = [
     "Swept",
     "TraceError",
     "__version__",
+    "advise",
     "emulate",
     "load",
     "run",
@@ -36,6 +39,7 @@ __all__ = [
 
 #: Modules for users of the package; `dir` lists them and the reference describes them.
 _MODULES = (
+    "advice",
     "answer",
     "api",
     "calibration",
@@ -67,8 +71,10 @@ _MODULES = (
 
 #: The modules of the names in `__all__` that are imported at first use.
 _HOMES = {
+    "Answer": "advice",
     "Result": "api",
     "Swept": "sweeps",
+    "advise": "advice",
     "emulate": "emulation",
     "load": "api",
     "run": "api",

@@ -29,6 +29,7 @@ from headstack.suggest import need_one_of
 COMMANDS = (
     "run",
     "sweep",
+    "advise",
     "cap_sim",
     "emulate",
     "compare",

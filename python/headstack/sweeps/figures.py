@@ -176,13 +176,14 @@ def _curve(rows: Sequence[Row], key: str, measure: str) -> "Chart":
     base = alt.Chart(pd.DataFrame(points))
     said = f"{key} ({found[1]})" if found and found[1] else key
     order = None if found else list(dict.fromkeys(str(r[key]) for r in rows))
-    x = (
-        alt.X("x:Q", title=said, scale=_scale(found[0]))
-        if found
-        else alt.X("x:N", title=said, sort=order, axis=alt.Axis(labelAngle=0))
-    )
+    if found:
+        ticks = alt.Axis(format="d", tickMinStep=1) if _whole(found[0]) else alt.Axis(format="~g")
+        x = alt.X("x:Q", title=said, scale=_scale(found[0]), axis=ticks)
+    else:
+        x = alt.X("x:N", title=said, sort=order, axis=alt.Axis(labelAngle=0))
     y = alt.Y("y:Q", title=titled(measure), scale=alt.Scale(zero=False))
-    colour = look.colour(names)
+    # The bands must not make the symbols of the legend faint.
+    colour = look.colour(names).legend(symbolOpacity=1.0)
     layers: list[Any] = []
     if any(r.get(f"{measure}_half") for r in rows):
         ends = {"x": x, "color": colour, "y2": alt.Y2("high:Q")}
@@ -190,9 +191,7 @@ def _curve(rows: Sequence[Row], key: str, measure: str) -> "Chart":
         band = base.mark_area(opacity=0.22) if found else base.mark_rule(strokeWidth=2)
         layers.append(band.encode(y=low, **ends))
     line = base.mark_line(strokeWidth=2.2, point=alt.OverlayMarkDef(size=45))
-    if not found and len(names) > 1:
-        line = base.mark_point(filled=True, size=60)
-    layers.append(line.encode(x=x, y=y, color=colour))
+    layers.append(line.encode(x=x, y=y, color=colour, strokeDash=look.dash(names)))
     tooltip = [
         alt.Tooltip("system:N", title="system"),
         alt.Tooltip("x:Q" if found else "x:N", title=said),
@@ -204,6 +203,10 @@ def _curve(rows: Sequence[Row], key: str, measure: str) -> "Chart":
     heading = f"{title} by {key}{more}"
     chart = alt.layer(*layers, title=heading, description=heading)
     return look.style(chart.properties(width=look.WIDTH, height=look.HEIGHT))
+
+
+def _whole(values: Sequence[float]) -> bool:
+    return all(v == int(v) for v in values)
 
 
 def _scale(values: Sequence[float]) -> Any:

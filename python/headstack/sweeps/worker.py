@@ -85,7 +85,10 @@ def simulate(base: str, overrides: Mapping[str, Any], keep_going: bool = False) 
     }
 
 
-def _document(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+def _document(
+    base: Mapping[str, Any], overrides: Mapping[str, Any], log: Path | None = None
+) -> dict[str, Any]:
+    """Return the result document of a run; with `log` its requests are written to that folder."""
     document: dict[str, Any] = _bridge.call(
         "run",
         base.get("file"),
@@ -93,8 +96,8 @@ def _document(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str
         json.dumps(overrides),
         [str(d) for d in drives.drive_dirs()],
         1,
-        None,
-        False,
+        None if log is None else str(log),
+        log is not None,
         None,
         bool(base.get("sources_anywhere", False)),
         {name: Path(p) for name, p in (base.get("places") or {}).items()},

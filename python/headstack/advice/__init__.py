@@ -1,0 +1,126 @@
+"""Advice: which drives, how many, in which organisation, for a trace and a goal.
+
+`headstack.advise` searches with few runs and says how sure the answer is, why others are worse, and
+what would change it. See ``docs/guide/advise.md``.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from headstack.advice import question as questions
+from headstack.advice.answer import Answer, conclude
+from headstack.advice.question import Question
+from headstack.advice.search import Search
+
+#: Folder of the records of runs in an advice's folder.
+RUNS = "runs"
+
+
+def advise(
+    trace: str | os.PathLike[str],
+    goal: str,
+    *,
+    capacity: str | None = None,
+    power: str | None = None,
+    budget: float | None = None,
+    growth: float = 1.0,
+    survives: int = 0,
+    drives: Iterable[str] | None = None,
+    dash: Sequence[str | None] = (None,),
+    organisations: Iterable[str] | None = None,
+    depths: Sequence[int | None] = (None,),
+    schedulers: Sequence[str | None] = (None,),
+    caches: Sequence[str | None] = (None,),
+    prices: Mapping[str, tuple[float, float]] | None = None,
+    set: Mapping[str, object] | None = None,
+    most: int = 64,
+    seeds: int = 3,
+    minimise: str | None = None,
+    years: float = 5.0,
+    out: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    progress: Callable[[int, int | None], None] | None = None,
+) -> Answer:
+    """Return which system meets a goal on a trace with the least of what counts.
+
+    Args:
+        trace: the trace.
+        goal: as in ``p99=30ms`` or ``p99<30ms, mean<8ms`` (`headstack.goal`).
+        capacity: least usable capacity, as in ``200 TB``.
+        power: most mean power of all drives, as in ``2 kW``.
+        budget: most dollars for the drives.
+        growth: factor of load and capacity that must be carried.
+        survives: number of failed drives that the data must survive, 0 or 1.
+        drives: names or paths of drives; by default those of recent years.
+        dash: arms and heads in place of the drives' own, as in ``D1A2S1H1``; None: their own.
+        organisations: of ``raid0``, ``raid10``, ``raid5``; all by default.
+        depths: queue depths; None: as in the drive's file.
+        schedulers: schedulers of the drives.
+        caches: of ``write-through`` and ``write-back``.
+        prices: dollars of a drive (low, high) by name, in place of its file's.
+        set: settings of the workload, by dotted key: ``{"workload.time_scale": 0.5}``.
+        most: most drives.
+        seeds: seeds of each system; where one does not decide, their mean does.
+        minimise: ``drives``, ``power`` or ``cost`` (price and energy over `years`). By default cost
+            if all prices are known, else drives.
+        years: years of energy in costs.
+        out: folder in which records of runs are kept and found.
+        jobs: number of processes; as many as processors by default.
+        progress: called with the number of runs that are done.
+
+    Returns:
+        The answer; `Answer.best` is None if no system meets the goal.
+
+    Raises:
+        ConfigError: an argument cannot be used.
+        TraceError: the trace cannot be read.
+
+    """
+    asked = questions.make(
+        os.fspath(trace), goal, capacity=capacity, power=power, budget=budget, growth=growth,
+        survives=survives, names=None if drives is None else list(drives), dashes=tuple(dash),
+        organisations=None if organisations is None else list(organisations),
+        depths=tuple(depths), schedulers=tuple(schedulers), caches=tuple(caches), prices=prices,
+        settings=set, most=most, seeds=seeds, objective=minimise, years=years,
+    )  # fmt: skip
+    return carry_out(asked, out=out, jobs=jobs, progress=progress)
+
+
+def carry_out(
+    asked: Question,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    progress: Callable[[int, int | None], None] | None = None,
+) -> Answer:
+    """Search the answer to a question; arguments as of `advise`."""
+    from headstack.sweeps import running, store, worker
+    from headstack.sweeps.processes import Processes
+
+    base = asked.base
+    count = running.default_jobs() if jobs is None else jobs
+
+    def make() -> Executor:
+        return Processes(count, worker.prepare, (base,))
+
+    with ExitStack() as stack:
+        records: Any = store.Memory()
+        if out is not None:
+            records = stack.enter_context(store.opened(Path(out) / RUNS, base))
+        found = Search(asked, records, make)
+        try:
+            answer = conclude(found, found.run(progress))
+        except BaseException:
+            found.close(at_once=True)
+            raise
+        found.close()
+        if isinstance(records, store.Store):
+            records.publish([], running.table([]), {})
+    return answer
+
+
+__all__ = ["Answer", "Question", "advise", "carry_out"]

@@ -1,0 +1,244 @@
+"""The systems that advice chooses from, and what is known of them without a simulation.
+
+A *design* is a drive (with its arms) in an organisation. A *kind* is a design with settings: queue
+depth, scheduler, cache policy. A kind and a number of drives are a system.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from headstack import drives, formulas
+from headstack.errors import ConfigError
+
+#: Organisations: how many failed drives they survive, least number of drives.
+ORGANISATIONS = {"raid0": (0, 1), "raid10": (1, 4), "raid5": (1, 3)}
+
+#: Drive operations for a small write.
+_WRITES = {"raid0": 1.0, "raid10": 2.0, "raid5": 4.0}
+
+#: Cache policies: the value of ``cache.write_back``.
+CACHES = {"write-through": False, "write-back": True}
+
+#: Unit in which organisations distribute addresses.
+CHUNK = "64 KiB"
+
+
+@dataclass(frozen=True)
+class Load:
+    """What closed forms need of a workload.
+
+    Attributes:
+        rate_per_s: requests per second, growth included.
+        read_ratio: share of reads.
+        mean_bytes: of reads and writes.
+        n_requests: number of requests of a whole run.
+        span_bytes: end of the used addresses.
+
+    """
+
+    rate_per_s: float
+    read_ratio: float
+    mean_bytes: float
+    n_requests: int
+    span_bytes: int
+
+
+@dataclass(frozen=True)
+class Design:
+    """A drive in an organisation.
+
+    Attributes:
+        drive: its name or path.
+        dash: stacks, arms, surfaces and heads in place of the drive's own; or None.
+        organisation: one of `ORGANISATIONS`.
+        price: what one costs in US dollars (low, high), in place of the file's; or None.
+
+    """
+
+    drive: str
+    dash: str | None
+    organisation: str
+    price: tuple[float, float] | None = field(default=None, compare=False)
+
+    @property
+    def label(self) -> str:
+        """What tells it apart, in few words."""
+        return f"{self.drive}{f' {self.dash}' if self.dash else ''}, {self.organisation}"
+
+    @cached_property
+    def _facts(self) -> dict[str, Any]:
+        spec: dict[str, Any] = dict(drives.load(self.drive))
+        if self.dash is not None:
+            spec["dash"] = self.dash
+        return {**drives.described(spec, self.drive), "spec": spec}
+
+    @property
+    def capacity_bytes(self) -> int:
+        """Capacity of one drive."""
+        return int(self._facts["capacity_bytes"])
+
+    @property
+    def idle_w(self) -> float:
+        """Power of one drive without work: less than that a run never draws."""
+        return float(self._facts["power_w"]["idle"])
+
+    @property
+    def usd(self) -> tuple[float, float] | None:
+        """Price of one drive, low and high, if it is known."""
+        if self.price is not None:
+            return self.price
+        cost = self._facts["cost_usd"]
+        return None if not cost or cost["low"] is None else (cost["low"], cost["high"])
+
+    @property
+    def n_actuators(self) -> int:
+        """Number of arm assemblies."""
+        return int(self._facts["n_actuators"])
+
+    @property
+    def has_logical_units(self) -> bool:
+        """Whether the host sees each actuator as a unit of its own."""
+        return bool((self._facts["spec"].get("parallelism") or {}).get("logical_units"))
+
+    @property
+    def has_buffer(self) -> bool:
+        """Whether the drive has a buffer that its file describes."""
+        return "cache" in self._facts["spec"]
+
+    @property
+    def survives(self) -> int:
+        """How many failed drives its data survive."""
+        return ORGANISATIONS[self.organisation][0]
+
+    @property
+    def rebuild_s(self) -> float | None:
+        """Least time in which a failed drive is rebuilt; None if its data are lost."""
+        if not self.survives:
+            return None
+        rates = self._facts["sustained_bytes_per_s"]
+        mean = (rates["outer"] + rates["inner"]) / 2
+        return float(formulas.rebuild_time_s(self.capacity_bytes, mean))
+
+    def usable_bytes(self, count: int) -> int:
+        """Return the capacity of a number of drives."""
+        whole = {"raid0": count, "raid10": count / 2, "raid5": count - 1}[self.organisation]
+        return int(whole * self.capacity_bytes)
+
+    def counts(self, most: int) -> list[int]:
+        """Return the numbers of drives that it may have."""
+        least = ORGANISATIONS[self.organisation][1]
+        step = 2 if self.organisation == "raid10" else 1
+        return list(range(least, most + 1, step))
+
+    def utilisation(self, load: Load, count: int) -> float:
+        """Return the estimated share of time in which arms work, requests served in order.
+
+        By `headstack.formulas.access_time_s`, with the operations that writes need. Buffers and
+        reordering make it less.
+        """
+        rates = self._facts["sustained_bytes_per_s"]
+        access = formulas.access_time_s(
+            0.0,
+            self._facts["average_seek_s"],
+            60.0 / self._facts["rotation_s"],
+            load.mean_bytes,
+            (rates["outer"] + rates["inner"]) / 2 / self.n_actuators,
+        )
+        writes = 1 - load.read_ratio
+        operations = load.read_ratio + writes * _WRITES[self.organisation]
+        return float(load.rate_per_s * operations * access / (count * self.n_actuators))
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A design with settings; None is what the drive's file says.
+
+    Attributes:
+        design: drive and organisation.
+        queue_depth: commands that the drive may reorder.
+        scheduler: order of commands in the drive.
+        cache: one of `CACHES`.
+
+    """
+
+    design: Design
+    queue_depth: int | None
+    scheduler: str | None
+    cache: str | None
+
+    @property
+    def settings(self) -> str:
+        """The settings in few words."""
+        said = []
+        if self.queue_depth is not None:
+            said.append(f"depth {self.queue_depth}")
+        if self.scheduler is not None:
+            said.append(self.scheduler)
+        if self.cache is not None:
+            said.append(self.cache)
+        return ", ".join(said) or "as the drive's file"
+
+    def system(self, count: int, name: str = "candidate") -> dict[str, Any]:
+        """Return the table of the system with this number of drives."""
+        d = self.design
+        key = "stripe_unit" if d.organisation == "raid0" else "chunk"
+        table: dict[str, Any] = {
+            "name": name,
+            "drive": d.drive,
+            "count": count,
+            "organisation": {"name": d.organisation, key: CHUNK},
+        }
+        if d.dash is not None:
+            table["dash"] = d.dash
+        if self.queue_depth is not None:
+            table["queue_depth"] = self.queue_depth
+        if self.scheduler is not None:
+            table["scheduler"] = self.scheduler
+        if self.cache is not None:
+            table["cache"] = {"write_back": CACHES[self.cache]}
+        return table
+
+
+def designs(
+    names: Sequence[str],
+    dashes: Sequence[str | None],
+    organisations: Sequence[str],
+    prices: Mapping[str, tuple[float, float]],
+) -> list[Design]:
+    """Return all designs, without those that are not supported.
+
+    A drive whose actuators are units of their own has no redundancy here: a drive that fails would
+    take two members with it.
+
+    Raises:
+        ConfigError: a drive cannot be used.
+
+    """
+    found = []
+    for name in names:
+        for dash in dashes:
+            for organisation in organisations:
+                design = Design(name, dash, organisation, prices.get(name))
+                if design.has_logical_units and design.survives:
+                    continue
+                found.append(design)
+    if not found:
+        raise ConfigError(
+            "advise: got no design, need one; hint: drives whose actuators are logical units have "
+            "only raid0 here"
+        )
+    return found
+
+
+def kinds(
+    design: Design,
+    depths: Sequence[int | None],
+    schedulers: Sequence[str | None],
+    caches: Sequence[str | None],
+) -> list[Kind]:
+    """Return the kinds of a design; the first one is where a search begins."""
+    # A drive without a buffer completes all writes on the medium.
+    policies = caches if design.has_buffer else caches[:1] and [None]
+    return [Kind(design, d, s, c) for c in policies for s in schedulers for d in depths]
