@@ -90,6 +90,7 @@ def test_it_finds_the_optimum_with_a_fifth_of_the_requests(name):
     # Settings of equal systems: within 1 % of the power of the best.
     mine, least = answer.best.mean("power_mean_w"), best.mean("power_mean_w")
     assert mine <= 1.01 * least
+    print("p99", answer.best.excess, "of the goal, the best", best.excess)
     assert share <= 0.2
 
 
@@ -242,7 +243,7 @@ def test_a_mirror_writes_twice_and_parity_four_times():
 def test_the_answer_can_be_run_and_says_why(tmp_path):
     found = headstack.advise(
         TRACE, "p99=30ms", drives=["exos-x18", "exos-2x18-sas", "barracuda-es-750"],
-        organisations=["raid0"], depths=[1, 32], set={"workload.count": 6000}, most=10,
+        organisations=["raid0"], depths=[1, 32], set={"workload.count": 3000}, most=10,
         out=tmp_path, seeds=2,
     )  # fmt: skip
     assert found.best is not None
@@ -265,7 +266,7 @@ def test_the_answer_can_be_run_and_says_why(tmp_path):
     # All runs are known now: no process is started.
     asked = headstack.advise(
         TRACE, "p99=30ms", drives=["exos-x18", "exos-2x18-sas", "barracuda-es-750"],
-        organisations=["raid0"], depths=[1, 32], set={"workload.count": 6000}, most=10,
+        organisations=["raid0"], depths=[1, 32], set={"workload.count": 3000}, most=10,
         out=tmp_path, seeds=2, jobs=1,
     )  # fmt: skip
     assert asked.document() == found.document()
@@ -345,7 +346,7 @@ def test_a_missing_trace_is_an_error():
 def test_the_folder_gets_page_answer_and_system(tmp_path, blank_figures):
     done = command(
         "advise", "--trace", TRACE, "--goal", "p99=35ms", "--drives", "exos-x18,exos-2x18-sas",
-        "--organisations", "raid0", "--set", "workload.count=6000", "--seeds", "2", "--most", "8",
+        "--organisations", "raid0", "--set", "workload.count=3000", "--seeds", "2", "--most", "8",
         "--out", tmp_path, "--json",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -363,7 +364,7 @@ def test_the_folder_gets_page_answer_and_system(tmp_path, blank_figures):
 def test_figures_are_valid():
     found = headstack.advise(
         TRACE, "p99=35ms", drives=["exos-x18", "exos-2x18-sas"], organisations=["raid0"],
-        set={"workload.count": 6000}, most=8, seeds=2,
+        set={"workload.count": 3000}, most=8, seeds=2,
     )  # fmt: skip
     charts = page.figures(found)
     assert set(charts) == {"front", "drives"}

@@ -10,7 +10,7 @@ from typing import Any
 from headstack import _toml, drives
 from headstack.advice import confidence
 from headstack.advice.question import Question
-from headstack.advice.search import Ask, Found, Search, Tried, excess, value
+from headstack.advice.search import Ask, Found, Search, Tried, coarse, excess, value
 from headstack.advice.space import Design, Kind
 from headstack.goal import Bound
 from headstack.sweeps import worker
@@ -178,13 +178,16 @@ def row(question: Question, tried: Tried) -> dict[str, Any]:
 
 
 def rank(question: Question, tried: Tried) -> tuple[float, ...]:
-    """Return by what systems that meet the goal are compared: the objective first."""
-    power = tried.mean("power_mean_w") or math.inf
+    """Return by what systems that meet the goal are compared: the objective first.
+
+    Power and dollars are in steps of 1 %, so that the goal's numbers decide between equal ones.
+    """
+    power = coarse(tried.mean("power_mean_w"))
     if question.objective == "power":
         return power, tried.count, tried.excess
     if question.objective == "cost":
         price, energy = dollars(question, tried)
-        return (math.inf if price is None else price) + energy, power, tried.excess
+        return coarse(None if price is None else price + energy), power, tried.excess
     return tried.count, power, tried.excess
 
 

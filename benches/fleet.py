@@ -1,0 +1,199 @@
+"""Runs a fleet of unlike drives, each under a day of its own load, and says what larger ones cost.
+
+`python benches/fleet.py [--drives N] [--hours H] [--jobs J] [--dask ADDRESS | --workers W]
+[--out DIR] [--grow]`: drive i of the population `helium-20tb` with a load drawn for it: a mean
+rate, a share of reads and of sequential requests, and a rate that changes four times a day.
+
+`--grow` measures how the cost grows with drives, requests and workers, and draws it. The plan for
+10,000 and 1,000,000 drives comes from the measured costs of a drive and of a request.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+from headstack import population
+from headstack.sweeps import running, store, worker
+from headstack.sweeps.plan import Sweep
+from headstack.sweeps.processes import Processes
+
+#: The population that drives are drawn from, and its seed.
+PRESET, SEED = "helium-20tb", 7
+
+#: Median of the mean rates of drives in requests per second, and the deviation of their logarithm.
+RATE, SPREAD = 5.0, 0.6
+
+#: Rate in each quarter of the day, relative to the mean.
+QUARTERS = (0.4, 1.2, 1.6, 0.8)
+
+
+def load(drive: int, hours: float) -> dict[str, Any]:
+    """Return the synthetic workload of one drive."""
+    draw = random.Random(f"fleet/{drive}").random
+    # Box and Muller: a normal number from two uniform ones.
+    normal = math.sqrt(-2 * math.log(1 - draw())) * math.cos(2 * math.pi * draw())
+    rate = RATE * math.exp(SPREAD * normal)
+    quarter = f"{hours / 4:.6g} h"
+    return {
+        "n_requests": max(100, round(rate * hours * 3600)),
+        "reads": round(0.3 + 0.65 * draw(), 3),
+        "sequential": round(0.4 * draw(), 3),
+        "size": "64 KiB",
+        "footprint": "15 TB",
+        "rate": f"{rate:.4f}/s",
+        "phases": [{"duration": quarter, "rate": f"{rate * q:.4f}/s"} for q in QUARTERS],
+    }
+
+
+def fleet(drives: int, hours: float) -> Sweep:
+    """Return the runs of a fleet: one point for each drive."""
+    drawn = population.draw(PRESET, n=drives, seed=SEED)
+    document = {"workload": {"synthetic": load(0, hours)}, "system": [{"name": "drive"}]}
+    document["system"][0]["drive"] = PRESET
+    points = tuple(
+        {
+            "system.0.drive": population.description(drawn, i),
+            "workload.0.synthetic": load(i, hours),
+            "run.seed": i,
+        }
+        for i in range(drives)
+    )
+    return Sweep({"file": None, "text": json.dumps(document), "places": {}}, (), points)
+
+
+def run(whole: Sweep, records: Any, jobs: int, dask: str | None) -> tuple[float, list[Any]]:
+    """Return the seconds of a fleet, and its records."""
+    names = running.keys(whole)
+    begun = time.perf_counter()
+
+    def pool() -> Any:
+        if dask is None:
+            return Processes(jobs, worker.prepare, (whole.base,))
+        from headstack.sweeps import cluster
+
+        return cluster.connect(dask, whole.base, [])
+
+    found, _ = running.carry_out(whole, names, records, pool, jobs)
+    return time.perf_counter() - begun, found
+
+
+def requests_of(records: list[Any]) -> int:
+    """Return the number of simulated requests."""
+    return sum(r["rows"][0]["n_requests"] for r in records)
+
+
+def summary(records: list[Any], seconds: float) -> dict[str, Any]:
+    """Return what a fleet did: its slowest drives, its power, its cost."""
+    rows = [r["rows"][0] for r in records]
+    tails = sorted(row["response_time_p99_s"] for row in rows)
+    busy = sorted(row["utilisation"] for row in rows)
+    n = len(rows)
+    return {
+        "drives": n,
+        "requests": requests_of(records),
+        "seconds": seconds,
+        "power_w": sum(row["power_mean_w"] for row in rows),
+        "p99_s": {q: tails[min(n - 1, int(q * n))] for q in (0.5, 0.9, 0.99)},
+        "utilisation": {q: busy[min(n - 1, int(q * n))] for q in (0.5, 0.9, 0.99)},
+        "n_overloaded": sum(bool(row.get("overloaded")) for row in rows),
+    }
+
+
+def costs(small: tuple[int, int, float], large: tuple[int, int, float]) -> tuple[float, float]:
+    """Return seconds of one drive and of one request from two fleets: drives, requests, seconds."""
+    # seconds = drives * a + requests * b
+    (n, r, t), (m, s, u) = small, large
+    determinant = n * s - m * r
+    return (t * s - u * r) / determinant, (n * u - m * t) / determinant
+
+
+def plan(per_drive: float, per_request: float, drives: int, hours: float) -> dict[str, Any]:
+    """Return what a fleet costs on one processor, from measured costs."""
+    mean = RATE * math.exp(SPREAD**2 / 2) * hours * 3600
+    seconds = drives * (per_drive + per_request * mean)
+    return {"drives": drives, "requests": drives * mean, "processor_hours": seconds / 3600}
+
+
+def grow(folder: Path, jobs: int) -> list[dict[str, Any]]:
+    """Measure how the cost grows, and draw it."""
+    import altair as alt
+
+    from headstack import plots
+
+    rows: list[dict[str, Any]] = []
+    cases = [("drives", d, 1.0, jobs) for d in (50, 100, 200, 400)]
+    cases += [("requests", 100, h, jobs) for h in (1.0, 4.0, 12.0, 24.0)]
+    cases += [("workers", 100, 12.0, j) for j in (1, 2)]
+    for what, drives, hours, workers in cases:
+        seconds, found = run(fleet(drives, hours), store.Memory(), workers, None)
+        one = {"what": what, "drives": drives, "workers": workers, "seconds": seconds}
+        rows.append({**one, "requests": requests_of(found)})
+        print(json.dumps(rows[-1]), flush=True)
+    lines = {
+        "more drives, an hour each": [r for r in rows if r["what"] == "drives"],
+        "100 drives, more hours each": [r for r in rows if r["what"] == "requests"],
+        "1 worker, then 2": [r for r in rows if r["what"] == "workers"],
+    }
+    chart = plots.lines(
+        {
+            name: [(r["requests"] / 1e6, r["seconds"] * r["workers"]) for r in of]
+            for name, of in lines.items()
+        },
+        alt.X("x:Q", title="requests (million)", scale=alt.Scale(type="log")),
+        alt.Y("y:Q", title="seconds times workers", scale=alt.Scale(type="log")),
+        "What a fleet of unlike drives costs",
+        series="fleet",
+        markers=True,
+    )
+    plots.save(chart, folder / "fleet-cost")
+    return rows
+
+
+def main() -> None:
+    """Run the fleet that was asked for, and print what it did and what others would cost."""
+    ask = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    ask.add_argument("--drives", type=int, default=200)
+    ask.add_argument("--hours", type=float, default=24.0)
+    ask.add_argument("--jobs", type=int, default=2)
+    ask.add_argument("--dask", help="address of a scheduler")
+    ask.add_argument("--workers", type=int, help="as many workers of Dask on this machine")
+    ask.add_argument("--out", type=Path, help="folder of the records: a killed fleet goes on")
+    ask.add_argument("--grow", action="store_true", help="measure how the cost grows, and draw it")
+    asked = ask.parse_args()
+    if asked.grow:
+        grow(asked.out or Path("out"), asked.jobs)
+        return
+    _, few = (small := run(fleet(20, 1.0), store.Memory(), 1, None))
+    _, long = (large := run(fleet(20, 24.0), store.Memory(), 1, None))
+    per_drive, per_request = costs(
+        (20, requests_of(few), small[0]), (20, requests_of(long), large[0])
+    )
+    told: dict[str, Any] = {"seconds_per_drive": per_drive, "seconds_per_request": per_request}
+    sizes = (asked.drives, 10**4, 10**6)
+    told["plan"] = [plan(per_drive, per_request, n, asked.hours) for n in sizes]
+    print(json.dumps(told), flush=True)
+    whole = fleet(asked.drives, asked.hours)
+    if asked.workers is not None:
+        import distributed
+
+        with distributed.LocalCluster(
+            n_workers=asked.workers, threads_per_worker=1, dashboard_address=None
+        ) as local:
+            seconds, found = run(whole, store.Memory(), asked.workers, local.scheduler_address)
+    elif asked.out is not None:
+        with store.opened(asked.out, whole.base) as kept:
+            seconds, found = run(whole, kept, asked.jobs, asked.dask)
+            kept.publish([], running.table([]), {})
+    else:
+        seconds, found = run(whole, store.Memory(), asked.jobs, asked.dask)
+    print(json.dumps(summary(found, seconds), indent=2))
+
+
+if __name__ == "__main__":
+    main()
