@@ -14,7 +14,7 @@ from headstack import _core
 from headstack.errors import ConfigError, DeviceError, HeadstackError, TraceError
 
 if TYPE_CHECKING:
-    from headstack.advice import Answer, advise
+    from headstack.advice import Advice, advise
     from headstack.api import Result, load, run
     from headstack.emulation import emulate
     from headstack.sweeps import Swept, sweep
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __version__: str = _core.version()
 
 __all__ = [
-    "Answer",
+    "Advice",
     "ConfigError",
     "DeviceError",
     "HeadstackError",
@@ -71,7 +71,7 @@ _MODULES = (
 
 #: The modules of the names in `__all__` that are imported at first use.
 _HOMES = {
-    "Answer": "advice",
+    "Advice": "advice",
     "Result": "api",
     "Swept": "sweeps",
     "advise": "advice",

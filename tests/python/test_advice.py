@@ -10,7 +10,7 @@ import pytest
 from conftest import ROOT, SHARED, THOROUGH, command
 
 import headstack
-from headstack import ConfigError, advice
+from headstack import ConfigError, advice, prices
 from headstack.advice import answer as answers
 from headstack.advice import confidence, page, question, search, space
 from headstack.sweeps import processes, store, worker
@@ -217,7 +217,8 @@ def test_capacity_power_and_budget_bound_without_a_run():
     assert found.why_not == "6 drives draw 32 W without any work"
     search.counts(asked_of(capacity="300 TB"), found)
     assert found.why_not == "12 drives hold 216.0 TB"
-    priced = asked_of(prices={"exos-x18": (300.0, 400.0)}, budget=1000.0, capacity="70 TB")
+    table = prices.Prices("2026-11-01", "", {"exos-x18": (300.0, 400.0)})
+    priced = asked_of(prices=table, budget=1000.0, capacity="70 TB")
     found = search.Found(priced.designs[0])
     search.counts(priced, found)
     assert found.why_not == "4 drives cost 1,200 dollars"
@@ -242,7 +243,7 @@ def test_a_mirror_writes_twice_and_parity_four_times():
 
 def test_the_answer_can_be_run_and_says_why(tmp_path):
     found = headstack.advise(
-        TRACE, "p99=30ms", drives=["exos-x18", "exos-2x18-sas", "barracuda-es-750"],
+        TRACE, "p99=20ms", drives=["exos-x18", "exos-2x18-sas", "barracuda-es-750"],
         organisations=["raid0"], depths=[1, 32], set={"workload.count": 3000}, most=10,
         out=tmp_path, seeds=2,
     )  # fmt: skip
@@ -265,7 +266,7 @@ def test_the_answer_can_be_run_and_says_why(tmp_path):
     assert document["chosen"]["count"] == found.best.count
     # All runs are known now: no process is started.
     asked = headstack.advise(
-        TRACE, "p99=30ms", drives=["exos-x18", "exos-2x18-sas", "barracuda-es-750"],
+        TRACE, "p99=20ms", drives=["exos-x18", "exos-2x18-sas", "barracuda-es-750"],
         organisations=["raid0"], depths=[1, 32], set={"workload.count": 3000}, most=10,
         out=tmp_path, seeds=2, jobs=1,
     )  # fmt: skip
@@ -309,10 +310,13 @@ BAD = {
     "goal": (["--goal", "p98=1ms"], "goal: measure"),
     "capacity": (["--goal", "p99=1ms", "--capacity", "12"], 'capacity: '),
     "drive": (["--goal", "p99=1ms", "--drives", "exos-x81"], 'did you mean "exos-x18"'),
-    "price": (["--goal", "p99=1ms", "--price", "exos-x18"], "--price: got"),
     "no price": (
         ["--goal", "p99=1ms", "--drives", "exos-x18", "--minimise", "cost"],
-        "minimise: got drives without a price (exos-x18), need --price NAME=USD",
+        "minimise: got drives without a price (exos-x18), need a table of prices",
+    ),
+    "kinds of prices": (
+        ["--goal", "p99=1ms", "--drives", "barracuda-es-750,exos-2x18-sata", "--budget", "900"],
+        "budget: got prices of the kinds components, price, need a table of prices for all",
     ),
     "organisation": (
         ["--goal", "p99=1ms", "--organisations", "raid6"],

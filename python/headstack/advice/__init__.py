@@ -9,12 +9,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headstack.advice import question as questions
-from headstack.advice.answer import Answer, conclude
+from headstack.advice.answer import Advice, conclude
 from headstack.advice.question import Question
 from headstack.advice.search import Search
+
+if TYPE_CHECKING:
+    from headstack.prices import Prices
 
 #: Folder of the records of runs in an advice's folder.
 RUNS = "runs"
@@ -35,7 +38,7 @@ def advise(
     depths: Sequence[int | None] = (None,),
     schedulers: Sequence[str | None] = (None,),
     caches: Sequence[str | None] = (None,),
-    prices: Mapping[str, tuple[float, float]] | None = None,
+    prices: "str | os.PathLike[str] | Prices | None" = None,
     set: Mapping[str, object] | None = None,
     most: int = 64,
     seeds: int = 3,
@@ -44,7 +47,7 @@ def advise(
     out: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     progress: Callable[[int, int | None], None] | None = None,
-) -> Answer:
+) -> Advice:
     """Return which system meets a goal on a trace with the least of what counts.
 
     Args:
@@ -61,19 +64,19 @@ def advise(
         depths: queue depths; None: as in the drive's file.
         schedulers: schedulers of the drives.
         caches: of ``write-through`` and ``write-back``.
-        prices: dollars of a drive (low, high) by name, in place of its file's.
+        prices: a table of prices of drives (see `headstack.prices`), else that of the environment.
         set: settings of the workload, by dotted key: ``{"workload.time_scale": 0.5}``.
         most: most drives.
         seeds: seeds of each system; where one does not decide, their mean does.
         minimise: ``drives``, ``power`` or ``cost`` (price and energy over `years`). By default cost
-            if all prices are known, else drives.
+            if all prices are known and of one kind, else drives.
         years: years of energy in costs.
         out: folder in which records of runs are kept and found.
         jobs: number of processes; as many as processors by default.
         progress: called with the number of runs that are done.
 
     Returns:
-        The answer; `Answer.best` is None if no system meets the goal.
+        The answer; `Advice.best` is None if no system meets the goal.
 
     Raises:
         ConfigError: an argument cannot be used.
@@ -96,7 +99,7 @@ def carry_out(
     out: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     progress: Callable[[int, int | None], None] | None = None,
-) -> Answer:
+) -> Advice:
     """Search the answer to a question; arguments as of `advise`."""
     from headstack.sweeps import running, store, worker
     from headstack.sweeps.processes import Processes
@@ -123,4 +126,4 @@ def carry_out(
     return answer
 
 
-__all__ = ["Answer", "Question", "advise", "carry_out"]
+__all__ = ["Advice", "Question", "advise", "carry_out"]

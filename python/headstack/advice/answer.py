@@ -43,7 +43,7 @@ class Other:
 
 
 @dataclass
-class Answer:
+class Advice:
     """The answer to a question.
 
     Attributes:
@@ -206,6 +206,10 @@ def _sides(question: Question, found: Found) -> list[float | None]:
     ]
 
 
+#: The place of dollars among them.
+_DOLLARS = 2
+
+
 def dominates(one: Sequence[float | None], other: Sequence[float | None]) -> bool:
     """Return whether one is at least as good in everything and better in something.
 
@@ -220,15 +224,18 @@ def dominates(one: Sequence[float | None], other: Sequence[float | None]) -> boo
     return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
 
 
+def _better(question: Question, one: Found, other: Found) -> bool:
+    """Return whether a design dominates another one."""
+    mine, others = _sides(question, one), _sides(question, other)
+    if one.design.price_kind != other.design.price_kind:
+        mine[_DOLLARS] = None
+    return dominates(mine, others)
+
+
 def front(question: Question, found: Sequence[Found]) -> list[Found]:
     """Return the designs that no other one dominates, the best by the objective first."""
     able = [f for f in found if f.best is not None]
-    sides = {id(f): _sides(question, f) for f in able}
-    left = [
-        f
-        for f in able
-        if not any(dominates(sides[id(g)], sides[id(f)]) for g in able if g is not f)
-    ]
+    left = [f for f in able if not any(_better(question, g, f) for g in able if g is not f)]
     return sorted(left, key=lambda f: rank(question, _best(f)))
 
 
@@ -237,11 +244,11 @@ def _best(found: Found) -> Tried:
     return found.best
 
 
-def conclude(search: Search, found: list[Found]) -> Answer:
+def conclude(search: Search, found: list[Found]) -> Advice:
     """Return the answer from what was found, with its certainty and counterfactuals."""
     question = search.question
     able = sorted((f for f in found if f.best is not None), key=lambda f: rank(question, _best(f)))
-    answer = Answer(question, found, able[0] if able else None, front(question, found))
+    answer = Advice(question, found, able[0] if able else None, front(question, found))
     answer.notes += question.notes
     if answer.chosen is not None:
         best = _best(answer.chosen)
@@ -334,7 +341,7 @@ def _others(search: Search, best: Tried) -> list[Other]:
     return found
 
 
-def _binds(answer: Answer) -> str:
+def _binds(answer: Advice) -> str:
     """Return what keeps the recommended system from having fewer drives."""
     chosen = answer.chosen
     assert chosen is not None
@@ -378,7 +385,7 @@ def said(question: Question, tried: Tried) -> str:
     return ", ".join(parts) + (", and cannot keep up" if late else "")
 
 
-def why(answer: Answer, found: Found) -> str:
+def why(answer: Advice, found: Found) -> str:
     """Return in one sentence why a design is the answer, or why not."""
     question, best = answer.question, found.best
     if found.why_not is not None:

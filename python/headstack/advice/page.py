@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headstack.advice.answer import Answer, row, said, why
+from headstack.advice.answer import Advice, row, said, why
 from headstack.advice.search import Found, Tried, value
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ ANSWER, SYSTEM, PAGE = "answer.json", "recommended.toml", "advice.html"
 RESULTS = "recommended"
 
 
-def _time(answer: Answer) -> tuple[str, Any] | None:
+def _time(answer: Advice) -> tuple[str, Any] | None:
     """Return name and bound of the goal's first time, or None."""
     bound = answer.question.bound or next((b for b in answer.question.goal if b.unit == "ms"), None)
     return None if bound is None else (f"{bound.name} response time", bound)
@@ -28,7 +28,7 @@ def _value(bound: Any, tried: Tried) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def figures(answer: Answer) -> "dict[str, Chart]":
+def figures(answer: Advice) -> "dict[str, Chart]":
     """Return the figures by file name: the front, and the number of drives of each design."""
     found: dict[str, Chart] = {}
     timed = _time(answer)
@@ -41,7 +41,7 @@ def figures(answer: Answer) -> "dict[str, Chart]":
     return found
 
 
-def _front(answer: Answer, name: str, bound: Any) -> "Chart":
+def _front(answer: Advice, name: str, bound: Any) -> "Chart":
     import altair as alt
     import pandas as pd
 
@@ -108,7 +108,7 @@ def _hours(numbers: Mapping[str, Any]) -> str:
     return "none: data lost" if rebuild is None else f"{rebuild / 3600:,.1f} h"
 
 
-def _counts(answer: Answer, name: str, bound: Any) -> "Chart | None":
+def _counts(answer: Advice, name: str, bound: Any) -> "Chart | None":
     import altair as alt
 
     from headstack import plots
@@ -136,7 +136,7 @@ def _counts(answer: Answer, name: str, bound: Any) -> "Chart | None":
     )
 
 
-def headline(answer: Answer) -> str:
+def headline(answer: Advice) -> str:
     """Return the answer in one sentence."""
     best = answer.best
     if best is None:
@@ -149,7 +149,7 @@ def headline(answer: Answer) -> str:
     )
 
 
-def certainty(answer: Answer) -> str:
+def certainty(answer: Advice) -> str:
     """Return in one sentence how sure the answer is; empty if there is no quantile."""
     bound, interval = answer.question.bound, answer.interval
     if bound is None or interval is None or interval.low is None or interval.high is None:
@@ -162,7 +162,7 @@ def certainty(answer: Answer) -> str:
     )
 
 
-def counterfactuals(answer: Answer) -> list[tuple[str, str, str]]:
+def counterfactuals(answer: Advice) -> list[tuple[str, str, str]]:
     """Return what differs, its numbers, and whether it meets the goal."""
     return [
         (o.what, said(answer.question, o.tried), "meets" if o.meets else "misses")
@@ -170,12 +170,12 @@ def counterfactuals(answer: Answer) -> list[tuple[str, str, str]]:
     ]
 
 
-def losers(answer: Answer) -> list[tuple[str, str]]:
+def losers(answer: Advice) -> list[tuple[str, str]]:
     """Return each other design, and why it is not the answer."""
     return [(f.design.label, why(answer, f)) for f in answer.found if f is not answer.chosen]
 
 
-def settings(answer: Answer) -> list[tuple[str, str]]:
+def settings(answer: Advice) -> list[tuple[str, str]]:
     """Return the settings that were dropped for the chosen design, and by how much."""
     chosen: Found | None = answer.chosen
     if chosen is None:
@@ -197,7 +197,7 @@ _CAPTIONS = {
 }
 
 
-def html(answer: Answer, charts: "Mapping[str, Chart]", *, with_results: bool) -> str:
+def html(answer: Advice, charts: "Mapping[str, Chart]", *, with_results: bool) -> str:
     """Return the page of an answer."""
     from headstack import report
     from headstack.plots import look
@@ -226,7 +226,7 @@ def html(answer: Answer, charts: "Mapping[str, Chart]", *, with_results: bool) -
     return report.page(title, body, specs)
 
 
-def write(answer: Answer, folder: Path, *, figures_too: bool = True) -> list[Path]:
+def write(answer: Advice, folder: Path, *, figures_too: bool = True) -> list[Path]:
     """Write answer, experiment, page and the recommended system's own report; return the paths.
 
     Raises:

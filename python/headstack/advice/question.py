@@ -1,11 +1,13 @@
 """What advice is asked: workload, goal, limits, and what may be bought."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headstack import _bridge, drives
 from headstack import goal as goals
+from headstack import prices as price_tables
 from headstack.advice import space
 from headstack.errors import ConfigError
 from headstack.plain import shown
@@ -161,7 +163,7 @@ def make(
     depths: Sequence[int | None] = (None,),
     schedulers: Sequence[str | None] = (None,),
     caches: Sequence[str | None] = (None,),
-    prices: Mapping[str, tuple[float, float]] | None = None,
+    prices: "str | os.PathLike[str] | price_tables.Prices | None" = None,
     settings: Mapping[str, Any] | None = None,
     most: int = 64,
     seeds: int = 3,
@@ -191,27 +193,37 @@ def make(
         got = ", ".join(organisations)
         raise ConfigError(f"organisations: got {got}, need raid10 or raid5 to survive a failure")
     listed = default_drives() if names is None else list(names)
-    designs = space.designs(listed, dashes, kept, prices or {})
+    table = price_tables.chosen(prices)
+    designs = space.designs(listed, dashes, kept, {} if table is None else table.usd)
     for design in designs:
         design.capacity_bytes  # noqa: B018  a drive that cannot be used is an error here
     workload, load = _workload(trace, settings or {}, growth)
+    kinds = {d.price_kind for d in designs}
     if objective is None:
-        objective = "cost" if all(d.usd for d in designs) else "drives"
+        objective = "cost" if None not in kinds and len(kinds) == 1 else "drives"
     if objective not in OBJECTIVES:
         raise ConfigError(need_one_of("minimise", objective, OBJECTIVES))
-    for name, wanted in (("minimise", objective == "cost"), ("budget", budget is not None)):
-        unknown = sorted({d.drive for d in designs if d.usd is None})
-        if wanted and unknown:
-            raise ConfigError(
-                f"{name}: got drives without a price ({', '.join(unknown)}), need --price NAME=USD "
-                "for them, or other drives"
-            )
+    if objective == "cost" or budget is not None:
+        _check_prices("budget" if budget is not None else "minimise", designs)
     asked = amount("size", capacity, "capacity")
     return Question(
         workload, bounds, (asked or 0.0) * growth, amount("power", power, "power"), budget,
         survives, most, tuple(range(1, seeds + 1)), objective, years, growth, load,
         tuple(designs), tuple(depths), tuple(schedulers), tuple(caches), _notes(load, asked),
     )  # fmt: skip
+
+
+def _check_prices(where: str, designs: Sequence[space.Design]) -> None:
+    """Refuse to compare dollars that are unknown or of different kinds."""
+    unknown = sorted({d.drive for d in designs if d.usd is None})
+    need = "a table of prices for all drives (--prices), or other drives"
+    if unknown:
+        raise ConfigError(
+            f"{where}: got drives without a price ({', '.join(unknown)}), need {need}"
+        )
+    kinds = sorted({str(d.price_kind) for d in designs})
+    if len(kinds) > 1:
+        raise ConfigError(f"{where}: got prices of the kinds {', '.join(kinds)}, need {need}")
 
 
 def _numbers(**given: float | None) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from headstack import drives, formulas
+from headstack import drives, formulas, prices
 from headstack.errors import ConfigError
 
 #: Organisations: how many failed drives they survive, least number of drives.
@@ -91,6 +91,13 @@ class Design:
             return self.price
         cost = self._facts["cost_usd"]
         return None if not cost or cost["low"] is None else (cost["low"], cost["high"])
+
+    @property
+    def price_kind(self) -> str | None:
+        """Kind of its price: prices of different kinds do not compare. None without a price."""
+        if self.usd is None:
+            return None
+        return prices.KIND if self.price is not None else str(self._facts["spec"]["cost"]["model"])
 
     @property
     def n_actuators(self) -> int:
@@ -205,7 +212,7 @@ def designs(
     names: Sequence[str],
     dashes: Sequence[str | None],
     organisations: Sequence[str],
-    prices: Mapping[str, tuple[float, float]],
+    table: Mapping[str, tuple[float, float]],
 ) -> list[Design]:
     """Return all designs, without those that are not supported.
 
@@ -220,7 +227,7 @@ def designs(
     for name in names:
         for dash in dashes:
             for organisation in organisations:
-                design = Design(name, dash, organisation, prices.get(name))
+                design = Design(name, dash, organisation, table.get(name))
                 if design.has_logical_units and design.survives:
                     continue
                 found.append(design)

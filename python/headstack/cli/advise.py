@@ -1,6 +1,5 @@
 """``headstack advise``."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +7,7 @@ from headstack.cli._arguments import Option
 from headstack.cli._options import Figures, Form, Jobs, Settings, Wide
 
 if TYPE_CHECKING:
-    from headstack.advice import Answer
+    from headstack.advice import Advice
 
 
 def command(
@@ -58,9 +57,9 @@ def command(
             help="Of write-through and write-back; as in the drive's file unless said.",
         ),
     ] = None,
-    price: Annotated[
-        list[str] | None,
-        Option(metavar="DRIVE=USD", help="Price of a drive, or LOW:HIGH; may be given repeatedly."),
+    prices: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="Table of prices of drives; else that of $HEADSTACK_PRICES."),
     ] = None,
     minimise: Annotated[
         str | None,
@@ -134,7 +133,7 @@ def command(
                 depths=_whole(depths) or (None,),
                 schedulers=_listed(schedulers) or (None,),
                 caches=_listed(caches) or (None,),
-                prices=_prices(price or ()),
+                prices=prices,
                 set=_options.settings(settings),
                 most=most,
                 seeds=seeds,
@@ -183,25 +182,7 @@ def _whole(text: str | None) -> list[int] | None:
     return [int(n) for n in names]
 
 
-def _prices(given: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """Return the prices of ``--price DRIVE=USD``, low and high."""
-    from headstack.errors import ConfigError
-
-    found = {}
-    for pair in given:
-        name, _, text = pair.partition("=")
-        low, _, high = text.partition(":")
-        try:
-            ends = float(low), float(high or low)
-        except ValueError:
-            ends = (0.0, 0.0)
-        if not name or not 0 < ends[0] <= ends[1] < float("inf"):
-            raise ConfigError(f'--price: got "{pair}", need DRIVE=USD or DRIVE=LOW:HIGH')
-        found[name] = ends
-    return found
-
-
-def _print(answer: "Answer", form: str, wide: bool) -> None:
+def _print(answer: "Advice", form: str, wide: bool) -> None:
     """Print the answer: system, certainty, front, counterfactuals, other designs."""
     from headstack.advice import page
     from headstack.advice.answer import row
