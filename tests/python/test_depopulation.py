@@ -1,11 +1,15 @@
 """Drives without one of their heads: closed forms against walks, the engine and runs."""
 
+import importlib.util
 import json
+import re
+import subprocess
+import sys
 from collections import Counter
 
 import numpy as np
 import pytest
-from conftest import THOROUGH
+from conftest import ROOT, THOROUGH
 
 from headstack import api, depopulation, drives, population, streaming
 from headstack.cli import main
@@ -255,3 +259,57 @@ def test_defects_are_not_supported(change, told):
     with pytest.raises(ConfigError) as e:
         depopulation.depopulate(spec, 1)
     assert told in str(e.value)
+
+
+@pytest.fixture(scope="module")
+def example():
+    path = ROOT / "examples" / "depopulation.py"
+    spec = importlib.util.spec_from_file_location("depopulation_example", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[spec.name]
+
+
+def test_the_pools_ways_by_hand(example):
+    """Ten terabytes at 100 MB/s, half full, one head of ten; ten other drives with a tenth each."""
+    found = depopulation.Depopulation(
+        spec={"name": "d"},
+        head=0,
+        capacity_bytes=(10 * 10**12, 9 * 10**12),
+        zone_bytes=np.array([[10 * 10**12, 9 * 10**12]]),
+        zone_rates=np.array([[1e8, 1e8]]),
+        seconds=90_000.0,
+        zones=(900, 1000),
+    )
+    pool = example.Pool(drives=11, data=4, full=0.5, share=0.1)
+    rebuild, copy, drain, keep = example.ways(pool, found)
+    # Five terabytes, each byte with four reads and a write, at 100 MB/s together.
+    assert rebuild.exposed_h == pytest.approx(5 * 5e12 / 1e8 / 3600)
+    assert rebuild.hours == pytest.approx((25e12 + 5e12) / 1e8 / 3600)
+    assert rebuild.moved_bytes == pytest.approx(25e12 + 10e12)
+    # Half a terabyte on the head, 4.5 on the others.
+    assert copy.exposed_h == drain.exposed_h == pytest.approx(2.5e12 / 1e8 / 3600)
+    assert copy.hours == pytest.approx((2.5e12 + 4.5e12 + 5e12) / 1e8 / 3600)
+    assert drain.hours == pytest.approx((2.5e12 + 4.5e12 + 4.5e12) / 1e8 / 3600 + 25)
+    assert drain.moved_bytes == pytest.approx(2.5e12 + 9e12 + 9e12 + 9e12)
+    assert keep.hours == keep.exposed_h == pytest.approx(2.5e12 / 1e8 / 3600)
+    assert keep.capacity_bytes == pytest.approx(9e12)
+    # Ten drives, 1.57 % a year, for 69 hours.
+    assert rebuild.second_failure(pool) == pytest.approx(10 * 0.0157 * 69.44 / 8766, rel=2e-3)
+
+
+def test_the_example_prints_the_table_of_the_guide(tmp_path):
+    script, figure = ROOT / "examples" / "depopulation.py", tmp_path / "figure"
+    done = subprocess.run(
+        [sys.executable, script, "--figure", figure], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert figure.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
+    page = (ROOT / "docs" / "guide" / "depopulation.md").read_text(encoding="utf-8")
+    printed = [re.split(r"\s{2,}", line.strip()) for line in done.stdout.splitlines()]
+    rows = [row for row in printed if len(row) == 7 and row[0] != "way"]
+    assert len(rows) == 4
+    for row in rows:
+        assert f"| {' | '.join(row)} |" in page
