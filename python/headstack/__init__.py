@@ -61,6 +61,7 @@ _MODULES = (
     "report",
     "resolved",
     "schema",
+    "start",
     "streaming",
     "sweeps",
     "table",

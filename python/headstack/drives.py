@@ -14,6 +14,8 @@ from headstack.errors import ConfigError
 from headstack.suggest import need_one_of
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from headstack.schema import Drive
 
 #: Suffixes of DiskSim parameter files, which the core's importer reads.
@@ -118,7 +120,7 @@ def described(spec: Mapping[str, Any], where: object) -> dict[str, Any]:
     return info
 
 
-def overview() -> list[dict[str, Any]]:
+def rows() -> list[dict[str, Any]]:
     """Return one row of main numbers for every known drive, sorted by name.
 
     ``sustained_bytes_per_s`` has the ``outer`` and ``inner`` rates of long reads, all actuators
@@ -128,7 +130,7 @@ def overview() -> list[dict[str, Any]]:
     whose file cannot be used has ``error`` instead.
 
     Example:
-        >>> [d["n_actuators"] for d in overview() if d["name"] == "exos-2x14"]
+        >>> [d["n_actuators"] for d in rows() if d["name"] == "exos-2x14"]
         [2]
 
     """
@@ -163,6 +165,34 @@ def overview() -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def overview() -> "pd.DataFrame":
+    """Return the main numbers of every known drive as a frame, one row each, sorted by name.
+
+    Nested keys of `rows` are joined with the unit last: ``power_idle_w``, ``cost_low_usd``. Drives
+    whose files cannot be used are left out.
+
+    Example:
+        >>> frame = overview().set_index("name")
+        >>> int(frame.loc["exos-2x14", "n_actuators"])
+        2
+
+    """
+    import pandas as pd
+
+    from headstack.frames import flat
+
+    nested = {"sustained_bytes_per_s": "sustained", "power_w": "power_w", "cost_usd": "cost_usd"}
+    found = []
+    for row in rows():
+        if "error" in row:
+            continue
+        table = {nested.get(key, key): value for key, value in row.items()}
+        ends = table.pop("sustained")
+        more = {f"sustained_{end}_bytes_per_s": rate for end, rate in ends.items()}
+        found.append({**flat(table), **more})
+    return pd.DataFrame(found)
 
 
 def not_given(drive: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -75,7 +75,7 @@ def test_drives_of_today_have_the_order_of_their_firmware():
 @pytest.fixture(scope="module")
 def overview():
     """The rows of the list of drives, and the lines that show it."""
-    return {d["name"]: d for d in drives.overview()}, command("drives").stdout.splitlines()
+    return {d["name"]: d for d in drives.rows()}, command("drives").stdout.splitlines()
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -115,7 +115,7 @@ def test_power_that_no_file_gives_is_marked(invoke, tmp_path, monkeypatch, capsy
     (tmp_path / "bare.toml").write_text(bare.replace("cheetah-10k-19g", "bare", 1))
     (tmp_path / "broken.toml").write_text("name = 3")
     monkeypatch.setenv("HEADSTACK_DRIVES", str(tmp_path))
-    rows = {d["name"]: d for d in drives.overview()}
+    rows = {d["name"]: d for d in drives.rows()}
     assert rows["bare"]["power_is_default"]
     assert not rows["barracuda-es-750"]["power_is_default"]
     assert "broken.toml: " in rows["broken"]["error"]

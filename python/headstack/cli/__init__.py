@@ -27,6 +27,7 @@ from headstack.suggest import need_one_of
 
 #: The modules of this folder that define a command, in the order of the help.
 COMMANDS = (
+    "init",
     "run",
     "sweep",
     "advise",

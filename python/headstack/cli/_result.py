@@ -25,7 +25,10 @@ def print_result(document: Mapping[str, Any], form: str, wide: bool) -> None:
 
     text = form == _terminal.TEXT
     print_answer(document, form)
-    for line in warned.lines(warned.of_document(document)):
+    warnings = warned.lines(warned.of_document(document))
+    if warnings and form != _terminal.CSV:
+        _terminal.between(form)
+    for line in warnings:
         prose(line, form, pipes=False)
     if text and sys.stdout.isatty() and not wide:
         prose(ALL_NUMBERS, form)
@@ -49,7 +52,6 @@ def print_answer(document: Mapping[str, Any], form: str) -> None:
     headings = [(c.title, c.text) for c in shown]
     _terminal.print_table(headings, answer.rows(document), form=form)
     prose(answer.explained(shown), form)
-    _terminal.between(form)
 
 
 def prose(text: str, form: str, *, pipes: bool = True) -> None:

@@ -324,7 +324,7 @@ def command(
     if name is None:
         if plot is not None:
             raise ConfigError("drives: got --plot without a drive, need the name of one")
-        _list(drives.overview(), as_json, form)
+        _list(drives.rows(), as_json, form)
         return
     file = drives.find(name)
     spec = drives.load(name, sources_anywhere=sources_anywhere)

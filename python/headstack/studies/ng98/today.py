@@ -88,7 +88,7 @@ def article() -> Point:
 
 def points() -> list[Point]:
     """Return the drives, oldest first."""
-    rows = {d["name"]: d for d in drives.overview() if d["name"] in DRIVES}
+    rows = {d["name"]: d for d in drives.rows() if d["name"] in DRIVES}
     found = [_point(rows[name]) for name in DRIVES]
     return sorted([article(), *found], key=lambda p: (p.year, p.capacity_bytes))
 
