@@ -1,0 +1,111 @@
+//! LOG SENSE.
+
+use super::{cut, Call, Class, Entry, Reply};
+use crate::cdb::{view, Page10};
+use crate::sense::Sense;
+use crate::unit::Unit;
+use zerocopy::byteorder::big_endian::U16;
+use zerocopy::{Immutable, IntoBytes, Unaligned};
+
+/// The family.
+pub const ENTRIES: &[Entry] = &[Entry::new(
+    "LOG SENSE",
+    &[0x4d, 0, 0xff, 0xff, 0, 0xff, 0xff, 0xff, 0xff, 0],
+    Class::Status,
+    log_sense,
+)];
+
+#[derive(IntoBytes, Immutable, Unaligned)]
+#[repr(C)]
+struct Head {
+    page: u8,
+    subpage: u8,
+    length: U16,
+}
+
+#[derive(IntoBytes, Immutable, Unaligned)]
+#[repr(C)]
+struct Parameter {
+    code: U16,
+    control: u8,
+    length: u8,
+}
+
+type Make = fn(&Unit) -> Vec<(u16, Vec<u8>)>;
+
+/// Pages with their parameters.
+const PAGES: &[(u8, Make)] = &[
+    (0x02, |unit| errors(&unit.counts().writes)),
+    (0x03, |unit| errors(&unit.counts().reads)),
+    (0x05, |unit| errors(&unit.counts().verifies)),
+    // The temperature is not modelled: FFh says that it is not known.
+    (0x0d, |_| vec![(0, vec![0, 0xff]), (1, vec![0, 0xff])]),
+    (0x0e, |unit| {
+        vec![(4, unit.counts().starts.to_be_bytes().to_vec())]
+    }),
+    (0x2f, |unit| {
+        let code = unit.prediction();
+        vec![(0, vec![code.0, code.1, 0xff])]
+    }),
+];
+
+/// What a command of one kind has counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Errors {
+    /// Bytes that were transferred.
+    pub bytes: u64,
+    /// Errors that the drive corrected.
+    pub corrected: u64,
+    /// Errors that it could not correct.
+    pub uncorrected: u64,
+}
+
+fn errors(of: &Errors) -> Vec<(u16, Vec<u8>)> {
+    vec![
+        (3, of.corrected.to_be_bytes().to_vec()),
+        (5, of.bytes.to_be_bytes().to_vec()),
+        (6, of.uncorrected.to_be_bytes().to_vec()),
+    ]
+}
+
+/// Format and linking of parameters: a binary list for counters.
+const BINARY: u8 = 0x03;
+
+fn log_sense(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
+    let cdb: &Page10 = view(call.cdb);
+    let code = cdb.page & 0x3f;
+    if cdb.subpage != 0 {
+        return Err(Sense::in_cdb(3, 7));
+    }
+    let content = match code {
+        0 => [0].into_iter().chain(PAGES.iter().map(|p| p.0)).collect(),
+        _ => {
+            let found = PAGES.iter().find(|p| p.0 == code);
+            let (_, make) = found.ok_or(Sense::in_cdb(2, 5))?;
+            let mut all = Vec::new();
+            for (code, value) in make(unit) {
+                if code < cdb.pointer.get() {
+                    continue;
+                }
+                let head = Parameter {
+                    code: code.into(),
+                    control: BINARY,
+                    length: value.len() as u8,
+                };
+                all.extend_from_slice(head.as_bytes());
+                all.extend_from_slice(&value);
+            }
+            match all.is_empty() {
+                true => return Err(Sense::in_cdb(5, 7)),
+                false => all,
+            }
+        }
+    };
+    let head = Head {
+        page: code,
+        subpage: 0,
+        length: (content.len() as u16).into(),
+    };
+    let all = [head.as_bytes(), &content].concat();
+    Ok(cut(all, cdb.length.get().into()))
+}

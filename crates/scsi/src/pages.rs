@@ -1,0 +1,434 @@
+//! Mode pages: the settings of a disk, as structures.
+
+use crate::disk::Disk;
+use crate::sense::Sense;
+use headstack_drive::power::conditions::Condition;
+use headstack_units::Span;
+use zerocopy::byteorder::big_endian::{U16, U32};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// Read-write error recovery (01h).
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[repr(C)]
+pub struct ErrorRecovery {
+    code: u8,
+    length: u8,
+    /// AWRE, ARRE, TB, RC, EER, PER, DTE, DCR.
+    flags: u8,
+    read_retries: u8,
+    obsolete: [u8; 3],
+    lbpere: u8,
+    write_retries: u8,
+    reserved: u8,
+    time_limit: U16,
+}
+
+/// Disconnect-reconnect (02h).
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[repr(C)]
+pub struct Reconnect {
+    code: u8,
+    length: u8,
+    ratios: [u8; 2],
+    limits: [U16; 3],
+    most_burst: U16,
+    flags: u8,
+    reserved: u8,
+    first_burst: U16,
+}
+
+/// Caching (08h).
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[repr(C)]
+pub struct Caching {
+    code: u8,
+    length: u8,
+    /// Bit 2: WCE, the write cache is on.
+    flags: u8,
+    priorities: u8,
+    prefetch: [U16; 4],
+    more: [u8; 8],
+}
+
+/// Control (0Ah).
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[repr(C)]
+pub struct Control {
+    code: u8,
+    length: u8,
+    /// Bit 2: D_SENSE, sense data in descriptor format. Bit 1: GLTSD.
+    flags: u8,
+    /// Queue algorithm in the upper 4 bits: 1, commands may be reordered.
+    queue: u8,
+    /// Bit 3: SWP, writes are refused.
+    protection: u8,
+    more: u8,
+    obsolete: U16,
+    busy_timeout: U16,
+    self_test_s: U16,
+}
+
+/// Power condition (1Ah). Timers are in units of 100 ms.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[repr(C)]
+pub struct PowerCondition {
+    code: u8,
+    length: u8,
+    standby_y: u8,
+    /// IDLE_C, IDLE_B, IDLE_A and STANDBY_Z from bit 3 on.
+    enabled: u8,
+    idle_a: U32,
+    standby_z: U32,
+    idle_b: U32,
+    idle_c: U32,
+    standby_y_timer: U32,
+    more: [u8; 15],
+    check: u8,
+}
+
+/// Informational exceptions (1Ch).
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[repr(C)]
+pub struct Exceptions {
+    code: u8,
+    length: u8,
+    /// Bit 3: DEXCPT, none is reported.
+    flags: u8,
+    /// MRIE: how they are reported.
+    method: u8,
+    interval: U32,
+    count: U32,
+}
+
+/// A mode page with its four kinds of values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    current: Vec<u8>,
+    changeable: Vec<u8>,
+    default: Vec<u8>,
+    saved: Vec<u8>,
+}
+
+/// Which values MODE SENSE asks for. The numbers are those of the field PC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Values {
+    /// In force.
+    Current,
+    /// Ones where MODE SELECT may change something.
+    Changeable,
+    /// As the disk was made.
+    Default,
+    /// After a reset.
+    Saved,
+}
+
+impl Values {
+    /// The values with this number, below 4.
+    pub fn of(number: u8) -> Values {
+        match number {
+            0 => Values::Current,
+            1 => Values::Changeable,
+            2 => Values::Default,
+            _ => Values::Saved,
+        }
+    }
+}
+
+impl Page {
+    fn new(default: &impl AsPage, changeable: &impl AsPage) -> Page {
+        let (default, changeable) = (default.page(), changeable.page());
+        Page {
+            current: default.clone(),
+            saved: default.clone(),
+            changeable,
+            default,
+        }
+    }
+
+    /// Its code.
+    pub fn code(&self) -> u8 {
+        self.default[0] & 0x3f
+    }
+
+    /// Its bytes.
+    pub fn values(&self, which: Values) -> &[u8] {
+        match which {
+            Values::Current => &self.current,
+            Values::Changeable => &self.changeable,
+            Values::Default => &self.default,
+            Values::Saved => &self.saved,
+        }
+    }
+
+    /// Whether these bytes, which begin at `at` of the data, change only what may be changed.
+    ///
+    /// # Errors
+    /// The first byte that does not.
+    fn check(&self, new: &[u8], at: usize) -> Result<(), Sense> {
+        if new.len() != self.default.len() || new[1] != self.default[1] {
+            return Err(Sense::in_parameters(at as u16 + 1));
+        }
+        for i in 2..new.len() {
+            if (new[i] ^ self.current[i]) & !self.changeable[i] != 0 {
+                return Err(Sense::in_parameters((at + i) as u16));
+            }
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, new: &[u8], save: bool) {
+        self.current[2..].copy_from_slice(&new[2..]);
+        if save {
+            self.saved.copy_from_slice(&self.current);
+        }
+    }
+}
+
+/// A structure as the bytes of a page.
+trait AsPage {
+    fn page(&self) -> Vec<u8>;
+}
+
+impl<T: IntoBytes + Immutable> AsPage for T {
+    fn page(&self) -> Vec<u8> {
+        self.as_bytes().to_vec()
+    }
+}
+
+/// A page as structure.
+fn view<T: FromBytes + KnownLayout + Immutable + Unaligned + Copy>(page: &Page) -> Option<T> {
+    T::ref_from_bytes(&page.current).ok().copied()
+}
+
+/// All pages of a disk, in order of their codes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pages {
+    pages: Vec<Page>,
+}
+
+const ERROR_RECOVERY: u8 = 0x01;
+const RECONNECT: u8 = 0x02;
+const CACHING: u8 = 0x08;
+const CONTROL: u8 = 0x0a;
+const POWER_CONDITION: u8 = 0x1a;
+const EXCEPTIONS: u8 = 0x1c;
+/// The bit PS: the page can be saved.
+const PS: u8 = 0x80;
+/// WCE of the caching page.
+const WCE: u8 = 0x04;
+
+impl Pages {
+    /// The pages as the disk is made.
+    pub fn new(disk: &Disk) -> Pages {
+        let mut pages = vec![error_recovery(), reconnect(), caching(disk), control()];
+        if !disk.conditions.is_empty() {
+            pages.push(power_condition(disk));
+        }
+        pages.push(exceptions());
+        Pages { pages }
+    }
+
+    /// The page with this code.
+    pub fn get(&self, code: u8) -> Option<&Page> {
+        self.pages.iter().find(|p| p.code() == code)
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Page> {
+        self.pages.iter()
+    }
+
+    /// What MODE SELECT sends, which begins at `at` of its data. All pages are checked before one is changed.
+    ///
+    /// # Errors
+    /// A page that is not there, or a value that cannot be changed.
+    pub fn select(&mut self, mut data: &[u8], mut at: usize, save: bool) -> Result<(), Sense> {
+        let mut new = self.clone();
+        while !data.is_empty() {
+            if data.len() < 2 || data.len() < 2 + usize::from(data[1]) {
+                return Err(Sense::illegal(crate::sense::Code::PARAMETER_LIST_LENGTH_ERROR));
+            }
+            let (page, rest) = data.split_at(2 + usize::from(data[1]));
+            // The bit SPF: no page of these has subpages.
+            let code = page[0] & 0x7f;
+            let found = new.pages.iter_mut().find(|p| p.code() == code);
+            let found = found.ok_or(Sense::in_parameters(at as u16))?;
+            found.check(page, at)?;
+            found.set(page, save);
+            (data, at) = (rest, at + page.len());
+        }
+        *self = new;
+        Ok(())
+    }
+
+    /// A reset: what was saved is in force.
+    pub fn restore(&mut self) {
+        for page in &mut self.pages {
+            page.current.copy_from_slice(&page.saved);
+        }
+    }
+
+    fn of<T: FromBytes + KnownLayout + Immutable + Unaligned + Copy>(&self, code: u8) -> Option<T> {
+        self.get(code).and_then(view)
+    }
+
+    /// Whether the write cache is on.
+    pub fn write_cache(&self) -> bool {
+        (self.of::<Caching>(CACHING)).is_some_and(|page| page.flags & WCE != 0)
+    }
+
+    /// Whether sense data have descriptors.
+    pub fn descriptor_sense(&self) -> bool {
+        (self.of::<Control>(CONTROL)).is_some_and(|page| page.flags & 0x04 != 0)
+    }
+
+    /// Whether writes are refused.
+    pub fn is_protected(&self) -> bool {
+        (self.of::<Control>(CONTROL)).is_some_and(|page| page.protection & 0x08 != 0)
+    }
+
+    /// The timers of power conditions that the disk has; `None`: it is off.
+    pub fn timers(&self, disk: &Disk) -> Vec<(Condition, Option<Span>)> {
+        let Some(page) = self.of::<PowerCondition>(POWER_CONDITION) else {
+            return Vec::new();
+        };
+        let timers = [
+            (Condition::IdleA, 0x02, page.idle_a),
+            (Condition::IdleB, 0x04, page.idle_b),
+            (Condition::IdleC, 0x08, page.idle_c),
+            (Condition::Standby, 0x01, page.standby_z),
+        ];
+        let there = timers.into_iter().filter(|(c, ..)| disk.has(*c));
+        there
+            .map(|(condition, bit, tenths)| {
+                let span = Span(i64::from(tenths.get()) * 100_000_000);
+                let on = page.enabled & bit != 0 && span > Span::ZERO;
+                (condition, on.then_some(span))
+            })
+            .collect()
+    }
+}
+
+fn error_recovery() -> Page {
+    let page = ErrorRecovery {
+        code: PS | ERROR_RECOVERY,
+        length: 10,
+        // Blocks that cannot be read become good when they are written (AWRE).
+        flags: 0x80,
+        read_retries: 0,
+        obsolete: [0; 3],
+        lbpere: 0,
+        write_retries: 0,
+        reserved: 0,
+        time_limit: 0.into(),
+    };
+    let fixed = ErrorRecovery { flags: 0, ..page };
+    Page::new(&page, &fixed)
+}
+
+fn reconnect() -> Page {
+    let page = Reconnect {
+        code: PS | RECONNECT,
+        length: 14,
+        ratios: [0; 2],
+        limits: [U16::new(0); 3],
+        most_burst: 0.into(),
+        flags: 0,
+        reserved: 0,
+        first_burst: 0.into(),
+    };
+    Page::new(&page, &page)
+}
+
+fn caching(disk: &Disk) -> Page {
+    let flags = if disk.write_cache { WCE } else { 0 };
+    let page = Caching {
+        code: PS | CACHING,
+        length: 18,
+        flags,
+        priorities: 0,
+        prefetch: [U16::new(0); 4],
+        more: [0; 8],
+    };
+    // A drive without a write cache cannot switch one on: WCE is changeable where there is one.
+    Page::new(&page, &page)
+}
+
+fn control() -> Page {
+    let page = Control {
+        code: PS | CONTROL,
+        length: 10,
+        // No log is saved (GLTSD).
+        flags: 0x02,
+        queue: 0x10,
+        protection: 0,
+        more: 0,
+        obsolete: 0.into(),
+        busy_timeout: U16::MAX_VALUE,
+        self_test_s: 0.into(),
+    };
+    let changeable = Control {
+        flags: 0x04,
+        queue: 0,
+        protection: 0x08,
+        busy_timeout: 0.into(),
+        ..page
+    };
+    Page::new(&page, &changeable)
+}
+
+/// Timers in the page: the drive's own, rounded to 100 ms.
+fn power_condition(disk: &Disk) -> Page {
+    let timer = |condition| {
+        let found = disk.conditions.iter().find(|(c, _)| *c == condition);
+        let span = found.and_then(|(_, timer)| *timer);
+        span.map_or(0, |s| (s.0 as u64).div_ceil(100_000_000) as u32)
+    };
+    let bit = |condition, bit: u8| if timer(condition) > 0 { bit } else { 0 };
+    let there = |condition, bit: u8| if disk.has(condition) { bit } else { 0 };
+    let mask = |condition| match disk.has(condition) {
+        true => U32::MAX_VALUE,
+        false => U32::new(0),
+    };
+    use Condition::{IdleA, IdleB, IdleC, Standby};
+    let page = PowerCondition {
+        code: PS | POWER_CONDITION,
+        length: 38,
+        standby_y: 0,
+        enabled: bit(IdleA, 0x02) | bit(IdleB, 0x04) | bit(IdleC, 0x08) | bit(Standby, 0x01),
+        idle_a: timer(IdleA).into(),
+        standby_z: timer(Standby).into(),
+        idle_b: timer(IdleB).into(),
+        idle_c: timer(IdleC).into(),
+        standby_y_timer: 0.into(),
+        more: [0; 15],
+        check: 0,
+    };
+    let changeable = PowerCondition {
+        enabled: there(IdleA, 0x02) | there(IdleB, 0x04) | there(IdleC, 0x08) | there(Standby, 0x01),
+        idle_a: mask(IdleA),
+        standby_z: mask(Standby),
+        idle_b: mask(IdleB),
+        idle_c: mask(IdleC),
+        ..page
+    };
+    Page::new(&page, &changeable)
+}
+
+fn exceptions() -> Page {
+    let page = Exceptions {
+        code: PS | EXCEPTIONS,
+        length: 10,
+        flags: 0,
+        // Only when they are asked for.
+        method: 6,
+        interval: 0.into(),
+        count: 0.into(),
+    };
+    let changeable = Exceptions {
+        flags: 0x08,
+        method: 0,
+        ..page
+    };
+    Page::new(&page, &changeable)
+}

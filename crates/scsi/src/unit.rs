@@ -1,0 +1,400 @@
+//! A logical unit: what a disk remembers between commands.
+
+use crate::attention::{Attentions, Nexus};
+use crate::cdb::Cdb;
+use crate::commands::{self, inquiry, log::Errors, report, Call, Class, Entry, Reply, Status};
+use crate::disk::Disk;
+use crate::pages::Pages;
+use crate::reservation::Reservations;
+use crate::sense::{Code, Key, Sense};
+use crate::work::{Effect, Task, Work};
+use crate::BLOCK;
+use headstack_drive::power::conditions::Condition;
+use std::collections::BTreeMap;
+
+/// The end of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ending {
+    /// Its status.
+    pub status: Status,
+    /// Sense data.
+    pub sense: Vec<u8>,
+    /// Its data; those of a read are in the store.
+    pub data: Vec<u8>,
+}
+
+impl Ending {
+    /// An end without data.
+    pub fn of(status: Status) -> Ending {
+        Ending {
+            status,
+            sense: Vec::new(),
+            data: Vec::new(),
+        }
+    }
+}
+
+/// What becomes of a command that has begun.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// It has ended.
+    Ends(Ending),
+    /// The drive has work to do.
+    Works(Work),
+}
+
+/// How work of the drive has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was done.
+    Done,
+    /// The blocks differ from the data of the command, first in this byte.
+    Differs(u64),
+    /// It failed.
+    Failed(Sense),
+}
+
+/// What a unit has counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Of reads.
+    pub reads: Errors,
+    /// Of writes.
+    pub writes: Errors,
+    /// Of verification.
+    pub verifies: Errors,
+    /// Starts of the spindle that a command asked for.
+    pub starts: u32,
+}
+
+/// A logical unit.
+#[derive(Debug)]
+pub struct Unit {
+    disk: Disk,
+    pages: Pages,
+    attentions: Attentions,
+    /// The name of the initiator port of each nexus.
+    ports: BTreeMap<Nexus, String>,
+    reservations: Reservations,
+    /// Who has reserved the unit with RESERVE.
+    reserved: Option<Nexus>,
+    /// START STOP UNIT has stopped it.
+    is_stopped: bool,
+    prediction: Code,
+    effects: Vec<Effect>,
+    aborted: Vec<String>,
+    counts: Counts,
+}
+
+impl Unit {
+    /// A unit that was just switched on.
+    pub fn new(disk: Disk) -> Unit {
+        Unit {
+            pages: Pages::new(&disk),
+            disk,
+            attentions: Attentions::default(),
+            ports: BTreeMap::new(),
+            reservations: Reservations::default(),
+            reserved: None,
+            is_stopped: false,
+            prediction: Code::NONE,
+            effects: Vec::new(),
+            aborted: Vec::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// What is fixed of it.
+    pub fn disk(&self) -> &Disk {
+        &self.disk
+    }
+
+    /// An initiator connects. Its first command is told that the unit was switched on.
+    pub fn connect(&mut self, nexus: Nexus, port: &str) {
+        self.ports.insert(nexus, port.into());
+        self.attentions.connect(nexus);
+        self.attentions.tell(nexus, Code::POWER_ON_OR_RESET);
+    }
+
+    /// An initiator has left: what it reserved with RESERVE is free.
+    pub fn disconnect(&mut self, nexus: Nexus) {
+        self.ports.remove(&nexus);
+        self.attentions.disconnect(nexus);
+        self.reserved = self.reserved.filter(|n| *n != nexus);
+    }
+
+    /// Decides whether a command can be served. Returns the bytes of data that it takes.
+    ///
+    /// # Errors
+    /// How it ends at once.
+    pub fn begin(&mut self, nexus: Nexus, cdb: &Cdb) -> Result<u32, Ending> {
+        self.admitted(nexus, cdb).map(|(_, bytes)| bytes)
+    }
+
+    fn admitted(&mut self, nexus: Nexus, cdb: &Cdb) -> Result<(&'static Entry, u32), Ending> {
+        let found = commands::find(&self.disk, cdb);
+        let is_told = match &found {
+            Ok(entry) => entry.class != Class::Free || matches!(cdb[0], 0x17 | 0x57),
+            Err(_) => true,
+        };
+        if is_told {
+            if let Some(code) = self.attentions.take(nexus) {
+                return Err(self.check(&Sense::new(Key::UnitAttention, code)));
+            }
+        }
+        let entry = found.map_err(|sense| self.check(&sense))?;
+        if self.conflicts(entry.class, nexus) {
+            return Err(Ending::of(Status::ReservationConflict));
+        }
+        match (entry.data_out)(self, cdb) {
+            Ok(bytes) => Ok((entry, bytes)),
+            Err(sense) => Err(self.check(&sense)),
+        }
+    }
+
+    fn conflicts(&self, class: Class, nexus: Nexus) -> bool {
+        let of_other = self.reserved.is_some_and(|holder| holder != nexus);
+        let port = self.ports.get(&nexus).map_or("", String::as_str);
+        (of_other && class != Class::Free) || self.reservations.refuses(class, port)
+    }
+
+    /// Carries out a command that [`Unit::begin`] has admitted, with all of its data.
+    pub fn execute(&mut self, nexus: Nexus, cdb: &Cdb, data: &[u8]) -> Step {
+        let entry = match commands::find(&self.disk, cdb) {
+            Ok(entry) => entry,
+            Err(sense) => return Step::Ends(self.check(&sense)),
+        };
+        let port = self.ports.get(&nexus).cloned().unwrap_or_default();
+        let call = Call {
+            nexus,
+            port: &port,
+            cdb,
+            data,
+        };
+        Step::Ends(match (entry.run)(self, &call) {
+            Ok(Reply::Good) => Ending::of(Status::Good),
+            Ok(Reply::Status(status)) => Ending::of(status),
+            Ok(Reply::Data(data)) => Ending {
+                data,
+                ..Ending::of(Status::Good)
+            },
+            Ok(Reply::Work(work)) => return Step::Works(work),
+            Err(sense) => self.check(&sense),
+        })
+    }
+
+    /// The end of a command whose work has ended.
+    pub fn worked(&mut self, work: &Work, outcome: Outcome) -> Ending {
+        let bytes = u64::from(work.extent.blocks) * u64::from(BLOCK);
+        let of = match work.task {
+            Task::Read | Task::Prefetch => &mut self.counts.reads,
+            Task::Verify(_) => &mut self.counts.verifies,
+            _ => &mut self.counts.writes,
+        };
+        match outcome {
+            Outcome::Done => {
+                of.bytes += bytes;
+                Ending::of(match work.task {
+                    Task::Prefetch if !work.immediate => Status::ConditionMet,
+                    _ => Status::Good,
+                })
+            }
+            Outcome::Differs(at) => {
+                let sense = Sense::new(Key::Miscompare, Code::MISCOMPARE_DURING_VERIFY);
+                self.check(&sense.with_information(at))
+            }
+            Outcome::Failed(sense) => {
+                of.uncorrected += u64::from(sense.key == Key::MediumError);
+                self.check(&sense)
+            }
+        }
+    }
+
+    /// An end with sense data, in the format that the control page asks for.
+    pub fn check(&self, sense: &Sense) -> Ending {
+        Ending {
+            status: Status::CheckCondition,
+            sense: sense.bytes(self.pages.descriptor_sense()),
+            data: Vec::new(),
+        }
+    }
+
+    /// Settings of the drive that have changed since the last call.
+    pub fn take_effects(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.effects)
+    }
+
+    /// Ports whose commands were aborted since the last call.
+    pub fn take_aborted(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.aborted)
+    }
+
+    /// A logical unit reset, or one of the target.
+    pub fn reset(&mut self, code: Code) {
+        self.attentions.reset(code);
+        self.reserved = None;
+        let before = self.pages.clone();
+        self.pages.restore();
+        self.timers_changed(&before);
+        self.is_stopped = false;
+    }
+
+    /// Power was lost and is back.
+    pub fn lose_power(&mut self) {
+        self.reset(Code::POWER_ON);
+        self.reservations.lose_power();
+    }
+
+    /// CLEAR TASK SET of an initiator has ended commands of others.
+    pub fn cleared(&mut self, nexus: Nexus) {
+        let code = Code::COMMANDS_CLEARED_BY_ANOTHER_INITIATOR;
+        self.attentions.tell_others(Some(nexus), code);
+    }
+
+    /// The mode pages.
+    pub fn pages(&self) -> &Pages {
+        &self.pages
+    }
+
+    pub(crate) fn pages_mut(&mut self) -> &mut Pages {
+        &mut self.pages
+    }
+
+    /// MODE SELECT has changed something.
+    pub(crate) fn modes_changed(&mut self, by: Nexus, before: &Pages) {
+        (self.attentions).tell_others(Some(by), Code::MODE_PARAMETERS_CHANGED);
+        self.timers_changed(before);
+    }
+
+    fn timers_changed(&mut self, before: &Pages) {
+        let (old, new) = (before.timers(&self.disk), self.pages.timers(&self.disk));
+        let changed = new.into_iter().filter(|timer| !old.contains(timer));
+        (self.effects).extend(changed.map(|(c, span)| Effect::Timer(c, span)));
+    }
+
+    pub(crate) fn effect(&mut self, effect: Effect) {
+        self.effects.push(effect);
+    }
+
+    pub(crate) fn abort_of(&mut self, port: &str) {
+        self.aborted.push(port.into());
+    }
+
+    /// Tells all connections of a port but one.
+    pub(crate) fn tell_port(&mut self, port: &str, code: Code, but: Option<Nexus>) {
+        let of_port = self.ports.iter().filter(|(n, p)| *p == port && Some(**n) != but);
+        for (nexus, _) in of_port {
+            self.attentions.tell(*nexus, code);
+        }
+    }
+
+    pub(crate) fn take_attention(&mut self, nexus: Nexus) -> Option<Code> {
+        self.attentions.take(nexus)
+    }
+
+    /// Whether the unit takes commands that use the medium.
+    ///
+    /// # Errors
+    /// START STOP UNIT has stopped it.
+    pub(crate) fn check_ready(&self) -> Result<(), Sense> {
+        match self.is_stopped {
+            true => Err(Sense::new(Key::NotReady, Code::INITIALIZING_COMMAND_REQUIRED)),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether writes are allowed.
+    ///
+    /// # Errors
+    /// The control page forbids them.
+    pub(crate) fn may_write(&self) -> Result<(), Sense> {
+        match self.pages.is_protected() {
+            true => Err(Sense::new(Key::DataProtect, Code::SOFTWARE_WRITE_PROTECTED)),
+            false => Ok(()),
+        }
+    }
+
+    /// START STOP UNIT starts or stops the spindle.
+    pub(crate) fn start(&mut self, starts: bool) {
+        self.counts.starts += u32::from(starts && self.is_stopped);
+        self.is_stopped = !starts;
+        match starts {
+            true => self.effect(Effect::Condition(Condition::Active)),
+            false if self.disk.has(Condition::Standby) => {
+                self.effect(Effect::Condition(Condition::Standby));
+            }
+            false => {}
+        }
+    }
+
+    /// The reservations.
+    pub fn reservations(&self) -> &Reservations {
+        &self.reservations
+    }
+
+    pub(crate) fn reservations_mut(&mut self) -> &mut Reservations {
+        &mut self.reservations
+    }
+
+    /// RESERVE; false for a conflict. Whoever uses persistent reservations has none of these.
+    pub(crate) fn reserve(&mut self, nexus: Nexus) -> bool {
+        if !self.reservations.is_empty() {
+            return false;
+        }
+        self.reserved = Some(nexus);
+        true
+    }
+
+    /// RELEASE; of a unit that another has reserved nothing happens.
+    pub(crate) fn release(&mut self, nexus: Nexus) -> bool {
+        if !self.reservations.is_empty() {
+            return false;
+        }
+        self.reserved = self.reserved.filter(|holder| *holder != nexus);
+        true
+    }
+
+    /// What was counted.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// The failure that the drive predicts; [`Code::NONE`] for none.
+    pub fn prediction(&self) -> Code {
+        self.prediction
+    }
+
+    /// The drive predicts a failure, or no longer.
+    pub fn predict(&mut self, code: Code) {
+        self.prediction = code;
+    }
+}
+
+/// The end of a command to a unit that is not there, in a target with so many units.
+pub fn absent(units: u16, cdb: &Cdb) -> Ending {
+    let not_there = Sense::illegal(Code::LOGICAL_UNIT_NOT_SUPPORTED);
+    let data = match cdb[0] {
+        0x12 if cdb[1] & 1 == 0 => {
+            let mut data = inquiry::standard(inquiry::NO_UNIT, "");
+            data.truncate(usize::from(u16::from_be_bytes([cdb[3], cdb[4]])));
+            Ok(data)
+        }
+        0xa0 => report::luns(units, cdb),
+        0x03 => {
+            let mut data = not_there.bytes(cdb[1] & 1 != 0);
+            data.truncate(cdb[4].into());
+            Ok(data)
+        }
+        _ => Err(not_there),
+    };
+    match data {
+        Ok(data) => Ending {
+            data,
+            ..Ending::of(Status::Good)
+        },
+        Err(sense) => Ending {
+            sense: sense.bytes(false),
+            ..Ending::of(Status::CheckCondition)
+        },
+    }
+}
