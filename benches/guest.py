@@ -1,4 +1,4 @@
-"""A stock Debian kernel under QEMU, with emulated drives as its SATA disks.
+"""A stock Debian kernel under QEMU, with emulated drives as its SATA or SCSI disks.
 
 The kernel's own block layer (elevators, ``nr_requests``, ``device/queue_depth``) then works on a
 drive of this project. It needs neither root nor KVM, and nothing of the machine's own kernel. The
@@ -31,6 +31,8 @@ CACHE = Path(__file__).parents[1] / "out" / "guest"
 QEMU = "qemu-system-x86_64"
 #: Modules that every guest loads, with all that they depend on.
 MODULES = ("ahci", "sd_mod", "bfq")
+#: Modules for SCSI disks of `iscsi://` URLs.
+SCSI_MODULES = ("virtio_pci", "virtio_scsi", "sg")
 
 
 class AbsentError(Exception):
@@ -267,7 +269,8 @@ def run(
     """Boot a guest whose disks sda, sdb, ... are these exports, and run a shell script in it.
 
     Args:
-        sockets: Unix sockets of NBD servers, or files with the disk's contents.
+        sockets: Unix sockets of NBD servers, files with the contents of disks, or URLs of iSCSI.
+            A URL becomes a SCSI disk whose commands reach the server unchanged.
         script: what the guest's shell runs, in the folder /out.
         programs: programs of this machine that the guest gets, with their libraries.
         modules: modules of the kernel that it loads besides.
@@ -294,7 +297,14 @@ def run(
                    "-serial", "stdio", "-serial", f"file:{out}",
                    "-kernel", kernel.image, "-initrd", initrd,
                    "-append", "console=ttyS0 quiet panic=-1 mitigations=off"]  # fmt: skip
+        if any(socket.startswith("iscsi://") for socket in sockets):
+            command += ["-device", "virtio-scsi-pci,id=scsi"]
         for n, socket in enumerate(sockets):
+            if socket.startswith("iscsi://"):
+                drive = f"file={socket},if=none,id=d{n},format=raw,cache=none"
+                device = f"scsi-generic,bus=scsi.0,drive=d{n}"
+                command += ["-drive", drive, "-device", device]
+                continue
             disk = f"driver=nbd,node-name=d{n},server.type=unix,server.path={socket}"
             if not Path(socket).is_socket():
                 disk = f"driver=file,node-name=d{n},filename={socket},aio=threads,cache.direct=on"

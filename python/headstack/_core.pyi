@@ -150,7 +150,11 @@ class Emulated:
     """A server of a simulated drive, in a thread of its own; Linux alone."""
 
     @property
-    def uri(self) -> str: ...
+    def uri(self) -> str | None:
+        """What clients of NBD are given."""
+    @property
+    def urls(self) -> list[str]:
+        """What initiators of iSCSI are given, for each device."""
     @property
     def exports(self) -> list[tuple[str, str, int]]:
         """Name, description and size in bytes of each device."""
@@ -171,7 +175,7 @@ class Emulated:
 def emulate(
     target: str,
     drive_dirs: list[Path],
-    address: str | None,
+    nbd: tuple[str | None] | None,
     remote: bool,
     store: Path | None,
     speed: float,
@@ -184,6 +188,7 @@ def emulate(
     control: Path | None,
     metrics: str | None,
     losses: tuple[bool, list[str], list[int], int, str],
+    iscsi: tuple[str, list[str], Path | None, bool, int | None] | None,
 ) -> Emulated:
     """Begin to serve a drive or a system of an experiment; Linux alone."""
 

@@ -1,4 +1,4 @@
-"""Simulated drives in real time: network block devices that behave as modelled drives do.
+"""Simulated drives in real time: block devices and SCSI disks that behave as modelled drives do.
 
 Example:
     >>> import headstack
@@ -27,6 +27,9 @@ _SOCKET_BYTES = 108
 
 #: The address of the command line: sockets passed by systemd, else the protocol's port.
 STANDARD = "standard"
+
+#: The port of iSCSI on this machine.
+_ISCSI_STANDARD = "127.0.0.1:3260"
 
 #: Removes the folder of a socket when its standard input ends: however this process ends.
 _REMOVE = 'cat >/dev/null; rm -f "$0/disk"; rmdir "$0"'
@@ -75,17 +78,30 @@ class Emulation:
     """A server of simulated drives, in a thread of this process; use it as a context manager.
 
     Attributes:
-        uri: what clients are given, such as ``nbd+unix:///?socket=/tmp/x``.
+        uri: what clients of NBD are given, such as ``nbd+unix:///?socket=/tmp/x``; empty without
+            NBD.
+        urls: what initiators of iSCSI are given, for each device, such as
+            ``iscsi://127.0.0.1:3260/iqn.2026-11.org.headstack:exos-x18/0``.
         devices: what it serves.
 
     """
 
     def __init__(self, core: Any, folder: _Folder | None, is_encrypted: bool) -> None:
         """Take a server that was started; `folder` is removed with it."""
-        self.uri: str = core.uri
+        self.uri: str = core.uri or ""
+        self.urls: tuple[str, ...] = tuple(core.urls)
         self.devices = tuple(Device(*export) for export in core.exports)
         self._core, self._folder, self._is_encrypted = core, folder, is_encrypted
         self._served: dict[str, Any] = {}
+
+    @property
+    def url(self) -> str:
+        """What initiators of iSCSI are given for the first device."""
+        if not self.urls:
+            from headstack.errors import ConfigError
+
+            raise ConfigError("url: got an emulation without iSCSI, need iscsi=True")
+        return self.urls[0]
 
     @property
     def size_bytes(self) -> int:
@@ -145,6 +161,22 @@ class Emulation:
 
     def commands(self) -> list[str]:
         """Return commands of usual clients that connect to the first device."""
+        return [*(self._nbd_commands() if self.uri else []), *self._iscsi_commands()]
+
+    def _iscsi_commands(self) -> list[str]:
+        if not self.urls:
+            return []
+        url = self.urls[0]
+        portal, target, _ = url.removeprefix("iscsi://").split("/")
+        return [
+            f"qemu-system-x86_64 ... -drive file={url},if=none,id=d,format=raw "
+            "-device virtio-scsi-pci -device scsi-generic,drive=d",
+            f"iscsiadm -m discovery -t sendtargets -p {portal}",
+            f"iscsiadm -m node -T {target} -p {portal} --login",
+            f"iscsi-inq {url}",
+        ]
+
+    def _nbd_commands(self) -> list[str]:
         uri = self.uri
         if self._is_encrypted:
             # DIR is a folder with the client's certificates.
@@ -230,8 +262,13 @@ def emulate(
     power_loss_at_write: Sequence[int] = (),
     power_loss_seed: int = 0,
     after_power_loss: str = "disconnect",
+    iscsi: bool | str = False,
+    iscsi_initiators: Sequence[str] = (),
+    iscsi_chap: str | os.PathLike[str] | None = None,
+    iscsi_apart: bool = False,
+    iscsi_window: int | None = None,
 ) -> Emulation:
-    """Serve a drive, or a system of an experiment, as network block devices in real time.
+    """Serve a drive, or a system of an experiment, over NBD or iSCSI in real time.
 
     Args:
         target: a drive's name, a path to a drive, or an experiment; its workloads are not used.
@@ -262,6 +299,14 @@ def emulate(
         power_loss_seed: chooses what survives.
         after_power_loss: ``disconnect`` ends the connections; with ``continue`` what is
             outstanding fails, and clients go on.
+        iscsi: serve SCSI disks over iSCSI, at a free port of this machine or at this ``HOST:PORT``.
+            NBD is then served only if `address` is given.
+        iscsi_initiators: names of initiators that may log in; all by default.
+        iscsi_chap: a file (TOML) with ``name`` and ``secret`` that initiators must know, and
+            perhaps ``mutual_name`` and ``mutual_secret`` of the target.
+        iscsi_apart: whether each device is a target of its own, instead of a unit of one target.
+        iscsi_window: commands that a session may have at once; by default those that the drives
+            hold. With more, drives answer TASK SET FULL.
 
     Raises:
         ConfigError: a drive, experiment or argument that does not fit, with what is needed.
@@ -273,7 +318,8 @@ def emulate(
 
         raise HeadstackError("emulate: got a system without it, need Linux")
     folder = None
-    if address is None:
+    serves_nbd = address is not None or not iscsi
+    if address is None and serves_nbd:
         folder = _Folder()
         address = f"unix:{folder.socket}"
         if len(os.fsencode(folder.socket)) >= _SOCKET_BYTES:
@@ -286,12 +332,21 @@ def emulate(
         power_loss_seed,
         after_power_loss,
     )
+    over_iscsi = None
+    if iscsi:
+        over_iscsi = (
+            "127.0.0.1:0" if iscsi is True else _ISCSI_STANDARD if iscsi == STANDARD else iscsi,
+            list(iscsi_initiators),
+            None if iscsi_chap is None else Path(iscsi_chap),
+            iscsi_apart,
+            iscsi_window,
+        )
     try:
         core = _bridge.call(
             "emulate",
             os.fspath(target),
             drives.drive_dirs(),
-            None if address == STANDARD else address,
+            (None if address == STANDARD else address,) if serves_nbd else None,
             allow_remote,
             places[0],
             speed,
@@ -304,9 +359,10 @@ def emulate(
             places[3],
             metrics,
             losses,
+            over_iscsi,
         )
     except BaseException:
         if folder is not None:
             folder.remove()
         raise
-    return Emulation(core, folder, core.uri.startswith("nbds"))
+    return Emulation(core, folder, (core.uri or "").startswith("nbds"))

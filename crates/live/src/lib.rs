@@ -14,10 +14,12 @@
 
 #![cfg(target_os = "linux")]
 
+pub mod arguments;
 pub mod clock;
 pub mod control;
 pub mod counters;
 pub mod devices;
+pub mod emulate;
 pub mod energy;
 pub mod files;
 pub mod front_end;
@@ -27,6 +29,7 @@ pub mod live;
 pub mod metrics;
 pub mod open;
 pub mod power;
+pub mod process;
 pub mod record;
 pub mod store;
 

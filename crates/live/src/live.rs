@@ -97,6 +97,8 @@ pub struct Parts {
     pub make: Box<Make>,
     /// The simulated devices, as made first.
     pub devices: Devices,
+    /// The name of what is emulated: of a drive, or of a system.
+    pub name: String,
     /// Names and sizes, in the same order.
     pub described: Vec<Device>,
     /// Their data.
@@ -170,6 +172,11 @@ impl Live {
             refused: String::new(),
             parts,
         }
+    }
+
+    /// The name of what is emulated.
+    pub fn name(&self) -> &str {
+        &self.parts.name
     }
 
     /// The devices, in order.

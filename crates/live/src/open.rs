@@ -84,6 +84,7 @@ impl Live {
         Ok(Live::new(Parts {
             make: Box::new(move || Ok(system_of(&again)?.1)),
             devices,
+            name,
             described,
             stores,
             clock: Clock::new(options.speed),

@@ -11,6 +11,7 @@
 //!
 //! The first reply of each drive is not counted: it waits for the pages of a new process.
 
+use headstack_live::emulate;
 use headstack_live::open::{self, Kept};
 use headstack_live::power::PowerLosses;
 use headstack_nbd::address::Address;
@@ -67,20 +68,22 @@ fn folder() -> PathBuf {
 fn serve(folder: &Path) -> io::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drives");
     let options = Options {
-        live: open::Options {
-            target: folder.join("shelf.toml").to_string_lossy().into(),
-            system: None,
-            drive_dirs: vec![root],
-            seed: Some(1),
-            store: Kept::Memory,
-            speed: 1.0,
-            record: Some(folder.join("record.csv")),
-            losses: PowerLosses::default(),
+        system: emulate::Options {
+            live: open::Options {
+                target: folder.join("shelf.toml").to_string_lossy().into(),
+                system: None,
+                drive_dirs: vec![root],
+                seed: Some(1),
+                store: Kept::Memory,
+                speed: 1.0,
+                record: Some(folder.join("record.csv")),
+                losses: PowerLosses::default(),
+            },
+            control: None,
+            metrics: None,
         },
         address: Address::Unix(folder.join("socket")),
         tls: TlsOptions::default(),
-        control: None,
-        metrics: None,
     };
     let stop = Arc::new(AtomicBool::new(false));
     let emulation = Emulation::start(&options, stop.clone()).map_err(io::Error::other)?;

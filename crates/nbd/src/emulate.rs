@@ -1,15 +1,12 @@
 //! A live system behind NBD: what is emulated, its address, its control directory and its metrics.
 
-use crate::address::{Address, Listener};
-use crate::server::{serve, Served};
+use crate::address::Address;
+use crate::server::{Nbd, Served};
 use crate::tls::{Tls, TlsOptions};
 use crate::ServeError;
-use headstack_live::control::{self, Handle, Inbox};
-use headstack_live::fuse::Directory;
-use headstack_live::live::{Device, Live};
-use headstack_live::{files, LiveError};
-use headstack_metrics::{Page, PageError};
-use std::path::PathBuf;
+use headstack_live::control::Handle;
+use headstack_live::emulate;
+use headstack_live::live::Device;
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
@@ -17,95 +14,60 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The system.
-    pub live: headstack_live::open::Options,
+    pub system: emulate::Options,
     /// Where to listen.
     pub address: Address,
     /// Whether connections are encrypted.
     pub tls: TlsOptions,
-    /// A folder for the control directory.
-    pub control: Option<PathBuf>,
-    /// Where metrics are served, and whether other machines may ask for them.
-    pub metrics: Option<(String, bool)>,
 }
 
 /// A server that listens already.
 pub struct Emulation {
-    live: Live,
-    listeners: Vec<Listener>,
-    tls: Tls,
-    handle: Handle,
-    inbox: Inbox,
-    directory: Option<Directory>,
-    metrics: Option<Page>,
-    stop: Arc<AtomicBool>,
+    system: emulate::Emulation,
+    nbd: Nbd,
 }
 
 impl Emulation {
-    /// Builds the devices and begins to listen. The control directory and the metrics are there, and answer once
-    /// [`Emulation::serve`] runs.
+    /// Builds the devices and begins to listen.
     ///
     /// # Errors
     /// A drive, experiment, store, folder or address that does not fit.
     pub fn start(options: &Options, stop: Arc<AtomicBool>) -> Result<Emulation, ServeError> {
         let tls = Tls::open(&options.tls)?;
-        let mut live = Live::open(&options.live)?;
-        let listeners = options.address.listen()?;
-        let (handle, inbox) = control::pair().map_err(LiveError::System)?;
-        let mut mount = |folder: &PathBuf| {
-            let files = files::all(&mut live);
-            Directory::mount(folder, handle.clone(), files)
-        };
-        let directory = options.control.as_ref().map(&mut mount).transpose()?;
-        let serve = |(at, remote): &(String, bool)| {
-            let handle = handle.clone();
-            let render = move || handle.ask(headstack_live::metrics::text);
-            Page::serve(at, *remote, Box::new(render)).map_err(|e| match e {
-                PageError::Address(text) => LiveError::Argument(text),
-                PageError::System(e) => LiveError::System(e),
-            })
-        };
-        let metrics = options.metrics.as_ref().map(serve).transpose()?;
-        Ok(Emulation {
-            live,
-            listeners,
-            tls,
-            handle,
-            inbox,
-            directory,
-            metrics,
-            stop,
-        })
+        let system = emulate::Emulation::start(&options.system, stop)?;
+        let nbd = Nbd::new(options.address.listen()?, tls);
+        Ok(Emulation { system, nbd })
     }
 
     /// What clients are given.
     pub fn uri(&self) -> String {
-        self.listeners[0].uri(self.tls.mode)
+        self.nbd.uri()
     }
 
     /// The devices.
     pub fn devices(&self) -> &[Device] {
-        self.live.devices()
+        self.system.devices()
     }
 
     /// What other threads ask the server with.
     pub fn handle(&self) -> Handle {
-        self.handle.clone()
+        self.system.handle()
     }
 
     /// Where metrics are served.
     pub fn metrics(&self) -> Option<&str> {
-        self.metrics.as_ref().map(Page::address)
+        self.system.metrics()
     }
 
     /// Serves until the flag is set that it was started with.
     ///
     /// # Errors
-    /// As [`serve`].
-    pub fn serve(self) -> Result<Served, ServeError> {
-        let served = serve(self.live, self.listeners, self.tls, &self.inbox, &self.stop);
-        // Who waits for an answer gets none, and both can end.
-        drop(self.inbox);
-        drop((self.directory, self.metrics));
-        served
+    /// The system has no more sockets, or the record cannot be written.
+    pub fn serve(mut self) -> Result<Served, ServeError> {
+        let counters = self.system.serve(&mut [&mut self.nbd])?;
+        Ok(Served {
+            counters,
+            clients: self.nbd.served(),
+        })
     }
 }

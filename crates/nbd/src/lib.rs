@@ -18,7 +18,6 @@ pub mod connection;
 pub mod emulate;
 pub mod fuzzing;
 pub mod handshake;
-pub mod process;
 pub mod protocol;
 pub mod replies;
 pub mod server;

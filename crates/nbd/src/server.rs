@@ -6,17 +6,14 @@ use crate::protocol::{command, Failure};
 use crate::session::{Request, MAX_REQUESTS};
 use crate::socket::Socket;
 use crate::tls::Tls;
-use crate::ServeError;
 use headstack_drive::Command;
-use headstack_live::control::Inbox;
 use headstack_live::counters::Counters;
-use headstack_live::front_end::{self, EventFlags, FrontEnd, Watch};
+use headstack_live::front_end::{EventFlags, FrontEnd, Watch};
 use headstack_live::live::{Access, Done, Live, Ticket};
 use slab::Slab;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// Most clients at once; further ones are closed.
@@ -56,7 +53,7 @@ struct Open {
 }
 
 /// The clients of a system, over NBD.
-struct Nbd {
+pub struct Nbd {
     listeners: Vec<Listener>,
     tls: Tls,
     clients: BTreeMap<u64, Client>,
@@ -75,35 +72,33 @@ struct Nbd {
     ends: bool,
 }
 
-/// Serves until `stop` is set; then what is outstanding is answered.
-///
-/// # Errors
-/// The system has no more sockets, or the record cannot be written.
-pub fn serve(
-    live: Live,
-    listeners: Vec<Listener>,
-    tls: Tls,
-    inbox: &Inbox,
-    stop: &AtomicBool,
-) -> Result<Served, ServeError> {
-    let mut nbd = Nbd {
-        listeners,
-        tls,
-        clients: BTreeMap::new(),
-        next_client: CLIENTS,
-        open: Slab::new(),
-        busy: BTreeSet::new(),
-        buffer: vec![0; IN_BYTES].into_boxed_slice(),
-        next_look: Instant::now(),
-        is_short: false,
-        served: 0,
-        ends: false,
-    };
-    let counters = front_end::serve(live, &mut [&mut nbd], inbox, stop)?;
-    Ok(Served {
-        counters,
-        clients: nbd.served,
-    })
+impl Nbd {
+    /// Listens already; there is at least one listener.
+    pub fn new(listeners: Vec<Listener>, tls: Tls) -> Nbd {
+        Nbd {
+            listeners,
+            tls,
+            clients: BTreeMap::new(),
+            next_client: CLIENTS,
+            open: Slab::new(),
+            busy: BTreeSet::new(),
+            buffer: vec![0; IN_BYTES].into_boxed_slice(),
+            next_look: Instant::now(),
+            is_short: false,
+            served: 0,
+            ends: false,
+        }
+    }
+
+    /// What clients are given.
+    pub fn uri(&self) -> String {
+        self.listeners[0].uri(self.tls.mode)
+    }
+
+    /// Clients that have chosen an export so far.
+    pub fn served(&self) -> u64 {
+        self.served
+    }
 }
 
 impl FrontEnd for Nbd {

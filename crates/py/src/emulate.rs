@@ -3,18 +3,19 @@
 use crate::errors::{config, raise};
 use crate::wait::{no_result, no_thread};
 use headstack_array::change::Change;
+use headstack_iscsi::chap::Secrets;
+use headstack_iscsi::emulate::{Emulation, Options, Served};
+use headstack_iscsi::{server, ServeError};
 use headstack_live::control::Handle;
+use headstack_live::emulate as system_of;
 use headstack_live::live::Live;
 use headstack_live::metrics;
 use headstack_live::open::{self, Kept};
 use headstack_live::power::PowerLosses;
+use headstack_live::process;
 use headstack_live::LiveError;
 use headstack_nbd::address::Address;
-use headstack_nbd::emulate::{Emulation, Options};
-use headstack_nbd::process;
-use headstack_nbd::server::Served;
 use headstack_nbd::tls::TlsOptions;
-use headstack_nbd::ServeError;
 use headstack_schema::Parameter;
 use pyo3::prelude::*;
 use serde_json::{json, Value};
@@ -31,8 +32,12 @@ const TICK: Duration = Duration::from_millis(20);
 /// A server of a simulated drive.
 #[pyclass(frozen)]
 pub struct Emulated {
+    /// What clients of NBD are given, if it is served.
     #[pyo3(get)]
-    uri: String,
+    uri: Option<String>,
+    /// What initiators of iSCSI are given, for each device.
+    #[pyo3(get)]
+    urls: Vec<String>,
     /// Name, description and size in bytes of each device.
     #[pyo3(get)]
     exports: Vec<(String, String, u64)>,
@@ -48,6 +53,7 @@ pub struct Emulated {
 fn raised(e: ServeError) -> PyErr {
     match e {
         ServeError::Live(LiveError::Input(e)) => config(e),
+        ServeError::Nbd(headstack_nbd::ServeError::Live(LiveError::Input(e))) => config(e),
         e if e.is_input() => raise("ConfigError", e),
         e => raise("HeadstackError", e),
     }
@@ -56,14 +62,35 @@ fn raised(e: ServeError) -> PyErr {
 /// Whether power may be lost, simulated times, numbers of writes, seed, what clients notice.
 type Losses = (bool, Vec<String>, Vec<u64>, u64, String);
 
-/// Starts a server; it ends with [`Emulated::stop`].
+/// Address, names of initiators, file of secrets, a target for each device, commands of a session.
+type Iscsi = (String, Vec<String>, Option<PathBuf>, bool, Option<u32>);
+
+/// What is served over iSCSI.
+fn over_iscsi(of: Iscsi, remote: bool) -> PyResult<server::Options> {
+    let (address, initiators, chap, apart, window) = of;
+    let secrets = chap.as_deref().map(Secrets::read).transpose();
+    let secrets = secrets.map_err(|e| raise("ConfigError", e))?;
+    Ok(server::Options {
+        address: Some(address),
+        remote,
+        apart,
+        admission: headstack_iscsi::login::Admission {
+            initiators,
+            secrets,
+        },
+        window,
+    })
+}
+
+/// Starts a server; it ends with [`Emulated::stop`]. `nbd` is an address, `None` inside it the standard one; `None` itself
+/// serves no NBD.
 #[pyfunction]
-#[pyo3(signature = (target, drive_dirs, address, remote, store, speed, system, seed, record, tls, certificates, verify_peer, control, metrics, losses))]
+#[pyo3(signature = (target, drive_dirs, nbd, remote, store, speed, system, seed, record, tls, certificates, verify_peer, control, metrics, losses, iscsi))]
 #[allow(clippy::too_many_arguments)]
 pub fn emulate(
     target: String,
     drive_dirs: Vec<PathBuf>,
-    address: Option<&str>,
+    nbd: Option<(Option<String>,)>,
     remote: bool,
     store: Option<PathBuf>,
     speed: f64,
@@ -76,34 +103,41 @@ pub fn emulate(
     control: Option<PathBuf>,
     metrics: Option<String>,
     losses: Losses,
+    iscsi: Option<Iscsi>,
 ) -> PyResult<Emulated> {
     let (torn, at, at_write, loss_seed, afterwards) = losses;
     let losses = PowerLosses::read(torn, &at, &at_write, loss_seed, &afterwards);
+    let nbd_raised = |e: headstack_nbd::ServeError| raised(e.into());
+    let tls = TlsOptions {
+        mode: tls.map(str::parse).transpose().map_err(nbd_raised)?,
+        certificates,
+        verify_peer,
+    };
+    let address = nbd.map(|(text,)| Address::parse(text.as_deref(), remote));
+    let address = address.transpose().map_err(nbd_raised)?;
     let options = Options {
-        live: open::Options {
-            target,
-            system,
-            drive_dirs,
-            seed,
-            store: store.map_or(Kept::Memory, Kept::File),
-            speed,
-            record,
-            losses: losses.map_err(|e| raised(e.into()))?,
+        system: system_of::Options {
+            live: open::Options {
+                target,
+                system,
+                drive_dirs,
+                seed,
+                store: store.map_or(Kept::Memory, Kept::File),
+                speed,
+                record,
+                losses: losses.map_err(|e| raised(e.into()))?,
+            },
+            control,
+            metrics: metrics.map(|at| (at, remote)),
         },
-        address: Address::parse(address, remote).map_err(raised)?,
-        tls: TlsOptions {
-            mode: tls.map(str::parse).transpose().map_err(raised)?,
-            certificates,
-            verify_peer,
-        },
-        control,
-        metrics: metrics.map(|at| (at, remote)),
+        nbd: address.map(|address| (address, tls)),
+        iscsi: iscsi.map(|of| over_iscsi(of, remote)).transpose()?,
     };
     let stop = Arc::new(AtomicBool::new(false));
     let emulation = Emulation::start(&options, stop.clone()).map_err(raised)?;
     let exports = emulation.devices().iter();
     let exports = exports.map(|e| (e.name.clone(), e.description.clone(), e.bytes));
-    let (uri, exports) = (emulation.uri(), exports.collect());
+    let (uri, urls, exports) = (emulation.uri(), emulation.urls(), exports.collect());
     let (handle, metrics) = (emulation.handle(), emulation.metrics().map(String::from));
     let (done, served) = channel();
     let serve = move || {
@@ -113,6 +147,7 @@ pub fn emulate(
     Builder::new().spawn(serve).map_err(no_thread)?;
     Ok(Emulated {
         uri,
+        urls,
         exports,
         metrics,
         handle,

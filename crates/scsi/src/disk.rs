@@ -25,6 +25,8 @@ pub struct Disk {
     pub queue_depth: u32,
     /// Whether the drive has a write cache.
     pub write_cache: bool,
+    /// Whether the drive knows duration limits.
+    pub limits: bool,
     /// The parts of its blocks that different actuators serve.
     pub ranges: Vec<Range<u64>>,
     /// Low-power conditions that the drive has, with the timers of its file.

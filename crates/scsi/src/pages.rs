@@ -246,7 +246,9 @@ impl Pages {
         let mut new = self.clone();
         while !data.is_empty() {
             if data.len() < 2 || data.len() < 2 + usize::from(data[1]) {
-                return Err(Sense::illegal(crate::sense::Code::PARAMETER_LIST_LENGTH_ERROR));
+                return Err(Sense::illegal(
+                    crate::sense::Code::PARAMETER_LIST_LENGTH_ERROR,
+                ));
             }
             let (page, rest) = data.split_at(2 + usize::from(data[1]));
             // The bit SPF: no page of these has subpages.
@@ -405,7 +407,10 @@ fn power_condition(disk: &Disk) -> Page {
         check: 0,
     };
     let changeable = PowerCondition {
-        enabled: there(IdleA, 0x02) | there(IdleB, 0x04) | there(IdleC, 0x08) | there(Standby, 0x01),
+        enabled: there(IdleA, 0x02)
+            | there(IdleB, 0x04)
+            | there(IdleC, 0x08)
+            | there(Standby, 0x01),
         idle_a: mask(IdleA),
         standby_z: mask(Standby),
         idle_b: mask(IdleB),

@@ -42,7 +42,10 @@ impl Kind {
 
     fn allows_reads(self) -> bool {
         use Kind::*;
-        matches!(self, WriteExclusive | WriteExclusiveRegistrants | WriteExclusiveAll)
+        matches!(
+            self,
+            WriteExclusive | WriteExclusiveRegistrants | WriteExclusiveAll
+        )
     }
 
     fn allows_registrants(self) -> bool {

@@ -96,6 +96,11 @@ impl TaskSet {
         self.entries.retain(|e| e.id != id);
     }
 
+    /// Whether a command waits because of its attribute or that of others.
+    pub fn is_waiting(&self, id: Id) -> bool {
+        self.entries.iter().any(|e| e.id == id && !e.is_running)
+    }
+
     /// A command that waited and may go on now.
     pub fn next(&mut self) -> Option<Id> {
         for i in 0..self.entries.len() {

@@ -282,7 +282,10 @@ impl Unit {
 
     /// Tells all connections of a port but one.
     pub(crate) fn tell_port(&mut self, port: &str, code: Code, but: Option<Nexus>) {
-        let of_port = self.ports.iter().filter(|(n, p)| *p == port && Some(**n) != but);
+        let of_port = self
+            .ports
+            .iter()
+            .filter(|(n, p)| *p == port && Some(**n) != but);
         for (nexus, _) in of_port {
             self.attentions.tell(*nexus, code);
         }
@@ -298,7 +301,10 @@ impl Unit {
     /// START STOP UNIT has stopped it.
     pub(crate) fn check_ready(&self) -> Result<(), Sense> {
         match self.is_stopped {
-            true => Err(Sense::new(Key::NotReady, Code::INITIALIZING_COMMAND_REQUIRED)),
+            true => Err(Sense::new(
+                Key::NotReady,
+                Code::INITIALIZING_COMMAND_REQUIRED,
+            )),
             false => Ok(()),
         }
     }

@@ -36,6 +36,7 @@ class Option:
         min: int | None = None,
         max: int | None = None,
         suggest: Suggest | None = None,
+        alone: str | None = None,
     ) -> None:
         """Declare an option.
 
@@ -46,8 +47,10 @@ class Option:
             min: the least number.
             max: the greatest number.
             suggest: returns values that shells suggest.
+            alone: the value if it stands without one.
 
         """
+        self.alone = alone
         self.names = names
         self.help = help
         self.metavar = metavar
@@ -127,6 +130,8 @@ def _add(parser: _Parser, name: str, annotation: Any, default: Any) -> argparse.
         more["type"] = _number(kind, given) if kind in (int, float) else kind
         if several:
             more.update(type=str, action="append")
+        if given.alone is not None:
+            more.update(nargs="?", const=given.alone)
     return parser.add_argument(*names, **more)
 
 

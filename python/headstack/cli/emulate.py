@@ -22,6 +22,38 @@ def command(
             "sockets were passed to this process, else 127.0.0.1:10809.",
         ),
     ] = None,
+    iscsi: Annotated[
+        str | None,
+        Option(
+            metavar="ADDRESS",
+            alone="standard",
+            help="Serve SCSI disks over iSCSI at HOST:PORT, by default 127.0.0.1:3260; NBD then "
+            "only with --nbd.",
+        ),
+    ] = None,
+    iscsi_initiator: Annotated[
+        list[str] | None,
+        Option(metavar="NAME", help="Only initiators of this name may log in; again."),
+    ] = None,
+    iscsi_chap: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="Initiators must know the secret in this file (TOML: name, secret; mutual_name, "
+            "mutual_secret).",
+        ),
+    ] = None,
+    iscsi_apart: Annotated[
+        bool, Option(help="Each device is a target, instead of a unit (LUN) of one target.")
+    ] = False,
+    iscsi_window: Annotated[
+        int | None,
+        Option(
+            metavar="N",
+            min=1,
+            help="Commands that a session may have at once; by default what the drives hold.",
+        ),
+    ] = None,
     allow_remote: Annotated[bool, Option(help="Let other machines connect.")] = False,
     store: Annotated[
         Path | None,
@@ -80,15 +112,16 @@ def command(
         str, Option(metavar="WORD", help="disconnect clients, or continue.")
     ] = "disconnect",
 ) -> None:
-    """Serve a simulated drive as a network block device, in real time.
+    """Serve a simulated drive as a network block device or SCSI disk, in real time.
 
     Clients see a disk whose answers take as long as those of the modelled drive: seeks, rotation,
-    queue, cache, arms. All clients share the drive. Standard output gets one line, the URI; Ctrl-C
-    and SIGTERM end it once what is outstanding is answered.
+    queue, cache, arms. All clients share the drive. Standard output gets the URI of NBD, and of
+    iSCSI one line for each device; Ctrl-C and SIGTERM end it once what is outstanding is answered.
 
     Examples:
       headstack emulate exos-2x18-sata
       headstack emulate exos-x18 --nbd unix:/tmp/disk --store /tmp/disk.img
+      headstack emulate exos-2x18-sata --iscsi
       headstack emulate examples/demo.toml --system "18 TB helium" --record session.csv
 
     """
@@ -104,7 +137,12 @@ def command(
         serve(
             emulation.emulate(
                 target,
-                address=nbd or emulation.STANDARD,
+                address=nbd or (None if iscsi else emulation.STANDARD),
+                iscsi=iscsi or False,
+                iscsi_initiators=iscsi_initiator or (),
+                iscsi_chap=iscsi_chap,
+                iscsi_apart=iscsi_apart,
+                iscsi_window=iscsi_window,
                 allow_remote=allow_remote,
                 store=store,
                 speed=speed,
@@ -132,7 +170,8 @@ def serve(disk: "Emulation") -> None:
     from headstack.cli import _terminal
 
     try:
-        print(disk.uri, flush=True)
+        lines = [disk.uri] if disk.uri else []
+        print("\n".join([*lines, *disk.urls]), flush=True)
         for device in disk.devices:
             size = f"{device.size_bytes:,} bytes"
             _terminal.say(f"device {device.name}: {device.description}, {size}", as_json=True)

@@ -8,7 +8,7 @@ use crate::simulate::MemberOutcome;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::{Command, Completion, DriveEnergy, DriveRequest};
 use headstack_engine::{ByMode, SpecError};
-use headstack_units::{Lba, Time};
+use headstack_units::{Lba, Span, Time};
 use std::ops::Range;
 
 /// Settings that a drive accepts.
@@ -224,10 +224,27 @@ impl<M: Member<Report = Completion>> DriveNode for DriveLayer<M> {
     }
 
     fn facts(&self) -> DriveFacts {
-        DriveFacts {
+        let facts = DriveFacts {
             number: self.index,
             queue_depth: self.drive.queue_depth(),
             access_ranges: self.drive.access_ranges(),
+            ..DriveFacts::default()
+        };
+        let Some(design) = self.drive.design() else {
+            return facts;
+        };
+        let (spec, conditions) = (design.spec(), design.conditions());
+        let timer = |c| conditions.timer(c).map(|ns| Span(ns as i64));
+        DriveFacts {
+            model: spec.name.clone(),
+            sector_bytes: spec.geometry.sector_size.0,
+            rpm: spec.geometry.rotation_speed.0.round() as u32,
+            write_cache: spec.cache.write_back,
+            conditions: (Condition::LOW.into_iter())
+                .filter(|c| conditions.has(*c))
+                .map(|c| (c, timer(c)))
+                .collect(),
+            ..facts
         }
     }
 

@@ -319,6 +319,16 @@ pub trait Layer: Send {
 pub struct DriveFacts {
     /// Its number in the system.
     pub number: u32,
+    /// The name of its model; empty if it has none.
+    pub model: String,
+    /// Bytes of a physical sector.
+    pub sector_bytes: u64,
+    /// Revolutions per minute, rounded; 0 if not known.
+    pub rpm: u32,
+    /// Whether writes may end in its buffer.
+    pub write_cache: bool,
+    /// Its low-power conditions, each with the timer of its file.
+    pub conditions: Vec<(Condition, Option<Span>)>,
     /// Commands that it holds at once; 0 for all.
     pub queue_depth: u32,
     /// The parts of its 512-byte blocks that different actuators serve; one if one serves all.

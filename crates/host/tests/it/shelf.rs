@@ -2,6 +2,7 @@
 //! fio; where one is absent, a message says so.
 
 use crate::group::Folder;
+use headstack_live::emulate;
 use headstack_live::open::{self, Kept};
 use headstack_live::power::PowerLosses;
 use headstack_nbd::address::Address;
@@ -52,18 +53,20 @@ impl Shelf {
         std::fs::write(&file, EXPERIMENT).expect("a file");
         let drives = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drives");
         let options = Options {
-            live: open::Options {
-                target: file.display().to_string(),
-                system: None,
-                drive_dirs: vec![drives],
-                seed: Some(1),
-                store: Kept::Memory,
-                speed: SPEED,
-                record: None,
-                losses: PowerLosses::default(),
+            system: emulate::Options {
+                live: open::Options {
+                    target: file.display().to_string(),
+                    system: None,
+                    drive_dirs: vec![drives],
+                    seed: Some(1),
+                    store: Kept::Memory,
+                    speed: SPEED,
+                    record: None,
+                    losses: PowerLosses::default(),
+                },
+                control: Some(folder.0.join("control")),
+                metrics: None,
             },
-            control: Some(folder.0.join("control")),
-            metrics: None,
             address: Address::Unix(folder.0.join("socket")),
             tls: TlsOptions::default(),
         };

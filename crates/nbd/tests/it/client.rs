@@ -1,6 +1,7 @@
 //! A small client, and a server for each test. Numbers are those of the protocol's text, not of the server.
 
 use headstack_live::control::Handle;
+use headstack_live::emulate;
 use headstack_live::open::{self, Kept};
 use headstack_live::power::PowerLosses;
 use headstack_nbd::address::Address;
@@ -47,18 +48,20 @@ pub fn folder() -> PathBuf {
 pub fn options(folder: &Path, target: &str, speed: f64) -> Options {
     let drives = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drives");
     Options {
-        live: open::Options {
-            target: target.into(),
-            system: None,
-            drive_dirs: vec![drives],
-            seed: Some(1),
-            store: Kept::Memory,
-            speed,
-            record: Some(folder.join("record.csv")),
-            losses: PowerLosses::default(),
+        system: emulate::Options {
+            live: open::Options {
+                target: target.into(),
+                system: None,
+                drive_dirs: vec![drives],
+                seed: Some(1),
+                store: Kept::Memory,
+                speed,
+                record: Some(folder.join("record.csv")),
+                losses: PowerLosses::default(),
+            },
+            control: None,
+            metrics: None,
         },
-        control: None,
-        metrics: None,
         address: Address::Unix(folder.join("socket")),
         tls: TlsOptions::default(),
     }

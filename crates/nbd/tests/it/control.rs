@@ -1,7 +1,7 @@
 //! The control directory and the page of metrics: what is read is true, what is written takes effect or is refused.
 
 use crate::client::{folder, options, Server, READ};
-use headstack_nbd::emulate::{Emulation, Options};
+use headstack_nbd::emulate::Emulation;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -28,10 +28,8 @@ fn shelf(drive: &str) -> Option<(Server, PathBuf)> {
     let folder = folder();
     let (file, control) = (folder.join("shelf.toml"), folder.join("control"));
     std::fs::write(&file, experiment(drive)).unwrap();
-    let options = Options {
-        control: Some(control.clone()),
-        ..options(&folder, &file.to_string_lossy(), 0.0)
-    };
+    let mut options = options(&folder, &file.to_string_lossy(), 0.0);
+    options.system.control = Some(control.clone());
     match Emulation::start(&options, Arc::new(AtomicBool::new(false))) {
         Err(e) if e.to_string().starts_with("control") => {
             println!("skipped: {e}");
@@ -197,10 +195,8 @@ fn faults_and_counts_show_there() {
 #[test]
 fn metrics_are_served_over_http() {
     let folder = folder();
-    let options = Options {
-        metrics: Some(("127.0.0.1:0".into(), false)),
-        ..options(&folder, "ibm-18es", 0.0)
-    };
+    let mut options = options(&folder, "ibm-18es", 0.0);
+    options.system.metrics = Some(("127.0.0.1:0".into(), false));
     let server = Server::with(folder, &options);
     let at = server.metrics().unwrap();
     let (host, _) = at.strip_prefix("http://").unwrap().split_once('/').unwrap();
@@ -236,10 +232,8 @@ fn metrics_are_served_over_http() {
 #[test]
 fn addresses_of_other_machines_are_refused() {
     let folder = folder();
-    let options = Options {
-        metrics: Some(("0.0.0.0:0".into(), false)),
-        ..options(&folder, "ibm-18es", 0.0)
-    };
+    let mut options = options(&folder, "ibm-18es", 0.0);
+    options.system.metrics = Some(("0.0.0.0:0".into(), false));
     let started = Emulation::start(&options, Arc::new(AtomicBool::new(false)));
     let error = started.err().map(|e| e.to_string()).unwrap_or_default();
     assert!(

@@ -12,7 +12,7 @@ const SMALL: &str = "ibm-18es";
 fn as_an_array_of_bytes(store: impl Fn(&std::path::Path) -> Kept) {
     let folder = folder();
     let mut options = options(&folder, SMALL, 0.0);
-    options.live.store = store(&folder);
+    options.system.live.store = store(&folder);
     let server = Server::with(folder, &options);
     let mut clients = [
         server.client(false),
@@ -71,7 +71,7 @@ fn data_outlive_the_server() {
     let folder = folder();
     let mut options = options(&folder, SMALL, 0.0);
     let kept = crate::client::folder();
-    options.live.store = Kept::File(kept.join("data"));
+    options.system.live.store = Kept::File(kept.join("data"));
     let server = Server::with(folder.clone(), &options);
     let bytes = server.bytes;
     server.client(false).write(bytes - 3, b"end");

@@ -22,9 +22,9 @@ fn change(server: &Server, table: serde_json::Value) -> Result<(), String> {
 fn torn(drive: &str, seed: u64, afterwards: Afterwards) -> Server {
     let folder = folder();
     let mut options = options(&folder, drive, 0.0);
-    options.live.losses.is_possible = true;
-    options.live.losses.seed = seed;
-    options.live.losses.afterwards = afterwards;
+    options.system.live.losses.is_possible = true;
+    options.system.live.losses.seed = seed;
+    options.system.live.losses.afterwards = afterwards;
     Server::with(folder, &options)
 }
 
@@ -192,9 +192,9 @@ fn a_drive_that_writes_through_loses_nothing_that_it_acknowledged() {
 fn power_is_lost_at_a_write() {
     let folder = folder();
     let mut options = options(&folder, BUFFERED, 0.0);
-    options.live.losses.is_possible = true;
-    options.live.losses.at_write = vec![3];
-    options.live.losses.afterwards = Afterwards::Continue;
+    options.system.live.losses.is_possible = true;
+    options.system.live.losses.at_write = vec![3];
+    options.system.live.losses.afterwards = Afterwards::Continue;
     let server = Server::with(folder, &options);
     let mut client = server.client(false);
     for i in 1..=4u64 {

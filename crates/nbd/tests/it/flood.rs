@@ -21,7 +21,7 @@ struct Program {
 
 impl Program {
     fn start() -> Program {
-        headstack_nbd::process::allow_sockets();
+        headstack_live::process::allow_sockets();
         let folder = folder();
         let address = format!("unix:{}", folder.join("socket").display());
         let drives = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drives");

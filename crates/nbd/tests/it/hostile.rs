@@ -56,7 +56,7 @@ fn damage(bytes: &mut Vec<u8>, rng: &mut XorShift) {
 #[test]
 fn the_corpus_does_no_harm() {
     let folder = folder();
-    let mut live = Live::open(&options(&folder, SMALL, 0.0).live).unwrap();
+    let mut live = Live::open(&options(&folder, SMALL, 0.0).system.live).unwrap();
     let certificates = certificates();
     let tls = |mode| {
         let certificates = certificates.clone()?;
@@ -105,7 +105,7 @@ fn the_corpus_does_no_harm() {
 #[test]
 fn the_corpus_is_understood() {
     let folder = folder();
-    let mut live = Live::open(&options(&folder, SMALL, 0.0).live).unwrap();
+    let mut live = Live::open(&options(&folder, SMALL, 0.0).system.live).unwrap();
     let found: Vec<(String, u64)> = (corpus().into_iter())
         .map(|(name, bytes)| {
             let done = converse(&[&bytes], 1 << 16, &Tls::default(), &mut live);

@@ -9,12 +9,28 @@ use crate::MOST_BLOCKS;
 
 /// The family.
 pub const ENTRIES: &[Entry] = &[
-    Entry::new("SYNCHRONIZE CACHE(10)", &ten(0x35, IMMED), Class::Writes, synchronize)
-        .seconds(60),
-    Entry::new("SYNCHRONIZE CACHE(16)", &sixteen(0x91, IMMED), Class::Writes, synchronize)
-        .seconds(60),
+    Entry::new(
+        "SYNCHRONIZE CACHE(10)",
+        &ten(0x35, IMMED),
+        Class::Writes,
+        synchronize,
+    )
+    .seconds(60),
+    Entry::new(
+        "SYNCHRONIZE CACHE(16)",
+        &sixteen(0x91, IMMED),
+        Class::Writes,
+        synchronize,
+    )
+    .seconds(60),
     Entry::new("PRE-FETCH(10)", &ten(0x34, IMMED), Class::Reads, prefetch).seconds(TIMEOUT),
-    Entry::new("PRE-FETCH(16)", &sixteen(0x90, IMMED), Class::Reads, prefetch).seconds(TIMEOUT),
+    Entry::new(
+        "PRE-FETCH(16)",
+        &sixteen(0x90, IMMED),
+        Class::Reads,
+        prefetch,
+    )
+    .seconds(TIMEOUT),
 ];
 
 /// The answer does not wait.

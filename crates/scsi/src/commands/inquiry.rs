@@ -42,10 +42,10 @@ struct Standard {
     reserved: [u8; 22],
 }
 
-/// SPC-5 in the field VERSION.
-const SPC5: u8 = 7;
-/// Version descriptors: SAM-5, SPC-5, SBC-4, iSCSI, each without a version.
-const DESCRIPTORS: [u16; 4] = [0x00a0, 0x05c0, 0x0600, 0x0960];
+/// SPC-4 in the field VERSION.
+const SPC4: u8 = 6;
+/// Version descriptors: SAM-5, SPC-4, SBC-3, iSCSI, each without a version.
+const DESCRIPTORS: [u16; 4] = [0x00a0, 0x0460, 0x04c0, 0x0960];
 
 /// Text in a field, filled with spaces.
 fn text<const N: usize>(of: &str) -> [u8; N] {
@@ -67,7 +67,7 @@ pub fn standard(device_type: u8, product: &str) -> Vec<u8> {
     let data = Standard {
         device_type,
         removable: 0,
-        version: SPC5,
+        version: SPC4,
         // HiSup, and the format of these data.
         format: 0x12,
         additional_length: (size_of::<Standard>() - 5) as u8,
@@ -213,7 +213,9 @@ fn power_conditions(disk: &Disk) -> Option<Vec<u8>> {
     let bit = |condition, bit: u8| if disk.has(condition) { bit } else { 0 };
     let page = PowerConditions {
         standby: bit(Condition::Standby, 0x01),
-        idle: bit(Condition::IdleA, 0x01) | bit(Condition::IdleB, 0x02) | bit(Condition::IdleC, 0x04),
+        idle: bit(Condition::IdleA, 0x01)
+            | bit(Condition::IdleB, 0x02)
+            | bit(Condition::IdleC, 0x04),
         recovery: [U16::new(0); 6],
     };
     (!disk.conditions.is_empty()).then(|| page.as_bytes().to_vec())

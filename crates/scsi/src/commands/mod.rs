@@ -141,7 +141,6 @@ impl Entry {
         self
     }
 
-    #[allow(dead_code)]
     const fn only(mut self, has: fn(&Disk) -> bool) -> Entry {
         self.has = has;
         self

@@ -232,7 +232,11 @@ fn check_descriptor(unit: &Unit, block: &[u8], at: usize, is_long: bool) -> Resu
     let (blocks, bytes, most) = match (block.len(), is_long) {
         (0, _) => return Ok(()),
         (8, false) => match ShortDescriptor::ref_from_bytes(block) {
-            Ok(d) => (d.blocks.get().into(), d.block_bytes.get(), u64::from(u32::MAX)),
+            Ok(d) => (
+                d.blocks.get().into(),
+                d.block_bytes.get(),
+                u64::from(u32::MAX),
+            ),
             Err(_) => return Err(Sense::in_parameters(at as u16)),
         },
         (16, true) => match LongDescriptor::ref_from_bytes(block) {

@@ -9,7 +9,12 @@ use headstack_drive::power::conditions::Condition;
 
 /// The family.
 pub const ENTRIES: &[Entry] = &[
-    Entry::new("TEST UNIT READY", &[0x00, 0, 0, 0, 0, 0], Class::Status, ready),
+    Entry::new(
+        "TEST UNIT READY",
+        &[0x00, 0, 0, 0, 0, 0],
+        Class::Status,
+        ready,
+    ),
     Entry::new(
         "REQUEST SENSE",
         &[0x03, 0x01, 0, 0, 0xff, 0],

@@ -123,7 +123,10 @@ fn opcodes(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
 fn all_commands(unit: &Unit, with_timeouts: bool) -> Vec<u8> {
     let mut all = Vec::new();
     for entry in of(unit.disk()) {
-        let (ctdp, action) = (u8::from(with_timeouts) << 1, u8::from(entry.action.is_some()));
+        let (ctdp, action) = (
+            u8::from(with_timeouts) << 1,
+            u8::from(entry.action.is_some()),
+        );
         let command = Command {
             opcode: entry.opcode(),
             reserved: 0,

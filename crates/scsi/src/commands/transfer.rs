@@ -2,6 +2,7 @@
 
 use super::{Call, Class, Entry, Reply};
 use crate::cdb::{Blocks, Cdb};
+use crate::disk::Disk;
 use crate::sense::{Code, Key, Sense};
 use crate::unit::Unit;
 use crate::work::{Extent, Task, Work};
@@ -15,6 +16,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry::new("READ(16)", &sixteen(0x88, DPO_FUA), Class::Reads, read).seconds(TIMEOUT),
     Entry::new("READ(32)", &long(0x09, DPO_FUA), Class::Reads, read)
         .action(0x09)
+        .only(LONG)
         .seconds(TIMEOUT),
     Entry::new("WRITE(6)", &W6, Class::Writes, write)
         .takes(all_blocks)
@@ -30,6 +32,7 @@ pub const ENTRIES: &[Entry] = &[
         .seconds(TIMEOUT),
     Entry::new("WRITE(32)", &long(0x0b, DPO_FUA), Class::Writes, write)
         .action(0x0b)
+        .only(LONG)
         .takes(all_blocks)
         .seconds(TIMEOUT),
     Entry::new("WRITE SAME(10)", &ten(0x41, 0), Class::Writes, same)
@@ -40,12 +43,15 @@ pub const ENTRIES: &[Entry] = &[
         .seconds(TIMEOUT),
     Entry::new("WRITE SAME(32)", &long(0x0d, NDOB), Class::Writes, same)
         .action(0x0d)
+        .only(LONG)
         .takes(one_block)
         .seconds(TIMEOUT),
 ];
 
 /// Seconds for a command that uses the medium: a full queue of long commands, after a spin-up.
 pub const TIMEOUT: u32 = 30;
+/// Disks that have the commands of 32 bytes: those with duration limits. Otherwise they are for protection information.
+pub const LONG: fn(&Disk) -> bool = |disk| disk.limits;
 /// DPO and FUA.
 pub const DPO_FUA: u8 = 0x18;
 /// There is no block of data: the blocks become zero.
@@ -160,7 +166,11 @@ fn one_block(unit: &Unit, cdb: &Cdb) -> Result<u32, Sense> {
         // WSNZ of VPD page B0h.
         return Err(Sense::in_cdb(length_byte(cdb), 7));
     }
-    Ok(if is_without_data(cdb, &named) { 0 } else { BLOCK })
+    Ok(if is_without_data(cdb, &named) {
+        0
+    } else {
+        BLOCK
+    })
 }
 
 fn is_without_data(cdb: &Cdb, named: &Blocks) -> bool {

@@ -1,6 +1,6 @@
 //! VERIFY, WRITE AND VERIFY.
 
-use super::transfer::{blocks_of, long, sixteen, ten, twelve, work, TIMEOUT};
+use super::transfer::{blocks_of, long, sixteen, ten, twelve, work, LONG, TIMEOUT};
 use super::{Call, Class, Entry, Reply};
 use crate::cdb::{Blocks, Cdb};
 use crate::sense::{Code, Key, Sense};
@@ -21,21 +21,43 @@ pub const ENTRIES: &[Entry] = &[
         .seconds(TIMEOUT),
     Entry::new("VERIFY(32)", &long(0x0a, BITS), Class::Reads, verify)
         .action(0x0a)
+        .only(LONG)
         .takes(compared)
         .seconds(TIMEOUT),
-    Entry::new("WRITE AND VERIFY(10)", &ten(0x2e, BITS), Class::Writes, write)
-        .takes(written)
-        .seconds(TIMEOUT),
-    Entry::new("WRITE AND VERIFY(12)", &twelve(0xae, BITS), Class::Writes, write)
-        .takes(written)
-        .seconds(TIMEOUT),
-    Entry::new("WRITE AND VERIFY(16)", &sixteen(0x8e, BITS), Class::Writes, write)
-        .takes(written)
-        .seconds(TIMEOUT),
-    Entry::new("WRITE AND VERIFY(32)", &long(0x0c, BITS), Class::Writes, write)
-        .action(0x0c)
-        .takes(written)
-        .seconds(TIMEOUT),
+    Entry::new(
+        "WRITE AND VERIFY(10)",
+        &ten(0x2e, BITS),
+        Class::Writes,
+        write,
+    )
+    .takes(written)
+    .seconds(TIMEOUT),
+    Entry::new(
+        "WRITE AND VERIFY(12)",
+        &twelve(0xae, BITS),
+        Class::Writes,
+        write,
+    )
+    .takes(written)
+    .seconds(TIMEOUT),
+    Entry::new(
+        "WRITE AND VERIFY(16)",
+        &sixteen(0x8e, BITS),
+        Class::Writes,
+        write,
+    )
+    .takes(written)
+    .seconds(TIMEOUT),
+    Entry::new(
+        "WRITE AND VERIFY(32)",
+        &long(0x0c, BITS),
+        Class::Writes,
+        write,
+    )
+    .action(0x0c)
+    .only(LONG)
+    .takes(written)
+    .seconds(TIMEOUT),
 ];
 
 /// DPO and BYTCHK.

@@ -1,0 +1,248 @@
+//! One connection from its first byte to its last. It reads and writes whatever is given as a socket.
+
+use crate::login::{Admission, Login, Next, Place};
+use crate::parameters::MOST_RECEIVED;
+use crate::pdu::{self, reason, Digests, Taken};
+use crate::session::Session;
+use crate::shelf::Shelf;
+use bytes::{Buf, BytesMut};
+use headstack_live::live::Live;
+use headstack_scsi::attention::Nexus;
+use std::io::{self, ErrorKind, Read, Write};
+
+/// Bytes that are read from a socket at once.
+pub const IN_BYTES: usize = 64 << 10;
+/// Bytes of a unit that are kept: header, additional headers, data, digests.
+const MOST_INPUT: usize = MOST_RECEIVED + 2048;
+
+/// What a connection does.
+#[derive(Debug)]
+enum Stage {
+    Login(Box<Login>),
+    Session(Box<Session>),
+    /// The rest is sent, then the connection ends.
+    Leaving,
+}
+
+/// A connection.
+#[derive(Debug)]
+pub struct Connection {
+    /// Its number; the session has the same.
+    pub number: u64,
+    /// The address that the initiator has connected to.
+    address: String,
+    stage: Stage,
+    input: BytesMut,
+    output: BytesMut,
+    /// Nothing more comes from it.
+    is_silent: bool,
+    /// It sends no more requests, because the server ends.
+    refuses: bool,
+}
+
+/// What connections share.
+pub struct Shared<'a> {
+    /// Targets and units.
+    pub shelf: &'a mut Shelf,
+    /// Who may log in.
+    pub admission: &'a Admission,
+    /// Most commands of a session at once.
+    pub most_places: u32,
+}
+
+impl Connection {
+    /// A new connection to `address`.
+    pub fn new(number: u64, address: String) -> Connection {
+        Connection {
+            number,
+            address,
+            stage: Stage::Login(Box::new(Login::new())),
+            input: BytesMut::new(),
+            output: BytesMut::new(),
+            is_silent: false,
+            refuses: false,
+        }
+    }
+
+    /// Whether the login is not over.
+    pub fn is_new(&self) -> bool {
+        matches!(self.stage, Stage::Login(_))
+    }
+
+    /// The session, in the full feature phase.
+    pub fn session(&mut self) -> Option<&mut Session> {
+        match &mut self.stage {
+            Stage::Session(session) => Some(session),
+            _ => None,
+        }
+    }
+
+    /// The same, to look at.
+    pub fn session_ref(&self) -> Option<&Session> {
+        match &self.stage {
+            Stage::Session(session) => Some(session),
+            _ => None,
+        }
+    }
+
+    /// From now on nothing is read, because the server ends.
+    pub fn refuse(&mut self) {
+        if !std::mem::replace(&mut self.refuses, true) {
+            if let Stage::Session(session) = &mut self.stage {
+                session.say_farewell();
+            }
+        }
+    }
+
+    /// Whether more is to be read from the socket now.
+    pub fn can_receive(&self) -> bool {
+        let room = match &self.stage {
+            Stage::Login(_) => true,
+            Stage::Session(session) => session.has_room() && !session.leaves,
+            Stage::Leaving => false,
+        };
+        room && !self.is_silent && !self.refuses && self.input.len() < MOST_INPUT
+    }
+
+    /// Whether the socket can be closed.
+    pub fn is_over(&self) -> bool {
+        let leaves = match &self.stage {
+            Stage::Leaving => true,
+            Stage::Session(session) => self.is_silent || (session.leaves && !session.has_replies()),
+            Stage::Login(_) => self.is_silent,
+        };
+        leaves && (self.output.is_empty() || self.is_silent)
+    }
+
+    /// Whether all requests that were taken are answered.
+    pub fn is_idle(&self) -> bool {
+        match &self.stage {
+            Stage::Session(session) => session.is_idle() && self.output.is_empty(),
+            Stage::Login(_) => true,
+            Stage::Leaving => self.output.is_empty(),
+        }
+    }
+
+    /// Whether answers are ready that were not yet taken from the store.
+    pub fn has_replies(&self) -> bool {
+        self.session_ref().is_some_and(Session::has_replies)
+    }
+
+    /// Reads what the socket has, at most as much as `buffer` holds; true if there may be more.
+    ///
+    /// # Errors
+    /// The initiator has left.
+    pub fn receive(&mut self, socket: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
+        match socket.read(buffer) {
+            Ok(0) => {
+                self.is_silent = true;
+                Ok(false)
+            }
+            Ok(n) => {
+                self.input.extend_from_slice(&buffer[..n]);
+                Ok(n == buffer.len())
+            }
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+                Ok(false)
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Takes units from what was received; true if a login has ended with a session.
+    pub fn step(&mut self, shared: &mut Shared, live: &mut Live) -> bool {
+        let mut has_begun = false;
+        loop {
+            let digests = match &self.stage {
+                Stage::Login(_) => Digests::default(),
+                Stage::Session(session) if session.has_room() && !session.leaves => {
+                    session.parameters().digests
+                }
+                _ => return has_begun,
+            };
+            match pdu::take(&mut self.input, digests, MOST_RECEIVED) {
+                Taken::More => return has_begun,
+                Taken::Damaged => self.stage = self.left(shared, live),
+                Taken::DamagedData(header) => {
+                    if let Stage::Session(session) = &mut self.stage {
+                        session.reject(&header, reason::DATA_DIGEST);
+                        session.leaves = true;
+                    }
+                }
+                Taken::Whole(pdu) => has_begun |= self.take(pdu, shared, live),
+            }
+        }
+    }
+
+    /// The session is closed.
+    fn left(&mut self, shared: &mut Shared, live: &mut Live) -> Stage {
+        self.close(shared.shelf, live);
+        Stage::Leaving
+    }
+
+    fn take(&mut self, pdu: pdu::Pdu, shared: &mut Shared, live: &mut Live) -> bool {
+        match &mut self.stage {
+            Stage::Login(login) => {
+                let place = Place {
+                    shelf: shared.shelf,
+                    admission: shared.admission,
+                    // Any number but 0.
+                    tsih: (self.number % 0xffff) as u16 + 1,
+                    most_places: shared.most_places,
+                };
+                match login.step(&pdu, &mut self.output, &place) {
+                    Next::More => false,
+                    Next::Refused => {
+                        self.stage = Stage::Leaving;
+                        false
+                    }
+                    Next::Done(negotiated) => {
+                        let session = Session::new(self.number, &negotiated);
+                        if let Some(target) = session.target {
+                            for device in shared.shelf.targets()[target].units.clone() {
+                                let unit = shared.shelf.unit(device);
+                                unit.connect(Nexus(self.number), &session.port);
+                            }
+                        }
+                        self.stage = Stage::Session(Box::new(session));
+                        true
+                    }
+                }
+            }
+            Stage::Session(session) => {
+                let taken = session.take(pdu, shared.shelf, live, &self.address);
+                session.leaves |= taken.is_err();
+                false
+            }
+            Stage::Leaving => false,
+        }
+    }
+
+    /// The connection ends: nothing of its session remains.
+    pub fn close(&mut self, shelf: &mut Shelf, live: &mut Live) {
+        if let Stage::Session(session) = &mut self.stage {
+            session.close(shelf, live);
+        }
+        self.stage = Stage::Leaving;
+    }
+
+    /// Takes answers from the store and writes what the socket takes; true if some is left.
+    ///
+    /// # Errors
+    /// The initiator has left, or the store cannot be read.
+    pub fn send(&mut self, socket: &mut impl Write, live: &mut Live) -> io::Result<bool> {
+        if let Stage::Session(session) = &mut self.stage {
+            session.replies().fill(&mut self.output, live)?;
+        }
+        while !self.output.is_empty() {
+            match socket.write(&self.output) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(n) => self.output.advance(n),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(true),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,543 @@
+//! What is behind the targets: units, their data, and the work that the drives do for them.
+
+use headstack_array::layer::{ErrorKind, Setting};
+use headstack_drive::{Command, Setting as DriveSetting};
+use headstack_live::live::{Access, Done, Failure, Live, Ticket};
+use headstack_scsi::cdb::Cdb;
+use headstack_scsi::disk::Disk;
+use headstack_scsi::sense::{Code, Key, Sense};
+use headstack_scsi::tasks::{Attribute, Entered, TaskSet};
+use headstack_scsi::unit::{absent, Ending, Outcome, Step, Unit};
+use headstack_scsi::work::{Compare, Effect, Task, Work};
+use headstack_scsi::{commands::Status, BLOCK};
+use slab::Slab;
+use std::ops::Range;
+
+/// Bytes of commands that wait for their data, of all sessions together.
+pub const MOST_BUFFERED: usize = 128 << 20;
+/// Bytes that are compared or filled at once.
+const PIECE: usize = 64 << 10;
+
+/// A target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Its name.
+    pub name: String,
+    /// Its units, as devices of the system.
+    pub units: Range<usize>,
+}
+
+/// Whose a command is: the session's number and the tag of the task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Owner {
+    /// The session.
+    pub session: u64,
+    /// The tag.
+    pub itt: u32,
+}
+
+/// A command that has ended at the drive.
+#[derive(Debug)]
+pub struct Finished {
+    /// Whose it is.
+    pub owner: Owner,
+    /// Its end.
+    pub ending: Ending,
+    /// Bytes of the store that are its data: the device, the first one, their number.
+    pub data: Option<(usize, u64, u64)>,
+    /// What the loop is told when it is answered.
+    pub done: Done,
+}
+
+/// What one session has asked for that concerns others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Order {
+    /// Tasks of all sessions on these units end without an answer. Perhaps the sessions end too.
+    Clear {
+        /// The units.
+        units: Range<usize>,
+        /// The session that asked.
+        by: u64,
+        /// Sessions of the target end.
+        ends: bool,
+    },
+    /// Tasks of a port on a unit end.
+    Abort {
+        /// The unit.
+        unit: usize,
+        /// The initiator port.
+        port: String,
+    },
+}
+
+/// Work at a drive.
+#[derive(Debug)]
+struct Open {
+    device: usize,
+    /// `None`: nobody waits for its end.
+    owner: Option<Owner>,
+    work: Work,
+    /// Data that are written or compared.
+    data: Vec<u8>,
+    /// The second part of the work is with the drive.
+    is_second: bool,
+    /// It has a place in the task set.
+    has_place: bool,
+}
+
+/// A unit with its commands.
+struct Lun {
+    unit: Unit,
+    tasks: TaskSet,
+}
+
+/// All units and targets.
+pub struct Shelf {
+    targets: Vec<Target>,
+    luns: Vec<Lun>,
+    open: Slab<Open>,
+    front_end: usize,
+    /// Bytes that sessions have reserved for data.
+    buffered: usize,
+    finished: Vec<Finished>,
+    orders: Vec<Order>,
+}
+
+/// Whether a drive has taken a command.
+#[derive(Debug, PartialEq)]
+pub enum Started {
+    /// It will be [finished](Shelf::take_finished).
+    Later,
+    /// It has ended.
+    Ended(Ending),
+}
+
+impl Shelf {
+    /// Targets over the devices of a system, in order.
+    pub fn new(targets: Vec<Target>, disks: Vec<Disk>) -> Shelf {
+        let lun = |disk: Disk| Lun {
+            tasks: TaskSet::new(disk.queue_depth),
+            unit: Unit::new(disk),
+        };
+        Shelf {
+            targets,
+            luns: disks.into_iter().map(lun).collect(),
+            open: Slab::new(),
+            front_end: 0,
+            buffered: 0,
+            finished: Vec::new(),
+            orders: Vec::new(),
+        }
+    }
+
+    /// The number of the front end, for tickets.
+    pub fn set_front_end(&mut self, number: usize) {
+        self.front_end = number;
+    }
+
+    /// The targets.
+    pub fn targets(&self) -> &[Target] {
+        &self.targets
+    }
+
+    /// A unit, by its device.
+    pub fn unit(&mut self, device: usize) -> &mut Unit {
+        &mut self.luns[device].unit
+    }
+
+    /// Commands that a session of a target may have at once: the places of its drives.
+    pub fn places(&self, target: usize) -> u32 {
+        let units = self.targets[target].units.clone();
+        let places = units.map(|d| match self.luns[d].unit.disk().queue_depth {
+            0 => 128,
+            n => n,
+        });
+        places.sum()
+    }
+
+    /// Reserves bytes for data; false if there is no room now.
+    pub fn reserve(&mut self, bytes: usize) -> bool {
+        let fits = self.buffered + bytes <= MOST_BUFFERED;
+        if fits {
+            self.buffered += bytes;
+        }
+        fits
+    }
+
+    /// Bytes that are reserved.
+    pub fn buffered(&self) -> usize {
+        self.buffered
+    }
+
+    /// Commands that are with the drives or wait for them.
+    pub fn outstanding(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Bytes are free again.
+    pub fn free(&mut self, bytes: usize) {
+        self.buffered -= bytes;
+    }
+
+    /// Whether a command to a unit may begin; see [`Unit::begin`]. `None`: there is no such unit.
+    ///
+    /// # Errors
+    /// How it ends at once.
+    pub fn begin(
+        &mut self,
+        target: usize,
+        device: Option<usize>,
+        nexus: u64,
+        cdb: &Cdb,
+    ) -> Result<u32, Ending> {
+        let Some(device) = device else {
+            return Err(absent(self.targets[target].units.len() as u16, cdb));
+        };
+        let lun = &mut self.luns[device];
+        let depth = lun.unit.disk().queue_depth as usize;
+        let wanted = lun
+            .unit
+            .begin(headstack_scsi::attention::Nexus(nexus), cdb)?;
+        // A command that could not be kept does not send its data first.
+        match wanted >= BLOCK && depth > 0 && lun.tasks.len() >= depth {
+            true => Err(Ending::of(Status::TaskSetFull)),
+            false => Ok(wanted),
+        }
+    }
+
+    /// Carries out a command with all of its data.
+    pub fn execute(
+        &mut self,
+        live: &mut Live,
+        device: usize,
+        owner: Owner,
+        (cdb, attribute): (&Cdb, Attribute),
+        data: Vec<u8>,
+    ) -> Started {
+        let nexus = headstack_scsi::attention::Nexus(owner.session);
+        let work = match self.luns[device].unit.execute(nexus, cdb, &data) {
+            Step::Ends(ending) => {
+                self.settle(live, device);
+                return Started::Ended(ending);
+            }
+            Step::Works(work) => work,
+        };
+        let answered = work.immediate.then(|| Ending::of(Status::Good));
+        let id = self.open.insert(Open {
+            device,
+            owner: answered.is_none().then_some(owner),
+            work,
+            data,
+            is_second: false,
+            has_place: false,
+        });
+        // What writes the buffer needs no place: it comes from commands that have changed something already.
+        if work.task != Task::Flush {
+            match self.luns[device].tasks.enter(id as u64, attribute) {
+                Entered::Full => {
+                    self.open.remove(id);
+                    return Started::Ended(Ending::of(Status::TaskSetFull));
+                }
+                Entered::Later => {
+                    self.open[id].has_place = true;
+                    return answered.map_or(Started::Later, Started::Ended);
+                }
+                Entered::Now => self.open[id].has_place = true,
+            }
+        }
+        match self.start(live, id) {
+            Ok(()) => answered.map_or(Started::Later, Started::Ended),
+            Err(sense) => {
+                let ending = self.end(live, id, Outcome::Failed(sense));
+                Started::Ended(ending)
+            }
+        }
+    }
+
+    /// Gives work to the drive; what it writes is in the store then.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    fn start(&mut self, live: &mut Live, id: usize) -> Result<(), Sense> {
+        let open = &mut self.open[id];
+        let (work, device) = (open.work, open.device);
+        let offset = work.extent.lba * u64::from(BLOCK);
+        let length = u64::from(work.extent.blocks) * u64::from(BLOCK);
+        let store = live.store(device);
+        let stored = match work.task {
+            Task::Write => {
+                let done = store.write(offset, &open.data[..length as usize]);
+                // They are no longer needed.
+                open.data = Vec::new();
+                done
+            }
+            Task::WriteAndVerify(_) => store.write(offset, &open.data[..length as usize]),
+            Task::WriteSame { zeroes: true } => store.zero(offset, length, false),
+            Task::WriteSame { zeroes: false } => fill(store, offset, length, &open.data),
+            _ => Ok(()),
+        };
+        stored.map_err(|_| Sense::new(Key::HardwareError, Code::INTERNAL_TARGET_FAILURE))?;
+        let cached = self.luns[device].unit.pages().write_cache() && !work.forced;
+        let command = match work.task {
+            Task::Read | Task::Verify(_) | Task::Prefetch => Command::Read,
+            Task::Flush => Command::Flush,
+            Task::WriteAndVerify(_) => Command::WriteThrough,
+            _ if cached => Command::Write,
+            _ => Command::WriteThrough,
+        };
+        self.submit(live, id, command);
+        Ok(())
+    }
+
+    fn submit(&mut self, live: &mut Live, id: usize, command: Command) {
+        let open = &self.open[id];
+        let ticket = Ticket {
+            front_end: self.front_end,
+            tag: id as u64,
+        };
+        let access = Access {
+            device: open.device,
+            command,
+            offset: open.work.extent.lba * u64::from(BLOCK),
+            length: u64::from(open.work.extent.blocks) * u64::from(BLOCK),
+        };
+        live.submit(ticket, access);
+    }
+
+    /// The drive has ended a request.
+    pub fn completed(&mut self, live: &mut Live, done: &Done) {
+        let id = done.ticket.tag as usize;
+        let open = &mut self.open[id];
+        let writes_first = matches!(open.work.task, Task::WriteAndVerify(_));
+        if done.error.is_none() && writes_first && !std::mem::replace(&mut open.is_second, true) {
+            return self.submit(live, id, Command::Read);
+        }
+        let outcome = match done.error {
+            Some(failure) => Outcome::Failed(sense_of(failure, &open.work)),
+            None => compared(live, open),
+        };
+        let (owner, device, work) = (open.owner, open.device, open.work);
+        let ending = self.end(live, id, outcome);
+        let Some(owner) = owner else { return };
+        let is_read = work.task == Task::Read && ending.status == Status::Good;
+        let data = is_read.then(|| {
+            let block = u64::from(BLOCK);
+            let (first, blocks) = (work.extent.lba, u64::from(work.extent.blocks));
+            (device, first * block, blocks * block)
+        });
+        self.finished.push(Finished {
+            owner,
+            ending,
+            data,
+            done: *done,
+        });
+    }
+
+    /// Work has ended: others that waited for its end go on.
+    fn end(&mut self, live: &mut Live, id: usize, outcome: Outcome) -> Ending {
+        let open = self.open.remove(id);
+        let ending = self.luns[open.device].unit.worked(&open.work, outcome);
+        if open.has_place {
+            self.luns[open.device].tasks.leave(id as u64);
+            self.go_on(live, open.device);
+        }
+        self.settle(live, open.device);
+        ending
+    }
+
+    /// Starts commands that waited because of their attribute.
+    fn go_on(&mut self, live: &mut Live, device: usize) {
+        while let Some(id) = self.luns[device].tasks.next() {
+            let id = id as usize;
+            if self.start(live, id).is_err() {
+                // The store fails: the drive is asked for nothing, so that the command ends at once.
+                self.open[id].work.task = Task::Verify(Compare::Nothing);
+                self.submit(live, id, Command::Read);
+            }
+        }
+    }
+
+    /// What a command has changed of the drive is changed.
+    fn settle(&mut self, live: &mut Live, device: usize) {
+        for effect in self.luns[device].unit.take_effects() {
+            let (now, system) = live.system();
+            let Some((path, _)) = system.view(now, device).drive else {
+                continue;
+            };
+            let setting = match effect {
+                Effect::Condition(condition) => DriveSetting::PowerCondition(condition),
+                Effect::Timer(condition, after) => DriveSetting::IdleTimer { condition, after },
+            };
+            // Only conditions that the drive has are set.
+            let _ = live.set(&path, Setting::Drive(setting));
+        }
+        for port in self.luns[device].unit.take_aborted() {
+            self.orders.push(Order::Abort { unit: device, port });
+        }
+    }
+
+    /// A session no longer waits for a command. The drive goes on with it; its place is free.
+    pub fn abort(&mut self, live: &mut Live, device: usize, owner: Owner) {
+        let mine = |(_, open): &(usize, &Open)| open.owner == Some(owner);
+        let Some(id) = self.open.iter().find(mine).map(|(id, _)| id) else {
+            return;
+        };
+        self.open[id].owner = None;
+        if std::mem::take(&mut self.open[id].has_place) {
+            let waits = self.luns[device].tasks.is_waiting(id as u64);
+            self.luns[device].tasks.leave(id as u64);
+            if waits {
+                self.open.remove(id);
+            }
+            self.go_on(live, device);
+        }
+    }
+
+    /// A reset of units that a session asked for.
+    pub fn reset(&mut self, live: &mut Live, units: Range<usize>, by: u64, ends: bool) {
+        for device in units.clone() {
+            self.luns[device].unit.reset(Code::BUS_DEVICE_RESET);
+            self.settle(live, device);
+        }
+        self.orders.push(Order::Clear { units, by, ends });
+    }
+
+    /// CLEAR TASK SET that a session asked for.
+    pub fn clear(&mut self, device: usize, by: u64) {
+        let nexus = headstack_scsi::attention::Nexus(by);
+        self.luns[device].unit.cleared(nexus);
+        let units = device..device + 1;
+        self.orders.push(Order::Clear {
+            units,
+            by,
+            ends: false,
+        });
+    }
+
+    /// Power was lost.
+    pub fn lose_power(&mut self) {
+        self.luns.iter_mut().for_each(|lun| lun.unit.lose_power());
+    }
+
+    /// Commands that have ended since the last call.
+    pub fn take_finished(&mut self) -> Vec<Finished> {
+        std::mem::take(&mut self.finished)
+    }
+
+    /// What concerns several sessions, since the last call.
+    pub fn take_orders(&mut self) -> Vec<Order> {
+        std::mem::take(&mut self.orders)
+    }
+}
+
+/// Writes one block to all blocks of a range.
+fn fill(
+    store: &mut headstack_live::store::Store,
+    offset: u64,
+    length: u64,
+    block: &[u8],
+) -> std::io::Result<()> {
+    if block.iter().all(|b| *b == 0) {
+        return store.zero(offset, length, false);
+    }
+    let piece = block.repeat(PIECE / block.len());
+    let mut at = 0;
+    while at < length {
+        let bytes = (length - at).min(piece.len() as u64);
+        store.write(offset + at, &piece[..bytes as usize])?;
+        at += bytes;
+    }
+    Ok(())
+}
+
+/// Compares what was read from the medium with the data of the command.
+fn compared(live: &mut Live, open: &Open) -> Outcome {
+    let (Task::Verify(compare) | Task::WriteAndVerify(compare)) = open.work.task else {
+        return Outcome::Done;
+    };
+    if compare == Compare::Nothing {
+        return Outcome::Done;
+    }
+    let mut offset = open.work.extent.lba * u64::from(BLOCK);
+    let length = open.work.extent.blocks as usize * BLOCK as usize;
+    let (mut buffer, mut at) = (vec![0; PIECE], 0);
+    while at < length {
+        let bytes = (length - at).min(PIECE);
+        if live
+            .store(open.device)
+            .read(offset, &mut buffer[..bytes])
+            .is_err()
+        {
+            let code = Code::INTERNAL_TARGET_FAILURE;
+            return Outcome::Failed(Sense::new(Key::HardwareError, code));
+        }
+        let own = |i: usize| match compare {
+            Compare::EachWithOne => open.data[i % BLOCK as usize],
+            _ => open.data[i],
+        };
+        if let Some(i) = (0..bytes).find(|i| buffer[*i] != own(at + i)) {
+            return Outcome::Differs((at + i) as u64);
+        }
+        (at, offset) = (at + bytes, offset + bytes as u64);
+    }
+    Outcome::Done
+}
+
+/// Why a drive failed a request, as sense data.
+fn sense_of(failure: Failure, work: &Work) -> Sense {
+    let kind = match failure {
+        Failure::PowerLost => return Sense::new(Key::UnitAttention, Code::POWER_ON),
+        Failure::Device(kind) => kind,
+    };
+    let writes = matches!(work.task, Task::Write | Task::WriteSame { .. });
+    match (kind, kind.sense()) {
+        // WRITE ERROR.
+        (ErrorKind::Medium { lba }, _) if writes => {
+            Sense::new(Key::MediumError, Code(0x0c, 0x00)).with_information(lba)
+        }
+        (ErrorKind::Medium { lba }, Some((_, code, qualifier))) => {
+            Sense::new(Key::MediumError, Code(code, qualifier)).with_information(lba)
+        }
+        (_, Some((key, code, qualifier))) => {
+            let key = Key::from_number(key).unwrap_or(Key::HardwareError);
+            Sense::new(key, Code(code, qualifier))
+        }
+        // A volume fails, which is no drive.
+        (_, None) => Sense::new(Key::HardwareError, Code::INTERNAL_TARGET_FAILURE),
+    }
+}
+
+/// The disk that a device of a system is.
+pub fn disk_of(live: &mut Live, device: usize, target: &Target) -> Disk {
+    let blocks = live.devices()[device].bytes / u64::from(BLOCK);
+    let (now, system) = live.system();
+    let facts = system.view(now, device).drive.map(|(_, facts)| facts);
+    let number = device - target.units.start;
+    let mut disk = Disk {
+        blocks,
+        sector_blocks: 1,
+        rpm: 0,
+        product: live.devices()[device].description.clone(),
+        serial: String::new(),
+        target: target.name.clone(),
+        units: target.units.len() as u16,
+        queue_depth: 0,
+        write_cache: false,
+        limits: false,
+        ranges: Vec::new(),
+        conditions: Vec::new(),
+    };
+    disk.serial = format!("HS{:012X}{number:02}", disk.number() >> 12);
+    if let Some(facts) = facts {
+        disk.sector_blocks = (facts.sector_bytes / u64::from(BLOCK)).max(1);
+        disk.rpm = u16::try_from(facts.rpm).unwrap_or(0);
+        disk.queue_depth = facts.queue_depth;
+        disk.write_cache = facts.write_cache;
+        disk.ranges = facts.access_ranges;
+        disk.conditions = facts.conditions;
+        if !facts.model.is_empty() {
+            disk.product = facts.model;
+        }
+    }
+    disk
+}

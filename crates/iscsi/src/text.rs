@@ -1,0 +1,126 @@
+//! Keys and values of login and text units.
+
+/// Keys with their values, in order.
+pub type Keys = Vec<(String, String)>;
+
+/// Longest key of the standard.
+const LONGEST_KEY: usize = 63;
+
+/// Reads `key=value` pairs that end with a zero each; `None` if they are something else.
+pub fn read(data: &[u8]) -> Option<Keys> {
+    let pairs = data.split(|b| *b == 0).filter(|pair| !pair.is_empty());
+    pairs
+        .map(|pair| {
+            let (key, value) = std::str::from_utf8(pair).ok()?.split_once('=')?;
+            let is_key = !key.is_empty() && key.len() <= LONGEST_KEY;
+            is_key.then(|| (key.to_string(), value.to_string()))
+        })
+        .collect()
+}
+
+/// Writes pairs.
+pub fn write<'a>(keys: impl IntoIterator<Item = &'a (String, String)>) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (key, value) in keys {
+        out.extend_from_slice(key.as_bytes());
+        out.push(b'=');
+        out.extend_from_slice(value.as_bytes());
+        out.push(0);
+    }
+    out
+}
+
+/// A number as the standard writes it: decimal or `0x`.
+pub fn number(text: &str) -> Option<u32> {
+    match text.strip_prefix("0x").or(text.strip_prefix("0X")) {
+        Some(hex) => u32::from_str_radix(hex, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+/// Binary data: hexadecimal after `0x`, or base64 after `0b`.
+pub fn binary(text: &str) -> Option<Vec<u8>> {
+    if let Some(hex) = text.strip_prefix("0x").or(text.strip_prefix("0X")) {
+        // An odd digit stands alone in the first byte.
+        let padded = if hex.len() % 2 == 1 {
+            format!("0{hex}")
+        } else {
+            hex.to_string()
+        };
+        if !padded.is_ascii() {
+            return None;
+        }
+        let pairs = (0..padded.len()).step_by(2);
+        return pairs
+            .map(|i| u8::from_str_radix(&padded[i..i + 2], 16).ok())
+            .collect();
+    }
+    base64(text.strip_prefix("0b").or(text.strip_prefix("0B"))?)
+}
+
+fn base64(text: &str) -> Option<Vec<u8>> {
+    let digits = text.trim_end_matches('=').bytes();
+    let (mut bits, mut count, mut out) = (0u32, 0, Vec::new());
+    for digit in digits {
+        let value = match digit {
+            b'A'..=b'Z' => digit - b'A',
+            b'a'..=b'z' => digit - b'a' + 26,
+            b'0'..=b'9' => digit - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(value);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            out.push((bits >> count) as u8);
+            bits &= (1 << count) - 1;
+        }
+    }
+    Some(out)
+}
+
+/// Binary data in hexadecimal.
+pub fn hex(data: &[u8]) -> String {
+    let digits = data.iter().map(|b| format!("{b:02x}"));
+    format!("0x{}", digits.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_and_numbers_are_read() {
+        let keys = read(b"A=1\0B=x=y\0\0").unwrap();
+        assert_eq!(keys, [("A".into(), "1".into()), ("B".into(), "x=y".into())]);
+        assert_eq!(write(&keys), b"A=1\0B=x=y\0");
+        assert_eq!(read(b"no value\0"), None);
+        assert_eq!(read(b"=1\0"), None);
+        assert_eq!(read(&[b'a'; 70]), None);
+        assert_eq!(
+            (number("0x1F"), number("12"), number("-1")),
+            (Some(31), Some(12), None)
+        );
+    }
+
+    /// RFC 4648, section 10.
+    #[test]
+    fn binary_data_are_read() {
+        assert_eq!(binary("0xabc"), Some(vec![0x0a, 0xbc]));
+        assert_eq!(binary("0b"), Some(vec![]));
+        for (text, data) in [
+            ("Zg==", "f"),
+            ("Zm8=", "fo"),
+            ("Zm9v", "foo"),
+            ("Zm9vYg==", "foob"),
+        ] {
+            assert_eq!(binary(&format!("0b{text}")).unwrap(), data.as_bytes());
+        }
+        assert_eq!(binary("0xg0"), None);
+        assert_eq!(binary("0b!"), None);
+        assert_eq!(binary("12"), None);
+        assert_eq!(hex(&[1, 255]), "0x01ff");
+    }
+}

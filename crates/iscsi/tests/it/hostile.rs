@@ -1,0 +1,194 @@
+//! Initiators that break the protocol, stop in the middle or vanish: others are served.
+
+use crate::initiator::{header, options, ten, Server, SMALL};
+use headstack_iscsi::fuzzing::{converse, shelf};
+use headstack_iscsi::login::Admission;
+use headstack_iscsi::server;
+use headstack_live::live::Live;
+use headstack_testkit::{cases, XorShift};
+use std::io::Write;
+
+/// What the fuzzer begins with, by name.
+fn corpus() -> Vec<(String, Vec<u8>)> {
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../fuzz/corpus/iscsi_session"
+    );
+    let mut all: Vec<_> = std::fs::read_dir(folder)
+        .expect("the corpus is part of the repository")
+        .map(|entry| entry.unwrap())
+        .map(|entry| {
+            let name = entry.file_name().into_string().unwrap();
+            (name, std::fs::read(entry.path()).unwrap())
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+/// Changes some of the bytes, drops some or repeats some.
+fn damage(bytes: &mut Vec<u8>, rng: &mut XorShift) {
+    for _ in 0..1 + rng.below(4) {
+        if bytes.is_empty() {
+            return;
+        }
+        let at = rng.below(bytes.len() as u64) as usize;
+        match rng.below(5) {
+            0 => bytes[at] = rng.below(256) as u8,
+            1 => bytes[at] ^= 1 << rng.below(8),
+            2 => bytes.truncate(at + 1),
+            3 => bytes.extend_from_within(at..bytes.len().min(at + 1000)),
+            _ => drop(bytes.drain(at..bytes.len().min(at + 48))),
+        }
+    }
+}
+
+fn live() -> Live {
+    let options = options(SMALL, server::Options::default());
+    Live::open(&options.system.live).unwrap()
+}
+
+/// The operation codes of the units of an answer, sorted: commands may end in another order than they were sent.
+fn opcodes(mut answer: &[u8]) -> Vec<u8> {
+    let mut all = Vec::new();
+    while answer.len() >= 48 {
+        let length = u32::from_be_bytes([0, answer[5], answer[6], answer[7]]) as usize;
+        all.push(answer[0] & 0x3f);
+        answer = &answer[(48 + length.next_multiple_of(4)).min(answer.len())..];
+    }
+    assert!(answer.is_empty());
+    all.sort_unstable();
+    all
+}
+
+/// What each session of the corpus is answered with.
+#[test]
+fn the_corpus_is_understood() {
+    let mut live = live();
+    let found: Vec<(String, Vec<u8>)> = (corpus().into_iter())
+        .map(|(name, bytes)| {
+            let mut shelf = shelf(&mut live);
+            let admission = Admission::default();
+            let said = converse(&bytes, 1 << 16, &admission, &mut shelf, &mut live).unwrap();
+            (name, opcodes(&said))
+        })
+        .collect();
+    let found: Vec<(&str, &[u8])> = found.iter().map(|(n, c)| (&n[..], &c[..])).collect();
+    assert_eq!(
+        found,
+        [
+            // A login and the list of targets, then a logout.
+            ("discovery", &[0x23, 0x24, 0x26][..]),
+            // A unit that says it is longer than any may be.
+            ("long-unit", &[0x23]),
+            // A login, then: an attention, a read, a write with and without R2T, mode pages, a flush.
+            ("session", &[0x21, 0x21, 0x21, 0x21, 0x23, 0x25, 0x25, 0x31]),
+            // An attention; then data that nobody has asked for end the session with a reject.
+            ("unasked-data", &[0x21, 0x23, 0x31, 0x3f]),
+        ]
+    );
+}
+
+/// Each session with and without damage, without sockets: nothing panics, and no room for data is lost.
+#[test]
+fn the_corpus_does_no_harm() {
+    let mut live = live();
+    let seed = 67;
+    println!("seed {seed}");
+    let mut rng = XorShift::seeded(seed);
+    for (_, whole) in corpus() {
+        let mut shelf = shelf(&mut live);
+        for round in 0..cases(300) {
+            let mut bytes = whole.clone();
+            if round > 0 {
+                damage(&mut bytes, &mut rng);
+            }
+            let piece = [1 << 16, 1000, 7][rng.below(3) as usize];
+            converse(&bytes, piece, &Admission::default(), &mut shelf, &mut live).unwrap();
+        }
+        assert_eq!((shelf.buffered(), shelf.outstanding()), (0, 0));
+    }
+}
+
+/// Descriptor blocks at random, most of them of commands that exist.
+#[test]
+fn any_descriptor_block_is_answered() {
+    let server = Server::start();
+    let mut session = server.session(1, &[]);
+    let seed = 71;
+    println!("seed {seed}");
+    let mut rng = XorShift::seeded(seed);
+    for _ in 0..cases(3000) {
+        let mut cdb: Vec<u8> = (0..16)
+            .map(|_| rng.below(256) as u8 & rng.below(256) as u8)
+            .collect();
+        if rng.below(4) > 0 {
+            let known = [
+                0x00, 0x03, 0x08, 0x0a, 0x12, 0x15, 0x1a, 0x1b, 0x25, 0x28, 0x2a, 0x2e, 0x2f, 0x34,
+                0x35, 0x41, 0x4d, 0x55, 0x5a, 0x5e, 0x5f, 0x88, 0x8a, 0x8f, 0x93, 0x9e, 0xa0, 0xa3,
+            ];
+            cdb[0] = known[rng.below(known.len() as u64) as usize];
+            cdb[1..]
+                .iter_mut()
+                .for_each(|b| *b &= [0, 0xff, 0x0f][rng.below(3) as usize]);
+        }
+        let lun = rng.below(2) as u8;
+        if rng.below(2) == 0 {
+            let data = vec![rng.below(256) as u8; rng.below(3000) as usize];
+            let immediate = data.len().min(rng.below(2000) as usize);
+            session.put(lun, &cdb, &data, immediate);
+        } else {
+            session.ask(lun, &cdb, rng.below(70_000) as u32);
+        }
+    }
+    let mut other = server.session(2, &[]);
+    other.settle(0);
+}
+
+#[test]
+fn initiators_that_vanish_change_nothing() {
+    let server = Server::start();
+    let mut good = server.session(1, &[]);
+    good.settle(0);
+    assert_eq!(good.put(0, &ten(0x2a, 0, 0, 1), &[5; 512], 512).status, 0);
+    for (_, whole) in corpus() {
+        for length in (0..whole.len()).step_by(5) {
+            let mut bad = server.connect();
+            bad.write_all(&whole[..length]).unwrap();
+        }
+    }
+    // One that asks for a long write and never sends it, and one that sends commands past its window.
+    let mut silent = server.session(8, &[]);
+    silent.settle(0);
+    let unit = silent.command_header(0, 0xa1, &ten(0x2a, 0, 0, 60_000), 60_000 * 512);
+    silent.send(&unit, &[]);
+    assert_eq!(silent.next().unwrap().opcode(), 0x31);
+    let mut rude = server.session(9, &[]);
+    rude.settle(0);
+    rude.cmd_sn += 100_000;
+    let unit = rude.command_header(0, 0xc1, &[0; 6], 0);
+    rude.send(&unit, &[]);
+    // It is ignored: a ping is answered next.
+    let mut ping = header(0x40, 0x80, 0, 77);
+    ping[20..24].fill(0xff);
+    rude.send(&ping, &[]);
+    assert_eq!(rude.next().unwrap().u32(16), 77);
+    assert_eq!(good.ask(0, &ten(0x28, 0, 0, 1), 512).data, [5; 512]);
+}
+
+/// More connections than are served at once: those beyond are closed, and the others are served.
+#[test]
+fn many_connections_are_bounded() {
+    headstack_live::process::allow_sockets();
+    let server = Server::start();
+    let mut good = server.session(1, &[]);
+    good.settle(0);
+    let address = server.portal().0.to_string();
+    let many: Vec<_> = (0..1100)
+        .map_while(|_| std::net::TcpStream::connect(&address).ok())
+        .collect();
+    assert_eq!(good.ask(0, &[0; 6], 0).status, 0);
+    drop(many);
+    let mut later = server.session(3, &[]);
+    later.settle(0);
+}

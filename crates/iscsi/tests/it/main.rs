@@ -1,0 +1,9 @@
+//! The server as initiators see it.
+
+#![cfg(target_os = "linux")]
+
+mod initiator;
+
+mod commands;
+mod hostile;
+mod sessions;

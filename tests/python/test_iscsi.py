@@ -1,0 +1,192 @@
+"""Emulated drives as SCSI disks: programs and a kernel that nobody here wrote, over iSCSI.
+
+They are Debian's `libiscsi-bin`, `qemu-utils` with `qemu-block-extra`, and a stock kernel under
+QEMU; tests of absent ones are skipped.
+"""
+
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+import headstack
+from headstack.errors import ConfigError
+
+sys.path.insert(0, str(ROOT / "benches"))
+import guest
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux")
+
+MIB = 1 << 20
+SMALL = "ibm-18es"
+
+
+def need(*programs: str) -> None:
+    for program in programs:
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is absent")
+
+
+def need_qemu() -> None:
+    """Skip where QEMU has no iSCSI: it is a module of its own."""
+    need("qemu-img")
+    said = subprocess.run(["qemu-img", "--help"], capture_output=True, text=True, check=False)
+    formats = re.search(r"Supported formats:(.*)", said.stdout)
+    if formats is None or " iscsi" not in formats[1]:
+        pytest.skip("qemu-block-extra is absent")
+
+
+def ran(*args: object) -> str:
+    """Run a program that has to succeed; its standard output."""
+    done = subprocess.run(
+        [str(a) for a in args], capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done.stdout
+
+
+def conformance(family: str, url: str) -> tuple[str, dict[str, str]]:
+    """Run a family of libiscsi's tests; all that it said, and why tests were skipped, by name."""
+    done = subprocess.run(
+        ["iscsi-test-cu", "-d", "-t", family, url],
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    skipped, suite, test = {}, "", ""
+    for line in (done.stdout + done.stderr).splitlines():
+        if found := re.match(r"Suite: (\S+)", line):
+            suite = found[1]
+        if found := re.match(r"\s*Test: (\S+)", line):
+            test = f"{suite}.{found[1]}"
+        if found := re.search(r"\[SKIPPED\] (.*)", line):
+            skipped.setdefault(test, found[1])
+    return done.stdout + done.stderr, skipped
+
+
+@pytest.mark.parametrize(("family", "tests"), [("SCSI", 215), ("iSCSI", 15)])
+def test_libiscsi_finds_no_fault(family, tests):
+    """The figures are those of libiscsi 1.19. The guide has the table of what is skipped."""
+    need("iscsi-test-cu")
+    with headstack.emulate(SMALL, iscsi=True, speed=0) as disk:
+        said, skipped = conformance(family, disk.url)
+    totals = re.search(r"^\s*tests\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)", said, re.MULTILINE)
+    assert totals is not None, said
+    total, ran_, passed, failed = (int(n) for n in totals.groups())
+    assert (ran_, passed, failed) == (total, total, 0), said
+    assert total >= tests
+    guide = (ROOT / "docs/guide/iscsi.md").read_text()
+    listed = set(re.findall(r"^\| `([A-Za-z0-9]+)` \|", guide, re.MULTILINE))
+    assert {name.partition(".")[0] for name in skipped} <= listed, skipped
+
+
+def test_qemu_finds_what_it_wrote(tmp_path):
+    need_qemu()
+    image, back = tmp_path / "image", tmp_path / "back"
+    with image.open("wb") as file:
+        file.write(random.Random(1).randbytes(3 * MIB))
+        file.seek(20 * MIB)
+        file.write(b"end".ljust(512))
+    with headstack.emulate("conner-cp3100", iscsi=True, speed=0) as disk:
+        os.truncate(image, disk.size_bytes)
+        ran("qemu-img", "convert", "-n", "-f", "raw", "-O", "raw", image, disk.url)
+        said = ran("qemu-img", "compare", "-f", "raw", "-F", "raw", image, disk.url)
+        assert "Images are identical" in said
+        ran("qemu-img", "convert", "-f", "raw", "-O", "raw", disk.url, back)
+    assert back.read_bytes() == image.read_bytes()
+
+
+def test_both_front_ends_serve_one_drive(tmp_path):
+    """What is written over NBD is read over iSCSI; the record has both, and a simulation agrees."""
+    need_qemu()
+    image, record = tmp_path / "image", tmp_path / "session.csv"
+    socket = tmp_path / "socket"
+    image.write_bytes(random.Random(3).randbytes(MIB))
+    with headstack.emulate(
+        "conner-cp3100", iscsi=True, address=f"unix:{socket}", speed=0, seed=3, record=record
+    ) as disk:
+        assert disk.uri.startswith("nbd+unix")
+        os.truncate(image, disk.size_bytes)
+        ran("qemu-img", "convert", "-n", "-f", "raw", "-O", "raw", image, disk.uri)
+        said = ran("qemu-img", "compare", "-f", "raw", "-F", "raw", image, disk.url)
+        assert "Images are identical" in said
+        assert len(disk.commands()) == 8
+    rows = [line.split(",") for line in record.read_text().splitlines()[1:]]
+    result = headstack.run(
+        workload={"trace": str(record)}, systems={"drive": "conner-cp3100", "seed": 3}
+    )
+    log = result.requests
+    times = log["completion_ns"] - log["arrival_ns"]
+    assert len(rows) > 40
+    assert sorted(times) == sorted(int(row[5]) for row in rows)
+
+
+def test_arguments_that_do_not_fit_say_why(tmp_path):
+    secrets = tmp_path / "secrets.toml"
+    secrets.write_text('name = "a"\nsecret = "short"\n')
+    for more, text in [
+        ({"iscsi": "0.0.0.0:0"}, "--allow-remote"),
+        ({"iscsi": "nowhere"}, "need HOST:PORT"),
+        ({"iscsi": True, "iscsi_chap": secrets}, "need 12 or more"),
+        ({"iscsi": True, "iscsi_chap": tmp_path / "absent"}, "need a file"),
+        ({"iscsi": True, "iscsi_window": 0}, "need 1 or more"),
+    ]:
+        with pytest.raises(ConfigError, match=re.escape(text)):
+            headstack.emulate(SMALL, **more)
+    with (
+        headstack.emulate(SMALL) as disk,
+        pytest.raises(ConfigError, match=re.escape("need iscsi=True")),
+    ):
+        assert disk.url
+
+
+def need_guest() -> None:
+    need_qemu()
+    try:
+        guest.need()
+    except guest.AbsentError as reason:
+        pytest.skip(str(reason))
+
+
+def booted(drive: str | Path, script: str, **more: object) -> dict[str, str]:
+    """Run a script in a guest whose only disk is this drive; the files that it left."""
+    need_guest()
+    with headstack.emulate(drive, iscsi=True) as disk:
+        files = guest.run([disk.url], script, modules=guest.SCSI_MODULES, **more)
+    return {name: data.decode().strip() for name, data in files.items()}
+
+
+def test_a_kernel_sees_a_dual_actuator_drive():
+    files = booted(
+        "exos-2x18-sata",
+        """
+        d=/sys/block/sda
+        cat $d/size > size
+        for i in 0 1; do cat $d/queue/independent_access_ranges/$i/sector; done > sectors
+        for f in rotational physical_block_size logical_block_size write_cache fua; do
+            echo $f $(cat $d/queue/$f)
+        done > queue
+        cat $d/device/model > model
+        dd if=/dev/urandom of=data bs=1M count=1 2>/dev/null
+        dd if=data of=/dev/sda bs=64k seek=100 oflag=direct conv=fsync 2>/dev/null
+        dd if=/dev/sda of=back bs=64k skip=100 count=16 iflag=direct 2>/dev/null
+        cmp data back && echo same > compared
+        rm data back
+        """,
+    )
+    # The drive file: 35,156,656,128 blocks, half of them for each actuator.
+    assert int(files["size"]) == 35_156_656_128
+    assert files["sectors"].split() == ["0", str(35_156_656_128 // 2)]
+    queue = dict(line.split(maxsplit=1) for line in files["queue"].splitlines())
+    assert queue["rotational"] == "1"
+    assert (queue["physical_block_size"], queue["logical_block_size"]) == ("4096", "512")
+    assert (queue["write_cache"], queue["fua"]) == ("write back", "1")
+    assert files["model"] == "exos-2x18-sata"
+    assert files["compared"] == "same"
