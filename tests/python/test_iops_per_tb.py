@@ -1,0 +1,88 @@
+"""`examples/iops_per_tb.py`: the rates it finds, prices by hand, and the tables of its page."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+from headstack import drives
+
+
+@pytest.fixture(scope="module")
+def example():
+    path = ROOT / "examples" / "iops_per_tb.py"
+    spec = importlib.util.spec_from_file_location("iops_per_tb", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[spec.name]
+
+
+def test_drives_have_their_size_order_and_arms(example):
+    for size in example.SIZES:
+        for arms in (1, 2):
+            spec = example.drive(*size, arms)
+            info = drives.described(spec, "d")
+            assert info["capacity_bytes"] == pytest.approx(size[0] * 1e12, rel=1e-3)
+            assert info["n_actuators"] == arms
+            rate = info["sustained_bytes_per_s"]["outer"]
+            assert rate == pytest.approx(size[2] * 1e6 * arms, rel=0.01)
+            assert spec["queue"]["scheduler"] == "depth-aged-sptf"
+
+
+def test_the_rate_that_is_found_divides_loads(example):
+    """Below it the p99 is shorter than the limit, above it longer: other runs, other lengths."""
+    spec = example.drive(18, 9, 270, 1)
+    case = (spec, example.REMEDIES["as it is"])
+    (rate,) = example.most_rates([case], 0.1, 4000)
+    below, above = example.tails([case, case], [0.85 * rate, 1.15 * rate], 6000)
+    assert below < 0.1 < above
+    # An arm that serves one read after another: `n` reads a second for `1/n` s each, 12 ms here.
+    assert 60 < rate < 1 / 0.0075
+
+
+def test_remedies_have_their_effect(example):
+    """Of a drive of 22 TB: what serves more reads, and no less than what it consists of."""
+    size = (22, 10, 291)
+    names = list(example.REMEDIES)
+    cases = [(example.drive(*size, r.arms), r) for r in example.REMEDIES.values()]
+    found = dict(zip(names, example.most_rates(cases, 0.1, 2000), strict=True))
+    # Shorter seeks, and a percentile of misses that is easier to keep.
+    assert found["as it is"] < found["outer half"] < found["outer quarter"]
+    assert found["as it is"] < found["cache, 80 % hits"] < found["cache, 90 % hits"]
+    # Two queues of half the load, each with an arm that seeks faster.
+    assert found["two arms"] > 2 * found["as it is"]
+
+
+def test_what_misses_have_to_keep(example):
+    """p99 of all reads is 1 - .01/(1 - h) of the misses, if hits take no time."""
+    for hits, name in example.PERCENTILES.items():
+        assert float(name.removeprefix("p")) / 100 == pytest.approx(1 - 0.01 / (1 - hits))
+
+
+def test_prices_by_hand(example):
+    prices = example.Prices(disk=10, flash=50, second_arm=0.2, flash_share=0.04)
+    assert prices.of(20, example.Remedy()) == pytest.approx(200)
+    assert prices.of(20, example.Remedy(arms=2)) == pytest.approx(240)
+    assert prices.of(20, example.Remedy(used=0.5)) == pytest.approx(200)
+    assert prices.of(20, example.Remedy(hits=0.8)) == pytest.approx(240)
+
+
+@pytest.mark.thorough
+def test_the_tables_are_those_of_the_page(tmp_path):
+    script, figure = ROOT / "examples" / "iops_per_tb.py", tmp_path / "figure"
+    done = subprocess.run(
+        [sys.executable, script, "--figure", figure], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert figure.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
+    page = (ROOT / "docs" / "studies" / "iops-per-tb.md").read_text(encoding="utf-8")
+    printed = [re.split(r"\s{2,}", line.strip()) for line in done.stdout.splitlines()]
+    rows = [row for row in printed if len(row) in (2, 8) and row[0][0] != "─"]
+    assert len(rows) == 21
+    for row in rows:
+        assert f"| {' | '.join(row)} |" in page
