@@ -63,6 +63,22 @@ def run(
     before that.
     """
 
+def record_window(
+    file: str | None,
+    text: str | None,
+    drive_dirs: list[str],
+    progress: Callable[[int, int | None], None] | None,
+    sources_anywhere: bool,
+    places: Mapping[str, PathLike[str]],
+    job: tuple[int, int],
+    window_ns: tuple[int, int],
+) -> str:
+    """JSON: what the drives of a system do in a window of a run; see `headstack.view`.
+
+    `job` has the numbers of system and workload, `window_ns` begin and end. Experiment, drives,
+    progress and places are as for `run`.
+    """
+
 def read_toml(path: str) -> str:
     """Document of a TOML file, as JSON."""
 

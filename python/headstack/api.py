@@ -307,6 +307,46 @@ class Result:
         """The figures, Altair charts: ``.cdf()``, ``.tail()``, ``.components()`` and more."""
         return Plots(self.document)
 
+    def view(
+        self,
+        path: str | os.PathLike[str] = "view.html",
+        *,
+        at: str | float | None = None,
+        length: str | float = "200 ms",
+        systems: Sequence[str | int] | None = None,
+        workload: str | int | None = None,
+        drive: int | None = None,
+        base: str | os.PathLike[str] | None = None,
+    ) -> Path:
+        """Write a page with an animated picture of drives in a window of the run; return its path.
+
+        The run is repeated up to the end of the window.
+
+        Args:
+            path: the page.
+            at: when the window begins: seconds, or text with a unit; by default when most requests
+                were in the first system.
+            length: its length.
+            systems: names or numbers of one or two systems; the first two by default.
+            workload: name or number of the workload.
+            drive: number of the drive in each system; by default that with most commands.
+            base: the folder of the experiment, if its files are not found.
+
+        Raises:
+            ConfigError: the run has no such window, system or drive, or its trace is not found.
+            OSError: the page cannot be written.
+
+        Example:
+            >>> r.view("view.html", at="12.3 s", systems=["one arm", "two arms"])  # doctest: +SKIP
+
+        """
+        from headstack import view
+
+        records = view.record(
+            self, at=at, length=length, systems=systems, workload=workload, base=base
+        )
+        return view.write(records, path, drive=drive)
+
     def to_json(self, *, curves: bool = False) -> str:
         """Return the document of ``headstack run --json``; with `curves` also CDFs and series.
 

@@ -36,6 +36,7 @@ pub mod simulate;
 mod system;
 mod timetable;
 pub mod warnings;
+pub mod window;
 
 pub use check::check_file;
 pub use experiment::Experiment;

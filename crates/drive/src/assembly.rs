@@ -3,7 +3,7 @@
 use crate::background::Jobs;
 use crate::mechanics::{Arm, Mechanics};
 use crate::parallelism::HeadSet;
-use crate::phase::{MechanicalAccess, Timeline, Work};
+use crate::phase::{MechanicalAccess, Timeline, Track, Work};
 use crate::service::pass::{AccessRequest, Pass, Scratch};
 use headstack_units::Turn;
 
@@ -47,6 +47,17 @@ impl Mechanism {
         &self.arms[self.active_set]
     }
 
+    /// The track of the head that was used last.
+    #[inline]
+    pub fn track(&self) -> Track {
+        let arm = self.arm();
+        Track {
+            cylinder: arm.cylinder,
+            head: arm.head,
+            head_set: self.active_set as u16,
+        }
+    }
+
     /// To be called when the active head set has moved from `before`, starting at `at`: moves the other head
     /// sets of the assembly along, and records the movement where it matters to other assemblies.
     #[inline]
@@ -88,8 +99,16 @@ impl Mechanism {
         if scratch.accesses.is_empty() {
             return self.add_plain_pass(now, order, work, pass);
         }
+        let head_set = self.active_set as u16;
         for access in scratch.accesses.drain(..) {
-            let access = MechanicalAccess { work, ..access };
+            let access = MechanicalAccess {
+                work,
+                track: Track {
+                    head_set,
+                    ..access.track
+                },
+                ..access
+            };
             self.timeline.add(now, access);
         }
     }
@@ -106,6 +125,7 @@ impl Mechanism {
             there,
             first: there + pass.rotation,
             end: pass.end,
+            track: self.track(),
         };
         self.timeline.add(now, access);
     }
@@ -139,6 +159,11 @@ impl Mechanism {
                 there,
                 first: there,
                 end: there,
+                track: Track {
+                    cylinder: self.arms[0].cylinder,
+                    head: self.arms[0].head,
+                    head_set: 0,
+                },
             };
             self.timeline.add(now, access);
         }

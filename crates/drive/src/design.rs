@@ -67,6 +67,11 @@ pub(crate) struct Addresses {
 }
 
 impl Addresses {
+    /// Units of each stack.
+    pub fn units_per_stack(&self) -> usize {
+        self.shares as usize
+    }
+
     pub fn capacity(&self) -> u64 {
         self.unit * self.shares * self.stacks
     }

@@ -29,9 +29,11 @@ mod limits;
 mod listener;
 #[cfg(test)]
 mod places_tests;
+mod shown;
 mod zones;
 
 pub use control::{Part, Setting};
+pub use shown::{ArmShown, Buffered, HeadSetShown, UnitShown};
 
 /// One drive: its shared design and its own state.
 pub struct Drive {

@@ -52,7 +52,7 @@ pub use mapping::zoned;
 pub use meter::DriveEnergy;
 pub use models::Models;
 pub use options::DriveOptions;
-pub use phase::{Phase, PhaseKind, Work};
+pub use phase::{Phase, PhaseKind, Track, Work};
 pub use roles::{ModeUse, RoleUse};
 pub use sense::LimitEnd;
 pub use spec::DriveSpec;

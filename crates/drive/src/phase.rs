@@ -64,6 +64,17 @@ impl Work {
     ];
 }
 
+/// A track, and the heads that are on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Track {
+    /// Radial position, as in [`Place::cylinder`](crate::layout::Place::cylinder).
+    pub cylinder: u32,
+    /// Head (surface).
+    pub head: u16,
+    /// Head set of the assembly, counted from 0.
+    pub head_set: u16,
+}
+
 /// One phase of one assembly. Phases of an assembly follow each other without gap or overlap.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Phase {
@@ -79,6 +90,9 @@ pub struct Phase {
     pub to: Time,
     /// Seek distance in cylinders, or the layout's radial steps; zero for other kinds.
     pub distance: u32,
+    /// The track on which the work is done; a seek or a settling ends there. `None` if the assembly does no
+    /// work: its heads stay over the track of its latest work, unless they are unloaded.
+    pub track: Option<Track>,
     /// The drive's low-power condition; `None` if the drive is ready for commands.
     pub condition: Option<ConditionPhase>,
 }
@@ -131,6 +145,8 @@ pub(crate) struct MechanicalAccess {
     pub first: u64,
     /// End of the transfer.
     pub end: u64,
+    /// Where the movement ends.
+    pub track: Track,
 }
 
 impl MechanicalAccess {
@@ -143,6 +159,11 @@ impl MechanicalAccess {
         there: 0,
         first: 0,
         end: 0,
+        track: Track {
+            cylinder: 0,
+            head: 0,
+            head_set: 0,
+        },
     };
 
     /// Time in each state. The energy of seeks is kept in [`PhaseRecorder`].
@@ -200,6 +221,7 @@ impl MechanicalAccess {
                 sink(&Phase {
                     kind,
                     work: Some(self.work),
+                    track: Some(self.track),
                     condition: None,
                     assembly,
                     from: Time(from),

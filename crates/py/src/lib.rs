@@ -30,7 +30,7 @@ mod _core {
     #[pymodule_export]
     use super::quantity::quantity;
     #[pymodule_export]
-    use super::run::{read_toml, run};
+    use super::run::{read_toml, record_window, run};
     #[pymodule_export]
     use super::stream::{capacities, sweep, zone_rates};
     #[pymodule_export]

@@ -4,12 +4,15 @@ use crate::drive::import_system;
 use crate::errors;
 use crate::registries;
 use crate::wait::{no_result, no_thread, wait};
+use headstack_array::window::{record, Window};
 use headstack_array::{
-    read_toml as read, run as simulate, Experiment, Inputs, Overrides, RunOptions,
+    read_toml as read, run as simulate, Experiment, Inputs, Overrides, RunError, RunOptions,
 };
 use headstack_disksim::Sources;
+use headstack_drive::DriveSpec;
 use headstack_engine::Progress;
 use headstack_schema::{read as read_value, SpecError};
+use headstack_units::Time;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use serde_json::Value;
@@ -59,6 +62,54 @@ fn opened(
     experiment.map_err(errors::config)
 }
 
+/// Reads drive files that are not TOML.
+fn other_drive(sources_anywhere: bool) -> impl Fn(&str) -> Result<DriveSpec, String> + Sync {
+    move |path| {
+        crate::drive::import(Path::new(path), sources(sources_anywhere))
+            .map(|import| import.spec)
+            .map_err(|e| Python::attach(|py| e.value(py).to_string()))
+    }
+}
+
+/// Does work in a thread of its own, while this one reports its progress and watches for Ctrl-C, which ends the work
+/// with what it has.
+fn watched<T: Send>(
+    py: Python<'_>,
+    progress: Option<&Py<PyAny>>,
+    watch: &Progress,
+    work: impl FnOnce() -> Result<T, RunError> + Send,
+) -> PyResult<T> {
+    let mut failed = None;
+    let result = scope(|scope| {
+        let (done, result) = channel();
+        let work = move || {
+            // The receiver only goes away with this scope.
+            let _ = done.send(work());
+        };
+        Builder::new()
+            .spawn_scoped(scope, work)
+            .map_err(no_thread)?;
+        wait(py, result, || {
+            if failed.is_some() {
+                return Ok(());
+            }
+            let told = progress.map_or(Ok(()), |p| {
+                p.call1(py, (watch.done(), watch.total())).map(drop)
+            });
+            if let Err(e) = py.check_signals().and(told) {
+                watch.cancel();
+                failed = Some(e);
+            }
+            // The run ends by itself, with what it has.
+            Ok(())
+        })
+    })?;
+    if let Some(e) = failed.filter(|e| !e.is_instance_of::<PyKeyboardInterrupt>(py)) {
+        return Err(e);
+    }
+    result.ok_or_else(no_result)?.map_err(errors::run)
+}
+
 /// Runs an experiment; Ctrl-C ends it with what it has.
 #[pyfunction]
 #[pyo3(signature = (
@@ -86,51 +137,59 @@ pub fn run(
         sources(sources_anywhere),
     )?;
     experiment.places = places;
-    let watch = Progress::new();
     let options = RunOptions {
         threads,
         out_dir,
         log_requests,
-        progress: watch.clone(),
+        progress: Progress::new(),
     };
-    let other_drive = |path: &str| {
-        crate::drive::import(Path::new(path), sources(sources_anywhere))
-            .map(|import| import.spec)
-            .map_err(|e| Python::attach(|py| e.value(py).to_string()))
-    };
+    let other_drive = other_drive(sources_anywhere);
     let inputs = Inputs {
         other_drive: &other_drive,
         ..registries::inputs(drive_dirs)
     };
-    let mut failed = None;
-    let result = scope(|scope| {
-        let (done, result) = channel();
-        let (experiment, inputs, options) = (&experiment, &inputs, &options);
-        let work = move || {
-            // The receiver only goes away with this scope.
-            let _ = done.send(simulate(experiment, inputs, options));
-        };
-        Builder::new()
-            .spawn_scoped(scope, work)
-            .map_err(no_thread)?;
-        wait(py, result, || {
-            if failed.is_some() {
-                return Ok(());
-            }
-            let told = progress.as_ref().map_or(Ok(()), |p| {
-                p.call1(py, (watch.done(), watch.total())).map(drop)
-            });
-            if let Err(e) = py.check_signals().and(told) {
-                watch.cancel();
-                failed = Some(e);
-            }
-            // The run ends by itself, with what it has.
-            Ok(())
-        })
+    let result = watched(py, progress.as_ref(), &options.progress, || {
+        simulate(&experiment, &inputs, &options)
     })?;
-    if let Some(e) = failed.filter(|e| !e.is_instance_of::<PyKeyboardInterrupt>(py)) {
-        return Err(e);
-    }
-    let result = result.ok_or_else(no_result)?.map_err(errors::run)?;
     result.to_json().map_err(errors::json)
+}
+
+/// Records what the drives of a system do in a window of a run. Ctrl-C is an error.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn record_window(
+    py: Python<'_>,
+    file: Option<PathBuf>,
+    text: Option<&str>,
+    drive_dirs: Vec<PathBuf>,
+    progress: Option<Py<PyAny>>,
+    sources_anywhere: bool,
+    places: BTreeMap<String, PathBuf>,
+    job: (usize, usize),
+    window_ns: (u64, u64),
+) -> PyResult<String> {
+    let mut experiment = opened(file.as_deref(), text, "{}", sources(sources_anywhere))?;
+    experiment.places = places;
+    let window = Window {
+        system: job.0,
+        workload: job.1,
+        from: Time(window_ns.0),
+        until: Time(window_ns.1),
+    };
+    let options = RunOptions {
+        progress: Progress::new(),
+        ..RunOptions::default()
+    };
+    let other_drive = other_drive(sources_anywhere);
+    let inputs = Inputs {
+        other_drive: &other_drive,
+        ..registries::inputs(drive_dirs)
+    };
+    let found = watched(py, progress.as_ref(), &options.progress, || {
+        record(&experiment, &inputs, &window, &options)
+    })?;
+    match options.progress.is_cancelled() {
+        true => Err(PyKeyboardInterrupt::new_err(())),
+        false => serde_json::to_string(&found).map_err(errors::json),
+    }
 }

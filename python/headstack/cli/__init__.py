@@ -35,6 +35,7 @@ COMMANDS = (
     "emulate",
     "compare",
     "report",
+    "view",
     "drives",
     "population",
     "models",

@@ -22,7 +22,7 @@ use crate::bounds::MOST_SCANNED;
 use crate::counters::Counters;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
-use crate::phase::{MechanicalAccess, Work};
+use crate::phase::{MechanicalAccess, Track as PhaseTrack, Work};
 use crate::spec::{DriveSpec, MediaScan as ScanSpec, MediaScanMode};
 use headstack_engine::SpecError;
 use headstack_units::Turn;
@@ -57,6 +57,9 @@ struct Detour {
     there: u64,
     on: u64,
     distance: u32,
+    /// The scanned track.
+    cylinder: u32,
+    head: u16,
     /// Start of the passage and number of each block, in order of time.
     blocks: Vec<(u64, u64)>,
     block_ns: u64,
@@ -289,6 +292,8 @@ impl Scan {
                     there,
                     on,
                     distance: arm.cylinder.abs_diff(track.cylinder),
+                    cylinder: track.cylinder,
+                    head: track.head,
                     blocks,
                     block_ns: self.block_ns(&track),
                 };
@@ -326,6 +331,11 @@ impl Scan {
                 there,
                 first,
                 end,
+                track: PhaseTrack {
+                    cylinder: detour.cylinder,
+                    head: detour.head,
+                    ..access.track
+                },
             });
             at = end;
         }
@@ -398,6 +408,11 @@ impl Scan {
                     there,
                     first,
                     end,
+                    track: PhaseTrack {
+                        cylinder: arm.cylinder,
+                        head: arm.head,
+                        head_set: 0,
+                    },
                 };
                 context.mechanism.timeline.add(context.times.now, access);
                 let over = next.is_none_or(|(at, _)| at >= until);

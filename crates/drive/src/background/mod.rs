@@ -179,6 +179,7 @@ impl JobContext<'_> {
             there: pass.end,
             first: pass.end + turn,
             end: pass.end + turn,
+            track: self.mechanism.track(),
         };
         self.mechanism.timeline.add(self.times.now, wait);
         pass.rotation += turn;

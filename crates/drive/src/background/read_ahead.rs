@@ -15,7 +15,7 @@ use crate::assembly::Mechanism;
 use crate::buffer::{Buffer, Segment};
 use crate::layout::Place;
 use crate::mechanics::Mechanics;
-use crate::phase::{MechanicalAccess, Work};
+use crate::phase::{MechanicalAccess, Track, Work};
 use crate::spec::ReadAhead as Extent;
 
 /// A run of sectors on one track, read ahead.
@@ -61,9 +61,9 @@ impl Run {
         self.first + Mechanics::pass_ns(sectors, self.sector_ns).saturating_sub(self.late)
     }
 
-    /// The run as an access of the timeline that ends at `end`.
+    /// The run as an access of the timeline that ends at `end`, on the track `track`.
     #[inline]
-    fn access(&self, end: u64) -> MechanicalAccess {
+    fn access(&self, end: u64, track: Track) -> MechanicalAccess {
         MechanicalAccess {
             work: Work::ReadAhead,
             write: false,
@@ -72,6 +72,7 @@ impl Run {
             there: self.there.min(end),
             first: self.first.min(end),
             end,
+            track,
         }
     }
 }
@@ -227,7 +228,7 @@ impl ReadAhead {
             if run.done < run.count {
                 return false;
             }
-            let access = run.access(end);
+            let access = run.access(end, context.mechanism.track());
             self.finish_run(context, access);
         }
     }
@@ -253,7 +254,7 @@ impl ReadAhead {
             run.done += take;
             end = run.at(run.done);
             if run.done == run.count {
-                let access = run.access(end);
+                let access = run.access(end, context.mechanism.track());
                 self.finish_run(context, access);
             }
         }
@@ -285,7 +286,9 @@ impl ReadAhead {
         };
         let free = ReadAhead::run_stops(run, in_sector, at);
         let end = free.max(run.begun).min(run.at(run.count));
-        mechanism.timeline.add(now, run.access(end));
+        mechanism
+            .timeline
+            .add(now, run.access(end, mechanism.track()));
         mechanism.timeline.hold_until(free);
         free
     }
@@ -332,6 +335,8 @@ impl ReadAhead {
 
     /// The run in progress as an access that ends when the run does. The timeline does not have it yet.
     pub fn under_way(&self) -> Option<MechanicalAccess> {
-        self.run.as_ref().map(|run| run.access(run.at(run.count)))
+        self.run
+            .as_ref()
+            .map(|run| run.access(run.at(run.count), Track::default()))
     }
 }

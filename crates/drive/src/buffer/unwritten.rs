@@ -80,10 +80,15 @@ impl Unwritten {
 
     /// Number of blocks for which there is room.
     pub fn room(&self) -> u64 {
+        let (held, limit) = self.held();
+        limit.saturating_sub(held)
+    }
+
+    /// Number of blocks held, and the most.
+    pub fn held(&self) -> (u64, u64) {
         let incoming = self.incoming.map_or(0, |(r, _)| r.count());
         let away: u64 = self.on_their_way.iter().map(Blocks::count).sum();
-        self.limit
-            .saturating_sub(self.dirty.blocks() + incoming + away)
+        (self.dirty.blocks() + incoming + away, self.limit)
     }
 
     /// Starts the arrival of `range`, which is complete at `ready`. Earlier data have arrived by `now`.

@@ -71,6 +71,7 @@ fn at_rest(assembly: u32, time: (u64, u64), condition: Option<ConditionPhase>) -
         from: Time(time.0),
         to: Time(time.1),
         distance: 0,
+        track: None,
         condition,
     }
 }

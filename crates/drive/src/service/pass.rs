@@ -3,7 +3,7 @@
 use super::channels::Channels;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
-use crate::phase::{MechanicalAccess, Work};
+use crate::phase::{MechanicalAccess, Track, Work};
 use headstack_units::nearest;
 use std::collections::VecDeque;
 
@@ -38,7 +38,7 @@ pub(crate) struct Scratch {
     /// The latest pass over several runs. It is not a return value, so that the usual pass stays in
     /// registers.
     pass: Pass,
-    /// The accesses of the latest pass over several runs. The caller sets their kind of work.
+    /// The accesses of the latest pass over several runs. The caller sets their kind of work and head set.
     pub accesses: Vec<MechanicalAccess>,
 }
 
@@ -466,8 +466,8 @@ impl Pieces<'_> {
         // Rounding must not make the two parts overlap.
         let tail_end = (at + Mechanics::pass_ns(count - tail, place.sector_ns)).min(there + wait);
         let tail_start = at.min(tail_end);
-        self.add(distance, there, tail_start, tail_end);
-        self.add(0, tail_end, there + wait, end);
+        self.add(place, distance, there, tail_start, tail_end);
+        self.add(place, 0, tail_end, there + wait, end);
         let transfer = (tail_end - tail_start) + (end - there - wait);
         self.passes(place, at - there, transfer, (end - there) - transfer);
     }
@@ -482,7 +482,7 @@ impl Pieces<'_> {
         (wait, whole): (u64, u64),
     ) {
         self.bound(place, (0, count), there + wait);
-        self.add(distance, there, there + wait, there + wait + whole);
+        self.add(place, distance, there, there + wait, there + wait + whole);
         self.passes(place, wait, whole, wait);
     }
 
@@ -497,8 +497,9 @@ impl Pieces<'_> {
         }
     }
 
-    /// Adds an access: a movement, until `there`, a wait and a transfer.
-    fn add(&mut self, distance: u32, there: u64, first: u64, end: u64) {
+    /// Adds an access to the track of `place`: a movement, until `there`, a wait and a transfer. The caller of the pass
+    /// sets its head set.
+    fn add(&mut self, place: &Place, distance: u32, there: u64, first: u64, end: u64) {
         self.scratch.accesses.push(MechanicalAccess {
             work: Work::Request,
             write: self.order.write,
@@ -507,6 +508,11 @@ impl Pieces<'_> {
             there,
             first,
             end,
+            track: Track {
+                cylinder: place.cylinder,
+                head: place.head,
+                head_set: 0,
+            },
         });
         self.scratch.pass.end = end;
     }

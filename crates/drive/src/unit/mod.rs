@@ -37,6 +37,7 @@ mod faults;
 mod limited;
 mod roles;
 mod settings;
+mod shown;
 mod write_admission;
 
 /// How a unit takes and chooses commands. Times are in nanoseconds.
