@@ -159,11 +159,20 @@ function arms(drive, svg, groups, stack_of) {
     make(groups[stack], "text", { class: "label", x: pivot[0], y: pivot[1] }, number);
     return { pivot, parts };
   });
-  const size = Math.max(box[2] - box[0], box[3] - box[1]);
-  svg.setAttribute("viewBox", `${box[0]} ${box[1]} ${box[2] - box[0]} ${box[3] - box[1]}`);
-  svg.style.aspectRatio = `${box[2] - box[0]} / ${box[3] - box[1]}`;
-  if (size > 3) svg.style.maxWidth = "none";
+  found.box = box;
   return found;
+}
+
+// All drives are drawn at the same scale, and side by side their platters are at the same height.
+function frame_all(pictures) {
+  const boxes = pictures.map((p) => p.arms.box);
+  const [left, top, right, bottom] = [Math.min, Math.min, Math.max, Math.max]
+    .map((choose, i) => choose(...boxes.map((box) => box[i])));
+  for (const { svg } of pictures) {
+    svg.setAttribute("viewBox", `${left} ${top} ${right - left} ${bottom - top}`);
+    svg.style.aspectRatio = `${right - left} / ${bottom - top}`;
+    if (right - left > 3.5) svg.style.maxWidth = "none";
+  }
 }
 
 // A fresh transfer is bright for so long.
@@ -319,6 +328,7 @@ function lanes(drive, number) {
 // Simulated time per second of the reader's.
 const SPEEDS = [1 / 2000, 1 / 1000, 1 / 500, 1 / 200, 1 / 100, 1 / 50, 1 / 20, 1 / 10, 1 / 5, 1];
 const pictures = drives.map(build), strips = drives.map(lanes);
+frame_all(pictures);
 const control = (id) => document.getElementById(id);
 const play = control("play"), speed = control("speed"), slider = control("time"), clock = control("clock");
 SPEEDS.forEach((s, i) => html(speed, "option", { value: i }, s === 1 ? "as it is" : `1/${Math.round(1 / s)}`));
