@@ -1,5 +1,6 @@
 """Windows of runs: what is recorded of drives, and the page that is made of it."""
 
+import itertools
 import json
 import shutil
 from fractions import Fraction
@@ -58,7 +59,7 @@ def test_phases_fill_the_window(records):
         for phases in drive["phases"]:
             assert phases[0]["from_ns"] <= record["from_ns"] < phases[0]["to_ns"]
             assert phases[-1]["to_ns"] >= record["until_ns"]
-            for one, next_one in zip(phases, phases[1:], strict=False):
+            for one, next_one in itertools.pairwise(phases):
                 assert one["to_ns"] == next_one["from_ns"]
 
 
@@ -231,7 +232,7 @@ def test_scaled_rotation_has_no_picture(tmp_path):
             'name = "one arm"\n', 'name = "one arm"\nset = { "positioning.rotation_scale" = 0.5 }\n'
         )
     )
-    with pytest.raises(headstack.ConfigError, match="rotation_scale.*not supported"):
+    with pytest.raises(headstack.ConfigError, match=r"rotation_scale.*not supported"):
         view.record(experiment, systems=["one arm"])
 
 

@@ -10,9 +10,7 @@ from headstack.cli._options import SourcesAnywhere
 def command(
     run: Annotated[
         Path,
-        Argument(
-            "RUN", help="An experiment, or a directory or result.json that run --out wrote."
-        ),
+        Argument("RUN", help="An experiment, or a directory or result.json that run --out wrote."),
     ],
     at: Annotated[
         str | None,

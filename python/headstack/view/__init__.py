@@ -136,10 +136,7 @@ def _colours() -> str:
     parts = {**look.PARTS, "read": look.PALETTE[0], "write": look.PALETTE[1]}
     light = "".join(f"--{name}:{code};" for name, code in parts.items())
     dark = "".join(f"--{name}:{look.DARK[code]};" for name, code in parts.items())
-    return (
-        f":root{{{light}}}"
-        f"@media screen and (prefers-color-scheme: dark){{:root{{{dark}}}}}"
-    )
+    return f":root{{{light}}}@media screen and (prefers-color-scheme: dark){{:root{{{dark}}}}}"
 
 
 def to_html(

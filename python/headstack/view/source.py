@@ -58,7 +58,8 @@ class Source:
         depth, times = series.get("queue_depth") or [], series.get("t_s") or []
         if not depth or len(depth) != len(times):
             return 0
-        return round(times[max(range(len(depth)), key=lambda i: float(depth[i] or 0))] * 1e9)
+        deepest = max(range(len(depth)), key=lambda i: float(depth[i] or 0))
+        return round(float(times[deepest]) * 1e9)
 
 
 def _number(what: str, given: str | int, names: Sequence[str]) -> int:
@@ -160,5 +161,3 @@ def _check(path: Path, given: Mapping[str, Any]) -> None:
     with path.open("rb") as file:
         if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
             raise ConfigError(f"{path}: got other bytes than the run read, need the same")
-
-
