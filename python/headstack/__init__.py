@@ -67,6 +67,7 @@ _MODULES = (
     "table",
     "trace_figures",
     "validation",
+    "view",
     "workload",
 )
 

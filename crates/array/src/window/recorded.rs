@@ -7,9 +7,10 @@ use super::{Records, Window, MOST_SAMPLES};
 use crate::member::Member;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::{
-    Completion, Counters, Drive, DriveEnergy, DriveRequest, Fault, Part, RoleUse, Setting,
+    Completion, Counters, Drive, DriveEnergy, DriveRequest, Fault, Hint, Part, RoleUse, Setting,
 };
 use headstack_engine::{ByMode, SpecError};
+use headstack_trace::Ioprio;
 use headstack_units::Time;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -258,13 +259,16 @@ impl Member for Recorded {
     fn role_use(&self, until: Time) -> Option<RoleUse> {
         Member::role_use(&self.drive, until)
     }
-    fn submit(&mut self, now: Time, request: DriveRequest) {
+    fn hint(&self, priority: Ioprio) -> Hint {
+        Member::hint(&self.drive, priority)
+    }
+    fn submit(&mut self, now: Time, request: DriveRequest, submitter: u32) {
         self.look(now);
         if let Some(recorder) = &mut self.recorder {
             let command = CommandRecord::new(&self.drive, now, &request);
             recorder.open.insert(request.id, command);
         }
-        Member::submit(&mut self.drive, now, request);
+        Member::submit(&mut self.drive, now, request, submitter);
     }
     fn next_event(&self) -> Time {
         match self.early.is_empty() {
