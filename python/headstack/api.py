@@ -105,6 +105,17 @@ class Plots:
 
         return plots.operations(self._document)
 
+    def power_over_time(self) -> "Chart":
+        """Draw the power of the drives (W) over time (s), one strip per system, with the cap.
+
+        Raises:
+            ConfigError: no system has a time series.
+
+        """
+        from headstack import plots
+
+        return plots.power_over_time(self._document)
+
     def queue_depth(self) -> "Chart":
         """Draw the requests in the system over time (s), one strip per system.
 

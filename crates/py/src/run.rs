@@ -77,7 +77,7 @@ fn watched<T: Send>(
     py: Python<'_>,
     progress: Option<&Py<PyAny>>,
     watch: &Progress,
-    work: impl FnOnce() -> Result<T, RunError> + Send,
+    work: impl FnOnce() -> Result<T, Box<RunError>> + Send,
 ) -> PyResult<T> {
     let mut failed = None;
     let result = scope(|scope| {
@@ -107,7 +107,7 @@ fn watched<T: Send>(
     if let Some(e) = failed.filter(|e| !e.is_instance_of::<PyKeyboardInterrupt>(py)) {
         return Err(e);
     }
-    result.ok_or_else(no_result)?.map_err(errors::run)
+    result.ok_or_else(no_result)?.map_err(|e| errors::run(*e))
 }
 
 /// Runs an experiment; Ctrl-C ends it with what it has.
@@ -149,7 +149,7 @@ pub fn run(
         ..registries::inputs(drive_dirs)
     };
     let result = watched(py, progress.as_ref(), &options.progress, || {
-        simulate(&experiment, &inputs, &options)
+        simulate(&experiment, &inputs, &options).map_err(Box::new)
     })?;
     result.to_json().map_err(errors::json)
 }
@@ -186,7 +186,7 @@ pub fn record_window(
         ..registries::inputs(drive_dirs)
     };
     let found = watched(py, progress.as_ref(), &options.progress, || {
-        record(&experiment, &inputs, &window, &options)
+        record(&experiment, &inputs, &window, &options).map_err(Box::new)
     })?;
     match options.progress.is_cancelled() {
         true => Err(PyKeyboardInterrupt::new_err(())),

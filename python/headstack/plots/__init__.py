@@ -29,7 +29,7 @@ from headstack.plots.look import (
     save_of,
     style,
 )
-from headstack.plots.series import queue_depth
+from headstack.plots.series import power_over_time, queue_depth
 from headstack.plots.systems import labels, of_workload, workloads
 
 #: Figures of a result, by file name.
@@ -39,6 +39,7 @@ RESULT_FIGURES = {
     "components": components,
     "power": power,
     "operations": operations,
+    "power-over-time": power_over_time,
     "queue-depth": queue_depth,
 }
 
@@ -62,6 +63,7 @@ __all__ = [
     "of_workload",
     "operations",
     "power",
+    "power_over_time",
     "queue_depth",
     "save",
     "save_of",

@@ -44,7 +44,7 @@ def frame(systems: Sequence[Mapping[str, Any]], most: int = look.MOST_POINTS) ->
         )
         step = -(-len(table) // each)
         pieces = table.groupby(np.arange(len(table)) // max(1, step)).mean()
-        parts.append(pieces.assign(system=name))
+        parts.append(pieces.assign(system=name, limit="cap"))
     look.need(parts, "a series of capping")
     return pd.concat(parts, ignore_index=True)
 
@@ -84,9 +84,13 @@ def course(systems: Sequence[Mapping[str, Any]], *, brush: bool = True) -> Chart
         shown = x.title("time (min)") if last else x
         strip = _strip(base, column, title, shown, names)
         if column == "power_w":
-            cap = base.mark_line(
-                clip=True, strokeDash=[4, 3], color=look.INK, interpolate="step-before"
-            ).encode(x=shown, y=alt.Y("cap_w:Q"))
+            cap = base.mark_line(clip=True, color=look.INK, interpolate="step-before").encode(
+                x=shown,
+                y=alt.Y("cap_w:Q"),
+                strokeDash=alt.StrokeDash(
+                    "limit:N", title=None, scale=alt.Scale(domain=["cap"], range=[[4, 3]])
+                ),
+            )
             strip = strip + cap
         strips.append(strip.properties(width=look.WIDTH, height=STRIP_HEIGHT))
     if brush:

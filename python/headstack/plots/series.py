@@ -36,6 +36,61 @@ def queue_depth(document: Mapping[str, Any], among: Sequence[str] | None = None)
     )
 
 
+def power_over_time(document: Mapping[str, Any], among: Sequence[str] | None = None) -> Chart:
+    """Draw the power of the drives over time (W, s), one strip per system, with the cap if any.
+
+    Args:
+        document: a result document with time series.
+        among: the labels to which colours are assigned, if there are more than the document's.
+
+    Raises:
+        ConfigError: no system has a time series.
+
+    """
+    return _strips(
+        document,
+        "power_w",
+        1.0,
+        "Power over time",
+        "power (W)",
+        "Power of all drives of each system over time",
+        among,
+        _caps(document["systems"]),
+    )
+
+
+def _caps(systems: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the cap of each capped system over time, shape (n, 2): s and W."""
+    found = {}
+    for name, system in zip(labels(systems), systems, strict=True):
+        series = (system.get("capping") or {}).get("series") or {}
+        times, caps = series.get("t_s") or [], series.get("cap_w") or []
+        pairs = [(t, cap) for t, cap in zip(times, caps, strict=False) if cap is not None]
+        if pairs:
+            points = np.asarray(pairs, dtype=float)
+            # A cap is the same for many intervals: its changes suffice, and the end.
+            changed = np.flatnonzero(np.diff(points[:, 1])) + 1
+            found[name] = points[np.unique([0, *changed, *(changed - 1), len(points) - 1])]
+    return found
+
+
+def _cap_layer(x: alt.X) -> alt.Chart:
+    """Return the layer of the caps, rows with a `limit`, with their legend above the figure."""
+    legend = alt.Legend(orient="top", symbolType="stroke", symbolStrokeColor=look.INK)
+    scale = alt.Scale(domain=["cap"], range=[[6, 4]])
+    figure: alt.Chart = (
+        alt.Chart()
+        .transform_filter("datum.limit === 'cap'")
+        .mark_line(strokeWidth=1.6, color=look.INK, interpolate="step-after")
+        .encode(
+            x=x,
+            y=alt.Y("y:Q"),
+            strokeDash=alt.StrokeDash("limit:N", title=None, scale=scale, legend=legend),
+        )
+    )
+    return figure
+
+
 def _points(system: Mapping[str, Any], column: str, factor: float) -> Any:
     series = system.get("series") or {}
     times, values = series.get("t_s") or [], series.get(column) or []
@@ -52,6 +107,7 @@ def _strips(
     axis: str,
     description: str,
     among: Sequence[str] | None,
+    caps: Mapping[str, Any] | None = None,
 ) -> Chart:
     """Draw a column of the time series, one strip per system on common axes.
 
@@ -62,7 +118,11 @@ def _strips(
     found = {n: p for n, s in named if len(p := _points(s, column, factor))}
     look.need(list(found), f"a time series of {column}")
     most = max(2, look.MOST_POINTS // len(found))
-    tops = [float(p[:, 1].max()) for p in found.values()]
+    caps = {name: points for name, points in (caps or {}).items() if name in found}
+    tops = [
+        max(float(part[:, 1].max()) for part in (p, *([caps[n]] if n in caps else [])))
+        for n, p in found.items()
+    ]
     top = scale.cut(tops, [name in scale.overloaded(systems) for name in found])
     names = list(among or found)
     many = len(names) > look.MOST_LINES
@@ -98,15 +158,24 @@ def _strips(
     base = alt.Chart()
     drawn = base.mark_line(strokeWidth=1.3, strokeJoin="round").encode(x=x, y=y, color=colour)
     pointer = look.pointed(base, tooltip, x=x, y=y, color=colour)
-    layers = [drawn, pointer]
+    # Rows that belong to no line of a system are not shown by its layers.
+    others = []
     if own:
         # An invisible point at the common height makes the axes of the other strips equal.
         heights = [{"strip": s["strip"], "x": frame["x"].min(), "y": s["high"]} for s in strips]
-        frame = pd.concat([frame.assign(shown=True), pd.DataFrame(heights).assign(shown=False)])
-        drawn = drawn.transform_filter("datum.shown")
-        pointer = pointer.transform_filter("datum.shown")
-        floor = base.mark_point(opacity=0, size=1).encode(x=x, y=y)
-        layers = [floor, drawn, pointer]
+        others.append(pd.DataFrame(heights))
+    for strip in strips:
+        if (points := caps.get(strip["system"])) is not None:
+            cap = pd.DataFrame({"x": points[:, 0], "y": points[:, 1], "limit": "cap"})
+            others.append(cap.assign(strip=strip["strip"]))
+    layers: list[Any] = [drawn, pointer]
+    if others:
+        frame = pd.concat([frame.assign(shown=True), *(o.assign(shown=False) for o in others)])
+        layers = [layer.transform_filter("datum.shown") for layer in layers]
+    if own:
+        layers.insert(0, base.mark_point(opacity=0, size=1).encode(x=x, y=y))
+    if caps:
+        layers.append(_cap_layer(x))
     chart = (
         alt.layer(*layers, data=frame)
         .properties(width=look.WIDTH, height=STRIP_HEIGHT)
@@ -124,7 +193,7 @@ def _strips(
     )
     if own:
         chart = chart.resolve_scale(y="independent")
-    most_held = "; ".join(f"{n}: at most {v:,.0f}" for n, v in zip(found, tops, strict=True))
+    most_held = "; ".join(f"{n}: at most {p[:, 1].max():,.0f}" for n, p in found.items())
     return look.style(
         chart.properties(
             # On a wide page, many strips are in several columns.

@@ -12,9 +12,9 @@ import jinja2
 import vl_convert
 from markupsafe import Markup
 
-from headstack import drawing, outputs, plots
+from headstack import answer, drawing, goal, outputs, plots
 from headstack.errors import ConfigError
-from headstack.report import about
+from headstack.report import about, glossary
 from headstack.resolved import experiment_toml
 from headstack.table import Column, columns, note, operations, prefixes, rows
 from headstack.warned import of_document
@@ -32,19 +32,24 @@ _CAPTIONS = {
     "Stroke: 99.9 %.",
     "power": "Energy of all drives of a system divided by the simulated time, by what the drives "
     "were doing. The parts add up to the mean power.",
+    "power-over-time": "What all drives of a system draw from one moment to the next. Peaks are "
+    "what a power supply or a cap must allow for; the mean is what is paid.",
     "queue-depth": "Requests that a system holds, waiting or in service, over simulated time, on "
     "the same axes for all unless a strip says otherwise. A line that keeps rising is a system "
     "that cannot keep up.",
 }
 
 #: Figures with colours of systems, which are the same for all workloads.
-_COLOURED = ("response-time", "tail", "operations", "queue-depth")
+_COLOURED = ("response-time", "tail", "operations", "power-over-time", "queue-depth")
 
 #: Figures that are side by side if there is space.
 _PAIRS = {("response-time", "tail"), ("components", "power")}
 
 #: The page that `headstack run` writes.
 DEFAULT_PAGE = "report.html"
+
+#: Where the list of words stands, which is made of all others on the page.
+_WORDS = "<!-- words -->"
 
 #: Name of the experiment's file when a reader saves it.
 EXPERIMENT_FILE = "experiment.toml"
@@ -176,6 +181,7 @@ def _html(document: Mapping[str, Any], title: str, folder: str, found: list[Figu
         said[figure.id], specs[figure.id] = _shown(figure)
     shown = columns(document)
     kinds, apart = operations(document)
+    ranked = answer.columns(document)
     body = (
         _templates()
         .get_template("result.html")
@@ -185,6 +191,9 @@ def _html(document: Mapping[str, Any], title: str, folder: str, found: list[Figu
             run_id=document.get("run_id"),
             partial=document.get("partial"),
             warnings=of_document(document),
+            answer=answer.sentence(document),
+            goal=goal.of(document),
+            ranking=_table(ranked, answer.rows(document)),
             compared=_table(shown, rows(document, shown)),
             prefixes=[(told, _table(head, part)) for told, head, part in prefixes(document)],
             groups=_groups(document, said, found),
@@ -198,6 +207,8 @@ def _html(document: Mapping[str, Any], title: str, folder: str, found: list[Figu
             tables=_given_tables(document),
         )
     )
+    words = glossary.used([re.sub(r"<[^>]*>", " ", body), *(f.kind for f in found)])
+    body = body.replace(_WORDS, render("words.html", words=words))
     return page(title, body, specs, folder)
 
 
@@ -210,7 +221,7 @@ def _given_tables(document: Mapping[str, Any]) -> str:
 
 def _table(shown: Sequence[Column], rows: Sequence[Sequence[str]]) -> dict[str, Any]:
     """Return a table in the form of the template; columns of text come first."""
-    heads = [c.title for c in shown]
+    heads = [(c.title, glossary.about(c.title, c.about)) for c in shown]
     return {"heads": heads, "rows": rows, "texts": sum(c.text for c in shown)}
 
 

@@ -85,6 +85,26 @@ for (const id of Object.keys(specs)) {
 }
 document.documentElement.dataset.drawn = "yes";
 
+// What a word means, beside it while the pointer or the keyboard is on it.
+const hint = document.createElement("div");
+hint.className = "hint";
+hint.hidden = true;
+document.body.append(hint);
+function explain(event) {
+  const term = event.target.closest?.("[data-about]");
+  hint.hidden = !term;
+  if (!term) return;
+  hint.textContent = term.dataset.about;
+  const box = term.getBoundingClientRect(), own = hint.getBoundingClientRect();
+  const most = document.documentElement.clientWidth - own.width - 8;
+  hint.style.left = `${Math.max(8, Math.min(box.left, most))}px`;
+  hint.style.top = `${box.bottom + own.height + 8 > innerHeight ? box.top - own.height - 4 : box.bottom + 4}px`;
+}
+for (const kind of ["pointerover", "focusin"]) document.addEventListener(kind, explain);
+document.addEventListener("focusout", () => { hint.hidden = true; });
+document.addEventListener("keydown", (event) => { if (event.key === "Escape") hint.hidden = true; });
+addEventListener("scroll", () => { hint.hidden = true; }, { capture: true, passive: true });
+
 function said(text) {
   const status = document.getElementById("said");
   if (status) status.textContent = text;
