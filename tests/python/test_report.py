@@ -347,7 +347,7 @@ def test_the_page_alone_names_what_was_simulated(whole):
     one, two = page.sections["system-0"], page.sections["system-1"]
     assert one["drive"] == "exos-x18"
     assert two["drive"] == "2 x barracuda-es-750"
-    assert one["scheduler"] == "satf"  # the drive's own
+    assert one["scheduler"] == "depth-aged-sptf"  # the drive's own
     assert two["scheduler"] == "sptf"
     assert one["cache policy"].startswith("write-back")
     assert two["cache policy"].startswith("write-through")
@@ -403,3 +403,70 @@ def test_operations_are_apart(whole):
         assert all(cell in page.text for cell in row)
     assert "Reads, writes and flushes apart" in page.text
     assert table.names(result.document["systems"]) == ["as shipped", "striped"]
+
+
+def test_the_page_opens_with_the_answer(document):
+    """The sentence of the command line, then the ranking, then warnings."""
+    from headstack import answer
+
+    document["experiment"] = {"system": [{"name": "a"}, {"name": "b"}], "goal": "p99=8ms"}
+    text = " ".join(Page(report.to_html(document)).text.split())
+    said = answer.sentence(document)
+    assert "1 of 2 systems meets p99 <= 8 ms" in said
+    assert text.startswith(f"Headstack report Headstack report {said}. ")
+    ranked = text.index("the best answer first")
+    assert ranked < text.index("The systems compared")
+    del document["experiment"]["goal"]
+    without = " ".join(Page(report.to_html(document)).text.split())
+    assert "No goal was given" in without
+    assert "No goal was given" not in text
+
+
+def test_words_are_explained_where_they_stand_and_in_a_list(document):
+    from headstack.report import glossary
+
+    page = report.to_html(document)
+    heads = re.findall(r'data-about="([^"]+)"[^>]*>([^<]+)<', page)
+    told = {title: about for about, title in heads}
+    for title in ("p99 ms", "IOPS", "queue", "power W", "errors"):
+        assert told[title] == glossary.about(title), title
+        assert len(told[title]) > 10
+    words = page.split('id="words"')[1].split("</section>")[0]
+    assert f"<dt>p99</dt><dd>{glossary.WORDS['p99']}</dd>" in words
+    # A word that the page does not use is left out.
+    assert "<dt>cap</dt>" not in words
+    # All headings of tables of results are known.
+    unknown = [
+        c.title
+        for c in (*table.COLUMNS, *table.OPERATION_COLUMNS)
+        if not glossary.about(c.title, c.about)
+    ]
+    assert unknown == ["seen"]
+
+
+def test_the_cap_is_drawn_over_the_power_and_in_the_legend(document):
+    """A cap that changes twice has the places of its changes, and its name in a legend."""
+    times = [float(t) for t in range(8)]
+    caps = [None, 12.0, 12.0, 12.0, 9.0, 9.0, 14.0, 14.0]
+    document["systems"][0]["capping"] = {"series": {"t_s": times, "cap_w": caps}}
+    spec = plots.power_over_time(document).to_dict()
+    (rows,) = spec["datasets"].values()
+    drawn = [(r["x"], r["y"]) for r in rows if r.get("limit") == "cap"]
+    assert drawn == [(1, 12), (3, 12), (4, 9), (5, 9), (6, 14), (7, 14)]
+    (legend,) = [
+        layer["encoding"]["strokeDash"]
+        for layer in spec["spec"]["layer"]
+        if "strokeDash" in layer["encoding"]
+    ]
+    assert legend["scale"]["domain"] == ["cap"]
+    assert legend["legend"]["orient"] == "top"
+    # The axis has room for the cap.
+    assert spec["spec"]["layer"][0]["encoding"]["y"]["scale"]["domain"] == [0, 14]
+    # Without a cap there is no legend of one.
+    del document["systems"][0]["capping"]
+    assert "limit" not in json.dumps(plots.power_over_time(document).to_dict())
+
+
+def test_a_page_is_small(several):
+    """Three workloads with twelve systems each."""
+    assert len(report.to_html(several).encode()) < 3 << 20

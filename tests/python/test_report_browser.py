@@ -42,6 +42,7 @@ def told(document):
         "count": 1,
         "sha256": "ab" * 32,
         "missing": ["power"],
+        "unsaid": [{"part": "power", "key": None, "taken": "an idle power of 9 W"}],
         "description": {"title": "A made-up drive", "cache": {"enabled": False}},
     }
     names = ["constructor", "__proto__", "</pre><script>alert(1)</script>", "two\u2028lines & more"]
@@ -151,7 +152,8 @@ def test_nothing_is_wider_than_the_page(chromium, page, width):
 
 
 def test_tables_are_cards_on_a_phone(chromium, page, told):
-    card = """(() => { const row = document.querySelector('table.cards tbody tr');
+    card = """(() => { const row = document.querySelector(
+    '[aria-labelledby=compared] table.cards tbody tr');
     const cell = row.querySelector('td');
     return [getComputedStyle(row).display, getComputedStyle(cell, '::before').content,
       row.getBoundingClientRect().right]; })()"""
@@ -293,3 +295,77 @@ def test_pages_of_studies_are_drawn_by_the_same_code(chromium, document, tmp_pat
     assert chromium.complaints() == []
     assert chromium.run("document.querySelectorAll('#lines svg .mark-line path').length") == 2
     assert json.loads(json.dumps(look.still(chart.to_dict())))["layer"]
+
+
+def test_words_are_explained_for_pointer_and_keyboard(chromium, page):
+    chromium.look()
+    chromium.open(page)
+    shown = "(() => { const h = document.querySelector('.hint'); return h.hidden ? '' : h.textContent; })()"
+    assert chromium.run(shown) == ""
+    chromium.send("Emulation.setFocusEmulationEnabled", enabled=True)
+    chromium.run("document.querySelector('[data-about]').focus()")
+    first = chromium.run(shown)
+    assert first == chromium.run("document.querySelector('[data-about]').dataset.about")
+    chromium.send("Input.dispatchKeyEvent", type="keyDown", key="Escape")
+    assert chromium.run(shown) == ""
+    chromium.run("document.querySelectorAll('[data-about]')[1].scrollIntoView({block: 'center'})")
+    chromium.run("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))")
+    x, y = chromium.run(
+        "(() => { const b = document.querySelectorAll('[data-about]')[1].getBoundingClientRect();"
+        " return [b.left + b.width / 2, b.top + b.height / 2]; })()"
+    )
+    chromium.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+    second = chromium.run(shown)
+    assert second
+    assert second != first
+    # It is inside the window.
+    box = chromium.run(
+        "(() => { const b = document.querySelector('.hint').getBoundingClientRect();"
+        " return [b.left, b.top, b.right, b.bottom]; })()"
+    )
+    assert min(box[:2]) >= 0
+    assert box[2] <= 1280
+    assert box[3] <= 900
+    chromium.send("Input.dispatchMouseEvent", type="mouseMoved", x=2, y=2)
+    assert chromium.run(shown) == ""
+
+
+@pytest.mark.parametrize("width", [400, 760, 1000, 1280])
+def test_no_column_falls_off(chromium, page, width):
+    """Every cell of every table is in the window, without scrolling sideways."""
+    chromium.look(width=width)
+    chromium.open(page)
+    off = chromium.run(
+        """[...document.querySelectorAll('table.cards td, table.cards th')]
+        .filter((c) => c.getClientRects().length && getComputedStyle(c.closest('thead') ?? c)
+          .position !== 'absolute').filter((c) => c.getBoundingClientRect().right > innerWidth)
+        .map((c) => c.textContent.trim())"""
+    )
+    assert off == []
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_direct_labels_do_not_collide(chromium, told, tmp_path, width):
+    """Names at lines: no two of a figure overlap, with six systems of like distributions."""
+    first = told["systems"][0]
+    names = ["one arm", "two arms", "two arms, reordering", "18 TB helium", "a log", "a shelf"]
+    told["systems"] = [{**copy.deepcopy(first), "name": name} for name in names]
+    for i, system in enumerate(told["systems"]):
+        curve = system["response_time_cdf"]
+        system["response_time_cdf"] = [[t * (1 + 0.05 * i), p] for t, p in curve]
+    page = report.write(told, tmp_path / "labels.html", with_figures=False)
+    chromium.look(width=width)
+    chromium.open(page)
+    for figure in ("response-time", "tail"):
+        boxes = chromium.run(
+            f"""[...document.querySelectorAll('#{figure} svg .mark-text.role-mark text')]
+            .filter((t) => getComputedStyle(t).stroke === 'none' && t.textContent.trim())
+            .map((t) => [t.textContent, t.getBoundingClientRect()])
+            .map(([text, b]) => [text, b.left, b.top, b.right, b.bottom])"""
+        )
+        assert len(boxes) == len(names), boxes
+        for one, other in itertools.combinations(boxes, 2):
+            apart = (
+                one[3] <= other[1] or other[3] <= one[1] or one[4] <= other[2] or other[4] <= one[2]
+            )
+            assert apart, (figure, one, other)

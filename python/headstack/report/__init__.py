@@ -33,7 +33,7 @@ _CAPTIONS = {
     "power": "Energy of all drives of a system divided by the simulated time, by what the drives "
     "were doing. The parts add up to the mean power.",
     "power-over-time": "What all drives of a system draw from one moment to the next. Peaks are "
-    "what a power supply or a cap must allow for; the mean is what is paid.",
+    "what a power supply must allow for; the mean is what is paid.",
     "queue-depth": "Requests that a system holds, waiting or in service, over simulated time, on "
     "the same axes for all unless a strip says otherwise. A line that keeps rising is a system "
     "that cannot keep up.",

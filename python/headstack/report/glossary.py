@@ -1,5 +1,6 @@
 """What the words of a report mean, for readers who are new to disks."""
 
+import re
 from collections.abc import Iterable
 
 from headstack import table
@@ -33,9 +34,9 @@ WORDS = {
     "flush": "the host asks for all that was written before to be on the medium",
     "power": "mean electrical power of all drives of a system, without the host",
     "cap": "the power that a controller lets the drives draw at most",
-    "drives $": "price of all drives, or what their material costs; the line below the title says "
+    "drives $": "price of all drives, or what their material costs; the note on the table says "
     "which",
-    "energy $": "cost of the energy, with cooling, over the years below the title",
+    "energy $": "cost of the energy, with cooling, over the years in the note on the table",
     "capacity": "what data can fill, without copies and parity",
 }
 
@@ -65,5 +66,9 @@ def about(heading: str, own: str = "") -> str:
 
 def used(text: Iterable[str]) -> dict[str, str]:
     """Return the words that occur in some of the texts, with what they mean."""
-    whole = "\n".join(text).casefold()
-    return {word: said for word, said in WORDS.items() if word.casefold() in whole}
+    whole = "\n".join(text)
+
+    def occurs(word: str) -> bool:
+        return bool(re.search(rf"(?<!\w){re.escape(word)}s?(?!\w)", whole, re.IGNORECASE))
+
+    return {word: said for word, said in WORDS.items() if occurs(word)}

@@ -90,8 +90,8 @@ const hint = document.createElement("div");
 hint.className = "hint";
 hint.hidden = true;
 document.body.append(hint);
-function explain(event) {
-  const term = event.target.closest?.("[data-about]");
+let term = null;
+function place() {
   hint.hidden = !term;
   if (!term) return;
   hint.textContent = term.dataset.about;
@@ -100,10 +100,16 @@ function explain(event) {
   hint.style.left = `${Math.max(8, Math.min(box.left, most))}px`;
   hint.style.top = `${box.bottom + own.height + 8 > innerHeight ? box.top - own.height - 4 : box.bottom + 4}px`;
 }
-for (const kind of ["pointerover", "focusin"]) document.addEventListener(kind, explain);
-document.addEventListener("focusout", () => { hint.hidden = true; });
-document.addEventListener("keydown", (event) => { if (event.key === "Escape") hint.hidden = true; });
-addEventListener("scroll", () => { hint.hidden = true; }, { capture: true, passive: true });
+function explain(found) {
+  term = found;
+  place();
+}
+for (const kind of ["pointerover", "focusin"]) {
+  document.addEventListener(kind, (event) => explain(event.target.closest?.("[data-about]") ?? null));
+}
+document.addEventListener("focusout", () => explain(null));
+document.addEventListener("keydown", (event) => { if (event.key === "Escape") explain(null); });
+addEventListener("scroll", place, { capture: true, passive: true });
 
 function said(text) {
   const status = document.getElementById("said");
