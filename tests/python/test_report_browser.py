@@ -300,7 +300,7 @@ def test_pages_of_studies_are_drawn_by_the_same_code(chromium, document, tmp_pat
 def test_words_are_explained_for_pointer_and_keyboard(chromium, page):
     chromium.look()
     chromium.open(page)
-    shown = "(() => { const h = document.querySelector('.hint'); return h.hidden ? '' : h.textContent; })()"
+    shown = "((h) => h.hidden ? '' : h.textContent)(document.querySelector('.hint'))"
     assert chromium.run(shown) == ""
     chromium.send("Emulation.setFocusEmulationEnabled", enabled=True)
     chromium.run("document.querySelector('[data-about]').focus()")
