@@ -14,7 +14,7 @@ use crate::layer::{
 use crate::member::Member;
 use crate::run::{make_drive, Inputs};
 use crate::simulate::MemberOutcome;
-use headstack_drive::{Command, DriveDesign, DriveRequest};
+use headstack_drive::{Command, Drive, DriveDesign, DriveRequest};
 use headstack_schema::SpecError;
 use headstack_units::{Lba, Span, Time};
 use std::ops::Range;
@@ -280,6 +280,16 @@ impl LiveSystem {
             }
         }
         view
+    }
+
+    /// The drive that a device is. Its blocks are those of the device.
+    pub fn drive(&self, device: usize) -> Option<&Drive> {
+        self.tree.drive_of(device)
+    }
+
+    /// The same, to change it at `now`, to which the system must have been advanced.
+    pub fn drive_mut(&mut self, device: usize) -> Option<&mut Drive> {
+        self.tree.drive_of_mut(device)
     }
 
     /// The elevator of the host queues, if the system lists one host queue.

@@ -5,8 +5,8 @@ use crate::change::Target;
 use crate::layer::{self, drive, ErrorKind, LayerCompletion};
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::{
-    Command, Completion, Counters, Drive, DriveDesign, DriveEnergy, DriveRequest, Fault, Hint,
-    Part, RoleUse, Setting,
+    Command, Completion, Counters, Drive, DriveEnergy, DriveRequest, Fault, Hint, Part, RoleUse,
+    Setting,
 };
 use headstack_engine::{ByMode, SpecError};
 use headstack_trace::{Ioprio, Op};
@@ -145,8 +145,12 @@ pub trait Member: Send {
     fn conditions(&self) -> Vec<Condition> {
         Vec::new()
     }
-    /// The design of a drive; `None` of other members.
-    fn design(&self) -> Option<&DriveDesign> {
+    /// The drive, if it is one.
+    fn drive(&self) -> Option<&Drive> {
+        None
+    }
+    /// The drive, if it is one.
+    fn drive_mut(&mut self) -> Option<&mut Drive> {
         None
     }
     /// Commands that it holds at once; 0 for all.
@@ -268,8 +272,11 @@ impl Member for Drive {
     fn arms(&self) -> u32 {
         self.most_arms_in_motion()
     }
-    fn design(&self) -> Option<&DriveDesign> {
-        Some(Drive::design(self))
+    fn drive(&self) -> Option<&Drive> {
+        Some(self)
+    }
+    fn drive_mut(&mut self) -> Option<&mut Drive> {
+        Some(self)
     }
     fn queue_depth(&self) -> u32 {
         Drive::queue_depth(self)

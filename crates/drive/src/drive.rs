@@ -34,6 +34,7 @@ mod zones;
 
 pub use control::{Part, Setting};
 pub use shown::{ArmShown, Buffered, HeadSetShown, UnitShown};
+pub use zones::ZoneRules;
 
 /// One drive: its shared design and its own state.
 pub struct Drive {

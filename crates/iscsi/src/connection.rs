@@ -56,7 +56,7 @@ impl Connection {
         Connection {
             number,
             address,
-            stage: Stage::Login(Box::new(Login::new())),
+            stage: Stage::Login(Box::default()),
             input: BytesMut::new(),
             output: BytesMut::new(),
             is_silent: false,

@@ -37,7 +37,7 @@ pub enum ServeError {
     Live(#[from] LiveError),
     /// NBD cannot be served.
     #[error(transparent)]
-    Nbd(#[from] headstack_nbd::ServeError),
+    Nbd(Box<headstack_nbd::ServeError>),
     /// An argument is wrong.
     #[error("{0}")]
     Argument(String),
@@ -68,5 +68,11 @@ impl ServeError {
             ServeError::Address { .. } | ServeError::Argument(_) => true,
             ServeError::Live(_) | ServeError::Listen { .. } => false,
         }
+    }
+}
+
+impl From<headstack_nbd::ServeError> for ServeError {
+    fn from(error: headstack_nbd::ServeError) -> ServeError {
+        ServeError::Nbd(Box::new(error))
     }
 }

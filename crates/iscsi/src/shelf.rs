@@ -1,15 +1,20 @@
 //! What is behind the targets: units, their data, and the work that the drives do for them.
 
 use headstack_array::layer::{ErrorKind, Setting};
+use headstack_drive::zoned::{
+    self, ReportingOptions, ZoneAction, ZoneCondition, ZoneDescriptor, ZoneId, ZoneType,
+};
 use headstack_drive::{Command, Setting as DriveSetting};
 use headstack_live::live::{Access, Done, Failure, Live, Ticket};
 use headstack_scsi::cdb::Cdb;
+use headstack_scsi::commands::zones::{listed, ZoneCall};
 use headstack_scsi::disk::Disk;
 use headstack_scsi::sense::{Code, Key, Sense};
 use headstack_scsi::tasks::{Attribute, Entered, TaskSet};
 use headstack_scsi::unit::{absent, Ending, Outcome, Step, Unit};
 use headstack_scsi::work::{Compare, Effect, Task, Work};
 use headstack_scsi::{commands::Status, BLOCK};
+use headstack_units::Lba;
 use slab::Slab;
 use std::ops::Range;
 
@@ -83,6 +88,17 @@ struct Open {
     is_second: bool,
     /// It has a place in the task set.
     has_place: bool,
+}
+
+impl Open {
+    /// Whether it changes the data of the unit.
+    fn writes(&self) -> bool {
+        let task = self.work.task;
+        matches!(
+            task,
+            Task::Write | Task::WriteSame { .. } | Task::WriteAndVerify(_)
+        )
+    }
 }
 
 /// A unit with its commands.
@@ -220,6 +236,7 @@ impl Shelf {
                 self.settle(live, device);
                 return Started::Ended(ending);
             }
+            Step::Zones(call) => return Started::Ended(self.zoned(live, device, call)),
             Step::Works(work) => work,
         };
         let answered = work.immediate.then(|| Ending::of(Status::Good));
@@ -254,17 +271,95 @@ impl Shelf {
         }
     }
 
+    /// Asks the zones of a drive for something. A zone that is reset reads as zeroes.
+    fn zoned(&mut self, live: &mut Live, device: usize, call: ZoneCall) -> Ending {
+        let unit = &self.luns[device].unit;
+        let (_, system) = live.system();
+        let Some(drive) = system.drive_mut(device) else {
+            return unit.zoned(Err(zoned::Sense::InvalidFieldInCdb));
+        };
+        let (action, id) = match call {
+            ZoneCall::Report {
+                from,
+                options,
+                partial,
+                length,
+            } => {
+                let zones = options.map(|options| drive.report_zones(from, options));
+                let zones = zones.into_iter().flatten();
+                return unit.zoned(Ok(listed(unit.disk(), zones, partial, length)));
+            }
+            ZoneCall::Manage(action, id) => (action, id),
+        };
+        let from = match id {
+            ZoneId::At(lba) => lba,
+            ZoneId::All => Lba(0),
+        };
+        let written: Vec<(u64, u64)> = match action {
+            ZoneAction::Reset => {
+                let zones = drive.report_zones(from, ReportingOptions::All);
+                let most = if id == ZoneId::All { usize::MAX } else { 1 };
+                zones
+                    .take(most)
+                    .filter_map(|z| extent_written(&z))
+                    .collect()
+            }
+            _ => Vec::new(),
+        };
+        let done = drive.manage_zones(action, id);
+        if done.is_ok() {
+            for (first, blocks) in written {
+                let (offset, bytes) = (first * u64::from(BLOCK), blocks * u64::from(BLOCK));
+                if live.store(device).zero(offset, bytes, false).is_err() {
+                    let code = Code::INTERNAL_TARGET_FAILURE;
+                    return unit.check(&Sense::new(Key::HardwareError, code));
+                }
+            }
+        }
+        unit.zoned(done.map(|()| Vec::new()))
+    }
+
+    /// Whether a write goes to where a zone may be written now. What the drive will refuse must not reach the store.
+    fn fits_zones(&self, live: &mut Live, open: &Open) -> bool {
+        let (_, system) = live.system();
+        let extent = open.work.extent;
+        let drive = system
+            .drive(open.device)
+            .filter(|d| d.zone_rules().is_some());
+        let Some(drive) = drive else { return true };
+        let mut zones = drive.report_zones(Lba(extent.lba), ReportingOptions::All);
+        let Some(zone) = zones.next() else {
+            return false;
+        };
+        let end = zone.start.0 + zone.blocks;
+        match zone.zone_type {
+            // What reaches into a zone with a write pointer is refused.
+            ZoneType::Conventional => {
+                let last = Lba(extent.lba + u64::from(extent.blocks) - 1);
+                let mut there = drive.report_zones(last, ReportingOptions::All);
+                there.next().is_some_and(|z| z.zone_type == zone.zone_type)
+            }
+            _ => {
+                zone.write_pointer == Some(Lba(extent.lba))
+                    && extent.lba + u64::from(extent.blocks) <= end
+            }
+        }
+    }
+
     /// Gives work to the drive; what it writes is in the store then.
     ///
     /// # Errors
     /// The store cannot be written.
     fn start(&mut self, live: &mut Live, id: usize) -> Result<(), Sense> {
+        let fits = !self.open[id].writes() || self.fits_zones(live, &self.open[id]);
         let open = &mut self.open[id];
         let (work, device) = (open.work, open.device);
         let offset = work.extent.lba * u64::from(BLOCK);
         let length = u64::from(work.extent.blocks) * u64::from(BLOCK);
         let store = live.store(device);
         let stored = match work.task {
+            // The drive refuses it.
+            _ if !fits => Ok(()),
             Task::Write => {
                 let done = store.write(offset, &open.data[..length as usize]);
                 // They are no longer needed.
@@ -312,6 +407,17 @@ impl Shelf {
         if done.error.is_none() && writes_first && !std::mem::replace(&mut open.is_second, true) {
             return self.submit(live, id, Command::Read);
         }
+        let no_room = ErrorKind::Zone(zoned::Sense::InsufficientZoneResources);
+        if open.writes() && done.error == Some(Failure::Device(no_room)) {
+            // Only this the store did not know before: what lies past a write pointer reads as zeroes.
+            let (first, blocks) = (open.work.extent.lba, open.work.extent.blocks);
+            let (offset, bytes) = (
+                first * u64::from(BLOCK),
+                u64::from(blocks) * u64::from(BLOCK),
+            );
+            // The command fails anyhow.
+            let _ = live.store(done.access.device).zero(offset, bytes, false);
+        }
         let outcome = match done.error {
             Some(failure) => Outcome::Failed(sense_of(failure, &open.work)),
             None => compared(live, open),
@@ -347,7 +453,7 @@ impl Shelf {
 
     /// Starts commands that waited because of their attribute.
     fn go_on(&mut self, live: &mut Live, device: usize) {
-        while let Some(id) = self.luns[device].tasks.next() {
+        while let Some(id) = self.luns[device].tasks.next_free() {
             let id = id as usize;
             if self.start(live, id).is_err() {
                 // The store fails: the drive is asked for nothing, so that the command ends at once.
@@ -428,6 +534,16 @@ impl Shelf {
     pub fn take_orders(&mut self) -> Vec<Order> {
         std::mem::take(&mut self.orders)
     }
+}
+
+/// First block and number of the blocks of a zone that may have been written; `None` if there are none.
+fn extent_written(zone: &ZoneDescriptor) -> Option<(u64, u64)> {
+    let written = match (zone.condition, zone.write_pointer) {
+        (_, Some(pointer)) => pointer.0 - zone.start.0,
+        (ZoneCondition::Full, None) => zone.blocks,
+        _ => 0,
+    };
+    (written > 0).then_some((zone.start.0, written))
 }
 
 /// Writes one block to all blocks of a range.
@@ -523,6 +639,7 @@ pub fn disk_of(live: &mut Live, device: usize, target: &Target) -> Disk {
         units: target.units.len() as u16,
         queue_depth: 0,
         write_cache: false,
+        zones: None,
         limits: false,
         ranges: Vec::new(),
         conditions: Vec::new(),
@@ -533,6 +650,7 @@ pub fn disk_of(live: &mut Live, device: usize, target: &Target) -> Disk {
         disk.rpm = u16::try_from(facts.rpm).unwrap_or(0);
         disk.queue_depth = facts.queue_depth;
         disk.write_cache = facts.write_cache;
+        disk.zones = facts.zones;
         disk.ranges = facts.access_ranges;
         disk.conditions = facts.conditions;
         if !facts.model.is_empty() {

@@ -53,7 +53,6 @@ pub struct Emulated {
 fn raised(e: ServeError) -> PyErr {
     match e {
         ServeError::Live(LiveError::Input(e)) => config(e),
-        ServeError::Nbd(headstack_nbd::ServeError::Live(LiveError::Input(e))) => config(e),
         e if e.is_input() => raise("ConfigError", e),
         e => raise("HeadstackError", e),
     }

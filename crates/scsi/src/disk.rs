@@ -1,6 +1,7 @@
 //! What is fixed of a disk: its size, what it is called, what the modelled drive has.
 
 use headstack_drive::power::conditions::Condition;
+use headstack_drive::zoned::ZoneRules;
 use headstack_units::Span;
 use std::ops::Range;
 
@@ -25,6 +26,8 @@ pub struct Disk {
     pub queue_depth: u32,
     /// Whether the drive has a write cache.
     pub write_cache: bool,
+    /// The rules of its zones, if it is host-managed.
+    pub zones: Option<ZoneRules>,
     /// Whether the drive knows duration limits.
     pub limits: bool,
     /// The parts of its blocks that different actuators serve.
@@ -44,9 +47,12 @@ impl Disk {
         hash >> 4
     }
 
-    /// The peripheral device type: a disk.
+    /// The peripheral device type: a disk, or one with zones that its host manages.
     pub fn device_type(&self) -> u8 {
-        0x00
+        match self.zones {
+            None => 0x00,
+            Some(_) => 0x14,
+        }
     }
 
     /// Whether a power condition is there.

@@ -168,12 +168,11 @@ impl Page {
         if new.len() != self.default.len() || new[1] != self.default[1] {
             return Err(Sense::in_parameters(at as u16 + 1));
         }
-        for i in 2..new.len() {
-            if (new[i] ^ self.current[i]) & !self.changeable[i] != 0 {
-                return Err(Sense::in_parameters((at + i) as u16));
-            }
+        let differs = |i: &usize| (new[*i] ^ self.current[*i]) & !self.changeable[*i] != 0;
+        match (2..new.len()).find(differs) {
+            Some(i) => Err(Sense::in_parameters((at + i) as u16)),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn set(&mut self, new: &[u8], save: bool) {

@@ -32,7 +32,7 @@ struct Entry {
 pub enum Entered {
     /// It may go on.
     Now,
-    /// It waits; [`TaskSet::next`] will name it.
+    /// It waits; [`TaskSet::next_free`] will name it.
     Later,
     /// There is no place.
     Full,
@@ -102,7 +102,7 @@ impl TaskSet {
     }
 
     /// A command that waited and may go on now.
-    pub fn next(&mut self) -> Option<Id> {
+    pub fn next_free(&mut self) -> Option<Id> {
         for i in 0..self.entries.len() {
             let entry = self.entries[i];
             if !entry.is_running {
@@ -136,12 +136,12 @@ mod tests {
         assert_eq!(set.enter(5, HeadOfQueue), Entered::Now);
         set.leave(1);
         set.leave(5);
-        assert_eq!(set.next(), None);
+        assert_eq!(set.next_free(), None);
         set.leave(2);
-        assert_eq!(set.next(), Some(3));
-        assert_eq!(set.next(), None);
+        assert_eq!(set.next_free(), Some(3));
+        assert_eq!(set.next_free(), None);
         set.leave(3);
-        assert_eq!(set.next(), Some(4));
+        assert_eq!(set.next_free(), Some(4));
         set.leave(4);
         assert!(set.is_empty());
     }
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(set.enter(2, Ordered), Entered::Later);
         assert_eq!(set.enter(3, HeadOfQueue), Entered::Full);
         set.leave(1);
-        assert_eq!(set.next(), Some(2));
+        assert_eq!(set.next_free(), Some(2));
         assert_eq!(set.enter(4, Simple), Entered::Later);
     }
 }

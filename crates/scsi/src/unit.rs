@@ -2,6 +2,7 @@
 
 use crate::attention::{Attentions, Nexus};
 use crate::cdb::Cdb;
+use crate::commands::zones::ZoneCall;
 use crate::commands::{self, inquiry, log::Errors, report, Call, Class, Entry, Reply, Status};
 use crate::disk::Disk;
 use crate::pages::Pages;
@@ -41,6 +42,8 @@ pub enum Step {
     Ends(Ending),
     /// The drive has work to do.
     Works(Work),
+    /// The zones of the drive are asked for something: see [`Unit::zoned`].
+    Zones(ZoneCall),
 }
 
 /// How work of the drive has ended.
@@ -179,8 +182,24 @@ impl Unit {
                 ..Ending::of(Status::Good)
             },
             Ok(Reply::Work(work)) => return Step::Works(work),
+            Ok(Reply::Zones(call)) => return Step::Zones(call),
             Err(sense) => self.check(&sense),
         })
+    }
+
+    /// The end of a command to zones: its data, or the rule that it breaks.
+    pub fn zoned(&self, done: Result<Vec<u8>, headstack_drive::zoned::Sense>) -> Ending {
+        match done {
+            Ok(data) => Ending {
+                data,
+                ..Ending::of(Status::Good)
+            },
+            Err(rule) => {
+                let (key, code, qualifier) = rule.code();
+                let key = Key::from_number(key).unwrap_or(Key::IllegalRequest);
+                self.check(&Sense::new(key, Code(code, qualifier)))
+            }
+        }
     }
 
     /// The end of a command whose work has ended.
@@ -381,7 +400,7 @@ pub fn absent(units: u16, cdb: &Cdb) -> Ending {
     let not_there = Sense::illegal(Code::LOGICAL_UNIT_NOT_SUPPORTED);
     let data = match cdb[0] {
         0x12 if cdb[1] & 1 == 0 => {
-            let mut data = inquiry::standard(inquiry::NO_UNIT, "");
+            let mut data = inquiry::standard(inquiry::NO_UNIT, "", &[]);
             data.truncate(usize::from(u16::from_be_bytes([cdb[3], cdb[4]])));
             Ok(data)
         }

@@ -6,7 +6,7 @@ use super::{
 use crate::member::{of_drive, Member};
 use crate::simulate::MemberOutcome;
 use headstack_drive::power::conditions::Condition;
-use headstack_drive::{Command, Completion, DriveEnergy, DriveRequest};
+use headstack_drive::{Command, Completion, Drive, DriveEnergy, DriveRequest};
 use headstack_engine::{ByMode, SpecError};
 use headstack_units::{Lba, Span, Time};
 use std::ops::Range;
@@ -230,9 +230,10 @@ impl<M: Member<Report = Completion>> DriveNode for DriveLayer<M> {
             access_ranges: self.drive.access_ranges(),
             ..DriveFacts::default()
         };
-        let Some(design) = self.drive.design() else {
+        let Some(drive) = self.drive.drive() else {
             return facts;
         };
+        let design = drive.design();
         let (spec, conditions) = (design.spec(), design.conditions());
         let timer = |c| conditions.timer(c).map(|ns| Span(ns as i64));
         DriveFacts {
@@ -240,12 +241,21 @@ impl<M: Member<Report = Completion>> DriveNode for DriveLayer<M> {
             sector_bytes: spec.geometry.sector_size.0,
             rpm: spec.geometry.rotation_speed.0.round() as u32,
             write_cache: spec.cache.write_back,
+            zones: drive.zone_rules(),
             conditions: (Condition::LOW.into_iter())
                 .filter(|c| conditions.has(*c))
                 .map(|c| (c, timer(c)))
                 .collect(),
             ..facts
         }
+    }
+
+    fn modelled(&self) -> Option<&Drive> {
+        self.drive.drive()
+    }
+
+    fn modelled_mut(&mut self) -> Option<&mut Drive> {
+        self.drive.drive_mut()
     }
 
     fn unwritten(&self, unit: u32, blocks: Range<u64>, sink: &mut dyn FnMut(Range<u64>)) -> bool {

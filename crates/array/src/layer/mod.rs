@@ -28,8 +28,8 @@ use crate::entry::{effective, registered, About};
 use headstack_control::RateLimit;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::spec::Params;
-use headstack_drive::zoned::Sense;
-use headstack_drive::{join, Command, Components, DriveEnergy, Hint, Part};
+use headstack_drive::zoned::{Sense, ZoneRules};
+use headstack_drive::{join, Command, Components, Drive, DriveEnergy, Hint, Part};
 use headstack_engine::ByMode;
 use headstack_schema::{read_table, Registry, SpecError, Table};
 use headstack_units::{Bandwidth, Span, Time};
@@ -327,6 +327,8 @@ pub struct DriveFacts {
     pub rpm: u32,
     /// Whether writes may end in its buffer.
     pub write_cache: bool,
+    /// The rules of its zones, if its host manages them.
+    pub zones: Option<ZoneRules>,
     /// Its low-power conditions, each with the timer of its file.
     pub conditions: Vec<(Condition, Option<Span>)>,
     /// Commands that it holds at once; 0 for all.
@@ -349,6 +351,10 @@ pub trait DriveNode {
     fn conditions(&self) -> Vec<Condition>;
     /// What a host sees of it.
     fn facts(&self) -> DriveFacts;
+    /// The modelled drive itself; `None` if it is one of a program's own.
+    fn modelled(&self) -> Option<&Drive>;
+    /// The same, to change it.
+    fn modelled_mut(&mut self) -> Option<&mut Drive>;
     /// Gives those of the blocks of a unit to `sink` that a loss of power would lose, though their writes have ended: they
     /// are in its buffer. False if that is not known.
     fn unwritten(&self, unit: u32, blocks: Range<u64>, sink: &mut dyn FnMut(Range<u64>)) -> bool;

@@ -11,7 +11,7 @@ use crate::member::{CompletionReport, Member};
 use crate::simulate::MemberOutcome;
 use crate::timetable::Order;
 use headstack_drive::spec::Params;
-use headstack_drive::{Completion, DriveEnergy, DriveRequest};
+use headstack_drive::{Completion, Drive, DriveEnergy, DriveRequest};
 use headstack_engine::ByMode;
 use headstack_schema::{Registry, SpecError};
 use headstack_units::Time;
@@ -385,6 +385,26 @@ impl Tree {
             true => Err(SpecError::new("setting", "no path", "one below this layer")),
             false => self.set_node(now, node, setting),
         }
+    }
+
+    /// The drive to which requests to a unit come as they are, if they do.
+    pub(crate) fn drive_of(&self, unit: usize) -> Option<&Drive> {
+        let node = self.drive_node(unit)?;
+        self.nodes[node].drive()?.modelled()
+    }
+
+    /// The same, to change it.
+    pub(crate) fn drive_of_mut(&mut self, unit: usize) -> Option<&mut Drive> {
+        let node = self.drive_node(unit)?;
+        self.nodes[node].drive_mut()?.modelled_mut()
+    }
+
+    fn drive_node(&self, unit: usize) -> Option<usize> {
+        let mut at = self.units.get(unit).copied()?;
+        while let Some(next) = self.same_below(at) {
+            at = next;
+        }
+        Some(at.node as usize)
     }
 
     /// The nodes that a request to a unit passes as it is, from the host down, each with its path: up to a drive, or to a

@@ -7,7 +7,21 @@ use crate::mapping::zoned::{
 };
 use headstack_units::{Lba, Time};
 
+/// What the host of a host-managed drive has to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ZoneRules {
+    /// The largest number of zones with a write pointer that may be open; `None`: no limit.
+    pub most_open: Option<u32>,
+    /// Whether reads may cross zones and pass write pointers (URSWRZ).
+    pub unrestricted_reads: bool,
+}
+
 impl Drive {
+    /// The rules of the zones; `None` for a drive without zones that its host manages.
+    pub fn zone_rules(&self) -> Option<ZoneRules> {
+        self.zones.as_ref().map(|zones| zones.rules())
+    }
+
     /// REPORT ZONES: the zones that match `options`, in order of address, starting with the zone that holds `from`.
     /// Empty for a drive without zones.
     pub fn report_zones(

@@ -2,6 +2,7 @@
 
 use headstack_iscsi::emulate::{Emulation, Options, Served};
 use headstack_iscsi::server;
+use headstack_live::control::Handle;
 use headstack_live::emulate;
 use headstack_live::open::{self, Kept};
 use headstack_live::power::PowerLosses;
@@ -19,6 +20,7 @@ pub const NAME: &str = "iqn.2026-11.org.example:initiator";
 /// A server in a thread.
 pub struct Server {
     pub urls: Vec<String>,
+    pub handle: Handle,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Served>>,
 }
@@ -68,10 +70,11 @@ impl Server {
     pub fn with(options: &Options) -> Server {
         let stop = Arc::new(AtomicBool::new(false));
         let emulation = Emulation::start(options, stop.clone()).unwrap();
-        let urls = emulation.urls();
+        let (urls, handle) = (emulation.urls(), emulation.handle());
         let thread = std::thread::spawn(move || emulation.serve().unwrap());
         Server {
             urls,
+            handle,
             stop,
             thread: Some(thread),
         }
@@ -351,5 +354,14 @@ pub fn ten(opcode: u8, flags: u8, lba: u32, blocks: u16) -> [u8; 10] {
     (cdb[0], cdb[1]) = (opcode, flags);
     cdb[2..6].copy_from_slice(&lba.to_be_bytes());
     cdb[7..9].copy_from_slice(&blocks.to_be_bytes());
+    cdb
+}
+
+/// A command of 16 bytes: operation code, service action or flags, block, length, options.
+pub fn sixteen(opcode: u8, action: u8, lba: u64, length: u32, options: u8) -> [u8; 16] {
+    let mut cdb = [0; 16];
+    (cdb[0], cdb[1], cdb[14]) = (opcode, action, options);
+    cdb[2..10].copy_from_slice(&lba.to_be_bytes());
+    cdb[10..14].copy_from_slice(&length.to_be_bytes());
     cdb
 }

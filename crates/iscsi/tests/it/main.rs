@@ -7,3 +7,4 @@ mod initiator;
 mod commands;
 mod hostile;
 mod sessions;
+mod zones;

@@ -62,7 +62,8 @@ fn sixteen(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     let data = Sixteen {
         last: (unit.disk().blocks - 1).into(),
         block_bytes: BLOCK.into(),
-        protection: 0,
+        // RC BASIS 1: the last block of the disk, whatever the kinds of its zones.
+        protection: if unit.disk().zones.is_some() { 0x10 } else { 0 },
         exponent: unit.disk().sector_exponent(),
         alignment: [0; 2],
         reserved: [0; 16],

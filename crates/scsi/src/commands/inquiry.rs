@@ -45,7 +45,9 @@ struct Standard {
 /// SPC-4 in the field VERSION.
 const SPC4: u8 = 6;
 /// Version descriptors: SAM-5, SPC-4, SBC-3, iSCSI, each without a version.
-const DESCRIPTORS: [u16; 4] = [0x00a0, 0x0460, 0x04c0, 0x0960];
+const DISK: [u16; 4] = [0x00a0, 0x0460, 0x04c0, 0x0960];
+/// With ZBC.
+const ZONED: [u16; 5] = [0x00a0, 0x0460, 0x04c0, 0x0620, 0x0960];
 
 /// Text in a field, filled with spaces.
 fn text<const N: usize>(of: &str) -> [u8; N] {
@@ -59,10 +61,10 @@ fn text<const N: usize>(of: &str) -> [u8; N] {
 }
 
 /// Standard data of a unit, or of a place without one.
-pub fn standard(device_type: u8, product: &str) -> Vec<u8> {
+pub fn standard(device_type: u8, product: &str, standards: &[u16]) -> Vec<u8> {
     let mut descriptors = [U16::new(0); 8];
-    for (field, value) in descriptors.iter_mut().zip(DESCRIPTORS) {
-        *field = value.into();
+    for (field, value) in descriptors.iter_mut().zip(standards) {
+        *field = (*value).into();
     }
     let data = Standard {
         device_type,
@@ -90,7 +92,10 @@ fn inquiry(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
         return match cdb.page {
             0 => {
                 let disk = unit.disk();
-                Ok(cut(standard(disk.device_type(), &disk.product), length))
+                let zoned = disk.zones.is_some();
+                let descriptors = if zoned { &ZONED[..] } else { &DISK };
+                let data = standard(disk.device_type(), &disk.product, descriptors);
+                Ok(cut(data, length))
             }
             // A page is named, and none is asked for.
             _ => Err(Sense::in_cdb(2, 7)),
@@ -129,6 +134,7 @@ const PAGES: &[(u8, Make)] = &[
     (0xb0, |_| Some(limits())),
     (0xb1, |disk| Some(characteristics(disk))),
     (0xb2, |_| Some(vec![0; 4])),
+    (0xb6, zones),
     (0xb9, ranges),
 ];
 
@@ -272,6 +278,31 @@ fn characteristics(disk: &Disk) -> Vec<u8> {
         rest: [0; 55],
     };
     page.as_bytes().to_vec()
+}
+
+#[derive(IntoBytes, Immutable, Unaligned)]
+#[repr(C)]
+struct Zones {
+    /// Bit 0: URSWRZ.
+    flags: u8,
+    reserved: [u8; 3],
+    /// Of zones that prefer writes in order, which the disk has not.
+    preferred: [U32; 2],
+    most_open: U32,
+    rest: [u8; 44],
+}
+
+/// Zoned block device characteristics.
+fn zones(disk: &Disk) -> Option<Vec<u8>> {
+    let rules = disk.zones?;
+    let page = Zones {
+        flags: u8::from(rules.unrestricted_reads),
+        reserved: [0; 3],
+        preferred: [U32::MAX_VALUE; 2],
+        most_open: rules.most_open.unwrap_or(u32::MAX).into(),
+        rest: [0; 44],
+    };
+    Some(page.as_bytes().to_vec())
 }
 
 #[derive(IntoBytes, Immutable, Unaligned)]

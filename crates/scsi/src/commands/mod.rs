@@ -16,6 +16,7 @@ pub mod report;
 pub mod reserve;
 pub mod transfer;
 pub mod verify;
+pub mod zones;
 
 use crate::attention::Nexus;
 use crate::cdb::Cdb;
@@ -65,6 +66,8 @@ pub enum Reply {
     Status(Status),
     /// The drive has to do something.
     Work(Work),
+    /// The zones of the drive are asked for something.
+    Zones(zones::ZoneCall),
 }
 
 /// What a reservation of another initiator does to a command.
@@ -164,7 +167,7 @@ impl Entry {
 }
 
 /// All commands, in lists of one family each.
-pub const TABLE: [&[Entry]; 10] = [
+pub const TABLE: [&[Entry]; 11] = [
     inquiry::ENTRIES,
     capacity::ENTRIES,
     transfer::ENTRIES,
@@ -175,6 +178,7 @@ pub const TABLE: [&[Entry]; 10] = [
     power::ENTRIES,
     report::ENTRIES,
     reserve::ENTRIES,
+    zones::ENTRIES,
 ];
 
 /// Commands of a disk, in order of the table.

@@ -22,6 +22,7 @@ mod report;
 #[cfg(test)]
 mod tests;
 
+pub use crate::drive::ZoneRules;
 pub use crate::sense::Sense;
 pub use parameters::Initial;
 pub(crate) use parameters::{read, Zoned};
@@ -145,6 +146,14 @@ impl Zones {
             }
         }
         Ok(zones)
+    }
+
+    /// What its host has to know.
+    pub fn rules(&self) -> ZoneRules {
+        ZoneRules {
+            most_open: u32::try_from(self.max_open).ok(),
+            unrestricted_reads: self.unrestricted_reads,
+        }
     }
 
     /// Checks a command that arrives, and advances the write pointer for a write. The drive itself checks commands that

@@ -1,0 +1,175 @@
+//! REPORT ZONES, CLOSE ZONE, FINISH ZONE, OPEN ZONE, RESET WRITE POINTER: the zones of a host-managed drive.
+//!
+//! The zones are a state machine of the modelled drive. Whoever carries out [`ZoneCall`]s asks it.
+
+use super::{cut, Call, Class, Entry, Reply};
+use crate::cdb::{view, ServiceIn16};
+use crate::disk::Disk;
+use crate::sense::{Code, Sense};
+use crate::unit::Unit;
+use headstack_drive::zoned::{ReportingOptions, ZoneAction, ZoneDescriptor, ZoneId};
+use headstack_units::Lba;
+use zerocopy::byteorder::big_endian::{U32, U64};
+use zerocopy::{Immutable, IntoBytes, Unaligned};
+
+const ZONED: fn(&Disk) -> bool = |disk| disk.zones.is_some();
+const X: u8 = 0xff;
+
+const fn action(name: &'static str) -> Entry {
+    let usage = &[0x94, 0x1f, X, X, X, X, X, X, X, X, 0, 0, 0, 0, 0x01, 0];
+    Entry::new(name, usage, Class::Writes, manage)
+}
+
+/// The family.
+pub const ENTRIES: &[Entry] = &[
+    action("CLOSE ZONE").action(1).only(ZONED),
+    action("FINISH ZONE").action(2).only(ZONED),
+    action("OPEN ZONE").action(3).only(ZONED),
+    action("RESET WRITE POINTER").action(4).only(ZONED),
+    Entry::new(
+        "REPORT ZONES",
+        &[0x95, 0x1f, X, X, X, X, X, X, X, X, X, X, X, X, 0xbf, 0],
+        Class::Reads,
+        report,
+    )
+    .action(0)
+    .only(ZONED),
+];
+
+/// What the zones of the drive are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ZoneCall {
+    /// A list of zones.
+    Report {
+        /// A block of the first zone.
+        from: Lba,
+        /// Which zones; `None`: a kind that the drive never has.
+        options: Option<ReportingOptions>,
+        /// The length of the answer counts the zones in it, and not all that match.
+        partial: bool,
+        /// Bytes that the initiator has room for.
+        length: u32,
+    },
+    /// A change of one zone or of all.
+    Manage(ZoneAction, ZoneId),
+}
+
+/// Options of REPORT ZONES for zones that should be reset, or were written out of order: there are none.
+const NEVER: [u8; 2] = [0x10, 0x11];
+
+fn report(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
+    unit.check_ready()?;
+    let cdb: &ServiceIn16 = view(call.cdb);
+    if cdb.lba.get() >= unit.disk().blocks {
+        return Err(Sense::illegal(Code::LBA_OUT_OF_RANGE));
+    }
+    use ReportingOptions::*;
+    let known = [
+        All,
+        Empty,
+        ImplicitlyOpened,
+        ExplicitlyOpened,
+        Closed,
+        Full,
+        ReadOnly,
+        Offline,
+        NotWritePointer,
+    ];
+    let number = cdb.options & 0x3f;
+    let options = known.into_iter().find(|known| *known as u8 == number);
+    if options.is_none() && !NEVER.contains(&number) {
+        return Err(Sense::in_cdb(14, 5));
+    }
+    Ok(Reply::Zones(ZoneCall::Report {
+        from: Lba(cdb.lba.get()),
+        options,
+        partial: cdb.options & 0x80 != 0,
+        length: cdb.length.get(),
+    }))
+}
+
+fn manage(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
+    unit.check_ready()?;
+    unit.may_write()?;
+    let cdb: &ServiceIn16 = view(call.cdb);
+    let action = match cdb.action & 0x1f {
+        1 => ZoneAction::Close,
+        2 => ZoneAction::Finish,
+        3 => ZoneAction::Open,
+        _ => ZoneAction::Reset,
+    };
+    if cdb.options & 1 != 0 {
+        return Ok(Reply::Zones(ZoneCall::Manage(action, ZoneId::All)));
+    }
+    if cdb.lba.get() >= unit.disk().blocks {
+        return Err(Sense::illegal(Code::LBA_OUT_OF_RANGE));
+    }
+    let zone = ZoneId::At(Lba(cdb.lba.get()));
+    Ok(Reply::Zones(ZoneCall::Manage(action, zone)))
+}
+
+#[derive(IntoBytes, Immutable, Unaligned)]
+#[repr(C)]
+struct Head {
+    length: U32,
+    /// 0: the zones differ.
+    same: u8,
+    reserved: [u8; 3],
+    last: U64,
+    rest: [u8; 48],
+}
+
+#[derive(IntoBytes, Immutable, Unaligned)]
+#[repr(C)]
+struct Zone {
+    kind: u8,
+    condition: u8,
+    reserved: [u8; 6],
+    blocks: U64,
+    start: U64,
+    write_pointer: U64,
+    rest: [u8; 32],
+}
+
+/// A write pointer that says nothing.
+const NO_POINTER: u64 = u64::MAX;
+
+/// The answer to REPORT ZONES, of the zones that match.
+pub fn listed(
+    disk: &Disk,
+    zones: impl Iterator<Item = ZoneDescriptor>,
+    partial: bool,
+    length: u32,
+) -> Vec<u8> {
+    let bytes = size_of::<Zone>();
+    let room = (length as usize).saturating_sub(size_of::<Head>()) / bytes;
+    let (mut all, mut count) = (Vec::new(), 0usize);
+    for zone in zones {
+        if count < room {
+            let descriptor = Zone {
+                kind: zone.zone_type as u8,
+                condition: (zone.condition as u8) << 4,
+                reserved: [0; 6],
+                blocks: zone.blocks.into(),
+                start: zone.start.0.into(),
+                write_pointer: zone.write_pointer.map_or(NO_POINTER, |p| p.0).into(),
+                rest: [0; 32],
+            };
+            all.extend_from_slice(descriptor.as_bytes());
+        } else if partial {
+            break;
+        }
+        count += 1;
+    }
+    let head = Head {
+        length: ((count * bytes) as u32).into(),
+        same: 0,
+        reserved: [0; 3],
+        last: (disk.blocks - 1).into(),
+        rest: [0; 48],
+    };
+    match cut([head.as_bytes(), &all].concat(), length as usize) {
+        Reply::Data(data) => data,
+        _ => Vec::new(),
+    }
+}
