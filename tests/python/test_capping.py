@@ -95,6 +95,26 @@ def test_the_command_prints_the_comparison(
     assert "feed-forward" in capsys.readouterr().out
 
 
+def test_the_table_without_an_elevator_is_that_of_the_page(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["cap-sim", "examples/capping-no-elevator.toml", "--json"]) == 0
+    rows = {r["name"]: r for r in json.loads(capsys.readouterr().out)["policies"]}
+    page = Path("docs/models/capping.md").read_text(encoding="utf-8")
+    for name, r in rows.items():
+        line = (
+            f"| {name} | {r['power_mean_w']:.2f} W | {r['throughput_iops']:.0f}"
+            f" | {r['violation_s']:.0f} s | {r['over_cap_j']:.0f} J |"
+        )
+        assert line in page, line
+    # What the page says of them.
+    for trusting in ("PCAP", "feed-forward"):
+        assert rows[trusting]["power_mean_w"] > rows["learning"]["power_mean_w"] + 0.5
+        assert rows[trusting]["throughput_iops"] < 0.6 * rows["learning"]["throughput_iops"]
+    assert rows["learning, with a throttle"]["violation_s"] < 60
+    assert rows["learning, with an elevator"]["violation_s"] <= 10
+
+
 def test_an_experiment_without_capping_is_refused() -> None:
     bare = {"name": "bare", "drive": "ultrastar-7k4000-pcap"}
     workload = {"jobs": [{**JOBS, "duration": "1 s"}]}

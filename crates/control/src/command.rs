@@ -102,6 +102,8 @@ pub struct Device {
     pub most_read_expire: Option<Span>,
     /// Arm assemblies that the drive can move at once.
     pub arms: u32,
+    /// Whether its rate can be limited.
+    pub can_limit: bool,
     /// Whether it can unload its heads by a timer.
     pub can_unload: bool,
     /// Whether it can spin down by a timer.
@@ -118,6 +120,7 @@ impl Default for Device {
             most_queue_depth: MOST_QUEUE_DEPTH,
             most_read_expire: None,
             arms: 1,
+            can_limit: false,
             can_unload: true,
             can_stop: true,
         }

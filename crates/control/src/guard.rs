@@ -20,7 +20,7 @@
 
 use crate::{Input, Status};
 use headstack_schema::{Choice, Reader, SpecError};
-use headstack_units::{Span, Time, Watts};
+use headstack_units::{Frequency, Span, Time, Watts};
 
 /// What a policy does when the meter is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Choice)]
@@ -105,6 +105,8 @@ pub struct Reading {
     pub power_w: f64,
     /// Mean of the response times that came with the readings, in seconds.
     pub response_time_s: Option<f64>,
+    /// Mean of the rates that came with the readings, per second.
+    pub rate: Option<f64>,
 }
 
 /// The outcome of a step.
@@ -136,6 +138,45 @@ impl Mean {
     }
 }
 
+/// The longest interval between two readings that a meter may have.
+const MOST_INTERVAL_NS: u64 = 120_000_000_000;
+
+/// Readings of a period of which a median is taken.
+const MOST_READINGS: usize = 60;
+
+/// The first readings of a period.
+#[derive(Debug, Clone, Copy)]
+struct Median {
+    values: [f64; MOST_READINGS],
+    n: usize,
+}
+
+impl Default for Median {
+    fn default() -> Median {
+        Median {
+            values: [0.0; MOST_READINGS],
+            n: 0,
+        }
+    }
+}
+
+impl Median {
+    fn add(&mut self, value: f64) {
+        if let Some(place) = self.values.get_mut(self.n) {
+            *place = value;
+            self.n += 1;
+        }
+    }
+
+    fn get(mut self) -> Option<f64> {
+        let values = &mut self.values[..self.n];
+        values.sort_unstable_by(f64::total_cmp);
+        let upper = *values.get(self.n / 2)?;
+        let lower = *values.get(self.n.saturating_sub(1) / 2)?;
+        Some((lower + upper) / 2.0)
+    }
+}
+
 /// The state of a guard; the rules are in this module's description.
 #[derive(Debug, Clone)]
 pub struct Guard {
@@ -153,7 +194,13 @@ pub struct Guard {
     settling_ns: u64,
     power: Mean,
     response_time: Mean,
+    rate: Mean,
     uncapped_w: Option<f64>,
+    /// The first readings of the period, if their median counts in place of their mean.
+    each: Option<Median>,
+    /// The longest age of a reading, and the longest time between two, with a decay.
+    delay_ns: u64,
+    interval_ns: u64,
 }
 
 impl Guard {
@@ -170,7 +217,21 @@ impl Guard {
             settling_ns: 0,
             power: Mean::default(),
             response_time: Mean::default(),
+            rate: Mean::default(),
             uncapped_w: None,
+            each: None,
+            delay_ns: 0,
+            interval_ns: 0,
+        }
+    }
+
+    /// A guard that also copes with a poor meter: of a period the median counts, so that fewer than half of its readings
+    /// may be absurd; a slow meter is lost only after 2.5 times its own interval; and what settles takes longer by the age
+    /// of its readings.
+    pub fn robust(settings: GuardSettings) -> Guard {
+        Guard {
+            each: Some(Median::default()),
+            ..Guard::new(settings)
         }
     }
 
@@ -213,7 +274,8 @@ impl Guard {
     /// still that before the command. They only show that the meter works.
     pub fn settle(&mut self, span: Span) {
         self.begin_period();
-        self.settling_ns = span.non_negative();
+        let delay_ns = self.each.map_or(0, |_| self.delay_ns);
+        self.settling_ns = span.non_negative().saturating_add(delay_ns);
     }
 
     /// Mean power of the last period without a cap, in watts.
@@ -234,7 +296,12 @@ impl Guard {
     }
 
     fn is_lost(&self) -> bool {
-        self.silent_ns.max(self.blind_ns) > self.settings.lost_after.non_negative()
+        let after = self.settings.lost_after.non_negative();
+        let silent_for = match self.each {
+            None => after,
+            Some(_) => after.max(self.interval_ns.saturating_mul(5) / 2),
+        };
+        self.silent_ns > silent_for || self.blind_ns > after
     }
 
     fn pass(&mut self, now: Time) {
@@ -265,15 +332,27 @@ impl Guard {
         if !(plausible && in_time) {
             return;
         }
+        let decayed = |longest: u64, new: u64| new.max(longest - longest / 16);
+        if let Some(last) = self.last {
+            let interval = sample.time.since(last).non_negative();
+            self.interval_ns = decayed(self.interval_ns, interval.min(MOST_INTERVAL_NS));
+        }
+        self.delay_ns = decayed(self.delay_ns, input.now.since(sample.time).non_negative());
         self.last = Some(sample.time);
         self.silent_ns = 0;
         if self.settling_ns > 0 {
             return;
         }
         self.power.add(power_w);
+        if let Some(each) = &mut self.each {
+            each.add(power_w);
+        }
         if let Some(work) = sample.work {
             self.response_time
                 .add(work.response_time.non_negative() as f64 * 1e-9);
+            if let Some(Frequency(rate)) = work.rate {
+                self.rate.add(rate);
+            }
         }
     }
 
@@ -290,9 +369,10 @@ impl Guard {
     }
 
     fn mean(&self) -> Option<Reading> {
-        self.power.get().map(|power_w| Reading {
-            power_w,
+        self.power.get().map(|mean_w| Reading {
+            power_w: self.each.and_then(|e| e.get()).unwrap_or(mean_w),
             response_time_s: self.response_time.get(),
+            rate: self.rate.get(),
         })
     }
 
@@ -300,6 +380,10 @@ impl Guard {
         self.elapsed_ns = 0;
         self.power = Mean::default();
         self.response_time = Mean::default();
+        self.rate = Mean::default();
+        if let Some(each) = &mut self.each {
+            *each = Median::default();
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The input of a policy: one reading of a meter and, if known, the drives' performance.
 
-use headstack_units::{Span, Time, Watts};
+use headstack_units::{Frequency, Span, Time, Watts};
 
 /// The drives' performance in the time of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -8,6 +8,8 @@ pub struct Work {
     /// The response time that is compared with a target. The sensor chooses whether it is a percentile or the
     /// mean.
     pub response_time: Span,
+    /// Requests of all drives that ended, per second.
+    pub rate: Option<Frequency>,
 }
 
 /// One reading.

@@ -240,7 +240,10 @@ impl Group {
                 }
                 last = Some(tier);
             }
-            parameters.insert("tiers".into(), sizes.into());
+            // One tier is what policies have without.
+            if sizes.len() > 1 {
+                parameters.insert("tiers".into(), sizes.into());
+            }
         }
         parameters
     }

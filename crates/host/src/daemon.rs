@@ -9,9 +9,10 @@ use crate::originals::{restore, Originals};
 use crate::page;
 use crate::socket::{Request, Socket};
 use crate::stat::{Counts, Stat};
+use headstack_control::Work;
 use headstack_metrics::{Page, PageError};
 use headstack_schema::SpecError;
-use headstack_units::{Span, Time, Watts};
+use headstack_units::{Frequency, Span, Time, Watts};
 use sd_notify::NotifyState;
 use serde_json::{json, Value};
 use std::fs::File;
@@ -77,6 +78,8 @@ struct Part {
     meters: Option<Meters>,
     stats: Stat,
     counts: Vec<Option<Counts>>,
+    /// When it made its last step.
+    stepped: Option<Time>,
     /// The last cap that was read from the cap file.
     from_file: Option<String>,
 }
@@ -188,6 +191,7 @@ impl Daemon {
                 meters: None,
                 stats: Stat::default(),
                 counts: Vec::new(),
+                stepped: None,
                 from_file: None,
             });
         }
@@ -279,8 +283,10 @@ impl Daemon {
         for part in &mut self.parts {
             part.read_cap_file();
             let sum = part.meters.as_mut().and_then(Meters::sum);
-            let response = part.response();
-            part.group.step(now, sum, response, &mut self.originals);
+            let passed = part.stepped.map(|before| now.since(before));
+            part.stepped = Some(now);
+            let work = part.work(passed.map_or(0.0, Span::as_secs_f64));
+            part.group.step(now, sum, work, &mut self.originals);
         }
     }
 
@@ -414,8 +420,8 @@ impl Part {
         self.from_file = Some(text);
     }
 
-    /// Mean time of the requests since the last step.
-    fn response(&mut self) -> Option<Span> {
+    /// Mean time and rate of the requests since the last step.
+    fn work(&mut self, passed_s: f64) -> Option<Work> {
         let counts = self.stats.counts();
         let before = std::mem::replace(&mut self.counts, counts);
         let (mut n, mut s) = (0, 0.0);
@@ -427,7 +433,10 @@ impl Part {
                 }
             }
         }
-        (n > 0).then(|| Span::from_secs_f64(s / n as f64))
+        (n > 0).then(|| Work {
+            response_time: Span::from_secs_f64(s / n as f64),
+            rate: (passed_s > 0.0).then(|| Frequency(n as f64 / passed_s)),
+        })
     }
 
     fn shown(&self, now: Time) -> Value {

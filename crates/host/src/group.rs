@@ -34,6 +34,8 @@ pub enum State {
         /// Watts above the cap.
         excess: Watts,
     },
+    /// The power is at most the cap, because the rate of requests is limited.
+    Limiting,
     /// No reading for a period; settings stay.
     MeterSilent,
     /// No reading for longer: the drives have the safe setting.
@@ -42,13 +44,14 @@ pub enum State {
 
 impl State {
     /// All names, for metrics.
-    pub const NAMES: [&'static str; 8] = [
+    pub const NAMES: [&'static str; 9] = [
         "uncapped",
         "no-drives",
         "holding",
         "settling",
         "drive-refuses",
         "unreachable",
+        "limiting",
         "meter-silent",
         "meter-lost",
     ];
@@ -62,6 +65,7 @@ impl State {
             State::Settling => "settling",
             State::DriveRefuses => "drive-refuses",
             State::Unreachable { .. } => "unreachable",
+            State::Limiting => "limiting",
             State::MeterSilent => "meter-silent",
             State::MeterLost => "meter-lost",
         }
@@ -212,20 +216,20 @@ impl Group {
         Ok(())
     }
 
-    /// One step: readings to the policy, its commands to the drives. `sum` is what the meters show, `response` the mean
-    /// time of the requests since the last step.
+    /// One step: readings to the policy, its commands to the drives. `sum` is what the meters show, `work` what
+    /// the drives did since the last step.
     pub fn step(
         &mut self,
         now: Time,
         sum: Option<Sum>,
-        response: Option<Span>,
+        work: Option<Work>,
         originals: &mut Originals,
     ) {
         self.collect();
         let cap = self.cap.map(|cap| Watts(cap.0 - self.config.base.0));
         let mut reading = Readings {
             sum: sum.clone(),
-            response,
+            work,
         };
         let mut hands = Hands {
             slots: &mut self.slots,
@@ -283,14 +287,16 @@ impl Group {
             Some(Status::Uncapped) => State::Uncapped,
             Some(Status::Lost) => State::MeterLost,
             Some(Status::Holding) => State::MeterSilent,
-            Some(Status::Regulating) if !is_over => State::Holding,
-            Some(Status::Regulating) if refuses => State::DriveRefuses,
-            Some(Status::Regulating) if self.over_since.is_some_and(for_long) => {
-                State::Unreachable {
-                    excess: Watts(excess),
-                }
-            }
-            Some(Status::Regulating) => State::Settling,
+            Some(Status::Limiting) if !is_over => State::Limiting,
+            Some(_) if !is_over => State::Holding,
+            Some(_) if refuses => State::DriveRefuses,
+            Some(Status::Unreachable { .. }) => State::Unreachable {
+                excess: Watts(excess),
+            },
+            Some(_) if self.over_since.is_some_and(for_long) => State::Unreachable {
+                excess: Watts(excess),
+            },
+            Some(_) => State::Settling,
         };
         if state.name() != self.state.name() {
             let (group, power) = (&self.config.name, self.power.as_ref().map(|p| p.watts.0));
@@ -363,18 +369,17 @@ impl Slot {
 /// The readings of one step.
 struct Readings {
     sum: Option<Sum>,
-    response: Option<Span>,
+    work: Option<Work>,
 }
 
 impl Sensor for Readings {
     fn read(&mut self, now: Time) -> Sample {
-        let work = self.response.map(|response_time| Work { response_time });
         match &self.sum {
             None => Sample::missing(now),
             Some(sum) => Sample {
                 time: sum.time,
                 power: Some(sum.watts),
-                work,
+                work: self.work,
             },
         }
     }

@@ -102,6 +102,7 @@ pub fn device_of(values: &Values, elevator: &str, bounds: Bounds) -> Result<Devi
         least_queue_depth: least_depth,
         most_queue_depth: most_depth.max(queue_depth),
         most_read_expire: read_expire.map(|e| MOST_READ_EXPIRE.max(e)),
+        can_limit: values.contains_key(&Knob::IoMax),
         can_unload: false,
         can_stop: false,
         ..usual

@@ -16,7 +16,7 @@ use headstack_drive::Setting as DriveSetting;
 use headstack_engine::Quantiles;
 use headstack_schema::EffectiveParameter;
 use headstack_schema::{Registry, SpecError};
-use headstack_units::{Span, Time, Watts};
+use headstack_units::{Frequency, Span, Time, Watts};
 
 /// The settings of one drive: the member of the simulation that holds it, and the paths to the layers that have the
 /// settings.
@@ -210,7 +210,7 @@ impl Capper {
         let width_s = now.since(self.last).as_secs_f64();
         let watts = self.watts(now, width_s, members);
         if let Some(watts) = &watts {
-            let work = self.work();
+            let work = self.work(width_s);
             self.meter.take(now, watts.iter().sum(), work);
         }
         let cap = self.schedule.at(now.since(self.first));
@@ -258,7 +258,8 @@ impl Capper {
     }
 
     /// The response time for a reading; none if no request ended.
-    fn work(&mut self) -> Option<Work> {
+    fn work(&mut self, width_s: f64) -> Option<Work> {
+        let rate = self.window.response_ns.len() as f64 / width_s;
         let times = &mut self.window.admitted_ns;
         let latency = match self.outcome.plan.table.response_time {
             LatencyStatistic::Mean => mean(times)?,
@@ -269,6 +270,7 @@ impl Capper {
         };
         Some(Work {
             response_time: Span::from_secs_f64(latency),
+            rate: Some(Frequency(rate)),
         })
     }
 
@@ -374,6 +376,7 @@ fn device(controlled: &ControlledDrive) -> Device {
             .read_expire
             .map(|expire| MOST_READ_EXPIRE.max(expire)),
         arms: controlled.arms,
+        can_limit: controlled.throttle.is_some(),
         can_unload: controlled.conditions.contains(&Condition::IdleB),
         can_stop: controlled.conditions.contains(&Condition::Standby),
         ..usual

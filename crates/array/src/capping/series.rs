@@ -86,6 +86,8 @@ pub(super) fn status_name(status: Status) -> &'static str {
     match status {
         Status::Uncapped => "uncapped",
         Status::Regulating => "regulating",
+        Status::Unreachable { .. } => "unreachable",
+        Status::Limiting => "limiting",
         Status::Holding => "holding",
         Status::Lost => "lost",
     }

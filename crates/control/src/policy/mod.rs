@@ -29,12 +29,19 @@ pub struct Input {
 }
 
 /// The status of a policy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Status {
     /// There is no cap.
     Uncapped,
     /// The policy controls the power by its readings.
     Regulating,
+    /// The power is above the cap by so much, and no setting that the policy knows or can try keeps it.
+    Unreachable {
+        /// Watts above the cap.
+        excess: Watts,
+    },
+    /// No setting keeps the cap; the rate of requests is limited.
+    Limiting,
     /// No reading or cap has counted for a period or longer; the last setting stays in force.
     Holding,
     /// The meter is lost; the drives have the safe setting.
@@ -147,7 +154,7 @@ macro_rules! plugins {
     };
 }
 
-plugins! { dyn Policy: feed_forward, none, pcap_agile, pcap_base, pcap_s, throttle }
+plugins! { dyn Policy: feed_forward, learning, none, pcap_agile, pcap_base, pcap_s, throttle }
 
 /// The only drive of a policy that caps one.
 ///

@@ -203,10 +203,10 @@ proptest! {
                 prop_assert_eq!(&commands, &again, "{}", plugin.name);
                 for command in &commands {
                     prop_assert!(device.accepts(command), "{}: {:?}", plugin.name, command);
-                    // A complete setting, and only one policy changes the expiry.
+                    // A complete setting, and only two policies change the expiry.
                     let expire = command.read_expire;
                     prop_assert_eq!(expire.is_some(), device.most_read_expire.is_some());
-                    if plugin.name != "feed-forward" {
+                    if !["feed-forward", "learning"].contains(&plugin.name) {
                         prop_assert_eq!(expire, device.open.read_expire, "{}", plugin.name);
                     }
                 }

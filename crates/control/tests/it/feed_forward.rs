@@ -19,6 +19,7 @@ const OTHER: Kind = Kind {
     offset_w: 0.6,
     scale: 1.15,
     noise_w: 0.05,
+    has_elevator: true,
 };
 
 fn run(

@@ -6,6 +6,7 @@ mod contract;
 mod controller;
 mod expiry;
 mod feed_forward;
+mod learning;
 mod parameters;
 mod shelf;
 mod states;

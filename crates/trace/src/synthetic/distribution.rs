@@ -166,6 +166,8 @@ impl Choices {
 }
 
 /// A checked distribution, from which values are drawn.
+// It is copied when a phase begins, and read for each request: an indirection would cost more.
+#[allow(clippy::large_enum_variant)]
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Sampler {
     Fixed(f64),

@@ -202,6 +202,8 @@ impl Profile {
     }
 }
 
+// As for `Sampler`.
+#[allow(clippy::large_enum_variant)]
 #[derive(Debug, Clone, Copy)]
 enum Gaps {
     Poisson,

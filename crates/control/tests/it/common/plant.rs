@@ -56,6 +56,8 @@ pub struct Kind {
     pub scale: f64,
     /// Standard deviation of the meter.
     pub noise_w: f64,
+    /// Whether the host's queue has an elevator. Without one only the drive orders requests.
+    pub has_elevator: bool,
 }
 
 impl Default for Kind {
@@ -65,6 +67,7 @@ impl Default for Kind {
             offset_w: 0.0,
             scale: 1.0,
             noise_w: 0.05,
+            has_elevator: true,
         }
     }
 }
@@ -74,7 +77,11 @@ impl Kind {
     fn filled(&self, command: &Command) -> (f64, f64) {
         let threads = f64::from(self.threads);
         let host = f64::from(command.nr_requests).min(threads);
-        (host, f64::from(command.queue_depth).min(host))
+        let drive = f64::from(command.queue_depth).min(host);
+        match self.has_elevator {
+            true => (host, drive),
+            false => (drive.max(4.0), drive),
+        }
     }
 
     pub fn iops(&self, command: &Command) -> f64 {
@@ -252,6 +259,7 @@ impl Run {
             if self.tells_response_times {
                 sample.work = Some(Work {
                     response_time: Span::from_secs_f64(response_time_s),
+                    rate: Some(Frequency(pairs().map(|(k, c)| k.iops(c)).sum())),
                 });
             }
             knobs.changes = 0;
