@@ -22,7 +22,7 @@ APART := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 # the foreground, so that Ctrl-C reaches it.
 LIMIT = $(if $(shell command -v timeout),--config 'target."cfg(unix)".runner="timeout --foreground -k 10 $(1)"')
 
-.PHONY: demo test test-all test-rust test-python test-python-checked bench lint format schema-types docs mutants install clean
+.PHONY: wheel demo test test-all test-rust test-python test-python-checked bench lint format schema-types docs mutants install clean
 
 demo: install
 	$(BIN)/headstack run examples/demo.toml --out out/demo --force
@@ -51,7 +51,7 @@ install: $(STAMP)
 # The tools and dependencies; done again only when pyproject.toml changes.
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; sys.exit(0 if sys.version_info >= (3, 11) else f"python: got {v}, need 3.11 or later; try make PYTHON=python3.11")'
-	@command -v cargo >/dev/null || { echo "cargo: got none, need a Rust toolchain 1.85 or later" >&2; exit 1; }
+	@command -v cargo >/dev/null || { echo "cargo: got none, need a Rust toolchain 1.85 or later: install rustup (https://rustup.rs) or the Debian package rustup, then rustup default stable; or install a wheel (make wheel elsewhere)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(PIP_INSTALL) 'maturin>=1.13,<2' $$($(BIN)/python scripts/requirements.py)
 	PIP_QUIET=1 $(BIN)/maturin develop -q --release
@@ -61,6 +61,11 @@ $(STAMP): pyproject.toml
 $(VENV)/.test $(VENV)/.lint $(VENV)/.docs: $(VENV)/.%: $(STAMP)
 	$(PIP_INSTALL) $$($(BIN)/python scripts/requirements.py $*)
 	@touch $@
+
+# A wheel for any Python from 3.11 on, with drives, pages and examples: it needs neither Rust nor this folder.
+wheel: $(STAMP)
+	$(BIN)/maturin build -q --release --strip --out out/wheel
+	@ls -l out/wheel
 
 bench: install
 	@$(BIN)/python benches/run.py
@@ -85,9 +90,8 @@ format:
 docs: $(VENV)/.docs install
 	RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-deps
 	rm -rf out/docs
-	mkdir -p out/docs
+	$(BIN)/python scripts/site.py out/docs
 	cp -R $(CARGO_TARGET_DIR)/doc out/docs/rust
-	$(BIN)/python scripts/reference.py docs/index.html out/docs
 	@echo "start here: out/docs/index.html"
 
 # Takes hours; MUTANTS="--shard 1/40" takes a part.

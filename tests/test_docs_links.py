@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from headstack.cli import NAMES
+
 ROOT = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -51,22 +53,36 @@ def test_relative_links_resolve(page: Path) -> None:
     assert not broken, f"{page.relative_to(ROOT)}: got links {broken}, need existing targets"
 
 
-def test_the_reference_has_every_crate_and_module() -> None:
-    page = (ROOT / "docs" / "index.html").read_text(encoding="utf-8")
-    linked = set(re.findall(r'href="((?:python|rust)/[^"]+)"', page))
+def test_the_reference_has_every_crate_module_and_command(tmp_path: Path) -> None:
+    site = runpy.run_path(str(ROOT / "scripts" / "site.py"))
+    site["rust"](tmp_path)
+    site["python"](tmp_path)
+    site["commands"](tmp_path)
+    site["schema"](tmp_path, "experiment")
+    linked = set(re.findall(r'href="../rust/(\w+)/index.html"', (tmp_path / "rust.md").read_text()))
     crates = [p.name for p in (ROOT / "crates").iterdir() if (p / "Cargo.toml").exists()]
     names = ["_core" if name == "py" else f"headstack_{name}".replace("-", "_") for name in crates]
-    assert linked == {f"rust/{name}/index.html" for name in names}
-    # Those of Python are derived from the package.
-    reference = runpy.run_path(str(ROOT / "scripts" / "reference.py"))
-    assert reference["MARK"] in page
-    modules = reference["modules"]()
-    assert modules[0] == "headstack"
-    assert {"headstack.api", "headstack.capping", "headstack.workload"} <= set(modules)
-    for module in modules:
-        # The sentence that the page shows.
-        assert re.search(r"<dd>[A-Z][^<]{10,}\.$", reference["line"](module)[: -len("</dd>")]), (
-            module
+    assert linked == set(names)
+    modules = {p.stem for p in (tmp_path / "python").glob("*.rst")}
+    assert {"headstack", "headstack.api", "headstack.goal", "headstack.workload"} <= modules
+    for name in modules:
+        assert re.match(
+            r"[A-Z].{10,}\.$", (sys.modules[name].__doc__ or "").partition("\n\n")[0], re.S
         )
-    # What is imported at first use has to be there before pdoc looks.
-    assert {"run", "load", "Result"} <= vars(sys.modules["headstack"]).keys()
+    shown = (tmp_path / "commands.md").read_text()
+    assert all(f"\n## {name}\n" in shown for name in NAMES)
+    keys = (tmp_path / "experiment.md").read_text()
+    assert "| `goal` |" in keys
+    assert "| `flush_every` |" in keys
+
+
+@pytest.mark.thorough
+def test_the_site_has_no_broken_link(tmp_path: Path) -> None:
+    """Sphinx warns of each page, picture and heading that is not there; that is an error."""
+    pytest.importorskip("sphinx", reason="sphinx is not installed")
+    script = ROOT / "scripts" / "site.py"
+    words = [sys.executable, str(script), str(tmp_path / "site")]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "site" / "docs" / "tutorial.html").read_text()
+    assert 'href="guide/traces.html"' in page

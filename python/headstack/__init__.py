@@ -39,6 +39,7 @@ __all__ = [
 
 #: Modules for users of the package; `dir` lists them and the reference describes them.
 _MODULES = (
+    "active_level",
     "advice",
     "answer",
     "api",
@@ -47,9 +48,11 @@ _MODULES = (
     "comparison",
     "counters",
     "datasheet",
+    "depopulation",
     "drives",
     "emulation",
     "errors",
+    "firmware_order",
     "formulas",
     "frames",
     "goal",

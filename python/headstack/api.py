@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
     import polars as pl
+    import pyarrow as pa
 
     from headstack import schema
     from headstack.goal import Goal
@@ -280,6 +281,11 @@ class Result:
         return self._tables.summary
 
     @property
+    def summary_wide(self) -> "pd.DataFrame":
+        """The same with all numbers: `headstack.frames.Tables.summary_wide` in pandas."""
+        return self._tables.summary_wide
+
+    @property
     def drives(self) -> "pd.DataFrame":
         """One row per drive of every system: `headstack.frames.Tables.drives` in pandas."""
         return self._tables.drives
@@ -303,6 +309,31 @@ class Result:
 
         """
         return self._tables.series
+
+    def arrow(self) -> "pa.Table":
+        """Return the requests of every system as one table of Arrow, for DuckDB and others.
+
+        Raises:
+            ConfigError: the run logged no requests.
+
+        """
+        return self._tables.arrow
+
+    def scan(self) -> "pl.LazyFrame":
+        """Return the requests as a lazy frame of Polars: only what is asked for is read.
+
+        The columns are those of `requests`.
+
+        Raises:
+            ConfigError: the run logged no requests, or Polars is not installed.
+
+        Example:
+            >>> r.scan().filter(pl.col("op") == "read").collect()  # doctest: +SKIP
+
+        """
+        from headstack import frames
+
+        return frames.scan(self.document["systems"], self.out)
 
     def requests_files(self) -> list[tuple[Mapping[str, Any], Path]]:
         """Each system with the Parquet file of its requests, readable by Polars and DuckDB too.

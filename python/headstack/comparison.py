@@ -114,8 +114,8 @@ def _row(systems: list[System | None]) -> Row:
 def to_document(comparison: Comparison) -> dict[str, Any]:
     """Return all numbers of the matched systems, with differences and ratios to the first result.
 
-    Keys are the columns of `Result.summary`. A number that is missing in a result, a ratio to zero,
-    and a difference between prices of different kinds is None.
+    Keys are the columns of `Result.summary_wide`. A number that is missing in a result, a ratio to
+    zero, and a difference between prices of different kinds is None.
     """
     labels = comparison.labels
     return {

@@ -17,6 +17,22 @@ Frame = TypeVar("Frame")
 #: Keys of a system with curves: they are in the results file, not in `run --json`.
 CURVES = ("response_time_cdf", "series")
 
+#: Columns of the narrow summary.
+MAIN = (
+    "name",
+    "workload",
+    "n_requests",
+    "n_errors",
+    "throughput_iops",
+    "response_time_mean_s",
+    "response_time_p50_s",
+    "response_time_p99_s",
+    "response_time_p999_s",
+    "queue_depth_mean",
+    "utilisation",
+    "power_mean_w",
+)
+
 
 class Tables(Generic[Frame]):
     """The tables of a result, as DataFrames of one library."""
@@ -34,12 +50,24 @@ class Tables(Generic[Frame]):
 
     @cached_property
     def summary(self) -> Frame:
-        """One row per system and workload; nested keys are joined, with the unit last.
+        """One row per system and workload, with the columns of `MAIN`.
+
+        Times are in seconds, power in watts; numbers that a run does not have are missing.
+        """
+        return self._from_rows([{key: row.get(key) for key in MAIN} for row in self._flat])
+
+    @cached_property
+    def summary_wide(self) -> Frame:
+        """One row per system and workload with all numbers; nested keys are joined, unit last.
 
         ``response_time_s.p99`` of the JSON is the column ``response_time_p99_s``. Times are in
         seconds, energy in joules, power in watts; numbers that a run does not have are missing.
         """
-        return self._from_rows([flat(s) for s in self._systems])
+        return self._from_rows(self._flat)
+
+    @property
+    def _flat(self) -> list[dict[str, Any]]:
+        return [flat(s) for s in self._systems]
 
     @cached_property
     def drives(self) -> Frame:
@@ -70,11 +98,20 @@ class Tables(Generic[Frame]):
             ConfigError: the run logged no requests.
 
         """
+        return self._from_arrow(self.arrow)
+
+    @cached_property
+    def arrow(self) -> "pa.Table":
+        """The same as a table of Arrow.
+
+        Raises:
+            ConfigError: the run logged no requests.
+
+        """
         import pyarrow.parquet as pq
 
-        return self._joined(
-            [(s, pq.read_table(f)) for s, f in request_logs(self._systems, self._out)]
-        )
+        logs = request_logs(self._systems, self._out)
+        return _joined([(s, pq.read_table(f)) for s, f in logs])
 
     @cached_property
     def series(self) -> Frame:
@@ -94,18 +131,20 @@ class Tables(Generic[Frame]):
         parts = [(s, pa.table(dict(s["series"]))) for s in self._systems if s.get("series")]
         if not parts:
             raise ConfigError("series: got none, need the results of headstack run")
-        return self._joined(parts)
+        return self._from_arrow(_joined(parts))
 
-    def _joined(self, parts: "list[tuple[Mapping[str, Any], pa.Table]]") -> Frame:
-        import pyarrow as pa
 
-        tables = []
-        for system, table in parts:
-            for place, key in enumerate(("system", "workload")):
-                name = str(system.get("name" if key == "system" else key) or "")
-                table = table.add_column(place, key, pa.repeat(name, table.num_rows))
-            tables.append(table)
-        return self._from_arrow(pa.concat_tables(tables, promote_options="default"))
+def _joined(parts: "list[tuple[Mapping[str, Any], pa.Table]]") -> "pa.Table":
+    """Return the tables of several systems as one, with the names of system and workload."""
+    import pyarrow as pa
+
+    tables = []
+    for system, table in parts:
+        for place, key in enumerate(("system", "workload")):
+            name = str(system.get("name" if key == "system" else key) or "")
+            table = table.add_column(place, key, pa.repeat(name, table.num_rows))
+        tables.append(table)
+    return pa.concat_tables(tables, promote_options="default")
 
 
 class _Pandas(Tables["pd.DataFrame"]):
@@ -152,6 +191,30 @@ def tables(
             f"to: got {library}, which is not installed, need it: pip install headstack[{library}]"
         )
     return kinds[library](systems, out)
+
+
+def scan(systems: Sequence[Mapping[str, Any]], out: Path | None) -> "pl.LazyFrame":
+    """Return the requests of all systems as a lazy frame of Polars.
+
+    Raises:
+        ConfigError: the run logged no requests, or Polars is not installed.
+
+    """
+    try:
+        import polars as pl
+    except ImportError:
+        raise ConfigError("scan: got no polars, need it: pip install headstack[polars]") from None
+
+    names = [("system", "name"), ("workload", "workload")]
+    return pl.concat(
+        [
+            pl.scan_parquet(path).select(
+                *(pl.lit(str(system.get(key) or "")).alias(name) for name, key in names), pl.all()
+            )
+            for system, path in request_logs(systems, out)
+        ],
+        how="diagonal_relaxed",
+    )
 
 
 def request_logs(

@@ -1,15 +1,13 @@
 """Prices of drives from a table of the user's: what a drive costs today is in no model.
 
-A table is a TOML file with the day on which its prices were seen, and US dollars for each drive:
+A table is a TOML file with the day on which its prices were seen, and US dollars for each drive::
 
-```toml
-as_of = 2026-11-01
-source = "quotation of our supplier"
+    as_of = 2026-11-01
+    source = "quotation of our supplier"
 
-[drives]
-exos-x18 = 289
-exos-2x18-sata = { low = 395, high = 450 }
-```
+    [drives]
+    exos-x18 = 289
+    exos-2x18-sata = { low = 395, high = 450 }
 
 It replaces the prices of the drives that it names, for all systems whose drives it all names. For
 other systems the prices of drive files stay, which have dates and kinds of their own and are never

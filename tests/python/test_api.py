@@ -71,7 +71,7 @@ def test_drives_have_a_row_each_and_their_counters_add_up():
     assert (parts.drives["power_mean_w"] > 0).all()
     assert (parts.drives["background_read_ahead_time_s"] >= 0).all()
     assert (parts.drives["n_read_modify_writes"] > 0).all()
-    total = parts.summary["n_read_modify_writes"][0]
+    total = parts.summary_wide["n_read_modify_writes"][0]
     assert parts.drives["n_read_modify_writes"].sum() == total == 60
     # A system whose drives have counted nothing shows no counters.
     whole = ran("whole", "4 KiB")
@@ -632,7 +632,7 @@ def test_tables_are_those_of_polars_at_will(experiment):
     experiment.write_text(experiment.read_text() + '[[system]]\ndrive = "exos-x18"\n')
     result = headstack.run(experiment)
     tables = result.to("polars")
-    for name in ("summary", "requests", "series"):
+    for name in ("summary", "summary_wide", "requests", "series"):
         frame, want = getattr(tables, name), getattr(result, name)
         assert isinstance(frame, pl.DataFrame)
         assert frame.columns == list(want.columns), name
@@ -640,6 +640,10 @@ def test_tables_are_those_of_polars_at_will(experiment):
         for column in want.select_dtypes("number"):
             got = frame[column].cast(pl.Float64).to_numpy()
             np.testing.assert_array_equal(got, want[column].to_numpy(dtype=float), column)
+    assert len(result.summary.columns) < 15 < len(result.summary_wide.columns)
+    lazy = result.scan().filter(pl.col("op") == "read").collect()
+    assert lazy.equals(tables.requests.filter(pl.col("op") == "read"))
+    assert result.arrow().num_rows == len(result.requests)
     assert tables.requests["system"].unique(maintain_order=True).to_list() == ["fcfs", "exos-x18"]
     assert result.to("pandas").summary.equals(result.summary)
 
@@ -668,7 +672,17 @@ def test_the_package_lists_what_it_has():
     assert {"run", "load", "Result", "ConfigError"} <= set(dir(headstack))
     folder = Path(headstack.__file__).parent
     #: Parts that only the package itself uses.
-    inside = {"cli", "drawing", "outputs", "paired", "paths", "picture", "plain", "prefix"}
+    inside = {
+        "cli",
+        "drawing",
+        "outputs",
+        "paired",
+        "paths",
+        "picture",
+        "plain",
+        "prefix",
+        "shipped",
+    }
     inside |= {"loads", "studies", "suggest", "warned"}
     found = {m.name for m in pkgutil.iter_modules([str(folder)]) if m.name[0] != "_"}
     assert found - inside == set(modules)

@@ -38,7 +38,7 @@ def test_every_command_has_help_with_an_example(name, capsys):
 def test_help_keeps_the_lines_of_its_examples(capsys):
     assert main(["--help"]) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
-    assert "headstack drives" in lines
+    assert "headstack docs" in lines
     assert not [line for line in lines if "\\b" in line or line.endswith(" and...")]
 
 

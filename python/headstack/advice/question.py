@@ -114,7 +114,7 @@ def amount(kind: str, given: object, where: str) -> float | None:
 
 def default_drives() -> list[str]:
     """Return the drives of recent years that can be used."""
-    listed = [d for d in drives.overview() if d.get("year")]
+    listed = [d for d in drives.rows() if d.get("year")]
     newest = max(int(d["year"]) for d in listed)
     return [str(d["name"]) for d in listed if int(d["year"]) > newest - YEARS]
 

@@ -46,6 +46,8 @@ COMMANDS = (
     "convert",
     "trace_info",
     "reproduce",
+    "docs",
+    "examples",
     "completion",
 )
 
@@ -63,8 +65,10 @@ SIGNALLED = 128
 ABOUT = """Simulate hard-disk storage: response times, power and cost of drives and arrays.
 
 Examples:
-  headstack run examples/demo.toml --out out/demo
-  headstack drives
+  headstack examples --copy .
+  headstack run examples/demo.toml --goal p99=80ms --out out/demo
+  headstack init my-trace.csv --goal p99=20ms -o mine.toml
+  headstack docs
 """
 
 
