@@ -1,7 +1,7 @@
 //! The fixed newstyle handshake: a state machine over bytes, without sockets.
 
 use crate::protocol::{
-    export, handshake, info, option, reply, ALLOCATION, MAGIC, MAX_PAYLOAD, OPTION_MAGIC,
+    export, handshake, info, option, reply, Headers, ALLOCATION, MAGIC, MAX_PAYLOAD, OPTION_MAGIC,
     OPTION_REPLY_MAGIC,
 };
 use crate::tls::Mode;
@@ -22,8 +22,8 @@ const BLOCK_BYTES: (u32, u32) = (1, 4096);
 pub struct Negotiated {
     /// Number of the export.
     pub export: usize,
-    /// Whether reads are answered in chunks.
-    pub structured: bool,
+    /// The headers of requests and replies.
+    pub headers: Headers,
     /// Whether it may ask for `base:allocation`.
     pub allocation: bool,
 }
@@ -49,7 +49,7 @@ pub struct Handshake {
     has_flags: bool,
     is_fixed: bool,
     no_zeroes: bool,
-    structured: bool,
+    headers: Headers,
     /// The export for which `base:allocation` was selected.
     allocation: Option<usize>,
     options: u32,
@@ -69,7 +69,7 @@ impl Handshake {
             has_flags: false,
             is_fixed: false,
             no_zeroes: false,
-            structured: false,
+            headers: Headers::Simple,
             allocation: None,
             options: 0,
             skip: 0,
@@ -155,11 +155,10 @@ impl Handshake {
             option::EXPORT_NAME => return self.by_name(data, out, exports),
             option::LIST => list(data, out, exports),
             option::INFO | option::GO => return self.go(code, data, out, exports),
-            option::STRUCTURED_REPLY if data.is_empty() => {
-                self.structured = true;
-                answer(out, code, reply::ACK, b"");
+            option::STRUCTURED_REPLY | option::EXTENDED_HEADERS => {
+                let kind = self.extend(code, data).err();
+                answer(out, code, kind.unwrap_or(reply::ACK), b"");
             }
-            option::STRUCTURED_REPLY => answer(out, code, reply::ERR_INVALID, b""),
             option::LIST_META_CONTEXT | option::SET_META_CONTEXT => {
                 let kind = self.contexts(code, data, out, exports).err();
                 answer(out, code, kind.unwrap_or(reply::ACK), b"");
@@ -167,6 +166,19 @@ impl Handshake {
             _ => answer(out, code, reply::ERR_UNSUP, b""),
         }
         Next::More
+    }
+
+    /// Replies are in chunks from now on, or headers extended.
+    fn extend(&mut self, code: u32, data: &[u8]) -> Result<(), u32> {
+        let is_extended = self.headers == Headers::Extended;
+        match code {
+            _ if !data.is_empty() => return Err(reply::ERR_INVALID),
+            option::EXTENDED_HEADERS if is_extended => return Err(reply::ERR_INVALID),
+            option::EXTENDED_HEADERS => self.headers = Headers::Extended,
+            _ if is_extended => return Err(reply::ERR_EXT_HEADER_REQD),
+            _ => self.headers = Headers::Structured,
+        }
+        Ok(())
     }
 
     /// Begins encryption. What was negotiated before counts no longer: somebody else may have sent it.
@@ -182,7 +194,7 @@ impl Handshake {
             return Next::More;
         }
         self.is_encrypted = true;
-        self.structured = false;
+        self.headers = Headers::Simple;
         self.allocation = None;
         Next::Encrypt
     }
@@ -190,7 +202,7 @@ impl Handshake {
     fn negotiated(&self, export: usize) -> Negotiated {
         Negotiated {
             export,
-            structured: self.structured,
+            headers: self.headers,
             allocation: self.allocation == Some(export),
         }
     }
@@ -253,7 +265,7 @@ impl Handshake {
         if sets {
             self.allocation = None;
         }
-        if !self.structured {
+        if self.headers < Headers::Structured {
             return Err(reply::ERR_INVALID);
         }
         let (name, queries) = name_and_queries(data).ok_or(reply::ERR_INVALID)?;
@@ -276,7 +288,10 @@ impl Handshake {
     }
 
     fn flags(&self) -> u16 {
-        let df = if self.structured { export::SEND_DF } else { 0 };
+        let df = match self.headers {
+            Headers::Simple => 0,
+            _ => export::SEND_DF,
+        };
         export::HAS_FLAGS
             | export::SEND_FLUSH
             | export::SEND_FUA

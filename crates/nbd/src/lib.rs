@@ -4,9 +4,9 @@
 //! simulated drive has ended it. Data are kept in a [`headstack_live::store::Store`], exactly.
 //!
 //! # Scope
-//! Fixed newstyle handshake, TLS, simple and structured replies, `READ`, `WRITE`, `FLUSH`, `TRIM`, `CACHE`,
-//! `WRITE_ZEROES`, `BLOCK_STATUS` with `base:allocation`, `FUA`; any number of connections to one drive; sockets passed
-//! by systemd. Not supported: extended headers, pre-shared keys.
+//! Fixed newstyle handshake, TLS, simple and structured replies, extended headers, `READ`, `WRITE`, `FLUSH`, `TRIM`,
+//! `CACHE`, `WRITE_ZEROES`, `BLOCK_STATUS` with `base:allocation`, `FUA`; any number of connections to one drive; sockets
+//! passed by systemd. Not supported: pre-shared keys, `BLOCK_STATUS` of chosen kinds of metadata.
 //!
 //! # Model
 //! A request reaches the drive when all of it has arrived. `TRIM` takes no time: a hard disk has no such command.

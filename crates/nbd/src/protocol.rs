@@ -12,6 +12,10 @@ pub const REQUEST_MAGIC: u32 = 0x2560_9513;
 pub const SIMPLE_REPLY_MAGIC: u32 = 0x6744_6698;
 /// Begins a chunk of a structured reply.
 pub const CHUNK_MAGIC: u32 = 0x668e_33ef;
+/// Begins each request with an extended header.
+pub const EXTENDED_REQUEST_MAGIC: u32 = 0x21e4_1c71;
+/// Begins each chunk with an extended header.
+pub const EXTENDED_CHUNK_MAGIC: u32 = 0x6e8a_278c;
 
 /// Flags of the handshake, of server and client.
 pub mod handshake {
@@ -41,6 +45,8 @@ pub mod option {
     pub const LIST_META_CONTEXT: u32 = 9;
     /// Select kinds of metadata.
     pub const SET_META_CONTEXT: u32 = 10;
+    /// Headers of requests and replies have lengths of 64 bits.
+    pub const EXTENDED_HEADERS: u32 = 11;
 }
 
 /// Types of replies to options.
@@ -63,6 +69,8 @@ pub mod reply {
     pub const ERR_UNKNOWN: u32 = (1 << 31) + 6;
     /// The option's data are too long.
     pub const ERR_TOO_BIG: u32 = (1 << 31) + 9;
+    /// Extended headers are in use, which the option would end.
+    pub const ERR_EXT_HEADER_REQD: u32 = (1 << 31) + 10;
 }
 
 /// Facts of an export.
@@ -133,6 +141,8 @@ pub mod flag {
     pub const REQ_ONE: u16 = 1 << 3;
     /// Zeroes only if that is quicker than to write them.
     pub const FAST_ZERO: u16 = 1 << 4;
+    /// With extended headers: so many bytes as the length says follow the request.
+    pub const PAYLOAD_LEN: u16 = 1 << 5;
 }
 
 /// Types of chunks.
@@ -147,6 +157,8 @@ pub mod chunk {
     pub const OFFSET_HOLE: u16 = 2;
     /// Extents of metadata.
     pub const BLOCK_STATUS: u16 = 5;
+    /// The same with lengths and flags of 64 bits.
+    pub const BLOCK_STATUS_EXT: u16 = 6;
     /// The request failed.
     pub const ERROR: u16 = (1 << 15) + 1;
     /// The request failed at an offset.
@@ -183,5 +195,21 @@ pub enum Failure {
 pub const MAX_PAYLOAD: u32 = 32 << 20;
 /// Bytes of a request without its payload.
 pub const REQUEST_BYTES: usize = 28;
+/// The same with an extended header.
+pub const EXTENDED_REQUEST_BYTES: usize = 32;
+/// The most bytes that one command writes or reads on the drive.
+pub const MAX_COMMAND: u64 = u32::MAX as u64;
+
+/// The headers of requests and replies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Headers {
+    /// Each reply is one.
+    #[default]
+    Simple,
+    /// Replies to reads are in chunks.
+    Structured,
+    /// All replies are in chunks, and lengths have 64 bits.
+    Extended,
+}
 /// Name of the one kind of metadata, and its number.
 pub const ALLOCATION: (&[u8], u32) = (b"base:allocation", 1);

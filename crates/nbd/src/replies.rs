@@ -1,6 +1,8 @@
 //! Replies that wait to be sent. Their data are read from the store as the socket takes them.
 
-use crate::protocol::{allocation, chunk, Failure, ALLOCATION, CHUNK_MAGIC, SIMPLE_REPLY_MAGIC};
+use crate::protocol::{
+    allocation, chunk, Failure, ALLOCATION, CHUNK_MAGIC, EXTENDED_CHUNK_MAGIC, SIMPLE_REPLY_MAGIC,
+};
 use bytes::{BufMut, BytesMut};
 use headstack_live::store::{Extent, Store};
 use std::collections::VecDeque;
@@ -13,20 +15,36 @@ const SEARCH_BYTES: u32 = 64 << 10;
 /// Most extents in a reply.
 const MAX_EXTENTS: usize = 4096;
 
+/// The request that a reply answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Origin {
+    /// The client's number of the request.
+    pub cookie: u64,
+    /// First byte.
+    pub offset: u64,
+    /// Whether headers are extended.
+    pub is_extended: bool,
+}
+
 /// A reply, or what is left of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reply {
     /// Without data.
     Simple {
-        /// The client's number of the request.
-        cookie: u64,
+        /// Of which request.
+        origin: Origin,
         /// The error; 0 for none.
         error: u32,
     },
+    /// The same as chunk, without error.
+    Done {
+        /// Of which request.
+        origin: Origin,
+    },
     /// An error as chunk.
     Error {
-        /// The client's number of the request.
-        cookie: u64,
+        /// Of which request.
+        origin: Origin,
         /// The error.
         error: u32,
     },
@@ -34,12 +52,10 @@ pub enum Reply {
     Data(Data),
     /// Extents of `base:allocation`.
     Extents {
-        /// The client's number of the request.
-        cookie: u64,
-        /// First byte.
-        offset: u64,
+        /// Of which request.
+        origin: Origin,
         /// Number of bytes.
-        length: u32,
+        length: u64,
         /// One is enough.
         one: bool,
     },
@@ -59,7 +75,7 @@ enum Form {
 /// Data that are still to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Data {
-    cookie: u64,
+    origin: Origin,
     offset: u64,
     left: u32,
     form: Form,
@@ -70,10 +86,10 @@ pub struct Data {
 }
 
 impl Reply {
-    fn data(cookie: u64, offset: u64, left: u32, form: Form) -> Reply {
+    fn data(origin: Origin, left: u32, form: Form) -> Reply {
         Reply::Data(Data {
-            cookie,
-            offset,
+            origin,
+            offset: origin.offset,
             left,
             form,
             has_head: false,
@@ -82,18 +98,18 @@ impl Reply {
     }
 
     /// Data after a simple reply.
-    pub fn plain(cookie: u64, offset: u64, bytes: u32) -> Reply {
-        Reply::data(cookie, offset, bytes, Form::Plain)
+    pub fn plain(origin: Origin, bytes: u32) -> Reply {
+        Reply::data(origin, bytes, Form::Plain)
     }
 
     /// Data in one chunk; at most 4 GiB less 9 bytes.
-    pub fn whole(cookie: u64, offset: u64, bytes: u32) -> Reply {
-        Reply::data(cookie, offset, bytes, Form::Whole)
+    pub fn whole(origin: Origin, bytes: u32) -> Reply {
+        Reply::data(origin, bytes, Form::Whole)
     }
 
     /// Data in as many chunks as is best.
-    pub fn chunks(cookie: u64, offset: u64, bytes: u32) -> Reply {
-        Reply::data(cookie, offset, bytes, Form::Chunks)
+    pub fn chunks(origin: Origin, bytes: u32) -> Reply {
+        Reply::data(origin, bytes, Form::Chunks)
     }
 }
 
@@ -128,21 +144,24 @@ impl Replies {
             let is_done = match self.waiting.front_mut() {
                 None => break,
                 Some(Reply::Data(data)) => data.send(out, store)?,
-                Some(Reply::Simple { cookie, error }) => {
-                    simple(out, *cookie, *error);
+                Some(Reply::Simple { origin, error }) => {
+                    simple(out, origin.cookie, *error);
                     true
                 }
-                Some(Reply::Error { cookie, error }) => {
-                    failed(out, *cookie, *error, None);
+                Some(Reply::Done { origin }) => {
+                    head(out, origin, chunk::DONE, chunk::NONE, 0);
+                    true
+                }
+                Some(Reply::Error { origin, error }) => {
+                    failed(out, origin, *error, None);
                     true
                 }
                 Some(Reply::Extents {
-                    cookie,
-                    offset,
+                    origin,
                     length,
                     one,
                 }) => {
-                    extents(out, store, *cookie, (*offset, *length), *one);
+                    extents(out, store, origin, *length, *one);
                     true
                 }
             };
@@ -176,7 +195,7 @@ impl Data {
     fn send_plain(&mut self, out: &mut BytesMut, store: &Store) -> io::Result<bool> {
         let start = out.len();
         if !self.has_head {
-            simple(out, self.cookie, 0);
+            simple(out, self.origin.cookie, 0);
         }
         let bytes = (self.left as usize).min(OUT_BYTES);
         if let Err(e) = self.take(bytes, out, store) {
@@ -184,7 +203,7 @@ impl Data {
                 return Err(e);
             }
             out.truncate(start);
-            simple(out, self.cookie, Failure::Io as u32);
+            simple(out, self.origin.cookie, Failure::Io as u32);
             return Ok(true);
         }
         self.has_head = true;
@@ -197,7 +216,7 @@ impl Data {
             return self.send_chunk(out, store);
         }
         if !self.has_head {
-            head(out, self.cookie, 0, chunk::OFFSET_DATA, self.left + 8);
+            head(out, &self.origin, 0, chunk::OFFSET_DATA, self.left + 8);
             out.put_u64(self.offset);
             self.has_head = true;
         }
@@ -211,8 +230,8 @@ impl Data {
             return false;
         }
         match self.has_failed {
-            true => failed(out, self.cookie, Failure::Io as u32, None),
-            false => head(out, self.cookie, chunk::DONE, chunk::NONE, 0),
+            true => failed(out, &self.origin, Failure::Io as u32, None),
+            false => head(out, &self.origin, chunk::DONE, chunk::NONE, 0),
         }
         true
     }
@@ -233,11 +252,11 @@ impl Data {
         let is_last = bytes == u64::from(self.left);
         let done = if is_last { chunk::DONE } else { 0 };
         let length = bytes as u32 + 8;
-        head(out, self.cookie, done, chunk::OFFSET_DATA, length);
+        head(out, &self.origin, done, chunk::OFFSET_DATA, length);
         out.put_u64(offset);
         if self.take(bytes as usize, out, store).is_err() {
             out.truncate(start);
-            failed(out, self.cookie, Failure::Io as u32, Some(offset));
+            failed(out, &self.origin, Failure::Io as u32, Some(offset));
             return true;
         }
         is_last
@@ -246,7 +265,7 @@ impl Data {
     fn send_hole(&mut self, out: &mut BytesMut, bytes: u32) -> bool {
         let is_last = bytes == self.left;
         let done = if is_last { chunk::DONE } else { 0 };
-        head(out, self.cookie, done, chunk::OFFSET_HOLE, 12);
+        head(out, &self.origin, done, chunk::OFFSET_HOLE, 12);
         out.put_u64(self.offset);
         out.put_u32(bytes);
         (self.offset, self.left) = (self.offset + u64::from(bytes), self.left - bytes);
@@ -261,19 +280,27 @@ fn simple(out: &mut BytesMut, cookie: u64, error: u32) {
 }
 
 /// The head of a chunk.
-fn head(out: &mut BytesMut, cookie: u64, flags: u16, kind: u16, length: u32) {
-    out.put_u32(CHUNK_MAGIC);
+fn head(out: &mut BytesMut, origin: &Origin, flags: u16, kind: u16, length: u32) {
+    out.put_u32(match origin.is_extended {
+        true => EXTENDED_CHUNK_MAGIC,
+        false => CHUNK_MAGIC,
+    });
     out.put_u16(flags);
     out.put_u16(kind);
-    out.put_u64(cookie);
-    out.put_u32(length);
+    out.put_u64(origin.cookie);
+    if origin.is_extended {
+        out.put_u64(origin.offset);
+        out.put_u64(u64::from(length));
+    } else {
+        out.put_u32(length);
+    }
 }
 
 /// An error as last chunk, perhaps with the byte at which it happened.
-fn failed(out: &mut BytesMut, cookie: u64, error: u32, at: Option<u64>) {
+fn failed(out: &mut BytesMut, origin: &Origin, error: u32, at: Option<u64>) {
     match at {
-        None => head(out, cookie, chunk::DONE, chunk::ERROR, 6),
-        Some(_) => head(out, cookie, chunk::DONE, chunk::ERROR_OFFSET, 14),
+        None => head(out, origin, chunk::DONE, chunk::ERROR, 6),
+        Some(_) => head(out, origin, chunk::DONE, chunk::ERROR_OFFSET, 14),
     }
     out.put_u32(error);
     // No text.
@@ -283,19 +310,38 @@ fn failed(out: &mut BytesMut, cookie: u64, error: u32, at: Option<u64>) {
     }
 }
 
-fn extents(out: &mut BytesMut, store: &Store, cookie: u64, range: (u64, u32), one: bool) {
+fn extents(out: &mut BytesMut, store: &Store, origin: &Origin, length: u64, one: bool) {
     let most = if one { 1 } else { MAX_EXTENTS };
-    let Ok(found) = store.extents(range.0, u64::from(range.1), most) else {
-        return failed(out, cookie, Failure::Io as u32, None);
+    let Ok(found) = store.extents(origin.offset, length, most) else {
+        return failed(out, origin, Failure::Io as u32, None);
     };
-    let length = 4 + 8 * found.len() as u32;
-    head(out, cookie, chunk::DONE, chunk::BLOCK_STATUS, length);
+    let n = found.len() as u32;
+    match origin.is_extended {
+        true => head(
+            out,
+            origin,
+            chunk::DONE,
+            chunk::BLOCK_STATUS_EXT,
+            8 + 16 * n,
+        ),
+        false => head(out, origin, chunk::DONE, chunk::BLOCK_STATUS, 4 + 8 * n),
+    }
     out.put_u32(ALLOCATION.1);
+    if origin.is_extended {
+        out.put_u32(n);
+    }
     for Extent { bytes, hole } in found {
-        out.put_u32(bytes as u32);
-        out.put_u32(match hole {
+        let flags = match hole {
             true => allocation::HOLE | allocation::ZERO,
             false => 0,
-        });
+        };
+        if origin.is_extended {
+            out.put_u64(bytes);
+            out.put_u64(u64::from(flags));
+        } else {
+            // No longer than the request, whose length has 32 bits.
+            out.put_u32(bytes as u32);
+            out.put_u32(flags);
+        }
     }
 }

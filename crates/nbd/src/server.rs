@@ -288,6 +288,6 @@ fn access(device: usize, request: &Request) -> Access {
             _ => Command::Write,
         },
         offset: request.offset,
-        length: u64::from(request.length),
+        length: request.length,
     }
 }

@@ -4,8 +4,11 @@
 //! session takes little memory, whatever the sizes of requests. A long read with structured replies is answered in
 //! chunks: zeroes that were never written are not sent, and a part that the store cannot read is named.
 
-use crate::protocol::{command, flag, Failure, MAX_PAYLOAD, REQUEST_BYTES, REQUEST_MAGIC};
-use crate::replies::{Replies, Reply};
+use crate::protocol::{
+    command, flag, Failure, Headers, EXTENDED_REQUEST_BYTES, EXTENDED_REQUEST_MAGIC, MAX_COMMAND,
+    MAX_PAYLOAD, REQUEST_BYTES, REQUEST_MAGIC,
+};
+use crate::replies::{Origin, Replies, Reply};
 use bytes::{Buf, BytesMut};
 use headstack_live::store::Store;
 
@@ -24,18 +27,32 @@ pub struct Request {
     /// First byte.
     pub offset: u64,
     /// Number of bytes.
-    pub length: u32,
+    pub length: u64,
 }
 
 impl Request {
-    fn read(mut head: &[u8]) -> Option<Request> {
-        (head.get_u32() == REQUEST_MAGIC).then(|| Request {
+    fn read(mut head: &[u8], headers: Headers) -> Option<Request> {
+        let is_extended = headers == Headers::Extended;
+        let magic = match is_extended {
+            true => EXTENDED_REQUEST_MAGIC,
+            false => REQUEST_MAGIC,
+        };
+        (head.get_u32() == magic).then(|| Request {
             flags: head.get_u16(),
             command: head.get_u16(),
             cookie: head.get_u64(),
             offset: head.get_u64(),
-            length: head.get_u32(),
+            length: match is_extended {
+                true => head.get_u64(),
+                false => u64::from(head.get_u32()),
+            },
         })
+    }
+
+    /// Whether bytes follow it.
+    fn has_payload(&self, headers: Headers) -> bool {
+        let says_so = headers == Headers::Extended && self.flags & flag::PAYLOAD_LEN != 0;
+        self.command == command::WRITE || says_so
     }
 
     /// Whether what it writes must be kept before the reply.
@@ -46,7 +63,8 @@ impl Request {
     /// What is wrong with it, on an export of `bytes`.
     fn check(&self, bytes: u64, session: &Session) -> Result<(), Failure> {
         let allowed = match self.command {
-            command::READ if session.structured => flag::FUA | flag::DF,
+            command::READ if session.headers >= Headers::Structured => flag::FUA | flag::DF,
+            command::WRITE if session.headers == Headers::Extended => flag::FUA | flag::PAYLOAD_LEN,
             command::BLOCK_STATUS => flag::FUA | flag::REQ_ONE,
             command::WRITE_ZEROES => flag::FUA | flag::NO_HOLE | flag::FAST_ZERO,
             command::READ | command::WRITE | command::FLUSH | command::TRIM | command::CACHE => {
@@ -68,7 +86,7 @@ impl Request {
             return Err(Failure::Invalid);
         }
         let writes = matches!(self.command, command::WRITE | command::WRITE_ZEROES);
-        let end = self.offset.checked_add(u64::from(self.length));
+        let end = self.offset.checked_add(self.length);
         if end.is_none_or(|end| end > bytes) {
             return Err(if writes {
                 Failure::NoSpace
@@ -77,9 +95,12 @@ impl Request {
             });
         }
         match self.command {
-            command::READ if self.length > MAX_PAYLOAD => Err(Failure::Overflow),
+            command::READ if self.length > u64::from(MAX_PAYLOAD) => Err(Failure::Overflow),
+            command::WRITE_ZEROES | command::CACHE if self.length > MAX_COMMAND => {
+                Err(Failure::Overflow)
+            }
             // `EOVERFLOW` is for requests that carry no data.
-            command::WRITE if self.length > MAX_PAYLOAD => Err(Failure::Invalid),
+            command::WRITE if self.length > u64::from(MAX_PAYLOAD) => Err(Failure::Invalid),
             // A disk writes zeroes as slowly as other data.
             command::WRITE_ZEROES if self.flags & flag::FAST_ZERO != 0 => Err(Failure::Unsupported),
             _ => Ok(()),
@@ -98,11 +119,11 @@ pub enum Event {
     Leaves,
 }
 
-/// Bytes of a write that still arrive.
+/// Bytes that follow a request and still arrive.
 #[derive(Debug, Clone, Copy)]
 struct Payload {
     request: Request,
-    left: u32,
+    left: u64,
     failure: Option<Failure>,
 }
 
@@ -111,7 +132,7 @@ struct Payload {
 pub struct Session {
     /// Number of the export.
     pub export: usize,
-    structured: bool,
+    headers: Headers,
     allocation: bool,
     payload: Option<Payload>,
     replies: Replies,
@@ -128,7 +149,7 @@ impl Session {
     pub fn new(of: crate::handshake::Negotiated) -> Session {
         Session {
             export: of.export,
-            structured: of.structured,
+            headers: of.headers,
             allocation: of.allocation,
             payload: None,
             replies: Replies::default(),
@@ -164,13 +185,17 @@ impl Session {
                     None => continue,
                 }
             }
-            if input.len() < REQUEST_BYTES || !self.has_room() {
+            let head = match self.headers {
+                Headers::Extended => EXTENDED_REQUEST_BYTES,
+                _ => REQUEST_BYTES,
+            };
+            if input.len() < head || !self.has_room() {
                 return Event::Wait;
             }
-            let Some(request) = Request::read(&input[..REQUEST_BYTES]) else {
+            let Some(request) = Request::read(&input[..head], self.headers) else {
                 return Event::Leaves;
             };
-            input.advance(REQUEST_BYTES);
+            input.advance(head);
             if request.command == command::DISC {
                 return Event::Leaves;
             }
@@ -179,7 +204,7 @@ impl Session {
                 failure = Some(Failure::Shutdown);
             }
             match (request.command, failure) {
-                (command::WRITE, _) => {
+                _ if request.has_payload(self.headers) => {
                     self.payload = Some(Payload {
                         request,
                         left: request.length,
@@ -188,14 +213,13 @@ impl Session {
                 }
                 (_, Some(failure)) => self.fail(&request, failure),
                 (command::BLOCK_STATUS, None) => self.replies.add(Reply::Extents {
-                    cookie: request.cookie,
-                    offset: request.offset,
+                    origin: self.origin(&request),
                     length: request.length,
                     one: request.flags & flag::REQ_ONE != 0,
                 }),
                 (command::TRIM | command::WRITE_ZEROES, None) => {
                     let keep = request.flags & flag::NO_HOLE != 0;
-                    match store.zero(request.offset, u64::from(request.length), keep) {
+                    match store.zero(request.offset, request.length, keep) {
                         Ok(()) => return self.begun(request),
                         Err(_) => self.fail(&request, Failure::Io),
                     }
@@ -214,11 +238,10 @@ impl Session {
     fn take_payload(&mut self, input: &mut BytesMut, store: &mut Store) -> Option<Request> {
         let payload = self.payload.as_mut()?;
         let Payload { request, .. } = *payload;
-        let data = input.split_to(input.len().min(payload.left as usize));
-        let at = request
-            .offset
-            .wrapping_add(u64::from(request.length - payload.left));
-        payload.left -= data.len() as u32;
+        let here = (input.len() as u64).min(payload.left) as usize;
+        let data = input.split_to(here);
+        let at = request.offset.wrapping_add(request.length - payload.left);
+        payload.left -= data.len() as u64;
         if payload.failure.is_none() && store.write(at, &data).is_err() {
             payload.failure = Some(Failure::Io);
         }
@@ -246,28 +269,45 @@ impl Session {
         }
     }
 
+    /// What replies say of a request.
+    fn origin(&self, request: &Request) -> Origin {
+        Origin {
+            cookie: request.cookie,
+            offset: request.offset,
+            is_extended: self.headers == Headers::Extended,
+        }
+    }
+
     /// A request has failed.
     fn fail(&mut self, request: &Request, failure: Failure) {
-        let is_chunk =
-            self.structured && matches!(request.command, command::READ | command::BLOCK_STATUS);
-        let (cookie, error) = (request.cookie, failure as u32);
+        let is_read = matches!(request.command, command::READ | command::BLOCK_STATUS);
+        let is_chunk = match self.headers {
+            Headers::Simple => false,
+            Headers::Structured => is_read,
+            Headers::Extended => true,
+        };
+        let (origin, error) = (self.origin(request), failure as u32);
         self.replies.add(match is_chunk {
-            true => Reply::Error { cookie, error },
-            false => Reply::Simple { cookie, error },
+            true => Reply::Error { origin, error },
+            false => Reply::Simple { origin, error },
         });
     }
 
     fn done(&mut self, request: &Request) {
-        let (cookie, error) = (request.cookie, 0);
-        self.replies.add(Reply::Simple { cookie, error });
+        let origin = self.origin(request);
+        self.replies.add(match self.headers {
+            Headers::Extended => Reply::Done { origin },
+            _ => Reply::Simple { origin, error: 0 },
+        });
     }
 
     fn data(&mut self, request: &Request) {
-        let (cookie, offset, left) = (request.cookie, request.offset, request.length);
-        self.replies.add(match self.structured {
-            false => Reply::plain(cookie, offset, left),
-            true if request.flags & flag::DF != 0 => Reply::whole(cookie, offset, left),
-            true => Reply::chunks(cookie, offset, left),
+        // At most `MAX_PAYLOAD`.
+        let (origin, left) = (self.origin(request), request.length as u32);
+        self.replies.add(match self.headers {
+            Headers::Simple => Reply::plain(origin, left),
+            _ if request.flags & flag::DF != 0 => Reply::whole(origin, left),
+            _ => Reply::chunks(origin, left),
         });
     }
 
@@ -290,10 +330,14 @@ mod tests {
     const BYTES: u64 = 1 << 18;
 
     /// What a client that sends these bytes in pieces gets, if every request is served at once.
-    fn replies(bytes: &[u8], mut piece: impl FnMut() -> usize) -> (Vec<u8>, Vec<Request>, Event) {
+    fn replies(
+        headers: Headers,
+        bytes: &[u8],
+        mut piece: impl FnMut() -> usize,
+    ) -> (Vec<u8>, Vec<Request>, Event) {
         let negotiated = Negotiated {
             export: 0,
-            structured: true,
+            headers,
             allocation: true,
         };
         let (mut session, mut store) = (Session::new(negotiated), Store::memory());
@@ -319,12 +363,28 @@ mod tests {
         (all, found, last)
     }
 
-    fn put(bytes: &mut Vec<u8>, command: u16, offset: u64, length: u32, data: &[u8]) {
-        bytes.extend_from_slice(&REQUEST_MAGIC.to_be_bytes());
-        bytes.extend_from_slice(&[0, 0]);
+    fn put(
+        headers: Headers,
+        bytes: &mut Vec<u8>,
+        command: u16,
+        offset: u64,
+        length: u32,
+        data: &[u8],
+    ) {
+        let is_extended = headers == Headers::Extended;
+        let (magic, flags) = match (is_extended, data) {
+            (false, _) => (REQUEST_MAGIC, 0u16),
+            (true, []) => (EXTENDED_REQUEST_MAGIC, 0),
+            (true, _) => (EXTENDED_REQUEST_MAGIC, flag::PAYLOAD_LEN),
+        };
+        bytes.extend_from_slice(&magic.to_be_bytes());
+        bytes.extend_from_slice(&flags.to_be_bytes());
         bytes.extend_from_slice(&command.to_be_bytes());
         bytes.extend_from_slice(&offset.to_be_bytes());
         bytes.extend_from_slice(&offset.to_be_bytes());
+        if is_extended {
+            bytes.extend_from_slice(&[0; 4]);
+        }
         bytes.extend_from_slice(&length.to_be_bytes());
         bytes.extend_from_slice(data);
     }
@@ -334,26 +394,36 @@ mod tests {
         let seed = 12;
         println!("seed {seed}");
         let mut rng = XorShift::seeded(seed);
-        let mut bytes = Vec::new();
-        for _ in 0..200 {
-            let (offset, length) = (rng.below(BYTES + 100), rng.below(3000) as u32);
-            let command = rng.below(8) as u16;
-            let data = vec![rng.below(256) as u8; if command == 1 { length as usize } else { 0 }];
-            if command != command::DISC {
-                put(&mut bytes, command, offset, length, &data);
+        for headers in [Headers::Simple, Headers::Structured, Headers::Extended] {
+            let mut bytes = Vec::new();
+            for _ in 0..200 {
+                let (offset, length) = (rng.below(BYTES + 100), rng.below(3000) as u32);
+                let command = rng.below(8) as u16;
+                // With extended headers data may follow any request; those that want none are refused.
+                let stray = headers == Headers::Extended && rng.below(8) == 0;
+                let has_data = command == command::WRITE || stray;
+                let data = vec![rng.below(256) as u8; if has_data { length as usize } else { 0 }];
+                if command != command::DISC {
+                    put(headers, &mut bytes, command, offset, length, &data);
+                }
             }
+            put(headers, &mut bytes, command::DISC, 0, 0, b"");
+            let whole = replies(headers, &bytes, || usize::MAX);
+            assert_eq!(whole.2, Event::Leaves);
+            let n = whole.1.len();
+            assert!(n > 70, "{headers:?}: {n} requests are right");
+            assert!(whole == replies(headers, &bytes, || 1));
+            let pieces = replies(headers, &bytes, || 1 + rng.below(5000) as usize);
+            assert!(whole == pieces);
         }
-        put(&mut bytes, command::DISC, 0, 0, b"");
-        let whole = replies(&bytes, || usize::MAX);
-        assert_eq!(whole.2, Event::Leaves);
-        assert!(whole.1.len() > 80, "{} requests are right", whole.1.len());
-        assert!(whole == replies(&bytes, || 1));
-        assert!(whole == replies(&bytes, || 1 + rng.below(5000) as usize));
     }
 
     #[test]
     fn a_wrong_magic_ends_the_session() {
-        let (all, found, last) = replies(&[0; REQUEST_BYTES], || 7);
-        assert_eq!((all.len(), found.len(), last), (0, 0, Event::Leaves));
+        for headers in [Headers::Structured, Headers::Extended] {
+            let bytes = [0; EXTENDED_REQUEST_BYTES];
+            let (all, found, last) = replies(headers, &bytes, || 7);
+            assert_eq!((all.len(), found.len(), last), (0, 0, Event::Leaves));
+        }
     }
 }

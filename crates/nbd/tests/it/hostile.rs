@@ -28,10 +28,11 @@ fn corpus() -> Vec<(String, Vec<u8>)> {
     all
 }
 
-/// A whole session: flags, structured replies, use of the default export, a write, a read, extents, a flush.
-fn session() -> Vec<u8> {
+/// A whole session: flags, structured replies or extended headers, use of the default export, a write, a read, extents, a
+/// flush.
+fn session(name: &str) -> Vec<u8> {
     let all = corpus();
-    let (_, bytes) = all.iter().find(|(name, _)| name == "structured").unwrap();
+    let (_, bytes) = all.iter().find(|(of, _)| of == name).unwrap();
     bytes.clone()
 }
 
@@ -119,6 +120,8 @@ fn the_corpus_is_understood() {
             ("beyond-the-end", 0),
             ("client-hello", 0),
             ("export-name", 1),
+            // A write, a read, zeroes, a flush; neither a read with data nor what lies beyond the end.
+            ("extended", 4),
             // Two reads, a write, zeroes; neither zeroes that must be quick nor a flag that nobody knows.
             ("flags", 4),
             ("haggling", 0),
@@ -144,9 +147,9 @@ fn damaged_sessions_harm_nobody_else() {
     let seed = 31;
     println!("seed {seed}");
     let mut rng = XorShift::seeded(seed);
-    let whole = session();
-    for _ in 0..cases(300) {
-        let mut bytes = whole.clone();
+    let whole = ["structured", "extended"].map(session);
+    for i in 0..cases(300) {
+        let mut bytes = whole[i as usize % 2].clone();
         damage(&mut bytes, &mut rng);
         let mut bad = server.connect();
         bad.set_read_timeout(Some(Duration::from_millis(2)))
@@ -164,10 +167,11 @@ fn clients_that_vanish_in_the_middle_change_nothing() {
     let server = Server::start(SMALL, 0.0);
     let mut good = server.client(false);
     good.write(1 << 20, &[5; 1000]);
-    let whole = session();
-    for length in 0..whole.len() {
-        let mut bad = server.connect();
-        bad.write_all(&whole[..length]).unwrap();
+    for whole in ["structured", "extended"].map(session) {
+        for length in 0..whole.len() {
+            let mut bad = server.connect();
+            bad.write_all(&whole[..length]).unwrap();
+        }
     }
     assert_eq!(good.read(1 << 20, 1000), [5; 1000]);
     // A client that asks for much and takes nothing.

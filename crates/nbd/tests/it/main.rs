@@ -4,6 +4,7 @@
 mod client;
 mod control;
 mod data;
+mod extended;
 mod faults;
 mod flood;
 mod handshake;
