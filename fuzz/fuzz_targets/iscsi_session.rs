@@ -21,6 +21,7 @@ fn live() -> Live {
         seed: None,
         store: Kept::Memory,
         speed: 0.0,
+        busy: false,
         record: None,
         losses: PowerLosses::default(),
     };

@@ -26,6 +26,7 @@ fn server() -> (Live, Tls) {
         seed: None,
         store: Kept::Memory,
         speed: 0.0,
+        busy: false,
         record: None,
         losses: PowerLosses::default(),
     };

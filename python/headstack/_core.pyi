@@ -195,6 +195,7 @@ def emulate(
     remote: bool,
     store: Path | None,
     speed: float,
+    busy: bool,
     system: str | None,
     seed: int | None,
     record: Path | None,

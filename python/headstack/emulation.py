@@ -249,6 +249,7 @@ def emulate(
     allow_remote: bool = False,
     store: str | os.PathLike[str] | None = None,
     speed: float = 1.0,
+    busy: bool = False,
     system: str | None = None,
     seed: int | None = None,
     record: str | os.PathLike[str] | None = None,
@@ -281,6 +282,8 @@ def emulate(
             default.
         speed: simulated seconds in a second; 0 answers as fast as possible, with the same simulated
             times.
+        busy: whether clock and sockets are watched without sleeping while there is something to
+            do: more exact, and takes a processor.
         system: of an experiment with several systems, the one to serve.
         seed: replaces the experiment's seed.
         record: a CSV file for all requests, which is a trace for `headstack.run`, with the column
@@ -350,6 +353,7 @@ def emulate(
             allow_remote,
             places[0],
             speed,
+            busy,
             system,
             seed,
             places[1],

@@ -13,6 +13,7 @@ pub const HELP: &str = "  \
   --allow-remote     lets other machines connect
   --store FILE       keeps the data in a sparse file; several devices in FILE-0, FILE-1 (default: in memory)
   --speed X          simulated seconds in a second (default 1; 0: as fast as possible)
+  --busy             watches clock and sockets without sleeping while there is work: more exact, takes a processor
   --system NAME      the system of an experiment
   --seed N           replaces the experiment's seed
   --record FILE.csv  writes the requests as a trace, with their response times
@@ -42,6 +43,7 @@ pub struct Arguments {
     record: Option<PathBuf>,
     store: Kept,
     speed: f64,
+    busy: bool,
     control: Option<PathBuf>,
     metrics: Option<String>,
     torn: bool,
@@ -84,6 +86,7 @@ impl Arguments {
             record: None,
             store: Kept::Memory,
             speed: 1.0,
+            busy: false,
             control: None,
             metrics: None,
             torn: false,
@@ -105,6 +108,7 @@ impl Arguments {
             "allow-remote" => self.remote = true,
             "store" => self.store = Kept::File(value(from)?.into()),
             "speed" => self.speed = value(from)?.parse().map_err(said)?,
+            "busy" => self.busy = true,
             "system" => self.system = Some(text(from)?),
             "seed" => self.seed = Some(value(from)?.parse().map_err(said)?),
             "record" => self.record = Some(value(from)?.into()),
@@ -157,6 +161,7 @@ impl Arguments {
                 seed: self.seed,
                 store: self.store,
                 speed: self.speed,
+                busy: self.busy,
                 record: self.record,
                 losses: losses.map_err(|e| e.to_string())?,
             },

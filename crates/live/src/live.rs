@@ -105,6 +105,8 @@ pub struct Parts {
     pub stores: Vec<Store>,
     /// The time of the devices.
     pub clock: Clock,
+    /// Whether nobody sleeps while there is something to do.
+    pub busy: bool,
     /// Where finished requests are written.
     pub record: Option<Record>,
     /// When power is lost.
@@ -247,6 +249,11 @@ impl Live {
                 self.parts.losses.at.push(now);
             }
         }
+    }
+
+    /// Whether its clock and sockets are to be watched without sleeping while there is something to do.
+    pub fn is_busy(&self) -> bool {
+        self.parts.busy
     }
 
     /// Requests that have not ended.

@@ -38,6 +38,8 @@ pub struct Options {
     pub store: Kept,
     /// Simulated seconds in a second; 0: as fast as possible.
     pub speed: f64,
+    /// Whether the clock and the sockets are watched without sleeping while there is something to do.
+    pub busy: bool,
     /// A file for the requests, as a trace.
     pub record: Option<PathBuf>,
     /// When power is lost.
@@ -88,6 +90,7 @@ impl Live {
             described,
             stores,
             clock: Clock::new(options.speed),
+            busy: options.busy,
             record,
             losses: options.losses.clone(),
         }))

@@ -1,13 +1,16 @@
 //! How exactly an emulated shelf keeps the times of its simulated drives, as a client sees it at its sockets.
 //!
 //! ```text
-//! cargo run --release -p headstack-nbd --example accuracy -- [DRIVES] [SECONDS] [RATE...]
+//! cargo run --release -p headstack-nbd --example accuracy -- [--busy] [--sleep] [DRIVES] [SECONDS] [RATE...]
 //! ```
 //!
 //! One process serves the drives over Unix sockets, another one is the client: reads of 4 KiB at random places, at random
 //! times (Poisson) of so many requests per second and drive, each from its send call to the end of its reply. The simulated
 //! time of each request is that of the record. A request is exact if both differ by less than 1 % or 50 us. Places lie in
 //! the first hundredth of each drive, so that a drive can do 400 requests a second.
+//!
+//! With `--busy` the server watches without sleeping. The client always does, so that it sees a reply when it comes; with
+//! `--sleep` it sleeps until a reply wakes it, and what it sees has that time in it.
 //!
 //! The first reply of each drive is not counted: it waits for the pages of a new process.
 
@@ -29,13 +32,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const DRIVE: &str = "constellation-es3-2tb";
-/// Before the next request is due, the client watches without sleeping.
+/// Before the next request is due, a client that sleeps watches without sleeping.
 const WATCH: Duration = Duration::from_micros(80);
 
 fn main() -> io::Result<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments.first().is_some_and(|a| a == "--serve") {
-        return serve(Path::new(&arguments[1]));
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut takes = |word: &str| {
+        let before = arguments.len();
+        arguments.retain(|a| a != word);
+        arguments.len() < before
+    };
+    let (busy, sleeps, serves) = (takes("--busy"), takes("--sleep"), takes("--serve"));
+    if serves {
+        return serve(Path::new(&arguments[0]), busy);
     }
     let number = |i: usize, usual: u64| {
         arguments
@@ -55,7 +64,7 @@ fn main() -> io::Result<()> {
     println!("| requests/s a drive | requests | response, mean | late, median | 99 % | 99.9 % | most | within 1 % or 50 us | early |");
     println!("|---|---|---|---|---|---|---|---|---|");
     for rate in rates {
-        measure(drives, seconds, rate)?;
+        measure(drives, seconds, rate, (busy, sleeps))?;
     }
     Ok(())
 }
@@ -65,7 +74,7 @@ fn folder() -> PathBuf {
 }
 
 /// Serves the shelf of a folder until standard input ends.
-fn serve(folder: &Path) -> io::Result<()> {
+fn serve(folder: &Path, busy: bool) -> io::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drives");
     let options = Options {
         system: emulate::Options {
@@ -76,6 +85,7 @@ fn serve(folder: &Path) -> io::Result<()> {
                 seed: Some(1),
                 store: Kept::Memory,
                 speed: 1.0,
+                busy,
                 record: Some(folder.join("record.csv")),
                 losses: PowerLosses::default(),
             },
@@ -104,7 +114,7 @@ fn serve(folder: &Path) -> io::Result<()> {
 }
 
 /// Starts a server process and waits until it listens.
-fn server(folder: &Path, drives: u64) -> io::Result<Child> {
+fn server(folder: &Path, drives: u64, busy: bool) -> io::Result<Child> {
     std::fs::create_dir_all(folder)?;
     let text = format!(
         "[workload]\nsynthetic = {{ n_requests = 1, rate = \"1/s\" }}\n\
@@ -114,6 +124,7 @@ fn server(folder: &Path, drives: u64) -> io::Result<Child> {
     let mut child = Command::new(std::env::current_exe()?)
         .arg("--serve")
         .arg(folder)
+        .args(busy.then_some("--busy"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;
@@ -189,7 +200,13 @@ struct Sent {
 }
 
 /// Sends requests at their times and takes the replies.
-fn client(folder: &Path, drives: u64, seconds: u64, rate: u64) -> io::Result<Vec<Sent>> {
+fn client(
+    folder: &Path,
+    drives: u64,
+    seconds: u64,
+    rate: u64,
+    sleeps: bool,
+) -> io::Result<Vec<Sent>> {
     let mut all: Vec<Drive> = (0..drives)
         .map(|i| Drive::connect(folder, i))
         .collect::<io::Result<_>>()?;
@@ -228,11 +245,13 @@ fn client(folder: &Path, drives: u64, seconds: u64, rate: u64) -> io::Result<Vec
             });
             outstanding += 1;
         }
-        let wait = next.peek().map_or(Duration::from_millis(100), |due| {
-            (start + *due)
+        let wait = match (sleeps, next.peek()) {
+            (false, _) => Duration::ZERO,
+            (true, None) => Duration::from_millis(100),
+            (true, Some(due)) => (start + *due)
                 .saturating_duration_since(Instant::now())
-                .saturating_sub(WATCH)
-        });
+                .saturating_sub(WATCH),
+        };
         let timeout = Timespec {
             tv_sec: wait.as_secs() as i64,
             tv_nsec: i64::from(wait.subsec_nanos()),
@@ -257,10 +276,10 @@ fn client(folder: &Path, drives: u64, seconds: u64, rate: u64) -> io::Result<Vec
     Ok(sent)
 }
 
-fn measure(drives: u64, seconds: u64, rate: u64) -> io::Result<()> {
+fn measure(drives: u64, seconds: u64, rate: u64, (busy, sleeps): (bool, bool)) -> io::Result<()> {
     let folder = folder();
-    let mut child = server(&folder, drives)?;
-    let sent = client(&folder, drives, seconds, rate)?;
+    let mut child = server(&folder, drives, busy)?;
+    let sent = client(&folder, drives, seconds, rate, sleeps)?;
     drop(child.stdin.take());
     child.wait()?;
     // Device and first block of each recorded request; the same place may be read twice.

@@ -84,7 +84,7 @@ fn over_iscsi(of: Iscsi, remote: bool) -> PyResult<server::Options> {
 /// Starts a server; it ends with [`Emulated::stop`]. `nbd` is an address, `None` inside it the standard one; `None` itself
 /// serves no NBD.
 #[pyfunction]
-#[pyo3(signature = (target, drive_dirs, nbd, remote, store, speed, system, seed, record, tls, certificates, verify_peer, control, metrics, losses, iscsi))]
+#[pyo3(signature = (target, drive_dirs, nbd, remote, store, speed, busy, system, seed, record, tls, certificates, verify_peer, control, metrics, losses, iscsi))]
 #[allow(clippy::too_many_arguments)]
 pub fn emulate(
     target: String,
@@ -93,6 +93,7 @@ pub fn emulate(
     remote: bool,
     store: Option<PathBuf>,
     speed: f64,
+    busy: bool,
     system: Option<String>,
     seed: Option<u64>,
     record: Option<PathBuf>,
@@ -123,6 +124,7 @@ pub fn emulate(
                 seed,
                 store: store.map_or(Kept::Memory, Kept::File),
                 speed,
+                busy,
                 record,
                 losses: losses.map_err(|e| raised(e.into()))?,
             },

@@ -63,6 +63,10 @@ def command(
         float,
         Option(min=0, metavar="X", help="Simulated seconds in a second; 0: as fast as possible."),
     ] = 1.0,
+    busy: Annotated[
+        bool,
+        Option(help="Watch clock and sockets without sleeping: more exact, takes a processor."),
+    ] = False,
     system: Annotated[
         str | None, Option(metavar="NAME", help="Of an experiment, the system to serve.")
     ] = None,
@@ -146,6 +150,7 @@ def command(
                 allow_remote=allow_remote,
                 store=store,
                 speed=speed,
+                busy=busy,
                 system=system,
                 seed=seed,
                 record=record,

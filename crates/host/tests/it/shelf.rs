@@ -61,6 +61,7 @@ impl Shelf {
                     seed: Some(1),
                     store: Kept::Memory,
                     speed: SPEED,
+                    busy: false,
                     record: None,
                     losses: PowerLosses::default(),
                 },

@@ -36,6 +36,7 @@ pub fn options(target: &str, iscsi: server::Options) -> Options {
                 seed: Some(1),
                 store: Kept::Memory,
                 speed: 0.0,
+                busy: false,
                 record: None,
                 losses: PowerLosses::default(),
             },

@@ -56,6 +56,7 @@ pub fn options(folder: &Path, target: &str, speed: f64) -> Options {
                 seed: Some(1),
                 store: Kept::Memory,
                 speed,
+                busy: false,
                 record: Some(folder.join("record.csv")),
                 losses: PowerLosses::default(),
             },

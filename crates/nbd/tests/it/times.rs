@@ -1,6 +1,6 @@
 //! Times are those of the simulated drive.
 
-use crate::client::{Server, FLUSH};
+use crate::client::{folder, options, Server, FLUSH};
 use headstack_array::{live_system, Inputs};
 use headstack_drive::Command;
 use headstack_live::devices::{Bytes, Devices};
@@ -70,8 +70,11 @@ fn simulated(requests: &[(u64, u64, u64, String, u64)], drive: &str) -> Vec<u64>
 
 #[test]
 fn a_recorded_session_takes_the_same_time_in_a_simulation() {
-    for drive in ["ibm-18es", "exos-x18"] {
-        let server = Server::start(drive, 50.0);
+    for (drive, busy) in [("ibm-18es", false), ("exos-x18", true)] {
+        let folder = folder();
+        let mut options = options(&folder, drive, 50.0);
+        options.system.live.busy = busy;
+        let server = Server::with(folder, &options);
         let kept = server.folder.clone();
         let clients: Vec<_> = (0..4)
             .map(|i| {
