@@ -158,8 +158,12 @@ impl Store {
             let (hole, until) = match &self.kept {
                 Kept::File(file) => next_change(file, at, end)?,
                 Kept::Memory(pages) => {
-                    let hole = !pages.contains_key(&(at / PAGE));
-                    (hole, end.min((at / PAGE + 1) * PAGE))
+                    let page = at / PAGE;
+                    match pages.range(page..).next() {
+                        Some((next, _)) if *next == page => (false, end.min((page + 1) * PAGE)),
+                        Some((next, _)) => (true, end.min(next * PAGE)),
+                        None => (true, end),
+                    }
                 }
             };
             let full = found.len() == most;
@@ -251,8 +255,8 @@ fn zero_file(file: &File, offset: u64, bytes: u64, keep: bool) -> io::Result<()>
         false => FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE,
     };
     match fallocate(file, mode, offset, bytes) {
-        // The file system cannot do it: zeroes are written.
-        Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+        // The file system cannot do it: zeroes are written, but not for hours.
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) if bytes <= u64::from(u32::MAX) => {
             let zeroes = [0; 1 << 16];
             let mut at = 0;
             while at < bytes {
