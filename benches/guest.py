@@ -265,6 +265,7 @@ def run(
     modules: Sequence[str] = (),
     seconds: float = 240,
     memory_mib: int = 512,
+    adapter: str = "virtio-scsi-pci",
 ) -> Mapping[str, bytes]:
     """Boot a guest whose disks sda, sdb, ... are these exports, and run a shell script in it.
 
@@ -276,6 +277,8 @@ def run(
         modules: modules of the kernel that it loads besides.
         seconds: the guest is stopped after this time.
         memory_mib: its memory.
+        adapter: QEMU's device to which SCSI disks are attached. Linux's driver of the usual one lets
+            no command time out; that of ``pvscsi`` does (module ``vmw_pvscsi``).
 
     Returns:
         The files that the script left in /out, by name.
@@ -298,7 +301,7 @@ def run(
                    "-kernel", kernel.image, "-initrd", initrd,
                    "-append", "console=ttyS0 quiet panic=-1 mitigations=off"]  # fmt: skip
         if any(socket.startswith("iscsi://") for socket in sockets):
-            command += ["-device", "virtio-scsi-pci,id=scsi"]
+            command += ["-device", f"{adapter},id=scsi"]
         for n, socket in enumerate(sockets):
             if socket.startswith("iscsi://"):
                 drive = f"file={socket},if=none,id=d{n},format=raw,cache=none"

@@ -23,6 +23,8 @@ LAYERS = [
     "metrics",
     "live",
     "nbd",
+    "scsi",
+    "iscsi",
     "host",
     "py",
 ]

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -155,11 +156,18 @@ def need_guest() -> None:
         pytest.skip(str(reason))
 
 
-def booted(drive: str | Path, script: str, **more: object) -> dict[str, str]:
+def booted(
+    drive: str | Path,
+    script: str,
+    programs: Sequence[str] = (),
+    modules: Sequence[str] = (),
+) -> dict[str, str]:
     """Run a script in a guest whose only disk is this drive; the files that it left."""
     need_guest()
     with headstack.emulate(drive, iscsi=True) as disk:
-        files = guest.run([disk.url], script, modules=guest.SCSI_MODULES, **more)
+        files = guest.run(
+            [disk.url], script, programs=programs, modules=(*guest.SCSI_MODULES, *modules)
+        )
     return {name: data.decode().strip() for name, data in files.items()}
 
 
@@ -190,3 +198,54 @@ def test_a_kernel_sees_a_dual_actuator_drive():
     assert (queue["write_cache"], queue["fua"]) == ("write back", "1")
     assert files["model"] == "exos-2x18-sata"
     assert files["compared"] == "same"
+
+
+def zoned(folder: Path) -> Path:
+    """Write a host-managed drive of 18 GiB: 64 conventional zones of 16 MiB, 1,088 others."""
+    text = (ROOT / "drives/exos-x18.toml").read_text()
+    text = re.sub(r"(?m)^name = .*", 'name = "smr"', text, count=1)
+    text = re.sub(r"(?m)^capacity_blocks = .*", "capacity_blocks = 37748736", text)
+    file = folder / "smr.toml"
+    file.write_text(
+        text + '\n[mapping]\nmodel = "zoned"\nzone_size = "16 MiB"\nconventional_zones = 64\n'
+        "unrestricted_reads = true\n"
+    )
+    return file
+
+
+@pytest.mark.thorough
+def test_a_kernel_makes_a_file_system_on_a_shingled_drive(tmp_path):
+    """Writes at and beside a write pointer, a reset, and f2fs: data survive a mount."""
+    need("blkzone", "mkfs.f2fs")
+    files = booted(
+        zoned(tmp_path),
+        """
+        for f in zoned nr_zones max_open_zones zone_write_granularity; do
+            cat /sys/block/sda/queue/$f >> queue
+        done
+        write() { dd if=/dev/zero of=/dev/sda bs=4k count=1 seek=$1 oflag=direct 2>/dev/null; }
+        write 262144; echo $? >> codes
+        write 262146; echo $? >> codes
+        blkzone report -o 2097152 -c 1 /dev/sda > written
+        blkzone reset -o 2097152 -c 1 /dev/sda
+        blkzone report -o 2097152 -c 1 /dev/sda > reset
+        dmesg | grep "Add. Sense" > sense
+        mkfs.f2fs -m -f /dev/sda > made 2>&1 && mount -t f2fs /dev/sda /mnt
+        dd if=/dev/urandom of=/mnt/file bs=1M count=16 2>/dev/null
+        md5sum /mnt/file > sums
+        umount /mnt && mount -t f2fs /dev/sda /mnt && md5sum /mnt/file >> sums
+        umount /mnt
+        """,
+        programs=("blkzone", "mkfs.f2fs"),
+        modules=("crc32_generic", "f2fs"),
+    )
+    assert files["queue"].split() == ["host-managed", "1152", "128", "4096"]
+    assert files["codes"].split() == ["0", "1"]
+    assert "Unaligned write command" in files["sense"]
+    # Written: 8 blocks, implicitly open. After the reset: empty.
+    assert "wptr 0x000008" in files["written"]
+    assert "2(oi)" in files["written"]
+    assert "wptr 0x000000" in files["reset"]
+    assert "1(em)" in files["reset"]
+    first, second = files["sums"].splitlines()
+    assert first == second

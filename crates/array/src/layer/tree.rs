@@ -11,13 +11,14 @@ use crate::member::{CompletionReport, Member};
 use crate::simulate::MemberOutcome;
 use crate::timetable::Order;
 use headstack_drive::spec::Params;
-use headstack_drive::{Completion, Drive, DriveEnergy, DriveRequest};
+use headstack_drive::{Completion, DriveEnergy, DriveRequest};
 use headstack_engine::ByMode;
 use headstack_schema::{Registry, SpecError};
 use headstack_units::Time;
 use serde_json::Value;
 use std::num::NonZeroU64;
-use std::ops::Range;
+
+mod passage;
 
 /// One entry of a system's list of layers: a name, or a table with `name`, `of` and parameters.
 #[derive(Debug, Clone, PartialEq)]
@@ -385,82 +386,6 @@ impl Tree {
             true => Err(SpecError::new("setting", "no path", "one below this layer")),
             false => self.set_node(now, node, setting),
         }
-    }
-
-    /// The drive to which requests to a unit come as they are, if they do.
-    pub(crate) fn drive_of(&self, unit: usize) -> Option<&Drive> {
-        let node = self.drive_node(unit)?;
-        self.nodes[node].drive()?.modelled()
-    }
-
-    /// The same, to change it.
-    pub(crate) fn drive_of_mut(&mut self, unit: usize) -> Option<&mut Drive> {
-        let node = self.drive_node(unit)?;
-        self.nodes[node].drive_mut()?.modelled_mut()
-    }
-
-    fn drive_node(&self, unit: usize) -> Option<usize> {
-        let mut at = self.units.get(unit).copied()?;
-        while let Some(next) = self.same_below(at) {
-            at = next;
-        }
-        Some(at.node as usize)
-    }
-
-    /// The nodes that a request to a unit passes as it is, from the host down, each with its path: up to a drive, or to a
-    /// layer that divides requests.
-    pub(crate) fn passage(&self, unit: usize) -> Vec<(Vec<u32>, &dyn Layer)> {
-        let mut found: Vec<(Vec<u32>, &dyn Layer)> = Vec::new();
-        let (mut above, mut path) = (HOST, Vec::new());
-        let mut next = self.units.get(unit).copied();
-        while let Some(at) = next {
-            let step = self.below(above).position(|n| n == at.node);
-            path.push(step.unwrap_or_default() as u32);
-            found.push((path.clone(), &*self.nodes[at.node as usize]));
-            above = at.node;
-            next = self.same_below(at);
-        }
-        found
-    }
-
-    /// The unit below a unit of a node that has the same blocks; `None` of a drive, and of a layer that divides requests.
-    fn same_below(&self, at: flow::Member) -> Option<flow::Member> {
-        let members = self.flow.places[at.node as usize].members.clone();
-        let members = &self.flow.members[members.start as usize..members.end as usize];
-        let is_alike = self.nodes[at.node as usize].units().len() == members.len();
-        let below = members.get(at.unit as usize).filter(|_| is_alike);
-        below.filter(|b| b.blocks == at.blocks).copied()
-    }
-
-    /// The numbers of the drives below a unit of the roots.
-    pub(crate) fn drives_of(&self, unit: usize) -> Vec<u32> {
-        let mut last = self.units.get(unit).copied();
-        while let Some(next) = last.and_then(|at| self.same_below(at)) {
-            last = Some(next);
-        }
-        let Some(at) = last else { return Vec::new() };
-        let end = self.flow.places[at.node as usize].end;
-        let below = self.nodes[at.node as usize..end as usize].iter();
-        below
-            .filter_map(|n| Some(n.drive()?.facts().number))
-            .collect()
-    }
-
-    /// As [`DriveNode::unwritten`](super::DriveNode::unwritten), of a unit of the roots. False if a layer divides requests.
-    pub(crate) fn unwritten(
-        &self,
-        unit: usize,
-        blocks: Range<u64>,
-        sink: &mut dyn FnMut(Range<u64>),
-    ) -> bool {
-        let mut at = self.units.get(unit).copied();
-        while let Some(here) = at {
-            if let Some(drive) = self.nodes[here.node as usize].drive() {
-                return drive.unwritten(here.unit, blocks, sink);
-            }
-            at = self.same_below(here);
-        }
-        false
     }
 
     /// Measurements of each drive up to `until`, in order of the drives.
