@@ -189,7 +189,7 @@ def new(
     """Make a drive file from a data sheet: tracks, zones, skews and power are solved.
 
     Values given here replace those of the sheet. Required are capacity, rpm, heads or platters,
-    rate and seek. See docs/guide/drives.md for the derivation of the others.
+    rate and seek. See headstack docs drives for the derivation of the others.
 
     Example:
       headstack drives new nearline-4tb --capacity "4 TB" --rpm 7200 --heads 10
@@ -251,7 +251,7 @@ def depopulate(
     """Tell what remains of a drive without one of its heads; with --out, write it as a drive file.
 
     Capacity, rates by zone, the time of one write of the whole medium, and which zones of a
-    host-managed drive keep their data. See docs/guide/depopulation.md.
+    host-managed drive keep their data. See headstack docs depopulation.
 
     Examples:
       headstack drives depopulate helium-20tb --head 7

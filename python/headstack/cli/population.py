@@ -55,7 +55,7 @@ def command(
 
     Heads are drawn from a distribution, the maker's policy gives each a density or scraps it, and
     what results are drives of one capacity and unlike speed. The presets are the drives of "Disks
-    are like snowflakes" and one of today; see docs/models/adaptive-zoning.md.
+    are like snowflakes" and one of today; see headstack docs models/adaptive-zoning.
 
     Examples:
       headstack population barracuda-es2-2008
