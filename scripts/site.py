@@ -119,7 +119,13 @@ def schema(reference: Path, kind: str) -> None:
     document = _bridge.call("schema", kind == "experiment")
     lines = [f"# Keys of {'an experiment' if kind == 'experiment' else 'a drive file'}", ""]
     lines.append(f"What `headstack schema {kind}` has for editors and programs, table by table.")
+    known: set[str] = set()
     for path, table in tables(document, ""):
+        # A table that stands in several places is described at the first one.
+        text = json.dumps(table, sort_keys=True)
+        if text in known:
+            continue
+        known.add(text)
         lines += ["", f"## {path or 'The file'}", ""]
         if path and table.get("description"):
             lines += [cell(table["description"]), ""]
@@ -129,7 +135,7 @@ def schema(reference: Path, kind: str) -> None:
 
 def tables(entry: dict[str, Any], path: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield every table of a schema with the dotted keys that lead to it."""
-    if path == "system.drive":
+    if path.endswith("drive") and path:
         return  # a whole drive, which has a page of its own
     if entry.get("properties"):
         yield path, entry
@@ -137,9 +143,8 @@ def tables(entry: dict[str, Any], path: str) -> Iterator[tuple[str, dict[str, An
             yield from tables(value, f"{path}.{key}" if path else key)
     for part in (entry.get("items"), *entry.get("oneOf", ()), *entry.get("anyOf", ())):
         if isinstance(part, dict):
-            word = next(
-                (p["const"] for p in part.get("properties", {}).values() if "const" in p), None
-            )
+            fixed = (p.get("enum", [p.get("const")]) for p in part.get("properties", {}).values())
+            word = next((w[0] for w in fixed if len(w) == 1 and w[0] is not None), None)
             yield from tables(part, path if word is None else f"{path} ({word})")
 
 

@@ -49,7 +49,8 @@ class Record(Mapping[str, Any]):
             return self[name]
 
     def __dir__(self) -> Iterable[str]:
-        return [*super().__dir__(), *self._entries]
+        # The names that begin with an underscore are Python's own.
+        return [*(n for n in super().__dir__() if not n.startswith("_")), *self._entries]
 
     def __repr__(self) -> str:
         """Return one line for each entry; tables and lists are not written out."""

@@ -125,12 +125,12 @@ COMMANDS = {
     ),
     "command misspelt": (
         (["rum", "x.toml"], {}),
-        'command: got "rum", need one of run, cap-sim, emulate, compare, … did you mean "run"?',
+        'command: got "rum", need one of init, run, sweep, advise, … did you mean "run"?',
         SAME,
     ),
     "simulate": (
         (["simulate", "x.toml"], {}),
-        'command: got "simulate", need one of run, cap-sim, emulate, compare, report, drives, …',
+        'command: got "simulate", need one of init, run, sweep, advise, cap-sim, …',
         SAME,
     ),
     "option misspelt": (

@@ -706,7 +706,7 @@ def test_failures_that_the_experiment_asks_for_are_no_error(tmp_path):
 
 
 def test_the_summary_has_a_column_for_each_number(tmp_path):
-    summary = run(tmp_path, SMALL).summary
+    summary = run(tmp_path, SMALL).summary_wide
     for column in ("read_response_time_p99_s", "write_n_requests", "utilisation", "price_kind"):
         assert column in summary.columns
     assert not [c for c in summary.columns if isinstance(summary[c].iloc[0], dict | list)]
