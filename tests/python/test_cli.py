@@ -244,7 +244,7 @@ def test_models_lists_every_registry(capsys):
     kinds = json.loads(capsys.readouterr().out)
     of_drives = ("cost", "layout", "power", "roles", "scheduler", "seek")
     folders = {kind: f"drive/src/{kind}" for kind in of_drives}
-    folders |= {"organisation": "array/src/organisation", "reader": "trace/src/reader"}
+    folders |= {"organisation": "array/src/layer", "reader": "trace/src/reader"}
     folders |= {"layer": "array/src/layer", "elevator": "array/src/layer/elevator"}
     folders |= {"capping": "control/src/policy", "mapping": "drive/src/mapping/policy"}
     folders |= {"cleaning": "drive/src/mapping/cleaning"}

@@ -20,6 +20,8 @@ pub struct Opened {
     pub jobs: Vec<Job>,
     /// Number of requests, if known before they are read.
     pub requests: Option<u64>,
+    /// Whether it is known before they are read that all are for device 0.
+    pub one_device: bool,
     /// Counters of the bytes read from its file, if it has one.
     pub counters: Option<Counters>,
 }
@@ -32,6 +34,7 @@ impl Opened {
             closed: None,
             jobs: Vec::new(),
             requests: None,
+            one_device: false,
             counters: None,
         }
     }
@@ -135,6 +138,7 @@ pub fn open_workload(w: &OpenWorkload) -> Result<Opened, RunError> {
             closed: synthetic.closed(w.seed).map_err(|e| w.placed(e))?,
             jobs: Vec::new(),
             requests: transform.keeps(synthetic.n_requests),
+            one_device: synthetic.devices == 1 && transform.given().is_empty(),
             counters: None,
         });
     }
@@ -152,6 +156,7 @@ pub fn open_workload(w: &OpenWorkload) -> Result<Opened, RunError> {
         closed: None,
         jobs: Vec::new(),
         requests: None,
+        one_device: false,
         counters: Some(options.counters),
     })
 }

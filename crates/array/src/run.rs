@@ -167,6 +167,25 @@ pub fn run_with<M: Drivable>(
     if let Some(dir) = &options.out_dir {
         std::fs::create_dir_all(dir).map_err(|e| RunError::Output(unwritten(dir, &e)))?;
     }
+    let (systems, hashes) = simulate_all(experiment, inputs, options, make).map_err(placed)?;
+    let result = run_result(experiment, inputs, systems, hashes).map_err(|e| placed(e.into()))?;
+    if let Some(dir) = &options.out_dir {
+        let path = dir.join("result.json");
+        let text = result
+            .to_json()
+            .map_err(|e| RunError::Output(e.to_string()))?;
+        std::fs::write(&path, text + "\n").map_err(|e| RunError::Output(unwritten(&path, &e)))?;
+    }
+    Ok(result)
+}
+
+/// Simulates every system on every workload, several at a time, and hashes the traces meanwhile.
+fn simulate_all<M: Drivable>(
+    experiment: &Experiment,
+    inputs: &Inputs,
+    options: &RunOptions,
+    make: &Make<M>,
+) -> Result<(Vec<SystemResult>, Hashes), RunError> {
     let jobs: Vec<(usize, usize)> = (0..experiment.system.len())
         .flat_map(|s| (0..experiment.workload.len()).map(move |w| (s, w)))
         .collect();
@@ -222,18 +241,10 @@ pub fn run_with<M: Drivable>(
     for slot in slots {
         // A poisoned or empty slot means that its thread panicked, which scope() has passed on.
         if let Ok(Some(result)) = slot.into_inner() {
-            systems.push(result.map_err(placed)?);
+            systems.push(result?);
         }
     }
-    let result = run_result(experiment, inputs, systems, hashes).map_err(|e| placed(e.into()))?;
-    if let Some(dir) = &options.out_dir {
-        let path = dir.join("result.json");
-        let text = result
-            .to_json()
-            .map_err(|e| RunError::Output(e.to_string()))?;
-        std::fs::write(&path, text + "\n").map_err(|e| RunError::Output(unwritten(&path, &e)))?;
-    }
-    Ok(result)
+    Ok((systems, hashes))
 }
 
 /// An error of an experiment, with the keys that were set and the place in its file.
@@ -564,11 +575,18 @@ impl<'a> Job<'a> {
             Some(list) if list.len() > 1 => return Ok(list.clone()),
             _ => {}
         }
-        let mut source = (self.inputs.open)(open)?.source;
-        let (sizes, requests) = measure(&mut source, open, &self.options.progress)?;
-        if self.counts_by_content() {
-            self.expected.set(self.w, RequestCount::Exact(requests));
-        }
+        let mut opened = (self.inputs.open)(open)?;
+        let sizes = match opened.one_device {
+            true => Vec::new(),
+            false => {
+                let progress = &self.options.progress;
+                let (sizes, requests) = measure(&mut opened.source, open, progress)?;
+                if self.counts_by_content() {
+                    self.expected.set(self.w, RequestCount::Exact(requests));
+                }
+                sizes
+            }
+        };
         Ok(match given.as_deref() {
             Some([size]) => vec![*size; sizes.len().max(1)],
             // One device fills the whole array.

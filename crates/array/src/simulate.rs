@@ -14,6 +14,7 @@
 mod apart;
 mod by_jobs;
 mod dealt;
+mod devices;
 mod end;
 mod error;
 mod feed;
@@ -22,28 +23,30 @@ mod seen;
 mod warm_up;
 
 use crate::capping::{Capper, Plan as CapPlan};
-use crate::change::{Planned, Schedule};
+use crate::change::Planned;
 use crate::crew::Crew;
 use crate::held::Order;
 use crate::layer::{ErrorKind, LayerCompletion};
 use crate::member::{command, CompletionReport, Member};
 use crate::memory_guard::MemoryGuard;
-use crate::organisation::{Organisation, Part, Plan};
+use crate::organisation::{Organisation, Part};
 use crate::outcome::operation;
 pub use crate::outcome::{MemberOutcome, Outcome};
-use crate::request_tracker::RequestTracker;
+use crate::request_tracker::{Asked, RequestTracker};
 use crate::timetable::Timetable;
 pub(crate) use apart::divide;
 use apart::everyone;
 use dealt::Deal;
+use devices::{Devices, Direct};
 use error::not_late;
 pub use error::SimulateError;
 use feed::{Feed, BATCH};
 use headstack_drive::{Components, DriveRequest};
-use headstack_engine::{ByMode, Progress, Series, SpecError};
+use headstack_engine::{Progress, Series, SpecError};
 use headstack_schema::{Choice, Registry};
 use headstack_trace::{Arrivals, Jobs, Op, Request, Requests};
 use headstack_units::{Lba, Span, Time};
+use marks::Marks;
 pub use warm_up::WarmUp;
 
 /// What happens to a request beyond the end of its device.
@@ -136,40 +139,17 @@ struct Run<'a, 'l, M: Member> {
     members: &'a mut [M],
     // Parts of the system that are simulated by themselves and have the members instead; see `apart.rs`.
     parts: Vec<Run<'a, 'l, M>>,
-    // In such a part: the time of its latest event.
-    now: Time,
-    // Open requests that their drives have not got yet.
-    deal: Option<Box<Deal<M::Report>>>,
     // In which order what happens in the parts is counted.
     order: Order,
-    // For each logical unit (a member of the organisation): its drive and first block.
-    logical: Vec<(u32, u64)>,
-    organisation: &'a dyn Organisation,
+    // Open requests that their drives have not got yet.
+    deal: Option<Box<Deal<M::Report>>>,
+    devices: Devices<'a>,
     options: &'a Options,
     tracker: RequestTracker<'a, 'l>,
-    plan: Plan,
-    // Sizes of devices, each stored at its first use; 0 before.
-    device_blocks: Vec<u64>,
-    // For the same devices, their place if they are one logical unit; no blocks if a plan is needed.
-    direct: Vec<Direct>,
-    // Next time at which energy is sampled; NEVER before the warm-up's end.
-    next_sample: Time,
-    // The time that the run has reached: that of the latest mark or sample, and after the last arrival that of the
-    // latest event.
-    passed: Time,
-    sampled: ByMode,
-    schedule: Schedule<'a>,
+    marks: Marks<'a>,
     // Next event of each drive, if drives are taken in order of time: in closed loops, and after the last
     // arrival.
     due: Option<Timetable>,
-    // Earliest time at which something other than an arrival may be due.
-    next_check: Time,
-    // When the first request arrived; none before it.
-    first: Option<Time>,
-    // No request arrives later than this; NEVER before the first one, and without a duration.
-    over: Time,
-    // End of a warm-up that lasts a time; NEVER before the first arrival, and once it is over.
-    warm: Time,
     last_arrival: Time,
     failure: Option<SimulateError>,
     taken: u64,
@@ -178,17 +158,7 @@ struct Run<'a, 'l, M: Member> {
     waiting: Option<(Time, usize, usize, u64)>,
     // Requests that the progress has counted.
     reported: u64,
-    measuring: bool,
     memory_guard: MemoryGuard,
-}
-
-/// A device that is a logical unit, block for block.
-#[derive(Clone, Copy, Default)]
-struct Direct {
-    blocks: u64,
-    /// Its drive, and its first block there.
-    member: u32,
-    first: u64,
 }
 
 /// Simulates a workload on a system.
@@ -269,42 +239,21 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
         options: &'a Options,
         tracker: RequestTracker<'a, 'l>,
     ) -> Run<'a, 'l, M> {
-        let mut logical = Vec::new();
-        for (drive, member) in members.iter().enumerate() {
-            let mut first = 0;
-            for blocks in member.logical_units() {
-                logical.push((drive as u32, first));
-                first += blocks;
-            }
-        }
         Run {
-            members,
             parts: Vec::new(),
-            deal: None,
             order: Order::new(0),
-            logical,
-            organisation,
+            deal: None,
+            devices: Devices::new(organisation, members),
+            members,
             options,
             tracker,
-            plan: Plan::default(),
-            device_blocks: Vec::new(),
-            direct: Vec::new(),
-            next_sample: Time::NEVER,
-            now: Time::ZERO,
-            passed: Time::ZERO,
-            sampled: ByMode::default(),
-            schedule: Schedule::new(&options.changes),
+            marks: Marks::new(&options.changes),
             due: None,
-            next_check: Time::ZERO,
-            first: None,
-            over: Time::NEVER,
-            warm: Time::NEVER,
             last_arrival: Time::ZERO,
             failure: None,
             taken: 0,
             waiting: None,
             reported: 0,
-            measuring: false,
             memory_guard: MemoryGuard::default(),
         }
     }
@@ -334,9 +283,9 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
         self.take_in_order();
         let by_jobs = matches!(self.options.arrivals, Arrivals::Jobs { .. });
         // Nothing is measured once a drive has begun a change that lies after the end of the run.
-        let pause = match self.schedule.has_own_times() {
+        let pause = match self.marks.schedule.has_own_times() {
             true => Span::ZERO,
-            false => self.tracker.least_pause(),
+            false => self.tracker.issuer.least_pause(),
         };
         let mut now = Time::ZERO;
         let mut next = 0;
@@ -382,7 +331,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
                 }
                 continue;
             }
-            self.tracker.take_issue();
+            self.tracker.issuer.take();
             if !self.arrive(now, &feed.batch[next]) {
                 break;
             }
@@ -390,16 +339,16 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
         }
         self.tracker.outcome.see(&feed.batch[..next]);
         // Requests in flight complete; no more are issued.
-        self.tracker.end_loop();
+        self.tracker.issuer.end();
         self.drain(now)
     }
 
     /// When the next request of a closed loop is issued; [`Time::NEVER`] if the run's duration is over then, or the run
     /// has all its requests.
     fn next_issue(&mut self) -> Time {
-        let issue = self.tracker.next_issue();
+        let issue = self.tracker.issuer.next_time();
         let full = self.options.max_requests.is_some_and(|n| self.taken >= n);
-        match full || issue > self.over {
+        match full || issue > self.marks.over {
             true => Time::NEVER,
             false => issue,
         }
@@ -431,18 +380,18 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
     fn arrive(&mut self, now: Time, request: &Request) -> bool {
         let id = self.taken;
         self.taken += 1;
-        if now >= self.next_check && !self.check(now, id) {
+        if now >= self.marks.next_check && !self.check(now, id) {
             return false;
         }
         self.last_arrival = now;
         let blocks = u64::from(request.blocks);
-        let direct = self.direct.get(request.device as usize);
+        let direct = self.devices.direct.get(request.device as usize);
         // With `blocks` = 0, the subtraction wraps round to more blocks than any device has.
         let inside =
             |d: &&Direct| blocks.wrapping_sub(1) < d.blocks && request.lba.0 <= d.blocks - blocks;
         match direct.filter(inside) {
             Some(&Direct { member, first, .. }) if request.op != Op::Flush => {
-                let slot = self.tracker.open(id, now, request, 1, self.measuring);
+                let slot = self.tracker.open(id, now, request, 1, self.marks.measuring);
                 let lba = first + request.lba.0;
                 self.give(now, slot, request, member, lba, request.blocks);
                 self.tracker.failure.is_none()
@@ -462,7 +411,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
 
     /// Submits a part of a request to its drive.
     fn submit(&mut self, now: Time, slot: u64, asked: &Request, part: &Part) {
-        let (member, first) = self.logical[part.member as usize];
+        let (member, first) = self.devices.logical[part.member as usize];
         self.give(now, slot, asked, member, first + part.lba, part.blocks);
     }
 
@@ -477,7 +426,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
             blocks,
             hint: self.members[member].hint_of(asked.priority),
         };
-        let submitter = self.tracker.submitter;
+        let submitter = self.tracker.issuer.submitter;
         if let Some(deal) = &mut self.deal {
             return deal.push(now, member, request, submitter);
         }
@@ -494,18 +443,21 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
     /// samples. False when the run is over.
     #[cold]
     fn check(&mut self, now: Time, id: u64) -> bool {
-        if self.first.is_none() {
+        if self.marks.first.is_none() {
             self.start(now);
         }
-        if now > self.over {
+        if now > self.marks.over {
             return false;
         }
-        if !self.measuring && matches!(self.options.warm_up, WarmUp::Requests(n) if id >= n) {
+        if !self.marks.measuring && matches!(self.options.warm_up, WarmUp::Requests(n) if id >= n) {
             self.begin(now);
         }
         self.pass_until(now);
-        self.next_check = if self.measuring {
-            self.next_sample.min(self.over).min(self.next_mark())
+        self.marks.next_check = if self.marks.measuring {
+            self.marks
+                .next_sample
+                .min(self.marks.over)
+                .min(self.next_mark())
         } else {
             Time::ZERO
         };
@@ -514,16 +466,16 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
 
     /// The first request arrives: times of the run count from now on.
     fn start(&mut self, first: Time) {
-        self.first = Some(first);
-        self.schedule.begin(first);
+        self.marks.first = Some(first);
+        self.marks.schedule.begin(first);
         if let Some(capper) = &mut self.tracker.capper {
             capper.begin(first);
         }
         if let Some(duration) = self.options.duration {
-            self.over = first + duration;
+            self.marks.over = first + duration;
         }
         if let WarmUp::Time(span) = self.options.warm_up {
-            self.warm = first + span;
+            self.marks.warm = first + span;
         }
     }
 
@@ -534,8 +486,8 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
         id: u64,
         mut request: Request,
     ) -> Result<(), SimulateError> {
-        let measured = self.measuring;
-        let size = self.blocks_of(id, request.device)?;
+        let measured = self.marks.measuring;
+        let size = self.devices.blocks_of(id, request.device)?;
         let blocks = request.blocks as u64;
         let flush = request.op == Op::Flush;
         let past = blocks > size || request.lba.0 > size - blocks;
@@ -552,16 +504,17 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
                 }
                 OutOfRangePolicy::DropCounted => {
                     self.tracker.outcome.n_dropped += measured as u64;
-                    self.tracker.issue(now, self.tracker.arriving());
+                    let thread = self.tracker.issuer.arriving;
+                    self.tracker.issuer.issue(now, thread);
                     return Ok(());
                 }
                 _ => failed = true,
             }
         }
-        let mut plan = std::mem::take(&mut self.plan);
+        let mut plan = std::mem::take(&mut self.devices.plan);
         plan.parts.clear();
         if flush {
-            for member in self.organisation.members_of(request.device) {
+            for member in self.devices.organisation.members_of(request.device) {
                 plan.parts.push(Part {
                     member,
                     lba: 0,
@@ -570,16 +523,21 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
             }
         } else if !failed {
             let (device, lba) = (request.device, request.lba.0);
-            self.organisation
+            self.devices
+                .organisation
                 .plan(device, lba, request.blocks, &mut plan);
         }
         if plan.parts.is_empty() {
             self.play();
             let answer = LayerCompletion::at_once(id, now, failed.then_some(ErrorKind::OutOfRange));
-            let kind = operation(request.op);
-            let thread = self.tracker.arriving();
-            self.tracker
-                .finish(now, kind, request.blocks, &answer, measured, thread);
+            let asked = Asked {
+                arrival: now,
+                blocks: request.blocks,
+                kind: operation(request.op) as u8,
+                measured,
+                thread: self.tracker.issuer.arriving,
+            };
+            self.tracker.finish(&asked, &answer);
             if measured {
                 request.time = now;
                 self.tracker.log_at_once(id, request, &answer);
@@ -591,45 +549,13 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
                 self.submit(now, slot, &request, part);
             }
         }
-        self.plan = plan;
+        self.devices.plan = plan;
         Ok(())
-    }
-
-    /// Size of a device, stored at its first use.
-    #[inline]
-    fn blocks_of(&mut self, id: u64, device: u32) -> Result<u64, SimulateError> {
-        match self.device_blocks.get(device as usize) {
-            Some(&blocks) if blocks > 0 => Ok(blocks),
-            _ => self.ask_blocks(id, device),
-        }
-    }
-    #[cold]
-    fn ask_blocks(&mut self, id: u64, device: u32) -> Result<u64, SimulateError> {
-        let fail = |message| SimulateError::Device {
-            request: id,
-            message,
-        };
-        let blocks = self.organisation.device_blocks(device).map_err(fail)?;
-        let i = device as usize;
-        if i >= self.device_blocks.len() {
-            self.device_blocks.resize(i + 1, 0);
-            self.direct.resize(i + 1, Direct::default());
-        }
-        if self.organisation.is_identity() {
-            let (member, first) = self.logical[i];
-            self.direct[i] = Direct {
-                blocks,
-                member,
-                first,
-            };
-        }
-        self.device_blocks[i] = blocks;
-        Ok(blocks)
     }
 
     /// Ends the warm-up: counters start at `now`.
     fn begin(&mut self, now: Time) {
-        self.warm = Time::NEVER;
+        self.marks.warm = Time::NEVER;
         self.pass_until(now);
         self.play();
         self.advance_all(now);
@@ -640,11 +566,11 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
         members.iter_mut().for_each(|m| m.reset_statistics(now));
         self.measure_from(now);
         self.parts.iter_mut().for_each(|p| p.measure_from(now));
-        self.next_sample = self.tracker.outcome.series.next_boundary(now);
+        self.marks.next_sample = self.tracker.outcome.series.next_boundary(now);
     }
 
     fn measure_from(&mut self, now: Time) {
-        self.measuring = true;
+        self.marks.measuring = true;
         let o = &mut self.tracker.outcome;
         o.start = now;
         o.end = now;
@@ -692,7 +618,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
             return Time(time.0 + 1);
         }
         let others = self.due.as_ref().map_or(time, Timetable::second);
-        let marks = self.next_sample.min(self.next_mark());
+        let marks = self.marks.next_sample.min(self.next_mark());
         others.min(marks).clamp(Time(time.0 + 1), time + pause)
     }
 

@@ -12,7 +12,7 @@ use crate::entry::NoParameters;
 use headstack_schema::SpecError;
 
 /// The layer's name.
-pub(super) const NAME: &str = "independent";
+pub(crate) const NAME: &str = "independent";
 
 /// The registry's entry.
 pub fn entry() -> Entry {

@@ -137,8 +137,8 @@ impl<M: Member> Run<'_, '_, M> {
         if first != Time::NEVER {
             not_late(first)?;
             self.check(first, 0);
-            let over = self.over;
-            self.parts.iter_mut().for_each(|p| p.over = over);
+            let over = self.marks.over;
+            self.parts.iter_mut().for_each(|p| p.marks.over = over);
         }
         let mut stride = Stride {
             span: Span::from_ms(10.0),
@@ -157,7 +157,7 @@ impl<M: Member> Run<'_, '_, M> {
             if next == Time::NEVER {
                 break;
             }
-            let mark = self.next_sample.min(self.next_mark());
+            let mark = self.marks.next_sample.min(self.next_mark());
             if mark <= next {
                 self.pass_until(mark);
                 continue;
@@ -173,8 +173,7 @@ impl<M: Member> Run<'_, '_, M> {
     fn take_apart(&mut self, jobs: Jobs, division: &[Range<usize>]) {
         self.order = Order::new(jobs.n_threads());
         let part_of = |device: u32| {
-            let unit = self.organisation.members_of(device).start;
-            let member = self.logical[unit as usize].0 as usize;
+            let member = self.devices.first_member_of(device);
             division.partition_point(|own| own.end <= member)
         };
         let jobs = jobs.split(division.len(), part_of);
@@ -186,13 +185,9 @@ impl<M: Member> Run<'_, '_, M> {
             let held = Held::new(is_logged, is_capped);
             let outcome = Outcome::new(own.len(), self.options);
             let tracker = RequestTracker::apart(outcome, held, own.start);
-            let mut part = Run::new(mine, self.organisation, self.options, tracker);
-            let places = self.logical.iter().map(|&(member, first)| {
-                let place = (member as usize).checked_sub(own.start);
-                place.map_or((0, 0), |place| (place as u32, first))
-            });
-            part.logical = places.collect();
-            part.next_check = Time::NEVER;
+            let mut part = Run::new(mine, self.devices.organisation, self.options, tracker);
+            part.devices.take_part(&self.devices, own.start);
+            part.marks.next_check = Time::NEVER;
             part.tracker.issue_by_jobs(jobs);
             part.take_in_order();
             self.parts.push(part);
@@ -203,7 +198,7 @@ impl<M: Member> Run<'_, '_, M> {
     fn next_of_parts(&mut self) -> Time {
         let next = self.parts.iter_mut().map(|part| match part.next_issue() {
             Time::NEVER if part.tracker.in_flight == 0 => Time::NEVER,
-            issue => issue.min(part.earliest().0.max(part.now)),
+            issue => issue.min(part.earliest().0.max(part.marks.now)),
         });
         next.min().unwrap_or(Time::NEVER)
     }
@@ -224,26 +219,26 @@ impl<M: Member> Run<'_, '_, M> {
     /// Simulates this part by itself up to `until`, or until it has no more requests: then it waits for the others,
     /// because what its drives do after the last request of all is not measured.
     fn go_until(&mut self, until: Time) -> Result<(), SimulateError> {
-        let pause = self.tracker.least_pause();
+        let pause = self.tracker.issuer.least_pause();
         loop {
             let issue = self.next_issue();
             if issue == Time::NEVER && self.tracker.in_flight == 0 {
                 return Ok(());
             }
             let (drive, member) = self.earliest();
-            let drive = drive.max(self.now);
+            let drive = drive.max(self.marks.now);
             if drive.min(issue) >= until {
                 return Ok(());
             }
             if drive < issue {
-                self.now = drive;
+                self.marks.now = drive;
                 let until = self.limit(drive, pause).min(issue).min(until);
                 self.step::<true>(member, drive, until)?;
                 continue;
             }
             not_late(issue)?;
-            self.now = issue;
-            if let Some(request) = self.tracker.take_of_jobs() {
+            self.marks.now = issue;
+            if let Some(request) = self.tracker.issuer.take_of_jobs() {
                 self.tracker.hold_arrival(issue);
                 if !self.arrive_of_thread(issue, &request) {
                     return self.take_failure();
@@ -293,12 +288,12 @@ impl<M: Member> Run<'_, '_, M> {
                 waiting: part.tracker.in_flight,
             });
         }
-        if self.measuring {
+        if self.marks.measuring {
             self.tracker.outcome.end = self.tracker.outcome.end.max(self.last_arrival);
         }
-        let last = self.parts.iter().map(|p| p.now).max();
-        self.passed = self.passed.max(last.unwrap_or(Time::ZERO));
-        self.advance_parts(self.passed);
+        let last = self.parts.iter().map(|p| p.marks.now).max();
+        self.marks.passed = self.marks.passed.max(last.unwrap_or(Time::ZERO));
+        self.advance_parts(self.marks.passed);
         self.report();
         Ok(())
     }

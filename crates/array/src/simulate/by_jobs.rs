@@ -9,7 +9,7 @@ use headstack_units::Time;
 impl<M: Member> Run<'_, '_, M> {
     /// The thread that is due issues its request, if it has one; false as [`Run::arrive`].
     pub(super) fn arrive_of_jobs(&mut self, now: Time) -> bool {
-        let Some(request) = self.tracker.take_of_jobs() else {
+        let Some(request) = self.tracker.issuer.take_of_jobs() else {
             return true;
         };
         if self.taken % BATCH as u64 == 0 {

@@ -12,10 +12,10 @@ impl<M: Member> Run<'_, '_, M> {
         self.play();
         self.deal = None;
         self.take_failure()?;
-        if self.measuring {
+        if self.marks.measuring {
             self.tracker.outcome.end = self.tracker.outcome.end.max(self.last_arrival);
         }
-        self.passed = self.passed.max(now);
+        self.marks.passed = self.marks.passed.max(now);
         self.take_in_order();
         if self.tracker.outcome.partial {
             // What completed until the interrupt counts, so that parts of systems can be compared.
@@ -25,7 +25,7 @@ impl<M: Member> Run<'_, '_, M> {
         while self.tracker.in_flight > 0 && !self.tracker.outcome.partial {
             let (time, member) = self.earliest();
             let due = self.next_mark();
-            let is_stuck = time == Time::NEVER && self.schedule.due == Time::NEVER;
+            let is_stuck = time == Time::NEVER && self.marks.schedule.due == Time::NEVER;
             if due <= time.max(now) && !is_stuck && due != Time::NEVER {
                 self.pass_until(due);
                 self.take_failure()?;
@@ -40,7 +40,7 @@ impl<M: Member> Run<'_, '_, M> {
             }
             self.pass_until(time.max(now));
             let time = time.max(now);
-            self.passed = time;
+            self.marks.passed = time;
             self.step::<false>(member, time, Time(time.0 + 1))?;
             steps += 1;
             if steps % 1024 == 0 && self.options.progress.is_cancelled() {
@@ -55,13 +55,13 @@ impl<M: Member> Run<'_, '_, M> {
     pub(super) fn finish(mut self) -> Result<Outcome, SimulateError> {
         self.tracker.settle();
         self.take_failure()?;
-        if !self.measuring {
+        if !self.marks.measuring {
             // The warm-up has left no request, so there is no time to be measured.
-            self.begin(self.passed.max(self.tracker.unmeasured_end));
+            self.begin(self.marks.passed.max(self.tracker.unmeasured_end));
         }
         // Requests of the warm-up may end last. A run that was stopped has passed the last completion that is known.
         let end = self.tracker.outcome.end.max(self.tracker.unmeasured_end);
-        let end = end.max(self.passed);
+        let end = end.max(self.marks.passed);
         self.tracker.outcome.end = end;
         self.pass_until(end);
         self.take_failure()?;
@@ -72,8 +72,8 @@ impl<M: Member> Run<'_, '_, M> {
             o.energy = member.energy(end);
             o.observe(member, end);
         }
-        self.tracker.outcome.changes = self.schedule.counts();
-        let (first, last) = (self.first, self.last_arrival);
+        self.tracker.outcome.changes = self.marks.schedule.counts();
+        let (first, last) = (self.marks.first, self.last_arrival);
         self.tracker.outcome.cover(self.taken, first, last);
         let capping = self.tracker.capper.take().map(Capper::into_outcome);
         self.tracker.outcome.capping = capping;

@@ -2,16 +2,58 @@
 //! warm-up. Drives are advanced to these times and not beyond.
 
 use super::{everyone, Run, SimulateError};
+use crate::change::{Planned, Schedule};
 use crate::member::Member;
 use headstack_engine::ByMode;
 use headstack_units::Time;
+
+/// Times at which something other than an arrival or an event of a drive happens, and how far a run has come.
+pub(super) struct Marks<'a> {
+    pub schedule: Schedule<'a>,
+    /// Next time at which energy is sampled; NEVER before the warm-up's end.
+    pub next_sample: Time,
+    /// Energy at the last sample.
+    sampled: ByMode,
+    /// In a part that is simulated by itself: the time of its latest event.
+    pub now: Time,
+    /// The time that the run has reached: that of the latest mark or sample, and after the last arrival that of the
+    /// latest event.
+    pub passed: Time,
+    /// Earliest time at which something other than an arrival may be due.
+    pub next_check: Time,
+    /// When the first request arrived; none before it.
+    pub first: Option<Time>,
+    /// No request arrives later than this; NEVER before the first one, and without a duration.
+    pub over: Time,
+    /// End of a warm-up that lasts a time; NEVER before the first arrival, and once it is over.
+    pub warm: Time,
+    /// Whether the warm-up is over.
+    pub measuring: bool,
+}
+
+impl<'a> Marks<'a> {
+    pub fn new(changes: &'a [Planned]) -> Marks<'a> {
+        Marks {
+            schedule: Schedule::new(changes),
+            next_sample: Time::NEVER,
+            sampled: ByMode::default(),
+            now: Time::ZERO,
+            passed: Time::ZERO,
+            next_check: Time::ZERO,
+            first: None,
+            over: Time::NEVER,
+            warm: Time::NEVER,
+            measuring: false,
+        }
+    }
+}
 
 impl<M: Member> Run<'_, '_, M> {
     /// Samples energy at each boundary of the series up to `now`, and carries out what is due until then, in order of
     /// time.
     #[inline]
     pub(super) fn pass_until(&mut self, now: Time) {
-        if self.next_sample.min(self.next_mark()) <= now {
+        if self.marks.next_sample.min(self.next_mark()) <= now {
             self.pass_marks(now);
         }
     }
@@ -20,13 +62,13 @@ impl<M: Member> Run<'_, '_, M> {
     pub(super) fn pass_marks(&mut self, now: Time) {
         self.play();
         while self.failure.is_none() {
-            let at = self.next_sample.min(self.next_mark());
+            let at = self.marks.next_sample.min(self.next_mark());
             if at > now || at == Time::NEVER {
                 return;
             }
-            self.passed = at;
-            if self.schedule.due == at {
-                let happened = self.schedule.happen(self.members, &mut self.tracker);
+            self.marks.passed = at;
+            if self.marks.schedule.due == at {
+                let happened = self.marks.schedule.happen(self.members, &mut self.tracker);
                 self.failure = happened.err().map(SimulateError::Change);
                 self.renew();
                 continue;
@@ -36,13 +78,13 @@ impl<M: Member> Run<'_, '_, M> {
                 self.step_capping();
                 continue;
             }
-            if self.warm == at {
+            if self.marks.warm == at {
                 self.begin(at);
                 continue;
             }
             self.sample(at);
             self.renew();
-            self.next_sample = self.tracker.outcome.series.next_boundary(at);
+            self.marks.next_sample = self.tracker.outcome.series.next_boundary(at);
         }
     }
 
@@ -62,7 +104,7 @@ impl<M: Member> Run<'_, '_, M> {
         for member in everyone(self.members, &mut self.parts) {
             sum.add(&member.joules(at));
         }
-        let last = std::mem::replace(&mut self.sampled, sum);
+        let last = std::mem::replace(&mut self.marks.sampled, sum);
         let since = ByMode {
             idle: sum.idle - last.idle,
             seek: sum.seek - last.seek,
@@ -90,6 +132,10 @@ impl<M: Member> Run<'_, '_, M> {
 
     /// The time of the next change or step of the power capping controller, or of the end of the warm-up.
     pub(super) fn next_mark(&self) -> Time {
-        self.schedule.due.min(self.capping_due()).min(self.warm)
+        self.marks
+            .schedule
+            .due
+            .min(self.capping_due())
+            .min(self.marks.warm)
     }
 }

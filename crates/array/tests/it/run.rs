@@ -637,7 +637,7 @@ fn registries_are_those_that_are_passed() {
         run(&experiment, &inputs, &RunOptions::default())
     };
     // One more entry, under another name.
-    let mut own = concatenate::entry();
+    let mut own = concatenate();
     own.about.name = format!("mi{}", "ne");
     let (more, usual) = (Registry::new("organisation", [own]), entries());
     let mine = run_with("mine", &more).unwrap();

@@ -3,9 +3,8 @@
 use super::choice::{Copy, ReadPolicy};
 use super::plan::{Content, Plan};
 use super::state::State;
-use super::{Placement, Repair};
-use crate::layer::ErrorKind;
-use crate::organisation::Joined;
+use super::{Placement, Repair, Volume};
+use crate::layer::{ErrorKind, Layer};
 use std::ops::Range;
 
 /// Where the copies of a volume's blocks are.
@@ -30,8 +29,31 @@ pub(crate) struct Pattern {
     pub end: u64,
 }
 
+/// Members joined into one linear space of 512-byte blocks.
+pub(crate) trait Joined: Send + Sync {
+    /// Size of the space in blocks.
+    fn blocks(&self) -> u64;
+    /// Number of members.
+    fn members(&self) -> u32;
+    /// The member and block of block `at` of the space, and the end, in the space, of the run that is
+    /// contiguous on that member.
+    fn place(&self, at: u64) -> (u32, u64, u64);
+    /// The block of the space that a member's block holds; `None` for unused space.
+    fn at(&self, member: u32, lba: u64) -> Option<u64>;
+}
+
 /// A space without redundancy: one copy of each block.
-pub(crate) struct Single<J>(pub J);
+struct Single<J>(J);
+
+/// A volume without redundancy over members of these sizes, joined into one space.
+pub(crate) fn single(
+    name: &'static str,
+    space: impl Joined + 'static,
+    sizes: Vec<u64>,
+) -> Box<dyn Layer> {
+    let copies = Copies::new(Single(space), ReadPolicy::First);
+    Box::new(Volume::new(name, Box::new(copies), sizes))
+}
 
 impl<J: Joined> CopyMap for Single<J> {
     fn blocks(&self) -> u64 {

@@ -19,6 +19,7 @@ fn open(w: &OpenWorkload) -> Result<Opened, RunError> {
         source: synthetic.source(w.seed)?,
         closed: synthetic.closed(w.seed)?,
         requests: Some(synthetic.n_requests),
+        one_device: false,
         counters: None,
     })
 }

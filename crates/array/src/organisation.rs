@@ -8,12 +8,15 @@
 //! - A plan's parts cover the request exactly. Parts on one member never overlap.
 //! - A plan that is reused does not allocate again.
 //!
-//! To add one: write `crates/array/src/organisation/NAME.rs` with a function `entry`, add `NAME` to
-//! the list. An organisation with redundancy is a layer: its entry is made by `volume`, and the system puts the layer over
-//! its drives (`System::layers`).
+//! Each is the layer of the same name over all drives, or over all layers that the system lists. One without redundancy
+//! has no state, so a run divides requests by it itself: that costs less than a node, and drives stay independent. One
+//! with redundancy is put over the drives as a layer (`System::layers`), and the devices lie end to end in its one unit. A
+//! new one is a function here and an entry in the list; a program adds its own in [`Inputs`](crate::Inputs).
 
-use crate::entry::{effective, registered, About};
-use crate::layer;
+use crate::entry::{effective, registered, About, NoParameters};
+use crate::layer::concatenate::end_to_end;
+use crate::layer::volume::copies::Joined;
+use crate::layer::{independent, raid0, raid1, raid10, raid5};
 use headstack_drive::spec::Params;
 use headstack_schema::{read_table, Registry, SpecError, Table};
 
@@ -63,9 +66,10 @@ pub trait Organisation: Send + Sync {
     /// # Errors
     /// A text that names the device and the drives, if there is no such device.
     fn device_blocks(&self, device: u32) -> Result<u64, String>;
-    /// Whether device `i` is member `i`, block for block. If so, no plan is needed.
-    fn is_identity(&self) -> bool {
-        false
+    /// The member and the block there at which a device begins that lies on this member as a whole, block for block. If so,
+    /// no plan is needed.
+    fn whole(&self, _device: u32) -> Option<(u32, u64)> {
+        None
     }
     /// Appends the parts of the blocks `lba..lba + blocks` of `device`, which must be in range.
     fn plan(&self, device: u32, lba: u64, blocks: u32, plan: &mut Plan);
@@ -125,48 +129,117 @@ impl Entry {
     }
 }
 
-macro_rules! organisations {
-    ($($file:ident),+ $(,)?) => {
-        $(pub mod $file;)+
-        /// Every organisation that comes with this crate.
-        pub fn entries() -> Registry<Entry> {
-            Registry::new("organisation", [$($file::entry()),+])
-        }
+/// Every organisation that comes with this crate.
+pub fn entries() -> Registry<Entry> {
+    let raid10 = Entry {
+        effective: raid10::effective,
+        ..volume::<raid10::Parameters>(raid10::NAME, "striped copies: near, far and offset layouts")
     };
+    let entries = [
+        each_alone(),
+        concatenate(),
+        Entry::new(
+            raid0::NAME,
+            "striped over all drives, no redundancy",
+            |context, p| Ok(linear(context, raid0::striped(&context.member_blocks, &p)?)),
+        ),
+        volume::<raid1::Parameters>(raid1::NAME, "every block on every drive"),
+        raid10,
+        volume::<raid5::Parameters>(
+            raid5::NAME,
+            "striped with rotating parity: one drive may be gone",
+        ),
+    ];
+    Registry::new("organisation", entries)
 }
-organisations! { independent, concatenate, raid0, raid1, raid10, raid5 }
 
 /// The organisations that are layers of the same names.
-pub(crate) const VOLUMES: [&str; 3] = [layer::raid1::NAME, layer::raid10::NAME, layer::raid5::NAME];
+pub(crate) const VOLUMES: [&str; 3] = [raid1::NAME, raid10::NAME, raid5::NAME];
+
+/// Device `i` of the workload is drive `i`, as in the arrays on which the field's traces were recorded ("MD" in Sankar,
+/// Gurumurthi & Stan, "Intra-disk parallelism", ISCA 2008, section 7).
+fn each_alone() -> Entry {
+    let summary = "device i of the workload is drive i";
+    Entry {
+        needs_device_blocks: false,
+        ..Entry::new(independent::NAME, summary, |context, _: NoParameters| {
+            Ok(Box::new(Independent {
+                member_blocks: context.member_blocks.clone(),
+            }))
+        })
+    }
+}
+
+/// The workload's devices end to end, over drives end to end: "HC-SD", the data of an array moved onto one large drive,
+/// each device's data contiguous (Sankar, Gurumurthi & Stan, ISCA 2008, section 7.1). Devices that do not fit on the drives
+/// are truncated.
+pub fn concatenate() -> Entry {
+    let summary = "devices end to end over drives end to end";
+    Entry::new("concatenate", summary, |context, _: NoParameters| {
+        Ok(linear(context, end_to_end(&context.member_blocks)))
+    })
+}
 
 /// The entry of an organisation that is the layer `name`: the layer is below, with the parameters, and the devices lie
 /// end to end in its one unit.
 fn volume<P: Table>(name: &str, summary: &str) -> Entry {
-    Entry::new(name, summary, |context, _: P| concatenate::build(context))
-}
-
-/// Drives joined into one linear space of 512-byte blocks.
-pub(crate) trait Joined: Send + Sync {
-    /// Size of the space in blocks.
-    fn blocks(&self) -> u64;
-    /// Number of drives.
-    fn members(&self) -> u32;
-    /// The drive and block of block `at` of the space, and the end, in the space, of the run that is
-    /// contiguous on that drive.
-    fn place(&self, at: u64) -> (u32, u64, u64);
-    /// The block of the space that a drive's block holds; `None` for unused space.
-    fn at(&self, member: u32, lba: u64) -> Option<u64>;
+    Entry::new(name, summary, |context, _: P| {
+        Ok(linear(context, end_to_end(&context.member_blocks)))
+    })
 }
 
 /// The workload's devices end to end on joined drives.
-pub(crate) struct Linear<J> {
-    pub space: DeviceSpace,
-    pub drives: J,
+fn linear(context: &Context, drives: impl Joined + 'static) -> Box<dyn Organisation> {
+    Box::new(Linear {
+        space: DeviceSpace::new(&context.device_blocks, drives.blocks()),
+        drives,
+    })
+}
+
+struct Independent {
+    member_blocks: Vec<u64>,
+}
+
+impl Organisation for Independent {
+    fn device_blocks(&self, device: u32) -> Result<u64, String> {
+        self.member_blocks
+            .get(device as usize)
+            .copied()
+            .ok_or_else(|| {
+                let n = self.member_blocks.len();
+                format!("got device {device}, need one below the {n} drives; raise count or choose \"concatenate\"")
+            })
+    }
+    fn whole(&self, device: u32) -> Option<(u32, u64)> {
+        Some((device, 0))
+    }
+    fn plan(&self, device: u32, lba: u64, blocks: u32, plan: &mut Plan) {
+        plan.push(device, lba, blocks);
+    }
+    fn origin(&self, member: u32, lba: u64) -> Option<(u32, u64)> {
+        (lba < *self.member_blocks.get(member as usize)?).then_some((member, lba))
+    }
+    fn members_of(&self, device: u32) -> std::ops::Range<u32> {
+        device..device + 1
+    }
+}
+
+/// The workload's devices end to end on joined drives.
+struct Linear<J> {
+    space: DeviceSpace,
+    drives: J,
 }
 
 impl<J: Joined> Organisation for Linear<J> {
     fn device_blocks(&self, device: u32) -> Result<u64, String> {
         self.space.device_blocks(device)
+    }
+    fn whole(&self, device: u32) -> Option<(u32, u64)> {
+        let blocks = self.space.device_blocks(device).ok()?;
+        let at = self.space.linear(device, 0);
+        // Devices behind the end of the space are empty.
+        let (member, lba, end) = (blocks > 0).then(|| self.drives.place(at))?;
+        (at + blocks <= end).then_some((member, lba))
     }
     #[inline]
     fn plan(&self, device: u32, lba: u64, blocks: u32, plan: &mut Plan) {
@@ -188,14 +261,14 @@ impl<J: Joined> Organisation for Linear<J> {
 }
 
 /// Devices laid end to end in one linear space, truncated at the end of the space.
-pub(crate) struct DeviceSpace {
+struct DeviceSpace {
     starts: Vec<u64>,
     total: u64,
 }
 
 impl DeviceSpace {
     /// One device fills the space if `devices` is empty.
-    pub(crate) fn new(devices: &[u64], total: u64) -> DeviceSpace {
+    fn new(devices: &[u64], total: u64) -> DeviceSpace {
         let mut starts = vec![0];
         if devices.is_empty() {
             starts.push(total);
@@ -205,7 +278,7 @@ impl DeviceSpace {
         }
         DeviceSpace { starts, total }
     }
-    pub(crate) fn device_blocks(&self, device: u32) -> Result<u64, String> {
+    fn device_blocks(&self, device: u32) -> Result<u64, String> {
         let i = device as usize;
         match (self.starts.get(i), self.starts.get(i + 1)) {
             (Some(from), Some(to)) => Ok(to.min(&self.total).saturating_sub(*from)),
@@ -216,10 +289,10 @@ impl DeviceSpace {
         }
     }
     #[inline]
-    pub(crate) fn linear(&self, device: u32, lba: u64) -> u64 {
+    fn linear(&self, device: u32, lba: u64) -> u64 {
         self.starts[device as usize] + lba
     }
-    pub(crate) fn origin(&self, linear: u64) -> Option<(u32, u64)> {
+    fn origin(&self, linear: u64) -> Option<(u32, u64)> {
         if linear >= self.total {
             return None;
         }
@@ -277,8 +350,8 @@ mod tests {
                         assert_eq!(plan.parts.len(), 1, "{}", entry.about.name);
                         let part = plan.parts[0];
                         assert_eq!(part.blocks, 1);
-                        if organisation.is_identity() {
-                            assert_eq!((part.member, part.lba), (device, lba));
+                        if let Some((member, first)) = organisation.whole(device) {
+                            assert_eq!((part.member, part.lba), (member, first + lba));
                         }
                         assert!(part.lba < context.member_blocks[part.member as usize]);
                         assert!(organisation.members_of(device).contains(&part.member));
@@ -322,6 +395,31 @@ mod tests {
             }
             assert!(built >= 3, "{}", entry.about.name);
         }
+    }
+
+    /// By hand: devices of 10, 30 and 25 blocks over drives of 20, 40 and 3. The first lies on drive 0; the second begins
+    /// there and is divided; of the third, which begins at block 20 of drive 1, all but the last 2 blocks remain, and it is
+    /// divided. The fourth lies behind the end.
+    #[test]
+    fn a_device_on_one_drive_needs_no_plan() {
+        let of = |device_blocks: Vec<u64>| {
+            let context = Context {
+                member_blocks: vec![20, 40, 3],
+                device_blocks,
+                params: Params::new(),
+            };
+            (concatenate().build)(&context).unwrap()
+        };
+        let all = of(vec![10, 30, 25, 7]);
+        assert_eq!(
+            [0, 1, 2, 3].map(|d| all.whole(d)),
+            [Some((0, 0)), None, None, None]
+        );
+        // Up to the last block of a drive, and one block more.
+        assert_eq!(of(vec![15, 5, 40]).whole(1), Some((0, 15)));
+        assert_eq!(of(vec![15, 5, 40]).whole(2), Some((1, 0)));
+        assert_eq!(of(vec![15, 6]).whole(1), None);
+        assert_eq!(of(vec![15]).whole(1), None);
     }
 
     #[test]
