@@ -5,7 +5,8 @@
 rate, a share of reads and of sequential requests, and a rate that changes four times a day.
 
 `--grow` measures how the cost grows with drives, requests and workers, and draws it. The plan for
-10,000 and 1,000,000 drives comes from the measured costs of a drive and of a request.
+10,000 and 1,000,000 drives comes from the measured costs of a drive and of a request. Costs are
+processor time of all processes, which other work on the machine changes less than wall time.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import json
 import math
 import random
+import resource
 import time
 from pathlib import Path
 from typing import Any
@@ -67,10 +69,21 @@ def fleet(drives: int, hours: float) -> Sweep:
     return Sweep({"file": None, "text": json.dumps(document), "places": {}}, (), points)
 
 
-def run(whole: Sweep, records: Any, jobs: int, dask: str | None) -> tuple[float, list[Any]]:
-    """Return the seconds of a fleet, and its records."""
+def processor_s() -> float:
+    """Return the processor time of this process and of those that it has ended."""
+    both = (resource.getrusage(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(u.ru_utime + u.ru_stime for u in both)
+
+
+def run(
+    whole: Sweep, records: Any, jobs: int, dask: str | None = None
+) -> tuple[float, float, list[Any]]:
+    """Return processor seconds and seconds of a fleet, and its records.
+
+    The processor time of workers of Dask is that of their cluster's end.
+    """
     names = running.keys(whole)
-    begun = time.perf_counter()
+    used, begun = processor_s(), time.perf_counter()
 
     def pool() -> Any:
         if dask is None:
@@ -80,7 +93,19 @@ def run(whole: Sweep, records: Any, jobs: int, dask: str | None) -> tuple[float,
         return cluster.connect(dask, whole.base, [])
 
     found, _ = running.carry_out(whole, names, records, pool, jobs)
-    return time.perf_counter() - begun, found
+    return processor_s() - used, time.perf_counter() - begun, found
+
+
+def clustered(whole: Sweep, workers: int) -> tuple[float, float, list[Any]]:
+    """Return the same of workers of Dask on this machine, their start included."""
+    import distributed
+
+    used = processor_s()
+    with distributed.LocalCluster(
+        n_workers=workers, threads_per_worker=1, dashboard_address=None
+    ) as local:
+        _, seconds, found = run(whole, store.Memory(), workers, local.scheduler_address)
+    return processor_s() - used, seconds, found
 
 
 def requests_of(records: list[Any]) -> int:
@@ -88,7 +113,7 @@ def requests_of(records: list[Any]) -> int:
     return sum(r["rows"][0]["n_requests"] for r in records)
 
 
-def summary(records: list[Any], seconds: float) -> dict[str, Any]:
+def summary(records: list[Any], used: float, seconds: float) -> dict[str, Any]:
     """Return what a fleet did: its slowest drives, its power, its cost."""
     rows = [r["rows"][0] for r in records]
     tails = sorted(row["response_time_p99_s"] for row in rows)
@@ -97,6 +122,7 @@ def summary(records: list[Any], seconds: float) -> dict[str, Any]:
     return {
         "drives": n,
         "requests": requests_of(records),
+        "processor_s": used,
         "seconds": seconds,
         "power_w": sum(row["power_mean_w"] for row in rows),
         "p99_s": {q: tails[min(n - 1, int(q * n))] for q in (0.5, 0.9, 0.99)},
@@ -127,26 +153,29 @@ def grow(folder: Path, jobs: int) -> list[dict[str, Any]]:
     from headstack import plots
 
     rows: list[dict[str, Any]] = []
-    cases = [("drives", d, 1.0, jobs) for d in (50, 100, 200, 400)]
-    cases += [("requests", 100, h, jobs) for h in (1.0, 4.0, 12.0, 24.0)]
-    cases += [("workers", 100, 12.0, j) for j in (1, 2)]
+    cases = [("drives", d, 1.0, jobs) for d in (25, 50, 100, 200)]
+    cases += [("requests", 50, h, jobs) for h in (1.0, 4.0, 12.0, 24.0)]
+    cases += [("workers", 50, 12.0, j) for j in (1, 2)] + [("workers of Dask", 50, 12.0, 2)]
     for what, drives, hours, workers in cases:
-        seconds, found = run(fleet(drives, hours), store.Memory(), workers, None)
-        one = {"what": what, "drives": drives, "workers": workers, "seconds": seconds}
-        rows.append({**one, "requests": requests_of(found)})
+        whole = fleet(drives, hours)
+        dask = what == "workers of Dask"
+        used, seconds, found = (
+            clustered(whole, workers) if dask else run(whole, store.Memory(), workers)
+        )
+        one = {"what": what, "drives": drives, "workers": workers, "processor_s": used}
+        rows.append({**one, "seconds": seconds, "requests": requests_of(found)})
         print(json.dumps(rows[-1]), flush=True)
-    lines = {
-        "more drives, an hour each": [r for r in rows if r["what"] == "drives"],
-        "100 drives, more hours each": [r for r in rows if r["what"] == "requests"],
-        "1 worker, then 2": [r for r in rows if r["what"] == "workers"],
+    names = {
+        "drives": "more drives, an hour each",
+        "requests": "50 drives, more hours each",
+        "workers": "1 and 2 processes",
+        "workers of Dask": "2 workers of Dask",
     }
+    lines = {n: [r for r in rows if r["what"] == what] for what, n in names.items()}
     chart = plots.lines(
-        {
-            name: [(r["requests"] / 1e6, r["seconds"] * r["workers"]) for r in of]
-            for name, of in lines.items()
-        },
+        {name: [(r["requests"] / 1e6, r["processor_s"]) for r in of] for name, of in lines.items()},
         alt.X("x:Q", title="requests (million)", scale=alt.Scale(type="log")),
-        alt.Y("y:Q", title="seconds times workers", scale=alt.Scale(type="log")),
+        alt.Y("y:Q", title="processor time (s)", scale=alt.Scale(type="log")),
         "What a fleet of unlike drives costs",
         series="fleet",
         markers=True,
@@ -169,30 +198,23 @@ def main() -> None:
     if asked.grow:
         grow(asked.out or Path("out"), asked.jobs)
         return
-    _, few = (small := run(fleet(20, 1.0), store.Memory(), 1, None))
-    _, long = (large := run(fleet(20, 24.0), store.Memory(), 1, None))
-    per_drive, per_request = costs(
-        (20, requests_of(few), small[0]), (20, requests_of(long), large[0])
-    )
+    small, _, few = run(fleet(20, 1.0), store.Memory(), 1)
+    large, _, long = run(fleet(20, 24.0), store.Memory(), 1)
+    per_drive, per_request = costs((20, requests_of(few), small), (20, requests_of(long), large))
     told: dict[str, Any] = {"seconds_per_drive": per_drive, "seconds_per_request": per_request}
     sizes = (asked.drives, 10**4, 10**6)
     told["plan"] = [plan(per_drive, per_request, n, asked.hours) for n in sizes]
     print(json.dumps(told), flush=True)
     whole = fleet(asked.drives, asked.hours)
     if asked.workers is not None:
-        import distributed
-
-        with distributed.LocalCluster(
-            n_workers=asked.workers, threads_per_worker=1, dashboard_address=None
-        ) as local:
-            seconds, found = run(whole, store.Memory(), asked.workers, local.scheduler_address)
+        used, seconds, found = clustered(whole, asked.workers)
     elif asked.out is not None:
         with store.opened(asked.out, whole.base) as kept:
-            seconds, found = run(whole, kept, asked.jobs, asked.dask)
+            used, seconds, found = run(whole, kept, asked.jobs, asked.dask)
             kept.publish([], running.table([]), {})
     else:
-        seconds, found = run(whole, store.Memory(), asked.jobs, asked.dask)
-    print(json.dumps(summary(found, seconds), indent=2))
+        used, seconds, found = run(whole, store.Memory(), asked.jobs, asked.dask)
+    print(json.dumps(summary(found, used, seconds), indent=2))
 
 
 if __name__ == "__main__":

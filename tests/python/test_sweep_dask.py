@@ -94,7 +94,7 @@ def test_a_worker_that_is_killed_changes_nothing(sweep_file, tmp_path, workers, 
 
     killing(sweep_file, there, workers.scheduler_address, kill, SEEDS)
     assert files(there) == files(here)
-    client.wait_for_workers(2, timeout=60)
+    client.wait_for_workers(2, timeout=240)
     # The one that came in its place has the inputs.
     assert set(client.run(os.getpid).values()) != set(pids.values())
     (tmp_path / "sweep.toml").write_text(SWEEP.replace("seeds = 3", "seeds = [1000, 1001]"))

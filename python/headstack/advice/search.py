@@ -18,8 +18,9 @@ What a system is judged by is its *excess*: the largest ratio of a number to its
 the goal at 1 or less.
 
 # Validity
-More drives must not be worse: of several numbers at which the answer changes, one is found. So
-must be settings that are far worse on the first part of the trace.
+More drives must not be worse but for near misses, below which the search looks further: of several
+numbers at which the answer changes, one is found. Settings that are far worse on the first part of
+the trace must be worse on the whole.
 """
 
 import math
@@ -346,6 +347,12 @@ class Search:
                 high = place
             else:
                 low = place
+        # Just below a near miss another number may meet the goal by chance of the trace.
+        place = high - 1
+        while n is None and place > 0 and (yield from at(place)).excess < 1 + self._near():
+            place -= 1
+            if (yield from at(place)).meets:
+                high = place
         return seen[high] if high < len(every) else None
 
     def _design(self, found: Found) -> Searching:
