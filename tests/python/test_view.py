@@ -186,6 +186,17 @@ def test_a_seed_and_a_second_workload_stay_the_same(tmp_path):
         assert set(of_window) <= ends
 
 
+def test_a_warm_up_after_the_window_does_not_matter(tmp_path):
+    """Warm-ups are left out of statistics alone, so that the drives do the same without one."""
+    experiment, warmed = tmp_path / "e.toml", tmp_path / "w.toml"
+    experiment.write_text(EXAMPLE.read_text())
+    warmed.write_text(
+        EXAMPLE.read_text().replace("[workload]\n", "[workload]\nwarm_up = 3000\n", 1)
+    )
+    options = {"at": "1 s", "length": "50 ms", "systems": ["one arm"]}
+    assert view.record(warmed, **options) == view.record(experiment, **options)
+
+
 def test_writes_of_a_log_have_no_place_before_they_are_served():
     (log,) = view.record(EXAMPLE, at="1 s", systems=["writes to a log"])
     (drive,) = log["drives"]

@@ -239,7 +239,9 @@ def to_html(document: Mapping[str, Any], paper: Paper, study: Study) -> str:
         body += [f"<p><b>{k}:</b> {html.escape(text)}</p>" for k, text in _context(claim)]
         body.append(_parts(claim))
         for name in map(_stem, claim["figures"]):
-            body.append(f'<figure><div id="{name}" role="img" aria-label="{name}"></div></figure>')
+            caption = f"<figcaption>In the paper: {html.escape(claim['paper'])}.</figcaption>"
+            image = f'<div id="{name}" role="img" aria-label="{name}"></div>'
+            body.append(f"<figure>{image}{caption}</figure>")
         body += [_table(t) for t in claim["tables"]]
     if "compared" in document:
         body.append(f"<h2>{COMPARED}</h2>")

@@ -67,6 +67,8 @@ fn narrowed(experiment: &Experiment, window: &Window) -> Experiment {
     system.seed = Some(system.seed.unwrap_or(one.run.seed));
     one.system = vec![system];
     one.workload = vec![one.workload.swap_remove(window.workload)];
+    // What the statistics leave out has no effect on the drives, and may last longer than the window.
+    one.workload[0].warm_up = None;
     // A workload's seed is that of the run plus its number.
     one.run.seed = one.run.seed.wrapping_add(window.workload as u64);
     let end = window.until.since(Time::ZERO);
