@@ -165,9 +165,9 @@ def _strips(
         heights = [{"strip": s["strip"], "x": frame["x"].min(), "y": s["high"]} for s in strips]
         others.append(pd.DataFrame(heights))
     for strip in strips:
-        if (points := caps.get(strip["system"])) is not None:
+        if (points := caps.get(str(strip["system"]))) is not None:
             cap = pd.DataFrame({"x": points[:, 0], "y": points[:, 1], "limit": "cap"})
-            others.append(cap.assign(strip=strip["strip"]))
+            others.append(cap.assign(strip=str(strip["strip"])))
     layers: list[Any] = [drawn, pointer]
     if others:
         frame = pd.concat([frame.assign(shown=True), *(o.assign(shown=False) for o in others)])
