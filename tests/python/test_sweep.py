@@ -6,6 +6,7 @@ import math
 import os
 import random
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -251,6 +252,30 @@ def test_a_sweep_that_is_killed_goes_on_with_the_same_bytes(sweep_file, tmp_path
         assert found.n_computed <= 36
         assert not journal.exists()
     assert in_mid_run > 0
+
+
+def test_an_interrupted_sweep_says_how_to_go_on(sweep_file, tmp_path):
+    sweep_file.write_text(SWEEP.replace("seeds = 3", "seeds = 2000"))
+    out = tmp_path / "out"
+    child = subprocess.Popen(
+        [sys.executable, "-m", "headstack", "sweep", sweep_file, "--out", out, "--no-figures"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
+    )
+    journal, until = out / store.JOURNAL, time.monotonic() + 240
+    while time.monotonic() < until and not (journal.exists() and journal.stat().st_size):
+        time.sleep(0.01)
+    child.send_signal(signal.SIGINT)
+    shown, said = child.communicate(timeout=240)
+    assert child.returncode == 130
+    assert shown == ""
+    assert "of 6,000 runs" in said
+    assert "the same command goes on" in said
+    assert not (out / store.TABLE).exists()
+    sweep_file.write_text(SWEEP)
+    assert headstack.sweep(sweep_file, out=out).n_computed < 9
 
 
 def test_a_journal_cut_or_damaged_anywhere_gives_only_whole_records(tmp_path):
