@@ -15,7 +15,7 @@ from headstack.schema.parallelism import Parallelism
 from headstack.schema.power import PowerModel
 from headstack.schema.quantities import DataRate, LengthOfTime, Size
 from headstack.schema.seek import Seek
-from headstack.schema.words import ReadAhead, SchedulerName
+from headstack.schema.words import InactivePolicy, ReadAhead, SchedulerName
 
 
 class Positioning(TypedDict, total=False):
@@ -392,6 +392,90 @@ class Queue(TypedDict, total=False):
     """
 
 
+class Read(TypedDict, total=False):
+    """One descriptor: three times, each with what happens if it is exceeded."""
+
+    inactive: LengthOfTime
+    """Longest time from receipt of a command until the drive acts on it. 0.5 us to 4294967295 ms.
+    Unit: one of s, ms, us, ns, min, h.
+    """
+
+    inactive_policy: InactivePolicy
+    """What happens to a command that waits longer: `complete-earliest`, `complete-unavailable` or
+    `abort`. `complete-earliest`: It goes on, and ends as early as it can. (0h);
+    `continue-next-limit`: It goes on under the limit with the next number. (1h);
+    `continue-no-limit`: It goes on without a limit. (2h); `complete-unavailable`: It ends without
+    an error and without data. (Dh); `abort-recovery`: It fails, perhaps during the recovery from an
+    error. (Eh); `abort`: It fails. (Fh). Default: "complete-earliest".
+    """
+
+    active: LengthOfTime
+    """Longest time from then until status is sent. 0.5 us to 4294967295 ms. Unit: one of s, ms, us,
+    ns, min, h.
+    """
+
+    active_policy: InactivePolicy
+    """What happens to a command that takes longer: `complete-earliest`, `complete-unavailable`,
+    `abort`, or `abort-recovery` on SAS. `complete-earliest`: It goes on, and ends as early as it
+    can. (0h); `continue-next-limit`: It goes on under the limit with the next number. (1h);
+    `continue-no-limit`: It goes on without a limit. (2h); `complete-unavailable`: It ends without
+    an error and without data. (Dh); `abort-recovery`: It fails, perhaps during the recovery from an
+    error. (Eh); `abort`: It fails. (Fh). Default: "complete-earliest".
+    """
+
+    guideline: LengthOfTime
+    """Time that is wanted, on top of that of a read without a queue. It orders commands, and is no
+    bound. 0.5 us to 4294967295 ms. Unit: one of s, ms, us, ns, min, h.
+    """
+
+    guideline_policy: InactivePolicy
+    """What happens to a command that misses it; all but `abort-recovery`. `complete-earliest`: It
+    goes on, and ends as early as it can. (0h); `continue-next-limit`: It goes on under the limit
+    with the next number. (1h); `continue-no-limit`: It goes on without a limit. (2h);
+    `complete-unavailable`: It ends without an error and without data. (Dh); `abort-recovery`: It
+    fails, perhaps during the recovery from an error. (Eh); `abort`: It fails. (Fh). Default:
+    "complete-earliest".
+    """
+
+
+class DurationLimit(TypedDict, total=False):
+    """Duration limits and priorities of commands; see `limits/mod.rs`."""
+
+    enabled: Literal["none", "limits", "priority"]
+    """Which of them the drive heeds: no hints, `limits` (Linux: `cdl_enable`) or `priority` (Linux:
+    `ncq_prio_enable`). The two exclude each other. `none`: None of them; `limits`: Duration limits;
+    `priority`: The high priority of native command queueing. Default: "none".
+    """
+
+    reads: Sequence[Read]
+    """The seven limits of reads, from number 1; fewer may be given (mode page T2A)."""
+
+    writes: Sequence[Read]
+    """The seven limits of writes (mode page T2B)."""
+
+    performance: float
+    """Share of its performance that the drive may give away for guidelines, of all limits together:
+    0, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05, 0.08, 0.1, 0.15 or 0.2. 0: guidelines have
+    no effect. Default: 0.2.
+    """
+
+    priority_target: LengthOfTime
+    """After how long a command with high priority goes first. 0 ms to 4294967295 ms. Unit: one of
+    s, ms, us, ns, min, h. Default: "0 ms".
+    """
+
+    transport: Literal["sata", "sas"]
+    """What the drive is attached by: an error of a limit costs more on SATA. `sata`: Serial ATA:
+    after a missed limit the host has to read a log; `sas`: Serial attached SCSI: the status of the
+    command says what was missed. Default: "sata".
+    """
+
+    log_read: LengthOfTime
+    """On SATA: how long the host takes to read the log after a limit was missed. 0 ms to 10 s.
+    Unit: one of s, ms, us, ns, min, h. Default: "1 ms".
+    """
+
+
 class CostComponents(TypedDict, total=False):
     """Parameters of `components`."""
 
@@ -470,6 +554,9 @@ class Drive(TypedDict, total=False):
 
     queue: Queue
     """Number of commands that the drive holds, and the order in which it serves them."""
+
+    duration_limits: DurationLimit
+    """Duration limits and priorities of commands; see `limits/mod.rs`."""
 
     power: PowerModel
     """Power by state, see the `power` folder. Default: {"model": "modes"}."""

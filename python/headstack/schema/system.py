@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, Required, TypeAlias, TypedDict
 
 from headstack.schema.capping import Capping
-from headstack.schema.drive import Drive
+from headstack.schema.drive import Drive, DurationLimit
 from headstack.schema.layers import Bad, Layer, Slow
 from headstack.schema.models import (
     AgedSptfParameters,
@@ -269,6 +269,14 @@ class Change(TypedDict, total=False):
 
     arms_in_motion: int
     """Commands in service at once."""
+
+    duration_limits: DurationLimit
+    """Duration limits and priorities: the whole table of a drive."""
+
+    heeded_hints: Literal["none", "limits", "priority"]
+    """Which hints of commands the drives heed: `none`, `limits` or `priority`. `none`: None of
+    them; `limits`: Duration limits; `priority`: The high priority of native command queueing.
+    """
 
     power_condition: PowerCondition
     """`active`, `idle_a`, `idle_b`, `idle_c` or `standby`. `active`: Ready for commands; `idle_a`:

@@ -90,6 +90,21 @@ SchedulerName: TypeAlias = Literal[
 ]
 
 
+InactivePolicy: TypeAlias = Literal[
+    "complete-earliest",
+    "continue-next-limit",
+    "continue-no-limit",
+    "complete-unavailable",
+    "abort-recovery",
+    "abort",
+]
+"""`complete-earliest`: It goes on, and ends as early as it can. (0h); `continue-next-limit`: It
+goes on under the limit with the next number. (1h); `continue-no-limit`: It goes on without a limit.
+(2h); `complete-unavailable`: It ends without an error and without data. (Dh); `abort-recovery`: It
+fails, perhaps during the recovery from an error. (Eh); `abort`: It fails. (Fh).
+"""
+
+
 OrganisationName: TypeAlias = Literal[
     "independent",
     "concatenate",
