@@ -172,3 +172,15 @@ pub(crate) fn put(path: &Path, columns: &[Column]) -> Result<(), String> {
     write(&mut writer, path, columns)?;
     close(writer, path)
 }
+
+/// A name made fit for a file name.
+pub(crate) fn slug(name: &str) -> String {
+    let kept = |c: char| {
+        if c.is_ascii_alphanumeric() || "-_.".contains(c) {
+            c
+        } else {
+            '_'
+        }
+    };
+    name.chars().map(kept).take(60).collect()
+}

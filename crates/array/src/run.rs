@@ -11,7 +11,7 @@ pub use crate::inputs::Inputs;
 use crate::layer;
 use crate::open::{OpenWorkload, Opened};
 use crate::organisation::{self, Context, Organisation};
-use crate::output::{unwritten, write_series, RequestLog};
+use crate::output::{slug, unwritten, write_series, RequestLog};
 use crate::provenance::{hash_file, run_id, DriveDescription, Input};
 use crate::resolved::{resolve, without_defaults, Resolved};
 use crate::result::{summarise, Cost, Covered, RunResult, SystemResult, TraceRecords};
@@ -792,16 +792,4 @@ fn measure(
         }
     }
     Ok((sizes, requests))
-}
-
-/// A name made fit for a file name.
-fn slug(name: &str) -> String {
-    let kept = |c: char| {
-        if c.is_ascii_alphanumeric() || "-_.".contains(c) {
-            c
-        } else {
-            '_'
-        }
-    };
-    name.chars().map(kept).take(60).collect()
 }
