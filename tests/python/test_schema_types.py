@@ -18,7 +18,12 @@ SCRIPT = ROOT / "scripts" / "schema_types.py"
 
 #: Experiments and drives of the package.
 FILES = {
-    "Experiment": sorted((ROOT / "examples").glob("*.toml")),
+    # A file with axes is a sweep, which has an experiment inside.
+    "Experiment": [
+        path
+        for path in sorted((ROOT / "examples").glob("*.toml"))
+        if "[[axis]]" not in path.read_text(encoding="utf-8")
+    ],
     "Drive": sorted((ROOT / "drives").glob("*.toml")),
 }
 

@@ -5,6 +5,7 @@ from typing import Literal, Required, TypedDict
 
 from headstack.schema.models import (
     FeedForwardParameters,
+    LearningParameters,
     PcapAgileParameters,
     PcapBaseParameters,
     PcapSParameters,
@@ -59,6 +60,7 @@ class Capping(TypedDict, total=False):
 
     parameters: (
         FeedForwardParameters
+        | LearningParameters
         | PcapAgileParameters
         | PcapBaseParameters
         | PcapSParameters

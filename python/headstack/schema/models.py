@@ -291,6 +291,74 @@ class FeedForwardParameters(TypedDict, total=False):
     """
 
 
+class LearningParameters(TypedDict, total=False):
+    """Parameters of `learning`."""
+
+    period: LengthOfTime
+    """Time between two decisions. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h. Default: "5
+    s".
+    """
+
+    stale_after: LengthOfTime
+    """Readings older than this do not count. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h.
+    Default: "5 s".
+    """
+
+    lost_after: LengthOfTime
+    """Time without a valid reading after which the meter counts as lost. 5 s to 3600 s. Unit: one
+    of s, ms, us, ns, min, h. Default: "15 s".
+    """
+
+    most_power: Power
+    """Readings above this do not count. 0.1 W to 1000000 W. Unit: one of W, mW. Default: "100 W".
+    """
+
+    on_loss: Literal["lowest", "open"]
+    """The setting while the meter is lost. `lowest`: The setting with the lowest power: the cap is
+    kept in any case, at the cost of speed; `open`: The setting without power capping: full speed;
+    the cap must be kept by other means. Default: "lowest".
+    """
+
+    tolerance: Power
+    """Differences from the cap up to this change nothing. 0 W to 1000 W. Unit: one of W, mW.
+    Default: "0.2 W".
+    """
+
+    margin_ratio: float
+    """How far below the cap the policy aims, as a part of the tolerance. 0 to 1. Default: 0.25."""
+
+    efficiency: float
+    """Efficiency of the power supply between the meter and the drives. 0.1 to 1. Default: 1.0."""
+
+    settle: LengthOfTime
+    """Time after a change in which readings do not count. 0 ms to 5 s. Unit: one of s, ms, us, ns,
+    min, h. Default: "2 s".
+    """
+
+    forget_after: LengthOfTime
+    """Age at which a measurement counts no more. 1 s to 3600000 s. Unit: one of s, ms, us, ns, min,
+    h. Default: "1800 s".
+    """
+
+    explore_after: LengthOfTime
+    """Time after a wrong guess until a faster setting is guessed again; twice as long each time. 1
+    s to 3600000 s. Unit: one of s, ms, us, ns, min, h. Default: "60 s".
+    """
+
+    limit_after: LengthOfTime
+    """Time above the cap with no setting left after which the rate is limited. 1 s to 3600000 s.
+    Unit: one of s, ms, us, ns, min, h. Default: "30 s".
+    """
+
+    tries: int
+    """Settings that are tried one after another to find one with less power. 1 to 100. Default: 6.
+    """
+
+    map: Sequence[Map]
+    """Power and throughput of one drive under each setting; left out, those of an Ultrastar 7K4000.
+    """
+
+
 class PcapAgileParameters(TypedDict, total=False):
     """Parameters of `pcap-agile`."""
 

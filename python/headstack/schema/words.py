@@ -170,6 +170,7 @@ as well; `idle_c`: Lower spindle speed as well; `standby`: Spun down.
 
 CappingPolicyName: TypeAlias = Literal[
     "feed-forward",
+    "learning",
     "none",
     "pcap-agile",
     "pcap-base",
