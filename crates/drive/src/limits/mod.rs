@@ -465,6 +465,3 @@ impl Deadlines<'_> {
         self.limits.performance
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -11,6 +11,7 @@
 //! Ageing is linear. Weight 0 is SPTF; a large weight is FCFS.
 
 use super::{Choice, CostFunction, Needs, Scheduler, Search, View};
+use crate::limits::Deadlines;
 use crate::parallelism::ArmChoice;
 use crate::plugin::Plugin;
 use crate::queue::Queue;
@@ -136,6 +137,58 @@ pub(super) fn choose(search: &mut Search, queue: &Queue, view: &View, weight: f6
         };
         search.best(queue, view, &price)
     };
+    found.unwrap_or(Choice {
+        index: queue.oldest(),
+        arm: 0,
+    })
+}
+
+/// As [`Aged`], but waiting makes commands with a limit no cheaper.
+struct AgedBeside<'a> {
+    aged: Aged<'a, false>,
+    deadlines: Deadlines<'a>,
+}
+
+impl CostFunction for AgedBeside<'_> {
+    type Cost = f64;
+    const IS_AGED: bool = true;
+
+    fn weight(&self) -> f64 {
+        self.aged.weight
+    }
+
+    fn of(&self, i: usize, arm: usize) -> Option<(f64, u8)> {
+        let (cost, arm) = self.aged.of(i, arm)?;
+        let worth = self.deadlines.of(i).map_or(0.0, |_| self.aged.worth(i));
+        Some((cost + worth, arm))
+    }
+
+    fn within_ns(&self, cost: f64) -> u64 {
+        self.aged.within_ns(cost)
+    }
+
+    fn floor_by_age(&self, i: usize, ns: u64) -> Option<f64> {
+        self.aged.floor_by_age(i, ns)
+    }
+}
+
+/// As [`choose`], with commands of which some have limits: waiting makes those no cheaper.
+pub(super) fn choose_beside(
+    search: &mut Search,
+    queue: &Queue,
+    view: &View,
+    deadlines: Deadlines,
+    weight: f64,
+) -> Choice {
+    let price = AgedBeside {
+        aged: Aged {
+            queue,
+            view,
+            weight,
+        },
+        deadlines,
+    };
+    let found = search.best(queue, view, &price);
     found.unwrap_or(Choice {
         index: queue.oldest(),
         arm: 0,

@@ -1,13 +1,17 @@
 //! Compares the schedulers' choices with plain scans over [`Mechanics::position`] for queues of all lengths,
 //! and checks how the work of a choice grows.
 
+use super::aged_sptf::choose_beside;
 use super::bounds::{Ageing, SeekLowerBound};
+use super::urgency::nearest;
 use super::*;
-use crate::command::{Command, DriveRequest};
+use crate::command::{Command, DriveRequest, Hint};
+use crate::limits::parameters::{DurationLimit, Heeded, LimitsSpec};
+use crate::limits::{Limits, Target};
 use crate::queue::Arrival;
 use crate::spec::{DriveSpec, Params};
 use headstack_testkit::XorShift;
-use headstack_units::{Lba, Turn};
+use headstack_units::{Lba, Span, Turn};
 
 /// A drive with measured seek times that decrease somewhere.
 fn mechanics(positioning: &str) -> Mechanics {
@@ -135,7 +139,7 @@ fn brute(name: &str, queue: &Queue, view: &View, up: &mut bool) -> usize {
         "aged-sptf" => scan(queue, |w| {
             positioning(view, w) - 0.006 * (view.now - w.arrival.at) as f64
         }),
-        "depth-aged-sptf" => scan(queue, |w| match view.buffer.serves(w) {
+        "depth-aged-sptf" | "deadline-sptf" => scan(queue, |w| match view.buffer.serves(w) {
             true => f64::NEG_INFINITY,
             false => {
                 let weight = 1.3 / queue.len() as f64;
@@ -275,7 +279,7 @@ fn follow(name: &str, m: &Mechanics, arms: usize, longest: usize, limited: bool,
         hits += buffer.serves(&waiting) as u32;
         queue.remove(want);
     }
-    let knows_buffer = ["satf", "depth-aged-sptf"].contains(&name);
+    let knows_buffer = ["satf", "depth-aged-sptf", "deadline-sptf"].contains(&name);
     assert!(!knows_buffer || hits > 0, "no choice was in the buffer");
 }
 
@@ -506,5 +510,101 @@ fn the_work_of_a_choice_grows_less_than_the_queue() {
             _ => 10.0 * few.max(8.0),
         };
         assert!(many <= most, "{}: {few} {many}", plugin.name());
+    }
+}
+
+/// With limits: the usual choice and the nearest urgent command are those of plain scans, for queues of all lengths.
+#[test]
+fn choices_beside_limits_equal_plain_scans() {
+    let m = mechanics(POSITIONING[0]);
+    let limit = |ms: i64| DurationLimit {
+        guideline: Some(Span(ms * 1_000_000)),
+        ..DurationLimit::default()
+    };
+    let spec = LimitsSpec {
+        enabled: Heeded::Limits,
+        reads: [5, 20, 200].map(limit).to_vec(),
+        writes: [5, 20, 200].map(limit).to_vec(),
+        ..LimitsSpec::default()
+    };
+    for (arms, longest) in [(1, 30), (1, 500), (3, 200)] {
+        println!("{arms} arms, {longest} commands, seed of XorShift::default");
+        let mut noise = XorShift::default();
+        let mut limits = Limits::new(&spec).expect("limits");
+        let mut queue = Queue::new(scheduler("depth-aged-sptf", "").needs());
+        let mut search = Search::default();
+        let (mut now, mut found) = (1 << 40, 0);
+        for id in 0..longest as u64 * 3 {
+            let (mut request, sectors) = waiting(&mut noise, m.layout.capacity());
+            request.id = id;
+            request.hint = Hint::new(noise.below(4) as u8, false).expect("a limit");
+            queue.push(request, Arrival::simple(now), sectors, |p| {
+                assert!(m.layout.locate_into(sectors.0, p));
+            });
+            limits.waits(
+                queue.newest(),
+                request.hint,
+                request.command.writes(),
+                now,
+                now,
+            );
+            now += noise.below(1 << 22);
+            queue.place_lone();
+            let heads: Vec<Arm> = (0..arms)
+                .map(|_| Arm {
+                    cylinder: noise.below(9000) as u32,
+                    head: noise.below(3) as u16,
+                    angle: Turn(noise.below(u64::MAX)),
+                })
+                .collect();
+            let view = View {
+                mechanics: &m,
+                arms: &heads,
+                head_sets: None,
+                usable: u64::MAX,
+                arm_choice: ArmChoice::Positioning,
+                now,
+                start: [now; 2],
+                active_set: 0,
+                active_delay: [0; 2],
+                last_end: 0,
+                buffer: &Ranges(Vec::new()),
+                deadlines: limits.deadlines(),
+            };
+            if let Some(deadlines) = view.deadlines {
+                let target = |w: &Waiting| {
+                    let mut all = queue.by_age();
+                    let own = all.find(|i| queue.items()[*i].request.id == w.request.id);
+                    deadlines.of(own.expect("its number"))
+                };
+                let weight = 0.7 / queue.len() as f64;
+                let want = scan(&queue, |w| {
+                    let worth = weight * (now - w.arrival.at) as f64;
+                    let back = if target(w).is_some() { worth } else { 0.0 };
+                    positioning(&view, w) - worth + back
+                });
+                let got = choose_beside(&mut search, &queue, &view, deadlines, weight);
+                assert_eq!(got.index, want, "command {id}, {} waiting", queue.len());
+                let is_due = |t: Target| (now - t.received) as f64 >= t.wait as f64 * 0.5;
+                let want = scan(&queue, |w| match target(w).is_some_and(is_due) {
+                    true => positioning(&view, w),
+                    false => f64::INFINITY,
+                });
+                let got = nearest(&mut search, &queue, &view, deadlines, 0.5);
+                if let Some(got) = got {
+                    found += 1;
+                    assert_eq!(got.index, want, "command {id}, {} waiting", queue.len());
+                } else {
+                    assert!(!queue.by_age().any(|i| deadlines.of(i).is_some_and(is_due)));
+                }
+            }
+            if queue.len() >= longest {
+                let rank = noise.below(queue.len() as u64) as usize;
+                let i = queue.by_age().nth(rank).expect("a command");
+                limits.leaves(i);
+                queue.remove(i);
+            }
+        }
+        assert!(found > longest, "{found}");
     }
 }

@@ -25,6 +25,7 @@ mod choice_tests;
 mod search;
 #[cfg(test)]
 mod tests;
+mod urgency;
 
 pub use crate::queue::{Addresses, Needs};
 use bounds::{ArmSnapshot, Moment};
@@ -115,6 +116,19 @@ impl View<'_> {
         let heads = &self.arms[arm];
         let (moved, there) = self.reach(heads, self.delay(arm), item);
         moved + self.mechanics.wait_ns(heads, item.place.angle, there)
+    }
+
+    /// Positioning time of a command with an arm that has ended the service of another one, `after` nanoseconds from the start.
+    fn cost_after(&self, arm: usize, other: &Waiting, after: u64, item: &Waiting) -> u64 {
+        let heads = Arm {
+            cylinder: other.place.cylinder,
+            head: other.place.head,
+            ..self.arms[arm]
+        };
+        let (place, write) = (&item.place, item.writes());
+        let moved = (self.mechanics).move_ns(&heads, place.cylinder, place.head, write);
+        let there = self.start[usize::from(other.writes())] + after + moved;
+        moved + self.mechanics.wait_ns(&heads, place.angle, there)
     }
 
     /// Time until an arm is on a command's track, and the moment of its arrival, in nanoseconds.
@@ -214,7 +228,7 @@ impl ModelKind for dyn Scheduler {
     type For = ();
 }
 
-plugins! { dyn Scheduler: fcfs, sstf, scan, look, c_look, vscan, sptf, satf, aged_sptf, depth_aged_sptf }
+plugins! { dyn Scheduler: fcfs, sstf, scan, look, c_look, vscan, sptf, satf, aged_sptf, depth_aged_sptf, deadline_sptf }
 
 /// Builds the scheduler of `schedulers` that a queue description asks for.
 ///

@@ -9,6 +9,7 @@ use headstack_drive::{
 use headstack_testkit::disk::Disk;
 use headstack_units::{Lba, Span, Time};
 
+mod measured;
 mod mixes;
 
 const MS: u64 = 1_000_000;

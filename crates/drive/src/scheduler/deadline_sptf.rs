@@ -1,0 +1,88 @@
+//! Commands with limits in time at the least cost: what firmware could do, not what it does.
+//!
+//! # Model
+//! As [`depth_aged_sptf`](super::depth_aged_sptf) while commands with limits or priorities wait (`urgency.rs`), with two
+//! differences: a command with a limit may go before it is urgent, where it is near (`head_start`), and it is urgent later.
+//! Without such commands it is the same order.
+//! # Source
+//! Our own.
+//! # Validity
+//! Positioning times are known exactly. The head start is fitted to a drive of 22 TB at depth 32.
+
+use super::aged_sptf::choose;
+use super::satf::{needs_of, served_choice};
+use super::urgency::{Allowance, BesideLimits};
+use super::{Choice, Needs, Scheduler, Search, View};
+use crate::plugin::Plugin;
+use crate::queue::Queue;
+use headstack_schema::Table;
+use headstack_units::Span;
+
+/// The registry entry.
+pub fn plugin() -> Plugin<dyn Scheduler> {
+    Plugin::<dyn Scheduler>::new(
+        "deadline-sptf",
+        "SPTF with ageing; commands with limits go where they are near, and in time",
+        "head_start = \"4 ms\"",
+        |model: DeadlineSptf, _| Ok(Box::new(model)),
+    )
+}
+
+/// Far more than any fit.
+const MOST_AGEING: f64 = 1e6;
+/// Longest head start.
+const MOST_START: Span = Span(1_000_000_000);
+
+#[derive(Table)]
+struct DeadlineSptf {
+    /// How much positioning time a unit of waiting time outweighs, times the number of commands in the queue; no unit.
+    #[param(default = 1.3, range = 0.0..=MOST_AGEING)]
+    ageing: f64,
+    /// Whether commands that the buffer can serve go first.
+    #[param(default = true)]
+    cache_aware: bool,
+    /// `ageing` while commands with limits or priorities wait.
+    #[param(default = 0.7, range = 0.0..=MOST_AGEING)]
+    ageing_beside_limits: f64,
+    /// After which share of its target a command with a limit goes first.
+    #[param(default = 0.5, range = 0.0..=1.0)]
+    urgent_after: f64,
+    /// Up to which share of its target others are served on the way to it.
+    #[param(default = 1.0, range = 0.0..=100.0)]
+    detour_until: f64,
+    /// How much farther than the command whose turn it is a command with a limit may be, to go first before it is urgent.
+    #[param(default = Span(6_000_000), range = Span::ZERO..=MOST_START)]
+    head_start: Span,
+    #[param(skip)]
+    search: Search,
+    #[param(skip)]
+    allowance: Allowance,
+}
+
+impl Scheduler for DeadlineSptf {
+    fn needs(&self) -> Needs {
+        needs_of(self.cache_aware)
+    }
+
+    fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
+        if self.cache_aware {
+            if let Some(choice) = served_choice(queue, view) {
+                return choice;
+            }
+        }
+        if let Some(deadlines) = view.deadlines {
+            let beside = BesideLimits {
+                weight: self.ageing_beside_limits / queue.len() as f64,
+                urgent_after: self.urgent_after,
+                detour_until: self.detour_until,
+                head_start_ns: self.head_start.non_negative() as f64,
+            };
+            let state = (&mut self.search, &mut self.allowance);
+            if let Some(choice) = beside.pick(state, queue, view, deadlines) {
+                return choice;
+            }
+        }
+        let weight = self.ageing / queue.len() as f64;
+        choose(&mut self.search, queue, view, weight)
+    }
+}

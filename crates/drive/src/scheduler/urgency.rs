@@ -1,0 +1,215 @@
+//! Commands with a duration limit or a high priority that should go first, within what they may cost.
+
+use super::aged_sptf::choose_beside;
+use super::{Choice, CostFunction, Search, View};
+use crate::command::Command;
+use crate::limits::Deadlines;
+use crate::queue::Queue;
+
+/// Time over which a drive may save up what limits may cost, in nanoseconds.
+const SAVED_OVER_NS: f64 = 1e9;
+
+/// How much of the drive's time limits may still cost.
+///
+/// # Model
+/// Time is earned as it passes, at the share that the limits may cost, and saved up over a second at most. A command that goes
+/// first spends what its positioning takes longer than that of the command whose turn it was. While nothing is saved, limits have
+/// no effect.
+#[derive(Debug, Default)]
+pub(super) struct Allowance {
+    saved_ns: f64,
+    seen: u64,
+}
+
+impl Allowance {
+    /// Whether a command may go first at `now`.
+    pub fn allows(&mut self, now: u64, share: f64) -> bool {
+        let most = share * SAVED_OVER_NS;
+        let passed = now.saturating_sub(self.seen) as f64;
+        self.seen = self.seen.max(now);
+        self.saved_ns = (self.saved_ns + share * passed).min(most);
+        self.saved_ns > 0.0
+    }
+
+    /// A command goes first whose positioning takes `own` instead of `other` nanoseconds.
+    pub fn spend(&mut self, own: u64, other: u64) {
+        self.saved_ns -= own.saturating_sub(other) as f64;
+    }
+}
+
+/// Positioning time of the commands that have waited for the share `after` of their target, in nanoseconds.
+struct Urgent<'a> {
+    queue: &'a Queue,
+    view: &'a View<'a>,
+    deadlines: Deadlines<'a>,
+    after: f64,
+}
+
+impl CostFunction for Urgent<'_> {
+    type Cost = u64;
+
+    fn of(&self, i: usize, _arm: usize) -> Option<(u64, u8)> {
+        let target = self.deadlines.of(i)?;
+        let waited = self.view.now.saturating_sub(target.received);
+        if (waited as f64) < target.wait as f64 * self.after {
+            return None;
+        }
+        let (cost, arm) = self.view.cost(self.queue, i);
+        (cost < u64::MAX).then_some((cost, arm))
+    }
+
+    fn within_ns(&self, cost: u64) -> u64 {
+        cost
+    }
+}
+
+/// The nearest of the commands that have waited for the share `after` of their target, the oldest of equal ones; `None` if there
+/// is none that a free arm reaches.
+pub(super) fn nearest(
+    search: &mut Search,
+    queue: &Queue,
+    view: &View,
+    deadlines: Deadlines,
+    after: f64,
+) -> Option<Choice> {
+    let urgent = Urgent {
+        queue,
+        view,
+        deadlines,
+        after,
+    };
+    search.best(queue, view, &urgent)
+}
+
+/// An order of commands of which some have limits or priorities.
+///
+/// # Model
+/// Commands without a target are chosen by positioning time less `weight` times age. A command with a target does not age.
+/// It is *urgent* once it has waited for the share `urgent_after` of its target. If any is urgent, and limits may cost more
+/// ([`Allowance`]), the nearest urgent one goes next. But first another command is served on the way, if that one delays the
+/// urgent one by less than the command whose turn it is would take, ages counted, and if the urgent one is still reached
+/// within the share `detour_until` of its target. A command with a target that is not urgent goes next where it is nearer
+/// than the one whose turn it is plus `head_start_ns`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BesideLimits {
+    pub weight: f64,
+    pub urgent_after: f64,
+    pub detour_until: f64,
+    pub head_start_ns: f64,
+}
+
+impl BesideLimits {
+    /// The next command; `None` while limits may cost no more, and the order without limits decides.
+    pub fn pick(
+        &self,
+        (search, allowance): (&mut Search, &mut Allowance),
+        queue: &Queue,
+        view: &View,
+        deadlines: Deadlines,
+    ) -> Option<Choice> {
+        if !allowance.allows(view.now, deadlines.performance()) {
+            return None;
+        }
+        let usual = choose_beside(search, queue, view, deadlines, self.weight);
+        let turn = view.cost(queue, usual.index).0;
+        let next = match nearest(search, queue, view, deadlines, self.urgent_after) {
+            Some(urgent) => match self.detour(queue, view, deadlines, (urgent, usual)) {
+                Some(detour) => {
+                    allowance.spend(detour.delay, turn);
+                    return Some(detour.choice);
+                }
+                None => urgent,
+            },
+            None if self.head_start_ns > 0.0 => {
+                let price = |i: usize| match deadlines.of(i) {
+                    Some(_) => view.cost(queue, i).0 as f64 - self.head_start_ns,
+                    None => view.cost(queue, i).0 as f64 - self.worth(queue, view, i),
+                };
+                match nearest(search, queue, view, deadlines, 0.0) {
+                    Some(near) if price(near.index) < price(usual.index) => near,
+                    _ => return Some(usual),
+                }
+            }
+            None => return Some(usual),
+        };
+        allowance.spend(view.cost(queue, next.index).0, turn);
+        Some(next)
+    }
+
+    /// Weighted age of a command, in nanoseconds.
+    fn worth(&self, queue: &Queue, view: &View, i: usize) -> f64 {
+        let arrival = queue.items()[i].arrival.at;
+        self.weight * view.now.saturating_sub(arrival) as i64 as f64
+    }
+
+    /// A command to be served before an urgent one, instead of the one whose turn it is.
+    fn detour(
+        &self,
+        queue: &Queue,
+        view: &View,
+        deadlines: Deadlines,
+        (urgent, usual): (Choice, Choice),
+    ) -> Option<Detour> {
+        let target = deadlines.of(urgent.index)?;
+        let due = target.received as f64 + target.wait as f64 * self.detour_until;
+        let within = (due as u64).saturating_sub(view.now);
+        let took = view.cost(queue, usual.index).0 + queue.items()[usual.index].transfer_ns();
+        let turn = took as f64 - self.worth(queue, view, usual.index);
+        let found = self.on_the_way(queue, view, urgent, within);
+        found.filter(|d| d.price < turn)
+    }
+
+    /// The command whose service delays an urgent one least, ages counted, among those after which the urgent one is reached
+    /// `within` nanoseconds. All are examined: bounds of their positioning say nothing of the way that follows.
+    fn on_the_way(
+        &self,
+        queue: &Queue,
+        view: &View,
+        urgent: Choice,
+        within: u64,
+    ) -> Option<Detour> {
+        let goal = &queue.items()[urgent.index];
+        let set = usize::from(urgent.arm);
+        let direct = view.cost_with(set, goal);
+        let mut best: Option<Detour> = None;
+        for index in queue.by_age() {
+            let item = &queue.items()[index];
+            let is_flush = item.request.command == Command::Flush;
+            if index == urgent.index || is_flush || !view.reaches(set, item) {
+                continue;
+            }
+            let worth = self.worth(queue, view, index);
+            let own = view.cost_with(set, item) + item.transfer_ns();
+            // The urgent one is not reached before this command has ended.
+            let least = own.saturating_sub(direct) as f64 - worth;
+            if own > within || best.is_some_and(|b| least >= b.price) {
+                continue;
+            }
+            let there = own + view.cost_after(set, item, own, goal);
+            let delay = there.saturating_sub(direct);
+            let price = delay as f64 - worth;
+            if there <= within && best.is_none_or(|b| price < b.price) {
+                let choice = Choice {
+                    index,
+                    arm: urgent.arm,
+                };
+                best = Some(Detour {
+                    choice,
+                    price,
+                    delay,
+                });
+            }
+        }
+        best
+    }
+}
+
+/// A command that is served on the way to an urgent one.
+#[derive(Debug, Clone, Copy)]
+struct Detour {
+    choice: Choice,
+    /// How much later the urgent one is reached, less the worth of waiting of the other one, in nanoseconds.
+    price: f64,
+    /// How much later the urgent one is reached, in nanoseconds.
+    delay: u64,
+}
