@@ -286,6 +286,11 @@ class Result:
         return self._tables.summary_wide
 
     @property
+    def classes(self) -> "pd.DataFrame":
+        """One row per class of requests: `headstack.frames.Tables.classes` in pandas."""
+        return self._tables.classes
+
+    @property
     def drives(self) -> "pd.DataFrame":
         """One row per drive of every system: `headstack.frames.Tables.drives` in pandas."""
         return self._tables.drives

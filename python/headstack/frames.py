@@ -70,6 +70,21 @@ class Tables(Generic[Frame]):
         return [flat(s) for s in self._systems]
 
     @cached_property
+    def classes(self) -> Frame:
+        """One row per class of requests of every system; no rows without classes.
+
+        The columns ``system``, ``workload`` and ``name`` come first. ``n_missed`` counts requests
+        that missed a duration limit of a drive.
+        """
+        return self._from_rows(
+            [
+                {"system": s.get("name"), "workload": s.get("workload"), **flat(one)}
+                for s in self._systems
+                for one in s.get("classes", ())
+            ]
+        )
+
+    @cached_property
     def drives(self) -> Frame:
         """One row per drive of every system; nested keys are joined, lists are left out.
 
@@ -266,7 +281,7 @@ def flat(system: Mapping[str, Any]) -> dict[str, Any]:
     """
     row: dict[str, Any] = {}
     for key, value in system.items():
-        if key in CURVES or isinstance(value, list):
+        if key in CURVES or key == "duration_limits" or isinstance(value, list):
             continue
         if key == "operations":
             for operation, numbers in value.items():

@@ -146,6 +146,41 @@ class Operations(Record):
     flush: Operation
 
 
+class RequestClass(Record):
+    """The requests of one class."""
+
+    name: str
+    """The class's name; ``other`` for the requests that belong to none."""
+
+    n_requests: int
+    """Requests after the warm-up, failed ones included."""
+
+    n_errors: int
+    n_missed: int
+    """Requests that missed a duration limit of a drive, whether they failed or not."""
+
+    throughput_iops: float
+    throughput_bytes_per_s: float
+    response_time_s: Times
+
+
+class LimitCounts(Record):
+    """What a drive has counted of one duration limit."""
+
+    n_commands: int
+    n_met: int
+    n_inactive: int
+    n_active: int
+    n_guideline: int
+
+
+class DurationLimits(Record):
+    """What a drive has counted of its duration limits, by number from 1."""
+
+    reads: list[LimitCounts]
+    writes: list[LimitCounts]
+
+
 class TraceRecords(Record):
     """Records of a trace that were left out or changed, the warm-up included."""
 
@@ -297,6 +332,9 @@ class Drive(Counters, Record):
     """Absent without low-power conditions."""
 
     faults: list[Fault]
+    duration_limits: DurationLimits
+    """Absent where the drive heeds none."""
+
     roles: Roles
     """Absent where roles never change."""
 
@@ -502,6 +540,9 @@ class System(Record):
     """Of the mean response time; None for few requests, or without a steady state."""
 
     operations: Operations
+    classes: list[RequestClass]
+    """In the order of the workload; absent without classes."""
+
     overloaded: Overloaded | None
     components_s: Components
     nonzero_seek_ratio: float

@@ -178,6 +178,33 @@ def operations(document: Mapping[str, Any]) -> tuple[list[Column], list[list[str
     return [*texts, *shown], [head + cells(o, shown) for head, o in found]
 
 
+#: Columns of one class of requests of a system; before them are columns of system and class.
+CLASS_COLUMNS = (
+    Column("requests", lambda c: c.get("n_requests"), _count),
+    Column("errors", lambda c: c.get("n_errors"), _count),
+    Column("missed", lambda c: c.get("n_missed"), _count),
+    Column("IOPS", lambda c: c.get("throughput_iops"), lambda v: f"{v:,.1f}"),
+    Column("mean ms", _part("response_time_s", "mean"), _ms),
+    Column("p50 ms", _part("response_time_s", "p50"), _ms),
+    Column("p99 ms", _part("response_time_s", "p99"), _ms),
+    Column("max ms", _part("response_time_s", "max"), _ms),
+)
+
+
+def classes(document: Mapping[str, Any]) -> tuple[list[Column], list[list[str]]]:
+    """Return columns and rows of the classes of requests; no rows if there are no classes."""
+    systems = document["systems"]
+    texts = [Column("system", str, text=True), Column("class", str, text=True)]
+    if len(_workloads(systems)) > 1:
+        texts.insert(1, Column("workload", str, text=True))
+    found: list[list[str]] = []
+    for name, system in zip(names(systems), systems, strict=True):
+        workload = [str(system.get("workload"))] if len(texts) > 2 else []
+        for one in system.get("classes") or ():
+            found.append([name, *workload, one["name"], *cells(one, CLASS_COLUMNS)])
+    return [*texts, *CLASS_COLUMNS], found
+
+
 #: The table of a common prefix: numbers that are known of a part of a run.
 PREFIX_TITLES = ("system", "workload", "requests", "IOPS", "mean ms", "queue", "power W")
 

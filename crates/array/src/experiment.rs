@@ -14,7 +14,7 @@ use headstack_engine::quantiles::EXACT_LIMIT;
 use headstack_schema::{
     missing, wrong_kind, Adapter, Choice, Field, Kind, Parameter, SpecError, Table,
 };
-use headstack_trace::{Arrivals, Job, OnError, Order, Synthetic, Transform};
+use headstack_trace::{Arrivals, Job, OnError, Order, RequestClass, Synthetic, Transform};
 use headstack_units::{Span, Time};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -143,6 +143,9 @@ pub struct Workload {
     pub jobs: Vec<Params>,
     /// Processors that the threads of all jobs think on; absent: threads need none.
     pub processors: Option<u32>,
+    /// Classes of requests with I/O priorities, for which results are shown apart.
+    #[param(default)]
+    pub classes: Vec<RequestClass>,
     /// What statistics leave out: a length of time, or a number of requests.
     pub warm_up: Option<WarmUp>,
     /// `open`, or `{ closed = { outstanding, think_time } }`; the synthetic workload's, else `open`.

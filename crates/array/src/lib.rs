@@ -6,6 +6,7 @@
 pub mod capping;
 pub mod change;
 pub mod check;
+pub mod classes;
 pub mod crew;
 mod document;
 mod dotted;

@@ -3,13 +3,14 @@
 use crate::capping::ControlledDrive;
 use crate::change::Target;
 use crate::layer::{self, drive, ErrorKind, LayerCompletion};
+use headstack_drive::limits::CountsByLimit;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::{
-    Command, Completion, Counters, Drive, DriveEnergy, DriveRequest, Fault, Hint, Part, RoleUse,
-    Setting,
+    Command, Completion, Counters, Drive, DriveEnergy, DriveRequest, Fault, Heeded, Hint, Part,
+    RoleUse, Setting,
 };
 use headstack_engine::{ByMode, SpecError};
-use headstack_trace::{Ioprio, Op};
+use headstack_trace::{Ioprio, IoprioClass, Op};
 use headstack_units::Time;
 use std::ops::Range;
 
@@ -51,9 +52,12 @@ pub(crate) fn of_drive(c: &Completion, number: u32) -> LayerCompletion {
         seek_distance: c.seek_distance,
         arm: c.arm,
         drive: number,
-        error: c
-            .error
-            .then(|| c.sense.map_or(ErrorKind::Unreachable, ErrorKind::Zone)),
+        error: c.error.then(|| match (c.sense, c.limit.fails()) {
+            (Some(sense), _) => ErrorKind::Zone(sense),
+            (None, true) => ErrorKind::Limit(c.limit),
+            (None, false) => ErrorKind::Unreachable,
+        }),
+        missed: c.limit.is_missed(),
     }
 }
 
@@ -92,6 +96,18 @@ pub trait Member: Send {
     /// What it has counted so far.
     fn counters(&self) -> Counters {
         Counters::default()
+    }
+    /// Whether it has duration limits.
+    fn has_limits(&self) -> bool {
+        false
+    }
+    /// Which hints of commands it heeds.
+    fn heeded(&self) -> Heeded {
+        Heeded::None
+    }
+    /// What it has counted of its duration limits; `None` where it heeds none.
+    fn limit_counts(&self) -> Option<CountsByLimit> {
+        None
     }
     /// What was done with the arms' roles up to `until`; `None` where they never change.
     fn role_use(&self, _until: Time) -> Option<RoleUse> {
@@ -245,8 +261,22 @@ impl Member for Drive {
     fn counters(&self) -> Counters {
         Drive::counters(self)
     }
+    fn has_limits(&self) -> bool {
+        let limits = self.duration_limits();
+        !limits.reads.is_empty() || !limits.writes.is_empty()
+    }
+    fn heeded(&self) -> Heeded {
+        self.duration_limits().enabled
+    }
+    fn limit_counts(&self) -> Option<CountsByLimit> {
+        Drive::limit_counts(self)
+    }
     fn role_use(&self, until: Time) -> Option<RoleUse> {
         Drive::role_use(self, until)
+    }
+    fn hint(&self, priority: Ioprio) -> Hint {
+        let high = priority.class() == IoprioClass::RealTime;
+        Drive::hint(self, priority.limit(), high)
     }
     #[inline(always)]
     fn submit(&mut self, now: Time, request: DriveRequest, _submitter: u32) {

@@ -3,6 +3,7 @@
 use crate::experiment::Workload;
 use crate::run::RunError;
 use headstack_schema::{read, Parameter, Registry, SpecError};
+use headstack_trace::classes::{by_share, check_classes};
 use headstack_trace::reader::Format;
 use headstack_trace::{
     open, ClosedLoop, Counters, Each, Job, Jobs, ReadOptions, Source, Synthetic, TraceError,
@@ -116,6 +117,36 @@ fn is_key(path: &str) -> bool {
 /// # Errors
 /// A key that cannot be used, with its place in the experiment; a trace that cannot be opened.
 pub fn open_workload(w: &OpenWorkload) -> Result<Opened, RunError> {
+    let opened = open_unmarked(w)?;
+    let classes = &w.workload.classes;
+    if classes.is_empty() {
+        return Ok(opened);
+    }
+    let mut jobs = opened.jobs;
+    for (i, job) in jobs.iter_mut().enumerate() {
+        if job.name.is_empty() {
+            job.name = format!("job-{i}");
+        }
+        if let Some(c) = classes.iter().position(|c| c.jobs.contains(&job.name)) {
+            (job.class, job.priority) = (c as u8 + 1, classes[c].priority());
+        }
+    }
+    let names: Vec<String> = jobs.iter().map(|j| j.name.clone()).collect();
+    let place = format!("{}.classes", w.key);
+    check_classes(classes, &names).map_err(|e| e.within(&place))?;
+    let source = match jobs.is_empty() {
+        true => by_share(opened.source, classes, w.seed),
+        false => opened.source,
+    };
+    Ok(Opened {
+        source,
+        jobs,
+        ..opened
+    })
+}
+
+/// The same, without the classes of its requests.
+fn open_unmarked(w: &OpenWorkload) -> Result<Opened, RunError> {
     let transform = &w.workload.transform;
     if !w.workload.jobs.is_empty() {
         let jobs: Vec<Job> = w.read("jobs", w.workload.jobs.write())?;

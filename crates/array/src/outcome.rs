@@ -2,10 +2,12 @@
 
 use crate::capping::CappingOutcome;
 use crate::change::ChangeCounts;
+use crate::classes::ClassOutcome;
 use crate::member::Member;
 use crate::simulate::Options;
 #[cfg(doc)]
 use crate::simulate::OutOfRangePolicy;
+use headstack_drive::limits::CountsByLimit;
 use headstack_drive::{Completion, Counters, DriveEnergy, Fault, RoleUse};
 use headstack_engine::{Batches, Grouped, Series};
 use headstack_trace::{Alignment, Op};
@@ -43,6 +45,8 @@ pub struct MemberOutcome {
     pub faults: Vec<Fault>,
     /// What the drive has counted, the warm-up included.
     pub counters: Counters,
+    /// What the drive has counted of its duration limits, the warm-up included; `None` where it heeds none.
+    pub limits: Option<CountsByLimit>,
     /// What was done with the arms' roles, the warm-up included; `None` where they never change.
     pub roles: Option<RoleUse>,
 }
@@ -69,6 +73,7 @@ impl MemberOutcome {
     pub(crate) fn observe(&mut self, member: &impl Member, until: Time) {
         self.faults = member.faults();
         self.counters = member.counters();
+        self.limits = member.limit_counts();
         self.roles = member.role_use(until);
     }
 }
@@ -143,6 +148,8 @@ pub struct Outcome {
     pub service: Grouped<3>,
     /// Response times in the order in which they were counted.
     pub batches: Batches,
+    /// By class of requests, those of none first; empty without classes.
+    pub classes: Vec<ClassOutcome>,
     /// Sums in nanoseconds: queue, overhead, seek, rotation, transfer, bus.
     pub component_ns: [u128; 6],
     /// Requests for which the arm moved.
@@ -183,6 +190,7 @@ impl Outcome {
             response: Grouped::with_limit(options.exact_limit),
             service: Grouped::with_limit(options.exact_limit),
             batches: Batches::default(),
+            classes: ClassOutcome::of(options.classes, options.exact_limit),
             component_ns: [0; 6],
             n_seeks: 0,
             n_cache_hits: 0,
@@ -211,6 +219,9 @@ impl Outcome {
         }
         for (sum, more) in self.component_ns.iter_mut().zip(part.component_ns) {
             *sum += more;
+        }
+        for (class, more) in self.classes.iter_mut().zip(&part.classes) {
+            class.absorb(more);
         }
         if let Some(more) = part.beyond {
             self.beyond = Some(match self.beyond {

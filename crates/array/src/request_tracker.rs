@@ -44,6 +44,8 @@ pub(crate) struct Ended {
     pub job: Option<u32>,
     /// Index in [`OPERATIONS`](crate::outcome::OPERATIONS).
     pub kind: u8,
+    /// [`Request::class`].
+    pub class: u8,
     pub measured: bool,
     pub failed: bool,
 }
@@ -55,6 +57,8 @@ pub(crate) struct Asked {
     pub blocks: u32,
     /// Index in [`OPERATIONS`](crate::outcome::OPERATIONS).
     pub kind: u8,
+    /// [`Request::class`].
+    pub class: u8,
     pub measured: bool,
     /// The thread or client that waits for it.
     pub thread: u32,
@@ -93,7 +97,7 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
             issuer: Issuer::default(),
             tally: Tally::default(),
             alone: outcome.members.len() == 1,
-            quiet: log.is_none(),
+            quiet: log.is_none() && outcome.classes.is_empty(),
             outcome,
             log,
             unmeasured_end: Time::ZERO,
@@ -131,6 +135,7 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
             parts,
             kind: operation(request.op) as u8,
             measured,
+            class: request.class,
             quick: measured & self.quiet & (parts == 1),
             below: NONE,
         });
@@ -332,6 +337,7 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
             thread: NO_THREAD,
             job: self.issuer.job_of(asked.thread),
             kind: asked.kind,
+            class: asked.class,
             measured: asked.measured,
             failed: answer.error.is_some(),
         };
@@ -368,6 +374,9 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
             o.response.add(kind, ended.response_ns);
             o.batches.add(ended.response_ns);
             o.service.add(kind, ended.service_ns);
+            if let Some(class) = o.classes.get_mut(usize::from(ended.class)) {
+                class.response.add(ended.response_ns);
+            }
         }
     }
 
@@ -376,6 +385,9 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
         let (o, arrival, kind) = (&mut self.outcome, asked.arrival, usize::from(asked.kind));
         o.n_requests += 1;
         o.end = o.end.max(answer.completion);
+        if let Some(class) = o.classes.get_mut(usize::from(asked.class)) {
+            class.add(asked.blocks, answer);
+        }
         if answer.error.is_some() {
             o.errors_by[kind] += 1;
             o.failed_ns += u128::from(answer.completion.since(arrival).non_negative());

@@ -5,6 +5,7 @@
 
 use crate::capping::CappingResult;
 use crate::change::ChangeCounts;
+use crate::classes::{self, ClassResult};
 use crate::experiment::EnergyPrice;
 use crate::layer::LayerResult;
 use crate::outcome::OPERATIONS;
@@ -13,6 +14,7 @@ use crate::provenance::{DriveDescription, Input};
 use crate::simulate::{MemberOutcome, Outcome};
 use crate::warnings::Facts;
 use headstack_drive::cost::CostRange;
+use headstack_drive::limits::LimitCounts;
 use headstack_drive::meter::BackgroundEnergy;
 use headstack_drive::power::conditions::ConditionEnergy;
 use headstack_drive::{Counters, DriveEnergy, RoleUse};
@@ -89,6 +91,9 @@ pub struct SystemResult {
     pub confidence_s: Option<Confidence>,
     /// Results of `read`, `write` and `flush`, each if it occurs.
     pub operations: BTreeMap<&'static str, OperationResult>,
+    /// Results of each class of requests, in the order of the workload; absent without classes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<ClassResult>,
     /// Why the system cannot keep up with its requests, if it cannot.
     pub overloaded: Option<Overloaded>,
     /// Means per request; they add up to the mean response time.
@@ -345,9 +350,21 @@ pub struct DriveResult {
     /// What the drive has counted, the warm-up included.
     #[serde(flatten)]
     pub counters: Counters,
+    /// What was counted of each duration limit, the warm-up included; absent where the drive heeds none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_limits: Option<LimitResults>,
     /// How often the arms' roles changed, the warm-up included; absent where they never change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roles: Option<RoleUse>,
+}
+
+/// What a drive has counted of its duration limits, by number from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LimitResults {
+    /// Those of reads.
+    pub reads: [LimitCounts; 7],
+    /// Those of writes.
+    pub writes: [LimitCounts; 7],
 }
 
 /// A head or an arm assembly that a drive took out of use.
@@ -492,6 +509,9 @@ fn drive_result(name: String, m: &MemberOutcome, seconds: f64) -> DriveResult {
             })
             .collect(),
         counters: m.counters,
+        duration_limits: m
+            .limits
+            .map(|[reads, writes]| LimitResults { reads, writes }),
         roles: m.roles.clone(),
     }
 }
@@ -503,6 +523,7 @@ pub fn summarise(
     names: &[String],
     cost_usd: Cost,
     energy: &EnergyPrice,
+    classes: &[String],
     mut outcome: Outcome,
 ) -> (SystemResult, Vec<SeriesPoint>) {
     let seconds = outcome.end.since(outcome.start).as_secs_f64();
@@ -529,6 +550,7 @@ pub fn summarise(
     let overloaded = overload::find(&outcome, &points, utilisation);
     let steady = overloaded.is_none();
     let operations = operations(&mut outcome, seconds, steady);
+    let classes = classes::results(&mut outcome, classes, seconds);
     let interval = outcome.batches.interval_s().filter(|_| steady);
     let mut response = outcome.response.into_all();
     let mut service = outcome.service.into_all();
@@ -546,6 +568,7 @@ pub fn summarise(
         service_time_s: service.summary(),
         confidence_s: Confidence::of(interval),
         operations,
+        classes,
         overloaded,
         components_s: ComponentMeans::of(outcome.component_ns, done),
         nonzero_seek_ratio: ratio(outcome.n_seeks, done),

@@ -639,6 +639,7 @@ impl<'a> Job<'a> {
             capping: self.experiment.capping_of(self.s)?,
             policies: self.inputs.policies.clone(),
             changes: self.changes()?,
+            classes: workload.classes.len(),
             exact_limit: run.exact_limit,
             progress: self.options.progress.clone(),
             crew: self.crew.clone(),
@@ -728,12 +729,15 @@ impl<'a> Job<'a> {
             drives: drives.facts.clone(),
         };
         let covered = outcome.partial.then(|| self.covered(&outcome));
+        let classes = self.workload().classes.iter().map(|c| c.name.clone());
+        let classes: Vec<String> = classes.collect();
         let (mut result, points) = summarise(
             &system.name,
             &self.workload().name,
             &drives.names,
             Cost::of(drives.cost, &drives.price_kinds),
             &self.experiment.cost,
+            &classes,
             outcome,
         );
         (result.facts, result.covered) = (facts, covered);

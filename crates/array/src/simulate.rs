@@ -80,6 +80,8 @@ pub struct Options {
     pub policies: Registry<headstack_control::policy::Plugin>,
     /// Changes during the run, in order of time.
     pub changes: Vec<Planned>,
+    /// Number of classes of requests.
+    pub classes: usize,
     /// Number of response times that are kept exactly.
     pub exact_limit: usize,
     /// Initial bucket width of the time series, nanoseconds.
@@ -101,6 +103,7 @@ impl Default for Options {
             capping: None,
             policies: headstack_control::policy::policies(),
             changes: Vec::new(),
+            classes: 0,
             exact_limit: headstack_engine::quantiles::EXACT_LIMIT,
             series_width_ns: 100_000_000,
             progress: Progress::new(),
@@ -534,6 +537,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
                 arrival: now,
                 blocks: request.blocks,
                 kind: operation(request.op) as u8,
+                class: request.class,
                 measured,
                 thread: self.tracker.issuer.arriving,
             };

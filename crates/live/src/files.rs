@@ -9,7 +9,7 @@ use crate::metrics;
 use headstack_array::change::Change;
 use headstack_array::layer::{FaultState, Setting};
 use headstack_array::live::View;
-use headstack_drive::Setting as DriveSetting;
+use headstack_drive::{Heeded, Setting as DriveSetting};
 use headstack_schema::Parameter;
 use headstack_units::Span;
 use std::fmt::Write as _;
@@ -75,8 +75,8 @@ const OF_DEVICE: &[(&str, Read, Option<Write>)] = &[
         None,
     ),
     ("device/state", state, Some(set_state)),
-    ("device/cdl_supported", |_, _| one("0"), None),
-    ("device/cdl_enable", |_, _| one("0"), Some(set_cdl_enable)),
+    ("device/cdl_supported", cdl_supported, None),
+    ("device/cdl_enable", cdl_enable, Some(set_cdl_enable)),
     ("hwmon/name", |_, _| one("headstack"), None),
     ("hwmon/power1_average", |live, d| power(live, d, None), None),
     (
@@ -282,10 +282,33 @@ fn set_state(live: &mut Live, device: usize, text: &str) -> Result<(), String> {
     live.set(&path, setting).map_err(|e| e.to_string())
 }
 
-fn set_cdl_enable(_: &mut Live, _: usize, text: &str) -> Result<(), String> {
-    Err(format!(
-        "got {text:?}, need no such write: the drive has no command duration limits"
-    ))
+fn flag(is_set: bool) -> Option<String> {
+    one(if is_set { "1" } else { "0" })
+}
+
+fn cdl_supported(live: &mut Live, device: usize) -> Option<String> {
+    flag(view(live, device).drive.is_some_and(|(_, f)| f.has_limits))
+}
+
+fn cdl_enable(live: &mut Live, device: usize) -> Option<String> {
+    let drive = view(live, device).drive;
+    flag(drive.is_some_and(|(_, f)| f.heeded == Heeded::Limits))
+}
+
+/// As Linux does: enabling limits ends priorities, and disabling them enables none.
+fn set_cdl_enable(live: &mut Live, device: usize, text: &str) -> Result<(), String> {
+    let drive = view(live, device).drive.filter(|(_, f)| f.has_limits);
+    let (path, facts) = drive.ok_or_else(|| {
+        format!("got {text:?}, need no such write: the drive has no command duration limits")
+    })?;
+    let heeded = match (text, facts.heeded) {
+        ("1", _) => Heeded::Limits,
+        ("0", Heeded::Priority) => Heeded::Priority,
+        ("0", _) => Heeded::None,
+        _ => return Err(format!("got {text:?}, need 0 or 1")),
+    };
+    let set = live.set(&path, Setting::Drive(DriveSetting::HeededHints(heeded)));
+    set.map_err(|e| e.to_string())
 }
 
 /// Mean power in microwatts.

@@ -45,6 +45,7 @@
 
 use crate::arrivals::Pauses;
 use crate::error::TraceError;
+use crate::ioprio::Ioprio;
 use crate::request::{Op, Request};
 use crate::synthetic::{ArrivalProcess, Distribution, Synthetic, SyntheticSource};
 use crate::ClosedLoop;
@@ -109,6 +110,12 @@ pub struct Job {
     /// What the requests are.
     #[param(default)]
     pub requests: Synthetic,
+    /// The class of its requests; [`Request::class`].
+    #[param(skip)]
+    pub class: u8,
+    /// The I/O priority of its threads.
+    #[param(skip)]
+    pub priority: Ioprio,
 }
 
 /// Most threads of a job on a device, and devices of a job.
@@ -549,6 +556,13 @@ impl Jobs {
     /// What the thread that is due issues, and the request's issuer, as which its end is told; `None` if it issues
     /// nothing: its burst is over, or it begins to think.
     pub fn take(&mut self) -> Option<(Request, u32)> {
+        let (mut request, thread) = self.take_unmarked()?;
+        let job = &self.jobs[self.job_of(thread & !DETACHED)];
+        (request.class, request.priority) = (job.class, job.priority);
+        Some((request, thread))
+    }
+
+    fn take_unmarked(&mut self) -> Option<(Request, u32)> {
         let (now, due) = self.due.pop()?;
         let number = match due {
             Due::Issue(number) => number,

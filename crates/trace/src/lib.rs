@@ -5,6 +5,7 @@
 
 mod alignment;
 mod arrivals;
+pub mod classes;
 mod error;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -22,6 +23,7 @@ pub mod writer;
 
 pub use alignment::{Alignment, SECTOR_BLOCKS};
 pub use arrivals::{Arrivals, ClosedLoop, Pauses};
+pub use classes::RequestClass;
 pub use error::TraceError;
 pub use info::{
     checks, AddressMap, DeviceSummary, Gaps, OperationSummary, Rates, Reuse, RowSummary,

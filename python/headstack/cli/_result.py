@@ -71,7 +71,7 @@ def prose(text: str, form: str, *, pipes: bool = True) -> None:
 
 
 def _print_numbers(document: Mapping[str, Any], form: str, wide: bool) -> None:
-    """Print all systems, what all have seen of an interrupted run, and operations apart."""
+    """Print all systems, what all have seen of an interrupted run; operations, classes apart."""
     from headstack import table
     from headstack.cli import _terminal
 
@@ -83,11 +83,11 @@ def _print_numbers(document: Mapping[str, Any], form: str, wide: bool) -> None:
         _terminal.say(title, form)
         if rows:
             whole &= _print(shown, rows, document, form, wide)
-    columns, rows = table.operations(document)
-    # CSV is limited to one table.
-    if rows and not data:
-        _terminal.between(form)
-        whole &= _print(columns, rows, document, form, wide)
+    for columns, rows in (table.operations(document), table.classes(document)):
+        # CSV is limited to one table.
+        if rows and not data:
+            _terminal.between(form)
+            whole &= _print(columns, rows, document, form, wide)
     if not whole:
         _terminal.say(_terminal.MORE)
 

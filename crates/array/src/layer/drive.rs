@@ -6,8 +6,9 @@ use super::{
 use crate::member::{of_drive, Member};
 use crate::simulate::MemberOutcome;
 use headstack_drive::power::conditions::Condition;
-use headstack_drive::{Command, Completion, Drive, DriveEnergy, DriveRequest};
+use headstack_drive::{Command, Completion, Drive, DriveEnergy, DriveRequest, Hint};
 use headstack_engine::{ByMode, SpecError};
+use headstack_trace::Ioprio;
 use headstack_units::{Lba, Span, Time};
 use std::ops::Range;
 
@@ -104,6 +105,9 @@ impl Count<'_> {
     fn error_of(&mut self, c: &Completion) -> ErrorKind {
         if let Some(sense) = c.sense {
             return ErrorKind::Zone(sense);
+        }
+        if c.limit.fails() {
+            return ErrorKind::Limit(c.limit);
         }
         match self.aborted.iter().position(|aborted| *aborted == c.id) {
             Some(i) => {
@@ -228,6 +232,8 @@ impl<M: Member<Report = Completion>> DriveNode for DriveLayer<M> {
             number: self.index,
             queue_depth: self.drive.queue_depth(),
             access_ranges: self.drive.access_ranges(),
+            has_limits: self.drive.has_limits(),
+            heeded: self.drive.heeded(),
             ..DriveFacts::default()
         };
         let Some(drive) = self.drive.drive() else {
@@ -265,6 +271,10 @@ impl<M: Member<Report = Completion>> DriveNode for DriveLayer<M> {
         let range = first + blocks.start..first + blocks.end;
         let mut told = |r: Range<u64>| sink(r.start - first..r.end - first);
         self.drive.unwritten(range, &mut told)
+    }
+
+    fn hint(&self, priority: Ioprio) -> Hint {
+        self.drive.hint(priority)
     }
 
     fn outcome(&mut self, until: Time) -> MemberOutcome {

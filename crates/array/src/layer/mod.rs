@@ -29,9 +29,12 @@ use headstack_control::RateLimit;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::spec::Params;
 use headstack_drive::zoned::{Sense, ZoneRules};
-use headstack_drive::{join, Command, Components, Drive, DriveEnergy, Hint, Part};
+use headstack_drive::{
+    join, Command, Components, Drive, DriveEnergy, Heeded, Hint, LimitEnd, Part,
+};
 use headstack_engine::ByMode;
 use headstack_schema::{read_table, Registry, SpecError, Table};
+use headstack_trace::Ioprio;
 use headstack_units::{Bandwidth, Span, Time};
 use std::ops::Range;
 
@@ -94,6 +97,8 @@ pub enum ErrorKind {
     },
     /// The device is gone.
     Gone,
+    /// A time of the duration limit has passed; Linux reports it as `ETIME`.
+    Limit(LimitEnd),
 }
 
 impl ErrorKind {
@@ -108,6 +113,7 @@ impl ErrorKind {
             ErrorKind::Zone(sense) => Some(sense.code()),
             ErrorKind::Medium { .. } => Some((0x3, 0x11, 0x00)),
             ErrorKind::Gone => Some((0x2, 0x04, 0x00)),
+            ErrorKind::Limit(end) => end.code(),
         }
     }
 }
@@ -139,6 +145,8 @@ pub struct LayerCompletion {
     pub drive: u32,
     /// Why it failed; `None` if it did not.
     pub error: Option<ErrorKind>,
+    /// Whether it missed a duration limit of a drive.
+    pub missed: bool,
 }
 
 impl LayerCompletion {
@@ -169,6 +177,9 @@ impl join::Part for LayerCompletion {
     fn has_moved(&self) -> bool {
         self.moved
     }
+    fn has_missed(&self) -> bool {
+        self.missed
+    }
     fn failure(&self) -> Option<ErrorKind> {
         self.error
     }
@@ -177,6 +188,7 @@ impl join::Part for LayerCompletion {
             cache_hit: all.hit,
             moved: all.moved,
             error: all.failure,
+            missed: all.missed,
             ..self
         }
     }
@@ -335,6 +347,10 @@ pub struct DriveFacts {
     pub queue_depth: u32,
     /// The parts of its 512-byte blocks that different actuators serve; one if one serves all.
     pub access_ranges: Vec<Range<u64>>,
+    /// Whether it has duration limits.
+    pub has_limits: bool,
+    /// Which hints of commands it heeds.
+    pub heeded: Heeded,
 }
 
 /// What only drives have.
@@ -358,6 +374,8 @@ pub trait DriveNode {
     /// Gives those of the blocks of a unit to `sink` that a loss of power would lose, though their writes have ended: they
     /// are in its buffer. False if that is not known.
     fn unwritten(&self, unit: u32, blocks: Range<u64>, sink: &mut dyn FnMut(Range<u64>)) -> bool;
+    /// What it is asked for the turn of a request with this priority.
+    fn hint(&self, priority: Ioprio) -> Hint;
     /// Measurements up to `until`.
     fn outcome(&mut self, until: Time) -> crate::simulate::MemberOutcome;
 }

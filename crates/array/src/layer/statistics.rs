@@ -139,6 +139,7 @@ impl ErrorKind {
             ErrorKind::Zone(sense) => sense.name(),
             ErrorKind::Medium { .. } => "medium",
             ErrorKind::Gone => "gone",
+            ErrorKind::Limit(end) => end.name(),
         }
     }
 }

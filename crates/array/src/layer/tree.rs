@@ -11,9 +11,10 @@ use crate::member::{CompletionReport, Member};
 use crate::simulate::MemberOutcome;
 use crate::timetable::Order;
 use headstack_drive::spec::Params;
-use headstack_drive::{Completion, DriveEnergy, DriveRequest};
+use headstack_drive::{Completion, DriveEnergy, DriveRequest, Hint};
 use headstack_engine::ByMode;
 use headstack_schema::{Registry, SpecError};
+use headstack_trace::Ioprio;
 use headstack_units::Time;
 use serde_json::Value;
 use std::num::NonZeroU64;
@@ -669,6 +670,13 @@ impl Member for Tree {
     }
 
     const TELLS_SUBMITTERS_APART: bool = true;
+
+    /// The first drive that heeds one decides.
+    fn hint(&self, priority: Ioprio) -> Hint {
+        let drives = self.nodes.iter().filter_map(|n| n.drive());
+        let mut hints = drives.map(|drive| drive.hint(priority));
+        hints.find(|h| *h != Hint::None).unwrap_or(Hint::None)
+    }
 
     fn submit(&mut self, now: Time, request: DriveRequest, submitter: u32) {
         let at = request.lba.0;

@@ -14,6 +14,8 @@ pub(super) struct Slot {
     pub parts: u32,
     /// Index in [`OPERATIONS`](crate::outcome::OPERATIONS).
     pub kind: u8,
+    /// The class of the request.
+    pub class: u8,
     pub measured: bool,
     /// Measured, of one part, without log, threads and power cap.
     pub quick: bool,
@@ -91,6 +93,7 @@ impl InFlight {
             arrival: own.arrival,
             blocks: own.blocks,
             kind: own.kind,
+            class: own.class,
             measured: own.measured,
             thread: self.threads.get(slot).copied().unwrap_or(NO_THREAD),
         }

@@ -3,6 +3,7 @@
 mod apart;
 mod capping;
 mod change;
+mod classes;
 mod layers;
 mod random;
 mod records;

@@ -377,6 +377,7 @@ fn failed_requests_count_in_the_queue_but_not_in_response_times() {
             &["drive".to_string()],
             Default::default(),
             &Default::default(),
+            &[],
             outcome,
         );
         assert_eq!((result.n_requests, result.n_errors), (3, 1));

@@ -436,7 +436,10 @@ impl Volume {
         // A request that is refused for what it asks says nothing of the member's health. A rebuild asks for what a
         // member of a volume must be able to do.
         let repairs = matches!(self.ops[part.op as usize].task, Task::Repair(..));
-        let refused = matches!(done.error, Some(ErrorKind::OutOfRange | ErrorKind::Zone(_)));
+        let refused = matches!(
+            done.error,
+            Some(ErrorKind::OutOfRange | ErrorKind::Zone(_) | ErrorKind::Limit(_))
+        );
         let refused = refused && !repairs;
         if self.placement.is_redundant() && !refused {
             if done.error.take().is_none() {

@@ -1,0 +1,143 @@
+//! Classes of requests: from a share or a job to the limit at the drive, and back into results by class.
+
+use headstack_array::{run, Experiment, Inputs, RunOptions, SystemResult};
+use headstack_testkit::shipped;
+
+fn go(text: &str, threads: usize) -> Result<Vec<SystemResult>, String> {
+    let experiment =
+        Experiment::from_toml(text, "test.toml".as_ref()).map_err(|e| e.to_string())?;
+    let options = RunOptions {
+        threads: Some(threads),
+        ..RunOptions::default()
+    };
+    let inputs = Inputs::new(vec![shipped::folder()]);
+    let result = run(&experiment, &inputs, &options);
+    result.map(|r| r.systems).map_err(|e| e.to_string())
+}
+
+const LIMITS: &str = r#"{ duration_limits = { enabled = "limits", reads = [{ guideline = "50 ms" }, { inactive = "60 ms",
+    inactive_policy = "abort" }], transport = "sas" } }"#;
+
+fn shared(layers: &str) -> String {
+    format!(
+        r#"
+[workload]
+synthetic = {{ n_requests = 3000, reads = 1.0, size = "128 KiB", block = "128 KiB", arrivals = "closed", outstanding = 32, footprint = "20 TB" }}
+warm_up = 100
+[[workload.classes]]
+name = "fast"
+share = 0.2
+ioprio_hint = 1
+[[workload.classes]]
+name = "bounded"
+share = 0.1
+ioprio_class = "real-time"
+ioprio_hint = 2
+[[system]]
+drive = "ultrastar-hc570"
+{layers}
+set = {limits}
+[run]
+seed = 3
+allowed_errors = 1.0
+"#,
+        limits = LIMITS.replace('\n', " ")
+    )
+}
+
+/// Directly and through a host queue: the classes add up to all, the limited ones are faster, only what is aborted fails, and
+/// the drive has counted the same.
+#[test]
+fn limits_reach_the_drive_and_results_tell_classes_apart() {
+    for layers in [
+        "",
+        "layers = [{ name = \"host-queue\", depth = 32, nr_requests = 64 }]",
+    ] {
+        let text = shared(layers);
+        let systems = go(&text, 1).expect("a run");
+        assert_eq!(systems, go(&text, 2).expect("a run"));
+        let system = &systems[0];
+        let names: Vec<&str> = system.classes.iter().map(|c| c.name.as_str()).collect();
+        assert_eq!(names, ["fast", "bounded", "other"]);
+        let [fast, bounded, other] = [0, 1, 2].map(|i| &system.classes[i]);
+        let sum: u64 = system.classes.iter().map(|c| c.n_requests).sum();
+        assert_eq!(sum, system.n_requests);
+        let mean = |c: &headstack_array::classes::ClassResult| c.response_time_s.mean;
+        assert!(mean(fast) < mean(other) / 2.0, "{systems:?}");
+        assert_eq!((fast.n_errors, other.n_errors, other.n_missed), (0, 0, 0));
+        assert!(fast.n_missed > 0 && fast.n_missed < fast.n_requests);
+        assert_eq!(bounded.n_errors, bounded.n_missed);
+        assert_eq!(system.n_errors, bounded.n_errors);
+        let counted = system.drives[0].duration_limits.expect("limits");
+        // The drive has counted the warm-up as well.
+        assert!(counted.reads[0].n_commands >= fast.n_requests);
+        assert!(counted.reads[1].n_inactive >= bounded.n_errors);
+        assert_eq!(
+            counted.writes,
+            <[headstack_drive::limits::LimitCounts; 7]>::default()
+        );
+    }
+}
+
+/// Classes of jobs; drives apart on several threads give the same bytes.
+#[test]
+fn jobs_are_classes() {
+    let text = r#"
+[workload]
+jobs = [
+  { name = "web", threads = 4, devices = 2, requests = { size = "64 KiB", footprint = "1 TB", reads = 1.0 } },
+  { name = "batch", threads = 12, devices = 2, requests = { size = "64 KiB", footprint = "1 TB", reads = 1.0 } },
+]
+[[workload.classes]]
+name = "interactive"
+jobs = ["web"]
+ioprio_hint = 1
+[[system]]
+drive = "ultrastar-hc570"
+count = 2
+set = { duration_limits = { enabled = "limits", reads = [{ guideline = "50 ms" }] } }
+[run]
+duration = "20 s"
+"#;
+    let systems = go(text, 1).expect("a run");
+    assert_eq!(systems, go(text, 2).expect("a run"));
+    let [web, batch] = [0, 1].map(|i| &systems[0].classes[i]);
+    assert_eq!(
+        (web.name.as_str(), batch.name.as_str()),
+        ("interactive", "other")
+    );
+    let mean = |i: usize| systems[0].classes[i].response_time_s.mean;
+    assert!(mean(0) < mean(1) / 2.0, "{} {}", mean(0), mean(1));
+    let wrong = text.replace("[\"web\"]", "[\"wed\"]");
+    let error = go(&wrong, 1).expect_err("no such job");
+    assert!(
+        error.contains("workload[0].classes[0].jobs[0]: got \"wed\", need the name of a job"),
+        "{error}"
+    );
+}
+
+/// A change enables limits in the middle of a run; high priority is a class, too.
+#[test]
+fn limits_are_enabled_while_the_drive_runs() {
+    let text = shared("change = [{ at = \"10 s\", heeded_hints = \"limits\" }]");
+    let off = text.replace("enabled = \"limits\"", "enabled = \"none\"");
+    let systems = go(&off, 1).expect("a run");
+    let missed: u64 = systems[0].classes.iter().map(|c| c.n_missed).sum();
+    let whole = go(&text, 1).expect("a run");
+    let all: u64 = whole[0].classes.iter().map(|c| c.n_missed).sum();
+    assert!(missed > 0 && missed < all, "{missed} {all}");
+    let priority = shared("").replace("enabled = \"limits\"", "enabled = \"priority\"");
+    let systems = go(&priority, 1).expect("a run");
+    let mean = |i: usize| systems[0].classes[i].response_time_s.mean;
+    // Only the class real-time has a priority.
+    assert!(mean(1) < mean(0) / 2.0 && mean(1) < mean(2) / 2.0);
+}
+
+#[test]
+#[ignore]
+fn dump_schema() {
+    let text = Inputs::new(vec![shipped::folder()])
+        .experiment_schema()
+        .to_string();
+    std::fs::write("/tmp/p-limits-schema.json", text).unwrap();
+}
