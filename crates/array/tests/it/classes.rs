@@ -132,12 +132,3 @@ fn limits_are_enabled_while_the_drive_runs() {
     // Only the class real-time has a priority.
     assert!(mean(1) < mean(0) / 2.0 && mean(1) < mean(2) / 2.0);
 }
-
-#[test]
-#[ignore]
-fn dump_schema() {
-    let text = Inputs::new(vec![shipped::folder()])
-        .experiment_schema()
-        .to_string();
-    std::fs::write("/tmp/p-limits-schema.json", text).unwrap();
-}

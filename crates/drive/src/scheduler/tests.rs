@@ -180,7 +180,7 @@ fn least_of(m: &Moment, key: impl Fn(&DriveRequest) -> f64) -> usize {
 
 #[test]
 fn files_and_list_agree() {
-    let shared = ["bounds", "search", "choice_tests"];
+    let shared = ["bounds", "search", "urgency", "choice_tests"];
     contract::folder_matches_list_but("scheduler", &shared, &PLUGINS);
 }
 
