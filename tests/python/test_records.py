@@ -86,14 +86,14 @@ def test_results_have_the_declared_entries(systems):
         for key, value in table.items():
             assert key in hints, (type(table), key)
             assert fits(value, hints[key]), (type(table), key, value)
-    # Every declared entry is in some result; only interrupted runs have `covered`.
+    # Every declared entry is in some result; only interrupted runs have `covered`, and only those that ask for it `headroom`.
     kinds = {type(table) for table in found}
     declared = {kind for kind in Record.__subclasses__() if kind is not Free}
-    assert {k.__name__ for k in declared - kinds} == {"Covered"}
+    assert {k.__name__ for k in declared - kinds} == {"Covered", "Headroom"}
     for kind in kinds:
         keys = {key for table in found if type(table) is kind for key in table}
         missing = typing.get_type_hints(kind).keys() - keys
-        assert missing == ({"covered"} if kind is System else set()), kind
+        assert missing == ({"covered", "headroom"} if kind is System else set()), kind
 
 
 def test_attributes_are_the_entries(systems):

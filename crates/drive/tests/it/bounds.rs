@@ -131,6 +131,15 @@ scheduler = "vscan"
 scheduler_parameters = { r = 0.2 }
 age_limit = "1 s"
 
+[duration_limits]
+enabled = "limits"
+reads = [{ inactive = "20 ms", inactive_policy = "abort", active = "100 ms", active_policy = "abort", guideline = "50 ms", guideline_policy = "complete-earliest" }]
+writes = [{ inactive = "20 ms", inactive_policy = "complete-earliest", active = "100 ms", active_policy = "complete-earliest", guideline = "50 ms", guideline_policy = "continue-no-limit" }]
+performance = 0.1
+priority_target = "1 ms"
+transport = "sata"
+log_read = "1 ms"
+
 [power]
 model = "modes"
 
@@ -285,7 +294,8 @@ fn examples() -> Vec<(String, Value)> {
         ("satf", json!({"cache_aware": true})),
         (
             "depth-aged-sptf",
-            json!({"ageing": 0.5, "cache_aware": true}),
+            json!({"ageing": 0.5, "cache_aware": true, "ageing_beside_limits": 0.7, "urgent_after": 0.3,
+                "detour_until": 1.5}),
         ),
     ] {
         let mut value = full();
