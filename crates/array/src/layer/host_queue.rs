@@ -58,7 +58,8 @@ use headstack_schema::{read, read_table, Choice, Kind, Parameter, SpecError, Tab
 use headstack_units::{Bytes, Span, Time};
 use merging::{Edges, Limits, Run};
 use slab::Slab;
-use std::collections::{BTreeMap, VecDeque};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 use waking::Waking;
 
 /// The layer's name.
@@ -198,6 +199,12 @@ struct Group {
     is_noticed: bool,
 }
 
+/// What a process that waits for a place has submitted. Most wait with one request.
+struct Backlog {
+    first: u32,
+    others: VecDeque<u32>,
+}
+
 /// The queue of one unit.
 struct Queue {
     elevator: Box<dyn Elevator>,
@@ -206,7 +213,7 @@ struct Queue {
     /// Flushes and write-through requests, dispatched before those in the elevator.
     ahead: VecDeque<u32>,
     /// Submitted requests of each process that waits for a place, in order.
-    blocked: BTreeMap<Process, VecDeque<u32>>,
+    blocked: FxHashMap<Process, Backlog>,
     woken: VecDeque<Process>,
     /// Woken processes that have not submitted yet.
     waking: u32,
@@ -276,7 +283,7 @@ impl HostQueue {
                 },
                 edges: Edges::new(&limits),
                 ahead: VecDeque::new(),
-                blocked: BTreeMap::new(),
+                blocked: FxHashMap::default(),
                 woken: VecDeque::new(),
                 waking: 0,
                 below: 0,
@@ -542,14 +549,18 @@ impl HostQueue {
             return;
         };
         let mut turn = Turn::Woken;
-        while let Some(child) = backlog.front().copied() {
+        loop {
+            let child = backlog.first;
             if !self.try_admit(q, process, child, turn, flow) {
                 self.counts.blocked += u64::from(turn != Turn::Woken);
                 self.queues[q].blocked.insert(process, backlog);
                 self.wait(q, process, child, flow);
                 return;
             }
-            backlog.pop_front();
+            match backlog.others.pop_front() {
+                Some(next) => backlog.first = next,
+                None => return,
+            }
             turn = Turn::GoesOn;
         }
     }
@@ -693,13 +704,16 @@ impl Layer for HostQueue {
             false => None,
         };
         if let Some(backlog) = backlog {
-            backlog.push_back(child);
+            backlog.others.push_back(child);
             self.counts.blocked += 1;
         } else if !self.try_admit(q, process, child, Turn::New, flow) {
             self.counts.blocked += 1;
             if named {
-                let blocked = &mut self.queues[q].blocked;
-                blocked.insert(process, VecDeque::from([child]));
+                let backlog = Backlog {
+                    first: child,
+                    others: VecDeque::new(),
+                };
+                self.queues[q].blocked.insert(process, backlog);
             }
             self.wait(q, process, child, flow);
         }

@@ -18,7 +18,8 @@
 //! completions.
 
 use headstack_units::Time;
-use std::collections::{BTreeMap, VecDeque};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 
 /// Requests that a batcher may have admitted beyond the limit.
 const BATCH: u32 = 32;
@@ -49,7 +50,7 @@ pub(crate) struct Legacy {
     pools: [Pool; 2],
     /// Remaining credits of each batcher, and the time at which it became one. A process that stands for a single
     /// request is not among them: it is a batcher if it was woken.
-    batchers: BTreeMap<Process, (u32, Time)>,
+    batchers: FxHashMap<Process, (u32, Time)>,
 }
 
 /// The places of blk-mq.
@@ -79,7 +80,7 @@ impl Places {
         Places::Legacy(Legacy {
             n,
             pools: Default::default(),
-            batchers: BTreeMap::new(),
+            batchers: FxHashMap::default(),
         })
     }
 
