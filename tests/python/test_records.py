@@ -8,7 +8,7 @@ import pytest
 from conftest import ROOT
 
 import headstack
-from headstack.records import Free, Record, System
+from headstack.records import Cost, Free, Record, System
 
 #: Runs that together have every table.
 RUNS = {
@@ -45,6 +45,16 @@ RUNS = {
     "overloaded": {
         "workload": {"synthetic": {"n_requests": 9000, "rate": "300/s", "footprint": "1 TB"}},
         "systems": {"drive": "exos-x18", "scheduler": "fcfs"},
+    },
+    "limited": {
+        "experiment": ROOT / "examples" / "duration-limits.toml",
+        "set": {"run.max_requests": 2000},
+    },
+    "enough": {
+        "workload": {"synthetic": {"n_requests": 1000, "rate": "20/s", "footprint": "1 TB"}},
+        "systems": {"drive": "exos-x18"},
+        "goal": "p99=50ms",
+        "headroom": True,
     },
 }
 
@@ -86,14 +96,16 @@ def test_results_have_the_declared_entries(systems):
         for key, value in table.items():
             assert key in hints, (type(table), key)
             assert fits(value, hints[key]), (type(table), key, value)
-    # Every declared entry is in some result; only interrupted runs have `covered`, and only those that ask for it `headroom`.
+    # Every declared entry is in some result; only interrupted runs have `covered`.
     kinds = {type(table) for table in found}
     declared = {kind for kind in Record.__subclasses__() if kind is not Free}
-    assert {k.__name__ for k in declared - kinds} == {"Covered", "Headroom"}
+    assert {k.__name__ for k in declared - kinds} == {"Covered"}
     for kind in kinds:
         keys = {key for table in found if type(table) is kind for key in table}
         missing = typing.get_type_hints(kind).keys() - keys
-        assert missing == ({"covered", "headroom"} if kind is System else set()), kind
+        # A price has a day only if a table of prices was given.
+        absent = {System: {"covered"}, Cost: {"as_of"}}
+        assert missing == absent.get(kind, set()), kind
 
 
 def test_attributes_are_the_entries(systems):

@@ -32,9 +32,7 @@ def test_every_example_fits_the_schema(capsys):
         # A sweep has its experiment in a table.
         described = document(path)
         described = described.get("experiment", described)
-        errors = [
-            f"{e.json_path}: {e.message[:200]}" for e in validator.iter_errors(described)
-        ]
+        errors = [f"{e.json_path}: {e.message[:200]}" for e in validator.iter_errors(described)]
         assert not errors, (path.name, errors)
 
 

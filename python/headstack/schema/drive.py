@@ -7,6 +7,7 @@ from headstack.schema.geometry import Geometry
 from headstack.schema.mapping import MappingModel
 from headstack.schema.models import (
     AgedSptfParameters,
+    DeadlineSptfParameters,
     DepthAgedSptfParameters,
     SatfParameters,
     VscanParameters,
@@ -382,7 +383,11 @@ class Queue(TypedDict, total=False):
     """Name of a scheduler of the `scheduler` folder. Default: "fcfs"."""
 
     scheduler_parameters: (
-        VscanParameters | SatfParameters | AgedSptfParameters | DepthAgedSptfParameters
+        VscanParameters
+        | SatfParameters
+        | AgedSptfParameters
+        | DepthAgedSptfParameters
+        | DeadlineSptfParameters
     )
     """Parameters of the scheduler, as its file documents."""
 

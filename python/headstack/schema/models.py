@@ -83,6 +83,43 @@ class DepthAgedSptfParameters(TypedDict, total=False):
     cache_aware: bool
     """Whether commands that the buffer can serve go first. Default: true."""
 
+    ageing_beside_limits: float
+    """`ageing` while commands with limits or priorities wait. 0 to 1000000. Default: 0.7."""
+
+    urgent_after: float
+    """After which share of its target a command with a limit goes first. 0 to 1. Default: 0.3."""
+
+    detour_until: float
+    """Up to which share of its target others are served on the way to it. 0 to 100. Default: 1.5.
+    """
+
+
+class DeadlineSptfParameters(TypedDict, total=False):
+    """Parameters of `deadline-sptf`."""
+
+    ageing: float
+    """How much positioning time a unit of waiting time outweighs, times the number of commands in
+    the queue; no unit. 0 to 1000000. Default: 1.3.
+    """
+
+    cache_aware: bool
+    """Whether commands that the buffer can serve go first. Default: true."""
+
+    ageing_beside_limits: float
+    """`ageing` while commands with limits or priorities wait. 0 to 1000000. Default: 0.7."""
+
+    urgent_after: float
+    """After which share of its target a command with a limit goes first. 0 to 1. Default: 0.5."""
+
+    detour_until: float
+    """Up to which share of its target others are served on the way to it. 0 to 100. Default: 1.0.
+    """
+
+    head_start: LengthOfTime
+    """How much farther than the command whose turn it is a command with a limit may be, to go first
+    before it is urgent. 0 ms to 1 s. Unit: one of s, ms, us, ns, min, h. Default: "6 ms".
+    """
+
 
 class EagerParameters(TypedDict, total=False):
     """Parameters of `eager`."""

@@ -8,6 +8,7 @@ from headstack.schema.drive import Drive, DurationLimit
 from headstack.schema.layers import Bad, Layer, Slow
 from headstack.schema.models import (
     AgedSptfParameters,
+    DeadlineSptfParameters,
     DepthAgedSptfParameters,
     SatfParameters,
     VscanParameters,
@@ -43,7 +44,11 @@ class SystemDrive(TypedDict, total=False):
     """Scheduler of the drives."""
 
     scheduler_parameters: (
-        VscanParameters | SatfParameters | AgedSptfParameters | DepthAgedSptfParameters
+        VscanParameters
+        | SatfParameters
+        | AgedSptfParameters
+        | DepthAgedSptfParameters
+        | DeadlineSptfParameters
     )
     """Parameters of the scheduler."""
 
@@ -263,7 +268,11 @@ class Change(TypedDict, total=False):
     """Name of the scheduler."""
 
     scheduler_parameters: (
-        VscanParameters | SatfParameters | AgedSptfParameters | DepthAgedSptfParameters
+        VscanParameters
+        | SatfParameters
+        | AgedSptfParameters
+        | DepthAgedSptfParameters
+        | DeadlineSptfParameters
     )
     """Parameters of the scheduler."""
 
@@ -380,7 +389,11 @@ class System(TypedDict, total=False):
     """Scheduler of the drives."""
 
     scheduler_parameters: (
-        VscanParameters | SatfParameters | AgedSptfParameters | DepthAgedSptfParameters
+        VscanParameters
+        | SatfParameters
+        | AgedSptfParameters
+        | DepthAgedSptfParameters
+        | DeadlineSptfParameters
     )
     """Parameters of the scheduler."""
 

@@ -37,6 +37,13 @@ completion.
 """
 
 
+IoprioClass: TypeAlias = Literal["none", "real-time", "best-effort", "idle"]
+"""`none`: None: that of the process; `real-time`: Real time; with priorities of native command
+queueing enabled, the high one; `best-effort`: Best effort, as usual; `idle`: Idle: only when no one
+else asks for the device.
+"""
+
+
 Sparing: TypeAlias = Literal[
     "none",
     "tracks",
@@ -87,6 +94,7 @@ SchedulerName: TypeAlias = Literal[
     "satf",
     "aged-sptf",
     "depth-aged-sptf",
+    "deadline-sptf",
 ]
 
 

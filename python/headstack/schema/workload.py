@@ -11,7 +11,7 @@ from headstack.schema.models import (
 )
 from headstack.schema.plain import Frame, Path
 from headstack.schema.quantities import LengthOfTime, Rate, Size
-from headstack.schema.words import Arrivals, TraceFormatName
+from headstack.schema.words import Arrivals, IoprioClass, TraceFormatName
 
 
 class LocalDistance(TypedDict, total=False):
@@ -375,6 +375,39 @@ class Job(TypedDict, total=False):
     """What the requests are."""
 
 
+class Classe(TypedDict, total=False):
+    """A class of requests, as in an experiment's TOML."""
+
+    name: Required[str]
+    """Name in results."""
+
+    share: float
+    """Share of the requests that belong to it, drawn for each. 0 to 1."""
+
+    jobs: Sequence[str]
+    """Names of the jobs whose requests belong to it, where the workload has jobs."""
+
+    operations: Literal["all", "reads", "writes"]
+    """Which requests it is about: `all`, `reads` or `writes`. `all`: All; `reads`: Reads; `writes`:
+    Writes. Default: "all".
+    """
+
+    ioprio_class: IoprioClass
+    """Class of the I/O priority: `none`, `real-time`, `best-effort` or `idle`; with a hint
+    `best-effort` if absent. `none`: None: that of the process; `real-time`: Real time; with
+    priorities of native command queueing enabled, the high one; `best-effort`: Best effort, as
+    usual; `idle`: Idle: only when no one else asks for the device.
+    """
+
+    ioprio_level: int
+    """Level of the I/O priority in its class; 0 goes first. 0 to 7. Default: 0."""
+
+    ioprio_hint: int
+    """Hint of the I/O priority: the number of a duration limit of the drives; 0: none. 0 to 7.
+    Default: 0.
+    """
+
+
 class Closed(TypedDict, total=False):
     """A fixed number of requests circulates; the workload's times are ignored."""
 
@@ -428,6 +461,9 @@ class Workload(TypedDict, total=False):
 
     processors: int
     """Processors that the threads of all jobs think on; absent: threads need none."""
+
+    classes: Sequence[Classe]
+    """Classes of requests with I/O priorities, for which results are shown apart."""
 
     warm_up: int | LengthOfTime
     """What statistics leave out: a length of time, or a number of requests."""
