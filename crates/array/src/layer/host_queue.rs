@@ -57,8 +57,8 @@ use headstack_drive::Command;
 use headstack_schema::{read, read_table, Choice, Kind, Parameter, SpecError, Table};
 use headstack_units::{Bytes, Span, Time};
 use merging::{Edges, Limits, Run};
-use slab::Slab;
 use rustc_hash::FxHashMap;
+use slab::Slab;
 use std::collections::VecDeque;
 use waking::Waking;
 

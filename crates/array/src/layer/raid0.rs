@@ -21,7 +21,11 @@ pub(crate) const NAME: &str = "raid0";
 pub fn entry() -> Entry {
     let summary = "striped over all members, no redundancy";
     Entry::new(NAME, summary, LowerCount::Many, |context, p: Parameters| {
-        Ok(single(NAME, striped(&context.members, &p)?, context.members))
+        Ok(single(
+            NAME,
+            striped(&context.members, &p)?,
+            context.members,
+        ))
     })
     .with_example("stripe_unit = \"64 KiB\"")
 }

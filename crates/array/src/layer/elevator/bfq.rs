@@ -57,8 +57,7 @@ use std::ops::RangeInclusive;
 /// The registry's entry.
 pub fn entry() -> Entry {
     let summary = "a queue for each process, which have turns, and idle time between them (BFQ)";
-    Entry::new("bfq", summary, |_, p| Ok(Box::new(Bfq::new(p))))
-        .with_example("low_latency = false")
+    Entry::new("bfq", summary, |_, p| Ok(Box::new(Bfq::new(p)))).with_example("low_latency = false")
 }
 
 /// A time from 0 on; the limit is that of simulated time.
@@ -239,7 +238,11 @@ impl Bfq {
     /// The queue of a request's process, which is new if this is its first request.
     fn queue_of(&mut self, now: Time, request: &Queued) -> u32 {
         // Asynchronous requests of all processes are in one queue.
-        let submitter = if request.sync { request.submitter } else { ANYONE };
+        let submitter = if request.sync {
+            request.submitter
+        } else {
+            ANYONE
+        };
         let new = self.queues.len() as u32;
         let q = *self.index.entry((submitter, request.sync)).or_insert(new);
         if q == new {
@@ -375,7 +378,9 @@ impl Elevator for Bfq {
         };
         let q = waiting.queue;
         let (before, back) = (self.queues[q as usize].next, self.parameters.back_seek());
-        let next = self.requests.nearer(before, request.slot, self.last_position, back);
+        let next = self
+            .requests
+            .nearer(before, request.slot, self.last_position, back);
         self.queues[q as usize].next = Some(next);
         if before != Some(next) {
             self.next_changes(q);

@@ -21,7 +21,9 @@ impl Bfq {
         queue.waiting += 1;
         let was_raised = queue.raise.is_raised();
         let before = queue.next;
-        let nearer = self.requests.nearer(before, request.slot, self.last_position, back);
+        let nearer = self
+            .requests
+            .nearer(before, request.slot, self.last_position, back);
         queue.next = Some(nearer);
         let mut interactive = false;
         if !queue.is_busy {

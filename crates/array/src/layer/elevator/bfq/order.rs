@@ -264,7 +264,10 @@ mod tests {
         for (got, weight) in got.iter().zip(weights) {
             let fair = all as f64 * weight as f64 / 400.0;
             let off = (*got as f64 - fair).abs();
-            assert!(off <= 2.0 * budget as f64, "{got} of {all}, weight {weight}");
+            assert!(
+                off <= 2.0 * budget as f64,
+                "{got} of {all}, weight {weight}"
+            );
         }
     }
 

@@ -157,7 +157,9 @@ impl Requests {
         let last = (queue, u64::MAX, u64::MAX, u32::MAX);
         let mut ahead = self.by_address.range(here..=last);
         let before = self.by_address.range(first..here).next_back();
-        let ahead = ahead.next().or_else(|| self.by_address.range(first..=last).next());
+        let ahead = ahead
+            .next()
+            .or_else(|| self.by_address.range(first..=last).next());
         let both = ahead.into_iter().chain(before);
         let nearest = both.min_by_key(|k| back.nearness(k.1, served.lba));
         nearest.map(|k| k.3)

@@ -111,7 +111,10 @@ fn a_turn_ends_with_its_budget() {
     let mut e = bfq("low_latency = false\nmax_budget = 10\nslice_idle = \"0 s\"");
     for slot in 0..6 {
         let process = slot / 3;
-        e.add(at(0), &read(slot, process, u64::from(1000 * process + 8 * slot)));
+        e.add(
+            at(0),
+            &read(slot, process, u64::from(1000 * process + 8 * slot)),
+        );
     }
     let taken = [0; 6].map(|_| e.take(at(0)).expect("one waits"));
     assert_eq!(taken, [0, 3, 1, 4, 2, 5]);
@@ -129,7 +132,12 @@ fn asynchronous_writes_are_charged_three_times() {
         ..read(slot, slot, u64::from(slot) * 1000)
     };
     (0..3).for_each(|slot| e.add(at(0), &request(slot)));
-    let mut waiting: Vec<Queued> = (0..3).map(|s| Queued { slot: s + 3, ..request(s) }).collect();
+    let mut waiting: Vec<Queued> = (0..3)
+        .map(|s| Queued {
+            slot: s + 3,
+            ..request(s)
+        })
+        .collect();
     waiting.iter().for_each(|w| e.add(at(0), w));
     for n in 0..700u64 {
         let slot = e.take(at(n)).expect("all wait");
@@ -140,7 +148,10 @@ fn asynchronous_writes_are_charged_three_times() {
         e.add(at(n), &waiting[process]);
     }
     assert!((got[0] as i32 - got[1] as i32).abs() <= 1, "{got:?}");
-    assert!((got[0] as i32 - 300).abs() <= 3 && (got[2] as i32 - 100).abs() <= 3, "{got:?}");
+    assert!(
+        (got[0] as i32 - 300).abs() <= 3 && (got[2] as i32 - 100).abs() <= 3,
+        "{got:?}"
+    );
 }
 
 /// With `strict_guarantees` one request is at the drive at a time, and a process keeps its turn while it thinks.
@@ -169,7 +180,10 @@ fn requests_of_a_process_are_in_order_of_address() {
     e.add(at(0), &read(0, 7, 1_000_000));
     e.add(at(60), &read(1, 7, 8));
     e.add(at(60), &read(2, 7, 20));
-    assert_eq!([0; 3].map(|_| e.take(at(60)).expect("one waits")), [1, 0, 2]);
+    assert_eq!(
+        [0; 3].map(|_| e.take(at(60)).expect("one waits")),
+        [1, 0, 2]
+    );
 }
 
 /// A process alone with one request at a time: 10 ms of service, then it thinks for 3 ms. Others may be merged only with
@@ -179,7 +193,13 @@ fn only_requests_of_one_process_are_merged() {
     let e = bfq("");
     let (one, other) = (read(0, 1, 0), read(1, 2, 8));
     assert!(!e.may_join(&one, &other));
-    assert!(e.may_join(&one, &Queued { submitter: 1, ..other }));
+    assert!(e.may_join(
+        &one,
+        &Queued {
+            submitter: 1,
+            ..other
+        }
+    ));
     let write = |submitter| Queued {
         write: true,
         sync: false,

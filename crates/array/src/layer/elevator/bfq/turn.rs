@@ -98,8 +98,7 @@ impl Bfq {
     /// Whether the drive serves more if it is kept idle: its process is sequential, or the drive has no queue.
     fn idling_is_faster(&self, q: u32) -> bool {
         let habits = &self.queues[q as usize].habits;
-        let is_sequential =
-            !habits.is_seeky() && habits.is_io_bound && habits.has_short_think_time;
+        let is_sequential = !habits.is_seeky() && habits.is_io_bound && habits.has_short_think_time;
         (self.queueing.is_absent() || is_sequential) && self.busy_raised == 0
     }
 
@@ -210,7 +209,9 @@ impl Bfq {
             queue.raise.note_turn(now);
             if queue.waiting == 0 {
                 match queue.at_drive {
-                    0 => queue.raise.set_soft_from(now, self.parameters.slice_idle_ns()),
+                    0 => queue
+                        .raise
+                        .set_soft_from(now, self.parameters.slice_idle_ns()),
                     _ => queue.raise.is_soft_pending = true,
                 }
             }
