@@ -10,8 +10,6 @@ use headstack_live::live::Live;
 use headstack_scsi::attention::Nexus;
 use std::io::{self, ErrorKind, Read, Write};
 
-/// Bytes that are read from a socket at once.
-pub const IN_BYTES: usize = 64 << 10;
 /// Bytes of a unit that are kept: header, additional headers, data, digests.
 const MOST_INPUT: usize = MOST_RECEIVED + 2048;
 
@@ -64,11 +62,6 @@ impl Connection {
         }
     }
 
-    /// Whether the login is not over.
-    pub fn is_new(&self) -> bool {
-        matches!(self.stage, Stage::Login(_))
-    }
-
     /// The session, in the full feature phase.
     pub fn session(&mut self) -> Option<&mut Session> {
         match &mut self.stage {
@@ -82,70 +75,6 @@ impl Connection {
         match &self.stage {
             Stage::Session(session) => Some(session),
             _ => None,
-        }
-    }
-
-    /// From now on nothing is read, because the server ends.
-    pub fn refuse(&mut self) {
-        if !std::mem::replace(&mut self.refuses, true) {
-            if let Stage::Session(session) = &mut self.stage {
-                session.say_farewell();
-            }
-        }
-    }
-
-    /// Whether more is to be read from the socket now.
-    pub fn can_receive(&self) -> bool {
-        let room = match &self.stage {
-            Stage::Login(_) => true,
-            Stage::Session(session) => session.has_room() && !session.leaves,
-            Stage::Leaving => false,
-        };
-        room && !self.is_silent && !self.refuses && self.input.len() < MOST_INPUT
-    }
-
-    /// Whether the socket can be closed.
-    pub fn is_over(&self) -> bool {
-        let leaves = match &self.stage {
-            Stage::Leaving => true,
-            Stage::Session(session) => self.is_silent || (session.leaves && !session.has_replies()),
-            Stage::Login(_) => self.is_silent,
-        };
-        leaves && (self.output.is_empty() || self.is_silent)
-    }
-
-    /// Whether all requests that were taken are answered.
-    pub fn is_idle(&self) -> bool {
-        match &self.stage {
-            Stage::Session(session) => session.is_idle() && self.output.is_empty(),
-            Stage::Login(_) => true,
-            Stage::Leaving => self.output.is_empty(),
-        }
-    }
-
-    /// Whether answers are ready that were not yet taken from the store.
-    pub fn has_replies(&self) -> bool {
-        self.session_ref().is_some_and(Session::has_replies)
-    }
-
-    /// Reads what the socket has, at most as much as `buffer` holds; true if there may be more.
-    ///
-    /// # Errors
-    /// The initiator has left.
-    pub fn receive(&mut self, socket: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
-        match socket.read(buffer) {
-            Ok(0) => {
-                self.is_silent = true;
-                Ok(false)
-            }
-            Ok(n) => {
-                self.input.extend_from_slice(&buffer[..n]);
-                Ok(n == buffer.len())
-            }
-            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
-                Ok(false)
-            }
-            Err(e) => Err(e),
         }
     }
 
@@ -244,5 +173,66 @@ impl Connection {
             }
         }
         Ok(false)
+    }
+}
+
+impl headstack_live::clients::Connection for Connection {
+    fn is_new(&self) -> bool {
+        matches!(self.stage, Stage::Login(_))
+    }
+
+    fn can_receive(&self) -> bool {
+        let room = match &self.stage {
+            Stage::Login(_) => true,
+            Stage::Session(session) => session.has_room() && !session.leaves,
+            Stage::Leaving => false,
+        };
+        room && !self.is_silent && !self.refuses && self.input.len() < MOST_INPUT
+    }
+
+    fn receive(&mut self, socket: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
+        match socket.read(buffer) {
+            Ok(0) => {
+                self.is_silent = true;
+                Ok(false)
+            }
+            Ok(n) => {
+                self.input.extend_from_slice(&buffer[..n]);
+                Ok(n == buffer.len())
+            }
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+                Ok(false)
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    fn has_replies(&self) -> bool {
+        self.session_ref().is_some_and(Session::has_replies)
+    }
+
+    fn is_over(&self) -> bool {
+        let leaves = match &self.stage {
+            Stage::Leaving => true,
+            Stage::Session(session) => self.is_silent || (session.leaves && !session.has_replies()),
+            Stage::Login(_) => self.is_silent,
+        };
+        leaves && (self.output.is_empty() || self.is_silent)
+    }
+
+    fn is_idle(&self) -> bool {
+        match &self.stage {
+            Stage::Session(session) => session.is_idle() && self.output.is_empty(),
+            Stage::Login(_) => true,
+            Stage::Leaving => self.output.is_empty(),
+        }
+    }
+
+    fn refuse(&mut self) {
+        if !std::mem::replace(&mut self.refuses, true) {
+            if let Stage::Session(session) = &mut self.stage {
+                session.say_farewell();
+            }
+        }
     }
 }

@@ -3,6 +3,7 @@
 use crate::connection::{Connection, Shared};
 use crate::login::Admission;
 use crate::shelf::{disk_of, Shelf, Target};
+use headstack_live::clients::Connection as _;
 use headstack_live::live::Live;
 use headstack_live::LiveError;
 use std::io::{self, Read, Write};

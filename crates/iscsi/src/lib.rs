@@ -63,10 +63,10 @@ impl ServeError {
     /// Whether what was asked for is wrong. If not, the system or a file refused it.
     pub fn is_input(&self) -> bool {
         match self {
-            ServeError::Live(LiveError::Input(_) | LiveError::Argument(_)) => true,
+            ServeError::Live(e) => e.is_input(),
             ServeError::Nbd(e) => e.is_input(),
             ServeError::Address { .. } | ServeError::Argument(_) => true,
-            ServeError::Live(_) | ServeError::Listen { .. } => false,
+            ServeError::Listen { .. } => false,
         }
     }
 }

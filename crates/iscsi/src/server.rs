@@ -1,30 +1,21 @@
 //! iSCSI as a front end: its initiators and their sockets.
 
-use crate::connection::{Connection, Shared, IN_BYTES};
+use crate::connection::{Connection, Shared};
 use crate::login::Admission;
 use crate::session::Session;
 use crate::shelf::{disk_of, Order, Shelf, Target};
 use crate::ServeError;
-use headstack_live::front_end::{EventFlags, FrontEnd, Watch};
+use headstack_live::clients::{Client, Clients, Turn};
+use headstack_live::front_end::{FrontEnd, Watch};
 use headstack_live::live::{Done, Live};
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, ErrorKind};
-use std::net::{TcpListener, TcpStream, ToSocketAddrs};
-use std::os::fd::AsFd;
+use headstack_live::socket::{parse_port, Listener};
+use std::io;
 use std::time::{Duration, Instant};
 
-/// Most connections at once; further ones are closed.
-const MOST_CLIENTS: usize = 1024;
 /// Commands of all sessions that are taken at once, shared out evenly to those that log in.
 const ALL_PLACES: u32 = 1 << 13;
-/// A login that takes longer is closed.
-const LOGIN: Duration = Duration::from_secs(10);
 /// Data that were asked for and do not come so long end the connection: they keep room from others.
 const DATA: Duration = Duration::from_secs(30);
-/// Time between two looks for both.
-const LOOK: Duration = Duration::from_millis(100);
-/// Keys of connections begin here; 0 is the listening socket.
-const CLIENTS: u64 = 1 << 16;
 /// The port of the protocol, on this machine alone.
 const STANDARD: &str = "127.0.0.1:3260";
 /// Names of targets begin with it.
@@ -45,31 +36,14 @@ pub struct Options {
     pub window: Option<u32>,
 }
 
-struct Client {
-    socket: TcpStream,
-    connection: Connection,
-    since: Instant,
-    watched: EventFlags,
-    is_readable: bool,
-    /// Power was lost, or another session has ended it.
-    is_lost: bool,
-}
-
 /// The initiators of a system.
 pub struct Iscsi {
-    listener: TcpListener,
     address: String,
     admission: Admission,
     window: Option<u32>,
     shelf: Shelf,
-    clients: BTreeMap<u64, Client>,
-    next_client: u64,
-    busy: BTreeSet<u64>,
-    buffer: Box<[u8]>,
-    next_look: Instant,
-    is_short: bool,
+    clients: Clients<Connection>,
     sessions: u64,
-    ends: bool,
 }
 
 /// A name with the characters that a target's may have.
@@ -88,24 +62,21 @@ fn target_name(of: &str) -> String {
     format!("{AUTHORITY}:{}", allowed.take(150).collect::<String>())
 }
 
-fn listen(text: &str, remote: bool) -> Result<TcpListener, ServeError> {
-    let wrong = |need: &str| ServeError::Address {
+/// Begins to listen; returns the address as well, where port 0 has become a number.
+fn listen(text: &str, remote: bool) -> Result<(Listener, String), ServeError> {
+    let wrong = |need| ServeError::Address {
         got: text.into(),
-        need: need.into(),
+        need,
     };
     let form = "HOST:PORT, such as 127.0.0.1:3260";
-    let found = text.to_socket_addrs().map_err(|_| wrong(form))?.next();
-    let address = found.ok_or_else(|| wrong(form))?;
-    if !address.ip().is_loopback() && !remote {
-        return Err(wrong("an address of this machine alone, or --allow-remote"));
-    }
+    let address = parse_port(text, form, remote).map_err(wrong)?;
     let failed = |e: io::Error| ServeError::Listen {
         address: text.into(),
         why: e.to_string(),
     };
-    let listener = TcpListener::bind(address).map_err(failed)?;
-    listener.set_nonblocking(true).map_err(failed)?;
-    Ok(listener)
+    let listener = Listener::at_port(address).map_err(failed)?;
+    let address = listener.port().map_err(failed)?;
+    Ok((listener, address.to_string()))
 }
 
 impl Iscsi {
@@ -114,14 +85,8 @@ impl Iscsi {
     /// # Errors
     /// An address that may not be used, or is in use.
     pub fn open(options: &Options, live: &mut Live) -> Result<Iscsi, ServeError> {
-        let listener = listen(
-            options.address.as_deref().unwrap_or(STANDARD),
-            options.remote,
-        )?;
-        let address = listener.local_addr().map_err(|e| ServeError::Listen {
-            address: options.address.clone().unwrap_or_default(),
-            why: e.to_string(),
-        })?;
+        let text = options.address.as_deref().unwrap_or(STANDARD);
+        let (listener, address) = listen(text, options.remote)?;
         if options.window == Some(0) {
             let text = "iscsi-window: got 0, need 1 or more".into();
             return Err(ServeError::Argument(text));
@@ -147,19 +112,12 @@ impl Iscsi {
             }
         }
         Ok(Iscsi {
-            listener,
-            address: address.to_string(),
+            address,
             admission: options.admission.clone(),
             window: options.window,
             shelf: Shelf::new(targets, disks),
-            clients: BTreeMap::new(),
-            next_client: CLIENTS,
-            busy: BTreeSet::new(),
-            buffer: vec![0; IN_BYTES].into_boxed_slice(),
-            next_look: Instant::now(),
-            is_short: false,
+            clients: Clients::new(vec![listener]),
             sessions: 0,
-            ends: false,
         })
     }
 
@@ -178,67 +136,6 @@ impl Iscsi {
         self.sessions
     }
 
-    /// Closes connections that take too long, and accepts again if sockets were short.
-    fn look(&mut self, watch: Watch, now: Instant) {
-        for (key, client) in &mut self.clients {
-            let session = client.connection.session_ref();
-            let asked = session.and_then(|s| s.asked_since);
-            let is_late = client.connection.is_new() && now - client.since > LOGIN
-                || asked.is_some_and(|since| now.saturating_duration_since(since) > DATA);
-            if is_late {
-                client.is_lost = true;
-                self.busy.insert(*key);
-            }
-        }
-        if std::mem::take(&mut self.is_short) && !self.ends {
-            // It is under watch, so nothing fails.
-            let _ = watch.change(self.listener.as_fd(), 0, EventFlags::IN);
-        }
-    }
-
-    fn accept(&mut self, watch: Watch) {
-        loop {
-            match self.listener.accept() {
-                Ok(_) if self.clients.len() >= MOST_CLIENTS => {}
-                // What this initiator lacks, it alone misses.
-                Ok((socket, _)) => drop(self.add(watch, socket)),
-                Err(e) if e.kind() == ErrorKind::WouldBlock => return,
-                Err(e) => {
-                    use rustix::io::Errno;
-                    let short = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
-                    if Errno::from_io_error(&e).is_some_and(|e| short.contains(&e)) {
-                        self.is_short = true;
-                        let none = EventFlags::empty();
-                        let _ = watch.change(self.listener.as_fd(), 0, none);
-                        return;
-                    }
-                }
-            }
-        }
-    }
-
-    fn add(&mut self, watch: Watch, socket: TcpStream) -> io::Result<()> {
-        socket.set_nonblocking(true)?;
-        socket.set_nodelay(true)?;
-        // An initiator whose machine has gone is noticed after some hours.
-        rustix::net::sockopt::set_socket_keepalive(&socket, true)?;
-        let key = self.next_client;
-        self.next_client += 1;
-        let watched = EventFlags::IN;
-        watch.add(socket.as_fd(), key, watched)?;
-        let address = socket.local_addr()?.to_string();
-        let client = Client {
-            socket,
-            connection: Connection::new(key, address),
-            since: Instant::now(),
-            watched,
-            is_readable: false,
-            is_lost: false,
-        };
-        self.clients.insert(key, client);
-        Ok(())
-    }
-
     /// Most commands of a session that logs in now.
     fn most_places(&self) -> u32 {
         let share = (ALL_PLACES / (self.clients.len() as u32 + 1)).max(2);
@@ -253,23 +150,12 @@ impl Iscsi {
         &mut self,
         watch: Watch,
         live: &mut Live,
-        key: u64,
-        client: &mut Client,
+        client: &mut Client<Connection>,
     ) -> io::Result<()> {
-        if client.is_lost {
-            return Err(ErrorKind::ConnectionReset.into());
-        }
         let most_places = self.most_places();
-        let connection = &mut client.connection;
-        if client.is_readable && connection.can_receive() {
-            client.is_readable = connection.receive(&mut client.socket, &mut self.buffer)?;
-        }
-        let mut shared = Shared {
-            shelf: &mut self.shelf,
-            admission: &self.admission,
-            most_places,
-        };
-        if connection.step(&mut shared, live) {
+        self.clients.receive(client)?;
+        let (key, connection) = (client.key, &mut client.connection);
+        if connection.step(&mut shared_of(self, most_places), live) {
             self.sessions += 1;
             self.replace_others(connection.session_ref(), key);
         }
@@ -277,21 +163,7 @@ impl Iscsi {
         // What was sent may have made room for what was received already.
         let may_go_on = connection.step(&mut shared_of(self, most_places), live);
         debug_assert!(!may_go_on || connection.session_ref().is_some());
-        if connection.is_over() {
-            return Err(ErrorKind::ConnectionAborted.into());
-        }
-        let mut wanted = EventFlags::empty();
-        wanted.set(EventFlags::IN, connection.can_receive());
-        wanted.set(EventFlags::OUT, is_blocked);
-        if wanted != client.watched {
-            watch.change(client.socket.as_fd(), key, wanted)?;
-            client.watched = wanted;
-        }
-        let sends_more = !is_blocked && connection.has_replies();
-        if (client.is_readable && connection.can_receive()) || sends_more {
-            self.busy.insert(key);
-        }
-        Ok(())
+        self.clients.end_turn(watch, client, is_blocked)
     }
 
     /// A session with the name of an older one takes its place.
@@ -299,40 +171,48 @@ impl Iscsi {
         let Some(new) = new.filter(|s| s.target.is_some()) else {
             return;
         };
-        for (other, client) in &mut self.clients {
-            let session = client.connection.session_ref();
+        self.clients.each(|other, connection| {
+            let session = connection.session_ref();
             let is_same = session.is_some_and(|s| s.port == new.port && s.target == new.target);
-            if *other != key && is_same {
-                client.is_lost = true;
-                self.busy.insert(*other);
+            match other != key && is_same {
+                true => Turn::Last,
+                false => Turn::None,
             }
-        }
+        });
     }
 
     /// Carries out what sessions have asked for that concerns others.
     fn carry_out(&mut self, live: &mut Live) {
-        for order in self.shelf.take_orders() {
-            for (key, client) in &mut self.clients {
-                let Some(session) = client.connection.session() else {
-                    continue;
+        let shelf = &mut self.shelf;
+        for order in shelf.take_orders() {
+            self.clients.each(|key, connection| {
+                let Some(session) = connection.session() else {
+                    return Turn::None;
                 };
                 match &order {
-                    Order::Clear { units, by, ends } if key != by => {
-                        session.abort_units(units, &mut self.shelf, live);
-                        let of = session
-                            .target
-                            .map(|t| self.shelf.targets()[t].units.clone());
-                        client.is_lost |= *ends && of.as_ref() == Some(units);
+                    Order::Clear { units, by, ends } if key != *by => {
+                        session.abort_units(units, shelf, live);
+                        let of = session.target.map(|t| shelf.targets()[t].units.clone());
+                        match *ends && of.as_ref() == Some(units) {
+                            true => Turn::Last,
+                            false => Turn::Next,
+                        }
                     }
                     Order::Abort { unit, port } if session.port == *port => {
-                        session.abort_units(&(*unit..*unit + 1), &mut self.shelf, live);
+                        session.abort_units(&(*unit..*unit + 1), shelf, live);
+                        Turn::Next
                     }
-                    _ => continue,
+                    _ => Turn::None,
                 }
-                self.busy.insert(*key);
-            }
+            });
         }
     }
+}
+
+/// Whether data that were asked for do not come.
+fn is_late(connection: &Connection, now: Instant) -> bool {
+    let asked = connection.session_ref().and_then(|s| s.asked_since);
+    asked.is_some_and(|since| now.saturating_duration_since(since) > DATA)
 }
 
 fn shared_of(of: &mut Iscsi, most_places: u32) -> Shared<'_> {
@@ -346,86 +226,69 @@ fn shared_of(of: &mut Iscsi, most_places: u32) -> Shared<'_> {
 impl FrontEnd for Iscsi {
     fn begin(&mut self, watch: Watch) -> io::Result<()> {
         self.shelf.set_front_end(watch.front_end());
-        watch.add(self.listener.as_fd(), 0, EventFlags::IN)
+        self.clients.begin(watch)
     }
 
     fn ready(&mut self, watch: Watch, key: u64) {
-        match key < CLIENTS {
-            true => self.accept(watch),
-            false => {
-                self.busy.insert(key);
-                if let Some(client) = self.clients.get_mut(&key) {
-                    client.is_readable = true;
-                }
-            }
-        }
+        self.clients.ready(watch, key, |key, socket| {
+            Ok(Connection::new(key, socket.local_address()?))
+        });
     }
 
     fn completed(&mut self, live: &mut Live, done: &Done) {
         self.shelf.completed(live, done);
         for finished in self.shelf.take_finished() {
             let (key, done) = (finished.owner.session, finished.done);
-            let client = self.clients.get_mut(&key);
             // The initiator may have left.
-            let Some(session) = client.and_then(|c| c.connection.session()) else {
+            let Some(session) = self.clients.get(key).and_then(Connection::session) else {
                 continue;
             };
             if session.finished(finished, &mut self.shelf) {
-                self.busy.insert(key);
+                self.clients.wake(key);
                 live.answered(&done);
             }
         }
     }
 
     fn work(&mut self, watch: Watch, live: &mut Live) {
-        let now = Instant::now();
-        if now >= self.next_look {
-            self.next_look = now + LOOK;
-            self.look(watch, now);
-        }
-        for key in std::mem::take(&mut self.busy) {
-            let Some(mut client) = self.clients.remove(&key) else {
+        self.clients.look(watch, is_late);
+        for key in self.clients.take_busy() {
+            let Some(mut client) = self.clients.take(key) else {
                 continue;
             };
-            match self.serve_client(watch, live, key, &mut client) {
-                Ok(()) => drop(self.clients.insert(key, client)),
+            match self.serve_client(watch, live, &mut client) {
+                Ok(()) => self.clients.put_back(client),
                 Err(_) => client.connection.close(&mut self.shelf, live),
             }
             self.carry_out(live);
         }
-        for (key, client) in &mut self.clients {
-            let session = client.connection.session();
-            if let Some(session) = session.filter(|s| s.waits_for_room()) {
-                session.ask_again(&mut self.shelf, live);
-                if session.has_replies() {
-                    self.busy.insert(*key);
-                }
+        let shelf = &mut self.shelf;
+        self.clients.each(|_, connection| {
+            let Some(session) = connection.session().filter(|s| s.waits_for_room()) else {
+                return Turn::None;
+            };
+            session.ask_again(shelf, live);
+            match session.has_replies() {
+                true => Turn::Next,
+                false => Turn::None,
             }
-        }
+        });
     }
 
     fn has_work(&self) -> bool {
-        !self.busy.is_empty()
+        self.clients.has_work()
     }
 
     fn disconnect(&mut self) {
         self.shelf.lose_power();
-        for (key, client) in &mut self.clients {
-            client.is_lost = true;
-            self.busy.insert(*key);
-        }
+        self.clients.each(|_, _| Turn::Last);
     }
 
     fn end(&mut self, watch: Watch) {
-        self.ends = true;
-        watch.remove(self.listener.as_fd());
-        for (key, client) in &mut self.clients {
-            client.connection.refuse();
-            self.busy.insert(*key);
-        }
+        self.clients.end(watch);
     }
 
     fn is_idle(&self) -> bool {
-        self.clients.values().all(|c| c.connection.is_idle())
+        self.clients.is_idle()
     }
 }

@@ -15,6 +15,7 @@
 #![cfg(target_os = "linux")]
 
 pub mod arguments;
+pub mod clients;
 pub mod clock;
 pub mod control;
 pub mod counters;
@@ -30,7 +31,9 @@ pub mod metrics;
 pub mod open;
 pub mod power;
 pub mod process;
+pub mod program;
 pub mod record;
+pub mod socket;
 pub mod store;
 
 use headstack_schema::SpecError;
@@ -73,4 +76,11 @@ pub enum LiveError {
     /// The system refuses a socket or a poll.
     #[error("server: {0}")]
     System(#[from] std::io::Error),
+}
+
+impl LiveError {
+    /// Whether what was asked for is wrong. If not, the system or a file refused it.
+    pub fn is_input(&self) -> bool {
+        matches!(self, LiveError::Input(_) | LiveError::Argument(_))
+    }
 }

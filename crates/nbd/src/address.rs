@@ -1,14 +1,13 @@
 //! Where a server listens.
 
-use crate::socket::Socket;
 use crate::tls::Mode;
 use crate::ServeError;
+use headstack_live::socket::{parse_port, Listener};
 use listenfd::ListenFd;
 use std::fmt;
 use std::io;
-use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixListener;
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -55,12 +54,8 @@ impl Address {
             };
         }
         let form = "unix:PATH, systemd or HOST:PORT, such as 127.0.0.1:10809";
-        let found = text.to_socket_addrs().map_err(|_| wrong(form))?.next();
-        let address = found.ok_or_else(|| wrong(form))?;
-        match address.ip().is_loopback() || remote {
-            true => Ok(Address::Tcp(address)),
-            false => Err(wrong("an address of this machine alone, or --allow-remote")),
-        }
+        let address = parse_port(text, form, remote).map_err(|need| wrong(&need))?;
+        Ok(Address::Tcp(address))
     }
 
     /// Begins to listen. There is at least one listener.
@@ -73,17 +68,8 @@ impl Address {
             why: e.to_string(),
         };
         Ok(match self {
-            Address::Unix(path) => {
-                remove_stale(path);
-                let listener = UnixListener::bind(path).map_err(failed)?;
-                listener.set_nonblocking(true).map_err(failed)?;
-                vec![Listener::Unix(listener, Some(path.clone()))]
-            }
-            Address::Tcp(address) => {
-                let listener = TcpListener::bind(address).map_err(failed)?;
-                listener.set_nonblocking(true).map_err(failed)?;
-                vec![Listener::Tcp(listener)]
-            }
+            Address::Unix(path) => vec![Listener::at_path(path).map_err(failed)?],
+            Address::Tcp(address) => vec![Listener::at_port(*address).map_err(failed)?],
             Address::Systemd => passed().map_err(|e| ServeError::Address {
                 got: self.to_string(),
                 need: format!("sockets that listen: {e}"),
@@ -120,22 +106,12 @@ fn passed() -> io::Result<Vec<Listener>> {
         let accepts = rustix::net::sockopt::socket_acceptconn(listener.as_fd())?;
         let name = names.split(':').nth(i).unwrap_or_default();
         match accepts {
-            true => listener.set_nonblocking().map(|()| listener),
+            true => listener.ready(),
             // Of a unit with `Accept=yes`.
             false => Err(wrong(format!("socket {i} {name:?} does not listen"))),
         }
     };
     (0..number).map(take).collect()
-}
-
-/// Removes a socket on which nobody listens, left by a server that was killed.
-fn remove_stale(path: &PathBuf) {
-    use std::os::unix::fs::FileTypeExt;
-    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|m| m.file_type().is_socket());
-    if is_socket && std::os::unix::net::UnixStream::connect(path).is_err() {
-        // If that fails, so does binding, which says why.
-        let _ = std::fs::remove_file(path);
-    }
 }
 
 impl fmt::Display for Address {
@@ -148,86 +124,28 @@ impl fmt::Display for Address {
     }
 }
 
-/// A socket for new clients. That of a path is removed at the end.
-#[derive(Debug)]
-pub enum Listener {
-    /// At a path; with the path if it is this server's own.
-    Unix(UnixListener, Option<PathBuf>),
-    /// At a port.
-    Tcp(TcpListener),
-}
-
-impl AsFd for Listener {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Listener::Unix(l, _) => l.as_fd(),
-            Listener::Tcp(l) => l.as_fd(),
+/// What clients are given to connect to a listener.
+pub fn uri(listener: &Listener, tls: Mode) -> String {
+    let scheme = match tls {
+        Mode::Require => "nbds",
+        Mode::Off | Mode::On => "nbd",
+    };
+    match listener {
+        Listener::Unix(listener, path) => {
+            let path = path.clone().or_else(|| {
+                let address = listener.local_addr().ok()?;
+                address.as_pathname().map(Into::into)
+            });
+            // One without a name has no URI.
+            let path = path.unwrap_or_default();
+            let path = std::path::absolute(&path).unwrap_or(path);
+            let path = escaped(&path.to_string_lossy());
+            format!("{scheme}+unix:///?socket={path}")
         }
-    }
-}
-
-impl Listener {
-    /// What clients are given.
-    pub fn uri(&self, tls: Mode) -> String {
-        let scheme = match tls {
-            Mode::Require => "nbds",
-            Mode::Off | Mode::On => "nbd",
-        };
-        match self {
-            Listener::Unix(listener, path) => {
-                let path = path.clone().or_else(|| {
-                    let address = listener.local_addr().ok()?;
-                    address.as_pathname().map(Into::into)
-                });
-                // One without a name has no URI.
-                let path = path.unwrap_or_default();
-                let path = std::path::absolute(&path).unwrap_or(path);
-                format!(
-                    "{scheme}+unix:///?socket={}",
-                    escaped(&path.to_string_lossy())
-                )
-            }
-            Listener::Tcp(listener) => match listener.local_addr() {
-                Ok(address) => format!("{scheme}://{address}"),
-                Err(_) => format!("{scheme}://"),
-            },
-        }
-    }
-
-    /// Takes a client.
-    ///
-    /// # Errors
-    /// Nobody waits, or the system has no more sockets.
-    pub fn accept(&self) -> io::Result<Socket> {
-        Ok(match self {
-            Listener::Unix(listener, _) => {
-                let (socket, _) = listener.accept()?;
-                socket.set_nonblocking(true)?;
-                Socket::Unix(socket)
-            }
-            Listener::Tcp(listener) => {
-                let (socket, _) = listener.accept()?;
-                socket.set_nonblocking(true)?;
-                socket.set_nodelay(true)?;
-                Socket::Tcp(socket)
-            }
-        })
-    }
-
-    fn set_nonblocking(&self) -> io::Result<()> {
-        match self {
-            Listener::Unix(listener, _) => listener.set_nonblocking(true),
-            Listener::Tcp(listener) => listener.set_nonblocking(true),
-        }
-    }
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        if let Listener::Unix(_, Some(path)) = self {
-            // It may be gone already.
-            let _ = std::fs::remove_file(path);
-        }
+        Listener::Tcp(listener) => match listener.local_addr() {
+            Ok(address) => format!("{scheme}://{address}"),
+            Err(_) => format!("{scheme}://"),
+        },
     }
 }
 

@@ -6,12 +6,10 @@ use crate::protocol::{command, Failure};
 use crate::session::{Event, Request, Session};
 use crate::tls::Tls;
 use bytes::{Buf, BytesMut};
+use headstack_live::clients::IN_BYTES;
 use headstack_live::live::Live;
 use rustls::ServerConnection;
 use std::io::{self, ErrorKind, Read, Write};
-
-/// Bytes that are read from a socket at once.
-pub const IN_BYTES: usize = 64 << 10;
 
 /// What a client does.
 #[derive(Debug)]
@@ -58,90 +56,14 @@ impl Connection {
         }
     }
 
-    /// Whether the client has not chosen an export yet.
-    pub fn is_new(&self) -> bool {
-        matches!(self.stage, Stage::Handshake(_))
-    }
-
     /// Whether the client uses an export.
     pub fn is_served(&self) -> bool {
         matches!(self.stage, Stage::Session(_))
     }
 
-    /// From now on requests are refused, because the server ends.
-    pub fn refuse(&mut self) {
-        self.refuses = true;
-        if let Stage::Session(session) = &mut self.stage {
-            session.ends = true;
-        }
-    }
-
-    /// Whether more is to be read from the socket now.
-    pub fn can_receive(&self) -> bool {
-        let room = match &self.stage {
-            Stage::Handshake(_) => true,
-            Stage::Session(session) => session.has_room(),
-            Stage::Leaving => false,
-        };
-        room && !self.is_silent && self.input.len() < IN_BYTES
-    }
-
-    /// Whether the client gets nothing more, and the socket can be closed.
-    pub fn is_over(&self) -> bool {
-        let leaves = match &self.stage {
-            Stage::Leaving => true,
-            Stage::Session(session) => self.is_silent && session.is_idle(),
-            Stage::Handshake(_) => self.is_silent,
-        };
-        leaves && !self.has_output()
-    }
-
-    /// Whether all requests that were taken are answered.
-    pub fn is_idle(&self) -> bool {
-        match &self.stage {
-            Stage::Session(session) => session.is_idle() && !self.has_output(),
-            Stage::Handshake(_) => true,
-            Stage::Leaving => !self.has_output(),
-        }
-    }
-
-    /// Whether replies are ready that were not yet taken from the store.
-    pub fn has_replies(&self) -> bool {
-        matches!(&self.stage, Stage::Session(session) if session.has_replies())
-    }
-
     fn has_output(&self) -> bool {
         let encrypted = self.encryption.as_ref().is_some_and(|e| e.wants_write());
         !self.output.is_empty() || !self.plain.is_empty() || encrypted
-    }
-
-    /// Reads what the socket has, at most as much as `buffer` holds; true if there may be more.
-    ///
-    /// # Errors
-    /// The client has left.
-    pub fn receive(&mut self, socket: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
-        let n = match socket.read(buffer) {
-            Ok(0) => {
-                self.is_silent = true;
-                return Ok(false);
-            }
-            Ok(n) => n,
-            Err(e) if is_later(&e) => return Ok(false),
-            Err(e) => return Err(e),
-        };
-        match &mut self.encryption {
-            None => self.input.extend_from_slice(&buffer[..n]),
-            Some(encryption) => match decrypt(encryption, &buffer[..n], &mut self.input) {
-                Ok(is_last) => self.is_silent |= is_last,
-                // The client is told why, and nothing else.
-                Err(_) => {
-                    self.output.clear();
-                    self.has_ended = true;
-                    self.stage = Stage::Leaving;
-                }
-            },
-        }
-        Ok(n == buffer.len())
     }
 
     /// Takes requests from what was received. Those for a device go to `submit`, with the number of the device.
@@ -244,6 +166,74 @@ impl Connection {
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => return Err(e),
             }
+        }
+    }
+}
+
+impl headstack_live::clients::Connection for Connection {
+    fn is_new(&self) -> bool {
+        matches!(self.stage, Stage::Handshake(_))
+    }
+
+    fn can_receive(&self) -> bool {
+        let room = match &self.stage {
+            Stage::Handshake(_) => true,
+            Stage::Session(session) => session.has_room(),
+            Stage::Leaving => false,
+        };
+        room && !self.is_silent && self.input.len() < IN_BYTES
+    }
+
+    fn receive(&mut self, socket: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
+        let n = match socket.read(buffer) {
+            Ok(0) => {
+                self.is_silent = true;
+                return Ok(false);
+            }
+            Ok(n) => n,
+            Err(e) if is_later(&e) => return Ok(false),
+            Err(e) => return Err(e),
+        };
+        match &mut self.encryption {
+            None => self.input.extend_from_slice(&buffer[..n]),
+            Some(encryption) => match decrypt(encryption, &buffer[..n], &mut self.input) {
+                Ok(is_last) => self.is_silent |= is_last,
+                // The client is told why, and nothing else.
+                Err(_) => {
+                    self.output.clear();
+                    self.has_ended = true;
+                    self.stage = Stage::Leaving;
+                }
+            },
+        }
+        Ok(n == buffer.len())
+    }
+
+    fn has_replies(&self) -> bool {
+        matches!(&self.stage, Stage::Session(session) if session.has_replies())
+    }
+
+    fn is_over(&self) -> bool {
+        let leaves = match &self.stage {
+            Stage::Leaving => true,
+            Stage::Session(session) => self.is_silent && session.is_idle(),
+            Stage::Handshake(_) => self.is_silent,
+        };
+        leaves && !self.has_output()
+    }
+
+    fn is_idle(&self) -> bool {
+        match &self.stage {
+            Stage::Session(session) => session.is_idle() && !self.has_output(),
+            Stage::Handshake(_) => true,
+            Stage::Leaving => !self.has_output(),
+        }
+    }
+
+    fn refuse(&mut self) {
+        self.refuses = true;
+        if let Stage::Session(session) = &mut self.stage {
+            session.ends = true;
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::connection::Connection;
 use crate::tls::Tls;
+use headstack_live::clients::Connection as _;
 use headstack_live::live::Live;
 use std::io::{self, Read, Write};
 

@@ -22,7 +22,6 @@ pub mod protocol;
 pub mod replies;
 pub mod server;
 pub mod session;
-pub mod socket;
 pub mod tls;
 
 use headstack_live::LiveError;
@@ -33,9 +32,9 @@ impl ServeError {
     /// Whether what was asked for is wrong. If not, the system or a file refused it.
     pub fn is_input(&self) -> bool {
         match self {
-            ServeError::Live(LiveError::Input(_) | LiveError::Argument(_)) => true,
+            ServeError::Live(e) => e.is_input(),
             ServeError::Address { .. } | ServeError::Certificates { .. } => true,
-            ServeError::Live(_) | ServeError::Listen { .. } => false,
+            ServeError::Listen { .. } => false,
         }
     }
 }

@@ -1,11 +1,8 @@
 //! `headstack-iscsi`: a simulated drive as a SCSI disk over iSCSI, without Python.
 
 #[cfg(target_os = "linux")]
-fn main() {
-    if let Err(e) = linux::run() {
-        eprintln!("headstack-iscsi: {e}");
-        std::process::exit(if e.is_input() { 2 } else { 1 });
-    }
+fn main() -> std::process::ExitCode {
+    headstack_live::program::run(linux::Iscsi::default())
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -19,13 +16,12 @@ mod linux {
     use headstack_iscsi::chap::Secrets;
     use headstack_iscsi::emulate::{Emulation, Options};
     use headstack_iscsi::{server, ServeError};
-    use headstack_live::arguments::{self, summary, text, value, Arguments};
-    use headstack_live::process::{allow_sockets, end_with_parent};
+    use headstack_live::arguments::{text, value, Arguments};
+    use headstack_live::counters::Counters;
+    use headstack_live::program::{say, Program};
     use headstack_live::LiveError;
     use headstack_nbd::address::Address;
     use headstack_nbd::tls::TlsOptions;
-    use lexopt::prelude::*;
-    use std::io::Write;
     use std::path::Path;
     use std::sync::atomic::AtomicBool;
     use std::sync::Arc;
@@ -56,91 +52,62 @@ Examples:
   qemu-img info $(headstack-iscsi exos-x18 --iscsi 127.0.0.1:0 | head -1)
 ";
 
-    /// Reads the arguments, and serves.
-    pub fn run() -> Result<(), ServeError> {
-        let (options, exits_with_parent) = match asked().map_err(ServeError::Argument)? {
-            Asked::Help => {
-                return say(&format!("{HELP}{}{MORE_HELP}", arguments::HELP));
-            }
-            Asked::Version => {
-                return say(concat!("headstack-iscsi ", env!("CARGO_PKG_VERSION"), "\n"))
-            }
-            Asked::Serve(options, exits_with_parent) => (*options, exits_with_parent),
-        };
-        if exits_with_parent {
-            end_with_parent().map_err(LiveError::System)?;
-        }
-        allow_sockets();
-        let stop = Arc::new(AtomicBool::new(false));
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-            signal_hook::flag::register(signal, stop.clone()).map_err(LiveError::System)?;
-        }
-        let emulation = Emulation::start(&options, stop)?;
-        let lines = emulation.urls().into_iter().chain(emulation.uri());
-        say(&lines.map(|line| line + "\n").collect::<String>())?;
-        let served = emulation.serve()?;
-        eprintln!("{}", summary(&served.counters, served.clients));
-        Ok(())
+    /// Its own arguments.
+    #[derive(Default)]
+    pub struct Iscsi {
+        nbd: Option<String>,
+        iscsi: server::Options,
     }
 
-    /// Prints on standard output. Nobody may read it: a program that starts a server for itself does not.
-    fn say(text: &str) -> Result<(), ServeError> {
-        let mut out = std::io::stdout();
-        let done = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-        match done {
-            Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-                Err(LiveError::System(e).into())
-            }
-            _ => Ok(()),
+    impl Program for Iscsi {
+        const NAME: &'static str = "headstack-iscsi";
+        const HELP: &'static str = HELP;
+        const MORE_HELP: &'static str = MORE_HELP;
+        type Error = ServeError;
+
+        fn is_input(error: &ServeError) -> bool {
+            error.is_input()
         }
-    }
 
-    enum Asked {
-        Help,
-        Version,
-        /// And whether it ends with its parent.
-        Serve(Box<Options>, bool),
-    }
-
-    fn asked() -> Result<Asked, String> {
-        let (mut nbd, mut iscsi) = (None::<String>, server::Options::default());
-        let (mut shared, mut given) = (Arguments::new(), lexopt::Parser::from_env());
-        while let Some(argument) = given.next().map_err(|e| e.to_string())? {
-            match argument {
-                Long("help") | Short('h') => return Ok(Asked::Help),
-                Long("version") | Short('V') => return Ok(Asked::Version),
-                Long("nbd") => nbd = Some(text(&mut given)?),
-                Long("iscsi") => iscsi.address = Some(text(&mut given)?),
-                Long("iscsi-initiator") => {
-                    iscsi.admission.initiators.push(text(&mut given)?);
-                }
-                Long("iscsi-chap") => {
-                    let secrets = Secrets::read(Path::new(&value(&mut given)?))?;
+        fn take(&mut self, name: &str, given: &mut lexopt::Parser) -> Result<bool, String> {
+            let iscsi = &mut self.iscsi;
+            match name {
+                "nbd" => self.nbd = Some(text(given)?),
+                "iscsi" => iscsi.address = Some(text(given)?),
+                "iscsi-initiator" => iscsi.admission.initiators.push(text(given)?),
+                "iscsi-chap" => {
+                    let secrets = Secrets::read(Path::new(&value(given)?))?;
                     iscsi.admission.secrets = Some(secrets);
                 }
-                Long("iscsi-apart") => iscsi.apart = true,
-                Long("iscsi-window") => {
-                    let number = value(&mut given)?.parse().map_err(|e| e.to_string())?;
-                    iscsi.window = Some(number);
+                "iscsi-apart" => iscsi.apart = true,
+                "iscsi-window" => {
+                    let number = lexopt::ValueExt::parse(&value(given)?);
+                    iscsi.window = Some(number.map_err(|e| e.to_string())?);
                 }
-                Long(name) => {
-                    let name = name.to_string();
-                    shared.take(&name, &mut given)?;
-                }
-                Value(target) => shared.take_target(target)?,
-                other => return Err(other.unexpected().to_string()),
+                _ => return Ok(false),
             }
+            Ok(true)
         }
-        let (parent, remote) = (shared.exits_with_parent, shared.remote);
-        let nbd = nbd.map(|text| Address::parse(Some(&text), remote));
-        let nbd = nbd.transpose().map_err(|e| e.to_string())?;
-        let system = shared.finish()?;
-        iscsi.remote = remote;
-        let options = Options {
-            nbd: nbd.map(|address| (address, TlsOptions::default())),
-            iscsi: Some(iscsi),
-            system,
-        };
-        Ok(Asked::Serve(Box::new(options), parent))
+
+        fn serve(
+            mut self,
+            shared: Arguments,
+            stop: Arc<AtomicBool>,
+        ) -> Result<(Counters, u64), ServeError> {
+            self.iscsi.remote = shared.remote;
+            let nbd = (self.nbd).map(|text| Address::parse(Some(&text), shared.remote));
+            let options = Options {
+                nbd: nbd
+                    .transpose()?
+                    .map(|address| (address, TlsOptions::default())),
+                iscsi: Some(self.iscsi),
+                system: shared.finish().map_err(LiveError::Argument)?,
+            };
+            let emulation = Emulation::start(&options, stop)?;
+            let lines = emulation.urls().into_iter().chain(emulation.uri());
+            say(&lines.map(|line| line + "\n").collect::<String>())?;
+            let served = emulation.serve()?;
+            Ok((served.counters, served.clients))
+        }
     }
 }

@@ -1,11 +1,8 @@
 //! `headstack-nbd`: a simulated drive as a network block device, without Python.
 
 #[cfg(target_os = "linux")]
-fn main() {
-    if let Err(e) = linux::run() {
-        eprintln!("headstack-nbd: {e}");
-        std::process::exit(if e.is_input() { 2 } else { 1 });
-    }
+fn main() -> std::process::ExitCode {
+    headstack_live::program::run(linux::Nbd::default())
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -16,15 +13,14 @@ fn main() {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use headstack_live::arguments::{self, summary, text, value, Arguments};
-    use headstack_live::process::{allow_sockets, end_with_parent};
+    use headstack_live::arguments::{text, value, Arguments};
+    use headstack_live::counters::Counters;
+    use headstack_live::program::{say, Program};
     use headstack_live::LiveError;
     use headstack_nbd::address::Address;
     use headstack_nbd::emulate::{Emulation, Options};
     use headstack_nbd::tls::TlsOptions;
     use headstack_nbd::ServeError;
-    use lexopt::prelude::*;
-    use std::io::Write;
     use std::sync::atomic::AtomicBool;
     use std::sync::Arc;
 
@@ -58,79 +54,52 @@ Examples:
     const NO_KEYS: &str =
         "--tls-psk: got pre-shared keys, which are not supported, need --tls-certificates";
 
-    /// Reads the arguments, and serves.
-    pub fn run() -> Result<(), ServeError> {
-        let (options, exits_with_parent) = match asked().map_err(LiveError::Argument)? {
-            Asked::Help => return say(&format!("{HELP}{}{MORE_HELP}", arguments::HELP)),
-            Asked::Version => {
-                return say(concat!("headstack-nbd ", env!("CARGO_PKG_VERSION"), "\n"))
-            }
-            Asked::Serve(options, exits_with_parent) => (*options, exits_with_parent),
-        };
-        if exits_with_parent {
-            end_with_parent().map_err(LiveError::System)?;
-        }
-        allow_sockets();
-        let stop = Arc::new(AtomicBool::new(false));
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-            signal_hook::flag::register(signal, stop.clone()).map_err(LiveError::System)?;
-        }
-        let emulation = Emulation::start(&options, stop)?;
-        say(&format!("{}\n", emulation.uri()))?;
-        let served = emulation.serve()?;
-        eprintln!("{}", summary(&served.counters, served.clients));
-        Ok(())
+    /// Its own arguments.
+    #[derive(Default)]
+    pub struct Nbd {
+        address: Option<String>,
+        tls: TlsOptions,
     }
 
-    /// Prints on standard output. Nobody may read it: a program that starts a server for itself does not.
-    fn say(text: &str) -> Result<(), ServeError> {
-        let mut out = std::io::stdout();
-        let done = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-        match done {
-            Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-                Err(LiveError::System(e).into())
-            }
-            _ => Ok(()),
+    impl Program for Nbd {
+        const NAME: &'static str = "headstack-nbd";
+        const HELP: &'static str = HELP;
+        const MORE_HELP: &'static str = MORE_HELP;
+        type Error = ServeError;
+
+        fn is_input(error: &ServeError) -> bool {
+            error.is_input()
         }
-    }
 
-    enum Asked {
-        Help,
-        Version,
-        /// And whether it ends with its parent.
-        Serve(Box<Options>, bool),
-    }
-
-    fn asked() -> Result<Asked, String> {
-        let (mut address, mut tls) = (None::<String>, TlsOptions::default());
-        let (mut shared, mut given) = (Arguments::new(), lexopt::Parser::from_env());
-        while let Some(argument) = given.next().map_err(|e| e.to_string())? {
-            match argument {
-                Long("help") | Short('h') => return Ok(Asked::Help),
-                Long("version") | Short('V') => return Ok(Asked::Version),
-                Long("nbd") => address = Some(text(&mut given)?),
-                Long("tls") => {
-                    let mode = text(&mut given)?;
-                    tls.mode = Some(mode.parse().map_err(|e: ServeError| e.to_string())?);
+        fn take(&mut self, name: &str, given: &mut lexopt::Parser) -> Result<bool, String> {
+            match name {
+                "nbd" => self.address = Some(text(given)?),
+                "tls" => {
+                    let mode = text(given)?;
+                    self.tls.mode = Some(mode.parse().map_err(|e: ServeError| e.to_string())?);
                 }
-                Long("tls-certificates") => tls.certificates = Some(value(&mut given)?.into()),
-                Long("tls-verify-peer") => tls.verify_peer = true,
-                Long("tls-psk") => return Err(NO_KEYS.into()),
-                Long(name) => {
-                    let name = name.to_string();
-                    shared.take(&name, &mut given)?;
-                }
-                Value(target) => shared.take_target(target)?,
-                other => return Err(other.unexpected().to_string()),
+                "tls-certificates" => self.tls.certificates = Some(value(given)?.into()),
+                "tls-verify-peer" => self.tls.verify_peer = true,
+                "tls-psk" => return Err(NO_KEYS.into()),
+                _ => return Ok(false),
             }
+            Ok(true)
         }
-        let parent = shared.exits_with_parent;
-        let address = Address::parse(address.as_deref(), shared.remote);
-        let options = Options {
-            address: address.map_err(|e| e.to_string())?,
-            tls,
-            system: shared.finish()?,
-        };
-        Ok(Asked::Serve(Box::new(options), parent))
+
+        fn serve(
+            self,
+            shared: Arguments,
+            stop: Arc<AtomicBool>,
+        ) -> Result<(Counters, u64), ServeError> {
+            let options = Options {
+                address: Address::parse(self.address.as_deref(), shared.remote)?,
+                tls: self.tls,
+                system: shared.finish().map_err(LiveError::Argument)?,
+            };
+            let emulation = Emulation::start(&options, stop)?;
+            say(&format!("{}\n", emulation.uri()))?;
+            let served = emulation.serve()?;
+            Ok((served.counters, served.clients))
+        }
     }
 }

@@ -1,0 +1,337 @@
+//! The clients of a front end: their sockets, and whose turn it is.
+//!
+//! # Model
+//! A client is *busy* if its socket has something to read or takes more, or if somebody else has something for it. Each
+//! busy client has a turn in [`FrontEnd::work`](crate::front_end::FrontEnd::work): it reads once, answers, and writes what
+//! its socket takes. At the end of its turn its socket is put under watch for what it can do next.
+
+use crate::front_end::{EventFlags, Watch};
+use crate::socket::{Listener, Socket};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, ErrorKind, Read};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+/// Most clients at once; further ones are closed.
+const MOST_CLIENTS: usize = 1024;
+/// A client that has not ended its handshake or login by then is closed.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+/// Time between two looks for clients that take longer.
+const LOOK: Duration = Duration::from_millis(100);
+/// Keys of clients begin here; those below are listening sockets.
+const CLIENTS: u64 = 1 << 16;
+/// Bytes that are read from a socket at once.
+pub const IN_BYTES: usize = 64 << 10;
+
+/// What a front end knows of a client, and does for it.
+pub trait Connection {
+    /// Whether its handshake or login is not over.
+    fn is_new(&self) -> bool;
+    /// Whether more is to be read from its socket now.
+    fn can_receive(&self) -> bool;
+    /// Reads what the socket has, at most as much as `buffer` holds; true if there may be more.
+    ///
+    /// # Errors
+    /// The client has left.
+    fn receive(&mut self, socket: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool>;
+    /// Whether answers are ready that were not yet taken from the store.
+    fn has_replies(&self) -> bool;
+    /// Whether the socket can be closed.
+    fn is_over(&self) -> bool;
+    /// Whether all that was taken is answered.
+    fn is_idle(&self) -> bool;
+    /// From now on nothing more is taken, because the server ends.
+    fn refuse(&mut self);
+}
+
+/// A client with its socket.
+#[derive(Debug)]
+pub struct Client<C> {
+    /// Its number; no other client ever has the same.
+    pub key: u64,
+    /// Its socket.
+    pub socket: Socket,
+    /// What the front end knows of it.
+    pub connection: C,
+    since: Instant,
+    /// What the poll was asked for.
+    watched: EventFlags,
+    /// The socket may have something to read.
+    is_readable: bool,
+    /// It is to be closed at its next turn.
+    is_lost: bool,
+}
+
+/// The clients of a front end.
+pub struct Clients<C> {
+    listeners: Vec<Listener>,
+    clients: BTreeMap<u64, Client<C>>,
+    next: u64,
+    /// Those who have a turn next.
+    busy: BTreeSet<u64>,
+    /// What a socket had.
+    buffer: Box<[u8]>,
+    next_look: Instant,
+    /// The system has no more sockets: nobody is accepted until the next look.
+    is_short: bool,
+    /// The end was asked for.
+    ends: bool,
+}
+
+impl<C: Connection> Clients<C> {
+    /// No clients yet. There is at least one listener.
+    pub fn new(listeners: Vec<Listener>) -> Clients<C> {
+        Clients {
+            listeners,
+            clients: BTreeMap::new(),
+            next: CLIENTS,
+            busy: BTreeSet::new(),
+            buffer: vec![0; IN_BYTES].into_boxed_slice(),
+            next_look: Instant::now(),
+            is_short: false,
+            ends: false,
+        }
+    }
+
+    /// Puts the listeners under watch.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn begin(&mut self, watch: Watch) -> io::Result<()> {
+        let mut listeners = self.listeners.iter().enumerate();
+        listeners.try_for_each(|(i, l)| watch.add(l.as_fd(), i as u64, EventFlags::IN))
+    }
+
+    /// A socket under watch has something: it is read at the client's next turn, or new clients are accepted. `make` gets
+    /// the key and the socket of a new one; if it fails, the client is closed.
+    pub fn ready(
+        &mut self,
+        watch: Watch,
+        key: u64,
+        make: impl FnMut(u64, &Socket) -> io::Result<C>,
+    ) {
+        if key < CLIENTS {
+            return self.accept(watch, key as usize, make);
+        }
+        if let Some(client) = self.clients.get_mut(&key) {
+            // Or it can be written; then reading finds nothing.
+            client.is_readable = true;
+            self.busy.insert(key);
+        }
+    }
+
+    fn accept(
+        &mut self,
+        watch: Watch,
+        listener: usize,
+        mut make: impl FnMut(u64, &Socket) -> io::Result<C>,
+    ) {
+        loop {
+            match self.listeners[listener].accept() {
+                // A client beyond the limit is closed at once.
+                Ok(_) if self.clients.len() >= MOST_CLIENTS => {}
+                // What this client lacks, it alone misses.
+                Ok(socket) => drop(self.add(watch, socket, &mut make)),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return,
+                Err(e) => {
+                    use rustix::io::Errno;
+                    let error = Errno::from_io_error(&e);
+                    let short = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
+                    // Other errors are those of one client, who has left again.
+                    if error.is_some_and(|e| short.contains(&e)) {
+                        self.is_short = true;
+                        return self.listen(watch, EventFlags::empty());
+                    }
+                }
+            }
+        }
+    }
+
+    fn add(
+        &mut self,
+        watch: Watch,
+        socket: Socket,
+        make: &mut impl FnMut(u64, &Socket) -> io::Result<C>,
+    ) -> io::Result<()> {
+        let key = self.next;
+        self.next += 1;
+        let watched = EventFlags::IN;
+        watch.add(socket.as_fd(), key, watched)?;
+        let connection = make(key, &socket)?;
+        let client = Client {
+            key,
+            socket,
+            connection,
+            since: Instant::now(),
+            watched,
+            is_readable: false,
+            is_lost: false,
+        };
+        self.clients.insert(key, client);
+        self.busy.insert(key);
+        Ok(())
+    }
+
+    fn listen(&self, watch: Watch, wanted: EventFlags) {
+        for (i, listener) in self.listeners.iter().enumerate() {
+            // They are under watch, so nothing fails.
+            let _ = watch.change(listener.as_fd(), i as u64, wanted);
+        }
+    }
+
+    /// From time to time, closes clients whose handshake takes too long and those of whom `is_late` says so, and accepts
+    /// again if sockets were short.
+    pub fn look(&mut self, watch: Watch, is_late: impl Fn(&C, Instant) -> bool) {
+        let now = Instant::now();
+        if now < self.next_look {
+            return;
+        }
+        self.next_look = now + LOOK;
+        for (key, client) in &mut self.clients {
+            let is_slow = client.connection.is_new() && now - client.since > HANDSHAKE;
+            if is_slow || is_late(&client.connection, now) {
+                client.is_lost = true;
+                self.busy.insert(*key);
+            }
+        }
+        if std::mem::take(&mut self.is_short) && !self.ends {
+            self.listen(watch, EventFlags::IN);
+        }
+    }
+
+    /// Those who are busy, in order of their coming.
+    pub fn take_busy(&mut self) -> BTreeSet<u64> {
+        std::mem::take(&mut self.busy)
+    }
+
+    /// Takes a client out for its turn; `None` if it has left.
+    pub fn take(&mut self, key: u64) -> Option<Client<C>> {
+        self.clients.remove(&key)
+    }
+
+    /// A client's turn is over, and it stays.
+    pub fn put_back(&mut self, client: Client<C>) {
+        self.clients.insert(client.key, client);
+    }
+
+    /// At the beginning of its turn, reads once what the client has sent.
+    ///
+    /// # Errors
+    /// The client must be closed.
+    pub fn receive(&mut self, client: &mut Client<C>) -> io::Result<()> {
+        if client.is_lost {
+            return Err(ErrorKind::ConnectionReset.into());
+        }
+        if client.is_readable && client.connection.can_receive() {
+            let connection = &mut client.connection;
+            client.is_readable = connection.receive(&mut client.socket, &mut self.buffer)?;
+        }
+        Ok(())
+    }
+
+    /// At the end of its turn: what its socket is watched for, and whether it has another turn at once. `is_blocked`: its
+    /// socket takes nothing more.
+    ///
+    /// # Errors
+    /// The client must be closed.
+    pub fn end_turn(
+        &mut self,
+        watch: Watch,
+        client: &mut Client<C>,
+        is_blocked: bool,
+    ) -> io::Result<()> {
+        let connection = &client.connection;
+        if connection.is_over() {
+            return Err(ErrorKind::ConnectionAborted.into());
+        }
+        let mut wanted = EventFlags::empty();
+        wanted.set(EventFlags::IN, connection.can_receive());
+        wanted.set(EventFlags::OUT, is_blocked);
+        if wanted != client.watched {
+            watch.change(client.socket.as_fd(), client.key, wanted)?;
+            client.watched = wanted;
+        }
+        let sends_more = !is_blocked && connection.has_replies();
+        if (client.is_readable && connection.can_receive()) || sends_more {
+            self.busy.insert(client.key);
+        }
+        Ok(())
+    }
+
+    /// A client that has not left and whose turn it is not.
+    pub fn get(&mut self, key: u64) -> Option<&mut C> {
+        self.clients.get_mut(&key).map(|c| &mut c.connection)
+    }
+
+    /// Something was done for this client, so it has a turn.
+    pub fn wake(&mut self, key: u64) {
+        self.busy.insert(key);
+    }
+
+    /// Gives all clients but the one whose turn it is to `see`, which says what each gets.
+    pub fn each(&mut self, mut see: impl FnMut(u64, &mut C) -> Turn) {
+        for (key, client) in &mut self.clients {
+            match see(*key, &mut client.connection) {
+                Turn::None => continue,
+                Turn::Next => {}
+                Turn::Last => client.is_lost = true,
+            }
+            self.busy.insert(*key);
+        }
+    }
+
+    /// All connections are closed at once.
+    pub fn clear(&mut self) {
+        // Their sockets are closed, and no longer watched.
+        self.clients.clear();
+        self.busy.clear();
+    }
+
+    /// The end was asked for: nobody is accepted, and nothing more is taken.
+    pub fn end(&mut self, watch: Watch) {
+        self.ends = true;
+        for listener in &self.listeners {
+            watch.remove(listener.as_fd());
+        }
+        for (key, client) in &mut self.clients {
+            client.connection.refuse();
+            self.busy.insert(*key);
+        }
+    }
+
+    /// The listeners.
+    pub fn listeners(&self) -> &[Listener] {
+        &self.listeners
+    }
+
+    /// Number of clients, without the one whose turn it is.
+    pub fn len(&self) -> usize {
+        self.clients.len()
+    }
+
+    /// Whether there are no clients.
+    pub fn is_empty(&self) -> bool {
+        self.clients.is_empty()
+    }
+
+    /// Whether somebody is busy.
+    pub fn has_work(&self) -> bool {
+        !self.busy.is_empty()
+    }
+
+    /// Whether all that was taken is answered.
+    pub fn is_idle(&self) -> bool {
+        self.clients.values().all(|c| c.connection.is_idle())
+    }
+}
+
+/// What a client that was looked at gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// No turn: nothing was done for it.
+    None,
+    /// A turn.
+    Next,
+    /// A turn in which it is closed.
+    Last,
+}
