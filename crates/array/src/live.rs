@@ -14,7 +14,7 @@ use crate::layer::{
 use crate::member::Member;
 use crate::run::{make_drive, Inputs};
 use crate::simulate::MemberOutcome;
-use headstack_drive::{Command, Drive, DriveDesign, DriveRequest};
+use headstack_drive::{Drive, DriveDesign, DriveRequest};
 use headstack_schema::SpecError;
 use headstack_units::{Lba, Span, Time};
 use std::ops::Range;
@@ -160,25 +160,15 @@ impl LiveSystem {
 
     /// Submits a request to blocks of a device, inside it. The system must have been advanced to `now`. Numbers of
     /// requests that are outstanding at one time are different.
-    pub fn submit(
-        &mut self,
-        now: Time,
-        device: usize,
-        id: u64,
-        command: Command,
-        blocks: Range<u64>,
-    ) {
+    pub fn submit(&mut self, now: Time, device: usize, request: DriveRequest) {
         if self.first.is_none() {
             self.first = Some(now);
             self.change_until(now);
         }
         let (first, _) = self.devices[device];
         let request = DriveRequest {
-            id,
-            command,
-            lba: Lba(first + blocks.start),
-            blocks: (blocks.end - blocks.start) as u32,
-            ..DriveRequest::default()
+            lba: Lba(first + request.lba.0),
+            ..request
         };
         // Which thread of a client submits is not known.
         self.tree.submit(now, request, ANYONE);

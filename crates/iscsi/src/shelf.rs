@@ -1,10 +1,10 @@
 //! What is behind the targets: units, their data, and the work that the drives do for them.
 
-use headstack_array::layer::{ErrorKind, Setting};
+use headstack_array::layer::{DriveFacts, ErrorKind, Setting};
 use headstack_drive::zoned::{
     self, ReportingOptions, ZoneAction, ZoneCondition, ZoneDescriptor, ZoneId, ZoneType,
 };
-use headstack_drive::{Command, Setting as DriveSetting};
+use headstack_drive::{Command, Heeded, Hint, Setting as DriveSetting};
 use headstack_live::live::{Access, Done, Failure, Live, Ticket};
 use headstack_scsi::cdb::Cdb;
 use headstack_scsi::commands::zones::{listed, ZoneCall};
@@ -231,6 +231,7 @@ impl Shelf {
         data: Vec<u8>,
     ) -> Started {
         let nexus = headstack_scsi::attention::Nexus(owner.session);
+        self.follow_limits(live, device, cdb);
         let work = match self.luns[device].unit.execute(nexus, cdb, &data) {
             Step::Ends(ending) => {
                 self.settle(live, device);
@@ -268,6 +269,20 @@ impl Shelf {
                 let ending = self.end(live, id, Outcome::Failed(sense));
                 Started::Ended(ending)
             }
+        }
+    }
+
+    /// Limits of the drive can also be changed in another way than by MODE SELECT: before a command that shows or sets pages, or
+    /// shows statistics, the unit is told.
+    fn follow_limits(&mut self, live: &mut Live, device: usize, cdb: &Cdb) {
+        let unit = &mut self.luns[device].unit;
+        let shows = matches!(cdb[0], 0x15 | 0x1a | 0x4d | 0x55 | 0x5a);
+        if !shows || unit.disk().limits.is_none() {
+            return;
+        }
+        let (_, system) = live.system();
+        if let Some(drive) = system.drive(device) {
+            unit.follow_limits(drive.duration_limits(), drive.limit_counts());
         }
     }
 
@@ -393,6 +408,7 @@ impl Shelf {
         let access = Access {
             device: open.device,
             command,
+            hint: Hint::new(open.work.limit, false).unwrap_or_default(),
             offset: open.work.extent.lba * u64::from(BLOCK),
             length: u64::from(open.work.extent.blocks) * u64::from(BLOCK),
         };
@@ -442,7 +458,12 @@ impl Shelf {
     /// Work has ended: others that waited for its end go on.
     fn end(&mut self, live: &mut Live, id: usize, outcome: Outcome) -> Ending {
         let open = self.open.remove(id);
-        let ending = self.luns[open.device].unit.worked(&open.work, outcome);
+        let mut ending = self.luns[open.device].unit.worked(&open.work, outcome);
+        if ending.status == Status::Good && !ending.sense.is_empty() {
+            // Initiators of iSCSI read sense data with CHECK CONDITION alone: with GOOD they would take data for read that the
+            // drive has not given.
+            ending.status = Status::CheckCondition;
+        }
         if open.has_place {
             self.luns[open.device].tasks.leave(id as u64);
             self.go_on(live, open.device);
@@ -473,6 +494,7 @@ impl Shelf {
             let setting = match effect {
                 Effect::Condition(condition) => DriveSetting::PowerCondition(condition),
                 Effect::Timer(condition, after) => DriveSetting::IdleTimer { condition, after },
+                Effect::Limits(limits) => DriveSetting::DurationLimits(limits),
             };
             // Only conditions that the drive has are set.
             let _ = live.set(&path, Setting::Drive(setting));
@@ -623,11 +645,32 @@ fn sense_of(failure: Failure, work: &Work) -> Sense {
     }
 }
 
+/// A SCSI drive heeds the limits that commands name without being told to; what is settled with the host's switch of an ATA drive
+/// (`cdl_enable`) is settled here.
+fn heed_limits(live: &mut Live, device: usize) {
+    let (now, system) = live.system();
+    let Some((path, facts)) = system.view(now, device).drive else {
+        return;
+    };
+    if facts.has_limits && facts.heeded == Heeded::None {
+        let heeded = DriveSetting::HeededHints(Heeded::Limits);
+        // A drive takes it at any time.
+        let _ = live.set(&path, Setting::Drive(heeded));
+    }
+}
+
 /// The disk that a device of a system is.
 pub fn disk_of(live: &mut Live, device: usize, target: &Target) -> Disk {
+    heed_limits(live, device);
     let blocks = live.devices()[device].bytes / u64::from(BLOCK);
     let (now, system) = live.system();
     let facts = system.view(now, device).drive.map(|(_, facts)| facts);
+    let heeds = |f: &DriveFacts| f.has_limits && f.heeded == Heeded::Limits;
+    let limits = (facts
+        .as_ref()
+        .filter(|f| heeds(f))
+        .and(system.drive(device)))
+    .map(|drive| drive.duration_limits().clone());
     let number = device - target.units.start;
     let mut disk = Disk {
         blocks,
@@ -640,7 +683,7 @@ pub fn disk_of(live: &mut Live, device: usize, target: &Target) -> Disk {
         queue_depth: 0,
         write_cache: false,
         zones: None,
-        limits: false,
+        limits,
         ranges: Vec::new(),
         conditions: Vec::new(),
     };

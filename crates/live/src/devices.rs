@@ -2,8 +2,8 @@
 
 use headstack_array::layer::{ErrorKind, LayerCompletion};
 use headstack_array::LiveSystem;
-use headstack_drive::Command;
-use headstack_units::Time;
+use headstack_drive::{Command, DriveRequest, Hint};
+use headstack_units::{Lba, Time};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::ops::Range;
@@ -102,8 +102,16 @@ impl Devices {
 
     /// Submits a request for bytes of a device; it must be inside, and numbers of requests at one time different. The
     /// device must have been advanced to `now`.
-    pub fn submit(&mut self, now: Time, device: usize, id: u64, command: Command, bytes: Bytes) {
-        self.system.submit(now, device, id, command, bytes.blocks());
+    pub fn submit(&mut self, now: Time, device: usize, id: u64, asked: Asked, bytes: Bytes) {
+        let blocks = bytes.blocks();
+        let request = DriveRequest {
+            id,
+            command: asked.command,
+            lba: Lba(blocks.start),
+            blocks: (blocks.end - blocks.start) as u32,
+            hint: asked.hint,
+        };
+        self.system.submit(now, device, request);
     }
 
     /// The next request that ended at `now` or before.
@@ -133,6 +141,15 @@ impl Devices {
         };
         announced.min(inside)
     }
+}
+
+/// What a device is asked to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asked {
+    /// The command.
+    pub command: Command,
+    /// What is asked for its turn at a drive.
+    pub hint: Hint,
 }
 
 /// Bytes of a device.

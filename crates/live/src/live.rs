@@ -2,7 +2,7 @@
 
 use crate::clock::Clock;
 use crate::counters::Counters;
-use crate::devices::{Bytes, Devices, Ended};
+use crate::devices::{Asked, Bytes, Devices, Ended};
 use crate::energy::Energy;
 use crate::history::{Dice, Torn};
 use crate::power::{Afterwards, PowerLosses};
@@ -12,7 +12,7 @@ use crate::LiveError;
 use headstack_array::change::Change;
 use headstack_array::layer::{ErrorKind, Setting};
 use headstack_array::LiveSystem;
-use headstack_drive::Command;
+use headstack_drive::{Command, Hint};
 use headstack_schema::SpecError;
 use headstack_units::{Span, Time};
 use slab::Slab;
@@ -46,6 +46,8 @@ pub struct Access {
     pub device: usize,
     /// The command.
     pub command: Command,
+    /// The duration limit that it names, for a drive that heeds limits.
+    pub hint: Hint,
     /// First byte; ignored by a flush.
     pub offset: u64,
     /// Number of bytes; ignored by a flush.
@@ -241,7 +243,11 @@ impl Live {
         }
         self.counters.begun(access.device, now);
         let bytes = access.bytes();
-        (self.parts.devices).submit(now, access.device, id as u64, access.command, bytes);
+        let asked = Asked {
+            command: access.command,
+            hint: access.hint,
+        };
+        (self.parts.devices).submit(now, access.device, id as u64, asked, bytes);
         if access.command != Command::Read {
             self.writes += 1;
             let writes = self.writes;

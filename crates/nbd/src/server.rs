@@ -5,7 +5,7 @@ use crate::connection::Connection;
 use crate::protocol::{command, Failure};
 use crate::session::{Request, MAX_REQUESTS};
 use crate::tls::Tls;
-use headstack_drive::Command;
+use headstack_drive::{Command, Hint};
 use headstack_live::clients::{Client, Clients, Connection as _};
 use headstack_live::counters::Counters;
 use headstack_live::front_end::{FrontEnd, Watch};
@@ -147,6 +147,7 @@ impl FrontEnd for Nbd {
 /// What a request asks of a device.
 fn access(device: usize, request: &Request) -> Access {
     Access {
+        hint: Hint::None,
         device,
         command: match request.command {
             // Data that will be read soon are read into the buffer of the drive.

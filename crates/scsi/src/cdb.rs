@@ -254,7 +254,10 @@ impl Blocks {
                     lba: c.lba.get(),
                     blocks: c.blocks.get(),
                     flags: c.flags,
-                    limit: 0,
+                    limit: match c.action.get() {
+                        0x09 | 0x0b => c.limit & 0x07,
+                        _ => 0,
+                    },
                 }
             }
             0x00..=0x1f => {
@@ -275,7 +278,11 @@ impl Blocks {
                     lba: c.lba.get(),
                     blocks: c.blocks.get(),
                     flags: c.flags,
-                    limit: 0,
+                    limit: match c.opcode {
+                        // DLD2 is bit 0 of the flags, DLD1 and DLD0 are bits 7 and 6 of the group.
+                        0x88 | 0x8a => (c.flags & 0x01) << 2 | c.group >> 6,
+                        _ => 0,
+                    },
                 }
             }
             0xa0..=0xbf => {

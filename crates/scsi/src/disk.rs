@@ -2,6 +2,7 @@
 
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::zoned::ZoneRules;
+use headstack_drive::LimitsSpec;
 use headstack_units::Span;
 use std::ops::Range;
 
@@ -28,8 +29,8 @@ pub struct Disk {
     pub write_cache: bool,
     /// The rules of its zones, if it is host-managed.
     pub zones: Option<ZoneRules>,
-    /// Whether the drive knows duration limits.
-    pub limits: bool,
+    /// The duration limits that commands can name, if the drive has any.
+    pub limits: Option<LimitsSpec>,
     /// The parts of its blocks that different actuators serve.
     pub ranges: Vec<Range<u64>>,
     /// Low-power conditions that the drive has, with the timers of its file.

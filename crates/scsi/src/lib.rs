@@ -21,6 +21,7 @@ pub mod attention;
 pub mod cdb;
 pub mod commands;
 pub mod disk;
+mod limits;
 pub mod pages;
 pub mod reservation;
 pub mod sense;

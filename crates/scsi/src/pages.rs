@@ -1,8 +1,10 @@
 //! Mode pages: the settings of a disk, as structures.
 
 use crate::disk::Disk;
+use crate::limits::{self, LimitPage};
 use crate::sense::Sense;
 use headstack_drive::power::conditions::Condition;
+use headstack_drive::LimitsSpec;
 use headstack_units::Span;
 use zerocopy::byteorder::big_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -150,6 +152,14 @@ impl Page {
         self.default[0] & 0x3f
     }
 
+    /// Its subpage; 0 of a page without.
+    pub fn subpage(&self) -> u8 {
+        match self.default[0] & SPF {
+            0 => 0,
+            _ => self.default[1],
+        }
+    }
+
     /// Its bytes.
     pub fn values(&self, which: Values) -> &[u8] {
         match which {
@@ -200,9 +210,12 @@ fn view<T: FromBytes + KnownLayout + Immutable + Unaligned + Copy>(page: &Page) 
 }
 
 /// All pages of a disk, in order of their codes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Pages {
     pages: Vec<Page>,
+    /// Duration limits of which the pages show the bytes, perhaps rounded: those with which the disk was made, and those that
+    /// were set in another way than by MODE SELECT.
+    known: Vec<LimitsSpec>,
 }
 
 const ERROR_RECOVERY: u8 = 0x01;
@@ -211,6 +224,8 @@ const CACHING: u8 = 0x08;
 const CONTROL: u8 = 0x0a;
 const POWER_CONDITION: u8 = 0x1a;
 const EXCEPTIONS: u8 = 0x1c;
+/// The bit SPF: the page has a subpage.
+const SPF: u8 = 0x40;
 /// The bit PS: the page can be saved.
 const PS: u8 = 0x80;
 /// WCE of the caching page.
@@ -220,16 +235,27 @@ impl Pages {
     /// The pages as the disk is made.
     pub fn new(disk: &Disk) -> Pages {
         let mut pages = vec![error_recovery(), reconnect(), caching(disk), control()];
+        if let Some(limits) = &disk.limits {
+            let page = |writes| {
+                let page = LimitPage::of(limits, writes);
+                Page::new(&page, &LimitPage::changeable(writes))
+            };
+            pages.extend([page(false), page(true)]);
+        }
         if !disk.conditions.is_empty() {
             pages.push(power_condition(disk));
         }
         pages.push(exceptions());
-        Pages { pages }
+        Pages {
+            pages,
+            known: disk.limits.iter().cloned().collect(),
+        }
     }
 
-    /// The page with this code.
-    pub fn get(&self, code: u8) -> Option<&Page> {
-        self.pages.iter().find(|p| p.code() == code)
+    /// The page with this code and subpage.
+    pub fn get(&self, code: u8, subpage: u8) -> Option<&Page> {
+        let is_it = |p: &&Page| p.code() == code && p.subpage() == subpage;
+        self.pages.iter().find(is_it)
     }
 
     /// All of them.
@@ -244,18 +270,29 @@ impl Pages {
     pub fn select(&mut self, mut data: &[u8], mut at: usize, save: bool) -> Result<(), Sense> {
         let mut new = self.clone();
         while !data.is_empty() {
-            if data.len() < 2 || data.len() < 2 + usize::from(data[1]) {
+            let length = match data {
+                [first, _, high, low, ..] if first & SPF != 0 => {
+                    4 + usize::from(u16::from_be_bytes([*high, *low]))
+                }
+                [first, length, ..] if first & SPF == 0 => 2 + usize::from(*length),
+                _ => usize::MAX,
+            };
+            if length > data.len() {
                 return Err(Sense::illegal(
                     crate::sense::Code::PARAMETER_LIST_LENGTH_ERROR,
                 ));
             }
-            let (page, rest) = data.split_at(2 + usize::from(data[1]));
-            // The bit SPF: no page of these has subpages.
-            let code = page[0] & 0x7f;
-            let found = new.pages.iter_mut().find(|p| p.code() == code);
+            let (page, rest) = data.split_at(length);
+            let subpage = if page[0] & SPF != 0 { page[1] } else { 0 };
+            let is_it = |p: &&mut Page| p.code() == page[0] & 0x3f && p.subpage() == subpage;
+            let found = new.pages.iter_mut().find(is_it);
             let found = found.ok_or(Sense::in_parameters(at as u16))?;
             found.check(page, at)?;
             found.set(page, save);
+            if (page[0] & 0x3f, subpage > 0) == (limits::CODE, true) {
+                let limits = new.limits_or_byte();
+                limits.map_err(|byte| limits::refused(at, byte))?;
+            }
             (data, at) = (rest, at + page.len());
         }
         *self = new;
@@ -270,7 +307,59 @@ impl Pages {
     }
 
     fn of<T: FromBytes + KnownLayout + Immutable + Unaligned + Copy>(&self, code: u8) -> Option<T> {
-        self.get(code).and_then(view)
+        self.get(code, 0).and_then(view)
+    }
+
+    /// The duration limits in force; `None` of a disk without.
+    pub fn limits(&self) -> Option<LimitsSpec> {
+        // What a page has was accepted.
+        self.limits_or_byte().ok().flatten()
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    /// The byte of a page with a value that is not allowed.
+    fn limits_or_byte(&self) -> Result<Option<LimitsSpec>, usize> {
+        let Some(last) = self.known.last() else {
+            return Ok(None);
+        };
+        let mut limits = last.clone();
+        for (number, writes) in [(limits::T2A, false), (limits::T2B, true)] {
+            let Some(page) = self.get(limits::CODE, number) else {
+                continue;
+            };
+            // A page that was not changed stands for its limits, also where the page has them rounded.
+            let is_of = |l: &&LimitsSpec| LimitPage::of(l, writes).as_bytes() == page.current;
+            match (self.known.iter().rev().find(is_of), writes) {
+                (Some(known), false) => {
+                    limits.reads.clone_from(&known.reads);
+                    limits.performance = known.performance;
+                }
+                (Some(known), true) => limits.writes.clone_from(&known.writes),
+                (None, _) => {
+                    let page = view::<LimitPage>(page);
+                    page.map_or(Ok(()), |p| p.apply(&mut limits))?;
+                }
+            }
+        }
+        Ok(Some(limits))
+    }
+
+    /// The duration limits were set in another way than by MODE SELECT. False if they are those of the pages.
+    pub fn follow(&mut self, limits: &LimitsSpec) -> bool {
+        if self.limits().as_ref() == Some(limits) {
+            return false;
+        }
+        self.known.truncate(1);
+        self.known.push(limits.clone());
+        for (number, writes) in [(limits::T2A, false), (limits::T2B, true)] {
+            let is_it = |p: &&mut Page| (p.code(), p.subpage()) == (limits::CODE, number);
+            if let Some(page) = self.pages.iter_mut().find(is_it) {
+                page.current = LimitPage::of(limits, writes).as_bytes().to_vec();
+            }
+        }
+        true
     }
 
     /// Whether the write cache is on.

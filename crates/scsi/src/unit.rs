@@ -10,7 +10,9 @@ use crate::reservation::Reservations;
 use crate::sense::{Code, Key, Sense};
 use crate::work::{Effect, Task, Work};
 use crate::BLOCK;
+use headstack_drive::limits::CountsByLimit;
 use headstack_drive::power::conditions::Condition;
+use headstack_drive::LimitsSpec;
 use std::collections::BTreeMap;
 
 /// The end of a command.
@@ -87,6 +89,7 @@ pub struct Unit {
     effects: Vec<Effect>,
     aborted: Vec<String>,
     counts: Counts,
+    limit_counts: CountsByLimit,
 }
 
 impl Unit {
@@ -104,6 +107,7 @@ impl Unit {
             effects: Vec::new(),
             aborted: Vec::new(),
             counts: Counts::default(),
+            limit_counts: CountsByLimit::default(),
         }
     }
 
@@ -224,7 +228,15 @@ impl Unit {
             }
             Outcome::Failed(sense) => {
                 of.uncorrected += u64::from(sense.key == Key::MediumError);
-                self.check(&sense)
+                let ending = self.check(&sense);
+                // A command of which the data are not available has not failed.
+                match sense.key {
+                    Key::Completed => Ending {
+                        status: Status::Good,
+                        ..ending
+                    },
+                    _ => ending,
+                }
             }
         }
     }
@@ -254,7 +266,7 @@ impl Unit {
         self.reserved = None;
         let before = self.pages.clone();
         self.pages.restore();
-        self.timers_changed(&before);
+        self.settings_changed(&before);
         self.is_stopped = false;
     }
 
@@ -282,13 +294,31 @@ impl Unit {
     /// MODE SELECT has changed something.
     pub(crate) fn modes_changed(&mut self, by: Nexus, before: &Pages) {
         (self.attentions).tell_others(Some(by), Code::MODE_PARAMETERS_CHANGED);
-        self.timers_changed(before);
+        self.settings_changed(before);
     }
 
-    fn timers_changed(&mut self, before: &Pages) {
+    /// What of the drive follows from pages that were different before.
+    fn settings_changed(&mut self, before: &Pages) {
         let (old, new) = (before.timers(&self.disk), self.pages.timers(&self.disk));
         let changed = new.into_iter().filter(|timer| !old.contains(timer));
         (self.effects).extend(changed.map(|(c, span)| Effect::Timer(c, span)));
+        let limits = self.pages.limits();
+        if let Some(limits) = limits.filter(|l| before.limits().as_ref() != Some(l)) {
+            self.effects.push(Effect::Limits(Box::new(limits)));
+        }
+    }
+
+    /// The duration limits of the drive, and what it has counted of them, before a command that shows them.
+    pub fn follow_limits(&mut self, limits: &LimitsSpec, counts: Option<CountsByLimit>) {
+        if self.pages.follow(limits) {
+            (self.attentions).tell_others(None, Code::MODE_PARAMETERS_CHANGED);
+        }
+        self.limit_counts = counts.unwrap_or_default();
+    }
+
+    /// What the drive has counted of its duration limits, as told last.
+    pub fn limit_counts(&self) -> &CountsByLimit {
+        &self.limit_counts
     }
 
     pub(crate) fn effect(&mut self, effect: Effect) {
@@ -400,7 +430,7 @@ pub fn absent(units: u16, cdb: &Cdb) -> Ending {
     let not_there = Sense::illegal(Code::LOGICAL_UNIT_NOT_SUPPORTED);
     let data = match cdb[0] {
         0x12 if cdb[1] & 1 == 0 => {
-            let mut data = inquiry::standard(inquiry::NO_UNIT, "", &[]);
+            let mut data = inquiry::standard(inquiry::NO_UNIT, "", inquiry::SPC4, &[]);
             data.truncate(usize::from(u16::from_be_bytes([cdb[3], cdb[4]])));
             Ok(data)
         }

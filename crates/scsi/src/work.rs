@@ -1,6 +1,7 @@
 //! What the drive has to do for a command.
 
 use headstack_drive::power::conditions::Condition;
+use headstack_drive::LimitsSpec;
 use headstack_units::Span;
 
 /// Blocks of the unit.
@@ -74,10 +75,12 @@ impl Work {
 }
 
 /// A setting of the drive that a command has changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// The power condition.
     Condition(Condition),
     /// The timer of a power condition; `None`: as the drive has it.
     Timer(Condition, Option<Span>),
+    /// The duration limits.
+    Limits(Box<LimitsSpec>),
 }

@@ -6,5 +6,6 @@ mod initiator;
 
 mod commands;
 mod hostile;
+mod limits;
 mod sessions;
 mod zones;

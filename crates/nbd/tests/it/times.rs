@@ -2,8 +2,8 @@
 
 use crate::client::{folder, options, Server, FLUSH};
 use headstack_array::{live_system, Inputs};
-use headstack_drive::Command;
-use headstack_live::devices::{Bytes, Devices};
+use headstack_drive::{Command, Hint};
+use headstack_live::devices::{Asked, Bytes, Devices};
 use headstack_schema::read_table;
 use headstack_testkit::XorShift;
 use headstack_units::Time;
@@ -54,7 +54,11 @@ fn simulated(requests: &[(u64, u64, u64, String, u64)], drive: &str) -> Vec<u64>
             length: blocks * 512,
         };
         devices.advance(Time(*arrival));
-        devices.submit(Time(*arrival), 0, i as u64, command, bytes);
+        let asked = Asked {
+            command,
+            hint: Hint::None,
+        };
+        devices.submit(Time(*arrival), 0, i as u64, asked, bytes);
     }
     devices.advance(Time::LATEST);
     let mut ends = HashMap::new();

@@ -42,10 +42,13 @@ struct Standard {
     reserved: [u8; 22],
 }
 
-/// SPC-4 in the field VERSION.
-const SPC4: u8 = 6;
+/// In the field VERSION: SPC-4, and SPC-5 of disks with duration limits, of which SPC-4 knows nothing.
+pub const SPC4: u8 = 6;
+const SPC5: u8 = 7;
 /// Version descriptors: SAM-5, SPC-4, SBC-3, iSCSI, each without a version.
 const DISK: [u16; 4] = [0x00a0, 0x0460, 0x04c0, 0x0960];
+/// The version descriptor of SPC-5, without a version.
+const SPC5_NO_VERSION: u16 = 0x05c0;
 /// With ZBC.
 const ZONED: [u16; 5] = [0x00a0, 0x0460, 0x04c0, 0x0620, 0x0960];
 
@@ -61,7 +64,7 @@ fn text<const N: usize>(of: &str) -> [u8; N] {
 }
 
 /// Standard data of a unit, or of a place without one.
-pub fn standard(device_type: u8, product: &str, standards: &[u16]) -> Vec<u8> {
+pub fn standard(device_type: u8, product: &str, version: u8, standards: &[u16]) -> Vec<u8> {
     let mut descriptors = [U16::new(0); 8];
     for (field, value) in descriptors.iter_mut().zip(standards) {
         *field = (*value).into();
@@ -69,7 +72,7 @@ pub fn standard(device_type: u8, product: &str, standards: &[u16]) -> Vec<u8> {
     let data = Standard {
         device_type,
         removable: 0,
-        version: SPC4,
+        version,
         // HiSup, and the format of these data.
         format: 0x12,
         additional_length: (size_of::<Standard>() - 5) as u8,
@@ -94,7 +97,16 @@ fn inquiry(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
                 let disk = unit.disk();
                 let zoned = disk.zones.is_some();
                 let descriptors = if zoned { &ZONED[..] } else { &DISK };
-                let data = standard(disk.device_type(), &disk.product, descriptors);
+                let mut descriptors = descriptors.to_vec();
+                let version = match disk.limits {
+                    None => SPC4,
+                    Some(_) => {
+                        descriptors[1] = SPC5_NO_VERSION;
+                        SPC5
+                    }
+                };
+                let kind = disk.device_type();
+                let data = standard(kind, &disk.product, version, &descriptors);
                 Ok(cut(data, length))
             }
             // A page is named, and none is asked for.

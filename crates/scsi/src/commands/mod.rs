@@ -95,6 +95,8 @@ pub struct Entry {
     pub timeout_s: u32,
     /// What reservations do to it.
     pub class: Class,
+    /// Which mode page has the duration limits that it can name: 1 for T2A, 2 for T2B, 0 for none (CDLP).
+    pub limit_page: u8,
     /// Whether a disk has it.
     pub has: fn(&Disk) -> bool,
     /// Bytes of data that it takes.
@@ -123,6 +125,7 @@ impl Entry {
             usage,
             timeout_s: 10,
             class,
+            limit_page: 0,
             has: |_| true,
             data_out: |_, _| Ok(0),
             run,
@@ -136,6 +139,11 @@ impl Entry {
 
     const fn takes(mut self, data_out: fn(&Unit, &Cdb) -> Result<u32, Sense>) -> Entry {
         self.data_out = data_out;
+        self
+    }
+
+    const fn limited(mut self, page: u8) -> Entry {
+        self.limit_page = page;
         self
     }
 

@@ -2,7 +2,7 @@
 
 use super::{cut, Call, Class, Entry, Reply};
 use crate::cdb::{view, Cdb, Page10, Page6};
-use crate::pages::Values;
+use crate::pages::{Page, Values};
 use crate::sense::{Code, Sense};
 use crate::unit::Unit;
 use crate::work::Work;
@@ -101,15 +101,17 @@ fn device_byte(unit: &Unit) -> u8 {
 fn pages(unit: &Unit, page: u8, subpage: u8) -> Result<Vec<u8>, Sense> {
     let (code, which) = (page & 0x3f, Values::of(page >> 6));
     let is_all = code == ALL.0;
-    if subpage != 0 && subpage != ALL.1 {
-        return Err(Sense::in_cdb(3, 7));
+    let of_code = |p: &&Page| is_all || p.code() == code;
+    let mut of_code = unit.pages().iter().filter(of_code).peekable();
+    if of_code.peek().is_none() {
+        return Err(Sense::in_cdb(2, 5));
     }
     let mut all = Vec::new();
-    for page in unit.pages().iter().filter(|p| is_all || p.code() == code) {
+    for page in of_code.filter(|p| subpage == ALL.1 || p.subpage() == subpage) {
         all.extend_from_slice(page.values(which));
     }
     match all.is_empty() {
-        true => Err(Sense::in_cdb(2, 5)),
+        true => Err(Sense::in_cdb(3, 7)),
         false => Ok(all),
     }
 }
@@ -130,8 +132,10 @@ fn sense6(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
         0 => short_descriptor(unit),
         _ => Vec::new(),
     };
+    // Pages for which the length of this command has no room are those of MODE SENSE(10).
+    let length_of = u8::try_from(3 + descriptor.len() + pages.len());
     let header = Header6 {
-        length: (3 + descriptor.len() + pages.len()) as u8,
+        length: length_of.map_err(|_| Sense::in_cdb(2, 5))?,
         medium_type: 0,
         device: device_byte(unit),
         descriptor_length: descriptor.len() as u8,

@@ -87,14 +87,20 @@ struct Timeouts {
 #[derive(IntoBytes, Immutable, Unaligned)]
 #[repr(C)]
 struct One {
+    /// Bit 0: RWCDLP.
     limit: u8,
-    /// CTDP, and whether it is supported.
+    /// CTDP, CDLP in bits 4 and 3, and whether it is supported.
     support: u8,
     length: U16,
 }
 
 const NOT_SUPPORTED: u8 = 1;
 const SUPPORTED: u8 = 3;
+
+/// Whether CDLP means the pages T2A and T2B; without this bit it would mean A and B.
+fn rwcdlp(of: &Entry) -> u8 {
+    u8::from(of.limit_page > 0)
+}
 
 fn timeouts(of: &Entry) -> Timeouts {
     Timeouts {
@@ -127,12 +133,14 @@ fn all_commands(unit: &Unit, with_timeouts: bool) -> Vec<u8> {
             u8::from(with_timeouts) << 1,
             u8::from(entry.action.is_some()),
         );
+        // RWCDLP is bit 6, CDLP bits 3 and 2.
+        let limits = rwcdlp(entry) << 6 | entry.limit_page << 2;
         let command = Command {
             opcode: entry.opcode(),
             reserved: 0,
             action: entry.action.unwrap_or(0).into(),
             limit: 0,
-            flags: ctdp | action,
+            flags: limits | ctdp | action,
             length: (entry.usage.len() as u16).into(),
         };
         all.extend_from_slice(command.as_bytes());
@@ -174,8 +182,8 @@ fn one_command(
         usage[1] = usage[1] & !0x1f | action as u8;
     }
     let one = One {
-        limit: 0,
-        support: SUPPORTED | if with_timeouts { 0x80 } else { 0 },
+        limit: rwcdlp(entry),
+        support: SUPPORTED | entry.limit_page << 3 | if with_timeouts { 0x80 } else { 0 },
         length: (usage.len() as u16).into(),
     };
     let mut all = [one.as_bytes(), &usage].concat();

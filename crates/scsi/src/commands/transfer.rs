@@ -13,10 +13,17 @@ pub const ENTRIES: &[Entry] = &[
     Entry::new("READ(6)", &R6, Class::Reads, read).seconds(TIMEOUT),
     Entry::new("READ(10)", &ten(0x28, DPO_FUA), Class::Reads, read).seconds(TIMEOUT),
     Entry::new("READ(12)", &twelve(0xa8, DPO_FUA), Class::Reads, read).seconds(TIMEOUT),
-    Entry::new("READ(16)", &sixteen(0x88, DPO_FUA), Class::Reads, read).seconds(TIMEOUT),
-    Entry::new("READ(32)", &long(0x09, DPO_FUA), Class::Reads, read)
+    Entry::new("READ(16)", &sixteen(0x88, DPO_FUA), Class::Reads, read)
+        .only(UNLIMITED)
+        .seconds(TIMEOUT),
+    Entry::new("READ(16)", &limited16(0x88), Class::Reads, read)
+        .only(LONG)
+        .limited(READS)
+        .seconds(TIMEOUT),
+    Entry::new("READ(32)", &limited32(0x09), Class::Reads, read)
         .action(0x09)
         .only(LONG)
+        .limited(READS)
         .seconds(TIMEOUT),
     Entry::new("WRITE(6)", &W6, Class::Writes, write)
         .takes(all_blocks)
@@ -28,11 +35,18 @@ pub const ENTRIES: &[Entry] = &[
         .takes(all_blocks)
         .seconds(TIMEOUT),
     Entry::new("WRITE(16)", &sixteen(0x8a, DPO_FUA), Class::Writes, write)
+        .only(UNLIMITED)
         .takes(all_blocks)
         .seconds(TIMEOUT),
-    Entry::new("WRITE(32)", &long(0x0b, DPO_FUA), Class::Writes, write)
+    Entry::new("WRITE(16)", &limited16(0x8a), Class::Writes, write)
+        .only(LONG)
+        .limited(WRITES)
+        .takes(all_blocks)
+        .seconds(TIMEOUT),
+    Entry::new("WRITE(32)", &limited32(0x0b), Class::Writes, write)
         .action(0x0b)
         .only(LONG)
+        .limited(WRITES)
         .takes(all_blocks)
         .seconds(TIMEOUT),
     Entry::new("WRITE SAME(10)", &ten(0x41, 0), Class::Writes, same)
@@ -51,7 +65,12 @@ pub const ENTRIES: &[Entry] = &[
 /// Seconds for a command that uses the medium: a full queue of long commands, after a spin-up.
 pub const TIMEOUT: u32 = 30;
 /// Disks that have the commands of 32 bytes: those with duration limits. Otherwise they are for protection information.
-pub const LONG: fn(&Disk) -> bool = |disk| disk.limits;
+pub const LONG: fn(&Disk) -> bool = |disk| disk.limits.is_some();
+/// The others.
+const UNLIMITED: fn(&Disk) -> bool = |disk| disk.limits.is_none();
+/// The field CDLP of commands whose limits are those of page T2A, and of T2B.
+const READS: u8 = 1;
+const WRITES: u8 = 2;
 /// DPO and FUA.
 pub const DPO_FUA: u8 = 0x18;
 /// There is no block of data: the blocks become zero.
@@ -77,7 +96,21 @@ pub const fn sixteen(opcode: u8, flags: u8) -> [u8; 16] {
     [opcode, flags, x, x, x, x, x, x, x, x, x, x, x, x, 0x3f, 0]
 }
 
-/// The same for 32 bytes.
+/// The same with the bits that name a duration limit.
+const fn limited16(opcode: u8) -> [u8; 16] {
+    let mut usage = sixteen(opcode, DPO_FUA | 0x01);
+    usage[14] |= 0xc0;
+    usage
+}
+
+/// The bits of commands of 32 bytes that name blocks and a duration limit.
+const fn limited32(action: u8) -> [u8; 32] {
+    let mut usage = long(action, DPO_FUA);
+    usage[11] = 0x07;
+    usage
+}
+
+/// The same as [`sixteen`] for 32 bytes.
 pub const fn long(action: u8, flags: u8) -> [u8; 32] {
     let mut usage = [0; 32];
     usage[0] = 0x7f;

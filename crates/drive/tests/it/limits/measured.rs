@@ -2,7 +2,8 @@
 
 use headstack_drive::spec::DriveSpec;
 use headstack_drive::{
-    Command, Drive, DriveOptions, DriveRequest, DurationLimit, Heeded, Hint, LimitsSpec, Policy,
+    Command, Drive, DriveOptions, DriveRequest, DurationLimit, Heeded, Hint, LimitEnd, LimitsSpec,
+    Policy,
 };
 use headstack_testkit::{shipped, XorShift};
 use headstack_units::{Lba, Span, Time};
@@ -27,6 +28,8 @@ pub struct Seen {
     pub per_s: f64,
     pub classes: Vec<Times>,
     pub failed: [u64; 8],
+    /// Response times of the plain writes.
+    pub writes: Times,
 }
 
 /// A closed load of random commands: how many are outstanding and how long each is, in blocks of 512 bytes.
@@ -38,9 +41,17 @@ pub struct Load<'a> {
     /// The share of each limit, from number 1; the rest has none.
     pub shares: &'a [f64],
     pub count: u64,
+    /// The share of commands that are writes without a limit instead.
+    pub plain_writes: f64,
 }
 
-/// Serves a load on a drive; the first twentieth is left out.
+/// How long after the last command all have to have ended, in nanoseconds: check 12 of the tools, by which a command that is lost
+/// shows.
+const DRAIN: u64 = 12_000_000_000;
+/// What stands for the limit of a plain write.
+const PLAIN: u8 = 8;
+
+/// Serves a load on a drive; the first twentieth is left out. All commands end in time.
 pub fn closed(drive: &mut Drive, load: &Load) -> Seen {
     let skip = load.count / 20;
     let places = drive.capacity_blocks() / u64::from(load.blocks);
@@ -50,6 +61,8 @@ pub fn closed(drive: &mut Drive, load: &Load) -> Seen {
     let mut classes = vec![Times::default(); load.shares.len() + 1];
     let mut failed = [0; 8];
     let mut limits = std::collections::HashMap::new();
+    let mut writes = Times::default();
+    let mut sent_last = 0;
     while done < skip + load.count {
         let event = drive.next_event();
         if let Some(Reverse(now)) = arrivals.peek().copied().filter(|now| now.0 <= event.0) {
@@ -60,14 +73,21 @@ pub fn closed(drive: &mut Drive, load: &Load) -> Seen {
                 draw < 0.0
             });
             let limit = limit.map_or(0, |i| i as u8 + 1);
+            let is_plain = load.plain_writes > 0.0
+                && (noise.below(1 << 30) as f64) < load.plain_writes * f64::from(1u32 << 30);
+            let (command, limit) = match is_plain {
+                true => (Command::Write, 0),
+                false => (load.command, limit),
+            };
             let request = DriveRequest {
                 id,
-                command: load.command,
+                command,
                 lba: Lba(noise.below(places) * u64::from(load.blocks)),
                 blocks: load.blocks,
                 hint: Hint::new(limit, false).expect("a limit"),
             };
-            limits.insert(id, limit);
+            limits.insert(id, if is_plain { PLAIN } else { limit });
+            sent_last = now;
             drive.submit(Time(now), request);
             id += 1;
             continue;
@@ -79,21 +99,31 @@ pub fn closed(drive: &mut Drive, load: &Load) -> Seen {
             if done == skip {
                 first = c.completion.0;
             } else if done > skip {
-                if c.limit.fails() {
+                let time = (c.completion.0 - c.arrival.0) as f64 * 1e-9;
+                if limit == PLAIN {
+                    assert!(!c.error && c.limit == LimitEnd::Unlimited, "{c:?}");
+                    writes.0.push(time);
+                } else if c.limit.fails() {
                     failed[usize::from(limit)] += 1;
                 } else {
-                    let time = (c.completion.0 - c.arrival.0) as f64 * 1e-9;
                     classes[usize::from(limit)].0.push(time);
                 }
             }
             last = last.max(c.completion.0);
         });
     }
-    classes.iter_mut().for_each(|c| c.0.sort_by(f64::total_cmp));
+    drive.advance(Time(sent_last + DRAIN), &mut |c| {
+        limits.remove(&c.id).expect("a command that was sent, once");
+        assert!(c.completion.0 <= sent_last + DRAIN, "{c:?}");
+    });
+    assert!(limits.is_empty(), "lost: {limits:?}");
+    let all = classes.iter_mut().chain([&mut writes]);
+    all.for_each(|c| c.0.sort_by(f64::total_cmp));
     Seen {
         per_s: load.count as f64 / ((last - first) as f64 * 1e-9),
         classes,
         failed,
+        writes,
     }
 }
 
@@ -122,6 +152,7 @@ fn reads(spec: &DriveSpec, depth: usize, shares: &[f64]) -> Seen {
         depth,
         shares,
         count: 20_000,
+        plain_writes: 0.0,
     };
     closed(&mut drive, &load)
 }

@@ -1,4 +1,5 @@
-//! Checks 3 to 12 of the tools for real drives (cdl-tools), and what holds under any mix of limits.
+//! Checks 1 to 14 of the tools for real drives (cdl-tools), and what holds under any mix of limits. Check 12, that a run ends in
+//! time, is part of each load ([`closed`]).
 
 use super::measured::{closed, Load};
 use super::*;
@@ -13,6 +14,7 @@ fn load(command: Command, share: &[f64], depth: usize) -> Load<'_> {
         depth,
         shares: share,
         count: 3000,
+        plain_writes: 0.0,
     }
 }
 
@@ -118,6 +120,82 @@ fn times_that_end_commands() {
             );
         }
     }
+}
+
+/// Check 8: reads with limits beside plain writes, 70 to 30. Guidelines that end nothing order the reads, other times end reads with
+/// the limit, and no plain write fails or has a limit, which `closed` asserts.
+#[test]
+fn plain_writes_beside_limited_reads() {
+    use Policy::{Abort, CompleteEarliest, CompleteUnavailable, ContinueNoLimit};
+    let mixed = |shares| Load {
+        plain_writes: 0.3,
+        ..load(Command::Read, shares, 32)
+    };
+    let writes = |seen: &super::measured::Seen| seen.writes.0.len() as f64;
+    for transport in [Transport::Sata, Transport::Sas] {
+        let mut drive = hc570(vec![guideline(50, CompleteEarliest)], transport);
+        let seen = closed(&mut drive, &mixed(&[0.1]));
+        let [none, limited] = [0, 1].map(|i| seen.classes[i].mean());
+        println!(
+            "{transport:?}: mean {limited} and {none} s, writes {} s",
+            seen.writes.mean()
+        );
+        assert_eq!(seen.failed, [0; 8]);
+        assert!(limited <= none / 2.0, "{limited} {none}");
+        // 30 % of 3,000, within five standard deviations.
+        assert!((writes(&seen) - 900.0).abs() < 125.0, "{}", writes(&seen));
+        for policy in [CompleteUnavailable, Abort] {
+            for limit in [
+                guideline(20, policy),
+                active(20, policy),
+                inactive(20, policy),
+            ] {
+                let mut drive = hc570(vec![limit], transport);
+                let seen = closed(&mut drive, &mixed(&[0.9]));
+                assert!(seen.failed[1] > 0, "{limit:?} {transport:?}");
+                assert_eq!(seen.failed[0], 0);
+                assert!(writes(&seen) > 0.0);
+            }
+        }
+        let mut drive = hc570(vec![guideline(20, ContinueNoLimit)], transport);
+        assert_eq!(closed(&mut drive, &mixed(&[0.9])).failed, [0; 8]);
+    }
+}
+
+/// Check 14: a command that ends without data says so, at the time of its limit and not later: the sense of SPC-6, key Fh, 55h/0Ah.
+#[test]
+fn unavailable_data_are_no_data() {
+    let mut drive = hc570(vec![active(5, Policy::CompleteUnavailable)], Transport::Sas);
+    let (mut ended, mut unavailable) = (0, 0);
+    let mut noise = SplitMix(14);
+    for id in 0..40 {
+        let now = id * 1_000_000_000;
+        let request = DriveRequest {
+            id,
+            command: Command::Read,
+            lba: Lba(noise.below(drive.capacity_blocks() - 2560)),
+            blocks: 2560,
+            hint: Hint::new(1, false).expect("a limit"),
+        };
+        drive.submit(Time(now), request);
+        drive.advance(Time(now + 999_999_999), &mut |c| {
+            ended += 1;
+            if c.limit == LimitEnd::Unavailable {
+                unavailable += 1;
+                assert!(c.error && c.limit.fails());
+                assert_eq!(c.limit.code(), Some((0xf, 0x55, 0x0a)));
+                // The active time is over then; the channel has not brought all of the data, which takes over 4 ms.
+                let shares = &c.components;
+                assert_eq!(c.completion.0 - c.arrival.0 - shares.queue, 5_000_000);
+                assert!(shares.transfer < 4_000_000, "{shares:?}");
+            } else {
+                assert_eq!(c.limit, LimitEnd::Met);
+                assert!(c.completion.0 - c.arrival.0 <= 5_000_000 + c.components.queue);
+            }
+        });
+    }
+    assert_eq!(ended, 40);
+    assert!(unavailable > 20, "{unavailable}");
 }
 
 /// Check 9: the write cache hides limits of writes. Writes past the cache have them.
