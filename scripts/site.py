@@ -75,6 +75,9 @@ PARTS = {
     "Design": ["docs/design/*.md", "CONTRIBUTING.md", "CHANGELOG.md"],
 }
 
+#: Kinds of values of which there are lists.
+PLURALS = {k: f"{k}s" for k in ("table", "string", "integer", "number", "any value")}
+
 LINK = re.compile(r"(!?\[[^\]]*\])\(([^)\s]+)\)")
 
 
@@ -172,13 +175,16 @@ def form(entry: dict[str, Any]) -> str:
     if "properties" in entry:
         return "table"
     if entry.get("type") == "array":
-        return f"list of {form(entry.get('items', {}))}"
-    return str(entry.get("type", "any"))
+        of = form(entry.get("items", {}))
+        return f"list of {PLURALS.get(of, of)}"
+    return str(entry.get("type", "any value"))
 
 
 def cell(text: str) -> str:
-    """Return text for a cell of a table."""
-    return html.escape(" ".join(text.split()), quote=False).replace("|", "\\|")
+    """Return text for a cell of a table; code keeps its characters."""
+    parts = " ".join(text.split()).split("`")
+    parts[::2] = [html.escape(part, quote=False) for part in parts[::2]]
+    return "`".join(parts).replace("|", "\\|")
 
 
 def python(reference: Path) -> None:
@@ -208,12 +214,18 @@ def rust(reference: Path) -> None:
 def index(source: Path) -> None:
     """Write the page that all others hang from."""
     lines = ["# Headstack", "", "A laboratory for hard-disk storage.", ""]
+    # Pages come in the order of the page that lists them all, others after them by name.
+    listed = [t for _, t in LINK.findall((ROOT / "docs" / "README.md").read_text(encoding="utf-8"))]
+    order = {(ROOT / "docs" / t).resolve(): n for n, t in reversed([*enumerate(listed)])}
+
+    def place(page: Path) -> tuple[int, Path]:
+        return order.get(ROOT / page.relative_to(source), len(order)), page
+
     for part, patterns in PARTS.items():
         found: dict[str, None] = {}
         for pattern in patterns:
-            found |= dict.fromkeys(
-                p.relative_to(source).with_suffix("").as_posix() for p in sorted(source.glob(pattern))
-            )
+            pages = sorted(source.glob(pattern), key=place)
+            found |= dict.fromkeys(p.relative_to(source).with_suffix("").as_posix() for p in pages)
         lines += ["```{toctree}", f":caption: {part}", ":maxdepth: 1", "", *found, "```", ""]
     (source / "index.md").write_text("\n".join(lines), encoding="utf-8")
 

@@ -12,19 +12,23 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from headstack import goal as goals
-from headstack import table
+from headstack import replications, table
 from headstack.errors import ConfigError
 from headstack.goal import Bound, Goal
+from headstack.replications import interval_of
 from headstack.table import Column
 
 #: Most systems that the sentence names.
 _MOST_NAMED = 3
 
+#: What helps where the interval over seeds is too wide.
+_MORE_SEEDS = "more seeds may"
+
 #: Most different drives of a system for which the capacity is computed.
 _MOST_DRIVES = 32
 
-#: Verdicts in words.
-MEETS, MISSES, UNKNOWN = "yes", "no", "unknown"
+#: Verdicts in words; the last: a bound lies within the interval of the mean over seeds.
+MEETS, MISSES, UNKNOWN, UNSURE = "yes", "no", "unknown", "unsure"
 
 
 class Ranked(NamedTuple):
@@ -40,11 +44,33 @@ class Ranked(NamedTuple):
 
     def worst(self, bound: Bound) -> float | None:
         """Return the worst value of all workloads; None if one of them has none."""
-        found = [bound.value(run) for run in self.runs]
-        if any(v is None for v in found):
-            return None
-        values = [v for v in found if v is not None]
-        return min(values) if bound.at_least else max(values)
+        found = self.interval(bound)
+        return None if found is None else found[0]
+
+    def interval(self, bound: Bound) -> tuple[float, float] | None:
+        """Return the worst mean over seeds of all workloads, and half of its 95 % interval.
+
+        None if a number is missing; half is 0 for one seed.
+        """
+        found = []
+        for run in self.runs:
+            values = [bound.value(one) for one in run.get("over_seeds") or [run]]
+            known = [v for v in values if v is not None]
+            if len(known) < len(values):
+                return None
+            found.append(interval_of(known))
+        return min(found) if bound.at_least else max(found)
+
+    def unsure(self, goal: Goal) -> bool:
+        """Return whether all numbers are known, but are too near the goal to say if it is met."""
+        return self.meets is None and all(self.interval(bound) is not None for bound in goal)
+
+    @property
+    def overloaded(self) -> bool:
+        """Whether it cannot keep up with a workload, with one of the seeds at least."""
+        return any(
+            one.get("overloaded") for run in self.runs for one in run.get("over_seeds") or [run]
+        )
 
     @property
     def watts(self) -> float | None:
@@ -101,6 +127,12 @@ def given(document: Mapping[str, Any], i: int) -> Mapping[str, Any]:
     systems, workloads = experiment.get("system") or (), experiment.get("workload") or ()
     at = i // len(workloads) if workloads else 0
     return systems[at] if at < len(systems) else {}
+
+
+def _shown(found: tuple[float, float], number: Callable[[float], str]) -> str:
+    """Return a mean and half of its interval, which is left out if its digits are all 0."""
+    middle, half = map(number, found)
+    return f"{middle} ± {half}" if half.strip("0.,") else middle
 
 
 def _all_meet(goal: Goal | None, runs: Sequence[Mapping[str, Any]]) -> bool | None:
@@ -243,7 +275,7 @@ def columns(document: Mapping[str, Any], goal: Goal | None = None) -> list[Colum
     found = [Column("system", lambda one: one.name, text=True)]
     found += [_measure(bound) for bound in bounds]
     if goal:
-        found.append(Column("goal", _verdict, about="whether the system meets the goal"))
+        found.append(Column("goal", _verdict(goal), about="whether the system meets the goal"))
     found += [
         Column(
             "up to",
@@ -262,7 +294,7 @@ def columns(document: Mapping[str, Any], goal: Goal | None = None) -> list[Colum
         Column(
             "W",
             lambda one: one.watts,
-            lambda v: f"{v:,.2f}",
+            _POWER.number,
             optional=True,
             mark=lambda one: table.DEFAULT if table.lacks(one.runs[0], "power") else "",
             about="mean power of all drives",
@@ -274,7 +306,9 @@ def columns(document: Mapping[str, Any], goal: Goal | None = None) -> list[Colum
             optional=True,
             about="W by TB",
         ),
-        Column("$", _usd, _range("{:,.0f}"), optional=True, about=_about_prices(document)),
+        Column(
+            "$", _usd, _range("{:,.0f}"), optional=True, wide=True, about=_about_prices(document)
+        ),
         Column("$/TB", _usd_per_tb, _range("{:,.2f}"), optional=True, about="$ by TB"),
     ]
     bounded = {"W"} if goal and any(b.measure == "power" for b in goal) else set()
@@ -292,15 +326,20 @@ def _measure(bound: Bound) -> Column:
     whose = {None: "", "flush": " (flushes)"}.get(bound.operation, f" ({bound.operation}s)")
     return Column(
         f"{bound.name.replace('iops', 'IOPS')}{unit}",
-        lambda one: one.worst(bound),
-        bound.number,
-        mark=lambda one: table.OVERLOADED if any(r.get("overloaded") for r in one.runs) else "",
+        lambda one: one.interval(bound),
+        lambda found: _shown(found, bound.number),
+        mark=lambda one: table.OVERLOADED if one.overloaded else "",
         about=f"{what}{whose}".strip(),
     )
 
 
-def _verdict(one: Ranked) -> str:
-    return UNKNOWN if one.meets is None else MEETS if one.meets else MISSES
+def _verdict(goal: Goal) -> Callable[[Ranked], str]:
+    def verdict(one: Ranked) -> str:
+        if one.meets is None:
+            return UNSURE if one.unsure(goal) else UNKNOWN
+        return MEETS if one.meets else MISSES
+
+    return verdict
 
 
 def _about_prices(document: Mapping[str, Any]) -> str:
@@ -319,9 +358,11 @@ def rows(document: Mapping[str, Any], goal: Goal | None = None) -> list[list[str
     return [table.cells(one, shown) for one in ranking(document, goal)]
 
 
-def explained(shown: Iterable[Column]) -> str:
-    """Return one line that explains the columns of a ranking."""
-    return "; ".join(f"{c.title}: {c.about}" for c in shown if c.about)
+def explained(shown: Iterable[Column], document: Mapping[str, Any]) -> str:
+    """Return one line that explains the columns of the ranking of a document."""
+    parts = [f"{c.title}: {c.about}" for c in shown if c.about]
+    seeds = replications.said(document)
+    return "; ".join([*parts, seeds] if seeds else parts)
 
 
 def sentence(document: Mapping[str, Any], goal: Goal | None = None) -> str:
@@ -349,16 +390,22 @@ def sentence(document: Mapping[str, Any], goal: Goal | None = None) -> str:
 
 def _at_goal(ranked: Sequence[Ranked], goal: Goal) -> str:
     good = [one for one in ranked if one.meets]
-    unknown = [one for one in ranked if one.meets is None]
-    tail = f"; of {_quoted(unknown)} it is not known" if unknown else ""
+    unsure = [one for one in ranked if one.unsure(goal)]
+    unknown = [one for one in ranked if one.meets is None and one not in unsure]
     if len(unknown) == len(ranked):
         return f"whether a system meets {goal} is not known: a number that it bounds is missing"
     if len(ranked) == 1:
         (one,) = ranked
         verb = "meets" if one.meets else "does not meet"
+        if unsure:
+            return f'"{one.name}" is too near {goal} to say ({_numbers(one, goal)}); {_MORE_SEEDS}'
         return f'"{one.name}" {verb} {goal} ({_numbers(one, goal)})'
+    tail = _too_near(unsure, goal)
+    tail += f"; of {_quoted(unknown)} it is not known" if unknown else ""
     if not good:
-        nearest = next(one for one in ranked if one.meets is False)
+        nearest = next((one for one in ranked if one.meets is False), None)
+        if nearest is None:
+            return f"no system surely meets {goal}{tail}"
         near = f'"{nearest.name}" comes nearest ({_numbers(nearest, goal)})'
         return f"no system meets {goal}: {near}{tail}"
     named = [f'"{one.name}" ({_numbers(one, goal)})' for one in good[:_MOST_NAMED]]
@@ -370,6 +417,16 @@ def _at_goal(ranked: Sequence[Ranked], goal: Goal) -> str:
     return f"{len(good)} of {len(ranked)} systems meet {goal}: {listed}{tail}"
 
 
+def _too_near(unsure: Sequence[Ranked], goal: Goal) -> str:
+    """Return the end of a sentence on the systems with a bound within their interval."""
+    if not unsure:
+        return ""
+    said = " and ".join(f'"{one.name}" ({_numbers(one, goal)})' for one in unsure[:_MOST_NAMED])
+    if len(unsure) > _MOST_NAMED:
+        said += f" and {len(unsure) - _MOST_NAMED} more"
+    return f"; {said} {'is' if len(unsure) == 1 else 'are'} too near to say, {_MORE_SEEDS}"
+
+
 def _quoted(several: Sequence[Ranked]) -> str:
     return ", ".join(f'"{one.name}"' for one in several[:_MOST_NAMED])
 
@@ -378,11 +435,11 @@ def _numbers(one: Ranked, goal: Goal) -> str:
     """Return the numbers of the goal and the power of a system."""
     said = []
     for bound in goal:
-        value = one.worst(bound)
+        found = one.interval(bound)
         label = "" if len(goal) == 1 or bound.measure == "power" else f"{bound.name} "
-        if value is not None:
-            said.append(f"{label}{bound.shown(value)}")
-    if any(run.get("overloaded") for run in one.runs):
+        if found is not None:
+            said.append(f"{label}{_shown(found, bound.number)} {bound.unit}")
+    if one.overloaded:
         said.append("cannot keep up")
     watts = one.watts
     if watts is not None and not any(b.measure == "power" for b in goal):

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
-from headstack import _bridge, drives, loads, outputs
+from headstack import _bridge, drives, loads, outputs, replications
 from headstack import goal as goals
 from headstack import prices as price_tables
 from headstack.errors import ConfigError, not_json, printable, reason_of
@@ -210,7 +210,7 @@ class Result:
         body = "".join(line("td", row) for row in answer.rows(self.document))
         above = warned.lines(warned.of_document(self.document))
         notes = "".join(f"<p>{escape(text)}</p>" for text in above)
-        below = (answer.explained(columns), table.note(self.document))
+        below = (answer.explained(columns, self.document), table.note(self.document))
         note = "".join(f"<p>{escape(text)}</p>" for text in below)
         shown = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
         return f"<p><strong>{escape(self.answer)}</strong></p>{notes}{shown}{note}"
@@ -495,6 +495,12 @@ class _Source(NamedTuple):
     text: str | None
     places: Mapping[str, Path]
 
+    def prepared(self, sources_anywhere: bool = False) -> dict[str, Any]:
+        """Return it as `headstack.sweeps.worker.prepare` takes it."""
+        places = {name: str(path) for name, path in self.places.items()}
+        found: dict[str, Any] = {"file": self.file, "text": self.text, "places": places}
+        return {**found, "sources_anywhere": True} if sources_anywhere else found
+
 
 def _tables(
     workload: Any, systems: Any, experiment: Mapping[str, Any], stack: ExitStack
@@ -605,6 +611,8 @@ def run(
     seed: int | None = None,
     goal: "str | Goal | None" = None,
     headroom: bool = False,
+    seeds: int | None = None,
+    jobs: int | None = None,
     prices: "str | os.PathLike[str] | Prices | None" = None,
     out: str | os.PathLike[str] | None = None,
     replace: bool = True,
@@ -633,6 +641,9 @@ def run(
         goal: replaces the experiment's goal, ``"p99=20ms"`` for example (see `headstack.goal`).
         headroom: whether to look up to which load each system meets the goal, by some 12 runs of
             each; ``headroom`` of a system then has ``meets`` and ``misses``, in times this load.
+        seeds: number of seeds, from the experiment's own on; the goal and the ranking are then of
+            means over them, and ``over_seeds`` of a system has the numbers of each.
+        jobs: number of processes for the seeds after the first; as many as processors by default.
         prices: a table of prices of drives (see `headstack.prices`); else that of the environment
             variable ``HEADSTACK_PRICES``, if any.
         out: directory for results and tables; without it they are kept as long as the result.
@@ -668,6 +679,7 @@ def run(
     if goal is not None:
         overrides["set"] = {**overrides.get("set", {}), "goal": str(goals.parse(goal))}
     threads, table = _threads(threads), price_tables.chosen(prices)
+    n_seeds = replications.count(seeds, jobs)
     with ExitStack() as stack:
         source = _source(experiment, workload, systems, stack)
         keep = None
@@ -698,7 +710,8 @@ def run(
             return answer
 
         def simulate(place: Path | None) -> dict[str, Any]:
-            answer = call(overrides, place, log_requests, progress)
+            bar = replications.Bar(progress, n_seeds or 1)
+            answer = call(overrides, place, log_requests, bar.requests)
             if place is not None:
                 # Stored beside the results, so that their experiment can be run again.
                 for name, trace in source.places.items():
@@ -706,9 +719,12 @@ def run(
             goals.of(answer)  # a goal that cannot be read is an error, used or not
             if headroom:
                 loads.add_headroom(answer, lambda more: call(more, None, False, None), overrides)
+            if n_seeds is not None:
+                base = source.prepared(sources_anywhere)
+                replications.add(answer, n_seeds, base, overrides, jobs=jobs, progress=bar.seeds)
             if table is not None:
                 price_tables.apply(answer, table)
-            if place is not None and (headroom or table is not None):
+            if place is not None and (headroom or n_seeds or table is not None):
                 text = Result(answer).to_json(curves=True) + "\n"
                 (place / outputs.RESULTS_FILE).write_text(text, encoding="utf-8")
             return answer

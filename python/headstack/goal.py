@@ -20,10 +20,11 @@ Example:
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from headstack.errors import ConfigError
+from headstack.replications import interval_of
 from headstack.suggest import need_one_of
 
 #: Measures of the response time: the key in results.
@@ -180,17 +181,28 @@ def met(goal: Goal, system: Mapping[str, Any]) -> bool | None:
     It cannot be said if the system lacks one of the numbers and keeps the other bounds. A system
     that cannot keep up with its requests (`overloaded`) meets no bound of a time: its times grow
     with the length of the run. One that failed all its requests meets none either.
+
+    With several seeds (`headstack.replications`) the bounds are of the means over them, and it
+    cannot be said either if a bound lies within the 95 % interval of its mean.
     """
-    if system.get("n_requests") and system.get("n_errors") == system.get("n_requests"):
+    seeds = system.get("over_seeds") or [system]
+    if all(one.get("n_requests") and one.get("n_errors") == one.get("n_requests") for one in seeds):
         return False
-    unknown = False
-    for bound in goal:
-        value = bound.value(system)
-        if value is None:
-            unknown = True
-        elif not bound.kept(value) or (system.get("overloaded") and bound.measure in TIMES):
-            return False
-    return None if unknown else True
+    found = [_kept(bound, seeds) for bound in goal]
+    return False if False in found else None if None in found else True
+
+
+def _kept(bound: Bound, seeds: Sequence[Mapping[str, Any]]) -> bool | None:
+    """Return whether a bound is kept with several seeds, or one; None if it cannot be said."""
+    known = [value for one in seeds if (value := bound.value(one)) is not None]
+    if len(known) < len(seeds):
+        return None
+    middle, half = interval_of(known)
+    ends = {bound.kept(middle - half), bound.kept(middle + half)}
+    if bound.measure in TIMES:
+        late = {not one.get("overloaded") for one in seeds}
+        ends = late if late == {False} else ends | (late - {True})
+    return ends.pop() if len(ends) == 1 else None
 
 
 def first_missed(goal: Goal, system: Mapping[str, Any]) -> Bound | None:

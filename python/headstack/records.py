@@ -478,6 +478,21 @@ class Headroom(Record):
     n_runs: int
 
 
+class OverSeed(Record):
+    """The numbers of a system with one of several seeds, under the keys of the system."""
+
+    seed: int
+    n_requests: int
+    n_errors: int
+    throughput_iops: float
+    response_time_s: Times
+    overloaded: Overloaded | None
+    power_w: Free
+    """``mean`` alone."""
+
+    operations: Free
+
+
 class Cost(Record):
     """A range of costs in US dollars; None where the description has none."""
 
@@ -573,6 +588,9 @@ class System(Record):
     cost_usd: Cost
     headroom: Headroom
     """Absent unless it was asked for."""
+
+    over_seeds: list[OverSeed]
+    """One entry for each seed, where several were asked for; else absent."""
 
     energy_cost_usd: float
     """Cost of the mean power over the years of the experiment's ``cost``."""

@@ -55,6 +55,8 @@ RUNS = {
         "systems": {"drive": "exos-x18"},
         "goal": "p99=50ms",
         "headroom": True,
+        "seeds": 2,
+        "jobs": 1,
     },
 }
 

@@ -401,7 +401,8 @@ def test_bad_axes(name, sweep_file, tmp_path):
         (["--scan", "system.0.queue_depth=1,,2"], "need one between commas"),
         (["--scan", "system.0.queue_depth=1", "--requests"], "--requests: got it with --scan"),
         (["--jobs", "2"], "--jobs: got it for one run"),
-        (["--seeds", "2", "--measure", "p98"], 'measure: got "p98", need one of'),
+        (["--scan", "run.seed=1", "--measure", "p98"], 'measure: got "p98", need one of'),
+        (["--seeds", "2", "--measure", "p99"], "--measure: got it without --scan"),
         (["--scan", "nothing.at.all=1"], "nothing"),
     ],
 )

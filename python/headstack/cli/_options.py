@@ -161,7 +161,7 @@ Jobs = Annotated[
 #: ``--seeds``
 Seeds = Annotated[
     int | None,
-    Option(min=1, help="Runs of each point: seeds from the experiment's own on, for all points."),
+    Option(min=1, help="Runs, or runs of each point, with seeds from the experiment's own on."),
 ]
 
 #: ``--measure``

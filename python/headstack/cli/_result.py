@@ -24,7 +24,7 @@ def print_result(document: Mapping[str, Any], form: str, wide: bool) -> None:
     from headstack.cli import _terminal
 
     text = form == _terminal.TEXT
-    print_answer(document, form)
+    print_answer(document, form, wide)
     warnings = warned.lines(warned.of_document(document))
     if warnings and form != _terminal.CSV:
         _terminal.between(form)
@@ -39,8 +39,11 @@ def print_result(document: Mapping[str, Any], form: str, wide: bool) -> None:
     prose(table.note(document), form, pipes=False)
 
 
-def print_answer(document: Mapping[str, Any], form: str) -> None:
-    """Print the sentence and the ranking; beside CSV only the sentence, on standard error."""
+def print_answer(document: Mapping[str, Any], form: str, wide: bool = False) -> None:
+    """Print the sentence and the ranking; beside CSV only the sentence, on standard error.
+
+    Where a terminal has no room for all columns, those that follow from others are left out.
+    """
     from headstack import answer
     from headstack.cli import _terminal
 
@@ -50,8 +53,9 @@ def print_answer(document: Mapping[str, Any], form: str) -> None:
     _terminal.between(form)
     shown = answer.columns(document)
     headings = [(c.title, c.text) for c in shown]
-    _terminal.print_table(headings, answer.rows(document), form=form)
-    prose(answer.explained(shown), form)
+    short = None if wide else [i for i, c in enumerate(shown) if not c.wide]
+    _terminal.print_table(headings, answer.rows(document), form=form, short=short)
+    prose(answer.explained(shown, document), form)
 
 
 def prose(text: str, form: str, *, pipes: bool = True) -> None:

@@ -53,7 +53,8 @@ def command(
         bool,
         Option(
             "--headroom",
-            help="Also find up to which load each system meets the goal, by some 12 runs of each.",
+            help="Also find up to which load each system meets the goal, by some 12 runs of each "
+            "with the first seed.",
         ),
     ] = False,
     prices: Annotated[
@@ -93,7 +94,8 @@ def command(
     """Simulate the systems of an experiment on its workload, and say which meet the goal.
 
     The answer comes first: one sentence, then the systems in order. On a terminal the other
-    numbers are left out, unless --wide asks for them.
+    numbers are left out, unless --wide asks for them. With --seeds the answer is of means over
+    seeds, with their 95 % intervals; all other numbers, files and figures are of the first seed.
 
     Relative paths start from the experiment's folder, on standard input from the working directory.
     Ctrl-C ends the run with the results until then, marked as partial; a second one ends it at
@@ -102,6 +104,7 @@ def command(
     Examples:
       headstack run examples/demo.toml
       headstack run examples/demo.toml --goal p99=80ms --headroom
+      headstack run examples/demo.toml --goal p99=80ms --seeds 5
       headstack run examples/demo.toml --out out/demo
       headstack run examples/demo.toml --out out/requests --requests --no-figures
       headstack run examples/demo.toml --set system.0.scheduler=sptf --format markdown
@@ -115,7 +118,7 @@ def command(
     from headstack.cli import INTERRUPTED, _options, _result, _terminal
 
     _terminal.check_form(form, as_json)
-    if scan or seeds is not None:
+    if scan:
         _check_of_one(
             requests=requests, threads=threads, force=force, headroom=headroom, prices=bool(prices)
         )
@@ -129,9 +132,10 @@ def command(
             out=out, jobs=jobs, measure=measure, figures=figures, as_json=as_json, form=form,
             wide=wide, sources_anywhere=sources_anywhere,
         )  # fmt: skip
-    if jobs is not None or measure is not None:
-        option = "--jobs" if jobs is not None else "--measure"
-        raise ConfigError(f"headstack run: {option}: got it for one run, need --scan or --seeds")
+    if measure is not None:
+        raise ConfigError("headstack run: --measure: got it without --scan, need both")
+    if jobs is not None and seeds is None:
+        raise ConfigError("headstack run: --jobs: got it for one run, need --scan or --seeds")
     given = str(experiment) == "-"
     name = "standard input" if given else str(experiment)
     with _terminal.progress(name if given else experiment.name) as progress:
@@ -144,6 +148,8 @@ def command(
             seed=seed,
             goal=None if goal is None else goals.parse(goal, "--goal"),
             headroom=headroom,
+            seeds=seeds,
+            jobs=jobs,
             prices=prices,
             threads=threads,
             progress=progress,
@@ -173,7 +179,7 @@ def command(
 
 
 def _check_of_one(**given: bool | int | None) -> None:
-    """Refuse options that are only for a single run.
+    """Refuse options that are only for a run without a scan.
 
     Raises:
         ConfigError: one of them was given.
@@ -182,5 +188,5 @@ def _check_of_one(**given: bool | int | None) -> None:
     for name, value in given.items():
         if value:
             raise ConfigError(
-                f"headstack run: --{name}: got it with --scan or --seeds, which does not support it"
+                f"headstack run: --{name}: got it with --scan, which does not support it"
             )

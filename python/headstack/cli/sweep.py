@@ -1,4 +1,4 @@
-"""``headstack sweep``, and ``headstack run`` with ``--scan`` or ``--seeds``."""
+"""``headstack sweep``, and ``headstack run`` with ``--scan``."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -12,7 +12,7 @@ import jinja2
 import vl_convert
 from markupsafe import Markup
 
-from headstack import answer, drawing, goal, outputs, plots
+from headstack import answer, drawing, goal, outputs, plots, replications
 from headstack.errors import ConfigError
 from headstack.report import about, glossary
 from headstack.resolved import experiment_toml
@@ -193,6 +193,7 @@ def _html(document: Mapping[str, Any], title: str, folder: str, found: list[Figu
             warnings=of_document(document),
             answer=answer.sentence(document),
             goal=goal.of(document),
+            seeds=replications.said(document),
             ranking=_table(ranked, answer.rows(document)),
             compared=_table(shown, rows(document, shown)),
             prefixes=[(told, _table(head, part)) for told, head, part in prefixes(document)],

@@ -189,12 +189,7 @@ def sweep(
             given = plan.read(experiment)
             base = given.pop("base")
         else:
-            source = api._source(experiment, workload, systems, stack)
-            base = {
-                "file": source.file,
-                "text": source.text,
-                "places": {n: str(p) for n, p in source.places.items()},
-            }
+            base = api._source(experiment, workload, systems, stack).prepared()
         asked = {
             "seeds": seeds if seeds is None or isinstance(seeds, int) else list(seeds),
             "sample": None if sample is None else read_sample(plain(sample, "sample")),
@@ -234,8 +229,7 @@ def carry_out(
     """
     from headstack.paths import output_directory
 
-    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
-        raise ConfigError(f"jobs: got {shown(plain(jobs))}, need a whole number, 1 or more")
+    running.check_jobs(jobs)
     if jobs is not None and dask is not None:
         raise ConfigError("jobs: got it beside dask, need one of them")
     names = running.keys(whole)

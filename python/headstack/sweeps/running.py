@@ -7,7 +7,7 @@ from concurrent.futures import Executor, Future
 from typing import Any, Protocol
 
 from headstack.errors import ConfigError, HeadstackError
-from headstack.plain import shown
+from headstack.plain import plain, shown
 from headstack.sweeps import store as stores
 from headstack.sweeps import worker
 from headstack.sweeps.axes import Point
@@ -32,6 +32,17 @@ def default_jobs() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def check_jobs(jobs: object) -> None:
+    """Refuse a number of processes that is none; None is as many as processors.
+
+    Raises:
+        ConfigError: it is no whole number, 1 or more.
+
+    """
+    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
+        raise ConfigError(f"jobs: got {shown(plain(jobs))}, need a whole number, 1 or more")
 
 
 def keys(sweep: Sweep) -> list[str]:

@@ -69,7 +69,7 @@ def simulate(base: str, overrides: Mapping[str, Any], keep_going: bool = False) 
 
     """
     try:
-        document = _document(_bases[base], overrides)
+        document = prepared(base, overrides)
     except (ConfigError, TraceError) as e:
         if not keep_going:
             raise
@@ -83,6 +83,20 @@ def simulate(base: str, overrides: Mapping[str, Any], keep_going: bool = False) 
         "warnings": warnings,
         "error": None,
     }
+
+
+def prepared(base: str, overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the result document of a run of what was prepared.
+
+    Args:
+        base: its hash.
+        overrides: replaces parts of the experiment.
+
+    Raises:
+        HeadstackError: the run failed.
+
+    """
+    return _document(_bases[base], overrides)
 
 
 def _document(
