@@ -1,7 +1,9 @@
 //! The control loop: passes readings to a policy and its commands to the drives.
 
 use crate::{Actuator, Command, Device, Input, Policy, Progress, Sensor, Status};
+use headstack_schema::SpecError;
 use headstack_units::{Span, Time, Watts};
+use serde_json::Value;
 
 /// The longest time between two tries of a command that a drive does not take.
 const LONGEST_RETRY: Span = Span(30_000_000_000);
@@ -136,6 +138,19 @@ impl Controller {
     /// How often each drive has failed to take its command since it last took one.
     pub fn failures(&self) -> impl Iterator<Item = u32> + '_ {
         self.orders.iter().map(|o| o.failures)
+    }
+
+    /// What the policy has learned; see [`Policy::memory`].
+    pub fn memory(&self) -> Option<Value> {
+        self.policy.memory()
+    }
+
+    /// Gives the policy what it had learned `since` ago; see [`Policy::recall`].
+    ///
+    /// # Errors
+    /// A document that is no such memory.
+    pub fn recall(&mut self, document: &Value, since: Span) -> Result<usize, SpecError> {
+        self.policy.recall(document, since)
     }
 
     /// The settings without capping, and the bounds, of each drive.

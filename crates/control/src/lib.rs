@@ -25,6 +25,7 @@
 mod command;
 mod controller;
 mod guard;
+mod learning;
 mod map;
 mod pcap;
 pub mod policy;

@@ -57,6 +57,8 @@ pub struct Group {
     /// Time over the cap after which the state is `unreachable`.
     #[param(default = Span(60_000_000_000), range = Span(1_000_000_000)..=Span(3_600_000_000_000))]
     pub unreachable_after: Span,
+    /// File in which a policy that learns keeps what it has learned, for each model of drives.
+    pub learned: Option<String>,
     /// What happens when somebody else changes a setting.
     #[param(default)]
     pub on_conflict: OnConflict,

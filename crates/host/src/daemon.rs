@@ -58,6 +58,9 @@ impl HostError {
 /// The longest time that the end waits for drives to take their settings of before.
 const LAST_WAIT: Duration = Duration::from_secs(20);
 
+/// Time between two times at which what was learned is kept.
+const KEEP_EVERY: Span = Span(600_000_000_000);
+
 /// The daemon.
 pub struct Daemon {
     file: PathBuf,
@@ -68,6 +71,8 @@ pub struct Daemon {
     /// What `status` and the page of metrics show.
     shown: Arc<Mutex<Value>>,
     page: Option<Page>,
+    /// When what was learned is kept next.
+    next_keep: Time,
     /// Held as long as it runs: two daemons would undo each other's settings.
     _lock: File,
 }
@@ -217,6 +222,7 @@ impl Daemon {
             socket,
             shown,
             page,
+            next_keep: clock::now() + KEEP_EVERY,
             _lock: lock,
         };
         daemon.look(clock::now())?;
@@ -254,11 +260,13 @@ impl Daemon {
                 break;
             }
             self.step(now);
+            self.keep_learned(now);
             self.show(now);
             notify(&[NotifyState::Watchdog]);
             self.answer(every);
         }
         notify(&[NotifyState::Stopping]);
+        self.keep_learned(Time::NEVER);
         let restored = self.release();
         ended.and(restored)
     }
@@ -288,6 +296,17 @@ impl Daemon {
             let work = part.work(passed.map_or(0.0, Span::as_secs_f64));
             part.group.step(now, sum, work, &mut self.originals);
         }
+    }
+
+    /// Keeps what policies have learned, when it is time.
+    fn keep_learned(&mut self, now: Time) {
+        if now < self.next_keep {
+            return;
+        }
+        for part in &mut self.parts {
+            part.group.keep_learned();
+        }
+        self.next_keep = clock::now() + KEEP_EVERY;
     }
 
     /// Answers the socket until the next step is due.

@@ -3,6 +3,7 @@
 use crate::config;
 use crate::drive::Drive;
 use crate::knobs::Knobs;
+use crate::learned::Learned;
 use crate::meter::Sum;
 use crate::originals::Originals;
 use headstack_control::{
@@ -10,6 +11,7 @@ use headstack_control::{
 };
 use headstack_schema::SpecError;
 use headstack_units::{Span, Time, Watts};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use tracing::{error, info, warn};
 
@@ -34,6 +36,8 @@ pub enum State {
         /// Watts above the cap.
         excess: Watts,
     },
+    /// The power is above the cap, and the last change that was to lower it has raised it.
+    WrongSign,
     /// The power is at most the cap, because the rate of requests is limited.
     Limiting,
     /// No reading for a period; settings stay.
@@ -44,13 +48,14 @@ pub enum State {
 
 impl State {
     /// All names, for metrics.
-    pub const NAMES: [&'static str; 9] = [
+    pub const NAMES: [&'static str; 10] = [
         "uncapped",
         "no-drives",
         "holding",
         "settling",
         "drive-refuses",
         "unreachable",
+        "wrong-sign",
         "limiting",
         "meter-silent",
         "meter-lost",
@@ -65,6 +70,7 @@ impl State {
             State::Settling => "settling",
             State::DriveRefuses => "drive-refuses",
             State::Unreachable { .. } => "unreachable",
+            State::WrongSign => "wrong-sign",
             State::Limiting => "limiting",
             State::MeterSilent => "meter-silent",
             State::MeterLost => "meter-lost",
@@ -89,6 +95,9 @@ pub struct Group {
     pub state: State,
     /// The last power of the drives, and when it was read.
     pub power: Option<Sum>,
+    learned: Option<Learned>,
+    /// The models of its drives, each once.
+    model: String,
     over_since: Option<Time>,
     last: Option<Time>,
     /// Time above the cap, in seconds.
@@ -126,6 +135,8 @@ impl Group {
             cap: config.cap,
             state: State::NoDrives,
             power: None,
+            learned: config.learned.as_ref().map(|f| Learned::new(f.as_ref())),
+            model: String::new(),
             over_since: None,
             last: None,
             over_s: 0.0,
@@ -188,13 +199,15 @@ impl Group {
         if there == self.active {
             return Ok(false);
         }
-        self.active = there;
-        self.rebuild()?;
+        self.rebuild(there)?;
         Ok(true)
     }
 
     /// A policy for the drives that are there. It begins anew.
-    fn rebuild(&mut self) -> Result<(), SpecError> {
+    fn rebuild(&mut self, there: Vec<usize>) -> Result<(), SpecError> {
+        // Where drives come and go the policy begins anew with what it knows.
+        self.keep_learned();
+        self.active = there;
         self.controller = None;
         if self.active.is_empty() {
             return Ok(());
@@ -203,17 +216,34 @@ impl Group {
             .active
             .iter()
             .filter_map(|i| self.slots[*i].drive.as_ref());
-        let (tiers, devices): (Vec<u32>, Vec<Device>) = drives.map(|d| (d.tier, d.device)).unzip();
+        let pairs = drives.clone().map(|d| (d.tier, d.device));
+        let (tiers, devices): (Vec<u32>, Vec<Device>) = pairs.unzip();
         let parameters = self.config.parameters_for(&tiers);
         let policy = self.config.plugin()?.build(&parameters, &devices);
         let policy = policy.map_err(|e| e.within("parameters"))?;
+        let mut controller = Controller::new(policy, &devices);
+        let models: BTreeSet<String> = drives.map(|d| d.knobs().model()).collect();
+        self.model = Vec::from_iter(models).join(" + ");
+        if let Some(learned) = &mut self.learned {
+            learned.give(&self.model, &mut controller);
+        }
         info!(
             group = self.config.name,
             drives = devices.len(),
             "control begins"
         );
-        self.controller = Some(Controller::new(policy, &devices));
+        self.controller = Some(controller);
         Ok(())
+    }
+
+    /// Keeps what the policy has learned, if there is a file for it. A dry run has changed nothing, so it has learned
+    /// nothing.
+    pub fn keep_learned(&mut self) {
+        if let (Some(learned), Some(controller), true) =
+            (&mut self.learned, &self.controller, self.apply)
+        {
+            learned.keep(&self.model, controller);
+        }
     }
 
     /// One step: readings to the policy, its commands to the drives. `sum` is what the meters show, `work` what
@@ -290,6 +320,7 @@ impl Group {
             Some(Status::Limiting) if !is_over => State::Limiting,
             Some(_) if !is_over => State::Holding,
             Some(_) if refuses => State::DriveRefuses,
+            Some(Status::WrongSign) => State::WrongSign,
             Some(Status::Unreachable { .. }) => State::Unreachable {
                 excess: Watts(excess),
             },

@@ -67,6 +67,9 @@ pub trait Knobs: Send + Sync {
     /// Whether it is there.
     fn is_present(&self) -> bool;
 
+    /// The model, as the drive names itself; empty if it does not.
+    fn model(&self) -> String;
+
     /// What Linux has counted (`stat`), as its text.
     ///
     /// # Errors
@@ -174,6 +177,11 @@ impl Knobs for Files {
 
     fn is_present(&self) -> bool {
         self.folder.join("stat").exists()
+    }
+
+    fn model(&self) -> String {
+        let text = read(&self.folder.join("device/model")).ok().flatten();
+        text.unwrap_or_default().trim().to_string()
     }
 
     fn stat(&self) -> io::Result<String> {

@@ -12,6 +12,7 @@ pub mod daemon;
 pub mod drive;
 pub mod group;
 pub mod knobs;
+pub mod learned;
 pub mod meter;
 pub mod originals;
 pub mod page;

@@ -108,15 +108,23 @@ impl Originals {
             }
         }
         let text = json!({ "boot": self.boot, "drives": drives }).to_string();
-        let mut name = self.file.as_os_str().to_owned();
-        name.push(".new");
-        let new = PathBuf::from(name);
-        let mut file = std::fs::File::create(&new)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        std::fs::rename(&new, &self.file)?;
-        sync_folder(folder)
+        replace_file(&self.file, &text)
     }
+}
+
+/// Replaces a file as a whole: after a crash it has its old or its new content. It returns when that is on the disk.
+///
+/// # Errors
+/// The system's; then the file is as it was.
+pub(crate) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".new");
+    let new = PathBuf::from(name);
+    let mut file = std::fs::File::create(&new)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    std::fs::rename(&new, path)?;
+    sync_folder(path.parent().unwrap_or(Path::new(".")))
 }
 
 /// A file's name is on the disk once its folder is.

@@ -88,6 +88,8 @@ pub(super) fn status_name(status: Status) -> &'static str {
         Status::Regulating => "regulating",
         Status::Unreachable { .. } => "unreachable",
         Status::Limiting => "limiting",
+        Status::Settling => "settling",
+        Status::WrongSign => "wrong-sign",
         Status::Holding => "holding",
         Status::Lost => "lost",
     }

@@ -1,9 +1,10 @@
 //! Learning: measures what each setting draws and serves, and takes the fastest one that keeps the cap.
 //!
 //! # Model
-//! All drives have one setting. For each setting of a map the policy keeps what it has *measured*: power and throughput of
-//! one drive, with the time since. The map itself is only a guess, for settings that were not measured. Let `m` be the
-//! median of the readings of a period at setting `a`, and `f` the map's power. Unmeasured settings are guessed as
+//! The drives of a tier have one setting. For each setting of a map the policy keeps what it has *measured*: power and
+//! throughput of one drive, with the time since and the spread. The map itself is only a guess, for settings that were not
+//! measured. Let `m` be the power of a drive at setting `a`, from the median of the readings of a period, and `f` the map's
+//! power. Unmeasured settings are guessed as
 //!
 //! ```text
 //! p(c) = m + s · (f(c) - f(a)) + r(c)
@@ -17,89 +18,101 @@
 //! | median of the period | what happens |
 //! |---|---|
 //! | within `tolerance` of the cap | nothing |
-//! | too high | the fastest setting that keeps the cap by measurement, or by guess with a wider margin. If there is none, the one with the lowest guess, if that is below all measured ones, at most `tries` times, and once more after `explore_after`; then the lowest measured one |
-//! | too low | a setting that is faster by 2 % and keeps the cap, but only while the host's queue is full: with fewer requests than places another setting shows nothing. After a guess that was wrong none is tried for `explore_after`, twice as long each time |
-//! | the cap falls below `m` | as "too high", at once |
+//! | too high | the fastest settings that keep the cap by measurement, or by guess with a wider margin. If there are none, the one with the lowest guess, if that is below all measured ones, at most `tries` times, and once more after `explore_after`; then the lowest measured one |
+//! | too low | settings that are faster by 2 % and keep the cap, but only while the hosts' queues are full: with fewer requests than places another setting shows nothing. After a guess that was wrong none is tried for `explore_after`, twice as long each time |
+//! | the cap falls below the power | as "too high", at once |
 //!
 //! So the policy never stays above the lowest power that it has seen. If that is above the cap, it says `unreachable`. If the
 //! drives' rates can be limited, it limits them after `limit_after`: to half of what they serve, then by 0.6 in each period
 //! above the cap, and up by 8 % in each period far below it. From `x` requests per second it takes at most
-//! `log(x) / log(1 / 0.6)` periods to one per second; the energy above the cap is at most the excess times `limit_after` plus
-//! that time, unless the drives draw more than the cap at one request per second.
+//! `log(x) / log(1 / 0.6)` periods for each tier to one per second; the energy above the cap is at most the excess times
+//! `limit_after` plus that time, unless the drives draw more than the cap at one request per second.
+//!
+//! **Tiers** share the budget `strict`ly (the last tier loses first), by `weight`, or by `marginal` loss: where a watt buys the
+//! fewest requests per second. A tier may have a cap of its own within the shelf's (`tier_caps`). One meter shows the sum of all
+//! tiers. A reading is divided among the settings in use so that they add up to it: what differs from the sum of the powers
+//! that are known goes to the settings that are guessed.
 //!
 //! Without a cap the drives have their own settings. Measurements follow drifts: if a setting draws `d` more than it did, half
 //! of `d` is added to all. They are forgotten after `forget_after`.
 //!
-//! Readings count as [`Guard::robust`] says.
+//! Readings count as [`Guard::robust`] says. What was learned can be kept and given to a later run
+//! ([`Policy::memory`](super::Policy::memory)).
 //! # Source
 //! Our own. The built-in map is that of [`feed-forward`](super::feed_forward).
 //! # Validity
-//! One load at a time: what is measured under one load is a guess under the next. Tiers are not supported; `feed-forward` has
-//! them.
+//! Drives of one kind and one load at a time: what is measured under one load is a guess under the next. With one meter, powers
+//! of tiers are known only as far as their settings were measured.
 
-use super::{several, Drives, Input, Need, Plugin, Policy, Status};
+use super::{read_tiers, several, Drives, Input, Need, Plugin, Policy, Status};
 use crate::guard::{Guard, GuardSettings, OnLoss, Reading, Turn};
-use crate::map::{self, Point, Statistic};
+use crate::learning::book::{Book, Here};
+use crate::learning::memory;
+use crate::learning::share::{divide, Claim, Market, Offer, Share};
+use crate::map::{self, Statistic};
 use crate::pcap::tolerance;
 use crate::{Command, Device, RateLimit};
 use headstack_schema::{Parameter, Reader, SpecError};
 use headstack_units::{Frequency, Span, Watts};
+use serde_json::Value;
 
 /// The entry of the list.
 pub const PLUGIN: Plugin = Plugin {
     name: "learning",
     summary:
-        "measures settings and takes the fastest that keeps the cap; limits rates if none does",
+        "measures settings and takes the fastest that keep the cap; limits rates if none do",
     example: "",
     drives: Drives::Several,
     needs: &[Need::Queues],
     read: |reader, devices| Ok(Box::new(Learning::new(reader, devices)?)),
 };
 
-/// Pairs of measured settings that say nothing weigh as much as the map's own slope of 1.
-const TRUST: usize = 2;
-/// Measured settings, the last ones, whose pairs give the slope; and the number of these pairs with those of the map.
-const LAST: usize = 12;
-const PAIRS: usize = LAST * (LAST - 1) / 2 + TRUST;
-/// Settings nearer than this in the map say nothing of its slope, in watts.
-const APART_W: f64 = 0.2;
-/// How much faster another setting must be.
+/// How much faster other settings must be.
 const BETTER: f64 = 1.02;
 /// Part of the host's places that must be in use on average.
 const FULL: f64 = 0.8;
-/// A guess is wrong by about this part of the change that it predicts.
-const DOUBT: f64 = 0.05;
-/// How far below all measured powers a guess must be to be tried, in watts.
-const WORTH_W: f64 = 0.1;
 /// Factors of a limited rate, and its least value per second.
 const CUT: f64 = 0.6;
 const GROW: f64 = 1.08;
 const LEAST_RATE: f64 = 1.0;
+/// The most tiers.
+const MOST_TIERS: usize = 32;
+/// Doubts of one drive's power at a setting that was measured, and at one that was not, in watts; and of its throughput, as a
+/// part.
+const KNOWN_W: f64 = 0.05;
+const GUESSED_W: f64 = 0.5;
+const KNOWN: f64 = 0.02;
+const GUESSED: f64 = 0.2;
+/// Powers of one drive that differ by more are not the same.
+const APART_W: f64 = 0.1;
 
-/// What was measured at one setting, of one drive.
-#[derive(Debug, Clone, Copy)]
-struct Measured {
-    power_w: f64,
-    /// Requests per second while the host's queue was full.
-    iops: Option<f64>,
-    age_s: f64,
+/// Drives with one setting.
+struct Tier {
+    /// Number of drives.
+    n: usize,
+    here: Here,
+    /// What it had before the last change.
+    before: Here,
+    /// Requests per second of one drive.
+    limit: Option<f64>,
 }
 
 struct Learning {
     guard: Guard,
-    points: Vec<Point>,
-    measured: Vec<Option<Measured>>,
-    /// The points that are measured, in the order in which they were.
-    seen: Vec<usize>,
+    book: Book,
     open: Vec<Command>,
     /// The point nearest to the drives' own settings.
     own: usize,
-    at: usize,
-    /// How much of the map's differences is true.
-    slope: f64,
+    tiers: Vec<Tier>,
+    claims: Vec<Claim>,
+    /// For each tier what each setting offers; and what is chosen.
+    offers: Vec<Offer>,
+    chosen: Vec<usize>,
+    /// For dividing a sum among tiers.
+    parts: Vec<(f64, f64, f64)>,
     /// Whether the last change was not measured yet.
     has_moved: bool,
-    /// The last median of one drive.
+    /// The last median of all drives.
     last_w: Option<f64>,
     cap_w: Option<f64>,
     is_full: bool,
@@ -110,19 +123,19 @@ struct Learning {
     is_exploring: bool,
     over_s: f64,
     is_stuck: bool,
-    /// Requests per second of one drive.
-    limit: Option<f64>,
+    /// Whether the last change that was to lower the power has raised it.
+    is_wrong: bool,
     settings: Settings,
 }
 
-/// Its parameters.
+/// Its parameters; watts are those of all drives.
 struct Settings {
     tolerance_w: f64,
     margin_w: f64,
     efficiency: f64,
+    share: Share,
     settle: Span,
     period_s: f64,
-    forget_after_s: f64,
     explore_after_s: f64,
     limit_after_s: f64,
     most_tries: u32,
@@ -132,10 +145,19 @@ struct Settings {
 const SECOND: Span = Span(1_000_000_000);
 const HOUR: Span = Span(3_600_000_000_000);
 
+/// A time in seconds.
+fn seconds(
+    reader: &mut Reader,
+    key: (&'static str, &'static str),
+    usual: i64,
+) -> Result<f64, SpecError> {
+    let value = reader.number(key, Span(usual * SECOND.0), SECOND..=Span(1000 * HOUR.0));
+    value.map(Span::as_secs_f64)
+}
+
 impl Settings {
     fn read(reader: &mut Reader, devices: &[Device], period: Span) -> Result<Settings, SpecError> {
-        let n = devices.len();
-        let one = n == 1;
+        let one = devices.len() == 1;
         let tolerance_w = tolerance(reader, if one { Watts(0.2) } else { Watts(1.0) })?;
         let margin_ratio = reader.number(
             (
@@ -161,15 +183,8 @@ impl Settings {
             Span(2_000_000_000.min(period.0 / 2)),
             Span::ZERO..=period,
         )?;
-        let mut seconds = |key: (&'static str, &'static str), usual: i64| {
-            let value = reader.number(key, Span(usual * SECOND.0), SECOND..=Span(1000 * HOUR.0));
-            value.map(Span::as_secs_f64)
-        };
-        let forget_after_s = seconds(
-            ("forget_after", "Age at which a measurement counts no more."),
-            1800,
-        )?;
         let explore_after_s = seconds(
+            reader,
             (
                 "explore_after",
                 "Time after a wrong guess until a faster setting is guessed again; twice as long each time.",
@@ -177,6 +192,7 @@ impl Settings {
             60,
         )?;
         let limit_after_s = seconds(
+            reader,
             (
                 "limit_after",
                 "Time above the cap with no setting left after which the rate is limited.",
@@ -191,21 +207,81 @@ impl Settings {
             6,
             1..=100,
         )?;
-        // The part of one drive.
-        let part = efficiency / n as f64;
+        let share = reader.word(
+            ("share", "How tiers share the budget."),
+            Share::Strict,
+        )?;
         Ok(Settings {
-            tolerance_w: tolerance_w * part,
-            margin_w: tolerance_w * margin_ratio * part,
+            tolerance_w: tolerance_w * efficiency,
+            margin_w: tolerance_w * margin_ratio * efficiency,
             efficiency,
+            share,
             settle,
             period_s: period.as_secs_f64(),
-            forget_after_s,
             explore_after_s,
             limit_after_s,
             most_tries,
             can_limit: devices.iter().all(|d| d.can_limit),
         })
     }
+
+    /// What the drives draw while the meter shows this.
+    fn drives_w(&self, meter_w: f64) -> f64 {
+        meter_w * self.efficiency
+    }
+
+    /// What the meter shows while the drives draw this.
+    fn meter_w(&self, drives_w: f64) -> f64 {
+        drives_w / self.efficiency
+    }
+}
+
+/// A value for each tier; `usual` for all without the list.
+fn for_each_tier(
+    reader: &mut Reader,
+    key: (&'static str, &'static str),
+    usual: f64,
+    tiers: usize,
+) -> Result<Vec<f64>, SpecError> {
+    let list = reader.list(key, None, 1e-9..=1e9)?;
+    match list {
+        None => Ok(vec![usual; tiers]),
+        Some(list) if list.len() == tiers => Ok(list),
+        Some(list) => {
+            let got = format!("{} values", list.len());
+            Err(SpecError::new(key.0, got, format!("one for each of {tiers} tiers")))
+        }
+    }
+}
+
+/// The tiers: numbers of drives, weights and caps.
+fn read_claims(
+    reader: &mut Reader,
+    drives: usize,
+    settings: &Settings,
+) -> Result<Vec<Claim>, SpecError> {
+    let tiers = read_tiers(reader, drives)?;
+    if tiers.len() > MOST_TIERS {
+        let got = format!("{} tiers", tiers.len());
+        return Err(SpecError::new("tiers", got, format!("at most {MOST_TIERS}")));
+    }
+    let weights = (
+        "weights",
+        "Weight of each tier: of its watts with `share = \"weight\"`, of its requests with \"marginal\".",
+    );
+    let weights = for_each_tier(reader, weights, 1.0, tiers.len())?;
+    let caps = (
+        "tier_caps_w",
+        "The most watts of each tier, as the meter would show them.",
+    );
+    let caps = for_each_tier(reader, caps, 1e9, tiers.len())?;
+    let each = tiers.iter().zip(weights).zip(caps);
+    let claim = |((n, weight), cap_w): ((&usize, f64), f64)| Claim {
+        n: *n as f64,
+        weight,
+        most_w: settings.drives_w(cap_w) / *n as f64,
+    };
+    Ok(each.map(claim).collect())
 }
 
 impl Learning {
@@ -218,20 +294,42 @@ impl Learning {
             ..guard
         };
         let settings = Settings::read(reader, devices, guard.period)?;
+        let forget_after_s = seconds(
+            reader,
+            ("forget_after", "Age at which a measurement counts no more."),
+            1800,
+        )?;
+        let claims = read_claims(reader, devices.len(), &settings)?;
         let doc = "Power and throughput of one drive under each setting; left out, those of an Ultrastar 7K4000.";
         let given = reader.raw(("map", doc), Vec::<map::Entry>::kind());
-        let points = map::read(given, devices, Statistic::Mean)?;
+        let book = Book::new(map::read(given, devices, Statistic::Mean)?, forget_after_s);
         let open: Vec<Command> = devices.iter().map(|d| d.clamp(d.open)).collect();
-        let own = nearest(&points, &open[0]);
+        let own = book.nearest(&open[0]);
+        let here = Here {
+            at: own,
+            watts: book.points[own].power_w,
+        };
+        let tier = |claim: &Claim| Tier {
+            n: claim.n as usize,
+            here,
+            before: here,
+            limit: None,
+        };
+        let nothing = Offer {
+            power_w: 0.0,
+            iops: 0.0,
+            is_open: false,
+        };
         Ok(Learning {
             guard: Guard::robust(guard),
-            measured: vec![None; points.len()],
-            seen: Vec::with_capacity(points.len()),
-            points,
             open,
             own,
-            at: own,
-            slope: 1.0,
+            tiers: claims.iter().map(tier).collect(),
+            offers: vec![nothing; claims.len() * book.len()],
+            chosen: vec![own; claims.len()],
+            parts: Vec::with_capacity(claims.len()),
+            claims,
+            book,
             has_moved: false,
             last_w: None,
             cap_w: None,
@@ -242,90 +340,47 @@ impl Learning {
             is_exploring: false,
             over_s: 0.0,
             is_stuck: false,
-            limit: None,
+            is_wrong: false,
             settings,
         })
     }
 
-    /// The median of the slopes between the settings that were measured last (Theil and Sen), and of the map's own.
-    fn find_slope(&self) -> f64 {
-        let mut slopes = [1.0; PAIRS];
-        let mut n = TRUST;
-        let last = &self.seen[self.seen.len().saturating_sub(LAST)..];
-        for (i, a) in last.iter().enumerate() {
-            for b in &last[..i] {
-                let mapped_w = self.points[*a].power_w - self.points[*b].power_w;
-                if let (Some(a), Some(b), true) = (
-                    self.measured[*a],
-                    self.measured[*b],
-                    mapped_w.abs() >= APART_W,
-                ) {
-                    slopes[n] = (a.power_w - b.power_w) / mapped_w;
-                    n += 1;
-                }
-            }
-        }
-        let slopes = &mut slopes[..n];
-        slopes.sort_unstable_by(f64::total_cmp);
-        slopes[n / 2].clamp(-2.0, 2.0)
-    }
-
-    /// The map's guess for a setting, without what was measured near it; the current one draws `now_w`.
-    fn mapped(&self, c: usize, now_w: f64) -> f64 {
-        now_w + self.slope * (self.points[c].power_w - self.points[self.at].power_w)
-    }
-
-    /// The power of a setting: as measured, or guessed.
-    fn power_w(&self, c: usize, now_w: f64) -> f64 {
-        if let Some(measured) = self.measured[c] {
-            return measured.power_w;
-        }
-        // The error of the map nearby; a setting without measured neighbours has none.
-        let (mut errors, mut weights) = (0.0, 0.3);
-        for k in &self.seen {
-            let near = self.points[c].nearness(&self.points[*k]);
-            if let Some(measured) = self.measured[*k].filter(|_| near > 0.0) {
-                errors += near * (measured.power_w - self.mapped(*k, now_w));
-                weights += near;
-            }
-        }
-        self.mapped(c, now_w) + errors / weights
-    }
-
-    /// Throughput of a setting: as measured, or the map's in proportion to the current one.
-    fn iops(&self, c: usize) -> f64 {
-        let measured = |c: usize| self.measured[c].and_then(|m| m.iops);
-        measured(c).unwrap_or_else(|| {
-            let here = measured(self.at).map_or(1.0, |x| x / self.points[self.at].iops);
-            here * self.points[c].iops
-        })
-    }
-
     fn act(&mut self, reading: Reading) {
-        let n = self.open.len() as f64;
-        let now_w = reading.power_w * self.settings.efficiency / n;
-        let cap_w = self.guard.cap_w().unwrap_or(f64::INFINITY) * self.settings.efficiency / n;
-        let rate = reading.rate.map(|rate| rate / n);
+        let now_w = self.settings.drives_w(reading.power_w);
+        let cap_w = self.budget_w();
         self.last_w = Some(now_w);
-        if self.limit.is_some() {
-            return self.follow_limit(now_w, cap_w, rate);
+        if self.is_limited() {
+            return self.follow_limit(now_w, cap_w, reading.rate);
         }
-        self.see_whether_full(rate, reading.response_time_s);
-        self.learn(now_w, rate);
+        self.see_whether_full(reading.rate, reading.response_time_s);
+        self.learn(now_w, reading.rate);
         self.explore_in_s = (self.explore_in_s - self.settings.period_s).max(0.0);
-        let error_w = now_w - cap_w;
+        let error_w = self.error_w(now_w, cap_w);
         if std::mem::take(&mut self.is_exploring) && error_w > self.settings.tolerance_w {
             self.postpone();
         }
         if error_w > self.settings.tolerance_w {
             self.over_s += self.settings.period_s;
-            self.lower(now_w, cap_w);
+            self.lower(cap_w);
         } else {
             (self.over_s, self.tries, self.is_stuck) = (0.0, 0, false);
             if error_w < -self.settings.tolerance_w {
-                self.raise(now_w, cap_w);
+                self.raise(cap_w);
             }
         }
+    }
+
+    /// The cap of all drives.
+    fn budget_w(&self) -> f64 {
+        let cap_w = self.guard.cap_w().unwrap_or(f64::INFINITY);
+        self.settings.drives_w(cap_w)
+    }
+
+    /// How far the drives are above the cap, or a tier above its own, whichever is more.
+    fn error_w(&self, now_w: f64, cap_w: f64) -> f64 {
+        let tiers = self.tiers.iter().zip(&self.claims);
+        let errors = tiers.map(|(tier, claim)| claim.n * (tier.here.watts - claim.most_w));
+        errors.fold(now_w - cap_w, f64::max)
     }
 
     fn postpone(&mut self) {
@@ -333,84 +388,152 @@ impl Learning {
         self.explore_next_s = (2.0 * self.explore_next_s).min(1800.0);
     }
 
-    /// By Little's law: the mean number of requests of a drive against the host's places.
+    /// By Little's law: the mean number of requests of all drives against the hosts' places.
     fn see_whether_full(&mut self, rate: Option<f64>, response_s: Option<f64>) {
         if let (Some(rate), Some(response_s)) = (rate, response_s) {
-            let places = f64::from(self.points[self.at].nr_requests);
+            let places = |t: &Tier| t.n as f64 * f64::from(self.book.points[t.here.at].nr_requests);
+            let places: f64 = self.tiers.iter().map(places).sum();
             self.is_full = rate * response_s >= FULL * places;
         }
     }
 
-    /// Notes what the current setting draws and serves.
-    fn learn(&mut self, now_w: f64, rate: Option<f64>) {
-        self.has_moved = false;
-        let drift_w = self.measured[self.at].map_or(0.0, |m| now_w - m.power_w);
-        let (measured, settings) = (&mut self.measured, &self.settings);
-        self.seen.retain(|k| {
-            let place = &mut measured[*k];
-            if let Some(m) = place {
-                m.power_w += 0.5 * drift_w;
-                m.age_s += settings.period_s;
-            }
-            *place = place.filter(|m| m.age_s <= settings.forget_after_s);
-            place.is_some()
-        });
-        if self.measured[self.at].is_none() {
-            self.seen.push(self.at);
-        }
-        let rate = rate.filter(|_| self.is_full);
-        let here = self.measured[self.at].get_or_insert(Measured {
-            power_w: now_w,
-            iops: rate,
-            age_s: 0.0,
-        });
-        here.age_s = 0.0;
-        here.iops = match (here.iops, rate) {
-            (Some(before), Some(rate)) => Some(before + 0.5 * (rate - before)),
-            (before, rate) => rate.or(before),
+    /// The first tier with each setting that is in use stands for all with this setting: its number, and how many drives
+    /// have it.
+    fn in_use(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let at = |t: usize| self.tiers[t].here.at;
+        let first = move |t: &usize| (0..*t).all(|before| at(before) != at(*t));
+        let drives = move |t: usize| {
+            let like = self.tiers.iter().filter(move |u| u.here.at == at(t));
+            (t, like.map(|u| u.n as f64).sum())
         };
-        self.slope = self.find_slope();
+        (0..self.tiers.len()).filter(first).map(drives)
     }
 
-    /// The fastest setting but the current one that keeps the cap.
-    fn fastest(&self, now_w: f64, cap_w: f64, may_guess: bool) -> Option<usize> {
-        let keeps = |c: &usize| {
-            let is_guess = self.measured[*c].is_none();
-            if *c == self.at || (is_guess && !may_guess) {
-                return false;
+    /// Divides a sum over all drives among the settings in use: `believed` has the value of one drive of a tier, and its
+    /// doubt. The result is in `parts`, in the order of [`Learning::in_use`].
+    fn divide(&mut self, sum: f64, believed: impl Fn(&Learning, usize) -> (f64, f64)) {
+        let mut parts = std::mem::take(&mut self.parts);
+        parts.clear();
+        parts.extend(self.in_use().map(|(t, n)| {
+            let (value, doubt) = believed(self, t);
+            (n, value, doubt)
+        }));
+        divide(sum, &mut parts);
+        self.parts = parts;
+    }
+
+    /// Divides the power of all drives among the tiers.
+    fn divide_power(&mut self, now_w: f64) {
+        self.divide(now_w, |me, t| {
+            let here = me.tiers[t].here;
+            match me.book.measured[here.at] {
+                Some(m) => (m.power_w, KNOWN_W),
+                None => (here.watts, GUESSED_W),
             }
-            let power_w = self.power_w(*c, now_w);
-            let doubt_w = match is_guess {
-                true => DOUBT * (power_w - now_w).abs(),
-                false => 0.0,
+        });
+        for i in 0..self.parts.len() {
+            let Some((t, _)) = self.in_use().nth(i) else {
+                return;
             };
-            power_w + doubt_w <= cap_w - self.settings.margin_w
-        };
-        let all = (0..self.points.len()).filter(keeps);
-        all.reduce(|best, c| {
-            if self.iops(c) > self.iops(best) {
-                c
-            } else {
-                best
+            let (at, watts) = (self.tiers[t].here.at, self.parts[i].1);
+            for tier in self.tiers.iter_mut().filter(|u| u.here.at == at) {
+                tier.here.watts = watts;
             }
-        })
+        }
+    }
+
+    /// Notes what the settings in use draw and serve.
+    fn learn(&mut self, now_w: f64, rate: Option<f64>) {
+        self.divide_power(now_w);
+        if std::mem::take(&mut self.has_moved) {
+            self.is_wrong = self.tiers.iter().any(|t| self.has_gone_wrong(t));
+        }
+        let (mut drift_w, mut known) = (0.0, 0.0);
+        for (t, n) in self.in_use() {
+            if let Some(one_w) = self.book.drift_w(self.tiers[t].here) {
+                drift_w += n * one_w;
+                known += n;
+            }
+        }
+        let drift_w = if known > 0.0 { drift_w / known } else { 0.0 };
+        let rate = rate.filter(|_| self.is_full);
+        self.divide(rate.unwrap_or_default(), |me, t| {
+            let at = me.tiers[t].here.at;
+            let is_known = me.book.measured[at].is_some_and(|m| m.iops.is_some());
+            let iops = me.book.iops(at, at);
+            (iops, iops * if is_known { KNOWN } else { GUESSED })
+        });
+        self.book.pass(self.settings.period_s, drift_w);
+        for i in 0..self.parts.len() {
+            let Some((t, _)) = self.in_use().nth(i) else {
+                break;
+            };
+            let iops = rate.map(|_| self.parts[i].1).filter(|iops| *iops > 0.0);
+            self.book.note(self.tiers[t].here, iops, drift_w);
+        }
+        self.book.find_slope();
+    }
+
+    /// Whether a change was to lower a tier's power by the map, and has raised it.
+    fn has_gone_wrong(&self, tier: &Tier) -> bool {
+        let mapped_w = |here: Here| self.book.points[here.at].power_w;
+        let to_be = mapped_w(tier.here) - mapped_w(tier.before);
+        to_be < -APART_W && tier.here.watts - tier.before.watts > APART_W
+    }
+
+    /// What each setting offers to each tier. Without `may_guess` only measured settings are open. A tier's setting of now
+    /// offers what it draws now.
+    fn make_offers(&mut self, may_guess: bool) {
+        let n = self.book.len();
+        for (t, tier) in self.tiers.iter().enumerate() {
+            for c in 0..n {
+                let is_now = c == tier.here.at;
+                self.offers[t * n + c] = Offer {
+                    power_w: match is_now {
+                        true => tier.here.watts,
+                        false => self.book.cautious_w(c, tier.here),
+                    },
+                    iops: self.book.iops(c, tier.here.at),
+                    is_open: is_now || may_guess || self.book.is_measured(c),
+                };
+            }
+        }
+    }
+
+    /// Chooses the fastest settings that keep the cap, with the margin. Returns whether there are any.
+    fn choose(&mut self, cap_w: f64, may_guess: bool) -> bool {
+        self.make_offers(may_guess);
+        let market = Market {
+            claims: &self.claims,
+            offers: &self.offers,
+        };
+        let budget_w = cap_w - self.settings.margin_w;
+        let mut chosen = std::mem::take(&mut self.chosen);
+        let is = market.choose(self.settings.share, budget_w, &mut chosen);
+        self.chosen = chosen;
+        is
+    }
+
+    /// Whether a setting that was not measured is chosen.
+    fn is_guess(&self) -> bool {
+        self.chosen.iter().any(|c| !self.book.is_measured(*c))
     }
 
     /// The power is too high.
-    fn lower(&mut self, now_w: f64, cap_w: f64) {
-        if let Some(c) = self.fastest(now_w, cap_w, self.tries < self.settings.most_tries) {
-            self.tries += u32::from(self.measured[c].is_none());
+    fn lower(&mut self, cap_w: f64) {
+        let may_guess = self.tries < self.settings.most_tries;
+        if self.choose(cap_w, may_guess) && self.differs() {
+            self.tries += u32::from(self.is_guess());
             self.is_stuck = false;
-            return self.change(c);
+            return self.change();
         }
-        let lowest = self.lowest_measured();
-        if self.tries < self.settings.most_tries {
-            let least_w = self.measured[lowest]
-                .map_or(now_w, |m| m.power_w)
-                .min(now_w);
-            if let Some(c) = self.worth_a_try(now_w, least_w) {
+        if may_guess {
+            let lowest = self.tiers.iter().map(|t| t.here);
+            let lowest = lowest.reduce(|a, b| if b.watts < a.watts { b } else { a });
+            if let Some(c) = lowest.and_then(|here| self.book.worth_a_try(here)) {
                 self.tries += 1;
-                return self.change(c);
+                self.chosen.fill(c);
+                return self.change();
             }
         }
         self.is_stuck = true;
@@ -419,73 +542,107 @@ impl Learning {
             self.tries -= 1;
             self.postpone();
         }
-        if lowest != self.at {
-            return self.change(lowest);
+        for (place, tier) in self.chosen.iter_mut().zip(&self.tiers) {
+            *place = self.book.lowest_measured(tier.here.at);
+        }
+        if self.differs() {
+            return self.change();
         }
         if self.settings.can_limit && self.over_s >= self.settings.limit_after_s {
-            self.limit = Some((0.5 * self.iops(self.at)).max(LEAST_RATE));
+            for tier in &mut self.tiers {
+                let half = 0.5 * self.book.iops(tier.here.at, tier.here.at);
+                tier.limit = Some(half.max(LEAST_RATE));
+            }
             self.guard.settle(self.settings.settle);
-        }
-    }
-
-    /// The unmeasured setting with the lowest guess, if that is below all that was measured.
-    fn worth_a_try(&self, now_w: f64, least_w: f64) -> Option<usize> {
-        let unknown = (0..self.points.len()).filter(|c| self.measured[*c].is_none());
-        let guess = |c: usize| (c, self.power_w(c, now_w));
-        let least = unknown.map(guess).min_by(|a, b| a.1.total_cmp(&b.1))?;
-        (least.1 < least_w - WORTH_W).then_some(least.0)
-    }
-
-    /// The setting with the lowest measured power; the current one, if it is about as low.
-    fn lowest_measured(&self) -> usize {
-        let power = |c: usize| self.measured[c].map_or(f64::INFINITY, |m| m.power_w);
-        let all = self.seen.iter().copied();
-        let lowest = all.reduce(|a, b| if power(b) < power(a) { b } else { a });
-        let lowest = lowest.unwrap_or(self.at);
-        let is_near = power(self.at) <= power(lowest) + 0.5 * WORTH_W;
-        if is_near {
-            self.at
-        } else {
-            lowest
         }
     }
 
     /// There is power left.
-    fn raise(&mut self, now_w: f64, cap_w: f64) {
-        if !self.is_full {
+    fn raise(&mut self, cap_w: f64) {
+        if self.is_full && self.choose(cap_w, self.explore_in_s <= 0.0) && self.is_better() {
+            self.is_exploring = self.is_guess();
+            self.change();
+        }
+    }
+
+    /// Whether what is chosen is enough faster: with strict shares for the best tier that differs, else in all.
+    fn is_better(&self) -> bool {
+        let n = self.book.len();
+        let iops = |t: usize, c: usize| self.claims[t].n * self.offers[t * n + c].iops;
+        let pairs = self.tiers.iter().zip(&self.chosen).enumerate();
+        let mut pairs = pairs.map(|(t, (tier, c))| (t, iops(t, tier.here.at), iops(t, *c)));
+        match self.settings.share {
+            Share::Strict => pairs
+                .find(|(_, now, then)| (then / now - 1.0).abs() > BETTER - 1.0)
+                .is_some_and(|(_, now, then)| then > now),
+            Share::Weight | Share::Marginal => {
+                let weighted = |t: usize| self.claims[t].weight;
+                let (now, then) = pairs.fold((0.0, 0.0), |sums, (t, now, then)| {
+                    (sums.0 + weighted(t) * now, sums.1 + weighted(t) * then)
+                });
+                then > BETTER * now
+            }
+        }
+    }
+
+    /// Whether what is chosen is another setting than that of now.
+    fn differs(&self) -> bool {
+        let pairs = self.tiers.iter().zip(&self.chosen);
+        pairs.into_iter().any(|(tier, c)| tier.here.at != *c)
+    }
+
+    /// The tiers get what is chosen.
+    fn change(&mut self) {
+        if !self.differs() {
             return;
         }
-        let may_guess = self.explore_in_s <= 0.0;
-        let fastest = self.fastest(now_w, cap_w, may_guess);
-        let better = fastest.filter(|c| self.iops(*c) > BETTER * self.iops(self.at));
-        if let Some(c) = better {
-            self.is_exploring = self.measured[c].is_none();
-            self.change(c);
+        for (tier, c) in self.tiers.iter_mut().zip(&self.chosen) {
+            tier.before = tier.here;
+            tier.here = Here {
+                at: *c,
+                watts: self.book.power_w(*c, tier.here),
+            };
+        }
+        self.has_moved = true;
+        self.guard.settle(self.settings.settle);
+    }
+
+    fn is_limited(&self) -> bool {
+        self.tiers.iter().any(|t| t.limit.is_some())
+    }
+
+    fn end_limits(&mut self) {
+        for tier in &mut self.tiers {
+            tier.limit = None;
         }
     }
 
-    fn change(&mut self, c: usize) {
-        if c != self.at {
-            self.has_moved = true;
-            self.at = c;
-            self.guard.settle(self.settings.settle);
-        }
-    }
-
-    /// One period under a limited rate.
+    /// One period under a limited rate. With strict shares the last tier that can be slowed is, and the first is the first to
+    /// get more; else all are.
     fn follow_limit(&mut self, now_w: f64, cap_w: f64, rate: Option<f64>) {
-        let Some(limit) = self.limit else {
-            return;
-        };
-        let error_w = now_w - cap_w;
-        let is_free = rate.is_some_and(|rate| rate < 0.7 * limit);
+        let error_w = self.error_w(now_w, cap_w);
+        let is_strict = self.settings.share == Share::Strict;
+        let limit = |t: &Tier| t.limit.unwrap_or(f64::INFINITY);
         if error_w > self.settings.tolerance_w {
-            self.limit = Some((CUT * limit).max(LEAST_RATE));
+            let slowed = self.tiers.iter_mut().rev().filter(|t| limit(t) > LEAST_RATE);
+            for tier in slowed.take(if is_strict { 1 } else { usize::MAX }) {
+                tier.limit = Some((CUT * limit(tier)).max(LEAST_RATE));
+            }
         } else if error_w < -2.0 * self.settings.tolerance_w {
+            let allowed: f64 = self.tiers.iter().map(|t| t.n as f64 * limit(t)).sum();
             // A load that the limit does not hold back needs none.
-            self.limit = if is_free { None } else { Some(GROW * limit) };
+            if rate.is_some_and(|rate| rate < 0.7 * allowed) {
+                self.end_limits();
+            }
+            let full = |t: &Tier| limit(t) < self.book.iops(t.here.at, t.here.at);
+            let is_any_held = self.tiers.iter().any(full);
+            let first = |t: &&mut Tier| !is_any_held || full(t);
+            let freed = self.tiers.iter_mut().filter(|t| t.limit.is_some());
+            for tier in freed.filter(first).take(if is_strict { 1 } else { usize::MAX }) {
+                tier.limit = Some(GROW * limit(tier));
+            }
         }
-        self.guard.settle(self.settings.settle.min(Span(SECOND.0)));
+        self.guard.settle(self.settings.settle.min(SECOND));
     }
 
     /// A cap that falls below the drives' power is followed before the end of the period; one that rises ends a limit.
@@ -498,66 +655,54 @@ impl Learning {
         (self.tries, self.over_s, self.explore_in_s) = (0, 0.0, 0.0);
         self.explore_next_s = self.settings.explore_after_s;
         if before.is_none_or(|before| cap_w > before) {
-            self.limit = None;
+            self.end_limits();
         }
-        let part = self.settings.efficiency / self.open.len() as f64;
+        let budget_w = self.budget_w();
         // At the end of a period its reading comes first.
-        let is_measured = *turn == Turn::Keep && !self.has_moved && self.limit.is_none();
+        let is_measured = *turn == Turn::Keep && !self.has_moved && !self.is_limited();
         if let Some(now_w) = self.last_w.filter(|_| is_measured) {
-            if now_w > cap_w * part + self.settings.tolerance_w {
-                self.lower(now_w, cap_w * part);
+            if now_w > budget_w + self.settings.tolerance_w {
+                self.divide_power(now_w);
+                self.lower(budget_w);
             }
         }
     }
 
-    /// The setting whose power is lowest, as far as is known.
-    fn safe(&self) -> usize {
-        let now_w = self.last_w.unwrap_or(self.points[self.at].power_w);
-        let power = |c: usize| self.power_w(c, now_w);
-        let least = (0..self.points.len()).map(|c| (c, power(c)));
-        least
-            .min_by(|a, b| a.1.total_cmp(&b.1))
-            .map_or(self.at, |l| l.0)
+    /// All drives have the setting of this number.
+    fn set_all(&mut self, at: usize) {
+        for tier in &mut self.tiers {
+            tier.here = Here {
+                at,
+                watts: self.book.power_w(at, tier.here),
+            };
+        }
+        self.has_moved = false;
     }
 
     fn status(&self, turn: &Turn) -> Status {
         let status = self.guard.status(turn);
-        let part = self.settings.efficiency / self.open.len() as f64;
-        match (status, self.limit, self.is_stuck) {
-            (Status::Regulating, Some(limit), _) if limit > LEAST_RATE => Status::Limiting,
-            (Status::Regulating, Some(_), _) | (Status::Regulating, None, true) => {
-                let now_w = self.last_w.unwrap_or_default() / part;
-                let excess = now_w - self.guard.cap_w().unwrap_or(f64::INFINITY);
-                match excess > self.settings.tolerance_w / part {
-                    true => Status::Unreachable {
-                        excess: Watts(excess),
-                    },
-                    false => Status::Regulating,
-                }
-            }
-            _ => status,
+        if status != Status::Regulating {
+            return status;
+        }
+        let error_w = self.error_w(self.last_w.unwrap_or_default(), self.budget_w());
+        let is_over = error_w > self.settings.tolerance_w;
+        let is_least = self
+            .tiers
+            .iter()
+            .all(|t| t.limit.is_some_and(|limit| limit <= LEAST_RATE));
+        match (self.is_limited(), is_over) {
+            (true, _) if !is_least => Status::Limiting,
+            (true, true) => Status::Unreachable {
+                excess: Watts(self.settings.meter_w(error_w)),
+            },
+            (false, true) if self.is_wrong => Status::WrongSign,
+            (false, true) if self.is_stuck => Status::Unreachable {
+                excess: Watts(self.settings.meter_w(error_w)),
+            },
+            (false, true) => Status::Settling,
+            _ => Status::Regulating,
         }
     }
-}
-
-/// The point nearest to a command.
-fn nearest(points: &[Point], command: &Command) -> usize {
-    let like = Point {
-        nr_requests: command.nr_requests,
-        queue_depth: command.queue_depth,
-        read_expire: command.read_expire,
-        arms: command.arms,
-        ..points[0]
-    };
-    let octaves = |a: u32, b: u32| (f64::from(a.max(1)) / f64::from(b.max(1))).log2().abs();
-    let far = |p: &Point| {
-        let sizes =
-            octaves(p.nr_requests, like.nr_requests) + octaves(p.queue_depth, like.queue_depth);
-        sizes + if p.read_expire.is_none() { 0.0 } else { 1.0 } + octaves(p.arms, like.arms)
-    };
-    let all = points.iter().enumerate();
-    let best = all.min_by(|a, b| far(a.1).total_cmp(&far(b.1)));
-    best.map_or(0, |(i, _)| i)
 }
 
 impl Policy for Learning {
@@ -566,14 +711,15 @@ impl Policy for Learning {
         self.follow_cap(&turn);
         match turn {
             Turn::Uncapped => {
-                let n = self.open.len() as f64;
-                let part = self.settings.efficiency / n;
-                (self.at, self.has_moved, self.limit) = (self.own, false, None);
-                self.last_w = self.guard.uncapped_w().map(|w| w * part);
+                self.end_limits();
+                if self.has_moved || self.tiers.iter().any(|t| t.here.at != self.own) {
+                    self.set_all(self.own);
+                }
+                self.last_w = self.guard.uncapped_w().map(|w| self.settings.drives_w(w));
             }
             Turn::Lost => {
                 if self.last_w.is_some() || self.has_moved {
-                    self.at = self.safe();
+                    self.set_all(self.book.safest(self.tiers[0].here));
                 }
                 (self.has_moved, self.last_w) = (false, None);
             }
@@ -582,18 +728,28 @@ impl Policy for Learning {
         }
         let is_lost_open = turn == Turn::Lost && self.guard.settings().on_loss == OnLoss::Open;
         let is_own = turn == Turn::Uncapped || is_lost_open;
-        let limit = self.limit.map_or(RateLimit::Unlimited, |rate| {
-            RateLimit::Requests(Frequency(rate))
-        });
-        for (command, open) in commands.iter_mut().zip(&self.open) {
+        let tiers = self.tiers.iter();
+        let of_drives = tiers.flat_map(|tier| std::iter::repeat_n(tier, tier.n));
+        for ((command, open), tier) in commands.iter_mut().zip(&self.open).zip(of_drives) {
+            let limit = tier.limit.map_or(RateLimit::Unlimited, |rate| {
+                RateLimit::Requests(Frequency(rate))
+            });
             *command = match is_own {
                 true => *open,
                 false => Command {
                     rate_limit: limit,
-                    ..self.points[self.at].command(open)
+                    ..self.book.points[tier.here.at].command(open)
                 },
             };
         }
         self.status(&turn)
+    }
+
+    fn memory(&self) -> Option<Value> {
+        Some(memory::document(&self.book))
+    }
+
+    fn recall(&mut self, document: &Value, since: Span) -> Result<usize, SpecError> {
+        memory::recall(&mut self.book, document, since)
     }
 }

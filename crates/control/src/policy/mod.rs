@@ -15,7 +15,8 @@
 
 use crate::{Command, Device, Params, Sample};
 use headstack_schema::{EffectiveParameter, Reader, Registered, Registry, SpecError, TableSchema};
-use headstack_units::{Time, Watts};
+use headstack_units::{Span, Time, Watts};
+use serde_json::Value;
 
 /// The input of a policy in one step.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,6 +43,10 @@ pub enum Status {
     },
     /// No setting keeps the cap; the rate of requests is limited.
     Limiting,
+    /// The power is above the cap, and settings that should lower it are in force or being tried.
+    Settling,
+    /// The power is above the cap, and the last change that was to lower it has raised it.
+    WrongSign,
     /// No reading or cap has counted for a period or longer; the last setting stays in force.
     Holding,
     /// The meter is lost; the drives have the safe setting.
@@ -53,6 +58,21 @@ pub trait Policy: Send {
     /// One step. `commands` has one entry per drive, in the order in which the policy was built. The policy writes
     /// every entry and reads none.
     fn step(&mut self, input: &Input, commands: &mut [Command]) -> Status;
+
+    /// What it has learned about the drives, to be kept for a later run; `None` if it learns nothing. The form is that
+    /// policy's own.
+    fn memory(&self) -> Option<Value> {
+        None
+    }
+
+    /// Takes what [`Policy::memory`] gave `since` ago. Returns the number of settings that it can use.
+    ///
+    /// # Errors
+    /// A document that is no such memory, in words; then nothing is taken.
+    fn recall(&mut self, document: &Value, since: Span) -> Result<usize, SpecError> {
+        let _ = (document, since);
+        Err(SpecError::new("", "a memory", "none for this policy"))
+    }
 }
 
 /// One entry of the list of policies.
@@ -164,8 +184,9 @@ fn only<'a>(devices: &'a [Device], name: &str) -> Result<&'a Device, SpecError> 
     match devices {
         [device] => Ok(device),
         _ => {
-            let need =
-                format!("1 for {name}; pcap-s and feed-forward cap several behind one meter");
+            let need = format!(
+                "1 for {name}; pcap-s, feed-forward and learning cap several behind one meter"
+            );
             Err(SpecError::new("drives", devices.len(), need))
         }
     }

@@ -7,6 +7,7 @@ mod controller;
 mod expiry;
 mod feed_forward;
 mod learning;
+mod learning_tiers;
 mod parameters;
 mod shelf;
 mod states;

@@ -16,7 +16,7 @@ fn settings_are_restored_after_any_faults() {
         println!("seed {seed}");
         let mut rng = SplitMix(seed);
         let n = 1 + rng.below(4) as usize;
-        let policy = ["pcap-s", "feed-forward", "pcap-s"][rng.below(3) as usize];
+        let policy = ["pcap-s", "feed-forward", "learning"][rng.below(3) as usize];
         let mut bench = bench(n, policy, true, json!({}));
         for _ in 0..40 {
             let i = rng.below(n as u64) as usize;

@@ -27,6 +27,7 @@ pub struct State {
     pub elevator: String,
     pub held: Option<String>,
     pub is_present: bool,
+    pub model: String,
     pub answer: Answer,
     pub writes: Vec<(Knob, String)>,
 }
@@ -51,6 +52,7 @@ impl Kernel {
             elevator: "mq-deadline".into(),
             held: None,
             is_present: true,
+            model: "MODEL-1".into(),
             answer: Answer::Take,
             writes: Vec::new(),
         })))
@@ -120,6 +122,10 @@ impl Knobs for Kernel {
 
     fn is_present(&self) -> bool {
         self.set(|s| s.is_present)
+    }
+
+    fn model(&self) -> String {
+        self.set(|s| s.model.clone())
     }
 
     fn stat(&self) -> io::Result<String> {

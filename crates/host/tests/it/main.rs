@@ -5,5 +5,6 @@ mod config;
 mod faults;
 mod group;
 mod kernel;
+mod learned;
 mod originals;
 mod shelf;

@@ -1,0 +1,245 @@
+//! What is known of the settings of one kind of drive: guesses of a map, and measurements.
+
+use crate::map::Point;
+use crate::Command;
+
+/// Pairs of measured settings that say nothing weigh as much as the map's own slope of 1.
+const TRUST: usize = 2;
+/// Measured settings, the last ones, whose pairs give the slope; and the number of these pairs with those of the map.
+const LAST: usize = 12;
+const PAIRS: usize = LAST * (LAST - 1) / 2 + TRUST;
+/// Settings nearer than this in the map say nothing of its slope, in watts.
+const APART_W: f64 = 0.2;
+/// A guess is wrong by about this part of the change that it predicts.
+const DOUBT: f64 = 0.05;
+/// How far below all measured powers a guess must be to be tried, in watts.
+const WORTH_W: f64 = 0.1;
+/// Part of a new measurement in the mean.
+const NEW: f64 = 0.5;
+
+/// What was measured at one setting, of one drive.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Measured {
+    pub(crate) power_w: f64,
+    /// Mean distance of the readings of periods from `power_w`.
+    pub(crate) spread_w: f64,
+    /// Requests per second while the host's queue was full.
+    pub(crate) iops: Option<f64>,
+    pub(crate) age_s: f64,
+}
+
+/// The setting that a drive has now, and what it draws.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Here {
+    pub(crate) at: usize,
+    pub(crate) watts: f64,
+}
+
+/// Settings of one kind of drive.
+#[derive(Debug)]
+pub(crate) struct Book {
+    pub(crate) points: Vec<Point>,
+    pub(crate) measured: Vec<Option<Measured>>,
+    /// The points that are measured, in the order in which they were.
+    pub(crate) seen: Vec<usize>,
+    /// How much of the map's differences is true.
+    slope: f64,
+    forget_after_s: f64,
+}
+
+impl Book {
+    /// A book without measurements.
+    pub(crate) fn new(points: Vec<Point>, forget_after_s: f64) -> Book {
+        Book {
+            measured: vec![None; points.len()],
+            seen: Vec::with_capacity(points.len()),
+            points,
+            slope: 1.0,
+            forget_after_s,
+        }
+    }
+
+    /// Takes measurements of before. The map's level becomes theirs, and those that are too old become guesses.
+    pub(crate) fn take(&mut self, found: &[(usize, Measured)]) {
+        let errors = found
+            .iter()
+            .map(|(k, m)| m.power_w - self.points[*k].power_w);
+        let level_w = errors.sum::<f64>() / found.len().max(1) as f64;
+        for point in &mut self.points {
+            point.power_w = (point.power_w + level_w).max(0.01);
+        }
+        for (k, m) in found {
+            self.points[*k].power_w = m.power_w;
+            self.points[*k].iops = m.iops.unwrap_or(self.points[*k].iops);
+            if m.age_s <= self.forget_after_s {
+                if self.measured[*k].is_none() {
+                    self.seen.push(*k);
+                }
+                self.measured[*k] = Some(*m);
+            }
+        }
+        self.find_slope();
+    }
+
+    /// Number of settings.
+    pub(crate) fn len(&self) -> usize {
+        self.points.len()
+    }
+
+    /// Whether a setting was measured.
+    pub(crate) fn is_measured(&self, c: usize) -> bool {
+        self.measured[c].is_some()
+    }
+
+    /// The point nearest to a command.
+    pub(crate) fn nearest(&self, command: &Command) -> usize {
+        let octaves = |a: u32, b: u32| (f64::from(a.max(1)) / f64::from(b.max(1))).log2().abs();
+        let far = |p: &Point| {
+            let sizes = octaves(p.nr_requests, command.nr_requests)
+                + octaves(p.queue_depth, command.queue_depth);
+            let own_expiry = if p.read_expire.is_none() { 0.0 } else { 1.0 };
+            sizes + own_expiry + octaves(p.arms, command.arms)
+        };
+        let all = self.points.iter().enumerate();
+        let best = all.min_by(|a, b| far(a.1).total_cmp(&far(b.1)));
+        best.map_or(0, |(i, _)| i)
+    }
+
+    /// Time passes: measurements of settings that are not in use follow the drift of those that are, and old ones are
+    /// forgotten.
+    pub(crate) fn pass(&mut self, seconds: f64, drift_w: f64) {
+        let (measured, forget_after_s) = (&mut self.measured, self.forget_after_s);
+        self.seen.retain(|k| {
+            let place = &mut measured[*k];
+            if let Some(m) = place {
+                m.power_w += NEW * drift_w;
+                m.age_s += seconds;
+            }
+            *place = place.filter(|m| m.age_s <= forget_after_s);
+            place.is_some()
+        });
+    }
+
+    /// How far a drive at this setting draws more than was measured there.
+    pub(crate) fn drift_w(&self, here: Here) -> Option<f64> {
+        self.measured[here.at].map(|m| here.watts - m.power_w)
+    }
+
+    /// Notes what a drive draws and serves at its setting. [`Book::pass`] has come first, with `drift_w` for all.
+    pub(crate) fn note(&mut self, here: Here, iops: Option<f64>, drift_w: f64) {
+        if self.measured[here.at].is_none() {
+            self.seen.push(here.at);
+        }
+        let m = self.measured[here.at].get_or_insert(Measured {
+            power_w: here.watts,
+            spread_w: 0.0,
+            iops,
+            age_s: 0.0,
+        });
+        let before_w = m.power_w - NEW * drift_w;
+        let error_w = here.watts - before_w;
+        if m.age_s > 0.0 {
+            m.power_w = before_w + NEW * error_w;
+            m.spread_w += NEW * (error_w.abs() - m.spread_w);
+        }
+        m.age_s = 0.0;
+        m.iops = match (m.iops, iops) {
+            (Some(before), Some(now)) => Some(before + NEW * (now - before)),
+            (before, now) => now.or(before),
+        };
+    }
+
+    /// Finds how much of the map is true: the median of the slopes between the settings that were measured last (Theil
+    /// and Sen), and of the map's own.
+    pub(crate) fn find_slope(&mut self) {
+        let mut slopes = [1.0; PAIRS];
+        let mut n = TRUST;
+        let last = &self.seen[self.seen.len().saturating_sub(LAST)..];
+        for (i, a) in last.iter().enumerate() {
+            for b in &last[..i] {
+                let mapped_w = self.points[*a].power_w - self.points[*b].power_w;
+                if let (Some(a), Some(b), true) = (
+                    self.measured[*a],
+                    self.measured[*b],
+                    mapped_w.abs() >= APART_W,
+                ) {
+                    slopes[n] = (a.power_w - b.power_w) / mapped_w;
+                    n += 1;
+                }
+            }
+        }
+        let slopes = &mut slopes[..n];
+        slopes.sort_unstable_by(f64::total_cmp);
+        self.slope = slopes[n / 2].clamp(-2.0, 2.0);
+    }
+
+    /// The map's guess for a setting, without what was measured near it.
+    fn mapped(&self, c: usize, here: Here) -> f64 {
+        here.watts + self.slope * (self.points[c].power_w - self.points[here.at].power_w)
+    }
+
+    /// The power of a setting: as measured, or guessed from what the drive draws now.
+    pub(crate) fn power_w(&self, c: usize, here: Here) -> f64 {
+        if let Some(measured) = self.measured[c] {
+            return measured.power_w;
+        }
+        // The error of the map nearby; a setting without measured neighbours has none.
+        let (mut errors, mut weights) = (0.0, 0.3);
+        for k in &self.seen {
+            let near = self.points[c].nearness(&self.points[*k]);
+            if let Some(measured) = self.measured[*k].filter(|_| near > 0.0) {
+                errors += near * (measured.power_w - self.mapped(*k, here));
+                weights += near;
+            }
+        }
+        self.mapped(c, here) + errors / weights
+    }
+
+    /// The power to reckon with: that of a guess is higher by its doubt.
+    pub(crate) fn cautious_w(&self, c: usize, here: Here) -> f64 {
+        let power_w = self.power_w(c, here);
+        match self.is_measured(c) {
+            true => power_w,
+            false => power_w + DOUBT * (power_w - here.watts).abs(),
+        }
+    }
+
+    /// Throughput of a setting: as measured, or the map's in proportion to that of the setting in use.
+    pub(crate) fn iops(&self, c: usize, at: usize) -> f64 {
+        let measured = |c: usize| self.measured[c].and_then(|m| m.iops);
+        measured(c).unwrap_or_else(|| {
+            let here = measured(at).map_or(1.0, |x| x / self.points[at].iops);
+            here * self.points[c].iops
+        })
+    }
+
+    /// The unmeasured setting with the lowest guess, if that is below all that was measured.
+    pub(crate) fn worth_a_try(&self, here: Here) -> Option<usize> {
+        let lowest = self.lowest_measured(here.at);
+        let least_w = self.measured[lowest].map_or(here.watts, |m| m.power_w.min(here.watts));
+        let unknown = (0..self.len()).filter(|c| !self.is_measured(*c));
+        let guess = |c: usize| (c, self.power_w(c, here));
+        let least = unknown.map(guess).min_by(|a, b| a.1.total_cmp(&b.1))?;
+        (least.1 < least_w - WORTH_W).then_some(least.0)
+    }
+
+    /// The setting with the lowest measured power; the one in use, if it is about as low.
+    pub(crate) fn lowest_measured(&self, at: usize) -> usize {
+        let power = |c: usize| self.measured[c].map_or(f64::INFINITY, |m| m.power_w);
+        let all = self.seen.iter().copied();
+        let lowest = all.reduce(|a, b| if power(b) < power(a) { b } else { a });
+        let lowest = lowest.unwrap_or(at);
+        match power(at) <= power(lowest) + 0.5 * WORTH_W {
+            true => at,
+            false => lowest,
+        }
+    }
+
+    /// The setting whose power is lowest, as far as is known.
+    pub(crate) fn safest(&self, here: Here) -> usize {
+        let least = (0..self.len()).map(|c| (c, self.power_w(c, here)));
+        least
+            .min_by(|a, b| a.1.total_cmp(&b.1))
+            .map_or(here.at, |l| l.0)
+    }
+}

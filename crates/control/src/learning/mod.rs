@@ -1,0 +1,5 @@
+//! Parts of the policy `learning`: what is known of settings, how it is kept in a file, and how tiers share a budget.
+
+pub(crate) mod book;
+pub(crate) mod memory;
+pub(crate) mod share;
