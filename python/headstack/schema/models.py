@@ -372,11 +372,6 @@ class LearningParameters(TypedDict, total=False):
     min, h. Default: "2 s".
     """
 
-    forget_after: LengthOfTime
-    """Age at which a measurement counts no more. 1 s to 3600000 s. Unit: one of s, ms, us, ns, min,
-    h. Default: "1800 s".
-    """
-
     explore_after: LengthOfTime
     """Time after a wrong guess until a faster setting is guessed again; twice as long each time. 1
     s to 3600000 s. Unit: one of s, ms, us, ns, min, h. Default: "60 s".
@@ -390,6 +385,27 @@ class LearningParameters(TypedDict, total=False):
     tries: int
     """Settings that are tried one after another to find one with less power. 1 to 100. Default: 6.
     """
+
+    share: Literal["strict", "weight", "marginal"]
+    """How tiers share the budget. `strict`: The last tier loses first; `weight`: Watts by weight;
+    `marginal`: By requests per second and watt. Default: "strict".
+    """
+
+    forget_after: LengthOfTime
+    """Age at which a measurement counts no more. 1 s to 3600000 s. Unit: one of s, ms, us, ns, min,
+    h. Default: "1800 s".
+    """
+
+    tiers: Sequence[int]
+    """Numbers of drives in each tier, best tier first. 1 to 10000. Default: [1]."""
+
+    weights: Sequence[float]
+    """Weight of each tier: of its watts with `share = "weight"`, of its requests with "marginal".
+    0.000000001 to 1000000000.
+    """
+
+    tier_caps_w: Sequence[float]
+    """The most watts of each tier, as the meter would show them. 0.000000001 to 1000000000."""
 
     map: Sequence[Map]
     """Power and throughput of one drive under each setting; left out, those of an Ultrastar 7K4000.
