@@ -62,6 +62,12 @@ pub struct Change {
     pub depth: Option<u32>,
     /// Host queue: time to the deadline of reads that arrive from now on.
     pub read_expire: Option<Span>,
+    /// Host queue: name of another elevator.
+    #[param(kind = Kind::Name("elevator"))]
+    pub elevator: Option<String>,
+    /// Parameters of the elevator.
+    #[param(kind = Kind::Parameters("elevator"))]
+    pub elevator_parameters: Option<Params>,
     /// Volume: a member that is gone from now on.
     pub member_gone: Option<u32>,
     /// Volume: a member that comes back with the data that it had.
@@ -229,6 +235,10 @@ fn one(
         let need = "scheduler beside them";
         return Err(SpecError::new("scheduler_parameters", key, need));
     }
+    if change.elevator_parameters.is_some() && key != "elevator" {
+        let need = "elevator beside them";
+        return Err(SpecError::new("elevator_parameters", key, need));
+    }
     let target = match setting {
         Setting::Drive(_) | Setting::FailPart(_) => drives(change, count, key)?,
         _ => layer(change, layers, key)?,
@@ -351,12 +361,16 @@ fn numbers(key: &str, what: &str, given: &Option<Vec<u32>>) -> Result<Vec<u32>, 
 }
 
 /// All settings that an entry can have, by key: those of drives, then those of layers.
-fn settings(change: &Change) -> [(&'static str, Option<Setting>); 23] {
+fn settings(change: &Change) -> [(&'static str, Option<Setting>); 24] {
     use headstack_drive::Setting as Of;
     let drive = |setting: Option<Of>| setting.map(Setting::Drive);
     let scheduler = |name: &String| Of::Scheduler {
         name: name.clone(),
         parameters: change.scheduler_parameters.clone().unwrap_or_default(),
+    };
+    let elevator = |name: &String| Setting::Elevator {
+        name: name.clone(),
+        parameters: change.elevator_parameters.clone().unwrap_or_default(),
     };
     let limits = |l: LimitsSpec| Of::DurationLimits(Box::new(l));
     let speed = |s: SpindleSpeed| Of::SpindleSpeed {
@@ -407,6 +421,7 @@ fn settings(change: &Change) -> [(&'static str, Option<Setting>); 23] {
         ("nr_requests", change.nr_requests.map(Setting::Requests)),
         ("depth", change.depth.map(Setting::Depth)),
         ("read_expire", change.read_expire.map(Setting::ReadExpire)),
+        ("elevator", change.elevator.as_ref().map(elevator)),
         ("member_gone", change.member_gone.map(Setting::MemberGone)),
         ("member_back", change.member_back.map(Setting::MemberBack)),
         (

@@ -8,8 +8,8 @@
 use crate::change::{dry_run_layers, plan, Change, Planned, Target};
 use crate::experiment::System;
 use crate::layer::{
-    compose, fault, host_queue, Branch, DriveFacts, DriveLayer, FaultState, LayerCompletion,
-    LayerResult, LayerSpec, Setting, Tree, ANYONE,
+    compose, fault, Branch, DriveFacts, DriveLayer, FaultState, LayerCompletion, LayerResult,
+    LayerSpec, Setting, Tree, ANYONE,
 };
 use crate::member::Member;
 use crate::run::{make_drive, Inputs};
@@ -44,6 +44,8 @@ pub struct View {
     pub queue: Option<(Vec<u32>, u32, u32)>,
     /// Time from a read's arrival in that queue to its deadline, if its elevator has deadlines.
     pub read_expire: Option<Span>,
+    /// The elevator of that queue, and all that it can have.
+    pub elevators: Option<(String, Vec<String>)>,
     /// The drive, if it is one drive or a part of one.
     pub drive: Option<(Vec<u32>, DriveFacts)>,
     /// The fault layer, if it is one drive or a part of one.
@@ -61,7 +63,8 @@ pub fn live_system(
     inputs: &Inputs,
 ) -> Result<LiveSystem, SpecError> {
     if !system.capping.is_empty() {
-        let need = "a system without it: it is not supported in real time";
+        let need = "a system without it: not supported in real time; headstack-capd caps emulated drives by their \
+                    control directory";
         return Err(SpecError::new("capping", "a table", need));
     }
     let seed = system.seed.unwrap_or(seed);
@@ -261,6 +264,10 @@ impl LiveSystem {
             if let Some((nr_requests, depth)) = layer.queue_sizes() {
                 view.queue = Some((path.clone(), nr_requests, depth));
                 view.read_expire = layer.read_expire();
+                view.elevators = layer.elevators().map(|(name, all)| {
+                    let all = all.into_iter().map(String::from);
+                    (name.into(), all.collect())
+                });
             }
             if let Some(state) = layer.fault_state(now) {
                 view.fault = Some((path.clone(), state));
@@ -280,14 +287,6 @@ impl LiveSystem {
     /// The same, to change it at `now`, to which the system must have been advanced.
     pub fn drive_mut(&mut self, device: usize) -> Option<&mut Drive> {
         self.tree.drive_of_mut(device)
-    }
-
-    /// The elevator of the host queues, if the system lists one host queue.
-    pub fn elevator(&self) -> Option<String> {
-        let mut queues = self.layers.iter().filter(|l| l.name == host_queue::NAME);
-        let only = queues.next().filter(|_| queues.next().is_none())?;
-        let given = only.params.get("elevator").and_then(|e| e.as_str());
-        Some(given.unwrap_or(host_queue::DEFAULT_ELEVATOR).to_string())
     }
 
     /// Sets something of the layer at a path of [`LiveSystem::view`].

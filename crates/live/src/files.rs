@@ -197,23 +197,30 @@ fn set_nr_requests(live: &mut Live, device: usize, text: &str) -> Result<(), Str
     set.map_err(|e| e.to_string())
 }
 
-fn scheduler(live: &mut Live, _: usize) -> Option<String> {
-    let (_, system) = live.system();
-    let name = system.elevator().unwrap_or("none".into());
-    one(&format!("[{name}]"))
+/// All elevators, that in use in brackets.
+fn scheduler(live: &mut Live, device: usize) -> Option<String> {
+    let Some((now, all)) = view(live, device).elevators else {
+        return one("[none]");
+    };
+    let mark = |name: String| match name == now {
+        true => format!("[{name}]"),
+        false => name,
+    };
+    one(&all.into_iter().map(mark).collect::<Vec<_>>().join(" "))
 }
 
 fn set_scheduler(live: &mut Live, device: usize, text: &str) -> Result<(), String> {
-    let now = scheduler(live, device).unwrap_or_default();
-    match now.trim() == format!("[{text}]") {
-        true => Ok(()),
-        false => {
-            let now = now.trim();
-            Err(format!(
-                "got {text:?}, need {now}: another elevator while it runs is not supported"
-            ))
-        }
-    }
+    let Some((path, ..)) = view(live, device).queue else {
+        return match text {
+            "none" => Ok(()),
+            _ => Err(format!("got {text:?}, need none: there is no host queue")),
+        };
+    };
+    let setting = Setting::Elevator {
+        name: text.into(),
+        parameters: Default::default(),
+    };
+    live.set(&path, setting).map_err(|e| e.to_string())
 }
 
 /// Commands that the host gives the drive at a time. Linux does not take more than the adapter, here the drive, holds.

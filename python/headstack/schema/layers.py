@@ -143,7 +143,7 @@ class LayerRaid5(TypedDict, total=False):
 
 
 class LayerHostQueue(TypedDict, total=False):
-    """Parameters of `host-queue`."""
+    """The table of a host queue."""
 
     name: Required[Literal["host-queue"]]
 

@@ -8,14 +8,18 @@ from headstack.schema.drive import Drive, DurationLimit
 from headstack.schema.layers import Bad, Layer, Slow
 from headstack.schema.models import (
     AgedSptfParameters,
+    BfqParameters,
+    DeadlineParameters,
     DeadlineSptfParameters,
     DepthAgedSptfParameters,
+    RangesParameters,
     SatfParameters,
     VscanParameters,
 )
 from headstack.schema.plain import Path
 from headstack.schema.quantities import DataRate, LengthOfTime, Rate, RotationSpeed, Size
 from headstack.schema.words import (
+    ElevatorName,
     LayerName,
     Layout,
     OrganisationName,
@@ -312,6 +316,12 @@ class Change(TypedDict, total=False):
     """Host queue: time to the deadline of reads that arrive from now on. Unit: one of s, ms, us,
     ns, min, h.
     """
+
+    elevator: ElevatorName
+    """Host queue: name of another elevator."""
+
+    elevator_parameters: DeadlineParameters | RangesParameters | BfqParameters
+    """Parameters of the elevator."""
 
     member_gone: int
     """Volume: a member that is gone from now on."""

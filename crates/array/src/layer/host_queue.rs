@@ -15,8 +15,8 @@
 //! A completion is noticed `completion_time` after the device has ended the request. Only then the next one is
 //! dispatched in its stead and its place is free.
 //!
-//! Flushes and write-through requests also take a place. They are never merged, and are dispatched before the
-//! requests in the elevator.
+//! Flushes and write-through requests also take a place, and are dispatched before the requests in the elevator. One flush
+//! is on its way at a time; those that come meanwhile are carried out by one flush after it (`flush.rs`).
 //!
 //! | parameter | means | if absent |
 //! |---|---|---|
@@ -33,30 +33,31 @@
 //! | `max_request` | longest merged request | `legacy`: 512 KiB; `blk-mq`: 1280 KiB |
 //! | `max_segments` | most submitted requests in a merged one | 128 |
 //!
-//! Statistics: `merged_back`, `merged_front`, `merged_neighbours`, `dispatched`, `blocked` (requests that
+//! Statistics: `merged_back`, `merged_front`, `merged_neighbours`, `merged_flushes`, `dispatched`, `blocked` (requests that
 //! waited for a place), `most_admitted`; times `blocked` and `waited_in_elevator`.
 //! # Source
 //! Linux 3.3 `blk-core.c`, `elevator.c`; Linux 6.x `blk-mq.c`, `blk-mq-sched.c`, `blk-merge.c`.
 //! # Validity
-//! No plug lists: requests arrive one at a time. No priorities, cgroups or writeback throttling. Linux
-//! combines flushes; here each goes to the lower layer by itself.
+//! No plug lists: requests arrive one at a time. No priorities, cgroups or writeback throttling.
 
 mod admission;
-mod expiry;
+mod flush;
 mod merging;
+mod parameters;
+mod settings;
 mod waking;
 
 use super::elevator::{self, Elevator};
 use super::{
-    not_supported, Context, Elevators, Entry, Flow, Layer, LowerCount, Request, Setting,
-    Statistics, ANYONE,
+    Context, Elevators, Entry, Flow, Layer, LowerCount, Request, Setting, Statistics, ANYONE,
 };
 use admission::{Places, Process, LAST_NAMED};
-use headstack_drive::spec::Params;
+use flush::Flushes;
 use headstack_drive::Command;
-use headstack_schema::{read, read_table, Choice, Kind, Parameter, SpecError, Table};
-use headstack_units::{Bytes, Span, Time};
+use headstack_schema::SpecError;
+use headstack_units::{Span, Time};
 use merging::{Edges, Limits, Run};
+use parameters::{effective, wake_batch, Parameters, PlacesName};
 use rustc_hash::FxHashMap;
 use slab::Slab;
 use std::collections::VecDeque;
@@ -79,102 +80,8 @@ pub fn entry() -> Entry {
     }
 }
 
-/// Fewest places, as in Linux.
-const FEWEST: u32 = 4;
-const MOST: u32 = 65_536;
 /// No request: the end of the list of a group's requests.
 const NONE: u32 = u32::MAX;
-
-#[derive(Table)]
-struct Parameters {
-    /// The order in which requests are dispatched.
-    #[param(default = DEFAULT_ELEVATOR.into(), kind = Kind::Name("elevator"))]
-    elevator: String,
-    /// Parameters of the elevator.
-    #[param(default, kind = Kind::Parameters("elevator"))]
-    elevator_parameters: Params,
-    /// How places are counted; if absent `legacy` for `deadline`, else `blk-mq`.
-    places: Option<PlacesName>,
-    /// Places; requests at the lower layer hold theirs. If absent 128 for `legacy`; for `blk-mq` twice the depth, at
-    /// most 256, and for `none` the depth.
-    #[param(range = FEWEST..=MOST)]
-    nr_requests: Option<u32>,
-    /// Requests at the lower layer at once.
-    #[param(default = 32, range = 1..=MOST)]
-    depth: u32,
-    /// Time from the moment when a process is woken until it submits again.
-    #[param(default = Span(50_000), range = Span::ZERO..=Span(1_000_000_000))]
-    wake_time: Span,
-    /// With `blk-mq`: the share of the places promised to a woken process that one which comes earlier takes; 0: the
-    /// place is kept.
-    #[param(default = 0.3, range = 0.0..=1.0)]
-    retake: f64,
-    /// Time from the end of a request at the device until the host notices it.
-    #[param(default, range = Span::ZERO..=Span(1_000_000_000))]
-    completion_time: Span,
-    /// Plain writes count as sync, as with direct input and output.
-    #[param(default)]
-    sync_writes: bool,
-    /// Whether requests are merged at all.
-    #[param(default = true)]
-    merge: bool,
-    /// Whether requests are also merged in front of waiting ones.
-    #[param(default = true)]
-    front_merges: bool,
-    /// Longest merged request; if absent 512 KiB for `legacy`, 1280 KiB for `blk-mq`.
-    #[param(range = Bytes(4096)..=Bytes(1 << 30))]
-    max_request: Option<Bytes>,
-    /// Most submitted requests in a merged one.
-    #[param(default = 128, range = 1..=MOST)]
-    max_segments: u32,
-}
-
-#[derive(Clone, Copy, PartialEq, Choice)]
-enum PlacesName {
-    /// Sync and async requests have separate pools, with batchers.
-    Legacy,
-    /// One pool.
-    BlkMq,
-}
-
-/// The parameters in use: those that follow from others, and all of the elevator.
-fn effective(table: &Params, elevators: &Elevators) -> Result<Params, SpecError> {
-    let mut p: Parameters = read_table(table)?;
-    p.places = Some(p.places());
-    p.nr_requests = Some(p.nr_requests());
-    p.max_request = Some(p.max_request());
-    if let Some(entry) = elevators.get(&p.elevator) {
-        p.elevator_parameters = (entry.effective)(&p.elevator_parameters)?;
-    }
-    read(&p.write())
-}
-
-impl Parameters {
-    fn places(&self) -> PlacesName {
-        let usual = match self.elevator.as_str() {
-            "deadline" => PlacesName::Legacy,
-            _ => PlacesName::BlkMq,
-        };
-        self.places.unwrap_or(usual)
-    }
-
-    fn nr_requests(&self) -> u32 {
-        let usual = match (self.places(), self.elevator.as_str()) {
-            (PlacesName::Legacy, _) => 128,
-            (PlacesName::BlkMq, "none") => self.depth.max(FEWEST),
-            (PlacesName::BlkMq, _) => (2 * self.depth.min(128)).max(FEWEST),
-        };
-        self.nr_requests.unwrap_or(usual)
-    }
-
-    fn max_request(&self) -> Bytes {
-        let usual = match self.places() {
-            PlacesName::Legacy => 512,
-            PlacesName::BlkMq => 1280,
-        };
-        self.max_request.unwrap_or(Bytes(usual * 1024))
-    }
-}
 
 /// How a request comes to ask for a place.
 #[derive(Clone, Copy, PartialEq)]
@@ -208,10 +115,13 @@ struct Backlog {
 /// The queue of one unit.
 struct Queue {
     elevator: Box<dyn Elevator>,
+    /// The elevator that takes over when all requests have completed.
+    successor: Option<Box<dyn Elevator>>,
     places: Places,
     edges: Edges,
     /// Flushes and write-through requests, dispatched before those in the elevator.
     ahead: VecDeque<u32>,
+    flushes: Flushes,
     /// Submitted requests of each process that waits for a place, in order.
     blocked: FxHashMap<Process, Backlog>,
     woken: VecDeque<Process>,
@@ -228,6 +138,7 @@ struct Counts {
     merged_back: u64,
     merged_front: u64,
     merged_neighbours: u64,
+    merged_flushes: u64,
     dispatched: u64,
     blocked: u64,
     most_admitted: u64,
@@ -252,6 +163,12 @@ struct HostQueue {
     completion_time: Span,
     sync_writes: bool,
     order: u64,
+    /// The name of the elevator; of the next one, if it is to take over.
+    elevator: String,
+    /// All elevators that can take over.
+    elevators: Elevators,
+    /// Requests that the device takes at once, as it was built.
+    tags: u32,
     counts: Counts,
 }
 
@@ -273,16 +190,16 @@ impl HostQueue {
                 params: p.elevator_parameters.clone(),
             };
             let elevator = (entry.build)(&context).map_err(|e| e.within("elevator_parameters"))?;
-            // With an elevator, Linux wakes waiters one at a time.
-            let wake_batch = (p.elevator != "none").then_some(1);
             queues.push(Queue {
                 elevator,
+                successor: None,
                 places: match legacy {
                     true => Places::legacy(n),
-                    false => Places::tags(n, wake_batch),
+                    false => Places::tags(n, wake_batch(&p.elevator)),
                 },
                 edges: Edges::new(&limits),
                 ahead: VecDeque::new(),
+                flushes: Flushes::default(),
                 blocked: FxHashMap::default(),
                 woken: VecDeque::new(),
                 waking: 0,
@@ -304,6 +221,9 @@ impl HostQueue {
             completion_time: p.completion_time,
             sync_writes: p.sync_writes,
             order: 0,
+            elevator: p.elevator.clone(),
+            elevators: context.elevators.clone(),
+            tags: p.depth,
             counts: Counts::default(),
         })
     }
@@ -356,6 +276,9 @@ impl HostQueue {
 
     /// Puts an admitted request into the elevator, or among the requests that are dispatched before it.
     fn insert(&mut self, q: usize, child: u32, request: &Request, waited: bool, flow: &mut Flow) {
+        if request.command == Command::Flush && self.joins_flush(q, child, flow) {
+            return;
+        }
         let now = flow.now();
         self.order += 1;
         let slot = self.groups.vacant_key() as u32;
@@ -373,9 +296,10 @@ impl HostQueue {
             is_noticed: false,
         });
         let queue = &mut self.queues[q];
-        if !matches!(request.command, Command::Read | Command::Write) {
-            queue.ahead.push_back(slot);
-            return;
+        match request.command {
+            Command::Read | Command::Write => {}
+            Command::Flush => return queue.flushes.add(slot, &mut queue.ahead),
+            Command::WriteThrough => return queue.ahead.push_back(slot),
         }
         queue.elevator.add(now, &run.queued());
         queue.edges.add(&run);
@@ -635,10 +559,15 @@ impl HostQueue {
         let group = self.groups.remove(slot as usize);
         let queue = &mut self.queues[q];
         queue.below -= 1;
-        if matches!(group.command, Command::Read | Command::Write) {
-            queue.elevator.ended(now, slot);
+        match group.command {
+            Command::Read | Command::Write => queue.elevator.ended(now, slot),
+            Command::Flush => queue.flush_ends(now, group.run.segments),
+            Command::WriteThrough => {}
         }
         queue.places.release(now, group.run.sync, &mut queue.woken);
+        if queue.successor.is_some() {
+            queue.succeed();
+        }
         let mut done = flow[request].done;
         let queued = done.components.queue + done.arrival.0;
         let mut child = group.first;
@@ -653,31 +582,6 @@ impl HostQueue {
             child = next;
         }
         self.dispatch_ready(q, flow);
-    }
-
-    fn resize(&mut self, n: u32, flow: &mut Flow) -> Result<(), SpecError> {
-        if n > MOST {
-            return Err(SpecError::new(
-                "setting.nr_requests",
-                n,
-                format!("at most {MOST}"),
-            ));
-        }
-        // Linux treats fewer than four as four.
-        let n = n.max(FEWEST);
-        for q in 0..self.queues.len() {
-            let queue = &mut self.queues[q];
-            queue.places.resize(flow.now(), n, &mut queue.woken);
-            self.dispatch_ready(q, flow);
-        }
-        Ok(())
-    }
-}
-
-fn bounded(key: &str, got: u32, least: u32, most: u32) -> Result<(), SpecError> {
-    match (least..=most).contains(&got) {
-        true => Ok(()),
-        false => Err(SpecError::new(key, got, format!("{least} to {most}"))),
     }
 }
 
@@ -751,22 +655,7 @@ impl Layer for HostQueue {
     }
 
     fn set(&mut self, setting: &Setting, flow: &mut Flow) -> Result<(), SpecError> {
-        match setting {
-            Setting::Requests(n) => self.resize(*n, flow),
-            Setting::Depth(depth) => {
-                bounded("setting.depth", *depth, 1, MOST)?;
-                for q in 0..self.queues.len() {
-                    self.queues[q].depth = *depth;
-                    self.dispatch_ready(q, flow);
-                }
-                Ok(())
-            }
-            Setting::ReadExpire(expire) => self.set_read_expire(*expire),
-            other => {
-                let known = &["nr_requests", "depth", "read_expire"];
-                Err(not_supported("a host queue", other, known))
-            }
-        }
+        self.change(setting, flow)
     }
 
     fn reset_statistics(&mut self, _now: Time) {
@@ -779,6 +668,7 @@ impl Layer for HostQueue {
             ("merged_back", c.merged_back),
             ("merged_front", c.merged_front),
             ("merged_neighbours", c.merged_neighbours),
+            ("merged_flushes", c.merged_flushes),
             ("dispatched", c.dispatched),
             ("blocked", c.blocked),
         ] {
@@ -795,6 +685,13 @@ impl Layer for HostQueue {
     }
 
     fn read_expire(&self) -> Option<Span> {
-        self.queues.first()?.elevator.read_expire()
+        let queue = self.queues.first()?;
+        let elevator = queue.successor.as_ref().unwrap_or(&queue.elevator);
+        elevator.read_expire()
+    }
+
+    fn elevators(&self) -> Option<(&str, Vec<&str>)> {
+        let others = self.elevators.iter().map(|e| e.about.name.as_str());
+        Some((&self.elevator, others.collect()))
     }
 }

@@ -217,6 +217,13 @@ pub enum Setting {
     Depth(u32),
     /// Time from a read's arrival in a host queue to its deadline, for reads that arrive from now on.
     ReadExpire(Span),
+    /// Another elevator of a host queue, with its parameters.
+    Elevator {
+        /// Its name.
+        name: String,
+        /// Its parameters.
+        parameters: Params,
+    },
     /// A member of a volume fails or is removed.
     MemberGone(u32),
     /// A removed member returns with its old data. Blocks that were written meanwhile are stale.
@@ -256,6 +263,7 @@ impl Setting {
             Setting::Requests(_) => "nr_requests",
             Setting::Depth(_) => "depth",
             Setting::ReadExpire(_) => "read_expire",
+            Setting::Elevator { .. } => "elevator",
             Setting::MemberGone(_) => "member_gone",
             Setting::MemberBack(_) => "member_back",
             Setting::MemberReplaced(_) => "member_replaced",
@@ -322,6 +330,10 @@ pub trait Layer: Send {
     /// Time from a read's arrival to its deadline in a host queue; `None` of other layers, and of elevators without
     /// deadlines.
     fn read_expire(&self) -> Option<Span> {
+        None
+    }
+    /// The elevator of a host queue, and the names of all that it can have; `None` of other layers.
+    fn elevators(&self) -> Option<(&str, Vec<&str>)> {
         None
     }
 }

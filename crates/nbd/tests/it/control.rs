@@ -63,7 +63,10 @@ fn files_say_what_is_and_set_what_is_written() {
     for (file, want) in [
         ("0/size", blocks.to_string().as_str()),
         ("1/queue/nr_requests", "64"),
-        ("0/queue/scheduler", "[mq-deadline]"),
+        (
+            "0/queue/scheduler",
+            "none deadline [mq-deadline] ranges bfq",
+        ),
         ("0/queue/rotational", "1"),
         ("0/device/queue_depth", "32"),
         ("0/queue/iosched/read_expire", "500"),
@@ -94,7 +97,16 @@ fn files_say_what_is_and_set_what_is_written() {
         write(&dir, file, value).unwrap_or_else(|e| panic!("{file}: {e}"));
         assert_eq!(read(&dir, file), value, "{file}");
     }
+    // An elevator without deadlines; its places are the usual ones. With another one they are there again.
+    write(&dir, "0/queue/scheduler", "bfq").unwrap();
+    let shown = read(&dir, "0/queue/scheduler");
+    assert_eq!(shown, "none deadline mq-deadline ranges [bfq]");
+    write(&dir, "0/queue/iosched/read_expire", "100").unwrap_err();
+    write(&dir, "0/queue/scheduler", "mq-deadline").unwrap();
+    assert_eq!(read(&dir, "0/queue/iosched/read_expire"), "500");
     // The other one is as before.
+    let shown = read(&dir, "1/queue/scheduler");
+    assert_eq!(shown, "none deadline [mq-deadline] ranges bfq");
     assert_eq!(read(&dir, "0/queue/nr_requests"), "64");
     assert_eq!(read(&dir, "1/device/queue_depth"), "32");
 }
@@ -112,8 +124,8 @@ fn what_does_not_fit_is_einval_and_said_in_words() {
         ),
         (
             "0/queue/scheduler",
-            "bfq",
-            "another elevator while it runs is not supported",
+            "cfq",
+            "got \"cfq\", need one of none, deadline, mq-deadline",
         ),
         ("0/device/queue_depth", "0", "got 0, need 1 or more"),
         (

@@ -58,14 +58,15 @@ pub(crate) struct Legacy {
 pub(crate) struct Tags {
     n: u32,
     count: u32,
-    wake_batch: u32,
+    /// Processes that are woken at a time; `None`: as many as follow from `n`.
+    batch: Option<u32>,
     /// Completions since processes were last woken.
     ends: u32,
     lists: [VecDeque<Process>; LISTS],
     deal: usize,
     current: usize,
-    /// A new number of places, which takes effect when all places are free.
-    resize: Option<u32>,
+    /// A new number of places with its `batch`, which take effect when all places are free.
+    next: Option<(u32, Option<u32>)>,
 }
 
 /// The places of one queue.
@@ -89,24 +90,18 @@ impl Places {
         Places::Tags(Tags {
             n,
             count: 0,
-            wake_batch: wake_batch.unwrap_or((n / 8).clamp(1, 8)),
+            batch: wake_batch,
             ends: 0,
             lists: Default::default(),
             deal: 0,
             current: 0,
-            resize: None,
+            next: None,
         })
     }
 
     /// Whether nothing is admitted or merged until all places are free.
     pub fn is_frozen(&self) -> bool {
-        matches!(
-            self,
-            Places::Tags(Tags {
-                resize: Some(_),
-                ..
-            })
-        )
+        matches!(self, Places::Tags(Tags { next: Some(_), .. }))
     }
 
     /// Takes a place for a request of `process`; false if there is none, so that the process has to wait. `woken`:
@@ -115,7 +110,7 @@ impl Places {
         match self {
             Places::Legacy(l) => l.take(now, process, sync, woken),
             Places::Tags(t) => {
-                let free = t.count < t.n && t.resize.is_none();
+                let free = t.count < t.n && t.next.is_none();
                 t.count += u32::from(free);
                 free
             }
@@ -156,9 +151,19 @@ impl Places {
                 }
             }
             Places::Tags(t) => {
-                t.resize = Some(n);
+                let batch = t.next.map_or(t.batch, |(_, batch)| batch);
+                t.next = Some((n, batch));
                 t.thaw(woken);
             }
+        }
+    }
+
+    /// Of blk-mq: admits nothing until all places are free; then there are `n`, and `wake_batch` processes are woken at a
+    /// time.
+    pub fn replace(&mut self, n: u32, wake_batch: Option<u32>, woken: &mut VecDeque<Process>) {
+        if let Places::Tags(t) = self {
+            t.next = Some((n, wake_batch));
+            t.thaw(woken);
         }
     }
 
@@ -166,7 +171,7 @@ impl Places {
     pub fn limit(&self) -> u32 {
         match self {
             Places::Legacy(l) => l.n,
-            Places::Tags(t) => t.resize.unwrap_or(t.n),
+            Places::Tags(t) => t.next.map_or(t.n, |(n, _)| n),
         }
     }
 
@@ -262,7 +267,7 @@ impl Legacy {
 impl Tags {
     fn release(&mut self, woken: &mut VecDeque<Process>) {
         self.count -= 1;
-        if self.resize.is_some() {
+        if self.next.is_some() {
             return self.thaw(woken);
         }
         let waiting = self.lists.iter().any(|l| !l.is_empty());
@@ -270,9 +275,10 @@ impl Tags {
             return;
         }
         self.ends += 1;
-        if self.ends >= self.wake_batch {
+        let batch = self.batch.unwrap_or((self.n / 8).clamp(1, 8));
+        if self.ends >= batch {
             self.ends = 0;
-            self.wake(self.wake_batch, woken);
+            self.wake(batch, woken);
         }
         if self.count == 0 {
             self.wake(self.n, woken);
@@ -298,10 +304,8 @@ impl Tags {
         if self.count > 0 {
             return;
         }
-        if let Some(n) = self.resize.take() {
-            let most = (n / 8).clamp(1, 8);
-            self.wake_batch = if self.wake_batch == 1 { 1 } else { most };
-            self.n = n;
+        if let Some(next) = self.next.take() {
+            (self.n, self.batch) = next;
             for i in 0..LISTS {
                 let list = (self.current + i) % LISTS;
                 woken.extend(self.lists[list].drain(..));

@@ -11,6 +11,7 @@ use headstack_array::{Experiment, Options};
 use headstack_drive::{Drive, DriveOptions, DriveSpec};
 use headstack_engine::SpecError;
 use headstack_schema::Parameter;
+use headstack_testkit::XorShift;
 use headstack_trace::{Op, Request};
 use headstack_units::{Lba, Time};
 use serde_json::Value;
@@ -214,6 +215,67 @@ fn the_expiry_of_reads_in_a_host_queue_changes() {
         "{error}"
     );
     assert!(error.contains("not supported"), "{error}");
+}
+
+/// A change to an elevator at the first request is the same as having had it from the beginning, whatever was there
+/// before.
+#[test]
+fn an_elevator_from_the_beginning_is_the_same_as_one_that_was_changed_to() {
+    let seed = 5;
+    println!("seed {seed}");
+    let mut draw = XorShift::seeded(seed);
+    let requests: Vec<Request> = (0..300)
+        .map(|i| {
+            let (at, lba) = (i * 2 * MS, draw.below(19_000));
+            match draw.below(3) {
+                0 => write(at, lba, 8),
+                _ => read(at, lba, 8),
+            }
+        })
+        .collect();
+    let names: Vec<String> = elevator::entries()
+        .iter()
+        .map(|e| e.about.name.clone())
+        .collect();
+    let text = |name: &str| {
+        format!("layers = [{{ name = \"host-queue\", elevator = \"{name}\", places = \"blk-mq\", depth = 2 }}]\n")
+    };
+    let mut all = Vec::new();
+    for name in &names {
+        let want = run(1, &text(name), requests.clone()).ends();
+        for before in &names {
+            let change = "[[change]]\nat = \"0 s\"\nlayer = \"host-queue\"\n";
+            let text = format!("{}{change}elevator = \"{name}\"\n", text(before));
+            assert_eq!(
+                run(1, &text, requests.clone()).ends(),
+                want,
+                "{before}, then {name}"
+            );
+        }
+        all.push(want);
+    }
+    // The load tells elevators apart.
+    assert_ne!(all[0], all[2]);
+    // With parameters, also the one that is there already.
+    let own = "elevator_parameters = { fifo_batch = 1, read_expire = \"1 ms\" }";
+    let from_start = text("mq-deadline").replace(" }]", &format!(", {own} }}]"));
+    let change = format!(
+        "{}[[change]]\nat = \"0 s\"\nlayer = 0\nelevator = \"mq-deadline\"\n{own}\n",
+        text("mq-deadline")
+    );
+    let want = run(1, &from_start, requests.clone()).ends();
+    assert_eq!(run(1, &change, requests).ends(), want);
+    let alone = refused(
+        1,
+        &format!(
+            "{}[[change]]\nat = \"0 s\"\nlayer = 0\ndepth = 3\n{own}\n",
+            text("none")
+        ),
+    );
+    assert!(
+        alone.contains("elevator_parameters: got depth, need elevator beside them"),
+        "{alone}"
+    );
 }
 
 /// Drives under layers behave like bare ones (`tests/it/change.rs`): another order, another speed.

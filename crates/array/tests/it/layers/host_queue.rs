@@ -139,6 +139,105 @@ fn flushes_do_not_wait_for_the_elevator() {
     assert_eq!(commands, [Flush, WriteThrough, Read, Write]);
 }
 
+/// By hand: a flush takes 1,000 ns. One goes down alone; those that come while it is there share the next one, and those
+/// that come while that is there the one after. Each of them holds a place until its end.
+#[test]
+fn flushes_that_come_meanwhile_share_the_next_one() {
+    for text in [
+        "nr_requests = 6\ndepth = 4\nwake_time = \"0 s\"",
+        "elevator = \"none\"\nnr_requests = 6\ndepth = 4\nwake_time = \"0 s\"",
+        "elevator = \"deadline\"\nnr_requests = 6\ndepth = 4\nwake_time = \"0 s\"",
+    ] {
+        let (mut q, log) = queue(text);
+        let flush = |id| request(id, Flush, 0, 0);
+        for (id, at) in [(0, 0), (1, 0), (2, 400), (3, 900)] {
+            q.advance(Time(at), &mut |_| {});
+            q.submit_to(Time(at), flush(id));
+        }
+        q.advance(Time(1500), &mut |_| {});
+        q.submit_to(Time(1500), flush(4));
+        // Four of them hold places, and these take the rest; both go down beside the flush.
+        for id in 5..8 {
+            q.submit_to(Time(1500), request(id, Read, 500 * id, 8));
+        }
+        let mut done = finish(&mut q);
+        done.sort_by_key(|d| d.id);
+        let ends: Vec<(u64, u64)> = done.iter().map(|d| (d.id, d.completion.0)).collect();
+        // One server, first come first served: flush, reads, flush, and the read that waited for a place.
+        let want = [
+            (1, 2000),
+            (2, 2000),
+            (3, 2000),
+            (4, 5000),
+            (5, 3000),
+            (6, 4000),
+            (7, 6000),
+        ];
+        assert_eq!(ends, want, "{text}");
+        assert_eq!(done[6].admitted, Time(2000), "{text}");
+        let flushes = log
+            .lock()
+            .unwrap()
+            .iter()
+            .filter(|l| l.2.command == Flush)
+            .count();
+        assert_eq!(flushes, 3, "{text}");
+        assert_eq!(q.results().remove(0).counts["merged_flushes"], 2);
+    }
+}
+
+/// By hand: what was admitted goes down in the order of the old elevator. Nothing else is admitted until that has ended;
+/// then the order is that of the new one, and there are as many places as it usually has.
+#[test]
+fn another_elevator_takes_over_when_the_queue_is_empty() {
+    let (mut q, log) =
+        queue("elevator = \"none\"\nnr_requests = 4\ndepth = 1\nwake_time = \"0 s\"");
+    let submit = |q: &mut Tree, at: u64, lbas: &[u64]| {
+        for lba in lbas {
+            q.submit_to(Time(at), request(*lba, Read, *lba, 1));
+        }
+    };
+    let change = |name: &str| Setting::Elevator {
+        name: name.into(),
+        parameters: Default::default(),
+    };
+    submit(&mut q, 0, &[3000, 1000, 2000, 500]);
+    q.set(Time(1), &[0], &change("mq-deadline")).unwrap();
+    submit(&mut q, 2, &[9000, 7000, 8000, 6000, 5000]);
+    let done = finish(&mut q);
+    let order: Vec<u64> = got(&log).iter().map(|r| r.1).collect();
+    // Four places at a depth of one: the fifth is admitted when the first of them ends.
+    assert_eq!(order, [3000, 1000, 2000, 500, 6000, 7000, 8000, 9000, 5000]);
+    let admitted = |id| done.iter().find(|d| d.id == id).unwrap().admitted.0;
+    assert_eq!([9000, 7000, 8000, 6000].map(admitted), [4000; 4]);
+    assert_eq!(admitted(5000), 5000);
+    // The other way round, on an empty queue: at once.
+    q.set(Time(20_000), &[0], &change("none")).unwrap();
+    submit(&mut q, 20_000, &[9100, 7100, 8100]);
+    finish(&mut q);
+    let order: Vec<u64> = got(&log)[9..].iter().map(|r| r.1).collect();
+    assert_eq!(order, [9100, 7100, 8100]);
+    // The same elevator: the number of places stays.
+    q.set(Time(40_000), &[0], &Setting::Requests(8)).unwrap();
+    q.set(Time(40_000), &[0], &change("none")).unwrap();
+    submit(&mut q, 40_000, &[10, 20, 30, 40, 50, 60, 70, 80, 90]);
+    let done = finish(&mut q);
+    let at_once = done.iter().filter(|d| d.admitted == Time(40_000)).count();
+    assert_eq!(at_once, 8);
+    let refused = |q: &mut Tree, name| {
+        q.set(Time(60_000), &[0], &change(name))
+            .unwrap_err()
+            .to_string()
+    };
+    let error = refused(&mut q, "cfq");
+    assert!(
+        error.starts_with("setting.elevator: got \"cfq\", need one of none"),
+        "{error}"
+    );
+    let error = refused(&mut queue("elevator = \"deadline\"").0, "none");
+    assert!(error.contains("not supported with legacy"), "{error}");
+}
+
 /// Requests in flight hold their places; waiting ones are admitted in order when one ends.
 #[test]
 fn places_are_held_until_the_end() {
@@ -503,9 +602,11 @@ fn submitters_that_wait_are_a_closed_network() {
 }
 
 /// Random requests through every elevator and both kinds of places: each completes once, the dispatched blocks
-/// are exactly those requested, and no limit is exceeded.
+/// are exactly those requested, and no limit is exceeded. One flush is below at a time, and each submitted one ends with one
+/// that went down after it came.
 #[test]
 fn nothing_is_lost_and_no_limit_is_passed() {
+    let mut shared = 0;
     for seed in 0..60u64 {
         println!("seed {seed}");
         let mut noise = SplitMix(seed);
@@ -521,6 +622,7 @@ fn nothing_is_lost_and_no_limit_is_passed() {
         let mut q = build(below, &text);
         let mut asked: BTreeMap<u64, Request> = BTreeMap::new();
         let mut under_way: BTreeMap<u64, Request> = BTreeMap::new();
+        let mut flushes = Vec::new();
         let mut now = Time::ZERO;
         for id in 0..400u64 {
             let command = [Read, Read, Write, Write, WriteThrough, Flush][noise.below(6) as usize];
@@ -541,23 +643,39 @@ fn nothing_is_lost_and_no_limit_is_passed() {
                 );
                 let c = done.components;
                 assert_eq!(c.queue + c.transfer, done.completion.0 - done.arrival.0);
+                if r.command == Flush {
+                    flushes.push((done.arrival, done.completion));
+                }
             };
             q.advance(now, &mut collect);
             if noise.below(40) == 0 {
                 q.set(now, &[0], &Setting::Requests(4 + noise.below(12) as u32))
                     .expect("a size");
             }
+            if places == "blk-mq" && noise.below(60) == 0 {
+                let name = ["none", "deadline", "mq-deadline", "ranges"][noise.below(4) as usize];
+                let parameters = Default::default();
+                let name = name.into();
+                q.set(now, &[0], &Setting::Elevator { name, parameters })
+                    .expect("an elevator");
+            }
             q.submit_to(now, request);
             under_way.insert(id, request);
             asked.insert(id, request);
         }
         for done in finish(&mut q) {
-            assert!(under_way.remove(&done.id).is_some(), "ends once");
+            let request = under_way.remove(&done.id).expect("ends once");
+            if request.command == Flush {
+                flushes.push((done.arrival, done.completion));
+            }
         }
         assert!(under_way.is_empty(), "seed {seed}: {under_way:?}");
         // Each block is dispatched as often as it was requested.
         let mut balance: BTreeMap<(bool, u64), i64> = BTreeMap::new();
         let mut add = |r: &Request, n: i64| {
+            if r.command == Flush {
+                return;
+            }
             for block in r.lba..r.lba + u64::from(r.blocks) {
                 *balance.entry((r.command.writes(), block)).or_default() += n;
             }
@@ -568,6 +686,21 @@ fn nothing_is_lost_and_no_limit_is_passed() {
         assert!(balance.values().all(|n| *n == 0), "seed {seed}");
         let longest = log.iter().map(|(_, _, r)| r.blocks).max();
         assert!(longest <= Some(32), "seed {seed}: {longest:?}");
+        let down: Vec<Time> = log
+            .iter()
+            .filter(|l| l.2.command == Flush)
+            .map(|l| l.0)
+            .collect();
+        shared += flushes.len() - down.len();
+        for (arrival, completion) in &flushes {
+            // It takes 1,000 ns.
+            let fits = |at: &Time| at >= arrival && at.0 + 1000 <= completion.0;
+            assert!(down.iter().any(fits), "seed {seed}: {arrival:?}");
+        }
+        assert!(
+            down.windows(2).all(|w| w[1].0 - w[0].0 >= 1000),
+            "seed {seed}"
+        );
         // There is one server, so a dispatched request waits 1,000 ns for each request before it.
         let times: Vec<u64> = log.iter().map(|(at, _, _)| at.0).collect();
         let mut free = 0;
@@ -579,4 +712,5 @@ fn nothing_is_lost_and_no_limit_is_passed() {
             ends.push(free);
         }
     }
+    assert!(shared > 100, "{shared}");
 }
