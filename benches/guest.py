@@ -25,9 +25,12 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from urllib.parse import unquote
 
 CACHE = Path(__file__).parents[1] / "out" / "guest"
+#: The kernel of this Debian release, and that of its backports: Linux 6.1 and 6.12 in Debian 12.
+STABLE, BACKPORTS = "stable", "backports"
 QEMU = "qemu-system-x86_64"
 #: Modules that every guest loads, with all that they depend on.
 MODULES = ("ahci", "sd_mod", "bfq")
@@ -53,15 +56,15 @@ poweroff -f
 """
 
 
-def need(*programs: str) -> None:
-    """Raise `AbsentError` where a guest with these programs cannot be run."""
+def need(*programs: str, kernel: str = STABLE) -> None:
+    """Raise `AbsentError` where a guest with these programs and this kernel cannot be run."""
     for program in (QEMU, "busybox", "fio", *programs):
         if shutil.which(program) is None:
             raise AbsentError(f"{program} is absent")
     said = subprocess.run(["ldd", _path("busybox")], capture_output=True, text=True, check=False)
     if "=>" in said.stdout:
         raise AbsentError("busybox is not linked statically (Debian: busybox-static)")
-    reason = _kernel_or_reason()
+    reason = _kernel_or_reason(kernel)
     if isinstance(reason, str):
         raise AbsentError(reason)
 
@@ -92,48 +95,85 @@ class Kernel:
 
 
 @functools.cache
-def _kernel_or_reason() -> "Kernel | str":
+def _kernel_or_reason(which: str) -> "Kernel | str":
     """Return the kernel; or why there is none."""
+    folder = CACHE / ("kernel" if which == STABLE else f"kernel-{which}")
     CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not list(CACHE.glob("kernel/boot/vmlinuz-*")):
-            reason = _download()
+        if not list(folder.glob("boot/vmlinuz-*")):
+            reason = _download(folder, which)
             if reason is not None:
                 return reason
-    (image,) = CACHE.glob("kernel/boot/vmlinuz-*")
-    (modules,) = CACHE.glob("kernel/lib/modules/*")
+    (image,) = folder.glob("boot/vmlinuz-*")
+    (modules,) = folder.glob("lib/modules/*")
     return Kernel(image, modules)
 
 
-def _download() -> str | None:
-    """Unpack the kernel of this Debian release; return what prevents it."""
+def _said(*command: str | Path, folder: Path | None = None) -> str | None:
+    """Return the standard output of a command; nothing if it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+    return done.stdout if done.returncode == 0 else None
+
+
+def _backports(folder: Path) -> list[str] | None:
+    """Return options with which apt knows the backports of this release, without changing it.
+
+    Lists and cache of packages are in `folder`. Nothing if that is not possible.
+    """
+    form = "$(CODENAME) $(REPO_URI)"
+    known = _said("apt-get", "indextargets", "--format", form, "Created-By: Packages")
+    release = re.search(r"(?m)^VERSION_CODENAME=(\w+)", Path("/etc/os-release").read_text())
+    if known is None or release is None:
+        return None
+    uris = re.findall(rf"(?m)^{release[1]} (\S+)", known)
+    if not uris:
+        return None
+    keys = "signed-by=/usr/share/keyrings/debian-archive-keyring.gpg"
+    (folder / "list").write_text(f"deb [{keys}] {uris[0]} {release[1]}-backports main\n")
+    own = {
+        "Dir::Etc::SourceList": "list",
+        "Dir::Etc::SourceParts": "-",
+        "Dir::State::Lists": "lists",
+        "Dir::Cache": "cache",
+    }
+    for name in ("lists", "cache"):
+        (folder / name / "partial").mkdir(parents=True)
+    options = [f"-o{key}={value if value == '-' else folder / value}" for key, value in own.items()]
+    return options if _said("apt-get", *options, "update", "-qq") is not None else None
+
+
+def _download(to: Path, which: str) -> str | None:
+    """Unpack a kernel of this Debian release; return what prevents it."""
     if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
         return "no kernel: apt-get or dpkg-deb is absent"
-    depends = subprocess.run(
-        ["apt-cache", "depends", "linux-image-amd64"], capture_output=True, text=True, check=False
-    )
-    found = re.search(r"Depends: (linux-image-[0-9]\S*)", depends.stdout)
-    if found is None:
-        return "no kernel: apt-cache knows no linux-image-amd64"
-    with tempfile.TemporaryDirectory(dir=CACHE) as folder:
-        got = subprocess.run(
-            ["apt-get", "download", "-qq", found[1]], cwd=folder, capture_output=True, check=False
-        )
-        packages = list(Path(folder).glob("*.deb"))
-        if got.returncode or len(packages) != 1:
+    with tempfile.TemporaryDirectory(dir=CACHE) as temporary:
+        folder = Path(temporary)
+        options = _backports(folder) if which == BACKPORTS else []
+        if options is None:
+            return "no kernel: the backports of this release could not be listed"
+        depends = _said("apt-cache", *options, "depends", "linux-image-amd64") or ""
+        found = re.search(r"Depends: (linux-image-[0-9]\S*)", depends)
+        if found is None:
+            return "no kernel: apt-cache knows no linux-image-amd64"
+        got = _said("apt-get", *options, "download", "-qq", found[1], folder=folder)
+        packages = list(folder.glob("*.deb"))
+        if got is None or len(packages) != 1:
             return f"no kernel: {found[1]} could not be downloaded"
         packed = subprocess.run(
             ["dpkg-deb", "--fsys-tarfile", packages[0]], capture_output=True, check=True
         )
         with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as tar:
-            wanted = ("./boot/vmlinuz-", "./lib/modules/")
+            # Since Debian 13 modules are in /usr/lib.
+            wanted = ("./boot/vmlinuz-", "./lib/modules/", "./usr/lib/modules/")
             tar.extractall(
-                Path(folder) / "kernel",
+                folder / "kernel",
                 [m for m in tar.getmembers() if m.name.startswith(wanted)],
                 filter="data",
             )
-        (Path(folder) / "kernel").rename(CACHE / "kernel")
+        if (folder / "kernel/usr/lib").is_dir():
+            (folder / "kernel/usr/lib").rename(folder / "kernel/lib")
+        (folder / "kernel").rename(to)
     return None
 
 
@@ -205,9 +245,9 @@ def _closed(entries: bytes) -> bytes:
 
 
 @functools.cache
-def _system(programs: tuple[str, ...], modules: tuple[str, ...]) -> bytes:
+def _system(which: str, programs: tuple[str, ...], modules: tuple[str, ...]) -> bytes:
     """Return all files of the guest but its script."""
-    kernel = _kernel_or_reason()
+    kernel = _kernel_or_reason(which)
     assert isinstance(kernel, Kernel), kernel
     archive = _Archive()
     for folder in ("bin", "proc", "sys", "dev", "tmp", "mnt"):
@@ -266,6 +306,8 @@ def run(
     seconds: float = 240,
     memory_mib: int = 512,
     adapter: str = "virtio-scsi-pci",
+    kernel: str = STABLE,
+    files: Mapping[str, bytes] = MappingProxyType({}),
 ) -> Mapping[str, bytes]:
     """Boot a guest whose disks sda, sdb, ... are these exports, and run a shell script in it.
 
@@ -277,28 +319,32 @@ def run(
         modules: modules of the kernel that it loads besides.
         seconds: the guest is stopped after this time.
         memory_mib: its memory.
-        adapter: QEMU's device to which SCSI disks are attached. Linux's driver of the usual one lets
-            no command time out; that of ``pvscsi`` does (module ``vmw_pvscsi``).
+        adapter: QEMU's device to which SCSI disks are attached. Linux's driver of the usual one
+            lets no command time out; that of ``pvscsi`` does (module ``vmw_pvscsi``).
+        kernel: `STABLE` or `BACKPORTS`.
+        files: more files of the guest, by path.
 
     Returns:
         The files that the script left in /out, by name.
 
     """
-    kernel = _kernel_or_reason()
-    assert isinstance(kernel, Kernel), kernel
+    found = _kernel_or_reason(kernel)
+    assert isinstance(found, Kernel), found
     archive = _Archive()
     archive.add("script", script.encode())
+    for path, data in files.items():
+        archive.add(path, data, 0o100755)
     with tempfile.TemporaryDirectory() as folder:
         initrd, out = Path(folder) / "initrd", Path(folder) / "out"
         # The kernel unpacks archives one after another.
         initrd.write_bytes(
-            gzip.compress(_closed(_system(tuple(programs), (*MODULES, *modules))), 1)
+            gzip.compress(_closed(_system(kernel, tuple(programs), (*MODULES, *modules))), 1)
             + gzip.compress(_closed(bytes(archive.out)), 1)
         )
         command = [QEMU, "-accel", "tcg", "-cpu", "max", "-M", "q35", "-m", str(memory_mib),
                    "-smp", "1", "-display", "none", "-no-reboot", "-nic", "none",
                    "-serial", "stdio", "-serial", f"file:{out}",
-                   "-kernel", kernel.image, "-initrd", initrd,
+                   "-kernel", found.image, "-initrd", initrd,
                    "-append", "console=ttyS0 quiet panic=-1 mitigations=off"]  # fmt: skip
         if any(socket.startswith("iscsi://") for socket in sockets):
             command += ["-device", f"{adapter},id=scsi"]
@@ -323,10 +369,10 @@ def run(
         )
         assert done.returncode == 0, done.stderr + done.stdout
         with tarfile.open(out) as tar:
-            files = {
+            left = {
                 m.name.removeprefix("./"): (tar.extractfile(m) or io.BytesIO()).read()
                 for m in tar.getmembers()
                 if m.isfile()
             }
-    assert files["code"].strip() == b"0", files["said"].decode() + done.stdout
-    return files
+    assert left["code"].strip() == b"0", left["said"].decode() + done.stdout
+    return left
