@@ -139,9 +139,9 @@ def measure(cases: Sequence[Case], seconds: float = 15) -> tuple[list[Times], fl
         script += case.settings() + case.job(seconds if n else 3, f"c{n}") + MARK
     with tempfile.TemporaryDirectory() as folder:
         record = Path(folder) / "session.csv"
-        with headstack.emulate(DRIVE, record=record) as disk, guest.mounted(disk.uri) as file:
-            most = 120 + len(cases) * (seconds + 30)
-            files = guest.run([file], script, seconds=most)
+        most = 120 + len(cases) * (seconds + 30)
+        with headstack.emulate(DRIVE, iscsi=True, record=record) as disk:
+            files = guest.run(disk.urls, script, modules=guest.SCSI_MODULES, seconds=most)
         seen = sessions(record)
     assert len(seen) == len(cases) + 1, f"{len(seen)} cases are in the record"
     # The kernel reads the disk before the first case.
@@ -246,8 +246,8 @@ def measure_changes() -> list[list[Request]]:
     )
     with tempfile.TemporaryDirectory() as folder:
         record = Path(folder) / "session.csv"
-        with headstack.emulate(DRIVE, record=record) as disk, guest.mounted(disk.uri) as file:
-            guest.run([file], script)
+        with headstack.emulate(DRIVE, iscsi=True, record=record) as disk:
+            guest.run(disk.urls, script, modules=guest.SCSI_MODULES)
         requests = max(sessions(record), key=len)
     start = requests[0].arrival
     return [[r for r in requests if a <= r.completion - start < b] for a, b in WINDOWS]
@@ -263,12 +263,15 @@ def simulate_changes(late: float, seeds: int = 5) -> list[float]:
 
 
 CASES = [
-    *(Case("none", 32, 32, threads) for threads in (1, 2, 4, 8)),
-    *(Case("mq-deadline", 64, depth, 64) for depth in (1, 2, 4, 8)),
+    *(Case("none", 32, 32, threads) for threads in (1, 2, 4, 8, 16, 32)),
+    *(Case("mq-deadline", 64, depth, 64) for depth in (1, 4, 8, 32)),
     # Until Linux 6.4 mq-deadline has the next request of a batch in advance, as deadline.
     Case("mq-deadline", 64, 8, 64, reads=0.7, model="deadline"),
+    Case("mq-deadline", 64, 32, 64, reads=0.7, model="deadline"),
+    Case("none", 64, 32, 64, reads=0.7),
     *(Case("bfq", 64, 8, threads, low_latency=False) for threads in (4, 64)),
     Case("bfq", 64, 8, 64),
+    Case("bfq", 64, 32, 64),
     # One processor and the scheduler of Linux 6.1: the thread that goes on is nearly always first.
     Case("none", 32, 8, 64, retake=0.95),
     Case("mq-deadline", 8, 8, 64, retake=0.95),

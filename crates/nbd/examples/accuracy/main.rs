@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cargo run --release -p headstack-nbd --example accuracy -- [--busy] [--sleep] [DRIVES] [SECONDS] [RATE...]
+//! nice -n -20 ...          the same, before other work of the machine
 //! ```
 //!
 //! One process serves the drives over Unix sockets, another one is the client: reads of 4 KiB at random places, at random
@@ -12,7 +13,12 @@
 //! With `--busy` the server watches without sleeping. The client always does, so that it sees a reply when it comes; with
 //! `--sleep` it sleeps until a reply wakes it, and what it sees has that time in it.
 //!
+//! The second line of each rate is the machine's floor: the same requests to a server that computes nothing and answers
+//! after the simulated times of the first (`floor.rs`).
+//!
 //! The first reply of each drive is not counted: it waits for the pages of a new process.
+
+mod floor;
 
 use headstack_live::emulate;
 use headstack_live::open::{self, Kept};
@@ -24,6 +30,7 @@ use headstack_testkit::XorShift;
 use rustix::event::{epoll, Timespec};
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -42,16 +49,21 @@ fn main() -> io::Result<()> {
         arguments.retain(|a| a != word);
         arguments.len() < before
     };
-    let (busy, sleeps, serves) = (takes("--busy"), takes("--sleep"), takes("--serve"));
-    if serves {
-        return serve(Path::new(&arguments[0]), busy);
-    }
+    let (busy, sleeps) = (takes("--busy"), takes("--sleep"));
+    let (serves, idles) = (takes("--serve"), takes("--floor"));
     let number = |i: usize, usual: u64| {
         arguments
             .get(i)
             .and_then(|a| a.parse().ok())
             .unwrap_or(usual)
     };
+    if serves || idles {
+        let folder = arguments.last().cloned().unwrap_or_default();
+        return match serves {
+            true => serve(Path::new(&folder), busy),
+            false => floor::serve(Path::new(&folder), number(0, 16), busy),
+        };
+    }
     let (drives, seconds) = (number(0, 16), number(1, 10));
     let rates: Vec<u64> = match arguments.get(2..) {
         Some([_, ..]) => arguments[2..]
@@ -61,8 +73,8 @@ fn main() -> io::Result<()> {
         _ => vec![50, 100, 200, 400],
     };
     println!("{drives} drives {DRIVE}, {seconds} s each; lateness at the socket of the client");
-    println!("| requests/s a drive | requests | response, mean | late, median | 99 % | 99.9 % | most | within 1 % or 50 us | early |");
-    println!("|---|---|---|---|---|---|---|---|---|");
+    println!("| requests/s a drive | server | requests | response, mean | late, median | 99 % | 99.9 % | most | within 1 % or 50 us | early |");
+    println!("|---|---|---|---|---|---|---|---|---|---|");
     for rate in rates {
         measure(drives, seconds, rate, (busy, sleeps))?;
     }
@@ -113,18 +125,22 @@ fn serve(folder: &Path, busy: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Starts a server process and waits until it listens.
-fn server(folder: &Path, drives: u64, busy: bool) -> io::Result<Child> {
+/// Writes the experiment of a shelf.
+fn describe(folder: &Path, drives: u64) -> io::Result<()> {
     std::fs::create_dir_all(folder)?;
     let text = format!(
         "[workload]\nsynthetic = {{ n_requests = 1, rate = \"1/s\" }}\n\
          [[system]]\nname = \"shelf\"\ndrive = \"{DRIVE}\"\ncount = {drives}\n"
     );
-    std::fs::write(folder.join("shelf.toml"), text)?;
+    std::fs::write(folder.join("shelf.toml"), text)
+}
+
+/// Starts a server process and waits until it listens.
+fn server(arguments: &[&str], folder: &Path, busy: bool) -> io::Result<Child> {
     let mut child = Command::new(std::env::current_exe()?)
-        .arg("--serve")
-        .arg(folder)
+        .args(arguments)
         .args(busy.then_some("--busy"))
+        .arg(folder)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;
@@ -135,6 +151,23 @@ fn server(folder: &Path, drives: u64, busy: bool) -> io::Result<Child> {
         .ok_or(io::ErrorKind::BrokenPipe)?
         .read_exact(&mut ready)?;
     Ok(child)
+}
+
+/// A poll that watches sockets by their numbers.
+fn watched<'a>(sockets: impl Iterator<Item = &'a UnixStream>) -> io::Result<OwnedFd> {
+    let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+    for (i, socket) in sockets.enumerate() {
+        let data = epoll::EventData::new_u64(i as u64);
+        epoll::add(&poll, socket, data, epoll::EventFlags::IN)?;
+    }
+    Ok(poll)
+}
+
+fn timeout(wait: Duration) -> Timespec {
+    Timespec {
+        tv_sec: wait.as_secs() as i64,
+        tv_nsec: i64::from(wait.subsec_nanos()),
+    }
 }
 
 /// A connection to a drive.
@@ -210,11 +243,7 @@ fn client(
     let mut all: Vec<Drive> = (0..drives)
         .map(|i| Drive::connect(folder, i))
         .collect::<io::Result<_>>()?;
-    let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-    for (i, drive) in all.iter().enumerate() {
-        let data = epoll::EventData::new_u64(i as u64);
-        epoll::add(&poll, &drive.stream, data, epoll::EventFlags::IN)?;
-    }
+    let poll = watched(all.iter().map(|drive| &drive.stream))?;
     let mut rng = XorShift::seeded(rate);
     let mut gap = || -(1.0 - rng.below(1 << 53) as f64 / (1u64 << 53) as f64).ln();
     let (start, mut at, mut arrivals) =
@@ -252,16 +281,9 @@ fn client(
                 .saturating_duration_since(Instant::now())
                 .saturating_sub(WATCH),
         };
-        let timeout = Timespec {
-            tv_sec: wait.as_secs() as i64,
-            tv_nsec: i64::from(wait.subsec_nanos()),
-        };
         events.clear();
-        match epoll::wait(
-            &poll,
-            rustix::buffer::spare_capacity(&mut events),
-            Some(&timeout),
-        ) {
+        let room = rustix::buffer::spare_capacity(&mut events);
+        match epoll::wait(&poll, room, Some(&timeout(wait))) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(e) => return Err(e.into()),
         }
@@ -276,47 +298,68 @@ fn client(
     Ok(sent)
 }
 
+/// Measures both servers with the same requests at the same times.
 fn measure(drives: u64, seconds: u64, rate: u64, (busy, sleeps): (bool, bool)) -> io::Result<()> {
     let folder = folder();
-    let mut child = server(&folder, drives, busy)?;
+    describe(&folder, drives)?;
+    let mut child = server(&["--serve"], &folder, busy)?;
     let sent = client(&folder, drives, seconds, rate, sleeps)?;
     drop(child.stdin.take());
     child.wait()?;
+    let times = simulated(&folder, &sent)?;
+    report(rate, "headstack", drives, &sent, &times);
+    let list = times.iter().map(|t| format!("{}\n", t.unwrap_or(0)));
+    std::fs::write(folder.join("times.txt"), list.collect::<String>())?;
+    let _ = std::fs::remove_file(folder.join("socket"));
+    let mut child = server(&["--floor", &drives.to_string()], &folder, busy)?;
+    let sent = client(&folder, drives, seconds, rate, sleeps)?;
+    child.wait()?;
+    report(rate, "floor", drives, &sent, &times);
+    std::fs::remove_dir_all(&folder)
+}
+
+/// The simulated response time of each request, if the record can say it, in nanoseconds.
+fn simulated(folder: &Path, sent: &[Sent]) -> io::Result<Vec<Option<u64>>> {
     // Device and first block of each recorded request; the same place may be read twice.
-    let mut simulated: BTreeMap<(u64, u64), Vec<u64>> = BTreeMap::new();
+    let mut times: BTreeMap<(u64, u64), Vec<u64>> = BTreeMap::new();
     for line in std::fs::read_to_string(folder.join("record.csv"))?
         .lines()
         .skip(1)
     {
         let part: Vec<&str> = line.split(',').collect();
         let number = |i: usize| part.get(i).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
-        simulated
-            .entry((number(1), number(2)))
-            .or_default()
-            .push(number(5));
+        let place = (number(1), number(2));
+        times.entry(place).or_default().push(number(5));
     }
+    let of = |request: &Sent| match times.get(&(request.drive, request.block * 8)) {
+        Some(found) if found.len() == 1 => Some(found[0]),
+        _ => None,
+    };
+    Ok(sent.iter().map(of).collect())
+}
+
+/// Prints how late the replies were.
+fn report(rate: u64, server: &str, drives: u64, sent: &[Sent], times: &[Option<u64>]) {
     let (mut late, mut exact, mut early, mut sum) = (Vec::new(), 0usize, 0usize, 0.0);
     let mut is_first = vec![true; drives as usize];
-    for request in &sent {
-        let times = simulated.get(&(request.drive, request.block * 8));
-        let (Some([simulated]), Some(took)) = (times.map(|t| &t[..]), request.took) else {
+    for (request, time) in sent.iter().zip(times) {
+        let (Some(simulated), Some(took)) = (*time, request.took) else {
             continue;
         };
         if std::mem::take(&mut is_first[request.drive as usize]) {
             continue;
         }
-        let difference = took.as_nanos() as f64 - *simulated as f64;
-        sum += *simulated as f64;
-        exact += usize::from(difference.abs() <= (0.01 * *simulated as f64).max(50_000.0));
+        let difference = took.as_nanos() as f64 - simulated as f64;
+        sum += simulated as f64;
+        exact += usize::from(difference.abs() <= (0.01 * simulated as f64).max(50_000.0));
         early += usize::from(difference < 0.0);
         late.push(difference);
     }
-    std::fs::remove_dir_all(&folder)?;
     late.sort_by(f64::total_cmp);
     let n = late.len();
     let us = |q: f64| late[((n as f64 * q) as usize).min(n - 1)] / 1e3;
     println!(
-        "| {rate} | {n} | {:.2} ms | {:.0} us | {:.0} us | {:.0} us | {:.0} us | {:.3} % | {early} |",
+        "| {rate} | {server} | {n} | {:.2} ms | {:.0} us | {:.0} us | {:.0} us | {:.0} us | {:.3} % | {early} |",
         sum / n as f64 / 1e6,
         us(0.5),
         us(0.99),
@@ -324,5 +367,4 @@ fn measure(drives: u64, seconds: u64, rate: u64, (busy, sleeps): (bool, bool)) -
         late[n - 1] / 1e3,
         100.0 * exact as f64 / n as f64
     );
-    Ok(())
 }
