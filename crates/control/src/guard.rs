@@ -278,6 +278,14 @@ impl Guard {
         self.settling_ns = span.non_negative().saturating_add(delay_ns);
     }
 
+    /// What the period has so far, if it has at least `n` readings and each is above this power: for a decision before its
+    /// end.
+    pub fn all_above(&self, n: u32, least_w: f64) -> Option<Reading> {
+        let each = self.each.as_ref()?;
+        let are_above = each.values[..each.n].iter().all(|w| *w > least_w);
+        self.mean().filter(|_| self.power.n >= n && are_above)
+    }
+
     /// Mean power of the last period without a cap, in watts.
     pub fn uncapped_w(&self) -> Option<f64> {
         self.uncapped_w

@@ -213,11 +213,33 @@ impl Book {
         })
     }
 
-    /// The unmeasured setting with the lowest guess, if that is below all that was measured.
+    /// Whether the powers of the map are all alike.
+    fn says_nothing(&self) -> bool {
+        let powers = || self.points.iter().map(|p| p.power_w);
+        powers().fold(0.0, f64::max) - powers().fold(f64::INFINITY, f64::min) < APART_W
+    }
+
+    /// Distance of a setting from the nearest one that was measured, in octaves of both queues' sizes.
+    fn farness(&self, c: usize) -> f64 {
+        let octaves = |a: u32, b: u32| (f64::from(a.max(1)) / f64::from(b.max(1))).log2().abs();
+        let p = &self.points[c];
+        let from = |k: &usize| {
+            let q = &self.points[*k];
+            octaves(p.nr_requests, q.nr_requests) + octaves(p.queue_depth, q.queue_depth)
+        };
+        self.seen.iter().map(from).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The unmeasured setting with the lowest guess, if that is below all that was measured; with a map that says nothing,
+    /// the one that is least like those.
     pub(crate) fn worth_a_try(&self, here: Here) -> Option<usize> {
         let lowest = self.lowest_measured(here.at);
         let least_w = self.measured[lowest].map_or(here.watts, |m| m.power_w.min(here.watts));
         let unknown = (0..self.len()).filter(|c| !self.is_measured(*c));
+        if self.says_nothing() {
+            let far = unknown.map(|c| (c, self.farness(c)));
+            return far.max_by(|a, b| a.1.total_cmp(&b.1)).map(|f| f.0);
+        }
         let guess = |c: usize| (c, self.power_w(c, here));
         let least = unknown.map(guess).min_by(|a, b| a.1.total_cmp(&b.1))?;
         (least.1 < least_w - WORTH_W).then_some(least.0)

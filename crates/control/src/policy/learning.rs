@@ -21,6 +21,7 @@
 //! | too high | the fastest settings that keep the cap by measurement, or by guess with a wider margin. If there are none, the one with the lowest guess, if that is below all measured ones, at most `tries` times, and once more after `explore_after`; then the lowest measured one |
 //! | too low | settings that are faster by 2 % and keep the cap, but only while the hosts' queues are full: with fewer requests than places another setting shows nothing. After a guess that was wrong none is tried for `explore_after`, twice as long each time |
 //! | the cap falls below the power | as "too high", at once |
+//! | two readings after a change to a guess are both too high | as "too high", at once |
 //!
 //! So the policy never stays above the lowest power that it has seen. If that is above the cap, it says `unreachable`. If the
 //! drives' rates can be limited, it limits them after `limit_after`: to half of what they serve, then by 0.6 in each period
@@ -34,7 +35,8 @@
 //! that are known goes to the settings that are guessed.
 //!
 //! Without a cap the drives have their own settings. Measurements follow drifts: if a setting draws `d` more than it did, half
-//! of `d` is added to all. They are forgotten after `forget_after`.
+//! of `d` is added to all. They are forgotten after `forget_after`. A map whose powers are all
+//! alike says nothing: then the setting that is least like those that were measured is tried.
 //!
 //! Readings count as [`Guard::robust`] says. What was learned can be kept and given to a later run
 //! ([`Policy::memory`](super::Policy::memory)).
@@ -86,6 +88,9 @@ const GUESSED: f64 = 0.2;
 /// Powers of one drive that differ by more are not the same.
 const APART_W: f64 = 0.1;
 
+/// Readings after a guess that are enough, if each is above the cap.
+const ENOUGH: u32 = 2;
+
 /// Drives with one setting.
 struct Tier {
     /// Number of drives.
@@ -110,8 +115,9 @@ struct Learning {
     chosen: Vec<usize>,
     /// For dividing a sum among tiers.
     parts: Vec<(f64, f64, f64)>,
-    /// Whether the last change was not measured yet.
+    /// Whether the last change was not measured yet; and whether it was to a guess.
     has_moved: bool,
+    is_try: bool,
     /// The last median of all drives.
     last_w: Option<f64>,
     cap_w: Option<f64>,
@@ -331,6 +337,7 @@ impl Learning {
             claims,
             book,
             has_moved: false,
+            is_try: false,
             last_w: None,
             cap_w: None,
             is_full: true,
@@ -367,6 +374,19 @@ impl Learning {
             if error_w < -self.settings.tolerance_w {
                 self.raise(cap_w);
             }
+        }
+    }
+
+    /// A wrong guess is seen before the end of the period.
+    fn act_early(&mut self) {
+        if !(self.has_moved && self.is_try) {
+            return;
+        }
+        let bound_w = self.budget_w() + self.settings.tolerance_w;
+        let bound_w = self.settings.meter_w(bound_w);
+        if let Some(reading) = self.guard.all_above(ENOUGH, bound_w) {
+            self.guard.settle(Span::ZERO);
+            self.act(reading);
         }
     }
 
@@ -603,7 +623,7 @@ impl Learning {
                 watts: self.book.power_w(*c, tier.here),
             };
         }
-        self.has_moved = true;
+        (self.has_moved, self.is_try) = (true, self.is_guess());
         self.guard.settle(self.settings.settle);
     }
 
@@ -723,7 +743,7 @@ impl Policy for Learning {
                 }
                 (self.has_moved, self.last_w) = (false, None);
             }
-            Turn::Keep => {}
+            Turn::Keep => self.act_early(),
             Turn::Act(reading) => self.act(reading),
         }
         let is_lost_open = turn == Turn::Lost && self.guard.settings().on_loss == OnLoss::Open;

@@ -9,5 +9,6 @@ mod feed_forward;
 mod learning;
 mod learning_tiers;
 mod parameters;
+mod regret;
 mod shelf;
 mod states;

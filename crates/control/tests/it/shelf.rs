@@ -16,6 +16,7 @@ fn shelf(seed: u64, phases: &[(u32, Option<f64>)]) -> Run {
         efficiency: 0.83,
         seed,
         phases: phases.to_vec(),
+        threads: None,
         tells_response_times: false,
         tells_p99: false,
     }

@@ -146,7 +146,7 @@ impl Noise {
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (z ^ (z >> 31)) as f64 / u64::MAX as f64
     }
-    fn normal(&mut self) -> f64 {
+    pub fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
     }
 }
@@ -203,6 +203,8 @@ pub struct Run {
     pub seed: u64,
     /// `(seconds, cap)`, one after another.
     pub phases: Vec<(u32, Option<f64>)>,
+    /// Requests outstanding by second, for all drives; `None`: those of `kinds`.
+    pub threads: Option<fn(usize) -> u32>,
     /// Whether samples contain response times, and whether those are p99 instead of means.
     pub tells_response_times: bool,
     pub tells_p99: bool,
@@ -216,9 +218,19 @@ impl Run {
             efficiency: 1.0,
             seed,
             phases: phases.to_vec(),
+            threads: None,
             tells_response_times: false,
             tells_p99: false,
         }
+    }
+
+    /// The drives in second `i`.
+    fn kinds_at(&self, i: usize) -> Vec<Kind> {
+        let at = |kind: &Kind| Kind {
+            threads: self.threads.map_or(kind.threads, |threads| threads(i)),
+            ..*kind
+        };
+        self.kinds.iter().map(at).collect()
     }
 
     pub fn with(&self, policy: Box<dyn Policy>) -> Vec<Second> {
@@ -246,7 +258,8 @@ impl Run {
         for (i, cap) in caps.enumerate() {
             let now = Time(1_000_000_000 * (i as u64 + 1));
             let commands = knobs.next.clone();
-            let pairs = || self.kinds.iter().zip(&commands);
+            let kinds = self.kinds_at(i);
+            let pairs = || kinds.iter().zip(&commands);
             let drive_watts: Vec<f64> = pairs().map(|(k, c)| k.watts(c)).collect();
             let watts = drive_watts.iter().sum::<f64>() / self.efficiency;
             let time = |(k, c): (&Kind, &Command)| match self.tells_p99 {
