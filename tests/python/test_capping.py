@@ -54,6 +54,47 @@ def test_the_table_tells_what_a_cap_costs(result: headstack.Result) -> None:
     assert pcap["submitted_p99_s"] >= pcap["p99_s"]
 
 
+def test_caps_hold_with_duration_limits() -> None:
+    """Policies keep the cap as they do without limits, and the class with a limit stays faster.
+
+    The drive has counted its commands: limits reached it through throttle and host queue.
+    """
+    jobs = [{**JOBS, "name": name, "threads": n} for name, n in (("web", 8), ("bulk", 24))]
+    limits = {"enabled": "limits", "reads": [{"guideline": "50 ms"}]}
+    mean, over = {}, {}
+    for enabled in (True, False):
+        systems = [
+            {**system(policy, policy), "scheduler": "depth-aged-sptf"}
+            | ({"set": {"duration_limits": limits}} if enabled else {})
+            for policy in ("throttle", "feed-forward")
+        ]
+        result = capping.cap_sim(
+            {
+                "workload": {
+                    "jobs": jobs,
+                    "classes": [{"name": "web", "jobs": ["web"], "ioprio_hint": 1}],
+                },
+                "system": systems,
+                "capping": {"tolerance": "0.2 W", "caps": [{"at": "20 s", "cap": "8 W"}]},
+            }
+        )
+        for found, row in zip(
+            result.document["systems"], capping.compare(result.document), strict=True
+        ):
+            web, _ = found["classes"]
+            mean[found["name"], enabled] = web["response_time_s"]["mean"]
+            over[found["name"], enabled] = row["violation_s"]
+            counts = found["drives"][0].get("duration_limits")
+            assert (counts is not None) == enabled
+            if enabled:
+                assert counts["reads"][0]["n_commands"] >= web["n_requests"]
+    for policy in ("throttle", "feed-forward"):
+        # 9.1 W and more are drawn without a cap: it is held from its first seconds on.
+        assert over[policy, True] <= 5
+        assert over[policy, False] <= 5
+        assert mean[policy, True] < 0.7 * mean[policy, False]
+
+
 def test_series_agree_with_the_files(result: headstack.Result) -> None:
     assert result.out is not None
     for found in result.document["systems"]:
