@@ -86,10 +86,10 @@ def test_the_simulated_host_queue_agrees_with_the_kernel():
     and writes share the drive, loads whose threads starve, and how long each part of a load under
     `bfq` lasts.
     """
-    need_mounts()
-    measured, late = block_layer.measure(block_layer.CASES)
-    print("gap", late)
-    for case, real in zip(block_layer.CASES, measured, strict=True):
+    need_scsi()
+    measured, gaps = block_layer.measure(block_layer.CASES)
+    print("gaps", gaps)
+    for case, real, late in zip(block_layer.CASES, measured, gaps, strict=True):
         ours = block_layer.simulate(case, late)
         print(case, real, ours)
         rate, mean, p99 = (0.05, 0.1, 0.2)
