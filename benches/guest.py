@@ -69,6 +69,16 @@ def need(*programs: str, kernel: str = STABLE) -> None:
         raise AbsentError(reason)
 
 
+def need_iscsi() -> None:
+    """Raise `AbsentError` where QEMU cannot have SCSI disks of `iscsi://` URLs."""
+    if shutil.which("qemu-img") is None:
+        raise AbsentError("qemu-img is absent")
+    said = subprocess.run(["qemu-img", "--help"], capture_output=True, text=True, check=False)
+    formats = said.stdout.partition("Supported formats:")[2]
+    if " iscsi" not in formats:
+        raise AbsentError("QEMU has no iSCSI (Debian: qemu-block-extra)")
+
+
 def _path(program: str) -> str:
     found = shutil.which(program)
     assert found is not None, f"{program} is absent"

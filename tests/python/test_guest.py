@@ -77,14 +77,21 @@ def need_mounts(*programs: str) -> None:
         pytest.skip(str(reason))
 
 
+def need_scsi() -> None:
+    try:
+        guest.need_iscsi()
+    except guest.AbsentError as reason:
+        pytest.skip(str(reason))
+
+
 @pytest.mark.thorough
 def test_the_simulated_host_queue_agrees_with_the_kernel():
     """Rates within 5 %, means within 10 and p99 within 20 %, where no thread starves.
 
-    The figures of one run are in docs/models/host-queue.md: 2 and 5 %. A run of 15 s has 100 to 200
-    requests a second: its p99 alone varies by 5 to 10 %. The page says what differs more: how reads
-    and writes share the drive, loads whose threads starve, and how long each part of a load under
-    `bfq` lasts.
+    The figures of one run are in docs/models/host-queue.md: 3 and 8 %. A run of 15 s has 100 to 200
+    requests a second: its p99 alone varies by 5 to 10 %. The page says what differs more: the few
+    writes of mixed loads, loads with one request at a time, in which the guest's own time varies,
+    loads whose threads starve, and how long each part of a load under `bfq` lasts.
     """
     need_scsi()
     measured, gaps = block_layer.measure(block_layer.CASES)
@@ -94,12 +101,14 @@ def test_the_simulated_host_queue_agrees_with_the_kernel():
         print(case, real, ours)
         rate, mean, p99 = (0.05, 0.1, 0.2)
         if case.starves:
-            rate, mean, p99 = (0.2, 0.25, 0.5)
+            rate, mean, p99 = (0.1, 0.15, 0.5)
         elif case.reads < 1:
-            rate, mean, p99 = (0.1, 0.5, 0.6)
-        elif case.elevator == "bfq" and case.threads > case.depth:
+            rate, mean, p99 = (0.05, 0.15, 0.3)
+        elif case.is_alone:
+            p99 = 0.3
+        elif case.elevator == "bfq":
             # How the threads start decides how long the drive is kept idle for each, and who waits.
-            rate, mean, p99 = (0.35, 0.4, None)
+            rate, mean, p99 = (0.4, 0.4, None)
         assert ours.rate == pytest.approx(real.rate, rel=rate), case
         for kind, values in real.response.items():
             assert ours.response[kind][0] == pytest.approx(values[0], rel=mean), case
@@ -109,7 +118,7 @@ def test_the_simulated_host_queue_agrees_with_the_kernel():
 
 @pytest.mark.thorough
 def test_the_queue_is_changed_while_it_runs():
-    need_mounts()
+    need_scsi()
     windows = block_layer.measure_changes()
     assert [most_at_once(window) for window in windows] == [8, 2, 2]
     seen = [

@@ -36,11 +36,10 @@ def need(*programs: str) -> None:
 
 def need_qemu() -> None:
     """Skip where QEMU has no iSCSI: it is a module of its own."""
-    need("qemu-img")
-    said = subprocess.run(["qemu-img", "--help"], capture_output=True, text=True, check=False)
-    formats = re.search(r"Supported formats:(.*)", said.stdout)
-    if formats is None or " iscsi" not in formats[1]:
-        pytest.skip("qemu-block-extra is absent")
+    try:
+        guest.need_iscsi()
+    except guest.AbsentError as reason:
+        pytest.skip(str(reason))
 
 
 def ran(*args: object) -> str:
