@@ -97,7 +97,7 @@ impl Mechanism {
         scratch: &mut Scratch,
     ) {
         if scratch.accesses.is_empty() {
-            return self.add_plain_pass(now, order, work, pass);
+            return self.add_plain_pass(now, order, work, pass, self.track());
         }
         let head_set = self.active_set as u16;
         for access in scratch.accesses.drain(..) {
@@ -113,9 +113,16 @@ impl Mechanism {
         }
     }
 
-    /// As [`Mechanism::add_pass`], for a pass over one run.
+    /// As [`Mechanism::add_pass`], for a pass over one run of the track `track`.
     #[inline(always)]
-    pub fn add_plain_pass(&mut self, now: u64, order: &AccessRequest, work: Work, pass: &Pass) {
+    pub fn add_plain_pass(
+        &mut self,
+        now: u64,
+        order: &AccessRequest,
+        work: Work,
+        pass: &Pass,
+        track: Track,
+    ) {
         let there = order.start + pass.seek;
         let access = MechanicalAccess {
             work,
@@ -125,7 +132,7 @@ impl Mechanism {
             there,
             first: there + pass.rotation,
             end: pass.end,
-            track: self.track(),
+            track,
         };
         self.timeline.add(now, access);
     }

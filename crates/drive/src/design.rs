@@ -15,6 +15,7 @@ use crate::plugin::Plugins;
 use crate::power::conditions::Conditions;
 use crate::power::seek_energy::SeekEnergy;
 use crate::power::{self, PowerModel, Shape, StateWatts};
+use crate::service::Shared;
 use crate::spec::{ArmShare, DriveSpec, MediaScanMode, Params};
 use crate::unit::ServiceUnit;
 use headstack_engine::random;
@@ -43,6 +44,7 @@ pub struct DriveDesign {
 pub(crate) struct Common {
     spec: DriveSpec,
     models: Models,
+    shared: Arc<Shared>,
     pub watts: StateWatts,
     pub conditions: Conditions,
     /// Energy of seeks by distance, if the description has it.
@@ -179,6 +181,7 @@ impl DriveDesign {
             seek_energy: SeekEnergy::read(&spec.power, spec.geometry.cylinders)?,
             watts,
             models: models.clone(),
+            shared: Arc::new(Shared::new(spec)?),
             spec: spec.clone(),
         });
         let design = DriveDesign::of_units(common, units, speeds)?;
@@ -291,6 +294,7 @@ impl DriveDesign {
             };
             let mut unit = ServiceUnit::new(
                 &self.common.spec,
+                &self.common.shared,
                 &self.common.models,
                 plan,
                 mechanics.with_phase(phase),

@@ -10,7 +10,7 @@ use crate::mechanics::Mechanics;
 use crate::meter::{DriveEnergy, Meter};
 use crate::models::Models;
 use crate::options::DriveOptions;
-use crate::phase::ActiveByWork;
+use crate::phase::{ActiveByWork, ActiveTime};
 use crate::roles::RoleUse;
 use crate::spec::DriveSpec;
 use crate::tags::{AwaitingTag, Tags};
@@ -55,7 +55,9 @@ pub struct Drive {
     limits: Option<Box<LimitsSpec>>,
     /// The zones of a host-managed drive.
     zones: Option<Box<Zones>>,
-    /// Whether a command goes to the one unit without a look at zones or parts.
+    /// Whether nothing stands between the host and the one unit: no power conditions and no limit of tags; and whether
+    /// there are no zones either, so that a command goes to the unit at once.
+    open: bool,
     direct: bool,
 }
 
@@ -86,7 +88,7 @@ impl Drive {
     ) -> Drive {
         let queues = if design.own_queues { units.len() } else { 1 };
         let at_once = units.iter().map(ServiceUnit::at_work_at_once).sum();
-        Drive {
+        let mut drive = Drive {
             tags: (0..queues)
                 .map(|_| Tags::new(&design.shared_spec().queue))
                 .collect(),
@@ -94,14 +96,23 @@ impl Drive {
             control: Control::of(&design.common.conditions),
             listener: None,
             limits: None,
-            direct: units.len() == 1 && zones.is_none(),
+            open: false,
+            direct: false,
             zones: zones.map(Box::new),
             design,
             units,
             joins: Vec::new(),
             free_joins: Vec::new(),
             done: Vec::new(),
-        }
+        };
+        drive.note_open();
+        drive
+    }
+
+    /// Notes what stands between the host and the units; to be called whenever that may change.
+    fn note_open(&mut self) {
+        self.open = self.units.len() == 1 && self.control.is_none() && self.tags[0].unlimited();
+        self.direct = self.open && self.zones.is_none();
     }
 
     /// The immutable part of the drive.
@@ -170,23 +181,24 @@ impl Drive {
     /// A request that is empty or reaches past the end of the drive completes at once with an error.
     #[inline(always)]
     pub fn submit(&mut self, now: Time, request: DriveRequest) {
-        if self.control.is_some() && !self.receive(now, request) {
-            return;
-        }
-        self.submit_now(now, request);
-    }
-
-    #[inline(always)]
-    fn submit_now(&mut self, now: Time, request: DriveRequest) {
-        match self.direct {
-            true => self.place(now, 0, request),
-            false => self.submit_indirectly(now, request),
+        match (self.direct, &mut self.units[..]) {
+            (true, [unit]) => match unit.accept(now, &request) {
+                Some(c) => self.done.push(c),
+                None => unit.enqueue_at_once(now, request),
+            },
+            _ => self.submit_indirectly(now, request),
         }
     }
 
     // Not inlined, so that drives without zones and parts are as fast as without it.
     #[inline(never)]
     fn submit_indirectly(&mut self, now: Time, request: DriveRequest) {
+        if self.control.is_none() || self.receive(now, request) {
+            self.submit_now(now, request);
+        }
+    }
+
+    fn submit_now(&mut self, now: Time, request: DriveRequest) {
         if self.admit_to_zones(now, &request) {
             match self.units.len() {
                 1 => self.place(now, 0, request),
@@ -195,7 +207,6 @@ impl Drive {
         }
     }
 
-    #[inline(always)]
     fn place(&mut self, now: Time, unit: usize, request: DriveRequest) {
         if let Some(c) = self.units[unit].accept(now, &request) {
             if let Some(control) = &mut self.control {
@@ -315,6 +326,14 @@ impl Drive {
         if !self.done.is_empty() {
             return Time::ZERO;
         }
+        match (self.open, &self.units[..]) {
+            (true, [unit]) => unit.next_event(),
+            _ => self.next_event_generally(),
+        }
+    }
+
+    #[inline(never)]
+    fn next_event_generally(&self) -> Time {
         let served = match &self.units[..] {
             [unit] => unit.next_event(),
             units => units
@@ -353,17 +372,14 @@ impl Drive {
             self.done.iter().for_each(&mut *sink);
             self.done.clear();
         }
-        if self.control.is_some() {
-            return self.advance_controlled(until, sink);
-        }
-        if self.units.len() > 1 || !self.tags[0].unlimited() {
-            return self.advance_in_order(until, sink);
-        }
-        loop {
-            match self.units[0].step(until, sink) {
-                Step::Nothing => return,
-                Step::Again | Step::Done => {}
-            }
+        match (self.open, &mut self.units[..]) {
+            (true, [unit]) => loop {
+                if let Step::Nothing = unit.step(until, sink) {
+                    return;
+                }
+            },
+            _ if self.control.is_some() => self.advance_controlled(until, sink),
+            _ => self.advance_in_order(until, sink),
         }
     }
 
@@ -440,9 +456,19 @@ impl Drive {
 
     /// The joules of [`Drive::energy`] in each state.
     pub fn joules(&mut self, until: Time) -> ByMode {
+        if self.control.is_none() {
+            let units = self.units.iter_mut();
+            let active = units.fold(ActiveTime::default(), |mut sum, unit| {
+                unit.add_active_time(until.0, &mut sum);
+                sum
+            });
+            if let Some(joules) = self.meter.joules_ready(until.0, &active) {
+                return joules;
+            }
+        }
         let active = self.active_until(until.0);
         let low = self.low_power_until(until.0);
-        self.meter.joules(until.0, &active, low.as_ref())
+        self.meter.read(until.0, &active, low.as_ref()).joules()
     }
 
     /// Restarts the count of time and energy at `now`, as at the end of a warm-up.

@@ -143,9 +143,18 @@ struct Epoch {
     from: u64,
     /// Active time before the period.
     active: ActiveByWork,
+    /// The sum of `active`.
+    active_time: ActiveTime,
     low: ConditionTime,
     watts: StateWatts,
     conditions: Conditions,
+}
+
+/// The sum over all kinds of work.
+fn sum_of(active: &ActiveByWork) -> ActiveTime {
+    let mut sum = ActiveTime::default();
+    active.iter().for_each(|time| sum.add(time));
+    sum
 }
 
 impl Meter {
@@ -155,6 +164,7 @@ impl Meter {
             epochs: vec![Epoch {
                 from: 0,
                 active: ActiveByWork::default(),
+                active_time: ActiveTime::default(),
                 low: ConditionTime::default(),
                 watts,
                 conditions,
@@ -175,6 +185,7 @@ impl Meter {
             *first = Epoch {
                 from: now,
                 active,
+                active_time: sum_of(&active),
                 low,
                 ..*first
             };
@@ -193,6 +204,7 @@ impl Meter {
         self.epochs.push(Epoch {
             from: at,
             active,
+            active_time: sum_of(&active),
             low,
             watts,
             conditions,
@@ -223,24 +235,22 @@ impl Meter {
         sum
     }
 
-    /// The joules of [`Meter::read`] in each state. Computed faster if the drive never was in a low-power
-    /// condition and never changed its speed, because a time series samples every drive.
-    pub fn joules(&self, until: u64, active: &ActiveByWork, low: Option<&ConditionTime>) -> ByMode {
-        if let ([epoch], None) = (&self.epochs[..], low) {
-            let mut sum = ActiveTime::default();
-            for (now, before) in active.iter().zip(&epoch.active) {
-                sum.add(&now.since(before));
-            }
-            let [(_, seek), (_, rotation), (_, transfer)] = self.states(&epoch.watts, &sum);
-            return ByMode {
-                idle: self.ready_s(epoch, until, &sum, 0) * epoch.watts.idle,
-                seek,
-                rotation,
-                transfer,
-                standby: 0.0,
-            };
-        }
-        self.read(until, active, low).joules()
+    /// The joules of [`Meter::read`] in each state for a drive that never was in a low-power condition, from the active
+    /// time up to `until` over all kinds of work. A time series samples every drive, so this is quick. `None` if
+    /// the drive has changed its speed.
+    pub fn joules_ready(&self, until: u64, active: &ActiveTime) -> Option<ByMode> {
+        let [epoch] = &self.epochs[..] else {
+            return None;
+        };
+        let sum = active.since(&epoch.active_time);
+        let [(_, seek), (_, rotation), (_, transfer)] = self.states(&epoch.watts, &sum);
+        Some(ByMode {
+            idle: self.ready_s(epoch, until, &sum, 0) * epoch.watts.idle,
+            seek,
+            rotation,
+            transfer,
+            standby: 0.0,
+        })
     }
 
     /// Seconds from the start of a period to `until` in which the drive was ready and not active.

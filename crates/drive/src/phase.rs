@@ -391,6 +391,21 @@ impl Timeline {
         }
     }
 
+    /// The same, over all kinds of work.
+    pub fn add_active_time(&self, until: u64, sum: &mut ActiveTime) {
+        if self.recorder.is_some() {
+            let mut by_work = ActiveByWork::default();
+            self.add_active(until, &mut by_work);
+            return by_work.iter().for_each(|time| sum.add(time));
+        }
+        self.all.iter().for_each(|time| sum.add(time));
+        for s in self.pending.iter().chain(&self.last) {
+            if s.end > until {
+                *sum = sum.since(&s.whole().since(&s.part(until)));
+            }
+        }
+    }
+
     /// Adds the energy of seeks before `until`: of all of them, less what is still to come.
     fn add_seek_energy(&self, recorder: &PhaseRecorder, until: u64, sum: &mut ActiveByWork) {
         let Some(law) = &recorder.law else { return };

@@ -14,12 +14,48 @@ enum Issues {
         first: u32,
         /// Its clients, of which each has one request at a time.
         clients: u32,
-        /// Of completed requests, after the pause: the time, and the client if clients are told apart.
-        after: BinaryHeap<Reverse<(Time, u32)>>,
+        /// Of completed requests, after the pause.
+        after: After,
         pauses: Box<Pauses>,
     },
     /// Threads.
     Jobs(Box<Jobs>),
+}
+
+/// When the clients of a closed loop issue their next requests.
+enum After {
+    /// Clients are not told apart: the requests are alike, so a time is all there is of one.
+    Times(BinaryHeap<Reverse<Time>>),
+    /// The time and the client.
+    OfClients(BinaryHeap<Reverse<(Time, u32)>>),
+}
+
+impl After {
+    #[inline]
+    fn next_time(&self) -> Time {
+        let next = match self {
+            After::Times(times) => times.peek().map(|next| next.0),
+            After::OfClients(issues) => issues.peek().map(|next| next.0 .0),
+        };
+        next.unwrap_or(Time::NEVER)
+    }
+
+    /// Removes the next issue; returns its client.
+    #[inline]
+    fn pop(&mut self) -> Option<u32> {
+        match self {
+            After::Times(times) => times.pop().map(|_| NO_THREAD),
+            After::OfClients(issues) => issues.pop().map(|next| next.0 .1),
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, at: Time, client: u32) {
+        match self {
+            After::Times(times) => times.push(Reverse(at)),
+            After::OfClients(issues) => issues.push(Reverse((at, client))),
+        }
+    }
 }
 
 /// The thread of a request that belongs to none.
@@ -30,7 +66,7 @@ impl Issues {
         match self {
             Issues::Loop {
                 first: 0, after, ..
-            } => after.peek().map_or(Time::NEVER, |next| next.0 .0),
+            } => after.next_time(),
             Issues::Loop { .. } => Time::ZERO,
             Issues::Jobs(jobs) => jobs.next_time(),
         }
@@ -66,7 +102,10 @@ impl Issuer {
             issues: Some(Issues::Loop {
                 first: outstanding,
                 clients: outstanding,
-                after: BinaryHeap::new(),
+                after: match told_apart {
+                    true => After::OfClients(BinaryHeap::new()),
+                    false => After::Times(BinaryHeap::new()),
+                },
                 pauses: Box::new(pauses),
             }),
             has_threads: told_apart,
@@ -146,7 +185,7 @@ impl Issuer {
         if *first > 0 {
             self.arriving = *clients - *first;
             *first -= 1;
-        } else if let Some(Reverse((_, client))) = after.pop() {
+        } else if let Some(client) = after.pop() {
             self.arriving = client;
         }
         self.submitter = self.arriving;
@@ -156,7 +195,7 @@ impl Issuer {
     pub fn issue(&mut self, end: Time, thread: u32) {
         match &mut self.issues {
             Some(Issues::Loop { after, pauses, .. }) => {
-                after.push(Reverse((end + pauses.draw(), thread)));
+                after.push(end + pauses.draw(), thread);
             }
             Some(Issues::Jobs(jobs)) if thread != NO_THREAD => jobs.ended(thread, end),
             _ => {}

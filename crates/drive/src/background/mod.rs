@@ -347,17 +347,21 @@ impl Jobs {
         true
     }
 
+    /// Work in progress that is not in the timeline yet, as an access that ends when it does.
+    pub fn under_way(&self) -> Option<MechanicalAccess> {
+        self.read_ahead().and_then(ReadAhead::under_way)
+    }
+
     /// Adds the time, up to `until`, of work that is in progress and not in the timeline yet.
     pub fn add_active(&self, until: u64, sum: &mut ActiveByWork) {
-        if let Some(run) = self.read_ahead().and_then(ReadAhead::under_way) {
+        if let Some(run) = self.under_way() {
             sum[run.work as usize].add(&run.part(until));
         }
     }
 
     /// Start of the work that is not in the timeline yet; [`NEVER`] if there is none.
     pub fn begun(&self) -> u64 {
-        let run = self.read_ahead().and_then(ReadAhead::under_way);
-        run.map_or(NEVER, |run| run.start)
+        self.under_way().map_or(NEVER, |run| run.start)
     }
 
     /// When cleaning or a checkpoint would begin.

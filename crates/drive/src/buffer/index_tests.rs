@@ -1,11 +1,11 @@
-//! Segments with an index compared with a search through all of them.
+//! Segments with an index or a filter compared with a search through all of them.
 
 use super::segments::{Segment, Segments};
 use headstack_testkit::SplitMix;
 
-/// A buffer with an index, and one without.
+/// A buffer with an index or a filter, and one whose segments are all looked through.
 struct Pair {
-    indexed: Segments,
+    fast: Segments,
     plain: Segments,
 }
 
@@ -16,9 +16,9 @@ impl Pair {
         what: &str,
         act: impl Fn(&mut Segments) -> T,
     ) -> T {
-        let (found, want) = (act(&mut self.indexed), act(&mut self.plain));
+        let (found, want) = (act(&mut self.fast), act(&mut self.plain));
         assert_eq!(found, want, "{what}");
-        assert_eq!(self.indexed.list(), self.plain.list(), "{what}");
+        assert_eq!(self.fast.list(), self.plain.list(), "{what}");
         want
     }
 }
@@ -79,22 +79,47 @@ fn step(pair: &mut Pair, noise: &mut SplitMix, now: u64) {
     }
 }
 
+/// The segment to be replaced, by the definition: the first one that is empty or was never used, else the one used
+/// longest ago.
+fn victim(list: &[Segment], separate: bool) -> Option<usize> {
+    let own = || list.iter().enumerate().skip(usize::from(separate));
+    let vacant = own().find(|(_, s)| s.is_empty() || s.used == 0);
+    vacant.or(own().min_by_key(|(_, s)| s.used)).map(|v| v.0)
+}
+
+/// 4,000 random operations with both.
+fn compare(noise: &mut SplitMix, count: usize, fast: impl Fn(usize, u64, bool) -> Segments) {
+    // Sizes that are a power of two, and others.
+    let size = noise.of(&[1, 5, 16, 100, 512]);
+    let separate = noise.one_in(2);
+    let mut pair = Pair {
+        fast: fast(count, size, separate),
+        plain: Segments::looked_through(count, size, separate),
+    };
+    for now in 0..4000 {
+        step(&mut pair, noise, now);
+        assert_eq!(pair.fast.victim(), victim(pair.plain.list(), separate));
+    }
+}
+
 #[test]
 fn an_index_answers_as_a_search_through_all() {
     for seed in 1..=24u64 {
         println!("seed {seed}");
         let mut noise = SplitMix(seed);
         let count = noise.of(&[33, 64, 128, 200]);
-        // Sizes that are a power of two, and others.
-        let size = noise.of(&[1, 5, 16, 100, 512]);
-        let separate = noise.one_in(2);
-        let mut pair = Pair {
-            indexed: Segments::new(count, size, separate),
-            plain: Segments::unindexed(count, size, separate),
-        };
-        assert!(pair.indexed.is_indexed() && !pair.plain.is_indexed());
-        for now in 0..4000 {
-            step(&mut pair, &mut noise, now);
-        }
+        assert!(Segments::new(count, 5, false).is_indexed());
+        compare(&mut noise, count, Segments::new);
+    }
+}
+
+#[test]
+fn a_filter_answers_as_a_search_through_all() {
+    for seed in 1..=48u64 {
+        println!("seed {seed}");
+        let mut noise = SplitMix(seed);
+        let count = noise.of(&[1, 2, 7, 16, 32]);
+        assert!(!Segments::new(count, 5, false).is_indexed());
+        compare(&mut noise, count, Segments::new);
     }
 }

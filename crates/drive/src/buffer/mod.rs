@@ -10,6 +10,7 @@ pub(crate) mod blocks;
 pub(crate) mod dirty;
 #[cfg(test)]
 mod dirty_tests;
+mod filter;
 mod index;
 #[cfg(test)]
 mod index_tests;

@@ -1,5 +1,6 @@
 //! Segments of the buffer: contiguous ranges of sectors, replaced in LRU order.
 
+use super::filter::Filter;
 use super::index::Index;
 
 /// One segment, with the sectors `[start, end)`; `end` is never below `start`.
@@ -54,6 +55,10 @@ pub(crate) struct Segments {
     /// Whether segment 0 takes writes only and never serves reads.
     pub separate_write: bool,
     clock: u64,
+    /// When each segment was last used; 0 if it is empty.
+    ages: Vec<u64>,
+    /// What says of most addresses that no segment holds them.
+    filter: Filter,
     /// With many segments: what is asked of a search through all of them otherwise. The answers are the same.
     index: Option<Box<Index>>,
     /// For reuse: segments that may overlap a range.
@@ -77,13 +82,25 @@ impl Segments {
     pub(super) fn unindexed(count: usize, size: u64, separate_write: bool) -> Segments {
         let mut empty = Segment::default();
         empty.clear();
+        let list = vec![empty; count];
         Segments {
-            list: vec![empty; count],
             size,
             separate_write,
             clock: 0,
+            ages: vec![0; count],
+            filter: Filter::new(&list, size),
+            list,
             index: None,
             found: Vec::new(),
+        }
+    }
+
+    /// Segments that are all looked through for every question.
+    #[cfg(test)]
+    pub(super) fn looked_through(count: usize, size: u64, separate_write: bool) -> Segments {
+        Segments {
+            filter: Filter::of_everything(),
+            ..Segments::unindexed(count, size, separate_write)
         }
     }
 
@@ -103,8 +120,19 @@ impl Segments {
     pub fn change(&mut self, i: usize, change: impl FnOnce(&mut Segment)) {
         let s = &mut self.list[i];
         change(s);
-        if let Some(index) = &mut self.index {
-            index.changed(i, s);
+        let s = *s;
+        match &mut self.index {
+            Some(index) => index.changed(i, &s),
+            None => self.changed(i, &s),
+        }
+    }
+
+    /// Without an index: segment `i` has changed, it is now `s`.
+    #[inline]
+    fn changed(&mut self, i: usize, s: &Segment) {
+        self.ages[i] = if s.is_empty() { 0 } else { s.used };
+        if self.filter.add(s) {
+            self.filter.renew(&self.list);
         }
     }
 
@@ -120,8 +148,10 @@ impl Segments {
         let s = &mut self.list[i];
         s.used = self.clock;
         change(s);
-        if let Some(index) = &mut self.index {
-            index.used(i, s);
+        let s = *s;
+        match &mut self.index {
+            Some(index) => index.used(i, &s),
+            None => self.changed(i, &s),
         }
     }
 
@@ -136,7 +166,7 @@ impl Segments {
         if self.index.is_some() {
             return self.find_near(sector);
         }
-        self.last_used(|s| s.holds(sector))
+        self.last_used(sector, |s| s.holds(sector))
     }
 
     #[inline(never)]
@@ -144,14 +174,18 @@ impl Segments {
         self.last_used_near(sector, |s| s.holds(sector))
     }
 
-    /// Of the segments that serve reads and for which `holds` is true, the one used last.
+    /// Of the segments that serve reads and for which `holds` is true, the one used last. `holds` is true for segments that
+    /// hold `sector` only.
     #[inline]
-    fn last_used(&self, holds: impl Fn(&Segment) -> bool) -> Option<usize> {
-        // Usually no segment holds it. All are tested without a branch, because the processor could not predict
-        // the test of each one.
-        if !self.list.iter().fold(false, |any, s| any | holds(s)) {
+    fn last_used(&self, sector: u64, holds: impl Fn(&Segment) -> bool) -> Option<usize> {
+        if !self.filter.may_hold(sector) {
             return None;
         }
+        self.last_used_of_all(holds)
+    }
+
+    #[inline(never)]
+    fn last_used_of_all(&self, holds: impl Fn(&Segment) -> bool) -> Option<usize> {
         let mut best: Option<(usize, u64)> = None;
         for (i, s) in self.list.iter().enumerate().skip(self.first_for_reads()) {
             if holds(s) && best.is_none_or(|b| s.used >= b.1) {
@@ -181,7 +215,9 @@ impl Segments {
         if self.index.is_some() {
             return self.holds_at_near(now, start, end);
         }
-        self.last_used(|s| s.holds(start) & (end <= s.end) & (s.visible_at <= now))
+        self.last_used(start, |s| {
+            s.holds(start) & (end <= s.end) & (s.visible_at <= now)
+        })
     }
 
     #[inline(never)]
@@ -199,11 +235,10 @@ impl Segments {
         }
         let from = self.first_for_reads();
         let (mut best, mut least) = (from, u64::MAX);
-        for (i, s) in self.list.iter().enumerate().skip(from) {
+        for (i, used) in self.ages.iter().enumerate().skip(from) {
             // An empty segment counts as never used.
-            let used = if s.is_empty() { 0 } else { s.used };
-            best = if used < least { i } else { best };
-            least = least.min(used);
+            best = if *used < least { i } else { best };
+            least = least.min(*used);
         }
         (best < self.list.len()).then_some(best)
     }
@@ -214,9 +249,16 @@ impl Segments {
         if self.index.is_some() {
             return self.invalidate_near(start, end, keep);
         }
-        for (i, s) in self.list.iter_mut().enumerate() {
-            if s.overlaps(start, end) && Some(i) != keep {
-                s.clear();
+        if self.filter.may_overlap(start, end) {
+            self.invalidate_in_all(start, end, keep);
+        }
+    }
+
+    #[inline(never)]
+    fn invalidate_in_all(&mut self, start: u64, end: u64, keep: Option<usize>) {
+        for i in 0..self.list.len() {
+            if self.list[i].overlaps(start, end) && Some(i) != keep {
+                self.change(i, Segment::clear);
             }
         }
     }
@@ -253,6 +295,14 @@ impl Segments {
         if self.index.is_some() {
             return self.first_overlapping_near(start, end);
         }
+        match self.filter.may_overlap(start, end) {
+            true => self.first_overlapping_of_all(start, end),
+            false => None,
+        }
+    }
+
+    #[inline(never)]
+    fn first_overlapping_of_all(&self, start: u64, end: u64) -> Option<usize> {
         self.list.iter().position(|s| s.overlaps(start, end))
     }
 
@@ -264,7 +314,7 @@ impl Segments {
             let found = self.found.iter().copied();
             return found.filter(|i| self.list[*i].overlaps(start, end)).min();
         }
-        self.list.iter().position(|s| s.overlaps(start, end))
+        self.first_overlapping_of_all(start, end)
     }
 
     /// The segment that takes written sectors: `appended` if they continue its data. Also the first segment

@@ -296,6 +296,7 @@ impl Drive {
             self.tags[queue].set_depth(depth);
             self.refill(queue, now);
         }
+        self.note_open();
     }
 
     /// [`Drive::abort`] of a command that waits in a queue or for a tag.
@@ -387,6 +388,7 @@ impl Drive {
                 control.low_power.listen();
             }
             self.control = Some(Box::new(control));
+            self.note_open();
         }
     }
 

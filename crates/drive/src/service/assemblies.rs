@@ -387,7 +387,7 @@ impl CommandServer {
             Activity::ReadAhead(r) if !r.must_read_on() => r,
             _ => return self.end_read_ahead_of(active, at),
         };
-        let in_sector = self.cache.stop_read_ahead_in_sector;
+        let in_sector = self.shared.cache.stop_read_ahead_in_sector;
         let (mechanism, buffer) = (&mut assembly.mechanism, &mut self.buffer);
         let free = read_ahead.stop(self.times.now, mechanism, buffer, in_sector, at);
         assembly.jobs.activity = Activity::None;

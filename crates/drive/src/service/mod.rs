@@ -33,7 +33,7 @@ use crate::mapping::{self, From, Mapping};
 use crate::mechanics::{Arm, Mechanics};
 use crate::models::Models;
 use crate::parallelism::{HeadSet, UnitPlan};
-use crate::phase::{ActiveByWork, Phase};
+use crate::phase::{ActiveByWork, ActiveTime, Phase};
 use crate::queue::Waiting;
 use crate::roles::RoleTable;
 use crate::spec::{CacheSpec, Destage, DriveSpec};
@@ -41,6 +41,7 @@ use channels::Channels;
 use headstack_engine::SpecError;
 use headstack_units::Time;
 use pass::Scratch;
+use std::sync::Arc;
 use timing::Timing;
 
 // Kinds of units. What a unit consists of is known when it is built, and the service of a command is compiled for each
@@ -122,6 +123,24 @@ pub(crate) struct Arms {
     follows: bool,
 }
 
+/// What the units of all drives of a design have in common. It stands in the memory once, so that a run with many drives
+/// finds it in the processor's cache.
+pub(crate) struct Shared {
+    pub cache: CacheSpec,
+    timing: Timing,
+}
+
+impl Shared {
+    /// # Errors
+    /// A link rate that is not above zero, by dotted key.
+    pub fn new(spec: &DriveSpec) -> Result<Shared, SpecError> {
+        Ok(Shared {
+            cache: spec.cache.clone(),
+            timing: Timing::new(spec)?,
+        })
+    }
+}
+
 /// The part of a unit that serves commands.
 pub(crate) struct CommandServer {
     pub mechanics: Mechanics,
@@ -129,7 +148,7 @@ pub(crate) struct CommandServer {
     pub arms: Arms,
     /// Whether an assembly cleans a log or a cache on the medium, or writes checkpoints.
     cleans: bool,
-    pub cache: CacheSpec,
+    pub shared: Arc<Shared>,
     pub buffer: Buffer,
     pub compat: bool,
     pub previous: Previous,
@@ -138,7 +157,6 @@ pub(crate) struct CommandServer {
     pub kind: u8,
     /// The result of the latest service. It is not a return value, because it would be copied.
     pub done: Completion,
-    timing: Timing,
     scratch: Scratch,
 }
 
@@ -150,6 +168,7 @@ impl CommandServer {
     /// Settings that do not fit together, by dotted key.
     pub fn new(
         spec: &DriveSpec,
+        shared: Arc<Shared>,
         models: &Models,
         plan: &UnitPlan,
         mechanics: Mechanics,
@@ -214,8 +233,7 @@ impl CommandServer {
             },
             kind: GENERAL,
             done: Completion::default(),
-            timing: Timing::new(spec)?,
-            cache: c.clone(),
+            shared,
             scratch: Scratch::default(),
         })
     }
@@ -230,10 +248,10 @@ impl CommandServer {
             && !self.arms.coupled
             && !self.cleans
             && !self.mechanics.scales_rotation()
-            && self.timing.minimum_write == 0
+            && self.shared.timing.minimum_write == 0
             && !self.arms.assemblies.iter().any(scans);
-        let has_buffer = !self.buffer.segments.list().is_empty() || self.cache.write_back;
-        let c = &self.cache;
+        let has_buffer = !self.buffer.segments.list().is_empty() || self.shared.cache.write_back;
+        let c = &self.shared.cache;
         let simple = !self.deferred_writes() && !c.read_on_arrival && !c.write_on_arrival;
         self.kind = match (conventional, simple) {
             (true, true) if !has_buffer => BARE,
@@ -264,7 +282,7 @@ impl CommandServer {
             times: self.times,
             mechanics: &self.mechanics,
             mapping: &mut self.mapping,
-            cache: &self.cache,
+            cache: &self.shared.cache,
             all_head_sets: &self.arms.head_sets,
             first_head_set: a * self.arms.sets,
             restricted: self.arms.restricted,
@@ -330,7 +348,7 @@ impl CommandServer {
         }
         let (moves, active_delay) = self.earliest_moves(now);
         let active = self.active_set();
-        let minimum = self.timing.minimum_write;
+        let minimum = self.shared.timing.minimum_write;
         let Mapping::Log(log) = &mut self.mapping else {
             return None;
         };
@@ -449,7 +467,7 @@ impl CommandServer {
     /// Whether writes wait in the buffer for an idle mechanism, instead of going to the medium while their
     /// data arrive.
     pub fn deferred_writes(&self) -> bool {
-        self.cache.write_back && self.cache.destage == Destage::Idle
+        self.shared.cache.write_back && self.shared.cache.destage == Destage::Idle
     }
 
     /// For schedulers: when an assembly may start to move for a command taken at `now`, and how much later
@@ -472,7 +490,7 @@ impl CommandServer {
         let run = self.reading_ahead().and_then(|r| r.run);
         let stopped = match run {
             Some(run) if run.begun < now => {
-                ReadAhead::run_stops(&run, self.cache.stop_read_ahead_in_sector, now)
+                ReadAhead::run_stops(&run, self.shared.cache.stop_read_ahead_in_sector, now)
             }
             _ => 0,
         };
@@ -487,7 +505,7 @@ impl CommandServer {
     /// Whether a write continues the data that are being written to the medium.
     pub fn continues_writing(&self, sector: u64) -> bool {
         let writing = self.jobs().writing();
-        self.cache.append_writes && writing.is_some_and(|w| w.past == sector)
+        self.shared.cache.append_writes && writing.is_some_and(|w| w.past == sector)
     }
 
     /// When the active assembly has written its data to the medium, or has finished a step of cleaning; 0 if it
@@ -520,7 +538,7 @@ impl CommandServer {
     pub fn would_join(&self, now: u64, sector: u64) -> bool {
         self.reading_ahead().is_some_and(|r| {
             let held = self.buffer.segments.list()[r.segment].start <= sector && sector < r.next;
-            let almost = self.cache.almost_hits && r.next == sector && r.reads_at(now);
+            let almost = self.shared.cache.almost_hits && r.next == sector && r.reads_at(now);
             self.visible(r.segment, now) && (held || almost)
         })
     }
@@ -638,6 +656,18 @@ impl CommandServer {
         for a in &self.arms.assemblies {
             a.mechanism.timeline.add_active(until, sum);
             a.jobs.add_active(until, sum);
+        }
+    }
+
+    /// The same, over all kinds of work.
+    pub fn add_active_time(&mut self, until: u64, sum: &mut ActiveTime) {
+        self.run_background(until);
+        self.scan_on(until);
+        for a in &self.arms.assemblies {
+            a.mechanism.timeline.add_active_time(until, sum);
+            if let Some(run) = a.jobs.under_way() {
+                sum.add(&run.part(until));
+            }
         }
     }
 

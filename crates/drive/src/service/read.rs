@@ -7,7 +7,7 @@ use crate::background::Activity;
 use crate::buffer::{Blocks, Segment};
 use crate::command::{Completion, Components};
 use crate::mechanics::Mechanics;
-use crate::phase::Work;
+use crate::phase::{Track, Work};
 use crate::spec::{ReadAhead as Extent, ReadAheadTrigger};
 use headstack_units::{nearest, Time};
 
@@ -16,7 +16,7 @@ impl CommandServer {
     #[inline]
     fn read_limit(&self, (sector, past): (u64, u64), segment: usize) -> u64 {
         let capacity = self.mapping.capacity(&self.mechanics);
-        let limit = match self.cache.read_ahead {
+        let limit = match self.shared.cache.read_ahead {
             Extent::None => past,
             Extent::NextTrack => {
                 let (low, high) = self
@@ -47,7 +47,7 @@ impl CommandServer {
         time: u64,
         follows: Option<Run>,
     ) {
-        if self.cache.read_ahead == Extent::None {
+        if self.shared.cache.read_ahead == Extent::None {
             return;
         }
         let next = self.buffer.segments.list()[segment].end.max(past);
@@ -64,7 +64,7 @@ impl CommandServer {
             segment,
             next,
             limit,
-            at_least: next + self.cache.read_ahead_minimum as u64,
+            at_least: next + self.shared.cache.read_ahead_minimum as u64,
             from: time.max(free),
             run: run.map(|run| run.at_most(limit - next)),
             cylinder,
@@ -75,7 +75,7 @@ impl CommandServer {
     /// Drops the requested sectors from the segment, if the drive does so.
     #[inline]
     fn discard(&mut self, segment: usize, past: u64) {
-        if self.cache.discard_requested {
+        if self.shared.cache.discard_requested {
             self.buffer.segments.change(segment, |s| {
                 s.start = s.start.max(past);
                 s.end = s.end.max(s.start);
@@ -102,7 +102,7 @@ impl CommandServer {
             None if self.buffer.unwritten.covers(blocks, at) => {}
             None => return None,
         }
-        let t = &self.timing;
+        let t = &self.shared.timing;
         let bus = at + t.read_hit.of(after_write) + t.preparation;
         let link_all = Mechanics::pass_ns(count, t.link_read_ns);
         Some(in_buffer(at, 0, bus, bus + link_all, t.read_completion))
@@ -111,10 +111,11 @@ impl CommandServer {
     /// For a hit on arrival in the data being read ahead: a drive that knows the address continues read-ahead
     /// after this command as after any other.
     fn read_on_behind(&mut self, segment: usize, past: u64) {
-        if !self.cache.almost_hits {
+        if !self.shared.cache.almost_hits {
             return;
         }
-        if let Extent::TrackEnd | Extent::CylinderEnd | Extent::Limit = self.cache.read_ahead {
+        if let Extent::TrackEnd | Extent::CylinderEnd | Extent::Limit = self.shared.cache.read_ahead
+        {
             let limit = past + self.read_ahead_sectors();
             let limit = limit.min(self.mapping.capacity(&self.mechanics));
             self.read_on_to(segment, limit);
@@ -134,7 +135,7 @@ impl CommandServer {
 
     /// How many sectors the drive reads ahead after a command.
     fn read_ahead_sectors(&self) -> u64 {
-        match self.cache.read_ahead_sectors {
+        match self.shared.cache.read_ahead_sectors {
             0 => self.buffer.segments.size,
             n => u64::from(n),
         }
@@ -167,7 +168,7 @@ impl CommandServer {
         // All data are in the write buffer. If it has only some of them, everything is read from the medium,
         // and newer data in the buffer replace what was read.
         if K >= BUFFERED && self.buffer.unwritten.covers(task.blocks, a) {
-            let t = &self.timing;
+            let t = &self.shared.timing;
             let bus = task.decoded(t.read_hit.of(task.after_write)) + t.preparation;
             let link_all = Mechanics::pass_ns(task.count, t.link_read_ns);
             self.done = in_buffer(a, 0, bus, bus + link_all, t.read_completion);
@@ -182,13 +183,15 @@ impl CommandServer {
             *blocked = self.finish_destage();
         }
         let waited = blocked.map_or(0, |e| e.saturating_sub(a));
-        if self.cache.keep_whole_track {
+        if self.shared.cache.keep_whole_track {
             self.buffer.segments.complete_tracks(a + waited);
         }
         let found = self.buffer.segments.find(task.sector);
         // The sector that is being read ahead at present counts as held, if the drive knows it.
         let found = found.or_else(|| {
-            let reading = self.reading_ahead().filter(|_| self.cache.almost_hits);
+            let reading = self
+                .reading_ahead()
+                .filter(|_| self.shared.cache.almost_hits);
             let almost = reading.filter(|r| r.next == task.sector && r.reads_at(a));
             almost.map(|r| r.segment)
         });
@@ -212,7 +215,7 @@ impl CommandServer {
     fn read_held(&mut self, task: Task, segment: usize, blocked: Option<u64>) {
         let task = &task;
         let (a, p) = (task.start, task.after_write);
-        let t = &self.timing;
+        let t = &self.shared.timing;
         let (hit, miss) = (
             task.decoded(t.read_hit.of(p)),
             task.decoded(t.read_miss.of(p)),
@@ -247,7 +250,7 @@ impl CommandServer {
                     .max(blocked.unwrap_or(0));
                 // If writes wait in the buffer, a pass may be in progress.
                 let idle = self.jobs().writing().is_none();
-                if self.cache.read_ahead_on_idle_hit && idle && !another {
+                if self.shared.cache.read_ahead_on_idle_hit && idle && !another {
                     self.start_read_ahead((task.sector, past), segment, mech, None);
                 }
             }
@@ -286,7 +289,7 @@ impl CommandServer {
         let held = self.buffer.segments.list()[segment].end.max(task.sector);
         let order = AccessRequest {
             reversal_cylinder: task.reversal_cylinder,
-            link_ns: self.timing.link_read_ns,
+            link_ns: self.shared.timing.link_read_ns,
             ..AccessRequest::plain(held, (past - held) as u32, mech)
         };
         let pass = self.pass::<GENERAL>(&order, Work::Request);
@@ -302,12 +305,12 @@ impl CommandServer {
     /// Index of the sector that must have been read before the link starts.
     #[inline]
     fn watermark(&self, count: u32) -> u32 {
-        let share = self.cache.read_watermark;
+        let share = self.shared.cache.read_watermark;
         if share == 0.0 {
             return 0;
         }
         let mut base = self.buffer.segments.size.max(1);
-        if self.cache.watermark_of_request {
+        if self.shared.cache.watermark_of_request {
             base = base.min(u64::from(count));
         }
         ((base as f64 * share) as u32).clamp(1, count) - 1
@@ -317,7 +320,7 @@ impl CommandServer {
     #[inline(always)]
     fn read_miss<const K: u8>(&mut self, task: &Task, blocked: Option<u64>, sequential: bool) {
         let (a, p) = (task.start, task.after_write);
-        let miss = task.decoded(self.timing.read_miss.of(p));
+        let miss = task.decoded(self.shared.timing.read_miss.of(p));
         let mech = self.command_mechanism::<K>(a, miss);
         let mech = mech.max(blocked.unwrap_or(0));
         let waited = mech - miss;
@@ -328,14 +331,14 @@ impl CommandServer {
             write: false,
             start: mech,
             reversal_cylinder: task.reversal_cylinder,
-            minimum_move: self.timing.minimum_read.of(p),
-            on_arrival: self.cache.read_on_arrival && !self.compat,
+            minimum_move: self.shared.timing.minimum_read.of(p),
+            on_arrival: self.shared.cache.read_on_arrival && !self.compat,
             watermark: self.watermark(task.count),
-            link_ns: self.timing.link_read_ns,
+            link_ns: self.shared.timing.link_read_ns,
             supply: None,
         };
         let pass = self.pass::<K>(&order, Work::Request);
-        let t = &self.timing;
+        let t = &self.shared.timing;
         let mut bus = miss;
         if !t.never_disconnect {
             bus = (bus + t.read_disconnect.of(p)).max(pass.ready) + t.first_reselect;
@@ -365,12 +368,12 @@ impl CommandServer {
             self.stop_others(task.start, Some(segment), 0, 0);
         }
         let size = self.buffer.segments.size;
-        let trigger = match self.cache.read_ahead_trigger {
+        let trigger = match self.shared.cache.read_ahead_trigger {
             ReadAheadTrigger::Always => true,
             ReadAheadTrigger::Sequential => sequential,
         };
         let mut start = task.sector;
-        if self.cache.keep_passing_sectors && !self.compat && trigger {
+        if self.shared.cache.keep_passing_sectors && !self.compat && trigger {
             let passed = (pass.first_wait as i64 as f64 / pass.first_sector_ns.max(1.0)) as i64;
             let low = match task.place {
                 // Either no sector lies before them on the track, or those that do are not needed.
@@ -382,7 +385,7 @@ impl CommandServer {
             start = start.saturating_sub(passed as u64).max(low);
         }
         let (mut whole_track, mut track_start) = (Segment::NEVER, 0);
-        if self.cache.keep_whole_track && !self.compat {
+        if self.shared.cache.keep_whole_track && !self.compat {
             whole_track = pass.end + self.mechanics.rotation.period_ns() as u64;
             (track_start, _) = self.mapping.track_bounds(&self.mechanics, task.sector);
         }
@@ -396,7 +399,7 @@ impl CommandServer {
         self.discard(segment, task.past());
         if trigger {
             // If the sectors were taken in order, the next one of the run passes at once.
-            let on_arrival = self.cache.read_on_arrival && !self.compat;
+            let on_arrival = self.shared.cache.read_on_arrival && !self.compat;
             let in_order = !on_arrival && !self.arms.restricted;
             let rest = task.place.map_or(0, |p| p.run.saturating_sub(task.count));
             let follows =
@@ -450,7 +453,13 @@ impl CommandServer {
                 _ => Some(pass::run_plain::<false>(&self.mechanics, arm, order, place)),
             };
             if let Some(pass) = pass {
-                mechanism.add_plain_pass(self.times.now, order, work, &pass);
+                // The unit has one head set for each assembly.
+                let track = Track {
+                    cylinder: place.cylinder,
+                    head: place.head,
+                    head_set: 0,
+                };
+                mechanism.add_plain_pass(self.times.now, order, work, &pass, track);
                 if K == BUFFERED {
                     self.buffer.unwritten.command_end = pass.end;
                 }

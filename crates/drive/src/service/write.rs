@@ -41,7 +41,7 @@ impl CommandServer {
             self.buffer.unwritten.dirty.remove(task.blocks);
         }
         let elsewhere = previous_write && task.sector != previous_end;
-        let through = K == BARE || through || !self.cache.write_back;
+        let through = K == BARE || through || !self.shared.cache.write_back;
         self.write_now::<K>(task, elsewhere, through);
     }
 
@@ -63,15 +63,15 @@ impl CommandServer {
             Work::Destage
         };
         let mut mech = admission.mech;
-        if K == GENERAL && self.timing.minimum_write > 0 && !self.mapping.moves_writes() {
+        if K == GENERAL && self.shared.timing.minimum_write > 0 && !self.mapping.moves_writes() {
             mech += self.settling_minimum(task.sector);
         }
         let order = AccessRequest {
             place: task.place,
             write: true,
             reversal_cylinder: task.reversal_cylinder,
-            on_arrival: self.cache.write_on_arrival && !self.compat,
-            link_ns: self.timing.link_write_ns,
+            on_arrival: self.shared.cache.write_on_arrival && !self.compat,
+            link_ns: self.shared.timing.link_write_ns,
             supply: Some(self.supply(task, admission.bus)),
             ..AccessRequest::plain(task.sector, task.count, mech)
         };
@@ -81,7 +81,7 @@ impl CommandServer {
             BARE => None,
             _ => self.place_written::<K>(task, admission.appended),
         };
-        let tail = self.timing.write_completion;
+        let tail = self.shared.timing.write_completion;
         if !through {
             let assembly = &mut self.arms.assemblies[self.arms.active];
             assembly.jobs.activity = Activity::Destage(Writing {
@@ -93,7 +93,7 @@ impl CommandServer {
             self.done = in_buffer(a, admission.waited, admission.bus, arrived, tail);
             return;
         }
-        if let (Some(i), false) = (segment, self.cache.read_hits_on_written) {
+        if let (Some(i), false) = (segment, self.shared.cache.read_hits_on_written) {
             self.buffer.segments.change(i, Segment::clear);
         }
         let taken = pass.end.max(arrived + admission.last_disconnect);
@@ -164,7 +164,7 @@ impl CommandServer {
     #[inline(always)]
     fn admit_write<const K: u8>(&mut self, task: &Task, elsewhere: bool) -> Admission {
         let a = task.start;
-        let t = &self.timing;
+        let t = &self.shared.timing;
         let ready = task.decoded(t.write.of(task.after_write));
         let preparation = t.preparation;
         let mut admission = Admission {
@@ -181,7 +181,7 @@ impl CommandServer {
         };
         if let Some(w) = writing {
             admission.waited = w.end.saturating_sub(a);
-            if self.cache.append_writes && w.past == task.sector && w.segment.is_some() {
+            if self.shared.cache.append_writes && w.past == task.sector && w.segment.is_some() {
                 admission.mech = w.end;
                 admission.appended = w.segment;
             } else {
@@ -217,7 +217,7 @@ impl CommandServer {
     /// By how much the write's movement is shorter than the drive's minimum, in nanoseconds.
     #[inline(never)]
     fn settling_minimum(&self, sector: u64) -> u64 {
-        let minimum = self.timing.minimum_write;
+        let minimum = self.shared.timing.minimum_write;
         let Some(place) = self.mapping.locate(&self.mechanics, sector) else {
             return 0;
         };
@@ -230,7 +230,7 @@ impl CommandServer {
     /// When the data of a write are in the buffer, if its link transfer starts at `bus`.
     #[inline]
     fn supply(&self, task: &Task, bus: u64) -> Supply {
-        let gate = match self.timing.extra_write_disconnect {
+        let gate = match self.shared.timing.extra_write_disconnect {
             None => 1,
             Some(x) if x.long_request_sectors > 0 && task.count >= x.long_request_sectors => {
                 x.buffered_sectors_long.max(1)
@@ -282,7 +282,7 @@ impl CommandServer {
     /// Earliest start of the link transfer for a buffered write taken at `at`, and the overhead of its
     /// completion.
     pub fn admit_to_buffer(&self, at: u64, decoding_since: u64, after_write: bool) -> (u64, u64) {
-        let t = &self.timing;
+        let t = &self.shared.timing;
         let decoded = decoding_since + t.write.of(after_write);
         (at.max(decoded) + t.preparation, t.write_completion)
     }
@@ -302,7 +302,7 @@ impl CommandServer {
         }
         self.stop_others(at, None, start, end);
         self.buffer.segments.invalidate(start, end, None);
-        let link = piece.count() as f64 * self.timing.link_write_ns;
+        let link = piece.count() as f64 * self.shared.timing.link_write_ns;
         let arrived = bus + nearest(link / self.buffer.size.blocks() as f64);
         self.buffer.unwritten.bring(at, piece, arrived);
         arrived
@@ -379,7 +379,7 @@ impl CommandServer {
 
     /// Whether some buffered data are older at `now` than `destage_age`.
     pub fn overdue(&self, now: u64) -> bool {
-        let age = self.cache.destage_age.non_negative();
+        let age = self.shared.cache.destage_age.non_negative();
         let oldest = self.buffer.unwritten.dirty.oldest();
         age > 0 && oldest.is_some_and(|t| t.saturating_add(age) <= now)
     }

@@ -78,6 +78,7 @@ impl ServiceUnit {
             }
         }
         self.limited = limited;
+        self.note_simple();
         for (arrival, request) in before.map(|b| b.held).into_iter().flatten() {
             self.enqueue(arrival, now, request);
         }

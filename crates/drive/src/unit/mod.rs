@@ -16,76 +16,33 @@ use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 use crate::models::Models;
 use crate::options::DriveOptions;
-use crate::parallelism::{ArmChoice, HeadSet, UnitPlan};
-use crate::phase::{ActiveByWork, Phase};
+use crate::parallelism::{ArmChoice, UnitPlan};
+use crate::phase::{ActiveByWork, ActiveTime, Phase};
 use crate::power::seek_energy::SeekEnergy;
-use crate::queue::{Arrival, Needs, Queue, Waiting};
+use crate::queue::{Arrival, Queue, Waiting};
 use crate::scheduler::{self, Scheduler};
-use crate::service::{self, CommandServer, Task};
-use crate::spec::{DriveSpec, HitCheck};
+use crate::service::{self, CommandServer, Shared, Task};
+use crate::spec::DriveSpec;
 use choice::Reach;
 use faults::Faults;
 use headstack_engine::SpecError;
 use headstack_units::{Lba, Time};
 use limited::Limited;
 use roles::Roles;
+use rules::Rules;
 use std::ops::Range;
+use std::sync::Arc;
 use write_admission::WriteAdmission;
 
 mod choice;
 mod faults;
 mod limited;
 mod roles;
+mod rules;
 mod settings;
 mod shown;
+mod simple;
 mod write_admission;
-
-/// How a unit takes and chooses commands. Times are in nanoseconds.
-struct Rules {
-    /// Whether it always takes the oldest command.
-    fcfs: bool,
-    /// Whether commands are served in order of arrival by a single arm, so that there is nothing to choose.
-    in_order: bool,
-    /// Whether one assembly works at a time, without faults, and every arm reaches all places.
-    plain: bool,
-    /// Most commands in service at once.
-    limit: usize,
-    arm_choice: ArmChoice,
-    /// A command that has waited longer goes first.
-    age_limit: u64,
-    /// Processing of every command.
-    per_request: u64,
-    /// Whether the buffer serves reads when they arrive.
-    check_arrivals: bool,
-    /// How long the drive tries to recover from a fault that a command meets.
-    recovery: u64,
-}
-
-impl Rules {
-    /// The rules of a description, without a scheduler.
-    fn new(spec: &DriveSpec, limit: usize, plain: bool) -> Rules {
-        Rules {
-            fcfs: false,
-            in_order: false,
-            plain,
-            limit,
-            arm_choice: spec.parallelism.arm_choice,
-            age_limit: match spec.queue.age_limit.non_negative() {
-                0 => u64::MAX,
-                t => t,
-            },
-            per_request: spec.overhead.per_request.non_negative(),
-            check_arrivals: spec.cache.enabled && spec.cache.hit_check == HitCheck::Arrival,
-            recovery: spec.parallelism.fault_recovery.non_negative(),
-        }
-    }
-
-    /// From now on a scheduler with these needs chooses.
-    fn follow(&mut self, needs: Needs, head_sets: &[HeadSet]) {
-        self.fcfs = needs.only_oldest;
-        self.in_order = needs.only_oldest && head_sets.len() == 1;
-    }
-}
 
 /// Whether the medium is scanned.
 #[derive(Clone, Copy, PartialEq)]
@@ -103,6 +60,8 @@ pub(crate) struct ServiceUnit {
     queue: Queue,
     scheduler: Box<dyn Scheduler>,
     rules: Rules,
+    /// Whether commands take the way of `simple.rs`.
+    simple: bool,
     /// Until this time the drive recovers, and reads are not served from the buffer.
     closed_until: u64,
     /// The size of a physical sector.
@@ -147,6 +106,7 @@ impl ServiceUnit {
     /// Settings that do not fit together, by dotted key.
     pub fn new(
         spec: &DriveSpec,
+        shared: &Arc<Shared>,
         models: &Models,
         plan: &UnitPlan,
         mechanics: Mechanics,
@@ -161,6 +121,7 @@ impl ServiceUnit {
         let (table, roles) = Roles::new(spec, models, plan.first_arm)?;
         let mut server = CommandServer::new(
             spec,
+            shared.clone(),
             models,
             plan,
             mechanics,
@@ -198,6 +159,7 @@ impl ServiceUnit {
             queue: Queue::new(needs),
             scheduler,
             rules,
+            simple: false,
             size,
             capacity_blocks,
             free: 0,
@@ -214,6 +176,7 @@ impl ServiceUnit {
             server,
         };
         unit.server.note_kind();
+        unit.note_simple();
         unit.locate_waiting();
         Ok(unit)
     }
@@ -249,6 +212,12 @@ impl ServiceUnit {
     pub fn add_active(&mut self, until: u64, sum: &mut ActiveByWork) {
         self.bring_to(until);
         self.server.add_active(until, sum);
+    }
+
+    /// The same, over all kinds of work.
+    pub fn add_active_time(&mut self, until: u64, sum: &mut ActiveTime) {
+        self.bring_to(until);
+        self.server.add_active_time(until, sum);
     }
 
     /// From `now` on, phases are kept for [`ServiceUnit::tell`]. Returns until when each assembly is at work.
@@ -362,7 +331,26 @@ impl ServiceUnit {
         }
     }
 
+    /// Adds an accepted command that arrives at `now` and is admitted to the drive's queue at once.
     #[inline(always)]
+    pub fn enqueue_at_once(&mut self, now: Time, request: DriveRequest) {
+        match self.simple {
+            true => self.enqueue_simple(now, request),
+            false => self.enqueue(now, now, request),
+        }
+    }
+
+    /// The arrival of a command after the one that arrived last.
+    #[inline(always)]
+    fn arrival(&self, arrival: Time, admitted: Time) -> Arrival {
+        Arrival {
+            at: arrival.0,
+            decoding_since: admitted.0 + self.rules.per_request,
+            after_write: self.last_was_write,
+        }
+    }
+
+    #[inline(never)]
     fn enqueue_now(&mut self, arrival: Time, admitted: Time, request: DriveRequest) {
         let (mechanics, mapping) = (&self.server.mechanics, &self.server.mapping);
         let flush = request.command == Command::Flush;
@@ -371,11 +359,7 @@ impl ServiceUnit {
         } else {
             self.sectors(&request)
         };
-        let arrival = Arrival {
-            at: arrival.0,
-            decoding_since: admitted.0 + self.rules.per_request,
-            after_write: self.last_was_write,
-        };
+        let arrival = self.arrival(arrival, admitted);
         if !flush {
             self.last_was_write = request.command.writes();
         }
@@ -405,11 +389,14 @@ impl ServiceUnit {
     /// The earliest time at which [`ServiceUnit::step`] would do something; [`Time::NEVER`] if there is none.
     #[inline]
     pub fn next_event(&self) -> Time {
-        Time(self.next_unlimited().min(self.limit_event))
+        Time(match self.simple {
+            true => self.next_command(),
+            false => self.next_unlimited().min(self.limit_event),
+        })
     }
 
     /// The same, without the times of limits.
-    #[inline]
+    #[inline(never)]
     fn next_unlimited(&self) -> u64 {
         let command = self.next_command();
         match &self.write_admission {
@@ -456,9 +443,10 @@ impl ServiceUnit {
     /// Serves one command, if its service can start before `until`. The completion goes to `sink`.
     #[inline(always)]
     pub fn step(&mut self, until: Time, sink: &mut impl FnMut(&Completion)) -> Step {
-        let step = match self.limited {
-            None => self.step_unlimited(until),
-            Some(_) => self.step_limited(until),
+        let step = match (self.simple, &self.limited) {
+            (true, _) => self.step_simple(until),
+            (false, None) => self.step_unlimited(until),
+            (false, Some(_)) => self.step_limited(until),
         };
         if let Step::Done = step {
             sink(&self.server.done);
@@ -466,7 +454,7 @@ impl ServiceUnit {
         step
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn step_unlimited(&mut self, until: Time) -> Step {
         match self.write_admission {
             Some(_) => self.step_with_buffer(until),
@@ -490,17 +478,7 @@ impl ServiceUnit {
         if !self.rules.plain {
             return self.step_general(start, oldest);
         }
-        let mut index = oldest;
-        if !self.rules.in_order {
-            let choice = self.choose(start, oldest, u64::MAX);
-            // With one head set there is nothing to take over.
-            if self.server.arms.head_sets.len() > 1 {
-                self.server.take_over(choice.arm as usize, start);
-            }
-            index = choice.index;
-        }
-        self.serve(start, index);
-        self.free = self.server.done.completion.0;
+        let index = self.serve_next(start, oldest);
         if self.limited.is_some() {
             self.serves_limited(index, start);
         }

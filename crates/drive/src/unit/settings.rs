@@ -173,6 +173,7 @@ impl ServiceUnit {
     fn be_general(&mut self) {
         if self.rules.plain {
             self.rules.plain = false;
+            self.note_simple();
             self.serve_all_until(self.free);
         }
     }
