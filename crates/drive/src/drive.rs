@@ -37,28 +37,30 @@ pub use shown::{ArmShown, Buffered, HeadSetShown, UnitShown};
 pub use zones::ZoneRules;
 
 /// One drive: its shared design and its own state.
+// In this order in memory: what each command needs is together (docs/design/decisions.md, closed loops).
+#[repr(C)]
 pub struct Drive {
-    design: Arc<DriveDesign>,
     units: Vec<ServiceUnit>,
+    done: Vec<Completion>,
+    /// Whether nothing stands between the host and the one unit: no power conditions and no limit of tags; and whether
+    /// there are no zones either, so that a command goes to the unit at once.
+    open: bool,
+    direct: bool,
+    /// Power conditions and changes while running; `None` as long as the drive has no timers and no change
+    /// was asked for.
+    control: Option<Box<Control>>,
+    design: Arc<DriveDesign>,
     /// Tags of the command queues: one queue for each unit if units have their own, else one for all.
     tags: Vec<Tags>,
     /// Commands that were split over several units, and free indices of this list.
     joins: Vec<InParts>,
     free_joins: Vec<usize>,
-    done: Vec<Completion>,
     meter: Meter,
-    /// Power conditions and changes while running; `None` as long as the drive has no timers and no change
-    /// was asked for.
-    control: Option<Box<Control>>,
     listener: Option<Listener>,
     /// Its duration limits, once they were changed.
     limits: Option<Box<LimitsSpec>>,
     /// The zones of a host-managed drive.
     zones: Option<Box<Zones>>,
-    /// Whether nothing stands between the host and the one unit: no power conditions and no limit of tags; and whether
-    /// there are no zones either, so that a command goes to the unit at once.
-    open: bool,
-    direct: bool,
 }
 
 /// A command that was split over several units.

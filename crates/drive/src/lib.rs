@@ -30,6 +30,7 @@ pub mod phase;
 pub mod plugin;
 pub mod power;
 pub mod queue;
+mod recent_mechanics;
 pub mod replay;
 pub mod roles;
 pub mod scheduler;

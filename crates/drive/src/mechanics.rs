@@ -75,7 +75,7 @@ pub struct Mechanics {
 }
 
 impl Mechanics {
-    /// Builds layout, seek table and spindle for a geometry: the drive's own, or a part of it; see
+    /// Builds layout, seek table and spindle at phase zero for a geometry: the drive's own, or a part of it; see
     /// [`Models::mechanics`](crate::Models::mechanics).
     ///
     /// # Errors
@@ -85,7 +85,6 @@ impl Mechanics {
         spec: &DriveSpec,
         geometry: &GeometrySpec,
         (layouts, seeks): (&Plugins<dyn Layout>, &Plugins<dyn SeekModel>),
-        start_phase: Turn,
     ) -> Result<Mechanics, SpecError> {
         let layout: Arc<dyn Layout> = Arc::from(layout::build(geometry, layouts)?);
         let p = &spec.positioning;
@@ -95,7 +94,7 @@ impl Mechanics {
                 .scaled(p.seek_scale)
                 .in_steps(layout.steps_per_cylinder()),
             layout,
-            rotation: Rotation::new(geometry.rotation_speed).with_phase(start_phase),
+            rotation: Rotation::new(geometry.rotation_speed),
             head_switch_ns: scaled(p.head_switch.0) as u64,
             write_settle_ns: scaled(p.write_settle.0),
             rotation_scale: p.rotation_scale,

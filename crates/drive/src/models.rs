@@ -8,6 +8,7 @@ use crate::mapping::policy::{self, Policy};
 use crate::mechanics::Mechanics;
 use crate::plugin::{ModelKind, Plugins};
 use crate::power::{self, PowerModel};
+use crate::recent_mechanics::recent_or;
 use crate::roles::{self, RolePolicy};
 use crate::scheduler::{self, Scheduler};
 use crate::seek::{self, SeekModel};
@@ -63,7 +64,9 @@ impl Models {
         geometry: &GeometrySpec,
         start_phase: Turn,
     ) -> Result<Mechanics, SpecError> {
-        Mechanics::new(spec, geometry, (&self.layouts, &self.seek), start_phase)
+        let build = || Mechanics::new(spec, geometry, (&self.layouts, &self.seek));
+        let mechanics = recent_or(spec, geometry, self, build)?;
+        Ok(mechanics.with_phase(start_phase))
     }
 
     /// The models of a kind, as [`Kind`](headstack_schema::Kind) names it: their names and their tables.

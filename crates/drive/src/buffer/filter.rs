@@ -8,6 +8,9 @@
 
 use super::Segment;
 
+/// Base-2 logarithm of the length of a cell in segments. Read-ahead seldom leaves a cell, and few segments lie in two.
+const LONGER: u32 = 3;
+
 /// Words of bits. They are one line of the processor's cache.
 const WORDS: usize = 8;
 
@@ -27,7 +30,7 @@ impl Filter {
     pub fn new(segments: &[Segment], size: u64) -> Filter {
         let mut filter = Filter {
             bits: [0; WORDS],
-            cell_bits: size.clamp(1, 1 << 62).next_power_of_two().trailing_zeros(),
+            cell_bits: size.clamp(1, 1 << 59).next_power_of_two().trailing_zeros() + LONGER,
             added: 0,
             // As many as the segments have themselves.
             most: 2 * segments.len() as u32,
@@ -41,6 +44,7 @@ impl Filter {
     pub fn of_everything() -> Filter {
         Filter {
             bits: [u64::MAX; WORDS],
+            cell_bits: 63,
             ..Filter::default()
         }
     }
@@ -76,9 +80,18 @@ impl Filter {
         self.has(first) || (last != first && (last > first + 1 || self.has(last)))
     }
 
+    /// Whether the sectors before `a` and before `b` are in one cell.
+    #[inline]
+    pub fn is_one_cell(&self, a: u64, b: u64) -> bool {
+        (a.wrapping_sub(1) ^ b.wrapping_sub(1)) >> self.cell_bits == 0
+    }
+
     /// A segment now lies where `s` does. True if the filter should be made anew.
     #[inline]
     pub fn add(&mut self, s: &Segment) -> bool {
+        if s.end == 0 {
+            return false;
+        }
         let first = s.start >> self.cell_bits;
         let last = s.end.saturating_sub(1).max(s.start) >> self.cell_bits;
         debug_assert!(last <= first + 1, "{s:?} is longer than a segment");
@@ -100,6 +113,8 @@ impl Filter {
     #[inline(never)]
     pub fn renew(&mut self, segments: &[Segment]) {
         self.bits = [0; WORDS];
+        // Segments that were cleared.
+        self.set(0);
         for s in segments {
             self.add(s);
         }

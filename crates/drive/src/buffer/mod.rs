@@ -24,6 +24,8 @@ pub(crate) use unwritten::Unwritten;
 
 /// The content of the buffer.
 #[derive(Debug, Default)]
+// In this order in memory: what each command needs is together (docs/design/decisions.md, closed loops).
+#[repr(C)]
 pub(crate) struct Buffer {
     pub segments: Segments,
     pub unwritten: Unwritten,

@@ -49,18 +49,20 @@ impl Segment {
 
 /// All segments of a buffer.
 #[derive(Debug, Default)]
+// In this order in memory: what each command needs is together (docs/design/decisions.md, closed loops).
+#[repr(C)]
 pub(crate) struct Segments {
     list: Vec<Segment>,
-    pub size: u64,
-    /// Whether segment 0 takes writes only and never serves reads.
-    pub separate_write: bool,
-    clock: u64,
     /// When each segment was last used; 0 if it is empty.
     ages: Vec<u64>,
-    /// What says of most addresses that no segment holds them.
-    filter: Filter,
     /// With many segments: what is asked of a search through all of them otherwise. The answers are the same.
     index: Option<Box<Index>>,
+    pub size: u64,
+    clock: u64,
+    /// Whether segment 0 takes writes only and never serves reads.
+    pub separate_write: bool,
+    /// What says of most addresses that no segment holds them.
+    filter: Filter,
     /// For reuse: segments that may overlap a range.
     found: Vec<usize>,
 }
@@ -283,6 +285,14 @@ impl Segments {
     #[inline]
     pub fn extend(&mut self, segment: usize, past: u64) {
         let size = self.size;
+        if self.index.is_none() && self.filter.is_one_cell(self.list[segment].end, past) {
+            // The usual step of read-ahead: the segment stays in its cells.
+            let s = &mut self.list[segment];
+            s.end = s.end.max(past);
+            s.bound(size);
+            self.ages[segment] = if s.is_empty() { 0 } else { s.used };
+            return;
+        }
         self.change(segment, |s| {
             s.end = s.end.max(past);
             s.bound(size);

@@ -13,7 +13,7 @@ mod positions;
 
 pub use ordered::Ordered;
 use positions::Entry;
-pub use positions::{since, Chunk, Positions, ANGLE_BITS, CHUNK, SINCE_BITS};
+pub use positions::{since, Chunk, Positions, ANGLE_BITS, CHUNK, SINCE_BITS, WRITE};
 
 /// A queue longer than this keeps its orders by cylinder and by address until it has shrunk to a quarter. For
 /// shorter queues a plain scan is cheaper than keeping the orders.
@@ -130,25 +130,27 @@ impl std::ops::Index<usize> for Numbered {
 }
 
 /// Waiting commands with fixed numbers, linked in order of age.
+// In this order in memory: what each command needs is together (docs/design/decisions.md, closed loops).
+#[repr(C)]
 pub struct Queue {
-    items: Numbered,
-    links: Vec<Link>,
     len: usize,
     oldest: u32,
     newest: u32,
     vacant: u32,
     needs: Needs,
-    positions: Positions,
+    /// Whether the orders by cylinder and address are kept.
+    long: bool,
+    /// Whether commands that arrived together were pushed in another order than that of their ids. Kept only
+    /// if addresses are.
+    mixed_ids: bool,
     /// A single command that has not been added to the positions yet, because it is often served before
     /// another one arrives.
     lone: Option<u32>,
     /// A lower bound of the transfer times: a number of sectors, and the time of one in nanoseconds.
     least_transfer: (u32, f64),
-    /// Whether commands that arrived together were pushed in another order than that of their ids. Kept only
-    /// if addresses are.
-    mixed_ids: bool,
-    /// Whether the orders by cylinder and address are kept.
-    long: bool,
+    items: Numbered,
+    links: Vec<Link>,
+    positions: Positions,
     cylinders: Ordered,
     addresses: Ordered,
 }

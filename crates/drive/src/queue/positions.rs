@@ -14,6 +14,9 @@ pub const CHUNK: usize = 64;
 /// Angles are stored in units of 2^-11 turn, rounded down. Bounds of positioning times then fit 16 bits.
 pub const ANGLE_BITS: u32 = 11;
 
+/// What marks a write in [`Chunk::angle`]: a bit that no angle has.
+pub const WRITE: u16 = 1 << 15;
+
 /// The cylinder of a row that holds no command: farther from every arm than any cylinder.
 pub const VACANT: u32 = i32::MAX as u32;
 
@@ -31,10 +34,8 @@ pub struct Chunk {
     pub len: usize,
     /// Cylinder of the first sector; [`VACANT`] from `len` on.
     pub cylinder: [u32; CHUNK],
-    /// Angle of the first sector, in units of 2^-11 turn.
+    /// Angle of the first sector, in units of 2^-11 turn; for a write the bit [`WRITE`] is set besides.
     pub angle: [u16; CHUNK],
-    /// All bits set for a write, none for other commands.
-    pub write: [u16; CHUNK],
     /// When the command arrived, in units of 2^12 ns, modulo 2^32.
     pub since: [u32; CHUNK],
     /// The command's number in the queue.
@@ -46,7 +47,6 @@ impl Chunk {
         len: 0,
         cylinder: [VACANT; CHUNK],
         angle: [0; CHUNK],
-        write: [0; CHUNK],
         since: [0; CHUNK],
         number: [0; CHUNK],
     };
@@ -56,14 +56,13 @@ impl Chunk {
         let at = self.len;
         self.cylinder[at] = other.cylinder[from];
         self.angle[at] = other.angle[from];
-        self.write[at] = other.write[from];
         self.since[at] = other.since[from];
         self.number[at] = other.number[from];
         self.len += 1;
     }
 
     fn key(&self, row: usize) -> u64 {
-        key(self.cylinder[row], u32::from(self.angle[row]))
+        key(self.cylinder[row], u32::from(self.angle[row] & !WRITE))
     }
 }
 
@@ -154,8 +153,7 @@ impl Positions {
         let chunk = &mut self.chunks[number as usize];
         let at = chunk.len % CHUNK;
         chunk.cylinder[at] = cylinder;
-        chunk.angle[at] = angle as u16;
-        chunk.write[at] = u16::from(entry.write).wrapping_neg();
+        chunk.angle[at] = angle as u16 | if entry.write { WRITE } else { 0 };
         chunk.since[at] = entry.since;
         chunk.number[at] = i;
         chunk.len += 1;
@@ -186,18 +184,17 @@ impl Positions {
         let chunk = &mut self.chunks[number as usize];
         let last = (chunk.len - 1) % CHUNK;
         let at = at as usize % CHUNK;
-        let (cylinder, angle) = (chunk.cylinder[at], chunk.angle[at]);
+        let key = chunk.key(at);
         let moved = chunk.number[last];
         chunk.cylinder[at] = chunk.cylinder[last];
         chunk.angle[at] = chunk.angle[last];
-        chunk.write[at] = chunk.write[last];
         chunk.since[at] = chunk.since[last];
         chunk.number[at] = moved;
         chunk.cylinder[last] = VACANT;
         chunk.len = last;
         links[moved as usize].at = at as u32;
         if self.order.len() > 1 && last <= FEW && last % 4 == 0 {
-            self.join(number, key(cylinder, u32::from(angle)), links);
+            self.join(number, key, links);
         }
     }
 

@@ -48,8 +48,8 @@ fn check(queue: &mut Queue, model: &[u64]) {
             let (w, link) = (&queue.items()[i], queue.links[i]);
             let angle = (w.place.angle.0 >> (64 - ANGLE_BITS)) as u32;
             assert_eq!(chunk.cylinder[row], w.place.cylinder);
-            assert_eq!(u32::from(chunk.angle[row]), angle);
-            assert_eq!(chunk.write[row], if w.writes() { u16::MAX } else { 0 });
+            assert_eq!(u32::from(chunk.angle[row] & !WRITE), angle);
+            assert_eq!(chunk.angle[row] & WRITE != 0, w.writes());
             assert_eq!(link.at as usize, row);
             let key = (w.place.cylinder, angle);
             assert!(positions.least(rank) <= key && key <= positions.least(rank + 1));

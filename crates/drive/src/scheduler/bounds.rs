@@ -7,7 +7,7 @@
 //! units. It is a turn too low only if the sector passes between the two ends of the movement.
 
 use crate::mechanics::{Arm, Mechanics};
-use crate::queue::{since, Chunk, ANGLE_BITS, CHUNK, SINCE_BITS};
+use crate::queue::{since, Chunk, ANGLE_BITS, CHUNK, SINCE_BITS, WRITE};
 use headstack_units::{Time, Turn};
 
 /// Bounds for the commands of a chunk, in its order. Entries beyond its length are meaningless, or [`NEVER`] or more.
@@ -380,16 +380,20 @@ impl ArmSnapshot<'_> {
         let mut least = [i16::MAX; ROWS];
         let rows = chunk.cylinder.chunks_exact(ROWS);
         let rows = rows.zip(chunk.angle.chunks_exact(ROWS));
-        let rows = rows.zip(chunk.write.chunks_exact(ROWS));
         let rows = rows.zip(chunk.since.chunks_exact(ROWS));
         let rows = rows.zip(scores.chunks_exact_mut(ROWS));
-        for ((((cylinder, angle), write), since), scores) in rows.take(chunk.len.div_ceil(ROWS)) {
+        for (((cylinder, angle), since), scores) in rows.take(chunk.len.div_ceil(ROWS)) {
             let (mut near, mut distant) = ([0i16; ROWS], [0i16; ROWS]);
             for l in 0..ROWS {
                 let distance = (cylinder[l] as i32).wrapping_sub(self.cylinder as i32);
                 let distance = distance.wrapping_abs() as u32;
                 near[l] = narrow(distance);
                 distant[l] = narrow((distance >> shift) + far);
+            }
+            // All bits set for a write, none for other commands.
+            let mut write = [0u16; ROWS];
+            for l in 0..ROWS {
+                write[l] = (angle[l] as i16 >> 15) as u16;
             }
             let (mut at, mut moved) = ([0u16; ROWS], [0u16; ROWS]);
             for l in 0..ROWS {
@@ -400,6 +404,7 @@ impl ArmSnapshot<'_> {
                 moved[l] = moves[at[l] as usize % (2 * DISTANCES)];
             }
             for l in 0..ROWS {
+                // The bit that marks a write falls out of the wait.
                 let mut ahead = angle[l].wrapping_add(self.ahead[0]);
                 if APART {
                     ahead = ahead.wrapping_add(write[l] & more_ahead);
@@ -439,11 +444,11 @@ impl ArmSnapshot<'_> {
         later_ns: u64,
     ) -> bool {
         let distance = self.cylinder.abs_diff(chunk.cylinder[row]);
-        let write = chunk.write[row];
-        let at = self.floor.entry(distance) | (write as usize & DISTANCES);
+        let write = usize::from(chunk.angle[row] & WRITE != 0);
+        let at = self.floor.entry(distance) | write * DISTANCES;
         let moved = u32::from(self.floor.moves[at]);
         let spread = u32::from(self.floor.spread[at]);
-        let later = u32::from(self.later[(write & 1) as usize]);
+        let later = u32::from(self.later[write]);
         let age = match AGED {
             true => u32::from(ageing.of(chunk.since[row])),
             false => 0,

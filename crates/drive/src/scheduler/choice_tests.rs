@@ -8,7 +8,7 @@ use super::*;
 use crate::command::{Command, DriveRequest, Hint};
 use crate::limits::parameters::{DurationLimit, Heeded, LimitsSpec};
 use crate::limits::{Limits, Target};
-use crate::queue::Arrival;
+use crate::queue::{Arrival, WRITE};
 use crate::spec::{DriveSpec, Params};
 use headstack_testkit::XorShift;
 use headstack_units::{Lba, Span, Turn};
@@ -362,7 +362,7 @@ fn bounds_are_bounds() {
                 score <= floor.limit::<false>(exact, &Ageing::NONE),
                 "{score} {exact} {arm:?} {place:?} {write}"
             );
-            let (cylinder, angle) = (chunk.cylinder[0], u32::from(chunk.angle[0]));
+            let (cylinder, angle) = (chunk.cylinder[0], u32::from(chunk.angle[0] & !WRITE));
             let wide = (angle.saturating_sub(noise.below(500) as u32), angle);
             assert!(approach.score_of_range(cylinder, wide) <= score);
             if approach.is_sure::<false>(chunk, (0, score), &Ageing::NONE, 0) {

@@ -40,7 +40,8 @@ pub(super) trait CostFunction {
     }
 }
 
-/// Buffers that are kept from choice to choice.
+/// Buffers of drives with several arms, kept from choice to choice. With one arm they are on the stack: in a run with
+/// many drives, what belongs to a drive is in no cache.
 #[derive(Default)]
 pub(super) struct Search {
     scores: Vec<Scores>,
@@ -116,98 +117,114 @@ impl Search {
         view: &View,
         price: &P,
     ) -> Option<Choice> {
-        let floor = view.mechanics.derived(SeekLowerBound::new);
         let arms = view.arms.len();
+        if arms == 1 {
+            let (mut scores, mut least) = ([[0; CHUNK]], [0]);
+            return best_of(queue, view, price, &mut scores, &mut least);
+        }
         if self.scores.len() != arms {
             self.scores = vec![[0; CHUNK]; arms];
             self.least = vec![0; arms];
         }
-        let ageing = match P::IS_AGED {
-            true => {
-                let oldest = &queue.items()[queue.oldest()];
-                floor.ageing(price.weight(), oldest.arrival.at)
-            }
-            false => Ageing::NONE,
-        };
-        let is_short = queue.positions().pieces() == 1;
-        if is_short {
-            let sure = match P::IS_AGED {
-                true => self.score::<P, true>(queue, view, floor, &ageing),
-                false => self.score::<P, false>(queue, view, floor, &ageing),
-            };
-            if sure.is_some() {
-                return sure;
-            }
-        }
-        let mut best = Best {
-            queue,
-            price,
-            floor,
-            ageing: &ageing,
-            cost: None,
-            choice: Choice { index: 0, arm: 0 },
-            within_ns: u64::MAX,
-            limit: ANY,
-        };
-        if is_short {
-            let chunk = queue.positions().piece(0);
-            for arm in 0..arms {
-                best.look(chunk, &self.scores[arm], self.least[arm], arm);
-            }
-        } else {
-            long(&mut best, view, &mut self.scores[0]);
-        }
-        best.cost.map(|_| best.choice)
+        best_of(queue, view, price, &mut self.scores, &mut self.least)
     }
+}
 
-    /// Computes the scores of a short queue for each arm. Returns the command of the least one if the bounds decide: the
-    /// price is what they bound, the least score is sure, and no other one is close to it.
-    #[inline(always)]
-    fn score<P: CostFunction, const AGED: bool>(
-        &mut self,
-        queue: &Queue,
-        view: &View,
-        floor: &SeekLowerBound,
-        ageing: &Ageing,
-    ) -> Option<Choice> {
-        let chunk = queue.positions().piece(0);
-        let moment = floor.at(view.mechanics, view.start);
-        let (mut lowest, mut best) = (u32::MAX, None);
-        for (arm, (scores, score)) in self.scores.iter_mut().zip(&mut self.least).enumerate() {
-            *score = u32::MAX;
-            if !view.is_usable(arm) {
-                continue;
-            }
-            let approach = view.approach(&moment, arm);
-            let least = approach.score::<AGED>(chunk, scores, ageing);
-            *score = least;
-            if least < lowest {
-                lowest = least;
-                best = Some((arm, approach));
-            }
+/// [`Search::best`] with a buffer for the scores and the least score of each arm.
+#[inline(always)]
+fn best_of<P: CostFunction>(
+    queue: &Queue,
+    view: &View,
+    price: &P,
+    all_scores: &mut [Scores],
+    all_least: &mut [u32],
+) -> Option<Choice> {
+    let floor = view.mechanics.derived(SeekLowerBound::new);
+    let ageing = match P::IS_AGED {
+        true => {
+            let oldest = &queue.items()[queue.oldest()];
+            floor.ageing(price.weight(), oldest.arrival.at)
         }
-        if !P::IS_POSITIONING || view.head_sets.is_some() || lowest >= NEVER {
-            return None;
-        }
-        let (arm, approach) = best?;
-        let limit = (lowest + SeekLowerBound::margin::<AGED>(ageing)).min(ANY);
-        let row = lone_row(&self.scores[arm], chunk.len, limit)?;
-        let index = chunk.number[row] as usize;
-        let later_ns = match AGED {
-            true => {
-                let arrival = |i: usize| queue.items()[i].arrival.at;
-                arrival(index).saturating_sub(arrival(queue.oldest()))
-            }
-            false => 0,
+        false => Ageing::NONE,
+    };
+    let is_short = queue.positions().pieces() == 1;
+    if is_short {
+        let sure = match P::IS_AGED {
+            true => score::<P, true>(queue, view, (floor, &ageing), all_scores, all_least),
+            false => score::<P, false>(queue, view, (floor, &ageing), all_scores, all_least),
         };
-        let mut others = self.least.iter().enumerate();
-        let alone = self.least.len() == 1 || others.all(|(a, least)| a == arm || *least > limit);
-        let sure = alone && approach.is_sure::<AGED>(chunk, (row, lowest), ageing, later_ns);
-        sure.then_some(Choice {
-            index,
-            arm: arm as u8,
-        })
+        if sure.is_some() {
+            return sure;
+        }
     }
+    let mut best = Best {
+        queue,
+        price,
+        floor,
+        ageing: &ageing,
+        cost: None,
+        choice: Choice { index: 0, arm: 0 },
+        within_ns: u64::MAX,
+        limit: ANY,
+    };
+    if is_short {
+        let chunk = queue.positions().piece(0);
+        for (arm, (scores, least)) in all_scores.iter().zip(all_least).enumerate() {
+            best.look(chunk, scores, *least, arm);
+        }
+    } else {
+        long(&mut best, view, &mut all_scores[0]);
+    }
+    best.cost.map(|_| best.choice)
+}
+
+/// Computes the scores of a short queue for each arm. Returns the command of the least one if the bounds decide: the
+/// price is what they bound, the least score is sure, and no other one is close to it.
+#[inline(always)]
+fn score<P: CostFunction, const AGED: bool>(
+    queue: &Queue,
+    view: &View,
+    (floor, ageing): (&SeekLowerBound, &Ageing),
+    all_scores: &mut [Scores],
+    all_least: &mut [u32],
+) -> Option<Choice> {
+    let chunk = queue.positions().piece(0);
+    let moment = floor.at(view.mechanics, view.start);
+    let (mut lowest, mut best) = (u32::MAX, None);
+    for (arm, (scores, score)) in all_scores.iter_mut().zip(&mut *all_least).enumerate() {
+        *score = u32::MAX;
+        if !view.is_usable(arm) {
+            continue;
+        }
+        let approach = view.approach(&moment, arm);
+        let least = approach.score::<AGED>(chunk, scores, ageing);
+        *score = least;
+        if least < lowest {
+            lowest = least;
+            best = Some((arm, approach));
+        }
+    }
+    if !P::IS_POSITIONING || view.head_sets.is_some() || lowest >= NEVER {
+        return None;
+    }
+    let (arm, approach) = best?;
+    let limit = (lowest + SeekLowerBound::margin::<AGED>(ageing)).min(ANY);
+    let row = lone_row(&all_scores[arm], chunk.len, limit)?;
+    let index = chunk.number[row] as usize;
+    let later_ns = match AGED {
+        true => {
+            let arrival = |i: usize| queue.items()[i].arrival.at;
+            arrival(index).saturating_sub(arrival(queue.oldest()))
+        }
+        false => 0,
+    };
+    let mut others = all_least.iter().enumerate();
+    let alone = all_least.len() == 1 || others.all(|(a, least)| a == arm || *least > limit);
+    let sure = alone && approach.is_sure::<AGED>(chunk, (row, lowest), ageing, later_ns);
+    sure.then_some(Choice {
+        index,
+        arm: arm as u8,
+    })
 }
 
 /// Searches outward from each arm, until even the shortest movement to the remaining commands takes too long.

@@ -31,7 +31,7 @@ impl ModelKind for dyn SeekModel {
 }
 
 /// The key of a model's name.
-const KEY: &str = "model";
+pub(crate) const KEY: &str = "model";
 
 plugins! { dyn SeekModel: bang_bang, constant, hpl, linear, ng, table, three_point }
 

@@ -142,21 +142,23 @@ impl Shared {
 }
 
 /// The part of a unit that serves commands.
+// In this order in memory: what each command needs is together (docs/design/decisions.md, closed loops).
+#[repr(C)]
 pub(crate) struct CommandServer {
-    pub mechanics: Mechanics,
-    pub mapping: Mapping,
-    pub arms: Arms,
-    /// Whether an assembly cleans a log or a cache on the medium, or writes checkpoints.
-    cleans: bool,
-    pub shared: Arc<Shared>,
-    pub buffer: Buffer,
-    pub compat: bool,
-    pub previous: Previous,
-    pub times: Times,
     /// Which code serves commands: [`BARE`], [`CACHED`], [`BUFFERED`] or [`GENERAL`].
     pub kind: u8,
+    /// Whether an assembly cleans a log or a cache on the medium, or writes checkpoints.
+    cleans: bool,
+    pub compat: bool,
+    pub times: Times,
+    pub previous: Previous,
+    pub shared: Arc<Shared>,
+    pub mapping: Mapping,
+    pub arms: Arms,
+    pub mechanics: Mechanics,
     /// The result of the latest service. It is not a return value, because it would be copied.
     pub done: Completion,
+    pub buffer: Buffer,
     scratch: Scratch,
 }
 

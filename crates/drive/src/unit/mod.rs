@@ -55,22 +55,25 @@ enum Scanning {
 }
 
 /// One queue, its assemblies, and a clock. Times are in nanoseconds.
+// In this order in memory: what each command needs is together (docs/design/decisions.md, closed loops).
+#[repr(C)]
 pub(crate) struct ServiceUnit {
-    server: CommandServer,
-    queue: Queue,
-    scheduler: Box<dyn Scheduler>,
-    rules: Rules,
     /// Whether commands take the way of `simple.rs`.
     simple: bool,
-    /// Until this time the drive recovers, and reads are not served from the buffer.
-    closed_until: u64,
-    /// The size of a physical sector.
-    size: SectorSize,
-    capacity_blocks: u64,
-    /// Earliest start of the next service.
-    free: u64,
     /// Whether the command that arrived last was a write.
     last_was_write: bool,
+    scanning: Scanning,
+    /// The size of a physical sector.
+    size: SectorSize,
+    /// Earliest start of the next service.
+    free: u64,
+    /// Until this time the drive recovers, and reads are not served from the buffer.
+    closed_until: u64,
+    capacity_blocks: u64,
+    rules: Rules,
+    queue: Queue,
+    scheduler: Box<dyn Scheduler>,
+    server: CommandServer,
     faults: Faults,
     /// The policy that changes the arms' roles; `None` if they never change.
     roles: Option<Box<Roles>>,
@@ -80,7 +83,6 @@ pub(crate) struct ServiceUnit {
     limited: Option<Box<Limited>>,
     /// When the next time of a limit passes; [`Time::NEVER`] if none does.
     limit_event: u64,
-    scanning: Scanning,
     /// The state of all head sets, for a choice among several assemblies.
     standing: Vec<Arm>,
     /// Number of the unit's first assembly in the drive.
