@@ -154,6 +154,19 @@ impl Zone {
         low
     }
 
+    /// Refuses spares and slips that do not fit: the last address must lie inside the zone.
+    fn refuse_overflow(&self, places: u64) -> Result<(), SpecError> {
+        let (last, _) = self.index_of(self.addresses - 1);
+        if last < places {
+            return Ok(());
+        }
+        Err(SpecError::new(
+            "slips",
+            format!("{} slips", self.slips.len()),
+            format!("at most what {} spares can take in", self.spares),
+        ))
+    }
+
     /// Refuses slips that shift data out of their unit onto other data, and remaps onto sectors in use. Both
     /// would give two addresses the same place.
     fn refuse_collisions(&self, places: u64) -> Result<(), SpecError> {
@@ -461,12 +474,7 @@ fn build_zone(
     let (sparing, spares) = (spec.sparing, zone.spares as u64);
     let plain = is_plain(sparing);
     if !plain && (!same || !order.is_cylinder_major()) {
-        return Err(SpecError::new(
-            "spares",
-            format!("sparing {sparing:?}"),
-            "none, disk-end, zone-end or zone-end-slip-to-disk-end for banded layouts and for \
-             surfaces with formats of their own",
-        ));
+        return Err(unlike_sparing(sparing));
     }
     let places = ZonePlaces::new(spec, zone, &formats, cylinders);
     if spares >= places.unit {
@@ -514,17 +522,19 @@ fn build_zone(
         skews,
         per_surface,
     };
-    // The last address must lie inside the zone. Otherwise spares and slips do not fit.
-    let (last, _) = built.index_of(built.addresses - 1);
-    if last >= places.all {
-        return Err(SpecError::new(
-            "slips",
-            format!("{n_slips} slips"),
-            format!("at most what {} spares can take in", built.spares),
-        ));
-    }
+    built.refuse_overflow(places.all)?;
     built.refuse_collisions(places.all)?;
     Ok(built)
+}
+
+/// The error of a rule that spares inside cylinders or tracks, where these are unlike or not in order.
+fn unlike_sparing(sparing: Sparing) -> SpecError {
+    SpecError::new(
+        "spares",
+        format!("sparing {sparing:?}"),
+        "none, disk-end, zone-end or zone-end-slip-to-disk-end for banded layouts and for \
+         surfaces with formats of their own",
+    )
 }
 
 impl<O: TrackOrder> Layout for ZonedLayout<O> {
