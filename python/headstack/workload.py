@@ -2,7 +2,8 @@
 
 A DataFrame has the columns of a `csv` trace: ``time_s``, ``time_ms``, ``time_us`` or ``time_ns``,
 or ``time`` of a type that includes its unit; ``lba`` (512-byte blocks) or ``offset_bytes``;
-``blocks`` or ``size_bytes``; ``op``; and ``device`` if there are several. Others are ignored.
+``blocks`` or ``size_bytes``; ``op``; and ``device`` if there are several. ``process`` and
+``ioprio`` tell classes of requests apart. Others are ignored.
 """
 
 import os
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     Given: TypeAlias = Workload | Place | Frame
 
 _TIMES = ("time_s", "time_ms", "time_us", "time_ns")
-_COLUMNS = (*_TIMES, "device", "lba", "offset_bytes", "blocks", "size_bytes", "op")
+_REQUEST = ("device", "lba", "offset_bytes", "blocks", "size_bytes", "op")
+_COLUMNS = (*_TIMES, *_REQUEST, "process", "ioprio")
 
 #: File name of the trace of a DataFrame; its stem is the workload's name in results.
 _FILE = "requests.parquet"

@@ -3,7 +3,7 @@
 use crate::experiment::Workload;
 use crate::run::RunError;
 use headstack_schema::{read, Parameter, Registry, SpecError};
-use headstack_trace::classes::{by_share, check_classes};
+use headstack_trace::classes::{check_classes, marked, Marks, Origin};
 use headstack_trace::reader::Format;
 use headstack_trace::{
     open, ClosedLoop, Counters, Each, Job, Jobs, ReadOptions, Source, Synthetic, TraceError,
@@ -127,15 +127,18 @@ pub fn open_workload(w: &OpenWorkload) -> Result<Opened, RunError> {
         if job.name.is_empty() {
             job.name = format!("job-{i}");
         }
-        if let Some(c) = classes.iter().position(|c| c.jobs.contains(&job.name)) {
-            (job.class, job.priority) = (c as u8 + 1, classes[c].priority());
-        }
+        job.marks = Marks::of(classes, Some(&job.name));
     }
     let names: Vec<String> = jobs.iter().map(|j| j.name.clone()).collect();
     let place = format!("{}.classes", w.key);
-    check_classes(classes, &names).map_err(|e| e.within(&place))?;
+    let origin = match (jobs.is_empty(), &w.workload.synthetic) {
+        (false, _) => Origin::Jobs(&names),
+        (true, Some(_)) => Origin::Synthetic,
+        (true, None) => Origin::Trace,
+    };
+    check_classes(classes, origin).map_err(|e| e.within(&place))?;
     let source = match jobs.is_empty() {
-        true => by_share(opened.source, classes, w.seed),
+        true => marked(opened.source, classes, w.seed),
         false => opened.source,
     };
     Ok(Opened {

@@ -11,6 +11,7 @@ use headstack_array::experiment::System;
 use headstack_array::{live_system, read_toml, Experiment, Inputs, LiveSystem, Overrides};
 use headstack_disksim::import_file;
 use headstack_schema::{did_you_mean, read_table, SpecError};
+use headstack_units::Time;
 use serde_json::{json, Value};
 use std::path::{Path, PathBuf};
 
@@ -81,7 +82,8 @@ impl Live {
         };
         let stores = sizes.iter().enumerate().map(store);
         let stores = stores.collect::<Result<Vec<Store>, LiveError>>()?;
-        let record = options.record.as_deref().map(Record::new).transpose()?;
+        let record = |path: &PathBuf| Record::new(path, has_limits(devices.system(), sizes.len()));
+        let record = options.record.as_ref().map(record).transpose()?;
         let again = options.clone();
         Ok(Live::new(Parts {
             make: Box::new(move || Ok(system_of(&again)?.1)),
@@ -107,6 +109,12 @@ fn file_of(path: &Path, device: usize, devices: usize) -> PathBuf {
             name.into()
         }
     }
+}
+
+/// Whether a drive has duration limits.
+fn has_limits(system: &LiveSystem, devices: usize) -> bool {
+    let drive = |device: usize| system.view(Time::ZERO, device).drive;
+    (0..devices).any(|device| drive(device).is_some_and(|(_, facts)| facts.has_limits))
 }
 
 /// The name of what is emulated, and the system.

@@ -1,15 +1,17 @@
 //! Classes of requests: what their processes ask for, and the requests of which results are shown apart.
 //!
 //! # Model
-//! A class has a share of the requests, drawn for each, or all requests of some jobs. Its requests carry an I/O priority as
-//! Linux gives it: class, level and hint. Requests that belong to no class are class 0. Shares are those of the operations
-//! that the class is about, as `cmdprio_percentage` of fio, whose `cmdprio_class` and `cmdprio_hint` are the priority.
+//! A class has a share of the requests, drawn for each; all requests of some jobs, or a share of them; those of some processes of
+//! a trace; or those that have its I/O priority in the trace. Its requests carry an I/O priority as Linux gives it: class,
+//! level and hint; without any of the three they keep that of the trace. A request belongs to the first class that takes it,
+//! and to class 0 if none does. Shares are those of the operations that the class is about, as `cmdprio_percentage` of fio,
+//! whose `cmdprio_class` and `cmdprio_hint` are the priority.
 //! # Source
 //! fio, HOWTO: `cmdprio_percentage`, `cmdprio_class`, `cmdprio`, `cmdprio_hint`; Linux, `ioprio_set(2)`.
 
 use crate::error::TraceError;
 use crate::ioprio::{Ioprio, IoprioClass};
-use crate::request::{Op, Request};
+use crate::request::{Op, Process, Request};
 use crate::source::{Requests, Source};
 use headstack_engine::random::stream;
 use headstack_schema::{did_you_mean, Choice, SpecError, Table};
@@ -25,12 +27,19 @@ pub const MOST_CLASSES: usize = 64;
 pub struct RequestClass {
     /// Name in results.
     pub name: String,
-    /// Share of the requests that belong to it, drawn for each.
+    /// Share of the requests that belong to it, drawn for each; of its jobs, if it names jobs.
     #[param(range = 0.0..=1.0)]
     pub share: Option<f64>,
     /// Names of the jobs whose requests belong to it, where the workload has jobs.
     #[param(default)]
     pub jobs: Vec<String>,
+    /// Numbers of the processes whose requests belong to it: the column `process` of a csv or parquet trace, the PID of blkparse
+    /// and blktrace.
+    #[param(default)]
+    pub processes: Vec<u32>,
+    /// Whether the requests belong to it that have its I/O priority in the trace: the column `ioprio` of csv or parquet.
+    #[param(default)]
+    pub by_ioprio: bool,
     /// Which requests it is about: `all`, `reads` or `writes`.
     #[param(default)]
     pub operations: ClassOperations,
@@ -72,12 +81,29 @@ impl RequestClass {
             let need = format!("a name, other than {OTHER:?}");
             return Err(SpecError::new("name", format!("{:?}", self.name), need));
         }
-        if self.share.is_some() != self.jobs.is_empty() {
-            let got = match self.share {
-                Some(_) => "share and jobs",
-                None => "neither share nor jobs",
+        let ways = [
+            (
+                self.share.is_some() || !self.jobs.is_empty(),
+                "share or jobs",
+            ),
+            (!self.processes.is_empty(), "processes"),
+            (self.by_ioprio, "by_ioprio"),
+        ];
+        let given: Vec<&str> = ways.iter().filter(|w| w.0).map(|w| w.1).collect();
+        if given.len() != 1 {
+            let got = match given.is_empty() {
+                true => "none of share, jobs, processes and by_ioprio".to_string(),
+                false => given.join(" and "),
             };
-            return Err(SpecError::new("", got, "one of them"));
+            return Err(SpecError::new(
+                "",
+                got,
+                "one of them; share may be one of jobs",
+            ));
+        }
+        if self.by_ioprio && self.priority() == Ioprio::NONE {
+            let need = "an I/O priority with it: ioprio_class, ioprio_level or ioprio_hint";
+            return Err(SpecError::new("by_ioprio", true, need));
         }
         if self.ioprio_class == Some(IoprioClass::None) && self.ioprio_hint > 0 {
             let need = "another class: a hint counts only with one";
@@ -86,7 +112,12 @@ impl RequestClass {
         Ok(())
     }
 
-    /// The I/O priority of its requests.
+    /// Whether it is about requests of this job.
+    fn takes_job(&self, name: &str) -> bool {
+        self.jobs.is_empty() || self.jobs.iter().any(|job| job == name)
+    }
+
+    /// The I/O priority of its requests; [`Ioprio::NONE`] if nothing of it is given.
     pub fn priority(&self) -> Ioprio {
         let class = match (self.ioprio_class, self.ioprio_hint) {
             (Some(class), _) => class,
@@ -98,19 +129,35 @@ impl RequestClass {
     }
 }
 
+/// What a workload has by which its requests can be told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin<'a> {
+    /// Jobs with these names.
+    Jobs(&'a [String]),
+    /// A trace.
+    Trace,
+    /// Synthetic requests.
+    Synthetic,
+}
+
 /// The name of the requests that belong to no class.
 pub const OTHER: &str = "other";
 
-/// Checks the classes of a workload together; `jobs` are the names of its jobs, none without jobs.
+/// Checks the classes of a workload together.
 ///
 /// # Errors
 /// The key in the list, `[1].share`, what was got and what is needed.
-pub fn check_classes(classes: &[RequestClass], jobs: &[String]) -> Result<(), SpecError> {
+pub fn check_classes(classes: &[RequestClass], origin: Origin) -> Result<(), SpecError> {
+    let jobs = match origin {
+        Origin::Jobs(names) => names,
+        _ => &[],
+    };
     if classes.len() > MOST_CLASSES {
         let got = format!("{} classes", classes.len());
         return Err(SpecError::new("", got, format!("at most {MOST_CLASSES}")));
     }
-    let mut sums = [0.0; 2];
+    // By job, and by operation; requests of no job are those of one.
+    let mut sums = vec![[0.0; 2]; jobs.len().max(1)];
     for (i, class) in classes.iter().enumerate() {
         let place = |e: SpecError| e.within(&format!("[{i}]"));
         class.check_fields().map_err(place)?;
@@ -118,9 +165,13 @@ pub fn check_classes(classes: &[RequestClass], jobs: &[String]) -> Result<(), Sp
             let got = format!("{:?} twice", class.name);
             return Err(place(SpecError::new("name", got, "different names")));
         }
-        if let (Some(share), false) = (class.share, jobs.is_empty()) {
-            let need = "jobs, by their names: shares of jobs are not supported";
-            return Err(place(SpecError::new("share", share, need)));
+        let of_trace = [
+            ("processes", !class.processes.is_empty()),
+            ("by_ioprio", class.by_ioprio),
+        ];
+        if let Some((key, _)) = of_trace.iter().find(|k| k.1 && origin != Origin::Trace) {
+            let need = "no such key: it is for traces, and this workload has none";
+            return Err(place(SpecError::new(*key, "a value", need)));
         }
         for (n, job) in class.jobs.iter().enumerate() {
             if !jobs.contains(job) {
@@ -130,43 +181,113 @@ pub fn check_classes(classes: &[RequestClass], jobs: &[String]) -> Result<(), Sp
                 return Err(place(SpecError::new(format!("jobs[{n}]"), got, need)));
             }
         }
-        for (sum, op) in sums.iter_mut().zip([Op::Read, Op::Write]) {
-            *sum += class
-                .share
-                .filter(|_| class.operations.has(op))
-                .unwrap_or(0.0);
-            if *sum > 1.0 + 1e-9 {
-                let need = "shares of an operation that add up to 1 at most";
-                return Err(place(SpecError::new(
-                    "share",
-                    class.share.unwrap_or(0.0),
-                    need,
-                )));
+        let Some(share) = class.share else { continue };
+        for (job, sums) in sums.iter_mut().enumerate() {
+            let is_about = jobs.get(job).is_none_or(|name| class.takes_job(name));
+            for (sum, op) in sums.iter_mut().zip([Op::Read, Op::Write]) {
+                if is_about && class.operations.has(op) {
+                    *sum += share;
+                }
+                if *sum > 1.0 + 1e-9 {
+                    let need = "shares of an operation that add up to 1 at most";
+                    return Err(place(SpecError::new("share", share, need)));
+                }
             }
         }
     }
     Ok(())
 }
 
-/// Requests that are given to classes by shares.
-struct Shared {
-    source: Source,
-    /// Share, operations, and priority of each class.
-    classes: Vec<(f64, ClassOperations, Ioprio)>,
-    random: Xoshiro256PlusPlus,
+/// A class, as it is looked for.
+#[derive(Debug, Clone, PartialEq)]
+struct Mark {
+    class: u8,
+    share: Option<f64>,
+    operations: ClassOperations,
+    processes: Vec<u32>,
+    /// The priority that its requests have in the trace.
+    has: Option<Ioprio>,
+    /// The priority that they get.
+    gets: Option<Ioprio>,
 }
 
-/// The requests of a source, given to the classes by their shares.
-pub fn by_share(source: Source, classes: &[RequestClass], seed: u64) -> Source {
-    let one = |c: &RequestClass| (c.share.unwrap_or(0.0), c.operations, c.priority());
-    Box::new(Shared {
+impl Mark {
+    fn takes(&self, request: &Request) -> bool {
+        self.operations.has(request.op)
+            && (self.processes.is_empty() || self.processes.contains(&request.process.0))
+            && self.has.is_none_or(|priority| priority == request.priority)
+    }
+}
+
+/// The classes that requests of one origin can have.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Marks(Vec<Mark>);
+
+impl Marks {
+    /// The classes of requests of a job, or of all if there are no jobs.
+    pub fn of(classes: &[RequestClass], job: Option<&str>) -> Marks {
+        let mark = |(i, class): (usize, &RequestClass)| Mark {
+            class: i as u8 + 1,
+            share: class.share,
+            operations: class.operations,
+            processes: class.processes.clone(),
+            has: class.by_ioprio.then(|| class.priority()),
+            gets: Some(class.priority()).filter(|p| *p != Ioprio::NONE),
+        };
+        let classes = classes.iter().enumerate();
+        let here = classes.filter(|(_, c)| job.is_none_or(|name| c.takes_job(name)));
+        Marks(here.map(mark).collect())
+    }
+
+    /// Gives a request to the first class that takes it.
+    pub fn mark(&self, request: &mut Request, random: &mut Xoshiro256PlusPlus) {
+        // One number for all shares.
+        let mut left = None;
+        for mark in self.0.iter().filter(|mark| mark.takes(request)) {
+            if let Some(share) = mark.share {
+                let left = left.get_or_insert_with(|| random.random::<f64>());
+                if *left >= share {
+                    *left -= share;
+                    continue;
+                }
+            }
+            request.class = mark.class;
+            request.priority = mark.gets.unwrap_or(request.priority);
+            return;
+        }
+    }
+
+    fn by_process(&self) -> bool {
+        self.0.iter().any(|mark| !mark.processes.is_empty())
+    }
+}
+
+/// The random numbers with which shares are drawn.
+pub fn draws(seed: u64) -> Xoshiro256PlusPlus {
+    stream(seed, "workload.classes")
+}
+
+/// Requests that are given to classes.
+struct Marked {
+    source: Source,
+    marks: Marks,
+    random: Xoshiro256PlusPlus,
+    /// Requests need a process.
+    by_process: bool,
+}
+
+/// The requests of a source, given to the classes.
+pub fn marked(source: Source, classes: &[RequestClass], seed: u64) -> Source {
+    let marks = Marks::of(classes, None);
+    Box::new(Marked {
         source,
-        classes: classes.iter().map(one).collect(),
-        random: stream(seed, "workload.classes"),
+        by_process: marks.by_process(),
+        marks,
+        random: draws(seed),
     })
 }
 
-impl Iterator for Shared {
+impl Iterator for Marked {
     type Item = Result<Request, TraceError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -174,22 +295,19 @@ impl Iterator for Shared {
             Ok(request) => request,
             error => return Some(error),
         };
-        let mut left = self.random.random::<f64>();
-        for (i, (share, operations, priority)) in self.classes.iter().enumerate() {
-            if !operations.has(request.op) {
-                continue;
-            }
-            if left < *share {
-                (request.class, request.priority) = (i as u8 + 1, *priority);
-                break;
-            }
-            left -= share;
+        if self.by_process && request.process == Process::UNKNOWN {
+            return Some(Err(TraceError::Input {
+                path: "classes".into(),
+                got: "a trace that does not say which process issued a request".into(),
+                need: "a column process in csv or parquet, blkparse or blktrace".into(),
+            }));
         }
+        self.marks.mark(&mut request, &mut self.random);
         Some(Ok(request))
     }
 }
 
-impl Requests for Shared {}
+impl Requests for Marked {}
 
 #[cfg(test)]
 mod tests {
@@ -201,6 +319,8 @@ mod tests {
             name: name.into(),
             share: Some(share),
             jobs: Vec::new(),
+            processes: Vec::new(),
+            by_ioprio: false,
             operations,
             ioprio_class: None,
             ioprio_level: 0,
@@ -223,7 +343,7 @@ mod tests {
             })
         });
         let mut found = [[0; 3]; 2];
-        for request in by_share(Box::new(Each(requests)), &classes, 7) {
+        for request in marked(Box::new(Each(requests)), &classes, 7) {
             let request = request.expect("a request");
             found[usize::from(request.op.writes())][usize::from(request.class)] += 1;
             assert_eq!(request.priority.limit(), request.class);
@@ -239,11 +359,46 @@ mod tests {
         );
     }
 
+    /// Processes and I/O priorities of the trace; the first class that takes a request has it. Without a priority of its own a class
+    /// leaves that of the trace.
+    #[test]
+    fn traces_tell_classes() {
+        let mut by_process = class("p", 0.0, ClassOperations::Writes, 0);
+        (by_process.share, by_process.processes) = (None, vec![5, 6]);
+        let mut by_ioprio = class("i", 0.0, ClassOperations::All, 3);
+        (by_ioprio.share, by_ioprio.by_ioprio) = (None, true);
+        let classes = [by_process, by_ioprio];
+        let limit = Ioprio::of(IoprioClass::BestEffort, 0, 3).expect("a priority");
+        let one = |process: u32, op: Op, priority: Ioprio| {
+            let request = Request {
+                process: Process(process),
+                op,
+                priority,
+                ..Request::default()
+            };
+            let all = Each(std::iter::once(Ok(request)));
+            let mut found = marked(Box::new(all), &classes, 1);
+            let request = found.next().expect("a request");
+            request
+                .map(|r| (r.class, r.priority))
+                .map_err(|e| e.to_string())
+        };
+        assert_eq!(one(6, Op::Write, limit), Ok((1, limit)));
+        assert_eq!(one(6, Op::Read, limit), Ok((2, limit)));
+        assert_eq!(one(7, Op::Write, Ioprio::NONE), Ok((0, Ioprio::NONE)));
+        let unsaid = one(Process::UNKNOWN.0, Op::Write, limit).expect_err("no process");
+        assert!(unsaid.contains("need a column process"), "{unsaid}");
+    }
+
     #[test]
     fn wrong_classes_are_refused() {
         let all = ClassOperations::All;
         let error = |classes: &[RequestClass], jobs: &[String]| {
-            let found = check_classes(classes, jobs);
+            let origin = match jobs {
+                [] => Origin::Trace,
+                names => Origin::Jobs(names),
+            };
+            let found = check_classes(classes, origin);
             found.expect_err("a wrong class").to_string()
         };
         let two = [
@@ -255,7 +410,25 @@ mod tests {
         let twice = [class("a", 0.1, all, 0), class("a", 0.1, all, 0)];
         assert!(error(&twice, &[]).starts_with("[1].name: got \"a\" twice"));
         let mut of_job = class("a", 0.1, all, 0);
-        assert!(error(&[of_job.clone()], &["web".into()]).contains("jobs, by their names"));
+        let jobs = ["web".into(), "batch".into()];
+        let mut half = class("b", 0.6, all, 0);
+        // Shares of different jobs do not add up; those of one do.
+        (half.jobs, of_job.jobs) = (vec!["web".into()], vec!["batch".into()]);
+        assert!(check_classes(&[half.clone(), of_job.clone()], Origin::Jobs(&jobs)).is_ok());
+        (of_job.jobs, of_job.share) = (vec![], Some(0.5));
+        assert_eq!(error(&[half, of_job.clone()], &jobs), need);
+        let mut of_trace = class("c", 0.1, all, 0);
+        (of_trace.processes, of_trace.share) = (vec![7], None);
+        assert!(error(&[of_trace.clone()], &jobs).starts_with("[0].processes: got a value"));
+        of_trace.by_ioprio = true;
+        assert_eq!(
+            error(&[of_trace.clone()], &[]),
+            "[0]: got processes and by_ioprio, need one of them; share may be one of jobs"
+        );
+        of_trace.processes.clear();
+        assert!(
+            error(&[of_trace], &[]).starts_with("[0].by_ioprio: got true, need an I/O priority")
+        );
         (of_job.share, of_job.jobs) = (None, vec!["wed".into()]);
         let text = error(&[of_job], &["web".into()]);
         assert!(

@@ -44,8 +44,8 @@
 //! ready gets any processor that is idle; in DiskSim it waits for the one that handled the end of its request.
 
 use crate::arrivals::Pauses;
+use crate::classes::{draws, Marks};
 use crate::error::TraceError;
-use crate::ioprio::Ioprio;
 use crate::request::{Op, Request};
 use crate::synthetic::{ArrivalProcess, Distribution, Synthetic, SyntheticSource};
 use crate::ClosedLoop;
@@ -110,12 +110,9 @@ pub struct Job {
     /// What the requests are.
     #[param(default)]
     pub requests: Synthetic,
-    /// The class of its requests; [`Request::class`].
+    /// The classes that its requests can have.
     #[param(skip)]
-    pub class: u8,
-    /// The I/O priority of its threads.
-    #[param(skip)]
-    pub priority: Ioprio,
+    pub marks: Marks,
 }
 
 /// Most threads of a job on a device, and devices of a job.
@@ -217,6 +214,8 @@ struct Group {
     device: u32,
     first_block: u64,
     generator: SyntheticSource,
+    /// For shares of classes.
+    draws: Xoshiro256PlusPlus,
     /// Beginning of the present burst, the end of its duration if it has one, and how many bursts follow it.
     burst: Time,
     until: Time,
@@ -393,6 +392,7 @@ impl Jobs {
                 device: job.first_device + d,
                 first_block: job.offset.0 / 512,
                 generator: requests.generator(nth(seed, d)).map_err(place)?,
+                draws: draws(nth(seed, d)),
                 burst,
                 until: job.end_of(burst),
                 bursts_left: job.bursts - 1,
@@ -557,8 +557,10 @@ impl Jobs {
     /// nothing: its burst is over, or it begins to think.
     pub fn take(&mut self) -> Option<(Request, u32)> {
         let (mut request, thread) = self.take_unmarked()?;
-        let job = &self.jobs[self.job_of(thread & !DETACHED)];
-        (request.class, request.priority) = (job.class, job.priority);
+        let group = self.threads[(thread & !DETACHED) as usize].group;
+        let group = &mut self.groups[group as usize];
+        let marks = &self.jobs[group.job as usize].marks;
+        marks.mark(&mut request, &mut group.draws);
         Some((request, thread))
     }
 

@@ -30,6 +30,21 @@ impl Op {
     }
 }
 
+/// The number of the process that issued a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Process(pub u32);
+
+impl Process {
+    /// The trace does not say.
+    pub const UNKNOWN: Process = Process(u32::MAX);
+}
+
+impl Default for Process {
+    fn default() -> Process {
+        Process::UNKNOWN
+    }
+}
+
 /// One request as the host issued it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Request {
@@ -47,6 +62,8 @@ pub struct Request {
     pub class: u8,
     /// What its process asks for.
     pub priority: Ioprio,
+    /// The process, in formats that have it.
+    pub process: Process,
 }
 
 impl Request {

@@ -382,10 +382,22 @@ class Classe(TypedDict, total=False):
     """Name in results."""
 
     share: float
-    """Share of the requests that belong to it, drawn for each. 0 to 1."""
+    """Share of the requests that belong to it, drawn for each; of its jobs, if it names jobs. 0 to
+    1.
+    """
 
     jobs: Sequence[str]
     """Names of the jobs whose requests belong to it, where the workload has jobs."""
+
+    processes: Sequence[int]
+    """Numbers of the processes whose requests belong to it: the column `process` of a csv or
+    parquet trace, the PID of blkparse and blktrace.
+    """
+
+    by_ioprio: bool
+    """Whether the requests belong to it that have its I/O priority in the trace: the column
+    `ioprio` of csv or parquet. Default: false.
+    """
 
     operations: Literal["all", "reads", "writes"]
     """Which requests it is about: `all`, `reads` or `writes`. `all`: All; `reads`: Reads; `writes`:

@@ -116,6 +116,109 @@ duration = "20 s"
     );
 }
 
+/// Shares of jobs beside whole jobs: a quarter of what `web` reads has the limit, no write of it, and nothing of `batch`. Drives apart
+/// on several threads give the same bytes.
+#[test]
+fn jobs_have_shares() {
+    let text = r#"
+[workload]
+jobs = [
+  { name = "web", threads = 8, devices = 2, requests = { size = "64 KiB", footprint = "1 TB", reads = 0.7 } },
+  { name = "batch", threads = 8, devices = 2, requests = { size = "64 KiB", footprint = "1 TB", reads = 1.0 } },
+]
+[[workload.classes]]
+name = "quick"
+jobs = ["web"]
+share = 0.25
+operations = "reads"
+ioprio_hint = 1
+[[workload.classes]]
+name = "rest of web"
+jobs = ["web"]
+[[system]]
+drive = "ultrastar-hc570"
+count = 2
+set = { duration_limits = { enabled = "limits", reads = [{ guideline = "50 ms" }] } }
+[run]
+duration = "30 s"
+"#;
+    let systems = go(text, 1).expect("a run");
+    assert_eq!(systems, go(text, 2).expect("a run"));
+    let [quick, rest, other] = [0, 1, 2].map(|i| &systems[0].classes[i]);
+    let names = [quick, rest, other].map(|c| c.name.as_str());
+    assert_eq!(names, ["quick", "rest of web", "other"]);
+    let sum = quick.n_requests + rest.n_requests + other.n_requests;
+    assert_eq!(sum, systems[0].n_requests);
+    // A quarter of 70 % of what web asked for, within four standard deviations.
+    let web = (quick.n_requests + rest.n_requests) as f64;
+    let (want, deviation) = (0.175 * web, (0.175 * 0.825 * web).sqrt());
+    let got = quick.n_requests as f64;
+    assert!((got - want).abs() < 4.0 * deviation, "{got} of {want}");
+    let mean = |i: usize| systems[0].classes[i].response_time_s.mean;
+    assert!(mean(0) < mean(2) / 2.0, "{} {}", mean(0), mean(2));
+    // The drives have counted them, and none besides.
+    let counted: u64 = (systems[0].drives.iter())
+        .map(|d| d.duration_limits.expect("limits").reads[0].n_commands)
+        .sum();
+    assert!(counted >= quick.n_requests && counted < quick.n_requests + 32);
+}
+
+/// A trace says who asks: processes of a column, and I/O priorities that reach the drive without a class, too.
+#[test]
+fn traces_have_classes() {
+    let file = std::env::temp_dir().join(format!("classes-{}.csv", std::process::id()));
+    let mut trace = String::from("time_ms,lba,blocks,op,process,ioprio\n");
+    // Hint 1 with class best effort: 2 << 13 | 1 << 3.
+    for i in 0..600u64 {
+        let (process, ioprio) = (100 + i % 3, if i % 3 == 1 { 16392 } else { 0 });
+        let lba = i * 7_919_000_017 % 30_000_000_000;
+        trace += &format!("{},{lba},256,R,{process},{ioprio}\n", i * 6);
+    }
+    std::fs::write(&file, trace).expect("a file");
+    let text = |classes: &str| {
+        format!(
+            "[workload]\ntrace = {file:?}\n{classes}\n[[system]]\ndrive = \"ultrastar-hc570\"\nset = {}\n\
+             [run]\nallowed_errors = 1.0\n",
+            LIMITS.replace('\n', " ")
+        )
+    };
+    let classes = "[[workload.classes]]\nname = \"hint\"\nby_ioprio = true\nioprio_hint = 1\n\
+                   [[workload.classes]]\nname = \"two\"\nprocesses = [102, 7]\nioprio_hint = 2\n";
+    let systems = go(&text(classes), 1).expect("a run");
+    let [hint, two, other] = [0, 1, 2].map(|i| &systems[0].classes[i]);
+    assert_eq!((hint.n_requests, two.n_requests), (200, 200));
+    assert_eq!((hint.n_errors, other.n_missed), (0, 0));
+    let counted = systems[0].drives[0].duration_limits.expect("limits").reads;
+    assert_eq!((counted[0].n_commands, counted[1].n_commands), (200, 200));
+    assert_eq!(two.n_errors, counted[1].n_inactive);
+    let systems = go(&text(""), 1).expect("a run");
+    let counted = systems[0].drives[0].duration_limits.expect("limits").reads;
+    assert_eq!((counted[0].n_commands, counted[1].n_commands), (200, 0));
+
+    let text = text(classes).replace("process,ioprio", "who,ioprio");
+    std::fs::write(&file, "time_ms,lba,blocks,op\n0,1,1,R\n").expect("a file");
+    let error = go(&text, 1).expect_err("no processes");
+    assert!(
+        error.contains("need a column process in csv or parquet"),
+        "{error}"
+    );
+    std::fs::remove_file(&file).expect("a file");
+}
+
+/// Data that are not available are not counted as bytes (check 14 of the tools for real drives): those that succeeded are.
+#[test]
+fn unavailable_data_have_no_bytes() {
+    let text = shared("").replace("\"abort\"", "\"complete-unavailable\"");
+    let systems = go(&text, 1).expect("a run");
+    let bounded = &systems[0].classes[1];
+    assert!(bounded.n_errors > 0);
+    let bytes = bounded.throughput_bytes_per_s / bounded.throughput_iops;
+    assert!((bytes - 131_072.0).abs() < 1e-6, "{bytes}");
+    let done = bounded.throughput_iops * systems[0].duration_s;
+    let want = (bounded.n_requests - bounded.n_errors) as f64;
+    assert!((done - want).abs() < 1e-3, "{done} {want}");
+}
+
 /// A change enables limits in the middle of a run; high priority is a class, too.
 #[test]
 fn limits_are_enabled_while_the_drive_runs() {

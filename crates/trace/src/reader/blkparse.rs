@@ -13,7 +13,7 @@
 //! ignored. A file with events, but not the selected one, is an error. The flush before a write with data (`F`
 //! before the `W`) is left out.
 
-use super::parse::{field, need_blocks, need_integer, need_time, record, words, Parsed};
+use super::parse::{field, need_blocks, need_integer, need_process, need_time, record, words, Parsed};
 use super::stream::{Found, LineFormat, Times};
 use super::{text, Format};
 use crate::request::{Op, Request};
@@ -157,6 +157,7 @@ impl LineFormat for Blkparse {
         let time = need_time(f[3], 3, "time", 9)?;
         let rwbs = f[6];
         let device = self.device(f[0])?;
+        let process = need_process(need_integer(f[4], 4, "pid")?)?;
         let data = rwbs.strip_prefix(b"F").unwrap_or(rwbs);
         let op = match data.first() {
             Some(b'R') => Op::Read,
@@ -181,6 +182,7 @@ impl LineFormat for Blkparse {
                     lba: Lba(0),
                     blocks: 0,
                     op: Op::Flush,
+                    process,
                     ..Request::default()
                 }));
             }
@@ -200,6 +202,7 @@ impl LineFormat for Blkparse {
             lba: Lba(lba),
             blocks,
             op,
+            process,
             ..Request::default()
         }))
     }

@@ -16,7 +16,7 @@ use super::blkparse::{Action, Parameters};
 use super::parse::{need_cover, record};
 use super::stream::{fill, pass_over, BinaryFormat, Found, Halt, Times};
 use super::{binary, Format};
-use crate::request::{Op, Request};
+use crate::request::{Op, Process, Request};
 use headstack_schema::Table;
 use headstack_units::{Lba, Time};
 use std::io::BufRead;
@@ -191,6 +191,7 @@ impl BinaryFormat for Blktrace {
             lba: Lba(long(16)),
             blocks,
             op,
+            process: Process(word(32)),
             ..Request::default()
         })))
     }

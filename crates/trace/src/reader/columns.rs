@@ -24,6 +24,10 @@ pub(crate) struct Columns {
     pub address: Address,
     pub length: Length,
     pub op: usize,
+    /// Number of the process.
+    pub process: Option<usize>,
+    /// I/O priority, as Linux encodes it.
+    pub ioprio: Option<usize>,
     /// The largest position.
     pub last: usize,
 }
@@ -41,6 +45,8 @@ impl Columns {
         "size_bytes",
         "op",
         "device",
+        "process",
+        "ioprio",
     ];
 
     /// The positions in use.
@@ -50,6 +56,8 @@ impl Columns {
         [self.time, self.op, a, l]
             .into_iter()
             .chain(self.device)
+            .chain(self.process)
+            .chain(self.ioprio)
             .collect()
     }
 
@@ -75,7 +83,9 @@ impl Columns {
         let device = place("device");
         let (Address::Lba(a) | Address::Offset(a)) = address;
         let (Length::Blocks(l) | Length::Size(l)) = length;
-        let last = [time, op, a, l, device.unwrap_or(0)].into_iter().max();
+        let (process, ioprio) = (place("process"), place("ioprio"));
+        let named = [device, process, ioprio].into_iter().flatten();
+        let last = [time, op, a, l].into_iter().chain(named).max();
         Ok(Columns {
             time,
             time_places,
@@ -83,6 +93,8 @@ impl Columns {
             address,
             length,
             op,
+            process,
+            ioprio,
             last: last.unwrap_or(0),
         })
     }

@@ -3,7 +3,8 @@
 //! # Model
 //! `time_s`, `time_ms`, `time_us` or `time_ns`; `lba` (512-byte blocks) or `offset_bytes`; `blocks`
 //! (of 512 bytes) or `size_bytes`; `op` (`R`, `W`, `F`, `read`, `write`, `write-through`, `flush`); and,
-//! if there is more than one, `device` (a number). Any order; other columns are ignored.
+//! if there is more than one, `device` (a number). `process` is the number of the process that issued the request, `ioprio` its
+//! I/O priority as Linux encodes it (16 bits). Any order; other columns are ignored.
 //! # Source
 //! Our own format; our Parquet files have columns of the same names.
 //! # Validity
@@ -11,18 +12,20 @@
 
 use super::columns::{Address, Columns, Length};
 use super::parse::{
-    by_bytes, field, need_blocks, need_columns, need_cover, need_device, need_integer, need_time,
+    by_bytes, field, need_blocks, need_columns, need_cover, need_device, need_integer, need_ioprio,
+    need_process, need_time,
     operation, record, split, trim, Parsed, Wrong, OPERATIONS,
 };
 use super::stream::{Found, LineFormat, Times};
 use super::{no_parameters, text, Format};
-use crate::request::Request;
+use crate::ioprio::Ioprio;
+use crate::request::{Process, Request};
 use headstack_units::Lba;
 
 /// This format.
 pub const FORMAT: Format = Format {
     name: "csv",
-    summary: "named columns: time_s|ms|us|ns, lba|offset_bytes, blocks|size_bytes, op, device",
+    summary: "named columns: time_s|ms|us|ns, lba|offset_bytes, blocks|size_bytes, op, device, process, ioprio",
     example_parameters: "",
     parameters: no_parameters,
     times: Times::ORDERED,
@@ -152,6 +155,14 @@ fn request<const N: usize>(c: &Columns, line: &[u8]) -> Parsed<Found> {
     let text = trim(f[c.op]);
     let op = operation(text).ok_or_else(|| field(c.op + 1, "op", text, OPERATIONS))?;
     let at = |i: usize, name| need_integer(trim(f[i]), i, name);
+    let process = match c.process {
+        Some(i) => need_process(at(i, "process")?)?,
+        None => Process::UNKNOWN,
+    };
+    let priority = match c.ioprio {
+        Some(i) => need_ioprio(at(i, "ioprio")?)?,
+        None => Ioprio::NONE,
+    };
     let (lba, blocks) = match (c.address, c.length) {
         (Address::Offset(a), Length::Size(l)) => {
             let found = by_bytes(
@@ -161,7 +172,12 @@ fn request<const N: usize>(c: &Columns, line: &[u8]) -> Parsed<Found> {
                 at(a, "offset_bytes")?,
                 at(l, "size_bytes")?,
             )?;
-            return Ok(found.map_or(Found::Nothing, Found::Request));
+            let said = |request: Request| Request {
+                process,
+                priority,
+                ..request
+            };
+            return Ok(found.map_or(Found::Nothing, |r| Found::Request(said(r))));
         }
         (Address::Lba(a), Length::Size(l)) => {
             (at(a, "lba")?, need_cover(0, at(l, "size_bytes")?)?.1)
@@ -180,6 +196,8 @@ fn request<const N: usize>(c: &Columns, line: &[u8]) -> Parsed<Found> {
         lba: Lba(lba),
         blocks,
         op,
+        process,
+        priority,
         ..Request::default()
     }))
 }

@@ -2,7 +2,7 @@
 //!
 //! # Model
 //! The columns of the `csv` format: `time_s|ms|us|ns`, `lba|offset_bytes`, `blocks|size_bytes`,
-//! `op` (text) and, if there is more than one, `device`. Numbers may have any integer type but must not be
+//! `op` (text) and, if there is more than one, `device`; `process` and `ioprio`. Numbers may have any integer type but must not be
 //! negative, times may also be floating-point. Other columns are ignored.
 //! # Source
 //! Apache Parquet; the column names are our own.
@@ -13,12 +13,13 @@
 use super::columns::{Address, Columns, Length};
 use super::footer::lists_fit;
 use super::groups::{Groups, Values};
-use super::parse::{by_bytes, need_cover, operation, record, Parsed, OPERATIONS};
+use super::parse::{by_bytes, need_cover, need_ioprio, need_process, operation, record, Parsed, OPERATIONS};
 use super::stream::{located, Checked, Failure, Found, Records, Times};
 use super::{no_parameters, Format, Input};
 use crate::error::TraceError;
 use crate::options::{Counters, ReadOptions};
-use crate::request::{Op, Request};
+use crate::ioprio::Ioprio;
+use crate::request::{Op, Process, Request};
 use crate::Source;
 use headstack_units::{Lba, Time};
 use parquet::file::metadata::ParquetMetaData;
@@ -243,12 +244,25 @@ impl<T: ChunkReader + 'static> Rows<T> {
             None => 0,
         };
         let op = op(column(c.op), row)?;
+        let process = match c.process {
+            Some(i) => need_process(integer(column(i), row, "process")?)?,
+            None => Process::UNKNOWN,
+        };
+        let priority = match c.ioprio {
+            Some(i) => need_ioprio(integer(column(i), row, "ioprio")?)?,
+            None => Ioprio::NONE,
+        };
         let (lba, blocks) = match (c.address, c.length) {
             (Address::Offset(a), Length::Size(l)) => {
                 let offset = integer(column(a), row, "offset_bytes")?;
                 let size = integer(column(l), row, "size_bytes")?;
                 let request = by_bytes(time, device, op, offset, size)?;
-                return Ok(request.unwrap_or_default());
+                let request = request.unwrap_or_default();
+                return Ok(Request {
+                    process,
+                    priority,
+                    ..request
+                });
             }
             (Address::Lba(a), Length::Size(l)) => {
                 let size = integer(column(l), row, "size_bytes")?;
@@ -270,6 +284,8 @@ impl<T: ChunkReader + 'static> Rows<T> {
             lba: Lba(lba),
             blocks,
             op,
+            process,
+            priority,
             ..Request::default()
         })
     }

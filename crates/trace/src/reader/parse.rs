@@ -1,6 +1,7 @@
 //! Parses numbers from bytes, without allocation and without conversion through `f64`.
 
-use crate::request::{Op, Request};
+use crate::ioprio::Ioprio;
+use crate::request::{Op, Process, Request};
 use headstack_units::{Lba, Time};
 
 /// An error in a record; the calling loop adds the file and the line.
@@ -151,6 +152,19 @@ fn decimal_with_exponent(text: &[u8], places: u32) -> Option<u64> {
 #[inline]
 pub(crate) fn trim(text: &[u8]) -> &[u8] {
     text.trim_ascii()
+}
+
+/// The number of a process.
+pub(crate) fn need_process(number: u64) -> Parsed<Process> {
+    let process = u32::try_from(number).ok().map(Process);
+    let known = process.filter(|p| *p != Process::UNKNOWN);
+    known.ok_or_else(|| record(format!("process {number}"), "a number below 2^32 - 1"))
+}
+
+/// An I/O priority as Linux encodes it.
+pub(crate) fn need_ioprio(number: u64) -> Parsed<Ioprio> {
+    let priority = u16::try_from(number).ok().map(Ioprio);
+    priority.ok_or_else(|| record(format!("ioprio {number}"), "a number below 65536"))
 }
 
 /// Column `index` (from 0) as an integer.

@@ -263,6 +263,45 @@ fn blktrace_reads_both_byte_orders() {
     }
 }
 
+/// Who issued a request: columns of csv and parquet, the fifth column of blkparse, the bytes 32 to 35 of blktrace (77 in the example).
+#[test]
+fn processes_and_priorities_are_read() {
+    let of = |format: &str, bytes: &[u8]| {
+        let all = read(format, bytes, &ReadOptions::default());
+        let said = |r: Request| (r.process.0, r.priority.0);
+        all.into_iter()
+            .map(|r| said(r.unwrap()))
+            .collect::<Vec<_>>()
+    };
+    let csv = |lines: &str| of("csv", lines.as_bytes());
+    let blocks = "ioprio,time_ns,lba,process,blocks,op\n0x,1,2,3,4,R\n";
+    let wrong = read("csv", blocks.as_bytes(), &ReadOptions::default());
+    assert!(wrong[0]
+        .as_ref()
+        .is_err_and(|e| e.to_string().contains("ioprio")));
+    assert_eq!(
+        csv("ioprio,time_ns,lba,process,blocks,op\n16412,1,2,3,4,R\n0,1,2,0,4,W\n"),
+        [(3, 16412), (0, 0)]
+    );
+    // By bytes, where the request is made elsewhere.
+    assert_eq!(
+        csv("time_ns,offset_bytes,size_bytes,op,process\n1,512,512,R,9\n"),
+        [(9, 0)]
+    );
+    let unknown = crate::Process::UNKNOWN.0;
+    assert_eq!(csv("time_ns,lba,blocks,op\n1,2,4,R\n"), [(unknown, 0)]);
+    for line in ["70000,1,2,3,4,R", "1,1,2,4294967295,4,R"] {
+        let text = format!("ioprio,time_ns,lba,process,blocks,op\n{line}\n");
+        assert!(read("csv", text.as_bytes(), &ReadOptions::default())[0].is_err());
+    }
+    let blkparse = (formats().find("format", "blkparse").unwrap().example)();
+    assert_eq!(of("blkparse", &blkparse), [(697, 0); 3]);
+    let blktrace = (formats().find("format", "blktrace").unwrap().example)();
+    assert_eq!(of("blktrace", &blktrace)[0], (77, 0));
+    let spc = (formats().find("format", "spc").unwrap().example)();
+    assert_eq!(of("spc", &spc)[0], (unknown, 0));
+}
+
 #[test]
 fn blkparse_takes_one_action() {
     let bytes = (blkparse::FORMAT.example)();
