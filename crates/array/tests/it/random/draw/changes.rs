@@ -3,6 +3,7 @@
 use super::drives::{part, System};
 use super::{edits, example, Draw};
 use crate::random::case::Scope;
+use headstack_array::layer::elevator;
 use headstack_drive::Models;
 use serde_json::{json, Value};
 
@@ -84,10 +85,15 @@ fn of_layer(draw: &mut Draw, name: &str, width: u32) -> Vec<Value> {
             }
             changes
         }
-        "host-queue" => vec![match draw.index(3) {
+        "host-queue" => vec![match draw.index(4) {
             0 => json!({ "nr_requests": draw.between(4, 64), "at": next(draw) }),
             1 => json!({ "depth": draw.between(1, 32), "at": next(draw) }),
-            _ => json!({ "read_expire": draw.time(1e-3, 1.0), "at": next(draw) }),
+            2 => json!({ "read_expire": draw.time(1e-3, 1.0), "at": next(draw) }),
+            _ => {
+                let all = elevator::entries();
+                let names: Vec<&str> = all.iter().map(|e| e.about.name.as_str()).collect();
+                json!({ "elevator": draw.of(&names), "at": next(draw) })
+            }
         }],
         "link" => {
             let rate = format!("{:.3} MB/s", draw.scale(1.0, 500.0));
