@@ -44,6 +44,8 @@ pub struct ClosedLoop {
 /// The think times of a closed loop, in order.
 #[derive(Debug, Clone)]
 pub struct Pauses {
+    /// Their length, if all are equally long: then nothing is drawn.
+    fixed: Option<Span>,
     length: Sampler,
     random: Xoshiro256PlusPlus,
 }
@@ -77,10 +79,15 @@ impl ClosedLoop {
             let need = format!("a length of time from 0, {}", Time::LATEST_SHOWN);
             return Err(wrong(need));
         }
-        Ok(Pauses {
+        let mut pauses = Pauses {
+            fixed: None,
             length,
             random: stream(self.seed, "synthetic.think"),
-        })
+        };
+        if let Sampler::Fixed(_) = pauses.length {
+            pauses.fixed = Some(pauses.draw());
+        }
+        Ok(pauses)
     }
 }
 
@@ -91,7 +98,11 @@ impl Pauses {
     }
 
     /// The next think time.
+    #[inline]
     pub fn draw(&mut self) -> Span {
+        if let Some(fixed) = self.fixed {
+            return fixed;
+        }
         Span(self.length.draw_positive(&mut self.random).round() as i64)
     }
 }
