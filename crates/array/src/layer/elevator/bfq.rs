@@ -161,6 +161,29 @@ impl Queueing {
     }
 }
 
+/// The turn that a queue has.
+#[derive(Debug)]
+struct Turn {
+    in_service: Option<u32>,
+    began: Time,
+    ends: Time,
+    /// Until when the drive is kept idle for the queue in service; [`Time::NEVER`] if it is not.
+    idle_until: Time,
+    idling_since: Time,
+    /// Turns so far.
+    number: u32,
+}
+
+/// What is known of the requests at the drive.
+#[derive(Debug, Default)]
+struct AtDrive {
+    at_drive: u32,
+    /// The queue of each request, by slot.
+    owners: Vec<u32>,
+    /// The block after the last request that was dispatched.
+    last_position: u64,
+}
+
 /// The elevator.
 struct Bfq {
     parameters: Parameters,
@@ -173,21 +196,11 @@ struct Bfq {
     /// The queue of asynchronous requests.
     async_queue: Option<u32>,
     order: Order,
-    in_service: Option<u32>,
-    turn_began: Time,
-    turn_ends: Time,
-    /// Until when the drive is kept idle for the queue in service; [`Time::NEVER`] if it is not.
-    idle_until: Time,
-    idling_since: Time,
-    at_drive: u32,
-    /// The queue of each request at the drive, by slot.
-    owners: Vec<u32>,
-    /// The block after the last request that was dispatched.
-    last_position: u64,
+    turn: Turn,
+    drive: AtDrive,
     /// Queues that wait for their turns or have one; of these, those whose weight is raised.
     busy: u32,
     busy_raised: u32,
-    turns: u32,
     queueing: Queueing,
     rate: PeakRate,
     injection: Injection,
@@ -204,17 +217,17 @@ impl Bfq {
             index: BTreeMap::new(),
             async_queue: None,
             order: Order::default(),
-            in_service: None,
-            turn_began: Time::ZERO,
-            turn_ends: Time::ZERO,
-            idle_until: Time::NEVER,
-            idling_since: Time::ZERO,
-            at_drive: 0,
-            owners: Vec::new(),
-            last_position: 0,
+            turn: Turn {
+                in_service: None,
+                began: Time::ZERO,
+                ends: Time::ZERO,
+                idle_until: Time::NEVER,
+                idling_since: Time::ZERO,
+                number: 0,
+            },
+            drive: AtDrive::default(),
             busy: 0,
             busy_raised: 0,
-            turns: 0,
             queueing: Queueing::default(),
             rate: PeakRate::new(),
             injection: Injection::default(),
@@ -225,7 +238,7 @@ impl Bfq {
     /// The largest budget of a turn, in sectors.
     fn most_budget(&self) -> u64 {
         match self.parameters.max_budget {
-            0 if self.turns < TURNS || !self.rate.is_measured => USUAL_BUDGET,
+            0 if self.turn.number < TURNS || !self.rate.is_measured => USUAL_BUDGET,
             0 => self.rate.sectors_in(self.parameters.timeout_ns()).max(32),
             most => u64::from(most),
         }
@@ -299,29 +312,29 @@ impl Bfq {
     /// The next request of a queue goes to the drive.
     fn dispatch(&mut self, now: Time, q: u32) -> Option<u32> {
         let slot = self.queues[q as usize].next?;
-        let in_turn = self.in_service == Some(q);
+        let in_turn = self.turn.in_service == Some(q);
         let charge = self.charge_of_next(q);
         self.serve(q, charge);
         let served = self.requests.remove(slot)?;
         let request = Dispatched {
             sectors: served.blocks,
-            is_far: is_far(self.last_position, served.lba),
-            at_drive: self.at_drive,
+            is_far: is_far(self.drive.last_position, served.lba),
+            at_drive: self.drive.at_drive,
         };
         self.rate.dispatched(now, &request);
-        self.last_position = served.end();
+        self.drive.last_position = served.end();
         let next = self.late_of(now, q);
         let next = next.or_else(|| self.requests.after(&served, self.parameters.back_seek()));
         let queue = &mut self.queues[q as usize];
         queue.next = next;
         queue.waiting -= 1;
         queue.at_drive += 1;
-        self.at_drive += 1;
-        self.injection.see(self.at_drive);
-        if slot as usize >= self.owners.len() {
-            self.owners.resize(slot as usize + 1, 0);
+        self.drive.at_drive += 1;
+        self.injection.see(self.drive.at_drive);
+        if slot as usize >= self.drive.owners.len() {
+            self.drive.owners.resize(slot as usize + 1, 0);
         }
-        self.owners[slot as usize] = q;
+        self.drive.owners[slot as usize] = q;
         if in_turn {
             self.injection.dispatched(slot);
             let raise = &mut self.queues[q as usize].raise;
@@ -359,7 +372,7 @@ impl Elevator for Bfq {
 
     fn take(&mut self, now: Time) -> Option<u32> {
         self.end_idling(now);
-        let is_held = self.parameters.strict_guarantees && self.at_drive > 0;
+        let is_held = self.parameters.strict_guarantees && self.drive.at_drive > 0;
         if is_held || self.requests.len() == 0 {
             return None;
         }
@@ -368,7 +381,7 @@ impl Elevator for Bfq {
     }
 
     fn resumes_at(&self) -> Time {
-        self.idle_until
+        self.turn.idle_until
     }
 
     fn resort(&mut self, request: &Queued) {
@@ -380,7 +393,7 @@ impl Elevator for Bfq {
         let (before, back) = (self.queues[q as usize].next, self.parameters.back_seek());
         let next = self
             .requests
-            .nearer(before, request.slot, self.last_position, back);
+            .nearer(before, request.slot, self.drive.last_position, back);
         self.queues[q as usize].next = Some(next);
         if before != Some(next) {
             self.next_changes(q);
@@ -406,17 +419,17 @@ impl Elevator for Bfq {
 
     fn ended(&mut self, now: Time, slot: u32) {
         self.end_idling(now);
-        let q = self.owners[slot as usize];
+        let q = self.drive.owners[slot as usize];
         let waiting = self.requests.len() as u32;
-        let served = self.in_service.map(|s| &self.queues[s as usize]);
+        let served = self.turn.in_service.map(|s| &self.queues[s as usize]);
         let served = served.filter(|s| s.habits.has_short_think_time);
         let served = served.map(|s| s.waiting + s.at_drive);
-        self.queueing.see(self.at_drive, waiting, served);
+        self.queueing.see(self.drive.at_drive, waiting, served);
         let queue = &mut self.queues[q as usize];
         let limit = &mut queue.limit;
-        self.injection.ended(now, slot, limit, self.at_drive);
+        self.injection.ended(now, slot, limit, self.drive.at_drive);
         self.rate.ended(now);
-        self.at_drive -= 1;
+        self.drive.at_drive -= 1;
         queue.at_drive -= 1;
         queue.habits.last_end = now;
         if queue.at_drive == 0 && !queue.is_busy {

@@ -23,7 +23,7 @@ impl Bfq {
         let before = queue.next;
         let nearer = self
             .requests
-            .nearer(before, request.slot, self.last_position, back);
+            .nearer(before, request.slot, self.drive.last_position, back);
         queue.next = Some(nearer);
         let mut interactive = false;
         if !queue.is_busy {
@@ -41,9 +41,9 @@ impl Bfq {
             let raise = &mut self.queues[q as usize].raise;
             raise.note_arrival(now, was_raised, interactive);
         }
-        if self.in_service == Some(q) && self.idle_until != Time::NEVER {
+        if self.turn.in_service == Some(q) && self.turn.idle_until != Time::NEVER {
             self.stop_idling();
-            if now >= self.turn_ends {
+            if now >= self.turn.ends {
                 self.end_turn(now, Reason::TimeOver, None);
             }
         }
@@ -52,8 +52,8 @@ impl Bfq {
     /// What the request tells of its process.
     fn see_habits(&mut self, now: Time, q: u32, request: &Queued) {
         let slice_idle = self.parameters.slice_idle_ns();
-        let at_drive = self.at_drive;
-        let in_turn = self.in_service == Some(q);
+        let at_drive = self.drive.at_drive;
+        let in_turn = self.turn.in_service == Some(q);
         let queue = &mut self.queues[q as usize];
         let is_idle = queue.waiting == 0 && queue.at_drive == 0;
         if queue.at_drive == 0 && !queue.is_busy {
@@ -118,7 +118,7 @@ impl Bfq {
 
     /// The turn in service ends for a queue that has become busy, if it is to.
     fn preempt(&mut self, now: Time, q: u32, resumes: bool) {
-        let Some(served) = self.in_service else {
+        let Some(served) = self.turn.in_service else {
             return;
         };
         let factor = |q: u32| self.queues[q as usize].raise.factor();
@@ -131,7 +131,7 @@ impl Bfq {
 
     /// The next request of a queue is another one: its budget must be enough for it.
     pub(super) fn next_changes(&mut self, q: u32) {
-        if self.in_service == Some(q) || self.queues[q as usize].next.is_none() {
+        if self.turn.in_service == Some(q) || self.queues[q as usize].next.is_none() {
             return;
         }
         let share = self.order.share(q);

@@ -32,13 +32,13 @@ const OTHERS: u32 = 4;
 impl Bfq {
     /// The queue whose next request is to be dispatched; none if the drive is kept idle.
     pub(super) fn select(&mut self, now: Time) -> Option<u32> {
-        if let Some(q) = self.in_service {
+        if let Some(q) = self.turn.in_service {
             if self.is_time_over(q, now) && !self.must_idle(q) {
                 self.end_turn(now, Reason::TimeOver, None);
             }
         }
         loop {
-            let q = match self.in_service {
+            let q = match self.turn.in_service {
                 Some(q) => q,
                 None => self.begin_turn(now)?,
             };
@@ -51,7 +51,7 @@ impl Bfq {
                 continue;
             }
             let waits_for_end = self.queues[q as usize].at_drive > 0 && self.better_to_idle(q);
-            if self.idle_until != Time::NEVER || waits_for_end {
+            if self.turn.idle_until != Time::NEVER || waits_for_end {
                 return self.instead_of(now, q);
             }
             self.end_turn(now, Reason::NoMoreRequests, None);
@@ -61,13 +61,13 @@ impl Bfq {
     /// The next queue has its turn.
     fn begin_turn(&mut self, now: Time) -> Option<u32> {
         let q = self.order.next()?;
-        self.turns = self.turns.saturating_add(1);
+        self.turn.number = self.turn.number.saturating_add(1);
         let queue = &mut self.queues[q as usize];
         queue.has_seen_age = false;
-        self.in_service = Some(q);
-        self.turn_began = now;
+        self.turn.in_service = Some(q);
+        self.turn.began = now;
         let span = self.parameters.timeout_ns() * queue.raise.turn_factor();
-        self.turn_ends = Time(now.0.saturating_add(span));
+        self.turn.ends = Time(now.0.saturating_add(span));
         Some(q)
     }
 
@@ -75,8 +75,8 @@ impl Bfq {
     /// ended for that.
     fn is_time_over(&self, q: u32, now: Time) -> bool {
         let share = self.order.share(q);
-        let is_idling = self.idle_until != Time::NEVER;
-        now >= self.turn_ends && (!is_idling || share.left() >= share.budget / 3)
+        let is_idling = self.turn.idle_until != Time::NEVER;
+        now >= self.turn.ends && (!is_idling || share.left() >= share.budget / 3)
     }
 
     fn must_idle(&self, q: u32) -> bool {
@@ -105,7 +105,7 @@ impl Bfq {
     /// Whether a process would otherwise get less than its share: it is raised and others are not, or it is alone.
     fn idling_is_fairer(&self, q: u32) -> bool {
         let queue = &self.queues[q as usize];
-        let has_rivals = self.busy_raised < self.busy || self.at_drive >= queue.at_drive + OTHERS;
+        let has_rivals = self.busy_raised < self.busy || self.drive.at_drive >= queue.at_drive + OTHERS;
         (queue.raise.is_raised() && has_rivals) || self.busy == 1
     }
 
@@ -121,7 +121,7 @@ impl Bfq {
             return None;
         }
         let always = !raised || !short;
-        if self.at_drive >= queue.limit.at(now, always) {
+        if self.drive.at_drive >= queue.limit.at(now, always) {
             return None;
         }
         let fits = |other: &u32| {
@@ -153,24 +153,24 @@ impl Bfq {
             false if queue.habits.is_seeky() => slice_idle.min(SEEKY_IDLE_NS),
             false => slice_idle,
         };
-        self.idling_since = now;
-        self.idle_until = Time(now.0 + span);
+        self.turn.idling_since = now;
+        self.turn.idle_until = Time(now.0 + span);
     }
 
     pub(super) fn stop_idling(&mut self) {
-        self.idle_until = Time::NEVER;
+        self.turn.idle_until = Time::NEVER;
     }
 
     /// Ends an idle turn whose time has come.
     pub(super) fn end_idling(&mut self, now: Time) {
-        let until = self.idle_until;
+        let until = self.turn.idle_until;
         if until > now {
             return;
         }
         self.stop_idling();
-        if let Some(q) = self.in_service {
-            let since = Some(self.idling_since);
-            if until >= self.turn_ends {
+        if let Some(q) = self.turn.in_service {
+            let since = Some(self.turn.idling_since);
+            if until >= self.turn.ends {
                 self.end_turn(until, Reason::TimeOver, since);
             } else if self.queues[q as usize].waiting == 0 {
                 self.end_turn(until, Reason::TooIdle, since);
@@ -180,7 +180,7 @@ impl Bfq {
 
     /// A request of a queue has ended: its turn may be over, or the drive is kept idle.
     pub(super) fn after_end(&mut self, now: Time, q: u32) {
-        if self.in_service != Some(q) {
+        if self.turn.in_service != Some(q) {
             return;
         }
         let queue = &self.queues[q as usize];
@@ -198,12 +198,12 @@ impl Bfq {
 
     /// The turn in service is over. `idling_since`: the drive was idle for it from then on, which does not count as slow.
     pub(super) fn end_turn(&mut self, now: Time, reason: Reason, idling_since: Option<Time>) {
-        let Some(q) = self.in_service.take() else {
+        let Some(q) = self.turn.in_service.take() else {
             return;
         };
         self.stop_idling();
         let until = idling_since.unwrap_or(now);
-        self.charge_time(q, until.0.saturating_sub(self.turn_began.0), reason);
+        self.charge_time(q, until.0.saturating_sub(self.turn.began.0), reason);
         let queue = &mut self.queues[q as usize];
         if self.parameters.low_latency {
             queue.raise.note_turn(now);
