@@ -221,17 +221,22 @@ impl Flow {
     /// Gives a request to a unit; `member` is its number among those of the giver.
     #[inline]
     pub(super) fn give(&mut self, to: Member, member: u32, request: u32) {
-        let Member { node, unit, blocks } = to;
+        let message = self.address(to, member, request);
+        self.messages.push((message, to.node, request));
+    }
+
+    /// Addresses a request to a unit; returns what the unit's node is to be told.
+    #[inline]
+    pub(super) fn address(&mut self, to: Member, member: u32, request: u32) -> Message {
         let now = self.now;
         let entry = &mut self[request];
-        entry.request.unit = unit;
+        entry.request.unit = to.unit;
         entry.member = member;
         (entry.done.id, entry.done.arrival) = (entry.request.id, now);
-        let message = match entry.request.is_inside(blocks) {
+        match entry.request.is_inside(to.blocks) {
             true => Message::Submit,
             false => Message::Refuse,
-        };
-        self.messages.push((message, node, request));
+        }
     }
 
     /// Asks the member that has a request to abort it. One that cannot, or has announced the end, goes on as usual: the

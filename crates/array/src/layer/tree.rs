@@ -495,11 +495,15 @@ impl Tree {
         self.under_way += 1;
         self.flow[number].request.id = request.id;
         match self.units.get(request.unit as usize) {
-            Some(unit) => self.flow.give(*unit, request.unit, number),
+            Some(unit) => {
+                let node = unit.node;
+                let message = self.flow.address(*unit, request.unit, number);
+                self.tell(message, node, number);
+            }
             None => {
                 let entry = &mut self.flow[number];
                 (entry.done.id, entry.done.arrival) = (request.id, now);
-                self.flow.messages.push((Message::Refuse, 0, number));
+                self.tell(Message::Refuse, 0, number);
             }
         }
         self.settle();
@@ -521,18 +525,24 @@ impl Tree {
         self.flow.note(node, own);
     }
 
+    /// Delivers one message.
+    #[inline(always)]
+    fn tell(&mut self, message: Message, node: u32, request: u32) {
+        self.at(node, |layer, flow| match message {
+            Message::Submit => layer.submit(request, flow),
+            Message::Refuse => flow.end_at_once(request, Some(ErrorKind::OutOfRange)),
+            Message::Ended => layer.ended(request, flow),
+            Message::Abort => layer.abort(request, flow),
+        });
+    }
+
     /// Delivers all messages, in the order in which they were sent.
     #[inline(always)]
     fn settle(&mut self) {
         let mut next = 0;
         while let Some((message, node, request)) = self.flow.messages.get(next).copied() {
             next += 1;
-            self.at(node, |layer, flow| match message {
-                Message::Submit => layer.submit(request, flow),
-                Message::Refuse => flow.end_at_once(request, Some(ErrorKind::OutOfRange)),
-                Message::Ended => layer.ended(request, flow),
-                Message::Abort => layer.abort(request, flow),
-            });
+            self.tell(message, node, request);
         }
         self.flow.messages.clear();
     }
