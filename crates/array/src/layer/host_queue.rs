@@ -44,6 +44,7 @@ mod admission;
 mod flush;
 mod merging;
 mod parameters;
+mod processes;
 mod settings;
 mod waking;
 
@@ -51,14 +52,14 @@ use super::elevator::{self, Elevator};
 use super::{
     Context, Elevators, Entry, Flow, Layer, LowerCount, Request, Setting, Statistics, ANYONE,
 };
-use admission::{Places, Process, LAST_NAMED};
+use admission::{Places, Process, LAST_NAMED, UNKNOWN};
 use flush::Flushes;
 use headstack_drive::Command;
 use headstack_schema::SpecError;
 use headstack_units::{Span, Time};
 use merging::{Edges, Limits, Run};
 use parameters::{effective, wake_batch, Parameters, PlacesName};
-use rustc_hash::FxHashMap;
+use processes::Processes;
 use slab::Slab;
 use std::collections::VecDeque;
 use waking::Waking;
@@ -106,12 +107,6 @@ struct Group {
     is_noticed: bool,
 }
 
-/// What a process that waits for a place has submitted. Most wait with one request.
-struct Backlog {
-    first: u32,
-    others: VecDeque<u32>,
-}
-
 /// The queue of one unit.
 struct Queue {
     elevator: Box<dyn Elevator>,
@@ -122,8 +117,7 @@ struct Queue {
     /// Flushes and write-through requests, dispatched before those in the elevator.
     ahead: VecDeque<u32>,
     flushes: Flushes,
-    /// Submitted requests of each process that waits for a place, in order.
-    blocked: FxHashMap<Process, Backlog>,
+    processes: Processes,
     woken: VecDeque<Process>,
     /// Woken processes that have not submitted yet.
     waking: u32,
@@ -200,7 +194,7 @@ impl HostQueue {
                 edges: Edges::new(&limits),
                 ahead: VecDeque::new(),
                 flushes: Flushes::default(),
-                blocked: FxHashMap::default(),
+                processes: Processes::default(),
                 woken: VecDeque::new(),
                 waking: 0,
                 below: 0,
@@ -236,7 +230,7 @@ impl HostQueue {
     fn try_admit(
         &mut self,
         q: usize,
-        process: Process,
+        mut process: Process,
         child: u32,
         turn: Turn,
         flow: &mut Flow,
@@ -252,7 +246,12 @@ impl HostQueue {
         if turn == Turn::New && self.is_kept(q, sync, flow) && !self.retakes(q) {
             return false;
         }
-        let places = &mut self.queues[q].places;
+        let Queue {
+            places, processes, ..
+        } = &mut self.queues[q];
+        if process == UNKNOWN && places.makes_batcher(sync) {
+            process = processes.name(asked.submitter);
+        }
         if !places.take(flow.now(), process, sync, waited) {
             return false;
         }
@@ -469,22 +468,16 @@ impl HostQueue {
             }
             return;
         }
-        let Some(mut backlog) = self.queues[q].blocked.remove(&process) else {
-            return;
-        };
         let mut turn = Turn::Woken;
-        loop {
-            let child = backlog.first;
+        while let Some(child) = self.queues[q].processes.first(process) {
+            // A request that is admitted belongs to another list.
+            let next = std::mem::replace(&mut flow[child].next, NONE);
             if !self.try_admit(q, process, child, turn, flow) {
+                flow[child].next = next;
                 self.counts.blocked += u64::from(turn != Turn::Woken);
-                self.queues[q].blocked.insert(process, backlog);
-                self.wait(q, process, child, flow);
-                return;
+                return self.wait(q, process, child, flow);
             }
-            match backlog.others.pop_front() {
-                Some(next) => backlog.first = next,
-                None => return,
-            }
+            self.queues[q].processes.remove_first(process, next);
             turn = Turn::GoesOn;
         }
     }
@@ -597,27 +590,21 @@ impl Layer for HostQueue {
     fn submit(&mut self, child: u32, flow: &mut Flow) {
         let request = flow[child].request;
         let q = request.unit as usize;
-        let process = match request.submitter {
+        let processes = &mut self.queues[q].processes;
+        let mut process = match request.submitter {
             // The request gets its own process number, so that it blocks no other request.
             ANYONE => LAST_NAMED + 1 + Process::from(child),
-            submitter => Process::from(submitter),
+            submitter => processes.find(submitter),
         };
-        let named = process <= LAST_NAMED;
-        let backlog = match named {
-            true => self.queues[q].blocked.get_mut(&process),
-            false => None,
-        };
-        if let Some(backlog) = backlog {
-            backlog.others.push_back(child);
+        if processes.first(process).is_some() {
+            processes.add(process, child, flow);
             self.counts.blocked += 1;
         } else if !self.try_admit(q, process, child, Turn::New, flow) {
             self.counts.blocked += 1;
-            if named {
-                let backlog = Backlog {
-                    first: child,
-                    others: VecDeque::new(),
-                };
-                self.queues[q].blocked.insert(process, backlog);
+            if process <= LAST_NAMED {
+                let processes = &mut self.queues[q].processes;
+                process = processes.name(request.submitter);
+                processes.add(process, child, flow);
             }
             self.wait(q, process, child, flow);
         }

@@ -18,7 +18,6 @@
 //! completions.
 
 use headstack_units::Time;
-use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 /// Requests that a batcher may have admitted beyond the limit.
@@ -28,8 +27,12 @@ const BATCH_TIME: u64 = 20_000_000;
 /// Number of blk-mq's lists of waiting processes.
 const LISTS: usize = 8;
 
-/// A process; numbers above [`LAST_NAMED`] stand for single requests that belong to no process.
+/// A process, by its number among those of the queue; numbers above [`LAST_NAMED`] stand for single requests that belong
+/// to no process.
 pub(crate) type Process = u64;
+
+/// A process that has no number, because it never waited.
+pub(crate) const UNKNOWN: Process = LAST_NAMED;
 
 /// Largest number of a process. Numbers above it submit one request only.
 pub(crate) const LAST_NAMED: Process = u32::MAX as Process;
@@ -48,9 +51,9 @@ pub(crate) struct Legacy {
     n: u32,
     /// Of async requests, and of sync requests.
     pools: [Pool; 2],
-    /// Remaining credits of each batcher, and the time at which it became one. A process that stands for a single
-    /// request is not among them: it is a batcher if it was woken.
-    batchers: FxHashMap<Process, (u32, Time)>,
+    /// By process: its credits, none if it is no batcher, and the time at which it became one. A process that stands for a
+    /// single request is not among them: it is a batcher if it was woken.
+    batchers: Vec<(u32, Time)>,
 }
 
 /// The places of blk-mq.
@@ -81,7 +84,7 @@ impl Places {
         Places::Legacy(Legacy {
             n,
             pools: Default::default(),
-            batchers: FxHashMap::default(),
+            batchers: Vec::new(),
         })
     }
 
@@ -102,6 +105,15 @@ impl Places {
     /// Whether nothing is admitted or merged until all places are free.
     pub fn is_frozen(&self) -> bool {
         matches!(self, Places::Tags(Tags { next: Some(_), .. }))
+    }
+
+    /// Whether a process that gets a place now may then exceed the limit: it must not be [`UNKNOWN`].
+    #[inline]
+    pub fn makes_batcher(&self, sync: bool) -> bool {
+        match self {
+            Places::Legacy(l) => l.makes_batcher(sync),
+            Places::Tags(_) => false,
+        }
     }
 
     /// Takes a place for a request of `process`; false if there is none, so that the process has to wait. `woken`:
@@ -199,9 +211,24 @@ impl Places {
 
 impl Legacy {
     fn is_batcher(&self, now: Time, process: Process) -> bool {
-        self.batchers.get(&process).is_some_and(|(credits, since)| {
+        let known = self.batchers.get(process as usize);
+        known.is_some_and(|(credits, since)| {
             *credits == BATCH || (*credits > 0 && now.0 - since.0 < BATCH_TIME)
         })
+    }
+
+    fn make_batcher(&mut self, now: Time, process: Process) {
+        let place = process as usize;
+        if place >= self.batchers.len() {
+            self.batchers.resize(place + 1, (0, Time::ZERO));
+        }
+        self.batchers[place] = (BATCH, now);
+    }
+
+    /// Whether the next place is the last one.
+    fn makes_batcher(&self, sync: bool) -> bool {
+        let pool = &self.pools[usize::from(sync)];
+        pool.count + 1 >= self.n && !pool.full
     }
 
     fn take(&mut self, now: Time, process: Process, sync: bool, woken: bool) -> bool {
@@ -210,15 +237,11 @@ impl Legacy {
             true => woken,
             false => self.is_batcher(now, process),
         };
+        let becomes = self.makes_batcher(sync);
         let pool = &mut self.pools[usize::from(sync)];
-        let mut becomes = false;
-        if pool.count + 1 >= self.n {
-            if !pool.full {
-                pool.full = true;
-                becomes = true;
-            } else if !batcher {
-                return false;
-            }
+        pool.full |= becomes;
+        if pool.count + 1 >= self.n && !becomes && !batcher {
+            return false;
         }
         // The hard limit, which also applies to batchers.
         if pool.count >= self.n.saturating_mul(3) / 2 {
@@ -229,14 +252,13 @@ impl Legacy {
             return true;
         }
         if becomes {
-            self.batchers.insert(process, (BATCH, now));
+            self.make_batcher(now, process);
         }
-        if batcher || becomes {
-            if let Some((credits, _)) = self.batchers.get_mut(&process) {
-                *credits -= 1;
-            }
-        } else {
-            self.batchers.remove(&process);
+        if let Some((credits, _)) = self.batchers.get_mut(process as usize) {
+            *credits = match batcher || becomes {
+                true => *credits - 1,
+                false => 0,
+            };
         }
         true
     }
@@ -257,7 +279,7 @@ impl Legacy {
             return false;
         };
         if process <= LAST_NAMED {
-            self.batchers.insert(process, (BATCH, now));
+            self.make_batcher(now, process);
         }
         woken.push_back(process);
         true

@@ -84,7 +84,7 @@ impl HostQueue {
     fn wants(&self, q: usize, process: Process, flow: &Flow) -> Option<bool> {
         let child = match process > LAST_NAMED {
             true => (process - LAST_NAMED - 1) as u32,
-            false => self.queues[q].blocked.get(&process)?.first,
+            false => self.queues[q].processes.first(process)?,
         };
         Some(self.is_sync(flow[child].request.command))
     }
