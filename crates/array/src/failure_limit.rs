@@ -38,15 +38,16 @@ pub(crate) fn check(
         return Ok(());
     }
     let workload = &experiment.workload[w];
-    if outcome.n_requests == 0 {
+    if outcome.sums.n_requests == 0 {
         return Err(nothing_done(workload, outcome).within(&format!("workload[{w}]")));
     }
     let allowed = experiment.run.allowed_errors;
-    let share = outcome.n_errors() as f64 / outcome.n_requests as f64;
+    let share = outcome.n_errors() as f64 / outcome.sums.n_requests as f64;
     if injected || share <= allowed {
         return Ok(());
     }
     if let Some(beyond) = outcome
+        .seen
         .beyond
         .filter(|b| 2 * b.n_requests > outcome.n_errors())
     {
@@ -56,7 +57,7 @@ pub(crate) fn check(
         "{:.1} % failed requests ({} of {}) in system {:?} on workload {:?}",
         100.0 * share,
         outcome.n_errors(),
-        outcome.n_requests,
+        outcome.sums.n_requests,
         system.name,
         workload.name
     );
@@ -80,20 +81,20 @@ fn too_large(workload: &Workload, system: &System, beyond: &BeyondDevice, share:
 /// The reason why nothing was simulated, with the workload's key.
 fn nothing_done(workload: &Workload, outcome: &Outcome) -> SpecError {
     let name = &workload.name;
-    if outcome.n_dropped > 0 {
+    if outcome.seen.n_dropped > 0 {
         let got = format!(
             "\"drop-counted\", which left out all {} requests of {name:?}",
-            outcome.n_dropped
+            outcome.seen.n_dropped
         );
         return SpecError::new("past_end", got, "requests within the devices");
     }
-    if outcome.n_taken > 0 {
+    if outcome.seen.n_taken > 0 {
         let length = match workload.warm_up {
             Some(WarmUp::Time(span)) => span.to_string(),
             Some(WarmUp::Requests(n)) => format!("{n} requests"),
             None => "nothing".into(),
         };
-        let n = outcome.n_taken;
+        let n = outcome.seen.n_taken;
         let got = format!("{length}, which is all of the {n} requests of {name:?}");
         return SpecError::new("warm_up", got, "a warm-up that leaves requests");
     }

@@ -6,24 +6,13 @@ use crate::layer::{self, drive, ErrorKind, LayerCompletion};
 use headstack_drive::limits::CountsByLimit;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::{
-    Command, Completion, Counters, Drive, DriveEnergy, DriveRequest, Fault, Heeded, Hint, Part,
-    RoleUse, Setting,
+    Completion, Counters, Drive, DriveEnergy, DriveRequest, Fault, Heeded, Hint, Part, RoleUse,
+    Setting,
 };
 use headstack_engine::{ByMode, SpecError};
-use headstack_trace::{Ioprio, IoprioClass, Op};
+use headstack_trace::{Ioprio, IoprioClass};
 use headstack_units::Time;
 use std::ops::Range;
-
-/// The command that carries out an operation.
-#[inline(always)]
-pub(crate) fn command(op: Op) -> Command {
-    match op {
-        Op::Read => Command::Read,
-        Op::Write => Command::Write,
-        Op::WriteThrough => Command::WriteThrough,
-        Op::Flush => Command::Flush,
-    }
-}
 
 /// The report of a request that a member has completed.
 pub trait CompletionReport: Copy + Send {

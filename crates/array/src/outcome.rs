@@ -10,7 +10,7 @@ use crate::simulate::OutOfRangePolicy;
 use headstack_drive::limits::CountsByLimit;
 use headstack_drive::{Completion, Counters, DriveEnergy, Fault, RoleUse};
 use headstack_engine::{Batches, Grouped, Series};
-use headstack_trace::{Alignment, Op};
+use headstack_trace::{Alignment, Command};
 use headstack_units::Time;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -83,11 +83,11 @@ pub const OPERATIONS: [&str; 3] = ["read", "write", "flush"];
 
 /// Index of a request's kind in [`OPERATIONS`].
 #[inline(always)]
-pub(crate) fn operation(op: Op) -> usize {
+pub(crate) fn operation(op: Command) -> usize {
     match op {
-        Op::Read => 0,
-        Op::Write | Op::WriteThrough => 1,
-        Op::Flush => 2,
+        Command::Read => 0,
+        Command::Write | Command::WriteThrough => 1,
+        Command::Flush => 2,
     }
 }
 
@@ -122,16 +122,11 @@ impl BeyondDevice {
     }
 }
 
-/// Measurements after the warm-up. Lists of three are by operation: reads, writes, flushes.
-pub struct Outcome {
+/// The requests of a workload, as a run saw them.
+#[derive(Debug, Clone, Default)]
+pub struct Seen {
     /// Requests taken from the workload, the warm-up included.
     pub n_taken: u64,
-    /// Requests done, failed ones included.
-    pub n_requests: u64,
-    /// Failed ones; they have no response time.
-    pub errors_by: [u64; 3],
-    /// Sum of the times that failed ones were in the system, nanoseconds.
-    pub failed_ns: u128,
     /// Requests left out because of [`OutOfRangePolicy::DropCounted`].
     pub n_dropped: u64,
     /// Requests beyond the end of their device, if there are any.
@@ -140,8 +135,62 @@ pub struct Outcome {
     pub alignment: Alignment,
     /// The first arrival and the last, the warm-up included; `None` before the first.
     pub covered: Option<[Time; 2]>,
+}
+
+/// Sums over the requests that are done. They are whole numbers, so that the order of requests has no effect. Lists of
+/// three are by operation: reads, writes, flushes.
+#[derive(Debug, Clone, Default)]
+pub struct Sums {
+    /// Requests done, failed ones included.
+    pub n_requests: u64,
+    /// Failed ones; they have no response time.
+    pub errors_by: [u64; 3],
+    /// Sum of the times that failed ones were in the system, nanoseconds.
+    pub failed_ns: u128,
     /// Bytes of the requests that succeeded.
     pub bytes_by: [u128; 3],
+    /// Sums in nanoseconds: queue, overhead, seek, rotation, transfer, bus.
+    pub component_ns: [u128; 6],
+    /// Requests for which the arm moved.
+    pub n_seeks: u64,
+    /// Requests served from buffers.
+    pub n_cache_hits: u64,
+}
+
+impl Sums {
+    /// Adds the sums of other requests.
+    fn absorb(&mut self, more: &Sums) {
+        self.n_requests += more.n_requests;
+        self.failed_ns += more.failed_ns;
+        self.n_seeks += more.n_seeks;
+        self.n_cache_hits += more.n_cache_hits;
+        for i in 0..3 {
+            self.errors_by[i] += more.errors_by[i];
+            self.bytes_by[i] += more.bytes_by[i];
+        }
+        for (sum, more) in self.component_ns.iter_mut().zip(more.component_ns) {
+            *sum += more;
+        }
+    }
+}
+
+impl Seen {
+    /// Adds what another part of the system saw of the workload.
+    fn absorb(&mut self, more: &Seen) {
+        self.n_dropped += more.n_dropped;
+        if let Some(more) = more.beyond {
+            self.beyond = Some(self.beyond.map_or(more, |own| own.and(&more)));
+        }
+        self.alignment.absorb(&more.alignment);
+    }
+}
+
+/// Measurements after the warm-up.
+pub struct Outcome {
+    /// The workload.
+    pub seen: Seen,
+    /// Sums over requests.
+    pub sums: Sums,
     /// Response times.
     pub response: Grouped<3>,
     /// From start of service to completion.
@@ -150,12 +199,6 @@ pub struct Outcome {
     pub batches: Batches,
     /// By class of requests, those of none first; empty without classes.
     pub classes: Vec<ClassOutcome>,
-    /// Sums in nanoseconds: queue, overhead, seek, rotation, transfer, bus.
-    pub component_ns: [u128; 6],
-    /// Requests for which the arm moved.
-    pub n_seeks: u64,
-    /// Requests served from buffers.
-    pub n_cache_hits: u64,
     /// End of the warm-up.
     pub start: Time,
     /// Last completion or arrival, requests of the warm-up included.
@@ -178,22 +221,12 @@ impl Outcome {
     /// Of a run on so many members, before its first request.
     pub(crate) fn new(members: usize, options: &Options) -> Outcome {
         Outcome {
-            n_taken: 0,
-            n_requests: 0,
-            errors_by: [0; 3],
-            failed_ns: 0,
-            n_dropped: 0,
-            beyond: None,
-            alignment: Alignment::default(),
-            covered: None,
-            bytes_by: [0; 3],
+            seen: Seen::default(),
+            sums: Sums::default(),
             response: Grouped::with_limit(options.exact_limit),
             service: Grouped::with_limit(options.exact_limit),
             batches: Batches::default(),
             classes: ClassOutcome::of(options.classes, options.exact_limit),
-            component_ns: [0; 6],
-            n_seeks: 0,
-            n_cache_hits: 0,
             start: Time::ZERO,
             end: Time::ZERO,
             last_arrival: None,
@@ -208,39 +241,22 @@ impl Outcome {
     /// Adds the sums of a part of the system that was simulated by itself. They are whole numbers, so that the order of
     /// parts has no effect; its members are not included.
     pub(crate) fn absorb(&mut self, part: Outcome) {
-        self.n_requests += part.n_requests;
-        self.failed_ns += part.failed_ns;
-        self.n_dropped += part.n_dropped;
-        self.n_seeks += part.n_seeks;
-        self.n_cache_hits += part.n_cache_hits;
-        for i in 0..3 {
-            self.errors_by[i] += part.errors_by[i];
-            self.bytes_by[i] += part.bytes_by[i];
-        }
-        for (sum, more) in self.component_ns.iter_mut().zip(part.component_ns) {
-            *sum += more;
-        }
+        self.seen.absorb(&part.seen);
+        self.sums.absorb(&part.sums);
         for (class, more) in self.classes.iter_mut().zip(&part.classes) {
             class.absorb(more);
         }
-        if let Some(more) = part.beyond {
-            self.beyond = Some(match self.beyond {
-                Some(beyond) => beyond.and(&more),
-                None => more,
-            });
-        }
-        self.alignment.absorb(&part.alignment);
         self.end = self.end.max(part.end);
         self.series.absorb(part.series);
     }
 
     /// Failed requests of all kinds.
     pub fn n_errors(&self) -> u64 {
-        self.errors_by.iter().sum()
+        self.sums.errors_by.iter().sum()
     }
 
     /// Bytes of the requests of all kinds that succeeded.
     pub fn bytes(&self) -> u128 {
-        self.bytes_by.iter().sum()
+        self.sums.bytes_by.iter().sum()
     }
 }

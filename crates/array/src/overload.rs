@@ -44,12 +44,13 @@ pub fn find(outcome: &Outcome, points: &[SeriesPoint], utilisation: f64) -> Opti
         .iter()
         .take_while(|p| p.t_s + p.width_s <= from_s + arriving_s);
     let depths: Vec<f64> = whole.map(|p| p.queue_depth).collect();
-    if let Some([first, last]) = grown(&depths, outcome.n_requests) {
+    if let Some([first, last]) = grown(&depths, outcome.sums.n_requests) {
         let why =
             format!("the queue grew from {first:.0} to {last:.0} requests while they came, {busy}");
         return Some(Overloaded { why });
     }
-    let behind = depths.len() < PARTS && outcome.n_requests >= FEWEST && draining_s > arriving_s;
+    let behind =
+        depths.len() < PARTS && outcome.sums.n_requests >= FEWEST && draining_s > arriving_s;
     behind.then(|| Overloaded {
         why: format!(
             "the requests came within {arriving_s:.3} s, the last was done {draining_s:.3} s later, {busy}"

@@ -152,9 +152,9 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
             self.requests.set_thread(slot, self.issuer.arriving);
         }
         let mut is_logged = self.log.is_some();
-        if let Some(held) = &mut self.held {
+        if let Some(held) = self.held.as_mut().filter(|held| held.is_logged) {
             held.opened(slot);
-            is_logged = held.is_logged;
+            is_logged = true;
         }
         if is_logged {
             let request = Request {
@@ -257,15 +257,15 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
     pub fn settle(&mut self) {
         let t = std::mem::take(&mut self.tally);
         let o = &mut self.outcome;
-        o.n_requests += t.n;
-        for (sum, ns) in o.component_ns.iter_mut().zip(t.component_ns) {
+        o.sums.n_requests += t.n;
+        for (sum, ns) in o.sums.component_ns.iter_mut().zip(t.component_ns) {
             *sum += u128::from(ns);
         }
-        for (bytes, blocks) in o.bytes_by.iter_mut().zip(t.blocks) {
+        for (bytes, blocks) in o.sums.bytes_by.iter_mut().zip(t.blocks) {
             *bytes += u128::from(blocks) * 512;
         }
-        o.n_cache_hits += t.hits;
-        o.n_seeks += t.moves;
+        o.sums.n_cache_hits += t.hits;
+        o.sums.n_seeks += t.moves;
         o.end = o.end.max(t.end);
         if self.alone {
             let m = &mut o.members[0].served;
@@ -342,10 +342,11 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
             failed: answer.error.is_some(),
         };
         match &mut self.held {
-            Some(held) => held.ended(Ended {
+            Some(held) if held.is_logged => held.ended(Ended {
                 thread: self.issuer.waiting(asked.thread),
                 ..ended
             }),
+            Some(held) => held.ended(ended),
             None => self.count(&ended),
         }
         self.issuer.issue(answer.completion, asked.thread);
@@ -383,23 +384,28 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
     /// Adds a measured request to the sums.
     fn add(&mut self, asked: &Asked, answer: &LayerCompletion) {
         let (o, arrival, kind) = (&mut self.outcome, asked.arrival, usize::from(asked.kind));
-        o.n_requests += 1;
+        o.sums.n_requests += 1;
         o.end = o.end.max(answer.completion);
         if let Some(class) = o.classes.get_mut(usize::from(asked.class)) {
             class.add(asked.blocks, answer);
         }
         if answer.error.is_some() {
-            o.errors_by[kind] += 1;
-            o.failed_ns += u128::from(answer.completion.since(arrival).non_negative());
+            o.sums.errors_by[kind] += 1;
+            o.sums.failed_ns += u128::from(answer.completion.since(arrival).non_negative());
             o.series.add_failed(arrival, answer.completion);
             return;
         }
-        for (sum, share) in o.component_ns.iter_mut().zip(shares(&answer.components)) {
+        for (sum, share) in o
+            .sums
+            .component_ns
+            .iter_mut()
+            .zip(shares(&answer.components))
+        {
             *sum += share as u128;
         }
-        o.bytes_by[kind] += u128::from(asked.blocks) * 512;
-        o.n_cache_hits += answer.cache_hit as u64;
-        o.n_seeks += answer.moved as u64;
+        o.sums.bytes_by[kind] += u128::from(asked.blocks) * 512;
+        o.sums.n_cache_hits += answer.cache_hit as u64;
+        o.sums.n_seeks += answer.moved as u64;
         o.series.add_request(arrival, answer.completion);
     }
 

@@ -216,7 +216,7 @@ fn operations(
     let mut found = BTreeMap::new();
     let (response, service) = (outcome.response.kinds(), outcome.service.kinds());
     for (i, name) in OPERATIONS.into_iter().enumerate() {
-        let (done, n_errors) = (response[i].count(), outcome.errors_by[i]);
+        let (done, n_errors) = (response[i].count(), outcome.sums.errors_by[i]);
         if done + n_errors == 0 {
             continue;
         }
@@ -226,7 +226,7 @@ fn operations(
             n_requests: done + n_errors,
             n_errors,
             throughput_iops: done as f64 / seconds,
-            throughput_bytes_per_s: outcome.bytes_by[i] as f64 / seconds,
+            throughput_bytes_per_s: outcome.sums.bytes_by[i] as f64 / seconds,
             response_time_s: response[i].summary(),
             service_time_s: service[i].summary(),
             confidence_s: Confidence::of(interval),
@@ -528,7 +528,7 @@ pub fn summarise(
 ) -> (SystemResult, Vec<SeriesPoint>) {
     let seconds = outcome.end.since(outcome.start).as_secs_f64();
     let (n_errors, bytes) = (outcome.n_errors(), outcome.bytes());
-    let done = outcome.n_requests - n_errors;
+    let done = outcome.sums.n_requests - n_errors;
     let drives: Vec<DriveResult> = outcome
         .members
         .iter()
@@ -557,9 +557,9 @@ pub fn summarise(
     let result = SystemResult {
         name: name.to_string(),
         workload: workload.to_string(),
-        n_requests: outcome.n_requests,
+        n_requests: outcome.sums.n_requests,
         n_errors,
-        n_dropped: outcome.n_dropped,
+        n_dropped: outcome.seen.n_dropped,
         trace_records: TraceRecords::default(),
         duration_s: seconds,
         throughput_iops: done as f64 / seconds,
@@ -570,10 +570,10 @@ pub fn summarise(
         operations,
         classes,
         overloaded,
-        components_s: ComponentMeans::of(outcome.component_ns, done),
-        nonzero_seek_ratio: ratio(outcome.n_seeks, done),
-        cache_hit_ratio: ratio(outcome.n_cache_hits, done),
-        queue_depth_mean: (response.sum_ns() + outcome.failed_ns) as f64 * 1e-9 / seconds,
+        components_s: ComponentMeans::of(outcome.sums.component_ns, done),
+        nonzero_seek_ratio: ratio(outcome.sums.n_seeks, done),
+        cache_hit_ratio: ratio(outcome.sums.n_cache_hits, done),
+        queue_depth_mean: (response.sum_ns() + outcome.sums.failed_ns) as f64 * 1e-9 / seconds,
         utilisation,
         utilisation_background,
         energy_j: energy_j(&total),

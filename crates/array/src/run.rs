@@ -24,7 +24,7 @@ use headstack_drive::{Drive, DriveDesign, DriveOptions};
 use headstack_engine::random::nth;
 use headstack_engine::Progress;
 use headstack_schema::{printable, SpecError};
-use headstack_trace::{Arrivals, Counters, Op, Source, TraceError};
+use headstack_trace::{Arrivals, Command, Counters, Source, TraceError};
 use headstack_units::Turn;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -684,9 +684,9 @@ impl<'a> Job<'a> {
     /// How much of its workload an interrupted run has seen.
     fn covered(&self, outcome: &Outcome) -> Covered {
         let known = self.expected.get(self.w);
-        let [first, last] = outcome.covered.unwrap_or_default();
+        let [first, last] = outcome.seen.covered.unwrap_or_default();
         Covered {
-            n_requests: outcome.n_taken,
+            n_requests: outcome.seen.n_taken,
             n_expected: known.map(RequestCount::number),
             is_estimate: matches!(known, Some(RequestCount::Estimate(_))),
             seconds: last.since(first).as_secs_f64(),
@@ -724,8 +724,8 @@ impl<'a> Job<'a> {
         let system = self.system();
         let capping = outcome.capping.take();
         let facts = Facts {
-            alignment: outcome.alignment,
-            beyond: outcome.beyond,
+            alignment: outcome.seen.alignment,
+            beyond: outcome.seen.beyond,
             drives: drives.facts.clone(),
         };
         let covered = outcome.partial.then(|| self.covered(&outcome));
@@ -778,7 +778,7 @@ fn measure(
     for (i, request) in source.enumerate() {
         let request = request.map_err(|e| open.placed(e))?;
         requests += 1;
-        if request.op == Op::Flush || request.is_below_zero() {
+        if request.op == Command::Flush || request.is_below_zero() {
             continue;
         }
         if request.device >= MOST {

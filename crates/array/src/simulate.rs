@@ -27,7 +27,7 @@ use crate::change::Planned;
 use crate::crew::Crew;
 use crate::held::Order;
 use crate::layer::{ErrorKind, LayerCompletion};
-use crate::member::{command, CompletionReport, Member};
+use crate::member::{CompletionReport, Member};
 use crate::memory_guard::MemoryGuard;
 use crate::organisation::{Organisation, Part};
 use crate::outcome::operation;
@@ -44,7 +44,7 @@ use feed::{Feed, BATCH};
 use headstack_drive::{Components, DriveRequest};
 use headstack_engine::{Progress, Series, SpecError};
 use headstack_schema::{Choice, Registry};
-use headstack_trace::{Arrivals, Jobs, Op, Request, Requests};
+use headstack_trace::{Arrivals, Command, Jobs, Request, Requests};
 use headstack_units::{Lba, Span, Time};
 use marks::Marks;
 pub use warm_up::WarmUp;
@@ -276,7 +276,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
                 }
                 taken += 1;
             }
-            self.tracker.outcome.see(&feed.batch[..taken]);
+            self.tracker.outcome.seen.see(&feed.batch[..taken]);
         }
         // A request after the run's duration does not advance the run to its time.
         self.drain(self.last_arrival)
@@ -296,7 +296,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
             // It must be known whether a request follows before time passes to it, because nothing is measured after
             // the end of the run.
             if !by_jobs && next == feed.batch.len() {
-                self.tracker.outcome.see(&feed.batch);
+                self.tracker.outcome.seen.see(&feed.batch);
                 next = 0;
                 if !self.refill(feed)? {
                     break;
@@ -340,7 +340,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
             }
             next += 1;
         }
-        self.tracker.outcome.see(&feed.batch[..next]);
+        self.tracker.outcome.seen.see(&feed.batch[..next]);
         // Requests in flight complete; no more are issued.
         self.tracker.issuer.end();
         self.drain(now)
@@ -393,7 +393,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
         let inside =
             |d: &&Direct| blocks.wrapping_sub(1) < d.blocks && request.lba.0 <= d.blocks - blocks;
         match direct.filter(inside) {
-            Some(&Direct { member, first, .. }) if request.op != Op::Flush => {
+            Some(&Direct { member, first, .. }) if request.op != Command::Flush => {
                 let slot = self.tracker.open(id, now, request, 1, self.marks.measuring);
                 let lba = first + request.lba.0;
                 self.give(now, slot, request, member, lba, request.blocks);
@@ -424,7 +424,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
         let member = member as usize;
         let request = DriveRequest {
             id: slot,
-            command: command(asked.op),
+            command: asked.op,
             lba: Lba(lba),
             blocks,
             hint: self.members[member].hint_of(asked.priority),
@@ -492,11 +492,11 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
         let measured = self.marks.measuring;
         let size = self.devices.blocks_of(id, request.device)?;
         let blocks = request.blocks as u64;
-        let flush = request.op == Op::Flush;
+        let flush = request.op == Command::Flush;
         let past = blocks > size || request.lba.0 > size - blocks;
         let mut failed = false;
         if !flush && past && measured {
-            self.tracker.outcome.see_beyond(&request, size);
+            self.tracker.outcome.seen.see_beyond(&request, size);
         }
         if !flush && (past || blocks == 0) {
             match self.options.past_end {
@@ -506,7 +506,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
                     request.lba = Lba(inside.min(size - blocks));
                 }
                 OutOfRangePolicy::DropCounted => {
-                    self.tracker.outcome.n_dropped += measured as u64;
+                    self.tracker.outcome.seen.n_dropped += measured as u64;
                     let thread = self.tracker.issuer.arriving;
                     self.tracker.issuer.issue(now, thread);
                     return Ok(());

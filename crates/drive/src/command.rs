@@ -2,30 +2,9 @@
 
 use crate::join::{All, Part};
 use crate::sense::{LimitEnd, Sense};
+pub use headstack_engine::Command;
 use headstack_schema::SpecError;
 use headstack_units::{Lba, Time};
-
-/// The operation of a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Command {
-    /// Read blocks.
-    #[default]
-    Read,
-    /// Write blocks.
-    Write,
-    /// Write blocks, to the medium before completion (forced unit access).
-    WriteThrough,
-    /// Write everything that completed or arrived before to the medium.
-    Flush,
-}
-
-impl Command {
-    /// Whether it writes blocks.
-    #[inline]
-    pub fn writes(self) -> bool {
-        matches!(self, Command::Write | Command::WriteThrough)
-    }
-}
 
 /// What the host asks for a command's turn: a duration limit or a priority, never both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

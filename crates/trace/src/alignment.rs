@@ -1,6 +1,6 @@
 //! How requests lie in sectors of 4 KiB.
 
-use crate::request::{Op, Request};
+use crate::request::{Command, Request};
 
 /// Blocks of 512 bytes in a sector of 4 KiB.
 pub const SECTOR_BLOCKS: u64 = 8;
@@ -25,10 +25,10 @@ impl Alignment {
         let place = r.lba.0 % SECTOR_BLOCKS;
         let partial = (r.lba.0 | u64::from(r.blocks)) % SECTOR_BLOCKS != 0;
         let writes = r.op.writes();
-        self.offsets[place as usize] += u64::from(r.op != Op::Flush);
+        self.offsets[place as usize] += u64::from(r.op != Command::Flush);
         self.writes += u64::from(writes);
         self.partial_writes += u64::from(writes && partial);
-        self.plain_writes += u64::from(r.op == Op::Write);
+        self.plain_writes += u64::from(r.op == Command::Write);
     }
 
     /// Adds the counts of other requests.
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
     use headstack_units::Lba;
 
-    fn of(requests: &[(u64, u32, Op)]) -> Alignment {
+    fn of(requests: &[(u64, u32, Command)]) -> Alignment {
         let mut found = Alignment::default();
         for &(lba, blocks, op) in requests {
             found.add(&Request {
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn counts_by_hand() {
-        use Op::{Flush, Read, Write, WriteThrough};
+        use Command::{Flush, Read, Write, WriteThrough};
         let found = of(&[
             (63, 8, Write),
             (71, 8, Read),
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn half_of_the_requests_share_no_offset() {
-        let read = |lba| (lba, 8, Op::Read);
+        let read = |lba| (lba, 8, Command::Read);
         assert_eq!(of(&[read(7), read(8)]).shared_offset(), None);
         assert_eq!(
             of(&[read(7), read(15), read(8)]).shared_offset(),

@@ -11,7 +11,7 @@
 
 use crate::error::TraceError;
 use crate::ioprio::{Ioprio, IoprioClass};
-use crate::request::{Op, Process, Request};
+use crate::request::{Command, Process, Request};
 use crate::source::{Requests, Source};
 use headstack_engine::random::stream;
 use headstack_schema::{did_you_mean, Choice, SpecError, Table};
@@ -66,10 +66,10 @@ pub enum ClassOperations {
 }
 
 impl ClassOperations {
-    fn has(self, op: Op) -> bool {
+    fn has(self, op: Command) -> bool {
         match self {
             ClassOperations::All => true,
-            ClassOperations::Reads => op == Op::Read,
+            ClassOperations::Reads => op == Command::Read,
             ClassOperations::Writes => op.writes(),
         }
     }
@@ -184,7 +184,7 @@ pub fn check_classes(classes: &[RequestClass], origin: Origin) -> Result<(), Spe
         let Some(share) = class.share else { continue };
         for (job, sums) in sums.iter_mut().enumerate() {
             let is_about = jobs.get(job).is_none_or(|name| class.takes_job(name));
-            for (sum, op) in sums.iter_mut().zip([Op::Read, Op::Write]) {
+            for (sum, op) in sums.iter_mut().zip([Command::Read, Command::Write]) {
                 if is_about && class.operations.has(op) {
                     *sum += share;
                 }
@@ -338,7 +338,11 @@ mod tests {
         ];
         let requests = (0..40_000u64).map(|i| {
             Ok(Request {
-                op: if i % 2 == 0 { Op::Read } else { Op::Write },
+                op: if i % 2 == 0 {
+                    Command::Read
+                } else {
+                    Command::Write
+                },
                 ..Request::default()
             })
         });
@@ -369,7 +373,7 @@ mod tests {
         (by_ioprio.share, by_ioprio.by_ioprio) = (None, true);
         let classes = [by_process, by_ioprio];
         let limit = Ioprio::of(IoprioClass::BestEffort, 0, 3).expect("a priority");
-        let one = |process: u32, op: Op, priority: Ioprio| {
+        let one = |process: u32, op: Command, priority: Ioprio| {
             let request = Request {
                 process: Process(process),
                 op,
@@ -383,10 +387,10 @@ mod tests {
                 .map(|r| (r.class, r.priority))
                 .map_err(|e| e.to_string())
         };
-        assert_eq!(one(6, Op::Write, limit), Ok((1, limit)));
-        assert_eq!(one(6, Op::Read, limit), Ok((2, limit)));
-        assert_eq!(one(7, Op::Write, Ioprio::NONE), Ok((0, Ioprio::NONE)));
-        let unsaid = one(Process::UNKNOWN.0, Op::Write, limit).expect_err("no process");
+        assert_eq!(one(6, Command::Write, limit), Ok((1, limit)));
+        assert_eq!(one(6, Command::Read, limit), Ok((2, limit)));
+        assert_eq!(one(7, Command::Write, Ioprio::NONE), Ok((0, Ioprio::NONE)));
+        let unsaid = one(Process::UNKNOWN.0, Command::Write, limit).expect_err("no process");
         assert!(unsaid.contains("need a column process"), "{unsaid}");
     }
 

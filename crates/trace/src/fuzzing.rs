@@ -44,7 +44,7 @@ pub fn read_hostile(data: &[u8]) {
                 break;
             };
             assert!(request.time >= last, "time runs backwards");
-            assert!(request.blocks > 0 || request.op == crate::Op::Flush);
+            assert!(request.blocks > 0 || request.op == crate::Command::Flush);
             assert!(request.lba.0 + u64::from(request.blocks) <= 1 << 55);
             last = request.time;
         }

@@ -46,7 +46,7 @@
 use crate::arrivals::Pauses;
 use crate::classes::{draws, Marks};
 use crate::error::TraceError;
-use crate::request::{Op, Request};
+use crate::request::{Command, Request};
 use crate::synthetic::{ArrivalProcess, Distribution, Synthetic, SyntheticSource};
 use crate::ClosedLoop;
 use headstack_engine::random::{nth, stream};
@@ -252,7 +252,7 @@ impl Thread {
         Some(Request {
             time: now,
             device,
-            op: Op::Flush,
+            op: Command::Flush,
             ..Request::default()
         })
     }

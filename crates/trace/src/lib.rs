@@ -33,7 +33,7 @@ pub use ioprio::{Ioprio, IoprioClass};
 pub use jobs::{Job, Jobs};
 pub use options::{Clock, Counters, OnError, Opened, Order, ReadOptions};
 pub use reader::{formats, open, read_validate, spc_reader, SpcReader, ValidateRecord};
-pub use request::{Op, Process, Request};
+pub use request::{Command, Process, Request};
 pub use source::{Each, Requests, Source};
 pub use synthetic::{Synthetic, SyntheticSource};
 pub use transform::{Shift, Transform};

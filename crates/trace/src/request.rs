@@ -1,34 +1,8 @@
 //! One block request: readers return requests, systems serve them.
 
 use crate::ioprio::Ioprio;
-use headstack_schema::Choice;
+pub use headstack_engine::Command;
 use headstack_units::{Lba, Time};
-
-/// The operation of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Choice)]
-pub enum Op {
-    /// Data from the medium or the cache to the host.
-    #[default]
-    Read,
-    /// Data from the host.
-    Write,
-    /// Data from the host that must be on the medium before this completes (forced unit access).
-    WriteThrough,
-    /// Everything written before must be on the medium before this completes.
-    Flush,
-}
-
-impl Op {
-    /// The name in our files and results.
-    pub fn name(self) -> &'static str {
-        self.word()
-    }
-
-    /// Whether it transfers data from the host.
-    pub fn writes(self) -> bool {
-        matches!(self, Op::Write | Op::WriteThrough)
-    }
-}
 
 /// The number of the process that issued a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -54,10 +28,10 @@ pub struct Request {
     pub device: u32,
     /// The first block, in 512-byte blocks. One below zero, as a shift can give, wraps around 2^64.
     pub lba: Lba,
-    /// Number of 512-byte blocks; zero only for [`Op::Flush`].
+    /// Number of 512-byte blocks; zero only for [`Command::Flush`].
     pub blocks: u32,
     /// The operation.
-    pub op: Op,
+    pub op: Command,
     /// Its class, for results: its number among the classes of the workload; 0 where there are none.
     pub class: u8,
     /// What its process asks for.

@@ -25,7 +25,7 @@ impl<M: Member> Run<'_, '_, M> {
 
     /// The request of a thread reaches the array; false as [`Run::arrive`].
     pub(super) fn arrive_of_thread(&mut self, now: Time, request: &Request) -> bool {
-        self.tracker.outcome.alignment.add(request);
+        self.tracker.outcome.seen.alignment.add(request);
         self.arrive(now, request)
     }
 }

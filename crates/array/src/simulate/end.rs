@@ -74,7 +74,7 @@ impl<M: Member> Run<'_, '_, M> {
         }
         self.tracker.outcome.changes = self.marks.schedule.counts();
         let (first, last) = (self.marks.first, self.last_arrival);
-        self.tracker.outcome.cover(self.taken, first, last);
+        self.tracker.outcome.seen.cover(self.taken, first, last);
         let capping = self.tracker.capper.take().map(Capper::into_outcome);
         self.tracker.outcome.capping = capping;
         let open = matches!(self.options.arrivals, Arrivals::Open);

@@ -1,10 +1,10 @@
 //! What a run sees of its workload: how much of it, how it lies in sectors, what lies beyond the devices.
 
-use crate::outcome::{BeyondDevice, Outcome};
+use crate::outcome::{BeyondDevice, Seen};
 use headstack_trace::Request;
 use headstack_units::Time;
 
-impl Outcome {
+impl Seen {
     /// Counts the requests of a batch that were taken.
     #[inline(never)]
     pub(super) fn see(&mut self, taken: &[Request]) {

@@ -10,7 +10,7 @@ use headstack_array::{Experiment, Options, Outcome};
 use headstack_drive::{Drive, DriveOptions, DriveSpec};
 use headstack_engine::SpecError;
 use headstack_schema::Parameter;
-use headstack_trace::{Arrivals, ClosedLoop, Op, Request};
+use headstack_trace::{Arrivals, ClosedLoop, Command, Request};
 use headstack_units::{Lba, Span, Time};
 use std::path::Path;
 
@@ -295,7 +295,7 @@ fn zones_name_the_rules_that_are_broken() {
         time: Time(at * S),
         lba: Lba(lba),
         blocks: 8,
-        op: if write { Op::Write } else { Op::Read },
+        op: if write { Command::Write } else { Command::Read },
         ..Request::default()
     };
     let requests = vec![

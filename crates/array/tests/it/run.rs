@@ -8,7 +8,7 @@ use headstack_array::{
 };
 use headstack_schema::Registry;
 use headstack_testkit::{shipped, XorShift};
-use headstack_trace::{Each, Op, Request};
+use headstack_trace::{Command, Each, Request};
 use headstack_units::{Lba, Time};
 use parquet::file::reader::SerializedFileReader;
 use parquet::record::Field;
@@ -35,7 +35,11 @@ fn open(w: &OpenWorkload) -> Result<Opened, RunError> {
             device: (x >> 40) as u32 % devices as u32,
             lba: Lba((x >> 8) % 10_000_000),
             blocks: 8,
-            op: if x % 3 == 0 { Op::Write } else { Op::Read },
+            op: if x % 3 == 0 {
+                Command::Write
+            } else {
+                Command::Read
+            },
             ..Request::default()
         })
     });

@@ -7,7 +7,7 @@ use headstack_array::{simulate, Member, Options, Outcome};
 use headstack_drive::{Command, Completion, Components, DriveEnergy, DriveRequest};
 use headstack_testkit::memory::peak_bytes;
 use headstack_testkit::SplitMix;
-use headstack_trace::{Arrivals, ClosedLoop, Each, Op, Request, TraceError};
+use headstack_trace::{Arrivals, ClosedLoop, Each, Request, TraceError};
 use headstack_units::{Lba, Span, Time};
 use std::collections::VecDeque;
 
@@ -154,9 +154,14 @@ fn run(
 
 #[test]
 fn drives_are_asked_for_what_the_workload_asks() {
-    let ops = [Op::Read, Op::Write, Op::WriteThrough, Op::Flush];
+    let ops = [
+        Command::Read,
+        Command::Write,
+        Command::WriteThrough,
+        Command::Flush,
+    ];
     let request = |op| Request {
-        blocks: if op == Op::Flush { 0 } else { 8 },
+        blocks: if op == Command::Flush { 0 } else { 8 },
         op,
         ..Request::default()
     };
@@ -167,7 +172,7 @@ fn drives_are_asked_for_what_the_workload_asks() {
         let options = Options::default();
         let outcome = simulate(&mut source, &mut members, &*o, &options, None).unwrap();
         assert_eq!(
-            (outcome.n_requests, outcome.bytes()),
+            (outcome.sums.n_requests, outcome.bytes()),
             (4, 3 * 8 * 512),
             "{name}"
         );
@@ -190,8 +195,8 @@ fn open_arrivals_wait_as_pollaczek_and_khinchine_say() {
         let o = organisation("independent", &members, &[]);
         let requests = poisson(400_000, service as f64 / rho, 1, 1 << 30);
         let outcome = run(requests, members, &*o, &Options::default(), None);
-        let n = outcome.n_requests as f64;
-        let wait = outcome.component_ns[0] as f64 / n;
+        let n = outcome.sums.n_requests as f64;
+        let wait = outcome.sums.component_ns[0] as f64 / n;
         let want = rho * service as f64 / (2.0 * (1.0 - rho));
         assert!((wait / want - 1.0).abs() < 0.02, "{rho}: {wait} {want}");
         // Little's law: the series' mean number in the system is arrival rate times response time.
@@ -231,7 +236,7 @@ fn closed_arrivals_keep_the_drives_as_busy_as_they_can() {
         let requests = poisson(20_000, 1.0, 1, 1 << 30);
         let outcome = run(requests, members, &*o, &options, None);
         let length = outcome.end.since(outcome.start).as_secs_f64();
-        let rate = outcome.n_requests as f64 / length;
+        let rate = outcome.sums.n_requests as f64 / length;
         assert!((rate / want - 1.0).abs() < 0.002, "{rate} {want}");
     }
 }
@@ -286,14 +291,14 @@ fn warm_up_past_end_and_limits() {
         .filter(|r| r.lba.0 + r.blocks as u64 > 1 << 19)
         .count() as u64;
     let o = go(Options::default(), 1 << 19);
-    assert_eq!((o.n_requests, o.n_errors()), (10_000, half));
+    assert_eq!((o.sums.n_requests, o.n_errors()), (10_000, half));
     let drop = Options {
         past_end: OutOfRangePolicy::DropCounted,
         ..Options::default()
     };
     let o = go(drop, 1 << 19);
     assert_eq!(
-        (o.n_requests, o.n_errors(), o.n_dropped),
+        (o.sums.n_requests, o.n_errors(), o.seen.n_dropped),
         (10_000 - half, 0, half)
     );
     let wrap = Options {
@@ -301,7 +306,7 @@ fn warm_up_past_end_and_limits() {
         ..Options::default()
     };
     let o = go(wrap, 1 << 19);
-    assert_eq!((o.n_requests, o.n_errors()), (10_000, 0));
+    assert_eq!((o.sums.n_requests, o.n_errors()), (10_000, 0));
     let warm = Options {
         warm_up: WarmUp::Time(Span(5_000_000_000)),
         max_requests: Some(9_000),
@@ -313,7 +318,7 @@ fn warm_up_past_end_and_limits() {
         .filter(|r| r.time.0 >= first + 5_000_000_000)
         .count() as u64;
     let o = go(warm, 1 << 20);
-    assert_eq!(o.n_requests, late);
+    assert_eq!(o.sums.n_requests, late);
     assert_eq!(o.start, Time(first + 5_000_000_000));
 }
 
@@ -341,7 +346,7 @@ fn a_device_ends_with_its_last_block() {
             ..Options::default()
         };
         let outcome = run(vec![request; 2], members, &*o, &options, None);
-        let counts = (outcome.n_requests, outcome.n_dropped);
+        let counts = (outcome.sums.n_requests, outcome.seen.n_dropped);
         let want = if inside { (2, 0) } else { (0, 2) };
         assert_eq!(counts, want, "{lba} {blocks}");
     }
@@ -411,7 +416,7 @@ fn cancel_gives_what_was_done() {
     let requests = poisson(100_000, 1e6, 1, 1 << 20);
     let outcome = run(requests, members, &*o, &options, Some(&mut log));
     assert!(outcome.partial);
-    assert!(outcome.n_requests >= 3000 && outcome.n_requests < 5000);
+    assert!(outcome.sums.n_requests >= 3000 && outcome.sums.n_requests < 5000);
 }
 
 /// Requests are taken from their source in batches. A wrong request ends the run after those before it, and a
@@ -463,7 +468,7 @@ fn a_wrong_request_ends_the_run_where_it_stands() {
         };
         let requests = poisson(2000, 1e4, 1, 1 << 20);
         let outcome = run(requests, members, &*o, &options, None);
-        assert_eq!(outcome.n_requests, good);
+        assert_eq!(outcome.sums.n_requests, good);
     }
 }
 
@@ -494,7 +499,7 @@ fn a_loop_wider_than_its_workload() {
         let outcome = outcome.unwrap();
         // All of them wait from the beginning; one is served each millisecond.
         assert_eq!(
-            (outcome.n_requests, outcome.end),
+            (outcome.sums.n_requests, outcome.end),
             (1000, Time(1_000_000_000))
         );
     }

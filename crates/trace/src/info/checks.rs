@@ -189,10 +189,12 @@ fn ambiguous(read: &Counters) -> Option<Warning> {
 mod tests {
     use super::*;
     use crate::info::TraceInfo;
-    use crate::request::{Op, Request};
+    use crate::request::{Command, Request};
     use headstack_units::{Lba, Time};
 
-    fn names(requests: impl IntoIterator<Item = (u64, u64, Op)>) -> Vec<(&'static str, String)> {
+    fn names(
+        requests: impl IntoIterator<Item = (u64, u64, Command)>,
+    ) -> Vec<(&'static str, String)> {
         let mut info = TraceInfo::new();
         for (us, lba, op) in requests {
             info.add(&Request {
@@ -214,7 +216,7 @@ mod tests {
                 (
                     i * 100 + i % 3,
                     800 * i + if i < off { 7 } else { 0 },
-                    Op::Write,
+                    Command::Write,
                 )
             })
         };
@@ -233,7 +235,7 @@ mod tests {
 
     #[test]
     fn times_must_be_finer_than_seconds() {
-        let times = |step: u64, n: u64| (0..n).map(move |i| (i * step, 8 * i, Op::Read));
+        let times = |step: u64, n: u64| (0..n).map(move |i| (i * step, 8 * i, Command::Read));
         assert_eq!(names(times(1_000_000, FEWEST - 1)), []);
         assert_eq!(names(times(1_000_000, FEWEST))[0].0, "coarse-times");
         assert_eq!(names(times(1_500_000, FEWEST)), []);

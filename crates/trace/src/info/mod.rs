@@ -11,7 +11,7 @@ pub mod checks;
 mod pages;
 
 use crate::alignment::Alignment;
-use crate::request::{Op, Request};
+use crate::request::{Command, Request};
 use bins::{Map, RateBins, Tally};
 use hdrhistogram::Histogram;
 use pages::Pages;
@@ -33,7 +33,7 @@ const WINDOW_NS: u64 = 60_000_000_000;
 pub struct TraceInfo {
     total: Row,
     devices: BTreeMap<u32, Row>,
-    operations: BTreeMap<Op, Sizes>,
+    operations: BTreeMap<Command, Sizes>,
     alignment: Alignment,
     sizes: BTreeMap<u32, u64>,
     gaps: Histogram<u64>,
@@ -74,7 +74,7 @@ impl Sizes {
         }
     }
 
-    fn summary(&self, op: Op) -> OperationSummary {
+    fn summary(&self, op: Command) -> OperationSummary {
         let requests = self.requests as f64;
         OperationSummary {
             op: op.name(),
@@ -118,15 +118,15 @@ struct Row {
 impl Row {
     fn add(&mut self, r: &Request) {
         match r.op {
-            Op::Flush => {
+            Command::Flush => {
                 self.flushes += 1;
                 return;
             }
-            Op::Read => {
+            Command::Read => {
                 self.reads += 1;
                 self.read_blocks += u128::from(r.blocks);
             }
-            Op::Write | Op::WriteThrough => {
+            Command::Write | Command::WriteThrough => {
                 self.writes += 1;
                 self.write_blocks += u128::from(r.blocks);
             }
@@ -331,7 +331,7 @@ impl TraceInfo {
         }
         self.operations.entry(r.op).or_default().add(r);
         self.alignment.add(r);
-        if r.op == Op::Flush || r.blocks == 0 {
+        if r.op == Command::Flush || r.blocks == 0 {
             return;
         }
         *self.sizes.entry(size_class(r.blocks)).or_default() += 1;
@@ -462,10 +462,10 @@ mod tests {
     fn counts_by_hand() {
         let mut info = TraceInfo::new();
         for (time, device, lba, blocks, op) in [
-            (0, 0, 0, 8, Op::Read),
-            (1_000_000_000, 0, 8, 8, Op::Read),
-            (3_000_000_000, 1, 16, 3, Op::WriteThrough),
-            (4_000_000_000, 1, 0, 0, Op::Flush),
+            (0, 0, 0, 8, Command::Read),
+            (1_000_000_000, 0, 8, 8, Command::Read),
+            (3_000_000_000, 1, 16, 3, Command::WriteThrough),
+            (4_000_000_000, 1, 0, 0, Command::Flush),
         ] {
             info.add(&Request {
                 time: Time(time),

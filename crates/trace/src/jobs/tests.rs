@@ -1,5 +1,5 @@
 use super::{Job, Jobs, DETACHED};
-use crate::request::Op;
+use crate::request::Command;
 use headstack_units::{Span, Time};
 
 fn jobs(toml: &str) -> Result<Jobs, crate::TraceError> {
@@ -294,7 +294,7 @@ fn threads_may_go_to_any_device() {
 }
 
 /// The operations of a job with a service of 10 ms: `W` writes, `R` reads, `F` flushes, with their times in ms.
-fn operations(toml: &str, until_ms: f64) -> Vec<(Op, u32, f64)> {
+fn operations(toml: &str, until_ms: f64) -> Vec<(Command, u32, f64)> {
     let mut j = jobs(toml).unwrap();
     let mut found = Vec::new();
     while j.next_time() < Time::from_secs_f64(until_ms * 1e-3) {
@@ -313,12 +313,12 @@ fn a_flush_follows_every_nth_write() {
     let toml = "[[jobs]]\nthreads = 1\nfirst_device = 3\nflush_every = 2\nthink_time = \"5 ms\"\n\
                 requests = { reads = 0.0 }";
     let wanted = [
-        (Op::Write, 3, 0.0),
-        (Op::Write, 3, 15.0),
-        (Op::Flush, 3, 25.0),
-        (Op::Write, 3, 40.0),
-        (Op::Write, 3, 55.0),
-        (Op::Flush, 3, 65.0),
+        (Command::Write, 3, 0.0),
+        (Command::Write, 3, 15.0),
+        (Command::Flush, 3, 25.0),
+        (Command::Write, 3, 40.0),
+        (Command::Write, 3, 55.0),
+        (Command::Flush, 3, 65.0),
     ];
     assert_eq!(operations(toml, 80.0), wanted);
 }
@@ -331,12 +331,12 @@ fn flushes_count_writes_only_end_a_burst_and_need_no_processor() {
         "[[jobs]]\nthreads = 1\nflush_every = 1\nvolume = \"80 KiB\"\nrequests = { reads = 0.5 }";
     let found = operations(toml, 10_000.0);
     let count = |op| found.iter().filter(|(o, ..)| *o == op).count();
-    assert_eq!(count(Op::Read) + count(Op::Write), 20);
-    assert_eq!(count(Op::Flush), count(Op::Write));
-    assert!(count(Op::Write) > 0);
+    assert_eq!(count(Command::Read) + count(Command::Write), 20);
+    assert_eq!(count(Command::Flush), count(Command::Write));
+    assert!(count(Command::Write) > 0);
     for (i, (op, ..)) in found.iter().enumerate() {
         let before = i.checked_sub(1).map(|i| found[i].0);
-        assert_eq!(*op == Op::Flush, before == Some(Op::Write));
+        assert_eq!(*op == Command::Flush, before == Some(Command::Write));
     }
     let toml = "processors = 1\n[[jobs]]\nthreads = 2\nflush_every = 1\nthink_time = \"10 ms\"\n\
                 requests = { reads = 0.0 }";
@@ -346,10 +346,10 @@ fn flushes_count_writes_only_end_a_burst_and_need_no_processor() {
         .collect();
     // The second thread computes from 10 to 20 ms; the first one's write ends at 20 ms, its flush at 30 ms.
     let wanted = [
-        (Op::Write, 10.0),
-        (Op::Write, 20.0),
-        (Op::Flush, 20.0),
-        (Op::Flush, 30.0),
+        (Command::Write, 10.0),
+        (Command::Write, 20.0),
+        (Command::Flush, 20.0),
+        (Command::Flush, 30.0),
     ];
     assert_eq!(times, wanted);
 }

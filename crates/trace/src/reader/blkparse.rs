@@ -16,7 +16,7 @@
 use super::parse::{field, need_blocks, need_integer, need_process, need_time, record, words, Parsed};
 use super::stream::{Found, LineFormat, Times};
 use super::{text, Format};
-use crate::request::{Op, Request};
+use crate::request::{Command, Request};
 use headstack_schema::{Choice, Table};
 use headstack_units::Lba;
 
@@ -160,11 +160,11 @@ impl LineFormat for Blkparse {
         let process = need_process(need_integer(f[4], 4, "pid")?)?;
         let data = rwbs.strip_prefix(b"F").unwrap_or(rwbs);
         let op = match data.first() {
-            Some(b'R') => Op::Read,
-            Some(b'W') if data[1..].contains(&b'F') => Op::WriteThrough,
-            Some(b'W') => Op::Write,
+            Some(b'R') => Command::Read,
+            Some(b'W') if data[1..].contains(&b'F') => Command::WriteThrough,
+            Some(b'W') => Command::Write,
             Some(b'D' | b'N') => return Ok(Found::Other),
-            _ if rwbs.starts_with(b"F") => Op::Flush,
+            _ if rwbs.starts_with(b"F") => Command::Flush,
             _ => {
                 return Err(field(
                     7,
@@ -181,7 +181,7 @@ impl LineFormat for Blkparse {
                     device,
                     lba: Lba(0),
                     blocks: 0,
-                    op: Op::Flush,
+                    op: Command::Flush,
                     process,
                     ..Request::default()
                 }));
@@ -192,7 +192,7 @@ impl LineFormat for Blkparse {
         let lba = need_integer(f[7], 7, "sector")?;
         let blocks = need_blocks(f[9], 9, "count")?;
         let op = if blocks == 0 && rwbs.starts_with(b"F") {
-            Op::Flush
+            Command::Flush
         } else {
             op
         };

@@ -16,7 +16,7 @@ use super::blkparse::{Action, Parameters};
 use super::parse::{need_cover, record};
 use super::stream::{fill, pass_over, BinaryFormat, Found, Halt, Times};
 use super::{binary, Format};
-use crate::request::{Op, Process, Request};
+use crate::request::{Command, Process, Request};
 use headstack_schema::Table;
 use headstack_units::{Lba, Time};
 use std::io::BufRead;
@@ -163,15 +163,15 @@ impl BinaryFormat for Blktrace {
         }
         let size = word(24);
         let op = if kind & 0x8002 == 0x8002 && size > 0 {
-            Op::WriteThrough
+            Command::WriteThrough
         } else if kind & 0x2 != 0 && size > 0 {
-            Op::Write
+            Command::Write
         } else if kind & 0x4 != 0 && size == 0 {
-            Op::Flush
+            Command::Flush
         } else if kind & 0x2 != 0 {
-            Op::Write
+            Command::Write
         } else {
-            Op::Read
+            Command::Read
         };
         let number = word(36);
         let device = match self.devices.iter().position(|&d| d == number) {

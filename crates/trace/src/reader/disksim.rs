@@ -14,7 +14,7 @@ use super::parse::{
 };
 use super::stream::{Found, LineFormat, Times};
 use super::{no_parameters, sniff_lines, text, Format};
-use crate::request::{Op, Request};
+use crate::request::{Command, Request};
 use headstack_units::Lba;
 
 /// This format.
@@ -55,7 +55,7 @@ impl LineFormat for Disksim {
             device: need_device(f[1], 1, "device")?,
             lba: Lba(need_integer(f[2], 2, "block")?),
             blocks: need_blocks(f[3], 3, "count")?,
-            op: if flags & 1 == 1 { Op::Read } else { Op::Write },
+            op: if flags & 1 == 1 { Command::Read } else { Command::Write },
             ..Request::default()
         }))
     }

@@ -16,7 +16,7 @@ use super::parse::{by_bytes, field, need_columns, need_integer, need_time, recor
 use super::stream::{Found, LineFormat, Times};
 use super::{text, Format};
 use crate::options::Counters;
-use crate::request::{Op, Request};
+use crate::request::{Command, Request};
 use headstack_schema::{Choice, Table};
 use headstack_units::{Lba, Time};
 use std::collections::HashMap;
@@ -149,9 +149,9 @@ impl LineFormat for Iolog {
             }
             b"open" | b"close" => return Ok(Found::Nothing),
             b"trim" => return Ok(Found::Other),
-            b"read" => Op::Read,
-            b"write" => Op::Write,
-            b"sync" | b"datasync" | b"syncfs" | b"sync_file_range" => Op::Flush,
+            b"read" => Command::Read,
+            b"write" => Command::Write,
+            b"sync" | b"datasync" | b"syncfs" | b"sync_file_range" => Command::Flush,
             other => {
                 return Err(field(
                     first + 2,
@@ -165,7 +165,7 @@ impl LineFormat for Iolog {
             .files
             .get(f[0])
             .ok_or_else(|| field(first + 1, "file", f[0], "a file that was added before"))?;
-        if op == Op::Flush {
+        if op == Command::Flush {
             return Ok(Found::Request(Request {
                 time,
                 device,

@@ -13,7 +13,7 @@ use super::parse::{
 };
 use super::stream::{Found, LineFormat, Times};
 use super::{no_parameters, sniff_lines, text, Format};
-use crate::request::{Op, Request};
+use crate::request::{Command, Request};
 use headstack_units::{Lba, Time};
 
 /// This format.
@@ -40,8 +40,8 @@ impl LineFormat for Mqsim {
             return Err(record("more than 5 columns", "5 columns"));
         }
         let op = match f[4] {
-            b"1" => Op::Read,
-            b"0" => Op::Write,
+            b"1" => Command::Read,
+            b"0" => Command::Write,
             other => return Err(field(5, "type", other, "1 (read) or 0 (write)")),
         };
         Ok(Found::Request(Request {

@@ -13,7 +13,7 @@
 use super::parse::need_cover;
 use super::stream::{fill, BinaryFormat, Found, Halt, Times};
 use super::{binary, Format, Spreading};
-use crate::request::{Op, Request};
+use crate::request::{Command, Request};
 use headstack_schema::Table;
 use headstack_units::{Lba, Time};
 use std::io::BufRead;
@@ -71,7 +71,7 @@ impl BinaryFormat for Oracle {
             device: 0,
             lba: Lba(u64::from(word(8)) << 32 | u64::from(word(4))),
             blocks,
-            op: Op::Read,
+            op: Command::Read,
             ..Request::default()
         })))
     }

@@ -19,7 +19,7 @@ use super::{no_parameters, Format, Input};
 use crate::error::TraceError;
 use crate::options::{Counters, ReadOptions};
 use crate::ioprio::Ioprio;
-use crate::request::{Op, Process, Request};
+use crate::request::{Command, Process, Request};
 use crate::Source;
 use headstack_units::{Lba, Time};
 use parquet::file::metadata::ParquetMetaData;
@@ -42,8 +42,8 @@ pub const FORMAT: Format = Format {
     open,
     example: || {
         let requests = [
-            (0u64, 0u32, 1000u64, 8u32, Op::Read),
-            (1_500_000, 1, 8, 1, Op::Write),
+            (0u64, 0u32, 1000u64, 8u32, Command::Read),
+            (1_500_000, 1, 8, 1, Command::Write),
         ];
         let mut bytes = Vec::new();
         let written = crate::writer::parquet::to_bytes(
@@ -219,7 +219,7 @@ fn time(values: &Values, row: usize, places: u32) -> Parsed<Time> {
     }
 }
 
-fn op(values: &Values, row: usize) -> Parsed<Op> {
+fn op(values: &Values, row: usize) -> Parsed<Command> {
     let text = match values {
         Values::Text(v) => match &v[row] {
             Some(text) => text.data(),

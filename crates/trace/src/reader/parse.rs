@@ -1,7 +1,7 @@
 //! Parses numbers from bytes, without allocation and without conversion through `f64`.
 
 use crate::ioprio::Ioprio;
-use crate::request::{Op, Process, Request};
+use crate::request::{Command, Process, Request};
 use headstack_units::{Lba, Time};
 
 /// An error in a record; the calling loop adds the file and the line.
@@ -249,24 +249,24 @@ pub(crate) const OPERATIONS: &str = "one of R, W, F, read, write, write-through,
 
 /// `R`, `read`, `W`, `write`, `write-through`, `F`, `flush` in any case.
 #[inline]
-pub(crate) fn operation(text: &[u8]) -> Option<Op> {
+pub(crate) fn operation(text: &[u8]) -> Option<Command> {
     match text {
-        b"R" | b"r" => Some(Op::Read),
-        b"W" | b"w" => Some(Op::Write),
-        b"F" | b"f" => Some(Op::Flush),
-        _ if text.eq_ignore_ascii_case(b"read") => Some(Op::Read),
-        _ if text.eq_ignore_ascii_case(b"write") => Some(Op::Write),
-        _ if text.eq_ignore_ascii_case(b"write-through") => Some(Op::WriteThrough),
-        _ if text.eq_ignore_ascii_case(b"flush") => Some(Op::Flush),
+        b"R" | b"r" => Some(Command::Read),
+        b"W" | b"w" => Some(Command::Write),
+        b"F" | b"f" => Some(Command::Flush),
+        _ if text.eq_ignore_ascii_case(b"read") => Some(Command::Read),
+        _ if text.eq_ignore_ascii_case(b"write") => Some(Command::Write),
+        _ if text.eq_ignore_ascii_case(b"write-through") => Some(Command::WriteThrough),
+        _ if text.eq_ignore_ascii_case(b"flush") => Some(Command::Flush),
         _ => None,
     }
 }
 
 /// Reads or writes only.
 #[inline]
-pub(crate) fn need_read_or_write(text: &[u8], index: usize, name: &'static str) -> Parsed<Op> {
+pub(crate) fn need_read_or_write(text: &[u8], index: usize, name: &'static str) -> Parsed<Command> {
     match operation(text) {
-        Some(op @ (Op::Read | Op::Write)) => Ok(op),
+        Some(op @ (Command::Read | Command::Write)) => Ok(op),
         _ => Err(field(
             index + 1,
             name,
@@ -339,7 +339,7 @@ pub(crate) fn need_columns(count: usize, need: usize, names: &'static str) -> Pa
 pub(crate) fn by_bytes(
     time: Time,
     device: u32,
-    op: Op,
+    op: Command,
     offset: u64,
     size: u64,
 ) -> Parsed<Option<Request>> {

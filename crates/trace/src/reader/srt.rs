@@ -15,7 +15,7 @@
 use super::parse::{need_cover, record};
 use super::stream::{fill, pass_over, BinaryFormat, Found, Halt, Times};
 use super::{binary, no_parameters, Format};
-use crate::request::{Op, Request};
+use crate::request::{Command, Request};
 use headstack_units::{Lba, Time};
 use std::io::BufRead;
 
@@ -151,9 +151,9 @@ impl BinaryFormat for Srt {
             lba: Lba(u64::from(word(7))),
             blocks,
             op: if word(11) & 1 == 1 {
-                Op::Read
+                Command::Read
             } else {
-                Op::Write
+                Command::Write
             },
             ..Request::default()
         })))

@@ -3,7 +3,7 @@
 use super::parse::{record, Parsed, Wrong, MAX_BLOCK};
 use crate::error::TraceError;
 use crate::options::{Clock, Counters, OnError, Order, ReadOptions, Tally};
-use crate::request::{Op, Request};
+use crate::request::{Command, Request};
 use crate::source::Requests;
 use headstack_units::Time;
 use std::cmp::Reverse;
@@ -445,7 +445,7 @@ impl<I: Records> Checked<I> {
                         self.tally.filtered += 1;
                         continue;
                     }
-                    if request.blocks == 0 && request.op != Op::Flush {
+                    if request.blocks == 0 && request.op != Command::Flush {
                         self.tally.zero_sized += 1;
                         continue;
                     }

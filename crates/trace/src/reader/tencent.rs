@@ -15,7 +15,7 @@ use super::parse::{
 };
 use super::stream::{Found, LineFormat, Times};
 use super::{sniff_lines, text, Format, Spreading};
-use crate::request::{Op, Request};
+use crate::request::{Command, Request};
 use headstack_schema::Table;
 use headstack_units::Lba;
 
@@ -50,8 +50,8 @@ impl LineFormat for Tencent {
         let (f, count) = split::<5>(line, b',');
         need_columns(count, 5, "Timestamp,Offset,Size,IOType,VolumeID")?;
         let op = match f[3] {
-            b"0" => Op::Read,
-            b"1" => Op::Write,
+            b"0" => Command::Read,
+            b"1" => Command::Write,
             other => return Err(field(4, "IOType", other, "0 (read) or 1 (write)")),
         };
         Ok(Found::Request(Request {

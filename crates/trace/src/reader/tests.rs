@@ -1,7 +1,7 @@
 //! Contract tests of every format, and tests of the properties of each.
 
 use super::*;
-use crate::{OnError, Op, Order, Request};
+use crate::{Command, OnError, Order, Request};
 use headstack_schema::Parameter;
 use headstack_units::{Lba, Time};
 
@@ -25,7 +25,7 @@ fn with(parameters: &str) -> ReadOptions {
     }
 }
 
-fn good(format: &str, bytes: &[u8], options: &ReadOptions) -> Vec<(u64, u32, u64, u32, Op)> {
+fn good(format: &str, bytes: &[u8], options: &ReadOptions) -> Vec<(u64, u32, u64, u32, Command)> {
     read(format, bytes, options)
         .into_iter()
         .map(|r| r.unwrap())
@@ -221,7 +221,7 @@ fn zero_sizes_and_other_devices_are_left_out_and_counted() {
     let bytes = b"0,1,512,R,1\n1,1,0,R,2\n1,7,512,W,3\n";
     assert_eq!(
         good("spc", bytes, &options),
-        [(3_000_000_000, 1, 7, 1, Op::Write)]
+        [(3_000_000_000, 1, 7, 1, Command::Write)]
     );
     assert_eq!(
         (options.counters.zero_sized(), options.counters.filtered()),
@@ -258,7 +258,10 @@ fn blktrace_reads_both_byte_orders() {
         let requests = good("blktrace", &bytes, &ReadOptions::default());
         assert_eq!(
             requests,
-            [(1000, 0, 2048, 8, Op::Read), (2000, 0, 8, 1, Op::Write)]
+            [
+                (1000, 0, 2048, 8, Command::Read),
+                (2000, 0, 8, 1, Command::Write)
+            ]
         );
     }
 }
@@ -309,9 +312,9 @@ fn blkparse_takes_one_action() {
     assert_eq!(
         requests,
         [
-            (0, 0, 223_490, 8, Op::Write),
-            (10_000, 1, 100, 16, Op::Read),
-            (20_000, 0, 0, 0, Op::Flush)
+            (0, 0, 223_490, 8, Command::Write),
+            (10_000, 1, 100, 16, Command::Read),
+            (20_000, 0, 0, 0, Command::Flush)
         ]
     );
     let options = with(r#"action = "issue""#);
@@ -325,19 +328,19 @@ fn blkparse_takes_one_action() {
 #[test]
 fn blkparse_tells_forced_unit_access_from_a_flush_before() {
     for (rwbs, op) in [
-        ("W", Op::Write),
-        ("WS", Op::Write),
-        ("WSM", Op::Write),
-        ("WF", Op::WriteThrough),
-        ("WFS", Op::WriteThrough),
-        ("WFSM", Op::WriteThrough),
-        ("FW", Op::Write),
-        ("FWS", Op::Write),
-        ("FWFS", Op::WriteThrough),
-        ("FWFSM", Op::WriteThrough),
-        ("R", Op::Read),
-        ("RF", Op::Read),
-        ("RAM", Op::Read),
+        ("W", Command::Write),
+        ("WS", Command::Write),
+        ("WSM", Command::Write),
+        ("WF", Command::WriteThrough),
+        ("WFS", Command::WriteThrough),
+        ("WFSM", Command::WriteThrough),
+        ("FW", Command::Write),
+        ("FWS", Command::Write),
+        ("FWFS", Command::WriteThrough),
+        ("FWFSM", Command::WriteThrough),
+        ("R", Command::Read),
+        ("RF", Command::Read),
+        ("RAM", Command::Read),
     ] {
         let line = format!("8,0 3 1 0.000000007 697 Q {rwbs} 64 + 8 [x]\n");
         let requests = good("blkparse", line.as_bytes(), &ReadOptions::default());
@@ -345,7 +348,7 @@ fn blkparse_tells_forced_unit_access_from_a_flush_before() {
     }
     let line = b"8,0 3 1 0.000000007 697 Q FWFS [x]\n";
     let requests = good("blkparse", line, &ReadOptions::default());
-    assert_eq!(requests, [(7, 0, 0, 0, Op::Flush)]);
+    assert_eq!(requests, [(7, 0, 0, 0, Command::Flush)]);
 }
 
 /// The bits of the upper half of the action, as in `blktrace_api.h`: write 2, flush 4, synchronous 8,
@@ -354,15 +357,15 @@ fn blkparse_tells_forced_unit_access_from_a_flush_before() {
 fn blktrace_tells_forced_unit_access_from_a_flush_before() {
     for little in [true, false] {
         for (bits, bytes, op) in [
-            (0x12u32, 4096, Op::Write),
-            (0x1a, 4096, Op::Write),
-            (0x8012, 4096, Op::WriteThrough),
-            (0x801a, 4096, Op::WriteThrough),
-            (0x16, 4096, Op::Write),
-            (0x8016, 4096, Op::WriteThrough),
-            (0x8011, 4096, Op::Read),
-            (0x14, 0, Op::Flush),
-            (0x8016, 0, Op::Flush),
+            (0x12u32, 4096, Command::Write),
+            (0x1a, 4096, Command::Write),
+            (0x8012, 4096, Command::WriteThrough),
+            (0x801a, 4096, Command::WriteThrough),
+            (0x16, 4096, Command::Write),
+            (0x8016, 4096, Command::WriteThrough),
+            (0x8011, 4096, Command::Read),
+            (0x14, 0, Command::Flush),
+            (0x8016, 0, Command::Flush),
         ] {
             let record = blktrace::event(little, (9, 64), bytes, bits << 16 | 1, 0);
             let requests = good("blktrace", &record, &ReadOptions::default());
@@ -412,7 +415,12 @@ fn writers_round_trip_what_they_hold() {
         0u32..5,
         0u64..1 << 50,
         1u32..1 << 20,
-        prop::sample::select(vec![Op::Read, Op::Write, Op::WriteThrough, Op::Flush]),
+        prop::sample::select(vec![
+            Command::Read,
+            Command::Write,
+            Command::WriteThrough,
+            Command::Flush,
+        ]),
     );
     let config = ProptestConfig {
         failure_persistence: None,
@@ -423,14 +431,14 @@ fn writers_round_trip_what_they_hold() {
             // fio's log counts microseconds and numbers devices in order of appearance.
             let fio = *format == "fio-iolog";
             let holds = |op| match op {
-                Op::Read | Op::Write => true,
-                Op::WriteThrough => ["csv", "parquet"].contains(format),
-                Op::Flush => fio || ["csv", "parquet"].contains(format),
+                Command::Read | Command::Write => true,
+                Command::WriteThrough => ["csv", "parquet"].contains(format),
+                Command::Flush => fio || ["csv", "parquet"].contains(format),
             };
             let mut now = 0;
             let mut requests: Vec<_> = gaps.iter().map(|&(gap, device, lba, blocks, op)| {
                 now += if fio { gap / 1000 * 1000 } else { gap };
-                let flush = op == Op::Flush;
+                let flush = op == Command::Flush;
                 Request {
                     time: Time(now),
                     device: if fio { 0 } else { device },

@@ -19,7 +19,7 @@ use super::parse::{
 };
 use super::stream::{Found, LineFormat, Times};
 use super::{text, Format};
-use crate::request::Op;
+use crate::request::Command;
 use headstack_schema::Table;
 use headstack_units::Bytes;
 use std::collections::HashMap;
@@ -118,7 +118,7 @@ impl LineFormat for Thesios {
         let kind = need_read_or_write(f[op], op, NAMES[2])?;
         let time = need_time(trim(f[start]), start, NAMES[5], 9)?;
         let size = match kind {
-            Op::Write => need_integer(f[request], request, NAMES[3])?,
+            Command::Write => need_integer(f[request], request, NAMES[3])?,
             _ => need_integer(f[disk], disk, NAMES[4])?,
         };
         let begin = need_integer(f[offset], offset, NAMES[1])?;

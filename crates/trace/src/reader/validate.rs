@@ -16,7 +16,7 @@ use super::parse::{
 use super::stream::{Failure, Found, LineFormat, Lines, Records, Times};
 use super::{no_parameters, sniff_lines, text, Format};
 use crate::error::TraceError;
-use crate::request::{Op, Request};
+use crate::request::{Command, Request};
 use headstack_units::{Lba, Span, Time};
 use std::path::Path;
 
@@ -40,7 +40,7 @@ pub const FORMAT: Format = Format {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ValidateRecord {
     /// Read or write.
-    pub op: Op,
+    pub op: Command,
     /// The first block.
     pub lba: Lba,
     /// Number of 512-byte blocks.

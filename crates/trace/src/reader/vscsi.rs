@@ -13,7 +13,7 @@
 use super::parse::{need_cover, record};
 use super::stream::{fill, BinaryFormat, Found, Halt, Times};
 use super::{binary, no_parameters, Format};
-use crate::request::{Op, Request};
+use crate::request::{Command, Request};
 use headstack_units::{Lba, Time};
 use std::io::BufRead;
 
@@ -115,9 +115,9 @@ impl BinaryFormat for Vscsi {
         }
         let long = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap_or_default());
         let op = match half(&bytes, command_at) {
-            0x08 | 0x28 | 0x88 | 0xa8 => Op::Read,
-            0x0a | 0x2a | 0x8a | 0xaa => Op::Write,
-            0x35 | 0x91 => Op::Flush,
+            0x08 | 0x28 | 0x88 | 0xa8 => Command::Read,
+            0x0a | 0x2a | 0x8a | 0xaa => Command::Write,
+            0x35 | 0x91 => Command::Flush,
             _ => return Ok(Some(Found::Other)),
         };
         let size = u32::from_le_bytes(
@@ -134,7 +134,7 @@ impl BinaryFormat for Vscsi {
             time: Time(time),
             device: 0,
             lba: Lba(long(lbn_at)),
-            blocks: if op == Op::Flush { 0 } else { blocks },
+            blocks: if op == Command::Flush { 0 } else { blocks },
             op,
             ..Request::default()
         })))

@@ -5,7 +5,7 @@
 //! time.
 
 use super::{below, Gaps, SyntheticSource};
-use crate::request::{Op, Request};
+use crate::request::{Command, Request};
 use headstack_units::{Lba, Time};
 use rand::{Rng, RngCore};
 use rand_distr::{Distribution as _, Exp1};
@@ -78,9 +78,9 @@ impl SyntheticSource {
         let mut random = self.shape.clone();
         for request in batch {
             request.op = if random.next_u64() >> 11 < reads {
-                Op::Read
+                Command::Read
             } else {
-                Op::Write
+                Command::Write
             };
         }
         self.shape = random;

@@ -12,7 +12,7 @@
 
 use super::{below, refuse, Synthetic};
 use crate::error::TraceError;
-use crate::request::Op;
+use crate::request::Command;
 use headstack_engine::random::stream;
 use headstack_schema::Parameter;
 use headstack_schema::Table;
@@ -95,11 +95,11 @@ impl Records {
 
     /// The record of a request; `place` draws among those that there are.
     #[inline]
-    pub fn draw(&mut self, op: Op, place: &mut Xoshiro256PlusPlus) -> u64 {
+    pub fn draw(&mut self, op: Command, place: &mut Xoshiro256PlusPlus) -> u64 {
         // Both are always drawn, so that workloads with other shares of new writes stay alike.
         let record = below(place, self.count);
         let new = self.random.random::<f64>() < self.new;
-        if op == Op::Read || !new || self.count == self.most {
+        if op == Command::Read || !new || self.count == self.most {
             return record;
         }
         self.count += 1;

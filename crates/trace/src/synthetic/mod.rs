@@ -23,7 +23,7 @@ pub use growth::Growth;
 
 use crate::arrivals::ClosedLoop;
 use crate::error::TraceError;
-use crate::request::{Op, Request};
+use crate::request::{Command, Request};
 use crate::source::{Requests, Source};
 pub(crate) use distribution::Sampler;
 use growth::Records;
@@ -600,13 +600,13 @@ impl SyntheticSource {
     }
 
     #[inline]
-    fn draw_op(&mut self) -> Op {
+    fn draw_op(&mut self) -> Command {
         if self.shape.random::<f64>() < self.profile.reads {
-            Op::Read
+            Command::Read
         } else if self.write_through > 0.0 && self.through.random::<f64>() < self.write_through {
-            Op::WriteThrough
+            Command::WriteThrough
         } else {
-            Op::Write
+            Command::Write
         }
     }
 

@@ -22,7 +22,7 @@ fn the_design_page_example_has_the_shares_it_asks_for() {
     assert_eq!(all.len(), 200_000);
     let n = all.len() as f64;
     // Five standard deviations of a binomial share and of the sum of exponential gaps.
-    let reads = all.iter().filter(|r| r.op == Op::Read).count() as f64 / n;
+    let reads = all.iter().filter(|r| r.op == Command::Read).count() as f64 / n;
     assert!(
         (reads - 0.6).abs() < 5.0 * (0.24 / n * 1.5).sqrt(),
         "{reads}"
@@ -69,14 +69,14 @@ fn writes_through_have_their_share_and_leave_the_rest_alone() {
         through.source(5).unwrap().fill(&mut many, 50_000).unwrap();
         assert_eq!(all, many, "{more}");
         let writes = all.iter().filter(|r| r.op.writes()).count() as f64;
-        let share = all.iter().filter(|r| r.op == Op::WriteThrough).count() as f64 / writes;
+        let share = all.iter().filter(|r| r.op == Command::WriteThrough).count() as f64 / writes;
         // Five standard deviations; sequential requests repeat the operation, 1 / 0.7 times on average.
         assert!(
             (share - 0.1).abs() < 5.0 * (0.09 / (0.4 * writes)).sqrt(),
             "{more}: {share}"
         );
-        for r in all.iter_mut().filter(|r| r.op == Op::WriteThrough) {
-            r.op = Op::Write;
+        for r in all.iter_mut().filter(|r| r.op == Command::WriteThrough) {
+            r.op = Command::Write;
         }
         assert_eq!(all, plain, "{more}");
     }
@@ -189,7 +189,7 @@ fn constant_gaps_skip_the_phases_that_are_over() {
         for (i, request) in (1..).zip(s.generator(3).unwrap()) {
             let at = i * ms * 1_000_000;
             let phase = at.saturating_sub(1) / 1_000_000_000 % 2;
-            let op = [Op::Read, Op::Write][phase as usize];
+            let op = [Command::Read, Command::Write][phase as usize];
             assert_eq!(
                 (request.time.0, request.op),
                 (at, op),
@@ -262,9 +262,9 @@ fn data_grow_by_new_writes() {
     for request in read(toml).generator(3).unwrap() {
         let record = request.lba.0 / 8;
         assert_eq!((request.lba.0 % 8, request.blocks), (0, 8));
-        writes += u64::from(request.op == Op::Write);
+        writes += u64::from(request.op == Command::Write);
         if record == count {
-            assert_eq!(request.op, Op::Write);
+            assert_eq!(request.op, Command::Write);
             (count, new) = (count + 1, new + 1);
         } else {
             assert!(record < count, "{record} of {count}");

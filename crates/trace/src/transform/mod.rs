@@ -16,7 +16,7 @@ pub use address::Shift;
 
 use crate::error::TraceError;
 use crate::reader::parse::MAX_BLOCK;
-use crate::request::{Op, Request};
+use crate::request::{Command, Request};
 use crate::source::{Requests, Source};
 use headstack_schema::{by_kind, Choice, Kind, Parameter, SpecError, Table};
 use headstack_units::{Bytes, Lba, Span, Time};
@@ -283,7 +283,7 @@ impl Transformed {
     fn place(&self, r: &mut Request) -> Result<(), TraceError> {
         const NEED: &str = "blocks below 2^55";
         // Readers give blocks below 2^55. A flush has no place of its own.
-        let has_data = r.op != Op::Flush;
+        let has_data = r.op != Command::Flush;
         let mut start = r.lba.0 as i64 + if has_data { self.shift } else { 0 };
         if let Some(bases) = &self.bases {
             if start < 0 {
@@ -491,7 +491,7 @@ mod tests {
         assert_eq!(bases, [0, 110, 220, 30, 140, 250]);
     }
 
-    fn change_one(toml: &str, lba: u64, blocks: u32, op: Op) -> Result<(u64, u32), String> {
+    fn change_one(toml: &str, lba: u64, blocks: u32, op: Command) -> Result<(u64, u32), String> {
         let transform: Transform = toml::from_str(toml).unwrap();
         let one = Request {
             lba: Lba(lba),
@@ -516,23 +516,23 @@ mod tests {
             (16, 9, (16, 16)),
             (23, 2, (16, 8)),
         ] {
-            let got = change_one("align = '4 KiB'", lba, blocks, Op::Write);
+            let got = change_one("align = '4 KiB'", lba, blocks, Command::Write);
             assert_eq!(got, Ok(want), "{lba} {blocks}");
         }
         // What follows a request still follows it.
-        let (a, n) = change_one("align = '4 KiB'", 63, 24, Op::Read).unwrap();
+        let (a, n) = change_one("align = '4 KiB'", 63, 24, Command::Read).unwrap();
         assert_eq!(
-            change_one("align = '4 KiB'", 63 + 24, 24, Op::Read),
+            change_one("align = '4 KiB'", 63 + 24, 24, Command::Read),
             Ok((a + u64::from(n), n))
         );
-        let flush = change_one("align = '4 KiB'\nshift = 7", 0, 0, Op::Flush);
+        let flush = change_one("align = '4 KiB'\nshift = 7", 0, 0, Command::Flush);
         assert_eq!(flush, Ok((0, 0)));
     }
 
     /// Blocks below zero are beyond every device, whatever is done to them after the shift.
     #[test]
     fn a_shift_below_zero_is_outside_the_device() {
-        let below = |toml: &str| change_one(toml, 6, 8, Op::Read).unwrap().0 as i64;
+        let below = |toml: &str| change_one(toml, 6, 8, Command::Read).unwrap().0 as i64;
         assert_eq!(below("shift = -7"), -1);
         assert_eq!(below("shift = -7\nalign = '4 KiB'"), -8);
         assert_eq!(below("shift = -8\nspace_scale = 2.0"), -4);

@@ -3,7 +3,7 @@
 
 use super::TraceWriter;
 use crate::error::TraceError;
-use crate::request::{Op, Request};
+use crate::request::{Command, Request};
 use std::collections::HashSet;
 use std::io::Write;
 
@@ -35,11 +35,11 @@ impl Style {
 
 impl Style {
     /// Whether the format can represent this operation.
-    fn holds(self, op: Op) -> bool {
+    fn holds(self, op: Command) -> bool {
         match op {
-            Op::Read | Op::Write => true,
-            Op::WriteThrough => self == Style::Csv,
-            Op::Flush => matches!(self, Style::Csv | Style::FioIolog),
+            Command::Read | Command::Write => true,
+            Command::WriteThrough => self == Style::Csv,
+            Command::Flush => matches!(self, Style::Csv | Style::FioIolog),
         }
     }
 }
@@ -89,13 +89,13 @@ impl<W: Write> TextWriter<W> {
                 writeln!(out, "{time},{device},{lba},{},{op}", r.blocks)
             }
             Style::Spc => {
-                let op = if r.op == Op::Read { 'R' } else { 'W' };
+                let op = if r.op == Command::Read { 'R' } else { 'W' };
                 let (s, ns) = (time / 1_000_000_000, time % 1_000_000_000);
                 writeln!(out, "{device},{lba},{size},{op},{s}.{ns:09}")
             }
             Style::Disksim => {
                 let (ms, ns) = (time / 1_000_000, time % 1_000_000);
-                let flag = u8::from(r.op == Op::Read);
+                let flag = u8::from(r.op == Command::Read);
                 writeln!(out, "{ms}.{ns:06} {device} {lba} {} {flag}", r.blocks)
             }
             Style::FioIolog => {
@@ -105,7 +105,7 @@ impl<W: Write> TextWriter<W> {
                 }
                 let offset = u128::from(lba) * 512;
                 match r.op {
-                    Op::Flush => writeln!(out, "{us} device{device} sync 0 0"),
+                    Command::Flush => writeln!(out, "{us} device{device} sync 0 0"),
                     op => writeln!(out, "{us} device{device} {} {offset} {size}", op.name()),
                 }
             }

@@ -4,7 +4,7 @@
 //! third one a write; `long` has 40,000, number i at block 8 (i mod 1009).
 
 use headstack_trace::reader::{open_with, Input};
-use headstack_trace::{open, Op, ReadOptions, Request, TraceError};
+use headstack_trace::{open, Command, ReadOptions, Request, TraceError};
 use headstack_units::{Lba, Time};
 use std::path::{Path, PathBuf};
 
@@ -26,9 +26,9 @@ fn request(i: u64, period: u64, written: bool) -> Request {
         lba: Lba(i % period * 8),
         blocks: 8,
         op: if written && i % 3 == 0 {
-            Op::Write
+            Command::Write
         } else {
-            Op::Read
+            Command::Read
         },
         ..Request::default()
     }

@@ -1,6 +1,6 @@
 //! Real traces, if available: counts are from the notes of these traces.
 
-use headstack_trace::{open, read_validate, Op, ReadOptions};
+use headstack_trace::{open, read_validate, Command, ReadOptions};
 use std::path::PathBuf;
 
 fn shared(path: &str) -> Option<PathBuf> {
@@ -72,6 +72,6 @@ fn validation_traces_read_whole_and_as_streams() {
         assert_eq!(requests.len(), count);
         let gap = requests[1].time.since(requests[0].time);
         assert_eq!(gap, records[0].measured + records[0].think);
-        assert_eq!(records[0].op == Op::Read, drive == "hp_c2247a");
+        assert_eq!(records[0].op == Command::Read, drive == "hp_c2247a");
     }
 }

@@ -12,7 +12,7 @@ use headstack_drive::{Drive, DriveOptions, DriveSpec};
 use headstack_engine::SpecError;
 use headstack_schema::Parameter;
 use headstack_testkit::XorShift;
-use headstack_trace::{Op, Request};
+use headstack_trace::{Command, Request};
 use headstack_units::{Lba, Time};
 use serde_json::Value;
 use std::path::Path;
@@ -122,7 +122,7 @@ fn read(at: u64, lba: u64, blocks: u32) -> Request {
 
 fn write(at: u64, lba: u64, blocks: u32) -> Request {
     Request {
-        op: Op::Write,
+        op: Command::Write,
         ..read(at, lba, blocks)
     }
 }

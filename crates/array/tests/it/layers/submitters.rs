@@ -5,7 +5,7 @@ use headstack_array::layer::{self, ANYONE};
 use headstack_array::organisation::{entries, Context};
 use headstack_array::{simulate, Options};
 use headstack_schema::Parameter;
-use headstack_trace::{Arrivals, ClosedLoop, Each, Job, Op, Request, TraceError};
+use headstack_trace::{Arrivals, ClosedLoop, Command, Each, Job, Request, TraceError};
 use headstack_units::{Lba, Span, Time};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -32,7 +32,7 @@ fn seen(arrivals: Arrivals, n: u64) -> Vec<(Time, u32)> {
             time: Time(i * MS),
             lba: Lba(8 * i),
             blocks: 8,
-            op: Op::Read,
+            op: Command::Read,
             ..Request::default()
         })
     });
