@@ -125,3 +125,41 @@ def test_nothing_names_a_developers_machine() -> None:
                 where = f"{path.relative_to(ROOT)}:{number}"
                 wrong.append(f"{where}: got {line.strip()!r}, need a relative path")
     assert not wrong, "\n".join(wrong)
+
+
+GENERIC = re.compile(r"<[^<>]*>")
+FUNCTION = re.compile(r"^ {4}(?:pub(?:\([^)]*\))?\s+)?fn\s+(\w+)")
+WALK = "### The walk of one request"
+
+
+def owner_of(header: str) -> str:
+    """The type of `impl<T> Trait<T> for path::Type<T> {`."""
+    while GENERIC.search(header):
+        header = GENERIC.sub("", header)
+    return re.findall(r"\w+", header.split(" for ")[-1].split("{")[0])[-1]
+
+
+def functions() -> set[str]:
+    """Every function of a type in the Rust sources, as `Type::function`."""
+    found = set()
+    for path in ROOT.glob("crates/*/src/**/*.rs"):
+        owner = None
+        for line in path.read_text().splitlines():
+            if line.startswith("impl"):
+                owner = owner_of(line)
+            elif line.startswith("}"):
+                owner = None
+            elif (function := FUNCTION.match(line)) and owner:
+                found.add(f"{owner}::{function[1]}")
+    return found
+
+
+def test_the_walk_of_a_request_names_functions_that_there_are() -> None:
+    text = (ROOT / "docs" / "design" / "architecture.md").read_text()
+    walk = text.split(WALK)[1].split("\n### ")[0]
+    numbers = [int(number) for number in re.findall(r"[( ](\d+)\)", walk)]
+    assert numbers == list(range(1, len(numbers) + 1)), "the numbers of the walk are not in order"
+    assert 10 <= len(numbers) <= 20, f"the walk: got {len(numbers)} functions, need at most 20"
+    named = set(re.findall(r"`(\w+::\w+)`", walk))
+    assert len(named) >= len(numbers)
+    assert not named - functions()
