@@ -7,6 +7,7 @@
 //! commands; each layer's file states it for the layer.
 
 mod schedule;
+pub(crate) mod target;
 
 use crate::layer::tree::listed_from;
 use crate::layer::{Bad, LayerSpec, Setting, Slow, Stuck};
@@ -21,6 +22,7 @@ use serde_json::Value;
 
 pub(crate) use schedule::Schedule;
 pub use schedule::{dry_run, dry_run_layers};
+pub use target::Target;
 
 /// One entry of `[[system.change]]`: a time, the drives or layers concerned, and one setting.
 #[derive(Debug, Clone, PartialEq, Table)]
@@ -125,27 +127,6 @@ pub struct Failure {
     /// The drive is warned: it takes the part out of use before a command needs it.
     #[param(default)]
     pub warning: bool,
-}
-
-/// The drives or layers that a change applies to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
-    /// Drive numbers in the system; all drives if empty.
-    Drives(Vec<u32>),
-    /// Layers that one entry of the system makes.
-    Layers {
-        /// Level above the drives: 1 for the last entry.
-        level: u32,
-        /// Numbers of the instances; all if empty.
-        instances: Vec<u32>,
-    },
-}
-
-impl Target {
-    /// Whether the target includes this drive of the system.
-    pub fn has_drive(&self, drive: u32) -> bool {
-        matches!(self, Target::Drives(list) if list.is_empty() || list.contains(&drive))
-    }
 }
 
 /// A change that was checked.

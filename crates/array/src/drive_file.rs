@@ -1,7 +1,7 @@
 //! Finds drive files by name or path, and reads them.
 
 use crate::document::{located, read_text, toml_value, TOML};
-use crate::run::Inputs;
+use crate::inputs::Inputs;
 use headstack_drive::DriveSpec;
 use headstack_schema::{did_you_mean, SpecError};
 use serde_json::Value;

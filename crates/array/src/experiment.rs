@@ -2,12 +2,12 @@
 //!
 //! Errors name the dotted key, what was got and what is needed, with the nearest known name.
 
-use crate::capping::Capping;
+use crate::capping::{self, Capping};
 use crate::change::Change;
 use crate::document::{check_kind, located, read_text, toml_value, TOML};
-pub use crate::drive_file::{drive_names, load_drive};
 use crate::overrides::Overrides;
-use crate::simulate::{OutOfRangePolicy, WarmUp};
+use crate::simulate::options::OutOfRangePolicy;
+use crate::simulate::warm_up::WarmUp;
 use headstack_drive::spec::{Dash, Params};
 use headstack_drive::DriveSpec;
 use headstack_engine::quantiles::EXACT_LIMIT;
@@ -377,6 +377,21 @@ impl EnergyPrice {
 }
 
 impl Experiment {
+    /// The capping of a system; `None` if neither it nor the experiment has a table.
+    ///
+    /// # Errors
+    /// As [`capping::Plan::read`].
+    pub fn capping_of(&self, system: usize) -> Result<Option<capping::Plan>, SpecError> {
+        let own = &self.system[system];
+        let place = match own.capping.is_empty() {
+            true => "capping".to_string(),
+            false => format!("system[{system}].capping"),
+        };
+        let table = capping::merged(&self.capping, &own.capping);
+        let seed = own.seed.unwrap_or(self.run.seed);
+        capping::Plan::read(&table, &self.base, seed, &place)
+    }
+
     /// Reads TOML. `file` names the source in errors; relative paths start from its folder.
     ///
     /// # Errors

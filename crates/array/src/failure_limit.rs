@@ -3,7 +3,7 @@
 use crate::change::Change;
 use crate::experiment::{Experiment, System, Workload};
 use crate::outcome::{BeyondDevice, Outcome};
-use crate::simulate::WarmUp;
+use crate::simulate::warm_up::WarmUp;
 use crate::warnings::too_large_in_words;
 use headstack_drive::DriveSpec;
 use headstack_engine::SpecError;

@@ -2,7 +2,7 @@
 //! the whole system.
 
 use crate::request_tracker::{Ended, RequestTracker};
-use crate::simulate::Record;
+use crate::simulate::record::Record;
 use headstack_units::Time;
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;

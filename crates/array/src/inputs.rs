@@ -3,7 +3,7 @@
 use crate::layer::{self, elevator};
 use crate::open::{open_workload, OpenWorkload, Opened};
 use crate::organisation;
-use crate::run::RunError;
+use crate::run::error::RunError;
 use headstack_control::policy;
 use headstack_drive::{DriveSpec, Models};
 use headstack_schema::Registry;

@@ -12,8 +12,8 @@ use crate::layer::{
     LayerSpec, Setting, Tree, ANYONE,
 };
 use crate::member::Member;
+use crate::outcome::MemberOutcome;
 use crate::run::{make_drive, Inputs};
-use crate::simulate::MemberOutcome;
 use headstack_drive::{Drive, DriveDesign, DriveRequest};
 use headstack_schema::SpecError;
 use headstack_units::{Lba, Span, Time};

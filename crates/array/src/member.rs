@@ -1,7 +1,7 @@
 //! The interface of a member drive to the host. Dispatch is static, so it costs nothing.
 
-use crate::capping::ControlledDrive;
-use crate::change::Target;
+use crate::capping::controlled::ControlledDrive;
+use crate::change::target::Target;
 use crate::layer::{self, drive, ErrorKind, LayerCompletion};
 use headstack_drive::limits::CountsByLimit;
 use headstack_drive::power::conditions::Condition;

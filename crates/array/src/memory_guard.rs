@@ -4,7 +4,7 @@
 //! first grow without end. A list that cannot grow would end the whole process, so memory is asked for, and
 //! given back, before lists grow.
 
-use crate::simulate::SimulateError;
+use crate::simulate::error::SimulateError;
 
 /// Bytes for which there must be room, for each request in flight: more than the lists of host and drives
 /// take while the longest of them is moved to a place of twice the size.

@@ -1,7 +1,7 @@
 //! Opening the workloads of an experiment.
 
 use crate::experiment::Workload;
-use crate::run::RunError;
+use crate::run::error::RunError;
 use headstack_schema::{read, Parameter, Registry, SpecError};
 use headstack_trace::classes::{check_classes, marked, Marks, Origin};
 use headstack_trace::reader::Format;

@@ -1,7 +1,7 @@
 //! Request logs and time series as Parquet files, written as a stream.
 
 use crate::layer::ErrorKind;
-use crate::simulate::Record;
+use crate::simulate::record::Record;
 use headstack_engine::{io_error_text, needed_to_write, printable, system_error, SeriesPoint};
 use headstack_trace::table::{Column, TableWriter};
 use std::fs::File;

@@ -1,9 +1,10 @@
 //! Runs an experiment: every system on every workload, on several threads.
 
+pub(crate) mod error;
+
 use crate::capping::{self, CappingOutcome, CappingResult};
 use crate::change;
 use crate::crew::Crew;
-use crate::document::located;
 use crate::expected::{EstimatingSource, ExpectedRequests, RequestCount};
 use crate::experiment::{Experiment, Spindles, System, Workload};
 use crate::failure_limit;
@@ -18,22 +19,22 @@ use crate::result::{summarise, Cost, Covered, RunResult, SystemResult, TraceReco
 use crate::simulate::{Log, Options, Outcome, Record, SimulateError, WarmUp};
 use crate::system::{Drivable, Members};
 use crate::warnings::{self, DriveFacts, Ended, Facts};
+pub use error::RunError;
 use headstack_drive::cost::{self, CostRange, Parts};
 use headstack_drive::spec::Params;
 use headstack_drive::{Drive, DriveDesign, DriveOptions};
 use headstack_engine::random::nth;
 use headstack_engine::Progress;
-use headstack_schema::{printable, SpecError};
-use headstack_trace::{Arrivals, Command, Counters, Source, TraceError};
+use headstack_schema::SpecError;
+use headstack_trace::{Arrivals, Command, Counters, Source};
 use headstack_units::Turn;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::panic::resume_unwind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::Builder;
-use thiserror::Error;
 
 /// Options of a run that have no effect on its results.
 #[derive(Debug, Clone, Default)]
@@ -46,70 +47,6 @@ pub struct RunOptions {
     pub log_requests: bool,
     /// Counts requests and may stop the run.
     pub progress: Progress,
-}
-
-/// Why a run failed.
-#[derive(Debug, Error)]
-pub enum RunError {
-    /// The experiment or a drive is wrong.
-    #[error(transparent)]
-    Input(#[from] SpecError),
-    /// A trace is wrong.
-    #[error(transparent)]
-    Trace(#[from] TraceError),
-    /// The trace of a workload is wrong or missing, and its file name alone does not identify the workload.
-    #[error("{}: {source}", printable(.place))]
-    Workload {
-        /// The key of the trace in the experiment.
-        place: String,
-        /// The error of the trace.
-        source: TraceError,
-    },
-    /// The simulation failed.
-    #[error("{}: {source}", printable(.system))]
-    Simulate {
-        /// The system's name, with the workload's if there are several.
-        system: String,
-        /// The error of the simulation.
-        source: SimulateError,
-    },
-    /// A result could not be written.
-    #[error("{0}")]
-    Output(String),
-}
-
-impl RunError {
-    /// Whether the user's input is wrong, and not the run.
-    pub fn is_input(&self) -> bool {
-        match self {
-            RunError::Input(_) | RunError::Trace(_) | RunError::Workload { .. } => true,
-            RunError::Simulate { source, .. } => {
-                matches!(
-                    source,
-                    SimulateError::Trace(_)
-                        | SimulateError::Device { .. }
-                        | SimulateError::Late { .. }
-                )
-            }
-            RunError::Output(_) => false,
-        }
-    }
-
-    /// The same error, with the file of the experiment before the place, and the line if that is known.
-    fn in_file(self, file: &Path, text: Option<&str>) -> RunError {
-        match self {
-            RunError::Input(e) => located(e, file, text).into(),
-            RunError::Workload { place, source } => RunError::Workload {
-                place: format!("{}: {place}", file.display()),
-                source,
-            },
-            RunError::Simulate { system, source } => RunError::Simulate {
-                system: format!("{}: {system}", file.display()),
-                source,
-            },
-            e => e,
-        }
-    }
 }
 
 /// Runs an experiment.

@@ -16,15 +16,15 @@ mod by_jobs;
 mod dealt;
 mod devices;
 mod end;
-mod error;
+pub(crate) mod error;
 mod feed;
 mod marks;
+pub(crate) mod options;
+pub(crate) mod record;
 mod seen;
-mod warm_up;
+pub(crate) mod warm_up;
 
-use crate::capping::{Capper, Plan as CapPlan};
-use crate::change::Planned;
-use crate::crew::Crew;
+use crate::capping::Capper;
 use crate::held::Order;
 use crate::layer::{ErrorKind, LayerCompletion};
 use crate::member::{CompletionReport, Member};
@@ -41,102 +41,14 @@ use devices::{Devices, Direct};
 use error::not_late;
 pub use error::SimulateError;
 use feed::{Feed, BATCH};
-use headstack_drive::{Components, DriveRequest};
-use headstack_engine::{Progress, Series, SpecError};
-use headstack_schema::{Choice, Registry};
+use headstack_drive::DriveRequest;
+use headstack_engine::{Series, SpecError};
 use headstack_trace::{Arrivals, Command, Jobs, Request, Requests};
 use headstack_units::{Lba, Span, Time};
 use marks::Marks;
+pub use options::{Options, OutOfRangePolicy};
+pub use record::{Log, Record};
 pub use warm_up::WarmUp;
-
-/// What happens to a request beyond the end of its device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
-pub enum OutOfRangePolicy {
-    /// It fails at once and is counted in `n_errors`.
-    #[default]
-    Error,
-    /// Its address is taken modulo the device's size.
-    Wrap,
-    /// It is left out and counted in `n_dropped`.
-    DropCounted,
-}
-
-/// Options of one simulation.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// How requests come.
-    pub arrivals: Arrivals,
-    /// What the statistics leave out.
-    pub warm_up: WarmUp,
-    /// Most requests, warm-up included.
-    pub max_requests: Option<u64>,
-    /// No arrivals later than this after the first one.
-    pub duration: Option<Span>,
-    /// Handling of requests beyond a device's end.
-    pub past_end: OutOfRangePolicy,
-    /// Power capping, if the system has it.
-    pub capping: Option<CapPlan>,
-    /// The policies that it can name.
-    pub policies: Registry<headstack_control::policy::Plugin>,
-    /// Changes during the run, in order of time.
-    pub changes: Vec<Planned>,
-    /// Number of classes of requests.
-    pub classes: usize,
-    /// Number of response times that are kept exactly.
-    pub exact_limit: usize,
-    /// Initial bucket width of the time series, nanoseconds.
-    pub series_width_ns: u64,
-    /// Counts requests and may stop the run.
-    pub progress: Progress,
-    /// Threads on which parts of the system are simulated.
-    pub crew: Crew,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            arrivals: Arrivals::Open,
-            warm_up: WarmUp::Requests(0),
-            max_requests: None,
-            duration: None,
-            past_end: OutOfRangePolicy::Error,
-            capping: None,
-            policies: headstack_control::policy::policies(),
-            changes: Vec::new(),
-            classes: 0,
-            exact_limit: headstack_engine::quantiles::EXACT_LIMIT,
-            series_width_ns: 100_000_000,
-            progress: Progress::new(),
-            crew: Crew::default(),
-        }
-    }
-}
-
-/// One finished request, for a log.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Record {
-    /// Number in the workload, from 0.
-    pub id: u64,
-    /// The request, with the time at which it reached the array.
-    pub request: Request,
-    /// Completion of the last part.
-    pub completion: Time,
-    /// Components of the last part.
-    pub components: Components,
-    /// The drive of the last part.
-    pub drive: u32,
-    /// Whether every part was served from a buffer.
-    pub cache_hit: bool,
-    /// Seek distance of the last part, cylinders.
-    pub seek_distance: u32,
-    /// Arm of the last part.
-    pub arm: u8,
-    /// Why it failed, if it did.
-    pub error: Option<ErrorKind>,
-}
-
-/// Receives finished requests after the warm-up; an error ends the run.
-pub type Log<'a> = dyn FnMut(&Record) -> Result<(), String> + Send + 'a;
 
 struct Run<'a, 'l, M: Member> {
     members: &'a mut [M],

@@ -2,13 +2,14 @@
 
 use crate::change::{self, Planned};
 use crate::dotted::change_all;
-use crate::experiment::{load_drive, System};
+use crate::drive_file::load_drive;
+use crate::experiment::System;
+use crate::inputs::Inputs;
 use crate::layer::tree::{LayerSpec, Tree};
 use crate::layer::LayerResult;
 use crate::member::Member;
 use crate::organisation::{Organisation, VOLUMES};
 use crate::resolved::PER_DRIVE;
-use crate::run::Inputs;
 use crate::simulate::{divide, simulate, Log, Options, Outcome, SimulateError};
 use headstack_drive::spec::Params;
 use headstack_drive::{Completion, DriveSpec};

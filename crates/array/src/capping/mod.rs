@@ -30,6 +30,7 @@
 //! targets in a file, queues resized by the host.
 
 pub mod caps;
+pub(crate) mod controlled;
 pub mod meter;
 mod runtime;
 mod series;
@@ -38,11 +39,10 @@ mod summary;
 pub use series::{write_drives, write_series, CapPoint, CapSeries, DrivePoint};
 pub use summary::{CappedDrive, CappingResult, CappingSeries, Settling};
 
-pub use runtime::ControlledDrive;
+pub use controlled::ControlledDrive;
 pub(crate) use runtime::{Capper, CappingOutcome, CompletedRequest};
 pub(crate) use summary::summarise;
 
-use crate::experiment::Experiment;
 use caps::{CapAt, Caps, Signal};
 use headstack_control::policy::Plugin;
 use headstack_drive::spec::Params;
@@ -170,23 +170,6 @@ impl Plan {
     pub(crate) fn check_policy(&self, policies: &Registry<Plugin>) -> Result<(), SpecError> {
         let found = policies.find("policy", &self.table.policy).map(drop);
         found.map_err(|e| e.within(&self.place))
-    }
-}
-
-impl Experiment {
-    /// The capping of a system; `None` if neither it nor the experiment has a table.
-    ///
-    /// # Errors
-    /// As [`Plan::read`].
-    pub fn capping_of(&self, system: usize) -> Result<Option<Plan>, SpecError> {
-        let own = &self.system[system];
-        let place = match own.capping.is_empty() {
-            true => "capping".to_string(),
-            false => format!("system[{system}].capping"),
-        };
-        let table = merged(&self.capping, &own.capping);
-        let seed = own.seed.unwrap_or(self.run.seed);
-        Plan::read(&table, &self.base, seed, &place)
     }
 }
 

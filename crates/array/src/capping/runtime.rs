@@ -1,6 +1,7 @@
 //! The controller of a simulated system.
 
 use super::caps::CapSchedule;
+use super::controlled::ControlledDrive;
 use super::meter::Meter;
 use super::series::{CapPoint, CapSeries, DrivePoint};
 use super::{LatencyStatistic, Plan};
@@ -17,24 +18,6 @@ use headstack_engine::Quantiles;
 use headstack_schema::EffectiveParameter;
 use headstack_schema::{Registry, SpecError};
 use headstack_units::{Frequency, Span, Time, Watts};
-
-/// The settings of one drive: the member of the simulation that holds it, and the paths to the layers that have the
-/// settings.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ControlledDrive {
-    /// Path to the drive itself.
-    pub drive: Vec<u32>,
-    /// Path to the host queue that serves only this drive, with its places and its depth.
-    pub queue: Option<(Vec<u32>, u32, u32)>,
-    /// Time from a read's arrival in that queue to its deadline, if its elevator has deadlines.
-    pub read_expire: Option<Span>,
-    /// Path to the throttle that serves only this drive.
-    pub throttle: Option<Vec<u32>>,
-    /// Arm assemblies that can move at once.
-    pub arms: u32,
-    /// The low-power conditions of the drive.
-    pub conditions: Vec<Condition>,
-}
 
 /// A request that ended.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,8 @@
 //! Experiments as users write them, and what is said of wrong ones.
 
 use super::*;
-use crate::run::Inputs;
+use crate::drive_file::load_drive;
+use crate::inputs::Inputs;
 
 fn error(text: &str) -> String {
     Experiment::from_toml(text, Path::new("x/e.toml"))

@@ -4,7 +4,7 @@ use super::{
     not_supported, Branch, DriveFacts, DriveNode, ErrorKind, Flow, Layer, LayerCompletion, Setting,
 };
 use crate::member::{of_drive, Member};
-use crate::simulate::MemberOutcome;
+use crate::outcome::member::MemberOutcome;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::{Command, Completion, Drive, DriveEnergy, DriveRequest, Hint};
 use headstack_engine::{ByMode, SpecError};

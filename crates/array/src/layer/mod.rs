@@ -389,7 +389,7 @@ pub trait DriveNode {
     /// What it is asked for the turn of a request with this priority.
     fn hint(&self, priority: Ioprio) -> Hint;
     /// Measurements up to `until`.
-    fn outcome(&mut self, until: Time) -> crate::simulate::MemberOutcome;
+    fn outcome(&mut self, until: Time) -> crate::outcome::member::MemberOutcome;
 }
 
 /// The error for a setting that `layer` does not have; `known` are those that it has.

@@ -5,10 +5,10 @@ use super::{
     independent, throttle, Context, DriveLayer, DriveNode, Elevators, Entry, ErrorKind, Layer,
     LayerCompletion, LayerResult, LowerCount, Request, Setting, Statistics,
 };
-use crate::capping::ControlledDrive;
-use crate::change::Target;
+use crate::capping::controlled::ControlledDrive;
+use crate::change::target::Target;
 use crate::member::{CompletionReport, Member};
-use crate::simulate::MemberOutcome;
+use crate::outcome::member::MemberOutcome;
 use crate::timetable::Order;
 use headstack_drive::spec::Params;
 use headstack_drive::{Completion, DriveEnergy, DriveRequest, Hint};

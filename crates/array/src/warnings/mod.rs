@@ -14,9 +14,9 @@
 mod words;
 
 use crate::experiment::{Experiment, System, Workload};
+use crate::inputs::Inputs;
 use crate::outcome::BeyondDevice;
 use crate::result::SystemResult;
-use crate::run::Inputs;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::spec::Params;
 use headstack_drive::DriveDesign;

@@ -3,7 +3,7 @@
 use super::{about, words, Ended};
 use crate::experiment::Workload;
 use crate::outcome::BeyondDevice;
-use crate::simulate::OutOfRangePolicy;
+use crate::simulate::options::OutOfRangePolicy;
 use headstack_engine::{Check, Warning};
 use headstack_units::Bytes;
 use serde_json::Value;
