@@ -113,8 +113,7 @@ fn the_guard_does_what_its_rules_say() {
 }
 
 /// A map of one setting, so that only the rate is left.
-const ONE: &str =
-    "map = [{ nr_requests = 128, queue_depth = 32, power = \"9.2 W\", iops = 198.0 }]";
+const ONE: &str = "map = [{ nr_requests = 128, queue_depth = 32, power = \"9.2 W\", iops = 20.0 }]";
 
 /// What a period shows: watts, and whether the drive serves as much as it may.
 const PERIODS: [(f64, bool); 4] = [(9.5, true), (9.1, true), (8.0, true), (8.0, false)];
@@ -141,7 +140,7 @@ fn a_limited_rate_follows_each_sequence_of_periods() {
             let mut status = Status::Regulating;
             for _ in 0..seconds {
                 now += SECOND;
-                let allowed = rate(&commands[0]).unwrap_or(198.0);
+                let allowed = rate(&commands[0]).unwrap_or(20.0);
                 let work = Work {
                     response_time: Span::from_secs_f64(128.0 / allowed),
                     rate: Some(Frequency(if is_held { allowed } else { 0.3 * allowed })),

@@ -1,7 +1,7 @@
 """What queues, the expiry of reads and the aim below the cap do, each added to the one before.
 
 ``python -m headstack.studies.pcap.effects`` prints the table of ``docs/models/capping.md``. Its
-last columns are a setting that never changes, and feed-forward.
+last columns are a setting that never changes, feed-forward, and learning.
 """
 
 import argparse
@@ -48,10 +48,12 @@ _PCAP = Setting("queues: PCAP", ours.PCAP_OPEN[1:])
 _LONG = replace(_PCAP, name="and expiry: 2 s", expiry=EXPIRY)
 _AIMED = replace(_LONG, name="and aim: 0.2 W lower", below_w=AIM_W)
 _FORWARD = Setting("feed-forward", ours.OURS[1:])
+_LEARNING = Setting("learning", ("learning", {}))
 
 #: Columns of the table: those of the settings.
 FIXED = "fixed: 2 s and a depth"
-HEADINGS = (_THROTTLE.name, _PCAP.name, _LONG.name, _AIMED.name, FIXED, _FORWARD.name)
+_QUEUES = (_THROTTLE.name, _PCAP.name, _LONG.name, _AIMED.name)
+HEADINGS = (*_QUEUES, FIXED, _FORWARD.name, _LEARNING.name)
 
 
 def fixed(depth: int) -> Setting:
@@ -71,7 +73,7 @@ class Load:
 
 def _batch(cap_w: float, depth: int) -> Load:
     jobs = [runs.job(128, volume=f"{loads.BATCH_BYTES} B")]
-    settings = (_PCAP, _LONG, _AIMED, fixed(depth), _FORWARD)
+    settings = (_PCAP, _LONG, _AIMED, fixed(depth), _FORWARD, _LEARNING)
     return Load(f"Figure 8: {cap_w:g} W", jobs, ((0.0, cap_w),), settings)
 
 
@@ -83,7 +85,7 @@ LOADS = (
         "Figures 5, 6",
         [runs.job(128, duration=f"{runs.CAPS_END} s")],
         runs.CAPS,
-        (_THROTTLE, _PCAP, _LONG, _AIMED, _FORWARD),
+        (_THROTTLE, _PCAP, _LONG, _AIMED, _FORWARD, _LEARNING),
     ),
 )
 
