@@ -445,7 +445,7 @@ impl ArmSnapshot<'_> {
     ) -> bool {
         let distance = self.cylinder.abs_diff(chunk.cylinder[row]);
         let write = usize::from(chunk.angle[row] & WRITE != 0);
-        let at = self.floor.entry(distance) | write * DISTANCES;
+        let at = self.floor.entry(distance) + write * DISTANCES;
         let moved = u32::from(self.floor.moves[at]);
         let spread = u32::from(self.floor.spread[at]);
         let later = u32::from(self.later[write]);

@@ -169,8 +169,7 @@ impl CommandServer {
     /// # Errors
     /// Settings that do not fit together, by dotted key.
     pub fn new(
-        spec: &DriveSpec,
-        shared: Arc<Shared>,
+        (spec, shared): (&DriveSpec, Arc<Shared>),
         models: &Models,
         plan: &UnitPlan,
         mechanics: Mechanics,

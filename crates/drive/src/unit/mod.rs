@@ -122,8 +122,7 @@ impl ServiceUnit {
         };
         let (table, roles) = Roles::new(spec, models, plan.first_arm)?;
         let mut server = CommandServer::new(
-            spec,
-            shared.clone(),
+            (spec, shared.clone()),
             models,
             plan,
             mechanics,
