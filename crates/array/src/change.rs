@@ -10,7 +10,7 @@ mod schedule;
 pub(crate) mod target;
 
 use crate::layer::tree::listed_from;
-use crate::layer::{Bad, LayerSpec, Setting, Slow, Stuck};
+use crate::layer::{Bad, Busy, FailedZone, LayerSpec, Setting, Slow, Stuck, Weak};
 use headstack_control::RateLimit;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::spec::Params;
@@ -58,6 +58,8 @@ pub struct Change {
     pub spindle_speed: Option<SpindleSpeed>,
     /// A part that fails.
     pub fail: Option<Failure>,
+    /// A zone of a host-managed drive that fails.
+    pub fail_zone: Option<FailedZone>,
     /// Host queue: places for requests.
     pub nr_requests: Option<u32>,
     /// Host queue: most requests below it at once.
@@ -92,6 +94,12 @@ pub struct Change {
     pub bad: Option<Bad>,
     /// Of a fault layer: whether the device is gone.
     pub gone: Option<bool>,
+    /// Of a fault layer: no further requests are taken for a time.
+    pub busy: Option<Busy>,
+    /// Of a fault layer: blocks that are read only after some time, or are well again.
+    pub weak: Option<Weak>,
+    /// Of a fault layer: whether the drive says that it is about to fail.
+    pub predicts_failure: Option<bool>,
 }
 
 /// Timer of a low-power condition of a drive.
@@ -221,7 +229,9 @@ fn one(
         return Err(SpecError::new("elevator_parameters", key, need));
     }
     let target = match setting {
-        Setting::Drive(_) | Setting::FailPart(_) => drives(change, count, key)?,
+        Setting::Drive(_) | Setting::FailPart(_) | Setting::FailZone(_) => {
+            drives(change, count, key)?
+        }
         _ => layer(change, layers, key)?,
     };
     Ok(Planned {
@@ -342,7 +352,7 @@ fn numbers(key: &str, what: &str, given: &Option<Vec<u32>>) -> Result<Vec<u32>, 
 }
 
 /// All settings that an entry can have, by key: those of drives, then those of layers.
-fn settings(change: &Change) -> [(&'static str, Option<Setting>); 24] {
+fn settings(change: &Change) -> [(&'static str, Option<Setting>); 28] {
     use headstack_drive::Setting as Of;
     let drive = |setting: Option<Of>| setting.map(Setting::Drive);
     let scheduler = |name: &String| Of::Scheduler {
@@ -399,6 +409,7 @@ fn settings(change: &Change) -> [(&'static str, Option<Setting>); 24] {
         ("idle_timer", drive(change.idle_timer.map(timer))),
         ("spindle_speed", drive(change.spindle_speed.map(speed))),
         ("fail", change.fail.map(part).map(Setting::FailPart)),
+        ("fail_zone", change.fail_zone.map(Setting::FailZone)),
         ("nr_requests", change.nr_requests.map(Setting::Requests)),
         ("depth", change.depth.map(Setting::Depth)),
         ("read_expire", change.read_expire.map(Setting::ReadExpire)),
@@ -417,5 +428,11 @@ fn settings(change: &Change) -> [(&'static str, Option<Setting>); 24] {
         ("stuck", change.stuck.map(Some).map(Setting::Stuck)),
         ("bad", change.bad.map(Setting::Bad)),
         ("gone", change.gone.map(Setting::Gone)),
+        ("busy", change.busy.map(Setting::Busy)),
+        ("weak", change.weak.map(Setting::Weak)),
+        (
+            "predicts_failure",
+            change.predicts_failure.map(Setting::PredictsFailure),
+        ),
     ]
 }

@@ -8,12 +8,13 @@
 use crate::change::{dry_run_layers, plan, Change, Planned, Target};
 use crate::experiment::System;
 use crate::layer::{
-    compose, fault, Branch, DriveFacts, DriveLayer, FaultState, LayerCompletion, LayerResult,
-    LayerSpec, Setting, Tree, ANYONE,
+    compose, fault, Branch, DriveFacts, DriveLayer, FaultSigns, FaultState, LayerCompletion,
+    LayerResult, LayerSpec, Setting, Tree,
 };
 use crate::member::Member;
 use crate::outcome::MemberOutcome;
 use crate::run::{make_drive, Inputs};
+use headstack_drive::zoned::{ReportingOptions, ZoneCondition, ZoneDescriptor};
 use headstack_drive::{Drive, DriveDesign, DriveRequest};
 use headstack_schema::SpecError;
 use headstack_units::{Lba, Span, Time};
@@ -33,6 +34,10 @@ pub struct LiveSystem {
     changes: Vec<Planned>,
     n_changed: usize,
     first: Option<Time>,
+    /// The number in the tree of each request that is outstanding, by its own.
+    numbers: Vec<u32>,
+    /// Settings that were changed by hand.
+    n_by_hand: u64,
 }
 
 /// What a host sees of a device, with the paths of layers that can be changed.
@@ -50,6 +55,8 @@ pub struct View {
     pub drive: Option<(Vec<u32>, DriveFacts)>,
     /// The fault layer, if it is one drive or a part of one.
     pub fault: Option<(Vec<u32>, FaultState)>,
+    /// What the fault layer has a SCSI drive say.
+    pub signs: FaultSigns,
 }
 
 /// Builds a system. Each unit of its uppermost layers is a device; `base` is the folder of relative paths.
@@ -98,6 +105,8 @@ pub fn live_system(
         changes,
         n_changed: 0,
         first: None,
+        numbers: Vec::new(),
+        n_by_hand: 0,
     })
 }
 
@@ -173,8 +182,43 @@ impl LiveSystem {
             lba: Lba(first + request.lba.0),
             ..request
         };
-        // Which thread of a client submits is not known.
-        self.tree.submit(now, request, ANYONE);
+        let number = self.tree.submit_numbered(now, request);
+        let id = request.id as usize;
+        if id >= self.numbers.len() {
+            self.numbers.resize(id + 1, 0);
+        }
+        self.numbers[id] = number;
+    }
+
+    /// The host has no more use for a request that is outstanding: no end of it was announced. The system must have been
+    /// advanced to `now`. A drive that has not begun with it drops it and has its place free. Its end is told as usual, with
+    /// an error if it was not carried out.
+    pub fn abort(&mut self, now: Time, id: u64) {
+        if let Some(number) = self.numbers.get(id as usize) {
+            self.tree.abort(now, *number);
+        }
+    }
+
+    /// How many settings have changed so far, by the experiment and by hand.
+    pub fn n_settings_changed(&self) -> u64 {
+        self.n_changed as u64 + self.n_by_hand
+    }
+
+    /// The first of these blocks of a device that its drive reads only after some time.
+    pub fn weak(&self, device: usize, blocks: Range<u64>) -> Option<u64> {
+        self.tree.weak(device, blocks)
+    }
+
+    /// As [`Drive::recover_zones`] with the drive of an equal system, of a device that is one drive; others stay as they are.
+    pub fn recover_zones(
+        &mut self,
+        device: usize,
+        before: &LiveSystem,
+        lost: &mut dyn FnMut(Range<u64>) -> Option<u64>,
+    ) {
+        if let (Some(drive), Some(before)) = (self.drive_mut(device), before.drive(device)) {
+            drive.recover_zones(before, lost);
+        }
     }
 
     /// When the next change of the experiment is due.
@@ -213,6 +257,7 @@ impl LiveSystem {
     pub fn succeed(&mut self, now: Time, before: &LiveSystem) {
         use headstack_drive::Setting::PowerCondition;
         self.first = before.first;
+        self.n_by_hand = before.n_by_hand + 1;
         self.n_changed = before.n_changed.min(self.changes.len());
         for change in &self.changes[..self.n_changed] {
             if !matches!(change.setting(), Setting::Drive(PowerCondition(_))) {
@@ -231,6 +276,7 @@ impl LiveSystem {
     pub fn change(&mut self, now: Time, change: &Change) -> Result<(), SpecError> {
         let only = std::slice::from_ref(change);
         let planned = plan(only, self.n_drives, &self.layers, "").map_err(alone)?;
+        self.n_by_hand += 1;
         planned.iter().try_for_each(|p| {
             let applied = self.tree.change(now, p.target(), p.setting());
             applied.map_err(|e| alone(p.located(e)))
@@ -251,6 +297,7 @@ impl LiveSystem {
             level: 1,
             instances: drives.to_vec(),
         };
+        self.n_by_hand += 1;
         self.tree.change(now, &target, setting)
     }
 
@@ -271,6 +318,7 @@ impl LiveSystem {
             }
             if let Some(state) = layer.fault_state(now) {
                 view.fault = Some((path.clone(), state));
+                view.signs = layer.fault_signs().unwrap_or_default();
             }
             if let Some(drive) = layer.drive() {
                 view.drive = Some((path, drive.facts()));
@@ -289,11 +337,47 @@ impl LiveSystem {
         self.tree.drive_of_mut(device)
     }
 
+    /// Blocks of a device that are no longer in front of the write pointer of their zone, as they were in an equal system
+    /// before a loss of power; and those of `lost`, which are in order, that are not in front of it.
+    pub fn past_pointers(
+        &self,
+        device: usize,
+        before: &LiveSystem,
+        lost: &[u64],
+    ) -> Vec<Range<u64>> {
+        let drives = self.drive(device).zip(before.drive(device));
+        let Some((drive, old)) = drives.filter(|(d, _)| d.zone_rules().is_some()) else {
+            return Vec::new();
+        };
+        let all = |drive: &'_ Drive| -> Vec<ZoneDescriptor> {
+            drive.report_zones(Lba(0), ReportingOptions::All).collect()
+        };
+        let mut found = Vec::new();
+        for (zone, old) in all(drive).into_iter().zip(all(old)) {
+            let Some(pointer) = zone.write_pointer else {
+                continue;
+            };
+            let (start, end) = (zone.start.0, zone.start.0 + zone.blocks);
+            let until = match (old.condition, old.write_pointer) {
+                (ZoneCondition::Full, _) => end,
+                (_, written) => written.map_or(start, |p| p.0),
+            };
+            if pointer.0 < until {
+                found.push(pointer.0..until);
+            }
+            let from = lost.partition_point(|block| *block < pointer.0.max(until));
+            let past = lost[from..].iter().take_while(|block| **block < end);
+            found.extend(past.map(|block| *block..block + 1));
+        }
+        found
+    }
+
     /// Sets something of the layer at a path of [`LiveSystem::view`].
     ///
     /// # Errors
     /// A value that the layer refuses.
     pub fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
+        self.n_by_hand += 1;
         self.tree.set(now, path, setting)
     }
 

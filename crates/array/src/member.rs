@@ -231,6 +231,7 @@ pub trait Member: Send {
         match setting {
             layer::Setting::Drive(setting) => self.set(now, setting.clone()),
             layer::Setting::FailPart(part) => self.fail(now, *part),
+            layer::Setting::FailZone(failed) => layer::fail_zone(self.drive_mut(), *failed),
             other => Err(layer::not_supported("a drive", other, drive::SETTINGS)),
         }
     }

@@ -15,6 +15,7 @@
 
 pub mod chap;
 pub mod connection;
+mod elements;
 pub mod emulate;
 pub mod fuzzing;
 pub mod login;

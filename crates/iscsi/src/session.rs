@@ -263,7 +263,7 @@ impl Session {
         };
         let units = shelf.targets()[target].units.clone();
         let device = self.device_of(request.lun, &units);
-        let wanted = match shelf.begin(target, device, self.number, &cdb) {
+        let wanted = match shelf.begin(live, target, device, self.number, &cdb) {
             Ok(wanted) => wanted,
             Err(ending) => {
                 self.replies.end(&transfer, ending);

@@ -1,6 +1,7 @@
 //! What is behind the targets: units, their data, and the work that the drives do for them.
 
-use headstack_array::layer::{DriveFacts, ErrorKind, Setting};
+use crate::elements::{self, Elements};
+use headstack_array::layer::{DriveFacts, ErrorKind, FaultSigns, Setting};
 use headstack_drive::zoned::{
     self, ReportingOptions, ZoneAction, ZoneCondition, ZoneDescriptor, ZoneId, ZoneType,
 };
@@ -8,12 +9,13 @@ use headstack_drive::{Command, Heeded, Hint, Setting as DriveSetting};
 use headstack_live::live::{Access, Done, Failure, Live, Ticket};
 use headstack_scsi::cdb::Cdb;
 use headstack_scsi::commands::zones::{listed, ZoneCall};
+use headstack_scsi::commands::{self, Class, Status};
 use headstack_scsi::disk::Disk;
 use headstack_scsi::sense::{Code, Key, Sense};
 use headstack_scsi::tasks::{Attribute, Entered, TaskSet};
 use headstack_scsi::unit::{absent, Ending, Outcome, Step, Unit};
-use headstack_scsi::work::{Compare, Effect, Task, Work};
-use headstack_scsi::{commands::Status, BLOCK};
+use headstack_scsi::work::{Compare, Effect, Extent, Task, Work};
+use headstack_scsi::BLOCK;
 use headstack_units::Lba;
 use slab::Slab;
 use std::ops::Range;
@@ -105,6 +107,8 @@ impl Open {
 struct Lun {
     unit: Unit,
     tasks: TaskSet,
+    signs: FaultSigns,
+    elements: Elements,
 }
 
 /// All units and targets.
@@ -117,6 +121,8 @@ pub struct Shelf {
     buffered: usize,
     finished: Vec<Finished>,
     orders: Vec<Order>,
+    /// How many settings of the system had changed when it was looked at.
+    seen: Option<u64>,
 }
 
 /// Whether a drive has taken a command.
@@ -133,6 +139,8 @@ impl Shelf {
     pub fn new(targets: Vec<Target>, disks: Vec<Disk>) -> Shelf {
         let lun = |disk: Disk| Lun {
             tasks: TaskSet::new(disk.queue_depth),
+            signs: FaultSigns::default(),
+            elements: Elements::default(),
             unit: Unit::new(disk),
         };
         Shelf {
@@ -143,6 +151,7 @@ impl Shelf {
             buffered: 0,
             finished: Vec::new(),
             orders: Vec::new(),
+            seen: None,
         }
     }
 
@@ -195,12 +204,34 @@ impl Shelf {
         self.buffered -= bytes;
     }
 
+    /// Looks at what may have changed in the drives: their places, and what they say of themselves.
+    pub fn look(&mut self, live: &mut Live) {
+        let changed = live.system_as_it_is().n_settings_changed();
+        if self.seen == Some(changed) {
+            return;
+        }
+        self.seen = Some(changed);
+        for (device, lun) in self.luns.iter_mut().enumerate() {
+            let (now, system) = live.system();
+            let view = system.view(now, device);
+            lun.signs = view.signs;
+            lun.unit.predict(match view.signs.predicts_failure {
+                true => Code::FAILURE_PREDICTED,
+                false => Code::NONE,
+            });
+            if let Some((_, facts)) = view.drive {
+                lun.tasks.set_depth(facts.queue_depth);
+            }
+        }
+    }
+
     /// Whether a command to a unit may begin; see [`Unit::begin`]. `None`: there is no such unit.
     ///
     /// # Errors
     /// How it ends at once.
     pub fn begin(
         &mut self,
+        live: &mut Live,
         target: usize,
         device: Option<usize>,
         nexus: u64,
@@ -209,13 +240,17 @@ impl Shelf {
         let Some(device) = device else {
             return Err(absent(self.targets[target].units.len() as u16, cdb));
         };
+        self.look(live);
         let lun = &mut self.luns[device];
-        let depth = lun.unit.disk().queue_depth as usize;
         let wanted = lun
             .unit
             .begin(headstack_scsi::attention::Nexus(nexus), cdb)?;
+        let is_free = commands::find(lun.unit.disk(), cdb).is_ok_and(|e| e.class == Class::Free);
+        if live.now() < lun.signs.busy_until && !is_free {
+            return Err(Ending::of(Status::Busy));
+        }
         // A command that could not be kept does not send its data first.
-        match wanted >= BLOCK && depth > 0 && lun.tasks.len() >= depth {
+        match wanted >= BLOCK && lun.tasks.is_full() {
             true => Err(Ending::of(Status::TaskSetFull)),
             false => Ok(wanted),
         }
@@ -238,6 +273,10 @@ impl Shelf {
                 return Started::Ended(ending);
             }
             Step::Zones(call) => return Started::Ended(self.zoned(live, device, call)),
+            Step::Elements(call) => {
+                let Lun { unit, elements, .. } = &mut self.luns[device];
+                return Started::Ended(elements.carry_out(live, device, unit, call));
+            }
             Step::Works(work) => work,
         };
         let answered = work.immediate.then(|| Ending::of(Status::Good));
@@ -400,11 +439,8 @@ impl Shelf {
     }
 
     fn submit(&mut self, live: &mut Live, id: usize, command: Command) {
+        let ticket = self.ticket(id);
         let open = &self.open[id];
-        let ticket = Ticket {
-            front_end: self.front_end,
-            tag: id as u64,
-        };
         let access = Access {
             device: open.device,
             command,
@@ -436,8 +472,12 @@ impl Shelf {
         }
         let outcome = match done.error {
             Some(failure) => Outcome::Failed(sense_of(failure, &open.work)),
-            None => compared(live, open),
+            None => match compared(live, open) {
+                Outcome::Done => self.recovered(live, id),
+                other => other,
+            },
         };
+        let open = &self.open[id];
         let (owner, device, work) = (open.owner, open.device, open.work);
         let ending = self.end(live, id, outcome);
         let Some(owner) = owner else { return };
@@ -453,6 +493,20 @@ impl Shelf {
             data,
             done: *done,
         });
+    }
+
+    /// Work that was done: whether the drive had to try for some time.
+    fn recovered(&self, live: &Live, id: usize) -> Outcome {
+        let open = &self.open[id];
+        if !self.luns[open.device].signs.has_weak || open.writes() || open.work.task == Task::Flush
+        {
+            return Outcome::Done;
+        }
+        let Extent { lba, blocks } = open.work.extent;
+        let found = live
+            .system_as_it_is()
+            .weak(open.device, lba..lba + u64::from(blocks));
+        found.map_or(Outcome::Done, Outcome::Recovered)
     }
 
     /// Work has ended: others that waited for its end go on.
@@ -504,20 +558,26 @@ impl Shelf {
         }
     }
 
-    /// A session no longer waits for a command. The drive goes on with it; its place is free.
+    /// A session no longer waits for a command. A drive that has not begun with it drops it; its place is free when that is
+    /// so, or when the drive has done it.
     pub fn abort(&mut self, live: &mut Live, device: usize, owner: Owner) {
         let mine = |(_, open): &(usize, &Open)| open.owner == Some(owner);
         let Some(id) = self.open.iter().find(mine).map(|(id, _)| id) else {
             return;
         };
         self.open[id].owner = None;
-        if std::mem::take(&mut self.open[id].has_place) {
-            let waits = self.luns[device].tasks.is_waiting(id as u64);
+        if self.luns[device].tasks.is_waiting(id as u64) {
             self.luns[device].tasks.leave(id as u64);
-            if waits {
-                self.open.remove(id);
-            }
-            self.go_on(live, device);
+            self.open.remove(id);
+            return self.go_on(live, device);
+        }
+        live.abort(self.ticket(id));
+    }
+
+    fn ticket(&self, id: usize) -> Ticket {
+        Ticket {
+            front_end: self.front_end,
+            tag: id as u64,
         }
     }
 
@@ -665,6 +725,7 @@ pub fn disk_of(live: &mut Live, device: usize, target: &Target) -> Disk {
     let blocks = live.devices()[device].bytes / u64::from(BLOCK);
     let (now, system) = live.system();
     let facts = system.view(now, device).drive.map(|(_, facts)| facts);
+    let n_elements = system.drive(device).map_or(0, elements::number);
     let heeds = |f: &DriveFacts| f.has_limits && f.heeded == Heeded::Limits;
     let limits = (facts
         .as_ref()
@@ -682,6 +743,7 @@ pub fn disk_of(live: &mut Live, device: usize, target: &Target) -> Disk {
         units: target.units.len() as u16,
         queue_depth: 0,
         write_cache: false,
+        elements: n_elements,
         zones: None,
         limits,
         ranges: Vec::new(),

@@ -114,6 +114,14 @@ impl Devices {
         self.system.submit(now, device, request);
     }
 
+    /// The host has no more use for a request. Its end is told as usual, perhaps sooner. The device must have been advanced to
+    /// `now`.
+    pub fn abort(&mut self, now: Time, id: u64) {
+        if !self.announced.iter().any(|Reverse(a)| a.id == id) {
+            self.system.abort(now, id);
+        }
+    }
+
     /// The next request that ended at `now` or before.
     pub fn ended(&mut self, now: Time) -> Option<Ended> {
         let Reverse(first) = *self.announced.peek()?;

@@ -257,6 +257,21 @@ impl Live {
         }
     }
 
+    /// The client has no more use for a request. It ends as usual, at once if its drive has not begun with it.
+    pub fn abort(&mut self, ticket: Ticket) {
+        let now = self.parts.clock.now();
+        self.parts.devices.advance(now);
+        let found = self.open.iter().find(|(_, open)| open.ticket == ticket);
+        if let Some((id, _)) = found {
+            self.parts.devices.abort(now, id as u64);
+        }
+    }
+
+    /// The system at the time to which it was advanced last.
+    pub fn system_as_it_is(&self) -> &LiveSystem {
+        self.parts.devices.system()
+    }
+
     /// Whether its clock and sockets are to be watched without sleeping while there is something to do.
     pub fn is_busy(&self) -> bool {
         self.parts.busy
@@ -372,11 +387,13 @@ impl Live {
     }
 
     fn lose_power_at(&mut self, now: Time) -> Result<Torn, LiveError> {
-        let mut torn = Torn::default();
+        let (mut torn, mut lost) = (Torn::default(), Vec::new());
         for device in 0..self.parts.stores.len() {
             self.settle(device, 0..u64::MAX);
             let store = &mut self.parts.stores[device];
-            torn.add(store.tear(&mut self.dice).map_err(LiveError::System)?);
+            let (of_device, sectors) = store.tear(&mut self.dice).map_err(LiveError::System)?;
+            torn.add(of_device);
+            lost.push(sectors);
         }
         for open in self.open.drain() {
             self.counters.lost(open.access.device, now);
@@ -393,7 +410,19 @@ impl Live {
         let mut system = (self.parts.make)()?;
         system.advance(now, &mut |_| {});
         system.restart_meters(now);
-        system.succeed(now, self.parts.devices.system());
+        let before = self.parts.devices.system();
+        system.succeed(now, before);
+        for (device, lost) in lost.iter().enumerate() {
+            system.recover_zones(device, before, &mut |blocks| {
+                let next = lost.partition_point(|sector| *sector < blocks.start);
+                lost.get(next)
+                    .copied()
+                    .filter(|sector| blocks.contains(sector))
+            });
+            let unwritten = system.past_pointers(device, before, lost);
+            let store = &mut self.parts.stores[device];
+            store.blank(&unwritten).map_err(LiveError::System)?;
+        }
         for change in &self.changed {
             // It was accepted before.
             let _ = match change {

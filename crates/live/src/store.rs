@@ -6,6 +6,7 @@ use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -81,18 +82,37 @@ impl Store {
     }
 
     /// Power is lost: what is not settled is there, or not, or in part, as `dice` says. Nothing can be undone afterwards.
+    /// Returns the sectors, in order, that have lost something.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn tear(&mut self, dice: &mut Dice) -> io::Result<Torn> {
+    pub fn tear(&mut self, dice: &mut Dice) -> io::Result<(Torn, Vec<u64>)> {
         let Some(history) = &mut self.history else {
-            return Ok(Torn::default());
+            return Ok((Torn::default(), Vec::new()));
         };
         let (undone, torn) = history.tear(dice);
-        for (sector, before) in undone {
-            self.kept.write(sector * SECTOR, &*before)?;
+        for (sector, before) in &undone {
+            self.kept.write(sector * SECTOR, &**before)?;
         }
-        Ok(torn)
+        Ok((torn, undone.into_iter().map(|(sector, _)| sector).collect()))
+    }
+
+    /// These sectors hold zeroes, as if they had never been written.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn blank(&mut self, ranges: &[Range<u64>]) -> io::Result<()> {
+        let mut all = ranges.iter();
+        all.try_for_each(|range| {
+            let (offset, bytes) = (range.start * SECTOR, (range.end - range.start) * SECTOR);
+            match &mut self.kept {
+                Kept::File(file) => zero_file(file, offset, bytes, false),
+                Kept::Memory(pages) => {
+                    zero_pages(pages, offset, bytes);
+                    Ok(())
+                }
+            }
+        })
     }
 
     /// Reads bytes; the place must be inside the device.

@@ -191,6 +191,26 @@ pub struct ServiceIn16 {
     pub control: u8,
 }
 
+/// GET PHYSICAL ELEMENT STATUS and REMOVE ELEMENT AND MODIFY ZONES.
+#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct ElementIn16 {
+    /// 9Eh.
+    pub opcode: u8,
+    /// The service action.
+    pub action: u8,
+    /// Reserved.
+    pub reserved: [u8; 4],
+    /// The first element.
+    pub from: U32,
+    /// Length of the data, or the element that is removed.
+    pub length: U32,
+    /// What is reported.
+    pub options: u8,
+    /// Control byte.
+    pub control: u8,
+}
+
 /// REPORT LUNS, REPORT SUPPORTED OPERATION CODES and REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]

@@ -27,6 +27,8 @@ pub struct Disk {
     pub queue_depth: u32,
     /// Whether the drive has a write cache.
     pub write_cache: bool,
+    /// Number of its physical elements, which are heads; 0 if they are not known.
+    pub elements: u32,
     /// The rules of its zones, if it is host-managed.
     pub zones: Option<ZoneRules>,
     /// The duration limits that commands can name, if the drive has any.

@@ -226,8 +226,14 @@ const POWER_CONDITION: u8 = 0x1a;
 const EXCEPTIONS: u8 = 0x1c;
 /// The bit SPF: the page has a subpage.
 const SPF: u8 = 0x40;
+/// Ways to report exceptions that there are: not at all, as a unit attention, on request.
+const METHODS: [u8; 3] = [0, 2, 6];
 /// The bit PS: the page can be saved.
 const PS: u8 = 0x80;
+/// PER of the error recovery page.
+const PER: u8 = 0x04;
+/// DEXCPT of the exceptions page.
+const DEXCPT: u8 = 0x08;
 /// WCE of the caching page.
 const WCE: u8 = 0x04;
 
@@ -288,6 +294,9 @@ impl Pages {
             let found = new.pages.iter_mut().find(is_it);
             let found = found.ok_or(Sense::in_parameters(at as u16))?;
             found.check(page, at)?;
+            if page[0] & 0x3f == EXCEPTIONS && !METHODS.contains(&(page[3] & 0x0f)) {
+                return Err(Sense::in_parameters((at + 3) as u16));
+            }
             found.set(page, save);
             if (page[0] & 0x3f, subpage > 0) == (limits::CODE, true) {
                 let limits = new.limits_or_byte();
@@ -372,6 +381,17 @@ impl Pages {
         (self.of::<Control>(CONTROL)).is_some_and(|page| page.flags & 0x04 != 0)
     }
 
+    /// Whether errors that the drive has recovered are reported (PER).
+    pub fn reports_recovered(&self) -> bool {
+        (self.of::<ErrorRecovery>(ERROR_RECOVERY)).is_some_and(|page| page.flags & PER != 0)
+    }
+
+    /// Whether a predicted failure is told as a unit attention: not by default.
+    pub fn tells_exceptions(&self) -> bool {
+        (self.of::<Exceptions>(EXCEPTIONS))
+            .is_some_and(|page| page.flags & DEXCPT == 0 && page.method == 2)
+    }
+
     /// Whether writes are refused.
     pub fn is_protected(&self) -> bool {
         (self.of::<Control>(CONTROL)).is_some_and(|page| page.protection & 0x08 != 0)
@@ -412,8 +432,8 @@ fn error_recovery() -> Page {
         reserved: 0,
         time_limit: 0.into(),
     };
-    let fixed = ErrorRecovery { flags: 0, ..page };
-    Page::new(&page, &fixed)
+    let changeable = ErrorRecovery { flags: PER, ..page };
+    Page::new(&page, &changeable)
 }
 
 fn reconnect() -> Page {
@@ -519,8 +539,8 @@ fn exceptions() -> Page {
         count: 0.into(),
     };
     let changeable = Exceptions {
-        flags: 0x08,
-        method: 0,
+        flags: DEXCPT,
+        method: 0x0f,
         ..page
     };
     Page::new(&page, &changeable)

@@ -61,6 +61,7 @@ impl Code {
     pub const NONE: Code = Code(0x00, 0x00);
     pub const INITIALIZING_COMMAND_REQUIRED: Code = Code(0x04, 0x02);
     pub const PARAMETER_LIST_LENGTH_ERROR: Code = Code(0x1a, 0x00);
+    pub const RECOVERED_DATA_WITH_RETRIES: Code = Code(0x17, 0x01);
     pub const MISCOMPARE_DURING_VERIFY: Code = Code(0x1d, 0x00);
     pub const INVALID_OPERATION_CODE: Code = Code(0x20, 0x00);
     pub const LBA_OUT_OF_RANGE: Code = Code(0x21, 0x00);

@@ -57,6 +57,16 @@ impl TaskSet {
         }
     }
 
+    /// Another number of places. Commands that have one keep it.
+    pub fn set_depth(&mut self, depth: u32) {
+        self.depth = TaskSet::new(depth).depth;
+    }
+
+    /// Whether there is no place for another command.
+    pub fn is_full(&self) -> bool {
+        self.entries.len() >= self.depth
+    }
+
     /// Commands in it.
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -69,7 +79,7 @@ impl TaskSet {
 
     /// A command arrives.
     pub fn enter(&mut self, id: Id, attribute: Attribute) -> Entered {
-        if self.entries.len() >= self.depth {
+        if self.is_full() {
             return Entered::Full;
         }
         let is_running = match attribute {

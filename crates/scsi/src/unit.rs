@@ -2,6 +2,7 @@
 
 use crate::attention::{Attentions, Nexus};
 use crate::cdb::Cdb;
+use crate::commands::elements::ElementCall;
 use crate::commands::zones::ZoneCall;
 use crate::commands::{self, inquiry, log::Errors, report, Call, Class, Entry, Reply, Status};
 use crate::disk::Disk;
@@ -46,6 +47,8 @@ pub enum Step {
     Works(Work),
     /// The zones of the drive are asked for something: see [`Unit::zoned`].
     Zones(ZoneCall),
+    /// The heads of the drive are asked for something.
+    Elements(ElementCall),
 }
 
 /// How work of the drive has ended.
@@ -53,6 +56,8 @@ pub enum Step {
 pub enum Outcome {
     /// It was done.
     Done,
+    /// It was done after the drive had tried for some time; this is the first block.
+    Recovered(u64),
     /// The blocks differ from the data of the command, first in this byte.
     Differs(u64),
     /// It failed.
@@ -187,6 +192,7 @@ impl Unit {
             },
             Ok(Reply::Work(work)) => return Step::Works(work),
             Ok(Reply::Zones(call)) => return Step::Zones(call),
+            Ok(Reply::Elements(call)) => return Step::Elements(call),
             Err(sense) => self.check(&sense),
         })
     }
@@ -221,6 +227,19 @@ impl Unit {
                     Task::Prefetch if !work.immediate => Status::ConditionMet,
                     _ => Status::Good,
                 })
+            }
+            Outcome::Recovered(lba) => {
+                of.bytes += bytes;
+                of.corrected += 1;
+                let code = Code::RECOVERED_DATA_WITH_RETRIES;
+                let sense = Sense::new(Key::RecoveredError, code).with_information(lba);
+                match self.pages.reports_recovered() {
+                    true => self.check(&sense),
+                    false => Ending::of(match work.task {
+                        Task::Prefetch if !work.immediate => Status::ConditionMet,
+                        _ => Status::Good,
+                    }),
+                }
             }
             Outcome::Differs(at) => {
                 let sense = Sense::new(Key::Miscompare, Code::MISCOMPARE_DURING_VERIFY);
@@ -419,9 +438,14 @@ impl Unit {
         self.prediction
     }
 
-    /// The drive predicts a failure, or no longer.
+    /// The drive predicts a failure, or no longer. Initiators that the informational exceptions page wants to be told get a
+    /// unit attention.
     pub fn predict(&mut self, code: Code) {
+        let is_new = code != self.prediction;
         self.prediction = code;
+        if is_new && code != Code::NONE && self.pages.tells_exceptions() {
+            self.attentions.tell_others(None, code);
+        }
     }
 }
 

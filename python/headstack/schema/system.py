@@ -240,11 +240,48 @@ class Fail(TypedDict, total=False):
     """
 
 
+class FailZone(TypedDict, total=False):
+    """A zone of a host-managed drive that fails."""
+
+    block: Required[int]
+    """Its first 512-byte block."""
+
+    becomes: Required[Literal["read-only", "offline"]]
+    """What it is from then on. `read-only`: It can be read, but not written; `offline`: It can be
+    neither read nor written.
+    """
+
+
 class Stuck(TypedDict, total=False):
     """Of a fault layer: nothing is answered for a time."""
 
     lasts: Required[LengthOfTime]
     """For how long. 0 ms to 3162240000 s. Unit: one of s, ms, us, ns, min, h."""
+
+
+class Busy(TypedDict, total=False):
+    """Of a fault layer: no further requests are taken for a time."""
+
+    lasts: Required[LengthOfTime]
+    """For how long. 0 ms to 3162240000 s. Unit: one of s, ms, us, ns, min, h."""
+
+
+class Weak(TypedDict, total=False):
+    """Of a fault layer: blocks that are read only after some time, or are well again."""
+
+    unit: int
+    """Unit of the layer. Default: 0."""
+
+    block: Required[int]
+    """First 512-byte block."""
+
+    blocks: int
+    """Number of 512-byte blocks. Default: 1."""
+
+    takes: Required[LengthOfTime]
+    """How much longer a read takes; 0 s: they are well again. 0 ms to 3162240000 s. Unit: one of s,
+    ms, us, ns, min, h.
+    """
 
 
 class Change(TypedDict, total=False):
@@ -306,6 +343,9 @@ class Change(TypedDict, total=False):
     fail: Fail
     """A part that fails."""
 
+    fail_zone: FailZone
+    """A zone of a host-managed drive that fails."""
+
     nr_requests: int
     """Host queue: places for requests."""
 
@@ -361,6 +401,15 @@ class Change(TypedDict, total=False):
 
     gone: bool
     """Of a fault layer: whether the device is gone."""
+
+    busy: Busy
+    """Of a fault layer: no further requests are taken for a time."""
+
+    weak: Weak
+    """Of a fault layer: blocks that are read only after some time, or are well again."""
+
+    predicts_failure: bool
+    """Of a fault layer: whether the drive says that it is about to fail."""
 
 
 class System(TypedDict, total=False):

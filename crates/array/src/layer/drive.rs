@@ -1,7 +1,8 @@
 //! A drive as a layer: the leaf of every tree.
 
 use super::{
-    not_supported, Branch, DriveFacts, DriveNode, ErrorKind, Flow, Layer, LayerCompletion, Setting,
+    fail_zone, not_supported, Branch, DriveFacts, DriveNode, ErrorKind, Flow, Layer,
+    LayerCompletion, Setting,
 };
 use crate::member::{of_drive, Member};
 use crate::outcome::member::MemberOutcome;
@@ -23,6 +24,7 @@ pub(crate) const SETTINGS: &[&str] = &[
     "idle_timer",
     "spindle_speed",
     "fail",
+    "fail_zone",
 ];
 
 /// A drive as a layer. Its logical units are the layer's units.
@@ -184,6 +186,7 @@ impl<M: Member<Report = Completion>> Layer for DriveLayer<M> {
         match setting {
             Setting::Drive(setting) => self.drive.set(now, setting.clone()),
             Setting::FailPart(part) => self.drive.fail(now, *part),
+            Setting::FailZone(failed) => fail_zone(self.drive.drive_mut(), *failed),
             other => Err(not_supported("a drive", other, SETTINGS)),
         }
     }

@@ -13,12 +13,20 @@
 //! *Bad*: blocks that cannot be read, or written, or both. A request that touches one is carried out, and then fails. Blocks
 //! that cannot be read become good when they are written, as a drive does that gives them a spare place.
 //!
+//! *Weak*: blocks that the drive reads only after it has tried for some time. A read that touches one ends `takes` later
+//! (`overhead`) and is good; the drive says that it has recovered an error. A write makes them well.
+//!
+//! *Busy*: no further requests are taken for a time. What arrives waits in front of the device (`queue`), as a host has it
+//! wait that is told to come again; what is in the device goes on. A front end that can say BUSY does so.
+//!
+//! *Predicted failure*: nothing changes but what a SCSI drive says of itself.
+//!
 //! *Gone*: requests fail at once, also those in the device whose end was not announced. When it is back, it has the data
 //! that it had.
 //!
-//! All of it may change during a run (`slow`, `stuck`, `bad`, `gone`).
+//! All of it may change during a run (`slow`, `stuck`, `bad`, `weak`, `busy`, `gone`, `predicts_failure`).
 //!
-//! Statistics: `slowed`, `stuck`, `bad` and `gone` (requests concerned), and the time `stuck`.
+//! Statistics: `slowed`, `stuck`, `bad`, `weak`, `busy` and `gone` (requests concerned), and the times `stuck` and `busy`.
 //! # Source
 //! Fail-slow faults: H. S. Gunawi and others, "Fail-slow at scale", FAST 2018, which lists shares of slow requests, pauses,
 //! and devices that come back. Unreadable blocks that writing repairs: SBC-4, automatic write reassignment (AWRE).
@@ -34,8 +42,9 @@ use headstack_drive::Command;
 use headstack_engine::random::nth;
 use headstack_schema::{Choice, SpecError, Table};
 use headstack_units::{Span, Time};
-use rangemap::RangeSet;
+use rangemap::{RangeMap, RangeSet};
 use slab::Slab;
+use std::ops::Range;
 
 /// The layer's name.
 pub const NAME: &str = "fault";
@@ -113,6 +122,41 @@ pub enum Fails {
     None,
 }
 
+/// The device takes no further requests for a time.
+#[derive(Debug, Clone, Copy, PartialEq, Table)]
+pub struct Busy {
+    /// For how long.
+    #[param(range = Span::ZERO..=MOST)]
+    pub lasts: Span,
+}
+
+/// Blocks that are read only after the drive has tried for some time.
+#[derive(Debug, Clone, Copy, PartialEq, Table)]
+pub struct Weak {
+    /// Unit of the layer.
+    #[param(default)]
+    pub unit: u32,
+    /// First 512-byte block.
+    pub block: u64,
+    /// Number of 512-byte blocks.
+    #[param(default = 1)]
+    pub blocks: u64,
+    /// How much longer a read takes; 0 s: they are well again.
+    #[param(range = Span::ZERO..=MOST)]
+    pub takes: Span,
+}
+
+/// What a fault layer has a SCSI drive say of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FaultSigns {
+    /// It is busy before this time.
+    pub busy_until: Time,
+    /// It is about to fail.
+    pub predicts_failure: bool,
+    /// Some of its blocks are weak.
+    pub has_weak: bool,
+}
+
 /// How a device is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultState {
@@ -144,6 +188,8 @@ struct Passing {
 struct BadBlocks {
     reads: RangeSet<u64>,
     writes: RangeSet<u64>,
+    /// Blocks that are read after some time.
+    weak: RangeMap<u64, Span>,
 }
 
 struct Fault {
@@ -155,9 +201,14 @@ struct Fault {
     is_gone: bool,
     /// Nothing is answered before this time; [`Time::ZERO`] if the device is not stuck.
     stuck_until: Time,
+    /// No further requests are taken before this time.
+    busy_until: Time,
+    predicts_failure: bool,
     passing: Slab<Passing>,
     /// Requests that wait for a device that is stuck, in order of arrival.
     held: Vec<u32>,
+    /// Requests that wait for a device that is busy, in order of arrival.
+    postponed: Vec<u32>,
     /// Requests of which the layer below has said, while the device is stuck, how they end.
     kept: Vec<u32>,
     counts: Counts,
@@ -169,8 +220,11 @@ struct Counts {
     slowed: u64,
     stuck: u64,
     bad: u64,
+    weak: u64,
+    busy: u64,
     gone: u64,
     stuck_ns: u128,
+    busy_ns: u128,
 }
 
 /// A share between 0 and 1 that follows from a seed and two numbers.
@@ -188,8 +242,11 @@ impl Fault {
             slow_until: Time::NEVER,
             is_gone: false,
             stuck_until: Time::ZERO,
+            busy_until: Time::ZERO,
+            predicts_failure: false,
             passing: Slab::new(),
             held: Vec::new(),
+            postponed: Vec::new(),
             kept: Vec::new(),
             counts: Counts::default(),
         };
@@ -208,17 +265,32 @@ impl Fault {
         self.slow_until = slow.lasts.map_or(Time::NEVER, |lasts| now + lasts);
     }
 
-    fn be_bad(&mut self, bad: &Bad) -> Result<(), SpecError> {
-        let Some(size) = (self.members.get(bad.unit as usize)).copied() else {
+    /// Blocks of a unit.
+    fn range_of(&self, unit: u32, block: u64, blocks: u64) -> Result<Range<u64>, SpecError> {
+        let Some(size) = (self.members.get(unit as usize)).copied() else {
             let need = format!("a unit below {}", self.members.len());
-            return Err(SpecError::new("unit", bad.unit, need));
+            return Err(SpecError::new("unit", unit, need));
         };
-        if bad.blocks == 0 || bad.blocks > size || bad.block > size - bad.blocks {
-            let got = format!("{} from {}", bad.blocks, bad.block);
+        if blocks == 0 || blocks > size || block > size - blocks {
+            let got = format!("{blocks} from {block}");
             let need = format!("1 or more, inside the {size} of the unit");
             return Err(SpecError::new("blocks", got, need));
         }
-        let range = bad.block..bad.block + bad.blocks;
+        Ok(block..block + blocks)
+    }
+
+    fn be_weak(&mut self, weak: &Weak) -> Result<(), SpecError> {
+        let range = self.range_of(weak.unit, weak.block, weak.blocks)?;
+        let of = &mut self.bad[weak.unit as usize].weak;
+        match weak.takes > Span::ZERO {
+            true => of.insert(range, weak.takes),
+            false => of.remove(range),
+        }
+        Ok(())
+    }
+
+    fn be_bad(&mut self, bad: &Bad) -> Result<(), SpecError> {
+        let range = self.range_of(bad.unit, bad.block, bad.blocks)?;
         let of = &mut self.bad[bad.unit as usize];
         let (reads, writes) = match bad.fails {
             Fails::Reads => (true, false),
@@ -259,16 +331,72 @@ impl Fault {
             _ => first(&of.writes),
         };
         let Some(start) = found else {
-            if matches!(request.command, Command::Write | Command::WriteThrough)
-                && !of.reads.is_empty()
-            {
-                of.reads.remove(range);
+            if matches!(request.command, Command::Write | Command::WriteThrough) {
+                if !of.reads.is_empty() {
+                    of.reads.remove(range.clone());
+                }
+                if !of.weak.is_empty() {
+                    of.weak.remove(range);
+                }
             }
             return None;
         };
         Some(ErrorKind::Medium {
             lba: start.max(request.lba),
         })
+    }
+
+    /// How much longer a read takes because of the blocks that it touches.
+    fn retries(&self, request: &Request) -> Span {
+        let of = self.bad.get(request.unit as usize);
+        let Some(of) = of.filter(|of| !of.weak.is_empty() && request.command == Command::Read)
+        else {
+            return Span::ZERO;
+        };
+        let range = request.lba..request.lba + u64::from(request.blocks);
+        let all = of.weak.overlapping(&range).map(|(_, takes)| *takes);
+        all.max().unwrap_or(Span::ZERO)
+    }
+
+    /// The device takes requests again.
+    fn take_postponed(&mut self, flow: &mut Flow) {
+        let now = flow.now();
+        for slot in std::mem::take(&mut self.postponed) {
+            let arrival = flow[self.passing[slot as usize].request].done.arrival;
+            self.counts.busy_ns += u128::from(now.0 - arrival.0);
+            match self.is_stuck(now) {
+                true => self.held.push(slot),
+                false => self.release(slot, flow),
+            }
+        }
+    }
+
+    /// A request that waits in front of the device, or that a hanging device has, ends at once.
+    fn give_up(&mut self, slot: usize, flow: &mut Flow) {
+        let passing = &mut self.passing[slot];
+        let (request, given) = (passing.request, passing.given);
+        passing.is_orphan = true;
+        let list = |all: &mut Vec<u32>| all.retain(|s| *s as usize != slot);
+        match given {
+            Some(given) => flow.abort(given),
+            None => {
+                list(&mut self.held);
+                list(&mut self.postponed);
+                self.passing.remove(slot);
+            }
+        }
+        self.end_early(request, ErrorKind::Aborted, flow);
+    }
+
+    /// A request ends now, for this reason.
+    fn end_early(&mut self, request: u32, why: ErrorKind, flow: &mut Flow) {
+        let now = flow.now();
+        let done = &mut flow[request].done;
+        let (id, arrival) = (done.id, done.arrival);
+        *done = LayerCompletion::at_once(id, now, Some(why));
+        (done.arrival, done.admitted) = (arrival, arrival);
+        done.components.queue = now.0 - arrival.0;
+        flow.end(request);
     }
 
     /// Gives a request to the layer below.
@@ -301,8 +429,9 @@ impl Fault {
     /// The device is gone: what it has and what waits for it fails.
     fn leave(&mut self, flow: &mut Flow) {
         self.is_gone = true;
-        self.stuck_until = Time::ZERO;
+        (self.stuck_until, self.busy_until) = (Time::ZERO, Time::ZERO);
         self.held.clear();
+        self.postponed.clear();
         for request in std::mem::take(&mut self.kept) {
             self.fail(request, flow);
         }
@@ -324,13 +453,7 @@ impl Fault {
     /// A request fails because the device is gone.
     fn fail(&mut self, request: u32, flow: &mut Flow) {
         self.counts.gone += 1;
-        let now = flow.now();
-        let done = &mut flow[request].done;
-        let (id, arrival) = (done.id, done.arrival);
-        *done = LayerCompletion::at_once(id, now, Some(ErrorKind::Gone));
-        (done.arrival, done.admitted) = (arrival, arrival);
-        done.components.queue = now.0 - arrival.0;
-        flow.end(request);
+        self.end_early(request, ErrorKind::Gone, flow);
     }
 }
 
@@ -362,12 +485,14 @@ impl Layer for Fault {
             late,
             is_orphan: false,
         }) as u32;
-        match self.is_stuck(now) {
-            true => {
-                self.counts.stuck += 1;
-                self.held.push(slot);
-            }
-            false => self.release(slot, flow),
+        if self.is_stuck(now) {
+            self.counts.stuck += 1;
+            self.held.push(slot);
+        } else if now < self.busy_until {
+            self.counts.busy += 1;
+            self.postponed.push(slot);
+        } else {
+            self.release(slot, flow);
         }
     }
 
@@ -380,10 +505,13 @@ impl Layer for Fault {
         let released = flow[given].done.arrival;
         let request = flow.take_over(given);
         let asked = flow[request].request;
+        let retries = self.retries(&asked);
+        self.counts.weak += u64::from(retries > Span::ZERO);
+        let late = own.late + retries;
         let done = &mut flow[request].done;
-        done.completion += own.late;
+        done.completion += late;
         done.components.queue += released.0 - done.arrival.0;
-        done.components.overhead += own.late.0 as u64;
+        done.components.overhead += late.0 as u64;
         if done.error.is_none() {
             done.error = self.error_of(&asked);
             self.counts.bad += u64::from(done.error.is_some());
@@ -403,14 +531,40 @@ impl Layer for Fault {
 
     /// When the device answers again by itself, if something waits for that.
     fn next_event(&self) -> Time {
-        match self.held.is_empty() && self.kept.is_empty() {
+        let stuck = match self.held.is_empty() && self.kept.is_empty() {
             true => Time::NEVER,
             false => self.stuck_until,
+        };
+        match self.postponed.is_empty() {
+            true => stuck,
+            false => stuck.min(self.busy_until),
         }
     }
 
     fn happen(&mut self, flow: &mut Flow) {
-        self.go_on(flow);
+        let now = flow.now();
+        if now >= self.busy_until {
+            self.take_postponed(flow);
+        }
+        if !self.is_stuck(now) {
+            self.go_on(flow);
+        }
+    }
+
+    fn abort(&mut self, request: u32, flow: &mut Flow) {
+        if let Some(i) = self.kept.iter().position(|kept| *kept == request) {
+            self.kept.remove(i);
+            return self.end_early(request, ErrorKind::Aborted, flow);
+        }
+        let mine = |(_, p): &(usize, &Passing)| p.request == request && !p.is_orphan;
+        let Some((slot, passing)) = self.passing.iter().find(mine) else {
+            return;
+        };
+        match passing.given {
+            // What is in the device ends soon, unless that hangs.
+            Some(given) if !self.is_stuck(flow.now()) => flow.abort(given),
+            _ => self.give_up(slot, flow),
+        }
     }
 
     fn set(&mut self, setting: &Setting, flow: &mut Flow) -> Result<(), SpecError> {
@@ -425,8 +579,19 @@ impl Layer for Fault {
                 self.is_gone = false;
                 self.go_on(flow);
             }
+            Setting::Busy(busy) => self.busy_until = now + busy.lasts,
+            Setting::Weak(weak) => self.be_weak(weak).map_err(|e| e.within("setting"))?,
+            Setting::PredictsFailure(predicts) => self.predicts_failure = *predicts,
             other => {
-                let known = &["slow", "stuck", "bad", "gone"];
+                let known = &[
+                    "slow",
+                    "stuck",
+                    "bad",
+                    "gone",
+                    "busy",
+                    "weak",
+                    "predicts_failure",
+                ];
                 return Err(not_supported("a fault layer", other, known));
             }
         }
@@ -442,11 +607,28 @@ impl Layer for Fault {
             ("slowed", self.counts.slowed),
             ("stuck", self.counts.stuck),
             ("bad", self.counts.bad),
+            ("weak", self.counts.weak),
+            ("busy", self.counts.busy),
             ("gone", self.counts.gone),
         ] {
             all.count(name, n);
         }
         all.add_ns("stuck", self.counts.stuck_ns);
+        all.add_ns("busy", self.counts.busy_ns);
+    }
+
+    fn fault_signs(&self) -> Option<FaultSigns> {
+        Some(FaultSigns {
+            busy_until: self.busy_until,
+            predicts_failure: self.predicts_failure,
+            has_weak: self.bad.iter().any(|of| !of.weak.is_empty()),
+        })
+    }
+
+    fn weak(&self, unit: u32, blocks: Range<u64>) -> Option<u64> {
+        let of = self.bad.get(unit as usize)?;
+        let first = of.weak.overlapping(&blocks).next()?.0.start;
+        Some(first.max(blocks.start))
     }
 
     fn fault_state(&self, now: Time) -> Option<FaultState> {

@@ -33,13 +33,13 @@ use headstack_drive::{
     join, Command, Components, Drive, DriveEnergy, Heeded, Hint, LimitEnd, Part,
 };
 use headstack_engine::ByMode;
-use headstack_schema::{read_table, Registry, SpecError, Table};
+use headstack_schema::{read_table, Choice, Registry, SpecError, Table};
 use headstack_trace::Ioprio;
-use headstack_units::{Bandwidth, Span, Time};
+use headstack_units::{Bandwidth, Lba, Span, Time};
 use std::ops::Range;
 
 pub use drive::DriveLayer;
-pub use fault::{Bad, Fails, FaultState, Slow, Stuck};
+pub use fault::{Bad, Busy, Fails, FaultSigns, FaultState, Slow, Stuck, Weak};
 pub use flow::Flow;
 pub use statistics::{LayerResult, Statistics};
 pub use tree::{check, compose, Branch, LayerSpec, Tree};
@@ -211,6 +211,8 @@ pub enum Setting {
     Drive(headstack_drive::Setting),
     /// A part of a drive fails.
     FailPart(Part),
+    /// A zone of a host-managed drive fails.
+    FailZone(FailedZone),
     /// Number of places of a host queue (`nr_requests`). Smaller values than 4 count as 4, as in Linux.
     Requests(u32),
     /// Most requests of a host queue at the lower layer at once.
@@ -244,6 +246,50 @@ pub enum Setting {
     Bad(Bad),
     /// Of a fault layer: whether the device is gone. Back, it is not stuck either.
     Gone(bool),
+    /// Of a fault layer: no further requests are taken for a time.
+    Busy(Busy),
+    /// Of a fault layer: blocks that the drive reads only after it has tried for some time, or reads well again.
+    Weak(Weak),
+    /// Of a fault layer: whether the drive says that it is about to fail.
+    PredictsFailure(bool),
+}
+
+/// A zone of a host-managed drive that fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Table)]
+pub struct FailedZone {
+    /// Its first 512-byte block.
+    pub block: u64,
+    /// What it is from then on.
+    pub becomes: Becomes,
+}
+
+/// How a zone is that has failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Choice)]
+pub enum Becomes {
+    /// It can be read, but not written.
+    ReadOnly,
+    /// It can be neither read nor written.
+    Offline,
+}
+
+/// A zone of a drive fails.
+///
+/// # Errors
+/// No zone with a write pointer begins there, or it is offline already.
+pub(crate) fn fail_zone(drive: Option<&mut Drive>, failed: FailedZone) -> Result<(), SpecError> {
+    use headstack_drive::zoned::ZoneCondition;
+    let to = match failed.becomes {
+        Becomes::ReadOnly => ZoneCondition::ReadOnly,
+        Becomes::Offline => ZoneCondition::Offline,
+    };
+    let done = drive.map(|drive| drive.fail_zone(Lba(failed.block), to));
+    match done {
+        Some(Ok(())) => Ok(()),
+        _ => {
+            let need = "the first block of a zone with a write pointer that is not offline";
+            Err(SpecError::new("setting.block", failed.block, need))
+        }
+    }
 }
 
 impl Setting {
@@ -260,6 +306,7 @@ impl Setting {
             Setting::Drive(Of::IdleTimer { .. }) => "idle_timer",
             Setting::Drive(Of::SpindleSpeed { .. }) => "spindle_speed",
             Setting::FailPart(_) => "fail",
+            Setting::FailZone(_) => "fail_zone",
             Setting::Requests(_) => "nr_requests",
             Setting::Depth(_) => "depth",
             Setting::ReadExpire(_) => "read_expire",
@@ -275,6 +322,9 @@ impl Setting {
             Setting::Stuck(_) => "stuck",
             Setting::Bad(_) => "bad",
             Setting::Gone(_) => "gone",
+            Setting::Busy(_) => "busy",
+            Setting::Weak(_) => "weak",
+            Setting::PredictsFailure(_) => "predicts_failure",
         }
     }
 }
@@ -321,6 +371,14 @@ pub trait Layer: Send {
     }
     /// How a fault layer is at `now`; `None` of other layers.
     fn fault_state(&self, _now: Time) -> Option<FaultState> {
+        None
+    }
+    /// What a fault layer has a SCSI drive say; `None` of other layers.
+    fn fault_signs(&self) -> Option<FaultSigns> {
+        None
+    }
+    /// Of a fault layer, the first of these blocks of a unit that are read only after some time.
+    fn weak(&self, _unit: u32, _blocks: Range<u64>) -> Option<u64> {
         None
     }
     /// Places and depth of a host queue; `None` of other layers.

@@ -488,6 +488,29 @@ impl Tree {
         self.give(now, number, &request);
     }
 
+    /// Adds a request of the host to the table; returns its number there, and the request to its unit.
+    #[inline]
+    fn opened(&mut self, request: DriveRequest, submitter: u32) -> (u32, Request) {
+        let at = request.lba.0;
+        let unit = match self.equal {
+            Some(size) => ((at / size) as usize).min(self.units.len() - 1),
+            None => self.firsts.partition_point(|first| *first <= at).max(1) - 1,
+        };
+        let first = self.firsts.get(unit).copied().unwrap_or(0);
+        let request = Request {
+            id: request.id,
+            command: request.command,
+            unit: unit as u32,
+            lba: at - first,
+            blocks: request.blocks,
+            submitter,
+            hint: request.hint,
+        };
+        // Requests under way have different numbers there, too.
+        let number = self.flow.open(request, request.id as u32);
+        (number, request)
+    }
+
     /// Gives a request of the host, which has this number, to its unit.
     #[inline]
     fn give(&mut self, now: Time, number: u32, request: &Request) {
@@ -689,23 +712,7 @@ impl Member for Tree {
     }
 
     fn submit(&mut self, now: Time, request: DriveRequest, submitter: u32) {
-        let at = request.lba.0;
-        let unit = match self.equal {
-            Some(size) => ((at / size) as usize).min(self.units.len() - 1),
-            None => self.firsts.partition_point(|first| *first <= at).max(1) - 1,
-        };
-        let first = self.firsts.get(unit).copied().unwrap_or(0);
-        let request = Request {
-            id: request.id,
-            command: request.command,
-            unit: unit as u32,
-            lba: at - first,
-            blocks: request.blocks,
-            submitter,
-            hint: request.hint,
-        };
-        // Requests under way have different numbers there, too.
-        let number = self.flow.open(request, request.id as u32);
+        let (number, request) = self.opened(request, submitter);
         self.give(now, number, &request);
     }
 

@@ -6,6 +6,7 @@ use crate::mapping::zoned::{
     ReportingOptions, Sense, ZoneAction, ZoneCondition, ZoneDescriptor, ZoneId,
 };
 use headstack_units::{Lba, Time};
+use std::ops::Range;
 
 /// What the host of a host-managed drive has to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +55,18 @@ impl Drive {
         match &mut self.zones {
             Some(zones) => zones.fail(start, to),
             None => Err(Sense::InvalidFieldInCdb),
+        }
+    }
+
+    /// The zones become those of an equal drive after a loss of power. What was open is closed; a write pointer stands at the
+    /// first block of its zone that was lost, which `lost` names for a range of 512-byte blocks, or where it was.
+    pub fn recover_zones(
+        &mut self,
+        before: &Drive,
+        lost: &mut dyn FnMut(Range<u64>) -> Option<u64>,
+    ) {
+        if let (Some(zones), Some(before)) = (&mut self.zones, &before.zones) {
+            zones.recover(before, lost);
         }
     }
 

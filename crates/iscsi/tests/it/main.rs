@@ -5,6 +5,7 @@
 mod initiator;
 
 mod commands;
+mod faults;
 mod hostile;
 mod limits;
 mod sessions;

@@ -1,8 +1,9 @@
 //! A host-managed drive, and faults: the sense data that an initiator gets.
 
 use crate::initiator::{options, sixteen, ten, Initiator, Server, SMALL};
-use headstack_array::layer::{Bad, Fails, Setting};
+use headstack_array::layer::{Bad, Becomes, FailedZone, Fails, Setting};
 use headstack_iscsi::server;
+use headstack_live::power::{Afterwards, PowerLosses};
 
 const READ: u8 = 0x88;
 const WRITE: u8 = 0x8a;
@@ -11,8 +12,18 @@ const ZONE: u64 = 32_768;
 
 /// The drive `exos-x18` of 64 zones of 16 MiB, of which two are conventional.
 fn zoned() -> Server {
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../drives/exos-x18.toml");
-    let text = std::fs::read_to_string(source).unwrap();
+    zoned_with(PowerLosses::default())
+}
+
+/// The same, which may lose power.
+fn zoned_with(losses: PowerLosses) -> Server {
+    zoned_drive("exos-x18", losses)
+}
+
+/// The same of another drive.
+fn zoned_drive(name: &str, losses: PowerLosses) -> Server {
+    let drives = concat!(env!("CARGO_MANIFEST_DIR"), "/../../drives");
+    let text = std::fs::read_to_string(format!("{drives}/{name}.toml")).unwrap();
     let mut table: toml::Table = text.parse().unwrap();
     let mapping =
         "model = \"zoned\"\nzone_size = \"16 MiB\"\nconventional_zones = 2\nmax_open_zones = 3\n\
@@ -27,11 +38,16 @@ fn zoned() -> Server {
         "name".into(),
         format!("zoned-{}", std::process::id()).into(),
     );
-    let file = std::env::temp_dir().join(format!("zoned-{}.toml", std::process::id()));
+    let unique = format!("{:?}", std::thread::current().id()).replace(['(', ')'], "");
+    let file = std::env::temp_dir().join(format!("zoned-{}-{unique}.toml", std::process::id()));
     std::fs::write(&file, table.to_string()).unwrap();
-    let options = options(&file.to_string_lossy(), server::Options::default());
+    let mut options = options(&file.to_string_lossy(), server::Options::default());
+    options.system.live.losses = losses;
     let server = Server::with(&options);
-    std::fs::remove_file(file).unwrap();
+    // The file is read again when power was lost.
+    if !options.system.live.losses.is_possible {
+        std::fs::remove_file(file).unwrap();
+    }
     server
 }
 
@@ -206,4 +222,185 @@ fn a_stopped_unit_needs_a_start() {
     assert_eq!(session.ask(0, &[0; 6], 0).sense, Some((2, 0x04, 0x02)));
     assert_eq!(session.ask(0, &[0x1b, 0, 0, 0, 1, 0], 0).status, 0);
     assert_eq!(session.ask(0, &read, 512).status, 0);
+}
+
+/// A zone that has failed: ZONE IS READ ONLY for writes; ZONE IS OFFLINE for both. Its neighbours are well.
+#[test]
+fn zones_fail_on_purpose() {
+    let server = zoned();
+    let mut session = server.session(1, &[]);
+    session.settle(0);
+    let (read_only, offline) = (2 * ZONE, 3 * ZONE);
+    let data = [5; 16 * 512];
+    for start in [read_only, offline] {
+        let wrote = session.put(0, &sixteen(WRITE, 0, start, 16, 0), &data, 0);
+        assert_eq!(wrote.status, 0);
+    }
+    let fail = |block, becomes| {
+        let setting = Setting::FailZone(FailedZone { block, becomes });
+        let done = server.handle.ask(move |live| live.set(&[0, 0], setting));
+        done.unwrap()
+    };
+    fail(read_only, Becomes::ReadOnly).unwrap();
+    fail(offline, Becomes::Offline).unwrap();
+    assert!(fail(offline, Becomes::ReadOnly).is_err());
+    assert!(fail(0, Becomes::Offline).is_err(), "a conventional zone");
+    let read = |s: &mut Initiator, lba| s.ask(0, &sixteen(READ, 0, lba, 16, 0), 16 * 512);
+    let write = |s: &mut Initiator, lba| s.put(0, &sixteen(WRITE, 0, lba, 16, 0), &data, 0).sense;
+    assert_eq!(read(&mut session, read_only).data, data);
+    assert_eq!(write(&mut session, read_only + 16), Some((7, 0x27, 0x08)));
+    assert_eq!(read(&mut session, offline).sense, Some((7, 0x2c, 0x0e)));
+    assert_eq!(write(&mut session, offline + 16), Some((7, 0x2c, 0x0e)));
+    assert_eq!(write(&mut session, 4 * ZONE), None);
+    let conditions: Vec<u8> = zones(&mut session, read_only, 0)[..2]
+        .iter()
+        .map(|z| z.1)
+        .collect();
+    assert_eq!(conditions, [0xd, 0xf]);
+}
+
+/// After a loss of power a write pointer stands where the data that survived end, and what was open is closed. A zone whose
+/// data were on the medium is as it was.
+#[test]
+fn write_pointers_survive_a_loss_of_power_as_data_do() {
+    let mut cut = 0;
+    for seed in 1..=12u64 {
+        let server = zoned_with(PowerLosses {
+            seed,
+            is_possible: true,
+            afterwards: Afterwards::Continue,
+            ..PowerLosses::default()
+        });
+        let mut session = server.session(1, &[]);
+        session.settle(0);
+        let (kept, open) = (2 * ZONE, 3 * ZONE);
+        let data: Vec<u8> = (0..64 * 512).map(|i| 1 + (i / 512) as u8).collect();
+        let wrote = session.put(0, &sixteen(WRITE, 0, kept, 64, 0), &data, 0);
+        assert_eq!(wrote.status, 0);
+        assert_eq!(session.ask(0, &ten(0x35, 0, 0, 0), 0).status, 0);
+        for i in 0..4u64 {
+            let part = &data[i as usize * 16 * 512..][..16 * 512];
+            let wrote = session.put(0, &sixteen(WRITE, 0, open + 16 * i, 16, 0), part, 0);
+            assert_eq!(wrote.status, 0, "seed {seed}");
+        }
+        server
+            .handle
+            .ask(|live| live.lose_power().map(drop))
+            .unwrap()
+            .unwrap();
+        let all = zones(&mut session, kept, 0);
+        assert_eq!((all[0].1, all[0].4), (4, kept + 64), "seed {seed}");
+        let survived = all[1].4 - open;
+        assert_eq!(all[1].1, if survived == 0 { 1 } else { 4 }, "seed {seed}");
+        assert_eq!(survived % 8, 0, "whole sectors of 4 KiB");
+        let read = session
+            .ask(0, &sixteen(READ, 0, open, 64, 0), 64 * 512)
+            .data;
+        let (before, after) = read.split_at(survived as usize * 512);
+        assert!(before == &data[..before.len()], "seed {seed}");
+        assert!(after.iter().all(|b| *b == 0), "seed {seed}");
+        // The zone goes on there.
+        let wrote = session.put(
+            0,
+            &sixteen(WRITE, 0, open + survived, 16, 0),
+            &data[..16 * 512],
+            0,
+        );
+        assert_eq!(wrote.status, 0, "seed {seed}");
+        cut += u32::from(survived < 64);
+    }
+    assert!(
+        cut > 0,
+        "power was lost with all data on the medium each time"
+    );
+}
+
+/// Number, health and blocks of each element, as GET PHYSICAL ELEMENT STATUS has them.
+fn elements(session: &mut Initiator, from: u32, options: u8) -> Vec<(u32, u8, u64)> {
+    let mut cdb = sixteen(0x9e, 0x17, 0, 4096, options);
+    cdb[6..10].copy_from_slice(&from.to_be_bytes());
+    let report = session.ask(0, &cdb, 4096);
+    assert_eq!(report.status, 0);
+    let u32_at = |at: usize| u32::from_be_bytes(report.data[at..at + 4].try_into().unwrap());
+    let number = u32_at(0) as usize;
+    assert_eq!(
+        (u32_at(4) as usize, report.data.len()),
+        (number, 32 + 32 * number)
+    );
+    let each = (0..number).map(|i| {
+        let at = 32 + 32 * i;
+        assert_eq!(report.data[at + 14], 1, "a storage element");
+        let blocks = u64::from_be_bytes(report.data[at + 16..at + 24].try_into().unwrap());
+        (u32_at(at + 4), report.data[at + 15], blocks)
+    });
+    each.collect()
+}
+
+/// The zones that a drive cannot read whole without the first head, as it finds when it reads them.
+fn unreadable_without_first_head(name: &str) -> Vec<u64> {
+    let server = zoned_drive(name, PowerLosses::default());
+    let mut session = server.session(1, &[]);
+    session.settle(0);
+    let part = headstack_drive::Part {
+        stack: 0,
+        arm: 0,
+        surface: Some(0),
+        warning: true,
+    };
+    let failed = (server.handle).ask(move |live| live.set(&[0, 0], Setting::FailPart(part)));
+    failed.unwrap().unwrap();
+    // VERIFY(16) of each zone, without data.
+    let fails = |zone: &u64| {
+        let verify = sixteen(0x8f, 0, zone * ZONE, ZONE as u32, 0);
+        session.ask(0, &verify, 0).sense.is_some()
+    };
+    (0..64).filter(fails).collect()
+}
+
+/// SBC-4 and ZBC-2: a head that is removed takes the zones offline that have blocks on it: those that cannot be read whole by
+/// a drive whose head has failed. The others keep their data. Elements have their blocks, health and numbers.
+#[test]
+fn a_head_is_removed_with_its_zones() {
+    for name in ["exos-x18", "helium-20tb"] {
+        let lost = unreadable_without_first_head(name);
+        assert!(lost.len() > 1 && lost.len() < 40, "{name}: {lost:?}");
+        let server = zoned_drive(name, PowerLosses::default());
+        let mut session = server.session(1, &[]);
+        session.settle(0);
+        let before = elements(&mut session, 1, 0);
+        assert_eq!(before.iter().map(|e| e.2).sum::<u64>(), 64 * ZONE, "{name}");
+        assert!(before.iter().all(|e| e.1 == 1) && elements(&mut session, 1, 0x40).is_empty());
+        assert_eq!(elements(&mut session, 3, 0)[0].0, 3);
+        let remove =
+            |s: &mut Initiator, element| s.ask(0, &sixteen(0x9e, 0x1a, 0, element, 0), 0).sense;
+        let none = before.len() as u32 + 1;
+        assert_eq!(remove(&mut session, none), Some((5, 0x24, 0)));
+        assert_eq!(remove(&mut session, 0), Some((5, 0x24, 0)));
+        assert!(zones(&mut session, 0, 0x07).is_empty());
+        assert_eq!(remove(&mut session, 1), None);
+        assert_eq!(
+            remove(&mut session, 1),
+            Some((5, 0x24, 0)),
+            "it is removed already"
+        );
+        assert_eq!(elements(&mut session, 1, 0x40), [(1, 0xff, before[0].2)]);
+        let offline: Vec<u64> = zones(&mut session, 0, 0x07)
+            .iter()
+            .map(|z| z.3 / ZONE)
+            .collect();
+        // Two zones are conventional, which cannot be offline.
+        let expected: Vec<u64> = lost.into_iter().filter(|zone| *zone >= 2).collect();
+        assert_eq!(offline, expected, "{name}");
+        let mut read = |zone: u64| {
+            session
+                .ask(0, &sixteen(READ, 0, zone * ZONE, 1, 0), 512)
+                .sense
+        };
+        assert_eq!(read(offline[0]), Some((7, 0x2c, 0x0e)));
+        let kept = (2..64).find(|zone| !offline.contains(zone)).unwrap();
+        assert_eq!(read(kept), None);
+        // What takes new addresses is not supported, and not listed.
+        let truncate = session.ask(0, &sixteen(0x9e, 0x18, 0, 2, 0), 0).sense;
+        assert_eq!(truncate, Some((5, 0x24, 0)));
+    }
 }

@@ -8,6 +8,7 @@
 
 pub mod cache;
 pub mod capacity;
+pub mod elements;
 pub mod inquiry;
 pub mod log;
 pub mod mode;
@@ -68,6 +69,8 @@ pub enum Reply {
     Work(Work),
     /// The zones of the drive are asked for something.
     Zones(zones::ZoneCall),
+    /// The heads of the drive are asked for something.
+    Elements(elements::ElementCall),
 }
 
 /// What a reservation of another initiator does to a command.
@@ -175,7 +178,7 @@ impl Entry {
 }
 
 /// All commands, in lists of one family each.
-pub const TABLE: [&[Entry]; 11] = [
+pub const TABLE: [&[Entry]; 12] = [
     inquiry::ENTRIES,
     capacity::ENTRIES,
     transfer::ENTRIES,
@@ -187,6 +190,7 @@ pub const TABLE: [&[Entry]; 11] = [
     report::ENTRIES,
     reserve::ENTRIES,
     zones::ENTRIES,
+    elements::ENTRIES,
 ];
 
 /// Commands of a disk, in order of the table.

@@ -1,10 +1,51 @@
 //! The way of a request through a tree, as far as layers pass it on as it is: what is at its end, and what is on it.
 
-use super::{flow, Layer, Tree, HOST};
-use headstack_drive::Drive;
+use super::flow::{self, Message};
+use super::{Layer, Tree, HOST};
+use crate::layer::ANYONE;
+use headstack_drive::{Drive, DriveRequest};
+use headstack_units::Time;
 use std::ops::Range;
 
 impl Tree {
+    /// Gives a request to the unit that has its blocks, as [`Member::submit`] does. Returns its number for [`Tree::abort`].
+    ///
+    /// [`Member::submit`]: crate::member::Member::submit
+    pub(crate) fn submit_numbered(&mut self, now: Time, request: DriveRequest) -> u32 {
+        // Which thread of a client submits is not known.
+        let (number, request) = self.opened(request, ANYONE);
+        self.give(now, number, &request);
+        number
+    }
+
+    /// The host has no more use for the request with this number, which is under way. It ends soon if a layer can end it
+    /// early; its end is told as usual.
+    pub(crate) fn abort(&mut self, now: Time, number: u32) {
+        self.flow.now = self.flow.now.max(now);
+        if self.flow.ended.contains(&number) {
+            return;
+        }
+        let unit = self.flow[number].member as usize;
+        let Some(node) = self.units.get(unit).map(|unit| unit.node) else {
+            return;
+        };
+        self.flow.messages.push((Message::Abort, node, number));
+        self.settle();
+    }
+
+    /// The first of these blocks of a unit of the roots that a drive reads only after some time.
+    pub(crate) fn weak(&self, unit: usize, blocks: Range<u64>) -> Option<u64> {
+        let mut at = self.units.get(unit).copied();
+        while let Some(here) = at {
+            let found = self.nodes[here.node as usize].weak(here.unit, blocks.clone());
+            if found.is_some() {
+                return found;
+            }
+            at = self.same_below(here);
+        }
+        None
+    }
+
     /// The drive to which requests to a unit come as they are, if they do.
     pub(crate) fn drive_of(&self, unit: usize) -> Option<&Drive> {
         let node = self.drive_node(unit)?;

@@ -32,6 +32,7 @@ use crate::command::{Command, DriveRequest};
 use headstack_engine::SpecError;
 use headstack_units::Lba;
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// The condition of a zone. The numbers are those of the standard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -363,6 +364,31 @@ impl Zones {
         which
             .into_iter()
             .try_for_each(|i| self.manage_one(action, i))
+    }
+
+    /// Takes over the zones of an equal drive as they are after a loss of power: what was open is closed, and a write pointer
+    /// stands at the first block that was lost. `lost` names that of a range, if there is one.
+    pub fn recover(&mut self, before: &Zones, lost: &mut dyn FnMut(Range<u64>) -> Option<u64>) {
+        self.implicit.clear();
+        self.explicit = 0;
+        for index in 0..self.zones.len().min(before.zones.len()) {
+            let (start, mut zone) = (self.start(index), before.zones[index]);
+            let has_pointer = !matches!(
+                zone.condition,
+                ZoneCondition::NotWritePointer | ZoneCondition::ReadOnly | ZoneCondition::Offline
+            );
+            if has_pointer {
+                if let Some(first) = lost(start..start + zone.written) {
+                    zone.written = (first - start) / self.sector_blocks * self.sector_blocks;
+                }
+                zone.condition = match zone.written {
+                    0 => ZoneCondition::Empty,
+                    n if n == self.length(index) => ZoneCondition::Full,
+                    _ => ZoneCondition::Closed,
+                };
+            }
+            self.zones[index] = zone;
+        }
     }
 
     /// A zone fails: `to` is [`ZoneCondition::ReadOnly`] or [`ZoneCondition::Offline`]. There is no way back.
