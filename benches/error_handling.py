@@ -1,8 +1,8 @@
 """What a real kernel makes of a SCSI disk that fails: messages, time without progress, data.
 
 Prints a table: for each fault, under random reads and writes that fio verifies, what Linux logs,
-how long no request ended, how many failed, and whether wrong data were read. Then a mirror of md,
-one disk of which hangs for ever.
+how long no request ended, the error that fio got, and whether wrong data were read. Then a mirror
+of md, one disk of which hangs for ever.
 
     .venv/bin/python benches/error_handling.py [FAULT...]
 
@@ -11,6 +11,7 @@ the timeout is 4 s. Faults are asked for while fio runs, through a mark that the
 of a size of its own, which is in the record.
 """
 
+import errno
 import re
 import sys
 import tempfile
@@ -90,7 +91,7 @@ class Seen:
     Attributes:
         log: kinds of messages of the kernel with their numbers.
         still: longest time in which no request of the load ended, seconds.
-        failed: errors that fio had.
+        error: the first one that fio had, by name.
         wrong: whether fio read what it had not written.
         state: of the disk at the end.
 
@@ -98,7 +99,7 @@ class Seen:
 
     log: dict[str, int]
     still: float
-    failed: int
+    error: str
     wrong: bool
     state: str
 
@@ -126,6 +127,13 @@ def messages(log: str) -> dict[str, int]:
                 found[kind] = found.get(kind, 0) + 1
                 break
     return found
+
+
+def named(said: str) -> str:
+    """Return the name of the first error that fio says."""
+    found = re.search(r"err=\s*(\d+)", said)
+    number = int(found[1]) if found else -1
+    return "none" if number == 0 else errno.errorcode.get(number, str(number))
 
 
 def script(disk: str = "sda") -> str:
@@ -187,11 +195,10 @@ def run(which: Fault) -> Seen:
         rows = [line.split(",") for line in record.read_text().splitlines()[1:]]
     ends = sorted((int(row[0]) + int(row[5])) / 1e9 for row in rows if row[3] == "32")
     said = files["fio"].decode()
-    found = re.search(r"err=\s*(\d+)", said)
     return Seen(
         messages(files["log"].decode()),
         max((b - a for a, b in pairwise(ends)), default=0.0),
-        int(found[1]) if found else -1,
+        named(said),
         "verify:" in said or "bad magic" in said,
         files["state"].decode().strip(),
     )
@@ -226,11 +233,10 @@ mdadm --create /dev/md0 --run --assume-clean --bitmap=none --level=1 --raid-devi
         rows = [line.split(",") for line in record.read_text().splitlines()[1:]]
     ends = sorted((int(row[0]) + int(row[5])) / 1e9 for row in rows if row[3] == "32")
     said = files["fio"].decode()
-    found = re.search(r"err=\s*(\d+)", said)
     return Seen(
         messages(files["log"].decode()),
         max((b - a for a, b in pairwise(ends)), default=0.0),
-        int(found[1]) if found else -1,
+        named(said),
         "verify:" in said or "bad magic" in said,
         files["state"].decode().strip(),
     )
@@ -240,12 +246,12 @@ def row(name: str, seen: Seen) -> str:
     """Return a row of the table."""
     log = ", ".join(f"{kind} x {n}" for kind, n in seen.log.items()) or "nothing"
     wrong = "yes" if seen.wrong else "no"
-    return f"| {name} | {log} | {seen.still:.1f} | {seen.failed} | {wrong} | {seen.state} |"
+    return f"| {name} | {log} | {seen.still:.1f} | {seen.error} | {wrong} | {seen.state} |"
 
 
 def main(names: Sequence[str]) -> None:
     """Print the table."""
-    print("| fault | the kernel logs | longest pause, s | errors | wrong data | state |")
+    print("| fault | the kernel logs | longest pause, s | error | wrong data | state |")
     print("|---|---|---|---|---|---|")
     runs: dict[str, Callable[[], Seen]] = {
         **{name: (lambda which=which: run(which)) for name, which in FAULTS.items()},

@@ -148,7 +148,7 @@ def test_power_conditions_by_command_and_by_timer(tmp_path):
     took = {int(row[3]) // 2: int(row[5]) / 1e9 for row in rows}
     print(took)
     # The drive file: standby takes 23 s to enter and 11 to leave, idle_c 2 s each. A read that
-    # comes while the spindle stops waits for both; the guest needs up to a second more between them.
+    # comes while the spindle stops waits for both; the guest needs up to a second more.
     assert spec["standby"]["enter_time"] == "23 s"
     assert spec["standby"]["recovery_time"] == "11 s"
     assert spec["idle_c"]["recovery_time"] == "2 s"
