@@ -204,6 +204,8 @@ def main() -> None:
                 "closed_1000_drives": instructions(binary, "closed", lengths, 1_000, 10_000, 1),
             }
         )
+        sweep = [sys.executable, str(ROOT / "benches" / "sweep.py"), "200"]
+        swept = json.loads(subprocess.check_output(sweep, cwd=ROOT))
         small = case("drive", 1_000_000, fcfs, 40, runs=1)
         large = case("drive", 100_000_000, fcfs, 40, runs=1)
 
@@ -229,6 +231,7 @@ def main() -> None:
         "peak_rss_bytes_10000_drives_open": opened["peak_rss_bytes"],
         "raid5_8_drives_drive_requests_per_s": parity["per_s"],
         "instructions_per_request": per_request or "got no valgrind, need it to count",
+        "sweep": swept,
         "build_1000_drives_s": 1_000 / built["per_s"],
         "peak_rss_bytes_1000_drives": built["peak_rss_bytes"],
         "peak_rss_bytes_1e6": small["peak_rss_bytes"],

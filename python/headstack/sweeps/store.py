@@ -37,7 +37,7 @@ FIGURES = "figure.png", "figure.svg"
 JOURNAL = "journal.jsonl"
 
 #: Seconds after which the journal is forced to the disk.
-SYNC_S = 0.5
+SYNC_S = 2.0
 
 _DIGITS = 16
 
