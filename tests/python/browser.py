@@ -176,3 +176,50 @@ class Browser:
         """Print the page."""
         answer = self.send("Page.printToPDF", printBackground=False)
         path.write_bytes(base64.b64decode(answer["data"]))
+
+    def press(self, key: str, *, shift: bool = False) -> None:
+        """Press a key; ``Tab``, ``Enter`` and ``Escape`` do what they do for a reader."""
+        code = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32}.get(key, 0)
+        text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
+        for kind in ("keyDown", "keyUp"):
+            self.send(
+                "Input.dispatchKeyEvent",
+                type=kind,
+                key=key,
+                code=key if code else "",
+                windowsVirtualKeyCode=code,
+                text=text if kind == "keyDown" else "",
+                modifiers=8 if shift else 0,
+            )
+
+    def tabbed(self, most: int = 400) -> list[dict[str, Any]]:
+        """What the key Tab reaches, from the begin of the page until it leaves it.
+
+        Of each: its number among all that can have the focus, whether it is in the window, and
+        whether its focus can be seen: an outline, or another change of its look.
+        """
+        self.send("Emulation.setFocusEmulationEnabled", enabled=True)
+        self.run(
+            """window.stops = [...document.querySelectorAll('a[href], button, input, select,'
+            + ' textarea, summary, [tabindex]')].filter((e) => e.tabIndex >= 0 && !e.disabled
+            && e.checkVisibility({visibilityProperty: true}));
+            window.looks = stops.map((e) => { const s = getComputedStyle(e);
+              return [s.outlineStyle, s.outlineWidth, s.boxShadow, s.borderColor].join(); });
+            document.activeElement.blur(); scrollTo(0, 0); stops.length"""
+        )
+        found: list[dict[str, Any]] = []
+        while len(found) < most:
+            self.press("Tab")
+            one = self.run(
+                """new Promise((done) => requestAnimationFrame(() => {
+                const e = document.activeElement, i = stops.indexOf(e);
+                const b = e.getBoundingClientRect(), s = getComputedStyle(e);
+                done({stop: i, name: e.tagName + ' ' + e.textContent.trim().slice(0, 40),
+                  seen: b.bottom > 0 && b.top < innerHeight && b.left < innerWidth && b.right > 0,
+                  marked: looks[i] !== [s.outlineStyle, s.outlineWidth, s.boxShadow,
+                    s.borderColor].join()}); }))"""
+            )
+            if one["stop"] < 0 or any(f["stop"] == one["stop"] for f in found):
+                break
+            found.append(one)
+        return found

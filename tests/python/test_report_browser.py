@@ -369,3 +369,21 @@ def test_direct_labels_do_not_collide(chromium, told, tmp_path, width):
                 one[3] <= other[1] or other[3] <= one[1] or one[4] <= other[2] or other[4] <= one[2]
             )
             assert apart, (figure, one, other)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [400, 1280])
+def test_the_keyboard_reaches_everything(chromium, page, width, dark):
+    """Tab goes through all links, words, buttons and folds in order; the focus can be seen."""
+    chromium.look(width=width, dark=dark)
+    chromium.open(page)
+    stops = chromium.tabbed()
+    assert [s["stop"] for s in stops] == list(range(chromium.run("stops.length")))
+    assert len(stops) > 20
+    assert [s for s in stops if not s["seen"]] == []
+    assert [s for s in stops if not s["marked"]] == []
+    # A fold opens with the key Enter, and closes again.
+    chromium.run("(window.fold = document.querySelector('details.system > summary')).focus()")
+    for wanted in (True, False):
+        chromium.press("Enter")
+        assert chromium.run("fold.parentElement.open") is wanted

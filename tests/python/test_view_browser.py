@@ -237,3 +237,21 @@ def test_screen_readers_hear_the_state(chromium, shown):
     for record in records:
         described = [d for role, name, d in heard if name == record["system"] and "im" in role]
         assert any("Queue" in d.get("value", "") for d in described)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [400, 1280])
+def test_the_keyboard_reaches_everything(chromium, shown, width, dark):
+    """Tab goes through all controls in order; the focus can be seen, and Enter presses a button."""
+    _, page = shown
+    chromium.look(width=width, dark=dark)
+    chromium.open(page)
+    stops = chromium.tabbed()
+    assert [s["stop"] for s in stops] == list(range(chromium.run("stops.length")))
+    assert len(stops) >= 4
+    assert [s for s in stops if not s["seen"]] == []
+    assert [s for s in stops if not s["marked"]] == []
+    chromium.run("document.querySelector('button').focus()")
+    before = chromium.run("[playing, now].join()")
+    chromium.press("Enter")
+    assert chromium.run("[playing, now].join()") != before
