@@ -469,4 +469,17 @@ def test_the_cap_is_drawn_over_the_power_and_in_the_legend(document):
 
 def test_a_page_is_small(several):
     """Three workloads with twelve systems each."""
-    assert len(report.to_html(several).encode()) < 3 << 20
+    assert len(report.to_html(several).encode()) < 2 << 20
+
+
+def test_packed_data_are_the_same_rows():
+    rows = [{"x": 0.1 + 0.2, "n": i, "name": f"system {i % 2}", "odd": None} for i in range(6)]
+    uneven = [{"x": 1.0}, {"y": 2.0}]
+    spec = report.packed({"mark": "line", "datasets": {"a": rows, "b": uneven, "c": []}})
+    assert spec["mark"] == "line"
+    columns = spec["datasets"]["a"]["columns"]
+    assert columns["name"] == {"words": ["system 0", "system 1"], "at": [0, 1] * 3}
+    assert columns["x"] == [0.3] * 6
+    assert columns["n"] == [0, 1, 2, 3, 4, 5]
+    assert spec["datasets"]["b"] == uneven
+    assert spec["datasets"]["c"] == []

@@ -2,6 +2,17 @@
 // Lengths in pixels: `ticks` is what an axis and its title take.
 const narrow = 560, leastPanel = 200, gap = 24, ticks = 64, letter = 6.8;
 
+// The data of the charts are columns, in which a text that recurs is a number in a list of words.
+function rows(data) {
+  if (Array.isArray(data)) return data;
+  const columns = Object.entries(data.columns).map(([key, one]) =>
+    [key, Array.isArray(one) ? one : one.at.map((i) => one.words[i])]);
+  return Array.from({ length: data.n }, (_, i) => Object.fromEntries(columns.map(([key, one]) => [key, one[i]])));
+}
+for (const chart of Object.values(specs)) {
+  for (const name of Object.keys(chart.datasets ?? {})) chart.datasets[name] = rows(chart.datasets[name]);
+}
+
 // At most so many columns, without a gap in the last row if few fewer will do.
 function even(panels, most) {
   for (let columns = most; columns > most / 2; columns--) if (panels % columns === 0) return columns;
@@ -10,8 +21,8 @@ function even(panels, most) {
 
 // Names on lines go to the other side where they would leave a plot of this width, and lose their end
 // where neither side has room; the tooltip has the whole name.
-function inside(rows, width) {
-  for (const row of rows) {
+function inside(labels, width) {
+  for (const row of labels) {
     const fits = (share) => Math.floor(share * (width - ticks) / letter);
     const room = { left: fits(row.across), right: fits(1 - row.across) };
     const most = Math.max(room.left, room.right);
@@ -31,7 +42,7 @@ function fitted(spec, width) {
       if (legend) legend.columns = 3;
     }
   }
-  for (const rows of Object.values(chart.datasets ?? {})) if (rows[0]?.across !== undefined) inside(rows, width);
+  for (const data of Object.values(chart.datasets ?? {})) if (data[0]?.across !== undefined) inside(data, width);
   if (chart.facet) {
     const own = chart.resolve?.scale?.y === "independent";
     const fits = Math.floor((width - ticks) / (leastPanel + gap + (own ? ticks : 0)));
