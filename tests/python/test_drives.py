@@ -220,3 +220,16 @@ def test_figures_of_two_files_of_one_name_are_kept_apart(tmp_path):
         plots.save_of(files[1], out, charts)
     assert [f.read_bytes() for f in written] == before
     assert plots.save_of(files[0], out, charts) == written
+
+
+def test_the_list_of_drives_does_not_fold_at_80_columns(monkeypatch):
+    """Every drive has one line, on a terminal of 80 columns; a pipe has all columns."""
+    from headstack.cli import _layout
+    from headstack.cli import drives as cli
+
+    rows = [cli._cells(row) for row in drives.rows() if "error" not in row]
+    short = [i for i, (title, _) in enumerate(cli._HEADINGS) if title not in cli._WIDE]
+    (one,) = _layout.layouts(cli._HEADINGS, rows, 80, short)
+    assert [*one.columns] == short
+    assert not one.text_widths
+    assert "seek W" in command("drives").stdout

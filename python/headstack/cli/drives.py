@@ -41,6 +41,9 @@ _HEADINGS = (
     ("title", True),
 )
 
+#: Those for which a narrow terminal has no room.
+_WIDE = ("seek W", "material $", "retail $", "title")
+
 
 def _list(rows: Sequence[Mapping[str, Any]], as_json: bool, form: str) -> None:
     """Print the table of all drives; list unusable files on standard error."""
@@ -50,7 +53,12 @@ def _list(rows: Sequence[Mapping[str, Any]], as_json: bool, form: str) -> None:
     if as_json:
         _terminal.print_json({"drives": rows})
     else:
-        _terminal.print_table(_HEADINGS, [_cells(row) for row in usable], form=form)
+        short = [i for i, (title, _) in enumerate(_HEADINGS) if title not in _WIDE]
+        cells = [_cells(row) for row in usable]
+        if not _terminal.print_table(_HEADINGS, cells, form=form, short=short):
+            _terminal.say(
+                "more on a wider terminal, in a pipe, or of one drive: headstack drives NAME"
+            )
         _terminal.say(
             "MB/s: sustained, outside to inside, all actuators; seek: average; $: of parts or of a "
             "shop, in different years",
