@@ -1,9 +1,10 @@
-//! Random faults of drives and meters: at the end every drive has its settings of before.
+//! Random faults of drives, meters, the disk, the clock and the daemon itself: at the end every drive has its settings of before.
 
 use crate::group::bench;
 use crate::kernel::Answer;
 use headstack_host::knobs::{Knob, Knobs};
 use headstack_testkit::{cases, first_seed, SplitMix};
+use headstack_units::Span;
 use rustix::io::Errno;
 use serde_json::json;
 use std::time::Duration;
@@ -29,14 +30,19 @@ fn settings_are_restored_after_any_faults() {
                 _ => Answer::Take,
             };
             bench.kernels[i].set(|s| s.answer = answer);
-            match rng.below(12) {
+            match rng.below(16) {
                 0 => bench.kernels[i].unplug_or_return(),
-                // Before the daemon has found the drive, these would be its settings of before.
-                1 if bench.has(i) => {
+                // Before the daemon has saved the drive's settings, these would be its settings of before.
+                1 if bench.has(i) && bench.originals.of(&format!("drive-{i}")).is_some() => {
                     bench.kernels[i].set(|s| s.values.insert(Knob::NrRequests, "96".into()));
                 }
                 2 => bench.kernels[i].set(|s| s.held = Some("md0 is at work: check".into())),
                 3 => bench.kernels[i].set(|s| s.held = None),
+                4 => bench.fill_disk(true),
+                5 => bench.fill_disk(false),
+                // The machine was suspended for up to some hours.
+                6 => bench.now += Span(rng.below(20_000) as i64 * 1_000_000_000),
+                7 => bench.kill(),
                 _ => {}
             }
             let watts = 6.0 * n as f64 + rng.below(8) as f64;
@@ -51,6 +57,7 @@ fn settings_are_restored_after_any_faults() {
                 s.answer = Answer::Take;
             });
         }
+        bench.fill_disk(false);
         bench.seconds(40, 9.0 * n as f64);
         assert!(bench.release(), "seed {seed}: need all drives restored");
         assert!(bench.originals.drives().is_empty(), "seed {seed}");

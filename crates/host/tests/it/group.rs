@@ -2,10 +2,10 @@
 
 use crate::kernel::{Answer, Kernel};
 use headstack_host::config;
-use headstack_host::group::{Group, State};
+use headstack_host::group::{Group, Opener, State};
 use headstack_host::knobs::{Knob, Knobs};
 use headstack_host::meter::Sum;
-use headstack_host::originals::Originals;
+use headstack_host::originals::{restore, Originals};
 use headstack_schema::read;
 use headstack_units::{Span, Time, Watts};
 use rustix::io::Errno;
@@ -56,23 +56,52 @@ pub fn bench(n: usize, policy: &str, apply: bool, extra: serde_json::Value) -> B
     }
     let config: config::Group = read(&table).expect("a group");
     let kernels: Vec<Kernel> = (0..n).map(|_| Kernel::new()).collect();
-    let all = kernels.clone();
-    let open = move |drive: &config::Drive| {
-        let i: usize = drive.name().strip_prefix("drive-")?.parse().ok()?;
-        let kernel = all.get(i).filter(|k| k.is_present())?;
-        Some(Arc::new(kernel.clone()) as Arc<dyn Knobs>)
-    };
     let folder = Folder::new();
     Bench {
+        group: Group::new(&config, apply, opener(&kernels)),
         kernels,
-        group: Group::new(&config, apply, Box::new(open)),
         originals: Originals::open(&folder.0.join("originals.json")).expect("originals"),
         now: Time(1_000_000_000_000),
         folder,
     }
 }
 
+/// Finds the kernel of a drive.
+fn find(kernels: &[Kernel], name: &str) -> Option<Kernel> {
+    let i: usize = name.strip_prefix("drive-")?.parse().ok()?;
+    kernels.get(i).filter(|k| k.is_present()).cloned()
+}
+
+fn opener(kernels: &[Kernel]) -> Opener {
+    let all = kernels.to_vec();
+    Box::new(move |drive: &config::Drive| {
+        let kernel = find(&all, drive.name())?;
+        Some(Arc::new(kernel) as Arc<dyn Knobs>)
+    })
+}
+
 impl Bench {
+    /// The daemon is killed, and another one starts: it restores what it finds, and begins.
+    pub fn kill(&mut self) {
+        self.settle();
+        let file = self.folder.0.join("originals.json");
+        self.originals = Originals::open(&file).expect("originals");
+        // A file that cannot be written now is as it was.
+        let _ = restore(&mut self.originals, |name| find(&self.kernels, name));
+        let config = self.group.config.clone();
+        self.group = Group::new(&config, true, opener(&self.kernels));
+    }
+
+    /// No file can be made in the folder of the originals, or again.
+    pub fn fill_disk(&self, is_full: bool) {
+        // Where the new file would be, there is a folder.
+        let place = self.folder.0.join("originals.json.new");
+        let _ = match is_full {
+            true => std::fs::create_dir(place),
+            false => std::fs::remove_dir(place),
+        };
+    }
+
     /// A second with this power at the meter; waits until no write is under way.
     pub fn second(&mut self, watts: Option<f64>) {
         self.now += Span(1_000_000_000);
