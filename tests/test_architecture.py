@@ -136,7 +136,7 @@ def owner_of(header: str) -> str:
     """The type of `impl<T> Trait<T> for path::Type<T> {`."""
     while GENERIC.search(header):
         header = GENERIC.sub("", header)
-    return re.findall(r"\w+", header.split(" for ")[-1].split("{")[0])[-1]
+    return str(re.findall(r"\w+", header.split(" for ")[-1].split("{")[0])[-1])
 
 
 def functions() -> set[str]:
@@ -163,3 +163,76 @@ def test_the_walk_of_a_request_names_functions_that_there_are() -> None:
     named = set(re.findall(r"`(\w+::\w+)`", walk))
     assert len(named) >= len(numbers)
     assert not named - functions()
+
+
+USE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+((?:crate|super|self)\b[^;]*);", re.MULTILINE)
+MOST_IN_A_CIRCLE = 3
+# One file of each longer circle that is left. Those of commands know the unit, and it knows their list.
+LONGER = {"drive": "spec", "scsi": "unit"}
+
+
+def leaves(tree: str) -> list[str]:
+    """The paths of `a::{b, c::{d, e}}`."""
+    head, brace, inside = tree.partition("{")
+    if not brace:
+        return [tree.split(" as ")[0].strip()]
+    paths, depth, item = [], 0, ""
+    for letter in inside.rpartition("}")[0] + ",":
+        depth += (letter == "{") - (letter == "}")
+        if letter == "," and depth == 0:
+            paths += [head.strip() + path for path in leaves(item.strip()) if path]
+            item = ""
+        else:
+            item += letter
+    return paths
+
+
+def imports(crate: Path) -> dict[str, set[str]]:
+    """Which modules each module of a crate imports from; tests are left out."""
+    sources = {}
+    for path in (crate / "src").rglob("*.rs"):
+        parts = path.relative_to(crate / "src").with_suffix("").parts
+        if not parts[-1].endswith("tests"):
+            name = parts[:-1] if parts[-1] in ("mod", "lib") else parts
+            sources[name] = COMMENT.sub("", path.read_text().split("#[cfg(test)]\nmod ")[0])
+    found: dict[str, set[str]] = {}
+    for name, text in sources.items():
+        own = found.setdefault("::".join(name), set())
+        for used in (used for tree in USE.findall(text) for used in leaves(tree)):
+            first, *rest = used.split("::")
+            at = {"crate": (), "self": name, "super": name[:-1]}[first]
+            while rest and rest[0] == "super":
+                at, rest = at[:-1], rest[1:]
+            target = (*at, *rest)
+            while target not in sources:
+                target = target[:-1]
+            if target and target != name:
+                own.add("::".join(target))
+    return found
+
+
+def reached(graph: dict[str, set[str]], start: str) -> set[str]:
+    """What is imported from a module, directly or not."""
+    seen: set[str] = set()
+    ahead = list(graph[start])
+    while ahead:
+        if (node := ahead.pop()) not in seen:
+            seen.add(node)
+            ahead += graph[node]
+    return seen
+
+
+@pytest.mark.parametrize("crate", sorted((ROOT / "crates").iterdir()), ids=lambda p: p.name)
+def test_no_circle_of_imports_is_long(crate: Path) -> None:
+    graph = imports(crate)
+    below = {name: reached(graph, name) for name in graph}
+    for name, reach in below.items():
+        circle = sorted(other for other in reach if name in below[other])
+        if LONGER.get(crate.name) not in circle:
+            assert len(circle) <= MOST_IN_A_CIRCLE, f"{crate.name}: {circle} import each other"
+
+
+def test_a_circle_is_found() -> None:
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"d"}, "d": {"a", "e"}, "e": set()}
+    assert reached(graph, "a") == {"a", "b", "c", "d", "e"}
+    assert leaves("crate::{a::{b, c as d}, e}") == ["crate::a::b", "crate::a::c", "crate::e"]
