@@ -8,6 +8,9 @@ All drives have one cache policy, each in the buffer that it has, and every arra
 several seeds, which turn the spindles to other angles. A count holds for the mean p99 of the seeds;
 in brackets stand the counts of the single seeds where they differ.
 
+For drives that can be bought, the command `headstack advise` answers the question for any trace,
+with fewer runs.
+
     python examples/smallest_array.py
     python examples/smallest_array.py --cache write-back
     python examples/smallest_array.py --time-scale 0.5 --originals 12 --figure out/smallest-array
