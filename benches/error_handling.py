@@ -212,7 +212,12 @@ for n in sda sdb; do echo 0 > /sys/block/$n/device/eh_timeout; done 2>/dev/null
 mdadm --create /dev/md0 --run --assume-clean --bitmap=none --level=1 --raid-devices=2 \\
     --size={MIB * 2048} /dev/sda /dev/sdb > mdadm 2>&1
 """)  # fmt: skip
-    load = load.replace("cat /sys/block/md0/device/state > state", "cat /proc/mdstat > state")
+    load = load.replace(
+        "cat /sys/block/md0/device/state > state",
+        "cat /proc/mdstat > state\n"
+        # A kernel that powers off waits for the cache of each disk.
+        "echo offline > /sys/block/sda/device/state",
+    )
     load = load.replace(f"--runtime={SECONDS}", "--runtime=60")
     give_up = threading.Event()
     with tempfile.TemporaryDirectory() as folder:
