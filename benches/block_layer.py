@@ -35,8 +35,12 @@ FIO = (
     "fio --name=c --filename=/dev/sda --direct=1 --bs=4k --thread --time_based --group_reporting "
     "--norandommap --random_generator=tausworthe64 --output-format=json --percentile_list=50:99"
 )
-#: A read of another size than those of fio: what separates the cases of a session.
-MARK = "sync; dd if=/dev/sda of=/dev/null bs=16k count=1 2>/dev/null; sleep 0.3\n"
+#: A flush, after which nothing is left in the drive's buffer, and a read of another size than those
+#: of fio: what separates the cases of a session.
+MARK = (
+    "dd if=/dev/null of=/dev/sda conv=fsync,notrunc 2>/dev/null\n"
+    "dd if=/dev/sda of=/dev/null bs=16k count=1 2>/dev/null; sleep 0.3\n"
+)
 
 
 @dataclass(frozen=True)
