@@ -21,13 +21,13 @@ enabled = "limits"
 transport = "sas"
 reads = [
   { guideline = "50 ms" },
-  { active = "3 ms", active_policy = "abort" },
-  { active = "3 ms", active_policy = "complete-unavailable" },
+  { active = "1 ms", active_policy = "abort" },
+  { active = "1 ms", active_policy = "complete-unavailable" },
 ]
 """
 
 #: Runs a command with the I/O priority best effort, level 4 and this hint: 2 << 13 | hint << 3 | 4.
-HINTED = 'hinted() { n=$1; shift; ionice -c 2 -n $((n << 3 | 4)) "$@"; }\n'
+HINTED = 'hinted() { h=$1; shift; ionice -c 2 -n $((h << 3 | 4)) "$@"; }\n'
 
 
 def limited(folder: Path) -> Path:

@@ -259,13 +259,6 @@ class Stuck(TypedDict, total=False):
     """For how long. 0 ms to 3162240000 s. Unit: one of s, ms, us, ns, min, h."""
 
 
-class Busy(TypedDict, total=False):
-    """Of a fault layer: no further requests are taken for a time."""
-
-    lasts: Required[LengthOfTime]
-    """For how long. 0 ms to 3162240000 s. Unit: one of s, ms, us, ns, min, h."""
-
-
 class Weak(TypedDict, total=False):
     """Of a fault layer: blocks that are read only after some time, or are well again."""
 
@@ -402,7 +395,7 @@ class Change(TypedDict, total=False):
     gone: bool
     """Of a fault layer: whether the device is gone."""
 
-    busy: Busy
+    busy: Stuck
     """Of a fault layer: no further requests are taken for a time."""
 
     weak: Weak
