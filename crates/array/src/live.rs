@@ -2,7 +2,7 @@
 //!
 //! # Model
 //! Organisations are layers here, also those that a simulation computes without layers. Below all layers, each drive has
-//! a [`fault`](crate::layer::fault) layer, unless the system lists one there: it passes requests unchanged until a fault
+//! a [`fault`] layer, unless the system lists one there: it passes requests unchanged until a fault
 //! is asked for. Changes of the experiment happen at their times after the first request.
 
 use crate::change::{dry_run_layers, plan, Change, Planned, Target};

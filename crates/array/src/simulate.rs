@@ -79,7 +79,7 @@ struct Run<'a, 'l, M: Member> {
 /// Simulates a workload on a system.
 ///
 /// The organisation's members are the logical units of the drives, in order; most drives have one. `source` is in
-/// time order; a time before that of the previous request counts as that time. When [`Progress::cancel`] is
+/// time order; a time before that of the previous request counts as that time. When `Progress::cancel` is
 /// called, the outcome holds what was done so far and `partial` is set.
 ///
 /// # Errors

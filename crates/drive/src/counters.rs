@@ -1,10 +1,8 @@
 //! What a drive counts, besides time and energy.
 //!
-//! A new counter is one line in the list, and the statement that counts it: in [`Buffer::counted`], in the `counted` of
+//! A new counter is one line in the list, and the statement that counts it: in `Buffer::counted`, in the `counted` of
 //! a log or of a media scan. Results show it under its name: of each drive, and of all drives of a system. The types
 //! of results in Python (`make schema-types`) and the table in the guide, which a test compares, are made from the list.
-//!
-//! [`Buffer::counted`]: crate::buffer::Buffer::counted
 
 use serde::Serialize;
 

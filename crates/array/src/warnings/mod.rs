@@ -3,7 +3,7 @@
 //! # Contract
 //! - A check is one file with a [`Check`] (a stable name, what it finds, the way out) and a function that looks at
 //!   the whole run after its end. It costs nothing while the run goes on: what it needs beyond the results, a run
-//!   counts ([`Facts`]).
+//!   counts (`Facts`).
 //! - A warning is true of the run, and has its numbers. A check has a test in which it fires and one in which it
 //!   nearly does (`tests/python/test_warnings.py`).
 //! - `docs/guide/warnings.md` explains each check; a test compares it with [`list`].

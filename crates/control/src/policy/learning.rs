@@ -39,7 +39,7 @@
 //! alike says nothing: then the setting that is least like those that were measured is tried.
 //!
 //! Readings count as [`Guard::robust`] says. What was learned can be kept and given to a later run
-//! ([`Policy::memory`](super::Policy::memory)).
+//! ([`Policy::memory`]).
 //! # Source
 //! Our own. The built-in map is that of [`feed-forward`](super::feed_forward).
 //! # Validity

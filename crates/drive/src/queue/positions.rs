@@ -26,13 +26,13 @@ pub const SINCE_BITS: u32 = 12;
 /// A chunk with at most this many commands is merged with a neighbour.
 const FEW: usize = CHUNK / 4;
 
-/// Commands of neighbouring cylinders, with one column for each property. Rows from `len` on are [`VACANT`]; their
+/// Commands of neighbouring cylinders, with one column for each property. Rows from `len` on are `VACANT`; their
 /// other entries have no meaning.
 #[derive(Debug, Clone)]
 pub struct Chunk {
     /// Number of commands.
     pub len: usize,
-    /// Cylinder of the first sector; [`VACANT`] from `len` on.
+    /// Cylinder of the first sector; `VACANT` from `len` on.
     pub cylinder: [u32; CHUNK],
     /// Angle of the first sector, in units of 2^-11 turn; for a write the bit [`WRITE`] is set besides.
     pub angle: [u16; CHUNK],
