@@ -181,6 +181,20 @@ def happens(disk: Any, record: Path, fault: Fault, give_up: threading.Event) -> 
     return thread
 
 
+def observed(files: dict[str, bytes], record: Path) -> Seen:
+    """Read the files of a guest and the recorded session."""
+    rows = [line.split(",") for line in record.read_text().splitlines()[1:]]
+    ends = sorted((int(row[0]) + int(row[5])) / 1e9 for row in rows if row[3] == "32")
+    said = files["fio"].decode()
+    return Seen(
+        messages(files["log"].decode()),
+        max((b - a for a, b in pairwise(ends)), default=0.0),
+        named(said),
+        "verify:" in said or "bad magic" in said,
+        files["state"].decode().strip(),
+    )
+
+
 def run(which: Fault) -> Seen:
     """Run the load with a fault in a guest."""
     give_up = threading.Event()
@@ -192,16 +206,7 @@ def run(which: Fault) -> Seen:
                               kernel=guest.BACKPORTS, seconds=300)  # fmt: skip
             give_up.set()
             thread.join()
-        rows = [line.split(",") for line in record.read_text().splitlines()[1:]]
-    ends = sorted((int(row[0]) + int(row[5])) / 1e9 for row in rows if row[3] == "32")
-    said = files["fio"].decode()
-    return Seen(
-        messages(files["log"].decode()),
-        max((b - a for a, b in pairwise(ends)), default=0.0),
-        named(said),
-        "verify:" in said or "bad magic" in said,
-        files["state"].decode().strip(),
-    )
+        return observed(files, record)
 
 
 def mirror() -> Seen:
@@ -235,16 +240,7 @@ mdadm --create /dev/md0 --run --assume-clean --bitmap=none --level=1 --raid-devi
                               kernel=guest.BACKPORTS, seconds=400)  # fmt: skip
             give_up.set()
             thread.join()
-        rows = [line.split(",") for line in record.read_text().splitlines()[1:]]
-    ends = sorted((int(row[0]) + int(row[5])) / 1e9 for row in rows if row[3] == "32")
-    said = files["fio"].decode()
-    return Seen(
-        messages(files["log"].decode()),
-        max((b - a for a, b in pairwise(ends)), default=0.0),
-        named(said),
-        "verify:" in said or "bad magic" in said,
-        files["state"].decode().strip(),
-    )
+        return observed(files, record)
 
 
 def row(name: str, seen: Seen) -> str:

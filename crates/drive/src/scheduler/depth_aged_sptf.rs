@@ -19,8 +19,7 @@
 //! One drive, one kind of load. The firmware's own rule is not published. Positioning times are known exactly; the age
 //! limit of the queue, which firmware has beside its order, is `queue.age_limit`.
 
-use super::aged_sptf::choose;
-use super::satf::{needs_of, served_choice};
+use super::satf::needs_of;
 use super::urgency::{Allowance, BesideLimits};
 use super::{Choice, Needs, Scheduler, Search, View};
 use crate::plugin::Plugin;
@@ -69,24 +68,14 @@ impl Scheduler for DepthAgedSptf {
     }
 
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
-        if self.cache_aware {
-            if let Some(choice) = served_choice(queue, view) {
-                return choice;
-            }
-        }
-        if let Some(deadlines) = view.deadlines {
-            let beside = BesideLimits {
-                weight: self.ageing_beside_limits / queue.len() as f64,
-                urgent_after: self.urgent_after,
-                detour_until: self.detour_until,
-                head_start_ns: 0.0,
-            };
-            let state = (&mut self.search, &mut self.allowance);
-            if let Some(choice) = beside.pick(state, queue, view, deadlines) {
-                return choice;
-            }
-        }
-        let weight = self.ageing / queue.len() as f64;
-        choose(&mut self.search, queue, view, weight)
+        let n = queue.len() as f64;
+        let order = BesideLimits {
+            weight: self.ageing_beside_limits / n,
+            urgent_after: self.urgent_after,
+            detour_until: self.detour_until,
+            head_start_ns: 0.0,
+        };
+        let state = (&mut self.search, &mut self.allowance);
+        order.pick_any(state, queue, view, self.cache_aware, self.ageing / n)
     }
 }

@@ -1,6 +1,7 @@
 //! Commands with a duration limit or a high priority that should go first, within what they may cost.
 
-use super::aged_sptf::choose_beside;
+use super::aged_sptf::{choose, choose_beside};
+use super::satf::served_choice;
 use super::{Choice, CostFunction, Search, View};
 use crate::command::Command;
 use crate::limits::Deadlines;
@@ -104,8 +105,32 @@ pub(super) struct BesideLimits {
 }
 
 impl BesideLimits {
+    /// The next command: what the buffer can serve if the order is `cache_aware`, then as limits ask, then by positioning time
+    /// less `ageing` times age.
+    #[inline]
+    pub fn pick_any(
+        &self,
+        (search, allowance): (&mut Search, &mut Allowance),
+        queue: &Queue,
+        view: &View,
+        cache_aware: bool,
+        ageing: f64,
+    ) -> Choice {
+        if cache_aware {
+            if let Some(choice) = served_choice(queue, view) {
+                return choice;
+            }
+        }
+        if let Some(deadlines) = view.deadlines {
+            if let Some(choice) = self.pick((search, allowance), queue, view, deadlines) {
+                return choice;
+            }
+        }
+        choose(search, queue, view, ageing)
+    }
+
     /// The next command; `None` while limits may cost no more, and the order without limits decides.
-    pub fn pick(
+    fn pick(
         &self,
         (search, allowance): (&mut Search, &mut Allowance),
         queue: &Queue,
