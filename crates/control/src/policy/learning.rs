@@ -61,8 +61,7 @@ use serde_json::Value;
 /// The entry of the list.
 pub const PLUGIN: Plugin = Plugin {
     name: "learning",
-    summary:
-        "measures settings and takes the fastest that keep the cap; limits rates if none do",
+    summary: "measures settings and takes the fastest that keep the cap; limits rates if none do",
     example: "",
     drives: Drives::Several,
     needs: &[Need::Queues],
@@ -213,10 +212,7 @@ impl Settings {
             6,
             1..=100,
         )?;
-        let share = reader.word(
-            ("share", "How tiers share the budget."),
-            Share::Strict,
-        )?;
+        let share = reader.word(("share", "How tiers share the budget."), Share::Strict)?;
         Ok(Settings {
             tolerance_w: tolerance_w * efficiency,
             margin_w: tolerance_w * margin_ratio * efficiency,
@@ -255,7 +251,11 @@ fn for_each_tier(
         Some(list) if list.len() == tiers => Ok(list),
         Some(list) => {
             let got = format!("{} values", list.len());
-            Err(SpecError::new(key.0, got, format!("one for each of {tiers} tiers")))
+            Err(SpecError::new(
+                key.0,
+                got,
+                format!("one for each of {tiers} tiers"),
+            ))
         }
     }
 }
@@ -269,7 +269,11 @@ fn read_claims(
     let tiers = read_tiers(reader, drives)?;
     if tiers.len() > MOST_TIERS {
         let got = format!("{} tiers", tiers.len());
-        return Err(SpecError::new("tiers", got, format!("at most {MOST_TIERS}")));
+        return Err(SpecError::new(
+            "tiers",
+            got,
+            format!("at most {MOST_TIERS}"),
+        ));
     }
     let weights = (
         "weights",
@@ -644,7 +648,11 @@ impl Learning {
         let is_strict = self.settings.share == Share::Strict;
         let limit = |t: &Tier| t.limit.unwrap_or(f64::INFINITY);
         if error_w > self.settings.tolerance_w {
-            let slowed = self.tiers.iter_mut().rev().filter(|t| limit(t) > LEAST_RATE);
+            let slowed = self
+                .tiers
+                .iter_mut()
+                .rev()
+                .filter(|t| limit(t) > LEAST_RATE);
             for tier in slowed.take(if is_strict { 1 } else { usize::MAX }) {
                 tier.limit = Some((CUT * limit(tier)).max(LEAST_RATE));
             }
@@ -658,7 +666,10 @@ impl Learning {
             let is_any_held = self.tiers.iter().any(full);
             let first = |t: &&mut Tier| !is_any_held || full(t);
             let freed = self.tiers.iter_mut().filter(|t| t.limit.is_some());
-            for tier in freed.filter(first).take(if is_strict { 1 } else { usize::MAX }) {
+            for tier in freed
+                .filter(first)
+                .take(if is_strict { 1 } else { usize::MAX })
+            {
                 tier.limit = Some(GROW * limit(tier));
             }
         }

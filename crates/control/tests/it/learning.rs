@@ -1,12 +1,11 @@
 //! `learning` against the best fixed setting in hindsight, with right and wrong maps, without an elevator, with poor meters,
 //! and where no setting keeps the cap.
 
-use crate::common::plant::{mean, Kind, Run, Second};
+use crate::common::plant::{map_text, mean, Kind, Run, Second};
 use crate::common::{build, build_for, with_expiry};
 use headstack_control::{Command, Device, RateLimit, Sample, Status};
 use headstack_testkit::SplitMix;
 use headstack_units::{Span, Time, Watts};
-use std::fmt::Write;
 
 const TOLERANCE_W: f64 = 0.2;
 
@@ -56,29 +55,6 @@ fn regret(seconds: &[Second], best: f64) -> f64 {
     1.0 - mean(&seconds[720..], |s| s.iops) / best
 }
 
-/// A map with these errors of its powers, as TOML, of 36 settings.
-fn map(wrong: impl Fn(u32, u32, f64) -> f64) -> String {
-    let kind = Kind::default();
-    let mut toml = String::from("map = [");
-    for nr_requests in [4, 8, 16, 32, 64, 128] {
-        for queue_depth in [1, 2, 4, 8, 16, 32] {
-            let command = Command {
-                nr_requests,
-                queue_depth,
-                ..Command::default()
-            };
-            let power = wrong(nr_requests, queue_depth, kind.watts(&command));
-            let iops = kind.iops(&command);
-            write!(
-                toml,
-                "{{ nr_requests = {nr_requests}, queue_depth = {queue_depth}, power = \"{power} W\", iops = {iops} }},"
-            )
-            .expect("text");
-        }
-    }
-    toml + "]"
-}
-
 /// With the right map: within 5 % of the best in hindsight, and at most 10 s above each cap.
 #[test]
 fn it_comes_near_the_best_fixed_setting() {
@@ -103,7 +79,7 @@ fn it_comes_near_the_best_fixed_setting() {
 #[test]
 fn one_wrong_point_of_the_map_costs_one_try() {
     let wrong = |n, d, w| if (n, d) == (4, 1) { 7.5 } else { w };
-    let seconds = run(Kind::default(), 7.9, 1, Device::default(), &map(wrong));
+    let seconds = run(Kind::default(), 7.9, 1, Device::default(), &map_text(wrong));
     assert!(over_s(&seconds[180..]) <= 15, "{} s over", over_s(&seconds));
     let at_wrong = |s: &&Second| (s.commands[0].nr_requests, s.commands[0].queue_depth) == (4, 1);
     assert!(seconds[300..].iter().filter(at_wrong).count() == 0);
@@ -130,7 +106,7 @@ fn random_errors_of_the_map_are_measured_away() {
         let mut draw = SplitMix(seed);
         let errors: Vec<f64> = (0..36).map(|_| 0.8 + 0.4 * draw.unit()).collect();
         let index = |n: u32, d: u32| (n.ilog2() as usize - 2) * 6 + d.ilog2() as usize;
-        let toml = map(|n, d, w| w * errors[index(n, d)]);
+        let toml = map_text(|n, d, w| w * errors[index(n, d)]);
         let seconds = run(kind, cap, seed, Device::default(), &toml);
         let (lost, over) = (regret(&seconds, best), over_s(&seconds));
         println!("map {seed}: {:.1} % lost, {over} s over", 100.0 * lost);

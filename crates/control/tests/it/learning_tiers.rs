@@ -3,7 +3,7 @@
 use crate::common::build;
 use crate::common::plant::{mean, Kind, Run, Second};
 use headstack_control::policy::Policy;
-use headstack_control::{Command, Device, Input, Sample, Status, Work};
+use headstack_control::{Command, Input, Sample, Status, Work};
 use headstack_units::{Frequency, Span, Time, Watts};
 use serde_json::{json, Value};
 
@@ -21,14 +21,8 @@ const CAPS: [(u32, Option<f64>); 7] = [
 
 fn shelf(seed: u64, phases: &[(u32, Option<f64>)]) -> Run {
     Run {
-        kinds: vec![Kind::default(); 16],
-        device: Device::default(),
-        efficiency: 0.83,
-        seed,
-        phases: phases.to_vec(),
-        threads: None,
         tells_response_times: true,
-        tells_p99: false,
+        ..Run::shelf(seed, phases)
     }
 }
 

@@ -6,7 +6,7 @@
 //! stretch would have served more than the policy. Stretches in which no setting keeps the cap do not count for it; there the
 //! energy above the cap is compared with the bound that the rate limit has.
 
-use crate::common::plant::{Kind, Noise, Run, Second};
+use crate::common::plant::{map_text, Kind, Noise, Run, Second};
 use crate::common::{build_for, with_expiry};
 use headstack_control::{Command, Device, Sample, Status};
 use headstack_testkit::{cases, first_seed, SplitMix};
@@ -92,7 +92,11 @@ impl Scenario {
             );
         }
         if let Some(map) = self.map.filter(|_| policy.has_map) {
-            toml += &self.map_text(map, seed);
+            let mut rng = SplitMix(seed);
+            toml += "\n";
+            toml += &map_text(|nr_requests, queue_depth, watts| {
+                watts * map(&mut rng, nr_requests, queue_depth)
+            });
         }
         let built = build_for(policy.policy, &toml, &vec![run.device; self.drives]);
         let Some(damage) = self.damage else {
@@ -104,30 +108,6 @@ impl Scenario {
             all.push(sample);
             damage(noise, i, all)
         })
-    }
-
-    /// A map of 36 settings with these factors of its powers.
-    fn map_text(&self, factor: fn(&mut SplitMix, u32, u32) -> f64, seed: u64) -> String {
-        let mut rng = SplitMix(seed);
-        let kind = Kind::default();
-        let mut toml = String::from("\nmap = [");
-        for nr_requests in [4, 8, 16, 32, 64, 128] {
-            for queue_depth in [1, 2, 4, 8, 16, 32] {
-                let command = Command {
-                    nr_requests,
-                    queue_depth,
-                    ..Command::default()
-                };
-                let watts = kind.watts(&command) * factor(&mut rng, nr_requests, queue_depth);
-                let iops = kind.iops(&command);
-                let done = write!(
-                    toml,
-                    "{{ nr_requests = {nr_requests}, queue_depth = {queue_depth}, power = \"{watts} W\", iops = {iops} }},"
-                );
-                done.expect("text");
-            }
-        }
-        toml + "]"
     }
 }
 

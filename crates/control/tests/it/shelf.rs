@@ -9,19 +9,6 @@ use headstack_units::{Span, Time, Watts};
 const TIERS: [usize; 3] = [5, 5, 6];
 const STRICT: &str = "tiers = [5, 5, 6]";
 
-fn shelf(seed: u64, phases: &[(u32, Option<f64>)]) -> Run {
-    Run {
-        kinds: vec![Kind::default(); 16],
-        device: Device::default(),
-        efficiency: 0.83,
-        seed,
-        phases: phases.to_vec(),
-        threads: None,
-        tells_response_times: false,
-        tells_p99: false,
-    }
-}
-
 /// Minutes 5 to 55.
 const FIGURE_10: [(u32, Option<f64>); 10] = [
     (300, None),
@@ -57,7 +44,7 @@ fn total_w(seconds: &[Second]) -> f64 {
 #[test]
 fn tiers_are_cut_from_the_last_and_released_from_the_first() {
     for seed in 0..10 {
-        let run = shelf(seed, &FIGURE_10).with(build("pcap-s", STRICT, 16));
+        let run = Run::shelf(seed, &FIGURE_10).with(build("pcap-s", STRICT, 16));
         let free = total_w(settled(&run, 0));
         assert!((free - 204.0).abs() <= 4.0, "seed {seed}: {free}");
         let at_190 = settled(&run, 2);
@@ -88,7 +75,7 @@ fn tiers_are_cut_from_the_last_and_released_from_the_first() {
 #[test]
 fn caps_in_reach_are_kept() {
     for seed in 0..10 {
-        let run = shelf(seed, &FIGURE_10).with(build("pcap-s", STRICT, 16));
+        let run = Run::shelf(seed, &FIGURE_10).with(build("pcap-s", STRICT, 16));
         // The error that is less than a step of each drive remains: 1.8 W for six drives whose queues are not
         // yet at 1.
         for i in [1, 2, 3, 4, 5, 8] {
@@ -110,7 +97,7 @@ fn without_priorities_the_first_tier_is_cut_like_the_last() {
         "",
         "tiers = [5, 5, 6]\nshare = \"weight\"\nweights = [1.0, 1.0, 1.0]",
     ] {
-        let run = shelf(1, &FIGURE_10).with(build("pcap-s", toml, 16));
+        let run = Run::shelf(1, &FIGURE_10).with(build("pcap-s", toml, 16));
         let at_190 = settled(&run, 2);
         let (first, last) = (tier_w(at_190, 0), tier_w(at_190, 2));
         assert!((first - last).abs() < 1e-9, "{toml}: {first} W, {last} W");
@@ -121,7 +108,7 @@ fn without_priorities_the_first_tier_is_cut_like_the_last() {
 /// Weights that differ extremely act as strict priorities; less unequal ones lie between.
 #[test]
 fn weights_lie_between_equal_and_strict() {
-    let with = |toml: &str| shelf(2, &FIGURE_10).with(build("pcap-s", toml, 16));
+    let with = |toml: &str| Run::shelf(2, &FIGURE_10).with(build("pcap-s", toml, 16));
     let strict = with(STRICT);
     let weights = |w: &str| format!("tiers = [5, 5, 6]\nshare = \"weight\"\nweights = [{w}]");
     let extreme = with(&weights("1e9, 1.0, 1e-9"));
@@ -142,7 +129,7 @@ fn weights_lie_between_equal_and_strict() {
 #[test]
 fn feed_forward_over_tiers() {
     for seed in 0..10 {
-        let run = shelf(seed, &FIGURE_10).with(build("feed-forward", STRICT, 16));
+        let run = Run::shelf(seed, &FIGURE_10).with(build("feed-forward", STRICT, 16));
         for i in 1..10 {
             let seconds = settled(&run, i);
             let cap = seconds[0].cap.expect("a cap");

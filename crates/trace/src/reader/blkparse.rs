@@ -13,7 +13,9 @@
 //! ignored. A file with events, but not the selected one, is an error. The flush before a write with data (`F`
 //! before the `W`) is left out.
 
-use super::parse::{field, need_blocks, need_integer, need_process, need_time, record, words, Parsed};
+use super::parse::{
+    field, need_blocks, need_integer, need_process, need_time, record, words, Parsed,
+};
 use super::stream::{Found, LineFormat, Times};
 use super::{text, Format};
 use crate::request::{Command, Request};

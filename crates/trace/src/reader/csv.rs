@@ -13,8 +13,7 @@
 use super::columns::{Address, Columns, Length};
 use super::parse::{
     by_bytes, field, need_blocks, need_columns, need_cover, need_device, need_integer, need_ioprio,
-    need_process, need_time,
-    operation, record, split, trim, Parsed, Wrong, OPERATIONS,
+    need_process, need_time, operation, record, split, trim, Parsed, Wrong, OPERATIONS,
 };
 use super::stream::{Found, LineFormat, Times};
 use super::{no_parameters, text, Format};

@@ -55,7 +55,11 @@ impl LineFormat for Disksim {
             device: need_device(f[1], 1, "device")?,
             lba: Lba(need_integer(f[2], 2, "block")?),
             blocks: need_blocks(f[3], 3, "count")?,
-            op: if flags & 1 == 1 { Command::Read } else { Command::Write },
+            op: if flags & 1 == 1 {
+                Command::Read
+            } else {
+                Command::Write
+            },
             ..Request::default()
         }))
     }

@@ -13,12 +13,14 @@
 use super::columns::{Address, Columns, Length};
 use super::footer::lists_fit;
 use super::groups::{Groups, Values};
-use super::parse::{by_bytes, need_cover, need_ioprio, need_process, operation, record, Parsed, OPERATIONS};
+use super::parse::{
+    by_bytes, need_cover, need_ioprio, need_process, operation, record, Parsed, OPERATIONS,
+};
 use super::stream::{located, Checked, Failure, Found, Records, Times};
 use super::{no_parameters, Format, Input};
 use crate::error::TraceError;
-use crate::options::{Counters, ReadOptions};
 use crate::ioprio::Ioprio;
+use crate::options::{Counters, ReadOptions};
 use crate::request::{Command, Process, Request};
 use crate::Source;
 use headstack_units::{Lba, Time};

@@ -11,6 +11,7 @@ use headstack_control::ultrastar_7k4000::{look_up, Longer, IOPS, P99_S, POWER_W}
 use headstack_control::{Actuator, Command, Policy, Progress, RateLimit, Sample, Sensor, Work};
 use headstack_control::{Controller, Device, Status};
 use headstack_units::{Frequency, Span, Time, Watts};
+use std::fmt::Write;
 
 /// Minutes 5 to 45 of Figures 4 to 6: lengths in seconds and caps in watts. The paper does not state the caps after
 /// minute 25.
@@ -194,6 +195,29 @@ pub struct Second {
     pub status: Status,
 }
 
+/// A map with these errors of its powers, as TOML, of 36 settings.
+pub fn map_text(mut wrong: impl FnMut(u32, u32, f64) -> f64) -> String {
+    let kind = Kind::default();
+    let mut toml = String::from("map = [");
+    for nr_requests in [4, 8, 16, 32, 64, 128] {
+        for queue_depth in [1, 2, 4, 8, 16, 32] {
+            let command = Command {
+                nr_requests,
+                queue_depth,
+                ..Command::default()
+            };
+            let power = wrong(nr_requests, queue_depth, kind.watts(&command));
+            let iops = kind.iops(&command);
+            let done = write!(
+                toml,
+                "{{ nr_requests = {nr_requests}, queue_depth = {queue_depth}, power = \"{power} W\", iops = {iops} }},"
+            );
+            done.expect("text");
+        }
+    }
+    toml + "]"
+}
+
 /// A run: drives, schedule, and faults of the readings.
 pub struct Run {
     pub kinds: Vec<Kind>,
@@ -211,6 +235,16 @@ pub struct Run {
 }
 
 impl Run {
+    /// Sixteen drives behind one meter and a supply of 83 %, without response times.
+    pub fn shelf(seed: u64, phases: &[(u32, Option<f64>)]) -> Run {
+        Run {
+            kinds: vec![Kind::default(); 16],
+            efficiency: 0.83,
+            tells_response_times: false,
+            ..Run::one(Kind::default(), seed, phases)
+        }
+    }
+
     pub fn one(kind: Kind, seed: u64, phases: &[(u32, Option<f64>)]) -> Run {
         Run {
             kinds: vec![kind],

@@ -105,7 +105,8 @@ impl Bfq {
     /// Whether a process would otherwise get less than its share: it is raised and others are not, or it is alone.
     fn idling_is_fairer(&self, q: u32) -> bool {
         let queue = &self.queues[q as usize];
-        let has_rivals = self.busy_raised < self.busy || self.drive.at_drive >= queue.at_drive + OTHERS;
+        let has_rivals =
+            self.busy_raised < self.busy || self.drive.at_drive >= queue.at_drive + OTHERS;
         (queue.raise.is_raised() && has_rivals) || self.busy == 1
     }
 
