@@ -10,7 +10,6 @@ use crate::mapping;
 use crate::mechanics::Mechanics;
 use crate::models::Models;
 use crate::options::DriveOptions;
-use crate::parallelism::{self, UnitPlan};
 use crate::plugin::Plugins;
 use crate::power::conditions::Conditions;
 use crate::power::seek_energy::SeekEnergy;
@@ -18,6 +17,7 @@ use crate::power::{self, PowerModel, Shape, StateWatts};
 use crate::service::Shared;
 use crate::spec::{ArmShare, DriveSpec, MediaScanMode, Params};
 use crate::unit::ServiceUnit;
+use crate::unit_plan::{self, UnitPlan};
 use headstack_engine::random;
 use headstack_engine::SpecError;
 use headstack_units::{Rpm, Turn};
@@ -167,7 +167,7 @@ impl DriveDesign {
         speeds: Speeds,
     ) -> Result<Arc<DriveDesign>, SpecError> {
         let mut units: Vec<(Arc<UnitPlan>, Mechanics)> = Vec::new();
-        for plan in parallelism::units(spec)? {
+        for plan in unit_plan::units(spec)? {
             let alike = units.iter().find(|(p, _)| p.geometry == plan.geometry);
             let mechanics = match alike {
                 Some((_, mechanics)) => mechanics.clone(),

@@ -7,6 +7,7 @@ mod assembly;
 mod background;
 mod bounds;
 mod buffer;
+mod checks;
 pub mod command;
 mod compressed_seek_table;
 pub mod cost;
@@ -41,6 +42,7 @@ pub mod spec;
 pub mod stream;
 mod tags;
 mod unit;
+mod unit_plan;
 
 pub use command::{Command, Completion, Components, DriveRequest, Fault, Hint, LimitIndex};
 pub use counters::Counters;

@@ -16,8 +16,7 @@
 //! the end of a radial head's share is completed by the same head.
 
 use crate::bounds::{bounded, MOST_LIFE, MOST_MEAN_LIFE, MOST_PAUSE};
-use crate::roles::{self, RolesSpec};
-use crate::spec::{Derived, DriveSpec, GeometrySpec, PerSurface, SkewUnit, Sparing};
+use crate::roles::RolesSpec;
 use headstack_schema::{wrong_kind, Choice, Kind, Parameter, SpecError, Table};
 use headstack_units::{Bytes, Span, Turn};
 use serde_json::Value;
@@ -304,113 +303,9 @@ impl HeadSet {
     }
 }
 
-/// A part of a drive with a queue and assemblies of its own: a stack or, with `own-share`, an assembly and
-/// its surfaces.
-#[derive(Debug, Clone)]
-pub(crate) struct UnitPlan {
-    pub geometry: GeometrySpec,
-    pub arms: Vec<ArmSpec>,
-    /// Index of the disk stack, and of the first assembly in it; used for faults.
-    pub stack: u32,
-    pub first_arm: u32,
-    /// The stack's first surface that belongs to the unit.
-    pub first_surface: u32,
-}
-
 impl ParallelismSpec {
-    /// Checks the degrees of parallelism and these settings against each other.
-    pub(crate) fn check(&self, dash: Dash, geometry: &GeometrySpec) -> Result<(), SpecError> {
-        let at = |key: &str| format!("parallelism.{key}");
-        if !self.arms.is_empty() && self.arms.len() as u32 != dash.arms {
-            return Err(SpecError::new(
-                at("arms"),
-                format!("{} assemblies", self.arms.len()),
-                format!("{}, as dash = \"{dash}\" says", dash.arms),
-            ));
-        }
-        for (key, value) in [
-            ("arms_in_motion", self.arms_in_motion),
-            ("channels", self.channels),
-        ] {
-            if value > dash.arms {
-                return Err(SpecError::new(
-                    at(key),
-                    value,
-                    format!("at most the {} assemblies of a stack (0: all)", dash.arms),
-                ));
-            }
-        }
-        if let RolesSpec::Table(table) = &self.roles {
-            roles::check(table, self, dash)?;
-        }
-        if self.arm_share == ArmShare::OwnShare && geometry.surfaces % dash.arms != 0 {
-            return Err(SpecError::new(
-                at("arm_share"),
-                format!(
-                    "{} surfaces for {} assemblies",
-                    geometry.surfaces, dash.arms
-                ),
-                "an equal number of surfaces for each",
-            ));
-        }
-        if self.stack_unit.0 % 512 != 0 {
-            return Err(SpecError::new(
-                at("stack_unit"),
-                self.stack_unit,
-                "a multiple of 512 B (0: one stack after another)",
-            ));
-        }
-        if !self.faults.is_empty() && geometry.surfaces > 64 {
-            return Err(SpecError::new(
-                "geometry.surfaces",
-                geometry.surfaces,
-                "at most 64 where faults are described",
-            ));
-        }
-        for (i, arm) in self.arms.iter().enumerate() {
-            bounded(
-                at(&format!("arms[{i}].start_cylinder")),
-                arm.start_cylinder,
-                0..=geometry.cylinders - 1,
-            )?;
-        }
-        self.check_faults(dash, geometry)
-    }
-
-    /// Checks when each fault occurs, and that the drive has the part.
-    fn check_faults(&self, dash: Dash, geometry: &GeometrySpec) -> Result<(), SpecError> {
-        for (i, f) in self.faults.iter().enumerate() {
-            let key = |k: &str| format!("parallelism.faults[{i}].{k}");
-            match (f.at, f.mean_time_to_failure) {
-                (Some(_), None) | (None, Some(_)) => {}
-                (a, _) => {
-                    let got = if a.is_some() { "both" } else { "neither" };
-                    return Err(SpecError::new(
-                        key("at"),
-                        got,
-                        "one of at and mean_time_to_failure",
-                    ));
-                }
-            }
-            for (k, value, limit) in [
-                ("stack", f.stack, dash.stacks),
-                ("arm", f.arm, dash.arms),
-                ("surface", f.surface.unwrap_or(0), geometry.surfaces),
-            ] {
-                if value >= limit {
-                    return Err(SpecError::new(
-                        key(k),
-                        value,
-                        format!("less than {limit}: they count from 0"),
-                    ));
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// The assemblies of one stack.
-    fn assemblies(&self, dash: Dash) -> Vec<ArmSpec> {
+    pub(crate) fn assemblies(&self, dash: Dash) -> Vec<ArmSpec> {
         if !self.arms.is_empty() {
             return self.arms.clone();
         }
@@ -439,116 +334,6 @@ impl ParallelismSpec {
             })
             .collect()
     }
-}
-
-/// The units of a drive in order of address: the stacks, and in each stack the shares.
-pub(crate) fn units(spec: &DriveSpec) -> Result<Vec<UnitPlan>, SpecError> {
-    spec.check()?;
-    let (dash, p) = (spec.dash, &spec.parallelism);
-    let arms = p.assemblies(dash);
-    let mut plans = Vec::new();
-    for stack in 0..dash.stacks {
-        if p.arm_share == ArmShare::All {
-            plans.push(UnitPlan {
-                geometry: ganged(&spec.geometry, dash.surfaces)?,
-                arms: arms.clone(),
-                stack,
-                first_arm: 0,
-                first_surface: 0,
-            });
-            continue;
-        }
-        let share = spec.geometry.surfaces / dash.arms;
-        for (a, arm) in arms.iter().enumerate() {
-            let first = share * a as u32;
-            let part = surfaces_of(&spec.geometry, first, share, dash.arms);
-            plans.push(UnitPlan {
-                geometry: ganged(&part, dash.surfaces)?,
-                arms: vec![arm.clone()],
-                stack,
-                first_arm: a as u32,
-                first_surface: first,
-            });
-        }
-    }
-    Ok(plans)
-}
-
-/// The geometry of `count` surfaces from `first` on, one of `shares` equal parts.
-fn surfaces_of(geometry: &GeometrySpec, first: u32, count: u32, shares: u32) -> GeometrySpec {
-    let mut part = geometry.clone();
-    if shares > 1 {
-        part.derived = Some(Derived {
-            by: "parallelism.arm_share",
-            first_surface: first,
-            of_surfaces: geometry.surfaces,
-        });
-    }
-    part.surfaces = count;
-    for zone in &mut part.zones {
-        if let PerSurface::Each(list) = &zone.sectors_per_track {
-            let own = list.iter().skip(first as usize).take(count as usize);
-            zone.sectors_per_track = PerSurface::Each(own.copied().collect());
-        }
-    }
-    part.capacity_blocks = geometry.capacity_blocks.map(|n| n / shares as u64);
-    part
-}
-
-/// The geometry in which `m` neighbouring surfaces form one logical track.
-fn ganged(geometry: &GeometrySpec, m: u32) -> Result<GeometrySpec, SpecError> {
-    if m == 1 {
-        return Ok(geometry.clone());
-    }
-    let movable = matches!(
-        geometry.sparing,
-        Sparing::None | Sparing::DiskEnd | Sparing::ZoneEnd
-    );
-    let defects = |z: &crate::spec::ZoneSpec| !z.slips.is_empty() || !z.remaps.is_empty();
-    if !movable || geometry.zones.iter().any(defects) {
-        return Err(SpecError::new(
-            "dash",
-            format!("S{m} with slips, remaps or spares on each track or cylinder"),
-            "S1: surfaces at once are not supported for such formats",
-        ));
-    }
-    let mut out = geometry.clone();
-    let whole = (0, geometry.surfaces);
-    let (first_surface, of_surfaces) = geometry
-        .derived
-        .map_or(whole, |d| (d.first_surface, d.of_surfaces));
-    out.derived = Some(Derived {
-        by: "dash",
-        first_surface,
-        of_surfaces,
-    });
-    out.surfaces = geometry.surfaces.div_ceil(m);
-    out.skew_unit = SkewUnit::Turns;
-    for zone in &mut out.zones {
-        let spt: Vec<u32> = (0..geometry.surfaces)
-            .map(|s| zone.sectors_per_track.of(s))
-            .collect();
-        if geometry.skew_unit == SkewUnit::Sectors {
-            // In whole sectors of the first surface, as the layout counts skews.
-            let unit = f64::from(spt.first().copied().unwrap_or(1).max(1));
-            for skew in [
-                &mut zone.track_skew,
-                &mut zone.cylinder_skew,
-                &mut zone.offset,
-            ] {
-                *skew = skew.trunc() / unit;
-            }
-        }
-        let gangs: Vec<u32> = spt
-            .chunks(m as usize)
-            .map(|g| g.iter().fold(0u32, |a, n| a.saturating_add(*n)))
-            .collect();
-        zone.sectors_per_track = match gangs.first() {
-            Some(first) if gangs.iter().all(|g| g == first) => PerSurface::Same(*first),
-            _ => PerSurface::Each(gangs),
-        };
-    }
-    Ok(out)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The schema of a drive: the content of `drives/*.toml`, and the result of every importer.
 //!
 //! Quantities are text with a unit; unknown keys are errors. Each parameter is declared once: its field has its
-//! type, unit, default and bounds. What several fields must keep to is checked in `bounds.rs`.
+//! type, unit, default and bounds. What several fields must keep to is checked in `checks.rs`.
 //! [`DriveSpec::sources`] says for each value where it comes from, or that it was chosen.
 
 use crate::bounds::{

@@ -249,7 +249,7 @@ impl Drive {
         };
         let mut spec = design.shared_spec().clone();
         spec.parallelism.faults = vec![fault];
-        crate::parallelism::units(&spec)?;
+        crate::unit_plan::units(&spec)?;
         for (unit, (plan, _)) in self.units.iter_mut().zip(design.units()) {
             unit.check_faults(&spec, plan)?;
             unit.fail(now, &spec, plan);

@@ -28,9 +28,9 @@ use crate::counters::Counters;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 use crate::models::Models;
-use crate::parallelism::UnitPlan;
 use crate::service::pass::{AccessRequest, Places};
 use crate::spec::DriveSpec;
+use crate::unit_plan::UnitPlan;
 use headstack_engine::SpecError;
 use headstack_units::Span;
 

@@ -7,9 +7,10 @@ use crate::background::{Activity, BackgroundJob, NEVER};
 use crate::layout::Place;
 use crate::mapping::{self, Mapping};
 use crate::mechanics::{Arm, Mechanics};
-use crate::parallelism::{HeadSet, Parking, UnitPlan};
+use crate::parallelism::{HeadSet, Parking};
 use crate::roles::{self, RoleTable};
 use crate::spec::{ArmChoice, Destage, DriveSpec, MediaScanMode};
+use crate::unit_plan::UnitPlan;
 use headstack_engine::SpecError;
 use headstack_units::Turn;
 

@@ -7,8 +7,9 @@
 
 use super::{is_held, ServiceUnit, Step};
 use crate::command::{Command, Completion, Fault};
-use crate::parallelism::{HeadSet, UnitPlan};
+use crate::parallelism::HeadSet;
 use crate::spec::DriveSpec;
+use crate::unit_plan::UnitPlan;
 use headstack_engine::random;
 use headstack_units::Time;
 use rand::RngCore;

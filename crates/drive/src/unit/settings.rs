@@ -3,12 +3,12 @@
 use super::{faults, Scanning, ServiceUnit};
 use crate::command::DriveRequest;
 use crate::mechanics::Mechanics;
-use crate::parallelism::UnitPlan;
 use crate::plugin::Plugins;
 use crate::queue::Queue;
 use crate::scheduler::{self, Scheduler};
 use crate::service::assemblies;
 use crate::spec::{DriveSpec, QueueSpec};
+use crate::unit_plan::UnitPlan;
 use headstack_engine::SpecError;
 use headstack_units::{Rpm, Time};
 
