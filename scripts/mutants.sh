@@ -6,7 +6,7 @@ set -eu
 crate=${CRATE:-drive}
 case $crate in
 drive) folders="background layout power scheduler seek cost roles mapping/policy mapping/cleaning" ;;
-array) folders="layer layer/elevator organisation warnings" ;;
+array) folders="layer layer/elevator warnings" ;;
 control) folders="policy" ;;
 trace) folders="reader" ;;
 *) folders="" ;;
