@@ -599,3 +599,41 @@ seed = 5
         assert!(error.contains(want), "{keys}: {error:?}");
     }
 }
+
+/// The counts of layers are those of what is measured: a warm-up of half the requests leaves half of each. With one
+/// request at a time, at most one is in the layers when the measurement begins.
+#[test]
+fn counts_of_layers_begin_after_the_warm_up() {
+    let text = r#"
+        [[workload]]
+        synthetic = { n_requests = 400, reads = 0, size = "8 KiB", arrivals = "closed", outstanding = 1, footprint = "5 GB" }
+        warm_up = 200
+        [[system]]
+        name = "stack"
+        drive = "cheetah-9lp"
+        count = 2
+        layers = [
+            { name = "throttle", iops = "20/s" },
+            { name = "link", bandwidth = "1 MB/s" },
+            { name = "raid1" },
+            "host-queue",
+        ]
+        [run]
+        seed = 5
+    "#;
+    let system = go(text, 1).expect("a run").systems.remove(0);
+    assert_eq!(system.n_requests, 200);
+    // A write of the mirror is one of each drive.
+    for (layer, count, each) in [
+        (0, "held", 1),
+        (2, "member_writes", 2),
+        (3, "dispatched", 2),
+    ] {
+        let n = system.layers[layer].counts[count];
+        let all = 200 * each;
+        assert!((all - each..=all + each).contains(&n), "{count}: {n}");
+    }
+    // 8 KiB take 8.192 ms to cross.
+    let crossing_s = system.layers[1].sums_s["writes_crossing"];
+    assert!((199.0..=201.0).contains(&(crossing_s / 8.192e-3)), "{crossing_s} s");
+}
