@@ -318,6 +318,7 @@ def run(
     adapter: str = "virtio-scsi-pci",
     kernel: str = STABLE,
     files: Mapping[str, bytes] = MappingProxyType({}),
+    port: str | os.PathLike[str] | None = None,
 ) -> Mapping[str, bytes]:
     """Boot a guest whose disks sda, sdb, ... are these exports, and run a shell script in it.
 
@@ -333,6 +334,8 @@ def run(
             lets no command time out; that of ``pvscsi`` does (module ``vmw_pvscsi``).
         kernel: `STABLE` or `BACKPORTS`.
         files: more files of the guest, by path.
+        port: a Unix socket that somebody listens at; the guest has it as a virtual serial port
+            ``/dev/vport*`` (module ``virtio_console``).
 
     Returns:
         The files that the script left in /out, by name.
@@ -358,6 +361,9 @@ def run(
                    "-append", "console=ttyS0 quiet panic=-1 mitigations=off"]  # fmt: skip
         if any(socket.startswith("iscsi://") for socket in sockets):
             command += ["-device", f"{adapter},id=scsi"]
+        if port is not None:
+            command += ["-chardev", f"socket,id=port,path={os.fspath(port)}"]
+            command += ["-device", "virtio-serial-pci", "-device", "virtserialport,chardev=port"]
         for n, socket in enumerate(sockets):
             if socket.startswith("iscsi://"):
                 drive = f"file={socket},if=none,id=d{n},format=raw,cache=none"

@@ -4,7 +4,7 @@ use crate::config::{self, OnConflict};
 use crate::knobs::{Knob, Knobs};
 use crate::originals::Originals;
 use crate::settings::{device_of, read_all, values_of, Bounds, Values};
-use crate::worker::{Failure, Outcome, Worker};
+use crate::worker::{Failure, Outcome, Worker, NO_ELEVATOR, WHY_ALONE};
 use headstack_control::{Command, Device, Progress};
 use headstack_units::{Span, Time};
 use std::io;
@@ -67,11 +67,10 @@ impl Drive {
             queue_depth: pair(&config.queue_depth),
         };
         let device = device_of(&values, &elevator, bounds)?;
-        if elevator == "none" {
-            let why = "a change would resize the queues of every drive of its adapter";
+        if elevator == NO_ELEVATOR {
             warn!(
                 drive = config.name(),
-                "nr_requests stays as it is without an elevator: {why}"
+                "nr_requests stays as it is without an elevator: {WHY_ALONE}"
             );
         }
         let worker = Worker::start(knobs.clone()).map_err(of_system)?;

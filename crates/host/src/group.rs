@@ -103,6 +103,8 @@ pub struct Group {
     /// Time above the cap, in seconds.
     pub over_s: f64,
     next_look: Time,
+    /// Whether drives are being given their settings of before.
+    is_released: bool,
 }
 
 struct Slot {
@@ -141,6 +143,7 @@ impl Group {
             last: None,
             over_s: 0.0,
             next_look: Time::ZERO,
+            is_released: false,
         }
     }
 
@@ -266,6 +269,7 @@ impl Group {
             active: &self.active,
             originals,
             apply: self.apply,
+            is_last: false,
         };
         let controller = self.controller.as_mut();
         let status = controller.map(|c| c.step(now, cap, &mut reading, &mut hands));
@@ -341,32 +345,40 @@ impl Group {
         self.state = state;
     }
 
-    /// Gives every drive its settings of before. Call it until it returns true. What is restored is forgotten.
+    /// Gives every drive its settings of before. Call it until it returns true. What is restored is forgotten. A drive to
+    /// which nothing was written is left alone, as one that is gone or that somebody else has.
     pub fn release(&mut self, now: Time, originals: &mut Originals) -> bool {
-        let Some(controller) = &mut self.controller else {
-            return true;
-        };
         if !self.apply {
             return true;
         }
-        for place in &self.active {
-            if let Some(drive) = &mut self.slots[*place].drive {
-                drive.collect();
-            }
+        for slot in &mut self.slots {
+            slot.collect_last(originals);
+        }
+        let Some(controller) = &mut self.controller else {
+            return true;
+        };
+        if !std::mem::replace(&mut self.is_released, true) {
+            // What is in force by the last look may have been changed since.
+            (0..self.active.len()).for_each(|place| controller.forget(place));
         }
         let mut hands = Hands {
             slots: &mut self.slots,
             active: &self.active,
             originals,
             apply: true,
+            is_last: true,
         };
-        let is_done = controller.release(now, &mut hands);
+        controller.release(now, &mut hands);
+        let mut is_done = true;
         for (place, is) in self.active.iter().zip(controller.in_force()) {
             let drive = self.slots[*place].drive.as_ref();
-            if let Some(drive) = drive.filter(|d| is == Some(d.device.open)) {
-                if let Err(e) = originals.forget(&drive.name) {
-                    error!("originals: {e}");
-                }
+            let Some(drive) = drive.filter(|d| originals.of(&d.name).is_some()) else {
+                continue;
+            };
+            if is != Some(drive.device.open) {
+                is_done = false;
+            } else if let Err(e) = originals.forget(&drive.name) {
+                error!("originals: {e}");
             }
         }
         is_done
@@ -374,6 +386,24 @@ impl Group {
 }
 
 impl Slot {
+    /// Looks what became of commands, and forgets a drive that is gone or that somebody else has.
+    fn collect_last(&mut self, originals: &mut Originals) {
+        let Some(drive) = &mut self.drive else {
+            return;
+        };
+        drive.collect();
+        let is_gone = !drive.is_present();
+        if is_gone || drive.is_yielded {
+            if let Err(e) = originals.forget(&drive.name) {
+                error!("originals: {e}");
+            }
+        }
+        if is_gone {
+            warn!(drive = drive.name, "it is gone");
+            self.drive = None;
+        }
+    }
+
     fn find(&mut self, open: &Opener, on_conflict: config::OnConflict, originals: &Originals) {
         let name = self.config.name();
         let why = match open(&self.config) {
@@ -422,6 +452,8 @@ struct Hands<'a> {
     active: &'a [usize],
     originals: &'a mut Originals,
     apply: bool,
+    /// Whether drives are given their settings of before.
+    is_last: bool,
 }
 
 impl Hands<'_> {
@@ -434,6 +466,10 @@ impl Actuator for Hands<'_> {
     fn apply(&mut self, drive: usize, command: &Command) -> Progress {
         let slot = &mut self.slots[self.active[drive]];
         match &mut slot.drive {
+            // Nothing was written to it, or all is restored.
+            Some(drive) if self.is_last && self.originals.of(&drive.name).is_none() => {
+                Progress::Done
+            }
             Some(drive) => drive.command(command, self.originals, self.apply),
             None => Progress::REFUSED,
         }

@@ -1,6 +1,7 @@
 //! Commands as values of files, and back.
 
 use crate::knobs::{Knob, Knobs};
+use crate::worker::NO_ELEVATOR;
 use headstack_control::{Command, Device, RateLimit, LEAST_NR_REQUESTS, MOST_READ_EXPIRE};
 use headstack_units::{Bandwidth, Frequency, Span};
 use std::collections::BTreeMap;
@@ -90,7 +91,7 @@ pub fn device_of(values: &Values, elevator: &str, bounds: Bounds) -> Result<Devi
     let (mut least_nr, mut most_nr) = bounds
         .nr_requests
         .unwrap_or((LEAST_NR_REQUESTS, usual.most_nr_requests));
-    if elevator == "none" {
+    if elevator == NO_ELEVATOR {
         (least_nr, most_nr) = (nr_requests, nr_requests);
     }
     // Linux does not tell the adapter's limit; what the drive has is possible.

@@ -49,6 +49,13 @@ impl Failure {
 
 const SECOND: i64 = 1_000_000_000;
 
+/// As `queue/scheduler` has it.
+pub const NO_ELEVATOR: &str = "none";
+
+/// Why `nr_requests` is left alone without an elevator: places are then tags of the adapter, and stay so few when an elevator is
+/// back.
+pub const WHY_ALONE: &str = "a change would resize the queues of every drive of its adapter";
+
 /// The worker of one drive. It does its jobs one after another.
 pub struct Worker {
     jobs: Sender<Job>,
@@ -150,6 +157,15 @@ fn set(knobs: &dyn Knobs, knob: Knob, value: &str) -> Result<usize, Failure> {
     let is = |text: Option<String>| text.is_some_and(|is| is_same(knob, &is, value));
     if is(knobs.read(knob).map_err(failed)?) {
         return Ok(0);
+    }
+    if knob == Knob::NrRequests && knobs.elevator().map_err(failed)? == NO_ELEVATOR {
+        return Err(Failure {
+            text: format!(
+                "{}: left alone without an elevator: {WHY_ALONE}",
+                knob.name()
+            ),
+            retry_after: Span(10 * SECOND),
+        });
     }
     knobs.write(knob, value).map_err(failed)?;
     let now = knobs.read(knob).map_err(failed)?;

@@ -365,3 +365,55 @@ fn a_slow_drive_holds_up_nobody() {
     assert!(bench.release());
     assert_eq!(bench.sizes(0), (64, 32));
 }
+
+/// Between two looks whether somebody else has changed a setting, the daemon ends: what it finds then counts.
+#[test]
+fn at_the_end_settings_are_looked_at_again() {
+    let mut bench = bench(1, "learning", true, json!({}));
+    bench.group.cap = None;
+    bench.seconds(3, 9.0);
+    assert_eq!(bench.sizes(0), (64, 32));
+    bench.kernels[0].set(|s| s.values.insert(Knob::NrRequests, "100".into()));
+    assert!(bench.release());
+    assert_eq!(bench.sizes(0), (64, 32));
+}
+
+/// What somebody else has is not taken back at the end, and a drive that is gone holds up no end.
+#[test]
+fn the_end_does_not_wait_for_what_is_not_the_daemons() {
+    let mut bench = bench(2, "pcap-s", true, json!({ "on_conflict": "yield" }));
+    bench.seconds(4, 15.9);
+    bench.kernels[0].set(|s| s.values.insert(Knob::NrRequests, "100".into()));
+    bench.seconds(25, 15.9);
+    bench.kernels[1].unplug_or_return();
+    assert!(bench.release());
+    assert_eq!(bench.sizes(0).0, 100);
+    assert!(bench.originals.drives().is_empty());
+}
+
+/// A disk that was full from the start: nothing was saved, so nothing was written, and nothing is to be restored.
+#[test]
+fn the_end_is_reached_on_a_full_disk_too() {
+    let mut bench = agile(true);
+    bench.fill_disk(true);
+    bench.seconds(10, 10.0);
+    assert!(bench.release());
+    assert!(bench.kernels[0].set(|s| s.writes.is_empty()));
+}
+
+/// Without an elevator places are tags of the adapter, also where somebody takes it away later.
+#[test]
+fn an_elevator_that_is_taken_away_is_noticed() {
+    let mut bench = agile(true);
+    bench.seconds(3, 10.0);
+    assert_eq!(bench.sizes(0), (4, 1));
+    bench.kernels[0].set(|s| s.elevator = "none".into());
+    bench.seconds(20, 10.0);
+    assert_eq!(bench.sizes(0), (4, 1));
+    assert_eq!(bench.group.state, State::DriveRefuses);
+    bench.kernels[0].set(|s| s.elevator = "mq-deadline".into());
+    bench.seconds(30, 10.0);
+    assert_eq!(bench.sizes(0), (32, 1));
+    assert!(bench.release());
+    assert_eq!(bench.sizes(0), (64, 32));
+}
