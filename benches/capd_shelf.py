@@ -162,6 +162,19 @@ def load(uris: Sequence[str]) -> Iterator[None]:
             one.wait()
 
 
+@contextlib.contextmanager
+def daemon(config: Path, log: Path) -> Iterator[None]:
+    """Run the daemon; at its end it must have restored all."""
+    with log.open("w") as said:
+        running = subprocess.Popen([capd.program(), "run", config], stderr=said)
+        try:
+            yield
+        finally:
+            running.terminate()
+            code = running.wait(60)
+    assert code == 0, log.read_text()[-2000:]
+
+
 def live(
     policy: str, parameters: Mapping[str, Any], caps: Sequence[float], step: float
 ) -> list[Step]:
@@ -179,25 +192,20 @@ def live(
         file.write_text(config(folder, policy, parameters))
         (folder / "cap").write_text("")
         socket = folder / "disk"
-        with headstack.emulate(shelf, address=f"unix:{socket}", control=folder / "control") as disk:
+        with headstack.emulate(shelf, address=f"unix:{socket}", control=folder / "control"):
             uris = [f"nbd+unix:///{i}?socket={socket}" for i in range(sum(TIERS))]
             files = Files(folder / "control")
             before = files.settings()
-            daemon = subprocess.Popen(
-                [capd.program(), "run", file], stderr=(folder / "log").open("w")
-            )
-            try:
-                with load(uris):
-                    time.sleep(FREE / 2)
+            with load(uris):
+                # The daemon is not to learn from drives whose load has only begun.
+                time.sleep(FREE / 2)
+                with daemon(file, folder / "log"):
+                    time.sleep(FREE / 4)
                     found.append(files.measure(FREE / 2, None))
                     for cap in caps:
                         (folder / "cap").write_text(f"{cap:.2f}")
                         time.sleep(SETTLE)
                         found.append(files.measure(step - SETTLE, cap))
-            finally:
-                daemon.terminate()
-                code = daemon.wait()
-            assert code == 0, (folder / "log").read_text()[-2000:]
             assert files.settings() == before
     return found
 

@@ -4,7 +4,7 @@ Prints tables and writes figures: caps that change (Figures 5 and 6 of PCAP), a 
 of several caps (Figure 8), and a shelf in three tiers (Figure 10), with PCAP and with `learning`.
 
     .venv/bin/python benches/live_caps.py {modes,batch,shelf} [--rows FILE] [--figure PATH]
-    .venv/bin/python benches/live_caps.py show --rows FILE [--figure PATH]
+    .venv/bin/python benches/live_caps.py {show,again} --rows FILE [--figure PATH]
 
 Linux 6.12 in a guest, `ultrastar-7k4000-pcap` as SCSI disks, mq-deadline, threads of fio that read
 4 KiB at random. Times are shorter than the paper's; `MODES`, `BATCH` and `SHELF` have them. The
@@ -36,7 +36,9 @@ import headstack
 from headstack import plots
 
 #: Seconds: fio starts its threads; one command in each drive; the daemon runs, without a cap.
-BEGIN, ALONE, FREE = 8.0, 6.0, 12.0
+BEGIN, ALONE, FREE = 8.0, 6.0, 16.0
+#: Of the time without a cap the part before the daemon, which must not learn from what was before.
+BEFORE = 4.0
 #: Seconds after a change of the cap that are left out of means.
 SETTLE = 15.0
 #: Seconds of a point of a curve.
@@ -140,9 +142,10 @@ tell alone
 sleep {ALONE}
 depth 32
 tell free
+sleep {BEFORE}
 tell daemon
 headstack-capd run /etc/capd.toml > log 2>&1 & D=$!
-sleep {FREE}
+sleep {FREE - BEFORE}
 """
     for n, caps in enumerate(zip(*case.caps, strict=True)):
         for g, cap in enumerate(caps):
@@ -181,7 +184,7 @@ def windows(
     case: Case, times: Sequence[float], end: float
 ) -> list[tuple[float, float, int | None]]:
     """Return begin and end of what is averaged, and the number of the cap set at these times."""
-    found: list[tuple[float, float, int | None]] = [(times[0] - FREE + 4, times[0], None)]
+    found: list[tuple[float, float, int | None]] = [(times[0] - FREE + BEFORE, times[0], None)]
     bounds = [*times, end]
     found += [
         (begin + min(SETTLE, case.step / 2), stop, n)
@@ -212,7 +215,7 @@ def evaluate(case: Case, live: capd.Live) -> Found:
     late = live.gap(live.at("alone") + 1, live.at("free"))
     times = [live.at(f"step {n}") - zero for n in range(len(case.caps[0]))]
     end = live.at("end") - zero
-    found = Found([], [], [], {"case": case.name, "late_ms": late * 1e3, "times": [*times, end]})
+    found = Found([], [], [], _facts(case, late, [*times, end]))
     log = live.files["log"].decode()
     started = re.search(r"(?m)^(\S+) .*found drive=", log)
     assert started is not None, log
@@ -250,6 +253,42 @@ def evaluate(case: Case, live: capd.Live) -> Found:
         simulate(case, g, late, times, end, found)
         first += group.drives
     return found
+
+
+def _facts(case: Case, late: float, times: Sequence[float]) -> dict[str, Any]:
+    """Return what a simulation needs to be repeated: ms, and seconds of each cap and of the end."""
+    return {"case": case.name, "labels": case.labels, "late_ms": late * 1e3, "times": times}
+
+
+def _without(kept: dict[str, list[Any]], case: Case, *who: str) -> None:
+    """Drop what is kept of a case."""
+    for name, rows in kept.items():
+        if name != "facts":
+            kept[name] = [
+                r
+                for r in rows
+                if (r["case"], r["who"] in who, r["group"] in case.labels)
+                != (case.name, True, True)
+            ]
+
+
+def again(kept: dict[str, list[Any]]) -> None:
+    """Repeat the simulations of cases that were measured."""
+    cases = {(case.name, case.labels): case for make in CASES.values() for case in make()}
+    for facts in kept["facts"]:
+        case = cases[facts["case"], tuple(facts["labels"])]
+        *times, end = facts["times"]
+        found = Found([], [], [], facts)
+        for g in range(len(case.groups)):
+            simulate(case, g, facts["late_ms"] / 1e3, times, end, found)
+        _without(kept, case, "simulation")
+        _add(kept, found)
+
+
+def _add(kept: dict[str, list[Any]], found: Found) -> None:
+    kept["steps"] += [asdict(step) for step in found.steps]
+    kept["course"] += found.course
+    kept["response"] += found.response
 
 
 def _step(
@@ -439,7 +478,7 @@ def figures(kept: Mapping[str, Any]) -> alt.VConcatChart:
 def main() -> None:
     """Measure what is asked for, print tables, and draw figures if asked for."""
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    ask.add_argument("what", choices=[*CASES, "show"])
+    ask.add_argument("what", choices=[*CASES, "show", "again"])
     ask.add_argument("--rows", type=Path, help="add to this file, which `show` reads")
     ask.add_argument("--figure", type=Path, help="write PATH.png and PATH.svg")
     ask.add_argument("--only", type=int, help="of the boots, only this one")
@@ -447,16 +486,21 @@ def main() -> None:
     kept: dict[str, list[Any]] = {"steps": [], "course": [], "response": [], "facts": []}
     if asked.rows is not None and asked.rows.exists():
         kept = json.loads(asked.rows.read_text())
-    cases = CASES[asked.what]() if asked.what != "show" else []
+    cases = CASES[asked.what]() if asked.what in CASES else []
+    if asked.what == "again":
+        again(kept)
     for case in cases if asked.only is None else [cases[asked.only]]:
         found = evaluate(case, measure(case))
         print(found.facts, file=sys.stderr)
-        kept["steps"] += [asdict(step) for step in found.steps]
-        kept["course"] += found.course
-        kept["response"] += found.response
+        _without(kept, case, "kernel", "simulation")
+        _add(kept, found)
+        labels = list(case.labels)
+        kept["facts"] = [f for f in kept["facts"] if list(f["labels"]) != labels]
         kept["facts"].append(found.facts)
         if asked.rows is not None:
             asked.rows.write_text(json.dumps(kept) + "\n")
+    if asked.what == "again" and asked.rows is not None:
+        asked.rows.write_text(json.dumps(kept) + "\n")
     steps = [
         Step(**{k: tuple(v) if isinstance(v, list) else v for k, v in s.items()})
         for s in kept["steps"]
