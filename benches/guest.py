@@ -36,6 +36,11 @@ QEMU = "qemu-system-x86_64"
 MODULES = ("ahci", "sd_mod", "bfq")
 #: Modules for SCSI disks of `iscsi://` URLs.
 SCSI_MODULES = ("virtio_pci", "virtio_scsi", "sg")
+#: As an adapter: the guest's kernel itself is the initiator of `iscsi://` URLs.
+OWN_INITIATOR = "iscsi_tcp"
+_OWN_MODULES = ("virtio_pci", "virtio_net", "crc32c_generic", "iscsi_tcp", "sg")
+#: The address of this machine's loopback for guests, as QEMU's user network has it.
+_HOST = "10.0.2.2"
 
 
 class AbsentError(Exception):
@@ -47,6 +52,7 @@ INIT = """#!/bin/busybox sh
 /bin/busybox --install -s /bin
 mount -t proc p /proc; mount -t sysfs s /sys; mount -t devtmpfs d /dev
 for m in $(cat /modules/order); do insmod /modules/$m; done
+[ -f /connect ] && sh /connect > /connected 2>&1
 n=0; while [ ! -b /dev/sda ] && [ $n -lt 300 ]; do sleep 0.1; n=$((n + 1)); done
 mkdir -p /out /mnt; cd /out
 sh /script > /out/said 2>&1; echo $? > /out/code
@@ -77,6 +83,26 @@ def need_iscsi() -> None:
     formats = said.stdout.partition("Supported formats:")[2]
     if " iscsi" not in formats:
         raise AbsentError("QEMU has no iSCSI (Debian: qemu-block-extra)")
+
+
+def need_own_initiator() -> None:
+    """Raise `AbsentError` where the guest's kernel cannot be the initiator."""
+    if shutil.which("iscsistart") is None:
+        raise AbsentError("iscsistart is absent (Debian: open-iscsi)")
+
+
+def _connects(urls: Iterable[str]) -> str:
+    """Return the shell script with which the guest's kernel logs in to the targets of URLs."""
+    lines = [
+        "ip link set lo up; ip addr add 10.0.2.15/24 dev eth0; ip link set eth0 up",
+        "mkdir -p /run/lock/iscsi /etc/iscsi",
+    ]
+    targets = dict.fromkeys(tuple(url.split("/")[2:4]) for url in urls)
+    for address, target in targets:
+        port = address.rpartition(":")[2]
+        name = "iqn.2026-11.org.headstack:guest"
+        lines.append(f"iscsistart -i {name} -t {target} -g 1 -a {_HOST} -p {port}")
+    return "\n".join(lines) + "\n"
 
 
 def _path(program: str) -> str:
@@ -331,7 +357,10 @@ def run(
         seconds: the guest is stopped after this time.
         memory_mib: its memory.
         adapter: QEMU's device to which SCSI disks are attached. Linux's driver of the usual one
-            lets no command time out; that of ``pvscsi`` does (module ``vmw_pvscsi``).
+            lets no command time out; that of ``pvscsi`` does (module ``vmw_pvscsi``). With both,
+            QEMU waits until the server has ended a command, also when the guest aborts it.
+            `OWN_INITIATOR`: the guest's kernel connects over a network of its own, through QEMU's
+            user network, and its aborts and resets reach the server.
         kernel: `STABLE` or `BACKPORTS`.
         files: more files of the guest, by path.
         port: a Unix socket that somebody listens at; the guest has it as a virtual serial port
@@ -345,6 +374,10 @@ def run(
     assert isinstance(found, Kernel), found
     archive = _Archive()
     archive.add("script", script.encode())
+    connects = adapter == OWN_INITIATOR
+    if connects:
+        programs, modules = (*programs, "iscsistart"), (*_OWN_MODULES, *modules)
+        archive.add("connect", _connects(sockets).encode())
     for path, data in files.items():
         archive.add(path, data, 0o100755)
     with tempfile.TemporaryDirectory() as folder:
@@ -355,16 +388,17 @@ def run(
             + gzip.compress(_closed(bytes(archive.out)), 1)
         )
         command = [QEMU, "-accel", "tcg", "-cpu", "max", "-M", "q35", "-m", str(memory_mib),
-                   "-smp", "1", "-display", "none", "-no-reboot", "-nic", "none",
+                   "-smp", "1", "-display", "none", "-no-reboot",
+                   "-nic", "user,model=virtio-net-pci" if connects else "none",
                    "-serial", "stdio", "-serial", f"file:{out}",
                    "-kernel", found.image, "-initrd", initrd,
                    "-append", "console=ttyS0 quiet panic=-1 mitigations=off"]  # fmt: skip
-        if any(socket.startswith("iscsi://") for socket in sockets):
+        if not connects and any(socket.startswith("iscsi://") for socket in sockets):
             command += ["-device", f"{adapter},id=scsi"]
         if port is not None:
             command += ["-chardev", f"socket,id=port,path={os.fspath(port)}"]
             command += ["-device", "virtio-serial-pci", "-device", "virtserialport,chardev=port"]
-        for n, socket in enumerate(sockets):
+        for n, socket in enumerate(() if connects else sockets):
             if socket.startswith("iscsi://"):
                 drive = f"file={socket},if=none,id=d{n},format=raw,cache=none"
                 device = f"scsi-generic,bus=scsi.0,drive=d{n}"

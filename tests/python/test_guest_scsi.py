@@ -19,6 +19,7 @@ from test_iscsi import zoned
 import headstack
 
 sys.path.insert(0, str(ROOT / "benches"))
+import error_handling
 import guest
 from block_layer import Request
 
@@ -257,3 +258,32 @@ def test_btrfs_on_a_shingled_drive(tmp_path):
         )  # fmt: skip
     first, second = files["sums"].splitlines()
     assert first == second
+
+
+def need_own_initiator(*programs: str) -> None:
+    need(*programs)
+    try:
+        guest.need_own_initiator()
+    except guest.AbsentError as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.mark.parametrize("fault", ["busy", "depth", "hang"])
+def test_a_kernel_tries_again(fault):
+    """BUSY, TASK SET FULL and commands that time out are no errors for those who use the disk."""
+    need_own_initiator()
+    seen = error_handling.run(error_handling.FAULTS[fault])
+    assert (seen.error, seen.wrong, seen.state) == ("none", False, "running")
+    # The disk hangs for 12 s, and what is tried again waits with it; BUSY lasts 3 s.
+    assert seen.still < {"busy": 4.5, "depth": 3.0, "hang": 14.0}[fault]
+
+
+def test_a_mirror_survives_a_disk_that_hangs_for_ever():
+    """md drops it at the first command that has timed out; nobody gets an error or wrong data."""
+    need_own_initiator("mdadm")
+    seen = error_handling.mirror()
+    assert (seen.error, seen.wrong) == ("none", False)
+    assert "sda[0](F)" in seen.state
+    assert "[2/1] [_U]" in seen.state
+    # A timeout of 4 s, the abort, and as much again for what was sent meanwhile.
+    assert seen.still < 30
