@@ -55,6 +55,11 @@ class Step:
         """Watts of the shelf."""
         return sum(n * w for n, w in zip(TIERS, self.watts, strict=True))
 
+    @property
+    def reads(self) -> float:
+        """Requests per second of the shelf."""
+        return sum(n * r for n, r in zip(TIERS, self.rate, strict=True))
+
 
 def tiers() -> Iterator[slice]:
     """Yield the drives of each tier."""
@@ -251,7 +256,9 @@ def simulated(
         begin = FREE / 2 if n == 0 else ends[n - 1] + SETTLE
         inside = rows[(rows.t_s > begin) & (rows.t_s <= end)]
         means = inside.groupby("drive")[["power_w", "throughput_iops"]].mean()
-        last = inside[inside.t_s == inside.t_s.max()].set_index("drive")
+        # At the very end the next cap is there.
+        before = inside[inside.t_s < end]
+        last = before[before.t_s == before.t_s.max()].set_index("drive")
         told = [last.loc[tier.start] for tier in tiers()]
         settings = [
             (int(row.nr_requests), int(row.queue_depth), round(row.read_expire_s * 1e3))

@@ -336,7 +336,9 @@ def simulate(
     for begin, stop, n in windows(case, times, end):
         inside = rows[(rows.t_s > begin + 0.5) & (rows.t_s <= stop)]
         by = inside.groupby("drive")[["power_w", "throughput_iops"]].mean()
-        last = inside[inside.t_s == inside.t_s.max()].set_index("drive")
+        # At the very end the next cap may be there.
+        before = inside[inside.t_s < stop - 1]
+        last = before[before.t_s == before.t_s.max()].set_index("drive")
         told = [
             f"{row.nr_requests}, {row.queue_depth}, {row.expire_ms}"
             for tier in tiers(group)
@@ -379,7 +381,7 @@ def batch() -> list[Case]:
     ]  # fmt: skip
 
 
-def shelf(sizes: tuple[int, ...] = (2, 2, 2)) -> list[Case]:
+def shelf(sizes: tuple[int, ...] = (1, 1, 1)) -> list[Case]:
     """Return Figure 10: as many drives as the guest carries, and of the caps their share."""
     n = sum(sizes)
     caps = (tuple(cap * n / 16 for cap in SHELF_CAPS),)
