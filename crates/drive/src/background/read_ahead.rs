@@ -197,6 +197,17 @@ impl ReadAhead {
     /// Reads ahead until `until`. True if read-ahead ended before.
     #[inline(always)]
     pub fn read_until(&mut self, context: &mut JobContext, until: u64) -> bool {
+        let before = self.next;
+        let ended = self.go_through_runs(context, until);
+        if self.next > before {
+            context.buffer.segments.extend(self.segment, self.next);
+        }
+        ended
+    }
+
+    /// As [`ReadAhead::read_until`], without putting what was read into the buffer.
+    #[inline(always)]
+    fn go_through_runs(&mut self, context: &mut JobContext, until: u64) -> bool {
         loop {
             if self.run.is_none() {
                 if self.next_start(context.mechanism) >= until {
@@ -223,7 +234,6 @@ impl ReadAhead {
             if passed > run.done {
                 self.next += (passed - run.done) as u64;
                 run.done = passed;
-                context.buffer.segments.extend(self.segment, self.next);
             }
             if run.done < run.count {
                 return false;

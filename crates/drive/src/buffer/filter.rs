@@ -86,15 +86,18 @@ impl Filter {
         (a.wrapping_sub(1) ^ b.wrapping_sub(1)) >> self.cell_bits == 0
     }
 
-    /// A segment now lies where `s` does. True if the filter should be made anew.
+    /// A segment now has the sectors `[start, end)`. True if the filter should be made anew.
     #[inline]
-    pub fn add(&mut self, s: &Segment) -> bool {
-        if s.end == 0 {
+    pub fn add(&mut self, start: u64, end: u64) -> bool {
+        if end == 0 {
             return false;
         }
-        let first = s.start >> self.cell_bits;
-        let last = s.end.saturating_sub(1).max(s.start) >> self.cell_bits;
-        debug_assert!(last <= first + 1, "{s:?} is longer than a segment");
+        let first = start >> self.cell_bits;
+        let last = end.saturating_sub(1).max(start) >> self.cell_bits;
+        debug_assert!(
+            last <= first + 1,
+            "{start} to {end} is longer than a segment"
+        );
         self.set(first);
         if last != first {
             self.set(last);
@@ -116,7 +119,7 @@ impl Filter {
         // Segments that were cleared.
         self.set(0);
         for s in segments {
-            self.add(s);
+            self.add(s.start, s.end);
         }
         self.added = 0;
     }

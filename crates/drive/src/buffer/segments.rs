@@ -120,20 +120,20 @@ impl Segments {
     /// Changes segment `i`.
     #[inline]
     pub fn change(&mut self, i: usize, change: impl FnOnce(&mut Segment)) {
-        let s = &mut self.list[i];
-        change(s);
-        let s = *s;
+        change(&mut self.list[i]);
         match &mut self.index {
-            Some(index) => index.changed(i, &s),
-            None => self.changed(i, &s),
+            Some(index) => index.changed(i, &self.list[i]),
+            None => self.changed(i),
         }
     }
 
-    /// Without an index: segment `i` has changed, it is now `s`.
+    /// Without an index: segment `i` has changed.
+    // What was just written is read field by field: a copy of the segment would have to wait for the writes.
     #[inline]
-    fn changed(&mut self, i: usize, s: &Segment) {
+    fn changed(&mut self, i: usize) {
+        let s = &self.list[i];
         self.ages[i] = if s.is_empty() { 0 } else { s.used };
-        if self.filter.add(s) {
+        if self.filter.add(s.start, s.end) {
             self.filter.renew(&self.list);
         }
     }
@@ -150,10 +150,9 @@ impl Segments {
         let s = &mut self.list[i];
         s.used = self.clock;
         change(s);
-        let s = *s;
         match &mut self.index {
-            Some(index) => index.used(i, &s),
-            None => self.changed(i, &s),
+            Some(index) => index.used(i, &self.list[i]),
+            None => self.changed(i),
         }
     }
 

@@ -14,6 +14,7 @@ mod beside;
 pub mod cleaning;
 mod log;
 pub(crate) mod media_cache;
+mod moves;
 mod parameters;
 pub mod policy;
 pub mod zoned;
@@ -33,6 +34,7 @@ use crate::spec::DriveSpec;
 use crate::unit_plan::UnitPlan;
 use headstack_engine::SpecError;
 use headstack_units::Span;
+use moves::Moves;
 
 /// The mapping of a unit.
 #[derive(Debug, Default)]
@@ -151,28 +153,25 @@ impl Mapping {
         matches!(self, Mapping::Log(_) | Mapping::MediaCache(_))
     }
 
+    /// What has moved; `None` where nothing does.
+    fn moves(&mut self) -> Option<&mut Moves> {
+        match self {
+            Mapping::Identity => None,
+            Mapping::Log(log) => Some(&mut log.moves),
+            Mapping::MediaCache(media) => Some(&mut media.moves),
+        }
+    }
+
     /// Forgets which addresses have moved so far. From now on, moves are recorded if `watched` is true.
     pub fn watch(&mut self, watched: bool) {
-        match self {
-            Mapping::Identity => {}
-            Mapping::Log(log) => {
-                log.watched = watched;
-                log.moved.clear();
-            }
-            Mapping::MediaCache(media) => {
-                media.watched = watched;
-                media.moved.clear();
-            }
+        if let Some(moves) = self.moves() {
+            moves.watch(watched);
         }
     }
 
     /// A range of addresses that have moved since the last call: the first one, and the one after the last.
     pub fn next_moved(&mut self) -> Option<(u64, u64)> {
-        match self {
-            Mapping::Identity => None,
-            Mapping::Log(log) => log.next_moved(),
-            Mapping::MediaCache(media) => media.moved.pop(),
-        }
+        self.moves()?.next()
     }
 }
 

@@ -23,6 +23,7 @@ impl ByPrevious {
 
 /// The overheads of [`DriveSpec::overhead`] and the sector times of the link. On a link that stays connected,
 /// disconnection and reselection take no time.
+// It has more fields than other types because it is a list: one field for each time of the description.
 #[derive(Debug)]
 pub(super) struct Timing {
     pub read_hit: ByPrevious,

@@ -56,6 +56,8 @@ enum Scanning {
 }
 
 /// One queue, its assemblies, and a clock. Times are in nanoseconds.
+// It has more fields than other types because what most units do without, from `faults` on, has nothing else in common
+// that would make it a part with a name.
 // In this order in memory: what each command needs is together (docs/design/decisions.md, closed loops).
 #[repr(C)]
 pub(crate) struct ServiceUnit {

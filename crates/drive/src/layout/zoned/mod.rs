@@ -23,6 +23,8 @@ pub(super) struct Format {
 }
 
 /// One zone, prepared for look-ups.
+// It has more fields than other types because each look-up needs most of them together: a part for spares and defects was
+// tried, and every use became longer.
 pub(super) struct Zone {
     first_cylinder: u32,
     cylinders: u32,

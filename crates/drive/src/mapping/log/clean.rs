@@ -216,7 +216,7 @@ impl Log {
     /// The block in a slot, if it is not being written elsewhere.
     fn movable(&self, slot: u64) -> Option<u64> {
         let block = self.clean.as_ref()?.segments.block_in(slot)?;
-        let written = self.written.iter().any(|w| w.block == block);
+        let written = self.under_way.written.iter().any(|w| w.block == block);
         (!written).then_some(block)
     }
 
@@ -388,7 +388,7 @@ impl Log {
         if let Some(victim) = &mut clean.victim {
             victim.held.retain(|h| h.block != block);
         }
-        for w in &mut self.written {
+        for w in &mut self.under_way.written {
             if w.block == block && w.moved == Moved::Yes {
                 w.moved = Moved::Stale;
             }

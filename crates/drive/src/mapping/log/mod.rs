@@ -40,6 +40,7 @@ pub(in crate::mapping) mod write;
 
 pub(crate) use clean::{Move, Mover};
 
+use super::moves::Moves;
 use super::parameters::{Initial, LogParameters, RecoveryModel};
 use super::policy::{Policy, Search, Slot};
 use crate::counters::Counters;
@@ -73,18 +74,8 @@ pub(crate) struct Log {
     sector_ns: f64,
     /// Lower bound of a write's movement, in nanoseconds.
     minimum_write: u64,
-    /// Whether several commands may be in service at once.
-    together: bool,
-    /// Blocks that are being written, with their new slots and the end of their pass.
-    written: Vec<Written>,
-    /// When the latest pass that wrote blocks ended or ends, if several commands may be in service at once.
-    written_until: u64,
-    /// Slots that become free when no service can read them any more.
-    released: Vec<(u64, u64)>,
-    /// Whether [`Log::moved`] is kept.
-    pub watched: bool,
-    /// Blocks that have moved since this list was last emptied.
-    pub moved: Vec<u64>,
+    under_way: UnderWay,
+    pub moves: Moves,
     /// What is counted: blocks moved, blocks written over their old copy, checkpoints.
     pub counted: Counters,
     /// Cleaning, if the log is cleaned.
@@ -95,6 +86,19 @@ pub(crate) struct Log {
     checkpoints: Option<Box<Checkpoints>>,
     /// Number of slots that hold checkpoints: the last ones of the disk.
     withdrawn: u64,
+}
+
+/// What is not settled yet because several commands may be in service at once.
+#[derive(Debug, Default)]
+struct UnderWay {
+    /// Whether several may be. If not, nothing is ever unsettled.
+    several: bool,
+    /// Blocks that are being written, with their new slots and the end of their pass.
+    written: Vec<Written>,
+    /// When the latest pass that wrote blocks ended or ends.
+    written_until: u64,
+    /// Slots that become free when no service can read them any more, and when that is.
+    released: Vec<(u64, u64)>,
 }
 
 /// A block on its way to a slot.
@@ -209,12 +213,11 @@ impl Log {
             frontier: highest_cylinder(m, initial.past() << shift),
             sector_ns: first.map_or(0.0, |p| p.sector_ns),
             minimum_write,
-            together,
-            written: Vec::new(),
-            written_until: 0,
-            released: Vec::new(),
-            watched: false,
-            moved: Vec::new(),
+            under_way: UnderWay {
+                several: together,
+                ..UnderWay::default()
+            },
+            moves: Moves::default(),
             counted: Counters::default(),
             clean: None,
             recovery: p.recovery.model,
@@ -434,8 +437,8 @@ impl Log {
         if self.clean.is_some() {
             self.count_taken(block, found, class, by);
         }
-        if self.together {
-            self.written.push(Written {
+        if self.under_way.several {
+            self.under_way.written.push(Written {
                 block,
                 slot: found.at.slot,
                 end: u64::MAX,
@@ -453,20 +456,18 @@ impl Log {
     }
 
     fn note_moved(&mut self, block: u64) {
-        if self.watched {
-            self.moved.push(block);
-        }
+        (self.moves).note(block << self.shift, (block + 1) << self.shift);
     }
 
     /// Brings the map up to `now`: blocks whose pass has ended lie in their new slots. All services that began before
     /// end by `last_end`.
     pub fn settle(&mut self, m: &Mechanics, now: u64, last_end: u64) {
-        if !self.together {
+        if !self.under_way.several {
             return;
         }
         // In order of the ends, so that of two copies of a block the later one stays.
         loop {
-            let ended = self.written.iter().enumerate();
+            let ended = self.under_way.written.iter().enumerate();
             let ended = ended.filter(|(_, w)| w.end <= now);
             let Some((first, _)) = ended.min_by_key(|(i, w)| (w.end, *i)) else {
                 break;
@@ -474,11 +475,11 @@ impl Log {
             self.commit(first, last_end);
         }
         let mut i = 0;
-        while i < self.released.len() {
-            let (slot, at) = self.released[i];
+        while i < self.under_way.released.len() {
+            let (slot, at) = self.under_way.released[i];
             if at <= now {
                 self.free(m, slot);
-                self.released.remove(i);
+                self.under_way.released.remove(i);
             } else {
                 i += 1;
             }
@@ -487,14 +488,14 @@ impl Log {
 
     /// A block lies in its new slot from now on. The old slot becomes free at `last_end`.
     fn commit(&mut self, index: usize, last_end: u64) {
-        let w = self.written.remove(index);
+        let w = self.under_way.written.remove(index);
         if w.moved == Moved::Stale {
-            self.released.push((w.slot, last_end));
+            self.under_way.released.push((w.slot, last_end));
             return;
         }
         let old = self.map.get(w.block);
         if let Some(old) = old {
-            self.released.push((old, last_end));
+            self.under_way.released.push((old, last_end));
         }
         self.map.set(w.block, w.slot);
         self.count_moved(w.block, old, w.slot);
@@ -504,10 +505,10 @@ impl Log {
     /// Frees all slots that wait for services to end. Used when the disk has no other free slot; a real drive would let
     /// the write wait.
     fn free_early(&mut self, m: &Mechanics) {
-        while !self.written.is_empty() {
+        while !self.under_way.written.is_empty() {
             self.commit(0, 0);
         }
-        for (slot, _) in std::mem::take(&mut self.released) {
+        for (slot, _) in std::mem::take(&mut self.under_way.released) {
             self.free(m, slot);
         }
     }
@@ -519,11 +520,5 @@ impl Log {
         if self.clean.is_some() {
             self.count_freed(freed);
         }
-    }
-
-    /// A block that has moved since the last call: its first sector, and the sector after its last.
-    pub fn next_moved(&mut self) -> Option<(u64, u64)> {
-        let block = self.moved.pop()?;
-        Some((block << self.shift, (block + 1) << self.shift))
     }
 }

@@ -311,7 +311,7 @@ impl World {
         let slots = self.slots.len() as u64;
         let blocks = (0..slots).filter(|s| segments.block_in(*s).is_some());
         assert_eq!(blocks.count(), used.len(), "slots with a block");
-        let on_the_way = self.log.written.len() + self.log.released.len();
+        let on_the_way = self.log.under_way.written.len() + self.log.under_way.released.len();
         let taken: u32 = segments.all().map(|(_, c)| c.used).sum();
         assert_eq!(taken as usize, used.len() + on_the_way);
         let counts: Vec<_> = segments.all().map(|(n, c)| (n, *c)).collect();

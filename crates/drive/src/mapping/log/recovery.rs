@@ -118,7 +118,7 @@ impl Log {
         match c.done {
             Some(_) => Some(0),
             None if c.taken < c.every => None,
-            None => Some(self.written_until),
+            None => Some(self.under_way.written_until),
         }
     }
 
@@ -131,7 +131,7 @@ impl Log {
     /// The next part of a checkpoint, written at `at`: the rest of a track; `None` if there is nothing to write. A
     /// checkpoint begins only when no block is being written; its map is fixed then.
     pub fn next_part(&mut self, m: &Mechanics, at: u64) -> Option<AccessRequest<'static>> {
-        let on_the_way = self.written.iter().any(|w| w.end > at);
+        let on_the_way = self.under_way.written.iter().any(|w| w.end > at);
         let c = self.checkpoints.as_deref_mut()?;
         let done = match c.done {
             Some(done) => done,

@@ -61,7 +61,7 @@ impl Log {
     /// The slot to take. Slots that other services may still read are taken only if no others are free.
     fn find(&mut self, m: &Mechanics, from: &From) -> Option<Found> {
         let found = self.predict(from);
-        if found.is_some() || !self.together {
+        if found.is_some() || !self.under_way.several {
             return found;
         }
         self.free_early(m);
@@ -81,7 +81,7 @@ impl Log {
 
     /// The slot into which a block is being written.
     fn new_slot(&self, block: u64) -> u64 {
-        let written = self.written.iter().rev();
+        let written = self.under_way.written.iter().rev();
         let mut written = written.filter(|w| w.block == block && w.end == u64::MAX);
         written
             .next()
@@ -90,9 +90,14 @@ impl Log {
 
     /// The pass whose blocks were chosen last ends at `end`.
     pub fn pass_ends(&mut self, end: u64) {
-        for w in self.written.iter_mut().filter(|w| w.end == u64::MAX) {
+        for w in self
+            .under_way
+            .written
+            .iter_mut()
+            .filter(|w| w.end == u64::MAX)
+        {
             w.end = end;
-            self.written_until = self.written_until.max(end);
+            self.under_way.written_until = self.under_way.written_until.max(end);
         }
     }
 

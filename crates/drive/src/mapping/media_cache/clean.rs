@@ -121,7 +121,7 @@ impl MediaCache {
             self.cached.remove_copies(extent);
         }
         self.trim();
-        self.note_moved(start, past);
+        self.moves.note(start, past);
         self.cleaned += 1;
     }
 }

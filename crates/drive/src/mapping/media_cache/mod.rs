@@ -32,6 +32,7 @@ mod write;
 pub(crate) use parameters::{read, MediaCacheParameters};
 pub(crate) use write::Writer;
 
+use super::moves::Moves;
 use super::zoned::Initial;
 use crate::layout::Place;
 use crate::mechanics::Mechanics;
@@ -66,10 +67,7 @@ pub(crate) struct MediaCache {
     /// Write pointer of each band: the number of its sectors that have been written.
     written: Box<[u32]>,
     cleaning: Option<Cleaning>,
-    /// Whether [`MediaCache::moved`] is kept.
-    pub watched: bool,
-    /// Ranges of addresses that have moved since this list was last emptied.
-    pub moved: Vec<(u64, u64)>,
+    pub moves: Moves,
     /// Number of bands that were cleaned.
     pub cleaned: u64,
 }
@@ -119,8 +117,7 @@ impl MediaCache {
             head: 0,
             written: written.collect(),
             cleaning: None,
-            watched: false,
-            moved: Vec::new(),
+            moves: Moves::default(),
             cleaned: 0,
         })
     }
@@ -177,11 +174,5 @@ impl MediaCache {
     /// The place that the next write to the cache gets.
     pub fn next_place(&self, m: &Mechanics) -> Option<Place> {
         m.layout.locate(self.head % self.size)
-    }
-
-    fn note_moved(&mut self, from: u64, past: u64) {
-        if self.watched {
-            self.moved.push((from, past));
-        }
     }
 }

@@ -82,7 +82,7 @@ impl MediaCache {
             self.head += run;
         }
         self.trim();
-        self.note_moved(address, address + run);
+        self.moves.note(address, address + run);
         Some(Place {
             run: run as u32,
             before: 0,
