@@ -5,6 +5,7 @@
 //! which values arrive.
 
 pub mod batches;
+mod bins;
 pub mod command;
 pub mod grouped;
 pub mod progress;

@@ -1,7 +1,7 @@
 //! Quantiles of times: exact up to a limit, beyond it to three significant figures; the result says which.
 
 use crate::batches::Batches;
-use hdrhistogram::Histogram;
+use crate::bins::Bins;
 use serde::Serialize;
 
 /// Number of values that are kept exactly, unless another limit is given.
@@ -39,7 +39,7 @@ pub struct Quantiles {
 enum Store {
     Short,
     Wide(Vec<u64>),
-    Histogram(Box<Histogram<u64>>),
+    Histogram(Box<Bins>),
 }
 
 /// Room for short values is added in steps of so many, so that only memory that is soon used is written.
@@ -148,8 +148,8 @@ impl Quantiles {
             }
             self.use_histogram();
         }
-        if let Store::Histogram(histogram) = &mut self.store {
-            histogram.saturating_record(ns);
+        if let Store::Histogram(bins) = &mut self.store {
+            bins.add(ns);
         }
     }
 
@@ -171,10 +171,8 @@ impl Quantiles {
     /// Puts the values that wait for it into the histogram, if there is one.
     fn sort_in(&mut self) {
         self.settle();
-        if let Store::Histogram(histogram) = &mut self.store {
-            for &value in &self.short[..self.n_short] {
-                histogram.saturating_record(u64::from(value));
-            }
+        if let Store::Histogram(bins) = &mut self.store {
+            bins.add_short(&self.short[..self.n_short]);
             (self.n_short, self.settled) = (0, 0);
         }
     }
@@ -185,18 +183,12 @@ impl Quantiles {
         if matches!(self.store, Store::Histogram(_)) {
             return;
         }
-        // All 64 bits in range at three significant figures: 0.4 MiB, never resized.
-        let mut histogram = Histogram::new_with_bounds(1, u64::MAX / 2, 3)
-            .expect("bounds and figures are constants that hdrhistogram accepts");
-        for &value in &self.short[..self.n_short] {
-            histogram.saturating_record(u64::from(value));
-        }
+        let mut bins = Bins::new();
+        bins.add_short(&self.short[..self.n_short]);
         if let Store::Wide(list) = &self.store {
-            for &value in list {
-                histogram.saturating_record(value);
-            }
+            list.iter().for_each(|&value| bins.add(value));
         }
-        self.store = Store::Histogram(Box::new(histogram));
+        self.store = Store::Histogram(Box::new(bins));
         self.leave_short();
     }
 
@@ -238,11 +230,9 @@ impl Quantiles {
             }
             _ => {}
         }
-        match (&mut self.store, &other.store) {
-            (Store::Wide(list), Store::Wide(more)) => list.extend(more),
-            (Store::Histogram(histogram), Store::Histogram(more)) => histogram
-                .add(&**more)
-                .expect("histograms of the same bounds"),
+        match (&mut self.store, &mut other.store) {
+            (Store::Wide(list), Store::Wide(more)) => list.extend(&*more),
+            (Store::Histogram(bins), Store::Histogram(more)) => bins.absorb(more),
             _ => {
                 self.short.truncate(self.n_short);
                 self.short.extend(&other.short[..other.n_short]);
@@ -319,6 +309,9 @@ impl Quantiles {
             Store::Wide(list) => list.sort_unstable(),
             Store::Histogram(_) => self.sort_in(),
         }
+        if let Store::Histogram(bins) = &mut self.store {
+            bins.gather();
+        }
     }
 
     /// The value at `rank` (from 1) in nanoseconds; the store must be sorted.
@@ -327,9 +320,7 @@ impl Quantiles {
         match &self.store {
             Store::Short => self.short.get(rank as usize - 1).map_or(0, |&v| v.into()),
             Store::Wide(list) => list.get(rank as usize - 1).copied().unwrap_or(0),
-            Store::Histogram(histogram) => histogram
-                .value_at_quantile(rank as f64 / self.count as f64)
-                .min(self.max),
+            Store::Histogram(bins) => bins.value_at(rank as f64 / self.count as f64).min(self.max),
         }
     }
 

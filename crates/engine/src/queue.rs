@@ -5,20 +5,19 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 struct Entry<E> {
-    time: Time,
-    priority: u8,
-    sequence: u64,
+    /// Time, priority and sequence as one number, from the highest bits down: comparing it takes no branch.
+    key: u128,
     event: E,
 }
 
 impl<E> Entry<E> {
-    fn key(&self) -> (Time, u8, u64) {
-        (self.time, self.priority, self.sequence)
+    fn time(&self) -> Time {
+        Time((self.key >> 64) as u64)
     }
 }
 impl<E> PartialEq for Entry<E> {
     fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
+        self.key == other.key
     }
 }
 impl<E> Eq for Entry<E> {}
@@ -30,7 +29,7 @@ impl<E> PartialOrd for Entry<E> {
 impl<E> Ord for Entry<E> {
     // Reversed, so that the greatest entry of the heap is the earliest event.
     fn cmp(&self, other: &Self) -> Ordering {
-        other.key().cmp(&self.key())
+        other.key.cmp(&self.key)
     }
 }
 
@@ -69,26 +68,22 @@ impl<E> EventQueue<E> {
     }
     /// Adds an event.
     pub fn push(&mut self, time: Time, priority: u8, event: E) {
-        let sequence = self.sequence;
+        let rest = u64::from(priority) << 56 | self.sequence;
+        let key = u128::from(time.0) << 64 | u128::from(rest);
         self.sequence += 1;
-        self.heap.push(Entry {
-            time,
-            priority,
-            sequence,
-            event,
-        });
+        self.heap.push(Entry { key, event });
     }
     /// Removes and returns the first event and its time.
     pub fn pop(&mut self) -> Option<(Time, E)> {
-        self.heap.pop().map(|e| (e.time, e.event))
+        self.heap.pop().map(|e| (e.time(), e.event))
     }
     /// The first event and its time.
     pub fn peek(&self) -> Option<(Time, &E)> {
-        self.heap.peek().map(|e| (e.time, &e.event))
+        self.heap.peek().map(|e| (e.time(), &e.event))
     }
     /// The time of the first event; [`Time::NEVER`] if there is none.
     pub fn next_time(&self) -> Time {
-        self.heap.peek().map_or(Time::NEVER, |e| e.time)
+        self.heap.peek().map_or(Time::NEVER, |e| e.time())
     }
     /// Number of events.
     pub fn len(&self) -> usize {

@@ -33,6 +33,21 @@ impl ByMode {
         self.transfer += other.transfer;
         self.standby += other.standby;
     }
+    /// The difference, mode by mode.
+    pub fn less(&self, other: &ByMode) -> ByMode {
+        ByMode {
+            idle: self.idle - other.idle,
+            seek: self.seek - other.seek,
+            rotation: self.rotation - other.rotation,
+            transfer: self.transfer - other.transfer,
+            standby: self.standby - other.standby,
+        }
+    }
+    /// The least of the modes.
+    pub fn least(&self) -> f64 {
+        let modes = [self.seek, self.rotation, self.transfer, self.standby];
+        modes.into_iter().fold(self.idle, f64::min)
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default)]
