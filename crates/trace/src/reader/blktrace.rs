@@ -111,46 +111,63 @@ impl Blktrace {
     }
 }
 
+/// The head of a record, in the order of bytes of the machine that wrote it.
+struct Head<'b> {
+    bytes: &'b [u8; 48],
+    is_little: bool,
+}
+
+impl Head<'_> {
+    fn of(bytes: &[u8; 48]) -> Result<Head<'_>, Halt> {
+        let is_little = Head {
+            bytes,
+            is_little: true,
+        }
+        .word(0)
+            & !0xff
+            == MAGIC;
+        let head = Head { bytes, is_little };
+        match head.word(0) {
+            magic if magic == MAGIC | VERSION => Ok(head),
+            magic => Err(Halt::Lost(record(
+                format!("magic {magic:#010x}"),
+                format!("{:#010x}", MAGIC | VERSION),
+            ))),
+        }
+    }
+
+    /// The number of `N` bytes at a place.
+    fn long_of<const N: usize>(&self, at: usize) -> u64 {
+        let mut all = [0; 8];
+        all[..N].copy_from_slice(&self.bytes[at..at + N]);
+        if !self.is_little {
+            all[..N].reverse();
+        }
+        u64::from_le_bytes(all)
+    }
+
+    fn half(&self, at: usize) -> u16 {
+        self.long_of::<2>(at) as u16
+    }
+
+    fn word(&self, at: usize) -> u32 {
+        self.long_of::<4>(at) as u32
+    }
+
+    fn long(&self, at: usize) -> u64 {
+        self.long_of::<8>(at)
+    }
+}
+
 impl BinaryFormat for Blktrace {
     fn record<R: BufRead>(&mut self, input: &mut R) -> Result<Option<Found>, Halt> {
         let mut b = [0u8; 48];
         if !fill(input, &mut b)? {
             return Ok(None);
         }
-        let first = [b[0], b[1], b[2], b[3]];
-        let (magic, little) = if u32::from_le_bytes(first) & !0xff == MAGIC {
-            (u32::from_le_bytes(first), true)
-        } else {
-            (u32::from_be_bytes(first), false)
-        };
-        if magic != MAGIC | VERSION {
-            return Err(Halt::Lost(record(
-                format!("magic {magic:#010x}"),
-                format!("{:#010x}", MAGIC | VERSION),
-            )));
-        }
-        let word = |at: usize| {
-            let v = [b[at], b[at + 1], b[at + 2], b[at + 3]];
-            if little {
-                u32::from_le_bytes(v)
-            } else {
-                u32::from_be_bytes(v)
-            }
-        };
-        let long = |at: usize| {
-            let (first, second) = (u64::from(word(at)), u64::from(word(at + 4)));
-            if little {
-                second << 32 | first
-            } else {
-                first << 32 | second
-            }
-        };
-        let pdu = if little {
-            u16::from_le_bytes([b[46], b[47]])
-        } else {
-            u16::from_be_bytes([b[46], b[47]])
-        };
-        pass_over(input, u64::from(pdu))?;
+        let head = Head::of(&b)?;
+        let (word, long) = (|at| head.word(at), |at| head.long(at));
+        pass_over(input, u64::from(head.half(46)))?;
         let action = word(28);
         let (event, kind) = (action & 0xffff, action >> 16);
         // The events of NOTIFY records have their own numbers.

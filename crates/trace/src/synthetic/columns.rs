@@ -17,7 +17,7 @@ const WHOLE: f64 = 9_007_199_254_740_992.0;
 impl SyntheticSource {
     /// Whether no request depends on the one before it or on its phase.
     pub(super) fn is_independent(&self) -> bool {
-        self.profile.local == 0.0 && self.phase_end == f64::INFINITY && self.records.is_none()
+        self.profile.local == 0.0 && self.phases.end == f64::INFINITY && self.records.is_none()
     }
 
     /// Appends the next requests, up to `most`, of a source that [`SyntheticSource::is_independent`].
@@ -26,7 +26,7 @@ impl SyntheticSource {
         self.left -= n as u64;
         let first = batch.len();
         let alike = Request {
-            blocks: (self.profile.same_units * self.block) as u32,
+            blocks: (self.profile.same_units * self.area.block) as u32,
             ..Request::default()
         };
         batch.resize(first + n, alike);
@@ -50,7 +50,7 @@ impl SyntheticSource {
         mut draw: impl FnMut(&mut Xoshiro256PlusPlus) -> f64,
     ) {
         let gap = self.profile.gap;
-        let mut random = self.arrival.clone();
+        let mut random = self.random.arrival.clone();
         let (mut now, mut whole) = (self.now, self.whole);
         for request in batch {
             now += draw(&mut random) * gap;
@@ -61,13 +61,13 @@ impl SyntheticSource {
             }
             request.time = Time(whole.saturating_add(now as i64 as u64));
         }
-        (self.arrival, self.now, self.whole) = (random, now, whole);
+        (self.random.arrival, self.now, self.whole) = (random, now, whole);
     }
 
     fn fill_shapes(&mut self, batch: &mut [Request]) {
         if self.profile.same_units == 0 || self.write_through > 0.0 {
             for request in batch {
-                request.blocks = (self.draw_units() * self.block) as u32;
+                request.blocks = (self.draw_units() * self.area.block) as u32;
                 request.op = self.draw_op();
             }
             return;
@@ -75,7 +75,7 @@ impl SyntheticSource {
         // An integer divided by 2^53 is below the share if the integer is below this number. So no
         // floating-point arithmetic, and no rounding, is needed.
         let reads = (self.profile.reads * WHOLE).ceil() as u64;
-        let mut random = self.shape.clone();
+        let mut random = self.random.shape.clone();
         for request in batch {
             request.op = if random.next_u64() >> 11 < reads {
                 Command::Read
@@ -83,30 +83,31 @@ impl SyntheticSource {
                 Command::Write
             };
         }
-        self.shape = random;
+        self.random.shape = random;
     }
 
     /// Draws the places of requests whose sizes are known.
     fn fill_places(&mut self, batch: &mut [Request]) {
         let same = self.profile.same_units;
-        if self.devices > 1 || self.zipf.is_some() || same == 0 {
+        if self.area.devices > 1 || self.zipf.is_some() || same == 0 {
             for request in batch {
-                if self.devices > 1 {
-                    request.device = below(&mut self.place, u64::from(self.devices)) as u32;
+                if self.area.devices > 1 {
+                    request.device =
+                        below(&mut self.random.place, u64::from(self.area.devices)) as u32;
                 }
                 let units = match same {
-                    0 => u64::from(request.blocks) / self.block,
+                    0 => u64::from(request.blocks) / self.area.block,
                     same => same,
                 };
-                request.lba = Lba(self.anywhere(units) * self.block);
+                request.lba = Lba(self.anywhere(units) * self.area.block);
             }
             return;
         }
-        let (places, block) = (self.units - same + 1, self.block);
-        let mut random = self.place.clone();
+        let (places, block) = (self.area.units - same + 1, self.area.block);
+        let mut random = self.random.place.clone();
         for request in batch {
             request.lba = Lba(below(&mut random, places) * block);
         }
-        self.place = random;
+        self.random.place = random;
     }
 }

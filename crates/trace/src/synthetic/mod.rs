@@ -217,32 +217,60 @@ enum Gaps {
 #[derive(Debug, Clone)]
 pub struct SyntheticSource {
     left: u64,
-    profiles: Vec<Profile>,
-    /// Index of the current profile, and a copy of it.
-    current: usize,
+    phases: Phases,
+    /// A copy of the current phase's.
     profile: Profile,
-    /// The end of the current phase in ns; infinite without phases.
-    phase_end: f64,
-    cycle_units: f64,
-    cycle_ns: f64,
     gaps: Gaps,
-    sequential_gap: Option<Sampler>,
-    local_gap: Option<Sampler>,
+    special_gaps: SpecialGaps,
     local_distance: (f64, f64),
-    block: u64,
-    /// Number of starts of one block each on a device.
-    units: u64,
-    devices: u32,
+    area: Area,
     zipf: Option<(Zipf<f64>, u64)>,
     records: Option<Records>,
     now: f64,
     whole: u64,
     last: Option<Request>,
+    random: Streams,
+    /// Share of write-through among the writes.
+    write_through: f64,
+}
+
+/// The phases of a load, which follow each other again and again.
+#[derive(Debug, Clone)]
+struct Phases {
+    profiles: Vec<Profile>,
+    /// Index of the current one.
+    current: usize,
+    /// Its end in ns; infinite without phases.
+    end: f64,
+    /// All of them together, in mean gaps and in ns.
+    cycle_units: f64,
+    cycle_ns: f64,
+}
+
+/// Gaps before sequential and local requests, where they have their own.
+#[derive(Debug, Clone)]
+struct SpecialGaps {
+    sequential: Option<Sampler>,
+    local: Option<Sampler>,
+}
+
+/// Where requests can begin.
+#[derive(Debug, Clone)]
+struct Area {
+    /// Sectors of a block.
+    block: u64,
+    /// Number of starts of one block each on a device.
+    units: u64,
+    devices: u32,
+}
+
+/// Streams of random numbers.
+#[derive(Debug, Clone)]
+struct Streams {
     arrival: Xoshiro256PlusPlus,
     place: Xoshiro256PlusPlus,
     shape: Xoshiro256PlusPlus,
-    /// Share of write-through among the writes; they are drawn from a separate stream.
-    write_through: f64,
+    /// For write-through among the writes.
     through: Xoshiro256PlusPlus,
 }
 
@@ -339,6 +367,47 @@ impl Synthetic {
         })
     }
 
+    /// The load of each phase, or of all time; `units` is the number of places on a device.
+    fn profiles(
+        &self,
+        units: u64,
+        shape: &mut Xoshiro256PlusPlus,
+    ) -> Result<Vec<Profile>, TraceError> {
+        let mut profiles = if self.phases.is_empty() {
+            vec![self.profile(None)?]
+        } else if self.arrivals == ArrivalProcess::Closed {
+            return Err(refuse("phases", "closed arrivals".into(), "open arrivals"));
+        } else {
+            self.phases
+                .iter()
+                .map(|p| self.profile(Some(p)))
+                .collect::<Result<_, _>>()?
+        };
+        if self.arrivals != ArrivalProcess::Closed
+            && profiles.iter().all(|p| p.gap == f64::INFINITY)
+        {
+            return Err(refuse(
+                "phases.rate",
+                0.0.into(),
+                "one phase with a rate above 0",
+            ));
+        }
+        for p in &mut profiles {
+            if (p.size.reach() / self.block.0 as f64).ceil() > units as f64 {
+                return Err(refuse(
+                    "size",
+                    p.size.reach().into(),
+                    "sizes within the footprint",
+                ));
+            }
+            if let Sampler::Fixed(_) = p.size {
+                // This uses no random numbers of the stream.
+                p.same_units = p.draw_size(self.block.0 / 512, units, shape);
+            }
+        }
+        Ok(profiles)
+    }
+
     /// The generator for a seed.
     ///
     /// # Errors
@@ -357,98 +426,76 @@ impl Synthetic {
                 "one block to 4 EiB",
             ));
         }
-        let sampler = |key: &str, d: &Option<Distribution<Span>>| match d {
-            Some(d) => {
-                let made = d.sampler().map_err(|need| refuse(key, d.write(), &need))?;
-                if made.reach() < 0.0 {
-                    return Err(refuse(key, d.write(), "times that are not negative"));
-                }
-                Ok(Some(made))
-            }
-            None => Ok(None),
-        };
-        let gaps = match (self.arrivals, sampler("interarrival", &self.interarrival)?) {
+        let gaps = match (self.arrivals, times("interarrival", &self.interarrival)?) {
             (ArrivalProcess::Closed, _) => Gaps::Closed,
             (_, Some(drawn)) => Gaps::Drawn(drawn),
             (ArrivalProcess::Poisson, _) => Gaps::Poisson,
             (ArrivalProcess::Constant, _) => Gaps::Constant,
             (ArrivalProcess::Uniform, _) => Gaps::Uniform,
         };
-        let mut profiles = if self.phases.is_empty() {
-            vec![self.profile(None)?]
-        } else if self.arrivals == ArrivalProcess::Closed {
-            return Err(refuse("phases", "closed arrivals".into(), "open arrivals"));
-        } else {
-            self.phases
-                .iter()
-                .map(|p| self.profile(Some(p)))
-                .collect::<Result<_, _>>()?
-        };
-        if !matches!(gaps, Gaps::Closed) && profiles.iter().all(|p| p.gap == f64::INFINITY) {
-            return Err(refuse(
-                "phases.rate",
-                0.0.into(),
-                "one phase with a rate above 0",
-            ));
-        }
         let mut shape = stream(seed, "synthetic.shape");
-        for p in &mut profiles {
-            if (p.size.reach() / self.block.0 as f64).ceil() > units as f64 {
-                return Err(refuse(
-                    "size",
-                    p.size.reach().into(),
-                    "sizes within the footprint",
-                ));
-            }
-            if let Sampler::Fixed(_) = p.size {
-                // This uses no random numbers of the stream.
-                p.same_units = p.draw_size(self.block.0 / 512, units, &mut shape);
-            }
-        }
-        let zipf = match self.zipf {
-            None => None,
-            Some(theta) => {
-                let made = Zipf::new(units as f64, theta);
-                let made = made.map_err(|_| refuse("zipf", theta.into(), "0 to 100"))?;
-                // Ranks are scattered by a step near the golden section that is coprime to their number, so
-                // that every block has one rank.
-                let mut step = ((units as f64 * 0.618_033_988_749_894_9) as u64).max(1);
-                while greatest_common_divisor(step, units) != 1 {
-                    step += 1;
-                }
-                Some((made, step))
-            }
-        };
+        let profiles = self.profiles(units, &mut shape)?;
+        let zipf = self.zipf.map(|theta| scattered(theta, units)).transpose()?;
         let records = Records::of(self, (units, profiles[0].same_units), seed)?;
         let local = self.local_distance.clone().unwrap_or_default();
         let local_distance = (local.mean.0 as f64, local.deviation.0 as f64);
         Ok(SyntheticSource {
             left: self.n_requests,
-            phase_end: profiles[0].duration,
-            cycle_units: profiles.iter().map(|p| p.duration / p.gap).sum(),
-            cycle_ns: profiles.iter().map(|p| p.duration).sum(),
-            current: 0,
             profile: profiles[0],
-            profiles,
+            phases: Phases {
+                end: profiles[0].duration,
+                cycle_units: profiles.iter().map(|p| p.duration / p.gap).sum(),
+                cycle_ns: profiles.iter().map(|p| p.duration).sum(),
+                current: 0,
+                profiles,
+            },
             gaps,
-            sequential_gap: sampler("sequential_interarrival", &self.sequential_interarrival)?,
-            local_gap: sampler("local_interarrival", &self.local_interarrival)?,
+            special_gaps: SpecialGaps {
+                sequential: times("sequential_interarrival", &self.sequential_interarrival)?,
+                local: times("local_interarrival", &self.local_interarrival)?,
+            },
             local_distance,
-            block: self.block.0 / 512,
-            units,
-            devices: self.devices,
+            area: Area {
+                block: self.block.0 / 512,
+                units,
+                devices: self.devices,
+            },
             zipf,
             records,
             now: 0.0,
             whole: 0,
             last: None,
-            arrival: stream(seed, "synthetic.arrival"),
-            place: stream(seed, "synthetic.place"),
-            shape,
+            random: Streams {
+                arrival: stream(seed, "synthetic.arrival"),
+                place: stream(seed, "synthetic.place"),
+                shape,
+                through: stream(seed, "synthetic.through"),
+            },
             write_through: self.write_through,
-            through: stream(seed, "synthetic.through"),
         })
     }
+}
+
+/// Draws times, which must not be negative.
+fn times(key: &str, d: &Option<Distribution<Span>>) -> Result<Option<Sampler>, TraceError> {
+    let Some(d) = d else { return Ok(None) };
+    let made = d.sampler().map_err(|need| refuse(key, d.write(), &need))?;
+    match made.reach() < 0.0 {
+        true => Err(refuse(key, d.write(), "times that are not negative")),
+        false => Ok(Some(made)),
+    }
+}
+
+/// Zipf's distribution over so many blocks, and the step by which its ranks are scattered: near the golden section and
+/// coprime to their number, so that every block has one rank.
+fn scattered(theta: f64, units: u64) -> Result<(Zipf<f64>, u64), TraceError> {
+    let made = Zipf::new(units as f64, theta);
+    let made = made.map_err(|_| refuse("zipf", theta.into(), "0 to 100"))?;
+    let mut step = ((units as f64 * 0.618_033_988_749_894_9) as u64).max(1);
+    while greatest_common_divisor(step, units) != 1 {
+        step += 1;
+    }
+    Ok((made, step))
 }
 
 /// A generator as a stream; it ends with an error at the end of simulated time.
@@ -529,44 +576,44 @@ impl SyntheticSource {
     #[inline]
     fn advance(&mut self, class: &Class) {
         let special = match class {
-            Class::Sequential => self.sequential_gap,
-            Class::Local => self.local_gap,
+            Class::Sequential => self.special_gaps.sequential,
+            Class::Local => self.special_gaps.local,
             Class::Anywhere => None,
         };
         if let Some(gap) = special {
-            self.now += gap.draw_positive(&mut self.arrival);
+            self.now += gap.draw_positive(&mut self.random.arrival);
             self.skip_phases();
         } else {
             let mut units = match self.gaps {
-                Gaps::Poisson => Exp1.sample(&mut self.arrival),
+                Gaps::Poisson => Exp1.sample(&mut self.random.arrival),
                 Gaps::Constant => 1.0,
-                Gaps::Uniform => 2.0 * self.arrival.random::<f64>(),
-                Gaps::Drawn(sampler) => sampler.draw_positive(&mut self.arrival),
+                Gaps::Uniform => 2.0 * self.random.arrival.random::<f64>(),
+                Gaps::Drawn(sampler) => sampler.draw_positive(&mut self.random.arrival),
                 Gaps::Closed => return,
             };
             let mut ns = units * self.profile.gap;
-            if self.phase_end < f64::INFINITY && self.now + ns > self.phase_end {
-                let cycles = (units / self.cycle_units).floor();
-                units -= cycles * self.cycle_units;
-                self.now += cycles * self.cycle_ns;
-                self.phase_end += cycles * self.cycle_ns;
+            if self.phases.end < f64::INFINITY && self.now + ns > self.phases.end {
+                let cycles = (units / self.phases.cycle_units).floor();
+                units -= cycles * self.phases.cycle_units;
+                self.now += cycles * self.phases.cycle_ns;
+                self.phases.end += cycles * self.phases.cycle_ns;
                 loop {
                     let gap = self.profile.gap;
                     // A pause uses up nothing of the gap; zero times infinity must be avoided.
-                    let room = (self.phase_end - self.now) / gap;
+                    let room = (self.phases.end - self.now) / gap;
                     if units <= room && gap < f64::INFINITY {
                         ns = units * gap;
                         break;
                     }
                     units = (units - room).max(0.0);
-                    self.now = self.phase_end;
+                    self.now = self.phases.end;
                     self.next_phase();
                 }
             }
             self.now += ns;
         }
         // The fraction is stored as f64 and the whole part as an integer, so that long runs do not drift.
-        if self.now >= 1e9 && self.phase_end == f64::INFINITY {
+        if self.now >= 1e9 && self.phases.end == f64::INFINITY {
             let whole = self.now.floor();
             self.whole = self.whole.saturating_add(whole as u64);
             self.now -= whole;
@@ -574,16 +621,16 @@ impl SyntheticSource {
     }
 
     fn next_phase(&mut self) {
-        self.current = (self.current + 1) % self.profiles.len();
-        self.profile = self.profiles[self.current];
-        self.phase_end += self.profile.duration;
+        self.phases.current = (self.phases.current + 1) % self.phases.profiles.len();
+        self.profile = self.phases.profiles[self.phases.current];
+        self.phases.end += self.profile.duration;
     }
 
     fn skip_phases(&mut self) {
-        if self.phase_end < f64::INFINITY && self.now > self.phase_end {
-            let cycles = ((self.now - self.phase_end) / self.cycle_ns).floor();
-            self.phase_end += cycles * self.cycle_ns;
-            while self.now > self.phase_end {
+        if self.phases.end < f64::INFINITY && self.now > self.phases.end {
+            let cycles = ((self.now - self.phases.end) / self.phases.cycle_ns).floor();
+            self.phases.end += cycles * self.phases.cycle_ns;
+            while self.now > self.phases.end {
                 self.next_phase();
             }
         }
@@ -594,16 +641,18 @@ impl SyntheticSource {
         match self.profile.same_units {
             0 => self
                 .profile
-                .draw_size(self.block, self.units, &mut self.shape),
+                .draw_size(self.area.block, self.area.units, &mut self.random.shape),
             same => same,
         }
     }
 
     #[inline]
     fn draw_op(&mut self) -> Command {
-        if self.shape.random::<f64>() < self.profile.reads {
+        if self.random.shape.random::<f64>() < self.profile.reads {
             Command::Read
-        } else if self.write_through > 0.0 && self.through.random::<f64>() < self.write_through {
+        } else if self.write_through > 0.0
+            && self.random.through.random::<f64>() < self.write_through
+        {
             Command::WriteThrough
         } else {
             Command::Write
@@ -613,11 +662,13 @@ impl SyntheticSource {
     #[inline]
     fn anywhere(&mut self, units: u64) -> u64 {
         match &self.zipf {
-            None => below(&mut self.place, self.units - units + 1),
+            None => below(&mut self.random.place, self.area.units - units + 1),
             Some((zipf, step)) => {
-                let rank = (zipf.sample(&mut self.place) as u64 - 1).min(self.units - 1);
-                let start = (u128::from(rank) * u128::from(*step) % u128::from(self.units)) as u64;
-                start.min(self.units - units)
+                let rank =
+                    (zipf.sample(&mut self.random.place) as u64 - 1).min(self.area.units - 1);
+                let start =
+                    (u128::from(rank) * u128::from(*step) % u128::from(self.area.units)) as u64;
+                start.min(self.area.units - units)
             }
         }
     }
@@ -626,9 +677,10 @@ impl SyntheticSource {
         let (mean, deviation) = self.local_distance;
         let sampler = Sampler::Normal(mean, deviation);
         for _ in 0..1000 {
-            let distance = (sampler.draw(&mut self.place) / 512.0) as i64 / self.block as i64;
-            let start = (last / self.block).checked_add_signed(distance);
-            if let Some(start) = start.filter(|s| *s <= self.units - units) {
+            let distance =
+                (sampler.draw(&mut self.random.place) / 512.0) as i64 / self.area.block as i64;
+            let start = (last / self.area.block).checked_add_signed(distance);
+            if let Some(start) = start.filter(|s| *s <= self.area.units - units) {
                 return Some(start);
             }
         }
@@ -654,7 +706,7 @@ impl Iterator for SyntheticSource {
         let profile = &self.profile;
         let mut class = Class::Anywhere;
         if profile.local > 0.0 && self.last.is_some() {
-            let draw: f64 = self.place.random();
+            let draw: f64 = self.random.place.random();
             if draw < profile.sequential {
                 class = Class::Sequential;
             } else if draw < profile.local {
@@ -670,7 +722,7 @@ impl Iterator for SyntheticSource {
         let mut placed = false;
         if let (Class::Sequential, Some(last)) = (&class, self.last) {
             let start = last.lba.0 + u64::from(last.blocks);
-            if start + u64::from(last.blocks) <= self.units * self.block {
+            if start + u64::from(last.blocks) <= self.area.units * self.area.block {
                 request = Request {
                     time,
                     lba: Lba(start),
@@ -682,7 +734,7 @@ impl Iterator for SyntheticSource {
         if !placed {
             let units = self.draw_units();
             request.op = self.draw_op();
-            request.blocks = (units * self.block) as u32;
+            request.blocks = (units * self.area.block) as u32;
             let near = match (&class, self.last) {
                 (Class::Local, Some(last)) => {
                     request.device = last.device;
@@ -693,16 +745,17 @@ impl Iterator for SyntheticSource {
             let start = match near {
                 Some(start) => start,
                 None => {
-                    if self.devices > 1 {
-                        request.device = below(&mut self.place, u64::from(self.devices)) as u32;
+                    if self.area.devices > 1 {
+                        request.device =
+                            below(&mut self.random.place, u64::from(self.area.devices)) as u32;
                     }
                     match &mut self.records {
-                        Some(records) => records.draw(request.op, &mut self.place) * units,
+                        Some(records) => records.draw(request.op, &mut self.random.place) * units,
                         None => self.anywhere(units),
                     }
                 }
             };
-            request.lba = Lba(start * self.block);
+            request.lba = Lba(start * self.area.block);
         }
         self.last = Some(request);
         Some(request)
