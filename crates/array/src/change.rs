@@ -246,7 +246,6 @@ fn one(
 /// The one setting of an entry, with its key.
 fn only(change: &Change) -> Result<(&'static str, Setting), SpecError> {
     let mut set: Vec<(&str, Setting)> = settings(change)
-        .into_iter()
         .filter_map(|(name, setting)| Some((name, setting?)))
         .collect();
     let names: Vec<&str> = set.iter().map(|(name, _)| *name).collect();
@@ -257,7 +256,8 @@ fn only(change: &Change) -> Result<(&'static str, Setting), SpecError> {
                 true => "nothing that changes".to_string(),
                 false => names.join(" and "),
             };
-            let all = settings(change).map(|(name, _)| name).join(", ");
+            let all: Vec<&str> = settings(change).map(|(name, _)| name).collect();
+            let all = all.join(", ");
             Err(SpecError::new("", got, format!("one of {all}")))
         }
     }
@@ -351,17 +351,21 @@ fn numbers(key: &str, what: &str, given: &Option<Vec<u32>>) -> Result<Vec<u32>, 
     }
 }
 
-/// All settings that an entry can have, by key: those of drives, then those of layers.
-fn settings(change: &Change) -> [(&'static str, Option<Setting>); 28] {
+/// A setting that an entry can have, by key.
+type Named = (&'static str, Option<Setting>);
+
+/// All settings that an entry can have: those of drives, then those of layers.
+fn settings(change: &Change) -> impl Iterator<Item = Named> {
+    of_drives(change).into_iter().chain(of_layers(change))
+}
+
+/// The settings of drives.
+fn of_drives(change: &Change) -> [Named; 10] {
     use headstack_drive::Setting as Of;
     let drive = |setting: Option<Of>| setting.map(Setting::Drive);
     let scheduler = |name: &String| Of::Scheduler {
         name: name.clone(),
         parameters: change.scheduler_parameters.clone().unwrap_or_default(),
-    };
-    let elevator = |name: &String| Setting::Elevator {
-        name: name.clone(),
-        parameters: change.elevator_parameters.clone().unwrap_or_default(),
     };
     let limits = |l: LimitsSpec| Of::DurationLimits(Box::new(l));
     let speed = |s: SpindleSpeed| Of::SpindleSpeed {
@@ -378,15 +382,6 @@ fn settings(change: &Change) -> [(&'static str, Option<Setting>); 28] {
         surface: f.surface,
         warning: f.warning,
     };
-    let iops = |rate: Frequency| match rate.0 > 0.0 {
-        true => Setting::Rate(RateLimit::Requests(rate)),
-        false => Setting::Rate(RateLimit::Unlimited),
-    };
-    let bytes = |rate: Bandwidth| match rate.0 > 0.0 {
-        true => Setting::Rate(RateLimit::Bytes(rate)),
-        false => Setting::Rate(RateLimit::Unlimited),
-    };
-    let rate = |rate: Bandwidth| Setting::RebuildRate(Some(rate).filter(|r| r.0 > 0.0));
     [
         ("queue_depth", drive(change.queue_depth.map(Of::QueueDepth))),
         ("scheduler", drive(change.scheduler.as_ref().map(scheduler))),
@@ -410,6 +405,25 @@ fn settings(change: &Change) -> [(&'static str, Option<Setting>); 28] {
         ("spindle_speed", drive(change.spindle_speed.map(speed))),
         ("fail", change.fail.map(part).map(Setting::FailPart)),
         ("fail_zone", change.fail_zone.map(Setting::FailZone)),
+    ]
+}
+
+/// The settings of layers.
+fn of_layers(change: &Change) -> [Named; 18] {
+    let elevator = |name: &String| Setting::Elevator {
+        name: name.clone(),
+        parameters: change.elevator_parameters.clone().unwrap_or_default(),
+    };
+    let iops = |rate: Frequency| match rate.0 > 0.0 {
+        true => Setting::Rate(RateLimit::Requests(rate)),
+        false => Setting::Rate(RateLimit::Unlimited),
+    };
+    let bytes = |rate: Bandwidth| match rate.0 > 0.0 {
+        true => Setting::Rate(RateLimit::Bytes(rate)),
+        false => Setting::Rate(RateLimit::Unlimited),
+    };
+    let rate = |rate: Bandwidth| Setting::RebuildRate(Some(rate).filter(|r| r.0 > 0.0));
+    [
         ("nr_requests", change.nr_requests.map(Setting::Requests)),
         ("depth", change.depth.map(Setting::Depth)),
         ("read_expire", change.read_expire.map(Setting::ReadExpire)),

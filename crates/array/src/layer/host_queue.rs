@@ -62,7 +62,7 @@ use parameters::{effective, wake_batch, Parameters, PlacesName};
 use processes::Processes;
 use slab::Slab;
 use std::collections::VecDeque;
-use waking::Waking;
+use waking::Wakings;
 
 /// The layer's name.
 pub(crate) const NAME: &str = "host-queue";
@@ -145,15 +145,10 @@ struct HostQueue {
     members: Vec<u64>,
     queues: Vec<Queue>,
     groups: Slab<Group>,
-    /// Woken processes of all queues, in the order in which they submit; at equal times the lowest queue is first.
-    waking: VecDeque<Waking>,
+    waking: Wakings,
     /// The earliest time at which an elevator is to be asked again.
     resumes: Time,
     limits: Limits,
-    wake_time: Span,
-    retake: f64,
-    /// How often it was decided who takes a place; the number of the next draw.
-    races: u32,
     completion_time: Span,
     sync_writes: bool,
     order: u64,
@@ -206,12 +201,9 @@ impl HostQueue {
             members: context.members,
             queues,
             groups: Slab::new(),
-            waking: VecDeque::new(),
+            waking: Wakings::new(p.wake_time, p.retake),
             resumes: Time::NEVER,
             limits,
-            wake_time: p.wake_time,
-            retake: p.retake,
-            races: 0,
             completion_time: p.completion_time,
             sync_writes: p.sync_writes,
             order: 0,
@@ -603,7 +595,9 @@ impl Layer for HostQueue {
             self.counts.blocked += 1;
             if process <= LAST_NAMED {
                 let processes = &mut self.queues[q].processes;
-                process = processes.name(request.submitter);
+                if process == UNKNOWN {
+                    process = processes.name(request.submitter);
+                }
                 processes.add(process, child, flow);
             }
             self.wait(q, process, child, flow);
@@ -625,15 +619,15 @@ impl Layer for HostQueue {
     }
 
     fn next_event(&self) -> Time {
-        self.next_waking().min(self.resumes)
+        self.waking.next().min(self.resumes)
     }
 
     /// A woken process submits, or elevators go on.
     fn happen(&mut self, flow: &mut Flow) {
-        if self.resumes < self.next_waking() {
+        if self.resumes < self.waking.next() {
             return self.resume_elevators(flow);
         }
-        if let Some(woken) = self.waking.pop_front() {
+        if let Some(woken) = self.waking.take() {
             let q = woken.queue as usize;
             self.queues[q].waking -= 1;
             self.resume(q, woken.process, flow);

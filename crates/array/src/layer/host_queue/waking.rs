@@ -34,25 +34,58 @@ pub(super) struct Waking {
     pub process: Process,
 }
 
-impl HostQueue {
-    /// A process is woken: it submits when the wake time has passed.
-    pub(super) fn wake(&mut self, q: usize, process: Process, flow: &mut Flow) {
-        if self.wake_time == Span::ZERO {
-            return self.resume(q, process, flow);
+/// Woken processes of all queues, and how they come to submit.
+pub(super) struct Wakings {
+    /// In the order in which they submit; at equal times the lowest queue is first.
+    order: VecDeque<Waking>,
+    wake_time: Span,
+    retake: f64,
+    /// How often it was decided who takes a place; the number of the next draw.
+    races: u32,
+}
+
+impl Wakings {
+    pub fn new(wake_time: Span, retake: f64) -> Wakings {
+        Wakings {
+            order: VecDeque::new(),
+            wake_time,
+            retake,
+            races: 0,
         }
-        self.queues[q].waking += 1;
-        let woken = Waking {
-            at: flow.now() + self.wake_time,
-            queue: q as u32,
-            process,
-        };
-        add(&mut self.waking, woken);
     }
 
     /// When the next woken process submits.
     #[inline]
-    pub(super) fn next_waking(&self) -> Time {
-        self.waking.front().map_or(Time::NEVER, |w| w.at)
+    pub fn next(&self) -> Time {
+        self.order.front().map_or(Time::NEVER, |w| w.at)
+    }
+
+    /// Removes the process that submits next.
+    pub fn take(&mut self) -> Option<Waking> {
+        self.order.pop_front()
+    }
+
+    /// Draws whether a request that comes takes a place which is promised to a woken process.
+    fn draw(&mut self) -> bool {
+        self.races = self.races.wrapping_add(1);
+        let draw = random::nth(RACES, self.races) >> 11;
+        (draw as f64) < self.retake * (1u64 << 53) as f64
+    }
+}
+
+impl HostQueue {
+    /// A process is woken: it submits when the wake time has passed.
+    pub(super) fn wake(&mut self, q: usize, process: Process, flow: &mut Flow) {
+        if self.waking.wake_time == Span::ZERO {
+            return self.resume(q, process, flow);
+        }
+        self.queues[q].waking += 1;
+        let woken = Waking {
+            at: flow.now() + self.waking.wake_time,
+            queue: q as u32,
+            process,
+        };
+        add(&mut self.waking.order, woken);
     }
 
     /// Whether all free places for such requests (`sync` or not) are kept for woken processes. A request waits for such
@@ -65,19 +98,15 @@ impl HostQueue {
         }
         let is_shared = !queue.places.has_two_pools();
         let wakes = |w: &Waking| is_shared || self.wants(q, w.process, flow) == Some(sync);
-        let mut own = self.waking.iter().filter(|w| w.queue == q as u32);
+        let mut own = self.waking.order.iter().filter(|w| w.queue == q as u32);
         taken() > 0 || own.any(wakes)
     }
 
     /// Whether a request that comes takes a place which is promised to a woken process, if one is free.
     pub(super) fn retakes(&mut self, q: usize) -> bool {
         let places = &self.queues[q].places;
-        if places.has_two_pools() || places.taken() >= places.limit() || self.retake == 0.0 {
-            return false;
-        }
-        self.races = self.races.wrapping_add(1);
-        let draw = random::nth(RACES, self.races) >> 11;
-        (draw as f64) < self.retake * (1u64 << 53) as f64
+        let is_free = !places.has_two_pools() && places.taken() < places.limit();
+        is_free && self.waking.retake > 0.0 && self.waking.draw()
     }
 
     /// Whether a process that waits, or was woken, wants a place for a synchronous request.
