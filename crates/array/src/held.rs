@@ -1,7 +1,8 @@
 //! What happens in the parts of a system that are simulated by themselves, held until it can be counted in the order of
 //! the whole system.
 
-use crate::request_tracker::{Ended, RequestTracker};
+use crate::ended::Ended;
+use crate::observers::Observers;
 use crate::simulate::record::Record;
 use headstack_units::Time;
 use std::cmp::Reverse;
@@ -91,10 +92,10 @@ impl Held {
         }
     }
 
-    pub fn ended(&mut self, ended: Ended) {
+    pub fn ended(&mut self, ended: &Ended) {
         let counts = !ended.failed && (ended.measured || self.is_capped);
         if counts || self.is_logged {
-            self.push(What::Ended(ended));
+            self.push(What::Ended(*ended));
         }
     }
 
@@ -117,8 +118,8 @@ pub(crate) struct Order {
     /// Threads that were set up, and requests that arrived.
     n_ready: u64,
     n_arrived: u64,
-    /// The first event of each part.
-    heads: BinaryHeap<Reverse<(Time, u32, u64, usize)>>,
+    /// The first event of each part: time and place as one number, since when its thread is ready, and the part.
+    heads: BinaryHeap<Reverse<(u128, u64, usize)>>,
 }
 
 impl Order {
@@ -133,7 +134,7 @@ impl Order {
     }
 
     /// Counts all that is held, and releases it.
-    pub fn count(&mut self, parts: &mut [&mut Held], whole: &mut RequestTracker) {
+    pub fn count(&mut self, parts: &mut [&mut Held], whole: &mut Observers) {
         self.heads.clear();
         for (i, part) in parts.iter().enumerate() {
             let head = self.head(part, i);
@@ -155,17 +156,18 @@ impl Order {
     }
 
     /// The first event of part `i`, to be compared with those of the others.
-    fn head(&self, part: &Held, i: usize) -> Option<(Time, u32, u64, usize)> {
+    fn head(&self, part: &Held, i: usize) -> Option<(u128, u64, usize)> {
         let event = part.events.front()?;
         // What happens at an arrival follows it at once.
         let ready = match event.what {
             What::Arrival { thread, .. } => 1 + self.ready[thread as usize],
             _ => 0,
         };
-        Some((event.time, event.place, ready, i))
+        let place = u128::from(event.time.0) << 64 | u128::from(event.place);
+        Some((place, ready, i))
     }
 
-    fn happens(&mut self, what: &What, part: &mut Held, whole: &mut RequestTracker) {
+    fn happens(&mut self, what: &What, part: &mut Held, whole: &mut Observers) {
         match *what {
             What::Arrival { thread, slot } => {
                 // A thread that does not wait for the request is set up for the next one now.

@@ -25,6 +25,7 @@ mod seen;
 pub(crate) mod warm_up;
 
 use crate::capping::Capper;
+use crate::ended::Asked;
 use crate::held::Order;
 use crate::layer::{ErrorKind, LayerCompletion};
 use crate::member::{CompletionReport, Member};
@@ -32,7 +33,7 @@ use crate::memory_guard::MemoryGuard;
 use crate::organisation::{Organisation, Part};
 use crate::outcome::operation;
 pub use crate::outcome::{MemberOutcome, Outcome};
-use crate::request_tracker::{Asked, RequestTracker};
+use crate::request_tracker::RequestTracker;
 use crate::timetable::Timetable;
 pub(crate) use apart::divide;
 use apart::everyone;
@@ -188,7 +189,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
                 }
                 taken += 1;
             }
-            self.tracker.outcome.seen.see(&feed.batch[..taken]);
+            self.outcome().seen.see(&feed.batch[..taken]);
         }
         // A request after the run's duration does not advance the run to its time.
         self.drain(self.last_arrival)
@@ -208,7 +209,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
             // It must be known whether a request follows before time passes to it, because nothing is measured after
             // the end of the run.
             if !by_jobs && next == feed.batch.len() {
-                self.tracker.outcome.seen.see(&feed.batch);
+                self.outcome().seen.see(&feed.batch);
                 next = 0;
                 if !self.refill(feed)? {
                     break;
@@ -252,7 +253,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
             }
             next += 1;
         }
-        self.tracker.outcome.seen.see(&feed.batch[..next]);
+        self.outcome().seen.see(&feed.batch[..next]);
         // Requests in flight complete; no more are issued.
         self.tracker.issuer.end();
         self.drain(now)
@@ -269,6 +270,10 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
         }
     }
 
+    fn outcome(&mut self) -> &mut Outcome {
+        &mut self.tracker.observers.outcome
+    }
+
     fn report(&mut self) {
         self.options.progress.add(self.taken - self.reported);
         self.reported = self.taken;
@@ -277,9 +282,9 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
     /// Takes the next batch; false at the end of the workload, at the limit, or when cancelled.
     fn refill(&mut self, feed: &mut Feed<impl Requests>) -> Result<bool, SimulateError> {
         self.report();
-        self.tracker.settle();
+        self.tracker.observers.settle();
         if self.options.progress.is_cancelled() {
-            self.tracker.outcome.partial = true;
+            self.outcome().partial = true;
             return Ok(false);
         }
         let times = self.taken.min(self.options.exact_limit as u64);
@@ -309,7 +314,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
                 let slot = self.tracker.open(id, now, request, 1, self.marks.measuring);
                 let lba = first + request.lba.0;
                 self.give(now, slot, request, member, lba, request.blocks);
-                self.tracker.failure.is_none()
+                self.tracker.observers.failure.is_none()
             }
             _ => self.arrive_generally(now, id, request),
         }
@@ -321,7 +326,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
         if let Err(e) = self.arrive_in_parts(now, id, *request) {
             self.failure = Some(e);
         }
-        self.failure.is_none() && self.tracker.failure.is_none()
+        self.failure.is_none() && self.tracker.observers.failure.is_none()
     }
 
     /// Submits a part of a request to its drive.
@@ -383,7 +388,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
     fn start(&mut self, first: Time) {
         self.marks.first = Some(first);
         self.marks.schedule.begin(first);
-        if let Some(capper) = &mut self.tracker.capper {
+        if let Some(capper) = &mut self.tracker.observers.capper {
             capper.begin(first);
         }
         if let Some(duration) = self.options.duration {
@@ -408,7 +413,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
         let past = blocks > size || request.lba.0 > size - blocks;
         let mut failed = false;
         if !flush && past && measured {
-            self.tracker.outcome.seen.see_beyond(&request, size);
+            self.outcome().seen.see_beyond(&request, size);
         }
         if !flush && (past || blocks == 0) {
             match self.options.past_end {
@@ -418,7 +423,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
                     request.lba = Lba(inside.min(size - blocks));
                 }
                 OutOfRangePolicy::DropCounted => {
-                    self.tracker.outcome.seen.n_dropped += measured as u64;
+                    self.outcome().seen.n_dropped += measured as u64;
                     let thread = self.tracker.issuer.arriving;
                     self.tracker.issuer.issue(now, thread);
                     return Ok(());
@@ -456,7 +461,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
             self.tracker.finish(&asked, &answer);
             if measured {
                 request.time = now;
-                self.tracker.log_at_once(id, request, &answer);
+                self.tracker.observers.log(None, id, request, &answer);
             }
         } else {
             let parts = plan.parts.len() as u32;
@@ -476,21 +481,22 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
         self.play();
         self.advance_all(now);
         let mut members: Vec<&mut M> = everyone(self.members, &mut self.parts).collect();
-        if let Some(capper) = &mut self.tracker.capper {
+        if let Some(capper) = &mut self.tracker.observers.capper {
             capper.before_reset(now, &mut members);
         }
         members.iter_mut().for_each(|m| m.reset_statistics(now));
         self.measure_from(now);
         self.parts.iter_mut().for_each(|p| p.measure_from(now));
-        self.marks.next_sample = self.tracker.outcome.series.next_boundary(now);
+        self.marks.next_sample = self.outcome().series.next_boundary(now);
     }
 
     fn measure_from(&mut self, now: Time) {
         self.marks.measuring = true;
-        let o = &mut self.tracker.outcome;
+        let width_ns = self.options.series_width_ns;
+        let o = self.outcome();
         o.start = now;
         o.end = now;
-        o.series = Series::new(now, self.options.series_width_ns);
+        o.series = Series::new(now, width_ns);
     }
 
     #[inline(never)]
@@ -589,10 +595,10 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
     /// Returns the error that occurred since the last call, if any.
     #[inline]
     fn take_failure(&mut self) -> Result<(), SimulateError> {
-        if self.failure.is_none() && self.tracker.failure.is_none() {
+        if self.failure.is_none() && self.tracker.observers.failure.is_none() {
             return Ok(());
         }
-        let failure = self.failure.take().or(self.tracker.failure.take());
-        failure.map_or(Ok(()), Err)
+        let later = self.tracker.observers.failure.take();
+        self.failure.take().or(later).map_or(Ok(()), Err)
     }
 }

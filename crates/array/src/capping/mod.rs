@@ -40,7 +40,7 @@ pub use series::{write_drives, write_series, CapPoint, CapSeries, DrivePoint};
 pub use summary::{CappedDrive, CappingResult, CappingSeries, Settling};
 
 pub use controlled::ControlledDrive;
-pub(crate) use runtime::{Capper, CappingOutcome, CompletedRequest};
+pub(crate) use runtime::{Capper, CappingOutcome};
 pub(crate) use summary::summarise;
 
 use caps::{CapAt, Caps, Signal};

@@ -5,6 +5,7 @@ use super::controlled::ControlledDrive;
 use super::meter::Meter;
 use super::series::{CapPoint, CapSeries, DrivePoint};
 use super::{LatencyStatistic, Plan};
+use crate::ended::Ended;
 use crate::layer::Setting;
 use crate::member::Member;
 use headstack_control::policy::Need;
@@ -18,19 +19,6 @@ use headstack_engine::Quantiles;
 use headstack_schema::EffectiveParameter;
 use headstack_schema::{Registry, SpecError};
 use headstack_units::{Frequency, Span, Time, Watts};
-
-/// A request that ended.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct CompletedRequest {
-    /// The drive that served its last part.
-    pub drive: u32,
-    pub blocks: u32,
-    /// Response times from submission, and from admission to the host's queue.
-    pub response_ns: u64,
-    pub admitted_ns: u64,
-    /// Its job, where the workload has jobs.
-    pub job: Option<usize>,
-}
 
 /// The observations of a capped run.
 pub(crate) struct CappingOutcome {
@@ -146,7 +134,7 @@ impl Capper {
     }
 
     /// A request ended.
-    pub fn add(&mut self, done: &CompletedRequest) {
+    pub fn add(&mut self, done: &Ended) {
         let w = &mut self.window;
         w.response_ns.push(done.response_ns);
         w.admitted_ns.push(done.admitted_ns);
@@ -156,7 +144,7 @@ impl Capper {
             self.outcome.by_drive[done.drive as usize].add(done.admitted_ns);
             self.outcome.within[done.drive as usize] += u64::from(done.admitted_ns <= SHORT_NS);
         }
-        if let Some(n) = done.job.and_then(|j| w.by_job.get_mut(j)) {
+        if let Some(n) = done.job.and_then(|j| w.by_job.get_mut(j as usize)) {
             *n += 1;
         }
         self.outcome.all[0].add(done.response_ns);

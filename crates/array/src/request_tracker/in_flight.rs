@@ -1,6 +1,7 @@
 //! The table of the requests in flight.
 
-use super::{Asked, NO_THREAD};
+use super::NO_THREAD;
+use crate::ended::Asked;
 use crate::layer::LayerCompletion;
 use headstack_drive::join::Join;
 use headstack_trace::Request;

@@ -148,7 +148,7 @@ impl<M: Member> Run<'_, '_, M> {
             self.take_failure()?;
             self.report();
             if self.options.progress.is_cancelled() {
-                self.tracker.outcome.partial = true;
+                self.outcome().partial = true;
                 break;
             }
             let times = self.taken.min(self.options.exact_limit as u64);
@@ -178,7 +178,8 @@ impl<M: Member> Run<'_, '_, M> {
         };
         let jobs = jobs.split(division.len(), part_of);
         let mut members = std::mem::take(&mut self.members);
-        let (is_logged, is_capped) = (self.tracker.log.is_some(), self.tracker.capper.is_some());
+        let observers = &self.tracker.observers;
+        let (is_logged, is_capped) = (observers.log.is_some(), observers.capper.is_some());
         for (own, jobs) in division.iter().zip(jobs) {
             let mine;
             (mine, members) = members.split_at_mut(own.len());
@@ -257,30 +258,22 @@ impl<M: Member> Run<'_, '_, M> {
 
     /// Counts what the parts have held, and what the whole run needs to know of them.
     fn gather(&mut self) {
-        let held = self.parts.iter_mut();
-        let mut held: Vec<&mut Held> = held.filter_map(|p| p.tracker.held.as_deref_mut()).collect();
-        self.order.count(&mut held, &mut self.tracker);
-        let tracker = &mut self.tracker;
-        (tracker.in_flight, self.taken) = (0, 0);
+        let parts = self.parts.iter_mut().map(|p| &mut p.tracker.observers);
+        let mut held: Vec<&mut Held> = parts.filter_map(|o| o.held.as_deref_mut()).collect();
+        self.order.count(&mut held, &mut self.tracker.observers);
+        (self.tracker.in_flight, self.taken) = (0, 0);
         for part in &mut self.parts {
-            tracker.in_flight += part.tracker.in_flight;
+            self.tracker.in_flight += part.tracker.in_flight;
             self.taken += part.taken;
             self.last_arrival = self.last_arrival.max(part.last_arrival);
-            let end = part.tracker.outcome.end;
-            tracker.outcome.end = tracker.outcome.end.max(end);
-            tracker.check_end(end);
-            let end = part.tracker.unmeasured_end;
-            tracker.unmeasured_end = tracker.unmeasured_end.max(end);
-            let width = part.tracker.outcome.series.width_ns();
-            tracker.outcome.series.widen(width);
-            let failure = part.failure.take().or(part.tracker.failure.take());
-            self.failure = self.failure.take().or(failure);
+            self.tracker.observers.follow(&part.tracker.observers);
+            self.failure = self.failure.take().or(part.take_failure().err());
         }
     }
 
     /// After the last request of all parts, or when the run is cancelled.
     fn end_apart(&mut self) -> Result<(), SimulateError> {
-        let is_partial = self.tracker.outcome.partial;
+        let is_partial = self.outcome().partial;
         let waits = |p: &&Run<M>| p.tracker.in_flight > 0 && !is_partial;
         if let Some(part) = self.parts.iter().find(waits) {
             return Err(SimulateError::Lost {
@@ -289,7 +282,8 @@ impl<M: Member> Run<'_, '_, M> {
             });
         }
         if self.marks.measuring {
-            self.tracker.outcome.end = self.tracker.outcome.end.max(self.last_arrival);
+            let last = self.last_arrival;
+            self.tracker.observers.reach(last);
         }
         let last = self.parts.iter().map(|p| p.marks.now).max();
         self.marks.passed = self.marks.passed.max(last.unwrap_or(Time::ZERO));
@@ -302,9 +296,9 @@ impl<M: Member> Run<'_, '_, M> {
     pub(super) fn absorb_parts(&mut self) {
         for part in &mut self.parts {
             let none = Outcome::new(0, self.options);
-            let mut own = std::mem::replace(&mut part.tracker.outcome, none);
+            let mut own = std::mem::replace(part.outcome(), none);
             let members = std::mem::take(&mut own.members);
-            let whole = &mut self.tracker.outcome;
+            let whole = &mut self.tracker.observers.outcome;
             let places = &mut whole.members[part.tracker.first..];
             places.iter_mut().zip(members).for_each(|(p, m)| *p = m);
             whole.absorb(own);

@@ -14,9 +14,9 @@ impl<M: Member> Run<'_, '_, M> {
         };
         if self.taken % BATCH as u64 == 0 {
             self.report();
-            self.tracker.settle();
+            self.tracker.observers.settle();
             if self.options.progress.is_cancelled() {
-                self.tracker.outcome.partial = true;
+                self.outcome().partial = true;
                 return false;
             }
         }
@@ -25,7 +25,7 @@ impl<M: Member> Run<'_, '_, M> {
 
     /// The request of a thread reaches the array; false as [`Run::arrive`].
     pub(super) fn arrive_of_thread(&mut self, now: Time, request: &Request) -> bool {
-        self.tracker.outcome.seen.alignment.add(request);
+        self.outcome().seen.alignment.add(request);
         self.arrive(now, request)
     }
 }

@@ -13,16 +13,16 @@ impl<M: Member> Run<'_, '_, M> {
         self.deal = None;
         self.take_failure()?;
         if self.marks.measuring {
-            self.tracker.outcome.end = self.tracker.outcome.end.max(self.last_arrival);
+            self.tracker.observers.reach(self.last_arrival);
         }
         self.marks.passed = self.marks.passed.max(now);
         self.take_in_order();
-        if self.tracker.outcome.partial {
+        if self.outcome().partial {
             // What completed until the interrupt counts, so that parts of systems can be compared.
             self.advance_all(self.last_arrival);
         }
         let mut steps = 0u64;
-        while self.tracker.in_flight > 0 && !self.tracker.outcome.partial {
+        while self.tracker.in_flight > 0 && !self.outcome().partial {
             let (time, member) = self.earliest();
             let due = self.next_mark();
             let is_stuck = time == Time::NEVER && self.marks.schedule.due == Time::NEVER;
@@ -44,7 +44,7 @@ impl<M: Member> Run<'_, '_, M> {
             self.step::<false>(member, time, Time(time.0 + 1))?;
             steps += 1;
             if steps % 1024 == 0 && self.options.progress.is_cancelled() {
-                self.tracker.outcome.partial = true;
+                self.outcome().partial = true;
             }
         }
         self.report();
@@ -53,32 +53,32 @@ impl<M: Member> Run<'_, '_, M> {
 
     /// The measurements of the run, up to its end.
     pub(super) fn finish(mut self) -> Result<Outcome, SimulateError> {
-        self.tracker.settle();
+        self.tracker.observers.settle();
         self.take_failure()?;
         if !self.marks.measuring {
             // The warm-up has left no request, so there is no time to be measured.
-            self.begin(self.marks.passed.max(self.tracker.unmeasured_end));
+            self.begin(self.marks.passed.max(self.tracker.observers.unmeasured_end));
         }
         // Requests of the warm-up may end last. A run that was stopped has passed the last completion that is known.
-        let end = self.tracker.outcome.end.max(self.tracker.unmeasured_end);
-        let end = end.max(self.marks.passed);
-        self.tracker.outcome.end = end;
+        let observers = &mut self.tracker.observers;
+        observers.reach(observers.unmeasured_end.max(self.marks.passed));
+        let end = observers.outcome.end;
         self.pass_until(end);
         self.take_failure()?;
         self.sample(end);
         self.absorb_parts();
         let members = everyone(self.members, &mut self.parts);
-        for (member, o) in members.zip(&mut self.tracker.outcome.members) {
+        let mut outcome = self.tracker.observers.outcome;
+        for (member, o) in members.zip(&mut outcome.members) {
             o.energy = member.energy(end);
             o.observe(member, end);
         }
-        self.tracker.outcome.changes = self.marks.schedule.counts();
+        outcome.changes = self.marks.schedule.counts();
         let (first, last) = (self.marks.first, self.last_arrival);
-        self.tracker.outcome.seen.cover(self.taken, first, last);
-        let capping = self.tracker.capper.take().map(Capper::into_outcome);
-        self.tracker.outcome.capping = capping;
+        outcome.seen.cover(self.taken, first, last);
+        outcome.capping = self.tracker.observers.capper.map(Capper::into_outcome);
         let open = matches!(self.options.arrivals, Arrivals::Open);
-        self.tracker.outcome.last_arrival = open.then_some(self.last_arrival);
-        Ok(self.tracker.outcome)
+        outcome.last_arrival = open.then_some(last);
+        Ok(outcome)
     }
 }

@@ -12,8 +12,6 @@ pub(super) struct Marks<'a> {
     pub schedule: Schedule<'a>,
     /// Next time at which energy is sampled; NEVER before the warm-up's end.
     pub next_sample: Time,
-    /// Energy at the last sample.
-    sampled: ByMode,
     /// In a part that is simulated by itself: the time of its latest event.
     pub now: Time,
     /// The time that the run has reached: that of the latest mark or sample, and after the last arrival that of the
@@ -36,7 +34,6 @@ impl<'a> Marks<'a> {
         Marks {
             schedule: Schedule::new(changes),
             next_sample: Time::NEVER,
-            sampled: ByMode::default(),
             now: Time::ZERO,
             passed: Time::ZERO,
             next_check: Time::ZERO,
@@ -84,14 +81,14 @@ impl<M: Member> Run<'_, '_, M> {
             }
             self.sample(at);
             self.renew();
-            self.marks.next_sample = self.tracker.outcome.series.next_boundary(at);
+            self.marks.next_sample = self.outcome().series.next_boundary(at);
         }
     }
 
     /// One step of the power capping controller.
     pub(super) fn step_capping(&mut self) {
         let in_flight = self.tracker.in_flight;
-        if let Some(capper) = &mut self.tracker.capper {
+        if let Some(capper) = &mut self.tracker.observers.capper {
             let mut members: Vec<&mut M> = everyone(self.members, &mut self.parts).collect();
             let stepped = capper.step(&mut members, in_flight);
             self.failure = stepped.err().map(SimulateError::Change);
@@ -104,30 +101,13 @@ impl<M: Member> Run<'_, '_, M> {
         for member in everyone(self.members, &mut self.parts) {
             sum.add(&member.joules(at));
         }
-        let last = std::mem::replace(&mut self.marks.sampled, sum);
-        let since = ByMode {
-            idle: sum.idle - last.idle,
-            seek: sum.seek - last.seek,
-            rotation: sum.rotation - last.rotation,
-            transfer: sum.transfer - last.transfer,
-            standby: sum.standby - last.standby,
-        };
-        let joules = [
-            since.idle,
-            since.seek,
-            since.rotation,
-            since.transfer,
-            since.standby,
-        ];
-        // The difference of two sums may be wrong in the last digits.
-        let least = -1e-9 * sum.total().max(1.0);
-        debug_assert!(joules.iter().all(|j| *j >= least), "{since:?} J at {at:?}");
-        self.tracker.outcome.series.add_energy(at, since);
+        self.tracker.observers.sample(at, sum);
     }
 
     /// The time of the next step of the power capping controller.
     fn capping_due(&self) -> Time {
-        self.tracker.capper.as_ref().map_or(Time::NEVER, |c| c.due)
+        let capper = self.tracker.observers.capper.as_ref();
+        capper.map_or(Time::NEVER, |c| c.due)
     }
 
     /// The time of the next change or step of the power capping controller, or of the end of the warm-up.

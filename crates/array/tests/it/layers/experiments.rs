@@ -635,5 +635,8 @@ fn counts_of_layers_begin_after_the_warm_up() {
     }
     // 8 KiB take 8.192 ms to cross.
     let crossing_s = system.layers[1].sums_s["writes_crossing"];
-    assert!((199.0..=201.0).contains(&(crossing_s / 8.192e-3)), "{crossing_s} s");
+    assert!(
+        (199.0..=201.0).contains(&(crossing_s / 8.192e-3)),
+        "{crossing_s} s"
+    );
 }

@@ -1,0 +1,39 @@
+//! What is known of a request when it has ended.
+
+use headstack_units::Time;
+
+/// What is known of a request when it ends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked {
+    pub arrival: Time,
+    pub blocks: u32,
+    /// Index in [`OPERATIONS`](crate::outcome::OPERATIONS).
+    pub kind: u8,
+    /// [`Request::class`](headstack_trace::Request::class).
+    pub class: u8,
+    pub measured: bool,
+    /// The thread or client that waits for it.
+    pub thread: u32,
+}
+
+/// A request that ended: what is counted in the order of the whole system.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ended {
+    /// Response times from submission, without the time in the queues of drives, and from admission to the host's queue.
+    pub response_ns: u64,
+    pub service_ns: u64,
+    pub admitted_ns: u64,
+    /// The drive that served its last part.
+    pub drive: u32,
+    pub blocks: u32,
+    /// The number of its thread among those of all jobs, if it waits and that is of interest.
+    pub thread: u32,
+    /// The number of its job.
+    pub job: Option<u32>,
+    /// Index in [`OPERATIONS`](crate::outcome::OPERATIONS).
+    pub kind: u8,
+    /// [`Request::class`](headstack_trace::Request::class).
+    pub class: u8,
+    pub measured: bool,
+    pub failed: bool,
+}
