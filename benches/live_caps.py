@@ -231,7 +231,7 @@ def evaluate(case: Case, live: capd.Live) -> Found:
             told = []
             for tier in tiers(group):
                 all_of = settings_of(log, first + tier.start)
-                before = [s for at, s in all_of if at - clock + live.at("daemon") <= zero + stop]
+                before = [s for at, s in all_of if at - clock + live.at("daemon") < zero + stop - 1]
                 told.append(before[-1] if before else "128, 32, 500")
             found.steps.append(_step(case, label, "kernel", None if n is None else caps[n], begin,
                                      group, watts[mine], rates[mine], told))  # fmt: skip

@@ -59,6 +59,10 @@ fn settings_are_restored_after_any_faults() {
         }
         bench.fill_disk(false);
         bench.seconds(40, 9.0 * n as f64);
+        for kernel in &bench.kernels {
+            // An end that does not wait for its writes is seen.
+            kernel.set(|s| s.answer = Answer::Late(Duration::from_millis(5)));
+        }
         assert!(bench.release(), "seed {seed}: need all drives restored");
         assert!(bench.originals.drives().is_empty(), "seed {seed}");
         for i in 0..n {
