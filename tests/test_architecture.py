@@ -167,8 +167,6 @@ def test_the_walk_of_a_request_names_functions_that_there_are() -> None:
 
 USE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+((?:crate|super|self)\b[^;]*);", re.MULTILINE)
 MOST_IN_A_CIRCLE = 3
-# One file of each longer circle that is left. In scsi, commands and the unit know each other.
-LONGER = {"scsi": "unit"}
 
 
 def leaves(tree: str) -> list[str]:
@@ -228,8 +226,7 @@ def test_no_circle_of_imports_is_long(crate: Path) -> None:
     below = {name: reached(graph, name) for name in graph}
     for name, reach in below.items():
         circle = sorted(other for other in reach if name in below[other])
-        if LONGER.get(crate.name) not in circle:
-            assert len(circle) <= MOST_IN_A_CIRCLE, f"{crate.name}: {circle} import each other"
+        assert len(circle) <= MOST_IN_A_CIRCLE, f"{crate.name}: {circle} import each other"
 
 
 def test_a_circle_is_found() -> None:

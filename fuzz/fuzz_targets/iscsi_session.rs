@@ -36,7 +36,7 @@ fuzz_target!(|data: &[u8]| {
     LIVE.with_borrow_mut(|live| {
         let mut shelf = shelf(live);
         let admission = Admission::default();
-        converse(data, 1 << 16, &admission, &mut shelf, live).expect("there is no record");
+        converse(&[data], 1 << 16, &admission, &mut shelf, live).expect("there is no record");
         assert_eq!((shelf.buffered(), shelf.outstanding()), (0, 0));
     });
 });

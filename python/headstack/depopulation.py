@@ -29,7 +29,6 @@ reaches all surfaces, without spare or defective sectors. What the other heads d
 performance after a removal has not been published.
 """
 
-import copy
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -39,7 +38,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstack import _bridge, drives
-from headstack.errors import ConfigError
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -51,9 +49,6 @@ LAYOUTS = (*_BY_CYLINDER, *_BY_BAND)
 
 #: Size of the zones of host-managed drives, unless the file says it.
 ZONE_SIZE = "256 MiB"
-
-#: How well offsets must continue the skew to be computed anew, in turns.
-_CONTINUES = 0.011
 
 
 @dataclass(frozen=True)
@@ -158,27 +153,6 @@ def _rounded(values: Floats) -> Ints:
     return np.asarray(np.maximum(np.floor(values + 0.5), 1).astype(np.int64))
 
 
-def _check(spec: Mapping[str, Any]) -> None:
-    """Refuse drives whose surfaces are not all on one assembly, or whose zones have defects."""
-    geometry = spec["geometry"]
-    layout = geometry.get("layout", "cylinder-major")
-    if layout not in LAYOUTS:
-        raise ConfigError(f'geometry.layout: got "{layout}", need one of {", ".join(LAYOUTS)}')
-    dash = spec.get("dash", "D1A1S1H1")
-    if dash != "D1A1S1H1":
-        need = "D1A1S1H1: drives with more parts are not supported"
-        raise ConfigError(f'dash: got "{dash}", need {need}')
-    for i, zone in enumerate(geometry["zones"]):
-        for key in ("empty_sectors", "spares", "slips", "remaps"):
-            if zone.get(key):
-                need = "none: defects and spares are not supported"
-                raise ConfigError(f"geometry.zones[{i}].{key}: got {zone[key]}, need {need}")
-    platters, surfaces = spec.get("power", {}).get("platters"), geometry["surfaces"]
-    if platters not in (None, -(-surfaces // 2)):
-        need = f"those of the drive, {-(-surfaces // 2)}: another number is not supported"
-        raise ConfigError(f"power.platters: got {platters}, need {need}")
-
-
 def formats(spec: Mapping[str, Any]) -> Formats:
     """Return the tracks of a drive.
 
@@ -186,7 +160,7 @@ def formats(spec: Mapping[str, Any]) -> Formats:
         ConfigError: a kind of drive that is not supported.
 
     """
-    _check(spec)
+    _bridge.call("check_depopulation", json.dumps(spec))
     geometry = spec["geometry"]
     surfaces, zones = geometry["surfaces"], geometry["zones"]
     layout = geometry.get("layout", "cylinder-major")
@@ -260,80 +234,7 @@ def without_head(spec: Mapping[str, Any], head: int) -> dict[str, Any]:
             supported.
 
     """
-    surfaces = spec["geometry"]["surfaces"]
-    if surfaces < 2:
-        raise ConfigError(f"geometry.surfaces: got {surfaces}, need two or more to remove one")
-    if not 0 <= head < surfaces:
-        raise ConfigError(f"head: got {head}, need one from 0 to {surfaces - 1}")
-    held = formats(spec).held()[:, head].sum()
-    made: dict[str, Any] = copy.deepcopy(dict(spec))
-    made["name"] = f"{spec['name']}-without-head-{head}"
-    made["title"] = f"{spec.get('title', spec['name'])}, without head {head}"
-    made["description"] = (
-        f"The drive {spec['name']} after the removal of head {head} (headstack drives depopulate). "
-        "The platters are still there, so watts and seeks are unchanged."
-    )
-    geometry = made["geometry"]
-    geometry["surfaces"] = surfaces - 1
-    for key in ("density", "surface_zones"):
-        if isinstance(geometry.get(key), list) and len(geometry[key]) > 1:
-            del geometry[key][head]
-    for zone in geometry["zones"]:
-        if isinstance(zone["sectors_per_track"], list):
-            del zone["sectors_per_track"][head]
-    _continue_skew(spec["geometry"], geometry)
-    why = f"derived: without head {head}: "
-    sources = {
-        **made.get("sources", {}),
-        "geometry.surfaces": f"{why}{surfaces} less one",
-    }
-    if "capacity_blocks" in geometry:
-        geometry["capacity_blocks"] -= int(held) // 512
-        sources["geometry.capacity_blocks"] = f"{why}the old number less what its surface holds"
-    if "platters" in made.get("power", {}):
-        # The spindle's watts hold for the platters that are there; absent, for the drive's own.
-        del made["power"]["platters"]
-    _drop_faults(made, head)
-    made["sources"] = sources
-    _bridge.call("check_drive", json.dumps(made))
-    return made
-
-
-def _drop_faults(made: dict[str, Any], head: int) -> None:
-    """Remove the faults of a head that is gone; heads after it have lower numbers now."""
-    faults = made.get("parallelism", {}).pop("faults", None)
-    if faults is None:
-        return
-    left = [dict(fault) for fault in faults if fault.get("surface") != head]
-    for fault in left:
-        if fault.get("surface", -1) > head:
-            fault["surface"] -= 1
-    if left:
-        made["parallelism"]["faults"] = left
-    elif not made["parallelism"]:
-        del made["parallelism"]
-
-
-def _offsets(geometry: Mapping[str, Any]) -> list[float]:
-    """Return the offsets that continue the skew over the borders of zones, in turns."""
-    found, at = [], float(geometry["zones"][0].get("offset", 0.0))
-    for zone in geometry["zones"]:
-        found.append(at % 1)
-        skew = (geometry["surfaces"] - 1) * zone.get("track_skew", 0) + zone.get("cylinder_skew", 0)
-        at += (zone["last_cylinder"] - zone["first_cylinder"] + 1) * skew
-    return found
-
-
-def _continue_skew(before: Mapping[str, Any], geometry: dict[str, Any]) -> None:
-    """Compute the offsets of zones anew, if they continued the skew of the zones before."""
-    if geometry.get("skew_unit") != "turns" or geometry.get("layout") not in _BY_CYLINDER:
-        return
-    given = [float(z.get("offset", 0.0)) for z in before["zones"]]
-    apart = [abs((a - b + 0.5) % 1 - 0.5) for a, b in zip(given, _offsets(before), strict=True)]
-    if max(apart) > _CONTINUES:
-        return
-    for zone, offset in zip(geometry["zones"], _offsets(geometry), strict=True):
-        zone["offset"] = round(offset, 6) % 1
+    return dict(_bridge.call("without_head", json.dumps(spec), head))
 
 
 def depopulate(spec: Mapping[str, Any], head: int) -> Depopulation:

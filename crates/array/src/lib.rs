@@ -44,7 +44,7 @@ pub mod window;
 pub use check::check_file;
 pub use experiment::Experiment;
 pub use headstack_schema::document::read_toml;
-pub use live::{live_system, LiveSystem};
+pub use live::{live_system, Exchange, LiveSystem};
 pub use member::Member;
 pub use open::{open_workload, OpenWorkload, Opened};
 pub use overrides::Overrides;

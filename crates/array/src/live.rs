@@ -13,13 +13,19 @@ use crate::layer::{
 };
 use crate::member::Member;
 use crate::outcome::MemberOutcome;
-use crate::run::{make_drive, Inputs};
+use crate::run::{options_of, Inputs};
 use headstack_drive::zoned::{ReportingOptions, ZoneCondition, ZoneDescriptor};
 use headstack_drive::{Drive, DriveDesign, DriveRequest};
 use headstack_schema::SpecError;
 use headstack_units::{Lba, Span, Time};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
+
+mod removal;
+
+pub use removal::Exchange;
+use removal::{Made, Removed};
 
 /// The organisation in which each device is a unit of a drive.
 const INDEPENDENT: &str = "independent";
@@ -38,6 +44,10 @@ pub struct LiveSystem {
     numbers: Vec<u32>,
     /// Settings that were changed by hand.
     n_by_hand: u64,
+    /// How each drive was made.
+    made: Vec<Made>,
+    /// What was removed from a device's drive.
+    removed: BTreeMap<usize, Removed>,
 }
 
 /// What a host sees of a device, with the paths of layers that can be changed.
@@ -77,12 +87,12 @@ pub fn live_system(
     let seed = system.seed.unwrap_or(seed);
     let layers = layers_of(system, seed)?;
     let tree = || {
-        let drives = drives(system, base, seed, inputs)?;
-        let n_drives = drives.len() as u32;
+        let (drives, designs) = drives(system, base, seed, inputs)?;
         let roots = compose(drives, &layers, &inputs.layers, &inputs.elevators)?;
-        Ok::<_, SpecError>((Tree::over(roots), n_drives))
+        Ok::<_, SpecError>((Tree::over(roots), designs))
     };
-    let (made, n_drives) = tree()?;
+    let (made, designs) = tree()?;
+    let n_drives = designs.len() as u32;
     let unplaced = |mut e: SpecError| {
         e.key = e.key.trim_start_matches('.').into();
         e
@@ -107,17 +117,19 @@ pub fn live_system(
         first: None,
         numbers: Vec::new(),
         n_by_hand: 0,
+        made: designs,
+        removed: BTreeMap::new(),
     })
 }
 
-/// The drives of a system.
+/// The drives of a system, and how they were made.
 fn drives(
     system: &System,
     base: &Path,
     seed: u64,
     inputs: &Inputs,
-) -> Result<Vec<Branch>, SpecError> {
-    let mut drives: Vec<Branch> = Vec::new();
+) -> Result<(Vec<Branch>, Vec<Made>), SpecError> {
+    let (mut drives, mut made): (Vec<Branch>, Vec<Made>) = (Vec::new(), Vec::new());
     for (i, kind) in system.kinds()?.iter().enumerate() {
         let key = match system.drives.is_empty() {
             true => "drive".into(),
@@ -128,11 +140,13 @@ fn drives(
         let design = DriveDesign::new(&spec, &inputs.models).map_err(placed)?;
         for _ in 0..kind.count {
             let number = drives.len() as u32;
-            let drive = make_drive(&design, kind, seed, number).map_err(placed)?;
+            let options = options_of(kind, seed, number);
+            let drive = design.drive(&options).map_err(placed)?;
             drives.push(DriveLayer::branch(drive, number));
+            made.push((design.clone(), options));
         }
     }
-    Ok(drives)
+    Ok((drives, made))
 }
 
 /// Organisation and layers of a system, from the host down; the last one is the fault layer.

@@ -71,15 +71,19 @@ pub(crate) fn make_drive(
     seed: u64,
     index: u32,
 ) -> Result<Drive, SpecError> {
+    design.drive(&options_of(system, seed, index))
+}
+
+/// The options of drive number `index` of a system.
+pub(crate) fn options_of(system: &System, seed: u64, index: u32) -> DriveOptions {
     let synchronized_spindles = system.spindles == Spindles::Synchronized;
     let phase = if synchronized_spindles { 0 } else { index };
-    let options = DriveOptions {
+    DriveOptions {
         seed: nth(seed, index),
         start_phase: Turn(nth(seed, phase)),
         synchronized_spindles,
         ..DriveOptions::default()
-    };
-    design.drive(&options)
+    }
 }
 
 /// Makes a drive of a system from their common design, the system's seed and the drive's number in the system.

@@ -12,6 +12,7 @@ pub mod command;
 mod compressed_seek_table;
 pub mod cost;
 pub mod counters;
+pub mod depopulation;
 mod described;
 pub mod design;
 pub mod drive;

@@ -6,10 +6,14 @@ use crate::shelf::{disk_of, Shelf, Target};
 use headstack_live::clients::Connection as _;
 use headstack_live::live::Live;
 use headstack_live::LiveError;
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 
 /// The name of the target that is served.
 pub const TARGET: &str = "iqn.2026-11.org.headstack:fuzz";
+
+/// A second target, of the same length of name, whose unit is the last device of a system.
+pub const OTHER_TARGET: &str = "iqn.2026-11.org.headstack:good";
 
 /// An initiator that has sent everything already, and takes every answer.
 struct Sent<'a> {
@@ -34,50 +38,101 @@ impl Write for Sent<'_> {
     }
 }
 
-/// A shelf with one target, whose units are the devices of a system.
+/// A shelf with one target, whose units are the devices of a system; the last of several is a target of its own.
 pub fn shelf(live: &mut Live) -> Shelf {
-    let target = Target {
-        name: TARGET.into(),
-        units: 0..live.devices().len(),
-    };
-    let disks = target.units.clone().map(|d| disk_of(live, d, &target));
-    let disks = disks.collect();
-    Shelf::new(vec![target], disks)
+    let number = live.devices().len();
+    let first = 0..number.max(2) - 1;
+    let others = first.end..number;
+    let named = [(TARGET, first), (OTHER_TARGET, others)];
+    let targets = named.into_iter().filter(|(_, units)| !units.is_empty());
+    let targets: Vec<Target> = targets
+        .map(|(name, units)| Target {
+            name: name.into(),
+            units,
+        })
+        .collect();
+    let mut disks = Vec::new();
+    for target in &targets {
+        for device in target.units.clone() {
+            disks.push(disk_of(live, device, target));
+        }
+    }
+    Shelf::new(targets, disks)
 }
 
-/// An initiator sends these bytes in pieces of at most `piece` bytes and then nothing more. The clock of the system must
-/// not wait. Returns what the initiator gets.
-///
-/// # Errors
-/// The record of the system cannot be written.
-pub fn converse(
-    bytes: &[u8],
-    piece: usize,
-    admission: &Admission,
-    shelf: &mut Shelf,
-    live: &mut Live,
-) -> Result<Vec<u8>, LiveError> {
-    let mut client = Sent {
-        rest: bytes,
-        taken: Vec::new(),
-    };
-    let mut connection = Connection::new(1, "127.0.0.1:3260".into());
-    let mut buffer = vec![0; piece.max(1)];
-    loop {
-        let before = (client.rest.len(), client.taken.len());
-        if connection.can_receive() && connection.receive(&mut client, &mut buffer).is_err() {
-            break;
+/// One initiator: what it sends, in pieces of at most so many bytes, and its connection.
+struct Initiator<'a> {
+    client: Sent<'a>,
+    connection: Connection,
+    buffer: Vec<u8>,
+    is_over: bool,
+}
+
+impl<'a> Initiator<'a> {
+    fn new(number: u64, bytes: &'a [u8], piece: usize) -> Initiator<'a> {
+        Initiator {
+            client: Sent {
+                rest: bytes,
+                taken: Vec::new(),
+            },
+            connection: Connection::new(number, "127.0.0.1:3260".into()),
+            buffer: vec![0; piece.max(1)],
+            is_over: false,
         }
+    }
+
+    /// Reads, answers and writes; the session takes what has ended for it.
+    fn turn(&mut self, admission: &Admission, shelf: &mut Shelf, live: &mut Live) {
+        if self.is_over {
+            return;
+        }
+        let before = (self.client.rest.len(), self.client.taken.len());
+        let connection = &mut self.connection;
+        let is_silent = connection.can_receive()
+            && connection
+                .receive(&mut self.client, &mut self.buffer)
+                .is_err();
         let mut shared = Shared {
             shelf,
             admission,
             most_places: 64,
         };
         connection.step(&mut shared, live);
+        let is_gone = connection.send(&mut self.client, live).is_err();
+        let is_same = before == (self.client.rest.len(), self.client.taken.len());
+        let is_quiet = is_same && self.client.rest.is_empty() && live.outstanding() == 0;
+        self.is_over = is_silent || is_gone || connection.is_over() || is_quiet;
+        if self.is_over {
+            connection.close(shelf, live);
+        }
+    }
+}
+
+/// Each of these initiators sends its bytes in pieces of at most `piece` bytes and then nothing more. The clock of the system must
+/// not wait. Returns what each gets.
+///
+/// # Errors
+/// The record of the system cannot be written.
+pub fn converse(
+    bytes: &[&[u8]],
+    piece: usize,
+    admission: &Admission,
+    shelf: &mut Shelf,
+    live: &mut Live,
+) -> Result<Vec<Vec<u8>>, LiveError> {
+    let mut all: BTreeMap<u64, Initiator> = (1..)
+        .zip(bytes)
+        .map(|(number, bytes)| (number, Initiator::new(number, bytes, piece)))
+        .collect();
+    while all.values().any(|initiator| !initiator.is_over) {
+        for initiator in all.values_mut() {
+            initiator.turn(admission, shelf, live);
+        }
         loop {
             live.advance(|live, done| shelf.completed(live, &done))?;
             for finished in shelf.take_finished() {
-                if let Some(session) = connection.session() {
+                let of = all.get_mut(&finished.owner.session);
+                if let Some(session) = of.and_then(|i| i.connection.session()) {
                     session.finished(finished, shelf);
                 }
             }
@@ -86,14 +141,6 @@ pub fn converse(
             }
         }
         shelf.take_orders();
-        if connection.send(&mut client, live).is_err() {
-            break;
-        }
-        let is_quiet = before == (client.rest.len(), client.taken.len()) && client.rest.is_empty();
-        if connection.is_over() || is_quiet {
-            break;
-        }
     }
-    connection.close(shelf, live);
-    Ok(client.taken)
+    Ok(all.into_values().map(|i| i.client.taken).collect())
 }

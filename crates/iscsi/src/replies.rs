@@ -4,7 +4,7 @@ use crate::login::Negotiated;
 use crate::pdu::{self, opcode, zeroed, Answer, Digests, Lengths, FINAL, HEADER, NO_TAG};
 use bytes::{BufMut, BytesMut};
 use headstack_live::live::Live;
-use headstack_scsi::commands::Status;
+use headstack_scsi::status::Status;
 use headstack_scsi::unit::Ending;
 use std::collections::VecDeque;
 use std::io;

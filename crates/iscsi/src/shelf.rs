@@ -8,12 +8,14 @@ use headstack_drive::zoned::{
 use headstack_drive::{Command, Heeded, Hint, Setting as DriveSetting};
 use headstack_live::live::{Access, Done, Failure, Live, Ticket};
 use headstack_scsi::cdb::Cdb;
+use headstack_scsi::commands;
 use headstack_scsi::commands::zones::{listed, ZoneCall};
-use headstack_scsi::commands::{self, Class, Status};
 use headstack_scsi::disk::Disk;
 use headstack_scsi::sense::{Code, Key, Sense};
+use headstack_scsi::status::{Class, Status};
 use headstack_scsi::tasks::{Attribute, Entered, TaskSet};
-use headstack_scsi::unit::{absent, Ending, Outcome, Step, Unit};
+use headstack_scsi::unit::execution::{absent, Step};
+use headstack_scsi::unit::{Ending, Outcome, Unit};
 use headstack_scsi::work::{Compare, Effect, Extent, Task, Work};
 use headstack_scsi::BLOCK;
 use headstack_units::Lba;
@@ -109,6 +111,8 @@ struct Lun {
     tasks: TaskSet,
     signs: FaultSigns,
     elements: Elements,
+    /// Its drive writes itself anew.
+    is_away: bool,
 }
 
 /// All units and targets.
@@ -141,6 +145,7 @@ impl Shelf {
             tasks: TaskSet::new(disk.queue_depth),
             signs: FaultSigns::default(),
             elements: Elements::default(),
+            is_away: false,
             unit: Unit::new(disk),
         };
         Shelf {
@@ -208,7 +213,7 @@ impl Shelf {
     pub fn look(&mut self, live: &mut Live) {
         let changed = live.system_as_it_is().n_settings_changed();
         if self.seen == Some(changed) {
-            return;
+            return self.look_at_those_away(live);
         }
         self.seen = Some(changed);
         for (device, lun) in self.luns.iter_mut().enumerate() {
@@ -222,6 +227,23 @@ impl Shelf {
             if let Some((_, facts)) = view.drive {
                 lun.tasks.set_depth(facts.queue_depth);
             }
+            // While it is away it has the size that it had; afterwards initiators are told.
+            let remake = live.remake_of(device);
+            lun.is_away = remake.is_some();
+            if remake.is_none() {
+                lun.unit
+                    .resize(live.devices()[device].bytes / u64::from(BLOCK));
+            }
+            lun.unit.set_away(remake.map(elements::away_for));
+        }
+    }
+
+    /// How far drives are that write themselves anew.
+    fn look_at_those_away(&mut self, live: &Live) {
+        let away = self.luns.iter_mut().enumerate().filter(|(_, l)| l.is_away);
+        for (device, lun) in away {
+            lun.unit
+                .set_away(live.remake_of(device).map(elements::away_for));
         }
     }
 
@@ -726,6 +748,7 @@ pub fn disk_of(live: &mut Live, device: usize, target: &Target) -> Disk {
     let (now, system) = live.system();
     let facts = system.view(now, device).drive.map(|(_, facts)| facts);
     let n_elements = system.drive(device).map_or(0, elements::number);
+    let truncates = system.drive(device).is_some_and(elements::truncates);
     let heeds = |f: &DriveFacts| f.has_limits && f.heeded == Heeded::Limits;
     let limits = (facts
         .as_ref()
@@ -744,6 +767,7 @@ pub fn disk_of(live: &mut Live, device: usize, target: &Target) -> Disk {
         queue_depth: 0,
         write_cache: false,
         elements: n_elements,
+        truncates,
         zones: None,
         limits,
         ranges: Vec::new(),

@@ -33,6 +33,7 @@ pub mod power;
 pub mod process;
 pub mod program;
 pub mod record;
+pub mod remake;
 pub mod socket;
 pub mod store;
 

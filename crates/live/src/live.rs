@@ -2,11 +2,12 @@
 
 use crate::clock::Clock;
 use crate::counters::Counters;
-use crate::devices::{Asked, Bytes, Devices, Ended};
+use crate::devices::{Asked, Bytes, Devices, Ended, BLOCK};
 use crate::energy::Energy;
 use crate::history::{Dice, Torn};
 use crate::power::{Afterwards, PowerLosses};
 use crate::record::Record;
+use crate::remake::{Remaking, OWN};
 use crate::store::Store;
 use crate::LiveError;
 use headstack_array::change::Change;
@@ -16,8 +17,11 @@ use headstack_drive::{Command, Hint};
 use headstack_schema::SpecError;
 use headstack_units::{Span, Time};
 use slab::Slab;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::time::Duration;
+
+mod remaking;
 
 /// A device that clients can use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,6 +148,8 @@ pub struct Live {
     changed: Vec<ByHand>,
     /// Over how long the mean power of each device is shown.
     pub(crate) power_intervals: Vec<Span>,
+    /// Drives that write themselves anew.
+    remakes: BTreeMap<usize, Remaking>,
     /// Why the last write to the control directory was refused.
     pub(crate) refused: String,
 }
@@ -153,6 +159,8 @@ enum ByHand {
     Change(Box<Change>),
     Fault(Vec<u32>, Setting),
     Set(Vec<u32>, Setting),
+    /// Heads that a device's drive does without, and most blocks that it offers.
+    Heads(usize, BTreeSet<u32>, Option<u64>),
 }
 
 impl Live {
@@ -173,6 +181,7 @@ impl Live {
             energy: Energy::default(),
             changed: Vec::new(),
             power_intervals: vec![Span(1_000_000_000); parts.described.len()],
+            remakes: BTreeMap::new(),
             refused: String::new(),
             parts,
         }
@@ -222,6 +231,16 @@ impl Live {
     pub fn submit(&mut self, ticket: Ticket, access: Access) {
         let now = self.parts.clock.now();
         self.parts.devices.advance(now);
+        if self.remakes.contains_key(&access.device) {
+            // The drive is away.
+            let error = Some(Failure::Device(ErrorKind::Gone));
+            return self.lost.push(Done {
+                ticket,
+                access,
+                at: now,
+                error,
+            });
+        }
         self.submitted += 1;
         let number = self.submitted;
         let id = self.open.insert(Open {
@@ -255,6 +274,51 @@ impl Live {
                 self.parts.losses.at.push(now);
             }
         }
+    }
+
+    /// The drive writes itself anew. Nobody counts its own requests.
+    fn submit_own(&mut self, ticket: Ticket, access: Access, asked: Asked, bytes: Bytes) {
+        let now = self.parts.clock.now();
+        self.parts.devices.advance(now);
+        let id = self.open.insert(Open {
+            ticket,
+            access,
+            arrival: now,
+            number: 0,
+        });
+        (self.parts.devices).submit(now, access.device, id as u64, asked, bytes);
+    }
+
+    /// Whether a device has requests that have not ended.
+    fn has_open(&self, device: usize) -> bool {
+        self.open.iter().any(|(_, o)| o.access.device == device)
+    }
+
+    /// A device has this size now, and no data.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    fn blank(&mut self, device: usize, bytes: u64) -> std::io::Result<()> {
+        let before = std::mem::replace(&mut self.parts.described[device].bytes, bytes);
+        let sectors = 0..before.max(bytes) / BLOCK;
+        let store = &mut self.parts.stores[device];
+        if let Some(history) = store.history() {
+            history.forget(sectors.clone());
+        }
+        store.blank(&[sectors])
+    }
+
+    /// The meters of these drives have begun anew; `before` is what all drives had used.
+    fn joules_continue(&mut self, before: &[f64], drives: &[u32]) {
+        self.joules_before.resize(before.len(), 0.0);
+        for drive in drives {
+            self.joules_before[*drive as usize] = before[*drive as usize];
+        }
+    }
+
+    fn remember_heads(&mut self, device: usize, heads: &BTreeSet<u32>, most: Option<u64>) {
+        self.changed
+            .push(ByHand::Heads(device, heads.clone(), most));
     }
 
     /// The client has no more use for a request. It ends as usual, at once if its drive has not begun with it.
@@ -321,8 +385,9 @@ impl Live {
         let until = now.min(due);
         self.parts.devices.advance(until);
         while let Some(ended) = self.parts.devices.ended(until) {
-            let done = self.end(ended)?;
-            sink(self, done);
+            if let Some(done) = self.end(ended)? {
+                sink(self, done);
+            }
         }
         if self.parts.losses.take(now) {
             self.lose_power_at(until)?;
@@ -333,9 +398,14 @@ impl Live {
         Ok(())
     }
 
-    fn end(&mut self, ended: Ended) -> Result<Done, LiveError> {
+    /// A request has ended; `None` if nobody is told.
+    fn end(&mut self, ended: Ended) -> Result<Option<Done>, LiveError> {
         let open = self.open.remove(ended.id as usize);
         let access = open.access;
+        if open.ticket.front_end == OWN {
+            self.piece_ended(&open, ended.error.is_some());
+            return Ok(None);
+        }
         self.counters.ended(&access, open.arrival, &ended);
         if let Some(record) = &mut self.parts.record {
             record.add(&access, open.arrival, ended.at)?;
@@ -343,12 +413,15 @@ impl Live {
         if self.parts.losses.is_possible {
             self.keep(&open, &ended);
         }
-        Ok(Done {
+        if !self.remakes.is_empty() {
+            self.begin_remake(access.device);
+        }
+        Ok(Some(Done {
             ticket: open.ticket,
             access,
             at: ended.at,
             error: ended.error.map(Failure::Device),
-        })
+        }))
     }
 
     /// A write or flush has ended: what is settled by it.
@@ -395,7 +468,11 @@ impl Live {
             torn.add(of_device);
             lost.push(sectors);
         }
+        self.fail_remakes();
         for open in self.open.drain() {
+            if open.ticket.front_end == OWN {
+                continue;
+            }
             self.counters.lost(open.access.device, now);
             self.lost.push(Done {
                 ticket: open.ticket,
@@ -429,6 +506,9 @@ impl Live {
                 ByHand::Change(change) => system.change(now, change),
                 ByHand::Fault(drives, setting) => system.set_fault(now, drives, setting),
                 ByHand::Set(path, setting) => system.set(now, path, setting),
+                ByHand::Heads(device, heads, most) => system
+                    .without_heads(*device, heads, *most)
+                    .map(|next| system.exchange(now, *device, next)),
             };
         }
         self.parts.devices.replace(now, system);
@@ -520,6 +600,9 @@ impl Live {
 
     /// How long until something happens by itself; `None` if nothing will.
     pub fn until_next(&self) -> Option<Duration> {
+        if !self.lost.is_empty() {
+            return Some(Duration::ZERO);
+        }
         if self.open.is_empty() && matches!(self.parts.clock, Clock::Jumping(_)) {
             return None;
         }

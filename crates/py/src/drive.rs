@@ -9,7 +9,7 @@ use headstack_drive::layout::adaptive::Adaptive;
 use headstack_drive::replay::{replay_closed as replay, ReplayRequest};
 use headstack_drive::spec::ArmShare;
 use headstack_drive::DriveOptions;
-use headstack_drive::{cost, power, DriveDesign, DriveSpec};
+use headstack_drive::{cost, depopulation, power, DriveDesign, DriveSpec};
 use headstack_engine::{SpecError, Warning};
 use headstack_schema::{Field, Registered, Registry};
 use headstack_trace::{read_validate, ValidateRecord};
@@ -38,6 +38,21 @@ pub fn check_drive(spec_json: &str) -> PyResult<String> {
         .and_then(|parts| cost::build(&spec.cost, &parts, &models().cost))
         .map_err(config)?;
     serde_json::to_string(&spec).map_err(json)
+}
+
+/// Refuses a drive of a kind from which no head can be removed.
+#[pyfunction]
+pub fn check_depopulation(spec_json: &str) -> PyResult<()> {
+    let spec: Value = serde_json::from_str(spec_json).map_err(json)?;
+    depopulation::check(&spec).map_err(config)
+}
+
+/// The description of a drive without one of its heads.
+#[pyfunction]
+pub fn without_head(spec_json: &str, head: i64) -> PyResult<String> {
+    let spec: Value = serde_json::from_str(spec_json).map_err(json)?;
+    let made = depopulation::without_head(&spec, head, &models()).map_err(config)?;
+    serde_json::to_string(&made).map_err(json)
 }
 
 /// Capacity, zones, seek curve and average seek, power by state and cost; the whole description, and which of its

@@ -191,6 +191,24 @@ pub struct ServiceIn16 {
     pub control: u8,
 }
 
+/// REMOVE ELEMENT AND TRUNCATE.
+#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct Removal16 {
+    /// 9Eh.
+    pub opcode: u8,
+    /// The service action.
+    pub action: u8,
+    /// Blocks that the unit has afterwards; 0: all that are left.
+    pub capacity: U64,
+    /// The element that is removed.
+    pub element: U32,
+    /// Reserved.
+    pub reserved: u8,
+    /// Control byte.
+    pub control: u8,
+}
+
 /// GET PHYSICAL ELEMENT STATUS and REMOVE ELEMENT AND MODIFY ZONES.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]

@@ -29,6 +29,8 @@ pub struct Disk {
     pub write_cache: bool,
     /// Number of its physical elements, which are heads; 0 if they are not known.
     pub elements: u32,
+    /// Whether it can remove elements and be a smaller drive, and take them back.
+    pub truncates: bool,
     /// The rules of its zones, if it is host-managed.
     pub zones: Option<ZoneRules>,
     /// The duration limits that commands can name, if the drive has any.

@@ -25,6 +25,7 @@ mod limits;
 pub mod pages;
 pub mod reservation;
 pub mod sense;
+pub mod status;
 pub mod tasks;
 pub mod unit;
 pub mod work;

@@ -5,8 +5,8 @@
 //! # Validity
 //! A reservation does not survive a loss of power (APTPL is refused). REGISTER AND MOVE is not supported.
 
-use crate::commands::Class;
 use crate::sense::{Code, Key, Sense};
+use crate::status::Class;
 
 /// The type of a reservation. The numbers are those of the standard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

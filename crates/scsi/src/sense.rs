@@ -60,6 +60,8 @@ pub struct Code(pub u8, pub u8);
 impl Code {
     pub const NONE: Code = Code(0x00, 0x00);
     pub const INITIALIZING_COMMAND_REQUIRED: Code = Code(0x04, 0x02);
+    pub const DEPOPULATION_IN_PROGRESS: Code = Code(0x04, 0x24);
+    pub const DEPOPULATION_RESTORATION_IN_PROGRESS: Code = Code(0x04, 0x25);
     pub const PARAMETER_LIST_LENGTH_ERROR: Code = Code(0x1a, 0x00);
     pub const RECOVERED_DATA_WITH_RETRIES: Code = Code(0x17, 0x01);
     pub const MISCOMPARE_DURING_VERIFY: Code = Code(0x1d, 0x00);
@@ -77,7 +79,10 @@ impl Code {
     pub const RESERVATIONS_PREEMPTED: Code = Code(0x2a, 0x03);
     pub const RESERVATIONS_RELEASED: Code = Code(0x2a, 0x04);
     pub const REGISTRATIONS_PREEMPTED: Code = Code(0x2a, 0x05);
+    pub const CAPACITY_DATA_HAS_CHANGED: Code = Code(0x2a, 0x09);
     pub const COMMANDS_CLEARED_BY_ANOTHER_INITIATOR: Code = Code(0x2f, 0x00);
+    pub const DEPOPULATION_FAILED: Code = Code(0x31, 0x04);
+    pub const DEPOPULATION_RESTORATION_FAILED: Code = Code(0x31, 0x05);
     pub const SAVING_PARAMETERS_NOT_SUPPORTED: Code = Code(0x39, 0x00);
     pub const INSUFFICIENT_REGISTRATION_RESOURCES: Code = Code(0x55, 0x04);
     pub const FAILURE_PREDICTED: Code = Code(0x5d, 0x00);
@@ -107,6 +112,8 @@ pub struct Sense {
     pub information: Option<u64>,
     /// The field that is wrong.
     pub field: Option<Field>,
+    /// How much is done of what the unit is not ready for, in parts of 65,536.
+    pub progress: Option<u16>,
 }
 
 impl Sense {
@@ -117,6 +124,7 @@ impl Sense {
             code,
             information: None,
             field: None,
+            progress: None,
         }
     }
 
@@ -154,6 +162,13 @@ impl Sense {
         self
     }
 
+    /// The same with how much is done, in parts of 65,536.
+    #[must_use]
+    pub const fn with_progress(mut self, progress: u16) -> Sense {
+        self.progress = Some(progress);
+        self
+    }
+
     /// The bytes, in descriptor or in fixed format.
     pub fn bytes(&self, descriptors: bool) -> Vec<u8> {
         match descriptors {
@@ -162,8 +177,12 @@ impl Sense {
         }
     }
 
-    /// The three bytes that are specific to the key: a field pointer.
+    /// The three bytes that are specific to the key: a field pointer, or how much is done.
     fn specific(&self) -> [u8; 3] {
+        if let Some(progress) = self.progress {
+            let [high, low] = progress.to_be_bytes();
+            return [0x80, high, low];
+        }
         let Some(field) = self.field else {
             return [0; 3];
         };
@@ -203,7 +222,7 @@ impl Sense {
             };
             all.extend_from_slice(descriptor.as_bytes());
         }
-        if self.field.is_some() {
+        if self.field.is_some() || self.progress.is_some() {
             let descriptor = Specific {
                 kind: 2,
                 additional_length: 6,
@@ -297,5 +316,8 @@ mod tests {
         assert_eq!(sense.bytes(true), descriptors);
         let data = Sense::in_parameters(9).bytes(false);
         assert_eq!(data[15..], [0x80, 0, 9]);
+        let away = Sense::new(Key::NotReady, Code::DEPOPULATION_IN_PROGRESS).with_progress(0x8001);
+        assert_eq!(away.bytes(false)[12..], [0x04, 0x24, 0, 0x80, 0x80, 1]);
+        assert_eq!(away.bytes(true)[8..], [2, 6, 0, 0, 0x80, 0x80, 1, 0]);
     }
 }

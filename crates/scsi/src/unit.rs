@@ -1,20 +1,19 @@
 //! A logical unit: what a disk remembers between commands.
 
 use crate::attention::{Attentions, Nexus};
-use crate::cdb::Cdb;
-use crate::commands::elements::ElementCall;
-use crate::commands::zones::ZoneCall;
-use crate::commands::{self, inquiry, log::Errors, report, Call, Class, Entry, Reply, Status};
 use crate::disk::Disk;
 use crate::pages::Pages;
 use crate::reservation::Reservations;
 use crate::sense::{Code, Key, Sense};
+use crate::status::Status;
 use crate::work::{Effect, Task, Work};
 use crate::BLOCK;
 use headstack_drive::limits::CountsByLimit;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::LimitsSpec;
 use std::collections::BTreeMap;
+
+pub mod execution;
 
 /// The end of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,19 +37,6 @@ impl Ending {
     }
 }
 
-/// What becomes of a command that has begun.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
-    /// It has ended.
-    Ends(Ending),
-    /// The drive has work to do.
-    Works(Work),
-    /// The zones of the drive are asked for something: see [`Unit::zoned`].
-    Zones(ZoneCall),
-    /// The heads of the drive are asked for something.
-    Elements(ElementCall),
-}
-
 /// How work of the drive has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -62,6 +48,17 @@ pub enum Outcome {
     Differs(u64),
     /// It failed.
     Failed(Sense),
+}
+
+/// What a command of one kind has counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Errors {
+    /// Bytes that were transferred.
+    pub bytes: u64,
+    /// Errors that the drive corrected.
+    pub corrected: u64,
+    /// Errors that it could not correct.
+    pub uncorrected: u64,
 }
 
 /// What a unit has counted.
@@ -77,6 +74,15 @@ pub struct Counts {
     pub starts: u32,
 }
 
+/// Why a unit takes hardly any commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Away {
+    /// What initiators are told.
+    pub sense: Sense,
+    /// It will stay so, until elements are removed or restored again.
+    pub has_failed: bool,
+}
+
 /// A logical unit.
 #[derive(Debug)]
 pub struct Unit {
@@ -90,6 +96,8 @@ pub struct Unit {
     reserved: Option<Nexus>,
     /// START STOP UNIT has stopped it.
     is_stopped: bool,
+    /// Why it takes hardly any commands.
+    away: Option<Away>,
     prediction: Code,
     effects: Vec<Effect>,
     aborted: Vec<String>,
@@ -108,6 +116,7 @@ impl Unit {
             reservations: Reservations::default(),
             reserved: None,
             is_stopped: false,
+            away: None,
             prediction: Code::NONE,
             effects: Vec::new(),
             aborted: Vec::new(),
@@ -133,68 +142,6 @@ impl Unit {
         self.ports.remove(&nexus);
         self.attentions.disconnect(nexus);
         self.reserved = self.reserved.filter(|n| *n != nexus);
-    }
-
-    /// Decides whether a command can be served. Returns the bytes of data that it takes.
-    ///
-    /// # Errors
-    /// How it ends at once.
-    pub fn begin(&mut self, nexus: Nexus, cdb: &Cdb) -> Result<u32, Ending> {
-        self.admitted(nexus, cdb).map(|(_, bytes)| bytes)
-    }
-
-    fn admitted(&mut self, nexus: Nexus, cdb: &Cdb) -> Result<(&'static Entry, u32), Ending> {
-        let found = commands::find(&self.disk, cdb);
-        let is_told = match &found {
-            Ok(entry) => entry.class != Class::Free || matches!(cdb[0], 0x17 | 0x57),
-            Err(_) => true,
-        };
-        if is_told {
-            if let Some(code) = self.attentions.take(nexus) {
-                return Err(self.check(&Sense::new(Key::UnitAttention, code)));
-            }
-        }
-        let entry = found.map_err(|sense| self.check(&sense))?;
-        if self.conflicts(entry.class, nexus) {
-            return Err(Ending::of(Status::ReservationConflict));
-        }
-        match (entry.data_out)(self, cdb) {
-            Ok(bytes) => Ok((entry, bytes)),
-            Err(sense) => Err(self.check(&sense)),
-        }
-    }
-
-    fn conflicts(&self, class: Class, nexus: Nexus) -> bool {
-        let of_other = self.reserved.is_some_and(|holder| holder != nexus);
-        let port = self.ports.get(&nexus).map_or("", String::as_str);
-        (of_other && class != Class::Free) || self.reservations.refuses(class, port)
-    }
-
-    /// Carries out a command that [`Unit::begin`] has admitted, with all of its data.
-    pub fn execute(&mut self, nexus: Nexus, cdb: &Cdb, data: &[u8]) -> Step {
-        let entry = match commands::find(&self.disk, cdb) {
-            Ok(entry) => entry,
-            Err(sense) => return Step::Ends(self.check(&sense)),
-        };
-        let port = self.ports.get(&nexus).cloned().unwrap_or_default();
-        let call = Call {
-            nexus,
-            port: &port,
-            cdb,
-            data,
-        };
-        Step::Ends(match (entry.run)(self, &call) {
-            Ok(Reply::Good) => Ending::of(Status::Good),
-            Ok(Reply::Status(status)) => Ending::of(status),
-            Ok(Reply::Data(data)) => Ending {
-                data,
-                ..Ending::of(Status::Good)
-            },
-            Ok(Reply::Work(work)) => return Step::Works(work),
-            Ok(Reply::Zones(call)) => return Step::Zones(call),
-            Ok(Reply::Elements(call)) => return Step::Elements(call),
-            Err(sense) => self.check(&sense),
-        })
     }
 
     /// The end of a command to zones: its data, or the rule that it breaks.
@@ -363,6 +310,23 @@ impl Unit {
         self.attentions.take(nexus)
     }
 
+    /// The drive removes or restores elements, or could not; `None`: it does not.
+    pub fn set_away(&mut self, away: Option<Away>) {
+        self.away = away;
+    }
+
+    /// The number of blocks has changed. Initiators are told.
+    pub fn resize(&mut self, blocks: u64) {
+        if std::mem::replace(&mut self.disk.blocks, blocks) != blocks {
+            (self.attentions).tell_others(None, Code::CAPACITY_DATA_HAS_CHANGED);
+        }
+    }
+
+    /// Why the unit is away, for REQUEST SENSE.
+    pub(crate) fn away(&self) -> Option<Sense> {
+        self.away.map(|away| away.sense)
+    }
+
     /// Whether the unit takes commands that use the medium.
     ///
     /// # Errors
@@ -446,34 +410,5 @@ impl Unit {
         if is_new && code != Code::NONE && self.pages.tells_exceptions() {
             self.attentions.tell_others(None, code);
         }
-    }
-}
-
-/// The end of a command to a unit that is not there, in a target with so many units.
-pub fn absent(units: u16, cdb: &Cdb) -> Ending {
-    let not_there = Sense::illegal(Code::LOGICAL_UNIT_NOT_SUPPORTED);
-    let data = match cdb[0] {
-        0x12 if cdb[1] & 1 == 0 => {
-            let mut data = inquiry::standard(inquiry::NO_UNIT, "", inquiry::SPC4, &[]);
-            data.truncate(usize::from(u16::from_be_bytes([cdb[3], cdb[4]])));
-            Ok(data)
-        }
-        0xa0 => report::luns(units, cdb),
-        0x03 => {
-            let mut data = not_there.bytes(cdb[1] & 1 != 0);
-            data.truncate(cdb[4].into());
-            Ok(data)
-        }
-        _ => Err(not_there),
-    };
-    match data {
-        Ok(data) => Ending {
-            data,
-            ..Ending::of(Status::Good)
-        },
-        Err(sense) => Ending {
-            sense: sense.bytes(false),
-            ..Ending::of(Status::CheckCondition)
-        },
     }
 }

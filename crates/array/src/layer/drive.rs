@@ -7,7 +7,9 @@ use super::{
 use crate::member::{of_drive, Member};
 use crate::outcome::member::MemberOutcome;
 use headstack_drive::power::conditions::Condition;
-use headstack_drive::{Command, Completion, Drive, DriveEnergy, DriveRequest, Hint};
+use headstack_drive::{
+    Command, Completion, Drive, DriveEnergy, DriveRequest, Hint, Setting as DriveSetting,
+};
 use headstack_engine::{ByMode, SpecError};
 use headstack_trace::Ioprio;
 use headstack_units::{Lba, Span, Time};
@@ -40,6 +42,8 @@ pub struct DriveLayer<M> {
     requests: Vec<u32>,
     aborted: Vec<u64>,
     outcome: MemberOutcome,
+    /// What was changed of the drive while it runs, for one that takes its place.
+    settings: Vec<DriveSetting>,
     /// Completions that the drive announced when it was measured.
     early: Vec<Completion>,
 }
@@ -47,12 +51,7 @@ pub struct DriveLayer<M> {
 impl<M: Member<Report = Completion> + 'static> DriveLayer<M> {
     /// Drive number `index` of the system.
     pub fn branch(drive: M, index: u32) -> Branch {
-        let mut first = 0;
-        let mut units = Vec::new();
-        for blocks in drive.logical_units() {
-            units.push((first, blocks));
-            first += blocks;
-        }
+        let units = units_of(drive.logical_units());
         let layer = DriveLayer {
             drive,
             index,
@@ -60,13 +59,42 @@ impl<M: Member<Report = Completion> + 'static> DriveLayer<M> {
             requests: Vec::new(),
             aborted: Vec::new(),
             outcome: MemberOutcome::default(),
+            settings: Vec::new(),
             early: Vec::new(),
         };
         Branch::new(Box::new(layer), Vec::new())
     }
 }
 
+/// Where the units of a drive begin in its blocks, and how large they are.
+fn units_of(sizes: Vec<u64>) -> Vec<(u64, u64)> {
+    let mut first = 0;
+    let place = |blocks: u64| {
+        let start = first;
+        first += blocks;
+        (start, blocks)
+    };
+    sizes.into_iter().map(place).collect()
+}
+
 impl<M: Member<Report = Completion>> DriveLayer<M> {
+    /// A drive that takes the place of this one gets the last setting of each kind, in order. The power condition belongs to
+    /// the drive that was there.
+    fn remember(&mut self, setting: &DriveSetting) {
+        if matches!(setting, DriveSetting::PowerCondition(_)) {
+            return;
+        }
+        let is_same = |old: &DriveSetting| match (old, setting) {
+            (
+                DriveSetting::IdleTimer { condition: a, .. },
+                DriveSetting::IdleTimer { condition: b, .. },
+            ) => a == b,
+            _ => std::mem::discriminant(old) == std::mem::discriminant(setting),
+        };
+        self.settings.retain(|old| !is_same(old));
+        self.settings.push(setting.clone());
+    }
+
     /// Advances the drive to `until`; its completions wait for [`Layer::happen`].
     fn bring_to(&mut self, until: Time) {
         // Nearly always the drive was advanced so far already.
@@ -184,7 +212,11 @@ impl<M: Member<Report = Completion>> Layer for DriveLayer<M> {
         let now = flow.now();
         self.bring_to(now);
         match setting {
-            Setting::Drive(setting) => self.drive.set(now, setting.clone()),
+            Setting::Drive(setting) => {
+                self.drive.set(now, setting.clone())?;
+                self.remember(setting);
+                Ok(())
+            }
             Setting::FailPart(part) => self.drive.fail(now, *part),
             Setting::FailZone(failed) => fail_zone(self.drive.drive_mut(), *failed),
             other => Err(not_supported("a drive", other, SETTINGS)),
@@ -265,6 +297,19 @@ impl<M: Member<Report = Completion>> DriveNode for DriveLayer<M> {
 
     fn modelled_mut(&mut self) -> Option<&mut Drive> {
         self.drive.drive_mut()
+    }
+
+    fn exchange(&mut self, now: Time, drive: Drive) -> bool {
+        let Some(own) = self.drive.drive_mut() else {
+            return false;
+        };
+        *own = drive;
+        self.units = units_of(own.logical_units());
+        for setting in &self.settings {
+            // The drive that was there has taken it.
+            let _ = self.drive.set(now, setting.clone());
+        }
+        true
     }
 
     fn unwritten(&self, unit: u32, blocks: Range<u64>, sink: &mut dyn FnMut(Range<u64>)) -> bool {

@@ -441,6 +441,9 @@ pub trait DriveNode {
     fn modelled(&self) -> Option<&Drive>;
     /// The same, to change it.
     fn modelled_mut(&mut self) -> Option<&mut Drive>;
+    /// Puts another drive in its place, at `now`: it has the settings of this one, and the same numbers of requests. Nothing
+    /// may be under way. False, and nothing is changed, if it is one of a program's own.
+    fn exchange(&mut self, now: Time, drive: Drive) -> bool;
     /// Gives those of the blocks of a unit to `sink` that a loss of power would lose, though their writes have ended: they
     /// are in its buffer. False if that is not known.
     fn unwritten(&self, unit: u32, blocks: Range<u64>, sink: &mut dyn FnMut(Range<u64>)) -> bool;

@@ -203,6 +203,16 @@ impl Adaptive {
         self.held
     }
 
+    /// Number of sectors that a surface holds, whatever the drive offers.
+    pub(crate) fn held_by(&self, head: usize) -> u64 {
+        let of_zone = |zone: &Zone| {
+            let tracks = |band: &Band| band.parts.get(head).map_or(0, |p| u64::from(p.tracks));
+            let tracks = zone.bands * tracks(&zone.full) + tracks(&zone.last);
+            tracks * u64::from(zone.formats[head].get())
+        };
+        self.zones.iter().map(of_zone).sum()
+    }
+
     /// Whether the tracks of a band go outward on this head.
     pub(crate) fn outward(&self, head: usize) -> bool {
         self.serpentine && head % 2 == 1

@@ -1,7 +1,7 @@
 //! Initiators that break the protocol, stop in the middle or vanish: others are served.
 
 use crate::initiator::{header, options, ten, Server, SMALL};
-use headstack_iscsi::fuzzing::{converse, shelf};
+use headstack_iscsi::fuzzing::{converse, shelf, OTHER_TARGET, TARGET};
 use headstack_iscsi::login::Admission;
 use headstack_iscsi::server;
 use headstack_live::live::Live;
@@ -43,9 +43,89 @@ fn damage(bytes: &mut Vec<u8>, rng: &mut XorShift) {
     }
 }
 
+/// Where each unit of a session begins, and its end.
+fn units(bytes: &[u8]) -> Vec<usize> {
+    let (mut all, mut at) = (vec![0], 0);
+    while at + 48 <= bytes.len() {
+        let length = u32::from_be_bytes([0, bytes[at + 5], bytes[at + 6], bytes[at + 7]]) as usize;
+        at = (at + 48 + length.next_multiple_of(4)).min(bytes.len());
+        all.push(at);
+    }
+    all
+}
+
+/// Changes a field of a unit, or drops, repeats or moves a unit.
+fn damage_unit(bytes: &mut Vec<u8>, rng: &mut XorShift) {
+    let starts = units(bytes);
+    if starts.len() < 2 {
+        return;
+    }
+    let nth = rng.below(starts.len() as u64 - 1) as usize;
+    let (from, to) = (starts[nth], starts[nth + 1]);
+    let unit = bytes[from..to].to_vec();
+    // Opcode, flags, length of headers and data, LUN, tag, length or other tag, numbers, descriptor block or offset.
+    let fields = [
+        0..1,
+        1..2,
+        4..5,
+        5..8,
+        8..16,
+        16..20,
+        20..24,
+        24..28,
+        28..32,
+        32..33,
+        33..48,
+        40..44,
+        44..48,
+    ];
+    match rng.below(16) {
+        0 => drop(bytes.drain(from..to)),
+        1 => drop(bytes.splice(to..to, unit)),
+        2 => {
+            bytes.drain(from..to);
+            let at = starts[rng.below(starts.len() as u64 - 1) as usize].min(bytes.len());
+            bytes.splice(at..at, unit);
+        }
+        _ => {
+            let field = fields[rng.below(fields.len() as u64) as usize].clone();
+            let value = match rng.below(4) {
+                0 => 0,
+                1 => u64::MAX,
+                2 => 1 << rng.below(64),
+                _ => rng.below(u64::MAX),
+            };
+            for (i, byte) in bytes[from + field.start..from + field.end]
+                .iter_mut()
+                .enumerate()
+            {
+                *byte = value.to_be_bytes()[i % 8];
+            }
+        }
+    }
+}
+
 fn live() -> Live {
     let options = options(SMALL, server::Options::default());
     Live::open(&options.system.live).unwrap()
+}
+
+/// Two drives, each of which is a target.
+fn two() -> Live {
+    let file = crate::initiator::shelf(2);
+    let options = options(&file.to_string_lossy(), server::Options::default());
+    let live = Live::open(&options.system.live).unwrap();
+    std::fs::remove_file(file).unwrap();
+    live
+}
+
+/// What an answer has but for the numbers that depend on the order in which commands end.
+fn content(answer: &[u8]) -> Vec<Vec<u8>> {
+    let starts = units(answer);
+    let unit = |w: &[usize]| [&answer[w[0]..w[0] + 24], &answer[w[0] + 48..w[1]]].concat();
+    let mut all: Vec<Vec<u8>> = starts.windows(2).map(unit).collect();
+    all.sort_unstable();
+    all
 }
 
 /// The operation codes of the units of an answer, sorted: commands may end in another order than they were sent.
@@ -69,8 +149,8 @@ fn the_corpus_is_understood() {
         .map(|(name, bytes)| {
             let mut shelf = shelf(&mut live);
             let admission = Admission::default();
-            let said = converse(&bytes, 1 << 16, &admission, &mut shelf, &mut live).unwrap();
-            (name, opcodes(&said))
+            let said = converse(&[&bytes], 1 << 16, &admission, &mut shelf, &mut live).unwrap();
+            (name, opcodes(&said[0]))
         })
         .collect();
     let found: Vec<(&str, &[u8])> = found.iter().map(|(n, c)| (&n[..], &c[..])).collect();
@@ -89,25 +169,71 @@ fn the_corpus_is_understood() {
     );
 }
 
-/// Each session with and without damage, without sockets: nothing panics, and no room for data is lost.
+/// Each session with and without damage, without sockets: nothing panics, no room for data and no command is lost, and an
+/// initiator of another target gets at the same time what it gets when it is alone. In a thorough run these are a million sessions.
 #[test]
 fn the_corpus_does_no_harm() {
-    let mut live = live();
+    let mut live = two();
+    let admission = Admission::default();
     let seed = 67;
     println!("seed {seed}");
     let mut rng = XorShift::seeded(seed);
-    for (_, whole) in corpus() {
+    let rounds = match cases(1) {
+        1 => 2000,
+        _ => 1_000_000 / corpus().len() as u64 + 1,
+    };
+    let good = corpus().into_iter().find(|(name, _)| name == "session");
+    let good = replaced(&good.unwrap().1, TARGET.as_bytes(), OTHER_TARGET.as_bytes());
+    let mut alone = Vec::new();
+    // The first session sets what the second one finds.
+    for _ in 0..2 {
         let mut shelf = shelf(&mut live);
-        for round in 0..cases(300) {
+        alone = converse(&[&[], &good], 1 << 16, &admission, &mut shelf, &mut live).unwrap();
+    }
+    let expected = content(&alone[1]);
+    assert!(expected.len() >= 8, "a session that does something");
+    for (name, whole) in corpus() {
+        let mut shelf = shelf(&mut live);
+        for round in 0..rounds {
             let mut bytes = whole.clone();
-            if round > 0 {
-                damage(&mut bytes, &mut rng);
+            match round % 3 {
+                _ if round == 0 => {}
+                0 => damage(&mut bytes, &mut rng),
+                _ => (0..1 + rng.below(3)).for_each(|_| damage_unit(&mut bytes, &mut rng)),
             }
             let piece = [1 << 16, 1000, 7][rng.below(3) as usize];
-            converse(&bytes, piece, &Admission::default(), &mut shelf, &mut live).unwrap();
+            let both = [&bytes[..], &good[..]];
+            let talking = if round % 8 == 0 {
+                &both[..]
+            } else {
+                &both[..1]
+            };
+            let said = converse(talking, piece, &admission, &mut shelf, &mut live).unwrap();
+            if let Some(said) = said.get(1) {
+                assert!(
+                    content(said) == expected,
+                    "seed {seed}, {name}, round {round}"
+                );
+            }
+            assert_eq!(
+                (shelf.buffered(), shelf.outstanding()),
+                (0, 0),
+                "seed {seed}, {name}, round {round}"
+            );
         }
-        assert_eq!((shelf.buffered(), shelf.outstanding()), (0, 0));
     }
+}
+
+/// The bytes with each `old` replaced by `new`, which is as long.
+fn replaced(bytes: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
+    let mut made = bytes.to_vec();
+    for at in 0..made.len().saturating_sub(old.len()) {
+        if made[at..].starts_with(old) {
+            made[at..at + new.len()].copy_from_slice(new);
+        }
+    }
+    assert_ne!(made, bytes);
+    made
 }
 
 /// Descriptor blocks at random, most of them of commands that exist.

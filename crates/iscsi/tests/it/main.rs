@@ -5,6 +5,7 @@
 mod initiator;
 
 mod commands;
+mod elements;
 mod faults;
 mod hostile;
 mod limits;

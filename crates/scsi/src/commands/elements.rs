@@ -1,13 +1,11 @@
-//! GET PHYSICAL ELEMENT STATUS and REMOVE ELEMENT AND MODIFY ZONES: the heads of a drive.
+//! GET PHYSICAL ELEMENT STATUS, REMOVE ELEMENT AND TRUNCATE, RESTORE ELEMENTS AND REBUILD, REMOVE ELEMENT AND MODIFY ZONES: the
+//! heads of a drive.
 //!
 //! # Source
 //! SBC-4 (physical elements), ZBC-2 (removal with zones that keep their addresses).
-//!
-//! # Validity
-//! REMOVE ELEMENT AND TRUNCATE and RESTORE ELEMENTS AND REBUILD, after which a drive has other addresses, are not supported.
 
 use super::{cut, Call, Class, Entry, Reply};
-use crate::cdb::{view, ElementIn16};
+use crate::cdb::{view, ElementIn16, Removal16};
 use crate::disk::Disk;
 use crate::sense::Sense;
 use crate::unit::Unit;
@@ -16,6 +14,7 @@ use zerocopy::{Immutable, IntoBytes, Unaligned};
 
 const X: u8 = 0xff;
 const HAS: fn(&Disk) -> bool = |disk| disk.elements > 0;
+const TRUNCATES: fn(&Disk) -> bool = |disk| disk.truncates;
 const HAS_AND_ZONES: fn(&Disk) -> bool = |disk| disk.elements > 1 && disk.zones.is_some();
 
 /// The family.
@@ -26,8 +25,26 @@ pub const ENTRIES: &[Entry] = &[
         Class::Reads,
         status,
     )
-    .action(0x17)
+    .action(STATUS)
     .only(HAS),
+    Entry::new(
+        "REMOVE ELEMENT AND TRUNCATE",
+        &[0x9e, 0x1f, X, X, X, X, X, X, X, X, X, X, X, X, 0, 0],
+        Class::Writes,
+        truncate,
+    )
+    .action(TRUNCATE)
+    .only(TRUNCATES)
+    .seconds(60),
+    Entry::new(
+        "RESTORE ELEMENTS AND REBUILD",
+        &[0x9e, 0x1f, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        Class::Writes,
+        restore,
+    )
+    .action(RESTORE)
+    .only(TRUNCATES)
+    .seconds(60),
     Entry::new(
         "REMOVE ELEMENT AND MODIFY ZONES",
         &[0x9e, 0x1f, 0, 0, 0, 0, 0, 0, 0, 0, X, X, X, X, 0, 0],
@@ -38,6 +55,11 @@ pub const ENTRIES: &[Entry] = &[
     .only(HAS_AND_ZONES)
     .seconds(60),
 ];
+
+/// Service actions that a drive takes which is away for a removal, or after one that has failed.
+pub(crate) const STATUS: u16 = 0x17;
+pub(crate) const TRUNCATE: u16 = 0x18;
+pub(crate) const RESTORE: u16 = 0x19;
 
 /// What the elements of a drive are asked for. Elements are counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +75,15 @@ pub enum ElementCall {
     },
     /// An element is no longer used; zones that have blocks on it go offline.
     Remove(u32),
+    /// An element is no longer used; the drive has new addresses, as many as are asked for, or as many as are left.
+    Truncate {
+        /// The element.
+        element: u32,
+        /// Blocks that the drive has afterwards; `None`: all that are left.
+        blocks: Option<u64>,
+    },
+    /// All elements are used again.
+    Restore,
 }
 
 fn status(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
@@ -72,6 +103,24 @@ fn status(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
         only_bad,
         length: cdb.length.get(),
     }))
+}
+
+fn truncate(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
+    unit.check_ready()?;
+    unit.may_write()?;
+    let cdb: &Removal16 = view(call.cdb);
+    let element = cdb.element.get();
+    if !(1..=unit.disk().elements).contains(&element) {
+        return Err(no_such_element());
+    }
+    let blocks = Some(cdb.capacity.get()).filter(|blocks| *blocks > 0);
+    Ok(Reply::Elements(ElementCall::Truncate { element, blocks }))
+}
+
+fn restore(unit: &mut Unit, _: &Call) -> Result<Reply, Sense> {
+    unit.check_ready()?;
+    unit.may_write()?;
+    Ok(Reply::Elements(ElementCall::Restore))
 }
 
 fn remove(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
@@ -97,6 +146,14 @@ pub enum Health {
     Good = 0x01,
     /// Out of its limits: the head has failed.
     Failed = 0xcf,
+    /// It could not be taken back.
+    NotRestored = 0xfb,
+    /// It is being taken back.
+    Restoring = 0xfc,
+    /// It could not be removed without an error.
+    NotRemoved = 0xfd,
+    /// It is being removed.
+    Removing = 0xfe,
     /// It was removed without an error.
     Removed = 0xff,
 }
@@ -110,6 +167,8 @@ pub struct Element {
     pub health: Health,
     /// Logical blocks on it.
     pub blocks: u64,
+    /// Whether RESTORE ELEMENTS AND REBUILD takes it back.
+    pub is_restorable: bool,
 }
 
 #[derive(IntoBytes, Immutable, Unaligned)]
@@ -117,7 +176,7 @@ pub struct Element {
 struct Head {
     matching: U32,
     returned: U32,
-    /// The element that is being removed: none, as that takes no time.
+    /// The element that is being removed; 0 for none.
     under_way: U32,
     reserved: [u8; 20],
 }
@@ -143,10 +202,11 @@ pub fn listed(all: &[Element], from: u32, only_bad: bool, length: u32) -> Vec<u8
     let room = (length as usize).saturating_sub(size_of::<Head>()) / bytes;
     let matches = |e: &&Element| e.number >= from && !(only_bad && e.health == Health::Good);
     let matching = all.iter().filter(matches).count();
+    let under_way = all.iter().find(|e| e.health == Health::Removing);
     let head = Head {
         matching: (matching as u32).into(),
         returned: (matching.min(room) as u32).into(),
-        under_way: 0.into(),
+        under_way: under_way.map_or(0, |e| e.number).into(),
         reserved: [0; 20],
     };
     let mut data = head.as_bytes().to_vec();
@@ -155,7 +215,7 @@ pub fn listed(all: &[Element], from: u32, only_bad: bool, length: u32) -> Vec<u8
             reserved: [0; 4],
             number: element.number.into(),
             more: [0; 5],
-            restorable: 0,
+            restorable: element.is_restorable.into(),
             kind: 1,
             health: element.health as u8,
             blocks: element.blocks.into(),

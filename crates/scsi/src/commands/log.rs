@@ -4,7 +4,7 @@ use super::{cut, Call, Class, Entry, Reply};
 use crate::cdb::{view, Page10};
 use crate::limits::statistics;
 use crate::sense::Sense;
-use crate::unit::Unit;
+use crate::unit::{Errors, Unit};
 use headstack_drive::limits::LimitCounts;
 use zerocopy::byteorder::big_endian::U16;
 use zerocopy::{Immutable, IntoBytes, Unaligned};
@@ -54,17 +54,6 @@ const PAGES: &[(u8, u8, Make)] = &[
         vec![(0, vec![code.0, code.1, 0xff])]
     }),
 ];
-
-/// What a command of one kind has counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Errors {
-    /// Bytes that were transferred.
-    pub bytes: u64,
-    /// Errors that the drive corrected.
-    pub corrected: u64,
-    /// Errors that it could not correct.
-    pub uncorrected: u64,
-}
 
 fn errors(of: &Errors) -> Vec<(u16, Vec<u8>)> {
     vec![

@@ -46,6 +46,7 @@ fn request_sense(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     let waiting = unit.take_attention(call.nexus);
     let found = waiting
         .map(|code| Sense::new(Key::UnitAttention, code))
+        .or(unit.away())
         .or(unit.check_ready().err())
         .unwrap_or(match unit.prediction() {
             Code::NONE => Sense::new(Key::NoSense, Code::NONE),

@@ -58,6 +58,17 @@ impl Tree {
         self.nodes[node].drive_mut()?.modelled_mut()
     }
 
+    /// Puts another drive in the place of that one, at `now`; see [`DriveNode::exchange`](super::DriveNode::exchange).
+    pub(crate) fn exchange_drive(&mut self, now: Time, unit: usize, drive: Drive) -> bool {
+        let Some(node) = self.drive_node(unit) else {
+            return false;
+        };
+        let own = self.nodes[node].drive_mut();
+        let is_done = own.is_some_and(|own| own.exchange(now, drive));
+        self.note(node as u32);
+        is_done
+    }
+
     fn drive_node(&self, unit: usize) -> Option<usize> {
         let mut at = self.units.get(unit).copied()?;
         while let Some(next) = self.same_below(at) {
