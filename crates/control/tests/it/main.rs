@@ -4,6 +4,7 @@ mod closed_loop;
 mod common;
 mod contract;
 mod controller;
+mod decisions;
 mod expiry;
 mod faulty;
 mod feed_forward;
