@@ -201,7 +201,16 @@ pub struct Guard {
     /// The longest age of a reading, and the longest time between two, with a decay.
     delay_ns: u64,
     interval_ns: u64,
+    /// The place in [`STEPS_W`] of the meter's step, and the number of readings that agreed.
+    step: usize,
+    n_agreed: u32,
 }
+
+/// Steps that a meter may have, in watts.
+const STEPS_W: [f64; 6] = [10.0, 5.0, 2.0, 1.0, 0.5, 0.2];
+
+/// Readings that must be multiples of a step.
+const MANY: u32 = 10;
 
 impl Guard {
     /// A guard without any reading.
@@ -222,6 +231,8 @@ impl Guard {
             each: None,
             delay_ns: 0,
             interval_ns: 0,
+            step: 0,
+            n_agreed: 0,
         }
     }
 
@@ -238,6 +249,35 @@ impl Guard {
     /// The settings.
     pub fn settings(&self) -> &GuardSettings {
         &self.settings
+    }
+
+    /// The step of the meter in watts: the largest of some of which all readings were multiples. 0 if there is none, or
+    /// too few readings.
+    pub fn step_w(&self) -> f64 {
+        match STEPS_W.get(self.step) {
+            Some(step_w) if self.n_agreed >= MANY => *step_w,
+            _ => 0.0,
+        }
+    }
+
+    fn see_step(&mut self, power_w: f64) {
+        let is_multiple = |step_w: f64| {
+            let steps = power_w / step_w;
+            (steps - steps.round()).abs() < 1e-6
+        };
+        let before = self.step;
+        while STEPS_W.get(self.step).is_some_and(|w| !is_multiple(*w)) {
+            self.step += 1;
+        }
+        self.n_agreed = match self.step == before {
+            true => self.n_agreed.saturating_add(1),
+            false => 1,
+        };
+    }
+
+    /// Whether readings still show the time before a change.
+    pub fn is_settling(&self) -> bool {
+        self.settling_ns > 0
     }
 
     /// The last cap that counted, in watts.
@@ -348,6 +388,7 @@ impl Guard {
         self.delay_ns = decayed(self.delay_ns, input.now.since(sample.time).non_negative());
         self.last = Some(sample.time);
         self.silent_ns = 0;
+        self.see_step(power_w);
         if self.settling_ns > 0 {
             return;
         }

@@ -14,6 +14,8 @@ const APART_W: f64 = 0.2;
 const DOUBT: f64 = 0.05;
 /// How far below all measured powers a guess must be to be tried, in watts.
 const WORTH_W: f64 = 0.1;
+/// Part of the last guess in the mean error of guesses.
+const RECENT: f64 = 0.4;
 /// Part of a new measurement in the mean.
 const NEW: f64 = 0.5;
 
@@ -44,6 +46,10 @@ pub(crate) struct Book {
     pub(crate) seen: Vec<usize>,
     /// How much of the map's differences is true.
     slope: f64,
+    /// Mean distance of guesses from what was then measured, the last ones most, in watts.
+    error_w: f64,
+    /// Settings with fewer places are not used now.
+    pub(crate) least_places: u32,
     forget_after_s: f64,
 }
 
@@ -55,6 +61,8 @@ impl Book {
             seen: Vec::with_capacity(points.len()),
             points,
             slope: 1.0,
+            error_w: 0.0,
+            least_places: 0,
             forget_after_s,
         }
     }
@@ -89,6 +97,30 @@ impl Book {
     /// Whether a setting was measured.
     pub(crate) fn is_measured(&self, c: usize) -> bool {
         self.measured[c].is_some()
+    }
+
+    /// Whether a setting may be used now. If none has the places that are needed, all may.
+    pub(crate) fn is_usable(&self, c: usize) -> bool {
+        let least = self.least_places;
+        let has = |p: &Point| p.nr_requests >= least;
+        has(&self.points[c]) || !self.points.iter().any(has)
+    }
+
+    /// Forgets all measurements; they become the guesses of the map.
+    pub(crate) fn forget(&mut self) {
+        self.seen.clear();
+        self.measured.fill(None);
+        self.slope = 1.0;
+    }
+
+    /// A guess was measured, and was wrong by so many watts.
+    pub(crate) fn was_wrong_by(&mut self, error_w: f64) {
+        self.error_w += RECENT * (error_w.abs() - self.error_w);
+    }
+
+    /// Mean distance of guesses from what was then measured, in watts.
+    pub(crate) fn error_w(&self) -> f64 {
+        self.error_w
     }
 
     /// The point nearest to a command.
@@ -195,12 +227,12 @@ impl Book {
         self.mapped(c, here) + errors / weights
     }
 
-    /// The power to reckon with: that of a guess is higher by its doubt.
-    pub(crate) fn cautious_w(&self, c: usize, here: Here) -> f64 {
+    /// The power to reckon with: that of a guess is higher by its doubt, and by `errors` times the mean error of guesses.
+    pub(crate) fn cautious_w(&self, c: usize, here: Here, errors: f64) -> f64 {
         let power_w = self.power_w(c, here);
         match self.is_measured(c) {
             true => power_w,
-            false => power_w + DOUBT * (power_w - here.watts).abs(),
+            false => power_w + DOUBT * (power_w - here.watts).abs() + errors * self.error_w,
         }
     }
 
@@ -235,7 +267,7 @@ impl Book {
     pub(crate) fn worth_a_try(&self, here: Here) -> Option<usize> {
         let lowest = self.lowest_measured(here.at);
         let least_w = self.measured[lowest].map_or(here.watts, |m| m.power_w.min(here.watts));
-        let unknown = (0..self.len()).filter(|c| !self.is_measured(*c));
+        let unknown = (0..self.len()).filter(|c| !self.is_measured(*c) && self.is_usable(*c));
         if self.says_nothing() {
             let far = unknown.map(|c| (c, self.farness(c)));
             return far.max_by(|a, b| a.1.total_cmp(&b.1)).map(|f| f.0);
@@ -248,7 +280,7 @@ impl Book {
     /// The setting with the lowest measured power; the one in use, if it is about as low.
     pub(crate) fn lowest_measured(&self, at: usize) -> usize {
         let power = |c: usize| self.measured[c].map_or(f64::INFINITY, |m| m.power_w);
-        let all = self.seen.iter().copied();
+        let all = self.seen.iter().copied().filter(|c| self.is_usable(*c));
         let lowest = all.reduce(|a, b| if power(b) < power(a) { b } else { a });
         let lowest = lowest.unwrap_or(at);
         match power(at) <= power(lowest) + 0.5 * WORTH_W {

@@ -1,5 +1,7 @@
 //! Parts of the policy `learning`: what is known of settings, how it is kept in a file, and how tiers share a budget.
 
 pub(crate) mod book;
+pub(crate) mod load;
 pub(crate) mod memory;
+pub(crate) mod settings;
 pub(crate) mod share;

@@ -46,14 +46,15 @@
 //! Drives of one kind and one load at a time: what is measured under one load is a guess under the next. With one meter, powers
 //! of tiers are known only as far as their settings were measured.
 
-use super::{read_tiers, several, Drives, Input, Need, Plugin, Policy, Status};
+use super::{several, Drives, Input, Need, Plugin, Policy, Status};
 use crate::guard::{Guard, GuardSettings, OnLoss, Reading, Turn};
 use crate::learning::book::{Book, Here};
+use crate::learning::load::Load;
 use crate::learning::memory;
+use crate::learning::settings::{read_claims, seconds, Settings, SECOND};
 use crate::learning::share::{divide, Claim, Market, Offer, Share};
 use crate::map::{self, Statistic};
-use crate::pcap::tolerance;
-use crate::{Command, Device, RateLimit};
+use crate::{Command, Device, RateLimit, Sample};
 use headstack_schema::{Parameter, Reader, SpecError};
 use headstack_units::{Frequency, Span, Watts};
 use serde_json::Value;
@@ -70,14 +71,17 @@ pub const PLUGIN: Plugin = Plugin {
 
 /// How much faster other settings must be.
 const BETTER: f64 = 1.02;
-/// Part of the host's places that must be in use on average.
-const FULL: f64 = 0.8;
+/// How much faster a setting must be to be tried while the cap is kept by the one in use.
+const MUCH_BETTER: f64 = 1.05;
+/// A guess is drawn so many mean errors of guesses more than it says after a wrong one, and so many less if it is only tried.
+const CAREFUL: f64 = 0.5;
+const HOPEFUL: f64 = -0.5;
+/// Factor of the load from which on what was measured under another is a guess.
+const OTHER_LOAD: f64 = 2.0;
 /// Factors of a limited rate, and its least value per second.
 const CUT: f64 = 0.6;
 const GROW: f64 = 1.08;
 const LEAST_RATE: f64 = 1.0;
-/// The most tiers.
-const MOST_TIERS: usize = 32;
 /// Doubts of one drive's power at a setting that was measured, and at one that was not, in watts; and of its throughput, as a
 /// part.
 const KNOWN_W: f64 = 0.05;
@@ -101,6 +105,15 @@ struct Tier {
     limit: Option<f64>,
 }
 
+/// What is known under a kind of load that is not there now.
+struct Other {
+    book: Book,
+    /// The settings of the tiers when it was there last, under which cap, and its size; no cap before it was there.
+    at: Vec<Here>,
+    cap_w: Option<f64>,
+    requests: f64,
+}
+
 struct Learning {
     guard: Guard,
     book: Book,
@@ -120,7 +133,9 @@ struct Learning {
     /// The last median of all drives.
     last_w: Option<f64>,
     cap_w: Option<f64>,
-    is_full: bool,
+    load: Load,
+    /// What is known under the other kind of load, the one that fills the queues or the one that does not.
+    other: Other,
     tries: u32,
     /// Time until a faster setting may be guessed again, and how long that is after the next failure.
     explore_in_s: f64,
@@ -131,167 +146,6 @@ struct Learning {
     /// Whether the last change that was to lower the power has raised it.
     is_wrong: bool,
     settings: Settings,
-}
-
-/// Its parameters; watts are those of all drives.
-struct Settings {
-    tolerance_w: f64,
-    margin_w: f64,
-    efficiency: f64,
-    share: Share,
-    settle: Span,
-    period_s: f64,
-    explore_after_s: f64,
-    limit_after_s: f64,
-    most_tries: u32,
-    can_limit: bool,
-}
-
-const SECOND: Span = Span(1_000_000_000);
-const HOUR: Span = Span(3_600_000_000_000);
-
-/// A time in seconds.
-fn seconds(
-    reader: &mut Reader,
-    key: (&'static str, &'static str),
-    usual: i64,
-) -> Result<f64, SpecError> {
-    let value = reader.number(key, Span(usual * SECOND.0), SECOND..=Span(1000 * HOUR.0));
-    value.map(Span::as_secs_f64)
-}
-
-impl Settings {
-    fn read(reader: &mut Reader, devices: &[Device], period: Span) -> Result<Settings, SpecError> {
-        let one = devices.len() == 1;
-        let tolerance_w = tolerance(reader, if one { Watts(0.2) } else { Watts(1.0) })?;
-        let margin_ratio = reader.number(
-            (
-                "margin_ratio",
-                "How far below the cap the policy aims, as a part of the tolerance.",
-            ),
-            0.25,
-            0.0..=1.0,
-        )?;
-        let efficiency = reader.number(
-            (
-                "efficiency",
-                "Efficiency of the power supply between the meter and the drives.",
-            ),
-            if one { 1.0 } else { 0.83 },
-            0.1..=1.0,
-        )?;
-        let settle = reader.number(
-            (
-                "settle",
-                "Time after a change in which readings do not count.",
-            ),
-            Span(2_000_000_000.min(period.0 / 2)),
-            Span::ZERO..=period,
-        )?;
-        let explore_after_s = seconds(
-            reader,
-            (
-                "explore_after",
-                "Time after a wrong guess until a faster setting is guessed again; twice as long each time.",
-            ),
-            60,
-        )?;
-        let limit_after_s = seconds(
-            reader,
-            (
-                "limit_after",
-                "Time above the cap with no setting left after which the rate is limited.",
-            ),
-            30,
-        )?;
-        let most_tries = reader.number(
-            (
-                "tries",
-                "Settings that are tried one after another to find one with less power.",
-            ),
-            6,
-            1..=100,
-        )?;
-        let share = reader.word(("share", "How tiers share the budget."), Share::Strict)?;
-        Ok(Settings {
-            tolerance_w: tolerance_w * efficiency,
-            margin_w: tolerance_w * margin_ratio * efficiency,
-            efficiency,
-            share,
-            settle,
-            period_s: period.as_secs_f64(),
-            explore_after_s,
-            limit_after_s,
-            most_tries,
-            can_limit: devices.iter().all(|d| d.can_limit),
-        })
-    }
-
-    /// What the drives draw while the meter shows this.
-    fn drives_w(&self, meter_w: f64) -> f64 {
-        meter_w * self.efficiency
-    }
-
-    /// What the meter shows while the drives draw this.
-    fn meter_w(&self, drives_w: f64) -> f64 {
-        drives_w / self.efficiency
-    }
-}
-
-/// A value for each tier; `usual` for all without the list.
-fn for_each_tier(
-    reader: &mut Reader,
-    key: (&'static str, &'static str),
-    usual: f64,
-    tiers: usize,
-) -> Result<Vec<f64>, SpecError> {
-    let list = reader.list(key, None, 1e-9..=1e9)?;
-    match list {
-        None => Ok(vec![usual; tiers]),
-        Some(list) if list.len() == tiers => Ok(list),
-        Some(list) => {
-            let got = format!("{} values", list.len());
-            Err(SpecError::new(
-                key.0,
-                got,
-                format!("one for each of {tiers} tiers"),
-            ))
-        }
-    }
-}
-
-/// The tiers: numbers of drives, weights and caps.
-fn read_claims(
-    reader: &mut Reader,
-    drives: usize,
-    settings: &Settings,
-) -> Result<Vec<Claim>, SpecError> {
-    let tiers = read_tiers(reader, drives)?;
-    if tiers.len() > MOST_TIERS {
-        let got = format!("{} tiers", tiers.len());
-        return Err(SpecError::new(
-            "tiers",
-            got,
-            format!("at most {MOST_TIERS}"),
-        ));
-    }
-    let weights = (
-        "weights",
-        "Weight of each tier: of its watts with `share = \"weight\"`, of its requests with \"marginal\".",
-    );
-    let weights = for_each_tier(reader, weights, 1.0, tiers.len())?;
-    let caps = (
-        "tier_caps_w",
-        "The most watts of each tier, as the meter would show them.",
-    );
-    let caps = for_each_tier(reader, caps, 1e9, tiers.len())?;
-    let each = tiers.iter().zip(weights).zip(caps);
-    let claim = |((n, weight), cap_w): ((&usize, f64), f64)| Claim {
-        n: *n as f64,
-        weight,
-        most_w: settings.drives_w(cap_w) / *n as f64,
-    };
-    Ok(each.map(claim).collect())
 }
 
 impl Learning {
@@ -312,7 +166,8 @@ impl Learning {
         let claims = read_claims(reader, devices.len(), &settings)?;
         let doc = "Power and throughput of one drive under each setting; left out, those of an Ultrastar 7K4000.";
         let given = reader.raw(("map", doc), Vec::<map::Entry>::kind());
-        let book = Book::new(map::read(given, devices, Statistic::Mean)?, forget_after_s);
+        let points = map::read(given, devices, Statistic::Mean)?;
+        let book = Book::new(points.clone(), forget_after_s);
         let open: Vec<Command> = devices.iter().map(|d| d.clamp(d.open)).collect();
         let own = book.nearest(&open[0]);
         let here = Here {
@@ -331,6 +186,12 @@ impl Learning {
             is_open: false,
         };
         Ok(Learning {
+            other: Other {
+                book: Book::new(points, forget_after_s),
+                at: vec![here; claims.len()],
+                cap_w: None,
+                requests: 0.0,
+            },
             guard: Guard::robust(guard),
             open,
             own,
@@ -344,7 +205,7 @@ impl Learning {
             is_try: false,
             last_w: None,
             cap_w: None,
-            is_full: true,
+            load: Load::unknown(),
             tries: 0,
             explore_in_s: 0.0,
             explore_next_s: settings.explore_after_s,
@@ -357,13 +218,12 @@ impl Learning {
     }
 
     fn act(&mut self, reading: Reading) {
-        let now_w = self.settings.drives_w(reading.power_w);
+        let now_w = self.likely_w(self.settings.drives_w(reading.power_w));
         let cap_w = self.budget_w();
         self.last_w = Some(now_w);
         if self.is_limited() {
             return self.follow_limit(now_w, cap_w, reading.rate);
         }
-        self.see_whether_full(reading.rate, reading.response_time_s);
         self.learn(now_w, reading.rate);
         self.explore_in_s = (self.explore_in_s - self.settings.period_s).max(0.0);
         let error_w = self.error_w(now_w, cap_w);
@@ -377,6 +237,8 @@ impl Learning {
             (self.over_s, self.tries, self.is_stuck) = (0.0, 0, false);
             if error_w < -self.settings.tolerance_w {
                 self.raise(cap_w);
+            } else {
+                self.try_faster(cap_w);
             }
         }
     }
@@ -412,12 +274,86 @@ impl Learning {
         self.explore_next_s = (2.0 * self.explore_next_s).min(1800.0);
     }
 
-    /// By Little's law: the mean number of requests of all drives against the hosts' places.
-    fn see_whether_full(&mut self, rate: Option<f64>, response_s: Option<f64>) {
-        if let (Some(rate), Some(response_s)) = (rate, response_s) {
-            let places = |t: &Tier| t.n as f64 * f64::from(self.book.points[t.here.at].nr_requests);
-            let places: f64 = self.tiers.iter().map(places).sum();
-            self.is_full = rate * response_s >= FULL * places;
+    /// What the drives draw, as far as a reading tells: a meter with coarse steps leaves open where between two steps the power
+    /// is. If what is expected of the settings in use lies there, it is that.
+    fn likely_w(&self, read_w: f64) -> f64 {
+        let half_w = 0.5 * self.settings.drives_w(self.guard.step_w());
+        if half_w <= self.settings.tolerance_w {
+            return read_w;
+        }
+        self.expected_w().clamp(read_w - half_w, read_w + half_w)
+    }
+
+    /// Places of the host's queue of a drive, on average.
+    fn mean_places(&self) -> f64 {
+        let places = |t: &Tier| t.n as f64 * f64::from(self.book.points[t.here.at].nr_requests);
+        self.tiers.iter().map(places).sum::<f64>() / self.open.len() as f64
+    }
+
+    /// Whether the queues of the drives are full, also if those of the hosts are not: then their depth shows.
+    fn is_busy(&self) -> bool {
+        let depth = |t: &Tier| t.n as f64 * f64::from(self.book.points[t.here.at].queue_depth);
+        let depth = self.tiers.iter().map(depth).sum::<f64>() / self.open.len() as f64;
+        self.load.is_full || self.load.requests >= OTHER_LOAD * depth
+    }
+
+    /// Notices that the load fills the hosts' queues, or no longer does. Each of the two has its own measurements and its own
+    /// settings, because a shorter queue in the host is another load for the drive.
+    fn follow_load(&mut self, sample: &Sample) -> bool {
+        if self.is_limited() || self.guard.is_settling() {
+            return false;
+        }
+        let requests = self.load.requests;
+        let (drives, places) = (self.open.len() as f64, self.mean_places());
+        let is_other = self.load.see(sample, drives, places);
+        if is_other {
+            self.change_load(requests);
+        }
+        self.book.least_places = self.load.least_places();
+        is_other
+    }
+
+    /// The other kind of load is there; the one of before had so many requests of each drive.
+    fn change_load(&mut self, before: f64) {
+        std::mem::swap(&mut self.book, &mut self.other.book);
+        let cap_w = std::mem::replace(&mut self.other.cap_w, self.guard.cap_w());
+        let requests = std::mem::replace(&mut self.other.requests, before);
+        let is_known = cap_w.is_some();
+        for (tier, at) in self.tiers.iter_mut().zip(&mut self.other.at) {
+            let now = std::mem::replace(at, tier.here);
+            if is_known {
+                tier.here = now;
+            }
+        }
+        (self.tries, self.over_s, self.is_stuck, self.has_moved) = (0, 0.0, false, false);
+        self.is_exploring = false;
+        let is_other = !self.load.is_full
+            && !(requests / OTHER_LOAD..=requests * OTHER_LOAD).contains(&self.load.requests);
+        if is_other {
+            self.book.forget();
+        }
+        self.last_w = is_known.then(|| self.expected_w());
+        self.guard.settle(self.settings.settle);
+        if cap_w != self.guard.cap_w() {
+            self.reconsider();
+        }
+    }
+
+    /// What is expected of the settings in use.
+    fn expected_w(&self) -> f64 {
+        self.tiers.iter().map(|t| t.n as f64 * t.here.watts).sum()
+    }
+
+    /// The settings are those of another cap.
+    fn reconsider(&mut self) {
+        let budget_w = self.budget_w();
+        if let Some(now_w) = self.last_w {
+            let error_w = now_w - budget_w;
+            if error_w > self.settings.tolerance_w {
+                self.lower(budget_w);
+            } else if error_w < -self.settings.tolerance_w {
+                self.raise(budget_w);
+            }
         }
     }
 
@@ -468,7 +404,12 @@ impl Learning {
 
     /// Notes what the settings in use draw and serve.
     fn learn(&mut self, now_w: f64, rate: Option<f64>) {
+        let expected_w = self.expected_w();
+        let drives = self.open.len() as f64;
         self.divide_power(now_w);
+        if self.has_moved && self.is_try {
+            self.book.was_wrong_by((now_w - expected_w) / drives);
+        }
         if std::mem::take(&mut self.has_moved) {
             self.is_wrong = self.tiers.iter().any(|t| self.has_gone_wrong(t));
         }
@@ -480,7 +421,7 @@ impl Learning {
             }
         }
         let drift_w = if known > 0.0 { drift_w / known } else { 0.0 };
-        let rate = rate.filter(|_| self.is_full);
+        let rate = rate.filter(|_| self.is_busy());
         self.divide(rate.unwrap_or_default(), |me, t| {
             let at = me.tiers[t].here.at;
             let is_known = me.book.measured[at].is_some_and(|m| m.iops.is_some());
@@ -507,7 +448,7 @@ impl Learning {
 
     /// What each setting offers to each tier. Without `may_guess` only measured settings are open. A tier's setting of now
     /// offers what it draws now.
-    fn make_offers(&mut self, may_guess: bool) {
+    fn make_offers(&mut self, may_guess: bool, errors: f64) {
         let n = self.book.len();
         for (t, tier) in self.tiers.iter().enumerate() {
             for c in 0..n {
@@ -515,18 +456,20 @@ impl Learning {
                 self.offers[t * n + c] = Offer {
                     power_w: match is_now {
                         true => tier.here.watts,
-                        false => self.book.cautious_w(c, tier.here),
+                        false => self.book.cautious_w(c, tier.here, errors),
                     },
                     iops: self.book.iops(c, tier.here.at),
-                    is_open: is_now || may_guess || self.book.is_measured(c),
+                    is_open: is_now
+                        || self.book.is_usable(c) && (may_guess || self.book.is_measured(c)),
                 };
             }
         }
     }
 
-    /// Chooses the fastest settings that keep the cap, with the margin. Returns whether there are any.
-    fn choose(&mut self, cap_w: f64, may_guess: bool) -> bool {
-        self.make_offers(may_guess);
+    /// Chooses the fastest settings that keep the cap, with the margin, and guesses with so many of their errors more. Returns
+    /// whether there are any.
+    fn choose(&mut self, cap_w: f64, may_guess: bool, errors: f64) -> bool {
+        self.make_offers(may_guess, errors);
         let market = Market {
             claims: &self.claims,
             offers: &self.offers,
@@ -546,7 +489,8 @@ impl Learning {
     /// The power is too high.
     fn lower(&mut self, cap_w: f64) {
         let may_guess = self.tries < self.settings.most_tries;
-        if self.choose(cap_w, may_guess) && self.differs() {
+        let errors = CAREFUL * f64::from(self.tries);
+        if self.choose(cap_w, may_guess, errors) && self.differs() {
             self.tries += u32::from(self.is_guess());
             self.is_stuck = false;
             return self.change();
@@ -583,28 +527,43 @@ impl Learning {
 
     /// There is power left.
     fn raise(&mut self, cap_w: f64) {
-        if self.is_full && self.choose(cap_w, self.explore_in_s <= 0.0) && self.is_better() {
+        let may_guess = self.explore_in_s <= 0.0;
+        if self.is_busy() && self.choose(cap_w, may_guess, CAREFUL) && self.is_better(BETTER) {
             self.is_exploring = self.is_guess();
             self.change();
         }
     }
 
+    /// The cap is kept. If the guesses of the map were often wrong, a much faster setting is tried that would keep it too if
+    /// the map were wrong in the right direction.
+    fn try_faster(&mut self, cap_w: f64) {
+        let is_doubtful = self.book.error_w() > self.settings.tolerance_w / self.open.len() as f64;
+        let is_known = |t: &Tier| self.book.measured[t.here.at].is_some_and(|m| m.iops.is_some());
+        let may = is_doubtful && self.explore_in_s <= 0.0 && self.is_busy();
+        if may && self.tiers.iter().all(is_known) && self.choose(cap_w, true, HOPEFUL) {
+            if self.is_better(MUCH_BETTER) {
+                self.is_exploring = self.is_guess();
+                self.change();
+            }
+        }
+    }
+
     /// Whether what is chosen is enough faster: with strict shares for the best tier that differs, else in all.
-    fn is_better(&self) -> bool {
+    fn is_better(&self, better: f64) -> bool {
         let n = self.book.len();
         let iops = |t: usize, c: usize| self.claims[t].n * self.offers[t * n + c].iops;
         let pairs = self.tiers.iter().zip(&self.chosen).enumerate();
         let mut pairs = pairs.map(|(t, (tier, c))| (t, iops(t, tier.here.at), iops(t, *c)));
         match self.settings.share {
             Share::Strict => pairs
-                .find(|(_, now, then)| (then / now - 1.0).abs() > BETTER - 1.0)
+                .find(|(_, now, then)| (then / now - 1.0).abs() > better - 1.0)
                 .is_some_and(|(_, now, then)| then > now),
             Share::Weight | Share::Marginal => {
                 let weighted = |t: usize| self.claims[t].weight;
                 let (now, then) = pairs.fold((0.0, 0.0), |sums, (t, now, then)| {
                     (sums.0 + weighted(t) * now, sums.1 + weighted(t) * then)
                 });
-                then > BETTER * now
+                then > better * now
             }
         }
     }
@@ -738,7 +697,12 @@ impl Learning {
 
 impl Policy for Learning {
     fn step(&mut self, input: &Input, commands: &mut [Command]) -> Status {
-        let turn = self.guard.turn(input);
+        let mut turn = self.guard.turn(input);
+        let is_capped = matches!(turn, Turn::Keep | Turn::Act(_));
+        if is_capped && self.follow_load(&input.sample) {
+            // The readings of the period are those of the other load.
+            turn = Turn::Keep;
+        }
         self.follow_cap(&turn);
         match turn {
             Turn::Uncapped => {
@@ -746,7 +710,8 @@ impl Policy for Learning {
                 if self.has_moved || self.tiers.iter().any(|t| t.here.at != self.own) {
                     self.set_all(self.own);
                 }
-                self.last_w = self.guard.uncapped_w().map(|w| self.settings.drives_w(w));
+                let uncapped_w = self.guard.uncapped_w();
+                self.last_w = uncapped_w.map(|w| self.likely_w(self.settings.drives_w(w)));
             }
             Turn::Lost => {
                 if self.last_w.is_some() || self.has_moved {

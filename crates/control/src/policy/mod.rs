@@ -207,7 +207,7 @@ fn several(devices: &[Device]) -> Result<(), SpecError> {
 ///
 /// # Errors
 /// Numbers that do not add up to the number of drives.
-fn read_tiers(reader: &mut Reader, drives: usize) -> Result<Vec<usize>, SpecError> {
+pub(crate) fn read_tiers(reader: &mut Reader, drives: usize) -> Result<Vec<usize>, SpecError> {
     let one = u32::try_from(drives).ok().map(|n| vec![n]);
     let tiers = reader
         .list(
