@@ -59,6 +59,11 @@ impl Point {
         }
     }
 
+    /// The expiry of reads in octaves of the usual one.
+    pub(crate) fn expire_octaves(&self) -> f64 {
+        (self.expire_ns() / USUAL_READ_EXPIRE.0 as f64).log2()
+    }
+
     fn expire_ns(&self) -> f64 {
         let expire = self.read_expire.unwrap_or(USUAL_READ_EXPIRE);
         expire.non_negative().max(1) as f64

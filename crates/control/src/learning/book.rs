@@ -15,9 +15,13 @@ const DOUBT: f64 = 0.05;
 /// How far below all measured powers a guess must be to be tried, in watts.
 const WORTH_W: f64 = 0.1;
 /// Part of the last guess in the mean error of guesses.
-const RECENT: f64 = 0.4;
+const RECENT: f64 = 0.6;
 /// Part of a new measurement in the mean.
 const NEW: f64 = 0.5;
+
+/// The places of the map, and of the smooth one, where there is a value of each.
+const MAP: usize = 0;
+const SMOOTH: usize = 1;
 
 /// What was measured at one setting, of one drive.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,13 +48,81 @@ pub(crate) struct Book {
     pub(crate) measured: Vec<Option<Measured>>,
     /// The points that are measured, in the order in which they were.
     pub(crate) seen: Vec<usize>,
-    /// How much of the map's differences is true.
-    slope: f64,
-    /// Mean distance of guesses from what was then measured, the last ones most, in watts.
-    error_w: f64,
+    /// Greatest difference of the map's powers.
+    range_w: f64,
+    /// The map's powers, smoothed: single points that are wrong do not count.
+    smooth_w: Vec<f64>,
+    /// How much of the differences of the map is true, and of those of the smooth one.
+    slopes: [f64; 2],
+    /// Mean distance of the guesses of both from what was then measured, the last ones most, in watts.
+    errors_w: [f64; 2],
     /// Settings with fewer places are not used now.
-    pub(crate) least_places: u32,
+    least_places: u32,
     forget_after_s: f64,
+}
+
+/// Greatest difference of powers.
+fn range_w(points: &[Point]) -> f64 {
+    let powers = || points.iter().map(|p| p.power_w);
+    powers().fold(0.0, f64::max) - powers().fold(f64::INFINITY, f64::min)
+}
+
+/// Terms of the smooth map.
+const TERMS: usize = 6;
+
+/// A map's powers as a function of the octaves of both queues' sizes, their product, the octaves of the expiry of reads and the
+/// arms, by least squares.
+fn smooth(points: &[Point]) -> Vec<f64> {
+    let terms = |p: &Point| {
+        let (host, drive) = (octave(p.nr_requests), octave(p.queue_depth));
+        [
+            1.0,
+            host,
+            drive,
+            host * drive,
+            p.expire_octaves(),
+            f64::from(p.arms),
+        ]
+    };
+    // Normal equations, with the right side in the last column; the diagonal is a little more, for maps that lack a term.
+    let mut rows = [[0.0; TERMS + 1]; TERMS];
+    for p in points {
+        let t = terms(p);
+        for (row, a) in rows.iter_mut().zip(t) {
+            for (place, b) in row.iter_mut().zip(t.into_iter().chain([p.power_w])) {
+                *place += a * b;
+            }
+        }
+    }
+    for (i, row) in rows.iter_mut().enumerate() {
+        row[i] += 1e-6;
+    }
+    let factors = solve(rows);
+    let value = |p: &Point| terms(p).iter().zip(factors).map(|(a, b)| a * b).sum();
+    points.iter().map(value).collect()
+}
+
+fn octave(size: u32) -> f64 {
+    f64::from(size.max(1)).log2()
+}
+
+/// Gauss's elimination of positive definite equations.
+fn solve(mut rows: [[f64; TERMS + 1]; TERMS]) -> [f64; TERMS] {
+    for i in 0..TERMS {
+        let pivot = rows[i];
+        for row in rows.iter_mut().skip(i + 1) {
+            let factor = row[i] / pivot[i];
+            for (place, value) in row.iter_mut().zip(pivot) {
+                *place -= factor * value;
+            }
+        }
+    }
+    let mut found = [0.0; TERMS];
+    for i in (0..TERMS).rev() {
+        let known: f64 = (i + 1..TERMS).map(|k| rows[i][k] * found[k]).sum();
+        found[i] = (rows[i][TERMS] - known) / rows[i][i];
+    }
+    found
 }
 
 impl Book {
@@ -59,33 +131,41 @@ impl Book {
         Book {
             measured: vec![None; points.len()],
             seen: Vec::with_capacity(points.len()),
+            range_w: range_w(&points),
+            smooth_w: smooth(&points),
             points,
-            slope: 1.0,
-            error_w: 0.0,
+            slopes: [1.0; 2],
+            errors_w: [0.0; 2],
             least_places: 0,
             forget_after_s,
         }
     }
 
-    /// Takes measurements of before. The map's level becomes theirs, and those that are too old become guesses.
+    /// Takes measurements of before. The map's level and the size and sign of its differences become theirs, and those that are
+    /// too old become guesses.
     pub(crate) fn take(&mut self, found: &[(usize, Measured)]) {
-        let errors = found
+        self.seen.clear();
+        for (k, m) in found {
+            self.measured[*k] = Some(*m);
+            self.seen.push(*k);
+        }
+        let n = found.len().max(1) as f64;
+        let slope = self.slope(MAP);
+        let mapped_w = found
             .iter()
-            .map(|(k, m)| m.power_w - self.points[*k].power_w);
-        let level_w = errors.sum::<f64>() / found.len().max(1) as f64;
+            .map(|(k, _)| self.points[*k].power_w)
+            .sum::<f64>()
+            / n;
+        let measured_w = found.iter().map(|(_, m)| m.power_w).sum::<f64>() / n;
         for point in &mut self.points {
-            point.power_w = (point.power_w + level_w).max(0.01);
+            point.power_w = (measured_w + slope * (point.power_w - mapped_w)).max(0.01);
         }
         for (k, m) in found {
             self.points[*k].power_w = m.power_w;
             self.points[*k].iops = m.iops.unwrap_or(self.points[*k].iops);
-            if m.age_s <= self.forget_after_s {
-                if self.measured[*k].is_none() {
-                    self.seen.push(*k);
-                }
-                self.measured[*k] = Some(*m);
-            }
         }
+        (self.range_w, self.smooth_w) = (range_w(&self.points), smooth(&self.points));
+        self.pass(0.0, 0.0);
         self.find_slope();
     }
 
@@ -99,28 +179,42 @@ impl Book {
         self.measured[c].is_some()
     }
 
-    /// Whether a setting may be used now. If none has the places that are needed, all may.
+    /// Settings with fewer places may not be used from now on; if none has as many, all may.
+    pub(crate) fn need_places(&mut self, least: u32) {
+        let has_any = self.points.iter().any(|p| p.nr_requests >= least);
+        self.least_places = if has_any { least } else { 0 };
+    }
+
+    /// Whether a setting may be used now.
     pub(crate) fn is_usable(&self, c: usize) -> bool {
-        let least = self.least_places;
-        let has = |p: &Point| p.nr_requests >= least;
-        has(&self.points[c]) || !self.points.iter().any(has)
+        self.points[c].nr_requests >= self.least_places
     }
 
     /// Forgets all measurements; they become the guesses of the map.
     pub(crate) fn forget(&mut self) {
         self.seen.clear();
         self.measured.fill(None);
-        self.slope = 1.0;
+        self.slopes = [1.0; 2];
     }
 
-    /// A guess was measured, and was wrong by so many watts.
-    pub(crate) fn was_wrong_by(&mut self, error_w: f64) {
-        self.error_w += RECENT * (error_w.abs() - self.error_w);
+    /// Guesses of the map and of the smooth one were measured, and were wrong by so many watts.
+    pub(crate) fn were_wrong_by(&mut self, errors_w: [f64; 2]) {
+        for (mean_w, error_w) in self.errors_w.iter_mut().zip(errors_w) {
+            *mean_w += RECENT * (error_w.abs() - *mean_w);
+        }
     }
 
-    /// Mean distance of guesses from what was then measured, in watts.
+    /// The map, or the smooth one if its guesses were better.
+    fn way(&self) -> usize {
+        usize::from(self.errors_w[SMOOTH] < self.errors_w[MAP])
+    }
+
+    /// Mean distance of guesses from what was then measured, in watts; 0 with a map that says nothing.
     pub(crate) fn error_w(&self) -> f64 {
-        self.error_w
+        match self.says_nothing() {
+            true => 0.0,
+            false => self.errors_w[self.way()],
+        }
     }
 
     /// The point nearest to a command.
@@ -181,15 +275,27 @@ impl Book {
         };
     }
 
-    /// Finds how much of the map is true: the median of the slopes between the settings that were measured last (Theil
+    /// Power by the map, or by the smooth one.
+    fn by(&self, way: usize, c: usize) -> f64 {
+        match way {
+            MAP => self.points[c].power_w,
+            _ => self.smooth_w[c],
+        }
+    }
+
+    /// Finds how much of both maps is true: the median of the slopes between the settings that were measured last (Theil
     /// and Sen), and of the map's own.
     pub(crate) fn find_slope(&mut self) {
+        self.slopes = [self.slope(MAP), self.slope(SMOOTH)];
+    }
+
+    fn slope(&self, way: usize) -> f64 {
         let mut slopes = [1.0; PAIRS];
         let mut n = TRUST;
         let last = &self.seen[self.seen.len().saturating_sub(LAST)..];
         for (i, a) in last.iter().enumerate() {
             for b in &last[..i] {
-                let mapped_w = self.points[*a].power_w - self.points[*b].power_w;
+                let mapped_w = self.by(way, *a) - self.by(way, *b);
                 if let (Some(a), Some(b), true) = (
                     self.measured[*a],
                     self.measured[*b],
@@ -202,16 +308,25 @@ impl Book {
         }
         let slopes = &mut slopes[..n];
         slopes.sort_unstable_by(f64::total_cmp);
-        self.slope = slopes[n / 2].clamp(-2.0, 2.0);
+        slopes[n / 2].clamp(-2.0, 2.0)
     }
 
-    /// The map's guess for a setting, without what was measured near it.
-    fn mapped(&self, c: usize, here: Here) -> f64 {
-        here.watts + self.slope * (self.points[c].power_w - self.points[here.at].power_w)
+    /// A map's guess for a setting, without what was measured near it.
+    fn mapped(&self, way: usize, c: usize, here: Here) -> f64 {
+        here.watts + self.slopes[way] * (self.by(way, c) - self.by(way, here.at))
     }
 
     /// The power of a setting: as measured, or guessed from what the drive draws now.
     pub(crate) fn power_w(&self, c: usize, here: Here) -> f64 {
+        self.guess_w(self.way(), c, here)
+    }
+
+    /// What both maps say of a setting.
+    pub(crate) fn guesses_w(&self, c: usize, here: Here) -> [f64; 2] {
+        [self.guess_w(MAP, c, here), self.guess_w(SMOOTH, c, here)]
+    }
+
+    fn guess_w(&self, way: usize, c: usize, here: Here) -> f64 {
         if let Some(measured) = self.measured[c] {
             return measured.power_w;
         }
@@ -220,11 +335,11 @@ impl Book {
         for k in &self.seen {
             let near = self.points[c].nearness(&self.points[*k]);
             if let Some(measured) = self.measured[*k].filter(|_| near > 0.0) {
-                errors += near * (measured.power_w - self.mapped(*k, here));
+                errors += near * (measured.power_w - self.mapped(way, *k, here));
                 weights += near;
             }
         }
-        self.mapped(c, here) + errors / weights
+        self.mapped(way, c, here) + errors / weights
     }
 
     /// The power to reckon with: that of a guess is higher by its doubt, and by `errors` times the mean error of guesses.
@@ -232,7 +347,7 @@ impl Book {
         let power_w = self.power_w(c, here);
         match self.is_measured(c) {
             true => power_w,
-            false => power_w + DOUBT * (power_w - here.watts).abs() + errors * self.error_w,
+            false => power_w + DOUBT * (power_w - here.watts).abs() + errors * self.error_w(),
         }
     }
 
@@ -247,8 +362,7 @@ impl Book {
 
     /// Whether the powers of the map are all alike.
     fn says_nothing(&self) -> bool {
-        let powers = || self.points.iter().map(|p| p.power_w);
-        powers().fold(0.0, f64::max) - powers().fold(f64::INFINITY, f64::min) < APART_W
+        self.range_w < APART_W
     }
 
     /// Distance of a setting from the nearest one that was measured, in octaves of both queues' sizes.

@@ -4,7 +4,8 @@
 //! By Little's law the mean number of requests in the hosts' queues is rate times response time. If that is less than
 //! [`FULL`] of their places, all of the load is there, and its size is known. If it is more, the load may be larger than the
 //! places. Two readings one after another that say otherwise change the opinion; those of the time after a change of the
-//! setting do not count.
+//! setting do not count. A policy's own settings may make the queues full and not full in turn. So an opinion that lasted for few
+//! readings doubles the number that the next change needs, and one that lasted for many halves it.
 
 use crate::Sample;
 use headstack_units::{Frequency, Time};
@@ -12,8 +13,8 @@ use headstack_units::{Frequency, Time};
 /// Part of the hosts' places that must be in use on average.
 pub(crate) const FULL: f64 = 0.8;
 
-/// Readings that must agree.
-const AGREE: u32 = 2;
+/// Readings that must agree, at least and at most.
+const AGREE: (u32, u32) = (2, 64);
 
 /// The load of one drive, on average over all.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +25,9 @@ pub(crate) struct Load {
     pub(crate) requests: f64,
     /// Readings that say otherwise, one after another.
     against: u32,
+    /// Readings that must say otherwise, and those since the opinion has changed.
+    needed: u32,
+    since: u32,
     last: Option<Time>,
 }
 
@@ -34,6 +38,8 @@ impl Load {
             is_full: true,
             requests: f64::INFINITY,
             against: 0,
+            needed: AGREE.0,
+            since: u32::MAX,
             last: None,
         }
     }
@@ -56,10 +62,16 @@ impl Load {
             true => 0,
             false => self.against + 1,
         };
-        if self.against < AGREE {
+        self.since = self.since.saturating_add(1);
+        if self.against < self.needed {
             return false;
         }
-        (self.is_full, self.against) = (!self.is_full, 0);
+        if self.since < 2 * self.needed + 8 {
+            self.needed = (2 * self.needed).min(AGREE.1);
+        } else if self.since > 4 * self.needed + 16 {
+            self.needed = (self.needed / 2).max(AGREE.0);
+        }
+        (self.is_full, self.against, self.since) = (!self.is_full, 0, 0);
         true
     }
 

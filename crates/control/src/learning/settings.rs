@@ -38,7 +38,11 @@ pub(crate) fn seconds(
 }
 
 impl Settings {
-    pub(crate) fn read(reader: &mut Reader, devices: &[Device], period: Span) -> Result<Settings, SpecError> {
+    pub(crate) fn read(
+        reader: &mut Reader,
+        devices: &[Device],
+        period: Span,
+    ) -> Result<Settings, SpecError> {
         let one = devices.len() == 1;
         let tolerance_w = tolerance(reader, if one { Watts(0.2) } else { Watts(1.0) })?;
         let margin_ratio = reader.number(
@@ -170,4 +174,3 @@ pub(crate) fn read_claims(
     };
     Ok(each.map(claim).collect())
 }
-

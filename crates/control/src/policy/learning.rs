@@ -10,6 +10,7 @@
 //! p(c) = m + s · (f(c) - f(a)) + r(c)
 //! ```
 //!
+//! `f` is the map, or a smooth function of the octaves of both queues that is fitted to it ([`Book`]), whichever guessed better.
 //! Here `s` says how much of the map's differences is true: the median of the slopes between all pairs of the settings
 //! that were measured last (Theil and Sen), with two more of 1. If power *rises* where the map says that it falls, `s`
 //! becomes negative, and the guesses turn round; a single wrong point of the map does not move it.
@@ -17,9 +18,9 @@
 //!
 //! | median of the period | what happens |
 //! |---|---|
-//! | within `tolerance` of the cap | nothing |
-//! | too high | the fastest settings that keep the cap by measurement, or by guess with a wider margin. If there are none, the one with the lowest guess, if that is below all measured ones, at most `tries` times, and once more after `explore_after`; then the lowest measured one |
-//! | too low | settings that are faster by 2 % and keep the cap, but only while the hosts' queues are full: with fewer requests than places another setting shows nothing. After a guess that was wrong none is tried for `explore_after`, twice as long each time |
+//! | within `tolerance` of the cap | nothing; but if guesses were wrong by more than the tolerance on average, a setting is tried that would be faster by 5 % and keep the cap if its guess were too high by half of that error |
+//! | too high | the fastest settings that keep the cap by measurement, or by guess with a wider margin, which grows with the errors of guesses. If there are none, the fastest that would if its guess were too high by the mean error. Else the one with the lowest guess, if that is below all measured ones, at most `tries` times, and once more after `explore_after`; then the lowest measured one |
+//! | too low | settings that are faster by 2 % and keep the cap, but only while the hosts' or the drives' queues are full: with fewer requests another setting shows nothing. After a guess that was wrong none is tried for `explore_after`, twice as long each time |
 //! | the cap falls below the power | as "too high", at once |
 //! | two readings after a change to a guess are both too high | as "too high", at once |
 //!
@@ -33,6 +34,13 @@
 //! fewest requests per second. A tier may have a cap of its own within the shelf's (`tier_caps`). One meter shows the sum of all
 //! tiers. A reading is divided among the settings in use so that they add up to it: what differs from the sum of the powers
 //! that are known goes to the settings that are guessed.
+//!
+//! A load that fills the hosts' queues and one that does not ([`Load`]) have measurements and settings of their own, because a
+//! shorter queue of the host is another load for the drive. Where the queue is not full, settings need places for all of the load, so
+//! that a larger one is seen. What was measured under less than half or more than twice of the load is forgotten.
+//!
+//! If the meter's step is coarser than the tolerance, the power expected of the settings in use counts, moved to within half a step
+//! of the reading.
 //!
 //! Without a cap the drives have their own settings. Measurements follow drifts: if a setting draws `d` more than it did, half
 //! of `d` is added to all. They are forgotten after `forget_after`. A map whose powers are all
@@ -76,6 +84,7 @@ const MUCH_BETTER: f64 = 1.05;
 /// A guess is drawn so many mean errors of guesses more than it says after a wrong one, and so many less if it is only tried.
 const CAREFUL: f64 = 0.5;
 const HOPEFUL: f64 = -0.5;
+const LAST_HOPE: f64 = -1.0;
 /// Factor of the load from which on what was measured under another is a guess.
 const OTHER_LOAD: f64 = 2.0;
 /// Factors of a limited rate, and its least value per second.
@@ -130,6 +139,8 @@ struct Learning {
     /// Whether the last change was not measured yet; and whether it was to a guess.
     has_moved: bool,
     is_try: bool,
+    /// What all drives draw after the last change by the map, and by the smooth map.
+    guessed_w: [f64; 2],
     /// The last median of all drives.
     last_w: Option<f64>,
     cap_w: Option<f64>,
@@ -203,6 +214,7 @@ impl Learning {
             book,
             has_moved: false,
             is_try: false,
+            guessed_w: [0.0; 2],
             last_w: None,
             cap_w: None,
             load: Load::unknown(),
@@ -309,7 +321,7 @@ impl Learning {
         if is_other {
             self.change_load(requests);
         }
-        self.book.least_places = self.load.least_places();
+        self.book.need_places(self.load.least_places());
         is_other
     }
 
@@ -404,11 +416,11 @@ impl Learning {
 
     /// Notes what the settings in use draw and serve.
     fn learn(&mut self, now_w: f64, rate: Option<f64>) {
-        let expected_w = self.expected_w();
         let drives = self.open.len() as f64;
         self.divide_power(now_w);
         if self.has_moved && self.is_try {
-            self.book.was_wrong_by((now_w - expected_w) / drives);
+            let errors_w = self.guessed_w.map(|w| (now_w - w) / drives);
+            self.book.were_wrong_by(errors_w);
         }
         if std::mem::take(&mut self.has_moved) {
             self.is_wrong = self.tiers.iter().any(|t| self.has_gone_wrong(t));
@@ -490,7 +502,9 @@ impl Learning {
     fn lower(&mut self, cap_w: f64) {
         let may_guess = self.tries < self.settings.most_tries;
         let errors = CAREFUL * f64::from(self.tries);
-        if self.choose(cap_w, may_guess, errors) && self.differs() {
+        let may_hope = may_guess && self.is_doubtful();
+        let is_found = self.choose(cap_w, may_guess, errors) && self.differs();
+        if is_found || may_hope && self.choose(cap_w, true, LAST_HOPE) && self.differs() {
             self.tries += u32::from(self.is_guess());
             self.is_stuck = false;
             return self.change();
@@ -534,12 +548,16 @@ impl Learning {
         }
     }
 
+    /// Whether guesses were wrong by more than the tolerance on average.
+    fn is_doubtful(&self) -> bool {
+        self.book.error_w() * self.open.len() as f64 > self.settings.tolerance_w
+    }
+
     /// The cap is kept. If the guesses of the map were often wrong, a much faster setting is tried that would keep it too if
     /// the map were wrong in the right direction.
     fn try_faster(&mut self, cap_w: f64) {
-        let is_doubtful = self.book.error_w() > self.settings.tolerance_w / self.open.len() as f64;
         let is_known = |t: &Tier| self.book.measured[t.here.at].is_some_and(|m| m.iops.is_some());
-        let may = is_doubtful && self.explore_in_s <= 0.0 && self.is_busy();
+        let may = self.is_doubtful() && self.explore_in_s <= 0.0 && self.is_busy();
         if may && self.tiers.iter().all(is_known) && self.choose(cap_w, true, HOPEFUL) {
             if self.is_better(MUCH_BETTER) {
                 self.is_exploring = self.is_guess();
@@ -579,8 +597,13 @@ impl Learning {
         if !self.differs() {
             return;
         }
+        self.guessed_w = [0.0; 2];
         for (tier, c) in self.tiers.iter_mut().zip(&self.chosen) {
             tier.before = tier.here;
+            let guesses_w = self.book.guesses_w(*c, tier.here);
+            for (sum, watts) in self.guessed_w.iter_mut().zip(guesses_w) {
+                *sum += tier.n as f64 * watts;
+            }
             tier.here = Here {
                 at: *c,
                 watts: self.book.power_w(*c, tier.here),

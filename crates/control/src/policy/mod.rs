@@ -6,7 +6,8 @@
 //! - Every step commands a complete setting for each drive, one that its [`Device`] accepts.
 //! - Readings and caps may be missing, NaN, negative, huge, repeated or out of order at any time. The rules for
 //!   them are the same for all policies that use readings: see [`Guard`](crate::Guard).
-//! - While the mean of each period is within the policy's tolerance of the cap, the settings do not change.
+//! - While the mean of each period is within the policy's tolerance of the cap, the settings do not change. A policy that knows the
+//!   throughput of the setting in use may try a faster one.
 //! - After a fault of the meter or the cap, the number of periods until the policy reaches its final setting
 //!   for constant power does not depend on the length of the fault.
 //!

@@ -121,7 +121,8 @@ impl Kind {
 
     /// Little's law: admitted requests divided by throughput.
     pub fn response_time_s(&self, command: &Command) -> f64 {
-        self.filled(command).0 / self.iops(command)
+        let admitted = f64::from(command.nr_requests.min(self.threads));
+        admitted / self.iops(command)
     }
 }
 
