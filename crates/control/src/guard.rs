@@ -252,7 +252,7 @@ impl Guard {
     }
 
     /// The step of the meter in watts: the largest of some of which all readings were multiples. 0 if there is none, or
-    /// too few readings.
+    /// too few readings. A finer meter that shows the same value for long seems to be coarse, until another value comes.
     pub fn step_w(&self) -> f64 {
         match STEPS_W.get(self.step) {
             Some(step_w) if self.n_agreed >= MANY => *step_w,

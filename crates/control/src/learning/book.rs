@@ -204,9 +204,10 @@ impl Book {
         }
     }
 
-    /// The map, or the smooth one if its guesses were better.
+    /// The map, or the smooth one if the guesses of the map were wrong and its own were better.
     fn way(&self) -> usize {
-        usize::from(self.errors_w[SMOOTH] < self.errors_w[MAP])
+        let is_wrong = self.errors_w[MAP] > APART_W;
+        usize::from(is_wrong && self.errors_w[SMOOTH] < self.errors_w[MAP])
     }
 
     /// Mean distance of guesses from what was then measured, in watts; 0 with a map that says nothing.

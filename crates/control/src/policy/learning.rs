@@ -144,6 +144,8 @@ struct Learning {
     /// The last median of all drives.
     last_w: Option<f64>,
     cap_w: Option<f64>,
+    /// The step of the meter at the last decision.
+    step_w: f64,
     load: Load,
     /// What is known under the other kind of load, the one that fills the queues or the one that does not.
     other: Other,
@@ -217,6 +219,7 @@ impl Learning {
             guessed_w: [0.0; 2],
             last_w: None,
             cap_w: None,
+            step_w: 0.0,
             load: Load::unknown(),
             tries: 0,
             explore_in_s: 0.0,
@@ -230,6 +233,11 @@ impl Learning {
     }
 
     fn act(&mut self, reading: Reading) {
+        if self.guard.step_w() < std::mem::replace(&mut self.step_w, self.guard.step_w()) {
+            // The meter is finer than it seemed: what was taken for known was only expected.
+            self.book.forget();
+            self.other.book.forget();
+        }
         let now_w = self.likely_w(self.settings.drives_w(reading.power_w));
         let cap_w = self.budget_w();
         self.last_w = Some(now_w);
@@ -558,11 +566,10 @@ impl Learning {
     fn try_faster(&mut self, cap_w: f64) {
         let is_known = |t: &Tier| self.book.measured[t.here.at].is_some_and(|m| m.iops.is_some());
         let may = self.is_doubtful() && self.explore_in_s <= 0.0 && self.is_busy();
-        if may && self.tiers.iter().all(is_known) && self.choose(cap_w, true, HOPEFUL) {
-            if self.is_better(MUCH_BETTER) {
-                self.is_exploring = self.is_guess();
-                self.change();
-            }
+        let may = may && self.tiers.iter().all(is_known);
+        if may && self.choose(cap_w, true, HOPEFUL) && self.is_better(MUCH_BETTER) {
+            self.is_exploring = self.is_guess();
+            self.change();
         }
     }
 

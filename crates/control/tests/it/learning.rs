@@ -1,7 +1,7 @@
 //! `learning` against the best fixed setting in hindsight, with right and wrong maps, without an elevator, with poor meters,
 //! and where no setting keeps the cap.
 
-use crate::common::plant::{map_text, mean, Kind, Run, Second};
+use crate::common::plant::{map_text, mean, over_cap_j, Kind, Run, Second};
 use crate::common::{build, build_for, with_expiry};
 use headstack_control::{Command, Device, RateLimit, Sample, Status};
 use headstack_testkit::SplitMix;
@@ -227,6 +227,13 @@ fn what_no_setting_keeps_is_limited_or_said() {
     assert!(over_s(&seconds[400..]) == 0, "over at the end");
     // Tries of at most six settings, 30 s until the limit, and log(90) / log(1 / 0.6) = 9 periods.
     assert!(over <= 7 * 7 + 30 + 9 * 6, "{over} s over");
+    // The model's bound: the excess, at most that of the throttle's peak, for as long.
+    let (bound_j, is_j) = (
+        (10.7 - cap - TOLERANCE_W) * (49.0 + 30.0 + 54.0),
+        over_cap_j(&seconds, TOLERANCE_W),
+    );
+    println!("{is_j:.0} J over, at most {bound_j:.0} J");
+    assert!(is_j <= bound_j, "{is_j} J");
     let limited = |s: &Second| s.commands[0].rate_limit != RateLimit::Unlimited;
     assert!(limited(seconds.last().expect("seconds")));
     assert_eq!(seconds.last().expect("seconds").status, Status::Limiting);

@@ -22,7 +22,7 @@ const AIM: (f64, f64) = (0.05, 10.0);
 /// Where `learning` falls short of them.
 /// The rate is limited only after 30 s, and lies up to 8 % below the best limit.
 const LIMITED: (f64, f64) = (0.08, 40.0);
-/// 7 s on average of ten seeds, 25 s in the worst; two seeds may be such.
+/// 5 s on average of ten seeds, 20 s in the worst; two seeds may be such.
 const NOISY: (f64, f64) = (0.05, 30.0);
 
 /// What happens to readings.
