@@ -127,9 +127,11 @@ LIMITING = ("throttle", "learning")
 
 def policies(count: int) -> list[Policy]:
     """Return the columns of the table for so many drives."""
-    aim, mode = runs.EPSILON_W, {"mode": "throughput"}
+    aim = runs.EPSILON_W
+    mode: dict[str, Any] = {"mode": "throughput"}
+    shared: dict[str, Any] = {}
     if count == 1:
-        pcap, own, shared = "pcap-agile", mode, {}
+        pcap, own = "pcap-agile", mode
     else:
         shared = {"efficiency": 1.0, "tolerance": f"{aim * count} W"}
         pcap, own = "pcap-s", shared
