@@ -11,8 +11,8 @@ const SHORT: usize = (32 - DIGITS as usize + 2) * HALF;
 
 /// Counts of values in the bins of an HdrHistogram with three significant figures.
 ///
-/// Short values are counted here first, in the same bins: that takes a few instructions for each, and seventy in the
-/// histogram. It gets them bin by bin when it is read.
+/// Short values are counted here first, in the same bins: that takes 17 instructions for each, in the histogram 48. It
+/// gets them bin by bin when it is read.
 pub(crate) struct Bins {
     short: Vec<u64>,
     histogram: Histogram<u64>,
