@@ -193,11 +193,13 @@ class Live:
 
         return rates(a.joules, b.joules), rates(a.requests, b.requests)
 
-    def gap(self, begin: float, end: float) -> float:
+    def gap(self, begin: float, end: float, drives: range | None = None) -> float:
         """Return the median time from an end to the next arrival, one command at a time."""
         gaps = []
         last: dict[int, int] = {}
         for arrival, drive, response in sorted(self.record):
+            if drives is not None and drive not in drives:
+                continue
             if begin <= arrival / 1e9 < end and drive in last:
                 gaps.append(arrival - last[drive])
             last[drive] = arrival + response

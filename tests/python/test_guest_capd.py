@@ -71,7 +71,7 @@ def faults(script: str, seconds: float) -> capd.Live:
 
 
 def test_each_fault_is_answered_as_documented():
-    live = faults(capd_faults.EACH, 300)
+    live = faults(capd_faults.EACH, 900)
     print(live.files["log"].decode()[-4000:])
     assert live.files["each"] == b"all\n"
 
@@ -83,7 +83,7 @@ def test_settings_are_restored_after_two_hundred_random_faults():
     script, wanted = "", 0
     for text, n in capd_faults.rounds(seed, 200):
         script, wanted = script + text, wanted + n
-    live = faults(script, 1200)
+    live = faults(script, 2400)
     done = live.files["rounds"].split()
     print(len(done), "rounds;", len(live.files.get("restores", b"").split()), "restored late")
     assert wanted == 200
