@@ -3,9 +3,10 @@
     .venv/bin/python benches/iscsi_peers.py [--seconds 4]
 
 Conformance is that of `iscsi-test-cu` (Debian: libiscsi-bin), by tests that pass, fail and are
-skipped. Rates are those of an initiator of this file, with 32 commands at once, on drives whose
-times are zero (`--speed 0`) and on a file in memory of tgt. The processor time of the server for a
-command hardly depends on what else the machine does. tgt needs root.
+skipped. Rates are those of an initiator of this file, with 32 commands at once, and of `iscsi-perf`
+of libiscsi with 128, on drives whose times are zero (`--speed 0`) and on a file in memory of tgt.
+The processor time of the server for a command hardly depends on what else the machine does. tgt
+needs root.
 """
 
 import argparse
@@ -26,8 +27,8 @@ from pathlib import Path
 
 #: A drive of 18 GB, and the size of tgt's file.
 DRIVE, BYTES = "ibm-18es", 1 << 30
-#: Commands at once.
-WINDOW = 32
+#: Commands at once: of the initiator of this file, and of `iscsi-perf`.
+WINDOW, MOST = 32, 128
 INITIATOR = "iqn.2026-11.org.example:initiator"
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -286,6 +287,17 @@ def rates(server: Server, seconds: float) -> dict[str, tuple[float, float]]:
     return found
 
 
+def quick_reads(server: Server, seconds: int) -> tuple[float, float]:
+    """Return reads of 4 KiB per second that `iscsi-perf` gets, and microseconds for each."""
+    cpu = server.cpu_s()
+    options = ["-m", str(MOST), "-b", "8", "-t", str(seconds)]
+    said = subprocess.run(
+        ["iscsi-perf", *options, server.url], capture_output=True, text=True, check=True
+    ).stdout
+    rate = int(re.findall(r"iops average (\d+)", said)[-1])
+    return rate, (server.cpu_s() - cpu) / (rate * seconds) * 1e6
+
+
 def memory_of_sessions(server: Server, count: int) -> tuple[float, float]:
     """Return bytes of the server for each of so many sessions, and those that stay afterwards."""
     before = server.memory()
@@ -307,13 +319,15 @@ def main() -> None:
     asked = ask.parse_args()
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
-    print("| server | SCSI: tests, failed, skipped | iSCSI | TEST UNIT READY | reads of 4 KiB |")
-    print("|---|---|---|---|---|")
+    print("| server | SCSI: tests, failed, skipped | iSCSI | TEST UNIT READY | reads of 4 KiB "
+          "| reads, iscsi-perf |")  # fmt: skip
+    print("|---|---|---|---|---|---|")
     for start in (headstack_server, tgt_server):
         with start() as server:
             found = (conformance(server.url, family) for family in ("SCSI", "iSCSI"))
             cells = [f"{n}, {failed}, {skipped}" for n, failed, skipped in found]
             got = rates(server, asked.seconds)
+            got["iscsi-perf"] = quick_reads(server, max(1, round(asked.seconds)))
             cells += [f"{rate:,.0f}/s, {us:.1f} us" for rate, us in got.values()]
             print(f"| {server.name} | {' | '.join(cells)} |", flush=True)
             each, left = memory_of_sessions(server, asked.sessions)
