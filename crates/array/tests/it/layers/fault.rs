@@ -2,7 +2,7 @@
 
 use super::mock::{constants, finish, request, tree};
 use headstack_array::layer::{
-    entries, Bad, ErrorKind, Fails, LayerCompletion, Setting, Slow, Stuck, Tree,
+    entries, Bad, Busy, ErrorKind, Fails, LayerCompletion, Setting, Slow, Stuck, Tree, Weak,
 };
 use headstack_array::Member;
 use headstack_drive::Command::{self, Flush, Read, Write};
@@ -155,6 +155,63 @@ fn what_is_written_can_be_read_again() {
         &[(0, good)],
     );
     assert_eq!(got, [(0, 1000, MEDIUM(21)), (1, 3000, None)]);
+}
+
+/// A read that touches weak blocks ends later, by the longest of their times; the device serves the next one meanwhile. A write
+/// makes blocks well, and so does a time of zero.
+#[test]
+fn weak_blocks_are_read_later() {
+    let weak = |block, blocks, takes| {
+        Setting::Weak(Weak {
+            unit: 0,
+            block,
+            blocks,
+            takes: Span(takes),
+        })
+    };
+    let changes = [
+        (0, weak(20, 2, 700)),
+        (0, weak(22, 1, 300)),
+        (13_000, weak(22, 1, 0)),
+    ];
+    let requests = [
+        (0, Read, 0),
+        (2000, Read, 14),
+        (4000, Read, 15),
+        (6000, Read, 22),
+        (8000, Write, 16),
+        (10_000, Read, 16),
+        (14_000, Read, 22),
+    ];
+    let got = run(&mut fault(""), &requests, &changes);
+    // 14 to 21 and 15 to 22 have a block of 700 ns; what is left after the write of 16 to 23 is none.
+    let want = [1000, 3700, 5700, 7300, 9000, 11_000, 15_000];
+    let want: Vec<_> = (0..).zip(want).map(|(id, end)| (id, end, None)).collect();
+    assert_eq!(got, want);
+}
+
+/// What arrives at a busy device waits in front of it, in order; what is in it goes on.
+#[test]
+fn a_busy_device_takes_requests_later() {
+    let busy = |lasts| Setting::Busy(Busy { lasts: Span(lasts) });
+    let requests = [
+        (0, Read, 0),
+        (100, Read, 8),
+        (600, Read, 16),
+        (700, Flush, 0),
+        (9000, Read, 24),
+    ];
+    let got = run(&mut fault(""), &requests, &[(500, busy(5000))]);
+    let want = [1000, 2000, 6500, 7500, 10_000];
+    let want: Vec<_> = (0..).zip(want).map(|(id, end)| (id, end, None)).collect();
+    assert_eq!(got, want);
+    // It hangs at the end of that: what waited waits on.
+    let got = run(
+        &mut fault(""),
+        &requests[2..3],
+        &[(500, busy(5000)), (5000, stuck(3000))],
+    );
+    assert_eq!(got, [(0, 9000, None)]);
 }
 
 #[test]
