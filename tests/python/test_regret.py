@@ -35,3 +35,14 @@ def test_learning_comes_near_the_best_and_throttling_does_not(
     assert found["throttle"][0] > 0.3
     assert found["learning"][0] < 0.05
     assert found["learning"][1] <= 10 * regret.FALLS
+
+
+def test_a_shelf_and_open_arrivals_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regret, "PLACES", (128,))
+    monkeypatch.setattr(regret, "DEPTHS", (1, 32))
+    for length in ("STRETCH_S", "FREE_S", "FIXED_S"):
+        monkeypatch.setattr(regret, length, 2)
+    for load in (a for a in regret.LOADS if a.count > 1 or a.arrivals == 150.0):
+        # Open arrivals may all be served by each setting.
+        monkeypatch.setattr(regret, "LEAST_RANGE_W", 0.0)
+        assert len(regret.row(load, [1])) == 2 + len(regret.policies(1)), load.name

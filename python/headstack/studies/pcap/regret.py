@@ -62,7 +62,7 @@ class Load:
     def workload(self, seconds: float, warm_up_s: float = 0.0) -> Workload:
         """Return the load for so long."""
         bytes_of = headstack.drives.overview().set_index("name")["capacity_bytes"]
-        footprint = int(bytes_of[self.drive]) * self.count * 99 // 100 // 4096 * 4096
+        footprint = int(bytes_of[self.drive]) * 99 // 100 // 4096 * 4096
         requests = {"reads": 1.0, "size": "4 KiB", "footprint": f"{footprint} B", **self.requests}
         table: dict[str, Any] = {"name": self.name}
         if warm_up_s:
@@ -71,7 +71,8 @@ class Load:
             n = int(self.arrivals * (seconds + warm_up_s))
             table["synthetic"] = {"n_requests": n, "rate": f"{self.arrivals:g}/s", **requests}
         else:
-            job = {"threads": 128 * self.count, "think_time": runs.THINK, "requests": requests}
+            job: dict[str, Any] = {"threads": 128, "think_time": runs.THINK, "requests": requests}
+            job |= {"devices": self.count} if self.count > 1 else {}
             table["jobs"] = [{**job, "duration": f"{seconds + warm_up_s} s"}]
         return cast("Workload", table)
 
