@@ -227,7 +227,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--only", default="", help="loads with this in their names")
     given = parser.parse_args()
-    heads = ["load", "caps (W)", *(p.name for p in policies(1))]
+    heads = ["drive and load", "caps (W)", *(p.name for p in policies(1))]
     print("| " + " | ".join(heads) + " |")
     print("| " + " | ".join(["---"] * len(heads)) + " |")
     for load in LOADS:
