@@ -29,6 +29,7 @@ mod learning;
 mod map;
 mod pcap;
 pub mod policy;
+pub mod rack;
 mod sample;
 mod single;
 pub mod ultrastar_7k4000;

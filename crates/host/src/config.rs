@@ -1,6 +1,7 @@
 //! The daemon's configuration, a file of TOML.
 
 use headstack_control::policy::{policies, Drives, Need, Plugin};
+use headstack_control::rack::Split;
 use headstack_schema::document::{located, read_text, toml_value, TOML};
 use headstack_schema::{did_you_mean, read, Choice, Kind, Params, SpecError, Table};
 use headstack_units::{Joules, Span, Watts};
@@ -26,6 +27,47 @@ pub struct Config {
     pub metrics: Option<String>,
     /// Drives that share a meter and a cap.
     pub group: Vec<Group>,
+    /// Groups that share a cap.
+    #[param(default)]
+    pub rack: Vec<Rack>,
+}
+
+/// Groups that share a cap, each with meters of its own.
+#[derive(Debug, Clone, PartialEq, Table)]
+pub struct Rack {
+    /// Its name in messages, metrics and commands.
+    pub name: String,
+    /// The highest power of all groups and of `base`; none if absent, until one is set.
+    pub cap: Option<Watts>,
+    /// A file with the cap in watts, which is read at each step; an empty one means no cap.
+    pub cap_file: Option<String>,
+    /// What draws besides the groups, and is on none of their meters.
+    #[param(default, range = Watts(0.0)..=Watts(1e6))]
+    pub base: Watts,
+    /// Who gets the watts for which several groups ask.
+    #[param(default)]
+    pub split: Split,
+    /// What a group asks for above its power: more than twice of what its policy leaves below a cap.
+    #[param(default = Watts(5.0), range = Watts(0.01)..=Watts(1e4))]
+    pub headroom: Watts,
+    /// Time between two divisions; no shorter than the period of the groups' policies.
+    #[param(default = Span(10_000_000_000), range = Span(50_000_000)..=Span(3_600_000_000_000))]
+    pub period: Span,
+    /// Its groups, with `split = "strict"` the first the best.
+    pub member: Vec<Member>,
+}
+
+/// A group of a rack.
+#[derive(Debug, Clone, PartialEq, Table)]
+pub struct Member {
+    /// Name of the group. The cap of the group itself is the most that it gets.
+    pub group: String,
+    /// The power that it always gets, at its meters: what it draws at its lowest settings.
+    #[param(range = Watts(0.0)..=Watts(1e6))]
+    pub least: Watts,
+    /// Its weight in the division.
+    #[param(default = 1.0, range = 1e-3..=1e3)]
+    pub weight: f64,
 }
 
 /// Drives that share a meter and a cap.
@@ -171,7 +213,72 @@ impl Config {
                 }
             }
         }
+        self.check_racks(names)
+    }
+
+    /// `names` are those of the groups.
+    fn check_racks<'a>(&'a self, mut names: BTreeSet<&'a str>) -> Result<(), SpecError> {
+        let mut members = BTreeSet::new();
+        for (i, rack) in self.rack.iter().enumerate() {
+            let place = format!("rack[{i}]");
+            if !names.insert(rack.name.as_str()) {
+                let got = format!("{:?} again", rack.name);
+                let e = SpecError::new("name", got, "another name than groups and racks have");
+                return Err(e.within(&place));
+            }
+            let checked = rack.check_all(&self.group, &mut members);
+            checked.map_err(|e| e.within(&place))?;
+        }
         Ok(())
+    }
+}
+
+impl Rack {
+    /// `taken` are the groups that have a rack.
+    fn check_all<'a>(
+        &'a self,
+        groups: &[Group],
+        taken: &mut BTreeSet<&'a str>,
+    ) -> Result<(), SpecError> {
+        if self.member.is_empty() {
+            let need = "one or several [[rack.member]]";
+            return Err(SpecError::new("member", "none", need));
+        }
+        let names: Vec<&str> = groups.iter().map(|g| g.name.as_str()).collect();
+        for (i, member) in self.member.iter().enumerate() {
+            let within = |e: SpecError| e.within(&format!("member[{i}]"));
+            chosen(&names, Some(&member.group)).map_err(within)?;
+            if !taken.insert(member.group.as_str()) {
+                let got = format!("{:?} a second time", member.group);
+                return Err(within(SpecError::new(
+                    "group",
+                    got,
+                    "each group in one rack",
+                )));
+            }
+            let group = groups.iter().find(|g| g.name == member.group);
+            let base = group.map_or(Watts(0.0), |g| g.base);
+            if member.least <= base {
+                let need = format!("more than base of the group, {base}");
+                return Err(within(SpecError::new("least", member.least, need)));
+            }
+        }
+        self.check_cap(self.cap)
+    }
+
+    /// Whether the groups can have what they always get.
+    ///
+    /// # Errors
+    /// A cap that is too low, or no number.
+    pub fn check_cap(&self, cap: Option<Watts>) -> Result<(), SpecError> {
+        let needed = self.base.0 + self.member.iter().map(|m| m.least.0).sum::<f64>();
+        match cap {
+            Some(cap) if !(cap.0 >= needed && cap.0.is_finite()) => {
+                let need = format!("base and the least of all members, {}", Watts(needed));
+                Err(SpecError::new("cap", cap, format!("at least {need}")))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The daemon: groups, their meters, caps that change, the socket, metrics, and what happens at start and end.
 
+use crate::cap::CapFile;
 use crate::clock;
 use crate::config::{self, chosen, Config};
 use crate::group::{Group, Opener};
@@ -7,6 +8,7 @@ use crate::knobs::{Files, Knobs};
 use crate::meter::Meters;
 use crate::originals::{restore, Originals};
 use crate::page;
+use crate::rack::Rack;
 use crate::socket::{Request, Socket};
 use crate::stat::{Counts, Stat};
 use headstack_control::Work;
@@ -67,6 +69,7 @@ pub struct Daemon {
     config: Config,
     originals: Originals,
     parts: Vec<Part>,
+    racks: Vec<Rack>,
     socket: Socket,
     /// What `status` and the page of metrics show.
     shown: Arc<Mutex<Value>>,
@@ -85,8 +88,7 @@ struct Part {
     counts: Vec<Option<Counts>>,
     /// When it made its last step.
     stepped: Option<Time>,
-    /// The last cap that was read from the cap file.
-    from_file: Option<String>,
+    file: CapFile,
 }
 
 /// The settings of a drive of the configuration, if it is there.
@@ -197,9 +199,11 @@ impl Daemon {
                 stats: Stat::default(),
                 counts: Vec::new(),
                 stepped: None,
-                from_file: None,
+                file: CapFile::new(group.cap_file.as_ref()),
             });
         }
+        let racks = config.rack.iter().map(|r| Rack::new(r, &config.group));
+        let racks = racks.collect();
         let socket = Socket::bind(Path::new(&config.socket))?;
         let shown = Arc::new(Mutex::new(Value::Null));
         let page = config.metrics.as_ref().map(|address| {
@@ -219,6 +223,7 @@ impl Daemon {
             config,
             originals,
             parts,
+            racks,
             socket,
             shown,
             page,
@@ -288,6 +293,11 @@ impl Daemon {
     }
 
     fn step(&mut self, now: Time) {
+        let groups = self.parts.iter_mut().map(|p| &mut p.group);
+        let mut groups: Vec<&mut Group> = groups.collect();
+        for rack in &mut self.racks {
+            rack.step(now, &mut groups);
+        }
         for part in &mut self.parts {
             part.read_cap_file();
             let sum = part.meters.as_mut().and_then(Meters::sum);
@@ -330,8 +340,14 @@ impl Daemon {
     }
 
     fn set_cap(&mut self, group: Option<&str>, cap: Option<Watts>) -> Result<Value, SpecError> {
-        let names: Vec<&str> = self.config.group.iter().map(|g| g.name.as_str()).collect();
+        let groups = self.config.group.iter().map(|g| g.name.as_str());
+        let racks = self.config.rack.iter().map(|r| r.name.as_str());
+        let names: Vec<&str> = groups.chain(racks).collect();
         let name = chosen(&names, group)?;
+        if let Some(rack) = self.racks.iter_mut().find(|r| r.config.name == name) {
+            rack.set_cap(cap)?;
+            return Ok(json!({ "rack": name, "cap_w": cap.map(|c| c.0) }));
+        }
         let parts = self.parts.iter_mut();
         for part in parts.filter(|p| p.group.config.name == name) {
             part.set_cap(cap)?;
@@ -355,6 +371,20 @@ impl Daemon {
                 Some(group) => {
                     if let Err(e) = part.set_cap(group.cap) {
                         error!(group = name, "{e}");
+                    }
+                }
+            }
+        }
+        for rack in &mut self.racks {
+            let name = rack.config.name.clone();
+            match config.rack.iter().find(|r| r.name == name) {
+                None => warn!(
+                    rack = name,
+                    "it is no longer in the configuration; start again"
+                ),
+                Some(new) => {
+                    if let Err(e) = rack.set_cap(new.cap) {
+                        error!(rack = name, "{e}");
                     }
                 }
             }
@@ -388,10 +418,13 @@ impl Daemon {
 
     fn show(&self, now: Time) {
         let groups: Vec<Value> = self.parts.iter().map(|p| p.shown(now)).collect();
+        let all: Vec<&Group> = self.parts.iter().map(|p| &p.group).collect();
+        let racks: Vec<Value> = self.racks.iter().map(|r| r.shown(&all)).collect();
         let document = json!({
             "version": env!("CARGO_PKG_VERSION"),
             "applies": self.config.apply,
             "groups": groups,
+            "racks": racks,
         });
         *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = document;
     }
@@ -417,26 +450,11 @@ impl Part {
 
     /// A change of the cap file is a change of the cap. What cannot be read leaves the cap as it is.
     fn read_cap_file(&mut self) {
-        let Some(file) = self.group.config.cap_file.clone() else {
-            return;
-        };
-        let text = match std::fs::read_to_string(&file) {
-            Ok(text) => text.trim().to_string(),
-            Err(e) => format!("unreadable: {e}"),
-        };
-        if self.from_file.as_ref() == Some(&text) {
-            return;
-        }
-        let cap = parse_cap(&text);
-        match cap.map_err(|need| format!("got {text:?}, need {need}")) {
-            Ok(cap) => {
-                if let Err(e) = self.set_cap(cap) {
-                    error!(file, "cap file: {e}");
-                }
+        if let Some(cap) = self.file.changed() {
+            if let Err(e) = self.set_cap(cap) {
+                error!(group = self.group.config.name, "cap file: {e}");
             }
-            Err(e) => error!(file, "cap file: {e}"),
         }
-        self.from_file = Some(text);
     }
 
     /// Mean time and rate of the requests since the last step.
@@ -489,7 +507,8 @@ impl Part {
             "name": self.group.config.name,
             "policy": self.group.config.policy,
             "state": self.group.state.name(),
-            "cap_w": self.group.cap.map(|c| c.0),
+            "cap_w": self.group.limit().map(|c| c.0),
+            "share_w": self.group.share.map(|c| c.0),
             "power_w": self.group.power.as_ref().map(|p| p.watts.0 + self.group.config.base.0),
             "excess_w": excess,
             "over_s": self.group.over_s,
@@ -497,29 +516,6 @@ impl Part {
             "meter_failures": meters.map(Meters::failures).unwrap_or_default(),
             "drives": drives,
         })
-    }
-}
-
-/// A cap as people write it: watts, with or without a unit; nothing or `none` is no cap.
-///
-/// # Errors
-/// What is needed.
-pub fn parse_cap(text: &str) -> Result<Option<Watts>, &'static str> {
-    const NEED: &str = "watts, such as 150 or \"150 W\", or none";
-    match text.trim() {
-        "" | "none" => Ok(None),
-        text => {
-            let watts = match text.parse::<f64>() {
-                Ok(number) => Watts(number),
-                Err(_) => text.parse().map_err(|_| NEED)?,
-            };
-            let is_power = watts.0.is_finite() && watts.0 > 0.0;
-            if is_power {
-                Ok(Some(watts))
-            } else {
-                Err(NEED)
-            }
-        }
     }
 }
 

@@ -89,8 +89,10 @@ pub struct Group {
     controller: Option<Controller>,
     /// The drives of the controller, in its order: places in `slots`.
     active: Vec<usize>,
-    /// The cap at the meter.
+    /// The cap at the meter that it was given.
     pub cap: Option<Watts>,
+    /// Its share of the cap of a rack, at the meter.
+    pub share: Option<Watts>,
     /// What it tells.
     pub state: State,
     /// The last power of the drives, and when it was read.
@@ -135,6 +137,7 @@ impl Group {
             controller: None,
             active: Vec::new(),
             cap: config.cap,
+            share: None,
             state: State::NoDrives,
             power: None,
             learned: config.learned.as_ref().map(|f| Learned::new(f.as_ref())),
@@ -150,6 +153,14 @@ impl Group {
     /// The drives, in the order of their tiers; `None` for one that is not there.
     pub fn drives(&self) -> impl Iterator<Item = (&config::Drive, Option<&Drive>)> {
         self.slots.iter().map(|s| (&s.config, s.drive.as_ref()))
+    }
+
+    /// The cap that holds at the meter: its own, or its share of a rack's where that is lower.
+    pub fn limit(&self) -> Option<Watts> {
+        match (self.cap, self.share) {
+            (Some(cap), Some(share)) => Some(Watts(cap.0.min(share.0))),
+            (cap, share) => cap.or(share),
+        }
     }
 
     /// The last command of each drive that is there, and whether it is in force.
@@ -259,7 +270,8 @@ impl Group {
         originals: &mut Originals,
     ) {
         self.collect();
-        let cap = self.cap.map(|cap| Watts(cap.0 - self.config.base.0));
+        let cap = self.limit();
+        let cap = cap.map(|cap| Watts(cap.0 - self.config.base.0));
         let mut reading = Readings {
             sum: sum.clone(),
             work,
@@ -339,7 +351,7 @@ impl Group {
                 group,
                 state = state.name(),
                 power,
-                cap = self.cap.map(|c| c.0)
+                cap = self.limit().map(|c| c.0)
             );
         }
         self.state = state;

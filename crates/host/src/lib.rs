@@ -6,6 +6,7 @@
 //! back. Drives, meters and files that hang hold up only themselves.
 #![cfg(target_os = "linux")]
 
+pub mod cap;
 pub mod clock;
 pub mod config;
 pub mod daemon;
@@ -16,6 +17,7 @@ pub mod learned;
 pub mod meter;
 pub mod originals;
 pub mod page;
+pub mod rack;
 pub mod settings;
 pub mod socket;
 pub mod stat;

@@ -29,6 +29,12 @@ pub fn metrics(status: &Value) -> String {
             "cap_w",
         ),
         (
+            "headstack_capd_share_watts",
+            "gauge",
+            "Share of the cap of a rack.",
+            "share_w",
+        ),
+        (
             "headstack_capd_over_seconds_total",
             "counter",
             "Time above the cap.",
@@ -45,6 +51,22 @@ pub fn metrics(status: &Value) -> String {
         for group in groups {
             if let Some(value) = group[key].as_f64() {
                 page.value("", &group_label(group), value);
+            }
+        }
+    }
+    for (name, help, key) in [
+        (
+            "headstack_capd_rack_power_watts",
+            "Power of a rack.",
+            "power_w",
+        ),
+        ("headstack_capd_rack_cap_watts", "Cap of a rack.", "cap_w"),
+    ] {
+        page.begin(name, "gauge", help);
+        for rack in list(&status["racks"]) {
+            if let Some(value) = rack[key].as_f64() {
+                let rack = label("rack", rack["name"].as_str().unwrap_or_default());
+                page.value("", &rack, value);
             }
         }
     }
@@ -143,6 +165,17 @@ pub fn table(status: &Value) -> String {
     // Writing to a string does not fail.
     if status["applies"] == false {
         let _ = writeln!(text, "dry run: settings are computed, not written");
+    }
+    for rack in list(&status["racks"]) {
+        let groups = list(&rack["groups"]).iter().filter_map(Value::as_str);
+        let _ = writeln!(
+            text,
+            "{}: a rack of {}, power {}, cap {}",
+            rack["name"].as_str().unwrap_or_default(),
+            groups.collect::<Vec<_>>().join(", "),
+            watts(&rack["power_w"]),
+            watts(&rack["cap_w"]),
+        );
     }
     for group in list(&status["groups"]) {
         let (name, state) = (&group["name"], &group["state"]);

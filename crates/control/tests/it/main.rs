@@ -12,6 +12,7 @@ mod learning;
 mod learning_tiers;
 mod machine;
 mod parameters;
+mod rack;
 mod regret;
 mod shelf;
 mod states;

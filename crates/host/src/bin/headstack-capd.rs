@@ -16,8 +16,9 @@ fn main() {
 
 #[cfg(target_os = "linux")]
 mod linux {
+    use headstack_host::cap::parse_cap;
     use headstack_host::config::Config;
-    use headstack_host::daemon::{open_originals, parse_cap, recover, Daemon, HostError};
+    use headstack_host::daemon::{open_originals, recover, Daemon, HostError};
     use headstack_host::page;
     use headstack_host::socket::{ask, Request};
     use headstack_units::Watts;
@@ -37,8 +38,8 @@ Usage:
                      reads the configuration, and says which drives are there
   headstack-capd status [--socket PATH] [--json]
                      what a running daemon does
-  headstack-capd cap [GROUP] WATTS|none [--socket PATH]
-                     gives a running daemon another cap
+  headstack-capd cap [GROUP|RACK] WATTS|none [--socket PATH]
+                     gives a group or a rack of a running daemon another cap
   headstack-capd restore FILE
                      gives drives the settings of before that a killed daemon has left behind
   -h, --help         prints this
@@ -79,7 +80,7 @@ Exit status: 0 ended as asked for, 1 a file, a socket or a drive failed, 2 an ar
     }
 
     fn wrong(got: &str) -> HostError {
-        let need = "run FILE, check FILE, status, cap [GROUP] WATTS or restore FILE";
+        let need = "run FILE, check FILE, status, cap [GROUP|RACK] WATTS or restore FILE";
         HostError::Argument(format!("command: got {got}, need {need}"))
     }
 
@@ -177,6 +178,10 @@ Exit status: 0 ended as asked for, 1 a file, a socket or a drive failed, 2 an ar
                 };
                 text.push_str(&format!("  {}: {place}\n", drive.name()));
             }
+        }
+        for rack in &config.rack {
+            let groups: Vec<&str> = rack.member.iter().map(|m| m.group.as_str()).collect();
+            text.push_str(&format!("{}: a rack of {}\n", rack.name, groups.join(", ")));
         }
         say(&text)
     }

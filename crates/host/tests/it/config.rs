@@ -18,6 +18,52 @@ path = "/x/sdb"
 tier = 2
 "#;
 
+const RACK: &str = r#"
+[[rack]]
+name = "rack"
+cap = "100 W"
+base = "20 W"
+member = [{ group = "shelf", least = "80 W" }]
+"#;
+
+const RACK_MISTAKES: [(&str, &str, &str); 7] = [
+    (
+        "name = \"rack\"",
+        "name = \"shelf\"",
+        "rack[0].name: got \"shelf\" again, need another name than groups and racks have",
+    ),
+    (
+        "group = \"shelf\"",
+        "group = \"self\"",
+        "rack[0].member[0].group: got \"self\", need one of shelf",
+    ),
+    (
+        "least = \"80 W\"",
+        "least = \"30 W\"",
+        "rack[0].member[0].least: got 30 W, need more than base of the group, 30 W",
+    ),
+    (
+        "cap = \"100 W\"",
+        "cap = \"99 W\"",
+        "rack[0].cap: got 99 W, need at least base and the least of all members, 100 W",
+    ),
+    (
+        "least = \"80 W\" }",
+        "least = \"31 W\" }, { group = \"shelf\", least = \"31 W\" }",
+        "rack[0].member[1].group: got \"shelf\" a second time, need each group in one rack",
+    ),
+    (
+        "[{ group = \"shelf\", least = \"80 W\" }]",
+        "[]",
+        "rack[0].member: got none, need one or several [[rack.member]]",
+    ),
+    (
+        "base = \"20 W\"",
+        "split = \"fair\"",
+        "rack[0].split: got \"fair\", need one of",
+    ),
+];
+
 fn open(text: &str) -> Result<Config, String> {
     let folder = Folder::new();
     let file = folder.0.join("capd.toml");
@@ -31,6 +77,8 @@ fn open(text: &str) -> Result<Config, String> {
 #[test]
 fn a_good_one_is_read_with_its_tiers() {
     let config = open(GOOD).expect("a configuration");
+    let with_rack = open(&format!("{GOOD}{RACK}")).expect("a rack");
+    assert_eq!(with_rack.rack[0].member[0].weight, 1.0);
     let parameters = config.group[0].parameters_for(&[1, 2]);
     assert_eq!(parameters["tiers"], serde_json::json!([1, 1]));
     let same = config.group[0].parameters_for(&[1, 1]);
@@ -105,6 +153,13 @@ fn each_mistake_has_its_place() {
         assert_ne!(text, GOOD, "{from}");
         let error = open(&text).expect_err(to);
         assert!(error.starts_with("capd.toml:"), "{to}: {error}");
+        assert!(error.contains(want), "{to}: {error}");
+    }
+    for (from, to, want) in RACK_MISTAKES {
+        let good = format!("{GOOD}{RACK}");
+        let text = good.replacen(from, to, 1);
+        assert_ne!(text, good, "{from}");
+        let error = open(&text).expect_err(to);
         assert!(error.contains(want), "{to}: {error}");
     }
     // A policy that limits rates needs control groups.

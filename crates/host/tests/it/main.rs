@@ -7,4 +7,5 @@ mod group;
 mod kernel;
 mod learned;
 mod originals;
+mod rack;
 mod shelf;

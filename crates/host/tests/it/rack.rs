@@ -1,0 +1,258 @@
+//! The cap of a rack: two groups with meters of their own on drives whose settings behave as the kernel's.
+
+use crate::group::{bench, Bench, Folder};
+use headstack_host::config;
+use headstack_host::daemon::Daemon;
+use headstack_host::group::State;
+use headstack_host::meter::Sum;
+use headstack_host::page;
+use headstack_host::rack::Rack;
+use headstack_host::socket::{ask, Request};
+use headstack_schema::read;
+use headstack_units::{Time, Watts};
+use serde_json::json;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+const CAP_W: f64 = 19.0;
+
+/// What draws besides the groups.
+const BASE_W: f64 = 3.0;
+
+struct Two {
+    rack: Rack,
+    benches: [Bench; 2],
+}
+
+impl Two {
+    fn new(split: &str) -> Two {
+        let of = |name| bench(1, "pcap-agile", true, json!({ "name": name }));
+        let mut benches = [of("first"), of("second")];
+        benches.iter_mut().for_each(|b| b.group.cap = None);
+        let table = json!({
+            "name": "rack", "cap": format!("{} W", CAP_W + BASE_W), "base": format!("{BASE_W} W"),
+            "split": split, "headroom": "2 W", "period": "10 s",
+            "member": [{ "group": "first", "least": "7.5 W" }, { "group": "second", "least": "7.5 W" }],
+        });
+        let config: config::Rack = read(&table).expect("a rack");
+        let groups = [0, 1].map(|i: usize| benches[i].group.config.clone());
+        Two {
+            rack: Rack::new(&config, &groups),
+            benches,
+        }
+    }
+
+    /// A second, in which busy drives draw 11 W with 4 places and 8 W with 32, on a line between, and others 5 W. The shares
+    /// never add up to more than the cap. Returns the power of each.
+    fn second(&mut self, busy: [bool; 2]) -> [f64; 2] {
+        let [first, second] = &mut self.benches;
+        let mut groups = [&mut first.group, &mut second.group];
+        self.rack.step(first.now, &mut groups);
+        let cap_w = self.rack.cap.map(|c| c.0 - BASE_W);
+        let shares = self.shares();
+        assert!(
+            cap_w.is_none_or(|cap| shares[0] + shares[1] <= cap + 1e-9),
+            "{shares:?}"
+        );
+        [0, 1].map(|i| {
+            let places = f64::from(self.benches[i].sizes(0).0.min(32));
+            let watts = match busy[i] {
+                true => 11.0 - 3.0 * (places - 4.0) / 28.0,
+                false => 5.0,
+            };
+            self.benches[i].second(Some(watts));
+            watts
+        })
+    }
+
+    fn shares(&self) -> [f64; 2] {
+        [0, 1].map(|i| self.benches[i].group.share.map_or(0.0, |w| w.0))
+    }
+
+    fn seconds(&mut self, n: usize, busy: [bool; 2]) -> [f64; 2] {
+        (0..n).map(|_| self.second(busy)).last().expect("a second")
+    }
+}
+
+/// Both busy: half for each, and each policy keeps its half within its 1 W. One idle: the other has all that it wants. Busy
+/// again: both have their halves again. Without a cap nobody has a share.
+#[test]
+fn a_rack_gives_unused_watts_to_the_busy_group_and_takes_them_back() {
+    let mut two = Two::new("weight");
+    let halves = |two: &Two, watts: [f64; 2]| {
+        assert!(watts[0] + watts[1] < CAP_W + 1.0, "{watts:?}");
+        for (share, watts) in two.shares().into_iter().zip(watts) {
+            assert!((share - 0.5 * CAP_W).abs() <= 1.0, "{:?}", two.shares());
+            assert!((watts - share).abs() < 1.0, "{watts} {share}");
+        }
+    };
+    let watts = two.seconds(120, [true, true]);
+    halves(&two, watts);
+    let watts = two.seconds(120, [true, false]);
+    // 12 W are left beside 5 W and the headroom.
+    assert!((two.shares()[0] - 12.0).abs() <= 1.0, "{:?}", two.shares());
+    assert!(watts[0] > 10.5, "{watts:?}");
+    let watts = two.seconds(200, [true, true]);
+    halves(&two, watts);
+    assert!(two.benches.iter().all(|b| b.group.state == State::Holding));
+    two.rack.set_cap(None).expect("no cap");
+    two.second([true, true]);
+    assert!(two.benches.iter().all(|b| b.group.limit().is_none()));
+    assert!(two.benches.iter_mut().all(Bench::release));
+    assert!(two.benches.iter().all(|b| b.sizes(0) == (64, 32)));
+}
+
+/// The first has what it draws, the second its least and what is left.
+#[test]
+fn a_strict_rack_slows_the_last_group_first() {
+    let mut two = Two::new("strict");
+    let watts = two.seconds(120, [true, true]);
+    let shares = two.shares();
+    assert!(watts[0] > 10.5 && watts[1] < 8.6, "{watts:?} {shares:?}");
+    assert!((shares[1] - 7.5).abs() <= 1.0, "{shares:?}");
+    let watts = two.seconds(120, [false, true]);
+    // 11.5 W are left, within half the headroom.
+    assert!(two.shares()[1] >= 10.5, "{:?}", two.shares());
+    assert!(watts[1] > 10.0, "{watts:?} {:?}", two.shares());
+}
+
+/// The lower of both caps holds; a group with a low cap leaves the rest of its share to the other.
+#[test]
+fn the_cap_of_a_group_bounds_its_share() {
+    let mut two = Two::new("weight");
+    two.benches[1].group.cap = Some(Watts(8.0));
+    two.seconds(60, [true, true]);
+    assert_eq!(two.benches[1].group.limit(), Some(Watts(8.0)));
+    assert!((two.shares()[0] - 11.0).abs() <= 1.0, "{:?}", two.shares());
+}
+
+/// A group whose meter is silent keeps its share.
+#[test]
+fn a_group_without_a_reading_keeps_its_share() {
+    let mut two = Two::new("weight");
+    two.seconds(60, [true, true]);
+    let before = two.shares();
+    for _ in 0..60 {
+        let [first, second] = &mut two.benches;
+        two.rack
+            .step(first.now, &mut [&mut first.group, &mut second.group]);
+        first.second(None);
+        second.second(Some(5.0));
+    }
+    assert_eq!(two.benches[0].group.state, State::MeterLost);
+    assert_eq!(two.shares()[0], before[0]);
+}
+
+#[test]
+fn a_cap_below_what_is_promised_is_refused() {
+    let mut two = Two::new("weight");
+    let error = two.rack.set_cap(Some(Watts(17.9))).unwrap_err().to_string();
+    let want = "cap: got 17.9 W, need at least base and the least of all members, 18 W";
+    assert!(error.contains(want), "{error}");
+    assert_eq!(two.rack.cap, Some(Watts(CAP_W + BASE_W)));
+    two.rack.set_cap(Some(Watts(18.0))).expect("it is enough");
+}
+
+/// `status` adds what the groups draw and the base.
+#[test]
+fn what_is_shown_adds_up() {
+    let mut two = Two::new("weight");
+    for bench in &mut two.benches {
+        bench.group.power = Some(Sum {
+            time: Time::ZERO,
+            watts: Watts(8.0),
+        });
+    }
+    let [first, second] = &two.benches;
+    let shown = two.rack.shown(&[&first.group, &second.group]);
+    let want =
+        json!({ "name": "rack", "cap_w": 22.0, "power_w": 19.0, "groups": ["first", "second"] });
+    assert_eq!(shown, want);
+}
+
+/// Files of a drive as in sysfs, and a meter.
+fn make_drive(folder: &Path, watts: &str) {
+    for (file, text) in [
+        ("queue/nr_requests", "64"),
+        ("queue/scheduler", "[mq-deadline] none"),
+        ("queue/iosched/read_expire", "500"),
+        ("device/queue_depth", "32"),
+        ("stat", "0 0 0 0 0 0 0 0 0 0 0"),
+        ("watts", watts),
+    ] {
+        let file = folder.join(file);
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+        std::fs::write(file, text).expect("a file");
+    }
+}
+
+/// The daemon takes caps of a rack by its name, and tells shares: 9 W and the headroom of 5 W for the second, the rest of 35 W
+/// for the first, which draws 20 W and so asks for 25.
+#[test]
+fn the_daemon_divides_the_cap_that_it_is_told() {
+    let folder = Folder::new();
+    let place = folder.0.display();
+    let mut text = format!(
+        "interval = \"50 ms\"\noriginals = \"{place}/originals\"\nsocket = \"{place}/capd\"\n\
+         [[rack]]\nname = \"rack\"\nperiod = \"50 ms\"\n\
+         member = [{{ group = \"a\", least = \"8 W\" }}, {{ group = \"b\", least = \"8 W\" }}]\n"
+    );
+    for (name, watts) in [("a", "20"), ("b", "9")] {
+        make_drive(&folder.0.join(name), watts);
+        text += &format!(
+            "[[group]]\nname = \"{name}\"\npolicy = \"pcap-agile\"\n\
+             meter = [{{ file = \"{place}/{name}/watts\", interval = \"50 ms\" }}]\n\
+             drive = [{{ path = \"{place}/{name}\" }}]\n"
+        );
+    }
+    let file = folder.0.join("capd.toml");
+    std::fs::write(&file, text).expect("a file");
+    let mut daemon = Daemon::start(&file, None).expect("a daemon");
+    let (stop, reload) = (AtomicBool::new(false), AtomicBool::new(false));
+    let socket = folder.0.join("capd");
+    let cap = |watts: f64| Request::Cap {
+        group: Some("rack".into()),
+        cap: Some(Watts(watts)),
+    };
+    let is_near = |share: Option<f64>, watts: f64| share.is_some_and(|s| (s - watts).abs() < 1e-9);
+    let is_divided = |s: [Option<f64>; 2]| is_near(s[0], 21.0) && is_near(s[1], 14.0);
+    let told = std::thread::scope(|threads| {
+        threads.spawn(|| daemon.run(&stop, &reload).expect("it runs"));
+        let refused = ask(&socket, &cap(15.0)).map_err(|e| e.to_string());
+        let told = ask(&socket, &cap(35.0)).map(|_| {
+            let end = Instant::now() + Duration::from_secs(30);
+            loop {
+                let status = ask(&socket, &Request::Status).unwrap_or_default();
+                let shares = [0, 1].map(|i| status["groups"][i]["share_w"].as_f64());
+                if is_divided(shares) || Instant::now() > end {
+                    return (shares, status);
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        stop.store(true, Ordering::Relaxed);
+        (refused, told.map_err(|e| e.to_string()))
+    });
+    let refused = told.0.expect_err("too low a cap");
+    assert!(
+        refused.contains("at least base and the least of all members, 16 W"),
+        "{refused}"
+    );
+    let (shares, status) = told.1.expect("an answer");
+    assert!(is_divided(shares), "{status}");
+    let table = page::table(&status);
+    assert!(
+        table.contains("rack: a rack of a, b, power 29.00 W, cap 35.00 W"),
+        "{table}"
+    );
+    let metrics = page::metrics(&status);
+    assert!(
+        metrics.contains("headstack_capd_rack_cap_watts{rack=\"rack\"} 35"),
+        "{metrics}"
+    );
+    assert!(
+        metrics.contains("headstack_capd_share_watts{group=\"a\"} 21"),
+        "{metrics}"
+    );
+}
