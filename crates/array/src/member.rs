@@ -191,6 +191,11 @@ pub trait Member: Send {
     ) -> Result<(), SpecError> {
         self.change(now, &Target::Drives(Vec::new()), setting)
     }
+    /// Whether the host queue at the path `way` admits nothing until its requests have ended, because a change of its
+    /// places or of its elevator waits for that. In Linux the write that makes such a change returns after it.
+    fn is_draining(&self, _way: &[u32]) -> bool {
+        false
+    }
     /// Restarts the count of energy at `now`.
     fn reset_statistics(&mut self, now: Time);
     /// Changes a setting at `now`. The drive must have been advanced to `now`.

@@ -3,9 +3,11 @@
 //!
 //! # Model
 //! After every `interval` of simulated time the meter gives the mean power of this interval; see [`meter`]. The
-//! controller gets this reading and the cap. Its commands take effect at once. They set the places of the host's queue,
-//! its depth (which is the queue depth of the drive, as in Linux), the expiry of reads of its elevator, the number of
-//! arms that may move, and the limit of a throttle. So each drive needs a `host-queue` of its own in the system's
+//! controller gets this reading and the cap. Its commands set the places of the host's queue, its depth (which is the
+//! queue depth of the drive, as in Linux), the expiry of reads of its elevator, the number of arms that may move, and the
+//! limit of a throttle. They take effect at once, except for the places of a blk-mq queue: as in Linux these change when
+//! all requests in the queue have ended. It admits no others before, and its drive gets no other command. The
+//! controller finds the change done at its next step. So each drive needs a `host-queue` of its own in the system's
 //! `layers`, and a `throttle` if the policy limits rates. A first step at the beginning, before any reading, sets the
 //! policy's start values.
 //!

@@ -54,7 +54,8 @@ pub(crate) struct Capper {
     meter: Meter,
     schedule: CapSchedule,
     controlled: Vec<(usize, ControlledDrive)>,
-    in_force: Vec<Command>,
+    /// The last command to each drive. Its places are in force once the queue has drained.
+    set: Vec<Command>,
     first: Time,
     /// When it acts next; [`Time::NEVER`] before the first request.
     pub due: Time,
@@ -101,7 +102,7 @@ impl Capper {
             controller: Controller::new(policy, &devices),
             meter: Meter::new(table, plan.seed),
             schedule: CapSchedule::new(&plan.caps, plan.seed),
-            in_force: devices.iter().map(|d| d.open).collect(),
+            set: devices.iter().map(|d| d.open).collect(),
             controlled,
             first: Time::ZERO,
             due: Time::NEVER,
@@ -190,7 +191,7 @@ impl Capper {
                 members,
                 controlled: &self.controlled,
                 now,
-                in_force: &mut self.in_force,
+                set: &mut self.set,
                 n_changes: &mut self.outcome.n_changes,
                 refused: None,
             };
@@ -271,7 +272,7 @@ impl Capper {
             admitted_s,
             job_iops: w.by_job.iter().map(|n| *n as f64 / width_s).collect(),
         });
-        for (i, command) in self.in_force.iter().enumerate() {
+        for (i, command) in self.set.iter().enumerate() {
             self.outcome.series.drives.push(DrivePoint {
                 power_w: watts[i],
                 iops: w.by_drive[i] as f64 / width_s,
@@ -392,7 +393,8 @@ struct Turning<'a, 'm, M> {
     members: &'a mut [&'m mut M],
     controlled: &'a [(usize, ControlledDrive)],
     now: Time,
-    in_force: &'a mut [Command],
+    /// As [`Capper::set`].
+    set: &'a mut [Command],
     n_changes: &'a mut u64,
     /// The first setting that was refused.
     refused: Option<SpecError>,
@@ -402,7 +404,7 @@ impl<M: Member> Turning<'_, '_, M> {
     fn apply(&mut self, drive: usize, wanted: &Command) -> Result<(), SpecError> {
         let (member, controlled) = &self.controlled[drive];
         let (member, now) = (&mut self.members[*member], self.now);
-        let before = self.in_force[drive];
+        let before = self.set[drive];
         if let Some((way, ..)) = &controlled.queue {
             if wanted.nr_requests != before.nr_requests {
                 member.apply(now, way, &Setting::Requests(wanted.nr_requests))?;
@@ -438,14 +440,26 @@ impl<M: Member> Turning<'_, '_, M> {
             }
         }
         *self.n_changes += u64::from(before != *wanted);
-        self.in_force[drive] = *wanted;
+        self.set[drive] = *wanted;
         Ok(())
+    }
+
+    /// What became of a change of the places of a drive's queue. In Linux the write to `nr_requests` returns once the
+    /// queue is empty; until then its drive gets no other command.
+    fn resized(&self, drive: usize) -> Progress {
+        let (member, controlled) = &self.controlled[drive];
+        match &controlled.queue {
+            Some((way, ..)) if self.members[*member].is_draining(way) => Progress::Pending,
+            _ => Progress::Done,
+        }
     }
 }
 
 impl<M: Member> Actuator for Turning<'_, '_, M> {
     fn apply(&mut self, drive: usize, command: &Command) -> Progress {
+        let places = self.set[drive].nr_requests;
         match self.apply(drive, command) {
+            Ok(()) if command.nr_requests != places => self.resized(drive),
             Ok(()) => Progress::Done,
             Err(e) => {
                 self.refused.get_or_insert(e);
@@ -454,7 +468,7 @@ impl<M: Member> Actuator for Turning<'_, '_, M> {
         }
     }
 
-    fn poll(&mut self, _: usize) -> Progress {
-        Progress::Done
+    fn poll(&mut self, drive: usize) -> Progress {
+        self.resized(drive)
     }
 }

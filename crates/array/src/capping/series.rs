@@ -42,7 +42,7 @@ pub struct DrivePoint {
     pub power_w: f64,
     /// Requests whose last part it served, per second.
     pub iops: f64,
-    /// Its setting from the end of the interval on.
+    /// Its setting from the end of the interval on; a new number of places once the queue has drained.
     pub command: Command,
 }
 

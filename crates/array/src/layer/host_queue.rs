@@ -665,6 +665,10 @@ impl Layer for HostQueue {
         Some((queue.places.limit(), queue.depth))
     }
 
+    fn is_draining(&self) -> bool {
+        self.queues.iter().any(|q| q.places.is_frozen())
+    }
+
     fn read_expire(&self) -> Option<Span> {
         let queue = self.queues.first()?;
         let elevator = queue.successor.as_ref().unwrap_or(&queue.elevator);

@@ -385,6 +385,11 @@ pub trait Layer: Send {
     fn queue_sizes(&self) -> Option<(u32, u32)> {
         None
     }
+    /// Whether a host queue admits nothing until its requests have ended, because a change of its places or of its
+    /// elevator waits for that.
+    fn is_draining(&self) -> bool {
+        false
+    }
     /// Time from a read's arrival to its deadline in a host queue; `None` of other layers, and of elevators without
     /// deadlines.
     fn read_expire(&self) -> Option<Span> {

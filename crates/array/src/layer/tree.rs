@@ -372,6 +372,15 @@ impl Tree {
     /// # Errors
     /// The path leads to no layer, or the layer refuses the setting. The layer then remains unchanged.
     pub fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
+        let node = self.node_at(path)?;
+        match path.is_empty() {
+            true => Err(SpecError::new("setting", "no path", "one below this layer")),
+            false => self.set_node(now, node, setting),
+        }
+    }
+
+    /// The node to which a path leads.
+    fn node_at(&self, path: &[u32]) -> Result<u32, SpecError> {
         let mut node = HOST;
         for step in path {
             let mut below = self.below(node);
@@ -383,10 +392,7 @@ impl Tree {
             let found = below.nth(*step as usize);
             node = found.ok_or_else(|| SpecError::new("setting.path", step, need()))?;
         }
-        match path.is_empty() {
-            true => Err(SpecError::new("setting", "no path", "one below this layer")),
-            false => self.set_node(now, node, setting),
-        }
+        Ok(node)
     }
 
     /// Measurements of each drive up to `until`, in order of the drives.
@@ -769,6 +775,14 @@ impl Member for Tree {
 
     fn apply(&mut self, now: Time, way: &[u32], setting: &Setting) -> Result<(), SpecError> {
         self.set(now, way, setting)
+    }
+
+    fn is_draining(&self, way: &[u32]) -> bool {
+        let layer = self
+            .node_at(way)
+            .ok()
+            .and_then(|n| self.nodes.get(n as usize));
+        layer.is_some_and(|layer| layer.is_draining())
     }
 
     fn is_meant(&self, _target: &Target, _index: u32) -> bool {

@@ -3,6 +3,7 @@
 //! text, and of an independent model of the same drive where the text has none.
 
 mod control;
+mod draining;
 mod loads;
 mod shelf;
 mod wiring;
