@@ -4,7 +4,8 @@
 //! There are `far` sets of copies, each with `near` copies of every chunk. Copy `i` of chunk `c` in a set has
 //! the number `x = c near + i`. With `n` members, it lies in chunk row `x div n` of its set; in set `s` on
 //! member `(x + s near) mod n`. The sets lie in sections of the members, one after another (far), or their
-//! rows alternate (`offset`).
+//! rows alternate (`offset`). Requests and the windows of a rebuild take turns, as in md: a window of 64 KiB begins when all
+//! requests under way have completed, and requests that arrive meanwhile begin together when it is done.
 //!
 //! | parameter | means | if absent |
 //! |---|---|---|
@@ -196,7 +197,7 @@ pub fn volume(sizes: Vec<u64>, p: &Parameters) -> Result<Volume, SpecError> {
         return Err(SpecError::new("chunk", p.chunk, need));
     }
     let copies = Copies::new(map, p.policy());
-    let volume = Volume::new(NAME, Box::new(copies), sizes);
+    let volume = Volume::new(NAME, Box::new(copies), sizes).with_barrier();
     volume.with_redundancy(&p.gone, p.rebuild_rate)
 }
 

@@ -17,7 +17,8 @@
 //! - A member of a volume without redundancy is never considered gone: its errors are errors of the request.
 //! - *Rebuild*: stale ranges of present members are rewritten, one window after another, no faster than the
 //!   rate. What no other member can supply remains stale; it is passed over at once. The rebuild looks at it again when
-//!   a member comes back or the rate is set.
+//!   a member comes back or the rate is set. RAID-10 has a barrier (`volume/barrier.rs`): its requests and the windows take
+//!   turns.
 //!
 //! Statistics: `member_reads` and `member_writes` (requests to members), `read_modify_write_rows` and
 //! `reconstruct_write_rows` (rows by how their parity was updated), `degraded_reads` (reads that had to
@@ -30,6 +31,7 @@
 //! Cold stripe cache: nothing that was read before is kept. No write-intent bitmap, no journal, no rewriting
 //! of blocks that could not be read.
 
+mod barrier;
 pub(crate) mod choice;
 pub(crate) mod copies;
 mod locks;
@@ -44,6 +46,7 @@ pub(crate) mod walk;
 use super::{
     add_components, ErrorKind, Flow, Layer, LayerCompletion, Request, Setting, Statistics, ANYONE,
 };
+use barrier::Barrier;
 use headstack_drive::join::Join;
 use headstack_drive::{Command, Components, Hint};
 use headstack_engine::SpecError;
@@ -196,6 +199,8 @@ pub struct Volume {
     /// Empty lists, kept for reuse.
     spare: Vec<Vec<Io>>,
     rebuild: Rebuild,
+    /// Only where the whole volume has one.
+    barrier: Option<Barrier>,
     counts: Counts,
     listener: Option<Listener>,
 }
@@ -218,9 +223,16 @@ impl Volume {
             plan: Plan::default(),
             spare: Vec::new(),
             rebuild: Rebuild::default(),
+            barrier: None,
             counts: Counts::default(),
             listener: None,
         }
+    }
+
+    /// The volume whose requests and rebuild take turns.
+    pub(crate) fn with_barrier(mut self) -> Volume {
+        self.barrier = Some(Barrier::default());
+        self
     }
 
     /// Gives every step of every plan to `listener` from now on.
@@ -523,8 +535,14 @@ impl Volume {
         }
         let request = match o.task {
             Task::Request(request) => request,
-            Task::Repair(_, range) => return self.repaired(flow.now(), range, error),
+            Task::Repair(_, range) => {
+                self.repaired(flow.now(), range, error);
+                return self.lower_barrier(flow);
+            }
         };
+        if let Some(barrier) = self.barrier_of(flow[request].request.command) {
+            barrier.exit();
+        }
         let now = flow.now();
         o.spent.queue += now.0 - o.accounted.0;
         let done = &mut flow[request].done;
@@ -542,10 +560,21 @@ impl Volume {
         flow.end(request);
     }
 
-    /// Starts the operations whose locks were granted.
+    /// The barrier that a command heeds.
+    fn barrier_of(&mut self, command: Command) -> Option<&mut Barrier> {
+        self.barrier.as_mut().filter(|_| command != Command::Flush)
+    }
+
+    /// Starts the operations whose locks were granted, and the window that waited for requests to end.
     fn start_granted(&mut self, flow: &mut Flow) {
-        while let Some(op) = self.granted.pop_front() {
-            self.start(op, flow);
+        loop {
+            while let Some(op) = self.granted.pop_front() {
+                self.start(op, flow);
+            }
+            if !self.barrier.as_ref().is_some_and(Barrier::is_drained) {
+                return;
+            }
+            self.rebuild_next(flow);
         }
     }
 }
@@ -588,7 +617,9 @@ impl Layer for Volume {
     fn submit(&mut self, request: u32, flow: &mut Flow) {
         let asked = flow[request].request;
         let op = self.add(Task::Request(request), flow.now());
-        self.begin(op, &asked, flow);
+        if self.barrier_of(asked.command).is_none_or(|b| b.enter(op)) {
+            self.begin(op, &asked, flow);
+        }
         self.start_granted(flow);
     }
 

@@ -1,5 +1,6 @@
 //! Rebuild: rewriting the stale ranges of present members in the background.
 
+use super::barrier::Barrier;
 use super::state::State;
 use super::{ErrorKind, Flow, Repair, Task, Volume};
 use headstack_units::{Bandwidth, Time};
@@ -72,15 +73,42 @@ impl Rebuild {
 }
 
 impl Volume {
-    /// Begins the next window, if a stale range can be rebuilt.
+    /// Begins the next window, if a stale range can be rebuilt. With a barrier it may have to wait for the requests under
+    /// way; this is called again when they are done.
     pub(super) fn rebuild_next(&mut self, flow: &mut Flow) {
+        self.rebuild.under_way = !self.barrier.as_mut().is_none_or(Barrier::raise);
+        if self.rebuild.under_way {
+            return;
+        }
+        // The rate may have been taken away while the window waited.
+        if self.rebuild.rate.is_none() || !self.begin_window(flow) {
+            self.lower_barrier(flow);
+        }
+    }
+
+    /// Lets the requests begin that waited for a window.
+    pub(super) fn lower_barrier(&mut self, flow: &mut Flow) {
+        let Some(barrier) = &mut self.barrier else {
+            return;
+        };
+        barrier.lower();
+        while let Some(op) = self.barrier.as_mut().and_then(Barrier::next) {
+            if let Task::Request(request) = self.ops[op as usize].task {
+                let asked = flow[request].request;
+                self.begin(op, &asked, flow);
+            }
+        }
+    }
+
+    /// Begins the next window. Returns false if no stale range can be rebuilt.
+    fn begin_window(&mut self, flow: &mut Flow) -> bool {
         let now = flow.now();
         loop {
             let Some((member, range)) = self.rebuild.candidate(&self.state) else {
                 let useful = std::mem::take(&mut self.rebuild.useful);
                 self.rebuild.stuck = !useful;
                 self.rebuild.go_on_at(0, 0);
-                return;
+                return false;
             };
             self.plan.clear();
             let plan = &mut self.plan;
@@ -105,7 +133,7 @@ impl Volume {
                     if self.hold(op, lock) {
                         self.start(op, flow);
                     }
-                    return;
+                    return true;
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! Layers against oracles, closed forms and sequences worked out by hand.
 
+mod barrier;
 mod changes;
 mod contract;
 mod experiments;
