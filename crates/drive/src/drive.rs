@@ -30,6 +30,8 @@ mod listener;
 #[cfg(test)]
 mod places_tests;
 mod shown;
+#[cfg(test)]
+mod stop_tests;
 mod zones;
 
 pub use control::{Part, Setting};

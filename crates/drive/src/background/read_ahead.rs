@@ -272,6 +272,14 @@ impl ReadAhead {
         end
     }
 
+    /// The run that is interrupted at `at`, and when it releases the mechanism. A run that would begin at `at` or later
+    /// does not begin.
+    #[inline]
+    pub fn stops(&self, in_sector: bool, at: u64) -> Option<(&Run, u64)> {
+        let run = self.run.as_ref().filter(|_| self.reads_at(at))?;
+        Some((run, ReadAhead::run_stops(run, in_sector, at)))
+    }
+
     /// Whether it has not yet read its minimum, so that it cannot be interrupted.
     #[inline]
     pub fn must_read_on(&self) -> bool {
@@ -290,11 +298,9 @@ impl ReadAhead {
         at: u64,
     ) -> u64 {
         buffer.segments.leave_track(self.segment, at);
-        // A run that would begin at `at` or later does not begin.
-        let Some(run) = self.run.as_ref().filter(|run| run.begun < at) else {
+        let Some((run, free)) = self.stops(in_sector, at) else {
             return 0;
         };
-        let free = ReadAhead::run_stops(run, in_sector, at);
         let end = free.max(run.begun).min(run.at(run.count));
         mechanism
             .timeline

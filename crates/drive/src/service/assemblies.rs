@@ -373,7 +373,7 @@ impl CommandServer {
 
     /// Stops read-ahead of the active assembly for a command at `at`. Returns when the mechanism is free.
     #[inline]
-    pub(super) fn stop_read_ahead(&mut self, at: u64) -> u64 {
+    pub fn stop_read_ahead(&mut self, at: u64) -> u64 {
         match self.reading_ahead() {
             Some(_) => self.stop_run(at),
             None => 0,

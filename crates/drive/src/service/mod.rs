@@ -489,13 +489,10 @@ impl CommandServer {
         if self.arms.assemblies.len() == 1 {
             return (now.max(writing), 0);
         }
-        let run = self.reading_ahead().and_then(|r| r.run);
-        let stopped = match run {
-            Some(run) if run.begun < now => {
-                ReadAhead::run_stops(&run, self.shared.cache.stop_read_ahead_in_sector, now)
-            }
-            _ => 0,
-        };
+        let in_sector = self.shared.cache.stop_read_ahead_in_sector;
+        let reading = self.reading_ahead();
+        let stopped = reading.and_then(|r| r.stops(in_sector, now));
+        let stopped = stopped.map_or(0, |(_, free)| free);
         let free = now.max(writing).max(stopped);
         if self.arms.at_once == 1 {
             (free, 0)

@@ -99,6 +99,11 @@ impl ServiceUnit {
         &self.server
     }
 
+    #[cfg(test)]
+    pub fn server_mut(&mut self) -> &mut CommandServer {
+        &mut self.server
+    }
+
     /// From now on all commands are served by the code for all units. Returns the kind of unit that this is.
     #[cfg(test)]
     pub fn serve_generally(&mut self) -> u8 {
