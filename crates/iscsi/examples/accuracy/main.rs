@@ -1,11 +1,11 @@
 //! How exactly an emulated shelf keeps the times of its simulated drives, as a client sees it at its sockets.
 //!
 //! ```text
-//! cargo run --release -p headstack-nbd --example accuracy -- [--busy] [--sleep] [DRIVES] [SECONDS] [RATE...]
+//! cargo run --release -p headstack-iscsi --example accuracy -- [--iscsi] [--busy] [--sleep] [DRIVES] [SECONDS] [RATE...]
 //! nice -n -20 ...          the same, before other work of the machine
 //! ```
 //!
-//! One process serves the drives over Unix sockets, another one is the client: reads of 4 KiB at random places, at random
+//! One process serves the drives, over NBD on Unix sockets or with `--iscsi` over iSCSI on the loopback interface, another one is the client: reads of 4 KiB at random places, at random
 //! times (Poisson) of so many requests per second and drive, each from its send call to the end of its reply. The simulated
 //! time of each request is that of the record. A request is exact if both differ by less than 1 % or 50 us. Places lie in
 //! the first hundredth of each drive, so that a drive can do 400 requests a second.
@@ -13,30 +13,32 @@
 //! With `--busy` the server watches without sleeping. The client always does, so that it sees a reply when it comes; with
 //! `--sleep` it sleeps until a reply wakes it, and what it sees has that time in it.
 //!
-//! The second line of each rate is the machine's floor: the same requests to a server that computes nothing and answers
+//! The second line of each rate of NBD is the machine's floor: the same requests to a server that computes nothing and answers
 //! after the simulated times of the first (`floor.rs`).
 //!
 //! The first reply of each drive is not counted: it waits for the pages of a new process.
 
 mod floor;
+mod wire;
 
+use headstack_iscsi::emulate::{Emulation, Options};
+use headstack_iscsi::server;
 use headstack_live::emulate;
 use headstack_live::open::{self, Kept};
 use headstack_live::power::PowerLosses;
 use headstack_nbd::address::Address;
-use headstack_nbd::emulate::{Emulation, Options};
 use headstack_nbd::tls::TlsOptions;
 use headstack_testkit::XorShift;
 use rustix::event::{epoll, Timespec};
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use wire::Drive;
 
 const DRIVE: &str = "constellation-es3-2tb";
 /// Before the next request is due, a client that sleeps watches without sleeping.
@@ -50,7 +52,7 @@ fn main() -> io::Result<()> {
         arguments.len() < before
     };
     let (busy, sleeps) = (takes("--busy"), takes("--sleep"));
-    let (serves, idles) = (takes("--serve"), takes("--floor"));
+    let (serves, idles, iscsi) = (takes("--serve"), takes("--floor"), takes("--iscsi"));
     let number = |i: usize, usual: u64| {
         arguments
             .get(i)
@@ -60,7 +62,7 @@ fn main() -> io::Result<()> {
     if serves || idles {
         let folder = arguments.last().cloned().unwrap_or_default();
         return match serves {
-            true => serve(Path::new(&folder), busy),
+            true => serve(Path::new(&folder), busy, iscsi),
             false => floor::serve(Path::new(&folder), number(0, 16), busy),
         };
     }
@@ -72,11 +74,15 @@ fn main() -> io::Result<()> {
             .collect(),
         _ => vec![50, 100, 200, 400],
     };
-    println!("{drives} drives {DRIVE}, {seconds} s each; lateness at the socket of the client");
+    let protocol = if iscsi { "iSCSI" } else { "NBD" };
+    println!("{drives} drives {DRIVE} over {protocol}, {seconds} s each; lateness at the socket of the client");
     println!("| requests/s a drive | server | requests | response, mean | late, median | 99 % | 99.9 % | most | within 1 % or 50 us | early |");
     println!("|---|---|---|---|---|---|---|---|---|---|");
     for rate in rates {
-        measure(drives, seconds, rate, (busy, sleeps))?;
+        match iscsi {
+            true => measure_iscsi(drives, seconds, rate, (busy, sleeps))?,
+            false => measure(drives, seconds, rate, (busy, sleeps))?,
+        }
     }
     Ok(())
 }
@@ -85,8 +91,8 @@ fn folder() -> PathBuf {
     std::env::temp_dir().join(format!("headstack-accuracy-{}", std::process::id()))
 }
 
-/// Serves the shelf of a folder until standard input ends.
-fn serve(folder: &Path, busy: bool) -> io::Result<()> {
+/// Serves the shelf of a folder until standard input ends. Prints a line for each device of iSCSI, and `ready`.
+fn serve(folder: &Path, busy: bool, iscsi: bool) -> io::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drives");
     let options = Options {
         system: emulate::Options {
@@ -104,11 +110,15 @@ fn serve(folder: &Path, busy: bool) -> io::Result<()> {
             control: None,
             metrics: None,
         },
-        address: Address::Unix(folder.join("socket")),
-        tls: TlsOptions::default(),
+        nbd: (!iscsi).then(|| (Address::Unix(folder.join("socket")), TlsOptions::default())),
+        iscsi: iscsi.then(|| server::Options {
+            address: Some("127.0.0.1:0".into()),
+            ..server::Options::default()
+        }),
     };
     let stop = Arc::new(AtomicBool::new(false));
     let emulation = Emulation::start(&options, stop.clone()).map_err(io::Error::other)?;
+    emulation.urls().iter().for_each(|url| println!("{url}"));
     println!("ready");
     std::thread::spawn(move || {
         let _ = io::stdin().read(&mut [0]);
@@ -135,8 +145,8 @@ fn describe(folder: &Path, drives: u64) -> io::Result<()> {
     std::fs::write(folder.join("shelf.toml"), text)
 }
 
-/// Starts a server process and waits until it listens.
-fn server(arguments: &[&str], folder: &Path, busy: bool) -> io::Result<Child> {
+/// Starts a server process and waits until it listens. Returns the addresses that it prints.
+fn server(arguments: &[&str], folder: &Path, busy: bool) -> io::Result<(Child, Vec<String>)> {
     let mut child = Command::new(std::env::current_exe()?)
         .args(arguments)
         .args(busy.then_some("--busy"))
@@ -144,17 +154,19 @@ fn server(arguments: &[&str], folder: &Path, busy: bool) -> io::Result<Child> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;
-    let mut ready = [0; 6];
-    child
-        .stdout
-        .as_mut()
-        .ok_or(io::ErrorKind::BrokenPipe)?
-        .read_exact(&mut ready)?;
-    Ok(child)
+    let output = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
+    let mut urls = Vec::new();
+    for line in BufReader::new(output).lines() {
+        match line? {
+            ready if ready == "ready" => return Ok((child, urls)),
+            url => urls.push(url),
+        }
+    }
+    Err(io::ErrorKind::UnexpectedEof.into())
 }
 
 /// A poll that watches sockets by their numbers.
-fn watched<'a>(sockets: impl Iterator<Item = &'a UnixStream>) -> io::Result<OwnedFd> {
+fn watched<'a, S: AsFd + 'a>(sockets: impl Iterator<Item = &'a S>) -> io::Result<OwnedFd> {
     let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     for (i, socket) in sockets.enumerate() {
         let data = epoll::EventData::new_u64(i as u64);
@@ -170,80 +182,19 @@ fn timeout(wait: Duration) -> Timespec {
     }
 }
 
-/// A connection to a drive.
-struct Drive {
-    stream: UnixStream,
-    bytes: u64,
-    input: Vec<u8>,
-}
-
-impl Drive {
-    fn connect(folder: &Path, number: u64) -> io::Result<Drive> {
-        let mut stream = UnixStream::connect(folder.join("socket"))?;
-        stream.read_exact(&mut [0; 18])?;
-        let name = number.to_string();
-        let mut hello = 3u32.to_be_bytes().to_vec();
-        hello.extend_from_slice(b"IHAVEOPT\0\0\0\x01");
-        hello.extend_from_slice(&(name.len() as u32).to_be_bytes());
-        hello.extend_from_slice(name.as_bytes());
-        stream.write_all(&hello)?;
-        let mut size = [0; 10];
-        stream.read_exact(&mut size)?;
-        stream.set_nonblocking(true)?;
-        Ok(Drive {
-            stream,
-            bytes: u64::from_be_bytes(size[..8].try_into().map_err(io::Error::other)?),
-            input: Vec::new(),
-        })
-    }
-
-    fn send(&mut self, cookie: u64, block: u64) -> io::Result<()> {
-        let mut head = 0x2560_9513u32.to_be_bytes().to_vec();
-        head.extend_from_slice(&[0; 4]);
-        head.extend_from_slice(&cookie.to_be_bytes());
-        head.extend_from_slice(&(block * 4096).to_be_bytes());
-        head.extend_from_slice(&4096u32.to_be_bytes());
-        self.stream.write_all(&head)
-    }
-
-    /// The cookies of the replies that are complete.
-    fn replies(&mut self) -> io::Result<Vec<u64>> {
-        let mut buffer = [0; 1 << 16];
-        loop {
-            match self.stream.read(&mut buffer) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(n) => self.input.extend_from_slice(&buffer[..n]),
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
-                Err(e) => return Err(e),
-            }
-        }
-        let whole = self.input.len() / (16 + 4096);
-        let replies = self.input.drain(..whole * (16 + 4096)).collect::<Vec<u8>>();
-        let cookie = |reply: &[u8]| u64::from_be_bytes(std::array::from_fn(|i| reply[8 + i]));
-        Ok(replies.chunks(16 + 4096).map(cookie).collect())
-    }
-}
-
 /// A request of the client.
 struct Sent {
     drive: u64,
+    /// In units of 4 KiB.
     block: u64,
     at: Instant,
     took: Option<Duration>,
 }
 
 /// Sends requests at their times and takes the replies.
-fn client(
-    folder: &Path,
-    drives: u64,
-    seconds: u64,
-    rate: u64,
-    sleeps: bool,
-) -> io::Result<Vec<Sent>> {
-    let mut all: Vec<Drive> = (0..drives)
-        .map(|i| Drive::connect(folder, i))
-        .collect::<io::Result<_>>()?;
-    let poll = watched(all.iter().map(|drive| &drive.stream))?;
+fn client(mut all: Vec<Drive>, seconds: u64, rate: u64, sleeps: bool) -> io::Result<Vec<Sent>> {
+    let drives = all.len() as u64;
+    let poll = watched(all.iter())?;
     let mut rng = XorShift::seeded(rate);
     let mut gap = || -(1.0 - rng.below(1 << 53) as f64 / (1u64 << 53) as f64).ln();
     let (start, mut at, mut arrivals) =
@@ -265,7 +216,7 @@ fn client(
                 .wrapping_mul(0x9e37_79b9_7f4a_7c15 ^ due.as_nanos() as u64)
                 % blocks;
             let at = Instant::now();
-            all[drive as usize].send(sent.len() as u64, block)?;
+            all[drive as usize].send(sent.len() as u32, block)?;
             sent.push(Sent {
                 drive,
                 block,
@@ -302,8 +253,13 @@ fn client(
 fn measure(drives: u64, seconds: u64, rate: u64, (busy, sleeps): (bool, bool)) -> io::Result<()> {
     let folder = folder();
     describe(&folder, drives)?;
-    let mut child = server(&["--serve"], &folder, busy)?;
-    let sent = client(&folder, drives, seconds, rate, sleeps)?;
+    let over_nbd = || {
+        (0..drives)
+            .map(|i| Drive::nbd(&folder, i))
+            .collect::<io::Result<Vec<_>>>()
+    };
+    let (mut child, _) = server(&["--serve"], &folder, busy)?;
+    let sent = client(over_nbd()?, seconds, rate, sleeps)?;
     drop(child.stdin.take());
     child.wait()?;
     let times = simulated(&folder, &sent)?;
@@ -311,10 +267,29 @@ fn measure(drives: u64, seconds: u64, rate: u64, (busy, sleeps): (bool, bool)) -
     let list = times.iter().map(|t| format!("{}\n", t.unwrap_or(0)));
     std::fs::write(folder.join("times.txt"), list.collect::<String>())?;
     let _ = std::fs::remove_file(folder.join("socket"));
-    let mut child = server(&["--floor", &drives.to_string()], &folder, busy)?;
-    let sent = client(&folder, drives, seconds, rate, sleeps)?;
+    let (mut child, _) = server(&["--floor", &drives.to_string()], &folder, busy)?;
+    let sent = client(over_nbd()?, seconds, rate, sleeps)?;
     child.wait()?;
     report(rate, "floor", drives, &sent, &times);
+    std::fs::remove_dir_all(&folder)
+}
+
+/// Measures the server over iSCSI.
+fn measure_iscsi(
+    drives: u64,
+    seconds: u64,
+    rate: u64,
+    (busy, sleeps): (bool, bool),
+) -> io::Result<()> {
+    let folder = folder();
+    describe(&folder, drives)?;
+    let (mut child, urls) = server(&["--serve", "--iscsi"], &folder, busy)?;
+    let all = urls.iter().map(|url| Drive::iscsi(url));
+    let sent = client(all.collect::<io::Result<_>>()?, seconds, rate, sleeps)?;
+    drop(child.stdin.take());
+    child.wait()?;
+    let times = simulated(&folder, &sent)?;
+    report(rate, "headstack", drives, &sent, &times);
     std::fs::remove_dir_all(&folder)
 }
 
