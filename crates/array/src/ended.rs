@@ -16,7 +16,19 @@ pub(crate) struct Asked {
     pub thread: u32,
 }
 
-/// A request that ended: what is counted in the order of the whole system.
+/// The times of a request that ended, which are counted in the order of the whole system.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Times {
+    /// As in [`Ended`].
+    pub response_ns: u64,
+    pub service_ns: u64,
+    pub kind: u8,
+    pub class: u8,
+    /// Whether they count: it was measured, and succeeded.
+    pub counts: bool,
+}
+
+/// A request that ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ended {
     /// Response times from submission, without the time in the queues of drives, and from admission to the host's queue.
@@ -36,4 +48,18 @@ pub(crate) struct Ended {
     pub class: u8,
     pub measured: bool,
     pub failed: bool,
+}
+
+impl Ended {
+    /// Its times.
+    #[inline]
+    pub fn times(&self) -> Times {
+        Times {
+            response_ns: self.response_ns,
+            service_ns: self.service_ns,
+            kind: self.kind,
+            class: self.class,
+            counts: self.measured && !self.failed,
+        }
+    }
 }

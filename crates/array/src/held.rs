@@ -1,9 +1,10 @@
 //! What happens in the parts of a system that are simulated by themselves, held until it can be counted in the order of
 //! the whole system.
 
-use crate::ended::Ended;
+use crate::ended::{Ended, Times};
 use crate::observers::Observers;
 use crate::simulate::record::Record;
+use crate::timetable::Timetable;
 use headstack_units::Time;
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
@@ -22,7 +23,10 @@ enum What {
         thread: u32,
         slot: usize,
     },
-    Ended(Ended),
+    Ended {
+        thread: u32,
+        times: Times,
+    },
     /// The next record is that of the request in a slot.
     Logged {
         slot: usize,
@@ -36,27 +40,37 @@ struct Event {
     what: What,
 }
 
+/// The times of a request that ended, and where it stands among those of all parts.
+#[derive(Clone, Copy)]
+struct HeldTimes {
+    /// Twice the time of the event, and one more at an event of a member: at equal times arrivals come first. Members of
+    /// different parts are in the order of the parts.
+    turn: Time,
+    times: Times,
+}
+
 /// Events of one part of a system, in the order in which they happened there.
 pub(crate) struct Held {
+    /// What happened in a logged run.
     events: VecDeque<Event>,
     records: VecDeque<Record>,
+    /// Without a log, requests that ended are all that is held. Their turns never decrease.
+    ended: Vec<HeldTimes>,
     /// Time and place of what happens now.
     now: (Time, u32),
     pub is_logged: bool,
-    /// Whether requests of the warm-up are counted, too.
-    is_capped: bool,
     /// By slot, the number of its request in the whole system.
     ids: Vec<u64>,
 }
 
 impl Held {
-    pub fn new(is_logged: bool, is_capped: bool) -> Held {
+    pub fn new(is_logged: bool) -> Held {
         Held {
             events: VecDeque::new(),
             records: VecDeque::new(),
+            ended: Vec::new(),
             now: (Time::ZERO, ARRIVALS),
             is_logged,
-            is_capped,
             ids: Vec::new(),
         }
     }
@@ -92,10 +106,21 @@ impl Held {
         }
     }
 
+    /// A request of a thread ended, if it waits.
+    #[inline]
     pub fn ended(&mut self, ended: &Ended) {
-        let counts = !ended.failed && (ended.measured || self.is_capped);
-        if counts || self.is_logged {
-            self.push(What::Ended(*ended));
+        let times = ended.times();
+        if self.is_logged {
+            let thread = ended.thread;
+            return self.push(What::Ended { thread, times });
+        }
+        if times.counts {
+            let (time, place) = self.now;
+            let turn = Time(2 * time.0 + u64::from(place != ARRIVALS));
+            // What follows another event here is counted after it.
+            let last = self.ended.last().map_or(turn, |last| last.turn);
+            let turn = turn.max(last);
+            self.ended.push(HeldTimes { turn, times });
         }
     }
 
@@ -120,21 +145,49 @@ pub(crate) struct Order {
     n_arrived: u64,
     /// The first event of each part: time and place as one number, since when its thread is ready, and the part.
     heads: BinaryHeap<Reverse<(u128, u64, usize)>>,
+    /// Without a log: the next turn of each part, and how many of its requests are counted.
+    turns: Timetable,
+    counted: Vec<usize>,
 }
 
 impl Order {
-    /// Of the requests of so many threads.
-    pub fn new(threads: usize) -> Order {
+    /// Of the requests of so many threads in so many parts.
+    pub fn new(threads: usize, parts: usize) -> Order {
         Order {
             ready: (0..threads as u64).collect(),
             n_ready: threads as u64,
             n_arrived: 0,
             heads: BinaryHeap::new(),
+            turns: Timetable::new(parts),
+            counted: vec![0; parts],
         }
     }
 
     /// Counts all that is held, and releases it.
     pub fn count(&mut self, parts: &mut [&mut Held], whole: &mut Observers) {
+        self.count_ended(parts, whole);
+        self.count_events(parts, whole);
+    }
+
+    /// Counts the requests that ended in a run without a log.
+    fn count_ended(&mut self, parts: &mut [&mut Held], whole: &mut Observers) {
+        let turn = |part: &Held, i: usize| part.ended.get(i).map_or(Time::NEVER, |e| e.turn);
+        for (i, part) in parts.iter().enumerate() {
+            self.turns.set(i, turn(part, 0));
+        }
+        while self.turns.earliest() != Time::NEVER {
+            let i = self.turns.first_index();
+            let at = &mut self.counted[i];
+            whole.count(&parts[i].ended[*at].times);
+            *at += 1;
+            self.turns.set(i, turn(parts[i], *at));
+        }
+        self.counted.fill(0);
+        parts.iter_mut().for_each(|part| part.ended.clear());
+    }
+
+    /// Counts and logs the events of a logged run.
+    fn count_events(&mut self, parts: &mut [&mut Held], whole: &mut Observers) {
         self.heads.clear();
         for (i, part) in parts.iter().enumerate() {
             let head = self.head(part, i);
@@ -180,11 +233,9 @@ impl Order {
                 }
                 self.n_arrived += 1;
             }
-            What::Ended(ended) => {
-                if part.is_logged {
-                    self.set_up(ended.thread);
-                }
-                whole.count(&ended);
+            What::Ended { thread, times } => {
+                self.set_up(thread);
+                whole.count(&times);
             }
             What::Logged { slot } => {
                 if let Some(mut record) = part.records.pop_front() {

@@ -7,15 +7,15 @@
 //! |---|---|---|
 //! | sums, classes, time series ([`Outcome`]) | measured requests, failed ones included | at once: they are sums of whole numbers |
 //! | response and service times, batch means, times of classes | measured requests that succeeded | in the order of the whole system |
-//! | power capping ([`Capper`]) | requests that succeeded, those of the warm-up included | in the order of the whole system |
+//! | power capping ([`Observed`]) | requests that succeeded, those of the warm-up included | at once: their order has no effect |
 //! | log | measured requests, failed ones included | in the order of the whole system |
 //! | drives ([`Served`](crate::outcome::member::Served)) | parts of measured requests, where no layers stand above the drives; else the drives count themselves | at once |
 //! | time series | energy of all drives since the last sample | at once |
 //!
 //! A part of a system that is simulated by itself holds what is counted in the order of the whole ([`Held`]).
 
-use crate::capping::Capper;
-use crate::ended::{Asked, Ended};
+use crate::capping::{Capper, Observed};
+use crate::ended::{Asked, Ended, Times};
 use crate::held::Held;
 use crate::layer::LayerCompletion;
 use crate::outcome::Outcome;
@@ -46,6 +46,8 @@ pub(crate) struct Observers<'a, 'l> {
     /// There is one drive, so the tally is also that drive's.
     alone: bool,
     pub capper: Option<Capper>,
+    /// In a capped run: what the controller is told of.
+    pub observed: Option<Box<Observed>>,
     pub log: Option<&'a mut Log<'l>>,
     /// In a part of a system that is simulated by itself: what is to be counted in the order of the whole.
     pub held: Option<Box<Held>>,
@@ -64,6 +66,7 @@ impl<'a, 'l> Observers<'a, 'l> {
             alone: outcome.members.len() == 1,
             outcome,
             capper: None,
+            observed: None,
             log,
             held: None,
             unmeasured_end: Time::ZERO,
@@ -163,9 +166,12 @@ impl<'a, 'l> Observers<'a, 'l> {
 
     /// A request has ended: `ended` is what is counted in the order of the whole.
     pub fn record(&mut self, ended: &Ended, asked: &Asked, answer: &LayerCompletion) {
+        if let Some(observed) = self.observed.as_mut().filter(|_| !ended.failed) {
+            observed.add(ended);
+        }
         match &mut self.held {
             Some(held) => held.ended(ended),
-            None => self.count(ended),
+            None => self.count(&ended.times()),
         }
         match asked.measured {
             true => self.add(asked, answer),
@@ -174,21 +180,17 @@ impl<'a, 'l> Observers<'a, 'l> {
     }
 
     /// Counts what depends on the order of requests.
-    pub fn count(&mut self, ended: &Ended) {
-        if ended.failed {
+    #[inline]
+    pub fn count(&mut self, times: &Times) {
+        if !times.counts {
             return;
         }
-        if let Some(capper) = &mut self.capper {
-            capper.add(ended);
-        }
-        if ended.measured {
-            let (o, kind) = (&mut self.outcome, usize::from(ended.kind));
-            o.response.add(kind, ended.response_ns);
-            o.batches.add(ended.response_ns);
-            o.service.add(kind, ended.service_ns);
-            if let Some(class) = o.classes.get_mut(usize::from(ended.class)) {
-                class.response.add(ended.response_ns);
-            }
+        let (o, kind) = (&mut self.outcome, usize::from(times.kind));
+        o.response.add(kind, times.response_ns);
+        o.batches.add(times.response_ns);
+        o.service.add(kind, times.service_ns);
+        if let Some(class) = o.classes.get_mut(usize::from(times.class)) {
+            class.response.add(times.response_ns);
         }
     }
 

@@ -175,9 +175,10 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
         self.issuer = Issuer::of_jobs(jobs);
     }
 
-    /// From now on, requests that end are collected for the power capping controller.
-    pub fn cap(&mut self, capper: Capper) {
+    /// From now on, requests of these members that end are collected for the power capping controller.
+    pub fn cap(&mut self, capper: Capper, members: usize) {
         self.quiet = false;
+        self.observers.observed = Some(Box::new(capper.observed(&(0..members))));
         self.observers.capper = Some(capper);
     }
 

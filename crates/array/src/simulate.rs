@@ -111,7 +111,7 @@ pub fn simulate<'a, 'l, M: Member>(
         failure: None,
     };
     if let Some(capper) = capper {
-        run.tracker.cap(capper);
+        run.tracker.cap(capper, run.members.len());
     }
     match &options.arrivals {
         Arrivals::Open => run.open_loop(&mut feed)?,
@@ -157,7 +157,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
     ) -> Run<'a, 'l, M> {
         Run {
             parts: Vec::new(),
-            order: Order::new(0),
+            order: Order::new(0, 0),
             deal: None,
             devices: Devices::new(organisation, members),
             members,

@@ -127,6 +127,7 @@ impl Quantiles {
                 self.short.resize(room, 0);
                 return self.add(ns);
             }
+            Store::Short if self.n_short >= self.limit => self.use_histogram(),
             Store::Short => self.widen(),
             Store::Histogram(_) => {
                 self.sort_in();

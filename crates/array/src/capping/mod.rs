@@ -34,6 +34,7 @@
 pub mod caps;
 pub(crate) mod controlled;
 pub mod meter;
+mod observed;
 mod runtime;
 mod series;
 mod summary;
@@ -42,6 +43,7 @@ pub use series::{write_drives, write_series, CapPoint, CapSeries, DrivePoint};
 pub use summary::{CappedDrive, CappingResult, CappingSeries, Settling};
 
 pub use controlled::ControlledDrive;
+pub(crate) use observed::Observed;
 pub(crate) use runtime::{Capper, CappingOutcome};
 pub(crate) use summary::summarise;
 

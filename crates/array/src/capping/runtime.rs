@@ -3,9 +3,9 @@
 use super::caps::CapSchedule;
 use super::controlled::ControlledDrive;
 use super::meter::Meter;
+use super::observed::{Interval, Observed, EXACT};
 use super::series::{CapPoint, CapSeries, DrivePoint};
 use super::{LatencyStatistic, Plan};
-use crate::ended::Ended;
 use crate::layer::Setting;
 use crate::member::Member;
 use headstack_control::policy::Need;
@@ -19,6 +19,7 @@ use headstack_engine::Quantiles;
 use headstack_schema::EffectiveParameter;
 use headstack_schema::{Registry, SpecError};
 use headstack_units::{Frequency, Span, Time, Watts};
+use std::ops::Range;
 
 /// The observations of a capped run.
 pub(crate) struct CappingOutcome {
@@ -38,16 +39,6 @@ pub(crate) struct CappingOutcome {
     pub first_cap_w: Option<f64>,
 }
 
-/// The requests that ended since the last reading.
-#[derive(Default)]
-struct Window {
-    response_ns: Vec<u64>,
-    admitted_ns: Vec<u64>,
-    blocks: u64,
-    by_drive: Vec<u64>,
-    by_job: Vec<u64>,
-}
-
 /// The controller of a system, its meter and its caps.
 pub(crate) struct Capper {
     controller: Controller,
@@ -63,15 +54,10 @@ pub(crate) struct Capper {
     /// Energy of each drive in joules at the last reading, and energy before a reset of the drives' meters since then.
     joules: Vec<f64>,
     before_reset: Vec<f64>,
-    window: Window,
+    /// The requests that ended since the last reading.
+    interval: Interval,
     outcome: CappingOutcome,
 }
-
-/// Response times up to this one are counted, as in the paper on PCAP.
-const SHORT_NS: u64 = 100_000_000;
-
-/// Response times kept exactly before a histogram takes over.
-const EXACT: usize = 100_000;
 
 impl Capper {
     /// The controller of a plan for the drives inside `members`.
@@ -109,19 +95,15 @@ impl Capper {
             last: Time::ZERO,
             joules: vec![0.0; n],
             before_reset: vec![0.0; n],
-            window: Window {
-                by_drive: vec![0; n],
-                by_job: vec![0; jobs.len()],
-                ..Window::default()
-            },
+            interval: Interval::new(n, jobs.len()),
             outcome: CappingOutcome {
                 plan: plan.clone(),
                 parameters,
                 series: CapSeries::new(n, jobs),
-                by_drive: (0..n).map(|_| Quantiles::with_limit(EXACT)).collect(),
+                by_drive: Vec::new(),
                 all: [Quantiles::with_limit(EXACT), Quantiles::with_limit(EXACT)],
                 n_changes: 0,
-                within: vec![0; n],
+                within: Vec::new(),
                 first_cap_w: None,
             },
         })
@@ -134,22 +116,22 @@ impl Capper {
         }
     }
 
-    /// A request ended.
-    pub fn add(&mut self, done: &Ended) {
-        let w = &mut self.window;
-        w.response_ns.push(done.response_ns);
-        w.admitted_ns.push(done.admitted_ns);
-        w.blocks += u64::from(done.blocks);
-        if let Some(n) = w.by_drive.get_mut(done.drive as usize) {
-            *n += 1;
-            self.outcome.by_drive[done.drive as usize].add(done.admitted_ns);
-            self.outcome.within[done.drive as usize] += u64::from(done.admitted_ns <= SHORT_NS);
-        }
-        if let Some(n) = done.job.and_then(|j| w.by_job.get_mut(j as usize)) {
-            *n += 1;
-        }
-        self.outcome.all[0].add(done.response_ns);
-        self.outcome.all[1].add(done.admitted_ns);
+    /// What observes the requests of some of the members for it.
+    pub fn observed(&self, members: &Range<usize>) -> Observed {
+        let before = |end: usize| self.controlled.partition_point(|(m, _)| *m < end);
+        let (first, end) = (before(members.start), before(members.end));
+        Observed::new(first, end - first, self.interval.by_job.len())
+    }
+
+    /// Reads what ended since the last reading: the next step is told of it.
+    pub fn read(&mut self, observed: &mut Observed) {
+        let known = self.interval.response_ns.len();
+        observed.move_to(&mut self.interval);
+        let [response, admitted] = &mut self.outcome.all;
+        let new =
+            |all: &[u64], times: &mut Quantiles| all[known..].iter().for_each(|t| times.add(*t));
+        new(&self.interval.response_ns, response);
+        new(&self.interval.admitted_ns, admitted);
     }
 
     /// The drives' meters are reset at `now`, up to which they were advanced.
@@ -231,8 +213,8 @@ impl Capper {
 
     /// The response time for a reading; none if no request ended.
     fn work(&mut self, width_s: f64) -> Option<Work> {
-        let rate = self.window.response_ns.len() as f64 / width_s;
-        let times = &mut self.window.admitted_ns;
+        let rate = self.interval.response_ns.len() as f64 / width_s;
+        let times = &mut self.interval.admitted_ns;
         let latency = match self.outcome.plan.table.response_time {
             LatencyStatistic::Mean => mean(times)?,
             LatencyStatistic::P50 => quantile(times, 0.5)?,
@@ -255,7 +237,7 @@ impl Capper {
         (cap, status): (Option<Watts>, Status),
         in_flight: u64,
     ) {
-        let w = &mut self.window;
+        let w = &mut self.interval;
         let (response_s, admitted_s) = (shown(&mut w.response_ns), shown(&mut w.admitted_ns));
         let measured_w = self.meter.read(now).power.map(|w| w.0);
         self.outcome.series.points.push(CapPoint {
@@ -279,15 +261,18 @@ impl Capper {
                 command: *command,
             });
         }
-        w.response_ns.clear();
-        w.admitted_ns.clear();
-        w.blocks = 0;
-        w.by_drive.fill(0);
-        w.by_job.fill(0);
+        w.clear();
     }
 
-    /// The observations.
-    pub fn into_outcome(self) -> CappingOutcome {
+    /// The observations, with those of all drives in order.
+    pub fn into_outcome(mut self, observed: Vec<Observed>) -> CappingOutcome {
+        for mut own in observed {
+            self.read(&mut own);
+            for drive in own.into_drives() {
+                self.outcome.by_drive.push(drive.times);
+                self.outcome.within.push(drive.n_short);
+            }
+        }
         self.outcome
     }
 }

@@ -171,22 +171,25 @@ impl<M: Member> Run<'_, '_, M> {
 
     /// Gives each part its members and its threads.
     fn take_apart(&mut self, jobs: Jobs, division: &[Range<usize>]) {
-        self.order = Order::new(jobs.n_threads());
+        self.order = Order::new(jobs.n_threads(), division.len());
         let part_of = |device: u32| {
             let member = self.devices.first_member_of(device);
             division.partition_point(|own| own.end <= member)
         };
         let jobs = jobs.split(division.len(), part_of);
         let mut members = std::mem::take(&mut self.members);
-        let observers = &self.tracker.observers;
-        let (is_logged, is_capped) = (observers.log.is_some(), observers.capper.is_some());
+        let observers = &mut self.tracker.observers;
+        observers.observed = None;
+        let (is_logged, capper) = (observers.log.is_some(), &observers.capper);
         for (own, jobs) in division.iter().zip(jobs) {
             let mine;
             (mine, members) = members.split_at_mut(own.len());
-            let held = Held::new(is_logged, is_capped);
+            let held = Held::new(is_logged);
             let outcome = Outcome::new(own.len(), self.options);
             let tracker = RequestTracker::apart(outcome, held, own.start);
             let mut part = Run::new(mine, self.devices.organisation, self.options, tracker);
+            let observed = capper.as_ref().map(|c| Box::new(c.observed(own)));
+            part.tracker.observers.observed = observed;
             part.devices.take_part(&self.devices, own.start);
             part.marks.next_check = Time::NEVER;
             part.tracker.issue_by_jobs(jobs);

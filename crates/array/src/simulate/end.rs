@@ -1,7 +1,6 @@
 //! The end of a run: what is in flight completes, and everything is measured up to the same time.
 
 use super::{everyone, Outcome, Run, SimulateError};
-use crate::capping::Capper;
 use crate::member::Member;
 use headstack_trace::Arrivals;
 use headstack_units::Time;
@@ -66,6 +65,9 @@ impl<M: Member> Run<'_, '_, M> {
         self.pass_until(end);
         self.take_failure()?;
         self.sample(end);
+        let parts = self.parts.iter_mut().map(|p| &mut p.tracker.observers);
+        let all = std::iter::once(&mut self.tracker.observers).chain(parts);
+        let observed = all.filter_map(|o| o.observed.take()).map(|o| *o).collect();
         self.absorb_parts();
         let members = everyone(self.members, &mut self.parts);
         let mut outcome = self.tracker.observers.outcome;
@@ -76,7 +78,11 @@ impl<M: Member> Run<'_, '_, M> {
         outcome.changes = self.marks.schedule.counts();
         let (first, last) = (self.marks.first, self.last_arrival);
         outcome.seen.cover(self.taken, first, last);
-        outcome.capping = self.tracker.observers.capper.map(Capper::into_outcome);
+        outcome.capping = self
+            .tracker
+            .observers
+            .capper
+            .map(|c| c.into_outcome(observed));
         let open = matches!(self.options.arrivals, Arrivals::Open);
         outcome.last_arrival = open.then_some(last);
         Ok(outcome)

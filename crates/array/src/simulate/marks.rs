@@ -88,7 +88,14 @@ impl<M: Member> Run<'_, '_, M> {
     /// One step of the power capping controller.
     pub(super) fn step_capping(&mut self) {
         let in_flight = self.tracker.in_flight;
-        if let Some(capper) = &mut self.tracker.observers.capper {
+        let observers = &mut self.tracker.observers;
+        if let Some(capper) = &mut observers.capper {
+            let parts = self
+                .parts
+                .iter_mut()
+                .map(|p| &mut p.tracker.observers.observed);
+            let observed = std::iter::once(&mut observers.observed).chain(parts);
+            observed.flatten().for_each(|own| capper.read(own));
             let mut members: Vec<&mut M> = everyone(self.members, &mut self.parts).collect();
             let stepped = capper.step(&mut members, in_flight);
             self.failure = stepped.err().map(SimulateError::Change);
