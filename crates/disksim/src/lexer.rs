@@ -87,8 +87,9 @@ struct Lexer<'a> {
 }
 
 impl Lexer<'_> {
-    fn file(&mut self, path: PathBuf, text: &str, from: Position) -> Result<(), Error> {
-        if self.open.contains(&path) {
+    /// Refuses a file that sources itself, and too many or too large ones. Files that it is to be read after are open.
+    fn admit(&mut self, path: &PathBuf, text: &str, from: Position) -> Result<(), Error> {
+        if self.open.contains(path) {
             let got = format!("{} sourcing itself", path.display());
             return Err(Error::new(from, got, "files without a cycle"));
         }
@@ -106,6 +107,11 @@ impl Lexer<'_> {
                 ));
             }
         }
+        Ok(())
+    }
+
+    fn file(&mut self, path: PathBuf, text: &str, from: Position) -> Result<(), Error> {
+        self.admit(&path, text, from)?;
         let file = self.tokens.files.len() as u32;
         let shared = Arc::new(path.clone());
         self.tokens.files.push(shared.clone());
@@ -161,20 +167,10 @@ impl Lexer<'_> {
             if sourcing {
                 sourcing = false;
                 let Token::Word { text: name, .. } = token else {
-                    return Err(Error::new(
-                        position(),
-                        format!("{c:?}"),
-                        "a file name after source",
-                    ));
+                    let got = format!("{c:?}");
+                    return Err(Error::new(position(), got, "a file name after source"));
                 };
-                let (found, text) = self.loader.load(&name, Some(&path)).map_err(|why| {
-                    Error::new(
-                        position(),
-                        format!("{name:?}: {why}"),
-                        "a readable file to source",
-                    )
-                })?;
-                self.file(found, &text, position())?;
+                self.source(&name, &path, position())?;
             } else if matches!(&token, Token::Word { text, .. } if text == "source") {
                 sourcing = true;
             } else {
@@ -200,6 +196,15 @@ impl Lexer<'_> {
         }
         self.open.pop();
         Ok(())
+    }
+
+    /// Reads the file of that name, which the file `by` names at `at`.
+    fn source(&mut self, name: &str, by: &Path, at: Position) -> Result<(), Error> {
+        let (found, text) = self.loader.load(name, Some(by)).map_err(|why| {
+            let got = format!("{name:?}: {why}");
+            Error::new(at.clone(), got, "a readable file to source")
+        })?;
+        self.file(found, &text, at)
     }
 }
 

@@ -6,6 +6,8 @@ use crate::run::sources;
 use headstack_array::RunError;
 use headstack_disksim::{import_with, validate as demerit, Sources};
 use headstack_drive::layout::adaptive::Adaptive;
+use headstack_drive::layout::{Layout, Place};
+use headstack_drive::mechanics::Mechanics;
 use headstack_drive::replay::{replay_closed as replay, ReplayRequest};
 use headstack_drive::spec::ArmShare;
 use headstack_drive::DriveOptions;
@@ -71,26 +73,7 @@ fn describe(spec: &DriveSpec, given: &Value) -> Result<Value, SpecError> {
     let mechanics = drive.mechanics();
     let sector = spec.geometry.sector_size.0;
     let sectors = mechanics.layout.capacity();
-    let mut zones = Vec::new();
-    let mut at = 0;
-    let zone_of = |s: u64| mechanics.layout.locate(s).map(|p| p.zone);
-    while let Some(place) = (at < sectors)
-        .then(|| mechanics.layout.locate(at))
-        .flatten()
-    {
-        // Zones come in address order, so the first address of the next one is found by halving.
-        let (mut low, mut high) = (at + 1, sectors);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if zone_of(middle) == Some(place.zone) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        zones.push((at, place));
-        at = low;
-    }
+    let zones = zones(&*mechanics.layout);
     // Units that follow each other in the addresses repeat the zones; stacks that addresses are
     // striped over share them.
     let assemblies = match spec.parallelism.arm_share {
@@ -112,28 +95,7 @@ fn describe(spec: &DriveSpec, given: &Value) -> Result<Value, SpecError> {
             })
         })
         .collect();
-    let cylinders = spec.geometry.cylinders.max(1);
-    let step = (cylinders / CURVE_POINTS).max(1);
-    let steps = mechanics.layout.steps_per_cylinder();
-    let seconds = |d: u32| f64::from(mechanics.seek.ns(d * steps)) * 1e-9;
-    let mut distances: Vec<u32> = (1..cylinders).step_by(step as usize).collect();
-    if distances.last().is_some_and(|d| *d != cylinders - 1) {
-        distances.push(cylinders - 1);
-    }
-    let curve: Vec<[f64; 2]> = distances
-        .iter()
-        .map(|&d| [f64::from(d), seconds(d)])
-        .collect();
-    // Mean over all ordered pairs of different cylinders, each as likely as the next.
-    let n = f64::from(cylinders);
-    let pairs: f64 = (1..cylinders)
-        .map(|d| 2.0 * (n - f64::from(d)) * seconds(d))
-        .sum();
-    let average = if cylinders > 1 {
-        pairs / (n * (n - 1.0))
-    } else {
-        0.0
-    };
+    let (curve, average) = seeks(mechanics, spec.geometry.cylinders.max(1));
     // Over a round, each head has its turn.
     let round = mechanics.layout.tracks_per_round(spec.geometry.surfaces);
     let sustained = |first: u64| {
@@ -163,6 +125,50 @@ fn describe(spec: &DriveSpec, given: &Value) -> Result<Value, SpecError> {
         "power_w": power::build(&spec.power, &power::Shape::of(spec), &models().power)?,
         "cost_usd": cost::build(&spec.cost, &cost::Parts::of(spec)?, &models().cost)?,
     }))
+}
+
+/// The zones in order of address: first address in sectors, and the place there.
+fn zones(layout: &dyn Layout) -> Vec<(u64, Place)> {
+    let sectors = layout.capacity();
+    let zone_of = |s: u64| layout.locate(s).map(|p| p.zone);
+    let (mut zones, mut at) = (Vec::new(), 0);
+    while let Some(place) = (at < sectors).then(|| layout.locate(at)).flatten() {
+        // The first address of the next one is found by halving.
+        let (mut low, mut high) = (at + 1, sectors);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if zone_of(middle) == Some(place.zone) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        zones.push((at, place));
+        at = low;
+    }
+    zones
+}
+
+/// Seek times in seconds by distance in cylinders, and their mean over all ordered pairs of different cylinders.
+fn seeks(mechanics: &Mechanics, cylinders: u32) -> (Vec<[f64; 2]>, f64) {
+    let step = (cylinders / CURVE_POINTS).max(1);
+    let steps = mechanics.layout.steps_per_cylinder();
+    let seconds = |d: u32| f64::from(mechanics.seek.ns(d * steps)) * 1e-9;
+    let mut distances: Vec<u32> = (1..cylinders).step_by(step as usize).collect();
+    if distances.last().is_some_and(|d| *d != cylinders - 1) {
+        distances.push(cylinders - 1);
+    }
+    let curve = distances.iter().map(|&d| [f64::from(d), seconds(d)]);
+    let n = f64::from(cylinders);
+    let pairs: f64 = (1..cylinders)
+        .map(|d| 2.0 * (n - f64::from(d)) * seconds(d))
+        .sum();
+    let average = if cylinders > 1 {
+        pairs / (n * (n - 1.0))
+    } else {
+        0.0
+    };
+    (curve.collect(), average)
 }
 
 /// One entry of a list: what it is, parameters that work, and all that it takes.

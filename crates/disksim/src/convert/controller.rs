@@ -10,6 +10,7 @@ use headstack_drive::spec::{
 use headstack_units::Span;
 
 /// The parameters of the block except its mechanical model.
+#[derive(Default)]
 pub(super) struct Controller {
     pub cache: CacheSpec,
     pub overhead: OverheadSpec,
@@ -166,21 +167,23 @@ fn cache(fields: &mut Fields, fast_write: bool) -> Result<CacheSpec, Error> {
     Ok(cache)
 }
 
-fn overhead(fields: &mut Fields, fast_write: bool) -> Result<OverheadSpec, Error> {
-    let scale = match fields.get("Time scale for overheads") {
-        None => 1.0,
-        Some(value) => {
-            let scale = value.real()?;
-            if !(0.0..=1000.0).contains(&scale) {
-                return Err(Error::new(
-                    value.at.clone(),
-                    value.show(),
-                    "a factor from 0 to 1000",
-                ));
-            }
-            scale
-        }
+/// The factor of all overheads.
+fn overhead_scale(fields: &mut Fields) -> Result<f64, Error> {
+    let Some(value) = fields.get("Time scale for overheads") else {
+        return Ok(1.0);
     };
+    match value.real()? {
+        scale if (0.0..=1000.0).contains(&scale) => Ok(scale),
+        _ => Err(Error::new(
+            value.at.clone(),
+            value.show(),
+            "a factor from 0 to 1000",
+        )),
+    }
+}
+
+fn overhead(fields: &mut Fields, fast_write: bool) -> Result<OverheadSpec, Error> {
+    let scale = overhead_scale(fields)?;
     let mut pair = |read: &str, write: &str| -> Result<AfterPrevious, Error> {
         Ok(AfterPrevious {
             after_read: fields.span(read, scale)?,
@@ -209,8 +212,28 @@ fn overhead(fields: &mut Fields, fast_write: bool) -> Result<OverheadSpec, Error
             "without fast writes every write takes the miss overhead",
         )?;
     }
+    let extra_write_disconnect = extra_disconnect(fields, scale)?;
+    Ok(OverheadSpec {
+        per_request: fields.span("Per-request overhead time", scale)?,
+        read_hit,
+        read_miss,
+        write_hit,
+        write_miss,
+        read_completion: fields.span("Read completion overhead", scale)?,
+        write_completion: fields.span("Write completion overhead", scale)?,
+        data_preparation: fields.span("Data preparation overhead", scale)?,
+        first_reselect: fields.span("First reselect overhead", scale)?,
+        other_reselect: fields.span("Other reselect overhead", scale)?,
+        read_disconnect,
+        write_disconnect: fields.span("Write disconnect overhead", scale)?,
+        extra_write_disconnect,
+    })
+}
+
+/// The second disconnection of a write; `None` if the drive has none.
+fn extra_disconnect(fields: &mut Fields, scale: f64) -> Result<Option<ExtraDisconnect>, Error> {
     let extra = fields.flag("Extra write disconnect")?;
-    let extra_write_disconnect = ExtraDisconnect {
+    let spec = ExtraDisconnect {
         command: fields.span("Extradisc command overhead", scale)?,
         disconnect: fields.span("Extradisc disconnect overhead", scale)?,
         // The scale does not apply to this one of the five times.
@@ -240,21 +263,7 @@ fn overhead(fields: &mut Fields, fast_write: bool) -> Result<OverheadSpec, Error
             "extra write disconnect is off",
         )?;
     }
-    Ok(OverheadSpec {
-        per_request: fields.span("Per-request overhead time", scale)?,
-        read_hit,
-        read_miss,
-        write_hit,
-        write_miss,
-        read_completion: fields.span("Read completion overhead", scale)?,
-        write_completion: fields.span("Write completion overhead", scale)?,
-        data_preparation: fields.span("Data preparation overhead", scale)?,
-        first_reselect: fields.span("First reselect overhead", scale)?,
-        other_reselect: fields.span("Other reselect overhead", scale)?,
-        read_disconnect,
-        write_disconnect: fields.span("Write disconnect overhead", scale)?,
-        extra_write_disconnect: extra.then_some(extra_write_disconnect),
-    })
+    Ok(extra.then_some(spec))
 }
 
 /// DiskSim's policies by number: our scheduler, and the difference (empty: none).

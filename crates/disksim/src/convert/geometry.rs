@@ -57,32 +57,9 @@ pub(super) fn read(
             ));
         }
     };
-    if g1 {
-        let mapping = fields.count("LBN-to-PBN mapping scheme", 0, 2, 0)?;
-        geometry.layout =
-            ["cylinder-major", "serpentine", "serpentine-disk"][mapping as usize].into();
-        geometry.sparing =
-            Sparing::SCHEMES[fields.count("Sparing scheme used", 0, 10, 0)? as usize];
-        geometry.sparing_range_cylinders = fields
-            .count("Rangesize for sparing", 0, 10_000_000, 1)?
-            .max(1);
-        if geometry.sparing != Sparing::Range {
-            fields.no_effect(&["Rangesize for sparing"], "only scheme 8 has ranges")?;
-        }
-    } else {
-        geometry.layout = "extents".into();
-        let value = fields.need("Layout Map File")?;
-        let name = value.word()?;
-        let (path, text) = loader.load(name, Some(&value.at.file)).map_err(|why| {
-            Error::new(value.at.clone(), format!("{name:?}: {why}"), "a layout map")
-        })?;
-        let map = map(&path, &text, shape)?;
-        geometry.layout_parameters = [
-            ("extents".to_string(), json!(map.extents)),
-            ("extent_defects".to_string(), json!(map.extent_defects)),
-        ]
-        .into_iter()
-        .collect();
+    match g1 {
+        true => read_mapping(&mut fields, &mut geometry)?,
+        false => read_map(&mut fields, shape, loader, &mut geometry)?,
     }
     let common = fields.get("Skew units").map(unit).transpose()?;
     let zones = fields.need("Zones")?;
@@ -114,26 +91,67 @@ pub(super) fn read(
     note_gaps(&geometry.zones, zones, &mut notes);
     fields.finish(report);
     report.extend(notes);
+    unite_skews(&mut geometry, &units);
+    Ok(geometry)
+}
+
+/// Reads the order of addresses and the sparing of a block `dm_layout_g1`.
+fn read_mapping(fields: &mut Fields, geometry: &mut GeometrySpec) -> Result<(), Error> {
+    let mapping = fields.count("LBN-to-PBN mapping scheme", 0, 2, 0)?;
+    geometry.layout = ["cylinder-major", "serpentine", "serpentine-disk"][mapping as usize].into();
+    geometry.sparing = Sparing::SCHEMES[fields.count("Sparing scheme used", 0, 10, 0)? as usize];
+    geometry.sparing_range_cylinders = fields
+        .count("Rangesize for sparing", 0, 10_000_000, 1)?
+        .max(1);
+    if geometry.sparing != Sparing::Range {
+        fields.no_effect(&["Rangesize for sparing"], "only scheme 8 has ranges")?;
+    }
+    Ok(())
+}
+
+/// Reads the map of extents that a block `dm_layout_g2` names.
+fn read_map(
+    fields: &mut Fields,
+    shape: &Shape,
+    loader: &dyn Loader,
+    geometry: &mut GeometrySpec,
+) -> Result<(), Error> {
+    geometry.layout = "extents".into();
+    let value = fields.need("Layout Map File")?;
+    let name = value.word()?;
+    let (path, text) = loader
+        .load(name, Some(&value.at.file))
+        .map_err(|why| Error::new(value.at.clone(), format!("{name:?}: {why}"), "a layout map"))?;
+    let map = map(&path, &text, shape)?;
+    geometry.layout_parameters = [
+        ("extents".to_string(), json!(map.extents)),
+        ("extent_defects".to_string(), json!(map.extent_defects)),
+    ]
+    .into_iter()
+    .collect();
+    Ok(())
+}
+
+/// Gives the skews of all zones one unit, which the schema has for the whole disk. If theirs differ, sectors are truncated to
+/// integers and converted to turns.
+fn unite_skews(geometry: &mut GeometrySpec, units: &[SkewUnit]) {
     if units.iter().all(|u| *u == units[0]) {
         geometry.skew_unit = units[0];
-    } else {
-        // The schema has one unit for the whole disk, so sectors are truncated to integers and converted to
-        // turns.
-        geometry.skew_unit = SkewUnit::Turns;
-        for (zone, unit) in geometry.zones.iter_mut().zip(&units) {
-            if *unit == SkewUnit::Sectors {
-                let sectors = zone.sectors_per_track.of(0) as f64;
-                for value in [
-                    &mut zone.track_skew,
-                    &mut zone.cylinder_skew,
-                    &mut zone.offset,
-                ] {
-                    *value = value.trunc() / sectors;
-                }
+        return;
+    }
+    geometry.skew_unit = SkewUnit::Turns;
+    for (zone, unit) in geometry.zones.iter_mut().zip(units) {
+        if *unit == SkewUnit::Sectors {
+            let sectors = zone.sectors_per_track.of(0) as f64;
+            for value in [
+                &mut zone.track_skew,
+                &mut zone.cylinder_skew,
+                &mut zone.offset,
+            ] {
+                *value = value.trunc() / sectors;
             }
         }
     }
-    Ok(geometry)
 }
 
 fn unit(value: &Value) -> Result<SkewUnit, Error> {

@@ -9,8 +9,9 @@ use crate::ast::{Block, Document, Node, ValueKind};
 use crate::checks::{NOT_MODELLED, TOLERATED};
 use crate::error::Error;
 use crate::loader::Loader;
+use controller::Controller;
 use fields::Fields;
-use headstack_drive::spec::{CacheSpec, LinkSpec, OverheadSpec, Params, QueueSpec};
+use headstack_drive::spec::{LinkSpec, Params};
 use headstack_drive::DriveSpec;
 use headstack_engine::Warning;
 use headstack_units::Span;
@@ -138,35 +139,14 @@ impl Document {
             let text = format!("DiskSim parameter file {}", file.to_string_lossy());
             sources.insert(key.to_string(), text);
         };
-        let mut cache = CacheSpec::default();
-        let mut overhead = OverheadSpec::default();
-        let mut queue = QueueSpec::default();
-        let mut link = LinkSpec::default();
-        let mut minimum_write = Span::ZERO;
-        let model = if block.kind == "dm_disk" {
-            block
-        } else {
-            let mut fields = Fields::new(block, "");
-            let value = fields.need("Model")?;
-            let model = match &value.kind {
-                ValueKind::Word(name) => self.block(name).ok_or_else(|| {
-                    Error::new(
-                        value.at.clone(),
-                        value.show(),
-                        "the name of a dm_disk block",
-                    )
-                })?,
-                _ => value.block()?,
-            };
-            let read = controller::read(&mut fields, &mut report)?;
-            (cache, overhead, queue, link) = (read.cache, read.overhead, read.queue, read.link);
-            minimum_write = read.minimum_write;
-            fields.finish(&mut report);
-            self.bus(&instances, read.sector_ms, &mut link, &mut report)?;
-            for key in ["cache", "overhead", "queue", "link"] {
-                source(key, block);
+        let (model, controller) = match block.kind.as_str() {
+            "dm_disk" => (block, Controller::default()),
+            _ => {
+                for key in ["cache", "overhead", "queue", "link"] {
+                    source(key, block);
+                }
+                self.disk(block, &instances, &mut report)?
             }
-            model
         };
         if model.kind != "dm_disk" {
             let got = format!("a block {}", model.kind);
@@ -192,11 +172,11 @@ impl Document {
         let mut geometry = geometry::read(layout, &shape, loader, &mut report)?;
         geometry.rotation_speed = mechanics.rotation_speed;
         let mut positioning = mechanics.positioning;
-        positioning.minimum_write = minimum_write;
+        positioning.minimum_write = controller.minimum_write;
         for key in ["geometry", "seek", "positioning"] {
             source(key, model);
         }
-        if minimum_write != Span::ZERO {
+        if positioning.minimum_write != Span::ZERO {
             source("positioning.minimum_write", block);
         }
         self.surroundings(block, model, &mut report);
@@ -217,10 +197,10 @@ impl Document {
             positioning,
             mapping: Default::default(),
             media_scan: Default::default(),
-            cache,
-            overhead,
-            link,
-            queue,
+            cache: controller.cache,
+            overhead: controller.overhead,
+            link: controller.link,
+            queue: controller.queue,
             duration_limits: Default::default(),
             power: default_power(),
             cost: Params::new(),
@@ -231,6 +211,33 @@ impl Document {
             instances,
             report,
         })
+    }
+
+    /// The block `dm_disk` of a disk, and the rest of its parameters.
+    fn disk<'a>(
+        &'a self,
+        block: &'a Block,
+        instances: &[String],
+        report: &mut Vec<Note>,
+    ) -> Result<(&'a Block, Controller), Error> {
+        let mut fields = Fields::new(block, "");
+        let value = fields.need("Model")?;
+        let model = match &value.kind {
+            ValueKind::Word(name) => self.block(name).ok_or_else(|| {
+                let need = "the name of a dm_disk block";
+                Error::new(value.at.clone(), value.show(), need)
+            })?,
+            _ => value.block()?,
+        };
+        let mut controller = controller::read(&mut fields, report)?;
+        fields.finish(report);
+        self.bus(
+            instances,
+            controller.sector_ms,
+            &mut controller.link,
+            report,
+        )?;
+        Ok((model, controller))
     }
 
     /// The slowest of disk, nearest bus and nearest controller determines the time of a sector.

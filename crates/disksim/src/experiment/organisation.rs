@@ -158,6 +158,19 @@ fn stack(over: &mut Organisation, scheme: &Scheme, n: usize) {
     }
 }
 
+/// The disks of a logorg.
+fn members(fields: &mut Fields, disks: &[String]) -> Result<Vec<String>, Error> {
+    let mut devices = Vec::new();
+    for (name, at) in words(fields.need("devices")?)? {
+        if !disks.contains(&name) || devices.contains(&name) {
+            let need = "disks of the topology, each once";
+            return Err(Error::new(at, name, need));
+        }
+        devices.push(name);
+    }
+    Ok(devices)
+}
+
 /// The parameters of one logorg, and its disks.
 fn logorg(
     block: &Block,
@@ -178,15 +191,7 @@ fn logorg(
         let got = "Parts with a distribution or redundancy";
         return Err(Error::new(at, got, "Array, or Asis and Noredun"));
     }
-    let value = fields.need("devices")?;
-    let mut devices = Vec::new();
-    for (name, at) in words(value)? {
-        if !disks.contains(&name) || devices.contains(&name) {
-            let need = "disks of the topology, each once";
-            return Err(Error::new(at, name, need));
-        }
-        devices.push(name);
-    }
+    let devices = members(&mut fields, disks)?;
     let mut scheme = Scheme {
         array,
         striped,
@@ -222,19 +227,11 @@ fn logorg(
         "Number of copies",
         "Copy choice on read",
         "RMW vs. reconstruct",
+        "Parity stripe unit",
+        "Parity rotation type",
     ] {
-        fields.note_if_new(
-            name,
-            Treatment::NoTimingEffect,
-            "this organisation has none",
-        );
-    }
-    for name in ["Parity stripe unit", "Parity rotation type"] {
-        fields.note_if_new(
-            name,
-            Treatment::NoTimingEffect,
-            "this organisation has none",
-        );
+        let why = "this organisation has none";
+        fields.note_if_new(name, Treatment::NoTimingEffect, why);
     }
     for name in ["interval", "start time", "stop time", "file name"] {
         let name = format!("Time stamp {name}");

@@ -351,26 +351,7 @@ fn generator(
 ) -> Result<Generator, Error> {
     let mut fields = Fields::new(value.block()?, "Generators");
     let capacity = super::count(&mut fields, "Storage capacity per device", 1)?;
-    let mut devices = Vec::new();
-    for (name, at) in words(fields.need("devices")?)? {
-        let numbers = over.numbers(&name);
-        if numbers.is_empty() {
-            return Err(Error::new(
-                at,
-                name,
-                "a logorg, or a disk of one that passes numbers on",
-            ));
-        }
-        devices.extend(numbers);
-    }
-    devices.sort_unstable();
-    let probability = |fields: &mut Fields, what: &str| match fields.get(what) {
-        None => Ok(0.0),
-        Some(value) => match value.real()? {
-            p if (0.0..=1.0).contains(&p) => Ok(p),
-            _ => Err(Error::new(value.at.clone(), value.show(), "a probability")),
-        },
-    };
+    let devices = devices(&mut fields, over)?;
     let sequential = probability(&mut fields, "Probability of sequential access")?;
     let local = probability(&mut fields, "Probability of local access")?;
     let reads = probability(&mut fields, "Probability of read access")?;
@@ -387,51 +368,8 @@ fn generator(
         Treatment::NoTimingEffect,
         "for those requests",
     );
-    let of = |fields: &mut Fields, name: &str| Distribution::read(fields.need(name)?);
-    let general = of(&mut fields, "General inter-arrival times")?;
-    let mut gaps = [general; 3];
-    for (i, (what, share)) in [("Sequential", sequential), ("Local", local)]
-        .iter()
-        .enumerate()
-    {
-        let name = format!("{what} inter-arrival times");
-        if *share > 0.0 && fields.block.get(&name).is_some() {
-            gaps[i + 1] = of(&mut fields, &name)?;
-            if critical == 1.0 && gaps[i + 1] != general {
-                let why = "the general ones are taken in closed loads";
-                fields.note(&name, Treatment::NotModelled, why);
-            }
-        } else {
-            fields.note(
-                &name,
-                Treatment::NoTimingEffect,
-                "there are no such requests",
-            );
-        }
-    }
-    let mut distance = Distribution {
-        kind: "normal",
-        base: 0.0,
-        spread: 0.0,
-        share: 0.0,
-    };
-    if local > 0.0 {
-        let value = fields.need("Local distances")?;
-        distance = Distribution::read(value)?;
-        if distance.kind != "normal" {
-            return Err(Error::new(
-                value.at.clone(),
-                distance.kind,
-                "normal: nothing else has a counterpart",
-            ));
-        }
-    } else {
-        fields.note(
-            "Local distances",
-            Treatment::NoTimingEffect,
-            "there are no such requests",
-        );
-    }
+    let gaps = gaps(&mut fields, [sequential, local], critical)?;
+    let distance = distance(&mut fields, local)?;
     let generator = Generator {
         devices,
         capacity,
@@ -442,8 +380,75 @@ fn generator(
         critical,
         gaps,
         distance,
-        size: of(&mut fields, "Sizes")?,
+        size: Distribution::read(fields.need("Sizes")?)?,
     };
     fields.finish(report);
     Ok(generator)
+}
+
+/// The numbers of the devices that a generator sends to, in order.
+fn devices(fields: &mut Fields, over: &Organisation) -> Result<Vec<u32>, Error> {
+    let mut devices = Vec::new();
+    for (name, at) in words(fields.need("devices")?)? {
+        let numbers = over.numbers(&name);
+        if numbers.is_empty() {
+            let need = "a logorg, or a disk of one that passes numbers on";
+            return Err(Error::new(at, name, need));
+        }
+        devices.extend(numbers);
+    }
+    devices.sort_unstable();
+    Ok(devices)
+}
+
+/// A number from 0 to 1; 0 if it is not given.
+fn probability(fields: &mut Fields, what: &str) -> Result<f64, Error> {
+    match fields.get(what) {
+        None => Ok(0.0),
+        Some(value) => match value.real()? {
+            p if (0.0..=1.0).contains(&p) => Ok(p),
+            _ => Err(Error::new(value.at.clone(), value.show(), "a probability")),
+        },
+    }
+}
+
+const NO_SUCH: &str = "there are no such requests";
+
+/// The times between requests: of all, of sequential and of local ones, which have these shares.
+fn gaps(fields: &mut Fields, shares: [f64; 2], critical: f64) -> Result<[Distribution; 3], Error> {
+    let general = Distribution::read(fields.need("General inter-arrival times")?)?;
+    let mut gaps = [general; 3];
+    for (i, what) in ["Sequential", "Local"].iter().enumerate() {
+        let name = format!("{what} inter-arrival times");
+        if shares[i] > 0.0 && fields.block.get(&name).is_some() {
+            gaps[i + 1] = Distribution::read(fields.need(&name)?)?;
+            if critical == 1.0 && gaps[i + 1] != general {
+                let why = "the general ones are taken in closed loads";
+                fields.note(&name, Treatment::NotModelled, why);
+            }
+        } else {
+            fields.note(&name, Treatment::NoTimingEffect, NO_SUCH);
+        }
+    }
+    Ok(gaps)
+}
+
+/// How far local requests are from the one before.
+fn distance(fields: &mut Fields, local: f64) -> Result<Distribution, Error> {
+    if local > 0.0 {
+        let value = fields.need("Local distances")?;
+        let distance = Distribution::read(value)?;
+        if distance.kind != "normal" {
+            let need = "normal: nothing else has a counterpart";
+            return Err(Error::new(value.at.clone(), distance.kind, need));
+        }
+        return Ok(distance);
+    }
+    fields.note("Local distances", Treatment::NoTimingEffect, NO_SUCH);
+    Ok(Distribution {
+        kind: "normal",
+        base: 0.0,
+        spread: 0.0,
+        share: 0.0,
+    })
 }
