@@ -21,6 +21,7 @@ mod feed;
 mod marks;
 pub(crate) mod options;
 pub(crate) mod record;
+mod samples;
 mod seen;
 pub(crate) mod warm_up;
 
@@ -49,6 +50,7 @@ use headstack_units::{Lba, Span, Time};
 use marks::Marks;
 pub use options::{Options, OutOfRangePolicy};
 pub use record::{Log, Record};
+use samples::Samples;
 pub use warm_up::WarmUp;
 
 struct Run<'a, 'l, M: Member> {
@@ -63,6 +65,8 @@ struct Run<'a, 'l, M: Member> {
     options: &'a Options,
     tracker: RequestTracker<'a, 'l>,
     marks: Marks<'a>,
+    // In a part: samples of energy that it takes by itself.
+    samples: Samples,
     // Next event of each drive, if drives are taken in order of time: in closed loops, and after the last
     // arrival.
     due: Option<Timetable>,
@@ -164,6 +168,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
             options,
             tracker,
             marks: Marks::new(&options.changes),
+            samples: Samples::none(),
             due: None,
             last_arrival: Time::ZERO,
             failure: None,

@@ -163,7 +163,8 @@ impl<M: Member> Run<'_, '_, M> {
                 continue;
             }
             let before = self.taken;
-            self.step_parts(mark.min(next + stride.span), stride.n >= WORTH);
+            let until = self.next_mark().min(self.begin_samples());
+            self.step_parts(until.min(next + stride.span), stride.n >= WORTH);
             stride.adapt(self.taken - before);
         }
         self.end_apart()
@@ -217,6 +218,7 @@ impl<M: Member> Run<'_, '_, M> {
             true => self.options.crew.each(&mut self.parts, go),
             false => self.parts.iter_mut().for_each(go),
         }
+        self.join_samples();
         self.gather();
     }
 
@@ -231,12 +233,18 @@ impl<M: Member> Run<'_, '_, M> {
             }
             let (drive, member) = self.earliest();
             let drive = drive.max(self.marks.now);
-            if drive.min(issue) >= until {
+            let next = drive.min(issue);
+            let sample = self.samples.next;
+            if sample <= next && sample < until && next != Time::NEVER {
+                self.take_sample();
+                continue;
+            }
+            if next >= until {
                 return Ok(());
             }
             if drive < issue {
                 self.marks.now = drive;
-                let until = self.limit(drive, pause).min(issue).min(until);
+                let until = self.limit(drive, pause).min(issue).min(until).min(sample);
                 self.step::<true>(member, drive, until)?;
                 continue;
             }
