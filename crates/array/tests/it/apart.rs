@@ -18,13 +18,18 @@ fn folder(name: &str) -> PathBuf {
 }
 
 /// Runs an experiment; its files by name, and its systems as JSON without what is said of changes.
-fn files(text: &str, threads: usize, folder: &Path) -> (Vec<(String, Vec<u8>)>, RunResult) {
+fn files(
+    text: &str,
+    threads: usize,
+    is_logged: bool,
+    folder: &Path,
+) -> (Vec<(String, Vec<u8>)>, RunResult) {
     let experiment = Experiment::from_toml(text, "test.toml".as_ref());
     let experiment = experiment.unwrap_or_else(|e| panic!("{e}\n{text}"));
     let options = RunOptions {
         threads: Some(threads),
         out_dir: Some(folder.into()),
-        log_requests: true,
+        log_requests: is_logged,
         ..RunOptions::default()
     };
     let inputs = Inputs::new(vec![shipped::folder()]);
@@ -46,8 +51,9 @@ fn files(text: &str, threads: usize, folder: &Path) -> (Vec<(String, Vec<u8>)>, 
 }
 
 /// Runs an experiment with one system as parts, on one thread and on two, and as a whole.
-fn is_the_same_as_a_whole(text: &str, name: &str) -> RunResult {
+fn is_the_same_as_a_whole(text: &str, name: &str, is_logged: bool) -> RunResult {
     let folder = folder(name);
+    let files = |text: &str, threads, folder: &Path| files(text, threads, is_logged, folder);
     let (one, result) = files(text, 1, &folder.join("1"));
     let (two, _) = files(text, 2, &folder.join("2"));
     let late = result.systems[0].duration_s + 1000.0;
@@ -154,7 +160,7 @@ fn experiment(seed: u64) -> String {
 fn parts_make_the_same_bytes_as_the_whole() {
     let first = headstack_testkit::first_seed(1);
     for seed in first..first + cases(USUAL) {
-        is_the_same_as_a_whole(&experiment(seed), &format!("seed-{seed}"));
+        is_the_same_as_a_whole(&experiment(seed), &format!("seed-{seed}"), seed % 2 == 0);
     }
 }
 
@@ -169,12 +175,31 @@ fn a_capped_shelf_makes_the_same_bytes_as_the_whole() {
          layers = [{ name = \"host-queue\", elevator = \"deadline\", merge = false, wake_time = \"50 us\" }]\n\
          [system.capping]\npolicy = \"pcap-s\"\nparameters = { tiers = [4, 4] }\nnoise = \"0.05 W\"\n\
          caps = [{ at = \"1 s\", cap = \"70 W\" }]\n";
-    let result = is_the_same_as_a_whole(text, "shelf");
-    let system = &result.systems[0];
-    assert!(system.n_requests > 4000, "{}", system.n_requests);
-    // The threads of each drive wait for its requests alone, and every request is there.
-    let served: u64 = system.drives.iter().map(|d| d.n_requests).sum();
-    assert_eq!(served, system.n_requests);
+    // With a log and without, requests are held and counted in different ways.
+    for is_logged in [true, false] {
+        let result = is_the_same_as_a_whole(text, "shelf", is_logged);
+        let system = &result.systems[0];
+        assert!(system.n_requests > 4000, "{}", system.n_requests);
+        assert!(system.confidence_s.is_some());
+        // The threads of each drive wait for its requests alone, and every request is there.
+        let served: u64 = system.drives.iter().map(|d| d.n_requests).sum();
+        assert_eq!(served, system.n_requests);
+    }
+}
+
+/// Series get coarser at 204.8 and 409.6 s after the warm-up, between two instants at which the parts are together. One
+/// part has ended by then, and the drives of another one rest for long between its requests.
+#[test]
+fn parts_take_their_samples_as_the_whole_while_its_series_gets_coarser() {
+    let text = "[[workload]]\nwarm_up = \"3 s\"\n\
+         [[workload.jobs]]\nthreads = 2\ndevices = 2\nduration = \"150 s\"\nrate = \"2/s\"\n\
+         requests = { reads = 0.5, size = \"4 KiB\", footprint = \"1 GB\" }\n\
+         [[workload.jobs]]\nthreads = 3\nfirst_device = 2\nduration = \"500 s\"\nrate = \"3/s\"\n\
+         requests = { reads = 1.0, size = \"64 KiB\", footprint = \"8 GB\" }\n\
+         [[workload.jobs]]\nthreads = 1\nfirst_device = 3\nduration = \"470 s\"\nthink_time = \"7 s\"\n\
+         requests = { reads = 0.0, size = \"4 KiB\", footprint = \"8 GB\" }\n\
+         [[system]]\ndrive = \"ibm-18es\"\ncount = 4\n";
+    is_the_same_as_a_whole(text, "coarser", false);
 }
 
 /// A run that is cancelled has the requests that ended until then.
