@@ -2,11 +2,11 @@
 //!
 //! # Model
 //! Threads that wait for their requests connect the drives that they use. Drives without common threads influence each
-//! other only at marks: where the power capping controller acts, energy is sampled, or the warm-up ends. Between two
-//! marks each part of the system goes through its own events, one part after the other (so that what a part needs stays in
-//! the core's cache) and several on different threads. What depends on the order of requests (the log, batch means, the
-//! controller's window) is held and then counted in the order of the whole system, so that neither the division nor the
-//! number of threads has an effect on results. The other figures of a part are sums of whole numbers.
+//! other only at marks: where the power capping controller acts, or the warm-up ends. Between two marks each part of the
+//! system goes through its own events, one part after the other (so that what a part needs stays in the core's cache) and
+//! several on different threads, and samples its energy on its way (`samples.rs`). What depends on the order of requests
+//! (the log, batch means) is held and then counted in the order of the whole system, so that neither the division nor the
+//! number of threads has an effect on results. The other figures of a part are sums of whole numbers, or sets of times.
 //!
 //! # Validity
 //! [`divide`] decides once per run. Not divided are: systems under changes, which may concern any of their parts; runs
