@@ -182,46 +182,8 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
     let name = field.ident.clone();
     let name = name.ok_or_else(|| Error::new(field.span(), "a field without a name"))?;
     let ty = &field.ty;
-    if said.skip {
-        return Ok(Parts {
-            read: quote! { let #name: #ty = ::core::default::Default::default(); },
-            write: Tokens::new(),
-            check: Tokens::new(),
-            default: quote! { ::core::default::Default::default() },
-            describe: Tokens::new(),
-            keys: Vec::new(),
-            inner: None,
-            name,
-        });
-    }
-    if said.rest.is_some() {
-        return Ok(Parts {
-            read: quote! { let #name = __d::rest_of(table, Self::KEYS, others); },
-            write: quote! { __d::write_field(&mut table, &self.#name); },
-            check: Tokens::new(),
-            default: quote! { ::core::default::Default::default() },
-            describe: Tokens::new(),
-            keys: Vec::new(),
-            inner: None,
-            name,
-        });
-    }
-    if said.flatten {
-        return Ok(Parts {
-            // That no key is unknown was found out before.
-            read: quote! { let #name = <#ty as __s::Table>::read_beside(&known, table)?; },
-            write: quote! {
-                if let __d::serde_json::Value::Object(inner) = __s::Parameter::write(&self.#name) {
-                    __d::write_field(&mut table, &inner);
-                }
-            },
-            check: quote! { __s::Parameter::check(&self.#name)?; },
-            default: quote! { ::core::default::Default::default() },
-            describe: quote! { fields.extend(<#ty as __s::Table>::fields()); },
-            keys: Vec::new(),
-            inner: Some(ty.clone()),
-            name,
-        });
+    if let Some(parts) = parts_without_key(&said, &name, ty) {
+        return Ok(parts);
     }
     let key = name.to_string();
     let key = key.strip_prefix("r#").unwrap_or(&key).to_string();
@@ -245,13 +207,89 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
         Some(kind) => quote! { #kind },
         None => kind,
     };
-    // The default as an expression of an `Option`, and as it is shown.
-    let shown = |value: Tokens| match &said.with {
-        Some(with) => quote! { <#with as __s::Adapter<#ty>>::write(&#value) },
-        None => quote! { __s::Parameter::write(&#value) },
+    let default = match &said.default {
+        Some(Some(value)) => quote! { #value },
+        _ => quote! { ::core::default::Default::default() },
     };
+    let (absent, usual) = default_of(&said, whole, &name, ty);
+    let need = match &said.need {
+        Some(need) => quote! { #need },
+        None => quote! { "a value" },
+    };
+    let Bounds {
+        when_read,
+        of_field,
+        shown: range,
+    } = bounds_of(&said, &name, &key, ty);
+    let write = match &said.omit {
+        Some(omit) => quote! { if !(#omit)(&self.#name) { __d::put(&mut table, #key, #write); } },
+        None => quote! { __d::put(&mut table, #key, #write); },
+    };
+    let doc = doc_of(&field.attrs);
+    let mut keys = vec![key.clone()];
+    keys.extend(said.alias.iter().map(LitStr::value));
+    Ok(Parts {
+        read: quote! {
+            let given = __d::Given::find(table, #key, #alias)?;
+            let #name: #ty = given.read(#need, #absent, #read)?;
+            #when_read
+        },
+        write,
+        check: quote! { #of_field },
+        default,
+        describe: quote! {
+            fields.push(__d::field_of((#key, #alias), #doc, #kind, #usual, #range));
+        },
+        keys,
+        inner: None,
+        name,
+    })
+}
+
+/// The parts of a field that is no key: one that is skipped, the rest of the keys, or a table whose keys stand in this one.
+fn parts_without_key(said: &Said, name: &Ident, ty: &Type) -> Option<Parts> {
+    let parts = Parts {
+        read: quote! { let #name: #ty = ::core::default::Default::default(); },
+        write: Tokens::new(),
+        check: Tokens::new(),
+        default: quote! { ::core::default::Default::default() },
+        describe: Tokens::new(),
+        keys: Vec::new(),
+        inner: None,
+        name: name.clone(),
+    };
+    if said.skip {
+        return Some(parts);
+    }
+    if said.rest.is_some() {
+        return Some(Parts {
+            read: quote! { let #name = __d::rest_of(table, Self::KEYS, others); },
+            write: quote! { __d::write_field(&mut table, &self.#name); },
+            ..parts
+        });
+    }
+    said.flatten.then(|| Parts {
+        // That no key is unknown was found out before.
+        read: quote! { let #name = <#ty as __s::Table>::read_beside(&known, table)?; },
+        write: quote! {
+            if let __d::serde_json::Value::Object(inner) = __s::Parameter::write(&self.#name) {
+                __d::write_field(&mut table, &inner);
+            }
+        },
+        check: quote! { __s::Parameter::check(&self.#name)?; },
+        describe: quote! { fields.extend(<#ty as __s::Table>::fields()); },
+        inner: Some(ty.clone()),
+        ..parts
+    })
+}
+
+/// The default of a field: as an expression of an `Option`, and as it is shown.
+fn default_of(said: &Said, whole: &Whole, name: &Ident, ty: &Type) -> (Tokens, Tokens) {
     let some = |value: Tokens| {
-        let shown = shown(quote! { value });
+        let shown = match &said.with {
+            Some(with) => quote! { <#with as __s::Adapter<#ty>>::write(&value) },
+            None => quote! { __s::Parameter::write(&value) },
+        };
         let absent = quote! { || ::core::option::Option::Some(#value) };
         let usual = quote! { {
             let value: #ty = #value;
@@ -262,11 +300,7 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
         } };
         (absent, usual)
     };
-    let default = match &said.default {
-        Some(Some(value)) => quote! { #value },
-        _ => quote! { ::core::default::Default::default() },
-    };
-    let (absent, usual) = match (&said.default, whole.default) {
+    match (&said.default, whole.default) {
         (Some(Some(value)), _) => some(quote! { #value }),
         (Some(None), _) => some(quote! { <#ty as ::core::default::Default>::default() }),
         (None, false) if whole.defaults => {
@@ -285,50 +319,40 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
             quote! { <#ty as __s::Parameter>::if_absent },
             quote! { <#ty as __s::Parameter>::usual() },
         ),
-    };
-    let need = match &said.need {
-        Some(need) => quote! { #need },
-        None => quote! { "a value" },
-    };
+    }
+}
+
+/// The bounds of a field.
+struct Bounds {
+    /// The check of a value that was read.
+    when_read: Option<Tokens>,
+    /// The checks of the field.
+    of_field: Tokens,
+    /// The bounds as they are described.
+    shown: Tokens,
+}
+
+fn bounds_of(said: &Said, name: &Ident, key: &str, ty: &Type) -> Bounds {
     let of = said.of.as_ref().unwrap_or_else(|| innermost(ty));
     let in_range = |key: Tokens, value: Tokens| {
         let check = |range| quote! { __d::check_range::<#of, _>(#key, &#value, &(#range))?; };
         said.range.as_ref().map(check)
     };
-    let range_when_read = in_range(quote! { given.key }, quote! { #name });
-    let range_of_field = in_range(quote! { #key }, quote! { self.#name });
+    let of_field = in_range(quote! { #key }, quote! { self.#name });
     let inside = said.with.is_none().then(|| {
         quote! { __s::Parameter::check(&self.#name).map_err(|e| e.within(#key))?; }
     });
-    let range = match &said.range {
+    let shown = match &said.range {
         Some(range) => {
             quote! { ::core::option::Option::Some::<::core::ops::RangeInclusive<#of>>(#range) }
         }
         None => quote! { ::core::option::Option::None::<::core::ops::RangeInclusive<u64>> },
     };
-    let write = match &said.omit {
-        Some(omit) => quote! { if !(#omit)(&self.#name) { __d::put(&mut table, #key, #write); } },
-        None => quote! { __d::put(&mut table, #key, #write); },
-    };
-    let doc = doc_of(&field.attrs);
-    let mut keys = vec![key.clone()];
-    keys.extend(said.alias.iter().map(LitStr::value));
-    Ok(Parts {
-        read: quote! {
-            let given = __d::Given::find(table, #key, #alias)?;
-            let #name: #ty = given.read(#need, #absent, #read)?;
-            #range_when_read
-        },
-        write,
-        check: quote! { #range_of_field #inside },
-        default,
-        describe: quote! {
-            fields.push(__d::field_of((#key, #alias), #doc, #kind, #usual, #range));
-        },
-        keys,
-        inner: None,
-        name,
-    })
+    Bounds {
+        when_read: in_range(quote! { given.key }, quote! { #name }),
+        of_field: quote! { #of_field #inside },
+        shown,
+    }
 }
 
 /// The type to which bounds apply: that inside lists and options.
@@ -378,39 +402,10 @@ fn table_of(input: &DeriveInput) -> Result<Tokens, Error> {
         }
         parts.push(parts_of(field, &whole)?);
     }
-    let open = others.to_string().contains("Some");
-    let unknown = match open {
-        true => Tokens::new(),
-        false => quote! { __d::unknown_keys(table, &known, others)?; },
-    };
-    let inner: Vec<&Type> = parts.iter().filter_map(|p| p.inner.as_ref()).collect();
-    let known = match inner.is_empty() {
-        true => quote! { let known = Self::KEYS; },
-        false => quote! {
-            let mut known = Self::KEYS.to_vec();
-            #(known.extend(__d::keys_of::<#inner>());)*
-            let known = [others, &known].concat();
-        },
-    };
-    let before = whole
-        .before
-        .as_ref()
-        .map(|before| quote! { #before(table)?; });
-    let check_of = |read: Tokens| {
-        let check = whole.check.as_ref();
-        check.map(|check| quote! { #check(#read)?; })
-    };
-    let check_when_read = check_of(quote! { &read });
-    let check_of_self = check_of(quote! { self });
     let ident = &input.ident;
-    let name = ident.to_string();
-    let doc = doc_of(&input.attrs);
     let keys: Vec<&String> = parts.iter().flat_map(|p| &p.keys).collect();
-    let reads = parts.iter().map(|p| &p.read);
-    let writes = parts.iter().map(|p| &p.write);
-    let checks = parts.iter().map(|p| &p.check);
-    let describes = parts.iter().map(|p| &p.describe);
-    let names = parts.iter().map(|p| &p.name);
+    let parameter = parameter_of(input, &whole, &parts);
+    let table = table_body(input, &whole, &parts, &others);
     let (generics, types, bounds) = input.generics.split_for_impl();
     let serde = serde_by_way(ident, &input.generics);
     let default = whole.defaults.then(|| {
@@ -435,62 +430,107 @@ fn table_of(input: &DeriveInput) -> Result<Tokens, Error> {
                 #[allow(dead_code)]
                 pub(crate) const KEYS: &'static [&'static str] = &[#(#keys),*];
             }
-            impl #generics __s::Parameter for #ident #types #bounds {
-                fn kind() -> __s::Kind {
-                    __s::Kind::Table(<Self as __s::Table>::schema())
-                }
-                fn read(
-                    value: &__d::serde_json::Value,
-                ) -> ::core::result::Result<Self, __s::SpecError> {
-                    match value {
-                        __d::serde_json::Value::Object(table) => {
-                            <Self as __s::Table>::read_beside(&[], table)
-                        }
-                        other => ::core::result::Result::Err(__s::wrong_kind(other, "a table")),
-                    }
-                }
-                fn write(&self) -> __d::serde_json::Value {
-                    let mut table = __s::Params::new();
-                    #(#writes)*
-                    __d::serde_json::Value::Object(table)
-                }
-                fn check(&self) -> ::core::result::Result<(), __s::SpecError> {
-                    #(#checks)*
-                    #check_of_self
-                    ::core::result::Result::Ok(())
-                }
-            }
-            impl #generics __s::Table for #ident #types #bounds {
-                fn fields() -> ::std::vec::Vec<__s::Field> {
-                    #[allow(unused_mut)]
-                    let mut fields = ::std::vec::Vec::new();
-                    #(#describes)*
-                    fields
-                }
-                fn schema() -> __s::TableSchema {
-                    __s::TableSchema {
-                        name: #name,
-                        doc: #doc,
-                        fields: <Self as __s::Table>::fields(),
-                        others: #others,
-                    }
-                }
-                fn read_beside(
-                    others: &[&str],
-                    table: &__s::Params,
-                ) -> ::core::result::Result<Self, __s::SpecError> {
-                    #before
-                    #known
-                    #unknown
-                    #(#reads)*
-                    let read = #ident { #(#names),* };
-                    #check_when_read
-                    ::core::result::Result::Ok(read)
-                }
-            }
+            #parameter
+            #table
             #serde
         };
     })
+}
+
+/// `Parameter` of a table.
+fn parameter_of(input: &DeriveInput, whole: &Whole, parts: &[Parts]) -> Tokens {
+    let (generics, types, bounds) = input.generics.split_for_impl();
+    let ident = &input.ident;
+    let writes = parts.iter().map(|p| &p.write);
+    let checks = parts.iter().map(|p| &p.check);
+    let check = whole.check.as_ref();
+    let check_of_self = check.map(|check| quote! { #check(self)?; });
+    quote! {
+        impl #generics __s::Parameter for #ident #types #bounds {
+            fn kind() -> __s::Kind {
+                __s::Kind::Table(<Self as __s::Table>::schema())
+            }
+            fn read(
+                value: &__d::serde_json::Value,
+            ) -> ::core::result::Result<Self, __s::SpecError> {
+                match value {
+                    __d::serde_json::Value::Object(table) => {
+                        <Self as __s::Table>::read_beside(&[], table)
+                    }
+                    other => ::core::result::Result::Err(__s::wrong_kind(other, "a table")),
+                }
+            }
+            fn write(&self) -> __d::serde_json::Value {
+                let mut table = __s::Params::new();
+                #(#writes)*
+                __d::serde_json::Value::Object(table)
+            }
+            fn check(&self) -> ::core::result::Result<(), __s::SpecError> {
+                #(#checks)*
+                #check_of_self
+                ::core::result::Result::Ok(())
+            }
+        }
+    }
+}
+
+/// `Table` of a table.
+fn table_body(input: &DeriveInput, whole: &Whole, parts: &[Parts], others: &Tokens) -> Tokens {
+    let (generics, types, bounds) = input.generics.split_for_impl();
+    let ident = &input.ident;
+    let name = ident.to_string();
+    let doc = doc_of(&input.attrs);
+    let is_open = others.to_string().contains("Some");
+    let unknown = match is_open {
+        true => Tokens::new(),
+        false => quote! { __d::unknown_keys(table, &known, others)?; },
+    };
+    let inner: Vec<&Type> = parts.iter().filter_map(|p| p.inner.as_ref()).collect();
+    let known = match inner.is_empty() {
+        true => quote! { let known = Self::KEYS; },
+        false => quote! {
+            let mut known = Self::KEYS.to_vec();
+            #(known.extend(__d::keys_of::<#inner>());)*
+            let known = [others, &known].concat();
+        },
+    };
+    let before = whole.before.as_ref();
+    let before = before.map(|before| quote! { #before(table)?; });
+    let check = whole.check.as_ref();
+    let check_when_read = check.map(|check| quote! { #check(&read)?; });
+    let reads = parts.iter().map(|p| &p.read);
+    let names = parts.iter().map(|p| &p.name);
+    let describes = parts.iter().map(|p| &p.describe);
+    quote! {
+        impl #generics __s::Table for #ident #types #bounds {
+            fn fields() -> ::std::vec::Vec<__s::Field> {
+                #[allow(unused_mut)]
+                let mut fields = ::std::vec::Vec::new();
+                #(#describes)*
+                fields
+            }
+            fn schema() -> __s::TableSchema {
+                __s::TableSchema {
+                    name: #name,
+                    doc: #doc,
+                    fields: <Self as __s::Table>::fields(),
+                    others: #others,
+                }
+            }
+            fn read_beside(
+                others: &[&str],
+                table: &__s::Params,
+            ) -> ::core::result::Result<Self, __s::SpecError> {
+                #before
+                #known
+                #unknown
+                #(#reads)*
+                let read = #ident { #(#names),* };
+                #check_when_read
+                ::core::result::Result::Ok(read)
+            }
+        }
+    }
 }
 
 /// The code of an enum: one of several tables, each a struct of its own that reads and writes itself.
