@@ -31,6 +31,23 @@ impl Alignment {
         self.plain_writes += u64::from(r.op == Command::Write);
     }
 
+    /// Counts many requests. If all of them cover whole sectors, which is the usual case, only operations are counted.
+    pub fn add_all(&mut self, requests: &[Request]) {
+        let (mut bits, mut flushes, mut writes, mut plain) = (0, 0, 0, 0);
+        for r in requests {
+            bits |= r.lba.0 | u64::from(r.blocks);
+            flushes += u64::from(r.op == Command::Flush);
+            writes += u64::from(r.op.writes());
+            plain += u64::from(r.op == Command::Write);
+        }
+        if bits % SECTOR_BLOCKS != 0 {
+            return requests.iter().for_each(|r| self.add(r));
+        }
+        self.offsets[0] += requests.len() as u64 - flushes;
+        self.writes += writes;
+        self.plain_writes += plain;
+    }
+
     /// Adds the counts of other requests.
     pub fn absorb(&mut self, other: &Alignment) {
         for (sum, more) in self.offsets.iter_mut().zip(other.offsets) {
@@ -90,6 +107,38 @@ mod tests {
             (3, 2, 2)
         );
         assert_eq!(found.shared_offset(), Some((7, 0.6)));
+    }
+
+    /// Many at a time and one by one, of batches with and without requests that cover sectors in part.
+    #[test]
+    fn counts_many_as_one_by_one() {
+        let ops = [
+            Command::Read,
+            Command::Write,
+            Command::WriteThrough,
+            Command::Flush,
+        ];
+        let mut x = 88_172_645_463_325_252u64;
+        for round in 0..200 {
+            let batch: Vec<Request> = (0..round % 40)
+                .map(|_| {
+                    x ^= x << 13;
+                    x ^= x >> 7;
+                    x ^= x << 17;
+                    let odd = u64::from(round % 2 == 0 && x % 16 == 0);
+                    Request {
+                        lba: Lba((x >> 30) / 8 * 8 + odd * (x >> 20 & 7)),
+                        blocks: 8 * (x >> 50 & 3) as u32 + (odd * (x >> 25 & 7)) as u32,
+                        op: ops[(x >> 40 & 3) as usize],
+                        ..Request::default()
+                    }
+                })
+                .collect();
+            let (mut many, mut each) = (Alignment::default(), Alignment::default());
+            many.add_all(&batch);
+            batch.iter().for_each(|r| each.add(r));
+            assert_eq!(many, each, "round {round}");
+        }
     }
 
     #[test]

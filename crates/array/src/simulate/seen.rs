@@ -8,9 +8,7 @@ impl Seen {
     /// Counts the requests of a batch that were taken.
     #[inline(never)]
     pub(super) fn see(&mut self, taken: &[Request]) {
-        for request in taken {
-            self.alignment.add(request);
-        }
+        self.alignment.add_all(taken);
     }
 
     /// A request reaches beyond the end of its device, or begins below zero.
