@@ -37,6 +37,8 @@ pub(super) struct Zone {
     addresses: u64,
     /// `first_address + addresses`.
     past_address: u64,
+    /// The same, but not beyond the capacity of the drive.
+    end: u64,
     /// Set if there are no remaps, and no spares between addresses, so that only slips shift the addresses.
     plain: bool,
     empty: u64,
@@ -329,6 +331,9 @@ impl<O: TrackOrder> ZonedLayout<O> {
             zones.push(zone);
         }
         let capacity = shape::capacity(spec, first_address)?;
+        for zone in &mut zones {
+            zone.end = zone.past_address.min(capacity);
+        }
         let mut bucket_shift = 0;
         while (first_address >> bucket_shift) >= 4096 {
             bucket_shift += 1;
@@ -357,6 +362,69 @@ impl<O: TrackOrder> ZonedLayout<O> {
             zone += 1;
         }
         zone
+    }
+}
+
+/// A physical index, and what lies around it.
+struct Found {
+    index: u64,
+    /// Upper bounds of the numbers of sectors with consecutive indices from it on, and before it.
+    run: u64,
+    before: u64,
+    /// As [`Zone::slips_before`].
+    slips_before: u64,
+}
+
+impl<O: TrackOrder> ZonedLayout<O> {
+    /// As [`Layout::locate_into`], for an address in a bucket whose addresses are not all shifted alike.
+    #[inline(never)]
+    fn locate_mixed(&self, sector: u64, place: &mut Place) {
+        let z = self.zone_of(sector);
+        let zone = &self.zones[z];
+        let r = sector - zone.first_address;
+        let (index, run, before, slips_before) = if zone.plain {
+            let (index, run, before) = zone.pushed(r + zone.empty);
+            (index, run, before.min(r), 0)
+        } else {
+            let (index, run) = zone.index_of(r);
+            let (index, run) = zone.remapped(index, run);
+            (index, run, 0, zone.slips_before(index))
+        };
+        let found = Found {
+            index,
+            run,
+            before,
+            slips_before,
+        };
+        self.put(zone, z as u16, sector, found, place);
+    }
+
+    /// Writes the place of `sector`, which was found in zone number `z`.
+    #[inline(always)]
+    fn put(&self, zone: &Zone, z: u16, sector: u64, found: Found, place: &mut Place) {
+        let at = self.order.split(zone, found.index);
+        let sectors_per_track = at.format.sectors.get();
+        let run = found
+            .run
+            .min((sectors_per_track - at.sector) as u64)
+            .min(zone.end - sector);
+        let angle = zone.skews.angle(
+            at.track_skews,
+            at.cylinder_skews,
+            at.sector as u64 + found.slips_before,
+            at.format.sectors.inverse(),
+        );
+        *place = Place {
+            cylinder: zone.first_cylinder + at.cylinder,
+            head: at.head as u16,
+            zone: z,
+            sector: at.sector,
+            sectors_per_track,
+            run: run as u32,
+            before: found.before.min(at.sector as u64) as u32,
+            angle,
+            sector_ns: at.format.sector_ns,
+        };
     }
 }
 
@@ -511,6 +579,7 @@ fn build_zone(
         first_address,
         addresses: places.all - lost,
         past_address: first_address + (places.all - lost),
+        end: first_address + (places.all - lost),
         plain: plain && remaps.is_empty(),
         empty: zone.empty_sectors as u64,
         spares,
@@ -550,46 +619,19 @@ impl<O: TrackOrder> Layout for ZonedLayout<O> {
             return false;
         }
         let bucket = self.bucket(sector);
-        let simple = bucket.pushed != Bucket::MIXED;
-        let z = if simple {
-            bucket.zone as usize
-        } else {
-            self.zone_of(sector)
-        };
-        let zone = &self.zones[z];
+        if bucket.pushed == Bucket::MIXED {
+            self.locate_mixed(sector, place);
+            return true;
+        }
+        let zone = &self.zones[usize::from(bucket.zone)];
         let r = sector - zone.first_address;
-        let (index, run, before, slips_before) = if simple {
-            (r + zone.empty + u64::from(bucket.pushed), u64::MAX, r, 0)
-        } else if zone.plain {
-            let (index, run, before) = zone.pushed(r + zone.empty);
-            (index, run, before.min(r), 0)
-        } else {
-            let (index, run) = zone.index_of(r);
-            let (index, run) = zone.remapped(index, run);
-            (index, run, 0, zone.slips_before(index))
+        let found = Found {
+            index: r + zone.empty + u64::from(bucket.pushed),
+            run: u64::MAX,
+            before: r,
+            slips_before: 0,
         };
-        let at = self.order.split(zone, index);
-        let sectors_per_track = at.format.sectors.get();
-        let run = run
-            .min((sectors_per_track - at.sector) as u64)
-            .min(zone.past_address.min(self.capacity) - sector);
-        let angle = zone.skews.angle(
-            at.track_skews,
-            at.cylinder_skews,
-            at.sector as u64 + slips_before,
-            at.format.sectors.inverse(),
-        );
-        *place = Place {
-            cylinder: zone.first_cylinder + at.cylinder,
-            head: at.head as u16,
-            zone: z as u16,
-            sector: at.sector,
-            sectors_per_track,
-            run: run as u32,
-            before: before.min(at.sector as u64) as u32,
-            angle,
-            sector_ns: at.format.sector_ns,
-        };
+        self.put(zone, bucket.zone, sector, found, place);
         true
     }
 

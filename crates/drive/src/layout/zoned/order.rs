@@ -42,37 +42,43 @@ impl StackOrder {
             HeadOrder::SerpentineDisk => (cylinder + zone.first_cylinder) % 2 == 1,
         }
     }
+
+    /// Cylinder, head by rank, sector and format of a physical index, if surfaces have formats of their own.
+    #[inline(never)]
+    fn split_unlike(&self, zone: &Zone, index: u64) -> (u32, u32, u32, Format) {
+        let surfaces = zone.surfaces.get();
+        let (cylinder, mut rest) = div_rem(index, zone.cylinder_sectors);
+        let cylinder = cylinder as u32;
+        let mut rank = 0;
+        loop {
+            let physical = if self.reversed(zone, cylinder) {
+                surfaces - 1 - rank
+            } else {
+                rank
+            };
+            let tracks = zone.per_surface[physical as usize];
+            let here = tracks.sectors.get() as u64;
+            if rest < here || rank + 1 == surfaces {
+                return (cylinder, rank, rest as u32, tracks);
+            }
+            rest -= here;
+            rank += 1;
+        }
+    }
 }
 
 impl TrackOrder for StackOrder {
     #[inline(always)]
     fn split(&self, zone: &Zone, index: u64) -> Split {
         let surfaces = zone.surfaces.get();
-        let (cylinder, logical, sector, format);
-        if let Some(same) = zone.same {
-            let (track, s) = same.sectors.div_rem(index);
-            let (c, h) = zone.surfaces.div_rem(track);
-            (cylinder, logical, sector, format) = (c as u32, h, s, same);
-        } else {
-            let (c, mut rest) = div_rem(index, zone.cylinder_sectors);
-            let c = c as u32;
-            let mut h = 0;
-            loop {
-                let physical = if self.reversed(zone, c) {
-                    surfaces - 1 - h
-                } else {
-                    h
-                };
-                let tracks = zone.per_surface[physical as usize];
-                let here = tracks.sectors.get() as u64;
-                if rest < here || h + 1 == surfaces {
-                    (cylinder, logical, sector, format) = (c, h, rest as u32, tracks);
-                    break;
-                }
-                rest -= here;
-                h += 1;
+        let (cylinder, logical, sector, format) = match zone.same {
+            Some(same) => {
+                let (track, sector) = same.sectors.div_rem(index);
+                let (cylinder, logical) = zone.surfaces.div_rem(track);
+                (cylinder as u32, logical, sector, same)
             }
-        }
+            None => self.split_unlike(zone, index),
+        };
         let head = if self.reversed(zone, cylinder) {
             surfaces - 1 - logical
         } else {
