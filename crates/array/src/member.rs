@@ -119,6 +119,21 @@ pub trait Member: Send {
     /// A request reaches the drive at `now`. `submitter` is the number of the thread, client or process that submits it, or
     /// [`ANYONE`](layer::ANYONE).
     fn submit(&mut self, now: Time, request: DriveRequest, submitter: u32);
+    /// Whether [`Member::serve_at_once`] serves usual requests, as long as the member is not changed.
+    fn serves_in_sequence(&self) -> bool {
+        false
+    }
+    /// As [`Drive::serve_at_once`], of a member that is a drive: the completion of a request that arrives at `now`, if it
+    /// is known from the request alone and its service begins before `before`.
+    #[inline(always)]
+    fn serve_at_once(
+        &mut self,
+        _now: Time,
+        _request: &DriveRequest,
+        _before: Time,
+    ) -> Option<&Completion> {
+        None
+    }
     /// Earliest time at which [`Member::advance`] would have an effect; [`Time::NEVER`] if nothing is queued.
     fn next_event(&self) -> Time;
     /// Starts every service that starts before `until` and reports the completions.
@@ -276,6 +291,18 @@ impl Member for Drive {
     #[inline(always)]
     fn submit(&mut self, now: Time, request: DriveRequest, _submitter: u32) {
         Drive::submit(self, now, request);
+    }
+    fn serves_in_sequence(&self) -> bool {
+        Drive::serves_in_sequence(self)
+    }
+    #[inline(always)]
+    fn serve_at_once(
+        &mut self,
+        now: Time,
+        request: &DriveRequest,
+        before: Time,
+    ) -> Option<&Completion> {
+        Drive::serve_at_once(self, now, request, before)
     }
     #[inline]
     fn next_event(&self) -> Time {

@@ -115,6 +115,27 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
         }
     }
 
+    /// Whether a request is observed only as a number in sums, so that its end can be counted at its arrival.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// A measured request that arrived at `now` was served at once by the only drive. Only if the tracker
+    /// [is quiet](RequestTracker::is_quiet).
+    #[inline(always)]
+    pub fn done_at_once(&mut self, id: u64, now: Time, request: &Request, c: &Completion) {
+        let kind = operation(request.op) as u8;
+        if c.error || !self.observers.tally(0, kind, request.blocks, c) {
+            self.done_at_once_generally(id, now, request, *c);
+        }
+    }
+
+    #[inline(never)]
+    fn done_at_once_generally(&mut self, id: u64, now: Time, request: &Request, c: Completion) {
+        let slot = self.open(id, now, request, 1, true);
+        self.part_done(0, &Completion { id: slot, ..c });
+    }
+
     /// Counts the usual request: one part, no error. Returns false for others and does nothing.
     #[inline(always)]
     fn is_tallied(&mut self, member: usize, c: &Completion) -> bool {

@@ -3,10 +3,12 @@
 //! # Model
 //! Open arrivals: requests reach the array at their trace times. Drives do not influence each other, so each is
 //! advanced only when it gets a request and at the boundaries of the time series; there is no global event
-//! heap. Closed arrivals: `outstanding` requests circulate; each completion issues the next request after the
+//! heap. A single drive that serves in order serves a request when it arrives ([`Member::serve_at_once`]).
+//! Closed arrivals: `outstanding` requests circulate; each completion issues the next request after the
 //! think time. The earliest of all drive events and issues is next; a tournament tree of the drives' next
 //! events finds it. Requests are dealt to drives many at a time (`dealt.rs`), and jobs on drives without common threads
-//! are simulated apart (`apart.rs`); neither has an effect on results. A drive that chooses a command at the same instant as an arrival can choose that arrival.
+//! are simulated apart (`apart.rs`); neither has an effect on results. A drive that chooses a command at the same
+//! instant as an arrival can choose that arrival.
 //!
 //! A request that an organisation splits completes with its last part. Its components are those of that part,
 //! so that they add up to its response time. Statistics count requests that arrive after the warm-up.
@@ -59,6 +61,8 @@ struct Run<'a, 'l, M: Member> {
     parts: Vec<Run<'a, 'l, M>>,
     // In which order what happens in the parts is counted.
     order: Order,
+    // Whether open requests may be served when they arrive: by a single drive that serves in sequence.
+    at_once: bool,
     // Open requests that their drives have not got yet.
     deal: Option<Box<Deal<M::Report>>>,
     devices: Devices<'a>,
@@ -162,6 +166,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
         Run {
             parts: Vec::new(),
             order: Order::new(0, 0),
+            at_once: false,
             deal: None,
             devices: Devices::new(organisation, members),
             members,
@@ -316,13 +321,34 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
             |d: &&Direct| blocks.wrapping_sub(1) < d.blocks && request.lba.0 <= d.blocks - blocks;
         match direct.filter(inside) {
             Some(&Direct { member, first, .. }) if request.op != Command::Flush => {
-                let slot = self.tracker.open(id, now, request, 1, self.marks.measuring);
                 let lba = first + request.lba.0;
-                self.give(now, slot, request, member, lba, request.blocks);
+                if !self.at_once || !self.serve_at_once(id, now, request, lba) {
+                    let slot = self.tracker.open(id, now, request, 1, self.marks.measuring);
+                    self.give(now, slot, request, member, lba, request.blocks);
+                }
                 self.tracker.observers.failure.is_none()
             }
             _ => self.arrive_generally(now, id, request),
         }
+    }
+
+    /// Lets the only drive serve a request that arrives at `now`, if its end can be told now; false if not.
+    #[inline(always)]
+    fn serve_at_once(&mut self, id: u64, now: Time, asked: &Request, lba: u64) -> bool {
+        let request = DriveRequest {
+            id,
+            command: asked.op,
+            lba: Lba(lba),
+            blocks: asked.blocks,
+            hint: self.members[0].hint_of(asked.priority),
+        };
+        // Nothing looks at the drive before then; before the end of the warm-up, the next request may.
+        let before = self.marks.next_check;
+        let Some(c) = self.members[0].serve_at_once(now, &request, before) else {
+            return false;
+        };
+        self.tracker.done_at_once(id, now, asked, c);
+        true
     }
 
     /// The general case of [`Run::arrive`].
@@ -378,6 +404,10 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
             self.begin(now);
         }
         self.pass_until(now);
+        self.at_once = matches!(self.options.arrivals, Arrivals::Open)
+            && self.members.len() == 1
+            && self.tracker.is_quiet()
+            && self.members[0].serves_in_sequence();
         self.marks.next_check = if self.marks.measuring {
             self.marks
                 .next_sample

@@ -194,6 +194,28 @@ impl Drive {
         }
     }
 
+    /// Whether [`Drive::serve_at_once`] serves usual commands, as long as the drive is not changed.
+    pub fn serves_in_sequence(&self) -> bool {
+        self.direct && self.units[0].is_in_sequence()
+    }
+
+    /// Serves a command that arrives at `now`, to which the drive must have been advanced, and returns its completion, as
+    /// [`Drive::submit`] and then [`Drive::advance`] to `before` would. `None`, and nothing done, if that cannot be told
+    /// from the command alone: other commands wait, its service begins at `before` or later, the drive may choose a later
+    /// command first, or the command is unusual. Until `before`, the drive must not be changed or asked for its state.
+    #[inline(always)]
+    pub fn serve_at_once(
+        &mut self,
+        now: Time,
+        request: &DriveRequest,
+        before: Time,
+    ) -> Option<&Completion> {
+        match (self.direct && self.done.is_empty(), &mut self.units[..]) {
+            (true, [unit]) => unit.serve_at_once(now, request, before),
+            _ => None,
+        }
+    }
+
     // Not inlined, so that drives without zones and parts are as fast as without it.
     #[inline(never)]
     fn submit_indirectly(&mut self, now: Time, request: DriveRequest) {

@@ -4,6 +4,7 @@ mod apart;
 mod capping;
 mod change;
 mod classes;
+mod in_sequence;
 mod layers;
 mod random;
 mod records;

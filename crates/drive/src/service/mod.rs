@@ -34,7 +34,6 @@ use crate::mechanics::{Arm, Mechanics};
 use crate::models::Models;
 use crate::parallelism::HeadSet;
 use crate::phase::{ActiveByWork, ActiveTime, Phase};
-use crate::queue::Waiting;
 use crate::roles::RoleTable;
 use crate::spec::{CacheSpec, Destage, DriveSpec};
 use crate::unit_plan::UnitPlan;
@@ -263,17 +262,25 @@ impl CommandServer {
         };
     }
 
-    /// Whether a command is served by one pass over a single run: the usual case.
+    /// Whether a read or write of `count` sectors from `place` on is served by one pass over a single run that fits the
+    /// buffer: the usual case.
     #[inline]
-    pub fn is_usual(&self, command: &Waiting, reversal_cylinder: Option<u32>) -> bool {
+    pub fn is_usual(&self, place: &Place, count: u32) -> bool {
         let most = match self.buffer.segments.size {
             0 => u64::MAX,
             size => size,
         };
-        (1..=command.place.run).contains(&command.count)
-            && u64::from(command.count) <= most
-            && reversal_cylinder.is_none()
-            && command.request.command != Command::Flush
+        (1..=place.run).contains(&count) && u64::from(count) <= most
+    }
+
+    /// Carries out a command. The result is in `done`. `K` is the kind of the unit.
+    #[inline(always)]
+    pub fn execute<const K: u8>(&mut self, task: &Task, command: Command) {
+        match command {
+            Command::Read => self.read::<K>(task),
+            Command::Flush if K == GENERAL => self.flush(task.start),
+            write => self.write::<K>(task, write == Command::WriteThrough),
+        }
     }
 
     /// Assembly `a` with the shared parts of the unit, and its jobs.

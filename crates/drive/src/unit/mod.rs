@@ -63,6 +63,8 @@ enum Scanning {
 pub(crate) struct ServiceUnit {
     /// Whether commands take the way of `simple.rs`.
     simple: bool,
+    /// Whether commands may be served when they arrive; see `simple.rs`.
+    in_sequence: bool,
     /// Whether the command that arrived last was a write.
     last_was_write: bool,
     scanning: Scanning,
@@ -107,6 +109,7 @@ impl ServiceUnit {
     /// From now on all commands are served by the code for all units. Returns the kind of unit that this is.
     #[cfg(test)]
     pub fn serve_generally(&mut self) -> u8 {
+        self.in_sequence = false;
         std::mem::replace(&mut self.server.kind, service::GENERAL)
     }
 
@@ -169,6 +172,7 @@ impl ServiceUnit {
             scheduler,
             rules,
             simple: false,
+            in_sequence: false,
             size,
             capacity_blocks,
             free: 0,
@@ -289,8 +293,7 @@ impl ServiceUnit {
         if request.command == Command::Flush {
             return None;
         }
-        let past = request.lba.0.checked_add(request.blocks as u64);
-        if request.blocks == 0 || past.is_none_or(|p| p > self.capacity_blocks) {
+        if self.is_outside(request) {
             return Some(Completion::refused(request, now));
         }
         let open = self.rules.check_arrivals && now.0 >= self.closed_until;
@@ -313,6 +316,13 @@ impl ServiceUnit {
             return Some(self.server.done);
         }
         None
+    }
+
+    /// Whether a request is empty or reaches past the end of the unit.
+    #[inline]
+    fn is_outside(&self, request: &DriveRequest) -> bool {
+        let past = request.lba.0.checked_add(request.blocks as u64);
+        request.blocks == 0 || past.is_none_or(|p| p > self.capacity_blocks)
     }
 
     /// First physical sector and number of sectors.
@@ -510,8 +520,10 @@ impl ServiceUnit {
             false => self.scheduler.reversal_cylinder(),
         };
         let waiting = &self.queue.items()[index];
-        let usual =
-            self.server.is_usual(waiting, reversal_cylinder) && self.partial_sectors(waiting) == 0;
+        let usual = self.server.is_usual(&waiting.place, waiting.count)
+            && reversal_cylinder.is_none()
+            && waiting.request.command != Command::Flush
+            && self.partial_sectors(&waiting.request) == 0;
         match (usual, self.server.kind) {
             (true, service::BARE) => self.serve_as::<{ service::BARE }>(start, index, None),
             (true, service::CACHED) => self.serve_as::<{ service::CACHED }>(start, index, None),
@@ -543,17 +555,11 @@ impl ServiceUnit {
             reversal_cylinder,
             blocks: blocks_of(&waiting.request),
             partial: match K {
-                service::GENERAL => self.partial_sectors(waiting),
+                service::GENERAL => self.partial_sectors(&waiting.request),
                 _ => 0,
             },
         };
-        match waiting.request.command {
-            Command::Read => self.server.read::<K>(&task),
-            Command::Flush if K == service::GENERAL => self.server.flush(start),
-            write => self
-                .server
-                .write::<K>(&task, write == Command::WriteThrough),
-        }
+        self.server.execute::<K>(&task, waiting.request.command);
         let (id, arrival) = (waiting.request.id, waiting.arrival.at);
         self.sign(id, arrival, start);
         self.queue.remove(index);
@@ -561,11 +567,11 @@ impl ServiceUnit {
 
     /// How many of a command's first and last sectors are written in part: 0 to 2.
     #[inline]
-    fn partial_sectors(&self, waiting: &Waiting) -> u32 {
-        if self.size.blocks() == 1 || !waiting.request.command.writes() {
+    fn partial_sectors(&self, request: &DriveRequest) -> u32 {
+        if self.size.blocks() == 1 || !request.command.writes() {
             return 0;
         }
-        self.size.edges(blocks_of(&waiting.request)).1 as u32
+        self.size.edges(blocks_of(request)).1 as u32
     }
 
     /// A step of a unit whose assemblies may be busy, limited or failed.

@@ -82,6 +82,7 @@ impl ServiceUnit {
         self.scheduler = scheduler::build(spec, schedulers)?;
         let needs = self.scheduler.needs();
         self.rules.follow(needs, &self.server.arms.head_sets);
+        self.note_simple();
         let mut queue = Queue::new(needs);
         let order: Vec<usize> = self.queue.by_age().collect();
         for &i in &order {

@@ -4,9 +4,15 @@
 //! A unit is simple if one assembly works at a time, all parts reach all places and none fails, no command has a limit
 //! or a priority, writes do not wait in the buffer, and no step of cleaning holds back a service. What a unit that is
 //! not simple asks for each command is not asked here.
+//!
+//! A simple unit with one arm that always takes the oldest command serves *in sequence*: nothing that comes later has an
+//! effect on a command, except a change of the drive. So if a command can begin before the next change, it is served when
+//! it arrives, and need not wait in the queue.
 
-use super::{ServiceUnit, Step};
-use crate::command::{Command, DriveRequest};
+use super::{blocks_of, ServiceUnit, Step};
+use crate::command::{Command, Completion, DriveRequest};
+use crate::layout::Place;
+use crate::service::{self, Task};
 use headstack_units::Time;
 
 impl ServiceUnit {
@@ -16,6 +22,73 @@ impl ServiceUnit {
             && self.limited.is_none()
             && self.write_admission.is_none()
             && !self.server.cleans_bands();
+        self.in_sequence = self.simple
+            && self.rules.in_order
+            && !self.rules.check_arrivals
+            && self.server.kind != service::GENERAL;
+    }
+
+    /// Whether the unit serves in sequence.
+    pub fn is_in_sequence(&self) -> bool {
+        self.in_sequence
+    }
+
+    /// Serves a command that arrives at `now`, if the unit serves in sequence, no other command waits, and its service
+    /// begins before `before`. Otherwise nothing happens, and the command is to be submitted as any other.
+    #[inline(always)]
+    pub fn serve_at_once(
+        &mut self,
+        now: Time,
+        request: &DriveRequest,
+        before: Time,
+    ) -> Option<&Completion> {
+        let waits = !self.in_sequence || !self.queue.is_empty();
+        if waits || request.command == Command::Flush || self.is_outside(request) {
+            return None;
+        }
+        let decoding_since = now.0 + self.rules.per_request;
+        let start = decoding_since.max(self.free).max(self.server.times.now);
+        if start >= before.0 {
+            return None;
+        }
+        let served = match self.server.kind {
+            service::BARE => self.serve_new::<{ service::BARE }>(now, start, request),
+            service::CACHED => self.serve_new::<{ service::CACHED }>(now, start, request),
+            _ => self.serve_new::<{ service::BUFFERED }>(now, start, request),
+        };
+        served.then_some(&self.server.done)
+    }
+
+    /// Serves a command that arrives at `now` from `start` on. The result is in the server's `done`. False, and nothing
+    /// done, if it is not [usual](service::CommandServer::is_usual).
+    #[inline(never)]
+    fn serve_new<const K: u8>(&mut self, now: Time, start: u64, request: &DriveRequest) -> bool {
+        let (sector, count) = self.sectors(request);
+        let mut place = Place::default();
+        let mechanics = &self.server.mechanics;
+        // Every sector below the capacity has a place.
+        self.server
+            .mapping
+            .locate_into(mechanics, sector, &mut place);
+        if !self.server.is_usual(&place, count) || self.partial_sectors(request) > 0 {
+            return false;
+        }
+        let task = Task {
+            start,
+            decoding_since: now.0 + self.rules.per_request,
+            after_write: self.last_was_write,
+            sector,
+            count,
+            place: Some(&place),
+            reversal_cylinder: None,
+            blocks: blocks_of(request),
+            partial: 0,
+        };
+        self.last_was_write = request.command.writes();
+        self.server.execute::<K>(&task, request.command);
+        self.sign(request.id, now.0, start);
+        self.free = self.server.done.completion.0;
+        true
     }
 
     /// [`ServiceUnit::enqueue`] of a simple unit.
