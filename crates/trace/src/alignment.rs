@@ -33,19 +33,18 @@ impl Alignment {
 
     /// Counts many requests. If all of them cover whole sectors, which is the usual case, only operations are counted.
     pub fn add_all(&mut self, requests: &[Request]) {
-        let (mut bits, mut flushes, mut writes, mut plain) = (0, 0, 0, 0);
+        let (mut bits, mut by_operation) = (0, [0u64; 4]);
         for r in requests {
             bits |= r.lba.0 | u64::from(r.blocks);
-            flushes += u64::from(r.op == Command::Flush);
-            writes += u64::from(r.op.writes());
-            plain += u64::from(r.op == Command::Write);
+            by_operation[r.op as usize] += 1;
         }
         if bits % SECTOR_BLOCKS != 0 {
             return requests.iter().for_each(|r| self.add(r));
         }
-        self.offsets[0] += requests.len() as u64 - flushes;
-        self.writes += writes;
-        self.plain_writes += plain;
+        let of = |op: Command| by_operation[op as usize];
+        self.offsets[0] += requests.len() as u64 - of(Command::Flush);
+        self.writes += of(Command::Write) + of(Command::WriteThrough);
+        self.plain_writes += of(Command::Write);
     }
 
     /// Adds the counts of other requests.
