@@ -238,8 +238,30 @@ def tgt_server() -> Iterator[Server]:
             process.wait(20)
 
 
-def conformance(url: str, family: str) -> tuple[int, int, int]:
-    """Return how many tests there are, fail, and skip something."""
+@dataclass(frozen=True)
+class Conformance:
+    """What `iscsi-test-cu` found.
+
+    Attributes:
+        tests: number of tests of the family.
+        ran: how many of them ran.
+        passed: how many passed.
+        failed: how many did not.
+        skipped: why tests skipped something, by name.
+        said: all that it printed.
+
+    """
+
+    tests: int
+    ran: int
+    passed: int
+    failed: int
+    skipped: dict[str, str]
+    said: str
+
+
+def conformance(url: str, family: str) -> Conformance:
+    """Run a family of libiscsi's tests, `SCSI` or `iSCSI`."""
     done = subprocess.run(
         ["iscsi-test-cu", "-d", "-t", family, url],
         capture_output=True,
@@ -251,15 +273,16 @@ def conformance(url: str, family: str) -> tuple[int, int, int]:
     totals = re.search(r"^\s*tests\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)", said, re.MULTILINE)
     if totals is None:
         raise AbsentError(f"iscsi-test-cu ended early: {said[-300:]}")
-    suite, test, skipped = "", "", set()
+    suite, test, skipped = "", "", {}
     for line in said.splitlines():
         if found := re.match(r"Suite: (\S+)", line):
             suite = found[1]
         if found := re.match(r"\s*Test: (\S+)", line):
             test = f"{suite}.{found[1]}"
-        if "[SKIPPED]" in line:
-            skipped.add(test)
-    return int(totals[1]), int(totals[4]), len(skipped)
+        if found := re.search(r"\[SKIPPED\] (.*)", line):
+            skipped.setdefault(test, found[1])
+    tests, ran, passed, failed = (int(n) for n in totals.groups())
+    return Conformance(tests, ran, passed, failed, skipped, said)
 
 
 #: Commands whose rates are measured: TEST UNIT READY, and reads of 4 KiB at one place.
@@ -325,7 +348,7 @@ def main() -> None:
     for start in (headstack_server, tgt_server):
         with start() as server:
             found = (conformance(server.url, family) for family in ("SCSI", "iSCSI"))
-            cells = [f"{n}, {failed}, {skipped}" for n, failed, skipped in found]
+            cells = [f"{c.tests}, {c.failed}, {len(c.skipped)}" for c in found]
             got = rates(server, asked.seconds)
             got["iscsi-perf"] = quick_reads(server, max(1, round(asked.seconds)))
             cells += [f"{rate:,.0f}/s, {us:.1f} us" for rate, us in got.values()]

@@ -3,6 +3,8 @@ import io
 import os
 import signal
 import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -26,6 +28,19 @@ THOROUGH = int(os.environ.get("HEADSTACK_THOROUGH", "1"))
 
 #: Whether studies run with fewer requests than their papers.
 QUICK = THOROUGH <= 1
+
+
+@contextlib.contextmanager
+def skip_absent() -> Iterator[None]:
+    """Skip where something that a guest needs is absent, such as its kernel or a program."""
+    # Only tests of guests need it, and it needs a Unix.
+    sys.path.insert(0, str(ROOT / "benches"))
+    import guest
+
+    try:
+        yield
+    except guest.AbsentError as reason:
+        pytest.skip(str(reason))
 
 
 def command(*args: object, **env: str) -> "subprocess.CompletedProcess[str]":

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, skip_absent
 
 import headstack
 
@@ -29,10 +29,8 @@ def most_at_once(requests: Sequence[Request]) -> int:
 
 @pytest.fixture(scope="module", autouse=True)
 def _guest() -> None:
-    try:
+    with skip_absent():
         guest.need()
-    except guest.AbsentError as reason:
-        pytest.skip(str(reason))
 
 
 def test_the_kernel_limits_what_the_drive_sees(tmp_path):
@@ -69,19 +67,15 @@ def test_the_kernel_limits_what_the_drive_sees(tmp_path):
 
 def need_mounts(*programs: str) -> None:
     """Skip where an export cannot be a file, through which more requests are in flight."""
-    try:
+    with skip_absent():
         guest.need(*programs)
         with headstack.emulate("exos-x18", speed=0) as disk, guest.mounted(disk.uri):
             pass
-    except guest.AbsentError as reason:
-        pytest.skip(str(reason))
 
 
 def need_scsi() -> None:
-    try:
+    with skip_absent():
         guest.need_iscsi()
-    except guest.AbsentError as reason:
-        pytest.skip(str(reason))
 
 
 @pytest.mark.thorough

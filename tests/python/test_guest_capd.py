@@ -7,7 +7,7 @@ import sys
 
 import capd_faults
 import pytest
-from conftest import ROOT
+from conftest import ROOT, skip_absent
 
 sys.path.insert(0, str(ROOT / "benches"))
 import capd
@@ -23,12 +23,10 @@ pytestmark = [
 
 @pytest.fixture(scope="module", autouse=True)
 def _guest() -> None:
-    try:
+    with skip_absent():
         guest.need(kernel=guest.BACKPORTS)
         guest.need_iscsi()
         capd.program()
-    except guest.AbsentError as reason:
-        pytest.skip(str(reason))
 
 
 def test_a_cap_is_held_as_in_the_simulation():

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, skip_absent
 
 import headstack
 
@@ -39,10 +39,8 @@ def limited(folder: Path) -> Path:
 
 def booted(drive: Path, script: str, programs: tuple[str, ...], **options: Any) -> dict[str, str]:
     """Run a script in a guest whose only disk is this drive; the files that it left."""
-    try:
+    with skip_absent():
         guest.need(*programs, kernel=guest.BACKPORTS)
-    except guest.AbsentError as reason:
-        pytest.skip(str(reason))
     with headstack.emulate(drive, iscsi=True, **options) as disk:
         files = guest.run(
             [disk.url],

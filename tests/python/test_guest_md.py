@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, skip_absent
 
 sys.path.insert(0, str(ROOT / "benches"))
 import guest
@@ -19,10 +19,8 @@ pytestmark = [
 
 @pytest.fixture(scope="module", autouse=True)
 def _guest() -> None:
-    try:
+    with skip_absent():
         guest.need("mdadm", kernel=guest.BACKPORTS)
-    except guest.AbsentError as reason:
-        pytest.skip(str(reason))
 
 
 @pytest.mark.parametrize("level", md.SIZES)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, skip_absent
 from test_guest import most_at_once
 from test_iscsi import zoned
 
@@ -30,10 +30,8 @@ pytestmark = [
 
 
 def need(*programs: str) -> None:
-    try:
+    with skip_absent():
         guest.need(*programs, kernel=guest.BACKPORTS)
-    except guest.AbsentError as reason:
-        pytest.skip(str(reason))
 
 
 def boot(
@@ -262,10 +260,8 @@ def test_btrfs_on_a_shingled_drive(tmp_path):
 
 def need_own_initiator(*programs: str) -> None:
     need(*programs)
-    try:
+    with skip_absent():
         guest.need_own_initiator()
-    except guest.AbsentError as reason:
-        pytest.skip(str(reason))
 
 
 @pytest.mark.parametrize("fault", ["busy", "depth", "hang"])

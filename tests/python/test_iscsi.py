@@ -14,13 +14,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, skip_absent
 
 import headstack
 from headstack.errors import ConfigError
 
 sys.path.insert(0, str(ROOT / "benches"))
 import guest
+import iscsi_peers
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux")
 
@@ -36,10 +37,8 @@ def need(*programs: str) -> None:
 
 def need_qemu() -> None:
     """Skip where QEMU has no iSCSI: it is a module of its own."""
-    try:
+    with skip_absent():
         guest.need_iscsi()
-    except guest.AbsentError as reason:
-        pytest.skip(str(reason))
 
 
 def ran(*args: object) -> str:
@@ -51,40 +50,17 @@ def ran(*args: object) -> str:
     return done.stdout
 
 
-def conformance(family: str, url: str) -> tuple[str, dict[str, str]]:
-    """Run a family of libiscsi's tests; all that it said, and why tests were skipped, by name."""
-    done = subprocess.run(
-        ["iscsi-test-cu", "-d", "-t", family, url],
-        capture_output=True,
-        text=True,
-        timeout=280,
-        check=False,
-    )
-    skipped, suite, test = {}, "", ""
-    for line in (done.stdout + done.stderr).splitlines():
-        if found := re.match(r"Suite: (\S+)", line):
-            suite = found[1]
-        if found := re.match(r"\s*Test: (\S+)", line):
-            test = f"{suite}.{found[1]}"
-        if found := re.search(r"\[SKIPPED\] (.*)", line):
-            skipped.setdefault(test, found[1])
-    return done.stdout + done.stderr, skipped
-
-
 @pytest.mark.parametrize(("family", "tests"), [("SCSI", 215), ("iSCSI", 15)])
 def test_libiscsi_finds_no_fault(family, tests):
     """The figures are those of libiscsi 1.19. The guide has the table of what is skipped."""
     need("iscsi-test-cu")
     with headstack.emulate(SMALL, iscsi=True, speed=0) as disk:
-        said, skipped = conformance(family, disk.url)
-    totals = re.search(r"^\s*tests\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)", said, re.MULTILINE)
-    assert totals is not None, said
-    total, ran_, passed, failed = (int(n) for n in totals.groups())
-    assert (ran_, passed, failed) == (total, total, 0), said
-    assert total >= tests
+        found = iscsi_peers.conformance(disk.url, family)
+    assert (found.ran, found.passed, found.failed) == (found.tests, found.tests, 0), found.said
+    assert found.tests >= tests
     guide = (ROOT / "docs/guide/iscsi.md").read_text()
     listed = set(re.findall(r"^\| `([A-Za-z0-9]+)` \|", guide, re.MULTILINE))
-    assert {name.partition(".")[0] for name in skipped} <= listed, skipped
+    assert {name.partition(".")[0] for name in found.skipped} <= listed, found.skipped
 
 
 def test_qemu_finds_what_it_wrote(tmp_path):
