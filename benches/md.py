@@ -4,12 +4,15 @@ Prints two tables: the requests that each member gets for the same list of reque
 response times of random loads on healthy arrays, without a member, and while one is rebuilt.
 
     .venv/bin/python benches/md.py [LEVEL...]
+    .venv/bin/python benches/md.py --simulated [--gap MS] [LEVEL...]
 
 The members are SCSI disks over iSCSI without a write cache, under mq-deadline; Linux is that of
 Debian's backports. Simulated: the same organisation above the same host queues, with the time that
-the guest needs between the end of a request and the next one as `completion_time`.
+the guest needs between the end of a request and the next one as `completion_time`. With
+`--simulated` only that is run, with the time that is given; it needs neither guest nor QEMU.
 """
 
+import argparse
 import json
 import random
 import sys
@@ -369,31 +372,41 @@ def count_simulated(level: int, state: str) -> list[int]:
     return [drive["n_requests"] for drive in result.document["systems"][0]["drives"]]
 
 
-def main(levels: Sequence[int], seconds: float = 20) -> None:
-    """Print the tables."""
+def row(case: Case, *found: Got) -> str:
+    """Return a row of the table: what was measured, if it was, and what is simulated."""
+    cells = [", ".join(f"{getattr(one, name):.0f}" for one in found)
+             for name in ("rate", "mean", "p99")]  # fmt: skip
+    per = ", ".join(f"{x:.2f}" for one in found for x in one.per_request)
+    return f"| {case.name} | {' | '.join(cells)} | {per} |"
+
+
+def main(levels: Sequence[int], gap_s: float | None, seconds: float = 20) -> None:
+    """Print the table; measured too if no gap of the guest is given."""
     print("| array, load, threads | rate | mean ms | p99 ms | reads, writes of members |")
     print("|---|---|---|---|---|")
     for level in levels:
-        measured, late = measure(level, seconds)
+        measured, late = measure(level, seconds) if gap_s is None else ([], gap_s)
         print(f"gap {late * 1e3:.2f} ms", file=sys.stderr)
         with tempfile.TemporaryDirectory() as folder:
-            for case, real in zip(cases(level), measured, strict=True):
+            for n, case in enumerate(cases(level)):
                 ours = simulate(case, late, seconds, Path(folder))
-                cells = [
-                    f"{a:.0f}, {b:.0f}"
-                    for a, b in [
-                        (real.rate, ours.rate),
-                        (real.mean, ours.mean),
-                        (real.p99, ours.p99),
-                    ]
-                ]
-                per = ", ".join(f"{x:.2f}" for x in (*real.per_request, *ours.per_request))
-                print(f"| {case.name} | {' | '.join(cells)} | {per} |", flush=True)
+                print(row(case, *measured[n : n + 1], ours), flush=True)
+
+
+def parsed() -> argparse.Namespace:
+    """Return what was asked for."""
+    ask = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    ask.add_argument("levels", type=int, nargs="*", metavar="LEVEL", help=f"of {list(SIZES)}")
+    ask.add_argument("--simulated", action="store_true", help="without a guest")
+    ask.add_argument("--gap", type=float, default=0.9, help="of the guest, ms, with --simulated")
+    return ask.parse_args()
 
 
 if __name__ == "__main__":
-    try:
-        guest.need("fio", "mdadm", kernel=guest.BACKPORTS)
-        main([int(level) for level in sys.argv[1:]] or list(SIZES))
-    except guest.AbsentError as reason:
-        sys.exit(str(reason))
+    asked = parsed()
+    if not asked.simulated:
+        try:
+            guest.need("fio", "mdadm", kernel=guest.BACKPORTS)
+        except guest.AbsentError as reason:
+            sys.exit(str(reason))
+    main(asked.levels or list(SIZES), asked.gap / 1e3 if asked.simulated else None)

@@ -50,9 +50,24 @@ class LayerRaid1(TypedDict, total=False):
     the member. Default: "md-raid1".
     """
 
+    rebuild_at_once: Size
+    """Bytes of a member that are being rebuilt at once. 65536 B to 1073741824 B. Unit: one of B,
+    kB, MB, GB, TB, KiB, MiB, GiB, TiB. Default: "2031616 B".
+    """
+
     rebuild_rate: DataRate
-    """Rate at which stale data are rebuilt; not at all if absent. Unit: one of B/s, kB/s, MB/s,
-    GB/s, KiB/s, MiB/s, Mb/s, Gb/s.
+    """Rate at which stale data are rebuilt, as a mean over seconds; not at all if absent. Unit: one
+    of B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, Mb/s, Gb/s.
+    """
+
+    rebuild_rate_min: DataRate
+    """Rate up to which the rebuild does not give way to requests; if absent `rebuild_rate`. Unit:
+    one of B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, Mb/s, Gb/s.
+    """
+
+    rebuild_request: Size
+    """Longest request of the rebuild. 65536 B to 1073741824 B. Unit: one of B, kB, MB, GB, TB, KiB,
+    MiB, GiB, TiB. Default: "1040384 B".
     """
 
     gone: Sequence[int]
@@ -90,9 +105,24 @@ class LayerRaid10(TypedDict, total=False):
     whose member is idle; else the nearest head; `md-raid10-far`: The lowest address on the member.
     """
 
+    rebuild_at_once: Size
+    """Bytes of a member that are being rebuilt at once. 65536 B to 1073741824 B. Unit: one of B,
+    kB, MB, GB, TB, KiB, MiB, GiB, TiB. Default: "2031616 B".
+    """
+
     rebuild_rate: DataRate
-    """Rate at which stale data are rebuilt; not at all if absent. Unit: one of B/s, kB/s, MB/s,
-    GB/s, KiB/s, MiB/s, Mb/s, Gb/s.
+    """Rate at which stale data are rebuilt, as a mean over seconds; not at all if absent. Unit: one
+    of B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, Mb/s, Gb/s.
+    """
+
+    rebuild_rate_min: DataRate
+    """Rate up to which the rebuild does not give way to requests; if absent `rebuild_rate`. Unit:
+    one of B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, Mb/s, Gb/s.
+    """
+
+    rebuild_request: Size
+    """Longest request of the rebuild. 65536 B to 1073741824 B. Unit: one of B, kB, MB, GB, TB, KiB,
+    MiB, GiB, TiB. Default: "1040384 B".
     """
 
     gone: Sequence[int]
@@ -130,9 +160,24 @@ class LayerRaid5(TypedDict, total=False):
     read more. 0 to 2. Default: 1.
     """
 
+    rebuild_at_once: Size
+    """Bytes of a member that are being rebuilt at once. 65536 B to 1073741824 B. Unit: one of B,
+    kB, MB, GB, TB, KiB, MiB, GiB, TiB. Default: "1048576 B".
+    """
+
     rebuild_rate: DataRate
-    """Rate at which stale data are rebuilt; not at all if absent. Unit: one of B/s, kB/s, MB/s,
-    GB/s, KiB/s, MiB/s, Mb/s, Gb/s.
+    """Rate at which stale data are rebuilt, as a mean over seconds; not at all if absent. Unit: one
+    of B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, Mb/s, Gb/s.
+    """
+
+    rebuild_rate_min: DataRate
+    """Rate up to which the rebuild does not give way to requests; if absent `rebuild_rate`. Unit:
+    one of B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, Mb/s, Gb/s.
+    """
+
+    rebuild_request: Size
+    """Longest request of the rebuild. 65536 B to 1073741824 B. Unit: one of B, kB, MB, GB, TB, KiB,
+    MiB, GiB, TiB. Default: "1040384 B".
     """
 
     gone: Sequence[int]

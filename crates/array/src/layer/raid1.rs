@@ -7,7 +7,10 @@
 //! | parameter | means | if absent |
 //! |---|---|---|
 //! | `read_policy` | `md-raid1`, `nearest`, `fewest-pending`, `round-robin`, `first`, ... | `md-raid1` |
-//! | `rebuild_rate` | rate at which stale data are rewritten | no rebuilding |
+//! | `rebuild_rate` | rate at which stale data are rewritten, as a mean over seconds; md's `sync_speed_max` | no rebuilding |
+//! | `rebuild_rate_min` | rate up to which the rebuild does not give way to requests; md's `sync_speed_min` | `rebuild_rate` |
+//! | `rebuild_at_once` | bytes of a member that are being rebuilt at once | 31 windows of 64 KiB |
+//! | `rebuild_request` | longest request of the rebuild | 1,016 KiB |
 //! | `gone` | list of members that are missing from the start | none |
 //! # Source
 //! Linux md, `raid1.c`: the read policy of 6.9 and later for rotating members.
@@ -16,13 +19,17 @@
 
 use super::volume::choice::{Copy, ReadPolicy};
 use super::volume::copies::{Copies, CopyMap, Pattern};
+use super::volume::set::{Redundancy, MOST, WINDOW};
 use super::volume::Volume;
 use super::{Entry, LowerCount};
 use headstack_schema::{SpecError, Table};
-use headstack_units::Bandwidth;
+use headstack_units::Bytes;
 
 /// The layer's name.
 pub const NAME: &str = "raid1";
+
+/// 31 windows: md's `RESYNC_DEPTH` is 32, of which it uses one less.
+pub(super) const AT_ONCE: Bytes = Bytes(31 * WINDOW.0);
 
 /// The registry's entry.
 pub fn entry() -> Entry {
@@ -39,11 +46,11 @@ pub struct Parameters {
     /// Which copy a read takes.
     #[param(default = ReadPolicy::MdRaid1)]
     read_policy: ReadPolicy,
-    /// Rate at which stale data are rebuilt; not at all if absent.
-    rebuild_rate: Option<Bandwidth>,
-    /// Members that are missing from the beginning.
-    #[param(default)]
-    gone: Vec<u32>,
+    /// Bytes of a member that are being rebuilt at once.
+    #[param(default = AT_ONCE, range = WINDOW..=MOST)]
+    rebuild_at_once: Bytes,
+    #[param(flatten)]
+    redundancy: Redundancy,
 }
 
 struct Mirror {
@@ -94,5 +101,5 @@ pub fn volume(sizes: Vec<u64>, p: &Parameters) -> Result<Volume, SpecError> {
     };
     let copies = Copies::new(map, p.read_policy);
     let volume = Volume::new(NAME, Box::new(copies), sizes);
-    volume.with_redundancy(&p.gone, p.rebuild_rate)
+    volume.with_redundancy(&p.redundancy, WINDOW.0 / 512, p.rebuild_at_once, false)
 }

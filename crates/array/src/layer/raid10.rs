@@ -5,7 +5,8 @@
 //! the number `x = c near + i`. With `n` members, it lies in chunk row `x div n` of its set; in set `s` on
 //! member `(x + s near) mod n`. The sets lie in sections of the members, one after another (far), or their
 //! rows alternate (`offset`). Requests and the windows of a rebuild take turns, as in md: a window of 64 KiB begins when all
-//! requests under way have completed, and requests that arrive meanwhile begin together when it is done.
+//! requests under way have completed, and requests that arrive meanwhile begin together when it is done. More windows begin
+//! with it while no request waits.
 //!
 //! | parameter | means | if absent |
 //! |---|---|---|
@@ -13,7 +14,7 @@
 //! | `offset` | rows of the sets alternate | `false` |
 //! | `chunk` | contiguous data per member | 512 KiB |
 //! | `read_policy` | see `raid1` | `md-raid10-near`; `md-raid10-far` where `far` is above 1 and not `offset` |
-//! | `rebuild_rate`, `gone` | as in `raid1` | |
+//! | `rebuild_rate`, `rebuild_rate_min`, `rebuild_at_once`, `rebuild_request`, `gone` | as in `raid1` | |
 //! # Source
 //! Linux md, `raid10.c`; `md(4)`.
 //! # Validity
@@ -21,10 +22,12 @@
 
 use super::volume::choice::{Copy, ReadPolicy};
 use super::volume::copies::{Copies, CopyMap, Pattern};
+use super::raid1::AT_ONCE;
+use super::volume::set::{Redundancy, MOST, WINDOW};
 use super::volume::Volume;
 use super::{Entry, LowerCount};
 use headstack_schema::{read, read_table, Parameter, Params, SpecError, Table};
-use headstack_units::{Bandwidth, Bytes};
+use headstack_units::Bytes;
 
 /// The layer's name.
 pub const NAME: &str = "raid10";
@@ -66,11 +69,11 @@ pub struct Parameters {
     /// Which copy a read takes; if absent `md-raid10-near`, or `md-raid10-far` where `far` is above 1 and not
     /// `offset`.
     read_policy: Option<ReadPolicy>,
-    /// Rate at which stale data are rebuilt; not at all if absent.
-    rebuild_rate: Option<Bandwidth>,
-    /// Members that are missing from the beginning.
-    #[param(default)]
-    gone: Vec<u32>,
+    /// Bytes of a member that are being rebuilt at once.
+    #[param(default = AT_ONCE, range = WINDOW..=MOST)]
+    rebuild_at_once: Bytes,
+    #[param(flatten)]
+    redundancy: Redundancy,
 }
 
 impl Parameters {
@@ -198,7 +201,7 @@ pub fn volume(sizes: Vec<u64>, p: &Parameters) -> Result<Volume, SpecError> {
     }
     let copies = Copies::new(map, p.policy());
     let volume = Volume::new(NAME, Box::new(copies), sizes).with_barrier();
-    volume.with_redundancy(&p.gone, p.rebuild_rate)
+    volume.with_redundancy(&p.redundancy, WINDOW.0 / 512, p.rebuild_at_once, false)
 }
 
 #[cfg(test)]

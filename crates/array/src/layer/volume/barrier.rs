@@ -6,19 +6,18 @@ use std::collections::VecDeque;
 ///
 /// # Model
 /// A window raises the barrier: it begins when all requests under way have completed. Requests that arrive while the
-/// barrier is up wait, and begin together when the window is done. Flushes pass.
+/// barrier is up wait, and begin together when the window is done. More windows join the first only while no request
+/// waits. Flushes pass.
 /// # Source
 /// Linux md, `raise_barrier` and `wait_barrier` of `raid10.c`. There the barrier is one for the array; RAID-1 has one for
 /// each 64 MiB, which random requests seldom share with the rebuild.
-/// # Validity
-/// One window at a time. While nobody asks for anything, md has up to 32 of them under way.
 #[derive(Debug, Default)]
 pub(super) struct Barrier {
     /// Requests under way.
     pending: u64,
     up: bool,
-    /// Whether a window is under way behind the barrier.
-    window: bool,
+    /// Windows under way behind the barrier, or runs of them.
+    windows: u32,
     /// Requests that wait, in order of arrival.
     waiting: VecDeque<u32>,
 }
@@ -38,21 +37,38 @@ impl Barrier {
         self.pending -= 1;
     }
 
-    /// A window wants to begin. Returns false if it has to wait until [`Barrier::is_drained`].
+    /// A window wants to begin. Returns false if it has to wait: until [`Barrier::is_drained`], or until the windows under
+    /// way are done.
     pub fn raise(&mut self) -> bool {
+        let begins = match self.windows {
+            0 => self.pending == 0,
+            _ => self.waiting.is_empty(),
+        };
         self.up = true;
-        self.window = self.pending == 0;
-        self.window
+        self.windows += u32::from(begins);
+        begins
+    }
+
+    /// Whether requests wait.
+    pub fn is_waited_for(&self) -> bool {
+        !self.waiting.is_empty()
     }
 
     /// Whether a window waits and may begin now.
     pub fn is_drained(&self) -> bool {
-        self.up && !self.window && self.pending == 0
+        self.up && self.windows == 0 && self.pending == 0
     }
 
-    /// The window is done, or not needed any more. The requests that waited follow by [`Barrier::next`].
-    pub fn lower(&mut self) {
-        (self.up, self.window) = (false, false);
+    /// A window is done. Returns whether it was the last: the requests that waited then follow by [`Barrier::next`].
+    pub fn lower(&mut self) -> bool {
+        self.windows -= 1;
+        self.abandon()
+    }
+
+    /// The window that waits is not wanted any more. Returns whether the barrier is down now, and was not.
+    pub fn abandon(&mut self) -> bool {
+        let was_up = std::mem::replace(&mut self.up, self.windows > 0);
+        was_up && !self.up
     }
 
     /// The next of the requests that waited for the barrier that is down now; it has entered.

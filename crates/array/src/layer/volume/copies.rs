@@ -277,7 +277,7 @@ impl<M: CopyMap> Placement for Copies<M> {
             Err(_) => Repair::Impossible(range.start..self.lost_until(state, member, &range)),
             Ok(blocks) => {
                 plan.write(member, range.start, blocks, Content::Repair);
-                plan.lock = Some(at..at + blocks);
+                plan.lock_also(at..at + blocks);
                 Repair::Planned(range.start..range.start + blocks)
             }
         }

@@ -15,10 +15,10 @@
 //! - *A request is refused* for what it asks (the rules of zones): that is the answer of the volume, and the member
 //!   remains. But a member that refuses to be rebuilt is gone, and what a member refuses to supply to a rebuild is stale.
 //! - A member of a volume without redundancy is never considered gone: its errors are errors of the request.
-//! - *Rebuild*: stale ranges of present members are rewritten, one window after another, no faster than the
-//!   rate. What no other member can supply remains stale; it is passed over at once. The rebuild looks at it again when
-//!   a member comes back or the rate is set. RAID-10 has a barrier (`volume/barrier.rs`): its requests and the windows take
-//!   turns.
+//! - *Rebuild*: stale ranges of present members are rewritten, several at once (`volume/rebuild.rs`), no faster than the
+//!   rate (`volume/pace.rs`). What no other member can supply remains stale; it is passed over at once. The rebuild looks
+//!   at it again when a member comes back or the rate is set. RAID-10 has a barrier (`volume/barrier.rs`): its requests and
+//!   the windows take turns.
 //!
 //! Statistics: `member_reads` and `member_writes` (requests to members), `read_modify_write_rows` and
 //! `reconstruct_write_rows` (rows by how their parity was updated), `degraded_reads` (reads that had to
@@ -35,10 +35,11 @@ mod barrier;
 pub(crate) mod choice;
 pub(crate) mod copies;
 mod locks;
+mod pace;
 pub(crate) mod parity;
 pub mod plan;
 mod rebuild;
-mod set;
+pub(crate) mod set;
 pub(crate) mod state;
 #[cfg(test)]
 pub(crate) mod walk;
@@ -154,6 +155,8 @@ struct Op {
     pieces: Vec<Piece>,
     /// A read failed, so the operation is planned anew.
     again: bool,
+    /// A read failed in a rebuild of several windows, which is to be done window by window.
+    divides: bool,
     /// Ranges of members that could not be written.
     lost: Vec<(u32, Range<u64>)>,
     last: LayerCompletion,
@@ -261,6 +264,7 @@ impl Volume {
             writes: self.spare.pop().unwrap_or_default(),
             pieces: Vec::new(),
             again: false,
+            divides: false,
             lost: Vec::new(),
             last: LayerCompletion::at_once(0, now, None),
             cache_hit: true,
@@ -418,6 +422,9 @@ impl Volume {
                     pieces: pieces.iter().filter(of).copied().collect(),
                 });
             }
+            if asked.is_none() {
+                self.rebuild.pace.submit(io.member, io.blocks);
+            }
             let member = &mut self.state.members[io.member as usize];
             member.pending += 1;
             if command == Command::Read {
@@ -436,6 +443,7 @@ impl Volume {
         let (member, mut done) = (entry.member, entry.done);
         let range = blocks_of(&entry.request);
         flow.close(request);
+        self.rebuild.pace.complete(member, range.end - range.start);
         self.state.members[member as usize].pending -= 1;
         self.return_if_idle(member);
         if part.orphan {
@@ -447,7 +455,15 @@ impl Volume {
         let writing = self.ops[part.op as usize].stage == Stage::Writing;
         // A request that is refused for what it asks says nothing of the member's health. A rebuild asks for what a
         // member of a volume must be able to do.
-        let repairs = matches!(self.ops[part.op as usize].task, Task::Repair(..));
+        let o = &mut self.ops[part.op as usize];
+        let (repairs, divisible) = match &o.task {
+            Task::Repair(_, run) => (true, run.end - run.start > rebuild::WINDOW),
+            Task::Request(_) => (false, false),
+        };
+        if divisible && !writing && done.error.take().is_some() {
+            o.divides = true;
+            return self.join(part.op, &done, flow);
+        }
         let refused = matches!(
             done.error,
             Some(ErrorKind::OutOfRange | ErrorKind::Zone(_) | ErrorKind::Limit(_))
@@ -505,6 +521,12 @@ impl Volume {
     fn finish_stage(&mut self, op: u32, flow: &mut Flow, stage: Stage) {
         let o = &mut self.ops[op as usize];
         let error = o.last.error;
+        if std::mem::take(&mut o.divides) {
+            if let Task::Repair(member, range) = &o.task {
+                let (member, range) = (*member, range.clone());
+                return self.give_up_run(op, flow, member, range);
+            }
+        }
         if std::mem::take(&mut o.again) {
             self.counts.retried += 1;
             return self.start(op, flow);
@@ -535,8 +557,9 @@ impl Volume {
         }
         let request = match o.task {
             Task::Request(request) => request,
-            Task::Repair(_, range) => {
-                self.repaired(flow.now(), range, error);
+            Task::Repair(member, range) => {
+                self.repaired(member, &range, error);
+                self.leave_memory(flow);
                 return self.lower_barrier(flow);
             }
         };
@@ -617,7 +640,12 @@ impl Layer for Volume {
     fn submit(&mut self, request: u32, flow: &mut Flow) {
         let asked = flow[request].request;
         let op = self.add(Task::Request(request), flow.now());
-        if self.barrier_of(asked.command).is_none_or(|b| b.enter(op)) {
+        // Reads of a volume with all its members go past the memory in which rows are put together.
+        let direct = asked.command == Command::Flush
+            || asked.command == Command::Read && self.state.degraded.is_empty();
+        if self.barrier_of(asked.command).is_none_or(|b| b.enter(op))
+            && (direct || self.rebuild.enter(op))
+        {
             self.begin(op, &asked, flow);
         }
         self.start_granted(flow);

@@ -270,9 +270,7 @@ impl Parity {
                     return Err(ErrorKind::MemberLost);
                 }
                 self.read_others(s, rows, u64::from(member), plan);
-                let lock = plan.lock.get_or_insert(at..at + len);
-                lock.start = lock.start.min(at);
-                lock.end = lock.end.max(at + len);
+                plan.lock_also(at..at + len);
             }
         }
         Ok(())
@@ -522,7 +520,7 @@ impl Placement for Parity {
         let others = (0..self.n as u32).filter(|m| *m != member);
         others.for_each(|m| plan.read(m, start, end - start, Content::Old));
         plan.write(member, start, end - start, Content::Repair);
-        plan.lock = Some(start..end);
+        plan.lock_also(start..end);
         Repair::Planned(start..end)
     }
 }

@@ -135,6 +135,13 @@ impl Plan {
         self.reconstruct_writes = 0;
     }
 
+    /// Locks this range, too, and what lies between it and what is locked already.
+    pub fn lock_also(&mut self, range: Range<u64>) {
+        let lock = self.lock.get_or_insert(range.clone());
+        lock.start = lock.start.min(range.start);
+        lock.end = lock.end.max(range.end);
+    }
+
     pub fn read(&mut self, member: u32, lba: u64, blocks: u64, content: Content) {
         let piece = Piece {
             member,

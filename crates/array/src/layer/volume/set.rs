@@ -1,23 +1,66 @@
 //! Settings of a volume: members that leave and come back, and the rate of the rebuild.
 
+use super::rebuild::{self, Extent};
 use super::state::State;
 use super::{blocks_of, Stage, Volume};
 use crate::layer::{not_supported, Flow, LayerCompletion, Setting, ANYONE};
 use headstack_drive::Components;
 use headstack_engine::SpecError;
-use headstack_units::Bandwidth;
+use headstack_schema::Table;
+use headstack_units::{Bandwidth, Bytes};
+
+/// Parameters of volumes with redundancy: members that are missing, and how others are rebuilt.
+#[derive(Debug, Clone, Table)]
+pub(crate) struct Redundancy {
+    /// Rate at which stale data are rebuilt, as a mean over seconds; not at all if absent.
+    pub rebuild_rate: Option<Bandwidth>,
+    /// Rate up to which the rebuild does not give way to requests; if absent `rebuild_rate`.
+    pub rebuild_rate_min: Option<Bandwidth>,
+    /// Longest request of the rebuild.
+    #[param(default = REQUEST, range = WINDOW..=MOST)]
+    pub rebuild_request: Bytes,
+    /// Members that are missing from the beginning.
+    #[param(default)]
+    pub gone: Vec<u32>,
+}
+
+/// A window of the rebuild.
+pub(crate) const WINDOW: Bytes = Bytes(rebuild::WINDOW * 512);
+/// What a rebuild may have under way at most.
+pub(crate) const MOST: Bytes = Bytes(1 << 30);
+/// Longest request that md's rebuilds gave the measured drives: their host takes 254 pages of memory at once.
+const REQUEST: Bytes = Bytes(254 * 4096);
 
 impl Volume {
-    /// The volume with the members `gone` missing from the start, and with this rate of rebuilding.
+    /// The volume with members that are missing from the start, and with a rebuild. Its runs are multiples of `grain` blocks,
+    /// `at_once` bytes of them under way. If that memory is `shared` with requests, what needs it waits once all of it is
+    /// used until there is room for a longest request.
     ///
     /// # Errors
     /// A member that does not exist, or a rate that is too low.
     pub(crate) fn with_redundancy(
         mut self,
-        gone: &[u32],
-        rate: Option<Bandwidth>,
+        p: &Redundancy,
+        grain: u64,
+        at_once: Bytes,
+        shared: bool,
     ) -> Result<Volume, SpecError> {
-        for member in gone {
+        let (at_once, request) = (at_once.0 / 512, p.rebuild_request.0 / 512);
+        self.rebuild.extent = Extent {
+            grain,
+            request,
+            at_once,
+            again_below: match shared {
+                true => at_once.saturating_sub(request) + 1,
+                false => at_once,
+            },
+            shared,
+        };
+        if let Some(least) = p.rebuild_rate_min {
+            self.set_rebuild_least(least, p.rebuild_rate)?;
+        }
+        let rate = p.rebuild_rate;
+        for member in &p.gone {
             self.check_member(*member, false).map_err(|e| SpecError {
                 key: "gone".into(),
                 ..e
@@ -31,6 +74,22 @@ impl Volume {
             })?;
         }
         Ok(self)
+    }
+
+    fn set_rebuild_least(
+        &mut self,
+        least: Bandwidth,
+        most: Option<Bandwidth>,
+    ) -> Result<(), SpecError> {
+        if most.is_none_or(|most| least.0 > most.0) {
+            let most = most.map_or("`rebuild_rate`".into(), |most| {
+                format!("`rebuild_rate`, {most}")
+            });
+            let need = format!("at most {most}");
+            return Err(SpecError::new("rebuild_rate_min", least, need));
+        }
+        self.rebuild.pace.set_least(Some(least));
+        Ok(())
     }
 
     fn set_rebuild_rate(&mut self, rate: Option<Bandwidth>) -> Result<(), SpecError> {
@@ -102,7 +161,7 @@ impl Volume {
         }
         self.state.set_gone(member, true);
         self.counts.members_lost += 1;
-        self.rebuild.look_again();
+        self.rebuild.begin_anew();
         let has = |p: &super::Part| {
             let entry = &flow[p.request];
             entry.member == member && !entry.is_announced && !p.orphan
@@ -169,7 +228,7 @@ impl Volume {
         if let Some(replaced) = m.returns.take() {
             let blocks = self.sizes[member as usize];
             returns(&mut self.state, member, replaced.then_some(blocks));
-            self.rebuild.look_again();
+            self.rebuild.begin_anew();
         }
     }
 }

@@ -91,12 +91,14 @@ fn requests_and_windows_of_raid10_take_turns() {
     assert_eq!(windows.collect::<Vec<_>>(), want);
 }
 
-/// A flush does not wait for the window under way; in RAID-1 a read elsewhere does not either.
+/// A flush does not wait for the windows under way; in RAID-1 a read elsewhere does not either. While nobody waits, RAID-10
+/// begins with 15, 15 and 1 windows: they are read by 1, 2 and 3 us, and the last is written by 4 us. Nothing follows them,
+/// because the read waits.
 #[test]
 fn flushes_pass_the_barrier_and_raid1_has_none_for_the_array() {
     for (name, command, want) in [
         ("raid10", Flush, 500),
-        ("raid10", Read, 2000),
+        ("raid10", Read, 4000),
         ("raid1", Flush, 500),
         ("raid1", Read, 500),
     ] {
@@ -105,9 +107,9 @@ fn flushes_pass_the_barrier_and_raid1_has_none_for_the_array() {
         let mut run = Run { volume, ends };
         run.rate(0, FAST);
         run.ask(500, 1, command, 41);
-        run.until(3000);
+        run.until(4500);
         let log = log.lock().expect("the log");
-        let own = log.iter().find(|r| u64::from(r.2.blocks) != CHUNK);
+        let own = log.iter().find(|r| u64::from(r.2.blocks) < CHUNK);
         let arrived = own.expect("a request").0 .0;
         assert_eq!(arrived, want, "{name} {command:?}");
     }

@@ -8,6 +8,7 @@ mod fault;
 mod host_queue;
 mod link;
 mod mock;
+mod rebuild;
 mod shadow;
 mod submitters;
 mod volumes;

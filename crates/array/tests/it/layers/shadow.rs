@@ -54,8 +54,10 @@ struct Trial {
 
 impl Trial {
     fn new(seed: u64, level: Level, n: u64, rmw_level: u64, wild: bool) -> Trial {
-        let member_blocks = 10 * CHUNK + 1;
         let mut noise = SplitMix(seed);
+        // Some members have several windows of the rebuild.
+        let chunks = [10, 10, 10, 100][noise.below(4) as usize];
+        let member_blocks = chunks * CHUNK + 1;
         let chunk = format!("{} B", CHUNK * 512);
         let parameters = match level {
             Level::Raid1 => serde_json::json!({}),
@@ -81,6 +83,10 @@ impl Trial {
         if !matches!(level, Level::Raid5 { .. }) {
             let policy = policies[noise.below(policies.len() as u64) as usize];
             params.insert("read_policy".into(), policy.into());
+        }
+        for key in ["rebuild_at_once", "rebuild_request"] {
+            let windows = 1 + noise.below(3);
+            params.insert(key.into(), format!("{} KiB", 64 * windows).into());
         }
         let world = Arc::new(Mutex::new(World {
             shape: Shape::new(level, n, member_blocks, 0),
@@ -472,7 +478,8 @@ fn volumes_never_give_anything_else_than_what_was_written() {
                     _ => {
                         let mut world = t.world.lock().unwrap();
                         for _ in 0..3 {
-                            let lba = world.noise.below(10 * CHUNK);
+                            let size = world.shape.member_blocks;
+                            let lba = world.noise.below(size);
                             world.bad[member as usize].insert(lba, ());
                         }
                     }

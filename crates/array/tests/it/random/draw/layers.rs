@@ -137,7 +137,16 @@ fn volume(draw: &mut Draw, name: &str, table: &mut Value, width: u32) {
         table["gone"] = json!([draw.between(0, width - 1)]);
     }
     if draw.chance(0.4) {
-        table["rebuild_rate"] = json!(format!("{:.3} MB/s", draw.scale(0.1, 200.0)));
+        let rate = draw.scale(0.1, 200.0);
+        table["rebuild_rate"] = json!(format!("{rate:.3} MB/s"));
+        if draw.chance(0.5) {
+            table["rebuild_rate_min"] = json!(format!("{:.3} kB/s", rate * draw.scale(1.0, 900.0)));
+        }
+    }
+    for key in ["rebuild_at_once", "rebuild_request"] {
+        if draw.chance(0.3) {
+            table[key] = json!(format!("{} B", draw.bytes(65536.0, 4e6, 512)));
+        }
     }
     match name {
         "raid5" => {
