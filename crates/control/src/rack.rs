@@ -104,11 +104,19 @@ pub fn divide(cap: Watts, split: Split, claims: &[Claim]) -> Vec<Watts> {
 /// The shares for the largest level that keeps the cap, where shares rise with the level and level 0 keeps it.
 fn fill(cap_w: f64, shares: impl Fn(f64) -> Vec<f64>) -> Vec<f64> {
     let keeps = |level: f64| shares(level).iter().sum::<f64>() <= cap_w;
-    let mut low = 0.0;
     let mut high = 1.0;
     while keeps(high) && high < f64::MAX / 4.0 {
-        (low, high) = (high, 2.0 * high);
+        high *= 2.0;
     }
+    shares(largest(high, keeps))
+}
+
+/// The largest number from 0 to `high` that `keeps` something, where all smaller ones keep it, and 0 does.
+fn largest(mut high: f64, keeps: impl Fn(f64) -> bool) -> f64 {
+    if keeps(high) {
+        return high;
+    }
+    let mut low = 0.0;
     for _ in 0..ROUNDS {
         let middle = 0.5 * (low + high);
         if keeps(middle) {
@@ -117,7 +125,7 @@ fn fill(cap_w: f64, shares: impl Fn(f64) -> Vec<f64>) -> Vec<f64> {
             high = middle;
         }
     }
-    shares(low)
+    low
 }
 
 /// The next shares of a rack's members under `cap`. `headroom` is what each asks for above its power. Shares that would
@@ -164,19 +172,8 @@ fn wait_for_others(cap: Watts, members: &[Member], before: &[Watts], shares: &mu
         });
         held.sum::<f64>() <= cap.0
     };
-    let (mut low, mut high) = (0.0, 1.0);
-    if keeps(high) {
-        return;
-    }
-    for _ in 0..ROUNDS {
-        let middle = 0.5 * (low + high);
-        if keeps(middle) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
+    let part = largest(1.0, keeps);
     for (before, share) in before.iter().zip(shares) {
-        share.0 = raised(before.0, share.0, low);
+        share.0 = raised(before.0, share.0, part);
     }
 }

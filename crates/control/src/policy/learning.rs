@@ -87,6 +87,8 @@ const HOPEFUL: f64 = -0.5;
 const LAST_HOPE: f64 = -1.0;
 /// Factor of the load from which on what was measured under another is a guess.
 const OTHER_LOAD: f64 = 2.0;
+/// The mean is so many standard deviations below the cap where throughput does not depend on the setting.
+const FEW_ABOVE: f64 = 2.0;
 /// Factors of a limited rate, and its least value per second.
 const CUT: f64 = 0.6;
 const GROW: f64 = 1.08;
@@ -239,11 +241,11 @@ impl Learning {
             self.other.book.forget();
         }
         let now_w = self.likely_w(self.settings.drives_w(reading.power_w));
-        let cap_w = self.budget_w();
         self.last_w = Some(now_w);
         if self.is_limited() {
-            return self.follow_limit(now_w, cap_w, reading.rate);
+            return self.follow_limit(now_w, self.budget_w(), reading.rate);
         }
+        let cap_w = self.aim_w();
         self.learn(now_w, reading.rate);
         self.explore_in_s = (self.explore_in_s - self.settings.period_s).max(0.0);
         let error_w = self.error_w(now_w, cap_w);
@@ -280,6 +282,17 @@ impl Learning {
     fn budget_w(&self) -> f64 {
         let cap_w = self.guard.cap_w().unwrap_or(f64::INFINITY);
         self.settings.drives_w(cap_w)
+    }
+
+    /// What the drives are to draw on average. A load that does not fill the queues is served whole under lower power too, so
+    /// there all but few of its seconds are kept below the cap.
+    fn aim_w(&self) -> f64 {
+        let scatter_w = self.settings.drives_w(self.guard.scatter_w());
+        let aside_w = match self.load.is_full {
+            true => 0.0,
+            false => (FEW_ABOVE * scatter_w - self.settings.tolerance_w).max(0.0),
+        };
+        self.budget_w() - aside_w
     }
 
     /// How far the drives are above the cap, or a tier above its own, whichever is more.
@@ -366,13 +379,13 @@ impl Learning {
 
     /// The settings are those of another cap.
     fn reconsider(&mut self) {
-        let budget_w = self.budget_w();
+        let aim_w = self.aim_w();
         if let Some(now_w) = self.last_w {
-            let error_w = now_w - budget_w;
+            let error_w = now_w - aim_w;
             if error_w > self.settings.tolerance_w {
-                self.lower(budget_w);
+                self.lower(aim_w);
             } else if error_w < -self.settings.tolerance_w {
-                self.raise(budget_w);
+                self.raise(aim_w);
             }
         }
     }
@@ -677,13 +690,13 @@ impl Learning {
         if before.is_none_or(|before| cap_w > before) {
             self.end_limits();
         }
-        let budget_w = self.budget_w();
+        let aim_w = self.aim_w();
         // At the end of a period its reading comes first.
         let is_measured = *turn == Turn::Keep && !self.has_moved && !self.is_limited();
         if let Some(now_w) = self.last_w.filter(|_| is_measured) {
-            if now_w > budget_w + self.settings.tolerance_w {
+            if now_w > aim_w + self.settings.tolerance_w {
                 self.divide_power(now_w);
-                self.lower(budget_w);
+                self.lower(aim_w);
             }
         }
     }

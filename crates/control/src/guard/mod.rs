@@ -18,9 +18,14 @@
 //! # Time
 //! Timers add up the time between steps. If the clock is set back, they stop for one step; this has no other effect.
 
+mod meter;
+mod period;
+
 use crate::{Input, Status};
 use headstack_schema::{Choice, Reader, SpecError};
-use headstack_units::{Frequency, Span, Time, Watts};
+use headstack_units::{Span, Time, Watts};
+use meter::Meter;
+use period::Period;
 
 /// What a policy does when the meter is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Choice)]
@@ -122,236 +127,21 @@ pub enum Turn {
     Lost,
 }
 
+/// Times between events, and of the last ones.
 #[derive(Debug, Clone, Copy, Default)]
-struct Mean {
-    sum: f64,
-    n: u32,
-}
-
-impl Mean {
-    fn add(&mut self, value: f64) {
-        self.sum += value;
-        self.n = self.n.saturating_add(1);
-    }
-    fn get(&self) -> Option<f64> {
-        (self.n > 0).then(|| self.sum / f64::from(self.n))
-    }
-}
-
-/// The longest interval between two readings that a meter may have.
-const MOST_INTERVAL_NS: u64 = 120_000_000_000;
-
-/// Readings of a period of which a median is taken.
-const MOST_READINGS: usize = 60;
-
-/// The first readings of a period.
-#[derive(Debug, Clone, Copy)]
-struct Median {
-    values: [f64; MOST_READINGS],
-    n: usize,
-}
-
-impl Default for Median {
-    fn default() -> Median {
-        Median {
-            values: [0.0; MOST_READINGS],
-            n: 0,
-        }
-    }
-}
-
-impl Median {
-    fn add(&mut self, value: f64) {
-        if let Some(place) = self.values.get_mut(self.n) {
-            *place = value;
-            self.n += 1;
-        }
-    }
-
-    fn get(mut self) -> Option<f64> {
-        let values = &mut self.values[..self.n];
-        values.sort_unstable_by(f64::total_cmp);
-        let upper = *values.get(self.n / 2)?;
-        let lower = *values.get(self.n.saturating_sub(1) / 2)?;
-        Some((lower + upper) / 2.0)
-    }
-}
-
-/// The state of a guard; the rules are in this module's description.
-#[derive(Debug, Clone)]
-pub struct Guard {
-    settings: GuardSettings,
+struct Timers {
     /// Time of the last step.
     now: Option<Time>,
     /// Time of the last reading that counted.
     last: Option<Time>,
-    /// The last cap that counted.
-    cap: Option<f64>,
     /// Times without a reading, without a valid cap, since the last action, and until readings are averaged again.
     silent_ns: u64,
     blind_ns: u64,
     elapsed_ns: u64,
     settling_ns: u64,
-    power: Mean,
-    response_time: Mean,
-    rate: Mean,
-    uncapped_w: Option<f64>,
-    /// The first readings of the period, if their median counts in place of their mean.
-    each: Option<Median>,
-    /// The longest age of a reading, and the longest time between two, with a decay.
-    delay_ns: u64,
-    interval_ns: u64,
-    /// The place in [`STEPS_W`] of the meter's step, and the number of readings that agreed.
-    step: usize,
-    n_agreed: u32,
 }
 
-/// Steps that a meter may have, in watts.
-const STEPS_W: [f64; 6] = [10.0, 5.0, 2.0, 1.0, 0.5, 0.2];
-
-/// Readings that must be multiples of a step.
-const MANY: u32 = 10;
-
-impl Guard {
-    /// A guard without any reading.
-    pub fn new(settings: GuardSettings) -> Guard {
-        Guard {
-            settings,
-            now: None,
-            last: None,
-            cap: None,
-            silent_ns: 0,
-            blind_ns: 0,
-            elapsed_ns: 0,
-            settling_ns: 0,
-            power: Mean::default(),
-            response_time: Mean::default(),
-            rate: Mean::default(),
-            uncapped_w: None,
-            each: None,
-            delay_ns: 0,
-            interval_ns: 0,
-            step: 0,
-            n_agreed: 0,
-        }
-    }
-
-    /// A guard that also copes with a poor meter: of a period the median counts, so that fewer than half of its readings
-    /// may be absurd; a slow meter is lost only after 2.5 times its own interval; and what settles takes longer by the age
-    /// of its readings.
-    pub fn robust(settings: GuardSettings) -> Guard {
-        Guard {
-            each: Some(Median::default()),
-            ..Guard::new(settings)
-        }
-    }
-
-    /// The settings.
-    pub fn settings(&self) -> &GuardSettings {
-        &self.settings
-    }
-
-    /// The step of the meter in watts: the largest of some of which all readings were multiples. 0 if there is none, or
-    /// too few readings. A finer meter that shows the same value for long seems to be coarse, until another value comes.
-    pub fn step_w(&self) -> f64 {
-        match STEPS_W.get(self.step) {
-            Some(step_w) if self.n_agreed >= MANY => *step_w,
-            _ => 0.0,
-        }
-    }
-
-    fn see_step(&mut self, power_w: f64) {
-        let is_multiple = |step_w: f64| {
-            let steps = power_w / step_w;
-            (steps - steps.round()).abs() < 1e-6
-        };
-        let before = self.step;
-        while STEPS_W.get(self.step).is_some_and(|w| !is_multiple(*w)) {
-            self.step += 1;
-        }
-        self.n_agreed = match self.step == before {
-            true => self.n_agreed.saturating_add(1),
-            false => 1,
-        };
-    }
-
-    /// Whether readings still show the time before a change.
-    pub fn is_settling(&self) -> bool {
-        self.settling_ns > 0
-    }
-
-    /// The last cap that counted, in watts.
-    pub fn cap_w(&self) -> Option<f64> {
-        self.cap
-    }
-
-    /// Processes one step and returns its outcome.
-    pub fn turn(&mut self, input: &Input) -> Turn {
-        self.pass(input.now);
-        self.read(input);
-        let capped = self.read_cap(input.cap);
-        let period_ends = self.elapsed_ns >= self.settings.period.non_negative();
-        if !capped {
-            if period_ends {
-                self.uncapped_w = self.mean().map(|reading| reading.power_w);
-                self.begin_period();
-            }
-            return Turn::Uncapped;
-        }
-        if self.is_lost() {
-            self.begin_period();
-            return Turn::Lost;
-        }
-        if !period_ends {
-            return Turn::Keep;
-        }
-        let reading = self.mean();
-        self.begin_period();
-        reading.map_or(Turn::Keep, Turn::Act)
-    }
-
-    /// A period begins now, after a command. Readings of its first `span` are not averaged, because their power is
-    /// still that before the command. They only show that the meter works.
-    pub fn settle(&mut self, span: Span) {
-        self.begin_period();
-        let delay_ns = self.each.map_or(0, |_| self.delay_ns);
-        self.settling_ns = span.non_negative().saturating_add(delay_ns);
-    }
-
-    /// What the period has so far, if it has at least `n` readings and each is above this power: for a decision before its
-    /// end.
-    pub fn all_above(&self, n: u32, least_w: f64) -> Option<Reading> {
-        let each = self.each.as_ref()?;
-        let are_above = each.values[..each.n].iter().all(|w| *w > least_w);
-        self.mean().filter(|_| self.power.n >= n && are_above)
-    }
-
-    /// Mean power of the last period without a cap, in watts.
-    pub fn uncapped_w(&self) -> Option<f64> {
-        self.uncapped_w
-    }
-
-    /// The status that corresponds to `turn`.
-    pub fn status(&self, turn: &Turn) -> Status {
-        match turn {
-            Turn::Uncapped => Status::Uncapped,
-            Turn::Lost => Status::Lost,
-            _ if self.silent_ns.max(self.blind_ns) >= self.settings.period.non_negative() => {
-                Status::Holding
-            }
-            _ => Status::Regulating,
-        }
-    }
-
-    fn is_lost(&self) -> bool {
-        let after = self.settings.lost_after.non_negative();
-        let silent_for = match self.each {
-            None => after,
-            Some(_) => after.max(self.interval_ns.saturating_mul(5) / 2),
-        };
-        self.silent_ns > silent_for || self.blind_ns > after
-    }
-
+impl Timers {
     fn pass(&mut self, now: Time) {
         let passed = now.since(self.now.unwrap_or(now)).non_negative();
         self.now = Some(now);
@@ -366,6 +156,144 @@ impl Guard {
         }
         self.settling_ns = self.settling_ns.saturating_sub(passed);
     }
+}
+
+/// The state of a guard; the rules are in this module's description.
+#[derive(Debug, Clone)]
+pub struct Guard {
+    settings: GuardSettings,
+    timers: Timers,
+    /// The last cap that counted.
+    cap: Option<f64>,
+    /// Mean power of the last period without a cap.
+    uncapped_w: Option<f64>,
+    period: Period,
+    meter: Meter,
+    /// Whether it copes with a poor meter.
+    is_robust: bool,
+}
+
+impl Guard {
+    /// A guard without any reading.
+    pub fn new(settings: GuardSettings) -> Guard {
+        Guard {
+            settings,
+            timers: Timers::default(),
+            cap: None,
+            uncapped_w: None,
+            period: Period::new(false),
+            meter: Meter::default(),
+            is_robust: false,
+        }
+    }
+
+    /// A guard that also copes with a poor meter: of a period the median counts, so that fewer than half of its readings
+    /// may be absurd; a slow meter is lost only after 2.5 times its own interval; and what settles takes longer by the age
+    /// of its readings.
+    pub fn robust(settings: GuardSettings) -> Guard {
+        Guard {
+            period: Period::new(true),
+            is_robust: true,
+            ..Guard::new(settings)
+        }
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &GuardSettings {
+        &self.settings
+    }
+
+    /// The step of the meter in watts: the largest of some of which all readings were multiples. 0 if there is none, or
+    /// too few readings. A finer meter that shows the same value for long seems to be coarse, until another value comes.
+    pub fn step_w(&self) -> f64 {
+        self.meter.step_w()
+    }
+
+    /// How much single readings vary under one setting: their standard deviation in watts, from those of the last periods.
+    /// 0 for a guard that is not [`Guard::robust`].
+    pub fn scatter_w(&self) -> f64 {
+        self.meter.scatter_w()
+    }
+
+    /// Whether readings still show the time before a change.
+    pub fn is_settling(&self) -> bool {
+        self.timers.settling_ns > 0
+    }
+
+    /// The last cap that counted, in watts.
+    pub fn cap_w(&self) -> Option<f64> {
+        self.cap
+    }
+
+    /// Processes one step and returns its outcome.
+    pub fn turn(&mut self, input: &Input) -> Turn {
+        self.timers.pass(input.now);
+        self.read(input);
+        let capped = self.read_cap(input.cap);
+        let period_ends = self.timers.elapsed_ns >= self.settings.period.non_negative();
+        if !capped {
+            if period_ends {
+                let reading = self.end_period();
+                self.uncapped_w = reading.map(|reading| reading.power_w);
+            }
+            return Turn::Uncapped;
+        }
+        if self.is_lost() {
+            self.begin_period();
+            return Turn::Lost;
+        }
+        if !period_ends {
+            return Turn::Keep;
+        }
+        self.end_period().map_or(Turn::Keep, Turn::Act)
+    }
+
+    /// A period begins now, after a command. Readings of its first `span` are not averaged, because their power is
+    /// still that before the command. They only show that the meter works.
+    pub fn settle(&mut self, span: Span) {
+        self.begin_period();
+        self.meter.changed();
+        let delay_ns = if self.is_robust {
+            self.meter.delay_ns
+        } else {
+            0
+        };
+        self.timers.settling_ns = span.non_negative().saturating_add(delay_ns);
+    }
+
+    /// What the period has so far, if it has at least `n` readings and each is above this power: for a decision before its
+    /// end.
+    pub fn all_above(&self, n: u32, least_w: f64) -> Option<Reading> {
+        self.period.all_above(n, least_w)
+    }
+
+    /// Mean power of the last period without a cap, in watts.
+    pub fn uncapped_w(&self) -> Option<f64> {
+        self.uncapped_w
+    }
+
+    /// The status that corresponds to `turn`.
+    pub fn status(&self, turn: &Turn) -> Status {
+        match turn {
+            Turn::Uncapped => Status::Uncapped,
+            Turn::Lost => Status::Lost,
+            _ if self.timers.silent_ns.max(self.timers.blind_ns)
+                >= self.settings.period.non_negative() =>
+            {
+                Status::Holding
+            }
+            _ => Status::Regulating,
+        }
+    }
+
+    fn is_lost(&self) -> bool {
+        let after = self.settings.lost_after.non_negative();
+        let silent_for = match self.is_robust {
+            false => after,
+            true => after.max(self.meter.interval_ns.saturating_mul(5) / 2),
+        };
+        self.timers.silent_ns > silent_for || self.timers.blind_ns > after
+    }
 
     fn read(&mut self, input: &Input) {
         let sample = &input.sample;
@@ -376,32 +304,17 @@ impl Guard {
         let plausible = power_w > 0.0 && power_w <= self.settings.most_power.0;
         let in_time = sample.time <= input.now
             && input.now.since(sample.time) <= self.settings.stale_after
-            && self.last.is_none_or(|last| sample.time > last);
+            && self.timers.last.is_none_or(|last| sample.time > last);
         if !(plausible && in_time) {
             return;
         }
-        let decayed = |longest: u64, new: u64| new.max(longest - longest / 16);
-        if let Some(last) = self.last {
-            let interval = sample.time.since(last).non_negative();
-            self.interval_ns = decayed(self.interval_ns, interval.min(MOST_INTERVAL_NS));
-        }
-        self.delay_ns = decayed(self.delay_ns, input.now.since(sample.time).non_negative());
-        self.last = Some(sample.time);
-        self.silent_ns = 0;
-        self.see_step(power_w);
-        if self.settling_ns > 0 {
-            return;
-        }
-        self.power.add(power_w);
-        if let Some(each) = &mut self.each {
-            each.add(power_w);
-        }
-        if let Some(work) = sample.work {
-            self.response_time
-                .add(work.response_time.non_negative() as f64 * 1e-9);
-            if let Some(Frequency(rate)) = work.rate {
-                self.rate.add(rate);
-            }
+        let interval = self.timers.last.map(|last| sample.time.since(last));
+        let age = input.now.since(sample.time);
+        self.meter.see(power_w, age, interval);
+        self.timers.last = Some(sample.time);
+        self.timers.silent_ns = 0;
+        if self.timers.settling_ns == 0 {
+            self.period.add(power_w, sample.work);
         }
     }
 
@@ -413,26 +326,24 @@ impl Guard {
             // The last cap stays in force, and the timer continues.
             Some(_) => return true,
         }
-        self.blind_ns = 0;
+        self.timers.blind_ns = 0;
         self.cap.is_some()
     }
 
-    fn mean(&self) -> Option<Reading> {
-        self.power.get().map(|mean_w| Reading {
-            power_w: self.each.and_then(|e| e.get()).unwrap_or(mean_w),
-            response_time_s: self.response_time.get(),
-            rate: self.rate.get(),
-        })
+    /// What the period that ends had.
+    fn end_period(&mut self) -> Option<Reading> {
+        let reading = self.period.reading();
+        if let Some(reading) = reading.filter(|_| self.is_robust) {
+            self.meter
+                .see_period(reading.power_w, self.period.distance_w());
+        }
+        self.begin_period();
+        reading
     }
 
     fn begin_period(&mut self) {
-        self.elapsed_ns = 0;
-        self.power = Mean::default();
-        self.response_time = Mean::default();
-        self.rate = Mean::default();
-        if let Some(each) = &mut self.each {
-            *each = Median::default();
-        }
+        self.timers.elapsed_ns = 0;
+        self.period.begin();
     }
 }
 
