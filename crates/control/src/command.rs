@@ -203,6 +203,17 @@ impl Progress {
     };
 }
 
+/// Whether a drive still has a command that was carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    /// Not known yet: reading takes time.
+    Unknown,
+    /// It has.
+    Same,
+    /// Somebody else has changed a setting.
+    Other,
+}
+
 /// Carries out commands.
 pub trait Actuator {
     /// Sets drive number `drive` to `command`. It must not block: what takes long is [`Progress::Pending`]. It is not
@@ -211,6 +222,10 @@ pub trait Actuator {
 
     /// What became of the drive's pending command.
     fn poll(&mut self, drive: usize) -> Progress;
+
+    /// Reads back whether the drive still has this command, which is in force. It must not block: where reading takes long
+    /// the first call begins it, and later ones tell what was found. It is not called while a command is pending.
+    fn read(&mut self, drive: usize, command: &Command) -> Held;
 }
 
 #[cfg(test)]

@@ -1,12 +1,15 @@
 //! The control loop: passes readings to a policy and its commands to the drives.
 
-use crate::{Actuator, Command, Device, Input, Policy, Progress, Sensor, Status};
+use crate::{Actuator, Command, Device, Held, Input, Policy, Progress, Sensor, Status};
 use headstack_schema::SpecError;
 use headstack_units::{Span, Time, Watts};
 use serde_json::Value;
 
 /// The longest time between two tries of a command that a drive does not take.
 const LONGEST_RETRY: Span = Span(30_000_000_000);
+
+/// Time between two looks whether a drive still has its command.
+const READ_EVERY: Span = Span(10_000_000_000);
 
 /// A policy and the state of its drives. The same code runs in a simulation and on a live system.
 pub struct Controller {
@@ -23,6 +26,8 @@ struct Order {
     state: State,
     /// Tries of this command that failed, one after another.
     failures: u32,
+    /// When it is read back next.
+    next_read: Time,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -52,6 +57,20 @@ impl Order {
         };
         if self.state == State::InForce {
             self.failures = 0;
+            self.next_read = now + READ_EVERY;
+        }
+    }
+
+    /// Looks whether somebody else has changed a setting, when it is time.
+    fn read_back(&mut self, drive: usize, now: Time, actuator: &mut dyn Actuator) {
+        let in_force = self.given.filter(|_| self.state == State::InForce);
+        let Some(command) = in_force.filter(|_| now >= self.next_read) else {
+            return;
+        };
+        match actuator.read(drive, &command) {
+            Held::Unknown => {}
+            Held::Same => self.next_read = now + READ_EVERY,
+            Held::Other => self.state = State::None,
         }
     }
 
@@ -82,7 +101,8 @@ impl Controller {
     ///
     /// A command is applied once, because Linux empties the queue for each change of `nr_requests`. One that failed is
     /// tried again after the time that the drive's actuator gives, twice as long after each further failure, at most 30 s.
-    /// While one is pending the drive gets no other.
+    /// While one is pending the drive gets no other. Every ten seconds it is read back, and given again if somebody else has
+    /// changed a setting.
     pub fn step(
         &mut self,
         now: Time,
@@ -96,6 +116,7 @@ impl Controller {
             .step(&Input { now, cap, sample }, &mut self.commands);
         for (i, device) in self.devices.iter().enumerate() {
             let wanted = device.clamp(self.commands[i]);
+            self.orders[i].read_back(i, now, actuator);
             give(&mut self.orders[i], i, wanted, now, actuator);
         }
         status
@@ -115,7 +136,7 @@ impl Controller {
         self.in_force().zip(open).all(|(is, open)| is == open)
     }
 
-    /// The drive's setting was changed by somebody else: its command is given again at the next step.
+    /// The drive's setting may have been changed since it was read back: its command is given again at the next step.
     pub fn forget(&mut self, drive: usize) {
         if let Some(order) = self.orders.get_mut(drive) {
             if order.state == State::InForce {

@@ -125,6 +125,11 @@ pub struct Drive {
     pub id: Option<String>,
     /// Its folder, such as `/sys/block/sda` or that of an emulated drive, in place of `id`.
     pub path: Option<String>,
+    /// Whether its settings may be changed. If not it is behind the meters all the same, and what it draws is left to it.
+    #[param(default = true)]
+    pub control: bool,
+    /// With `control = false`, its power by what Linux counts. Without, its power belongs to `base` of the group.
+    pub model: Option<Model>,
     /// Its tier, 1 the best: policies for several drives slow the others first.
     #[param(default = 1, range = 1..=100)]
     pub tier: u32,
@@ -157,6 +162,22 @@ pub struct Meter {
     pub interval: Span,
     /// No meter: the power of each drive is computed from its statistics.
     pub model: Option<Model>,
+    /// Follows the load between two readings of a slow meter.
+    pub fuse: Option<Fuse>,
+}
+
+/// A slow meter together with a model of the drives: the model follows the load at once, and the meter corrects it. For meters
+/// that show nothing but the group's drives and what is steady.
+#[derive(Debug, Clone, Copy, PartialEq, Table)]
+pub struct Fuse {
+    /// Power of one drive, from what Linux counts.
+    pub model: Model,
+    /// Time between two readings of both together.
+    #[param(default = Span(1_000_000_000), range = Span(50_000_000)..=Span(60_000_000_000))]
+    pub every: Span,
+    /// Time constant with which the model is corrected by the meter; no shorter than the meter's interval.
+    #[param(default = Span(60_000_000_000), range = Span(100_000_000)..=Span(3_600_000_000_000))]
+    pub over: Span,
 }
 
 /// Power of one drive from what Linux counts in `stat`. It knows how long a drive was busy and how many requests it
@@ -285,15 +306,13 @@ impl Rack {
 impl Group {
     fn check_all(&self) -> Result<(), SpecError> {
         let plugin = self.plugin()?;
-        if self.drive.is_empty() {
-            return Err(SpecError::new(
-                "drive",
-                "none",
-                "one or several [[group.drive]]",
-            ));
+        let n = self.controlled().count();
+        if n == 0 {
+            let need = "one or several [[group.drive]] whose settings may be changed";
+            return Err(SpecError::new("drive", "none", need));
         }
-        if plugin.drives == Drives::One && self.drive.len() > 1 {
-            let got = format!("{} drives with {}", self.drive.len(), plugin.name);
+        if plugin.drives == Drives::One && n > 1 {
+            let got = format!("{n} drives with {}", plugin.name);
             let need = "one drive, or a policy for several, such as pcap-s or feed-forward";
             return Err(SpecError::new("policy", got, need));
         }
@@ -312,7 +331,13 @@ impl Group {
         for (i, drive) in self.drive.iter().enumerate() {
             let place = format!("drive[{i}]");
             drive.check_all().map_err(|e| e.within(&place))?;
-            if plugin.needs.contains(&Need::RateLimit) && drive.cgroup.is_none() {
+            if drive.model.is_some() && self.meter.iter().all(|m| m.model.is_some()) {
+                let need =
+                    "a meter that shows this drive: a model has only those that are controlled";
+                return Err(SpecError::new("model", "it", need).within(&place));
+            }
+            let needs_limit = drive.control && plugin.needs.contains(&Need::RateLimit);
+            if needs_limit && drive.cgroup.is_none() {
                 let need = format!(
                     "a folder of a control group, for the policy {}",
                     plugin.name
@@ -325,6 +350,11 @@ impl Group {
             return Err(SpecError::new("cap", cap, need));
         }
         Ok(())
+    }
+
+    /// The drives whose settings may be changed.
+    pub fn controlled(&self) -> impl Iterator<Item = &Drive> {
+        self.drive.iter().filter(|d| d.control)
     }
 
     /// The policy.
@@ -387,6 +417,10 @@ impl Drive {
             (None, None) => return Err(SpecError::new("", "neither id nor path", "one of them")),
             (Some(_), Some(_)) => return Err(SpecError::new("", "id and path", "one of them")),
         }
+        if self.control && self.model.is_some() {
+            let need = "control = false, for a drive that is only measured";
+            return Err(SpecError::new("model", "it with control = true", need));
+        }
         for (key, range) in [
             ("nr_requests", &self.nr_requests),
             ("queue_depth", &self.queue_depth),
@@ -430,6 +464,15 @@ impl Meter {
                 "[]",
                 "a program and its arguments",
             ));
+        }
+        if let Some(fuse) = self.fuse {
+            if self.model.is_some() {
+                return Err(SpecError::new("fuse", "it with model", "it with a meter"));
+            }
+            if fuse.over < self.interval {
+                let need = format!("at least the interval of the meter, {}", self.interval);
+                return Err(SpecError::new("over", fuse.over, need).within("fuse"));
+            }
         }
         for (key, value) in [("after", &self.after), ("json", &self.json)] {
             if value.is_some() && self.command.is_none() {

@@ -11,6 +11,7 @@ use crate::page;
 use crate::rack::Rack;
 use crate::socket::{Request, Socket};
 use crate::stat::{Counts, Stat};
+use crate::watched::Watched;
 use headstack_control::Work;
 use headstack_metrics::{Page, PageError};
 use headstack_schema::SpecError;
@@ -86,6 +87,7 @@ struct Part {
     meters: Option<Meters>,
     stats: Stat,
     counts: Vec<Option<Counts>>,
+    watched: Option<Watched>,
     /// When it made its last step.
     stepped: Option<Time>,
     file: CapFile,
@@ -190,6 +192,7 @@ impl Daemon {
         if config.apply {
             recover(&config, &mut originals)?;
         }
+        let every = Duration::from_nanos(config.interval.non_negative());
         let mut parts = Vec::new();
         for group in &config.group {
             let opener: Opener = Box::new(open_drive);
@@ -198,6 +201,7 @@ impl Daemon {
                 meters: None,
                 stats: Stat::default(),
                 counts: Vec::new(),
+                watched: Watched::start(group, open_drive, every)?,
                 stepped: None,
                 file: CapFile::new(group.cap_file.as_ref()),
             });
@@ -303,6 +307,9 @@ impl Daemon {
             let sum = part.meters.as_mut().and_then(Meters::sum);
             let passed = part.stepped.map(|before| now.since(before));
             part.stepped = Some(now);
+            if let Some(watched) = &mut part.watched {
+                part.group.watched = watched.watts(passed.unwrap_or(Span::ZERO));
+            }
             let work = part.work(passed.map_or(0.0, Span::as_secs_f64));
             part.group.step(now, sum, work, &mut self.originals);
         }
@@ -509,7 +516,8 @@ impl Part {
             "state": self.group.state.name(),
             "cap_w": self.group.limit().map(|c| c.0),
             "share_w": self.group.share.map(|c| c.0),
-            "power_w": self.group.power.as_ref().map(|p| p.watts.0 + self.group.config.base.0),
+            "power_w": self.group.power.as_ref().map(|p| p.watts.0 + self.group.others().0),
+            "watched_w": self.watched.as_ref().map(|_| self.group.watched.0),
             "excess_w": excess,
             "over_s": self.group.over_s,
             "reading_age_s": meters.and_then(|m| m.age(now)).map(Span::as_secs_f64),

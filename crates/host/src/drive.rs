@@ -5,14 +5,11 @@ use crate::knobs::{Knob, Knobs};
 use crate::originals::Originals;
 use crate::settings::{device_of, read_all, values_of, Bounds, Values};
 use crate::worker::{Failure, Outcome, Worker, NO_ELEVATOR, WHY_ALONE};
-use headstack_control::{Command, Device, Progress};
-use headstack_units::{Span, Time};
+use headstack_control::{Command, Device, Held, Progress};
+use headstack_units::Span;
 use std::io;
 use std::sync::Arc;
 use tracing::{info, warn};
-
-/// Time between two looks whether somebody else has changed a setting.
-const CHECK_EVERY: Span = Span(10_000_000_000);
 
 /// A drive that is there.
 pub struct Drive {
@@ -31,7 +28,8 @@ pub struct Drive {
     progress: Progress,
     /// Values that are being compared.
     comparing: Option<Values>,
-    next_check: Time,
+    /// What that has shown.
+    held: Held,
     on_conflict: OnConflict,
     /// Whether somebody else has it.
     pub is_yielded: bool,
@@ -84,7 +82,7 @@ impl Drive {
             target: None,
             progress: Progress::Done,
             comparing: None,
-            next_check: Time::ZERO,
+            held: Held::Unknown,
             on_conflict,
             is_yielded: false,
             writes: 0,
@@ -146,13 +144,13 @@ impl Drive {
             });
         }
         self.worker.write(values);
+        self.held = Held::Unknown;
         self.progress = Progress::Pending;
         Progress::Pending
     }
 
-    /// What became of its command. Returns whether somebody else has changed a setting that is to be made again.
-    pub fn collect(&mut self) -> bool {
-        let mut is_changed = false;
+    /// Looks what became of its command, and what was read back.
+    pub fn collect(&mut self) {
         while let Some(outcome) = self.worker.outcome() {
             match outcome {
                 Outcome::Written(n) => {
@@ -165,10 +163,9 @@ impl Drive {
                 Outcome::Failed(failure) => {
                     self.failed(failure);
                 }
-                Outcome::Checked(changed) => is_changed |= self.compared(changed),
+                Outcome::Checked(changed) => self.compared(changed),
             }
         }
-        is_changed
     }
 
     /// What became of its last command.
@@ -187,31 +184,37 @@ impl Drive {
         self.progress
     }
 
-    fn compared(&mut self, changed: Vec<(Knob, String)>) -> bool {
-        let is_current = self.comparing.take() == self.target && !self.is_pending();
-        if changed.is_empty() || !is_current {
-            return false;
+    fn compared(&mut self, changed: Vec<(Knob, String)>) {
+        if self.comparing.take() != self.target || self.is_pending() {
+            // It was told something else meanwhile.
+            return;
         }
+        self.held = match changed.is_empty() {
+            true => Held::Same,
+            false => Held::Other,
+        };
         self.conflicts += changed.len() as u64;
         for (knob, is) in &changed {
             let (drive, setting) = (&self.name, knob.name());
             warn!(drive, setting, is, "somebody else has changed it");
         }
-        self.is_yielded = self.on_conflict == OnConflict::Yield;
-        !self.is_yielded
+        self.is_yielded = !changed.is_empty() && self.on_conflict == OnConflict::Yield;
     }
 
-    /// Begins to look whether somebody else has changed a setting, when it is time.
-    pub fn check(&mut self, now: Time) {
-        let Some(target) = self.target.clone() else {
-            return;
-        };
-        let is_in_force = self.progress == Progress::Done && self.worker.is_idle();
-        if now >= self.next_check && is_in_force && !self.is_yielded {
-            self.next_check = now + CHECK_EVERY;
-            self.comparing = Some(target.clone());
-            self.worker.check(target);
+    /// Whether it still has its last command, as far as it was read back since the last call. Begins to read it back if nobody
+    /// does.
+    pub fn read(&mut self) -> Held {
+        if self.is_yielded {
+            return Held::Other;
         }
+        let held = std::mem::replace(&mut self.held, Held::Unknown);
+        if held == Held::Unknown && self.comparing.is_none() && self.worker.is_idle() {
+            if let Some(target) = self.target.clone() {
+                self.comparing = Some(target.clone());
+                self.worker.check(target);
+            }
+        }
+        held
     }
 
     /// Its values before anything was written.

@@ -7,7 +7,7 @@ use crate::learned::Learned;
 use crate::meter::Sum;
 use crate::originals::Originals;
 use headstack_control::{
-    Actuator, Command, Controller, Device, Progress, Sample, Sensor, Status, Work,
+    Actuator, Command, Controller, Device, Held, Progress, Sample, Sensor, Status, Work,
 };
 use headstack_schema::SpecError;
 use headstack_units::{Span, Time, Watts};
@@ -93,6 +93,8 @@ pub struct Group {
     pub cap: Option<Watts>,
     /// Its share of the cap of a rack, at the meter.
     pub share: Option<Watts>,
+    /// What drives behind the meter draw that are measured and never changed.
+    pub watched: Watts,
     /// What it tells.
     pub state: State,
     /// The last power of the drives, and when it was read.
@@ -122,7 +124,7 @@ const LOOK_EVERY: Span = Span(5_000_000_000);
 impl Group {
     /// A group; its drives are looked for at the first step.
     pub fn new(config: &config::Group, apply: bool, open: Opener) -> Group {
-        let mut configs = config.drive.clone();
+        let mut configs: Vec<config::Drive> = config.controlled().cloned().collect();
         configs.sort_by_key(|d| d.tier);
         let slot = |config| Slot {
             config,
@@ -138,6 +140,7 @@ impl Group {
             active: Vec::new(),
             cap: config.cap,
             share: None,
+            watched: Watts(0.0),
             state: State::NoDrives,
             power: None,
             learned: config.learned.as_ref().map(|f| Learned::new(f.as_ref())),
@@ -260,7 +263,12 @@ impl Group {
         }
     }
 
-    /// One step: readings to the policy, its commands to the drives. `sum` is what the meters show, `work` what
+    /// What the meters count besides the drives that are controlled.
+    pub fn others(&self) -> Watts {
+        Watts(self.config.base.0 + self.watched.0)
+    }
+
+    /// One step: readings to the policy, its commands to the drives. `sum` is what the meters show without `base`, `work` what
     /// the drives did since the last step.
     pub fn step(
         &mut self,
@@ -271,7 +279,11 @@ impl Group {
     ) {
         self.collect();
         let cap = self.limit();
-        let cap = cap.map(|cap| Watts(cap.0 - self.config.base.0));
+        let cap = cap.map(|cap| Watts(cap.0 - self.others().0));
+        let sum = sum.map(|sum| Sum {
+            watts: Watts(sum.watts.0 - self.watched.0),
+            ..sum
+        });
         let mut reading = Readings {
             sum: sum.clone(),
             work,
@@ -285,13 +297,6 @@ impl Group {
         };
         let controller = self.controller.as_mut();
         let status = controller.map(|c| c.step(now, cap, &mut reading, &mut hands));
-        if self.apply {
-            for slot in &mut self.slots {
-                if let Some(drive) = &mut slot.drive {
-                    drive.check(now);
-                }
-            }
-        }
         self.power = sum.or(self.power.take());
         self.tell(now, status, cap);
         self.last = Some(now);
@@ -299,15 +304,8 @@ impl Group {
 
     /// Looks what became of commands.
     pub fn collect(&mut self) {
-        for (place, i) in self.active.iter().enumerate() {
-            let Some(drive) = &mut self.slots[*i].drive else {
-                continue;
-            };
-            if drive.collect() {
-                if let Some(controller) = &mut self.controller {
-                    controller.forget(place);
-                }
-            }
+        for drive in self.slots.iter_mut().filter_map(|s| s.drive.as_mut()) {
+            drive.collect();
         }
     }
 
@@ -490,5 +488,14 @@ impl Actuator for Hands<'_> {
     fn poll(&mut self, drive: usize) -> Progress {
         self.drive(drive)
             .map_or(Progress::REFUSED, |d| d.progress())
+    }
+
+    fn read(&mut self, drive: usize, _: &Command) -> Held {
+        let apply = self.apply;
+        match self.drive(drive) {
+            Some(drive) if apply => drive.read(),
+            // A dry run has written nothing that could be changed; a drive that is gone is noticed elsewhere.
+            _ => Held::Same,
+        }
     }
 }

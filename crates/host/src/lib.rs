@@ -21,4 +21,5 @@ pub mod rack;
 pub mod settings;
 pub mod socket;
 pub mod stat;
+pub mod watched;
 pub mod worker;

@@ -35,6 +35,12 @@ pub fn metrics(status: &Value) -> String {
             "share_w",
         ),
         (
+            "headstack_capd_watched_watts",
+            "gauge",
+            "Power of drives that are measured and never changed.",
+            "watched_w",
+        ),
+        (
             "headstack_capd_over_seconds_total",
             "counter",
             "Time above the cap.",

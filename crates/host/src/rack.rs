@@ -103,7 +103,7 @@ impl Rack {
 /// The last power at a group's meters.
 fn at_meters(group: &Group) -> Option<Watts> {
     let power = group.power.as_ref()?;
-    Some(Watts(power.watts.0 + group.config.base.0))
+    Some(Watts(power.watts.0 + group.others().0))
 }
 
 fn member(config: &config::Member, group: &Group) -> Member {

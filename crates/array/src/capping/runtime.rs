@@ -10,8 +10,8 @@ use crate::layer::Setting;
 use crate::member::Member;
 use headstack_control::policy::Need;
 use headstack_control::{
-    policy, Actuator, Command, Controller, Device, Progress, RateLimit, Rest, Sensor, Status, Work,
-    MOST_READ_EXPIRE,
+    policy, Actuator, Command, Controller, Device, Held, Progress, RateLimit, Rest, Sensor, Status,
+    Work, MOST_READ_EXPIRE,
 };
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::Setting as DriveSetting;
@@ -455,5 +455,12 @@ impl<M: Member> Actuator for Turning<'_, '_, M> {
 
     fn poll(&mut self, drive: usize) -> Progress {
         self.resized(drive)
+    }
+
+    fn read(&mut self, drive: usize, command: &Command) -> Held {
+        match self.set[drive] == *command {
+            true => Held::Same,
+            false => Held::Other,
+        }
     }
 }

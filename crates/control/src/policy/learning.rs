@@ -88,7 +88,7 @@ const LAST_HOPE: f64 = -1.0;
 /// Factor of the load from which on what was measured under another is a guess.
 const OTHER_LOAD: f64 = 2.0;
 /// The mean is so many standard deviations below the cap where throughput does not depend on the setting.
-const FEW_ABOVE: f64 = 2.0;
+const FEW_ABOVE: f64 = 2.5;
 /// Factors of a limited rate, and its least value per second.
 const CUT: f64 = 0.6;
 const GROW: f64 = 1.08;

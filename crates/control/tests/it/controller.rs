@@ -2,7 +2,7 @@
 
 use crate::common::build;
 use headstack_control::{
-    Actuator, Command, Controller, Device, Input, Policy, Progress, RateLimit,
+    Actuator, Command, Controller, Device, Held, Input, Policy, Progress, RateLimit,
 };
 use headstack_control::{Rest, Sample, Sensor, Status, REST_AFTER};
 use headstack_units::{Frequency, Span, Time, Watts};
@@ -30,6 +30,9 @@ impl Sensor for Silent {
 struct Log {
     given: Vec<(usize, Command)>,
     refusals: usize,
+    /// What is read back, one after another; then the command is held.
+    seen: Vec<Held>,
+    reads: usize,
 }
 
 impl Actuator for Log {
@@ -43,6 +46,41 @@ impl Actuator for Log {
 
     fn poll(&mut self, _: usize) -> Progress {
         Progress::Done
+    }
+
+    fn read(&mut self, _: usize, _: &Command) -> Held {
+        self.reads += 1;
+        self.seen.get(self.reads - 1).copied().unwrap_or(Held::Same)
+    }
+}
+
+/// A setting that somebody else has changed is made again once that is known: given at 1 s, read back at 11 s, 12 s and 13 s,
+/// given again then, and read back at 23 s and 33 s.
+#[test]
+fn another_writer_is_overruled() {
+    let mut controller = Controller::new(Box::new(Fixed(Command::default())), &[Device::default()]);
+    let mut log = Log {
+        seen: vec![Held::Unknown, Held::Unknown, Held::Other],
+        ..Log::default()
+    };
+    let step = |controller: &mut Controller, log: &mut Log, s: u64| {
+        controller.step(Time(s * 1_000_000_000), Some(Watts(9.0)), &mut Silent, log);
+        (log.given.len(), log.reads)
+    };
+    let seen: Vec<(usize, usize)> = (1..=34)
+        .map(|s| step(&mut controller, &mut log, s))
+        .collect();
+    let want = [
+        (1, (1, 0)),
+        (10, (1, 0)),
+        (12, (1, 2)),
+        (13, (2, 3)),
+        (22, (2, 3)),
+        (23, (2, 4)),
+        (34, (2, 5)),
+    ];
+    for (s, want) in want {
+        assert_eq!(seen[s - 1], want, "at {s} s: commands, reads");
     }
 }
 

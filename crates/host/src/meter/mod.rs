@@ -1,11 +1,13 @@
 //! Meters: each is read in a thread of its own, and their last readings are added.
 
 mod command;
-mod model;
+mod fuse;
+pub mod model;
 
 use crate::clock;
 use crate::config::{Group, Meter};
 use crate::stat::Stat;
+use fuse::Fused;
 use headstack_units::{Span, Time, Watts};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +18,8 @@ use std::time::Duration;
 pub type Reading = Result<f64, String>;
 
 /// Reads watts; it may take long.
-trait Source: Send {
+pub trait Source: Send {
+    /// Reads.
     fn read(&mut self) -> Reading;
 }
 
@@ -67,24 +70,34 @@ impl Meters {
             counted: None,
         };
         for (i, meter) in group.meter.iter().enumerate() {
-            let last = Arc::new(Mutex::new(Last {
-                good: None,
-                failure: None,
-            }));
-            meters.last.push(last.clone());
+            let mut last = meters.begin(source_of(meter, stats), meter.interval)?;
+            if let Some(fuse) = meter.fuse {
+                let model = Box::new(model::Modelled::new(fuse.model, stats.clone()));
+                let fused = Fused::new(model, last, fuse.over, meter.interval, clock::now);
+                last = meters.begin(Box::new(fused), fuse.every)?;
+            }
+            meters.last.push(last);
             meters.names.push(format!("meter[{i}]"));
-            let (mut source, every) = (source_of(meter, stats), meter.interval);
-            let stop = meters.stop.clone();
-            let thread = std::thread::Builder::new().name("meter".into());
-            // It is not waited for: a file may hang for as long as its device does.
-            thread.spawn(move || {
-                while !stop.load(Ordering::Relaxed) {
-                    note(&last, clock::now(), source.read());
-                    std::thread::sleep(Duration::from_nanos(every.non_negative()));
-                }
-            })?;
         }
         Ok(meters)
+    }
+
+    /// Reads in a thread of its own, again and again.
+    fn begin(&self, mut source: Box<dyn Source>, every: Span) -> std::io::Result<Arc<Mutex<Last>>> {
+        let last = Arc::new(Mutex::new(Last {
+            good: None,
+            failure: None,
+        }));
+        let (stop, read) = (self.stop.clone(), last.clone());
+        let thread = std::thread::Builder::new().name("meter".into());
+        // It is not waited for: a file may hang for as long as its device does.
+        thread.spawn(move || {
+            while !stop.load(Ordering::Relaxed) {
+                note(&read, clock::now(), source.read());
+                std::thread::sleep(Duration::from_nanos(every.non_negative()));
+            }
+        })?;
+        Ok(last)
     }
 
     /// The sum of the last readings; `None` before each meter has been read. A single reading far from its neighbours

@@ -6,30 +6,37 @@ use crate::config::Model;
 use crate::stat::{Counts, Stat};
 use headstack_units::Time;
 
-/// The sum of all drives of a group.
+/// The sum of several drives.
 pub struct Modelled {
-    model: Model,
+    model: Box<dyn Fn(usize) -> Model + Send>,
     stats: Stat,
     last: Option<(Time, Vec<Option<Counts>>)>,
 }
 
 impl Modelled {
-    /// As configured; `stats` has what Linux counts.
+    /// All drives have this model; `stats` has what Linux counts.
     pub fn new(model: Model, stats: Stat) -> Modelled {
+        Modelled::of_each(stats, move |_| model)
+    }
+
+    /// Each drive has a model of its own.
+    pub fn of_each(stats: Stat, model: impl Fn(usize) -> Model + Send + 'static) -> Modelled {
         Modelled {
-            model,
+            model: Box::new(model),
             stats,
             last: None,
         }
     }
+}
 
+impl Model {
     /// Mean power of one drive between two readings of its counts.
     fn watts(&self, before: &Counts, after: &Counts, seconds: f64) -> f64 {
         let n = |before: u64, after: u64| after.wrapping_sub(before) as f64;
         let busy = (n(before.busy_ms, after.busy_ms) * 1e-3 / seconds).min(1.0);
-        let energy_j = n(before.reads, after.reads) * self.model.read.0
-            + n(before.writes, after.writes) * self.model.write.0;
-        self.model.idle.0 + busy * self.model.busy.0 + energy_j / seconds
+        let energy_j = n(before.reads, after.reads) * self.read.0
+            + n(before.writes, after.writes) * self.write.0;
+        self.idle.0 + busy * self.busy.0 + energy_j / seconds
     }
 }
 
@@ -45,10 +52,10 @@ impl Source for Modelled {
             return Err("no time has passed".into());
         }
         let mut watts = 0.0;
-        for (before, after) in before.iter().zip(&counts) {
+        for (i, pair) in before.iter().zip(&counts).enumerate() {
             // A drive that is not there draws nothing.
-            if let (Some(before), Some(after)) = (before, after) {
-                watts += self.watts(before, after, seconds);
+            if let (Some(before), Some(after)) = pair {
+                watts += (self.model)(i).watts(before, after, seconds);
             }
         }
         Ok(watts)
@@ -69,7 +76,6 @@ mod tests {
             read: Joules(0.01),
             write: Joules(0.02),
         };
-        let modelled = Modelled::new(model, Stat::default());
         let before = Counts {
             reads: u64::MAX - 49,
             ..Counts::default()
@@ -80,7 +86,7 @@ mod tests {
             busy_ms: 1000,
             ..before
         };
-        let watts = modelled.watts(&before, &after, 2.0);
+        let watts = model.watts(&before, &after, 2.0);
         assert!((watts - (5.0 + 1.0 + 0.5 + 0.1)).abs() < 1e-9, "{watts}");
     }
 }

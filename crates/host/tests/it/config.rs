@@ -144,6 +144,21 @@ fn each_mistake_has_its_place() {
             "group[0].drive[1].nr_requests: got [9, 4], need the least and the most",
         ),
         (
+            "tier = 2",
+            "model = { idle = \"5 W\" }",
+            "group[0].drive[1].model: got it with control = true, need control = false",
+        ),
+        (
+            "after = \"reading:\"",
+            "interval = \"2 min\", fuse = { model = { idle = \"5 W\" } }",
+            "group[0].meter[1].fuse.over: got 60 s, need at least the interval of the meter, 120 s",
+        ),
+        (
+            "command = [\"ipmitool\"], after = \"reading:\"",
+            "model = { idle = \"5 W\" }, fuse = { model = { idle = \"5 W\" } }",
+            "group[0].meter[1].fuse: got it with model, need it with a meter",
+        ),
+        (
             "cap = \"150 W\"",
             "cap = \"150\"",
             "group[0].cap: got \"150\", need a number and a unit",
@@ -162,6 +177,24 @@ fn each_mistake_has_its_place() {
         let error = open(&text).expect_err(to);
         assert!(error.contains(want), "{to}: {error}");
     }
+    // Of drives that are only measured none is controlled, and a model does not show them.
+    let all = GOOD.replace("path = \"/x/sd", "control = false\npath = \"/x/sd");
+    let error = open(&all).unwrap_err();
+    assert!(
+        error.contains("group[0].drive: got none, need one or several [[group.drive]] whose settings may be changed"),
+        "{error}"
+    );
+    let meters =
+        GOOD.find("meter = ").expect("meters")..GOOD.find("[[group.drive]]").expect("drives");
+    let mut modelled = GOOD.to_string();
+    modelled.replace_range(meters, "meter = [{ model = { idle = \"5 W\" } }]\n");
+    open(&modelled).expect("a model alone");
+    let watched = modelled.replace("tier = 2", "control = false\nmodel = { idle = \"5 W\" }");
+    let error = open(&watched).unwrap_err();
+    assert!(
+        error.contains("group[0].drive[1].model: got it, need a meter that shows this drive"),
+        "{error}"
+    );
     // A policy that limits rates needs control groups.
     let one = GOOD.replacen("[[group.drive]]\npath = \"/x/sdb\"\ntier = 2\n", "", 1);
     let error = open(&one.replacen("\"pcap-s\"", "\"throttle\"", 1)).unwrap_err();

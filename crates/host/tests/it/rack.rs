@@ -1,6 +1,7 @@
 //! The cap of a rack: two groups with meters of their own on drives whose settings behave as the kernel's.
 
 use crate::group::{bench, Bench, Folder};
+use crate::shelf::{capd, Running};
 use headstack_host::config;
 use headstack_host::daemon::Daemon;
 use headstack_host::group::State;
@@ -10,7 +11,8 @@ use headstack_host::rack::Rack;
 use headstack_host::socket::{ask, Request};
 use headstack_schema::read;
 use headstack_units::{Time, Watts};
-use serde_json::json;
+use rustix::process::Signal;
+use serde_json::{json, Value};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -255,4 +257,152 @@ fn the_daemon_divides_the_cap_that_it_is_told() {
         metrics.contains("headstack_capd_share_watts{group=\"a\"} 21"),
         "{metrics}"
     );
+}
+
+/// Two groups of one drive each that draw 20 W and 9 W, in a rack whose cap is in a file, and a third drive in the first group
+/// that is only measured: it draws 4 W without work. Returns the configuration's file.
+fn configure(folder: &Path, rack: &str) -> std::path::PathBuf {
+    let place = folder.display();
+    let mut text = format!(
+        "apply = true\ninterval = \"50 ms\"\noriginals = \"{place}/originals\"\nsocket = \"{place}/capd\"\n\
+         [[rack]]\nname = \"rack\"\nperiod = \"50 ms\"\n{rack}\n\
+         member = [{{ group = \"a\", least = \"8 W\" }}, {{ group = \"b\", least = \"8 W\" }}]\n"
+    );
+    for name in ["a", "b"] {
+        let watched = match name {
+            "a" => format!(
+                ", {{ path = \"{place}/watched\", control = false, model = {{ idle = \"4 W\" }} }}"
+            ),
+            _ => String::new(),
+        };
+        text += &format!(
+            "[[group]]\nname = \"{name}\"\npolicy = \"pcap-agile\"\n\
+             meter = [{{ file = \"{place}/{name}/watts\", interval = \"50 ms\" }}]\n\
+             drive = [{{ path = \"{place}/{name}\" }}{watched}]\n"
+        );
+    }
+    let file = folder.join("capd.toml");
+    std::fs::write(&file, text).expect("a file");
+    file
+}
+
+fn make_drives(folder: &Path) {
+    for (name, watts) in [("a", "20"), ("b", "9"), ("watched", "0")] {
+        make_drive(&folder.join(name), watts);
+    }
+}
+
+/// Asks until the status is so.
+fn until(socket: &Path, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+    let end = Instant::now() + Duration::from_secs(30);
+    loop {
+        let status = ask(socket, &Request::Status).unwrap_or_default();
+        if is_so(&status) {
+            return status;
+        }
+        assert!(Instant::now() < end, "{what}: {status}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn has(status: &Value, cap: Option<f64>, shares: [Option<f64>; 2]) -> bool {
+    let near = |is: &Value, want: Option<f64>| match (is.as_f64(), want) {
+        (Some(is), Some(want)) => (is - want).abs() < 1e-9,
+        (is, want) => is.is_none() && want.is_none() && !status.is_null(),
+    };
+    near(&status["racks"][0]["cap_w"], cap)
+        && (0..2).all(|i| near(&status["groups"][i]["share_w"], shares[i]))
+}
+
+/// A running daemon, told by a signal: the cap of its rack is read again, also one that is gone, and a wrong one changes
+/// nothing. Shares as in the test above: 9 W and the headroom of 5 W for the second, the rest for the first.
+#[test]
+fn a_signal_gives_a_rack_another_cap() {
+    let folder = Folder::new();
+    make_drives(&folder.0);
+    let file = configure(&folder.0, "cap = \"35 W\"");
+    let socket = folder.0.join("capd");
+    let mut daemon = Running(capd().arg("run").arg(&file).spawn().expect("the daemon"));
+    until(&socket, "its cap", |s| {
+        has(s, Some(35.0), [Some(21.0), Some(14.0)])
+    });
+    for (rack, cap, shares) in [
+        ("cap = \"32 W\"", Some(32.0), [Some(18.0), Some(14.0)]),
+        // Below the 16 W that are promised.
+        ("cap = \"15 W\"", Some(32.0), [Some(18.0), Some(14.0)]),
+        ("", None, [None, None]),
+    ] {
+        configure(&folder.0, rack);
+        daemon.send(Signal::HUP);
+        until(&socket, rack, |s| has(s, cap, shares));
+    }
+    assert!(daemon.end(Signal::TERM));
+}
+
+/// The same by a file with the cap, which is read at each step: an empty one means no cap, a wrong one changes nothing.
+#[test]
+fn a_file_gives_a_rack_another_cap() {
+    let folder = Folder::new();
+    make_drives(&folder.0);
+    let cap_file = folder.0.join("cap");
+    std::fs::write(&cap_file, "35").expect("a file");
+    let rack = format!("cap_file = \"{}\"", cap_file.display());
+    let file = configure(&folder.0, &rack);
+    let socket = folder.0.join("capd");
+    let mut daemon = Running(capd().arg("run").arg(&file).spawn().expect("the daemon"));
+    for (text, cap, shares) in [
+        ("35", Some(35.0), [Some(21.0), Some(14.0)]),
+        ("32 W", Some(32.0), [Some(18.0), Some(14.0)]),
+        ("many", Some(32.0), [Some(18.0), Some(14.0)]),
+        ("3 W", Some(32.0), [Some(18.0), Some(14.0)]),
+        ("", None, [None, None]),
+        ("33", Some(33.0), [Some(19.0), Some(14.0)]),
+    ] {
+        // A reader sees the old text or the new one.
+        let new = folder.0.join("cap.new");
+        std::fs::write(&new, text).expect("a file");
+        std::fs::rename(&new, &cap_file).expect("a file");
+        until(&socket, text, |s| has(s, cap, shares));
+    }
+    assert!(daemon.end(Signal::TERM));
+}
+
+/// A drive with `control = false` is behind the meter: its 4 W are not the other drive's, and it is never written to.
+#[test]
+fn a_drive_that_is_only_measured_is_never_changed() {
+    let folder = Folder::new();
+    make_drives(&folder.0);
+    let file = configure(&folder.0, "");
+    let socket = folder.0.join("capd");
+    let mut daemon = Running(capd().arg("run").arg(&file).spawn().expect("the daemon"));
+    let status = until(&socket, "what is measured", |s| {
+        s["groups"][0]["watched_w"] == 4.0 && !s["groups"][0]["power_w"].is_null()
+    });
+    assert!(status["groups"][1]["watched_w"].is_null(), "{status}");
+    // The meter shows all three drives' power.
+    until(&socket, "power", |s| s["groups"][0]["power_w"] == 20.0);
+    let cap = Request::Cap {
+        group: Some("a".into()),
+        cap: Some(Watts(12.0)),
+    };
+    ask(&socket, &cap).expect("a cap");
+    let places = |drive: &str| {
+        let text = std::fs::read_to_string(folder.0.join(drive).join("queue/nr_requests"));
+        text.expect("a file").trim().to_string()
+    };
+    until(&socket, "a setting", |s| {
+        s["groups"][0]["drives"][0]["in_force"] == true && places("a") != "64"
+    });
+    let status = ask(&socket, &Request::Status).expect("an answer");
+    assert_eq!(
+        status["groups"][0]["drives"].as_array().map(Vec::len),
+        Some(1),
+        "{status}"
+    );
+    assert!(daemon.end(Signal::TERM));
+    assert_eq!((places("a"), places("watched")), ("64".into(), "64".into()));
+    let kept = std::fs::metadata(folder.0.join("watched/queue/nr_requests")).expect("a file");
+    let made = std::fs::metadata(folder.0.join("watched/queue/scheduler")).expect("a file");
+    let is_older = kept.modified().expect("a time") <= made.modified().expect("a time");
+    assert!(is_older, "somebody has written to it");
 }

@@ -288,12 +288,17 @@ impl Drop for Shelf {
 }
 
 /// A daemon that does not outlive its test.
-struct Running(Child);
+pub struct Running(pub Child);
 
 impl Running {
-    /// Ends it with this signal. Whether it said that all went well.
-    fn end(&mut self, signal: Signal) -> bool {
+    /// Sends it a signal.
+    pub fn send(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.0), signal).expect("it runs");
+    }
+
+    /// Ends it with this signal. Whether it said that all went well.
+    pub fn end(&mut self, signal: Signal) -> bool {
+        self.send(signal);
         self.0.wait().expect("it ends").success()
     }
 }
@@ -305,7 +310,7 @@ impl Drop for Running {
     }
 }
 
-fn capd() -> Command {
+pub fn capd() -> Command {
     Command::new(env!("CARGO_BIN_EXE_headstack-capd"))
 }
 

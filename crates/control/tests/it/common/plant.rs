@@ -8,7 +8,9 @@
 
 use super::expiry::tables;
 use headstack_control::ultrastar_7k4000::{look_up, Longer, IOPS, P99_S, POWER_W};
-use headstack_control::{Actuator, Command, Policy, Progress, RateLimit, Sample, Sensor, Work};
+use headstack_control::{
+    Actuator, Command, Held, Policy, Progress, RateLimit, Sample, Sensor, Work,
+};
 use headstack_control::{Controller, Device, Status};
 use headstack_units::{Frequency, Span, Time, Watts};
 use std::fmt::Write;
@@ -177,6 +179,13 @@ impl Actuator for Knobs {
 
     fn poll(&mut self, _: usize) -> Progress {
         Progress::Done
+    }
+
+    fn read(&mut self, drive: usize, command: &Command) -> Held {
+        match self.next[drive] == *command {
+            true => Held::Same,
+            false => Held::Other,
+        }
     }
 }
 
