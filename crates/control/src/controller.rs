@@ -162,16 +162,21 @@ impl Controller {
     }
 
     /// What the policy has learned; see [`Policy::memory`].
-    pub fn memory(&self) -> Option<Value> {
-        self.policy.memory()
+    pub fn memory(&self, model: usize) -> Option<Value> {
+        self.policy.memory(model)
     }
 
     /// Gives the policy what it had learned `since` ago; see [`Policy::recall`].
     ///
     /// # Errors
     /// A document that is no such memory.
-    pub fn recall(&mut self, document: &Value, since: Span) -> Result<usize, SpecError> {
-        self.policy.recall(document, since)
+    pub fn recall(
+        &mut self,
+        model: usize,
+        document: &Value,
+        since: Span,
+    ) -> Result<usize, SpecError> {
+        self.policy.recall(model, document, since)
     }
 
     /// The settings without capping, and the bounds, of each drive.

@@ -1,8 +1,10 @@
-//! Power maps: a drive's power and throughput under each setting, for the policy `feed-forward`.
+//! Power maps: a drive's power and throughput under each setting, for the policies `feed-forward` and `learning`.
 
 use crate::ultrastar_7k4000::{look_up, Longer, IOPS, LONGER, LONGER_NR_REQUESTS, P99_S, POWER_W};
 use crate::{Command, Device};
-use headstack_schema::{read_table, shown, wrong_kind, Choice, SpecError, Table};
+use headstack_schema::{
+    read_table, shown, wrong_kind, Choice, Parameter, Reader, SpecError, Table,
+};
 use headstack_units::{Span, Watts};
 use serde_json::Value;
 
@@ -103,11 +105,83 @@ pub(crate) fn need() -> String {
     format!("a list of 1 to {MOST} tables with nr_requests, queue_depth, power and iops")
 }
 
-/// The points of the parameter `map`, or the built-in ones that all devices accept.
+/// The most maps.
+const MOST_MODELS: usize = 32;
+
+/// The maps of the parameters `map`, or `maps` and `models`; and for each tier the place of its map. `tiers` has the number of
+/// drives in each.
+///
+/// # Errors
+/// As [`read`]; maps that no tier has, places without a map.
+pub(crate) fn read_all(
+    reader: &mut Reader,
+    devices: &[Device],
+    tiers: &[usize],
+    statistic: Statistic,
+) -> Result<(Vec<Vec<Point>>, Vec<usize>), SpecError> {
+    let doc = "Power and throughput of one drive under each setting; left out, those of an Ultrastar 7K4000.";
+    let map = reader.raw(("map", doc), Vec::<Entry>::kind());
+    let doc =
+        "Maps of several models of drives, in place of `map`; an empty one for the built-in one.";
+    let maps = reader.raw(("maps", doc), Vec::<Vec<Entry>>::kind());
+    let doc = "For each tier the place of its map in `maps`, from 0.";
+    let models = reader.list(("models", doc), None, 0..=MOST_MODELS as u32 - 1)?;
+    let Some(maps) = maps else {
+        if models.is_some() {
+            let need = "maps too, one for each model";
+            return Err(SpecError::new("models", "it without maps", need));
+        }
+        let points = read("map", map, devices, statistic)?;
+        return Ok((vec![points], vec![0; tiers.len()]));
+    };
+    if map.is_some() {
+        return Err(SpecError::new("map", "it with maps", "one of them"));
+    }
+    let need = format!("a list of 1 to {MOST_MODELS} maps");
+    let maps = match maps.as_array() {
+        Some(maps) if (1..=MOST_MODELS).contains(&maps.len()) => maps,
+        _ => return Err(SpecError::new("maps", shown(maps), need)),
+    };
+    let models: Vec<usize> = models
+        .unwrap_or_default()
+        .iter()
+        .map(|m| *m as usize)
+        .collect();
+    if models.len() != tiers.len() || models.iter().any(|m| *m >= maps.len()) {
+        let need = format!(
+            "for each of {} tiers a number below {}",
+            tiers.len(),
+            maps.len()
+        );
+        return Err(SpecError::new("models", format!("{models:?}"), need));
+    }
+    let of_drives = || {
+        let pairs = models.iter().zip(tiers);
+        pairs.flat_map(|(model, n)| std::iter::repeat_n(*model, *n))
+    };
+    let one = |(k, value): (usize, &Value)| {
+        let key = format!("maps[{k}]");
+        let with = devices
+            .iter()
+            .zip(of_drives())
+            .filter(|(_, model)| *model == k);
+        let with: Vec<Device> = with.map(|(device, _)| *device).collect();
+        if with.is_empty() {
+            return Err(SpecError::new(key, "a map that no tier has", "maps in use"));
+        }
+        let is_built_in = value.as_array().is_some_and(Vec::is_empty);
+        read(&key, Some(value).filter(|_| !is_built_in), &with, statistic)
+    };
+    let found: Result<Vec<Vec<Point>>, SpecError> = maps.iter().enumerate().map(one).collect();
+    Ok((found?, models))
+}
+
+/// The points of the parameter `key`, or the built-in ones that all devices accept.
 ///
 /// # Errors
 /// Wrong entries, points that a device does not accept, an empty map, or a drive with several arms and no map.
-pub(crate) fn read(
+fn read(
+    key: &str,
     value: Option<&Value>,
     devices: &[Device],
     statistic: Statistic,
@@ -119,13 +193,13 @@ pub(crate) fn read(
         Value::Array(entries) if (1..=MOST).contains(&entries.len()) => entries,
         Value::Array(entries) => {
             let got = format!("{} points", entries.len());
-            return Err(SpecError::new("map", got, need()));
+            return Err(SpecError::new(key, got, need()));
         }
-        other => return Err(SpecError::new("map", shown(other), need())),
+        other => return Err(SpecError::new(key, shown(other), need())),
     };
     let mut points: Vec<Point> = Vec::with_capacity(entries.len());
     for (i, entry) in entries.iter().enumerate() {
-        let place = format!("map[{i}]");
+        let place = format!("{key}[{i}]");
         let point = point(entry, devices).map_err(|e| e.within(&place))?;
         if points.iter().any(|p| setting(p) == setting(&point)) {
             return Err(SpecError::new(

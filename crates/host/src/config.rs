@@ -3,8 +3,11 @@
 use headstack_control::policy::{policies, Drives, Need, Plugin};
 use headstack_control::rack::Split;
 use headstack_schema::document::{located, read_text, toml_value, TOML};
-use headstack_schema::{did_you_mean, read, Choice, Kind, Params, SpecError, Table};
+use headstack_schema::{
+    did_you_mean, read, shown, Choice, Kind, Params, Registered, SpecError, Table,
+};
 use headstack_units::{Joules, Span, Watts};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -101,11 +104,23 @@ pub struct Group {
     pub unreachable_after: Span,
     /// File in which a policy that learns keeps what it has learned, for each model of drives.
     pub learned: Option<String>,
+    /// Maps of power and throughput for the models of drives, for policies that have maps.
+    #[param(default)]
+    pub map: Vec<ModelMap>,
     /// What happens when somebody else changes a setting.
     #[param(default)]
     pub on_conflict: OnConflict,
     /// The drives.
     pub drive: Vec<Drive>,
+}
+
+/// A map of the drives of one model.
+#[derive(Debug, Clone, PartialEq, Table)]
+pub struct ModelMap {
+    /// The model, as the drives name themselves (`device/model`).
+    pub model: String,
+    /// A file of TOML with the list `map`, as the parameter of the policy.
+    pub file: String,
 }
 
 /// What happens when somebody else changes a setting that the daemon has made.
@@ -323,6 +338,20 @@ impl Group {
                 "one or several [[group.meter]]",
             ));
         }
+        for (i, map) in self.map.iter().enumerate() {
+            let place = format!("map[{i}]");
+            if !has_maps(&plugin) {
+                let need = "a policy with maps, such as learning or feed-forward";
+                return Err(
+                    SpecError::new("", format!("it with {}", plugin.name), need).within(&place)
+                );
+            }
+            if self.map[..i].iter().any(|m| m.model == map.model) {
+                let got = format!("{:?} a second time", map.model);
+                return Err(SpecError::new("model", got, "one map for each model").within(&place));
+            }
+            map.read().map_err(|e| e.within(&place))?;
+        }
         for (i, meter) in self.meter.iter().enumerate() {
             meter
                 .check_all()
@@ -365,26 +394,140 @@ impl Group {
         policies().find("policy", &self.policy).copied()
     }
 
-    /// The policy's parameters for the drives with these tiers, best first.
-    pub fn parameters_for(&self, tiers: &[u32]) -> Params {
+    /// Whether the policy has a map for each model of drives.
+    ///
+    /// # Errors
+    /// A name that no policy has.
+    pub fn has_maps(&self) -> Result<bool, SpecError> {
+        self.plugin().map(|p| has_maps(&p))
+    }
+
+    /// The policy's parameters for drives with these tiers, best first, and models; and the models in the order of their maps.
+    ///
+    /// # Errors
+    /// A file with a map that cannot be read.
+    pub fn parameters_for(
+        &self,
+        drives: &[(u32, &str)],
+    ) -> Result<(Params, Vec<String>), SpecError> {
         let mut parameters = self.parameters.clone();
-        let several = self.plugin().is_ok_and(|p| p.drives == Drives::Several);
-        if several && !parameters.contains_key("tiers") {
-            let mut sizes: Vec<u32> = Vec::new();
-            let mut last = None;
-            for tier in tiers {
-                match sizes.last_mut() {
-                    Some(size) if last == Some(tier) => *size += 1,
-                    _ => sizes.push(1),
-                }
-                last = Some(tier);
-            }
-            // One tier is what policies have without.
-            if sizes.len() > 1 {
-                parameters.insert("tiers".into(), sizes.into());
+        let mut models: Vec<String> = Vec::new();
+        for (_, model) in drives {
+            if !models.iter().any(|m| m == model) {
+                models.push(model.to_string());
             }
         }
-        parameters
+        let given = |key: &str| self.parameters.contains_key(key);
+        if self.plugin()?.drives != Drives::Several || given("tiers") || given("maps") {
+            return Ok((parameters, models));
+        }
+        let has_file = self.map.iter().any(|m| models.contains(&m.model));
+        let is_by_model = self.has_maps()? && (models.len() > 1 || has_file);
+        let split = split(drives, is_by_model);
+        // One tier is what policies have without.
+        if split.len() > 1 {
+            let sizes: Vec<usize> = split.iter().map(|s| s.size).collect();
+            parameters.insert("tiers".into(), sizes.into());
+        }
+        if is_by_model {
+            self.add_maps(&mut parameters, &models)?;
+            let place = |s: &Part| models.iter().position(|m| m == s.model).unwrap_or(0);
+            let places: Vec<usize> = split.iter().map(place).collect();
+            parameters.insert("models".into(), places.into());
+            spread(&mut parameters, &split);
+        }
+        Ok((parameters, models))
+    }
+
+    /// Puts the map of each model into the parameters: that of its file, else the one for all, else the built-in one.
+    fn add_maps(&self, parameters: &mut Params, models: &[String]) -> Result<(), SpecError> {
+        let usual = parameters.remove("map");
+        let usual = usual.unwrap_or_else(|| Value::Array(Vec::new()));
+        let map = |model: &String| match self.map.iter().find(|m| m.model == *model) {
+            Some(map) => map.read(),
+            None => Ok(usual.clone()),
+        };
+        let maps: Result<Vec<Value>, SpecError> = models.iter().map(map).collect();
+        parameters.insert("maps".into(), maps?.into());
+        Ok(())
+    }
+}
+
+fn has_maps(plugin: &Plugin) -> bool {
+    let parameters = plugin.parameters();
+    parameters.fields.iter().any(|f| f.key == "maps")
+}
+
+/// Drives with one setting: of one tier, and of one model where the policy has a map for each.
+struct Part<'a> {
+    tier: u32,
+    model: &'a str,
+    size: usize,
+}
+
+fn split<'a>(drives: &[(u32, &'a str)], is_by_model: bool) -> Vec<Part<'a>> {
+    let mut all: Vec<Part> = Vec::new();
+    for (tier, model) in drives {
+        match all.last_mut() {
+            Some(s) if s.tier == *tier && (!is_by_model || s.model == *model) => s.size += 1,
+            _ => all.push(Part {
+                tier: *tier,
+                model,
+                size: 1,
+            }),
+        }
+    }
+    all
+}
+
+/// Parameters with a value for each tier of the configuration get one for each part of a tier: weights are those of the tier, watts
+/// are divided by number of drives.
+fn spread(parameters: &mut Params, split: &[Part]) {
+    let mut tiers: Vec<u32> = split.iter().map(|s| s.tier).collect();
+    tiers.dedup();
+    let of_tier = |tier: u32| split.iter().filter(move |s| s.tier == tier);
+    for (key, is_divided) in [("weights", false), ("tier_caps_w", true)] {
+        let Some(Value::Array(values)) = parameters.get(key) else {
+            continue;
+        };
+        let values: Option<Vec<f64>> = values.iter().map(Value::as_f64).collect();
+        // A list of another length is an error of the policy.
+        let Some(values) = values.filter(|v| v.len() == tiers.len()) else {
+            continue;
+        };
+        let part = |s: &Part| {
+            let whole = tiers
+                .iter()
+                .position(|t| *t == s.tier)
+                .map_or(0.0, |i| values[i]);
+            let drives: usize = of_tier(s.tier).map(|s| s.size).sum();
+            match is_divided {
+                true => whole * s.size as f64 / drives as f64,
+                false => whole,
+            }
+        };
+        let parts: Vec<f64> = split.iter().map(part).collect();
+        parameters.insert(key.into(), parts.into());
+    }
+}
+
+impl ModelMap {
+    /// The map in its file.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or has no list `map`.
+    fn read(&self) -> Result<Value, SpecError> {
+        let file = Path::new(&self.file);
+        let text = read_text(file, TOML)?;
+        let value = toml_value(&text, file)?;
+        match value.get("map") {
+            Some(Value::Array(points)) if !points.is_empty() => Ok(Value::Array(points.clone())),
+            got => {
+                let got = got.map_or("nothing".to_string(), shown);
+                let need = "a list of tables with nr_requests, queue_depth, power and iops";
+                Err(SpecError::new("map", got, need).in_file(file.display()))
+            }
+        }
     }
 }
 

@@ -11,7 +11,6 @@ use headstack_control::{
 };
 use headstack_schema::SpecError;
 use headstack_units::{Span, Time, Watts};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use tracing::{error, info, warn};
 
@@ -100,8 +99,8 @@ pub struct Group {
     /// The last power of the drives, and when it was read.
     pub power: Option<Sum>,
     learned: Option<Learned>,
-    /// The models of its drives, each once.
-    model: String,
+    /// The models of its drives, in the order of their maps.
+    models: Vec<String>,
     over_since: Option<Time>,
     last: Option<Time>,
     /// Time above the cap, in seconds.
@@ -144,7 +143,7 @@ impl Group {
             state: State::NoDrives,
             power: None,
             learned: config.learned.as_ref().map(|f| Learned::new(f.as_ref())),
-            model: String::new(),
+            models: Vec::new(),
             over_since: None,
             last: None,
             over_s: 0.0,
@@ -213,7 +212,8 @@ impl Group {
         let there: Vec<usize> = (0..self.slots.len())
             .filter(|i| self.slots[*i].drive.is_some())
             .collect();
-        if there == self.active {
+        let is_active = |i: &usize| self.active.contains(i);
+        if there.len() == self.active.len() && there.iter().all(is_active) {
             return Ok(false);
         }
         self.rebuild(there)?;
@@ -226,24 +226,36 @@ impl Group {
         self.keep_learned();
         self.active = there;
         self.controller = None;
+        self.models.clear();
         if self.active.is_empty() {
             return Ok(());
         }
-        let drives = self
+        let of = |i: &usize| {
+            let drive = self.slots[*i].drive.as_ref();
+            drive.map(|d| (d.tier, d.knobs().model(), d.device))
+        };
+        let mut drives: Vec<(usize, (u32, String, Device))> = self
             .active
             .iter()
-            .filter_map(|i| self.slots[*i].drive.as_ref());
-        let pairs = drives.clone().map(|d| (d.tier, d.device));
-        let (tiers, devices): (Vec<u32>, Vec<Device>) = pairs.unzip();
-        let parameters = self.config.parameters_for(&tiers);
+            .filter_map(|i| Some((*i, of(i)?)))
+            .collect();
+        if self.config.has_maps()? {
+            // Drives of a tier with one setting are of one model.
+            drives.sort_by(|(_, a), (_, b)| (a.0, &a.1).cmp(&(b.0, &b.1)));
+        }
+        self.active = drives.iter().map(|(i, _)| *i).collect();
+        let devices: Vec<Device> = drives.iter().map(|(_, d)| d.2).collect();
+        let tiers: Vec<(u32, &str)> = drives.iter().map(|(_, d)| (d.0, d.1.as_str())).collect();
+        let (parameters, models) = self.config.parameters_for(&tiers)?;
         let policy = self.config.plugin()?.build(&parameters, &devices);
         let policy = policy.map_err(|e| e.within("parameters"))?;
         let mut controller = Controller::new(policy, &devices);
-        let models: BTreeSet<String> = drives.map(|d| d.knobs().model()).collect();
-        self.model = Vec::from_iter(models).join(" + ");
-        if let Some(learned) = &mut self.learned {
-            learned.give(&self.model, &mut controller);
+        for (place, model) in models.iter().enumerate() {
+            if let Some(learned) = &mut self.learned {
+                learned.give(place, model, &mut controller);
+            }
         }
+        self.models = models;
         info!(
             group = self.config.name,
             drives = devices.len(),
@@ -259,7 +271,9 @@ impl Group {
         if let (Some(learned), Some(controller), true) =
             (&mut self.learned, &self.controller, self.apply)
         {
-            learned.keep(&self.model, controller);
+            for (place, model) in self.models.iter().enumerate() {
+                learned.keep(place, model, controller);
+            }
         }
     }
 

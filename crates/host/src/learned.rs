@@ -5,8 +5,7 @@
 //! ```
 //!
 //! `kept_at` counts seconds since 1970, and `learned` is the document of the policy
-//! ([`Policy::memory`](headstack_control::Policy::memory)). A group of drives of several models has the names of all of them,
-//! joined by " + ". A file that cannot be used is left as it is: nothing is learned from it, and nothing is kept in it.
+//! ([`Policy::memory`](headstack_control::Policy::memory)). A file that cannot be used is left as it is: nothing is learned from it, and nothing is kept in it.
 
 use crate::originals::replace_file;
 use headstack_control::Controller;
@@ -63,8 +62,8 @@ impl Learned {
         self.is_usable = false;
     }
 
-    /// Gives a policy what was learned about this model. What cannot be used is said.
-    pub fn give(&mut self, model: &str, controller: &mut Controller) {
+    /// Gives a policy what was learned about this model, which has the map in this place. What cannot be used is said.
+    pub fn give(&mut self, place: usize, model: &str, controller: &mut Controller) {
         let models = match self.read() {
             Ok(models) => models,
             Err(e) => return self.refuse(&e.to_string()),
@@ -81,15 +80,15 @@ impl Learned {
         // A clock that was set back makes nothing younger than it was.
         let since_s = today().saturating_sub(kept_at).min(i32::MAX as u64);
         let since = Span::from_secs_f64(since_s as f64);
-        match controller.recall(&kept["learned"], since) {
+        match controller.recall(place, &kept["learned"], since) {
             Ok(settings) => info!(model, settings, "settings of before are known"),
             Err(e) => self.refuse(&format!("{model}: {e}")),
         }
     }
 
     /// Keeps what a policy has learned about this model; nothing, if it has learned nothing.
-    pub fn keep(&mut self, model: &str, controller: &Controller) {
-        let learned = controller.memory();
+    pub fn keep(&mut self, place: usize, model: &str, controller: &Controller) {
+        let learned = controller.memory(place);
         let is_empty = |l: &Value| l["settings"].as_array().is_some_and(Vec::is_empty);
         let Some(learned) = learned.filter(|l| self.is_usable && !is_empty(l)) else {
             return;

@@ -3,5 +3,7 @@
 pub(crate) mod book;
 pub(crate) mod load;
 pub(crate) mod memory;
+pub(crate) mod search;
 pub(crate) mod settings;
 pub(crate) mod share;
+pub(crate) mod shelf;

@@ -55,6 +55,7 @@
 //! | `tiers` | one tier | numbers of drives, best tier first; they add up |
 //! | `efficiency` | 1; 0.83 for several drives | 0.1 to 1; of the power supply |
 //! | `map` | of an Ultrastar 7K4000 | 1 to 4096 tables `{ nr_requests, queue_depth, read_expire, arms, power, iops, response_time }` |
+//! | `maps`, `models` | one model | a list of maps in place of `map`, an empty one for the built-in one; for each tier the place of its map, from 0 |
 //!
 //! Points without `read_expire` leave the drive's own. The built-in map has points with 0.7, 1 and 2 s too. They are
 //! used if the drive's elevator has this setting.
@@ -65,7 +66,7 @@
 //! ([`ultrastar_7k4000`](crate::ultrastar_7k4000)).
 //! # Validity
 //! The built-in map: random 4 KiB reads on a 7200 rpm drive with one arm, whose own expiry of reads is 500 ms. A drive
-//! with several arms needs its own map. All drives of a shelf share one map. Throughput is not corrected: if the map
+//! with several arms needs its own map. All drives of a tier share one map. Throughput is not corrected: if the map
 //! orders the settings wrongly, a slower one is chosen, but the cap is kept. A change of load in the period after a
 //! change of setting is taken for an error of the map, within the bounds above.
 
@@ -74,7 +75,7 @@ use crate::guard::{Guard, GuardSettings, OnLoss, Reading, Turn};
 use crate::map::{self, Point, Statistic};
 use crate::pcap::tolerance;
 use crate::{Command, Device};
-use headstack_schema::{Choice, Parameter, Reader, SpecError};
+use headstack_schema::{Choice, Reader, SpecError};
 use headstack_units::{Span, Watts};
 
 /// Registration.
@@ -105,6 +106,8 @@ const MOST_RATIO: f64 = 10.0;
 /// Drives with a common setting.
 struct Tier {
     drives: usize,
+    /// The place of their map.
+    map: usize,
     /// Index of the current setting, and of the one before the last change.
     at: usize,
     before: usize,
@@ -121,30 +124,168 @@ enum Switch {
     Off,
 }
 
-struct FeedForward {
-    guard: Guard,
-    points: Vec<Point>,
-    /// Index of the point with the lowest power.
-    lowest: usize,
-    /// The last cap, and whether no period under it has been looked at.
-    cap_w: Option<f64>,
-    is_new_cap: bool,
-    tiers: Vec<Tier>,
-    open: Vec<Command>,
+/// Where the policy aims.
+struct Aim {
     tolerance_w: f64,
     margin_w: f64,
     efficiency: f64,
-    latency_target_s: f64,
-    latency_limit_s: f64,
     settle: Span,
-    learn: bool,
-    /// The part of a correction that decays in one period.
-    forget: f64,
+}
+
+/// Bounds of the response time, and how it is predicted.
+struct Latency {
+    target_s: f64,
+    limit_s: f64,
     /// Measured over predicted response time.
     ratio: f64,
+}
+
+/// How maps are corrected.
+struct Correction {
+    is_on: bool,
+    /// The part that decays in one period.
+    forget: f64,
+}
+
+/// What was seen last.
+#[derive(Default)]
+struct Seen {
+    /// The last cap, and whether no period under it has been looked at.
+    cap_w: Option<f64>,
+    is_new_cap: bool,
     /// The mean of the last period. The mean before the last change, until the map is corrected with it.
     mean_w: Option<f64>,
     mean_before_w: Option<f64>,
+}
+
+struct FeedForward {
+    guard: Guard,
+    /// Of each model of drives.
+    maps: Vec<Vec<Point>>,
+    tiers: Vec<Tier>,
+    open: Vec<Command>,
+    aim: Aim,
+    latency: Latency,
+    correction: Correction,
+    seen: Seen,
+}
+
+impl Aim {
+    fn read(
+        reader: &mut Reader,
+        drives: usize,
+        tolerance_w: f64,
+        margin_ratio: f64,
+        settle: Span,
+    ) -> Result<Aim, SpecError> {
+        let efficiency = reader.number(
+            (
+                "efficiency",
+                "Efficiency of the power supply between the meter and the drives.",
+            ),
+            if drives == 1 { 1.0 } else { 0.83 },
+            0.1..=1.0,
+        )?;
+        Ok(Aim {
+            tolerance_w,
+            margin_w: tolerance_w * margin_ratio,
+            efficiency,
+            settle,
+        })
+    }
+
+    /// How much more all drives together may draw to come to the cap; negative if they must draw less.
+    fn budget_w(&self, mean_w: f64, cap_w: f64) -> f64 {
+        (cap_w - self.margin_w - mean_w) * self.efficiency
+    }
+}
+
+/// An hour.
+const HOUR: Span = Span(3_600_000_000_000);
+
+impl Latency {
+    fn read(reader: &mut Reader) -> Result<Latency, SpecError> {
+        let target = reader.optional(
+            (
+                "latency_target",
+                "Response time that the chosen setting should not exceed.",
+            ),
+            Span::from_ms(1.0)..=HOUR,
+        )?;
+        let least = target.unwrap_or(Span::from_ms(1.0));
+        let limit = reader.optional(
+            (
+                "latency_limit",
+                "Response time that no setting may exceed; it has precedence over the cap.",
+            ),
+            least..=HOUR,
+        )?;
+        Ok(Latency {
+            target_s: target.map_or(f64::INFINITY, Span::as_secs_f64),
+            limit_s: limit.map_or(f64::INFINITY, Span::as_secs_f64),
+            ratio: 1.0,
+        })
+    }
+
+    /// How many times point `a` is better than `b`. The target for `b` is `slack` times as long.
+    fn gain(&self, a: &Point, b: &Point, slack: f64) -> f64 {
+        let (time_a, time_b) = (a.response_time_s, b.response_time_s);
+        let meets = |time: f64, slack: f64| self.ratio * time <= slack * self.target_s;
+        match (meets(time_a, 1.0), meets(time_b, slack)) {
+            (true, true) => a.iops / b.iops,
+            (true, false) => f64::INFINITY,
+            (false, true) => 0.0,
+            (false, false) => time_b / time_a,
+        }
+    }
+
+    /// Whether point `a` is better than `b`; of equally good points the one with less power is better.
+    fn beats(&self, a: &Point, b: &Point) -> bool {
+        self.gain(a, b, 1.0) > 1.0 || (self.gain(b, a, 1.0) <= 1.0 && a.power_w < b.power_w)
+    }
+
+    fn best_of(&self, points: &[Point], candidates: impl Iterator<Item = usize>) -> Option<usize> {
+        candidates.reduce(|best, c| match self.beats(&points[c], &points[best]) {
+            true => c,
+            false => best,
+        })
+    }
+
+    /// The best point regardless of power, of those with the drive's own expiry of reads if there are any.
+    fn best(&self, points: &[Point]) -> usize {
+        let has_own = |c: &usize| points[*c].read_expire.is_none();
+        let own = self.best_of(points, (0..points.len()).filter(has_own));
+        own.or_else(|| self.best_of(points, 0..points.len()))
+            .unwrap_or(0)
+    }
+
+    /// Half of a rise of the response time is applied to `k`, and a fifth of a fall.
+    fn follow(&mut self, measured_s: f64, predicted_s: f64) {
+        let ratio = (measured_s / predicted_s).clamp(LEAST_RATIO, MOST_RATIO);
+        let weight = if ratio > self.ratio { 0.5 } else { 0.2 };
+        self.ratio += weight * (ratio - self.ratio);
+    }
+}
+
+impl Correction {
+    fn read(reader: &mut Reader, period: Span) -> Result<Correction, SpecError> {
+        let is_on = reader.word(
+            ("learn", "Whether the map is corrected with measurements."),
+            Switch::On,
+        )? == Switch::On;
+        let forget_after = reader.number(
+            (
+                "forget_after",
+                "Time constant with which corrections of the map decay.",
+            ),
+            Span(HOUR.0 / 2).max(period),
+            period..=Span(1000 * HOUR.0),
+        )?;
+        Ok(Correction {
+            is_on,
+            forget: period.as_secs_f64() / forget_after.as_secs_f64(),
+        })
+    }
 }
 
 impl FeedForward {
@@ -154,23 +295,8 @@ impl FeedForward {
         let settings = GuardSettings::read(reader, Span(5_000_000_000), n)?;
         let usual = if n == 1 { Watts(0.2) } else { Watts(1.0) };
         let tolerance_w = tolerance(reader, usual)?;
-        let margin_w = tolerance_w * reader.number(("margin_ratio", "How far below the cap the policy aims, as a part of the tolerance; below zero it aims above."), 0.25, -1.0..=1.0)?;
-        let hour = Span(3_600_000_000_000);
-        let target = reader.optional(
-            (
-                "latency_target",
-                "Response time that the chosen setting should not exceed.",
-            ),
-            Span::from_ms(1.0)..=hour,
-        )?;
-        let least = target.unwrap_or(Span::from_ms(1.0));
-        let limit = reader.optional(
-            (
-                "latency_limit",
-                "Response time that no setting may exceed; it has precedence over the cap.",
-            ),
-            least..=hour,
-        )?;
+        let margin_ratio = reader.number(("margin_ratio", "How far below the cap the policy aims, as a part of the tolerance; below zero it aims above."), 0.25, -1.0..=1.0)?;
+        let latency = Latency::read(reader)?;
         let statistic = reader.word(
             (
                 "response_time",
@@ -178,111 +304,56 @@ impl FeedForward {
             ),
             Statistic::Mean,
         )?;
-        let usual = Span(2_000_000_000.min(settings.period.0 / 2));
         let settle = reader.number(
             (
                 "settle",
                 "Time after a change in which readings do not count.",
             ),
-            usual,
+            Span(2_000_000_000.min(settings.period.0 / 2)),
             Span::ZERO..=settings.period,
         )?;
-        let learn = reader.word(
-            ("learn", "Whether the map is corrected with measurements."),
-            Switch::On,
-        )? == Switch::On;
-        let longest = Span(1000 * hour.0);
-        let forget_after = reader.number(
-            (
-                "forget_after",
-                "Time constant with which corrections of the map decay.",
-            ),
-            Span(hour.0 / 2).max(settings.period),
-            settings.period..=longest,
-        )?;
-        let usual = if n == 1 { 1.0 } else { 0.83 };
-        let efficiency = reader.number(
-            (
-                "efficiency",
-                "Efficiency of the power supply between the meter and the drives.",
-            ),
-            usual,
-            0.1..=1.0,
-        )?;
+        let correction = Correction::read(reader, settings.period)?;
+        let aim = Aim::read(reader, n, tolerance_w, margin_ratio, settle)?;
         let counts = read_tiers(reader, n)?;
-        let points = map::read(reader.raw(("map", "Power and throughput of one drive under each setting; left out, those of an Ultrastar 7K4000."), Vec::<map::Entry>::kind()), devices, statistic)?;
-        let mut policy = FeedForward {
-            guard: Guard::new(settings),
-            lowest: lowest(&points),
-            cap_w: None,
-            is_new_cap: false,
-            tiers: Vec::with_capacity(counts.len()),
-            open: devices.iter().map(|d| d.clamp(d.open)).collect(),
-            tolerance_w,
-            margin_w,
-            efficiency,
-            latency_target_s: target.map_or(f64::INFINITY, Span::as_secs_f64),
-            latency_limit_s: limit.map_or(f64::INFINITY, Span::as_secs_f64),
-            settle,
-            learn,
-            forget: settings.period.as_secs_f64() / forget_after.as_secs_f64(),
-            ratio: 1.0,
-            mean_w: None,
-            mean_before_w: None,
-            points,
-        };
-        for drives in counts {
-            policy.tiers.push(Tier {
+        let (maps, of_tiers) = map::read_all(reader, devices, &counts, statistic)?;
+        let tier = |(drives, map): (usize, usize)| {
+            let best = latency.best(&maps[map]);
+            Tier {
                 drives,
-                at: 0,
+                map,
+                at: best,
                 before: 0,
-                power_w: policy.points.iter().map(|p| p.power_w).collect(),
-            });
-        }
-        policy.set_all(policy.best());
-        Ok(policy)
-    }
-
-    /// Sets all tiers to one point, without a correction of the map.
-    fn set_all(&mut self, point: usize) {
-        for tier in &mut self.tiers {
-            tier.at = point;
-        }
-        self.mean_before_w = None;
-    }
-
-    /// The best point regardless of power, of those with the drive's own expiry of reads if there are any.
-    fn best(&self) -> usize {
-        let has_own = |c: &usize| self.points[*c].read_expire.is_none();
-        let own = self.best_of((0..self.points.len()).filter(has_own));
-        own.or_else(|| self.best_of(0..self.points.len()))
-            .unwrap_or(0)
-    }
-
-    fn best_of(&self, candidates: impl Iterator<Item = usize>) -> Option<usize> {
-        candidates.reduce(|best, c| match self.beats(c, best) {
-            true => c,
-            false => best,
+                power_w: maps[map].iter().map(|p| p.power_w).collect(),
+            }
+        };
+        Ok(FeedForward {
+            guard: Guard::new(settings),
+            tiers: counts.into_iter().zip(of_tiers).map(tier).collect(),
+            open: devices.iter().map(|d| d.clamp(d.open)).collect(),
+            aim,
+            latency,
+            correction,
+            seen: Seen::default(),
+            maps,
         })
     }
 
-    /// Whether point `a` is better than `b`; of equally good points the one with less power is better.
-    fn beats(&self, a: usize, b: usize) -> bool {
-        self.gain(a, b, 1.0) > 1.0
-            || (self.gain(b, a, 1.0) <= 1.0 && self.points[a].power_w < self.points[b].power_w)
+    /// Sets all tiers to points of their maps, without a correction of the maps.
+    fn set_all(&mut self, point: impl Fn(&Latency, &[Point]) -> usize) {
+        for tier in &mut self.tiers {
+            tier.at = point(&self.latency, &self.maps[tier.map]);
+        }
+        self.seen.mean_before_w = None;
     }
 
-    /// How many times point `a` is better than `b`. The target for `b` is `slack` times as long.
-    fn gain(&self, a: usize, b: usize, slack: f64) -> f64 {
-        let (a, b) = (&self.points[a], &self.points[b]);
-        let (time_a, time_b) = (a.response_time_s, b.response_time_s);
-        let meets = |time: f64, slack: f64| self.ratio * time <= slack * self.latency_target_s;
-        match (meets(time_a, 1.0), meets(time_b, slack)) {
-            (true, true) => a.iops / b.iops,
-            (true, false) => f64::INFINITY,
-            (false, true) => 0.0,
-            (false, false) => time_b / time_a,
-        }
+    fn points(&self, tier: &Tier) -> &[Point] {
+        &self.maps[tier.map]
+    }
+
+    /// How many times point `c` is better than that of now, of which the target is longer.
+    fn gain(&self, tier: &Tier, c: usize) -> f64 {
+        let points = self.points(tier);
+        self.latency.gain(&points[c], &points[tier.at], SLACK)
     }
 
     fn act(&mut self, reading: Reading) {
@@ -290,10 +361,10 @@ impl FeedForward {
         self.follow_response_time(reading.response_time_s);
         self.forget();
         self.learn_from(reading.power_w);
-        self.mean_w = Some(reading.power_w);
+        self.seen.mean_w = Some(reading.power_w);
         let error_w = reading.power_w - cap_w;
-        let is_new_cap = std::mem::take(&mut self.is_new_cap);
-        if error_w.abs() > self.tolerance_w {
+        let is_new_cap = std::mem::take(&mut self.seen.is_new_cap);
+        if error_w.abs() > self.aim.tolerance_w {
             self.plan(reading.power_w, cap_w);
         } else if is_new_cap {
             self.improve(reading.power_w, cap_w);
@@ -303,8 +374,7 @@ impl FeedForward {
     /// Chooses the setting of every tier; the meter shows `mean_w` under the current ones.
     fn plan(&mut self, mean_w: f64, cap_w: f64) {
         let lower = mean_w > cap_w;
-        // How much more all drives together may draw; negative if they must draw less.
-        let mut budget_w = (cap_w - self.margin_w - mean_w) * self.efficiency;
+        let mut budget_w = self.aim.budget_w(mean_w, cap_w);
         let mut behind_w: f64 = self.tiers.iter().map(|t| self.least_change(t, lower)).sum();
         let mut has_changed = false;
         for i in 0..self.tiers.len() {
@@ -323,25 +393,25 @@ impl FeedForward {
     }
 
     fn changed(&mut self, mean_before_w: f64) {
-        self.mean_before_w = Some(mean_before_w);
-        self.guard.settle(self.settle);
+        self.seen.mean_before_w = Some(mean_before_w);
+        self.guard.settle(self.aim.settle);
     }
 
     /// Takes better settings that draw less, and together so much less that the cap is kept.
     fn improve(&mut self, mean_w: f64, cap_w: f64) {
-        if self.ratio < FULL {
+        if self.latency.ratio < FULL {
             return;
         }
-        let budget_w = ((cap_w - self.margin_w - mean_w) * self.efficiency).min(0.0);
+        let budget_w = self.aim.budget_w(mean_w, cap_w).min(0.0);
         let mut has_changed = false;
         for i in 0..self.tiers.len() {
             let tier = &self.tiers[i];
             let part_w = budget_w * tier.drives as f64 / self.open.len() as f64;
-            let candidates = (0..self.points.len())
+            let points = self.points(tier);
+            let candidates = (0..points.len())
                 .filter(|c| self.is_candidate(tier, *c, true) && change(tier, *c) <= part_w);
-            let better = self
-                .best_of(candidates)
-                .filter(|c| self.gain(*c, tier.at, SLACK) > BETTER);
+            let best = self.latency.best_of(points, candidates);
+            let better = best.filter(|c| self.gain(tier, *c) > BETTER);
             let tier = &mut self.tiers[i];
             tier.before = tier.at;
             tier.at = better.unwrap_or(tier.at);
@@ -354,14 +424,15 @@ impl FeedForward {
 
     /// The best point of a tier whose power may change by at most `budget_w`.
     fn choose(&self, tier: &Tier, lower: bool, budget_w: f64) -> usize {
+        let points = self.points(tier);
         let own_only = !lower && self.is_unhindered(tier, budget_w);
-        let may_take = |c: usize| !own_only || self.points[c].read_expire.is_none();
-        let candidates = (0..self.points.len()).filter(|c| {
+        let may_take = |c: usize| !own_only || points[c].read_expire.is_none();
+        let candidates = (0..points.len()).filter(|c| {
             may_take(*c) && self.is_candidate(tier, *c, lower) && change(tier, *c) <= budget_w
         });
         let stays = may_take(tier.at) && change(tier, tier.at) <= budget_w;
-        match self.best_of(candidates) {
-            Some(best) if !stays || self.gain(best, tier.at, SLACK) > BETTER => best,
+        match self.latency.best_of(points, candidates) {
+            Some(best) if !stays || self.gain(tier, best) > BETTER => best,
             Some(_) => tier.at,
             None if lower => self.floor(tier),
             None => tier.at,
@@ -371,38 +442,43 @@ impl FeedForward {
     /// Whether the host's queue is not full and the budget allows the best point with the drive's own expiry of reads.
     /// A longer expiry then has no advantage, and the throughputs of the map are not those of the drive.
     fn is_unhindered(&self, tier: &Tier, budget_w: f64) -> bool {
-        let best = self.best();
-        let is_own = self.points[best].read_expire.is_none();
-        is_own && self.ratio < FULL && change(tier, best) <= budget_w
+        let points = self.points(tier);
+        let best = self.latency.best(points);
+        let is_own = points[best].read_expire.is_none();
+        is_own && self.latency.ratio < FULL && change(tier, best) <= budget_w
     }
 
     /// Whether a tier may change to point `c`: within the limit of the response time and, where power must fall,
     /// with lower power in the uncorrected map.
     fn is_candidate(&self, tier: &Tier, c: usize, lower: bool) -> bool {
+        let points = self.points(tier);
         self.is_within_limit(tier, c)
-            && (!lower || c == tier.at || self.points[c].power_w < self.points[tier.at].power_w)
+            && (!lower || c == tier.at || points[c].power_w < points[tier.at].power_w)
     }
 
     /// Whether the response time at point `c` is within its limit, which is longer for the current point.
     fn is_within_limit(&self, tier: &Tier, c: usize) -> bool {
         let slack = if c == tier.at { SLACK } else { 1.0 };
-        self.ratio * self.points[c].response_time_s <= slack * self.latency_limit_s
+        let time_s = self.latency.ratio * self.points(tier)[c].response_time_s;
+        time_s <= slack * self.latency.limit_s
     }
 
     /// The point with the lowest power within the limit of the response time; without one, that with the shortest
     /// response time.
     fn floor(&self, tier: &Tier) -> usize {
-        let points = &self.points;
+        let points = self.points(tier);
         let within = (0..points.len()).filter(|c| self.is_within_limit(tier, *c));
         let least = within.min_by(|a, b| points[*a].power_w.total_cmp(&points[*b].power_w));
         let time = |c: &usize| points[*c].response_time_s;
         let shortest = || (0..points.len()).min_by(|a, b| time(a).total_cmp(&time(b)));
-        least.or_else(shortest).unwrap_or(self.lowest)
+        least
+            .or_else(shortest)
+            .unwrap_or_else(|| lowest(points))
     }
 
     /// The most by which a tier can lower its power, as a negative number of watts.
     fn least_change(&self, tier: &Tier, lower: bool) -> f64 {
-        (0..self.points.len())
+        (0..self.points(tier).len())
             .filter(|c| self.is_candidate(tier, *c, lower))
             .map(|c| change(tier, c))
             .fold(0.0, f64::min)
@@ -410,20 +486,21 @@ impl FeedForward {
 
     /// Corrects the points to which the last change led.
     fn learn_from(&mut self, mean_w: f64) {
-        let Some(before_w) = self.mean_before_w.take() else {
+        let Some(before_w) = self.seen.mean_before_w.take() else {
             return;
         };
-        if !self.learn {
+        if !self.correction.is_on {
             return;
         }
         let moved = |t: &&Tier| t.at != t.before;
         let drives: usize = self.tiers.iter().filter(moved).map(|t| t.drives).sum();
         let predicted_w: f64 = self.tiers.iter().map(|t| -change(t, t.before)).sum();
-        let error_w = (mean_w - before_w) * self.efficiency - predicted_w;
+        let error_w = (mean_w - before_w) * self.aim.efficiency - predicted_w;
         let error_w = (error_w / drives.max(1) as f64).clamp(-STEP_W, STEP_W);
         for tier in self.tiers.iter_mut().filter(|t| t.at != t.before) {
-            let here = self.points[tier.at];
-            for (power, point) in tier.power_w.iter_mut().zip(&self.points) {
+            let points = &self.maps[tier.map];
+            let here = points[tier.at];
+            for (power, point) in tier.power_w.iter_mut().zip(points) {
                 let step = LEARN * error_w * point.nearness(&here);
                 *power = (*power + step).clamp(point.power_w - REACH_W, point.power_w + REACH_W);
             }
@@ -432,28 +509,25 @@ impl FeedForward {
 
     fn forget(&mut self) {
         for tier in &mut self.tiers {
-            for (power, point) in tier.power_w.iter_mut().zip(&self.points) {
-                *power += (point.power_w - *power) * self.forget;
+            for (power, point) in tier.power_w.iter_mut().zip(&self.maps[tier.map]) {
+                *power += (point.power_w - *power) * self.correction.forget;
             }
         }
     }
 
-    /// Half of a rise of the response time is applied to `k`, and a fifth of a fall.
     fn follow_response_time(&mut self, measured_s: Option<f64>) {
         let Some(measured_s) = measured_s.filter(|s| *s > 0.0) else {
             return;
         };
-        let of = |t: &Tier| t.drives as f64 * self.points[t.at].response_time_s;
+        let of = |t: &Tier| t.drives as f64 * self.points(t)[t.at].response_time_s;
         let predicted_s = self.tiers.iter().map(of).sum::<f64>() / self.open.len() as f64;
-        let ratio = (measured_s / predicted_s).clamp(LEAST_RATIO, MOST_RATIO);
-        let weight = if ratio > self.ratio { 0.5 } else { 0.2 };
-        self.ratio += weight * (ratio - self.ratio);
+        self.latency.follow(measured_s, predicted_s);
     }
 
     /// A cap that falls below the drives' power is followed before the end of the period.
     fn follow_cap(&mut self) {
-        if let (Some(mean_w), Some(cap_w)) = (self.mean_w, self.guard.cap_w()) {
-            if self.mean_before_w.is_none() && mean_w > cap_w + self.tolerance_w {
+        if let (Some(mean_w), Some(cap_w)) = (self.seen.mean_w, self.guard.cap_w()) {
+            if self.seen.mean_before_w.is_none() && mean_w > cap_w + self.aim.tolerance_w {
                 self.plan(mean_w, cap_w);
             }
         }
@@ -473,29 +547,27 @@ fn lowest(points: &[Point]) -> usize {
 impl Policy for FeedForward {
     fn step(&mut self, input: &Input, commands: &mut [Command]) -> Status {
         let turn = self.guard.turn(input);
-        self.is_new_cap |= self.guard.cap_w() != self.cap_w;
-        self.cap_w = self.guard.cap_w();
+        self.seen.is_new_cap |= self.guard.cap_w() != self.seen.cap_w;
+        self.seen.cap_w = self.guard.cap_w();
         match turn {
             Turn::Uncapped => {
-                self.set_all(self.best());
-                self.mean_w = self.guard.uncapped_w();
+                self.set_all(Latency::best);
+                self.seen.mean_w = self.guard.uncapped_w();
             }
             Turn::Lost => {
-                self.set_all(self.lowest);
-                self.mean_w = None;
+                self.set_all(|_, points| lowest(points));
+                self.seen.mean_w = None;
             }
             Turn::Keep => self.follow_cap(),
             Turn::Act(reading) => self.act(reading),
         }
         let is_open = turn == Turn::Lost && self.guard.settings().on_loss == OnLoss::Open;
-        let settings = self
-            .tiers
-            .iter()
-            .flat_map(|t| std::iter::repeat_n(t.at, t.drives));
-        for ((command, open), point) in commands.iter_mut().zip(&self.open).zip(settings) {
+        let tiers = self.tiers.iter();
+        let points = tiers.flat_map(|t| std::iter::repeat_n(&self.maps[t.map][t.at], t.drives));
+        for ((command, open), point) in commands.iter_mut().zip(&self.open).zip(points) {
             *command = match is_open {
                 true => *open,
-                false => self.points[point].command(open),
+                false => point.command(open),
             };
         }
         self.guard.status(&turn)
@@ -531,7 +603,7 @@ mod tests {
         let off = |(power, point): (&f64, &Point)| (power - point.power_w).abs();
         tier.power_w
             .iter()
-            .zip(&policy.points)
+            .zip(&policy.maps[0])
             .map(off)
             .fold(0.0, f64::max)
     }
@@ -560,7 +632,7 @@ mod tests {
             let device = Device::default();
             let mut policy =
                 FeedForward::new(&mut Reader::new(&table), &[device]).expect("it builds");
-            policy.learn = false;
+            policy.correction.is_on = false;
             let begun = (0..=15).map(|s| (s, 8.75, 8.5));
             let rest = (16..=60).map(|s| (s, 8.5, watts));
             let mut seen = Vec::new();
@@ -583,15 +655,15 @@ mod tests {
         let device = Device::default();
         let mut policy = FeedForward::new(&mut Reader::new(&crate::Params::new()), &[device])
             .expect("it builds");
-        let at = policy.best();
-        let point_w = policy.points[at].power_w;
+        let at = policy.latency.best(&policy.maps[0]);
+        let point_w = policy.maps[0][at].power_w;
         for (error_w, want) in [
             (100.0, [1.0, 2.0, 3.0, 3.0, 3.0, 3.0, 3.0]),
             (-100.0, [2.0, 1.0, 0.0, -1.0, -2.0, -3.0, -3.0]),
         ] {
             for want in want {
-                (policy.tiers[0].at, policy.tiers[0].before) = (at, policy.lowest);
-                policy.mean_before_w = Some(9.0);
+                (policy.tiers[0].at, policy.tiers[0].before) = (at, lowest(&policy.maps[0]));
+                policy.seen.mean_before_w = Some(9.0);
                 policy.learn_from(9.0 + error_w);
                 let off_w = policy.tiers[0].power_w[at] - point_w;
                 assert!((off_w - want).abs() < 1e-9, "{off_w} {want}");

@@ -60,9 +60,10 @@ pub trait Policy: Send {
     /// every entry and reads none.
     fn step(&mut self, input: &Input, commands: &mut [Command]) -> Status;
 
-    /// What it has learned about the drives, to be kept for a later run; `None` if it learns nothing. The form is that
-    /// policy's own.
-    fn memory(&self) -> Option<Value> {
+    /// What it has learned about the drives of a model, the place of its map, to be kept for a later run; `None` if it learns
+    /// nothing, or has no such map. The form is that policy's own.
+    fn memory(&self, model: usize) -> Option<Value> {
+        let _ = model;
         None
     }
 
@@ -70,8 +71,8 @@ pub trait Policy: Send {
     ///
     /// # Errors
     /// A document that is no such memory, in words; then nothing is taken.
-    fn recall(&mut self, document: &Value, since: Span) -> Result<usize, SpecError> {
-        let _ = (document, since);
+    fn recall(&mut self, model: usize, document: &Value, since: Span) -> Result<usize, SpecError> {
+        let _ = (model, document, since);
         Err(SpecError::new("", "a memory", "none for this policy"))
     }
 }

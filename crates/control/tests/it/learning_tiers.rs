@@ -143,7 +143,7 @@ fn what_was_learned_is_kept() {
     };
     let mut teacher = build("learning", "", 1);
     drive(teacher.as_mut(), kind, 9.0, 600);
-    let memory = teacher.memory().expect("it has learned");
+    let memory = teacher.memory(0).expect("it has learned");
     let settings = memory["settings"].as_array().expect("settings");
     println!("{} settings", settings.len());
     assert!(settings.len() > 1);
@@ -168,12 +168,12 @@ fn what_was_learned_is_kept() {
     let above = |run: &[Second]| run[20..].iter().filter(|s| s.watts > 9.7).count();
     let taught = |seconds_ago: f64| {
         let mut pupil = build("learning", "", 1);
-        let n = pupil.recall(&memory, Span::from_secs_f64(seconds_ago));
+        let n = pupil.recall(0, &memory, Span::from_secs_f64(seconds_ago));
         assert_eq!(n.expect("a memory"), settings.len());
         pupil
     };
     // Too old to count as measured: still better guesses than another drive's.
-    let late = taught(1e6).memory().expect("a memory");
+    let late = taught(1e6).memory(0).expect("a memory");
     assert_eq!(late["settings"], json!([]));
     let mut sums = [(0, 0); 3];
     for seed in 0..5 {
@@ -218,7 +218,7 @@ fn drive(policy: &mut dyn Policy, kind: Kind, cap: f64, seconds: u64) {
 fn a_damaged_memory_is_refused_in_words() {
     let mut policy = build("learning", "", 1);
     drive(policy.as_mut(), Kind::default(), 8.5, 60);
-    let good = policy.memory().expect("a memory");
+    let good = policy.memory(0).expect("a memory");
     let damage = |change: &dyn Fn(&mut Value)| {
         let mut bad = good.clone();
         change(&mut bad);
@@ -250,20 +250,20 @@ fn a_damaged_memory_is_refused_in_words() {
         ),
     ];
     for (document, want) in cases {
-        let before = policy.memory();
+        let before = policy.memory(0);
         let error = policy
-            .recall(&document, Span::ZERO)
+            .recall(0, &document, Span::ZERO)
             .expect_err(want)
             .to_string();
         assert!(error.starts_with(want), "got {error:?}, need {want:?}");
-        assert_eq!(policy.memory(), before);
+        assert_eq!(policy.memory(0), before);
     }
     let twice = damage(&|d| {
         let first = d["settings"][0].clone();
         d["settings"].as_array_mut().expect("a list").push(first);
     });
     let error = policy
-        .recall(&twice, Span::ZERO)
+        .recall(0, &twice, Span::ZERO)
         .expect_err("twice")
         .to_string();
     assert!(
@@ -272,8 +272,8 @@ fn a_damaged_memory_is_refused_in_words() {
     );
     // Policies that learn nothing have no memory.
     let mut other = build("pcap-agile", "", 1);
-    assert_eq!(other.memory(), None);
-    assert!(other.recall(&good, Span::ZERO).is_err());
+    assert_eq!(other.memory(0), None);
+    assert!(other.recall(0, &good, Span::ZERO).is_err());
 }
 
 /// Above the cap it says whether it is under way, or has found that power rises where the map says that it falls.

@@ -11,6 +11,7 @@ mod feed_forward;
 mod learning;
 mod learning_tiers;
 mod machine;
+mod models;
 mod parameters;
 mod rack;
 mod regret;

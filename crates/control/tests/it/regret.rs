@@ -20,7 +20,7 @@ const TOLERANCE_W: f64 = 0.2;
 /// Aims: 5 % of the throughput, and 10 s over for each falling cap.
 const AIM: (f64, f64) = (0.05, 10.0);
 /// Where `learning` falls short of them.
-/// The rate is limited only after 30 s, and lies up to 8 % below the best limit.
+/// The rate is limited only after 30 s, because shorter times limit bursts, and lies up to 8 % below the best limit.
 const LIMITED: (f64, f64) = (0.08, 40.0);
 /// 5 s on average of ten seeds, 20 s in the worst; two seeds may be such.
 const NOISY: (f64, f64) = (0.05, 30.0);

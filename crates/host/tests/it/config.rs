@@ -79,10 +79,39 @@ fn a_good_one_is_read_with_its_tiers() {
     let config = open(GOOD).expect("a configuration");
     let with_rack = open(&format!("{GOOD}{RACK}")).expect("a rack");
     assert_eq!(with_rack.rack[0].member[0].weight, 1.0);
-    let parameters = config.group[0].parameters_for(&[1, 2]);
-    assert_eq!(parameters["tiers"], serde_json::json!([1, 1]));
-    let same = config.group[0].parameters_for(&[1, 1]);
-    assert!(!same.contains_key("tiers"));
+    let of = |tiers: [u32; 2]| {
+        let drives = [(tiers[0], "A"), (tiers[1], "B")];
+        config.group[0]
+            .parameters_for(&drives)
+            .expect("parameters")
+            .0
+    };
+    assert_eq!(of([1, 2])["tiers"], serde_json::json!([1, 1]));
+    assert!(!of([1, 1]).contains_key("tiers"));
+}
+
+/// Two tiers of drives of two models: a part for each, with the weight of its tier, and its part of the watts of its tier.
+#[test]
+fn tiers_of_several_models_are_parted() {
+    let text = GOOD.replacen(
+        "\"pcap-s\"",
+        "\"learning\"\nparameters = { weights = [4, 1], tier_caps_w = [30, 10] }",
+        1,
+    );
+    let config = open(&text).expect("a configuration");
+    let drives = [(1, "A"), (1, "A"), (1, "B"), (2, "B")];
+    let (got, models) = config.group[0].parameters_for(&drives).expect("parameters");
+    assert_eq!(models, ["A", "B"]);
+    let want = serde_json::json!({
+        "tiers": [2, 1, 1], "models": [0, 1, 1], "maps": [[], []],
+        "weights": [4.0, 4.0, 1.0], "tier_caps_w": [20.0, 10.0, 10.0],
+    });
+    assert_eq!(serde_json::json!(got), want);
+    // One model has one map, as the policy without.
+    let (got, _) = config.group[0]
+        .parameters_for(&[(1, "A"), (2, "A")])
+        .expect("parameters");
+    assert!(!got.contains_key("maps"), "{got:?}");
 }
 
 #[test]
@@ -177,6 +206,17 @@ fn each_mistake_has_its_place() {
         let error = open(&text).expect_err(to);
         assert!(error.contains(want), "{to}: {error}");
     }
+    // Maps of models: their files are read at once, for policies that have maps.
+    let learning = GOOD.replacen("\"pcap-s\"", "\"learning\"", 1);
+    let with =
+        |text: &str| format!("{text}\n[[group.map]]\nmodel = \"M\"\nfile = \"/no/such/file\"\n");
+    let error = open(&with(&learning)).unwrap_err();
+    assert!(error.contains("/no/such/file"), "{error}");
+    let error = open(&with(GOOD)).unwrap_err();
+    assert!(
+        error.contains("group[0].map[0]: got it with pcap-s, need a policy with maps"),
+        "{error}"
+    );
     // Of drives that are only measured none is controlled, and a model does not show them.
     let all = GOOD.replace("path = \"/x/sd", "control = false\npath = \"/x/sd");
     let error = open(&all).unwrap_err();

@@ -92,3 +92,58 @@ fn a_damaged_file_is_left_alone() {
         assert!(bench.release());
     }
 }
+
+/// Two models behind one meter: each has the map of its file, or the built-in one, and keeps what it has learned by itself. The map of
+/// MODEL-2 has two settings, so that it can have no other.
+#[test]
+fn models_behind_one_meter_have_maps_of_their_own() {
+    let folder = Folder::new();
+    let file = folder.0.join("learned.json");
+    let map = folder.0.join("model-2.toml");
+    let point = |n: u32, watts: f64| {
+        format!("{{ nr_requests = {n}, queue_depth = 32, power = \"{watts} W\", iops = 150 }}")
+    };
+    std::fs::write(
+        &map,
+        format!("map = [{}, {}]", point(64, 9.0), point(77, 7.0)),
+    )
+    .expect("a file");
+    let extra = json!({
+        "learned": file, "parameters": { "efficiency": 1.0, "share": "marginal" },
+        "map": [{ "model": "MODEL-2", "file": map }],
+    });
+    let mut bench = bench(3, "learning", true, extra);
+    for i in [0, 2] {
+        bench.kernels[i].set(|s| s.model = "MODEL-2".into());
+    }
+    bench.group.cap = None;
+    bench.seconds(3, 27.0);
+    bench.group.cap = Some(headstack_units::Watts(23.0));
+    bench.seconds(12, 27.0);
+    for i in [0, 2] {
+        assert!(
+            [(64, 32), (77, 32)].contains(&bench.sizes(i)),
+            "{:?}",
+            bench.sizes(i)
+        );
+    }
+    assert_eq!(bench.sizes(0), bench.sizes(2));
+    assert_eq!(bench.sizes(0), (77, 32));
+    assert_ne!(bench.sizes(1).0, 77);
+    bench.seconds(20, 22.8);
+    bench.group.keep_learned();
+    let kept = read(&file);
+    let places = |model: &str| -> Vec<u64> {
+        let settings = kept[model]["learned"]["settings"]
+            .as_array()
+            .expect("settings");
+        settings
+            .iter()
+            .filter_map(|s| s["nr_requests"].as_u64())
+            .collect()
+    };
+    assert!(places("MODEL-2").contains(&77), "{kept}");
+    assert!(!places("MODEL-1").contains(&77), "{kept}");
+    assert!(bench.release());
+    assert!((0..3).all(|i| bench.sizes(i) == (64, 32)));
+}

@@ -278,7 +278,7 @@ fn configure(folder: &Path, rack: &str) -> std::path::PathBuf {
         text += &format!(
             "[[group]]\nname = \"{name}\"\npolicy = \"pcap-agile\"\n\
              meter = [{{ file = \"{place}/{name}/watts\", interval = \"50 ms\" }}]\n\
-             drive = [{{ path = \"{place}/{name}\" }}{watched}]\n"
+             drive = [{{ path = \"{place}/{name}\", nr_requests = [10, 99], queue_depth = [32, 32] }}{watched}]\n"
         );
     }
     let file = folder.join("capd.toml");
@@ -367,7 +367,8 @@ fn a_file_gives_a_rack_another_cap() {
     assert!(daemon.end(Signal::TERM));
 }
 
-/// A drive with `control = false` is behind the meter: its 4 W are not the other drive's, and it is never written to.
+/// A drive with `control = false` is behind the meter: its 4 W are not the other drive's, and it is never written to. The other
+/// one gets no fewer places than it may have.
 #[test]
 fn a_drive_that_is_only_measured_is_never_changed() {
     let folder = Folder::new();
@@ -393,6 +394,8 @@ fn a_drive_that_is_only_measured_is_never_changed() {
     until(&socket, "a setting", |s| {
         s["groups"][0]["drives"][0]["in_force"] == true && places("a") != "64"
     });
+    let n: u32 = places("a").parse().expect("a number");
+    assert!((10..=32).contains(&n), "{n}");
     let status = ask(&socket, &Request::Status).expect("an answer");
     assert_eq!(
         status["groups"][0]["drives"].as_array().map(Vec::len),

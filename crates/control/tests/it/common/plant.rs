@@ -206,9 +206,13 @@ pub struct Second {
 }
 
 /// A map with these errors of its powers, as TOML, of 36 settings.
-pub fn map_text(mut wrong: impl FnMut(u32, u32, f64) -> f64) -> String {
-    let kind = Kind::default();
-    let mut toml = String::from("map = [");
+pub fn map_text(wrong: impl FnMut(u32, u32, f64) -> f64) -> String {
+    format!("map = {}", map_of(&Kind::default(), wrong))
+}
+
+/// The list of its points, of this kind of drive.
+pub fn map_of(kind: &Kind, mut wrong: impl FnMut(u32, u32, f64) -> f64) -> String {
+    let mut toml = String::from("[");
     for nr_requests in [4, 8, 16, 32, 64, 128] {
         for queue_depth in [1, 2, 4, 8, 16, 32] {
             let command = Command {
