@@ -179,6 +179,19 @@ impl Controller {
         self.policy.recall(model, document, since)
     }
 
+    /// The policy's state; see [`Policy::state`].
+    pub fn state(&self) -> Option<Value> {
+        self.policy.state()
+    }
+
+    /// The policy goes on from its state `since` ago; see [`Policy::resume`].
+    ///
+    /// # Errors
+    /// A document that is no such state.
+    pub fn resume(&mut self, state: &Value, since: Span) -> Result<(), SpecError> {
+        self.policy.resume(state, since)
+    }
+
     /// The settings without capping, and the bounds, of each drive.
     pub fn devices(&self) -> &[Device] {
         &self.devices

@@ -3,6 +3,9 @@
 use crate::guard::{Guard, OnLoss, Turn};
 use crate::pcap::Pcap;
 use crate::{Command, Input, Policy, Status};
+use headstack_schema::SpecError;
+use headstack_units::Span;
+use serde_json::Value;
 
 /// A [`Pcap`] behind a [`Guard`].
 pub(crate) struct Single {
@@ -34,5 +37,13 @@ impl Policy for Single {
             };
         }
         self.guard.status(&turn)
+    }
+
+    fn state(&self) -> Option<Value> {
+        Some(self.guard.state())
+    }
+
+    fn resume(&mut self, state: &Value, since: Span) -> Result<(), SpecError> {
+        self.guard.resume(state, since)
     }
 }

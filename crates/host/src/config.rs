@@ -23,6 +23,9 @@ pub struct Config {
     /// File in which the settings of the time before are kept until they are restored.
     #[param(default = "/var/lib/headstack-capd/originals.json".into())]
     pub originals: String,
+    /// File in which caps that it was given, and where its policies stand, are kept for the next start; by default `state.json`
+    /// beside `originals`.
+    pub state: Option<String>,
     /// Unix socket for `headstack-capd status` and `headstack-capd cap`.
     #[param(default = "/run/headstack-capd/socket".into())]
     pub socket: String,
@@ -226,6 +229,14 @@ impl Config {
             Ok(config)
         });
         config.map_err(|e| located(e, file, Some(&text)))
+    }
+
+    /// The file of the state.
+    pub fn state_file(&self) -> PathBuf {
+        match &self.state {
+            Some(file) => file.into(),
+            None => Path::new(&self.originals).with_file_name("state.json"),
+        }
     }
 
     fn check_all(&self) -> Result<(), SpecError> {

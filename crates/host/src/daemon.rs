@@ -11,6 +11,7 @@ use crate::page;
 use crate::rack::Rack;
 use crate::socket::{Request, Socket};
 use crate::stat::{Counts, Stat};
+use crate::state::{Cap, StateFile};
 use crate::watched::Watched;
 use headstack_control::Work;
 use headstack_metrics::{Page, PageError};
@@ -71,6 +72,8 @@ pub struct Daemon {
     originals: Originals,
     parts: Vec<Part>,
     racks: Vec<Rack>,
+    /// None in a dry run, which keeps nothing.
+    state: Option<StateFile>,
     socket: Socket,
     /// What `status` and the page of metrics show.
     shown: Arc<Mutex<Value>>,
@@ -208,6 +211,9 @@ impl Daemon {
         }
         let racks = config.rack.iter().map(|r| Rack::new(r, &config.group));
         let racks = racks.collect();
+        let state = config
+            .apply
+            .then(|| StateFile::open(&config.state_file(), clock::now()));
         let socket = Socket::bind(Path::new(&config.socket))?;
         let shown = Arc::new(Mutex::new(Value::Null));
         let page = config.metrics.as_ref().map(|address| {
@@ -228,6 +234,7 @@ impl Daemon {
             originals,
             parts,
             racks,
+            state,
             socket,
             shown,
             page,
@@ -235,6 +242,7 @@ impl Daemon {
             _lock: lock,
         };
         daemon.look(clock::now())?;
+        daemon.resume(clock::now());
         daemon.show(clock::now());
         Ok(daemon)
     }
@@ -270,12 +278,14 @@ impl Daemon {
             }
             self.step(now);
             self.keep_learned(now);
+            self.keep_state(now, false);
             self.show(now);
             notify(&[NotifyState::Watchdog]);
             self.answer(every);
         }
         notify(&[NotifyState::Stopping]);
         self.keep_learned(Time::NEVER);
+        self.keep_state(clock::now(), true);
         let restored = self.release();
         ended.and(restored)
     }
@@ -324,6 +334,44 @@ impl Daemon {
             part.group.keep_learned();
         }
         self.next_keep = clock::now() + KEEP_EVERY;
+    }
+
+    /// Goes on from the state of an earlier run: its caps, and its policies where they stood.
+    fn resume(&mut self, now: Time) {
+        let Some(state) = &mut self.state else {
+            return;
+        };
+        for part in &mut self.parts {
+            let (name, configured) = (part.group.config.name.clone(), part.group.config.cap);
+            if let Some(Err(e)) = state.cap(&name, configured).map(|cap| part.set_cap(cap)) {
+                error!(group = name, "state: {e}");
+            }
+            state.resume(&mut part.group, now);
+        }
+        for rack in &mut self.racks {
+            let (name, configured) = (rack.config.name.clone(), rack.config.cap);
+            if let Some(Err(e)) = state.cap(&name, configured).map(|cap| rack.set_cap(cap)) {
+                error!(rack = name, "state: {e}");
+            }
+        }
+    }
+
+    /// Keeps caps and where policies stand, when it is time.
+    fn keep_state(&mut self, now: Time, is_last: bool) {
+        let Some(state) = &mut self.state else {
+            return;
+        };
+        let groups: Vec<&Group> = self.parts.iter().map(|p| &p.group).collect();
+        let cap = |configured, cap| Cap { configured, cap };
+        let of_groups = groups
+            .iter()
+            .map(|g| (g.config.name.as_str(), cap(g.config.cap, g.cap)));
+        let of_racks = self
+            .racks
+            .iter()
+            .map(|r| (r.config.name.as_str(), cap(r.config.cap, r.cap)));
+        let caps: Vec<(&str, Cap)> = of_groups.chain(of_racks).collect();
+        state.keep(now, &caps, &groups, is_last);
     }
 
     /// Answers the socket until the next step is due.
@@ -376,6 +424,7 @@ impl Daemon {
                     "it is no longer in the configuration; start again"
                 ),
                 Some(group) => {
+                    part.group.config.cap = group.cap;
                     if let Err(e) = part.set_cap(group.cap) {
                         error!(group = name, "{e}");
                     }
@@ -390,6 +439,7 @@ impl Daemon {
                     "it is no longer in the configuration; start again"
                 ),
                 Some(new) => {
+                    rack.config.cap = new.cap;
                     if let Err(e) = rack.set_cap(new.cap) {
                         error!(rack = name, "{e}");
                     }

@@ -11,6 +11,7 @@ use headstack_control::{
 };
 use headstack_schema::SpecError;
 use headstack_units::{Span, Time, Watts};
+use serde_json::Value;
 use std::sync::Arc;
 use tracing::{error, info, warn};
 
@@ -184,6 +185,44 @@ impl Group {
             .iter()
             .filter_map(|i| self.slots[*i].drive.as_ref());
         drives.map(Drive::knobs).collect()
+    }
+
+    /// The drives that are controlled, in the order of the policy.
+    pub fn names(&self) -> Vec<&str> {
+        self.active
+            .iter()
+            .map(|i| self.slots[*i].config.name())
+            .collect()
+    }
+
+    /// Where its policy stands; see [`Controller::state`].
+    pub fn policy_state(&self) -> Option<Value> {
+        self.controller.as_ref()?.state()
+    }
+
+    /// How long the power has been above the cap.
+    pub fn over_for(&self, now: Time) -> Span {
+        self.over_since.map_or(Span::ZERO, |since| now.since(since))
+    }
+
+    /// Goes on from where its policy stood `age` ago, when the power had been above the cap for `over_for`.
+    ///
+    /// # Errors
+    /// No state of this policy for these drives.
+    pub fn resume(
+        &mut self,
+        state: &Value,
+        over_for: Span,
+        now: Time,
+        age: Span,
+    ) -> Result<(), SpecError> {
+        if let Some(controller) = self.controller.as_mut().filter(|_| !state.is_null()) {
+            controller.resume(state, age)?;
+        }
+        if over_for > Span::ZERO {
+            self.over_since = Some(Time(now.0.saturating_sub(over_for.non_negative())));
+        }
+        Ok(())
     }
 
     /// Looks which drives are there. Returns whether they are others than before.

@@ -21,5 +21,6 @@ pub mod rack;
 pub mod settings;
 pub mod socket;
 pub mod stat;
+pub mod state;
 pub mod watched;
 pub mod worker;

@@ -17,7 +17,7 @@ pub struct Originals {
 }
 
 /// Names a boot of the machine: settings do not outlive it.
-fn this_boot() -> String {
+pub fn this_boot() -> String {
     let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
     text.unwrap_or_default().trim().to_string()
 }

@@ -22,10 +22,11 @@ mod meter;
 mod period;
 
 use crate::{Input, Status};
-use headstack_schema::{Choice, Reader, SpecError};
+use headstack_schema::{read_table, wrong_kind, Choice, Reader, SpecError, Table};
 use headstack_units::{Span, Time, Watts};
 use meter::Meter;
 use period::Period;
+use serde_json::{json, Value};
 
 /// What a policy does when the meter is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Choice)]
@@ -127,6 +128,17 @@ pub enum Turn {
     Lost,
 }
 
+/// Timers in a document.
+#[derive(Table)]
+pub(crate) struct KeptTimers {
+    /// Time without a reading.
+    #[param(range = Span(0)..=LONGEST)]
+    silent: Span,
+    /// Time without a valid cap.
+    #[param(range = Span(0)..=LONGEST)]
+    blind: Span,
+}
+
 /// Times between events, and of the last ones.
 #[derive(Debug, Clone, Copy, Default)]
 struct Timers {
@@ -207,6 +219,35 @@ impl Guard {
     /// too few readings. A finer meter that shows the same value for long seems to be coarse, until another value comes.
     pub fn step_w(&self) -> f64 {
         self.meter.step_w()
+    }
+
+    /// The times without a reading and without a valid cap, for a run that goes on after an interruption.
+    pub fn state(&self) -> Value {
+        json!({
+            "silent": format!("{} ns", self.timers.silent_ns.min(LONGEST.non_negative())),
+            "blind": format!("{} ns", self.timers.blind_ns.min(LONGEST.non_negative())),
+        })
+    }
+
+    /// Goes on from such times, after an interruption that counts as one without readings.
+    ///
+    /// # Errors
+    /// Another kind of document.
+    pub fn resume(&mut self, state: &Value, since: Span) -> Result<(), SpecError> {
+        let table = state
+            .as_object()
+            .ok_or_else(|| wrong_kind(state, "a table"))?;
+        self.go_on(&read_table(table)?, since);
+        Ok(())
+    }
+
+    pub(crate) fn go_on(&mut self, kept: &KeptTimers, since: Span) {
+        let longer = |kept: Span| match kept.0 {
+            0 => 0,
+            _ => kept.non_negative().saturating_add(since.non_negative()),
+        };
+        self.timers.silent_ns = longer(kept.silent);
+        self.timers.blind_ns = longer(kept.blind);
     }
 
     /// How much single readings vary under one setting: their standard deviation in watts, from those of the last periods.

@@ -7,3 +7,4 @@ pub(crate) mod search;
 pub(crate) mod settings;
 pub(crate) mod share;
 pub(crate) mod shelf;
+pub(crate) mod state;

@@ -15,8 +15,8 @@ pub(crate) struct Search {
     /// Whether the setting in use is a guess that was made while the cap was kept.
     pub(crate) is_exploring: bool,
     /// Time until a faster setting may be guessed again, and how long that is after the next failure.
-    explore_in_s: f64,
-    explore_next_s: f64,
+    pub(crate) explore_in_s: f64,
+    pub(crate) explore_next_s: f64,
 }
 
 impl Search {

@@ -77,6 +77,7 @@ use crate::pcap::tolerance;
 use crate::{Command, Device};
 use headstack_schema::{Choice, Reader, SpecError};
 use headstack_units::{Span, Watts};
+use serde_json::Value;
 
 /// Registration.
 pub const PLUGIN: Plugin = Plugin {
@@ -571,6 +572,14 @@ impl Policy for FeedForward {
             };
         }
         self.guard.status(&turn)
+    }
+
+    fn state(&self) -> Option<Value> {
+        Some(self.guard.state())
+    }
+
+    fn resume(&mut self, state: &Value, since: Span) -> Result<(), SpecError> {
+        self.guard.resume(state, since)
     }
 }
 

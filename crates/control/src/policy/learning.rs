@@ -67,6 +67,7 @@ use crate::learning::search::Search;
 use crate::learning::settings::{read_claims, seconds, Settings, SECOND};
 use crate::learning::share::{Claim, Share};
 use crate::learning::shelf::{Shelf, Tier};
+use crate::learning::state;
 use crate::map::{self, Statistic};
 use crate::{Command, Device, RateLimit, Sample};
 use headstack_schema::{Reader, SpecError};
@@ -608,5 +609,21 @@ impl Policy for Learning {
             Some(book) => memory::recall(book, document, since),
             None => Ok(0),
         }
+    }
+
+    fn state(&self) -> Option<Value> {
+        let shelf = &self.shelf;
+        Some(state::document(
+            &self.guard,
+            &self.search,
+            shelf,
+            self.seen.cap_w,
+        ))
+    }
+
+    fn resume(&mut self, state: &Value, since: Span) -> Result<(), SpecError> {
+        let parts = (&mut self.guard, &mut self.search, &mut self.shelf);
+        self.seen.cap_w = state::resume(parts, state, since)?;
+        Ok(())
     }
 }

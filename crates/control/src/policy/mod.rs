@@ -75,6 +75,20 @@ pub trait Policy: Send {
         let _ = (model, document, since);
         Err(SpecError::new("", "a memory", "none for this policy"))
     }
+
+    /// Its timers and what it has in force, so that another run can go on where this one was interrupted; `None` if it has none.
+    fn state(&self) -> Option<Value> {
+        None
+    }
+
+    /// Goes on from what [`Policy::state`] gave `since` ago, for the same drives.
+    ///
+    /// # Errors
+    /// A document that is no such state, in words; then it begins anew.
+    fn resume(&mut self, state: &Value, since: Span) -> Result<(), SpecError> {
+        let _ = (state, since);
+        Err(SpecError::new("", "a state", "none for this policy"))
+    }
 }
 
 /// One entry of the list of policies.

@@ -45,6 +45,7 @@ use crate::pcap::{tolerance, Mode, Pcap};
 use crate::{Command, Device, Rest, REST_AFTER};
 use headstack_schema::{Choice, Reader, SpecError};
 use headstack_units::{Span, Watts};
+use serde_json::Value;
 
 /// Registration.
 pub const PLUGIN: Plugin = Plugin {
@@ -288,5 +289,13 @@ impl Policy for Shelf {
             };
         }
         self.guard.status(&turn)
+    }
+
+    fn state(&self) -> Option<Value> {
+        Some(self.guard.state())
+    }
+
+    fn resume(&mut self, state: &Value, since: Span) -> Result<(), SpecError> {
+        self.guard.resume(state, since)
     }
 }

@@ -257,3 +257,55 @@ fn without_a_cap_drives_are_as_they_were() {
     }
     assert!(seconds[200].commands[0] != Command::default());
 }
+
+/// A policy that limits the rate is interrupted: the one that goes on limits it from its first step, one that begins anew has to find
+/// out again. A state of other tiers is refused, and so is another document.
+#[test]
+fn a_policy_goes_on_where_it_was() {
+    let device = Device {
+        can_limit: true,
+        ..Device::default()
+    };
+    let make = || build_for("learning", "", &[device]);
+    let input = |s: u64, watts: f64| {
+        let now = Time(s * 1_000_000_000);
+        let mut sample = headstack_control::Sample::new(now, Watts(watts));
+        sample.work = Some(headstack_control::Work {
+            response_time: Span::from_secs_f64(1.0),
+            rate: Some(headstack_units::Frequency(128.0)),
+        });
+        headstack_control::Input {
+            now,
+            cap: Some(Watts(7.0)),
+            sample,
+        }
+    };
+    let mut first = make();
+    let mut commands = [Command::default()];
+    for s in 0..200 {
+        first.step(&input(s, 9.0), &mut commands);
+    }
+    assert_ne!(commands[0].rate_limit, RateLimit::Unlimited, "it limits");
+    let state = first.state().expect("a state");
+    let minute = Span(60_000_000_000);
+    let mut second = make();
+    second.resume(&state, minute).expect("its own state");
+    let mut again = [Command::default()];
+    second.step(&input(260, 9.0), &mut again);
+    assert_eq!(again, commands);
+    let mut anew = make();
+    anew.step(&input(260, 9.0), &mut again);
+    assert_eq!(again[0].rate_limit, RateLimit::Unlimited);
+
+    let mut shelf = build_for("learning", "", &[device; 2]);
+    let error = shelf.resume(&state, minute).unwrap_err().to_string();
+    assert!(
+        error.contains("tiers: got [1] drives, need [2] drives"),
+        "{error}"
+    );
+    let mut wrong = state.clone();
+    wrong["over"] = "-3 s".into();
+    let error = make().resume(&wrong, minute).unwrap_err().to_string();
+    assert!(error.contains("over: got"), "{error}");
+    assert!(make().resume(&serde_json::Value::Null, minute).is_err());
+}

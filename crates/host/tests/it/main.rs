@@ -9,3 +9,4 @@ mod learned;
 mod originals;
 mod rack;
 mod shelf;
+mod state;

@@ -261,7 +261,7 @@ fn the_daemon_divides_the_cap_that_it_is_told() {
 
 /// Two groups of one drive each that draw 20 W and 9 W, in a rack whose cap is in a file, and a third drive in the first group
 /// that is only measured: it draws 4 W without work. Returns the configuration's file.
-fn configure(folder: &Path, rack: &str) -> std::path::PathBuf {
+pub fn configure(folder: &Path, rack: &str) -> std::path::PathBuf {
     let place = folder.display();
     let mut text = format!(
         "apply = true\ninterval = \"50 ms\"\noriginals = \"{place}/originals\"\nsocket = \"{place}/capd\"\n\
@@ -286,14 +286,14 @@ fn configure(folder: &Path, rack: &str) -> std::path::PathBuf {
     file
 }
 
-fn make_drives(folder: &Path) {
+pub fn make_drives(folder: &Path) {
     for (name, watts) in [("a", "20"), ("b", "9"), ("watched", "0")] {
         make_drive(&folder.join(name), watts);
     }
 }
 
 /// Asks until the status is so.
-fn until(socket: &Path, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+pub fn until(socket: &Path, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
     let end = Instant::now() + Duration::from_secs(30);
     loop {
         let status = ask(socket, &Request::Status).unwrap_or_default();
@@ -305,7 +305,7 @@ fn until(socket: &Path, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
     }
 }
 
-fn has(status: &Value, cap: Option<f64>, shares: [Option<f64>; 2]) -> bool {
+pub fn has(status: &Value, cap: Option<f64>, shares: [Option<f64>; 2]) -> bool {
     let near = |is: &Value, want: Option<f64>| match (is.as_f64(), want) {
         (Some(is), Some(want)) => (is - want).abs() < 1e-9,
         (is, want) => is.is_none() && want.is_none() && !status.is_null(),
