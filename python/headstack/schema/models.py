@@ -327,6 +327,12 @@ class FeedForwardParameters(TypedDict, total=False):
     """Power and throughput of one drive under each setting; left out, those of an Ultrastar 7K4000.
     """
 
+    maps: Sequence[Sequence[Map]]
+    """Maps of several models of drives, in place of `map`; an empty one for the built-in one."""
+
+    models: Sequence[int]
+    """For each tier the place of its map in `maps`, from 0. 0 to 31."""
+
 
 class LearningParameters(TypedDict, total=False):
     """Parameters of `learning`."""
@@ -410,6 +416,12 @@ class LearningParameters(TypedDict, total=False):
     map: Sequence[Map]
     """Power and throughput of one drive under each setting; left out, those of an Ultrastar 7K4000.
     """
+
+    maps: Sequence[Sequence[Map]]
+    """Maps of several models of drives, in place of `map`; an empty one for the built-in one."""
+
+    models: Sequence[int]
+    """For each tier the place of its map in `maps`, from 0. 0 to 31."""
 
 
 class PcapAgileParameters(TypedDict, total=False):
