@@ -75,6 +75,8 @@ lint: $(VENV)/.test $(VENV)/.lint install
 	@# Modules that a macro declares are not followed by cargo fmt.
 	git ls-files -z '*.rs' | xargs -0 rustfmt --edition 2021 --check
 	RUSTFLAGS= cargo clippy --release --workspace --all-targets -- -D warnings
+	@# They are a workspace of their own.
+	RUSTFLAGS= cargo check --manifest-path fuzz/Cargo.toml --bins
 	$(BIN)/ruff check python tests
 	$(BIN)/ruff format --check python tests
 	$(BIN)/mypy
