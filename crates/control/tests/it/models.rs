@@ -190,3 +190,28 @@ fn wrong_maps_are_named() {
         .build(&table, &[Device::default()])
         .expect("the built-in map");
 }
+
+/// Both policies, with maps that have no setting in common: drives of a model get settings of its map only.
+#[test]
+fn settings_are_those_of_the_map() {
+    let map = |sizes: [u32; 2]| {
+        let point = |(n, watts): (u32, f64)| {
+            format!("{{ nr_requests = {n}, queue_depth = 4, power = \"{watts} W\", iops = 150 }}")
+        };
+        let points: Vec<String> = sizes.into_iter().zip([9.0, 8.0]).map(point).collect();
+        format!("[{}]", points.join(", "))
+    };
+    let maps = format!(
+        "tiers = [{N}, {N}]\nmodels = [1, 0]\nmaps = [{}, {}]",
+        map([99, 77]),
+        map([128, 64])
+    );
+    for policy in ["learning", "feed-forward"] {
+        let seconds = run(policy, &maps, first_seed(0));
+        for second in &seconds[70..] {
+            let places = |i: usize| second.commands[i].nr_requests;
+            assert!([128, 64].contains(&places(0)), "{policy}: {}", places(0));
+            assert!([99, 77].contains(&places(N)), "{policy}: {}", places(N));
+        }
+    }
+}
