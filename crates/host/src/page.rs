@@ -5,147 +5,114 @@ use headstack_metrics::{label, Text};
 use serde_json::Value;
 use std::fmt::Write;
 
+/// A metric that a part of the status document has as a number.
+struct Metric {
+    name: &'static str,
+    kind: &'static str,
+    help: &'static str,
+    key: &'static str,
+}
+
+const fn gauge(name: &'static str, key: &'static str, help: &'static str) -> Metric {
+    let kind = "gauge";
+    Metric {
+        name,
+        kind,
+        help,
+        key,
+    }
+}
+
+const fn counter(name: &'static str, key: &'static str, help: &'static str) -> Metric {
+    Metric {
+        kind: "counter",
+        ..gauge(name, key, help)
+    }
+}
+
+#[rustfmt::skip]
+const OF_GROUPS: [Metric; 6] = [
+    gauge("headstack_capd_power_watts", "power_w", "Power at the meters."),
+    gauge("headstack_capd_cap_watts", "cap_w", "Cap at the meters."),
+    gauge("headstack_capd_share_watts", "share_w", "Share of the cap of a rack."),
+    gauge("headstack_capd_watched_watts", "watched_w", "Power of drives that are measured and never changed."),
+    counter("headstack_capd_over_seconds_total", "over_s", "Time above the cap."),
+    gauge("headstack_capd_reading_age_seconds", "reading_age_s", "Age of the oldest last reading."),
+];
+
+#[rustfmt::skip]
+const OF_RACKS: [Metric; 2] = [
+    gauge("headstack_capd_rack_power_watts", "power_w", "Power of a rack."),
+    gauge("headstack_capd_rack_cap_watts", "cap_w", "Cap of a rack."),
+];
+
+#[rustfmt::skip]
+const OF_DRIVES: [Metric; 6] = [
+    gauge("headstack_capd_nr_requests", "nr_requests", "Places of the host's queue, as last set."),
+    gauge("headstack_capd_queue_depth", "queue_depth", "Commands that the drive may hold, as last set."),
+    gauge("headstack_capd_read_expire_milliseconds", "read_expire_ms", "Time to a read's deadline, as last set."),
+    counter("headstack_capd_writes_total", "writes", "Files of settings written."),
+    counter("headstack_capd_failures_total", "failures", "Settings that a drive did not take."),
+    counter("headstack_capd_conflicts_total", "conflicts", "Settings that somebody else had changed."),
+];
+
 /// Metrics of a status document.
 pub fn metrics(status: &Value) -> String {
     let mut page = Text::default();
     let groups = list(&status["groups"]);
-    page.begin(
-        "headstack_capd_applies",
-        "gauge",
-        "1 if settings are written, 0 in a dry run.",
-    );
-    page.value("", "", f64::from(u8::from(status["applies"] == true)));
-    for (name, kind, help, key) in [
-        (
-            "headstack_capd_power_watts",
-            "gauge",
-            "Power at the meters.",
-            "power_w",
-        ),
-        (
-            "headstack_capd_cap_watts",
-            "gauge",
-            "Cap at the meters.",
-            "cap_w",
-        ),
-        (
-            "headstack_capd_share_watts",
-            "gauge",
-            "Share of the cap of a rack.",
-            "share_w",
-        ),
-        (
-            "headstack_capd_watched_watts",
-            "gauge",
-            "Power of drives that are measured and never changed.",
-            "watched_w",
-        ),
-        (
-            "headstack_capd_over_seconds_total",
-            "counter",
-            "Time above the cap.",
-            "over_s",
-        ),
-        (
-            "headstack_capd_reading_age_seconds",
-            "gauge",
-            "Age of the oldest last reading.",
-            "reading_age_s",
-        ),
-    ] {
-        page.begin(name, kind, help);
-        for group in groups {
-            if let Some(value) = group[key].as_f64() {
-                page.value("", &group_label(group), value);
-            }
-        }
+    let flag = |is: bool| f64::from(u8::from(is));
+    let help = "1 if settings are written, 0 in a dry run.";
+    page.begin("headstack_capd_applies", "gauge", help);
+    page.value("", "", flag(status["applies"] == true));
+    for metric in &OF_GROUPS {
+        let of = |group| (group_label(group), group);
+        add(&mut page, metric, groups.iter().map(of));
     }
-    for (name, help, key) in [
-        (
-            "headstack_capd_rack_power_watts",
-            "Power of a rack.",
-            "power_w",
-        ),
-        ("headstack_capd_rack_cap_watts", "Cap of a rack.", "cap_w"),
-    ] {
-        page.begin(name, "gauge", help);
-        for rack in list(&status["racks"]) {
-            if let Some(value) = rack[key].as_f64() {
-                let rack = label("rack", rack["name"].as_str().unwrap_or_default());
-                page.value("", &rack, value);
-            }
-        }
+    for metric in &OF_RACKS {
+        let name = |rack: &Value| label("rack", rack["name"].as_str().unwrap_or_default());
+        let racks = list(&status["racks"]).iter();
+        add(&mut page, metric, racks.map(|rack| (name(rack), rack)));
     }
-    page.begin(
-        "headstack_capd_state",
-        "gauge",
-        "1 for the state of a group, 0 for the others.",
-    );
+    let help = "1 for the state of a group, 0 for the others.";
+    page.begin("headstack_capd_state", "gauge", help);
     for group in groups {
         for state in State::NAMES {
             let labels = format!("{},{}", group_label(group), label("state", state));
-            page.value("", &labels, f64::from(u8::from(group["state"] == state)));
+            page.value("", &labels, flag(group["state"] == state));
         }
     }
-    for (name, kind, help, key) in [
-        (
-            "headstack_capd_nr_requests",
-            "gauge",
-            "Places of the host's queue, as last set.",
-            "nr_requests",
-        ),
-        (
-            "headstack_capd_queue_depth",
-            "gauge",
-            "Commands that the drive may hold, as last set.",
-            "queue_depth",
-        ),
-        (
-            "headstack_capd_read_expire_milliseconds",
-            "gauge",
-            "Time to a read's deadline, as last set.",
-            "read_expire_ms",
-        ),
-        (
-            "headstack_capd_writes_total",
-            "counter",
-            "Files of settings written.",
-            "writes",
-        ),
-        (
-            "headstack_capd_failures_total",
-            "counter",
-            "Settings that a drive did not take.",
-            "failures",
-        ),
-        (
-            "headstack_capd_conflicts_total",
-            "counter",
-            "Settings that somebody else had changed.",
-            "conflicts",
-        ),
-    ] {
-        page.begin(name, kind, help);
-        for group in groups {
-            for drive in list(&group["drives"]) {
-                if let Some(value) = drive[key].as_f64() {
-                    page.value("", &drive_label(group, drive), value);
-                }
-            }
-        }
+    for metric in &OF_DRIVES {
+        let of = |(group, drive)| (drive_label(group, drive), drive);
+        add(&mut page, metric, drives(groups).map(of));
     }
-    page.begin(
-        "headstack_capd_in_force",
-        "gauge",
-        "1 if a drive has its last setting.",
-    );
-    for group in groups {
-        for drive in list(&group["drives"]) {
-            let is = drive["in_force"] == true;
-            page.value("", &drive_label(group, drive), f64::from(u8::from(is)));
-        }
+    let help = "1 if a drive has its last setting.";
+    page.begin("headstack_capd_in_force", "gauge", help);
+    for (group, drive) in drives(groups) {
+        page.value(
+            "",
+            &drive_label(group, drive),
+            flag(drive["in_force"] == true),
+        );
     }
     page.into_string()
+}
+
+/// Adds a metric of all parts that have it; each part comes with its labels.
+fn add<'a>(page: &mut Text, metric: &Metric, parts: impl Iterator<Item = (String, &'a Value)>) {
+    page.begin(metric.name, metric.kind, metric.help);
+    for (labels, part) in parts {
+        if let Some(value) = part[metric.key].as_f64() {
+            page.value("", &labels, value);
+        }
+    }
+}
+
+/// The drives of all groups, each with its group.
+fn drives(groups: &[Value]) -> impl Iterator<Item = (&Value, &Value)> {
+    groups.iter().flat_map(|group| {
+        let drives = list(&group["drives"]).iter();
+        drives.map(move |drive| (group, drive))
+    })
 }
 
 fn list(value: &Value) -> &[Value] {
