@@ -20,9 +20,9 @@
 //! # Validity
 //! As `raid1`.
 
+use super::raid1::AT_ONCE;
 use super::volume::choice::{Copy, ReadPolicy};
 use super::volume::copies::{Copies, CopyMap, Pattern};
-use super::raid1::AT_ONCE;
 use super::volume::set::{Redundancy, MOST, WINDOW};
 use super::volume::Volume;
 use super::{Entry, LowerCount};

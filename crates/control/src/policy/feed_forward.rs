@@ -472,9 +472,7 @@ impl FeedForward {
         let least = within.min_by(|a, b| points[*a].power_w.total_cmp(&points[*b].power_w));
         let time = |c: &usize| points[*c].response_time_s;
         let shortest = || (0..points.len()).min_by(|a, b| time(a).total_cmp(&time(b)));
-        least
-            .or_else(shortest)
-            .unwrap_or_else(|| lowest(points))
+        least.or_else(shortest).unwrap_or_else(|| lowest(points))
     }
 
     /// The most by which a tier can lower its power, as a negative number of watts.

@@ -191,14 +191,11 @@ impl Learning {
         let (maps, kinds) = map::read_all(reader, devices, &counts, Statistic::Mean)?;
         let books = || -> Vec<Book> {
             let maps = maps.iter().cloned();
-            maps.map(|points| Book::new(points, forget_after_s)).collect()
+            maps.map(|points| Book::new(points, forget_after_s))
+                .collect()
         };
         let open: Vec<Command> = devices.iter().map(|d| d.clamp(d.open)).collect();
-        let shelf = Shelf::new(
-            books(),
-            own_tiers(&claims, &kinds, &books(), &open),
-            claims,
-        );
+        let shelf = Shelf::new(books(), own_tiers(&claims, &kinds, &books(), &open), claims);
         Ok(Learning {
             other: Other {
                 books: books(),
