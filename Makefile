@@ -35,7 +35,7 @@ test: $(VENV)/.test install
 
 test-all: export HEADSTACK_THOROUGH ?= 8
 test-all: $(VENV)/.test install
-	env -u MAKEFLAGS cargo test $(CHECKED) $(call LIMIT,3600) --workspace -- --include-ignored
+	env -u MAKEFLAGS cargo test $(CHECKED) $(call LIMIT,3600) --workspace
 	$(BIN)/maturin develop -q --skip-install $(CHECKED)
 	$(BIN)/python -m pytest -m "" --timeout 3600
 
