@@ -2,7 +2,9 @@
 
 use crate::error::{Error, Position};
 use crate::loader::Loader;
+use std::iter::Peekable;
 use std::path::{Path, PathBuf};
+use std::str::Chars;
 use std::sync::Arc;
 
 /// Maximum depth of nested `source`: that of DiskSim.
@@ -152,16 +154,12 @@ impl Lexer<'_> {
             let token = if is_punct(c) {
                 Token::Punct(c)
             } else {
-                let mut word = String::from(c);
-                while let Some(c) = chars.next_if(|&c| {
-                    !c.is_whitespace() && c != '\0' && !is_punct(c) && !matches!(c, ';' | '?' | ':')
-                }) {
-                    word.push(c);
-                    place.1 += 1;
-                }
+                let text = word(c, &mut chars);
+                // The first character is counted already.
+                place.1 += text.chars().count() as u32 - 1;
                 Token::Word {
-                    number: number(&word),
-                    text: word,
+                    number: number(&text),
+                    text,
                 }
             };
             if sourcing {
@@ -206,6 +204,18 @@ impl Lexer<'_> {
         })?;
         self.file(found, &text, at)
     }
+}
+
+/// The word that begins with `first`.
+fn word(first: char, chars: &mut Peekable<Chars>) -> String {
+    let goes_on = |c: &char| {
+        !c.is_whitespace() && *c != '\0' && !is_punct(*c) && !matches!(c, ';' | '?' | ':')
+    };
+    let mut word = String::from(first);
+    while let Some(c) = chars.next_if(goes_on) {
+        word.push(c);
+    }
+    word
 }
 
 fn is_punct(c: char) -> bool {

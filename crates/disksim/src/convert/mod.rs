@@ -152,22 +152,7 @@ impl Document {
             let got = format!("a block {}", model.kind);
             return Err(Error::new(model.at.clone(), got, "a block dm_disk"));
         }
-        let mut fields = Fields::new(model, "");
-        fields.no_effect(
-            &["Block count"],
-            "informative: the capacity is the sum over the zones",
-        )?;
-        let layout = fields.need("Layout Model")?.block()?;
-        let mechanics = fields.need("Mechanical Model")?.block()?;
-        let shape = geometry::Shape {
-            surfaces: fields::count_of(fields.need("Number of data surfaces")?, 1, 1000)?,
-            cylinders: fields::count_of(
-                fields.need("Number of cylinders")?,
-                1,
-                geometry::MOST_CYLINDERS,
-            )?,
-        };
-        fields.finish(&mut report);
+        let (layout, mechanics, shape) = blocks(model, &mut report)?;
         let mechanics = mechanics::read(mechanics, shape.cylinders, loader, &mut report)?;
         let mut geometry = geometry::read(layout, &shape, loader, &mut report)?;
         geometry.rotation_speed = mechanics.rotation_speed;
@@ -317,6 +302,27 @@ impl Document {
             });
         }
     }
+}
+
+/// The layout, the mechanics and the shape of a block `dm_disk`.
+fn blocks<'a>(
+    model: &'a Block,
+    report: &mut Vec<Note>,
+) -> Result<(&'a Block, &'a Block, geometry::Shape), Error> {
+    let mut fields = Fields::new(model, "");
+    fields.no_effect(
+        &["Block count"],
+        "informative: the capacity is the sum over the zones",
+    )?;
+    let layout = fields.need("Layout Model")?.block()?;
+    let mechanics = fields.need("Mechanical Model")?.block()?;
+    let (surfaces, cylinders) = ("Number of data surfaces", "Number of cylinders");
+    let shape = geometry::Shape {
+        surfaces: fields::count_of(fields.need(surfaces)?, 1, 1000)?,
+        cylinders: fields::count_of(fields.need(cylinders)?, 1, geometry::MOST_CYLINDERS)?,
+    };
+    fields.finish(report);
+    Ok((layout, mechanics, shape))
 }
 
 fn default_power() -> Params {
