@@ -34,7 +34,7 @@ test: $(VENV)/.test install
 	@$(MAKE) --no-print-directory -k -j2 $(APART) test-rust test-python
 
 test-all: export HEADSTACK_THOROUGH ?= 8
-test-all: $(VENV)/.test install
+test-all: $(VENV)/.test $(VENV)/.lint install
 	env -u MAKEFLAGS cargo test $(CHECKED) $(call LIMIT,3600) --workspace
 	$(BIN)/maturin develop -q --skip-install $(CHECKED)
 	$(BIN)/python -m pytest -m "" --timeout 3600

@@ -2,7 +2,7 @@
 //!
 //! # Model
 //! Requests that the drive has are carried out first. Then the drive that remains takes its place, without any data, and writes
-//! all of its blocks in order, [`PIECE`] at a time. So the time and the energy are those of the modelled drive.
+//! all of its blocks in order, `PIECE` at a time. So the time and the energy are those of the modelled drive.
 //!
 //! # Source
 //! SBC-4 and ACS-5 (depopulation), as the product manual of the Ultrastar DC HC580 describes it: all data are lost, and a loss of

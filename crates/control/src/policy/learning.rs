@@ -10,7 +10,7 @@
 //! p(c) = m + s · (f(c) - f(a)) + r(c)
 //! ```
 //!
-//! `f` is the map, or a smooth function of the octaves of both queues that is fitted to it ([`Book`]), whichever guessed better.
+//! `f` is the map, or a smooth function of the octaves of both queues that is fitted to it (`Book`), whichever guessed better.
 //! Here `s` says how much of the map's differences is true: the median of the slopes between all pairs of the settings
 //! that were measured last (Theil and Sen), with two more of 1. If power *rises* where the map says that it falls, `s`
 //! becomes negative, and the guesses turn round; a single wrong point of the map does not move it.
@@ -35,7 +35,7 @@
 //! tiers. A reading is divided among the settings in use so that they add up to it: what differs from the sum of the powers
 //! that are known goes to the settings that are guessed.
 //!
-//! A load that fills the hosts' queues and one that does not ([`Load`]) have measurements and settings of their own, because a
+//! A load that fills the hosts' queues and one that does not (`Load`) have measurements and settings of their own, because a
 //! shorter queue of the host is another load for the drive. Where the queue is not full, settings need places for all of the load, so
 //! that a larger one is seen. What was measured under less than half or more than twice of the load is forgotten.
 //!
