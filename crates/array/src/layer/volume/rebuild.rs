@@ -228,10 +228,7 @@ impl Volume {
             let Some(op) = self.rebuild.waiting.pop_front() else {
                 return;
             };
-            if let Task::Request(request) = self.ops[op as usize].task {
-                let asked = flow[request].request;
-                self.begin(op, &asked, flow);
-            }
+            self.begin_waiting(op, flow);
         }
     }
 
@@ -245,10 +242,15 @@ impl Volume {
     /// Lets the requests begin that waited for the barrier.
     fn let_waiting_begin(&mut self, flow: &mut Flow) {
         while let Some(op) = self.barrier.as_mut().and_then(Barrier::next) {
-            if let Task::Request(request) = self.ops[op as usize].task {
-                let asked = flow[request].request;
-                self.begin(op, &asked, flow);
-            }
+            self.begin_waiting(op, flow);
+        }
+    }
+
+    /// Begins the operation of a request that waited.
+    fn begin_waiting(&mut self, op: u32, flow: &mut Flow) {
+        if let Task::Request(request) = self.ops[op as usize].task {
+            let asked = flow[request].request;
+            self.begin(op, &asked, flow);
         }
     }
 
