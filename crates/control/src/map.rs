@@ -2,9 +2,7 @@
 
 use crate::ultrastar_7k4000::{look_up, Longer, IOPS, LONGER, LONGER_NR_REQUESTS, P99_S, POWER_W};
 use crate::{Command, Device};
-use headstack_schema::{
-    read_table, shown, wrong_kind, Choice, Parameter, Reader, SpecError, Table,
-};
+use headstack_schema::{shown, Choice, Parameter, Reader, SpecError, Table};
 use headstack_units::{Span, Watts};
 use serde_json::Value;
 
@@ -219,10 +217,7 @@ fn setting(point: &Point) -> (u32, u32, Option<Span>, u32) {
 }
 
 fn point(entry: &Value, devices: &[Device]) -> Result<Point, SpecError> {
-    let table = entry
-        .as_object()
-        .ok_or_else(|| wrong_kind(entry, "a table"))?;
-    let read: Entry = read_table(table)?;
+    let read: Entry = headstack_schema::read(entry)?;
     if !(read.power.0 > 0.0 && read.power.0 <= 1000.0) {
         return Err(SpecError::new(
             "power",

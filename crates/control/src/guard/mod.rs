@@ -22,7 +22,7 @@ mod meter;
 mod period;
 
 use crate::{Input, Status};
-use headstack_schema::{read_table, wrong_kind, Choice, Reader, SpecError, Table};
+use headstack_schema::{read, Choice, Reader, SpecError, Table};
 use headstack_units::{Span, Time, Watts};
 use meter::Meter;
 use period::Period;
@@ -181,8 +181,6 @@ pub struct Guard {
     uncapped_w: Option<f64>,
     period: Period,
     meter: Meter,
-    /// Whether it copes with a poor meter.
-    is_robust: bool,
 }
 
 impl Guard {
@@ -195,7 +193,6 @@ impl Guard {
             uncapped_w: None,
             period: Period::new(false),
             meter: Meter::default(),
-            is_robust: false,
         }
     }
 
@@ -205,7 +202,6 @@ impl Guard {
     pub fn robust(settings: GuardSettings) -> Guard {
         Guard {
             period: Period::new(true),
-            is_robust: true,
             ..Guard::new(settings)
         }
     }
@@ -234,10 +230,7 @@ impl Guard {
     /// # Errors
     /// Another kind of document.
     pub fn resume(&mut self, state: &Value, since: Span) -> Result<(), SpecError> {
-        let table = state
-            .as_object()
-            .ok_or_else(|| wrong_kind(state, "a table"))?;
-        self.go_on(&read_table(table)?, since);
+        self.go_on(&read(state)?, since);
         Ok(())
     }
 
@@ -294,10 +287,9 @@ impl Guard {
     pub fn settle(&mut self, span: Span) {
         self.begin_period();
         self.meter.changed();
-        let delay_ns = if self.is_robust {
-            self.meter.delay_ns
-        } else {
-            0
+        let delay_ns = match self.period.is_robust {
+            true => self.meter.delay_ns,
+            false => 0,
         };
         self.timers.settling_ns = span.non_negative().saturating_add(delay_ns);
     }
@@ -329,7 +321,7 @@ impl Guard {
 
     fn is_lost(&self) -> bool {
         let after = self.settings.lost_after.non_negative();
-        let silent_for = match self.is_robust {
+        let silent_for = match self.period.is_robust {
             false => after,
             true => after.max(self.meter.interval_ns.saturating_mul(5) / 2),
         };
@@ -374,7 +366,7 @@ impl Guard {
     /// What the period that ends had.
     fn end_period(&mut self) -> Option<Reading> {
         let reading = self.period.reading();
-        if let Some(reading) = reading.filter(|_| self.is_robust) {
+        if let Some(reading) = reading.filter(|_| self.period.is_robust) {
             self.meter
                 .see_period(reading.power_w, self.period.distance_w());
         }

@@ -63,7 +63,7 @@ pub(super) struct Period {
     rate: Mean,
     first: First,
     /// Whether the median of the first readings counts in place of the mean of all.
-    is_robust: bool,
+    pub(super) is_robust: bool,
 }
 
 impl Period {

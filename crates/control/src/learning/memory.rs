@@ -10,7 +10,7 @@
 //! it; `iops` if the host's queue was full; `age`, the time since. `read_expire` is absent where it is the drive's own.
 
 use super::book::{Book, Measured};
-use headstack_schema::{read_table, shown, wrong_kind, SpecError, Table};
+use headstack_schema::{read, shown, SpecError, Table};
 use headstack_units::{Span, Watts};
 use serde_json::{json, Value};
 
@@ -135,10 +135,7 @@ pub(crate) fn recall(book: &mut Book, document: &Value, since: Span) -> Result<u
 }
 
 fn one(entry: &Value) -> Result<Kept, SpecError> {
-    let table = entry
-        .as_object()
-        .ok_or_else(|| wrong_kind(entry, "a table"))?;
-    let kept: Kept = read_table(table)?;
+    let kept: Kept = read(entry)?;
     match kept.iops {
         Some(iops) if !(iops > 0.0 && iops <= 1e6) => {
             let need = "more than 0, at most 1000000";

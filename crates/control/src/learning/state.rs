@@ -4,7 +4,7 @@
 use super::search::Search;
 use super::shelf::{Shelf, Tier};
 use crate::guard::{Guard, KeptTimers};
-use headstack_schema::{read_table, wrong_kind, SpecError, Table};
+use headstack_schema::{read, SpecError, Table};
 use headstack_units::{Frequency, Span, Watts};
 use serde_json::{json, Value};
 
@@ -95,10 +95,7 @@ pub(crate) fn resume(
     state: &Value,
     since: Span,
 ) -> Result<Option<f64>, SpecError> {
-    let table = state
-        .as_object()
-        .ok_or_else(|| wrong_kind(state, "a table"))?;
-    let kept: Kept = read_table(table)?;
+    let kept: Kept = read(state)?;
     let drives: Vec<usize> = kept.tiers.iter().map(|t| t.drives as usize).collect();
     let is: Vec<usize> = shelf.tiers.iter().map(|t| t.n).collect();
     if drives != is {
