@@ -261,6 +261,7 @@ impl Order {
 mod tests {
     use super::*;
     use crate::request_tracker::NO_THREAD;
+    use headstack_testkit::XorShift;
 
     /// A request with the number `n` ends: arrivals and members at few different times, so that many are equal.
     fn end(part: &mut Held, n: u64) {
@@ -282,7 +283,7 @@ mod tests {
     /// Against a search for the part whose next event has the least time and place: of equal ones, the first part.
     #[test]
     fn requests_of_parts_are_counted_in_the_order_of_the_whole() {
-        let mut x = 88_172_645_463_325_252u64;
+        let mut noise = XorShift::default();
         for n_parts in [1usize, 2, 3, 16, 17, 64] {
             let mut order = Order::new(0, n_parts);
             let mut parts: Vec<Held> = (0..n_parts).map(|_| Held::new(false)).collect();
@@ -290,9 +291,7 @@ mod tests {
                 let mut lists: Vec<VecDeque<(u64, usize, u64)>> = vec![VecDeque::new(); n_parts];
                 let mut times = vec![step * 100; n_parts];
                 for n in 0..300u64 {
-                    x ^= x << 13;
-                    x ^= x >> 7;
-                    x ^= x << 17;
+                    let x = noise.draw();
                     let i = (x >> 20) as usize % n_parts;
                     times[i] += x >> 40 & 1;
                     // An arrival, or an event of one of the two members of this part.

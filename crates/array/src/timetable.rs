@@ -217,18 +217,17 @@ fn least(times: &[Time; WIDTH]) -> Time {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use headstack_testkit::XorShift;
 
     #[test]
     fn agrees_with_a_search_through_all() {
-        let mut x = 88_172_645_463_325_252u64;
+        let mut noise = XorShift::default();
         for n in [1, 2, 3, 4, 5, 16, 17, 32, 64, 65, 1000] {
             let mut table = Timetable::new(n);
             let mut list = vec![Time::NEVER; n];
             assert_eq!(table.first(), (Time::NEVER, 0));
             for step in 0..5000 {
-                x ^= x << 13;
-                x ^= x >> 7;
-                x ^= x << 17;
+                let x = noise.draw();
                 let i = (x >> 20) as usize % n;
                 let time = match x % 7 {
                     0 => Time::NEVER,
@@ -249,14 +248,12 @@ mod tests {
     /// Against a list that is searched; a third of the nodes are drives, or none, or all.
     #[test]
     fn drives_and_other_nodes_are_in_one_order() {
-        let mut x = 88_172_645_463_325_252u64;
+        let mut noise = XorShift::default();
         for (n, every) in [(1, 1), (2, 2), (3, 9), (9, 3), (50, 3), (50, 1)] {
             let mut order = Order::new((0..n).map(|i| i % every == every - 1));
             let mut list = vec![Time::NEVER; n];
             for step in 0..5000 {
-                x ^= x << 13;
-                x ^= x >> 7;
-                x ^= x << 17;
+                let x = noise.draw();
                 let i = (x >> 20) as usize % n;
                 list[i] = Time(x >> 40 & 7);
                 order.set(i as u32, list[i]);

@@ -138,6 +138,7 @@ impl CompressedSeekTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use headstack_testkit::XorShift;
 
     fn agrees(numbers: &[u32], is_compact: bool) {
         let list = CompressedSeekTable::new(numbers);
@@ -168,14 +169,9 @@ mod tests {
     fn short_and_rough_lists_stay_plain() {
         agrees(&[7], false);
         agrees(&(0..PLAIN as u32).collect::<Vec<_>>(), false);
-        let mut x = 88_172_645_463_325_252u64;
-        let mut draw = |_| {
-            x ^= x << 13;
-            x ^= x >> 7;
-            x ^= x << 17;
-            x as u32
-        };
-        agrees(&(0..50_000).map(&mut draw).collect::<Vec<_>>(), false);
+        let mut noise = XorShift::default();
+        let draw = |_| noise.draw() as u32;
+        agrees(&(0..50_000).map(draw).collect::<Vec<_>>(), false);
         // One number that is too far from its neighbours.
         let mut numbers: Vec<u32> = (0..50_000).map(|d| 1_000_000 + d).collect();
         numbers[40_000] += 300;

@@ -71,6 +71,7 @@ impl Alignment {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use headstack_testkit::XorShift;
     use headstack_units::Lba;
 
     fn of(requests: &[(u64, u32, Command)]) -> Alignment {
@@ -117,13 +118,11 @@ mod tests {
             Command::WriteThrough,
             Command::Flush,
         ];
-        let mut x = 88_172_645_463_325_252u64;
+        let mut noise = XorShift::default();
         for round in 0..200 {
             let batch: Vec<Request> = (0..round % 40)
                 .map(|_| {
-                    x ^= x << 13;
-                    x ^= x >> 7;
-                    x ^= x << 17;
+                    let x = noise.draw();
                     let odd = u64::from(round % 2 == 0 && x % 16 == 0);
                     Request {
                         lba: Lba((x >> 30) / 8 * 8 + odd * (x >> 20 & 7)),

@@ -19,7 +19,7 @@ pub(crate) mod channels;
 pub(crate) mod pass;
 mod read;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod timing;
 mod write;
 

@@ -10,7 +10,7 @@ use headstack_units::{Bandwidth, Bytes, Lba, Span, Time};
 const REV: u64 = 10_000_000;
 const SECTOR: u64 = REV / 100;
 
-fn spec() -> DriveSpec {
+pub(crate) fn spec() -> DriveSpec {
     let text = r#"
         name = "small"
         [geometry]
