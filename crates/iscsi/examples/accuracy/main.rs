@@ -19,6 +19,10 @@
 //! The first reply of each drive is not counted: it waits for the pages of a new process.
 
 mod floor;
+// The initiator of the tests, of which not all is needed here.
+#[allow(dead_code)]
+#[path = "../../tests/it/initiator.rs"]
+mod initiator;
 mod wire;
 
 use headstack_iscsi::emulate::{Emulation, Options};

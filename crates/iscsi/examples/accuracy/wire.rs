@@ -1,5 +1,6 @@
 //! A client's connection to one drive: NBD over a Unix socket, or iSCSI over the loopback interface.
 
+use crate::initiator::{sixteen, Initiator};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -12,21 +13,15 @@ const READ: u64 = 4096;
 const HEADER: usize = 48;
 /// Logical blocks of SCSI drives, in bytes.
 const BLOCK: u64 = 512;
-const LOGIN_RESPONSE: u8 = 0x23;
-const SCSI_RESPONSE: u8 = 0x21;
 const DATA_IN: u8 = 0x25;
-
-/// A session with one logical unit.
-struct Session {
-    stream: TcpStream,
-    lun: u8,
-    /// The number of the next command.
-    commands: u32,
-}
 
 enum Wire {
     Nbd(UnixStream),
-    Iscsi(Session),
+    /// A session with one logical unit.
+    Iscsi {
+        session: Initiator,
+        lun: u8,
+    },
 }
 
 /// A connection to a drive.
@@ -41,7 +36,7 @@ impl AsFd for Drive {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match &self.wire {
             Wire::Nbd(stream) => stream.as_fd(),
-            Wire::Iscsi(session) => session.stream.as_fd(),
+            Wire::Iscsi { session, .. } => session.stream.as_fd(),
         }
     }
 }
@@ -67,24 +62,30 @@ impl Drive {
         })
     }
 
-    /// Opens a session with the logical unit at `iscsi://HOST:PORT/TARGET/LUN`.
+    /// Opens a session with the logical unit at `iscsi://HOST:PORT/TARGET/LUN`, on a port of its own.
     pub fn iscsi(url: &str) -> io::Result<Drive> {
         let rest = url.strip_prefix("iscsi://").and_then(|u| u.split_once('/'));
         let parts = rest.and_then(|(portal, rest)| Some((portal, rest.rsplit_once('/')?)));
         let (portal, (target, lun)) = parts.ok_or_else(|| io::Error::other(url.to_owned()))?;
-        let mut session = Session {
-            stream: TcpStream::connect(portal)?,
-            lun: lun.parse().map_err(io::Error::other)?,
-            commands: 1,
-        };
-        session.stream.set_nodelay(true)?;
-        session.log_in(target)?;
-        let bytes = session.capacity()?;
+        let lun = lun.parse().map_err(io::Error::other)?;
+        let stream = TcpStream::connect(portal)?;
+        stream.set_nodelay(true)?;
+        let mut session = Initiator::new(stream, lun);
+        let (status, _) = session.login(&[&format!("TargetName={target}"), "SessionType=Normal"]);
+        if status != 0 {
+            return Err(io::Error::other(format!(
+                "login: got status {status:#06x}, need 0"
+            )));
+        }
+        session.settle(lun);
+        let capacity = session.ask(lun, &sixteen(0x9e, 0x10, 0, 32, 0), 32).data;
         session.stream.set_nonblocking(true)?;
+        let last = u64::from(word(&capacity, 0)) << 32 | u64::from(word(&capacity, 4));
+        assert_eq!(u64::from(word(&capacity, 8)), BLOCK);
         Ok(Drive {
-            wire: Wire::Iscsi(session),
+            wire: Wire::Iscsi { session, lun },
             input: Vec::new(),
-            bytes,
+            bytes: (last + 1) * BLOCK,
         })
     }
 
@@ -99,12 +100,12 @@ impl Drive {
                 head.extend_from_slice(&(READ as u32).to_be_bytes());
                 stream.write_all(&head)
             }
-            Wire::Iscsi(session) => {
-                let mut read = [0; 16];
-                read[0] = 0x88;
-                read[2..10].copy_from_slice(&(block * READ / BLOCK).to_be_bytes());
-                read[10..14].copy_from_slice(&((READ / BLOCK) as u32).to_be_bytes());
-                session.command(cookie, &read, READ as u32)
+            Wire::Iscsi { session, lun } => {
+                let blocks = (READ / BLOCK) as u32;
+                let read = sixteen(0x88, 0, block * u64::from(blocks), blocks, 0);
+                let mut unit = session.command_header(*lun, 0xc1, &read, READ as u32);
+                unit[16..20].copy_from_slice(&cookie.to_be_bytes());
+                session.stream.write_all(&unit)
             }
         }
     }
@@ -117,7 +118,7 @@ impl Drive {
         let mut buffer = [0; 1 << 16];
         let stream: &mut dyn Read = match &mut self.wire {
             Wire::Nbd(stream) => stream,
-            Wire::Iscsi(session) => &mut session.stream,
+            Wire::Iscsi { session, .. } => &mut session.stream,
         };
         loop {
             match stream.read(&mut buffer) {
@@ -141,14 +142,14 @@ impl Drive {
 fn reply(wire: &Wire, input: &[u8]) -> io::Result<Option<(usize, u32)>> {
     let (header, cookie_at) = match wire {
         Wire::Nbd(_) => (16, 12),
-        Wire::Iscsi(_) => (HEADER, 16),
+        Wire::Iscsi { .. } => (HEADER, 16),
     };
     let Some(head) = input.get(..header) else {
         return Ok(None);
     };
     let (length, has_failed) = match wire {
         Wire::Nbd(_) => (header + READ as usize, word(head, 4) != 0),
-        Wire::Iscsi(_) => (unit_length(head), head[0] != DATA_IN || head[3] != 0),
+        Wire::Iscsi { .. } => (unit_length(head), head[0] != DATA_IN || head[3] != 0),
     };
     if has_failed {
         return Err(io::Error::other(format!(
@@ -165,71 +166,4 @@ fn word(bytes: &[u8], at: usize) -> u32 {
 /// Bytes of a unit with its data, by its header.
 fn unit_length(header: &[u8]) -> usize {
     HEADER + (word(header, 4) as usize & 0xff_ffff).next_multiple_of(4)
-}
-
-impl Session {
-    /// A login in one step, without authentication.
-    fn log_in(&mut self, target: &str) -> io::Result<()> {
-        let text = format!(
-            "InitiatorName=iqn.2024-01.test:accuracy\0TargetName={target}\0SessionType=Normal\0"
-        );
-        let mut unit = [0; HEADER];
-        // The session's identifier has the unit's number, so that there can be a session for each.
-        (unit[0], unit[1], unit[8], unit[13]) = (0x43, 0x87, 0x80, self.lun);
-        unit[4..8].copy_from_slice(&(text.len() as u32).to_be_bytes());
-        unit[24..28].copy_from_slice(&self.commands.to_be_bytes());
-        let mut all = unit.to_vec();
-        all.extend_from_slice(text.as_bytes());
-        all.resize(HEADER + text.len().next_multiple_of(4), 0);
-        self.stream.write_all(&all)?;
-        let answer = self.unit()?;
-        match (answer[0], word(&answer, 36) >> 16) {
-            (LOGIN_RESPONSE, 0) => Ok(()),
-            (opcode, status) => Err(io::Error::other(format!(
-                "login: got unit {opcode:#04x} with status {status:#06x}, need {LOGIN_RESPONSE:#04x} with 0"
-            ))),
-        }
-    }
-
-    /// Sends a command that reads `expected` bytes.
-    fn command(&mut self, cookie: u32, cdb: &[u8; 16], expected: u32) -> io::Result<()> {
-        let mut unit = [0; HEADER];
-        (unit[0], unit[1], unit[9]) = (0x01, 0xc1, self.lun);
-        unit[16..20].copy_from_slice(&cookie.to_be_bytes());
-        unit[20..24].copy_from_slice(&expected.to_be_bytes());
-        unit[24..28].copy_from_slice(&self.commands.to_be_bytes());
-        unit[32..48].copy_from_slice(cdb);
-        self.commands = self.commands.wrapping_add(1);
-        self.stream.write_all(&unit)
-    }
-
-    /// The next unit, header and data.
-    fn unit(&mut self) -> io::Result<Vec<u8>> {
-        let mut unit = vec![0; HEADER];
-        self.stream.read_exact(&mut unit)?;
-        let length = unit_length(&unit);
-        unit.resize(length, 0);
-        self.stream.read_exact(&mut unit[HEADER..])?;
-        Ok(unit)
-    }
-
-    /// The drive's bytes. The first command of a session is told that the drive was switched on, so it is given twice.
-    fn capacity(&mut self) -> io::Result<u64> {
-        let mut read_capacity = [0; 16];
-        (read_capacity[0], read_capacity[1], read_capacity[13]) = (0x9e, 0x10, 32);
-        for _ in 0..2 {
-            self.command(0, &read_capacity, 32)?;
-            let answer = self.unit()?;
-            if answer[0] == DATA_IN {
-                let last =
-                    u64::from(word(&answer, HEADER)) << 32 | u64::from(word(&answer, HEADER + 4));
-                assert_eq!(u64::from(word(&answer, HEADER + 8)), BLOCK);
-                return Ok((last + 1) * BLOCK);
-            }
-            assert_eq!(answer[0], SCSI_RESPONSE);
-        }
-        Err(io::Error::other(
-            "capacity: got two refusals, need an answer",
-        ))
-    }
 }
