@@ -404,9 +404,9 @@ def parsed() -> argparse.Namespace:
 
 if __name__ == "__main__":
     asked = parsed()
-    if not asked.simulated:
-        try:
+    try:
+        if not asked.simulated:
             guest.need("fio", "mdadm", kernel=guest.BACKPORTS)
-        except guest.AbsentError as reason:
-            sys.exit(str(reason))
-    main(asked.levels or list(SIZES), asked.gap / 1e3 if asked.simulated else None)
+        main(asked.levels or list(SIZES), asked.gap / 1e3 if asked.simulated else None)
+    except guest.AbsentError as reason:
+        sys.exit(str(reason))

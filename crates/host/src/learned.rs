@@ -5,7 +5,8 @@
 //! ```
 //!
 //! `kept_at` counts seconds since 1970, and `learned` is the document of the policy
-//! ([`Policy::memory`](headstack_control::Policy::memory)). A file that cannot be used is left as it is: nothing is learned from it, and nothing is kept in it.
+//! ([`Policy::memory`](headstack_control::Policy::memory)). A file that cannot be used is left as it is: nothing is learned
+//! from it, and nothing is kept in it.
 
 use crate::originals::replace_file;
 use headstack_control::Controller;

@@ -14,10 +14,9 @@ struct Metric {
 }
 
 const fn gauge(name: &'static str, key: &'static str, help: &'static str) -> Metric {
-    let kind = "gauge";
     Metric {
         name,
-        kind,
+        kind: "gauge",
         help,
         key,
     }
