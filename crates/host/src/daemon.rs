@@ -10,7 +10,7 @@ use crate::originals::{restore, Originals};
 use crate::page;
 use crate::rack::Rack;
 use crate::socket::{Request, Socket};
-use crate::stat::{Counts, Stat};
+use crate::stat::{Seen, Stat};
 use crate::state::{Cap, StateFile};
 use crate::watched::Watched;
 use headstack_control::Work;
@@ -89,7 +89,7 @@ struct Part {
     group: Group,
     meters: Option<Meters>,
     stats: Stat,
-    counts: Vec<Option<Counts>>,
+    seen: Vec<Option<Seen>>,
     watched: Option<Watched>,
     /// When it made its last step.
     stepped: Option<Time>,
@@ -203,7 +203,7 @@ impl Daemon {
                 group: Group::new(group, config.apply, opener),
                 meters: None,
                 stats: Stat::default(),
-                counts: Vec::new(),
+                seen: Vec::new(),
                 watched: Watched::start(group, open_drive, every)?,
                 stepped: None,
                 file: CapFile::new(group.cap_file.as_ref()),
@@ -300,7 +300,7 @@ impl Daemon {
                 let every = Duration::from_nanos(self.config.interval.non_negative());
                 part.stats = Stat::start(part.group.knobs(), every)?;
                 part.meters = Some(Meters::start(&part.group.config, &part.stats)?);
-                part.counts = Vec::new();
+                part.seen = Vec::new();
             }
         }
         Ok(())
@@ -320,7 +320,7 @@ impl Daemon {
             if let Some(watched) = &mut part.watched {
                 part.group.watched = watched.watts(passed.unwrap_or(Span::ZERO));
             }
-            let work = part.work(passed.map_or(0.0, Span::as_secs_f64));
+            let work = part.work();
             part.group.step(now, sum, work, &mut self.originals);
         }
     }
@@ -514,22 +514,27 @@ impl Part {
         }
     }
 
-    /// Mean time and rate of the requests since the last step.
-    fn work(&mut self, passed_s: f64) -> Option<Work> {
-        let counts = self.stats.counts();
-        let before = std::mem::replace(&mut self.counts, counts);
-        let (mut n, mut s) = (0, 0.0);
-        for (before, after) in before.iter().zip(&self.counts) {
-            if let (Some(before), Some(after)) = (before, after) {
-                if let Some((requests, mean_s)) = after.since(before) {
-                    n += requests;
-                    s += mean_s * requests as f64;
-                }
+    /// Mean time and rate of the requests between the last two readings of the counts.
+    fn work(&mut self) -> Option<Work> {
+        let seen = self.stats.last();
+        let before = std::mem::replace(&mut self.seen, seen);
+        let (mut n, mut total_s, mut per_s) = (0, 0.0, 0.0);
+        for (before, after) in before.iter().zip(&self.seen) {
+            let (Some(before), Some(after)) = (before, after) else {
+                continue;
+            };
+            let Some((old, new, span)) = after.since(before) else {
+                continue;
+            };
+            if let Some((requests, mean_s)) = new.since(&old) {
+                n += requests;
+                total_s += mean_s * requests as f64;
+                per_s += requests as f64 / span.as_secs_f64();
             }
         }
         (n > 0).then(|| Work {
-            response_time: Span::from_secs_f64(s / n as f64),
-            rate: (passed_s > 0.0).then(|| Frequency(n as f64 / passed_s)),
+            response_time: Span::from_secs_f64(total_s / n as f64),
+            rate: Some(Frequency(per_s)),
         })
     }
 

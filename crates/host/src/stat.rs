@@ -1,9 +1,15 @@
 //! What Linux counts for each drive: `/sys/block/DEVICE/stat`, fields as in Documentation/block/stat.rst.
 
+use crate::clock;
 use crate::knobs::Knobs;
+use headstack_units::{Span, Time};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+/// Counts are old after so many intervals, but not before so many seconds.
+const INTERVALS: i64 = 3;
+const OLD_S: i64 = 5;
 
 /// Counts since the drive appeared. Times are in milliseconds, summed over requests but for `busy_ms`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,10 +52,34 @@ impl Counts {
     }
 }
 
+/// Counts of one drive, and when they were read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    /// When the reading was begun.
+    pub time: Time,
+    /// `None`: the drive is not there.
+    pub counts: Option<Counts>,
+}
+
+impl Seen {
+    /// Both counts and the time between them. `None` where they are the same reading, where the drive was not there at one of
+    /// the two, and where counts went back, which are those of another device of this name.
+    pub fn since(&self, before: &Seen) -> Option<(Counts, Counts, Span)> {
+        let (old, new) = (before.counts?, self.counts?);
+        let span = self.time.since(before.time);
+        let is_one = |old: u64, new: u64| new.wrapping_sub(old) < 1 << 40;
+        let is_same_drive = is_one(old.reads, new.reads)
+            && is_one(old.writes, new.writes)
+            && is_one(old.busy_ms, new.busy_ms);
+        (span.0 > 0 && is_same_drive).then_some((old, new, span))
+    }
+}
+
 /// The counts of several drives, read by a thread: a drive that hangs holds up nobody else.
 #[derive(Debug, Clone, Default)]
 pub struct Stat {
-    last: Arc<Mutex<Vec<Option<Counts>>>>,
+    last: Arc<Mutex<Vec<Option<Seen>>>>,
+    every: Duration,
     stop: Arc<AtomicBool>,
 }
 
@@ -61,6 +91,7 @@ impl Stat {
     pub fn start(drives: Vec<Arc<dyn Knobs>>, every: Duration) -> std::io::Result<Stat> {
         let stat = Stat {
             last: Arc::new(Mutex::new(vec![None; drives.len()])),
+            every,
             stop: Arc::default(),
         };
         let (last, stop) = (stat.last.clone(), stat.stop.clone());
@@ -69,8 +100,10 @@ impl Stat {
             .spawn(move || {
                 while !stop.load(Ordering::Relaxed) {
                     for (i, drive) in drives.iter().enumerate() {
+                        let time = clock::now();
                         let counts = drive.stat().ok().and_then(|text| Counts::parse(&text));
-                        last.lock().unwrap_or_else(PoisonError::into_inner)[i] = counts;
+                        let seen = Some(Seen { time, counts });
+                        last.lock().unwrap_or_else(PoisonError::into_inner)[i] = seen;
                     }
                     std::thread::sleep(every);
                 }
@@ -78,12 +111,17 @@ impl Stat {
         Ok(stat)
     }
 
-    /// The last counts of each drive; `None` for one that is not there.
-    pub fn counts(&self) -> Vec<Option<Counts>> {
+    /// The last counts of each drive; `None` before the first reading.
+    pub fn last(&self) -> Vec<Option<Seen>> {
         self.last
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
+    }
+
+    /// Counts that were read longer ago are old: a drive hangs, and readings of others wait behind it.
+    pub fn old_after(&self) -> Span {
+        Span(self.every.as_nanos().min(1 << 60) as i64 * INTERVALS).max(Span(OLD_S * 1_000_000_000))
     }
 
     /// Ends the thread.
@@ -121,5 +159,27 @@ mod tests {
         assert_eq!(later.since(&counts), Some((4, 0.01)));
         assert_eq!(counts.since(&counts), None);
         assert_eq!(counts.since(&later), None);
+    }
+
+    #[test]
+    fn counts_are_compared_only_between_two_readings_of_one_drive() {
+        let seen = |s: u64, reads: Option<u64>| Seen {
+            time: Time(s * 1_000_000_000),
+            counts: reads.map(|reads| Counts {
+                reads,
+                ..Counts::default()
+            }),
+        };
+        let before = seen(1, Some(10));
+        let (old, new, span) = seen(3, Some(14)).since(&before).expect("two readings");
+        assert_eq!((old.reads, new.reads, span.as_secs_f64()), (10, 14, 2.0));
+        assert_eq!(before.since(&before), None, "the same reading");
+        assert_eq!(seen(3, None).since(&before), None, "gone");
+        assert_eq!(seen(3, Some(14)).since(&seen(1, None)), None, "new");
+        assert_eq!(seen(3, Some(9)).since(&before), None, "another drive");
+        assert!(
+            seen(3, Some(5)).since(&seen(1, Some(u64::MAX))).is_some(),
+            "counts wrap"
+        );
     }
 }

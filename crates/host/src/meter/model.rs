@@ -3,14 +3,16 @@
 use super::{Reading, Source};
 use crate::clock;
 use crate::config::Model;
-use crate::stat::{Counts, Stat};
+use crate::stat::{Counts, Seen, Stat};
 use headstack_units::Time;
 
 /// The sum of several drives.
 pub struct Modelled {
     model: Box<dyn Fn(usize) -> Model + Send>,
     stats: Stat,
-    last: Option<(Time, Vec<Option<Counts>>)>,
+    last: Vec<Option<Seen>>,
+    /// The reading that the last counts gave.
+    reading: Reading,
 }
 
 impl Modelled {
@@ -24,7 +26,47 @@ impl Modelled {
         Modelled {
             model: Box::new(model),
             stats,
-            last: None,
+            last: Vec::new(),
+            reading: Err("counts are not read yet".into()),
+        }
+    }
+
+    /// What the drives drew between these readings of their counts and the ones before. While one of them cannot be compared
+    /// with an earlier one the sum is not known: a drive would be missing in it.
+    fn compare(&self, seen: &[Option<Seen>]) -> Reading {
+        let mut watts = 0.0;
+        for (i, seen) in seen.iter().enumerate() {
+            let seen = seen.ok_or("counts are not read yet")?;
+            if seen.counts.is_none() {
+                // It is not there and draws nothing.
+                continue;
+            }
+            let before = self.last.get(i).copied().flatten();
+            let compared = before.and_then(|before| seen.since(&before));
+            let (old, new, span) = compared.ok_or("no earlier counts to compare with")?;
+            watts += (self.model)(i).watts(&old, &new, span.as_secs_f64());
+        }
+        Ok(watts)
+    }
+
+    /// The reading at this time, with these last counts. As long as not all drives have newer ones it stays the same; counts are
+    /// read and compared by two clocks.
+    fn see(&mut self, now: Time, seen: Vec<Option<Seen>>) -> Reading {
+        let times =
+            |seen: &[Option<Seen>]| -> Vec<_> { seen.iter().map(|s| s.map(|s| s.time)).collect() };
+        let (old, new) = (times(&self.last), times(&seen));
+        let all_newer = old.len() != new.len() || new.iter().zip(&old).all(|(n, o)| n > o);
+        if all_newer {
+            self.reading = self.compare(&seen);
+            self.last = seen;
+        }
+        let oldest = new.into_iter().flatten().min();
+        match oldest
+            .map(|t| now.since(t))
+            .filter(|&age| age > self.stats.old_after())
+        {
+            Some(age) => Err(format!("counts are {:.0} s old", age.as_secs_f64())),
+            None => self.reading.clone(),
         }
     }
 }
@@ -42,23 +84,9 @@ impl Model {
 
 impl Source for Modelled {
     fn read(&mut self) -> Reading {
-        let (now, counts) = (clock::now(), self.stats.counts());
-        let last = self.last.replace((now, counts.clone()));
-        let Some((then, before)) = last else {
-            return Err("the first reading is the next one".into());
-        };
-        let seconds = now.since(then).as_secs_f64();
-        if seconds <= 0.0 {
-            return Err("no time has passed".into());
-        }
-        let mut watts = 0.0;
-        for (i, pair) in before.iter().zip(&counts).enumerate() {
-            // A drive that is not there draws nothing.
-            if let (Some(before), Some(after)) = pair {
-                watts += (self.model)(i).watts(before, after, seconds);
-            }
-        }
-        Ok(watts)
+        // In this order: no reading is of a time to come.
+        let seen = self.stats.last();
+        self.see(clock::now(), seen)
     }
 }
 
@@ -88,5 +116,47 @@ mod tests {
         };
         let watts = model.watts(&before, &after, 2.0);
         assert!((watts - (5.0 + 1.0 + 0.5 + 0.1)).abs() < 1e-9, "{watts}");
+    }
+    /// 4 W without work and 10 mJ a read. The first readings are unknown, not 0 W; afterwards a reading is that of the time between
+    /// two readings of the counts, whenever somebody asks; old counts are no reading.
+    #[test]
+    fn a_reading_is_of_the_time_between_two_readings_of_the_counts() {
+        let model = Model {
+            idle: Watts(4.0),
+            busy: Watts(0.0),
+            read: Joules(0.01),
+            write: Joules(0.0),
+        };
+        let at = |s: f64| Time((s * 1e9) as u64);
+        let seen = |s: f64, reads: u64| {
+            let counts = Counts {
+                reads,
+                ..Counts::default()
+            };
+            vec![Some(Seen {
+                time: at(s),
+                counts: Some(counts),
+            })]
+        };
+        let mut modelled = Modelled::new(model, Stat::default());
+        assert!(modelled.see(at(0.5), vec![None]).is_err());
+        assert!(modelled.see(at(1.1), seen(1.0, 0)).is_err());
+        assert!(modelled.see(at(1.2), seen(1.0, 0)).is_err());
+        assert_eq!(modelled.see(at(2.9), seen(2.0, 100)), Ok(5.0));
+        assert_eq!(modelled.see(at(3.0), seen(2.0, 100)), Ok(5.0));
+        assert_eq!(modelled.see(at(4.0), seen(4.0, 300)), Ok(5.0));
+        assert_eq!(modelled.see(at(5.0), seen(5.0, 300)), Ok(4.0));
+        let old = modelled.see(at(10.5), seen(5.0, 300));
+        assert_eq!(old, Err("counts are 6 s old".into()));
+        let gone = vec![Some(Seen {
+            time: at(11.0),
+            counts: None,
+        })];
+        assert_eq!(modelled.see(at(11.0), gone), Ok(0.0));
+        assert!(
+            modelled.see(at(12.0), seen(12.0, 400)).is_err(),
+            "it is new"
+        );
+        assert_eq!(modelled.see(at(13.0), seen(13.0, 400)), Ok(4.0));
     }
 }
