@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import guest
@@ -194,17 +195,20 @@ class Live:
         return rates(a.joules, b.joules), rates(a.requests, b.requests)
 
     def gap(self, begin: float, end: float, drives: range | None = None) -> float:
-        """Return the median time from an end to the next arrival, one command at a time."""
+        """Return the mean time from an end to the next arrival, one command at a time.
+
+        The mean and not the median, which says nothing about the rate: some gaps are ten times as
+        long as most. Arrivals while another command is in the drive do not count.
+        """
         gaps = []
         last: dict[int, int] = {}
         for arrival, drive, response in sorted(self.record):
             if drives is not None and drive not in drives:
                 continue
-            if begin <= arrival / 1e9 < end and drive in last:
+            if begin <= arrival / 1e9 < end and last.get(drive, arrival + 1) <= arrival:
                 gaps.append(arrival - last[drive])
-            last[drive] = arrival + response
-        gaps.sort()
-        return gaps[len(gaps) // 2] / 1e9
+            last[drive] = max(arrival + response, last.get(drive, 0))
+        return fmean(gaps) / 1e9
 
 
 class Meter(threading.Thread):

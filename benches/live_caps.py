@@ -9,7 +9,7 @@ of several caps (Figure 8), and a shelf in three tiers (Figure 10), with PCAP an
 Linux 6.12 in a guest, `ultrastar-7k4000-pcap` as SCSI disks, mq-deadline, threads of fio that read
 4 KiB at random. Times are shorter than the paper's; `MODES`, `BATCH` and `SHELF` have them. The
 simulation has the same policy, drives, threads and meter, the caps at the times at which the guest
-set them, and as `completion_time` the median time from the end of a request to the next one, as
+set them, and as `completion_time` the mean time from the end of a request to the next one, as
 measured under the same load with one command at a time in each drive; where a policy leaves it at
 one, that of the run itself.
 """

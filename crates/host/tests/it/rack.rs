@@ -223,7 +223,7 @@ fn the_daemon_divides_the_cap_that_it_is_told() {
         threads.spawn(|| daemon.run(&stop, &reload).expect("it runs"));
         let refused = ask(&socket, &cap(15.0)).map_err(|e| e.to_string());
         let told = ask(&socket, &cap(35.0)).map(|_| {
-            let end = Instant::now() + Duration::from_secs(30);
+            let end = Instant::now() + Duration::from_secs(60);
             loop {
                 let status = ask(&socket, &Request::Status).unwrap_or_default();
                 let shares = [0, 1].map(|i| status["groups"][i]["share_w"].as_f64());
@@ -294,7 +294,7 @@ pub fn make_drives(folder: &Path) {
 
 /// Asks until the status is so.
 pub fn until(socket: &Path, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
-    let end = Instant::now() + Duration::from_secs(30);
+    let end = Instant::now() + Duration::from_secs(60);
     loop {
         let status = ask(socket, &Request::Status).unwrap_or_default();
         if is_so(&status) {

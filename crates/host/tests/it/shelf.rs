@@ -263,7 +263,7 @@ path = "{dir}/1"
                 .expect("asked")
         };
         // It may not listen yet.
-        let end = Instant::now() + Duration::from_secs(10);
+        let end = Instant::now() + Duration::from_secs(60);
         loop {
             let done = asked();
             if done.status.success() || Instant::now() > end {

@@ -1,10 +1,9 @@
 //! Faults on purpose as a SCSI drive tells them, and commands that are aborted.
 
-use crate::initiator::{header, options, ten, Initiator, Server, Unit, SMALL};
+use crate::initiator::{header, options, ten, Initiator, Server, Unit};
 use headstack_array::layer::{Busy, Setting, Stuck, Weak};
 use headstack_iscsi::server;
 use headstack_units::Span;
-use std::time::Duration;
 
 const READ: u8 = 0x28;
 const WRITE: u8 = 0x2a;
@@ -12,11 +11,6 @@ const WRITE: u8 = 0x2a;
 fn set(server: &Server, setting: Setting) {
     let done = server.handle.ask(move |live| live.set_fault(&[], setting));
     done.unwrap().unwrap();
-}
-
-/// Requests that drives have not ended.
-fn outstanding(server: &Server) -> usize {
-    server.handle.ask(|live| live.outstanding()).unwrap()
 }
 
 /// MODE SELECT of one page with these bytes changed.
@@ -230,22 +224,15 @@ fn an_aborted_command_leaves_the_drive() {
         }
         // Of what waited nothing is left; one or two commands were in service. With a drive that hangs, nothing at all.
         let most = if hangs { 0 } else { 2 };
-        let left = outstanding(&server);
+        let left = server.outstanding();
         assert!(left <= most, "{left} commands are left, hangs: {hangs}");
         if hangs {
             set(&server, Setting::Stuck(Some(Stuck { lasts: Span::ZERO })));
         }
-        for _ in 0..600 {
-            if outstanding(&server) == 0 {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        assert_eq!(outstanding(&server), 0);
+        server.until_outstanding(0);
         let read = session.ask(0, &ten(READ, 0, 5, 1), 512);
         assert_eq!((read.status, read.data.len()), (0, 512));
     }
-    let _ = SMALL;
 }
 
 /// ABORT TASK of a command, answered with "function complete" or, if it has ended meanwhile, "no such task"; the answers of

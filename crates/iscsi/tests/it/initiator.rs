@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub const SMALL: &str = "ibm-18es";
 pub const NAME: &str = "iqn.2026-11.org.example:initiator";
@@ -108,6 +108,24 @@ impl Server {
         let (status, _) = session.login(&keys);
         assert_eq!(status, 0);
         session
+    }
+
+    /// Requests that drives have not ended.
+    pub fn outstanding(&self) -> usize {
+        self.handle.ask(|live| live.outstanding()).unwrap()
+    }
+
+    /// Waits until drives have so many requests.
+    pub fn until_outstanding(&self, n: usize) {
+        let end = Instant::now() + Duration::from_secs(60);
+        while self.outstanding() != n {
+            assert!(
+                Instant::now() < end,
+                "{} requests are left",
+                self.outstanding()
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Ends the server, and returns what it did.

@@ -205,7 +205,7 @@ fn a_reset_ends_the_commands_of_all() {
     // A command that takes long.
     let unit = other.command_header(0, 0xc1, &ten(0x28, 0, 4_000_000_000, 1), 512);
     other.send(&unit, &[]);
-    std::thread::sleep(std::time::Duration::from_millis(50));
+    server.until_outstanding(1);
     // LOGICAL UNIT RESET.
     let mut unit = header(0x42, 0x85, 0, 99);
     unit[24..28].copy_from_slice(&one.cmd_sn.to_be_bytes());
