@@ -77,8 +77,8 @@ lint: $(VENV)/.test $(VENV)/.lint install
 	RUSTFLAGS= cargo clippy --release --workspace --all-targets -- -D warnings
 	@# They are a workspace of their own.
 	RUSTFLAGS= cargo check --manifest-path fuzz/Cargo.toml --bins
-	$(BIN)/ruff check python tests
-	$(BIN)/ruff format --check python tests
+	$(BIN)/ruff check python tests benches scripts
+	$(BIN)/ruff format --check python tests benches scripts
 	$(BIN)/mypy
 
 # The Python types of experiments and drives, from the parameters that are declared.

@@ -5,8 +5,8 @@ process and with two, beside the same runs by direct calls of the core and by `h
 
 What two processes gain depends on what else the machine does. So the same runs are also done by
 programs that share nothing, one and then two at once, in turns with the sweeps; the best of three
-turns counts unless another number is given. Processor time depends less on the load of the machine: that of the process that hands
-out the runs, and that of those that do them.
+turns counts unless another number is given. Processor time depends less on the load of the
+machine: that of the process that hands out the runs, and that of those that do them.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def commands(file: Path) -> float:
 
 def main() -> None:
     """Time each way."""
-    runs, n_turns = (int(n) for n in [*sys.argv[1:], *"1000 3".split()[len(sys.argv) - 1 :]])
+    runs, n_turns = (int(n) for n in [*sys.argv[1:], *["1000", "3"][len(sys.argv) - 1 :]])
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         file = folder / "x.toml"

@@ -2,8 +2,9 @@
 
 Usage: python scripts/site.py out/docs
 
-The pages are Markdown files of the repository; Sphinx renders a copy of them, in which the reference of
-commands, schemas and Python modules is written beside them. A link without a target is an error.
+The pages are Markdown files of the repository; Sphinx renders a copy of them, in which the
+reference of commands, schemas and Python modules is written beside them. A link without a target
+is an error.
 """
 
 import contextlib
@@ -26,7 +27,7 @@ from headstack.cli import main as command
 
 ROOT = Path(__file__).resolve().parents[1]
 
-CONF = '''
+CONF = """
 project = "Headstack"
 author = "the authors of Headstack"
 release = version = {version!r}
@@ -46,7 +47,7 @@ autodoc_default_options = {{"members": True, "show-inheritance": True}}
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_use_ivar = True
-# A name that several modules have is linked to the first; attributes are described with their class, too.
+# A name that several modules have is linked to the first; attributes stand with their class, too.
 suppress_warnings = ["myst.header", "misc.highlighting_failure", "ref.python"]
 exclude_patterns = []
 
@@ -56,7 +57,7 @@ def setup(app):
 
     for name in ("mermaid", "csv"):
         app.add_lexer(name, TextLexer)
-'''
+"""
 
 #: Parts of the site, in order, with patterns of their pages.
 PARTS = {
@@ -159,7 +160,8 @@ def keys(table: dict[str, Any]) -> list[str]:
         usual = "needed" if key in needed else ""
         if "default" in entry:
             usual = f"`{json.dumps(entry['default'], ensure_ascii=False)}`"
-        rows.append(f"| `{key}` | {form(entry)} | {cell(usual)} | {cell(entry.get('description', ''))} |")
+        about = cell(entry.get("description", ""))
+        rows.append(f"| `{key}` | {form(entry)} | {cell(usual)} | {about} |")
     return rows
 
 
@@ -246,7 +248,8 @@ def main(out: Path) -> int:
     (source / "conf.py").write_text(CONF.format(version=headstack.__version__), encoding="utf-8")
     from sphinx.cmd.build import build_main
 
-    return build_main(["-q", "-W", "--keep-going", "-b", "html", "-d", str(source / ".trees"), str(source), str(out)])
+    options = ["-q", "-W", "--keep-going", "-b", "html", "-d", str(source / ".trees")]
+    return build_main([*options, str(source), str(out)])
 
 
 if __name__ == "__main__":
