@@ -19,6 +19,7 @@ use headstack_schema::SpecError;
 use headstack_units::{Frequency, Span, Time, Watts};
 use sd_notify::NotifyState;
 use serde_json::{json, Value};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -341,18 +342,14 @@ impl Daemon {
         let Some(state) = &mut self.state else {
             return;
         };
-        for part in &mut self.parts {
-            let (name, configured) = (part.group.config.name.clone(), part.group.config.cap);
-            if let Some(Err(e)) = state.cap(&name, configured).map(|cap| part.set_cap(cap)) {
-                error!(group = name, "state: {e}");
+        for one in capped(&mut self.parts, &mut self.racks) {
+            let kept = state.cap(one.name(), one.configured());
+            if let Some(Err(e)) = kept.map(|cap| one.set_cap(cap)) {
+                error!(name = one.name(), "state: {e}");
             }
-            state.resume(&mut part.group, now);
         }
-        for rack in &mut self.racks {
-            let (name, configured) = (rack.config.name.clone(), rack.config.cap);
-            if let Some(Err(e)) = state.cap(&name, configured).map(|cap| rack.set_cap(cap)) {
-                error!(rack = name, "state: {e}");
-            }
+        for part in &mut self.parts {
+            state.resume(&mut part.group, now);
         }
     }
 
@@ -416,32 +413,20 @@ impl Daemon {
             Ok(config) => config,
             Err(e) => return error!("not read again: {e}"),
         };
-        for part in &mut self.parts {
-            let name = part.group.config.name.clone();
-            match config.group.iter().find(|g| g.name == name) {
+        let groups = config.group.iter().map(|g| (g.name.as_str(), g.cap));
+        let racks = config.rack.iter().map(|r| (r.name.as_str(), r.cap));
+        // Names of groups and racks are all different.
+        let caps: BTreeMap<&str, Option<Watts>> = groups.chain(racks).collect();
+        for one in capped(&mut self.parts, &mut self.racks) {
+            match caps.get(one.name()) {
                 None => warn!(
-                    group = name,
+                    name = one.name(),
                     "it is no longer in the configuration; start again"
                 ),
-                Some(group) => {
-                    part.group.config.cap = group.cap;
-                    if let Err(e) = part.set_cap(group.cap) {
-                        error!(group = name, "{e}");
-                    }
-                }
-            }
-        }
-        for rack in &mut self.racks {
-            let name = rack.config.name.clone();
-            match config.rack.iter().find(|r| r.name == name) {
-                None => warn!(
-                    rack = name,
-                    "it is no longer in the configuration; start again"
-                ),
-                Some(new) => {
-                    rack.config.cap = new.cap;
-                    if let Err(e) = rack.set_cap(new.cap) {
-                        error!(rack = name, "{e}");
+                Some(cap) => {
+                    one.configure(*cap);
+                    if let Err(e) = one.set_cap(*cap) {
+                        error!(name = one.name(), "{e}");
                     }
                 }
             }
@@ -487,7 +472,60 @@ impl Daemon {
     }
 }
 
-impl Part {
+/// What has a cap of its own: a group or a rack.
+trait Capped {
+    fn name(&self) -> &str;
+    /// The cap of the configuration.
+    fn configured(&self) -> Option<Watts>;
+    /// The configuration has another cap now.
+    fn configure(&mut self, cap: Option<Watts>);
+    /// Another cap is in force from now on.
+    ///
+    /// # Errors
+    /// A cap that cannot be kept.
+    fn set_cap(&mut self, cap: Option<Watts>) -> Result<(), SpecError>;
+}
+
+/// All groups, then all racks.
+fn capped<'a>(
+    parts: &'a mut [Part],
+    racks: &'a mut [Rack],
+) -> impl Iterator<Item = &'a mut dyn Capped> {
+    let parts = parts.iter_mut().map(|p| p as &mut dyn Capped);
+    parts.chain(racks.iter_mut().map(|r| r as &mut dyn Capped))
+}
+
+impl Capped for Rack {
+    fn name(&self) -> &str {
+        &self.config.name
+    }
+
+    fn configured(&self) -> Option<Watts> {
+        self.config.cap
+    }
+
+    fn configure(&mut self, cap: Option<Watts>) {
+        self.config.cap = cap;
+    }
+
+    fn set_cap(&mut self, cap: Option<Watts>) -> Result<(), SpecError> {
+        Rack::set_cap(self, cap)
+    }
+}
+
+impl Capped for Part {
+    fn name(&self) -> &str {
+        &self.group.config.name
+    }
+
+    fn configured(&self) -> Option<Watts> {
+        self.group.config.cap
+    }
+
+    fn configure(&mut self, cap: Option<Watts>) {
+        self.group.config.cap = cap;
+    }
+
     fn set_cap(&mut self, cap: Option<Watts>) -> Result<(), SpecError> {
         let base = self.group.config.base;
         if let Some(cap) = cap.filter(|c| !(c.0 > base.0 && c.0.is_finite())) {
@@ -495,21 +533,19 @@ impl Part {
             return Err(SpecError::new("cap", cap, need));
         }
         if self.group.cap != cap {
-            info!(
-                group = self.group.config.name,
-                cap = cap.map(|c| c.0),
-                "new cap"
-            );
+            info!(name = self.name(), cap = cap.map(|c| c.0), "new cap");
         }
         self.group.cap = cap;
         Ok(())
     }
+}
 
+impl Part {
     /// A change of the cap file is a change of the cap. What cannot be read leaves the cap as it is.
     fn read_cap_file(&mut self) {
         if let Some(cap) = self.file.changed() {
             if let Err(e) = self.set_cap(cap) {
-                error!(group = self.group.config.name, "cap file: {e}");
+                error!(name = self.name(), "cap file: {e}");
             }
         }
     }

@@ -42,7 +42,7 @@ impl Rack {
     pub fn set_cap(&mut self, cap: Option<Watts>) -> Result<(), SpecError> {
         self.config.check_cap(cap)?;
         if self.cap != cap {
-            info!(rack = self.config.name, cap = cap.map(|c| c.0), "new cap");
+            info!(name = self.config.name, cap = cap.map(|c| c.0), "new cap");
             self.next = Time::ZERO;
         }
         self.cap = cap;
@@ -53,7 +53,7 @@ impl Rack {
     pub fn step(&mut self, now: Time, groups: &mut [&mut Group]) {
         if let Some(cap) = self.file.changed() {
             if let Err(e) = self.set_cap(cap) {
-                error!(rack = self.config.name, "cap file: {e}");
+                error!(name = self.config.name, "cap file: {e}");
             }
         }
         if now < self.next {
