@@ -24,6 +24,14 @@ pub(crate) struct Point {
 /// built-in map were computed.
 const USUAL_READ_EXPIRE: Span = Span(500_000_000);
 
+/// What is taken from the built-in map.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Extract {
+    pub(crate) statistic: Statistic,
+    /// The longest expiry of reads.
+    pub(crate) most_expire: Span,
+}
+
 /// Which response time is taken from the built-in map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Choice)]
 pub(crate) enum Statistic {
@@ -115,7 +123,7 @@ pub(crate) fn read_all(
     reader: &mut Reader,
     devices: &[Device],
     tiers: &[usize],
-    statistic: Statistic,
+    extract: Extract,
 ) -> Result<(Vec<Vec<Point>>, Vec<usize>), SpecError> {
     let doc = "Power and throughput of one drive under each setting; left out, those of an Ultrastar 7K4000.";
     let map = reader.raw(("map", doc), Vec::<Entry>::kind());
@@ -129,7 +137,7 @@ pub(crate) fn read_all(
             let need = "maps too, one for each model";
             return Err(SpecError::new("models", "it without maps", need));
         }
-        let points = read("map", map, devices, statistic)?;
+        let points = read("map", map, devices, extract)?;
         return Ok((vec![points], vec![0; tiers.len()]));
     };
     if map.is_some() {
@@ -168,7 +176,7 @@ pub(crate) fn read_all(
             return Err(SpecError::new(key, "a map that no tier has", "maps in use"));
         }
         let is_built_in = value.as_array().is_some_and(Vec::is_empty);
-        read(&key, Some(value).filter(|_| !is_built_in), &with, statistic)
+        read(&key, Some(value).filter(|_| !is_built_in), &with, extract)
     };
     let found: Result<Vec<Vec<Point>>, SpecError> = maps.iter().enumerate().map(one).collect();
     Ok((found?, models))
@@ -182,10 +190,10 @@ fn read(
     key: &str,
     value: Option<&Value>,
     devices: &[Device],
-    statistic: Statistic,
+    extract: Extract,
 ) -> Result<Vec<Point>, SpecError> {
     let Some(value) = value else {
-        return built_in(devices, statistic);
+        return built_in(devices, extract);
     };
     let entries = match value {
         Value::Array(entries) if (1..=MOST).contains(&entries.len()) => entries,
@@ -285,13 +293,17 @@ const NR_REQUESTS: [u32; 27] = [
 ];
 const QUEUE_DEPTH: [u32; 15] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 28, 32];
 
-fn built_in(devices: &[Device], statistic: Statistic) -> Result<Vec<Point>, SpecError> {
+fn built_in(devices: &[Device], extract: Extract) -> Result<Vec<Point>, SpecError> {
     if let Some(device) = devices.iter().find(|d| d.arms > 1) {
         let need = format!("points for a drive with {} arms", device.arms);
         return Err(SpecError::new("map", "nothing", need));
     }
+    let statistic = extract.statistic;
     let mut points: Vec<Point> = sizes().map(|(n, d)| usual(n, d, statistic)).collect();
-    for table in &LONGER {
+    for table in LONGER
+        .iter()
+        .filter(|t| t.read_expire <= extract.most_expire)
+    {
         let sizes = sizes().filter(|(n, _)| *n > LONGER_NR_REQUESTS[0]);
         points.extend(sizes.map(|(n, d)| longer(table, n, d, statistic)));
     }

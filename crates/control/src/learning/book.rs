@@ -378,18 +378,28 @@ impl Book {
     }
 
     /// The unmeasured setting with the lowest guess, if that is below all that was measured; with a map that says nothing,
-    /// the one that is least like those.
-    pub(crate) fn worth_a_try(&self, here: Here) -> Option<usize> {
+    /// the one that is least like those. Where settings differ by less than readings scatter (`scatter_w`, of one drive), the slope
+    /// that was measured says little of settings beyond: then it is the lowest of the map, if its guess is not above by more.
+    pub(crate) fn worth_a_try(&self, here: Here, scatter_w: f64) -> Option<usize> {
         let lowest = self.lowest_measured(here.at);
         let least_w = self.measured[lowest].map_or(here.watts, |m| m.power_w.min(here.watts));
-        let unknown = (0..self.len()).filter(|c| !self.is_measured(*c) && self.is_usable(*c));
+        let usable = || (0..self.len()).filter(|c| self.is_usable(*c));
+        let unknown = || usable().filter(|c| !self.is_measured(*c));
         if self.says_nothing() {
-            let far = unknown.map(|c| (c, self.farness(c)));
+            let far = unknown().map(|c| (c, self.farness(c)));
             return far.max_by(|a, b| a.1.total_cmp(&b.1)).map(|f| f.0);
         }
         let guess = |c: usize| (c, self.power_w(c, here));
-        let least = unknown.map(guess).min_by(|a, b| a.1.total_cmp(&b.1))?;
-        (least.1 < least_w - WORTH_W).then_some(least.0)
+        let least = unknown()
+            .map(guess)
+            .min_by(|a, b| a.1.total_cmp(&b.1))
+            .filter(|least| least.1 < least_w - WORTH_W);
+        least.map(|least| least.0).or_else(|| {
+            let mapped_w = |c: &usize| self.points[*c].power_w;
+            let last = usable().min_by(|a, b| mapped_w(a).total_cmp(&mapped_w(b)))?;
+            let may_be = !self.is_measured(last) && guess(last).1 < least_w - WORTH_W + scatter_w;
+            may_be.then_some(last)
+        })
     }
 
     /// The setting with the lowest measured power; the one in use, if it is about as low.

@@ -265,8 +265,10 @@ impl Shelf {
         is
     }
 
-    /// Chooses for each kind of drive the unmeasured setting that may draw the least. Returns whether there is one.
-    pub(crate) fn choose_a_try(&mut self) -> bool {
+    /// Chooses for each kind of drive the unmeasured setting that may draw the least, where readings of all drives scatter so much.
+    /// Returns whether there is one.
+    pub(crate) fn choose_a_try(&mut self, scatter_w: f64) -> bool {
+        let scatter_w = scatter_w / self.drives();
         let mut is_any = false;
         for (place, tier) in self.chosen.iter_mut().zip(&self.tiers) {
             *place = tier.here.at;
@@ -275,7 +277,8 @@ impl Shelf {
             let like = self.tiers.iter().filter(|t| t.kind == kind);
             let lowest = like.map(|t| t.here);
             let lowest = lowest.reduce(|a, b| if b.watts < a.watts { b } else { a });
-            let Some(c) = lowest.and_then(|here| self.books[kind].worth_a_try(here)) else {
+            let Some(c) = lowest.and_then(|here| self.books[kind].worth_a_try(here, scatter_w))
+            else {
                 continue;
             };
             is_any = true;

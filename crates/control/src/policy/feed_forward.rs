@@ -72,7 +72,7 @@
 
 use super::{read_tiers, several, Drives, Input, Need, Plugin, Policy, Status};
 use crate::guard::{Guard, GuardSettings, OnLoss, Reading, Turn};
-use crate::map::{self, Point, Statistic};
+use crate::map::{self, Extract, Point, Statistic};
 use crate::pcap::tolerance;
 use crate::{Command, Device};
 use headstack_schema::{Choice, Reader, SpecError};
@@ -92,6 +92,8 @@ pub const PLUGIN: Plugin = Plugin {
 /// The largest correction of a point by one change, and the bound of all its corrections, in watts.
 const STEP_W: f64 = 2.0;
 const REACH_W: f64 = 3.0;
+/// The longest expiry of reads in the built-in map: it bounds the longest response time.
+const MOST_EXPIRE: Span = Span(2_000_000_000);
 /// The part of the map's error that is corrected.
 const LEARN: f64 = 0.5;
 /// How much higher the throughput of another setting must be, and how much longer the response time of the current one
@@ -316,7 +318,11 @@ impl FeedForward {
         let correction = Correction::read(reader, settings.period)?;
         let aim = Aim::read(reader, n, tolerance_w, margin_ratio, settle)?;
         let counts = read_tiers(reader, n)?;
-        let (maps, of_tiers) = map::read_all(reader, devices, &counts, statistic)?;
+        let extract = Extract {
+            statistic,
+            most_expire: MOST_EXPIRE,
+        };
+        let (maps, of_tiers) = map::read_all(reader, devices, &counts, extract)?;
         let tier = |(drives, map): (usize, usize)| {
             let best = latency.best(&maps[map]);
             Tier {

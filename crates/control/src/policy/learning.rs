@@ -19,7 +19,7 @@
 //! | median of the period | what happens |
 //! |---|---|
 //! | within `tolerance` of the cap | nothing; but if guesses were wrong by more than the tolerance on average, a setting is tried that would be faster by 5 % and keep the cap if its guess were too high by half of that error |
-//! | too high | the fastest settings that keep the cap by measurement, or by guess with a wider margin, which grows with the errors of guesses. If there are none, the fastest that would if its guess were too high by the mean error. Else the one with the lowest guess, if that is below all measured ones, at most `tries` times, and once more after `explore_after`; then the lowest measured one |
+//! | too high | the fastest settings that keep the cap by measurement, or by guess with a wider margin, which grows with the errors of guesses. If there are none, the fastest that would if its guess were too high by the mean error. Else the one with the lowest guess, if that is below all measured ones, or the lowest of the map, if its guess is above them by less than readings scatter; at most `tries` times, and once more after `explore_after`. Then the lowest measured one |
 //! | too low | settings that are faster by 2 % and keep the cap, but only while the hosts' or the drives' queues are full: with fewer requests another setting shows nothing. After a guess that was wrong none is tried for `explore_after`, twice as long each time |
 //! | the cap falls below the power | as "too high", at once |
 //! | two readings after a change to a guess are both too high | as "too high", at once |
@@ -52,7 +52,7 @@
 //! Readings count as [`Guard::robust`] says. What was learned can be kept and given to a later run
 //! ([`Policy::memory`]).
 //! # Source
-//! Our own. The built-in map is that of [`feed-forward`](super::feed_forward).
+//! Our own. The built-in map is that of [`feed-forward`](super::feed_forward), and has points with an expiry of reads of 3 s besides.
 //! # Validity
 //! One load at a time: what is measured under one load is a guess under the next. Drives of several models behind one meter are
 //! in tiers of their own, each with the map of its model (`maps`, `models`) and measurements of its own. With one meter, powers of
@@ -68,7 +68,7 @@ use crate::learning::settings::{read_claims, seconds, Settings, SECOND};
 use crate::learning::share::{Claim, Share};
 use crate::learning::shelf::{Shelf, Tier};
 use crate::learning::state;
-use crate::map::{self, Statistic};
+use crate::map::{self, Extract, Statistic};
 use crate::{Command, Device, RateLimit, Sample};
 use headstack_schema::{Reader, SpecError};
 use headstack_units::{Frequency, Span, Watts};
@@ -84,6 +84,9 @@ pub const PLUGIN: Plugin = Plugin {
     read: |reader, devices| Ok(Box::new(Learning::new(reader, devices)?)),
 };
 
+/// The longest expiry of reads in the built-in map. With the shortest queue at the drive a full host's queue is not served within
+/// 2 s, so its power falls once more up to 3 s; a longer one saves nothing.
+const MOST_EXPIRE: Span = Span(3_000_000_000);
 /// How much faster other settings must be.
 const BETTER: f64 = 1.02;
 /// How much faster a setting must be to be tried while the cap is kept by the one in use.
@@ -188,7 +191,11 @@ impl Learning {
         )?;
         let claims = read_claims(reader, devices.len(), &settings)?;
         let counts: Vec<usize> = claims.iter().map(|c| c.n as usize).collect();
-        let (maps, kinds) = map::read_all(reader, devices, &counts, Statistic::Mean)?;
+        let extract = Extract {
+            statistic: Statistic::Mean,
+            most_expire: MOST_EXPIRE,
+        };
+        let (maps, kinds) = map::read_all(reader, devices, &counts, extract)?;
         let books = || -> Vec<Book> {
             let maps = maps.iter().cloned();
             maps.map(|points| Book::new(points, forget_after_s))
@@ -270,13 +277,17 @@ impl Learning {
         self.settings.drives_w(cap_w)
     }
 
+    /// Standard deviation of single readings of all drives under one setting.
+    fn scatter_w(&self) -> f64 {
+        self.settings.drives_w(self.guard.scatter_w())
+    }
+
     /// What the drives are to draw on average. A load that does not fill the queues is served whole under lower power too, so
     /// there all but few of its seconds are kept below the cap.
     fn aim_w(&self) -> f64 {
-        let scatter_w = self.settings.drives_w(self.guard.scatter_w());
         let aside_w = match self.load.is_full {
             true => 0.0,
-            false => (FEW_ABOVE * scatter_w - self.settings.tolerance_w).max(0.0),
+            false => (FEW_ABOVE * self.scatter_w() - self.settings.tolerance_w).max(0.0),
         };
         self.budget_w() - aside_w
     }
@@ -395,7 +406,7 @@ impl Learning {
             self.search.is_stuck = false;
             return self.change();
         }
-        if may_guess && self.shelf.choose_a_try() {
+        if may_guess && self.shelf.choose_a_try(self.scatter_w()) {
             self.search.tries += 1;
             return self.change();
         }

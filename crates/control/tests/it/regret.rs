@@ -127,7 +127,7 @@ impl Hindsight {
             };
             let expiries: &[Option<f64>] = match s.device.most_read_expire {
                 None => &[None],
-                Some(_) => &[Some(0.5), Some(0.7), Some(1.0), Some(2.0)],
+                Some(_) => &[Some(0.5), Some(0.7), Some(1.0), Some(2.0), Some(3.0)],
             };
             let mut best: Option<f64> = None;
             for nr_requests in 4..=128 {

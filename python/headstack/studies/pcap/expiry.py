@@ -16,7 +16,7 @@ from headstack.schema.words import ElevatorName
 from . import runs
 
 #: Times from a read's arrival to its deadline, in milliseconds.
-EXPIRIES_MS = (700, 1000, 2000)
+EXPIRIES_MS = (700, 1000, 2000, 3000)
 
 #: Places of the host's queue, by row; shorter queues are served before the shortest expiry.
 PLACES = (16, 24, 32, 64, 96, 128)
