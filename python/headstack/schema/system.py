@@ -127,6 +127,12 @@ class OrganisationRaid1(TypedDict, total=False):
     MiB, GiB, TiB. Default: "1040384 B".
     """
 
+    rebuild_host_time: LengthOfTime
+    """Time that the host needs for each 4 KiB of a member being rebuilt, once between the reads and
+    the write, and once after the write. 0 ms to 1 ms. Unit: one of s, ms, us, ns, min, h. Default:
+    "0 ms".
+    """
+
     gone: Sequence[int]
     """Members that are missing from the beginning."""
 
@@ -179,6 +185,12 @@ class OrganisationRaid10(TypedDict, total=False):
     MiB, GiB, TiB. Default: "1040384 B".
     """
 
+    rebuild_host_time: LengthOfTime
+    """Time that the host needs for each 4 KiB of a member being rebuilt, once between the reads and
+    the write, and once after the write. 0 ms to 1 ms. Unit: one of s, ms, us, ns, min, h. Default:
+    "0 ms".
+    """
+
     gone: Sequence[int]
     """Members that are missing from the beginning."""
 
@@ -216,6 +228,11 @@ class OrganisationRaid5(TypedDict, total=False):
     kB, MB, GB, TB, KiB, MiB, GiB, TiB. Default: "1048576 B".
     """
 
+    rebuild_grows_to: Size
+    """What `rebuild_at_once` grows to, by one `unit` each time that all of it is used; if absent it
+    does not grow. 65536 B to 1073741824 B. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB.
+    """
+
     rebuild_rate: DataRate
     """Rate at which stale data are rebuilt, as a mean over seconds; not at all if absent. Unit: one
     of B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, Mb/s, Gb/s.
@@ -229,6 +246,12 @@ class OrganisationRaid5(TypedDict, total=False):
     rebuild_request: Size
     """Longest request of the rebuild. 65536 B to 1073741824 B. Unit: one of B, kB, MB, GB, TB, KiB,
     MiB, GiB, TiB. Default: "1040384 B".
+    """
+
+    rebuild_host_time: LengthOfTime
+    """Time that the host needs for each 4 KiB of a member being rebuilt, once between the reads and
+    the write, and once after the write. 0 ms to 1 ms. Unit: one of s, ms, us, ns, min, h. Default:
+    "0 ms".
     """
 
     gone: Sequence[int]

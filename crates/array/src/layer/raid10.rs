@@ -5,7 +5,7 @@
 //! the number `x = c near + i`. With `n` members, it lies in chunk row `x div n` of its set; in set `s` on
 //! member `(x + s near) mod n`. The sets lie in sections of the members, one after another (far), or their
 //! rows alternate (`offset`). Requests and the windows of a rebuild take turns, as in md: a window of 64 KiB begins when all
-//! requests under way have completed, and requests that arrive meanwhile begin together when it is done. More windows begin
+//! requests under way have completed, and requests that arrive meanwhile begin one after another when it is done. More windows begin
 //! with it while no request waits.
 //!
 //! | parameter | means | if absent |
@@ -14,7 +14,7 @@
 //! | `offset` | rows of the sets alternate | `false` |
 //! | `chunk` | contiguous data per member | 512 KiB |
 //! | `read_policy` | see `raid1` | `md-raid10-near`; `md-raid10-far` where `far` is above 1 and not `offset` |
-//! | `rebuild_rate`, `rebuild_rate_min`, `rebuild_at_once`, `rebuild_request`, `gone` | as in `raid1` | |
+//! | `rebuild_rate`, `rebuild_rate_min`, `rebuild_at_once`, `rebuild_request`, `rebuild_host_time`, `gone` | as in `raid1` | |
 //! # Source
 //! Linux md, `raid10.c`; `md(4)`.
 //! # Validity

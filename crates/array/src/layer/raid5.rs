@@ -10,16 +10,17 @@
 //! | `unit` | smallest run that is read, computed and written | 4 KiB |
 //! | `rmw_level` | read-modify-write: 0 never; 1 where it reads less than reconstruct-write; 2 also where it reads as much | 1 |
 //! | `rebuild_at_once` | as in `raid1`; md's `stripe_cache_size` | 1 MiB: 256 units of 4 KiB |
-//! | `rebuild_rate`, `rebuild_rate_min`, `rebuild_request`, `gone` | as in `raid1` | |
+//! | `rebuild_grows_to` | what that grows to, by one `unit` each time that all of it is used | it does not grow |
+//! | `rebuild_rate`, `rebuild_rate_min`, `rebuild_request`, `rebuild_host_time`, `gone` | as in `raid1` | |
 //!
 //! While a rebuild has all of the stripe cache under way, writes wait for it, and reads do so, too: md reads past the cache
-//! only where no member is missing.
+//! only where no member is missing. When they go on the rebuild waits for a timer of one tick, so that they are first.
 //! # Source
 //! Linux md, `raid5.c`; Patterson, Gibson & Katz, SIGMOD 1988.
 //! # Validity
 //! Nothing that was read before is kept in the stripe cache, and writes of one row do not wait to be combined. Requests
-//! themselves do not fill the cache: md's grows with them. It also grows while a rebuild fills it, from 256 units to 510
-//! in 40 s of the measured one; that is what `rebuild_at_once` is for.
+//! themselves do not fill the cache. md's has no limit but memory, of which a host that needs it takes some back; so it grows only
+//! where `rebuild_grows_to` says how far. The measured one went from 256 units to 510 in 40 s.
 
 use super::raid10::{chunk_blocks, DEFAULT_CHUNK};
 use super::volume::parity::{Layout, Parity, RmwLevel};
@@ -62,6 +63,9 @@ pub struct Parameters {
     /// Bytes of a member that are being rebuilt at once.
     #[param(default = AT_ONCE, range = WINDOW..=MOST)]
     rebuild_at_once: Bytes,
+    /// What `rebuild_at_once` grows to, by one `unit` each time that all of it is used; if absent it does not grow.
+    #[param(range = WINDOW..=MOST)]
+    rebuild_grows_to: Option<Bytes>,
     #[param(flatten)]
     redundancy: Redundancy,
 }
@@ -120,5 +124,6 @@ pub fn volume(sizes: Vec<u64>, p: &Parameters) -> Result<Volume, SpecError> {
         cuts: Vec::new(),
     };
     let volume = Volume::new(NAME, Box::new(parity), sizes);
-    volume.with_redundancy(&p.redundancy, unit, p.rebuild_at_once, true)
+    let volume = volume.with_redundancy(&p.redundancy, unit, p.rebuild_at_once, true)?;
+    Ok(volume.grows_to(p.rebuild_grows_to))
 }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 ///
 /// # Model
 /// A window raises the barrier: it begins when all requests under way have completed. Requests that arrive while the
-/// barrier is up wait, and begin together when the window is done. More windows join the first only while no request
+/// barrier is up wait, and begin one after another when the window is done. More windows join the first only while no request
 /// waits. Flushes pass.
 /// # Source
 /// Linux md, `raise_barrier` and `wait_barrier` of `raid10.c`. There the barrier is one for the array; RAID-1 has one for

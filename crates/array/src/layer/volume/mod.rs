@@ -34,6 +34,7 @@
 mod barrier;
 pub(crate) mod choice;
 pub(crate) mod copies;
+mod host;
 mod locks;
 mod pace;
 pub(crate) mod parity;
@@ -52,6 +53,7 @@ use headstack_drive::join::Join;
 use headstack_drive::{Command, Components, Hint};
 use headstack_engine::SpecError;
 use headstack_units::Time;
+use host::{Host, Then};
 use locks::Locks;
 use plan::{Io, Piece, Plan, Step};
 use rebuild::Rebuild;
@@ -202,6 +204,7 @@ pub struct Volume {
     /// Empty lists, kept for reuse.
     spare: Vec<Vec<Io>>,
     rebuild: Rebuild,
+    host: Host,
     /// Only where the whole volume has one.
     barrier: Option<Barrier>,
     counts: Counts,
@@ -226,6 +229,7 @@ impl Volume {
             plan: Plan::default(),
             spare: Vec::new(),
             rebuild: Rebuild::default(),
+            host: Host::default(),
             barrier: None,
             counts: Counts::default(),
             listener: None,
@@ -531,9 +535,33 @@ impl Volume {
             self.counts.retried += 1;
             return self.start(op, flow);
         }
-        if stage == Stage::Reading && error.is_none() && !o.writes.is_empty() {
-            return self.write(op, flow);
+        let repairs = match &o.task {
+            Task::Repair(_, range) => range.end - range.start,
+            Task::Request(_) => 0,
+        };
+        let then = match stage == Stage::Reading && error.is_none() && !o.writes.is_empty() {
+            true => Then::Write(op),
+            false => Then::End(op),
+        };
+        if !self.host.step(flow.now(), repairs, then) {
+            self.go_on(then, flow);
         }
+    }
+
+    /// Goes on with an operation whose step of the host is done.
+    fn go_on(&mut self, then: Then, flow: &mut Flow) {
+        match then {
+            Then::Write(op) => self.write(op, flow),
+            Then::Free(op) => self.quarter_is_free(op, flow),
+            Then::End(op) => self.conclude(op, flow),
+            Then::Begin(op) => self.begin_waiting(op, flow),
+        }
+    }
+
+    /// Completes an operation whose last stage has been completed.
+    fn conclude(&mut self, op: u32, flow: &mut Flow) {
+        let o = &mut self.ops[op as usize];
+        let error = o.last.error;
         let lost = std::mem::take(&mut o.lost);
         let held = match o.task {
             Task::Request(_) => {
@@ -559,7 +587,7 @@ impl Volume {
             Task::Request(request) => request,
             Task::Repair(member, range) => {
                 self.repaired(member, &range, error);
-                self.leave_memory(flow);
+                self.leave_memory(self.rebuild.active, flow);
                 return self.lower_barrier(flow);
             }
         };
@@ -657,11 +685,15 @@ impl Layer for Volume {
     }
 
     fn next_event(&self) -> Time {
-        self.rebuild.due(&self.state)
+        self.rebuild.due(&self.state).min(self.host.next())
     }
 
     fn happen(&mut self, flow: &mut Flow) {
-        self.rebuild_next(flow);
+        let now = flow.now();
+        match self.host.take(now) {
+            Some(then) => self.go_on(then, flow),
+            None => self.rebuild_next(flow),
+        }
         self.start_granted(flow);
     }
 

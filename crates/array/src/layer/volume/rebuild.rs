@@ -7,7 +7,8 @@
 //! that only the window concerned is given up.
 //! # Source
 //! Linux md: `RESYNC_DEPTH` windows of `raid1.c` and `raid10.c`, of which the last is never used; the stripe cache of
-//! `raid5.c`; plugging of the block layer. Measured with Linux 6.12: docs/models/md.md.
+//! `raid5.c`, which grows when it is full, and the timer of one tick in `raid5_sync_request`; `calc_index` of `timer.c`;
+//! plugging of the block layer. Measured with Linux 6.12: docs/models/md.md.
 //! # Validity
 //! Once md's stripe cache was full, it is used again when a quarter of it is free; here when there is room for a longest
 //! request. That is the same while runs are as long as they can be, as most are in the kernel. Shorter ones would stay short
@@ -24,6 +25,9 @@ use std::ops::Range;
 /// Blocks of a window: 64 KiB, md's unit for mirrors.
 pub(super) const WINDOW: u64 = 128;
 
+/// A tick of the kernel, ns: 250 in a second, as the kernel has it by default and Debian's.
+const TICK: u64 = 4_000_000;
+
 /// How much a rebuild does at once, in blocks of 512 bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Extent {
@@ -33,10 +37,21 @@ pub(crate) struct Extent {
     pub request: u64,
     /// Most blocks of members that are being rewritten.
     pub at_once: u64,
+    /// What that grows to: by one grain each time that all is used.
+    pub most: u64,
     /// Once that many are, the next run begins when fewer than these are left.
     pub again_below: u64,
     /// Whether requests need the same memory: until then they wait, too.
     pub shared: bool,
+}
+
+impl Extent {
+    /// All is used: there is one grain more, as long as it may grow.
+    fn grow(&mut self) {
+        let more = self.grain.min(self.most.saturating_sub(self.at_once));
+        self.at_once += more;
+        self.again_below += more;
+    }
 }
 
 impl Default for Extent {
@@ -45,6 +60,7 @@ impl Default for Extent {
             grain: WINDOW,
             request: WINDOW,
             at_once: WINDOW,
+            most: WINDOW,
             again_below: WINDOW,
             shared: false,
         }
@@ -58,11 +74,13 @@ pub(super) struct Rebuild {
     pub pace: Pace,
     /// Ranges of members that are being rewritten, and their blocks.
     under_way: Vec<(u32, Range<u64>)>,
-    active: u64,
+    pub active: u64,
     /// Nothing begins before a run has ended, or the barrier is free.
     blocked: bool,
     /// Nothing begins before all runs have ended.
     drains: bool,
+    /// md's thread sleeps until then.
+    sleeps: Time,
     /// As much is under way as may be at once.
     full: bool,
     /// Requests that wait until that is no longer so, in order of arrival.
@@ -101,7 +119,7 @@ impl Rebuild {
         let idle = !self.pace.is_set() || self.blocked || self.stuck;
         match idle || !has_stale(state) {
             true => Time::NEVER,
-            false => self.pace.due(),
+            false => self.pace.due().max(self.sleeps),
         }
     }
 
@@ -163,6 +181,11 @@ impl Rebuild {
     }
 }
 
+/// The end of a timer of one tick: the second tick from now on, since a timer must not end early.
+fn second_tick(now: Time) -> Time {
+    Time((now.0 / TICK + 2) * TICK)
+}
+
 /// Whether a member that is present has stale ranges.
 fn has_stale(state: &State) -> bool {
     let stale = |m: &u32| {
@@ -206,6 +229,7 @@ impl Volume {
         let room = rebuild.extent.at_once.saturating_sub(rebuild.active);
         if room == 0 {
             (rebuild.blocked, rebuild.full) = (true, true);
+            rebuild.extent.grow();
             return 0;
         }
         let waited_for = self.barrier.as_ref().is_some_and(Barrier::is_waited_for);
@@ -222,13 +246,27 @@ impl Volume {
         }
     }
 
-    /// A run is done: lets the requests begin that waited for its memory.
-    pub(super) fn leave_memory(&mut self, flow: &mut Flow) {
-        while !self.rebuild.full {
-            let Some(op) = self.rebuild.waiting.pop_front() else {
-                return;
-            };
-            self.begin_waiting(op, flow);
+    /// A quarter of a run's memory is free, which was written. So is a quarter of all, if the run is as long as runs can be.
+    pub(super) fn quarter_is_free(&mut self, op: u32, flow: &mut Flow) {
+        if let Task::Repair(_, range) = &self.ops[op as usize].task {
+            let left = self.rebuild.active - (range.end - range.start);
+            self.leave_memory(left, flow);
+        }
+    }
+
+    /// So many blocks remain under way. If that is little enough, what waits for memory goes on: requests at once, md's
+    /// thread after a tick.
+    pub(super) fn leave_memory(&mut self, left: u64, flow: &mut Flow) {
+        let rebuild = &mut self.rebuild;
+        let is_enough = left == 0 || left < rebuild.extent.again_below;
+        if !is_enough || !std::mem::take(&mut rebuild.full) {
+            return;
+        }
+        if rebuild.extent.shared {
+            rebuild.sleeps = second_tick(flow.now());
+        }
+        while let Some(op) = rebuild.waiting.pop_front() {
+            self.host.wake(flow.now(), op);
         }
     }
 
@@ -242,12 +280,12 @@ impl Volume {
     /// Lets the requests begin that waited for the barrier.
     fn let_waiting_begin(&mut self, flow: &mut Flow) {
         while let Some(op) = self.barrier.as_mut().and_then(Barrier::next) {
-            self.begin_waiting(op, flow);
+            self.host.wake(flow.now(), op);
         }
     }
 
     /// Begins the operation of a request that waited.
-    fn begin_waiting(&mut self, op: u32, flow: &mut Flow) {
+    pub(super) fn begin_waiting(&mut self, op: u32, flow: &mut Flow) {
         if let Task::Request(request) = self.ops[op as usize].task {
             let asked = flow[request].request;
             self.begin(op, &asked, flow);
@@ -366,7 +404,6 @@ impl Volume {
         let goes_on = !rebuild.drains && rebuild.active < rebuild.extent.again_below;
         if goes_on || rebuild.active == 0 {
             (rebuild.blocked, rebuild.drains) = (false, false);
-            rebuild.full = false;
         }
         if error.is_none() {
             rebuild.useful = true;

@@ -7,7 +7,7 @@ use crate::layer::{not_supported, Flow, LayerCompletion, Setting, ANYONE};
 use headstack_drive::Components;
 use headstack_engine::SpecError;
 use headstack_schema::Table;
-use headstack_units::{Bandwidth, Bytes};
+use headstack_units::{Bandwidth, Bytes, Span};
 
 /// Parameters of volumes with redundancy: members that are missing, and how others are rebuilt.
 #[derive(Debug, Clone, Table)]
@@ -19,6 +19,10 @@ pub(crate) struct Redundancy {
     /// Longest request of the rebuild.
     #[param(default = REQUEST, range = WINDOW..=MOST)]
     pub rebuild_request: Bytes,
+    /// Time that the host needs for each 4 KiB of a member being rebuilt, once between the reads and the write, and once after
+    /// the write.
+    #[param(default, range = Span::ZERO..=Span(1_000_000))]
+    pub rebuild_host_time: Span,
     /// Members that are missing from the beginning.
     #[param(default)]
     pub gone: Vec<u32>,
@@ -45,11 +49,13 @@ impl Volume {
         at_once: Bytes,
         shared: bool,
     ) -> Result<Volume, SpecError> {
+        self.host.set_time(p.rebuild_host_time);
         let (at_once, request) = (at_once.0 / 512, p.rebuild_request.0 / 512);
         self.rebuild.extent = Extent {
             grain,
             request,
             at_once,
+            most: at_once,
             again_below: match shared {
                 true => at_once.saturating_sub(request) + 1,
                 false => at_once,
@@ -74,6 +80,13 @@ impl Volume {
             })?;
         }
         Ok(self)
+    }
+
+    /// The volume whose memory for the rebuild grows up to so many bytes.
+    pub(crate) fn grows_to(mut self, most: Option<Bytes>) -> Volume {
+        let extent = &mut self.rebuild.extent;
+        extent.most = most.map_or(0, |most| most.0 / 512).max(extent.at_once);
+        self
     }
 
     fn set_rebuild_least(

@@ -91,6 +91,24 @@ fn requests_and_windows_of_raid10_take_turns() {
     assert_eq!(windows.collect::<Vec<_>>(), want);
 }
 
+/// Requests that waited for a window do not reach a drive at once: each has a process of its own, which goes on after the
+/// one before. So an idle drive begins the first, and does not choose among all.
+#[test]
+fn requests_that_waited_go_on_one_after_another() {
+    let (volume, log) = rebuilding("raid10");
+    let ends = Vec::new();
+    let mut run = Run { volume, ends };
+    run.rate(0, FAST);
+    for id in 1..=3 {
+        run.ask(500, id, Read, 40 + 2 * id);
+    }
+    run.until(4500);
+    let log = log.lock().expect("the log");
+    let own = log.iter().filter(|r| u64::from(r.2.blocks) < CHUNK);
+    let arrived: Vec<_> = own.map(|r| r.0 .0).collect();
+    assert_eq!(arrived, [4000, 4001, 4002]);
+}
+
 /// A flush does not wait for the windows under way; in RAID-1 a read elsewhere does not either. While nobody waits, RAID-10
 /// begins with 15, 15 and 1 windows: they are read by 1, 2 and 3 us, and the last is written by 4 us. Nothing follows them,
 /// because the read waits.

@@ -359,8 +359,8 @@ fn a_member_of_a_mirror_leaves_and_comes_back() {
 
 /// One of three members of a RAID-5 fails at 1 s and is replaced at 3 s. With chunks of 96 blocks a member's
 /// 20,000 blocks give 208 stripes, of which two members are read and one is written. The stripe cache holds 2,048 blocks: a
-/// run of 2,032 and one of 16 begin together, then one of 2,032 alone while the 16 are written, and so on: 4,112 blocks in
-/// three runs. The stripes have four times that, and 3,520 blocks in 2,032, 16 and 1,472: 15 runs.
+/// run of 2,032 and one of 16 begin together, and are done when the timer ends after which the next begin. The stripes have
+/// nine times that, and 1,536 blocks in one run: 19 runs.
 #[test]
 fn a_member_of_a_raid5_fails_and_is_rebuilt() {
     let text = r#"
@@ -390,7 +390,7 @@ fn a_member_of_a_raid5_fails_and_is_rebuilt() {
     assert_eq!(counts["members_lost"], 1);
     assert_eq!(counts["degraded_reads"], 1);
     assert_eq!(counts["rebuilt_bytes"], 208 * 96 * 512);
-    assert_eq!(ran.n_requests(), [2 + 15, 2 + 15, 1 + 15]);
+    assert_eq!(ran.n_requests(), [2 + 19, 2 + 19, 1 + 19]);
     assert!(ran.records.iter().all(|r| r.error.is_none()));
 }
 

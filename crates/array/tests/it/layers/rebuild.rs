@@ -15,6 +15,8 @@ const LONGEST: u64 = 2032;
 /// Time of a block, ns.
 const BLOCK: u64 = 1000;
 const S: u64 = 1_000_000_000;
+/// A tick of the kernel, ns.
+const TICK: u64 = 4_000_000;
 
 /// A member whose reads of one block fail.
 struct Even {
@@ -130,11 +132,13 @@ fn mirrors_rebuild_31_windows_at_once() {
 }
 
 /// RAID-5 has 256 units of 4 KiB under way: 254, which one request reads from each other member, and 2. When the stripe
-/// cache was full it is used again once there is room for 254 units: not when the 2 are done.
+/// cache was full it is used again once there is room for 254 units, not when the 2 are done, and after a timer of one tick
+/// of 4 ms: the memory is free in the second tick, so the timer ends with the third.
 #[test]
 fn raid5_rebuilds_as_much_as_its_stripe_cache_holds() {
     let mut run = Run::new("raid5", 4, 1000 * WINDOW, FAST, None);
-    run.until(2 * LONGEST * BLOCK + 1);
+    let again = 3 * TICK;
+    run.until(again + 1);
     let short = 2048 - LONGEST;
     let mut want = Vec::new();
     for (lba, blocks) in [(0, LONGEST), (LONGEST, short)] {
@@ -142,19 +146,80 @@ fn raid5_rebuilds_as_much_as_its_stripe_cache_holds() {
     }
     want.push((LONGEST * BLOCK, 1, Write, 0, LONGEST));
     want.push((2048 * BLOCK, 1, Write, LONGEST, short));
-    // The long write ends at 2 x 2,032; the short one waits at the member behind it.
-    want.extend([0, 2, 3].map(|m| (2 * LONGEST * BLOCK, m, Read, 2048, LONGEST)));
+    for (lba, blocks) in [(2048, LONGEST), (2048 + LONGEST, short)] {
+        want.extend([0, 2, 3].map(|member| (again, member, Read, lba, blocks)));
+    }
     assert_eq!(run.asked(), want);
-    assert_eq!(run.count("rebuilt_bytes"), LONGEST * 512);
+    assert_eq!(run.count("rebuilt_bytes"), 2048 * 512);
+}
+
+/// md's stripe cache grows by one unit of 8 blocks each time that the rebuild has all of it: the short run beside that of
+/// 254 units has 2, 3, 4 and 5, and no more, as far as it may grow.
+#[test]
+fn the_stripe_cache_grows_each_time_that_it_is_full() {
+    let text = format!("{FAST}\nrebuild_grows_to = \"1036 KiB\"");
+    for (toml, want) in [(FAST, [2, 2, 2, 2, 2]), (&text, [2, 3, 4, 5, 5])] {
+        let mut run = Run::new("raid5", 4, 1000 * WINDOW, toml, None);
+        run.until(14 * TICK);
+        let asked = run.asked().into_iter();
+        let short = asked.filter(|r| r.1 == 1 && r.4 < LONGEST).map(|r| r.4 / 8);
+        assert_eq!(short.take(5).collect::<Vec<_>>(), want, "{toml}");
+    }
+}
+
+/// The host needs 10 us for each 4 KiB of a run between its reads and its write, and after the write, and does one thing
+/// after another. Runs of a mirror: 15, 15 and 1 windows, of 240, 240 and 16 pages; each window is read in 128 us.
+#[test]
+fn the_host_takes_its_time_for_each_run() {
+    let text = format!("{FAST}\nrebuild_host_time = \"10 us\"");
+    let mut run = Run::new("raid1", 2, 1000 * WINDOW, &text, None);
+    let long = 15 * WINDOW * BLOCK;
+    let (step, brief) = (2_400_000, 160_000);
+    // Read by 1.92, 3.84 and 3.968 ms. The first is written from 4.32 to 6.24 ms; the second from 6.72 on, for the
+    // processor is at work until then, to 8.64; then the short one, which was to be written from 6.88 on.
+    let first = long + step;
+    let second = first + step;
+    run.until(second + brief + 1);
+    let asked = run.asked();
+    let writes: Vec<_> = asked.iter().filter(|r| r.2 == Write).map(|r| r.0).collect();
+    assert_eq!(writes, [first, second, second + brief]);
+    // The first run has ended 2.4 ms after the processor was free: then as much is read.
+    let ended = second + brief + step;
+    run.until(ended + 1);
+    let again = run.asked().into_iter().filter(|r| r.2 == Read && r.0 > 0);
+    let again: Vec<_> = again.map(|r| (r.0, r.3, r.4)).collect();
+    assert_eq!(again, [(ended, 31 * WINDOW, 15 * WINDOW)]);
+}
+
+/// While the host is at work after a write of RAID-5, the memory of the run becomes free little by little. Requests that
+/// wait go on when a quarter is, one after another: here 0.254 ms after the write of 254 units, at 4 us each.
+#[test]
+fn requests_of_raid5_go_on_when_a_quarter_is_free() {
+    let text = format!("{FAST}\nrebuild_host_time = \"4 us\"");
+    let mut run = Run::new("raid5", 4, 1000 * WINDOW, &text, None);
+    run.ask(1000, 1, Read, 0, 8);
+    run.ask(1001, 2, Read, 300 * 3 * WINDOW, 8);
+    run.until(3 * TICK);
+    let step = 254 * 4000;
+    // The short run's first step follows that of the long one.
+    let free = 2 * LONGEST * BLOCK + step + step / 4;
+    let asked = run.asked().into_iter().filter(|r| r.4 == 8);
+    let mut at: Vec<_> = asked.map(|r| r.0).collect();
+    at.dedup();
+    assert_eq!(at, [free, free + 1]);
 }
 
 /// Without a limit and without load. A mirror reads one run while it writes the one before: the time is that of reading
-/// a member, and of writing the last run. RAID-5 reads and writes in turns: twice that of a member, less the short runs that
-/// lie beside the others.
+/// a member, and of writing the last run. RAID-5 reads and writes 2,048 blocks in turns, in 4.1 ms: with the timer of a tick that
+/// follows, each turn but the last, which is half as long, takes three ticks of 4 ms.
 #[test]
 fn a_rebuild_takes_the_time_of_its_members() {
     let blocks = 15 * 200 * WINDOW;
-    for (name, members, least, most) in [("raid1", 2, 1.0, 1.01), ("raid5", 4, 1.97, 2.0)] {
+    let turns = (187.0 * 3.0 * TICK as f64 + (2048 * BLOCK) as f64) / (blocks * BLOCK) as f64;
+    for (name, members, least, most) in [
+        ("raid1", 2, 1.0, 1.01),
+        ("raid5", 4, turns - 1e-6, turns + 1e-6),
+    ] {
         let mut run = Run::new(name, members, blocks, FAST, None);
         finish(&mut run.volume);
         let last = run.asked().last().map(|r| r.0 + r.4 * BLOCK);
@@ -395,7 +460,7 @@ fn requests_of_raid5_wait_for_the_stripe_cache() {
     let mut run = Run::new("raid5", 4, 1000 * WINDOW, FAST, None);
     run.ask(1000, 1, Read, 500 * WINDOW, 8);
     run.ask(1001, 2, Flush, 0, 0);
-    run.until(3 * LONGEST * BLOCK);
+    run.until(3 * TICK + 1);
     let freed = 2 * LONGEST * BLOCK;
     let asked = run.asked();
     let flush = asked.iter().find(|r| r.2 == Flush).map(|r| r.0);
@@ -406,8 +471,8 @@ fn requests_of_raid5_wait_for_the_stripe_cache() {
         "{reads:?}"
     );
     let first = asked.iter().position(|r| r.4 == 8);
-    let goes_on = asked.iter().position(|r| r.0 == freed && r.4 == LONGEST);
-    assert!(first < goes_on);
+    let goes_on = asked.iter().position(|r| r.0 == 3 * TICK && r.4 == LONGEST);
+    assert!(first.is_some() && first < goes_on);
     // At 1 MiB/s the rebuild begins with 1 MiB, and pauses then.
     let mut run = Run::new(
         "raid5",

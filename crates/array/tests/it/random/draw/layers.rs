@@ -148,8 +148,15 @@ fn volume(draw: &mut Draw, name: &str, table: &mut Value, width: u32) {
             table[key] = json!(format!("{} B", draw.bytes(65536.0, 4e6, 512)));
         }
     }
+    if draw.chance(0.3) {
+        table["rebuild_host_time"] = json!(format!("{:.3} us", draw.scale(0.1, 900.0)));
+    }
     match name {
         "raid5" => {
+            if draw.chance(0.3) {
+                let most = draw.bytes(65536.0, 4e6, 512);
+                table["rebuild_grows_to"] = json!(format!("{most} B"));
+            }
             let layouts = [
                 "left-symmetric",
                 "left-asymmetric",
