@@ -19,6 +19,7 @@ from headstack.schema import System, Workload
 from . import runs
 
 #: Places and depths of the fixed settings, and expiries of reads where the elevator has one.
+#: The 3 s that `learning` has besides are its own gain.
 PLACES, DEPTHS, EXPIRIES = (4, 16, 32, 64, 128), (1, 2, 4, 8, 16, 32), ("", "2 s")
 
 #: Seconds without a cap, of each cap, and of each fixed setting after a tenth as long.
