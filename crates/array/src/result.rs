@@ -552,6 +552,8 @@ pub fn summarise(
     let classes = classes::results(&mut outcome, classes, seconds);
     let interval = outcome.batches.interval_s().filter(|_| steady);
     let mut response = outcome.response.into_all();
+    // This sorts the values, of which quantiles are then read.
+    let response_time_cdf = response.cdf_points(CDF_POINTS);
     let mut service = outcome.service.into_all();
     let result = SystemResult {
         name: name.to_string(),
@@ -586,7 +588,7 @@ pub fn summarise(
         layers: Vec::new(),
         cost_usd,
         quantile_method: response.method(),
-        response_time_cdf: response.cdf_points(CDF_POINTS),
+        response_time_cdf,
         series: SeriesColumns::of(&points),
         partial: outcome.partial,
         covered: None,

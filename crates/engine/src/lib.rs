@@ -12,6 +12,7 @@ pub mod progress;
 pub mod quantiles;
 pub mod queue;
 pub mod random;
+mod ranks;
 pub mod series;
 pub mod warning;
 

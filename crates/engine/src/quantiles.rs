@@ -2,6 +2,7 @@
 
 use crate::batches::Batches;
 use crate::bins::Bins;
+use crate::ranks::at_ranks;
 use serde::Serialize;
 
 /// Number of values that are kept exactly, unless another limit is given.
@@ -44,6 +45,9 @@ enum Store {
 
 /// Room for short values is added in steps of so many, so that only memory that is soon used is written.
 const ROOM: usize = 8192;
+
+/// Of so many values it takes less to find some quantiles than to sort all.
+const MANY: u64 = 1024;
 
 /// Statistics in seconds; not-a-number (`null` in JSON) without values.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -325,35 +329,49 @@ impl Quantiles {
         }
     }
 
+    /// The values of these shares, which must not decrease, in seconds; not-a-number without values.
+    fn quantiles_s<const N: usize>(&mut self, shares: [f64; N]) -> [f64; N] {
+        self.settle();
+        let n = self.count;
+        if n == 0 {
+            return [f64::NAN; N];
+        }
+        let ranks = shares.map(|q| rank_of(q, n));
+        let is_sorted = self.sorted == n;
+        let ns = match self.store {
+            Store::Short if !is_sorted && n >= MANY => {
+                let values = &self.short[..self.n_short];
+                at_ranks(values, self.max as u32, ranks.map(|rank| rank - 1)).map(u64::from)
+            }
+            _ => {
+                self.sort();
+                ranks.map(|rank| self.at_rank(rank))
+            }
+        };
+        ns.map(|ns| ns as f64 * 1e-9)
+    }
+
     /// The quantile `q` in seconds; not-a-number without values.
     pub fn quantile_s(&mut self, q: f64) -> f64 {
-        self.sort();
-        if self.count == 0 {
-            return f64::NAN;
-        }
-        self.at_rank(rank_of(q, self.count)) as f64 * 1e-9
+        let [value] = self.quantiles_s([q]);
+        value
     }
 
     /// Mean, the usual quantiles and the maximum.
     pub fn summary(&mut self) -> Summary {
-        self.sort();
-        let n = self.count;
-        let at = |q: f64| match n {
-            0 => f64::NAN,
-            _ => self.at_rank(rank_of(q, n)) as f64 * 1e-9,
-        };
+        let [p50, p90, p95, p99, p999, p9999] =
+            self.quantiles_s([0.5, 0.9, 0.95, 0.99, 0.999, 0.9999]);
         Summary {
             mean: self.mean_s(),
-            p50: at(0.5),
-            p90: at(0.9),
-            p95: at(0.95),
-            p99: at(0.99),
-            p999: at(0.999),
-            p9999: at(0.9999),
-            max: if n == 0 {
-                f64::NAN
-            } else {
-                self.max as f64 * 1e-9
+            p50,
+            p90,
+            p95,
+            p99,
+            p999,
+            p9999,
+            max: match self.count {
+                0 => f64::NAN,
+                _ => self.max as f64 * 1e-9,
             },
         }
     }

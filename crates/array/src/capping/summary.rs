@@ -144,9 +144,11 @@ pub struct CappingSeries {
 const SMOOTH: usize = 5;
 const STAY: usize = 10;
 
-/// Computes the summary; it sorts the response times of the outcome.
+/// Computes the summary; it sorts response times of the outcome.
 pub(crate) fn summarise(outcome: &mut CappingOutcome) -> CappingResult {
     let table = &outcome.plan.table;
+    // This sorts the values, of which quantiles are then read.
+    let admitted_cdf = outcome.all[1].cdf_points(400);
     let mut result = CappingResult {
         policy: table.policy.clone(),
         parameters: by_key(outcome, |p| p.value.as_ref()),
@@ -164,7 +166,7 @@ pub(crate) fn summarise(outcome: &mut CappingOutcome) -> CappingResult {
         response_time_s: outcome.all[0].summary(),
         admitted_response_time_s: outcome.all[1].summary(),
         within_100_ms: share(outcome.within.iter().sum(), outcome.all[1].count()),
-        admitted_cdf: outcome.all[1].cdf_points(400),
+        admitted_cdf,
         drives: Vec::new(),
         series: columns(outcome),
         series_file: None,
