@@ -47,7 +47,7 @@ struct AgedSptf {
 }
 
 /// A number with mean 0 and standard deviation 1, about normal, that depends on a time and a command alone.
-fn error_of(now: u64, id: u64) -> f64 {
+pub(super) fn error_of(now: u64, id: u64) -> f64 {
     // Two rounds of splitmix64's mixing.
     let mut z = now ^ id.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     for _ in 0..2 {
@@ -195,21 +195,42 @@ pub(super) fn choose_beside(
     })
 }
 
-/// The command of the least estimated price, the oldest of equal ones. The errors differ from command to
-/// command, so all are examined.
-fn estimated(queue: &Queue, view: &View, price: &Aged<false>, deviation_ns: f64) -> Option<Choice> {
-    let mut best: Option<(f64, Choice)> = None;
-    for index in queue.by_age() {
-        let Some((cost, arm)) = price.of(index, 0) else {
-            continue;
-        };
-        let error = error_of(view.now, queue.items()[index].request.id);
-        let cost = cost + deviation_ns * error;
-        if best.is_none_or(|(least, _)| cost < least) {
-            best = Some((cost, Choice { index, arm }));
-        }
+/// As [`Aged`], with the error of the estimate.
+struct Estimated<'a> {
+    aged: Aged<'a, false>,
+    deviation_ns: f64,
+}
+
+impl Estimated<'_> {
+    /// The most by which an estimate is too short: that of an [`error_of`] whose four even numbers are 0.
+    fn most_ns(&self) -> f64 {
+        self.deviation_ns * 2.0 * 3f64.sqrt()
     }
-    best.map(|(_, choice)| choice)
+}
+
+impl CostFunction for Estimated<'_> {
+    type Cost = f64;
+    const IS_AGED: bool = true;
+
+    fn weight(&self) -> f64 {
+        self.aged.weight
+    }
+
+    fn of(&self, i: usize, arm: usize) -> Option<(f64, u8)> {
+        let (cost, arm) = self.aged.of(i, arm)?;
+        let id = self.aged.queue.items()[i].request.id;
+        let error = error_of(self.aged.view.now, id);
+        Some((cost + self.deviation_ns * error, arm))
+    }
+
+    fn within_ns(&self, cost: f64) -> u64 {
+        self.aged.within_ns(cost + self.most_ns())
+    }
+
+    fn floor_by_age(&self, i: usize, ns: u64) -> Option<f64> {
+        let floor = self.aged.floor_by_age(i, ns)?;
+        Some(floor - self.most_ns())
+    }
 }
 
 impl Scheduler for AgedSptf {
@@ -225,12 +246,16 @@ impl Scheduler for AgedSptf {
         if deviation_ns == 0.0 {
             return choose(&mut self.search, queue, view, self.weight);
         }
-        let price = Aged {
-            queue,
-            view,
-            weight: self.weight,
+        let price = Estimated {
+            aged: Aged {
+                queue,
+                view,
+                weight: self.weight,
+            },
+            deviation_ns,
         };
-        estimated(queue, view, &price, deviation_ns).unwrap_or(Choice {
+        let found = self.search.best(queue, view, &price);
+        found.unwrap_or(Choice {
             index: queue.oldest(),
             arm: 0,
         })

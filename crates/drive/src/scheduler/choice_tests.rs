@@ -1,7 +1,7 @@
 //! Compares the schedulers' choices with plain scans over [`Mechanics::position`] for queues of all lengths,
 //! and checks how the work of a choice grows.
 
-use super::aged_sptf::choose_beside;
+use super::aged_sptf::{choose_beside, error_of};
 use super::bounds::{Ageing, SeekLowerBound};
 use super::urgency::nearest;
 use super::*;
@@ -139,6 +139,10 @@ fn brute(name: &str, queue: &Queue, view: &View, up: &mut bool) -> usize {
         "aged-sptf" => scan(queue, |w| {
             positioning(view, w) - 0.006 * (view.now - w.arrival.at) as f64
         }),
+        ESTIMATED => scan(queue, |w| {
+            let price = positioning(view, w) - 0.006 * (view.now - w.arrival.at) as f64;
+            price + 1.4e6 * error_of(view.now, w.request.id)
+        }),
         "depth-aged-sptf" | "deadline-sptf" => scan(queue, |w| match view.buffer.serves(w) {
             true => f64::NEG_INFINITY,
             false => {
@@ -176,13 +180,19 @@ fn brute(name: &str, queue: &Queue, view: &View, up: &mut bool) -> usize {
     }
 }
 
+/// Ageing by positioning times that are estimated.
+const ESTIMATED: &str = "aged-sptf, estimated";
+
 /// Follows one scheduler over a queue that grows to `longest` and shrinks again, with random views.
 fn follow(name: &str, m: &Mechanics, arms: usize, longest: usize, limited: bool, seed: u64) {
     let mut noise = XorShift::default();
     for _ in 0..seed {
         noise.below(2);
     }
-    let mut plugin = scheduler(name, "");
+    let mut plugin = match name {
+        ESTIMATED => scheduler("aged-sptf", "estimate_deviation = \"1.4 ms\""),
+        name => scheduler(name, ""),
+    };
     let mut queue = Queue::new(plugin.needs());
     let head_sets: Vec<HeadSet> = (0..arms as u32)
         .map(|a| HeadSet {
@@ -295,15 +305,12 @@ const POSITIONING: [&str; 5] = [
 fn choices_equal_plain_scans() {
     for (seed, positioning) in POSITIONING.into_iter().enumerate() {
         let m = mechanics(positioning);
-        for plugin in PLUGINS.iter() {
+        for name in PLUGINS.iter().map(|p| p.name()).chain([ESTIMATED]) {
             for (arms, longest) in [(1, 30), (1, 500), (3, 30), (3, 200)] {
-                println!(
-                    "{} {positioning} {arms} {longest} seed {seed}",
-                    plugin.name()
-                );
-                follow(plugin.name(), &m, arms, longest, false, seed as u64);
+                println!("{name} {positioning} {arms} {longest} seed {seed}");
+                follow(name, &m, arms, longest, false, seed as u64);
                 if arms > 1 {
-                    follow(plugin.name(), &m, arms, longest, true, seed as u64);
+                    follow(name, &m, arms, longest, true, seed as u64);
                 }
             }
         }
