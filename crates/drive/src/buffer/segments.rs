@@ -257,10 +257,14 @@ impl Segments {
 
     #[inline(never)]
     fn invalidate_in_all(&mut self, start: u64, end: u64, keep: Option<usize>) {
-        for i in 0..self.list.len() {
-            if self.list[i].overlaps(start, end) && Some(i) != keep {
+        let mut from = 0;
+        let found = |s: &Segment| s.overlaps(start, end);
+        while let Some(ahead) = self.list[from..].iter().position(found) {
+            let i = from + ahead;
+            if Some(i) != keep {
                 self.change(i, Segment::clear);
             }
+            from = i + 1;
         }
     }
 

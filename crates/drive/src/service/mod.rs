@@ -518,6 +518,9 @@ impl CommandServer {
     /// does neither.
     #[inline]
     pub fn writing_until(&self) -> u64 {
+        if self.kind == BARE {
+            return 0;
+        }
         match &self.jobs().activity {
             Activity::Destage(writing) => writing.end,
             Activity::Step(end) if self.cleans_bands() => *end,
