@@ -224,6 +224,7 @@ impl Drive {
         }
     }
 
+    #[inline]
     fn submit_now(&mut self, now: Time, request: DriveRequest) {
         if self.admit_to_zones(now, &request) {
             match self.units.len() {
@@ -233,6 +234,7 @@ impl Drive {
         }
     }
 
+    #[inline]
     fn place(&mut self, now: Time, unit: usize, request: DriveRequest) {
         if let Some(c) = self.units[unit].accept(now, &request) {
             if let Some(control) = &mut self.control {
@@ -360,14 +362,7 @@ impl Drive {
 
     #[inline(never)]
     fn next_event_generally(&self) -> Time {
-        let served = match &self.units[..] {
-            [unit] => unit.next_event(),
-            units => units
-                .iter()
-                .map(ServiceUnit::next_event)
-                .min()
-                .unwrap_or(Time::NEVER),
-        };
+        let (_, served) = self.next_unit();
         let next = match self.next_admission() {
             Some((at, _)) => served.min(at),
             None => served,
@@ -381,13 +376,10 @@ impl Drive {
     /// When the next command outside a queue gets a tag because one in service completes, and of which queue.
     #[inline]
     fn next_admission(&self) -> Option<(Time, usize)> {
-        if let [tags] = &self.tags[..] {
-            return tags.next_admission().map(|at| (Time(at), 0));
+        match &self.tags[..] {
+            [tags] => tags.next_admission().map(|at| (Time(at), 0)),
+            queues => next_admission_of(queues),
         }
-        let queues = self.tags.iter().enumerate();
-        queues
-            .filter_map(|(q, tags)| tags.next_admission().map(|at| (Time(at), q)))
-            .min()
     }
 
     /// Starts every service that begins before `until`, and gives its completion to `sink`. A command that
@@ -409,9 +401,15 @@ impl Drive {
         }
     }
 
-    /// Handles units and tags in order of time, so that a freed tag admits a command at the right moment.
+    /// As [`Drive::go_in_order`].
     #[inline(never)]
     fn advance_in_order(&mut self, until: Time, sink: &mut impl FnMut(&Completion)) {
+        self.go_in_order(until, sink);
+    }
+
+    /// Handles units and tags in order of time, so that a freed tag admits a command at the right moment.
+    #[inline(always)]
+    fn go_in_order(&mut self, until: Time, sink: &mut impl FnMut(&Completion)) {
         loop {
             let (unit, served) = self.next_unit();
             // A tag that is freed before the next service starts admits a command first.
@@ -446,15 +444,23 @@ impl Drive {
     /// The unit with the earliest event, and the time of that event.
     #[inline]
     fn next_unit(&self) -> (usize, Time) {
-        if let [unit] = &self.units[..] {
-            return (0, unit.next_event());
+        match &self.units[..] {
+            [unit] => (0, unit.next_event()),
+            units => next_of(units),
         }
-        let next = self.units.iter().map(ServiceUnit::next_event).enumerate();
-        next.min_by_key(|(_, t)| *t).unwrap_or((0, Time::NEVER))
     }
 
     /// Admits commands to a queue at `now`, in order of arrival, as far as its depth allows.
+    #[inline]
     fn refill(&mut self, queue: usize, now: Time) {
+        if self.tags[queue].awaiting() > 0 {
+            self.admit_waiting(queue, now);
+        }
+    }
+
+    // Not inlined: nearly always none waits.
+    #[inline(never)]
+    fn admit_waiting(&mut self, queue: usize, now: Time) {
         while let Some(next) = self.tags[queue].admit(now.0) {
             let unit = &mut self.units[next.unit];
             unit.not_before(now);
@@ -482,18 +488,17 @@ impl Drive {
 
     /// The joules of [`Drive::energy`] in each state.
     pub fn joules(&mut self, until: Time) -> ByMode {
-        if self.control.is_none() {
-            let units = self.units.iter_mut();
-            let active = units.fold(ActiveTime::default(), |mut sum, unit| {
-                unit.add_active_time(until.0, &mut sum);
-                sum
-            });
-            if let Some(joules) = self.meter.joules_ready(until.0, &active) {
-                return joules;
-            }
+        let mut active = ActiveTime::default();
+        let units = self.units.iter_mut();
+        units.for_each(|unit| unit.add_active_time(until.0, &mut active));
+        let low = match self.control {
+            None => None,
+            Some(_) => self.low_power_until(until.0),
+        };
+        if let Some(joules) = self.meter.joules(until.0, &active, low.as_ref()) {
+            return joules;
         }
         let active = self.active_until(until.0);
-        let low = self.low_power_until(until.0);
         self.meter.read(until.0, &active, low.as_ref()).joules()
     }
 
@@ -530,4 +535,22 @@ impl Drive {
     pub fn destage_pending(&self) -> bool {
         self.units.iter().any(ServiceUnit::destage_pending)
     }
+}
+
+// Not inlined, these two, so that a drive of one unit is as fast as without them.
+
+/// The unit with the earliest event, and the time of that event.
+#[inline(never)]
+fn next_of(units: &[ServiceUnit]) -> (usize, Time) {
+    let next = units.iter().map(ServiceUnit::next_event).enumerate();
+    next.min_by_key(|(_, t)| *t).unwrap_or((0, Time::NEVER))
+}
+
+/// The next admission to one of several queues, and to which.
+#[inline(never)]
+fn next_admission_of(queues: &[Tags]) -> Option<(Time, usize)> {
+    let queues = queues.iter().enumerate();
+    queues
+        .filter_map(|(q, tags)| tags.next_admission().map(|at| (Time(at), q)))
+        .min()
 }

@@ -150,6 +150,16 @@ struct Epoch {
     conditions: Conditions,
 }
 
+impl Epoch {
+    /// Nanoseconds in low-power conditions from the start of the period, and what they took; `None` if there were none.
+    /// `low` is the time up to now.
+    #[inline]
+    fn low_power(&self, low: Option<&ConditionTime>) -> Option<(u64, ConditionEnergy)> {
+        let low = low.filter(|low| **low != self.low)?.since(&self.low);
+        Some((low.total_ns(), low.energy(&self.conditions)))
+    }
+}
+
 /// The sum over all kinds of work.
 fn sum_of(active: &ActiveByWork) -> ActiveTime {
     let mut sum = ActiveTime::default();
@@ -235,21 +245,33 @@ impl Meter {
         sum
     }
 
-    /// The joules of [`Meter::read`] in each state for a drive that never was in a low-power condition, from the active
-    /// time up to `until` over all kinds of work. A time series samples every drive, so this is quick. `None` if
-    /// the drive has changed its speed.
-    pub fn joules_ready(&self, until: u64, active: &ActiveTime) -> Option<ByMode> {
+    /// The joules of [`Meter::read`] in each state, from the active time up to `until` over all kinds of work. A time
+    /// series samples every drive, so this is quick. `None` if the drive has changed its speed.
+    #[inline]
+    pub fn joules(
+        &self,
+        until: u64,
+        active: &ActiveTime,
+        low: Option<&ConditionTime>,
+    ) -> Option<ByMode> {
         let [epoch] = &self.epochs[..] else {
             return None;
         };
         let sum = active.since(&epoch.active_time);
         let [(_, seek), (_, rotation), (_, transfer)] = self.states(&epoch.watts, &sum);
+        let low = epoch.low_power(low);
+        let low_ns = low.as_ref().map_or(0, |low| low.0);
+        let idle = self.ready_s(epoch, until, &sum, low_ns) * epoch.watts.idle;
+        let (idle, standby) = match low {
+            None => (idle, 0.0),
+            Some((_, low)) => (idle + low.low_idle().energy_j, low.all_standby().energy_j),
+        };
         Some(ByMode {
-            idle: self.ready_s(epoch, until, &sum, 0) * epoch.watts.idle,
+            idle,
             seek,
             rotation,
             transfer,
-            standby: 0.0,
+            standby,
         })
     }
 
@@ -288,11 +310,7 @@ impl Meter {
         }
         let [(seek_s, seek_j), (rotation_s, rotation_j), (transfer_s, transfer_j)] =
             self.states(w, &sum);
-        let low = low.map(|low| low.since(&epoch.low));
-        let low_ns = low.as_ref().map_or(0, ConditionTime::total_ns);
-        let conditions = low.map_or_else(ConditionEnergy::default, |low| {
-            low.energy(&epoch.conditions)
-        });
+        let (low_ns, conditions) = epoch.low_power(low).unwrap_or_default();
         let (low_idle, standby) = (conditions.low_idle(), conditions.all_standby());
         let ready_s = self.ready_s(epoch, until, &sum, low_ns);
         DriveEnergy {

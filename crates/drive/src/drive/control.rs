@@ -493,7 +493,7 @@ impl Drive {
     }
 
     /// Prepares a resting drive for a command. False if the command has to wait for a change first.
-    #[inline(never)]
+    #[inline]
     pub(crate) fn receive(&mut self, now: Time, request: DriveRequest) -> bool {
         let Some(control) = &mut self.control else {
             return true;
@@ -531,7 +531,7 @@ impl Drive {
         loop {
             let mut own = None;
             let mut last = 0;
-            self.advance_in_order(until, &mut |c| {
+            self.go_in_order(until, &mut |c| {
                 last = last.max(c.completion.0);
                 match c.id {
                     OWN => own = Some(c.completion),

@@ -28,7 +28,7 @@
 
 use super::POWERS;
 use headstack_schema::{Params, SpecError, Table};
-use headstack_units::{Joules, Span, Watts};
+use headstack_units::{nearest, Joules, Span, Watts};
 
 /// The key in a drive's `power` table.
 pub(crate) const KEY: &str = "seek_energy";
@@ -115,7 +115,7 @@ impl SeekEnergy {
     /// The same in whole nanojoules, so that sums do not depend on their order.
     #[inline]
     pub(crate) fn nanojoules(&self, distance: u32) -> u64 {
-        (self.joules(distance) * 1e9).round() as u64
+        nearest(self.joules(distance) * 1e9)
     }
 }
 
