@@ -164,11 +164,18 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
         if let Some(c) = of_drive.filter(|_| measured) {
             self.observers.served(member, c);
         }
-        if parts == 1 {
-            self.whole_done(i, part);
-        } else if let Some(whole) = self.requests.join(part) {
-            self.whole_done(i, &whole);
-        }
+        let joined;
+        let answer = match parts {
+            1 => part,
+            _ => match self.requests.join(part) {
+                Some(whole) => {
+                    joined = whole;
+                    &joined
+                }
+                None => return,
+            },
+        };
+        self.whole_done(i, answer);
     }
 
     /// The request of a slot is complete.
@@ -220,6 +227,7 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
     }
 
     /// A request is complete: has it recorded and, in a closed loop, schedules the next one.
+    #[inline(always)]
     pub fn finish(&mut self, asked: &Asked, answer: &LayerCompletion) {
         let since = |start: Time| answer.completion.since(start).non_negative();
         let response_ns = since(asked.arrival);

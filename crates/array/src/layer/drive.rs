@@ -114,7 +114,7 @@ struct Count<'a> {
 }
 
 impl Count<'_> {
-    #[inline]
+    #[inline(always)]
     fn report(&mut self, c: &Completion, flow: &mut Flow) {
         let request = self.requests[c.id as usize];
         let done = &mut flow[request].done;

@@ -452,6 +452,7 @@ impl HostQueue {
     }
 
     /// A woken process submits what it could not submit before.
+    #[inline(always)]
     fn resume(&mut self, q: usize, process: Process, flow: &mut Flow) {
         if process > LAST_NAMED {
             let child = (process - LAST_NAMED - 1) as u32;

@@ -518,7 +518,7 @@ impl Tree {
     }
 
     /// Gives a request of the host, which has this number, to its unit.
-    #[inline]
+    #[inline(always)]
     fn give(&mut self, now: Time, number: u32, request: &Request) {
         self.flow.now = now;
         self.under_way += 1;

@@ -62,6 +62,7 @@ impl After {
 pub(crate) const NO_THREAD: u32 = u32::MAX;
 
 impl Issues {
+    #[inline(always)]
     fn next_time(&mut self) -> Time {
         match self {
             Issues::Loop {
@@ -158,8 +159,12 @@ impl Issuer {
     }
 
     /// When the next request is issued; [`Time::NEVER`] if none is until a request ends.
+    #[inline(always)]
     pub fn next_time(&mut self) -> Time {
-        self.issues.as_mut().map_or(Time::NEVER, Issues::next_time)
+        match &mut self.issues {
+            Some(issues) => issues.next_time(),
+            None => Time::NEVER,
+        }
     }
 
     /// No request is issued earlier than this after a completion; zero under open arrivals.

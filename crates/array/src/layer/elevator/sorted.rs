@@ -148,6 +148,7 @@ impl Sorted {
     }
 
     /// Adds a request at `now`, which never decreases.
+    #[inline(always)]
     pub fn add(&mut self, now: Time, request: &Queued) {
         let direction = usize::from(request.write);
         self.order += 1;
@@ -196,6 +197,7 @@ impl Sorted {
     }
 
     /// Removes a request; returns its place and the request behind it in order of address.
+    #[inline(always)]
     fn leave(&mut self, slot: u32) -> Option<(Place, Option<u32>)> {
         let p = self.places.get_mut(slot as usize)?.take()?;
         let behind = self.by_address[p.direction].remove(p.key(slot));

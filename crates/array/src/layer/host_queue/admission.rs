@@ -141,6 +141,7 @@ impl Places {
     }
 
     /// A request has completed: frees its place. Processes that are woken are added to `woken`.
+    #[inline(always)]
     pub fn release(&mut self, now: Time, sync: bool, woken: &mut VecDeque<Process>) {
         match self {
             Places::Legacy(l) => l.release(now, sync, woken),
@@ -263,6 +264,7 @@ impl Legacy {
         true
     }
 
+    #[inline(always)]
     fn release(&mut self, now: Time, sync: bool, woken: &mut VecDeque<Process>) {
         let pool = &mut self.pools[usize::from(sync)];
         pool.count -= 1;
