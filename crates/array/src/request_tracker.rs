@@ -227,7 +227,6 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
     }
 
     /// A request is complete: has it recorded and, in a closed loop, schedules the next one.
-    #[inline(always)]
     pub fn finish(&mut self, asked: &Asked, answer: &LayerCompletion) {
         let since = |start: Time| answer.completion.since(start).non_negative();
         let response_ns = since(asked.arrival);

@@ -271,6 +271,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
 
     /// When the next request of a closed loop is issued; [`Time::NEVER`] if the run's duration is over then, or the run
     /// has all its requests.
+    #[inline(always)]
     fn next_issue(&mut self) -> Time {
         let issue = self.tracker.issuer.next_time();
         let full = self.options.max_requests.is_some_and(|n| self.taken >= n);

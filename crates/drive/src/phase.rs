@@ -392,6 +392,7 @@ impl Timeline {
     }
 
     /// The same, over all kinds of work.
+    #[inline]
     pub fn add_active_time(&self, until: u64, sum: &mut ActiveTime) {
         if self.recorder.is_some() {
             let mut by_work = ActiveByWork::default();

@@ -507,6 +507,7 @@ impl Drive {
     }
 
     /// Starts the recovery of a resting drive for a command that arrives at `now`.
+    #[inline(always)]
     fn wake(&mut self, now: Time) {
         let rests = match &self.control {
             // Nearly always: it works, or its work ends just now.

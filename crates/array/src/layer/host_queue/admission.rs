@@ -118,6 +118,7 @@ impl Places {
 
     /// Takes a place for a request of `process`; false if there is none, so that the process has to wait. `woken`:
     /// the request waited before, and its process was woken.
+    #[inline(always)]
     pub fn take(&mut self, now: Time, process: Process, sync: bool, woken: bool) -> bool {
         match self {
             Places::Legacy(l) => l.take(now, process, sync, woken),
@@ -276,6 +277,7 @@ impl Legacy {
     }
 
     /// Wakes one process, which becomes a batcher.
+    #[inline(always)]
     fn wake(&mut self, now: Time, sync: bool, woken: &mut VecDeque<Process>) -> bool {
         let Some(process) = self.pools[usize::from(sync)].waiting.pop_front() else {
             return false;
