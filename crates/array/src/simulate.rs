@@ -243,7 +243,8 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
                 now = drive;
                 self.pass_until(now);
                 let until = self.limit(now, pause).min(issue);
-                self.step::<false>(member, now, until)?;
+                // A rebuild goes on after the last request, and nothing is measured there.
+                self.step::<true>(member, now, until)?;
                 continue;
             }
             if issue == Time::NEVER {

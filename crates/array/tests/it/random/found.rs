@@ -92,6 +92,38 @@ fn nothing_is_measured_in_the_pause_after_the_last_request() {
     }
 }
 
+/// A rebuild goes on in the pause after the last request. Its members had worked ahead of the end of the run, and the
+/// energy up to it was less than that of the sample before.
+#[test]
+fn a_rebuild_does_not_work_ahead_of_the_end() {
+    let result = holds(
+        "rebuild-after-end",
+        r#"
+        [workload]
+        jobs = [{ threads = 1, duration = "15 s", think_time = "4 s", requests = { reads = 1.0, size = "4 KiB" } }]
+        [system]
+        drive = "ultrastar-7k4000"
+        count = 5
+        organisation = { name = "raid5", chunk = "64 KiB", gone = [1], rebuild_rate = "200 MB/s", rebuild_at_once = "2 MiB" }
+        layers = [{ name = "host-queue", completion_time = "900 us" }]
+        [[system.change]]
+        at = "0 s"
+        layer = "raid5"
+        member_replaced = 1
+        "#,
+    );
+    let s = only(&result);
+    assert_eq!(s.n_requests, 4);
+    // Five drives at work draw more than 5 W each.
+    let least = s
+        .series
+        .power_w
+        .iter()
+        .copied()
+        .fold(f64::INFINITY, f64::min);
+    assert!(least > 25.0, "{least} W");
+}
+
 /// Drives do not work ahead over the end of a warm-up: what is measured afterwards is what the samples of a run without
 /// warm-up say. During the pause a drive serves what waits in one go.
 #[test]
