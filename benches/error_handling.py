@@ -9,8 +9,8 @@ of md, one disk of which hangs for ever.
 The disks are emulated drives over iSCSI, and the guest's kernel is the initiator, so that its
 aborts and resets reach the drives; the timeout is 4 s. (Where QEMU is the initiator, it waits
 until the drive has ended a command that the guest aborts, and the whole guest with it: a disk that
-hangs for ever stops it for ever.) Faults are asked for while fio runs, through a mark that the guest sends: a
-read of a size of its own, which is in the record.
+hangs for ever stops it for ever.) Faults are asked for while fio runs, through a mark that the
+guest sends: a read of a size of its own, which is in the record.
 """
 
 import errno
