@@ -10,7 +10,7 @@ use crate::originals::{restore, Originals};
 use crate::page;
 use crate::rack::Rack;
 use crate::socket::{Request, Socket};
-use crate::stat::{Seen, Stat};
+use crate::stat::{Pairs, Stat};
 use crate::state::{Cap, StateFile};
 use crate::watched::Watched;
 use headstack_control::Work;
@@ -90,7 +90,7 @@ struct Part {
     group: Group,
     meters: Option<Meters>,
     stats: Stat,
-    seen: Vec<Option<Seen>>,
+    pairs: Pairs,
     watched: Option<Watched>,
     /// When it made its last step.
     stepped: Option<Time>,
@@ -204,7 +204,7 @@ impl Daemon {
                 group: Group::new(group, config.apply, opener),
                 meters: None,
                 stats: Stat::default(),
-                seen: Vec::new(),
+                pairs: Pairs::default(),
                 watched: Watched::start(group, open_drive, every)?,
                 stepped: None,
                 file: CapFile::new(group.cap_file.as_ref()),
@@ -301,7 +301,7 @@ impl Daemon {
                 let every = Duration::from_nanos(self.config.interval.non_negative());
                 part.stats = Stat::start(part.group.knobs(), every)?;
                 part.meters = Some(Meters::start(&part.group.config, &part.stats)?);
-                part.seen = Vec::new();
+                part.pairs = Pairs::default();
             }
         }
         Ok(())
@@ -552,14 +552,15 @@ impl Part {
 
     /// Mean time and rate of the requests between the last two readings of the counts.
     fn work(&mut self) -> Option<Work> {
-        let seen = self.stats.last();
-        let before = std::mem::replace(&mut self.seen, seen);
+        if !self.pairs.take(self.stats.last()) {
+            return None;
+        }
         let (mut n, mut total_s, mut per_s) = (0, 0.0, 0.0);
-        for (before, after) in before.iter().zip(&self.seen) {
-            let (Some(before), Some(after)) = (before, after) else {
+        for pair in self.pairs.each() {
+            let (Some(before), Some(after)) = pair else {
                 continue;
             };
-            let Some((old, new, span)) = after.since(before) else {
+            let Some((old, new, span)) = after.since(&before) else {
                 continue;
             };
             if let Some((requests, mean_s)) = new.since(&old) {

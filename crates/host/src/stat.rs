@@ -46,9 +46,16 @@ impl Counts {
             .wrapping_add(self.writes.wrapping_sub(before.writes));
         let ms = (self.read_ms.wrapping_sub(before.read_ms))
             .wrapping_add(self.write_ms.wrapping_sub(before.write_ms));
-        // Counters that went back are those of another device of this name.
-        let is_sane = n > 0 && n < 1 << 40 && ms < 1 << 50;
+        let is_sane = n > 0 && self.follow(before) && ms < 1 << 50;
         is_sane.then(|| (n, ms as f64 * 1e-3 / n as f64))
+    }
+
+    /// Whether they are later ones of the same drive. Counts that went back are those of another device of this name.
+    fn follow(&self, before: &Counts) -> bool {
+        let goes_on = |old: u64, new: u64| new.wrapping_sub(old) < 1 << 40;
+        goes_on(before.reads, self.reads)
+            && goes_on(before.writes, self.writes)
+            && goes_on(before.busy_ms, self.busy_ms)
     }
 }
 
@@ -63,15 +70,45 @@ pub struct Seen {
 
 impl Seen {
     /// Both counts and the time between them. `None` where they are the same reading, where the drive was not there at one of
-    /// the two, and where counts went back, which are those of another device of this name.
+    /// the two, and where it is another drive now.
     pub fn since(&self, before: &Seen) -> Option<(Counts, Counts, Span)> {
         let (old, new) = (before.counts?, self.counts?);
         let span = self.time.since(before.time);
-        let is_one = |old: u64, new: u64| new.wrapping_sub(old) < 1 << 40;
-        let is_same_drive = is_one(old.reads, new.reads)
-            && is_one(old.writes, new.writes)
-            && is_one(old.busy_ms, new.busy_ms);
-        (span.0 > 0 && is_same_drive).then_some((old, new, span))
+        (span.0 > 0 && new.follow(&old)).then_some((old, new, span))
+    }
+}
+
+/// The last two readings of all drives. A reading counts when all drives have it: sums over half of them would be wrong.
+#[derive(Debug, Clone, Default)]
+pub struct Pairs {
+    before: Vec<Option<Seen>>,
+    after: Vec<Option<Seen>>,
+}
+
+impl Pairs {
+    /// Takes what [`Stat::last`] says, if all drives have been read since the reading before. Returns whether it was taken.
+    pub fn take(&mut self, seen: Vec<Option<Seen>>) -> bool {
+        let time = |seen: &Option<Seen>| seen.map(|s| s.time);
+        let is_newer = self.after.len() != seen.len()
+            || seen.iter().zip(&self.after).all(|(n, o)| time(n) > time(o));
+        if is_newer {
+            self.before = std::mem::replace(&mut self.after, seen);
+        }
+        is_newer
+    }
+
+    /// The reading before and the last one of each drive; `None` before the first.
+    pub fn each(&self) -> impl Iterator<Item = (Option<Seen>, Option<Seen>)> + '_ {
+        let before = |i: usize| self.before.get(i).copied().flatten();
+        self.after
+            .iter()
+            .enumerate()
+            .map(move |(i, after)| (before(i), *after))
+    }
+
+    /// The oldest of the last readings.
+    pub fn oldest(&self) -> Option<Time> {
+        self.after.iter().flatten().map(|s| s.time).min()
     }
 }
 
@@ -181,5 +218,26 @@ mod tests {
             seen(3, Some(5)).since(&seen(1, Some(u64::MAX))).is_some(),
             "counts wrap"
         );
+    }
+
+    /// Of two drives one has been read again, then both: only then there is a new reading, which is of both.
+    #[test]
+    fn a_reading_counts_when_all_drives_have_it() {
+        let seen = |s: u64| {
+            Some(Seen {
+                time: Time(s * 1_000_000_000),
+                counts: Some(Counts::default()),
+            })
+        };
+        let mut pairs = Pairs::default();
+        assert!(pairs.take(vec![None, None]));
+        assert!(!pairs.take(vec![seen(1), None]));
+        assert!(pairs.take(vec![seen(1), seen(2)]));
+        assert!(!pairs.take(vec![seen(3), seen(2)]));
+        assert!(!pairs.take(vec![seen(1), seen(2)]));
+        assert!(pairs.take(vec![seen(3), seen(4)]));
+        let each: Vec<_> = pairs.each().collect();
+        assert_eq!(each, [(seen(1), seen(3)), (seen(2), seen(4))]);
+        assert_eq!(pairs.oldest(), Some(Time(3_000_000_000)));
     }
 }

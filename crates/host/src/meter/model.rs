@@ -3,14 +3,14 @@
 use super::{Reading, Source};
 use crate::clock;
 use crate::config::Model;
-use crate::stat::{Counts, Seen, Stat};
+use crate::stat::{Counts, Pairs, Seen, Stat};
 use headstack_units::Time;
 
 /// The sum of several drives.
 pub struct Modelled {
     model: Box<dyn Fn(usize) -> Model + Send>,
     stats: Stat,
-    last: Vec<Option<Seen>>,
+    pairs: Pairs,
     /// The reading that the last counts gave.
     reading: Reading,
 }
@@ -26,22 +26,21 @@ impl Modelled {
         Modelled {
             model: Box::new(model),
             stats,
-            last: Vec::new(),
+            pairs: Pairs::default(),
             reading: Err("counts are not read yet".into()),
         }
     }
 
-    /// What the drives drew between these readings of their counts and the ones before. While one of them cannot be compared
+    /// What the drives drew between the last two readings of their counts. While one of them cannot be compared
     /// with an earlier one the sum is not known: a drive would be missing in it.
-    fn compare(&self, seen: &[Option<Seen>]) -> Reading {
+    fn compare(&self) -> Reading {
         let mut watts = 0.0;
-        for (i, seen) in seen.iter().enumerate() {
+        for (i, (before, seen)) in self.pairs.each().enumerate() {
             let seen = seen.ok_or("counts are not read yet")?;
             if seen.counts.is_none() {
                 // It is not there and draws nothing.
                 continue;
             }
-            let before = self.last.get(i).copied().flatten();
             let compared = before.and_then(|before| seen.since(&before));
             let (old, new, span) = compared.ok_or("no earlier counts to compare with")?;
             watts += (self.model)(i).watts(&old, &new, span.as_secs_f64());
@@ -49,22 +48,14 @@ impl Modelled {
         Ok(watts)
     }
 
-    /// The reading at this time, with these last counts. As long as not all drives have newer ones it stays the same; counts are
-    /// read and compared by two clocks.
+    /// The reading at this time, with these last counts. Another thread reads them, so there need not be newer ones each time;
+    /// until then the reading stays the same, as long as they are not old.
     fn see(&mut self, now: Time, seen: Vec<Option<Seen>>) -> Reading {
-        let times =
-            |seen: &[Option<Seen>]| -> Vec<_> { seen.iter().map(|s| s.map(|s| s.time)).collect() };
-        let (old, new) = (times(&self.last), times(&seen));
-        let all_newer = old.len() != new.len() || new.iter().zip(&old).all(|(n, o)| n > o);
-        if all_newer {
-            self.reading = self.compare(&seen);
-            self.last = seen;
+        if self.pairs.take(seen) {
+            self.reading = self.compare();
         }
-        let oldest = new.into_iter().flatten().min();
-        match oldest
-            .map(|t| now.since(t))
-            .filter(|&age| age > self.stats.old_after())
-        {
+        let age = self.pairs.oldest().map(|t| now.since(t));
+        match age.filter(|&age| age > self.stats.old_after()) {
             Some(age) => Err(format!("counts are {:.0} s old", age.as_secs_f64())),
             None => self.reading.clone(),
         }
