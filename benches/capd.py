@@ -194,7 +194,7 @@ class Live:
 
         return rates(a.joules, b.joules), rates(a.requests, b.requests)
 
-    def gap(self, begin: float, end: float, drives: range | None = None) -> float:
+    def mean_gap(self, begin: float, end: float, drives: range | None = None) -> float:
         """Return the mean time from an end to the next arrival, one command at a time.
 
         The mean and not the median, which says nothing about the rate: some gaps are ten times as

@@ -213,7 +213,7 @@ def measure(case: Case) -> capd.Live:
 def evaluate(case: Case, live: capd.Live) -> Found:
     """Return what happened in the guest, and in a simulation of the same."""
     zero = live.at("load")
-    late = live.gap(live.at("alone") + 1, live.at("free"))
+    late = live.mean_gap(live.at("alone") + 1, live.at("free"))
     times = [live.at(f"step {n}") - zero for n in range(len(case.caps[0]))]
     end = live.at("end") - zero
     found = Found([], [], [], _facts(case, [*times, end]))
@@ -253,7 +253,7 @@ def evaluate(case: Case, live: capd.Live) -> Found:
              "max": max(c["max"] for c in clat) / 1e9})  # fmt: skip
         own = late
         if is_alone(group):
-            own = live.gap(zero + times[0], zero + end, range(mine.start, mine.stop))
+            own = live.mean_gap(zero + times[0], zero + end, range(mine.start, mine.stop))
         found.facts["late_ms"].append(own * 1e3)
         simulate(case, g, own, times, end, found)
         first += group.drives

@@ -2,7 +2,7 @@
 //! and where no setting keeps the cap.
 
 use crate::common::plant::{map_text, mean, over_cap_j, Kind, Noise, Run, Second};
-use crate::common::{build, build_for, with_expiry};
+use crate::common::{build, build_for, expiries_s, with_expiry};
 use headstack_control::{Command, Device, Input, RateLimit, Sample, Status, Work};
 use headstack_testkit::SplitMix;
 use headstack_units::{Frequency, Span, Time, Watts};
@@ -21,13 +21,9 @@ fn run(kind: Kind, cap: f64, seed: u64, device: Device, toml: &str) -> Vec<Secon
 /// The throughput of the fastest fixed setting whose true power keeps the cap, by trying all of them.
 fn best_fixed(kind: &Kind, cap: f64, device: &Device) -> Option<f64> {
     let mut best = None;
-    let expiries: &[Option<f64>] = match device.most_read_expire {
-        None => &[None],
-        Some(_) => &[Some(0.5), Some(0.7), Some(1.0), Some(2.0), Some(3.0)],
-    };
     for nr_requests in 4..=128 {
         for queue_depth in 1..=32 {
-            for expire in expiries {
+            for expire in expiries_s(device) {
                 let command = Command {
                     nr_requests,
                     queue_depth,

@@ -7,7 +7,7 @@
 //! energy above the cap is compared with the bound that the rate limit has.
 
 use crate::common::plant::{map_text, Kind, Noise, Run, Second};
-use crate::common::{build_for, with_expiry};
+use crate::common::{build_for, expiries_s, with_expiry};
 use headstack_control::{Command, Device, RateLimit, Sample, Status};
 use headstack_testkit::{cases, first_seed, SplitMix};
 use headstack_units::{Frequency, Span, Time, Watts};
@@ -125,14 +125,10 @@ impl Hindsight {
             let Some(cap) = cap else {
                 return Some(kind.iops(&s.device.open));
             };
-            let expiries: &[Option<f64>] = match s.device.most_read_expire {
-                None => &[None],
-                Some(_) => &[Some(0.5), Some(0.7), Some(1.0), Some(2.0), Some(3.0)],
-            };
             let mut best: Option<f64> = None;
             for nr_requests in 4..=128 {
                 for queue_depth in 1..=32 {
-                    for expire in expiries {
+                    for expire in expiries_s(&s.device) {
                         let command = Command {
                             nr_requests,
                             queue_depth,

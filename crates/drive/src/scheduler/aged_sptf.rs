@@ -137,10 +137,7 @@ pub(super) fn choose(search: &mut Search, queue: &Queue, view: &View, weight: f6
         };
         search.best(queue, view, &price)
     };
-    found.unwrap_or(Choice {
-        index: queue.oldest(),
-        arm: 0,
-    })
+    found.unwrap_or(Choice::oldest(queue))
 }
 
 /// As [`Aged`], but waiting makes commands with a limit no cheaper.
@@ -189,10 +186,7 @@ pub(super) fn choose_beside(
         deadlines,
     };
     let found = search.best(queue, view, &price);
-    found.unwrap_or(Choice {
-        index: queue.oldest(),
-        arm: 0,
-    })
+    found.unwrap_or(Choice::oldest(queue))
 }
 
 /// As [`Aged`], with the error of the estimate.
@@ -255,9 +249,6 @@ impl Scheduler for AgedSptf {
             deviation_ns,
         };
         let found = self.search.best(queue, view, &price);
-        found.unwrap_or(Choice {
-            index: queue.oldest(),
-            arm: 0,
-        })
+        found.unwrap_or(Choice::oldest(queue))
     }
 }

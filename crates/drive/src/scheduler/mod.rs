@@ -201,6 +201,17 @@ pub struct Choice {
     pub arm: u8,
 }
 
+impl Choice {
+    /// The command that has waited longest, by the first arm: where nothing can be told apart.
+    #[inline]
+    fn oldest(queue: &Queue) -> Choice {
+        Choice {
+            index: queue.oldest(),
+            arm: 0,
+        }
+    }
+}
+
 /// Chooses the next command.
 pub trait Scheduler: Send {
     /// The orders that the queue keeps for this scheduler. By default none: it reads all commands.

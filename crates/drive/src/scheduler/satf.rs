@@ -131,9 +131,6 @@ impl Scheduler for Satf {
             }
         }
         let found = self.search.best(queue, view, &Access(queue, view));
-        found.unwrap_or(Choice {
-            index: queue.oldest(),
-            arm: 0,
-        })
+        found.unwrap_or(Choice::oldest(queue))
     }
 }

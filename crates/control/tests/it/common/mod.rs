@@ -69,6 +69,14 @@ pub fn with_expiry() -> Device {
     }
 }
 
+/// The expiries of reads that fixed settings have in a search for the best one, in seconds.
+pub fn expiries_s(device: &Device) -> &'static [Option<f64>] {
+    match device.most_read_expire {
+        None => &[None],
+        Some(_) => &[Some(0.5), Some(0.7), Some(1.0), Some(2.0), Some(3.0)],
+    }
+}
+
 /// Steps of one second through phases of `(seconds, cap in watts)`.
 pub struct Steps {
     phases: Vec<(f64, Option<f64>)>,
