@@ -1,11 +1,10 @@
 //! The page of metrics over HTTP, for Prometheus: at a port of this machine, or at a Unix socket.
 
-use std::net::ToSocketAddrs;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::thread::JoinHandle;
+use crate::server::{Server, MOST_REQUEST_BYTES};
+use crate::SocketPath;
+use std::net::{TcpListener, ToSocketAddrs};
+use std::path::Path;
 use thiserror::Error;
-use tiny_http::{Header, Method, Response, Server};
 
 /// Why a page cannot be served.
 #[derive(Debug, Error)]
@@ -21,32 +20,31 @@ pub enum PageError {
 /// Makes the text of the page; `None` if what it tells of has ended.
 type Render = Box<dyn Fn() -> Option<String> + Send>;
 
-/// A page of metrics that is served until it is dropped.
+/// A page of metrics that is served until it is dropped. What clients can do to it is bounded as [`Server`] says.
 pub struct Page {
-    server: Arc<Server>,
-    thread: Option<JoinHandle<()>>,
-    socket: Option<PathBuf>,
+    _server: Server,
+    _socket: Option<SocketPath>,
     address: String,
 }
 
 impl Page {
-    /// Serves what `render` gives at `unix:PATH` or `HOST:PORT`; others than this machine's addresses need `remote`.
+    /// Serves what `render` gives at `unix:PATH` or `HOST:PORT`; others than this machine's addresses need `remote`. A socket
+    /// at `PATH` on which nobody listens is replaced.
     ///
     /// # Errors
     /// An address that is none, or that is in use.
     pub fn serve(address: &str, remote: bool, render: Render) -> Result<Page, PageError> {
         let wrong =
             |need: &str| PageError::Address(format!("metrics: got {address:?}, need {need}"));
-        let failed = |why: String| {
+        let failed = |why: std::io::Error| {
             PageError::Address(format!(
                 "metrics: got {address}: {why}, need one that is free"
             ))
         };
-        let (server, socket) = match address.strip_prefix("unix:") {
+        let (listener, socket, shown) = match address.strip_prefix("unix:") {
             Some(path) => {
-                let path = PathBuf::from(path);
-                let server = Server::http_unix(&path).map_err(|e| failed(e.to_string()))?;
-                (server, Some(path))
+                let (listener, socket) = SocketPath::listen(Path::new(path)).map_err(failed)?;
+                (listener.into(), Some(socket), address.to_string())
             }
             None => {
                 let form = "unix:PATH or HOST:PORT, such as 127.0.0.1:9100";
@@ -55,25 +53,16 @@ impl Page {
                 if !at.ip().is_loopback() && !remote {
                     return Err(wrong("an address of this machine alone, or --allow-remote"));
                 }
-                (Server::http(at).map_err(|e| failed(e.to_string()))?, None)
+                let listener = TcpListener::bind(at).map_err(failed)?;
+                let shown = format!("http://{}/metrics", listener.local_addr()?);
+                (listener.into(), None, shown)
             }
         };
-        let address = match (&socket, server.server_addr().to_ip()) {
-            (None, Some(at)) => format!("http://{at}/metrics"),
-            _ => address.to_string(),
-        };
-        let server = Arc::new(server);
-        let serving = server.clone();
-        let thread = std::thread::Builder::new().spawn(move || {
-            for request in serving.incoming_requests() {
-                answer(request, &render);
-            }
-        })?;
+        let answer = move |request: &[u8]| answer(request, &render);
         Ok(Page {
-            server,
-            thread: Some(thread),
-            socket,
-            address,
+            _server: Server::start(listener, Box::new(answer))?,
+            _socket: socket,
+            address: shown,
         })
     }
 
@@ -83,36 +72,42 @@ impl Page {
     }
 }
 
-fn answer(request: tiny_http::Request, render: &Render) {
-    let is_page = request.url().split('?').next() == Some("/metrics");
-    let is_get = matches!(request.method(), Method::Get | Method::Head);
-    let (code, text) = match (is_page, is_get) {
-        (false, _) => (404, "need /metrics\n".to_string()),
-        (_, false) => (405, "need GET\n".to_string()),
-        _ => match render() {
-            Some(text) => (200, text),
-            None => (503, "it has ended\n".to_string()),
-        },
-    };
-    let mut response = Response::from_string(text).with_status_code(code);
-    let kind = Header::from_bytes("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
-    if let Ok(kind) = kind {
-        response = response.with_header(kind);
+/// The answer to the head of a request; what may follow it is not read. `None` before the head is whole.
+fn answer(request: &[u8], render: &Render) -> Option<Vec<u8>> {
+    let ends = |end: &[u8]| request.windows(end.len()).any(|w| w == end);
+    if !ends(b"\r\n\r\n") && !ends(b"\n\n") {
+        let status = "431 Request Header Fields Too Large";
+        let text = format!("need at most {MOST_REQUEST_BYTES} bytes\n");
+        return (request.len() >= MOST_REQUEST_BYTES).then(|| response(status, &text, true));
     }
-    // The client may have left.
-    let _ = request.respond(response);
+    let line = request.split(|b| *b == b'\n').next().unwrap_or_default();
+    let line = std::str::from_utf8(line).unwrap_or_default().trim_end();
+    let words: Vec<&str> = line.split(' ').collect();
+    let [method, target, "HTTP/1.0" | "HTTP/1.1"] = words[..] else {
+        return Some(response("400 Bad Request", "need HTTP/1.1\n", true));
+    };
+    let is_page = target.split('?').next() == Some("/metrics");
+    let (status, text) = match (is_page, method) {
+        (false, _) => ("404 Not Found", "need /metrics\n".to_string()),
+        (_, "GET" | "HEAD") => match render() {
+            Some(text) => ("200 OK", text),
+            None => ("503 Service Unavailable", "it has ended\n".to_string()),
+        },
+        _ => ("405 Method Not Allowed", "need GET\n".to_string()),
+    };
+    Some(response(status, &text, method != "HEAD"))
 }
 
-impl Drop for Page {
-    fn drop(&mut self) {
-        self.server.unblock();
-        if let Some(thread) = self.thread.take() {
-            // It has no result.
-            let _ = thread.join();
-        }
-        if let Some(path) = &self.socket {
-            // It may be gone already.
-            let _ = std::fs::remove_file(path);
-        }
-    }
+fn response(status: &str, text: &str, has_body: bool) -> Vec<u8> {
+    let allow = match status.starts_with("405") {
+        true => "Allow: GET, HEAD\r\n",
+        false => "",
+    };
+    let length = text.len();
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n\
+         Content-Length: {length}\r\n{allow}Connection: close\r\n\r\n"
+    );
+    let body = if has_body { text } else { "" };
+    (head + body).into_bytes()
 }
