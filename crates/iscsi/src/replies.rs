@@ -114,6 +114,9 @@ enum Reply {
     Count,
 }
 
+/// Sizes agreed on are 512 or more. Whole sectors are sent, so that none is of two times.
+const WHOLE_SECTORS: u32 = !0x1ff;
+
 /// Answers in the order in which they are sent.
 #[derive(Debug)]
 pub struct Replies {
@@ -135,7 +138,7 @@ impl Replies {
             waiting: VecDeque::new(),
             digests: of.parameters.digests,
             most_sent: of.parameters.most_sent,
-            most_burst: of.parameters.most_burst,
+            most_burst: of.parameters.most_burst & WHOLE_SECTORS,
             stat_sn: of.stat_sn,
             exp_cmd_sn: of.cmd_sn,
             max_cmd_sn: of.cmd_sn.wrapping_add(of.window - 1),
@@ -274,7 +277,8 @@ impl Replies {
     ) -> io::Result<bool> {
         let all = data.transfer.taken(data.total);
         let left_of_burst = self.most_burst - data.sent % self.most_burst;
-        let bytes = (all - data.sent).min(self.most_sent).min(left_of_burst);
+        let most = self.most_sent & WHOLE_SECTORS;
+        let bytes = (all - data.sent).min(most).min(left_of_burst);
         let is_last = data.sent + bytes == all;
         let ends_burst = is_last || bytes == left_of_burst;
         let mut unit: pdu::DataIn = zeroed();

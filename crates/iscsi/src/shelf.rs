@@ -1,11 +1,13 @@
 //! What is behind the targets: units, their data, and the work that the drives do for them.
 
 use crate::elements::{self, Elements};
+use bytes::Bytes;
 use headstack_array::layer::{DriveFacts, ErrorKind, FaultSigns, Setting};
 use headstack_drive::zoned::{
-    self, ReportingOptions, ZoneAction, ZoneCondition, ZoneDescriptor, ZoneId, ZoneType,
+    self, ReportingOptions, ZoneAction, ZoneCondition, ZoneDescriptor, ZoneId,
 };
 use headstack_drive::{Command, Heeded, Hint, Setting as DriveSetting};
+use headstack_live::content::Content;
 use headstack_live::live::{Access, Done, Failure, Live, Ticket};
 use headstack_scsi::cdb::Cdb;
 use headstack_scsi::commands;
@@ -87,7 +89,7 @@ struct Open {
     owner: Option<Owner>,
     work: Work,
     /// Data that are written or compared.
-    data: Vec<u8>,
+    data: Bytes,
     /// The second part of the work is with the drive.
     is_second: bool,
     /// It has a place in the task set.
@@ -306,7 +308,7 @@ impl Shelf {
             device,
             owner: answered.is_none().then_some(owner),
             work,
-            data,
+            data: data.into(),
             is_second: false,
             has_place: false,
         });
@@ -324,13 +326,8 @@ impl Shelf {
                 Entered::Now => self.open[id].has_place = true,
             }
         }
-        match self.start(live, id) {
-            Ok(()) => answered.map_or(Started::Later, Started::Ended),
-            Err(sense) => {
-                let ending = self.end(live, id, Outcome::Failed(sense));
-                Started::Ended(ending)
-            }
-        }
+        self.start(live, id);
+        answered.map_or(Started::Later, Started::Ended)
     }
 
     /// Limits of the drive can also be changed in another way than by MODE SELECT: before a command that shows or sets pages, or
@@ -386,7 +383,7 @@ impl Shelf {
         if done.is_ok() {
             for (first, blocks) in written {
                 let (offset, bytes) = (first * u64::from(BLOCK), blocks * u64::from(BLOCK));
-                if live.store(device).zero(offset, bytes, false).is_err() {
+                if live.store(device).discard(offset, bytes).is_err() {
                     let code = Code::INTERNAL_TARGET_FAILURE;
                     return unit.check(&Sense::new(Key::HardwareError, code));
                 }
@@ -395,59 +392,20 @@ impl Shelf {
         unit.zoned(done.map(|()| Vec::new()))
     }
 
-    /// Whether a write goes to where a zone may be written now. What the drive will refuse must not reach the store.
-    fn fits_zones(&self, live: &mut Live, open: &Open) -> bool {
-        let (_, system) = live.system();
-        let extent = open.work.extent;
-        let drive = system
-            .drive(open.device)
-            .filter(|d| d.zone_rules().is_some());
-        let Some(drive) = drive else { return true };
-        let mut zones = drive.report_zones(Lba(extent.lba), ReportingOptions::All);
-        let Some(zone) = zones.next() else {
-            return false;
-        };
-        let end = zone.start.0 + zone.blocks;
-        match zone.zone_type {
-            // What reaches into a zone with a write pointer is refused.
-            ZoneType::Conventional => {
-                let last = Lba(extent.lba + u64::from(extent.blocks) - 1);
-                let mut there = drive.report_zones(last, ReportingOptions::All);
-                there.next().is_some_and(|z| z.zone_type == zone.zone_type)
-            }
-            _ => {
-                zone.write_pointer == Some(Lba(extent.lba))
-                    && extent.lba + u64::from(extent.blocks) <= end
-            }
-        }
-    }
-
-    /// Gives work to the drive; what it writes is in the store then.
-    ///
-    /// # Errors
-    /// The store cannot be written.
-    fn start(&mut self, live: &mut Live, id: usize) -> Result<(), Sense> {
-        let fits = !self.open[id].writes() || self.fits_zones(live, &self.open[id]);
+    /// Gives work to the drive.
+    fn start(&mut self, live: &mut Live, id: usize) {
         let open = &mut self.open[id];
         let (work, device) = (open.work, open.device);
-        let offset = work.extent.lba * u64::from(BLOCK);
-        let length = u64::from(work.extent.blocks) * u64::from(BLOCK);
-        let store = live.store(device);
-        let stored = match work.task {
-            // The drive refuses it.
-            _ if !fits => Ok(()),
-            Task::Write => {
-                let done = store.write(offset, &open.data[..length as usize]);
-                // They are no longer needed.
-                open.data = Vec::new();
-                done
+        let content = match work.task {
+            // They are no longer needed here.
+            Task::Write => Some(Content::Data(std::mem::take(&mut open.data))),
+            Task::WriteAndVerify(_) => Some(Content::Data(open.data.clone())),
+            Task::WriteSame { zeroes } if zeroes || open.data.iter().all(|b| *b == 0) => {
+                Some(Content::Zeroes { keep: false })
             }
-            Task::WriteAndVerify(_) => store.write(offset, &open.data[..length as usize]),
-            Task::WriteSame { zeroes: true } => store.zero(offset, length, false),
-            Task::WriteSame { zeroes: false } => fill(store, offset, length, &open.data),
-            _ => Ok(()),
+            Task::WriteSame { .. } => Some(Content::Repeated(open.data.clone())),
+            _ => None,
         };
-        stored.map_err(|_| Sense::new(Key::HardwareError, Code::INTERNAL_TARGET_FAILURE))?;
         let cached = self.luns[device].unit.pages().write_cache() && !work.forced;
         let command = match work.task {
             Task::Read | Task::Verify(_) | Task::Prefetch => Command::Read,
@@ -456,11 +414,10 @@ impl Shelf {
             _ if cached => Command::Write,
             _ => Command::WriteThrough,
         };
-        self.submit(live, id, command);
-        Ok(())
+        self.submit(live, id, command, content);
     }
 
-    fn submit(&mut self, live: &mut Live, id: usize, command: Command) {
+    fn submit(&mut self, live: &mut Live, id: usize, command: Command, content: Option<Content>) {
         let ticket = self.ticket(id);
         let open = &self.open[id];
         let access = Access {
@@ -470,7 +427,7 @@ impl Shelf {
             offset: open.work.extent.lba * u64::from(BLOCK),
             length: u64::from(open.work.extent.blocks) * u64::from(BLOCK),
         };
-        live.submit(ticket, access);
+        live.submit(ticket, access, content);
     }
 
     /// The drive has ended a request.
@@ -479,18 +436,7 @@ impl Shelf {
         let open = &mut self.open[id];
         let writes_first = matches!(open.work.task, Task::WriteAndVerify(_));
         if done.error.is_none() && writes_first && !std::mem::replace(&mut open.is_second, true) {
-            return self.submit(live, id, Command::Read);
-        }
-        let no_room = ErrorKind::Zone(zoned::Sense::InsufficientZoneResources);
-        if open.writes() && done.error == Some(Failure::Device(no_room)) {
-            // Only this the store did not know before: what lies past a write pointer reads as zeroes.
-            let (first, blocks) = (open.work.extent.lba, open.work.extent.blocks);
-            let (offset, bytes) = (
-                first * u64::from(BLOCK),
-                u64::from(blocks) * u64::from(BLOCK),
-            );
-            // The command fails anyhow.
-            let _ = live.store(done.access.device).zero(offset, bytes, false);
+            return self.submit(live, id, Command::Read, None);
         }
         let outcome = match done.error {
             Some(failure) => Outcome::Failed(sense_of(failure, &open.work)),
@@ -551,12 +497,7 @@ impl Shelf {
     /// Starts commands that waited because of their attribute.
     fn go_on(&mut self, live: &mut Live, device: usize) {
         while let Some(id) = self.luns[device].tasks.next_free() {
-            let id = id as usize;
-            if self.start(live, id).is_err() {
-                // The store fails: the drive is asked for nothing, so that the command ends at once.
-                self.open[id].work.task = Task::Verify(Compare::Nothing);
-                self.submit(live, id, Command::Read);
-            }
+            self.start(live, id as usize);
         }
     }
 
@@ -650,26 +591,6 @@ fn extent_written(zone: &ZoneDescriptor) -> Option<(u64, u64)> {
     (written > 0).then_some((zone.start.0, written))
 }
 
-/// Writes one block to all blocks of a range.
-fn fill(
-    store: &mut headstack_live::store::Store,
-    offset: u64,
-    length: u64,
-    block: &[u8],
-) -> std::io::Result<()> {
-    if block.iter().all(|b| *b == 0) {
-        return store.zero(offset, length, false);
-    }
-    let piece = block.repeat(PIECE / block.len());
-    let mut at = 0;
-    while at < length {
-        let bytes = (length - at).min(piece.len() as u64);
-        store.write(offset + at, &piece[..bytes as usize])?;
-        at += bytes;
-    }
-    Ok(())
-}
-
 /// Compares what was read from the medium with the data of the command.
 fn compared(live: &mut Live, open: &Open) -> Outcome {
     let (Task::Verify(compare) | Task::WriteAndVerify(compare)) = open.work.task else {
@@ -707,6 +628,7 @@ fn compared(live: &mut Live, open: &Open) -> Outcome {
 fn sense_of(failure: Failure, work: &Work) -> Sense {
     let kind = match failure {
         Failure::PowerLost => return Sense::new(Key::UnitAttention, Code::POWER_ON),
+        Failure::Store => return Sense::new(Key::HardwareError, Code::INTERNAL_TARGET_FAILURE),
         Failure::Device(kind) => kind,
     };
     let writes = matches!(work.task, Task::Write | Task::WriteSame { .. });

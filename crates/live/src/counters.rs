@@ -109,6 +109,8 @@ pub struct Counters {
     pub power_losses: u64,
     /// What became of the sectors that were not on the medium then.
     pub torn: Torn,
+    /// Why the record ended before the server did.
+    pub record_ended: Option<String>,
 }
 
 /// Adds a time. The histogram grows with it; `saturating_record` would count all of more than 2 us as 2 us.
@@ -132,6 +134,7 @@ impl Counters {
             late: 0,
             power_losses: 0,
             torn: Torn::default(),
+            record_ended: None,
         }
     }
 
@@ -151,12 +154,16 @@ impl Counters {
         self.late as f64 / self.lateness_ns.len().max(1) as f64
     }
 
-    /// What is said at the end if the machine was too slow.
+    /// What is said at the end if the machine was too slow, or the record is not whole.
     pub fn warning(&self) -> Option<String> {
-        self.is_too_slow().then(|| {
+        let slow = self.is_too_slow().then(|| {
             let percent = self.late_share() * 100.0;
             format!("too slow: {percent:.1} % of the replies were later than 1 ms, so clients saw a slower drive")
-        })
+        });
+        let ended = self.record_ended.as_ref();
+        let ended = ended.map(|why| format!("the record ended early: {why}"));
+        let all: Vec<String> = slow.into_iter().chain(ended).collect();
+        (!all.is_empty()).then(|| all.join("; "))
     }
 
     pub(crate) fn begun(&mut self, device: usize, now: Time) {

@@ -44,13 +44,14 @@ impl File {
     /// Writes a value.
     ///
     /// # Errors
-    /// In words, why it is refused. The file `error` has the last such text.
+    /// In words, why it is refused. The file `error` has the text until a write succeeds.
     pub fn write(&self, live: &mut Live, text: &str) -> Result<(), String> {
         let write = self.write.ok_or("a file that cannot be written")?;
         let done = write(live, self.device, text.trim());
-        if let Err(why) = &done {
-            live.refused = format!("{}: {why}\n", self.path);
-        }
+        live.refused = match &done {
+            Ok(()) => String::new(),
+            Err(why) => format!("{}: {why}\n", self.path),
+        };
         done
     }
 }
@@ -223,30 +224,37 @@ fn set_scheduler(live: &mut Live, device: usize, text: &str) -> Result<(), Strin
     live.set(&path, setting).map_err(|e| e.to_string())
 }
 
+/// Most commands that a drive takes. One whose queue has no limit takes as many as all clients may have.
+fn most_commands(live: &Live, device: usize) -> u32 {
+    match live.most_commands[device] {
+        0 => 1 << 16,
+        most => most,
+    }
+}
+
 /// Commands that the host gives the drive at a time. Linux does not take more than the adapter, here the drive, holds.
 fn queue_depth(live: &mut Live, device: usize) -> Option<String> {
     let view = view(live, device);
     let (_, facts) = view.drive?;
     let depth = view.queue.map_or(facts.queue_depth, |(_, _, depth)| depth);
-    one(&depth.to_string())
+    one(&match (depth, most_commands(live, device)) {
+        (0, most) => most.to_string(),
+        (depth, most) => depth.min(most).to_string(),
+    })
 }
 
 fn set_queue_depth(live: &mut Live, device: usize, text: &str) -> Result<(), String> {
     let view = view(live, device);
-    let (drive, facts) = view.drive.ok_or("no single drive")?;
-    let depth = match number(text)? {
-        0 => return Err("got 0, need 1 or more".into()),
-        n => n,
-    };
+    let (drive, _) = view.drive.ok_or("no single drive")?;
+    let (depth, most) = (number(text)?, most_commands(live, device));
+    if !(1..=most).contains(&depth) {
+        return Err(format!(
+            "got {depth}, need 1 to {most}, the drive's commands"
+        ));
+    }
     // Below a host queue the drive's own depth stays: what the host holds back is what its elevator orders.
     let set = match view.queue {
         None => live.set(&drive, Setting::Drive(DriveSetting::QueueDepth(depth))),
-        Some(_) if depth > facts.queue_depth => {
-            let most = facts.queue_depth;
-            return Err(format!(
-                "got {depth}, need 1 to {most}, the drive's commands"
-            ));
-        }
         Some((queue, ..)) => live.set(&queue, Setting::Depth(depth)),
     };
     set.map_err(|e| e.to_string())
@@ -388,6 +396,15 @@ fn sense(error: &headstack_array::layer::ErrorKind) -> String {
 
 /// A change as in an experiment, in TOML, without `at`.
 fn change(live: &mut Live, _: usize, text: &str) -> Result<(), String> {
+    changed(live, text).map_err(|why| {
+        format!(
+            "{why}; all lines of a change are one write, which printf of a shell alone does not make: \
+             printf ... | dd of=change bs=4k iflag=fullblock"
+        )
+    })
+}
+
+fn changed(live: &mut Live, text: &str) -> Result<(), String> {
     let table: toml::Table = text
         .parse()
         .map_err(|e: toml::de::Error| e.message().to_string())?;

@@ -94,7 +94,7 @@ impl Watch<'_> {
 /// Serves until `stop` is set; then what is outstanding is answered. Returns what was counted.
 ///
 /// # Errors
-/// The system has no more sockets, or the record cannot be written.
+/// The system has no more sockets.
 pub fn serve(
     mut live: Live,
     fronts: &mut [&mut dyn FrontEnd],
@@ -170,5 +170,5 @@ pub fn serve(
             }
         }
     }
-    live.finish()
+    Ok(live.finish())
 }

@@ -1,42 +1,55 @@
-//! What writes replaced, until their data are on the medium: a loss of power may undo them.
+//! What writes that have ended left in the drive's buffer, until it is on the medium: a loss of power may undo it.
 //!
 //! # Model
-//! Sector by sector, in the order of the writes. A write that has ended takes over what an earlier, ended one replaced
-//! there: the drive's buffer has one version of a sector. At a loss of power each write that is not settled is kept, or
-//! dropped, or torn: then its first sectors are kept, or any of them, each with even chances. A sector has what the
-//! newest kept write wrote there, or else what was settled.
+//! Sector by sector, in the order in which the writes ended: the drive's buffer has one version of a sector, and another
+//! one if a flush that is under way has to write it. At a loss of power each write that is not settled, or is still at the
+//! drive, is kept, or dropped, or torn: then its first sectors are kept, or any of them, each with even chances. A sector
+//! has what the newest kept write wrote there, or else what was settled.
 //! # Validity
 //! A real drive writes each sector whole or not at all, and may stop between two. Sectors half written, which then cannot
 //! be read, are not modelled; a `bad` range is.
 
+use crate::content::Content;
+use crate::extents::{Extents, Part};
 use headstack_engine::random::stream;
 use rand_xoshiro::rand_core::RngCore;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 /// Bytes of a sector.
 pub const SECTOR: u64 = 512;
 
-type Sector = [u8; SECTOR as usize];
-
-/// What one write replaced in a sector.
-#[derive(Debug)]
-struct Replaced {
-    /// The request's number; `None` as long as it has not reached the drive.
-    by: Option<u64>,
-    /// Once it has ended, the number of requests that had been submitted then.
-    ended: Option<u64>,
-    before: Box<Sector>,
+/// What a write has written to sectors.
+#[derive(Debug, Clone)]
+pub struct Written {
+    /// The request's number.
+    pub by: u64,
+    /// From the first of the sectors on.
+    pub content: Content,
 }
 
-/// What writes replaced. Requests have numbers in the order in which they were submitted.
+impl Part for Written {
+    fn beyond(&self, n: u64) -> Written {
+        Written {
+            by: self.by,
+            content: self.content.beyond(n * SECTOR),
+        }
+    }
+}
+
+/// Sectors and what was written to them, in the order in which that happened.
+pub type Writes = Vec<(Range<u64>, Written)>;
+
+/// What was written and is not settled, by sectors. Requests have numbers in the order in which they were submitted.
 #[derive(Debug, Default)]
 pub struct History {
-    /// By sector, the oldest first.
-    replaced: BTreeMap<u64, Vec<Replaced>>,
-    /// Flushes that have not ended.
-    flushes: u64,
+    /// What had ended when a flush was submitted, with the number of that flush and without what is in those before.
+    before: VecDeque<(u64, Extents<Written>)>,
+    /// What has ended since.
+    newest: Extents<Written>,
+    /// Sectors written since somebody asked for that.
+    pub n_written: u64,
 }
 
 /// What became of the writes that were not on the medium.
@@ -57,143 +70,112 @@ impl Torn {
 }
 
 impl History {
-    /// A write replaces a sector.
-    pub fn replaced(&mut self, sector: u64, before: Sector) {
-        let of = self.replaced.entry(sector).or_default();
-        // A client that sends a sector in pieces replaces it once.
-        if of.last().is_some_and(|last| last.by.is_none()) {
-            return;
-        }
-        of.push(Replaced {
-            by: None,
-            ended: None,
-            before: Box::new(before),
-        });
+    /// The versions, the oldest first.
+    pub fn versions(&self) -> impl DoubleEndedIterator<Item = &Extents<Written>> {
+        let before = self.before.iter().map(|(_, version)| version);
+        before.chain(std::iter::once(&self.newest))
     }
 
-    /// The write that replaced these sectors reaches the drive as request `number`.
-    pub fn submitted(&mut self, number: u64, sectors: Range<u64>) {
-        for (_, of) in self.replaced.range_mut(sectors) {
-            for one in of.iter_mut().filter(|r| r.by.is_none()) {
-                one.by = Some(number);
+    /// A write has ended. It takes the place of what was in the buffer.
+    pub fn ended(&mut self, sectors: Range<u64>, written: Written) {
+        self.n_written += sectors.end - sectors.start;
+        self.newest.put(sectors, written);
+    }
+
+    /// A flush reaches the drive as request `number`.
+    pub fn flush_begins(&mut self, number: u64) {
+        if !self.newest.is_empty() {
+            self.before
+                .push_back((number, std::mem::take(&mut self.newest)));
+        }
+    }
+
+    /// Flush `number` has ended. If it is `good`, what had ended before it was submitted is on the medium, and is returned.
+    pub fn flush_ends(&mut self, number: u64, good: bool) -> Writes {
+        let mut settled = Writes::new();
+        while good && self.before.front().is_some_and(|(of, _)| *of <= number) {
+            let version = self.before.pop_front();
+            settled.extend(version.into_iter().flat_map(|(_, v)| v.into_all()));
+        }
+        // A flush that failed no longer keeps two versions apart.
+        if let Some(place) = self.before.iter().position(|(of, _)| *of == number) {
+            let older = self.before.remove(place);
+            let newer = match self.before.get_mut(place) {
+                Some((_, version)) => version,
+                None => &mut self.newest,
+            };
+            if let Some((_, older)) = older {
+                let all = std::mem::replace(newer, older).into_all();
+                all.into_iter().for_each(|(at, w)| newer.put(at, w));
             }
         }
+        settled
     }
 
-    /// Write `number` has ended when `submitted` requests had been submitted. If it was `forced`, it is on the medium.
-    pub fn ended(&mut self, number: u64, submitted: u64, forced: bool, sectors: Range<u64>) {
-        let may_merge = self.flushes == 0;
-        self.each_of(sectors, |of| {
-            let place = of.iter().position(|r| r.by == Some(number));
-            if let Some(place) = place {
-                of[place].ended = Some(submitted);
-                if forced {
-                    of.drain(..=place);
-                }
-            }
-            // The buffer has one version: the newest of those that have ended. It replaces what the oldest replaced. A
-            // flush under way makes an older one count.
-            let ended = of.iter().take_while(|r| r.ended.is_some()).count();
-            if may_merge && ended > 1 {
-                (of[0].by, of[0].ended) = (of[ended - 1].by, of[ended - 1].ended);
-                of.drain(1..ended);
-            }
-        });
-    }
-
-    /// A flush reaches the drive.
-    pub fn flush_begins(&mut self) {
-        self.flushes += 1;
-    }
-
-    /// Flush `number` has ended. If it is `good`, what had ended before it was submitted is on the medium.
-    pub fn flush_ends(&mut self, number: u64, good: bool) {
-        self.flushes -= 1;
-        if good {
-            self.each_of(0..u64::MAX, |of| {
-                let before = |r: &&Replaced| r.ended.is_some_and(|ended| ended < number);
-                let settled = of.iter().take_while(before).count();
-                of.drain(..settled);
-            });
+    /// What has ended in these sectors is on the medium, and is returned.
+    pub fn settle(&mut self, sectors: Range<u64>) -> Writes {
+        let mut settled = Writes::new();
+        for (_, version) in &mut self.before {
+            settled.extend(version.take(sectors.clone()));
         }
+        settled.extend(self.newest.take(sectors));
+        self.before.retain(|(_, version)| !version.is_empty());
+        settled
     }
 
-    /// Does something with what was replaced in each of these sectors; those of which nothing is left are removed.
-    fn each_of(&mut self, sectors: Range<u64>, mut each: impl FnMut(&mut Vec<Replaced>)) {
-        let mut empty = Vec::new();
-        for (sector, of) in self.replaced.range_mut(sectors) {
-            each(of);
-            if of.is_empty() {
-                empty.push(*sector);
-            }
-        }
-        for sector in empty {
-            self.replaced.remove(&sector);
-        }
-    }
-
-    /// What has ended in these sectors is on the medium.
-    pub fn settle(&mut self, sectors: Range<u64>) {
-        self.each_of(sectors, |of| {
-            let ended = of.iter().take_while(|r| r.ended.is_some()).count();
-            of.drain(..ended);
-        });
-    }
-
-    /// These sectors are on the medium, whatever was written.
-    pub fn forget(&mut self, sectors: Range<u64>) {
-        let all: Vec<u64> = self.replaced.range(sectors).map(|r| *r.0).collect();
-        for sector in all {
-            self.replaced.remove(&sector);
-        }
+    /// These writes, the oldest, are not on the medium yet after all. The next flush settles them.
+    pub fn put_back(&mut self, writes: impl Iterator<Item = (Range<u64>, Written)>) {
+        let mut oldest = Extents::default();
+        writes.for_each(|(at, written)| oldest.put(at, written));
+        self.before.push_front((0, oldest));
     }
 
     /// Ranges of these sectors that a loss of power may undo.
     pub fn ranges(&self, sectors: Range<u64>) -> Vec<Range<u64>> {
-        let mut found: Vec<Range<u64>> = Vec::new();
-        for (sector, _) in self.replaced.range(sectors) {
-            match found.last_mut() {
-                Some(last) if last.end == *sector => last.end += 1,
-                _ => found.push(*sector..sector + 1),
-            }
+        let mut found = Extents::default();
+        for (at, _) in self.versions().flat_map(|v| v.over(sectors.clone())) {
+            found.join(at.start.max(sectors.start)..at.end.min(sectors.end));
         }
-        found
+        found.into_all().into_iter().map(|(at, ())| at).collect()
     }
 
     /// Whether nothing can be undone.
     pub fn is_empty(&self) -> bool {
-        self.replaced.is_empty()
+        self.versions().all(Extents::is_empty)
     }
 
-    /// Power is lost: what each sector that loses something has then. The history is empty afterwards.
-    pub fn tear(&mut self, dice: &mut Dice) -> (Vec<(u64, Box<Sector>)>, Torn) {
-        let mut fates: BTreeMap<Option<u64>, Fate> = BTreeMap::new();
-        let (mut undone, mut torn) = (Vec::new(), Torn::default());
-        let first = |fates: &mut BTreeMap<Option<u64>, Fate>, by, dice: &mut Dice| {
-            *fates.entry(by).or_insert_with(|| dice.fate())
-        };
-        for (sector, of) in std::mem::take(&mut self.replaced) {
-            let mut lost = None;
-            // From the newest write to the oldest, until one is kept.
-            for one in of.into_iter().rev() {
-                let fate = first(&mut fates, one.by, dice);
-                let (is_kept, after) = fate.next(dice);
-                fates.insert(one.by, after);
-                if is_kept {
-                    break;
+    /// Power is lost, with these writes at the drive, in order of their numbers. Returns what is kept, in order, and the
+    /// sectors, in order, that have lost something. The history is empty afterwards.
+    pub fn tear(&mut self, at_drive: Writes, dice: &mut Dice) -> (Writes, Torn, Vec<u64>) {
+        let mut all = self.settle(0..u64::MAX);
+        all.extend(at_drive);
+        let (mut fates, mut kept, mut outcomes) = (BTreeMap::new(), Writes::new(), Vec::new());
+        for (sectors, written) in all {
+            let fate = fates.entry(written.by).or_insert_with(|| dice.fate());
+            let own: Vec<bool> = sectors.clone().map(|_| fate.next(dice)).collect();
+            let mut at = 0;
+            for run in own.chunk_by(|a, b| a == b) {
+                let (from, n) = (sectors.start + at, run.len() as u64);
+                if run[0] {
+                    kept.push((from..from + n, written.beyond(at)));
                 }
-                lost = Some(one.before);
+                at += n;
             }
-            match lost {
-                None => torn.kept += 1,
-                Some(before) => {
+            outcomes.extend(sectors.zip(own));
+        }
+        // Of each sector the newest write counts.
+        outcomes.sort_by_key(|(sector, _)| *sector);
+        let (mut torn, mut lost) = (Torn::default(), Vec::new());
+        for of in outcomes.chunk_by(|a, b| a.0 == b.0) {
+            match of[of.len() - 1] {
+                (_, true) => torn.kept += 1,
+                (sector, false) => {
                     torn.lost += 1;
-                    undone.push((sector, before));
+                    lost.push(sector);
                 }
             }
         }
-        self.flushes = 0;
-        (undone, torn)
+        (kept, torn, lost)
     }
 }
 
@@ -209,13 +191,16 @@ enum Fate {
 }
 
 impl Fate {
-    /// Whether the next sector is kept, and the fate of those after it.
-    fn next(self, dice: &mut Dice) -> (bool, Fate) {
+    /// Whether the next sector is kept.
+    fn next(&mut self, dice: &mut Dice) -> bool {
         match self {
-            Fate::Kept => (true, self),
-            Fate::Dropped | Fate::First(0) => (false, Fate::Dropped),
-            Fate::First(n) => (true, Fate::First(n - 1)),
-            Fate::Any => (dice.below(2) == 0, self),
+            Fate::Kept => true,
+            Fate::Dropped | Fate::First(0) => false,
+            Fate::First(n) => {
+                *n -= 1;
+                true
+            }
+            Fate::Any => dice.below(2) == 0,
         }
     }
 }
@@ -250,107 +235,117 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    fn filled(byte: u8) -> Sector {
-        [byte; SECTOR as usize]
-    }
-
-    /// Sector 0 had 1 at first; each write, with its number, puts the next byte there.
-    fn written(writes: u64) -> History {
-        let mut h = History::default();
-        for number in 1..=writes {
-            h.replaced(0, filled(number as u8));
-            h.submitted(number, 0..1);
-        }
-        h
-    }
-
-    /// What sector 0 may have after a loss of power, over many seeds, after so many writes.
-    fn outcomes(writes: u64, change: impl Fn(&mut History)) -> Vec<u8> {
+    /// What sector 0 may have after a loss of power, over many seeds. It had 0 on the medium. Write `n` puts `n` there;
+    /// `change` says what happens, and returns the writes that are still at the drive.
+    fn outcomes(change: impl Fn(&mut History, &mut u8) -> Vec<u64>) -> Vec<u8> {
         let outcome = |seed| {
-            let mut h = written(writes);
-            change(&mut h);
-            let (undone, _) = h.tear(&mut Dice::new(seed));
-            undone
-                .first()
-                .map_or(writes as u8 + 1, |(_, before)| before[0])
+            let (mut h, mut medium) = (History::default(), 0);
+            let at_drive = change(&mut h, &mut medium);
+            let at_drive = at_drive.into_iter().map(|by| (0..1, write(by))).collect();
+            let (kept, torn, lost) = h.tear(at_drive, &mut Dice::new(seed));
+            assert_eq!(torn.lost, lost.len() as u64);
+            assert!(h.is_empty());
+            settle(kept, &mut medium);
+            medium
         };
-        (0..200)
-            .map(outcome)
-            .collect::<BTreeSet<u8>>()
-            .into_iter()
-            .collect()
+        let all: BTreeSet<u8> = (0..200).map(outcome).collect();
+        all.into_iter().collect()
+    }
+
+    fn write(by: u64) -> Written {
+        let content = Content::Data(vec![by as u8; SECTOR as usize].into());
+        Written { by, content }
+    }
+
+    fn zeroes(by: u64) -> Written {
+        let content = Content::Zeroes { keep: false };
+        Written { by, content }
+    }
+
+    fn settle(writes: Writes, medium: &mut u8) {
+        if let Some((_, last)) = writes.last() {
+            *medium = last.by as u8;
+        }
     }
 
     #[test]
     fn what_is_on_the_medium_stays() {
-        // Under way; in the buffer; on the medium.
-        assert_eq!(outcomes(1, |h| h.settle(0..9)), [1, 2]);
-        assert_eq!(outcomes(1, |h| h.ended(1, 1, false, 0..1)), [1, 2]);
-        let settled = |h: &mut History| {
-            h.ended(1, 1, false, 0..1);
-            h.settle(0..9);
-            assert!(h.is_empty());
+        assert_eq!(outcomes(|_, _| vec![1]), [0, 1], "at the drive");
+        let ended = |h: &mut History| h.ended(0..1, write(1));
+        let in_buffer = |h: &mut History, _: &mut u8| {
+            ended(h);
+            vec![]
         };
-        assert_eq!(outcomes(1, settled), [2]);
-        assert_eq!(outcomes(1, |h| h.ended(1, 1, true, 0..1)), [2]);
-        assert_eq!(outcomes(3, |h| h.forget(0..1)), [4]);
+        assert_eq!(outcomes(in_buffer), [0, 1]);
+        let settled = |h: &mut History, medium: &mut u8| {
+            ended(h);
+            settle(h.settle(0..9), medium);
+            assert!(h.is_empty());
+            vec![]
+        };
+        assert_eq!(outcomes(settled), [1]);
     }
 
     #[test]
-    fn a_buffer_has_one_version_and_a_write_under_way_is_another() {
-        // 1 is on the medium, 2 and then 3 in the buffer, 4 is under way.
-        let in_buffer = |h: &mut History| {
-            h.ended(1, 1, false, 0..1);
-            h.ended(2, 2, false, 0..1);
+    fn a_buffer_has_one_version_and_a_write_at_the_drive_is_another() {
+        let begins = |h: &mut History, _: &mut u8| {
+            h.ended(0..1, write(1));
+            h.ended(0..1, write(2));
+            vec![3]
         };
-        assert_eq!(outcomes(3, in_buffer), [1, 3, 4]);
-        // What was in the buffer is on the medium now: 3 is the least that is left.
-        let destaged = |h: &mut History| {
-            in_buffer(h);
-            h.settle(0..1);
+        assert_eq!(outcomes(begins), [0, 2, 3]);
+        let destaged = |h: &mut History, medium: &mut u8| {
+            let at_drive = begins(h, medium);
+            settle(h.settle(0..1), medium);
+            at_drive
         };
-        assert_eq!(outcomes(3, destaged), [3, 4]);
+        assert_eq!(outcomes(destaged), [2, 3]);
     }
 
     #[test]
     fn a_flush_settles_what_had_ended_before_it() {
-        // Writes 1 and 2 end, the flush is request 3, write 4 ends while it is under way.
+        // Write 1 ends, the flush is request 2, write 3 ends while it is under way.
         let flushed = |good: bool| {
-            move |h: &mut History| {
-                h.ended(1, 2, false, 0..1);
-                h.flush_begins();
-                h.replaced(0, filled(3));
-                h.submitted(4, 0..1);
-                h.ended(2, 4, false, 0..1);
-                h.flush_ends(3, good);
+            move |h: &mut History, medium: &mut u8| {
+                h.ended(0..1, write(1));
+                h.flush_begins(2);
+                h.ended(0..1, write(3));
+                settle(h.flush_ends(2, good), medium);
+                vec![4]
             }
         };
-        // The first write had ended before the flush, the second had not; the third puts 4 there.
-        let seen = |good| -> BTreeSet<u8> {
-            let outcome = |seed| {
-                let mut h = written(2);
-                flushed(good)(&mut h);
-                let (undone, _) = h.tear(&mut Dice::new(seed));
-                undone.first().map_or(4, |(_, before)| before[0])
-            };
-            (0..200).map(outcome).collect()
-        };
-        assert_eq!(seen(true), [2, 3, 4].into());
-        assert_eq!(seen(false), [1, 2, 3, 4].into());
+        assert_eq!(outcomes(flushed(true)), [1, 3, 4]);
+        // The buffer has one version again.
+        assert_eq!(outcomes(flushed(false)), [0, 3, 4]);
     }
 
     #[test]
     fn a_write_may_be_torn_anywhere() {
         let mut seen = BTreeSet::new();
         for seed in 0..3000 {
-            let mut h = History::default();
-            (0..4).for_each(|sector| h.replaced(sector, filled(0)));
-            h.submitted(1, 0..4);
-            let (undone, torn) = h.tear(&mut Dice::new(seed));
+            let all = vec![(0..4, zeroes(1))];
+            let (_, torn, lost) = History::default().tear(all, &mut Dice::new(seed));
             assert_eq!(torn.kept + torn.lost, 4);
-            let lost: Vec<u64> = undone.iter().map(|u| u.0).collect();
             seen.insert(lost);
         }
         assert_eq!(seen.len(), 16, "every subset of four sectors");
+    }
+
+    /// A flush costs what is new: neither what earlier ones settled nor the lengths of writes count.
+    #[test]
+    fn a_flush_meets_what_was_written_since_the_last_one() {
+        let mut h = History::default();
+        let flush = |h: &mut History, number| {
+            h.flush_begins(number);
+            h.flush_ends(number, true).len()
+        };
+        for i in 0..1_000u64 {
+            h.ended(i << 22..(i + 1) << 22, zeroes(i));
+        }
+        assert_eq!(h.versions().map(Extents::len).sum::<usize>(), 1_000);
+        assert_eq!(flush(&mut h, 1_000), 1_000);
+        h.ended(7..8, zeroes(1_001));
+        assert_eq!((flush(&mut h, 1_002), flush(&mut h, 1_003)), (1, 0));
+        assert!(h.is_empty());
     }
 }

@@ -8,8 +8,9 @@
 //! # Model
 //! - All clients share the drive: its queue, its buffer, its arms. Connecting and leaving change nothing.
 //! - A request covers the 512-byte blocks in which its bytes lie.
-//! - What is written is in the store before its request reaches the drive, so what is acknowledged survives the end
-//!   of the process, not the end of the machine.
+//! - What is written is in the store when its request has ended well, before that is told: what is refused changes
+//!   nothing, and what is acknowledged survives the end of the process, not the end of the machine. Where power may be
+//!   lost, what has not reached the medium survives it only if the process ends by itself.
 //! - How late each completion was handed to its client is measured ([`counters::Counters`]).
 
 #![cfg(target_os = "linux")]
@@ -17,11 +18,13 @@
 pub mod arguments;
 pub mod clients;
 pub mod clock;
+pub mod content;
 pub mod control;
 pub mod counters;
 pub mod devices;
 pub mod emulate;
 pub mod energy;
+pub mod extents;
 pub mod files;
 pub mod front_end;
 pub mod fuse;

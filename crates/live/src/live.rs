@@ -1,6 +1,7 @@
 //! A system in real time: it takes requests and gives completions, whoever speaks to it.
 
 use crate::clock::Clock;
+use crate::content::Content;
 use crate::counters::Counters;
 use crate::devices::{Asked, Bytes, Devices, Ended, BLOCK};
 use crate::energy::Energy;
@@ -8,7 +9,7 @@ use crate::history::{Dice, Torn};
 use crate::power::{Afterwards, PowerLosses};
 use crate::record::Record;
 use crate::remake::{Remaking, OWN};
-use crate::store::Store;
+use crate::store::{AtDrive, Store};
 use crate::LiveError;
 use headstack_array::change::Change;
 use headstack_array::layer::{ErrorKind, Setting};
@@ -22,6 +23,9 @@ use std::ops::Range;
 use std::time::Duration;
 
 mod remaking;
+
+/// Sectors that are written before it is looked which of them the drives have written to their media by themselves.
+const LOOK_AFTER: u64 = (64 << 20) / BLOCK;
 
 /// A device that clients can use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +47,7 @@ pub struct Ticket {
     pub tag: u64,
 }
 
-/// A request to a device. What it writes is in the store already.
+/// A request to a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
     /// Number of the device.
@@ -77,6 +81,8 @@ impl Access {
 pub enum Failure {
     /// The simulated system failed it.
     Device(ErrorKind),
+    /// The file with the data cannot be written.
+    Store,
     /// Power was lost while it was outstanding.
     PowerLost,
 }
@@ -126,6 +132,20 @@ struct Open {
     arrival: Time,
     /// Unlike any other request's.
     number: u64,
+    /// What it writes.
+    content: Option<Content>,
+}
+
+impl Open {
+    fn write(&self, content: Content) -> AtDrive {
+        let (number, access) = (self.number, &self.access);
+        AtDrive {
+            number,
+            offset: access.offset,
+            length: access.length,
+            content,
+        }
+    }
 }
 
 /// A system in real time.
@@ -150,8 +170,10 @@ pub struct Live {
     pub(crate) power_intervals: Vec<Span>,
     /// Drives that write themselves anew.
     remakes: BTreeMap<usize, Remaking>,
-    /// Why the last write to the control directory was refused.
+    /// Why the last write to the control directory was refused; empty if it was not.
     pub(crate) refused: String,
+    /// Most commands that the drive of each device takes; a queue of a host may take fewer.
+    pub(crate) most_commands: Vec<u32>,
 }
 
 /// A change that somebody asked for while it runs.
@@ -169,6 +191,11 @@ impl Live {
         if parts.losses.is_possible {
             parts.stores.iter_mut().for_each(Store::keep_history);
         }
+        let most_commands = |device: usize| {
+            let drive = parts.devices.system().view(Time::ZERO, device).drive;
+            drive.map_or(0, |(_, facts)| facts.queue_depth)
+        };
+        let most_commands = (0..parts.described.len()).map(most_commands).collect();
         Live {
             open: Slab::new(),
             counters: Counters::new(parts.described.len()),
@@ -183,6 +210,7 @@ impl Live {
             power_intervals: vec![Span(1_000_000_000); parts.described.len()],
             remakes: BTreeMap::new(),
             refused: String::new(),
+            most_commands,
             parts,
         }
     }
@@ -202,14 +230,6 @@ impl Live {
         &mut self.parts.stores[device]
     }
 
-    /// The device with its data.
-    pub fn device_and_store(&mut self, device: usize) -> (&Device, &mut Store) {
-        (
-            &self.parts.described[device],
-            &mut self.parts.stores[device],
-        )
-    }
-
     /// What was counted.
     pub fn counters(&self) -> &Counters {
         &self.counters
@@ -227,8 +247,8 @@ impl Live {
         (now, self.parts.devices.system_mut())
     }
 
-    /// Submits a request that lies inside its device; it arrives now.
-    pub fn submit(&mut self, ticket: Ticket, access: Access) {
+    /// Submits a request that lies inside its device; it arrives now. What it writes is in the store once it has ended well.
+    pub fn submit(&mut self, ticket: Ticket, access: Access, content: Option<Content>) {
         let now = self.parts.clock.now();
         self.parts.devices.advance(now);
         if self.remakes.contains_key(&access.device) {
@@ -248,17 +268,19 @@ impl Live {
             access,
             arrival: now,
             number,
+            content,
         });
-        if access.writes() && self.parts.losses.is_possible {
-            self.settle(access.device, access.bytes().blocks());
-            if let Some(history) = self.parts.stores[access.device].history() {
-                history.submitted(number, access.bytes().blocks());
-            }
+        if access.writes() {
+            // What cannot be written now is tried again with the next flush, which says so.
+            let _ = self.settle(access.device, access.bytes().blocks());
         }
         if access.command == Command::Flush {
             if let Some(history) = self.parts.stores[access.device].history() {
-                history.flush_begins();
+                history.flush_begins(number);
             }
+        }
+        if let Some(record) = &mut self.parts.record {
+            record.begin(&access, now);
         }
         self.counters.begun(access.device, now);
         let bytes = access.bytes();
@@ -285,6 +307,7 @@ impl Live {
             access,
             arrival: now,
             number: 0,
+            content: None,
         });
         (self.parts.devices).submit(now, access.device, id as u64, asked, bytes);
     }
@@ -301,11 +324,7 @@ impl Live {
     fn blank(&mut self, device: usize, bytes: u64) -> std::io::Result<()> {
         let before = std::mem::replace(&mut self.parts.described[device].bytes, bytes);
         let sectors = 0..before.max(bytes) / BLOCK;
-        let store = &mut self.parts.stores[device];
-        if let Some(history) = store.history() {
-            history.forget(sectors.clone());
-        }
-        store.blank(&[sectors])
+        self.parts.stores[device].blank(&[sectors])
     }
 
     /// The meters of these drives have begun anew; `before` is what all drives had used.
@@ -348,36 +367,37 @@ impl Live {
 
     /// Of the ended writes to these blocks, those are settled whose data are in no buffer. Where the system cannot say
     /// that, only a flush settles.
-    fn settle(&mut self, device: usize, blocks: Range<u64>) {
-        let Some(history) = self.parts.stores[device].history() else {
-            return;
+    ///
+    /// # Errors
+    /// The store cannot be written. What is not settled then stays as it was.
+    fn settle(&mut self, device: usize, blocks: Range<u64>) -> std::io::Result<()> {
+        let store = &mut self.parts.stores[device];
+        let Some(history) = store.history().filter(|h| !h.is_empty()) else {
+            return Ok(());
         };
-        if history.is_empty() {
-            return;
-        }
         let system = self.parts.devices.system();
         for range in history.ranges(blocks) {
             let mut held = Vec::new();
-            if system.unwritten(device, range.clone(), &mut |r| held.push(r)) {
-                held.sort_unstable_by_key(|r: &Range<u64>| r.start);
-                let mut from = range.start;
-                for r in held {
-                    if from < r.start {
-                        history.settle(from..r.start);
-                    }
-                    from = from.max(r.end);
+            if !system.unwritten(device, range.clone(), &mut |r| held.push(r)) {
+                continue;
+            }
+            held.sort_unstable_by_key(|r: &Range<u64>| r.start);
+            held.push(range.end..range.end);
+            let mut from = range.start;
+            for r in held {
+                if from < r.start {
+                    store.settle(from..r.start)?;
                 }
-                if from < range.end {
-                    history.settle(from..range.end);
-                }
+                from = from.max(r.end);
             }
         }
+        Ok(())
     }
 
     /// Carries out what happens until now, and gives the requests that have ended to `sink`.
     ///
     /// # Errors
-    /// The record cannot be written, or the system cannot be made anew after a loss of power.
+    /// The system cannot be made anew after a loss of power.
     pub fn advance(&mut self, mut sink: impl FnMut(&mut Live, Done)) -> Result<(), LiveError> {
         let now = self.parts.clock.now();
         let due = self.parts.losses.due();
@@ -385,7 +405,7 @@ impl Live {
         let until = now.min(due);
         self.parts.devices.advance(until);
         while let Some(ended) = self.parts.devices.ended(until) {
-            if let Some(done) = self.end(ended)? {
+            if let Some(done) = self.end(ended) {
                 sink(self, done);
             }
         }
@@ -399,49 +419,59 @@ impl Live {
     }
 
     /// A request has ended; `None` if nobody is told.
-    fn end(&mut self, ended: Ended) -> Result<Option<Done>, LiveError> {
-        let open = self.open.remove(ended.id as usize);
+    fn end(&mut self, ended: Ended) -> Option<Done> {
+        let mut open = self.open.remove(ended.id as usize);
         let access = open.access;
         if open.ticket.front_end == OWN {
             self.piece_ended(&open, ended.error.is_some());
-            return Ok(None);
+            return None;
         }
         self.counters.ended(&access, open.arrival, &ended);
-        if let Some(record) = &mut self.parts.record {
-            record.add(&access, open.arrival, ended.at)?;
-        }
-        if self.parts.losses.is_possible {
-            self.keep(&open, &ended);
-        }
+        self.recorded(|record| record.end(open.number, Some(ended.at)));
+        let stored = self.store_ended(&mut open, &ended);
+        let error = ended.error.map(Failure::Device);
+        let error = error.or(stored.err().map(|_| Failure::Store));
         if !self.remakes.is_empty() {
             self.begin_remake(access.device);
         }
-        Ok(Some(Done {
+        Some(Done {
             ticket: open.ticket,
             access,
             at: ended.at,
-            error: ended.error.map(Failure::Device),
-        }))
+            error,
+        })
     }
 
-    /// A write or flush has ended: what is settled by it.
-    fn keep(&mut self, open: &Open, ended: &Ended) {
-        let (access, store) = (open.access, &mut self.parts.stores[open.access.device]);
-        let Some(history) = store.history() else {
-            return;
+    /// Does something with the record, which ends if it cannot be written; the system goes on.
+    fn recorded(&mut self, with: impl FnOnce(&mut Record) -> Result<(), LiveError>) {
+        if let Some(Err(why)) = self.parts.record.as_mut().map(with) {
+            self.parts.record = None;
+            self.counters.record_ended = Some(why.to_string());
+        }
+    }
+
+    /// A request has ended: what it wrote is in the store, and what it settles is settled.
+    fn store_ended(&mut self, open: &mut Open, ended: &Ended) -> std::io::Result<()> {
+        let (access, is_good) = (open.access, ended.error.is_none());
+        let store = &mut self.parts.stores[access.device];
+        if access.command == Command::Flush {
+            store.flush_ends(open.number, is_good)?;
+            return self.settle(access.device, 0..u64::MAX);
+        }
+        let Some(content) = open.content.take().filter(|_| is_good) else {
+            return Ok(());
         };
-        match access.command {
-            Command::Read => {}
-            Command::Flush => {
-                history.flush_ends(open.number, ended.error.is_none());
-                self.settle(access.device, 0..u64::MAX);
+        store.write(&open.write(content))?;
+        let blocks = access.bytes().blocks();
+        if access.command == Command::WriteThrough {
+            return store.settle(blocks);
+        }
+        match store.history() {
+            Some(history) if history.n_written > LOOK_AFTER => {
+                history.n_written = 0;
+                self.settle(access.device, 0..u64::MAX)
             }
-            _ => {
-                let forced = access.command == Command::WriteThrough && ended.error.is_none();
-                let blocks = access.bytes().blocks();
-                history.ended(open.number, self.submitted, forced, blocks.clone());
-                self.settle(access.device, blocks);
-            }
+            _ => self.settle(access.device, blocks),
         }
     }
 
@@ -461,18 +491,23 @@ impl Live {
 
     fn lose_power_at(&mut self, now: Time) -> Result<Torn, LiveError> {
         let (mut torn, mut lost) = (Torn::default(), Vec::new());
+        let mut open: Vec<Open> = self.open.drain().collect();
+        open.sort_unstable_by_key(|o| o.number);
         for device in 0..self.parts.stores.len() {
-            self.settle(device, 0..u64::MAX);
-            let store = &mut self.parts.stores[device];
-            let (of_device, sectors) = store.tear(&mut self.dice).map_err(LiveError::System)?;
+            self.settle(device, 0..u64::MAX)
+                .map_err(LiveError::System)?;
+            let own = open.iter_mut().filter(|o| o.access.device == device);
+            let at_drive = own.filter_map(|o| o.content.take().map(|content| o.write(content)));
+            let (at_drive, store): (Vec<AtDrive>, _) =
+                (at_drive.collect(), &mut self.parts.stores[device]);
+            let torn_now = store.tear(&at_drive, &mut self.dice);
+            let (of_device, sectors) = torn_now.map_err(LiveError::System)?;
             torn.add(of_device);
             lost.push(sectors);
         }
         self.fail_remakes();
-        for open in self.open.drain() {
-            if open.ticket.front_end == OWN {
-                continue;
-            }
+        for open in open.into_iter().filter(|o| o.ticket.front_end != OWN) {
+            self.recorded(|record| record.end(open.number, None));
             self.counters.lost(open.access.device, now);
             self.lost.push(Done {
                 ticket: open.ticket,
@@ -563,8 +598,9 @@ impl Live {
         &self.energy
     }
 
-    /// Samples the energy of the drives if a sample is due.
+    /// Samples the energy of the drives, and writes lines of the record, if that is due.
     pub fn sample(&mut self) {
+        self.recorded(Record::look);
         if self.energy.is_due(self.parts.clock.now()) {
             self.sample_now();
         }
@@ -629,13 +665,8 @@ impl Live {
     }
 
     /// Ends: writes what is left of the record, and returns what was counted.
-    ///
-    /// # Errors
-    /// The record cannot be written.
-    pub fn finish(mut self) -> Result<Counters, LiveError> {
-        if let Some(record) = &mut self.parts.record {
-            record.finish()?;
-        }
-        Ok(self.counters)
+    pub fn finish(mut self) -> Counters {
+        self.recorded(Record::finish);
+        self.counters
     }
 }

@@ -13,6 +13,7 @@ use headstack_disksim::import_file;
 use headstack_schema::{did_you_mean, read_table, SpecError};
 use headstack_units::Time;
 use serde_json::{json, Value};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Where data are kept.
@@ -82,7 +83,20 @@ impl Live {
         };
         let stores = sizes.iter().enumerate().map(store);
         let stores = stores.collect::<Result<Vec<Store>, LiveError>>()?;
-        let record = |path: &PathBuf| Record::new(path, has_limits(devices.system(), sizes.len()));
+        let is_store = |path: &PathBuf| match &options.store {
+            Kept::Memory => false,
+            Kept::File(of) => {
+                let mut all = (0..sizes.len()).map(|i| file_of(of, i, sizes.len()));
+                all.any(|store| is_same_file(path, &store))
+            }
+        };
+        let record = |path: &PathBuf| match is_store(path) {
+            true => Err(LiveError::Argument(format!(
+                "record: got {}, the file of the store, need another one",
+                path.display()
+            ))),
+            false => Record::new(path, has_limits(devices.system(), sizes.len())),
+        };
         let record = options.record.as_ref().map(record).transpose()?;
         let again = options.clone();
         Ok(Live::new(Parts {
@@ -109,6 +123,11 @@ fn file_of(path: &Path, device: usize, devices: usize) -> PathBuf {
             name.into()
         }
     }
+}
+
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    let number = |path: &Path| path.metadata().ok().map(|m| (m.dev(), m.ino()));
+    number(a).is_some() && number(a) == number(b)
 }
 
 /// Whether a drive has duration limits.

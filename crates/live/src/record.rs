@@ -1,4 +1,7 @@
 //! A record of what clients asked for: a trace that the simulator reads, with the times of the emulated drive.
+//!
+//! Rows are in order of arrival: one waits until all earlier requests have ended. If one takes so long that very many wait
+//! for it, its row is written without a response time.
 
 use crate::devices::BLOCK;
 use crate::live::Access;
@@ -6,16 +9,50 @@ use crate::LiveError;
 use headstack_drive::{Command, Hint};
 use headstack_trace::{Ioprio, IoprioClass};
 use headstack_units::Time;
+use std::collections::VecDeque;
+use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-/// A trace of columns, in order of the ends of requests.
+/// Requests that have ended wait for at most so many earlier ones to end.
+const MOST_WAITING: usize = 1 << 17;
+/// Bytes of lines that are written at once.
+const AT_ONCE: usize = 64 << 10;
+/// Fewer lines are written after this time.
+const SOON: Duration = Duration::from_secs(1);
+
+/// A trace of columns, in order of the arrivals of requests. It grows by whole lines.
 pub struct Record {
-    file: BufWriter<File>,
+    file: File,
     path: PathBuf,
     /// There is a column of I/O priorities.
     with_priorities: bool,
+    /// Requests without a line, in order, and the number of the first one.
+    waiting: VecDeque<Row>,
+    first: u64,
+    /// Lines that are not in the file yet.
+    lines: String,
+    /// Bytes of the lines that are.
+    bytes: u64,
+    written: Instant,
+}
+
+struct Row {
+    access: Access,
+    arrival: Time,
+    end: End,
+}
+
+/// How a request has ended.
+#[derive(Clone, Copy)]
+enum End {
+    NotYet,
+    /// When.
+    At(Time),
+    /// It has no line.
+    Lost,
 }
 
 impl Record {
@@ -25,23 +62,60 @@ impl Record {
     /// A file that cannot be written.
     pub fn new(path: &Path, with_priorities: bool) -> Result<Record, LiveError> {
         let file = File::create(path).map_err(|e| unwritten(path, &e))?;
-        let mut record = Record {
-            file: BufWriter::new(file),
+        let more = if with_priorities { ",ioprio" } else { "" };
+        Ok(Record {
+            file,
             path: path.into(),
             with_priorities,
-        };
-        let more = if with_priorities { ",ioprio" } else { "" };
-        record.line(format_args!(
-            "time_ns,device,lba,blocks,op,response_ns{more}\n"
-        ))?;
-        Ok(record)
+            waiting: VecDeque::new(),
+            first: 1,
+            lines: format!("time_ns,device,lba,blocks,op,response_ns{more}\n"),
+            bytes: 0,
+            written: Instant::now(),
+        })
     }
 
-    /// Adds a request.
+    /// A request arrives. Requests have numbers in this order, from 1 on.
+    pub fn begin(&mut self, access: &Access, arrival: Time) {
+        self.waiting.push_back(Row {
+            access: *access,
+            arrival,
+            end: End::NotYet,
+        });
+    }
+
+    /// Request `number` has ended; `None`: it was lost, and gets no line.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn add(&mut self, access: &Access, arrival: Time, end: Time) -> Result<(), LiveError> {
+    pub fn end(&mut self, number: u64, at: Option<Time>) -> Result<(), LiveError> {
+        let place = number.checked_sub(self.first).map(|i| i as usize);
+        // One that took too long has a line already.
+        if let Some(row) = place.and_then(|i| self.waiting.get_mut(i)) {
+            row.end = at.map_or(End::Lost, End::At);
+        }
+        let is_full = |all: &VecDeque<Row>| all.len() > MOST_WAITING;
+        let has_ended = |row: &Row| !matches!(row.end, End::NotYet);
+        while self.waiting.front().is_some_and(has_ended) || is_full(&self.waiting) {
+            self.first += 1;
+            if let Some(row) = self.waiting.pop_front() {
+                self.add(&row);
+            }
+        }
+        match self.lines.len() >= AT_ONCE {
+            true => self.write(),
+            false => Ok(()),
+        }
+    }
+
+    /// Adds the line of a request. Without its end it has no response time.
+    fn add(&mut self, row: &Row) {
+        let (access, arrival) = (&row.access, row.arrival.0);
+        let response = match row.end {
+            End::NotYet => String::new(),
+            End::At(end) => end.0.saturating_sub(arrival).to_string(),
+            End::Lost => return,
+        };
         let first = access.offset / BLOCK;
         let last = (access.offset + access.length).div_ceil(BLOCK);
         let (op, first, blocks) = match access.command {
@@ -49,28 +123,56 @@ impl Record {
             Command::Flush => ("F", 0, 0),
             Command::Write | Command::WriteThrough => ("W", first, last - first),
         };
-        let response = end.0.saturating_sub(arrival.0);
-        self.line(format_args!(
-            "{},{},{first},{blocks},{op},{response}",
-            arrival.0, access.device
-        ))?;
-        match self.with_priorities {
-            true => self.line(format_args!(",{}\n", priority(access.hint).0)),
-            false => self.line(format_args!("\n")),
+        let device = access.device;
+        // A text takes everything.
+        let _ = write!(
+            self.lines,
+            "{arrival},{device},{first},{blocks},{op},{response}"
+        );
+        if self.with_priorities {
+            let _ = write!(self.lines, ",{}", priority(access.hint).0);
+        }
+        self.lines.push('\n');
+    }
+
+    /// Writes lines that have waited for some time.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn look(&mut self) -> Result<(), LiveError> {
+        match !self.lines.is_empty() && self.written.elapsed() > SOON {
+            true => self.write(),
+            false => Ok(()),
         }
     }
 
-    /// Writes what is left.
+    /// Writes all lines.
+    ///
+    /// # Errors
+    /// The file cannot be written. Then it ends with its last whole line.
+    pub fn write(&mut self) -> Result<(), LiveError> {
+        self.written = Instant::now();
+        if let Err(e) = self.file.write_all(self.lines.as_bytes()) {
+            // What is no file, such as a pipe, cannot be made shorter.
+            let _ = self.file.set_len(self.bytes);
+            return Err(unwritten(&self.path, &e));
+        }
+        self.bytes += self.lines.len() as u64;
+        self.lines.clear();
+        Ok(())
+    }
+
+    /// Writes what is left: also of requests that ended after one that has not.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn finish(&mut self) -> Result<(), LiveError> {
-        self.file.flush().map_err(|e| unwritten(&self.path, &e))
-    }
-
-    fn line(&mut self, line: std::fmt::Arguments) -> Result<(), LiveError> {
-        let written = self.file.write_fmt(line);
-        written.map_err(|e| unwritten(&self.path, &e))
+        for row in std::mem::take(&mut self.waiting) {
+            if !matches!(row.end, End::NotYet) {
+                self.add(&row);
+            }
+        }
+        self.write()
     }
 }
 

@@ -1,10 +1,11 @@
 //! Sockets, whatever their kind: those that listen, and those of clients. None of them ever waits.
 
+use headstack_metrics::SocketPath;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A connected socket.
 #[derive(Debug)]
@@ -82,8 +83,8 @@ pub fn parse_port(text: &str, form: &str, remote: bool) -> Result<SocketAddr, St
 /// A socket for new clients. That of a path is removed at the end.
 #[derive(Debug)]
 pub enum Listener {
-    /// At a path; with the path if it is this server's own.
-    Unix(UnixListener, Option<PathBuf>),
+    /// At a path; with its place if that is this server's own.
+    Unix(UnixListener, Option<SocketPath>),
     /// At a port.
     Tcp(TcpListener),
 }
@@ -103,8 +104,8 @@ impl Listener {
     /// # Errors
     /// The path is in use, or may not be used.
     pub fn at_path(path: &Path) -> io::Result<Listener> {
-        remove_stale(path);
-        Listener::Unix(UnixListener::bind(path)?, Some(path.into())).ready()
+        let (listener, place) = SocketPath::listen(path)?;
+        Listener::Unix(listener, Some(place)).ready()
     }
 
     /// Listens at a port.
@@ -158,24 +159,5 @@ impl Listener {
                 Socket::Tcp(socket)
             }
         })
-    }
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        if let Listener::Unix(_, Some(path)) = self {
-            // It may be gone already.
-            let _ = std::fs::remove_file(path);
-        }
-    }
-}
-
-/// Removes a socket on which nobody listens, left by a server that was killed.
-fn remove_stale(path: &Path) {
-    use std::os::unix::fs::FileTypeExt;
-    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|m| m.file_type().is_socket());
-    if is_socket && UnixStream::connect(path).is_err() {
-        // If that fails, so does binding, which says why.
-        let _ = std::fs::remove_file(path);
     }
 }

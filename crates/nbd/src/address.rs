@@ -131,11 +131,9 @@ pub fn uri(listener: &Listener, tls: Mode) -> String {
         Mode::Off | Mode::On => "nbd",
     };
     match listener {
-        Listener::Unix(listener, path) => {
-            let path = path.clone().or_else(|| {
-                let address = listener.local_addr().ok()?;
-                address.as_pathname().map(Into::into)
-            });
+        Listener::Unix(listener, _) => {
+            let address = listener.local_addr().ok();
+            let path = address.and_then(|a| a.as_pathname().map(PathBuf::from));
             // One without a name has no URI.
             let path = path.unwrap_or_default();
             let path = std::path::absolute(&path).unwrap_or(path);

@@ -7,6 +7,7 @@ use crate::session::{Event, Request, Session};
 use crate::tls::Tls;
 use bytes::{Buf, BytesMut};
 use headstack_live::clients::IN_BYTES;
+use headstack_live::content::Content;
 use headstack_live::live::Live;
 use rustls::ServerConnection;
 use std::io::{self, ErrorKind, Read, Write};
@@ -74,7 +75,7 @@ impl Connection {
         &mut self,
         tls: &Tls,
         live: &mut Live,
-        mut submit: impl FnMut(&mut Live, usize, Request),
+        mut submit: impl FnMut(&mut Live, usize, Request, Option<Content>),
     ) -> io::Result<()> {
         while let Stage::Handshake(handshake) = &mut self.stage {
             match handshake.step(&mut self.input, &mut self.output, live.devices()) {
@@ -89,15 +90,19 @@ impl Connection {
             }
         }
         while let Stage::Session(session) = &mut self.stage {
-            let (device, store) = live.device_and_store(session.export);
-            match session.next(&mut self.input, store, device.bytes) {
+            let bytes = live.devices()[session.export].bytes;
+            match session.next(&mut self.input, bytes) {
                 Event::Wait => break,
                 Event::Leaves => self.stage = Stage::Leaving,
                 // A hard disk has no such command.
                 Event::Request(request) if request.command == command::TRIM => {
-                    session.ended(&request, None);
+                    let store = live.store(session.export);
+                    let done = store.discard(request.offset, request.length);
+                    session.ended(&request, done.err().map(|_| Failure::Io));
                 }
-                Event::Request(request) => submit(live, session.export, request),
+                Event::Request(request) => {
+                    submit(live, session.export, request, session.content.take());
+                }
             }
         }
         Ok(())
@@ -114,10 +119,11 @@ impl Connection {
         }
     }
 
-    /// At most so many requests are taken at once; at least one.
-    pub fn share(&mut self, requests: usize) {
+    /// At most so many requests are taken at once, at least one, and so many bytes of theirs kept in memory.
+    pub fn share(&mut self, requests: usize, bytes: u64) {
         if let Stage::Session(session) = &mut self.stage {
             session.room = requests.max(1);
+            session.most_written = bytes;
         }
     }
 

@@ -58,7 +58,7 @@ pub fn converse(
         if connection.can_receive() {
             connection.receive(&mut client, &mut buffer)?;
         }
-        connection.step(tls, live, |_, _, request| open.push(request))?;
+        connection.step(tls, live, |_, _, request, _| open.push(request))?;
         requests += open.len() as u64;
         for request in open.drain(..) {
             connection.ended(&request, None);

@@ -4,6 +4,7 @@ use crate::protocol::{
     allocation, chunk, Failure, ALLOCATION, CHUNK_MAGIC, EXTENDED_CHUNK_MAGIC, SIMPLE_REPLY_MAGIC,
 };
 use bytes::{BufMut, BytesMut};
+use headstack_live::history::SECTOR;
 use headstack_live::store::{Extent, Store};
 use std::collections::VecDeque;
 use std::io;
@@ -14,6 +15,8 @@ const OUT_BYTES: usize = 256 << 10;
 const SEARCH_BYTES: u32 = 64 << 10;
 /// Most extents in a reply.
 const MAX_EXTENTS: usize = 4096;
+/// Replies with extents in a turn: each may take thousands of steps of a search.
+const MAX_SEARCHES: usize = 16;
 
 /// The request that a reply answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,7 +143,8 @@ impl Replies {
     /// # Errors
     /// The store cannot be read after the head of a simple reply was sent.
     pub fn fill(&mut self, out: &mut BytesMut, store: &Store) -> io::Result<()> {
-        while out.len() < OUT_BYTES {
+        let mut searches = 0;
+        while out.len() < OUT_BYTES && searches < MAX_SEARCHES {
             let is_done = match self.waiting.front_mut() {
                 None => break,
                 Some(Reply::Data(data)) => data.send(out, store)?,
@@ -162,6 +166,7 @@ impl Replies {
                     one,
                 }) => {
                     extents(out, store, origin, *length, *one);
+                    searches += 1;
                     true
                 }
             };
@@ -183,6 +188,12 @@ impl Data {
         }
     }
 
+    /// Bytes that are taken at once: up to the end of a sector, which is never of two times.
+    fn piece(&self) -> usize {
+        let most = OUT_BYTES - (self.offset % SECTOR) as usize;
+        most.min(self.left as usize)
+    }
+
     /// Adds bytes of the store to `out`.
     fn take(&mut self, bytes: usize, out: &mut BytesMut, store: &Store) -> io::Result<()> {
         let start = out.len();
@@ -197,7 +208,7 @@ impl Data {
         if !self.has_head {
             simple(out, self.origin.cookie, 0);
         }
-        let bytes = (self.left as usize).min(OUT_BYTES);
+        let bytes = self.piece();
         if let Err(e) = self.take(bytes, out, store) {
             if self.has_head {
                 return Err(e);
@@ -212,7 +223,7 @@ impl Data {
 
     /// One chunk for all. It is the last one only if nothing can fail after its head.
     fn send_whole(&mut self, out: &mut BytesMut, store: &Store) -> bool {
-        if !self.has_head && self.left as usize <= OUT_BYTES {
+        if !self.has_head && self.left as usize == self.piece() {
             return self.send_chunk(out, store);
         }
         if !self.has_head {
@@ -220,7 +231,7 @@ impl Data {
             out.put_u64(self.offset);
             self.has_head = true;
         }
-        let bytes = (self.left as usize).min(OUT_BYTES);
+        let bytes = self.piece();
         let start = out.len();
         if self.take(bytes, out, store).is_err() {
             out[start..].fill(0);
@@ -238,7 +249,7 @@ impl Data {
 
     /// A chunk of data, or of zeroes that were never written.
     fn send_chunk(&mut self, out: &mut BytesMut, store: &Store) -> bool {
-        let mut bytes = u64::from(self.left).min(OUT_BYTES as u64);
+        let mut bytes = self.piece() as u64;
         if self.form == Form::Chunks && self.left >= SEARCH_BYTES {
             let found = store.extents(self.offset, u64::from(self.left), 1);
             match found.as_deref() {

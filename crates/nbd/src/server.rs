@@ -16,6 +16,8 @@ use std::io;
 
 /// Requests of all clients that are served at once, shared out evenly.
 const ALL_REQUESTS: usize = 1 << 16;
+/// Bytes of all clients in memory that the drives have not taken yet, shared out evenly.
+const ALL_WRITTEN: u64 = 128 << 20;
 
 /// What a server has done.
 #[derive(Debug, Clone)]
@@ -72,17 +74,19 @@ impl Nbd {
         live: &mut Live,
         client: &mut Client<Connection>,
     ) -> io::Result<()> {
-        let share = ALL_REQUESTS / (self.clients.len() + 1);
-        client.connection.share(share.min(MAX_REQUESTS));
+        let clients = self.clients.len() + 1;
+        let requests = (ALL_REQUESTS / clients).min(MAX_REQUESTS);
+        (client.connection).share(requests, ALL_WRITTEN / clients as u64);
         self.clients.receive(client)?;
         let (key, connection) = (client.key, &mut client.connection);
         let was_new = connection.is_new();
         let open = &mut self.open;
-        connection.step(&self.tls, live, |live, device, request| {
+        connection.step(&self.tls, live, |live, device, request, content| {
             let client = key;
             let tag = open.insert(Open { client, request }) as u64;
             let front_end = watch.front_end();
-            live.submit(Ticket { front_end, tag }, access(device, &request));
+            let ticket = Ticket { front_end, tag };
+            live.submit(ticket, access(device, &request), content);
         })?;
         if was_new && connection.is_served() {
             self.served += 1;

@@ -1,7 +1,8 @@
 //! One client after the handshake: requests from bytes, and replies to bytes, without sockets.
 //!
-//! What a client writes goes to the store as it arrives, and what it reads comes from the store as it is sent. So a
-//! session takes little memory, whatever the sizes of requests. A long read with structured replies is answered in
+//! What a client writes is kept until the drive has taken it: in memory up to the client's share, and one longer write in
+//! a file. What it reads comes from the store as it is sent. So a session takes little memory, whatever the sizes of
+//! requests. A long read with structured replies is answered in
 //! chunks: zeroes that were never written are not sent, and a part that the store cannot read is named.
 
 use crate::protocol::{
@@ -10,6 +11,7 @@ use crate::protocol::{
 };
 use crate::replies::{Origin, Replies, Reply};
 use bytes::{Buf, BytesMut};
+use headstack_live::content::{Arriving, Content};
 use headstack_live::store::Store;
 
 /// Requests of one client that are served at once; further ones wait in its socket.
@@ -111,7 +113,7 @@ impl Request {
 /// What a session has for the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// A request for the drive; what it writes is in the store.
+    /// A request for the drive; what it writes is [`Session::content`].
     Request(Request),
     /// More bytes are needed, or room for requests.
     Wait,
@@ -120,11 +122,12 @@ pub enum Event {
 }
 
 /// Bytes that follow a request and still arrive.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Payload {
     request: Request,
     left: u64,
-    failure: Option<Failure>,
+    /// Those that have arrived, or why they are not kept.
+    data: Result<Arriving, Failure>,
 }
 
 /// A client that uses an export.
@@ -135,6 +138,12 @@ pub struct Session {
     headers: Headers,
     allocation: bool,
     payload: Option<Payload>,
+    /// What the last request writes.
+    pub content: Option<Content>,
+    /// Bytes of writes that arrive or are served.
+    written: u64,
+    /// Most of them; one longer write is kept in a file.
+    pub most_written: u64,
     replies: Replies,
     /// Requests that are served.
     open: usize,
@@ -152,6 +161,9 @@ impl Session {
             headers: of.headers,
             allocation: of.allocation,
             payload: None,
+            content: None,
+            written: 0,
+            most_written: u64::MAX,
             replies: Replies::default(),
             open: 0,
             room: MAX_REQUESTS,
@@ -175,10 +187,10 @@ impl Session {
     }
 
     /// Takes the next request from `input`.
-    pub fn next(&mut self, input: &mut BytesMut, store: &mut Store, bytes: u64) -> Event {
+    pub fn next(&mut self, input: &mut BytesMut, bytes: u64) -> Event {
         loop {
             if self.payload.is_some() {
-                match self.take_payload(input, store) {
+                match self.take_payload(input) {
                     Some(request) => return self.begun(request),
                     None if self.payload.is_some() => return Event::Wait,
                     // It was refused.
@@ -195,6 +207,10 @@ impl Session {
             let Some(request) = Request::read(&input[..head], self.headers) else {
                 return Event::Leaves;
             };
+            let is_write = request.command == command::WRITE;
+            if is_write && self.written > 0 && !self.fits(&request) {
+                return Event::Wait;
+            }
             input.advance(head);
             if request.command == command::DISC {
                 return Event::Leaves;
@@ -205,11 +221,13 @@ impl Session {
             }
             match (request.command, failure) {
                 _ if request.has_payload(self.headers) => {
+                    let begun = |()| Arriving::begin(self.fits(&request)).map_err(|_| Failure::Io);
                     self.payload = Some(Payload {
                         request,
                         left: request.length,
-                        failure,
+                        data: failure.map_or(Ok(()), Err).and_then(begun),
                     });
+                    self.written += request.length;
                 }
                 (_, Some(failure)) => self.fail(&request, failure),
                 (command::BLOCK_STATUS, None) => self.replies.add(Reply::Extents {
@@ -217,16 +235,19 @@ impl Session {
                     length: request.length,
                     one: request.flags & flag::REQ_ONE != 0,
                 }),
-                (command::TRIM | command::WRITE_ZEROES, None) => {
+                (command::WRITE_ZEROES, None) => {
                     let keep = request.flags & flag::NO_HOLE != 0;
-                    match store.zero(request.offset, request.length, keep) {
-                        Ok(()) => return self.begun(request),
-                        Err(_) => self.fail(&request, Failure::Io),
-                    }
+                    self.content = Some(Content::Zeroes { keep });
+                    return self.begun(request);
                 }
                 _ => return self.begun(request),
             }
         }
+    }
+
+    /// Whether the data of a write may be in memory with those of the others.
+    fn fits(&self, request: &Request) -> bool {
+        self.written.saturating_add(request.length) <= self.most_written
     }
 
     fn begun(&mut self, request: Request) -> Event {
@@ -234,25 +255,28 @@ impl Session {
         Event::Request(request)
     }
 
-    /// Stores what has arrived of a write; returns the request once it is complete.
-    fn take_payload(&mut self, input: &mut BytesMut, store: &mut Store) -> Option<Request> {
+    /// Keeps what has arrived of a write; returns the request once it is complete.
+    fn take_payload(&mut self, input: &mut BytesMut) -> Option<Request> {
         let payload = self.payload.as_mut()?;
-        let Payload { request, .. } = *payload;
         let here = (input.len() as u64).min(payload.left) as usize;
-        let data = input.split_to(here);
-        let at = request.offset.wrapping_add(request.length - payload.left);
-        payload.left -= data.len() as u64;
-        if payload.failure.is_none() && store.write(at, &data).is_err() {
-            payload.failure = Some(Failure::Io);
+        let bytes = input.split_to(here);
+        payload.left -= bytes.len() as u64;
+        if let Ok(data) = &mut payload.data {
+            if data.add(&bytes).is_err() {
+                payload.data = Err(Failure::Io);
+            }
         }
         if payload.left > 0 {
             return None;
         }
-        let failure = payload.failure;
-        self.payload = None;
-        match failure {
-            None => Some(request),
-            Some(failure) => {
+        let Payload { request, data, .. } = self.payload.take()?;
+        match data {
+            Ok(data) => {
+                self.content = Some(data.content());
+                Some(request)
+            }
+            Err(failure) => {
+                self.written -= request.length;
                 self.fail(&request, failure);
                 None
             }
@@ -262,6 +286,9 @@ impl Session {
     /// A request that the server took has ended.
     pub fn ended(&mut self, request: &Request, failure: Option<Failure>) {
         self.open -= 1;
+        if request.command == command::WRITE {
+            self.written -= request.length;
+        }
         match failure {
             Some(failure) => self.fail(request, failure),
             None if request.command == command::READ => self.data(request),
@@ -325,6 +352,7 @@ impl Session {
 mod tests {
     use super::*;
     use crate::handshake::Negotiated;
+    use headstack_live::store::AtDrive;
     use headstack_testkit::XorShift;
 
     const BYTES: u64 = 1 << 18;
@@ -348,9 +376,18 @@ mod tests {
             input.extend_from_slice(now);
             rest = later;
             loop {
-                last = session.next(&mut input, &mut store, BYTES);
+                last = session.next(&mut input, BYTES);
                 let Event::Request(request) = last else { break };
                 found.push(request);
+                if let Some(content) = session.content.take() {
+                    let write = AtDrive {
+                        number: 0,
+                        offset: request.offset,
+                        length: request.length,
+                        content,
+                    };
+                    store.write(&write).unwrap();
+                }
                 session.ended(&request, None);
                 session.fill(&mut out, &store).unwrap();
                 all.extend_from_slice(&out);

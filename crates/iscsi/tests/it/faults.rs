@@ -1,7 +1,7 @@
 //! Faults on purpose as a SCSI drive tells them, and commands that are aborted.
 
 use crate::initiator::{header, options, ten, Initiator, Server, Unit};
-use headstack_array::layer::{Busy, Setting, Stuck, Weak};
+use headstack_array::layer::{Bad, Busy, Fails, Setting, Stuck, Weak};
 use headstack_iscsi::server;
 use headstack_units::Span;
 
@@ -39,6 +39,33 @@ fn logged(session: &mut Initiator, page: u8, code: u16) -> u64 {
         at += 4 + length;
     }
     panic!("page {page:x}h has no parameter {code}");
+}
+
+/// Of a write that fails nothing is to be read by others.
+#[test]
+fn a_refused_write_changes_nothing() {
+    let server = Server::start();
+    let mut session = server.session(1, &[]);
+    session.settle(0);
+    let (old, new) = (vec![1; 16 * 512], vec![2; 16 * 512]);
+    assert_eq!(session.put(0, &ten(WRITE, 0, 1000, 16), &old, 0).status, 0);
+    let bad = Setting::Bad(Bad {
+        unit: 0,
+        block: 1009,
+        blocks: 1,
+        fails: Fails::Writes,
+    });
+    for (fault, key) in [(bad, 3), (Setting::Gone(true), 4)] {
+        set(&server, fault);
+        // WRITE, WRITE AND VERIFY, WRITE SAME.
+        for (opcode, data) in [(WRITE, &new[..]), (0x2e, &new), (0x41, &new[..512])] {
+            let answer = session.put(0, &ten(opcode, 0, 1000, 16), data, 0);
+            assert_eq!(answer.sense.map(|s| s.0), Some(key), "{opcode:x}h");
+        }
+        set(&server, Setting::Gone(false));
+        let seen = session.ask(0, &ten(READ, 0, 1000, 16), 16 * 512);
+        assert!(seen.data == old);
+    }
 }
 
 /// SBC-4: a block that is read after retries is good; RECOVERED DATA WITH RETRIES with its address if PER is set. It is

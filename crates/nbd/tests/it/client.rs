@@ -24,6 +24,9 @@ pub const CACHE: u16 = 5;
 pub const WRITE_ZEROES: u16 = 6;
 pub const BLOCK_STATUS: u16 = 7;
 
+/// The folder of the drives.
+pub const DRIVES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../drives");
+
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 /// A server in a thread; it ends with the test.
@@ -46,13 +49,12 @@ pub fn folder() -> PathBuf {
 }
 
 pub fn options(folder: &Path, target: &str, speed: f64) -> Options {
-    let drives = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drives");
     Options {
         system: emulate::Options {
             live: open::Options {
                 target: target.into(),
                 system: None,
-                drive_dirs: vec![drives],
+                drive_dirs: vec![DRIVES.into()],
                 seed: Some(1),
                 store: Kept::Memory,
                 speed,

@@ -127,7 +127,11 @@ fn what_does_not_fit_is_einval_and_said_in_words() {
             "cfq",
             "got \"cfq\", need one of none, deadline, mq-deadline",
         ),
-        ("0/device/queue_depth", "0", "got 0, need 1 or more"),
+        (
+            "0/device/queue_depth",
+            "0",
+            "got 0, need 1 to 32, the drive's commands",
+        ),
         (
             "0/device/queue_depth",
             "33",
@@ -152,10 +156,39 @@ fn what_does_not_fit_is_einval_and_said_in_words() {
         let why = read(&dir, "error");
         assert!(why.starts_with(file) && why.contains(said), "{why}");
     }
+    // A shell's printf writes line by line.
+    let error = write(&dir, "change", "layer = \"fault\"").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(read(&dir, "error").contains("printf ... | dd of=change"));
+    write(&dir, "0/device/queue_depth", "16").unwrap();
+    assert_eq!(read(&dir, "error"), "");
     let denied = write(&dir, "0/size", "1").unwrap_err();
     // Root may open it; then the write is refused.
     let kinds = [ErrorKind::PermissionDenied, ErrorKind::InvalidInput];
     assert!(kinds.contains(&denied.kind()), "{denied}");
+}
+
+/// Nothing is shown that would be refused, and a drive whose queue has no limit takes a depth, with a host queue or not.
+#[test]
+fn a_queue_without_limit_takes_a_depth() {
+    let folder = folder();
+    let control = folder.join("control");
+    let mut options = options(&folder, "barracuda-es-750", 0.0);
+    options.system.control = Some(control.clone());
+    if Emulation::start(&options, Arc::default()).is_err() {
+        return println!("skipped: no FUSE");
+    }
+    let single = Server::with(folder, &options);
+    let shelf = shelf("barracuda-es-750").unwrap();
+    for dir in [&control, &shelf.1] {
+        let before = read(dir, "0/device/queue_depth");
+        for depth in ["4", "32", &before] {
+            write(dir, "0/device/queue_depth", depth).unwrap();
+            assert_eq!(read(dir, "0/device/queue_depth"), depth);
+        }
+        write(dir, "0/device/queue_depth", "65537").unwrap_err();
+    }
+    drop(single);
 }
 
 #[test]

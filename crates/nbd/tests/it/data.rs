@@ -9,10 +9,11 @@ use headstack_testkit::{cases, XorShift};
 const SMALL: &str = "ibm-18es";
 
 /// Random requests of several clients against a plain array of bytes.
-fn as_an_array_of_bytes(store: impl Fn(&std::path::Path) -> Kept) {
+fn as_an_array_of_bytes(store: impl Fn(&std::path::Path) -> Kept, may_lose_power: bool) {
     let folder = folder();
     let mut options = options(&folder, SMALL, 0.0);
     options.system.live.store = store(&folder);
+    options.system.live.losses.is_possible = may_lose_power;
     let server = Server::with(folder, &options);
     let mut clients = [
         server.client(false),
@@ -40,6 +41,7 @@ fn as_an_array_of_bytes(store: impl Fn(&std::path::Path) -> Kept) {
                 client.write(base + offset, &data);
                 array[range].copy_from_slice(&data);
             }
+            _ if step % 40 == 0 => assert_eq!(client.ask(FLUSH, 0, 0, b"").0, 0),
             _ => {
                 let command = if rng.below(2) == 0 {
                     TRIM
@@ -58,12 +60,14 @@ fn as_an_array_of_bytes(store: impl Fn(&std::path::Path) -> Kept) {
 
 #[test]
 fn memory_is_an_array_of_bytes() {
-    as_an_array_of_bytes(|_| Kept::Memory);
+    as_an_array_of_bytes(|_| Kept::Memory, false);
+    as_an_array_of_bytes(|_| Kept::Memory, true);
 }
 
 #[test]
 fn a_file_is_an_array_of_bytes() {
-    as_an_array_of_bytes(|folder| Kept::File(folder.join("data")));
+    as_an_array_of_bytes(|folder| Kept::File(folder.join("data")), false);
+    as_an_array_of_bytes(|folder| Kept::File(folder.join("data")), true);
 }
 
 #[test]
@@ -100,6 +104,25 @@ fn holes_are_told() {
     client.send(1 << 3, BLOCK_STATUS, 1 << 16, 4 << 16, b"");
     let (_, extents) = client.reply(BLOCK_STATUS, 0);
     assert_eq!(extents, [[0, 1, 0, 0], [0; 4]].concat());
+    // Power may be lost: what is not on the medium counts.
+    let folder = folder();
+    let mut options = options(&folder, "exos-x18", 0.0);
+    options.system.live.losses.is_possible = true;
+    let server = Server::with(folder, &options);
+    let mut client = server.client(true);
+    client.write(4096, &[1; 4096]);
+    client.write(8192, &[1; 4096]);
+    let (_, extents) = client.ask(BLOCK_STATUS, 0, 1 << 16, b"");
+    let hole = [0, 0, 0, 3];
+    let want = [
+        [0, 0, 16, 0],
+        hole,
+        [0, 0, 32, 0],
+        [0; 4],
+        [0, 0, 208, 0],
+        hole,
+    ];
+    assert_eq!(extents, want.concat());
 }
 
 #[test]
@@ -150,7 +173,7 @@ fn wrong_requests_are_refused_and_the_next_one_is_served() {
 fn several_requests_of_one_client_are_served_at_once() {
     // A drive that reorders what it has.
     let server = Server::start("exos-x18", 0.0);
-    let mut client = server.client(false);
+    let (mut client, bytes) = (server.client(false), server.bytes);
     let mut all = Vec::new();
     for i in 0..100u64 {
         all.extend_from_slice(&0x25609513u32.to_be_bytes());
@@ -172,6 +195,45 @@ fn several_requests_of_one_client_are_served_at_once() {
     assert_ne!(seen, sorted);
     seen.sort_unstable();
     assert_eq!(seen, sorted);
+    // Their record is in order of arrival, as a simulation wants it.
+    let record = server.folder.join("record.csv");
+    server.end_and(|| {
+        let rows = std::fs::read_to_string(record).unwrap();
+        let first = |row: &str| row.split(',').next().unwrap().parse::<u64>().unwrap();
+        let times: Vec<u64> = rows.lines().skip(1).map(first).collect();
+        assert!(times.len() == 100 && times.is_sorted(), "{times:?}");
+        let lbas: Vec<&str> = rows
+            .lines()
+            .skip(1)
+            .map(|row| row.split(',').nth(2).unwrap())
+            .collect();
+        let sent = |i: u64| bytes / 100 * (i * 37 % 100) / 512;
+        assert!((0..100).map(|i| sent(i).to_string()).eq(lbas));
+    });
+}
+
+/// What a read beside a write sees of a sector is old or new; one that is sent after the answer sees the new.
+#[test]
+fn a_read_beside_a_write_sees_whole_sectors() {
+    let server = Server::start("exos-x18", 0.0);
+    let (mut writer, mut reader) = (server.client(false), server.client(true));
+    // Longer than what is sent at once, from within a sector.
+    let (at, length) = (7, 1_000_000u32);
+    for round in 1..=10u8 {
+        writer.send(0, WRITE, at, length, &vec![round; length as usize]);
+        reader.send(0, READ, at, length, b"");
+        let (error, seen) = reader.reply(READ, length);
+        assert_eq!((error, writer.reply(WRITE, 0).0), (0, 0));
+        let (begun, whole) = seen.split_at(512 - at as usize);
+        for sector in std::iter::once(begun).chain(whole.chunks(512)) {
+            let is_one = sector.iter().all(|b| *b == sector[0]);
+            assert!(
+                is_one && [round - 1, round].contains(&sector[0]),
+                "round {round}"
+            );
+        }
+        assert!(reader.read(at, length).iter().all(|b| *b == round));
+    }
 }
 
 #[test]

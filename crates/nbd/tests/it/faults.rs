@@ -1,6 +1,8 @@
 //! Faults and losses of power, as a client sees them. Times are simulated; nothing waits.
 
-use crate::client::{folder, options, Client, Server, FLUSH, READ, WRITE};
+use crate::client::{
+    folder, options, Client, Server, DRIVES, FLUSH, READ, TRIM, WRITE, WRITE_ZEROES,
+};
 use headstack_array::change::Change;
 use headstack_array::layer::{Setting, Slow};
 use headstack_live::history::Torn;
@@ -56,8 +58,58 @@ fn a_drive_goes_and_comes_back_with_its_data() {
     assert_eq!(client.ask(FLUSH, 0, 0, b"").0, 5);
     assert_eq!(client.ask(WRITE, 0, 4, b"lost").0, 5);
     change(&server, gone(false)).unwrap();
-    // What a drive that was gone has of a write that failed is not said: the store has it.
-    assert_eq!(client.ask(READ, 0, 4, b"").0, 0);
+    assert_eq!(client.read(0, 4), b"kept");
+}
+
+/// ZBC-2: a write beside the pointer of its zone is refused. SBC-4: of a failed write nothing is to be read by others.
+#[test]
+fn a_refused_write_changes_nothing() {
+    let zoned = folder().join("zoned.toml");
+    let drive = std::fs::read_to_string(DRIVES.to_owned() + "/exos-x18.toml").unwrap();
+    let mapping =
+        "[mapping]\nmodel = \"zoned\"\nzone_size = \"256 MiB\"\nunrestricted_reads = true";
+    std::fs::write(&zoned, format!("{drive}\n{mapping}\n")).unwrap();
+    let zoned = zoned.to_string_lossy().into_owned();
+    let bad = json!({ "at": "0 s", "layer": "fault", "bad": { "block": 9, "fails": "writes" } });
+    let gone = json!({ "at": "0 s", "layer": "fault", "gone": true });
+    for (drive, fault) in [
+        (BUFFERED, Some(bad)),
+        (BUFFERED, Some(gone)),
+        (&*zoned, None),
+    ] {
+        let server = torn(drive, 3, Afterwards::Continue);
+        let mut client = server.client(false);
+        client.write(0, &[1; 8192]);
+        assert_eq!(client.ask(FLUSH, 0, 0, b"").0, 0);
+        let fault = fault.map(|fault| change(&server, fault).unwrap());
+        for (flags, command) in [(0, WRITE), (1, WRITE), (0, WRITE_ZEROES), (2, WRITE_ZEROES)] {
+            let data: &[u8] = if command == WRITE { &[2; 8192] } else { b"" };
+            client.send(flags, command, 0, 8192, data);
+            assert_eq!(client.reply(command, 0).0, 5, "{drive}");
+        }
+        if fault.is_some() {
+            let back = json!({ "at": "0 s", "layer": "fault", "gone": false });
+            change(&server, back).unwrap();
+        }
+        assert_eq!(client.read(0, 8192), [1; 8192], "{drive}");
+        assert_eq!(lose_power(&server), Torn::default());
+        assert_eq!(client.read(0, 8192), [1; 8192], "{drive}");
+    }
+}
+
+#[test]
+fn flushed_trims_are_never_undone() {
+    let server = torn(BUFFERED, 1, Afterwards::Continue);
+    let mut client = server.client(false);
+    for loss in 0..40 {
+        client.write(4096, &[1; 4096]);
+        for (command, length) in [(FLUSH, 0), (TRIM, 4096), (FLUSH, 0)] {
+            let offset = u64::from(length);
+            assert_eq!(client.ask(command, offset, length, b"").0, 0);
+        }
+        lose_power(&server);
+        assert_eq!(client.read(4096, 4096), [0; 4096], "loss {loss}");
+    }
 }
 
 #[test]

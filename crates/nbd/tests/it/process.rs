@@ -1,6 +1,6 @@
 //! The program: arguments, sockets from outside, signals and ends.
 
-use crate::client::{folder, Client};
+use crate::client::{folder, Client, DRIVES};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -8,14 +8,11 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_headstack-nbd");
-
-fn drives() -> String {
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../../drives").into()
-}
+const SMALL: &str = "ibm-18es";
 
 fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(PROGRAM);
-    command.args(arguments).env("HEADSTACK_DRIVES", drives());
+    command.args(arguments).env("HEADSTACK_DRIVES", DRIVES);
     command.stdin(Stdio::null());
     command
 }
@@ -100,6 +97,10 @@ fn the_exit_status_tells_wrong_input_from_what_the_system_refuses() {
     let busy = folder.join("busy");
     std::fs::create_dir(&busy).unwrap();
     let busy = format!("unix:{}", busy.display());
+    let (store, link) = (folder.join("store"), folder.join("link"));
+    std::fs::write(&store, b"data").unwrap();
+    std::os::unix::fs::symlink(&store, &link).unwrap();
+    let (store, link) = (store.to_str().unwrap(), link.to_str().unwrap());
     for (arguments, status, said) in [
         (&["exos-x81"][..], 2, "did you mean \"exos-x18\""),
         (&[], 2, "got no drive"),
@@ -111,6 +112,11 @@ fn the_exit_status_tells_wrong_input_from_what_the_system_refuses() {
         (&["exos-x18", "--unknown"], 2, "--unknown"),
         (&["exos-x18", "--nbd", &busy], 1, "need one that is free"),
         (&["exos-x18", "--store", "/no/such/file"], 1, "store: "),
+        (
+            &[SMALL, "--store", store, "--record", link],
+            2,
+            "the file of the store",
+        ),
     ] {
         let done = program(arguments).output().unwrap();
         let text = String::from_utf8_lossy(&done.stderr);
@@ -121,6 +127,7 @@ fn the_exit_status_tells_wrong_input_from_what_the_system_refuses() {
         );
         assert!(done.stdout.is_empty());
     }
+    assert!(std::fs::read(store).unwrap().starts_with(b"data"));
     std::fs::remove_dir_all(folder).unwrap();
 }
 
@@ -159,6 +166,51 @@ fn a_signal_ends_it_once_everything_is_answered() {
 }
 
 #[test]
+fn a_store_is_for_one_server_and_a_full_disk_ends_the_record_alone() {
+    let folder = folder();
+    let (path, store) = (folder.join("socket"), folder.join("store"));
+    let (path, store) = (path.to_str().unwrap(), store.to_str().unwrap());
+    let address = format!("unix:{path}");
+    let record = ["--speed", "0", "--record", "/dev/full"];
+    let mut command =
+        program(&[&[SMALL, "--store", store, "--nbd", &address], &record[..]].concat());
+    let mut server = Started(command.stderr(Stdio::piped()).spawn().unwrap());
+    soon("it listens", || UnixStream::connect(path).ok());
+    let second = program(&[SMALL, "--store", store]).output().unwrap();
+    let said = String::from_utf8_lossy(&second.stderr);
+    let holder = format!("process {} (headstack-nbd) uses", server.0.id());
+    assert!(
+        second.status.code() == Some(1) && said.contains(&holder),
+        "{said}"
+    );
+    // More lines than are written at once; and the path has a newer socket at the end.
+    let mut client = greeted(Path::new(path));
+    (0..5_000).for_each(|i| client.write(i * 512, b"kept"));
+    assert_eq!(client.read(4_999 * 512, 4), b"kept");
+    std::fs::remove_file(path).unwrap();
+    let newer = std::os::unix::net::UnixListener::bind(path).unwrap();
+    signal(&server.0, "TERM");
+    assert!(ended(&mut server.0).success());
+    let mut said = String::new();
+    server
+        .0
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut said)
+        .unwrap();
+    assert_eq!(
+        said.matches("the record ended early: record: /dev/full")
+            .count(),
+        1,
+        "{said}"
+    );
+    UnixStream::connect(path).unwrap();
+    drop(newer);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn it_ends_with_its_parent() {
     let folder = folder();
     let path = folder.join("socket");
@@ -166,9 +218,7 @@ fn it_ends_with_its_parent() {
     // A shell that waits, and does not replace itself with the program.
     let script = format!("{PROGRAM} exos-x18 --exit-with-parent --nbd {address} & wait");
     let mut parent = Command::new("sh");
-    parent
-        .args(["-c", &script])
-        .env("HEADSTACK_DRIVES", drives());
+    parent.args(["-c", &script]).env("HEADSTACK_DRIVES", DRIVES);
     parent.stdin(Stdio::null()).stdout(Stdio::piped());
     let mut parent = Started(parent.stderr(Stdio::null()).spawn().unwrap());
     let mut out = BufReader::new(parent.0.stdout.take().unwrap());
@@ -201,7 +251,7 @@ fn systemd_passes_it_sockets() {
         "--speed",
         "0",
     ]);
-    command.env("HEADSTACK_DRIVES", drives());
+    command.env("HEADSTACK_DRIVES", DRIVES);
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     command.stderr(Stdio::piped());
     let mut child = Started(command.spawn().unwrap());
@@ -233,7 +283,7 @@ fn a_connected_socket_is_refused() {
     // `-a`: one process for each client, as `Accept=yes` does.
     command.arg("-a").arg("-l").arg(&path);
     command.args(["-E", "HEADSTACK_DRIVES", PROGRAM, "exos-x18"]);
-    command.env("HEADSTACK_DRIVES", drives());
+    command.env("HEADSTACK_DRIVES", DRIVES);
     command.stdin(Stdio::null()).stdout(Stdio::null());
     let mut child = Started(command.stderr(Stdio::piped()).spawn().unwrap());
     soon("the socket is there", || path.exists().then_some(()));
@@ -264,7 +314,7 @@ fn nbdcopy_and_nbdinfo_start_it_for_themselves() {
     std::fs::write(&image, &data).unwrap();
     let serve = ["[", PROGRAM, "conner-cp3100", "--speed", "0", "--store"];
     let ran = |command: &mut Command| {
-        let done = command.env("HEADSTACK_DRIVES", drives()).output().unwrap();
+        let done = command.env("HEADSTACK_DRIVES", DRIVES).output().unwrap();
         assert!(
             done.status.success(),
             "{}",
