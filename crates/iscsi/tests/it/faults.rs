@@ -55,7 +55,7 @@ fn a_refused_write_changes_nothing() {
         blocks: 1,
         fails: Fails::Writes,
     });
-    for (fault, key) in [(bad, 3), (Setting::Gone(true), 4)] {
+    for (fault, key) in [(bad, 3), (Setting::Gone(true), 2)] {
         set(&server, fault);
         // WRITE, WRITE AND VERIFY, WRITE SAME.
         for (opcode, data) in [(WRITE, &new[..]), (0x2e, &new), (0x41, &new[..512])] {

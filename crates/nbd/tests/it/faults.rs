@@ -66,8 +66,7 @@ fn a_drive_goes_and_comes_back_with_its_data() {
 fn a_refused_write_changes_nothing() {
     let zoned = folder().join("zoned.toml");
     let drive = std::fs::read_to_string(DRIVES.to_owned() + "/exos-x18.toml").unwrap();
-    let mapping =
-        "[mapping]\nmodel = \"zoned\"\nzone_size = \"256 MiB\"\nunrestricted_reads = true";
+    let mapping = "[mapping]\nmodel = \"zoned\"\nconventional_zones = 0\nunrestricted_reads = true";
     std::fs::write(&zoned, format!("{drive}\n{mapping}\n")).unwrap();
     let zoned = zoned.to_string_lossy().into_owned();
     let bad = json!({ "at": "0 s", "layer": "fault", "bad": { "block": 9, "fails": "writes" } });

@@ -127,7 +127,12 @@ fn the_exit_status_tells_wrong_input_from_what_the_system_refuses() {
         );
         assert!(done.stdout.is_empty());
     }
-    assert!(std::fs::read(store).unwrap().starts_with(b"data"));
+    let mut data = [0; 4];
+    std::fs::File::open(store)
+        .unwrap()
+        .read_exact(&mut data)
+        .unwrap();
+    assert_eq!(&data, b"data");
     std::fs::remove_dir_all(folder).unwrap();
 }
 
