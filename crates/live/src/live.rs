@@ -5,11 +5,11 @@ use crate::content::Content;
 use crate::counters::Counters;
 use crate::devices::{Asked, Bytes, Devices, Ended, BLOCK};
 use crate::energy::Energy;
-use crate::history::{Dice, Torn};
+use crate::history::{Dice, Torn, Writes};
 use crate::power::{Afterwards, PowerLosses};
 use crate::record::Record;
 use crate::remake::{Remaking, OWN};
-use crate::store::{AtDrive, Store};
+use crate::store::Store;
 use crate::LiveError;
 use headstack_array::change::Change;
 use headstack_array::layer::{ErrorKind, Setting};
@@ -134,18 +134,6 @@ struct Open {
     number: u64,
     /// What it writes.
     content: Option<Content>,
-}
-
-impl Open {
-    fn write(&self, content: Content) -> AtDrive {
-        let (number, access) = (self.number, &self.access);
-        AtDrive {
-            number,
-            offset: access.offset,
-            length: access.length,
-            content,
-        }
-    }
 }
 
 /// A system in real time.
@@ -386,7 +374,7 @@ impl Live {
             let mut from = range.start;
             for r in held {
                 if from < r.start {
-                    store.settle(from..r.start)?;
+                    store.settle(|h| h.settle(from..r.start))?;
                 }
                 from = from.max(r.end);
             }
@@ -420,7 +408,7 @@ impl Live {
 
     /// A request has ended; `None` if nobody is told.
     fn end(&mut self, ended: Ended) -> Option<Done> {
-        let mut open = self.open.remove(ended.id as usize);
+        let open = self.open.remove(ended.id as usize);
         let access = open.access;
         if open.ticket.front_end == OWN {
             self.piece_ended(&open, ended.error.is_some());
@@ -428,7 +416,7 @@ impl Live {
         }
         self.counters.ended(&access, open.arrival, &ended);
         self.recorded(|record| record.end(open.number, Some(ended.at)));
-        let stored = self.store_ended(&mut open, &ended);
+        let stored = self.store_ended(&open, &ended);
         let error = ended.error.map(Failure::Device);
         let error = error.or(stored.err().map(|_| Failure::Store));
         if !self.remakes.is_empty() {
@@ -451,20 +439,20 @@ impl Live {
     }
 
     /// A request has ended: what it wrote is in the store, and what it settles is settled.
-    fn store_ended(&mut self, open: &mut Open, ended: &Ended) -> std::io::Result<()> {
+    fn store_ended(&mut self, open: &Open, ended: &Ended) -> std::io::Result<()> {
         let (access, is_good) = (open.access, ended.error.is_none());
         let store = &mut self.parts.stores[access.device];
         if access.command == Command::Flush {
-            store.flush_ends(open.number, is_good)?;
+            store.settle(|h| h.flush_ends(open.number, is_good))?;
             return self.settle(access.device, 0..u64::MAX);
         }
-        let Some(content) = open.content.take().filter(|_| is_good) else {
+        let Some(content) = open.content.as_ref().filter(|_| is_good) else {
             return Ok(());
         };
-        store.write(&open.write(content))?;
+        store.write(open.number, access.bytes(), content)?;
         let blocks = access.bytes().blocks();
         if access.command == Command::WriteThrough {
-            return store.settle(blocks);
+            return store.settle(|h| h.settle(blocks));
         }
         match store.history() {
             Some(history) if history.n_written > LOOK_AFTER => {
@@ -494,14 +482,14 @@ impl Live {
         let mut open: Vec<Open> = self.open.drain().collect();
         open.sort_unstable_by_key(|o| o.number);
         for device in 0..self.parts.stores.len() {
-            self.settle(device, 0..u64::MAX)
-                .map_err(LiveError::System)?;
-            let own = open.iter_mut().filter(|o| o.access.device == device);
-            let at_drive = own.filter_map(|o| o.content.take().map(|content| o.write(content)));
-            let (at_drive, store): (Vec<AtDrive>, _) =
-                (at_drive.collect(), &mut self.parts.stores[device]);
-            let torn_now = store.tear(&at_drive, &mut self.dice);
-            let (of_device, sectors) = torn_now.map_err(LiveError::System)?;
+            self.settle(device, 0..u64::MAX)?;
+            let (store, mut at_drive) = (&mut self.parts.stores[device], Writes::new());
+            for o in open.iter().filter(|o| o.access.device == device) {
+                let own = o.content.iter();
+                let own = own.map(|content| store.sectors_of(o.number, o.access.bytes(), content));
+                at_drive.extend(own.collect::<std::io::Result<Vec<_>>>()?.concat());
+            }
+            let (of_device, sectors) = store.tear(at_drive, &mut self.dice)?;
             torn.add(of_device);
             lost.push(sectors);
         }
@@ -598,9 +586,8 @@ impl Live {
         &self.energy
     }
 
-    /// Samples the energy of the drives, and writes lines of the record, if that is due.
+    /// Samples the energy of the drives if a sample is due.
     pub fn sample(&mut self) {
-        self.recorded(Record::look);
         if self.energy.is_due(self.parts.clock.now()) {
             self.sample_now();
         }

@@ -83,13 +83,8 @@ impl Live {
         };
         let stores = sizes.iter().enumerate().map(store);
         let stores = stores.collect::<Result<Vec<Store>, LiveError>>()?;
-        let is_store = |path: &PathBuf| match &options.store {
-            Kept::Memory => false,
-            Kept::File(of) => {
-                let mut all = (0..sizes.len()).map(|i| file_of(of, i, sizes.len()));
-                all.any(|store| is_same_file(path, &store))
-            }
-        };
+        let (kept, n) = (&options.store, sizes.len());
+        let is_store = |path: &PathBuf| matches!(kept, Kept::File(of) if (0..n).any(|i| is_same_file(path, &file_of(of, i, n))));
         let record = |path: &PathBuf| match is_store(path) {
             true => Err(LiveError::Argument(format!(
                 "record: got {}, the file of the store, need another one",

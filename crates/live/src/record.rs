@@ -14,14 +14,11 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 /// Requests that have ended wait for at most so many earlier ones to end.
 const MOST_WAITING: usize = 1 << 17;
 /// Bytes of lines that are written at once.
-const AT_ONCE: usize = 64 << 10;
-/// Fewer lines are written after this time.
-const SOON: Duration = Duration::from_secs(1);
+const AT_ONCE: usize = 8 << 10;
 
 /// A trace of columns, in order of the arrivals of requests. It grows by whole lines.
 pub struct Record {
@@ -36,23 +33,13 @@ pub struct Record {
     lines: String,
     /// Bytes of the lines that are.
     bytes: u64,
-    written: Instant,
 }
 
 struct Row {
     access: Access,
     arrival: Time,
-    end: End,
-}
-
-/// How a request has ended.
-#[derive(Clone, Copy)]
-enum End {
-    NotYet,
-    /// When.
-    At(Time),
-    /// It has no line.
-    Lost,
+    /// When it ended; `Some(None)` if it was lost.
+    end: Option<Option<Time>>,
 }
 
 impl Record {
@@ -71,7 +58,6 @@ impl Record {
             first: 1,
             lines: format!("time_ns,device,lba,blocks,op,response_ns{more}\n"),
             bytes: 0,
-            written: Instant::now(),
         })
     }
 
@@ -80,7 +66,7 @@ impl Record {
         self.waiting.push_back(Row {
             access: *access,
             arrival,
-            end: End::NotYet,
+            end: None,
         });
     }
 
@@ -92,10 +78,10 @@ impl Record {
         let place = number.checked_sub(self.first).map(|i| i as usize);
         // One that took too long has a line already.
         if let Some(row) = place.and_then(|i| self.waiting.get_mut(i)) {
-            row.end = at.map_or(End::Lost, End::At);
+            row.end = Some(at);
         }
         let is_full = |all: &VecDeque<Row>| all.len() > MOST_WAITING;
-        let has_ended = |row: &Row| !matches!(row.end, End::NotYet);
+        let has_ended = |row: &Row| row.end.is_some();
         while self.waiting.front().is_some_and(has_ended) || is_full(&self.waiting) {
             self.first += 1;
             if let Some(row) = self.waiting.pop_front() {
@@ -112,9 +98,9 @@ impl Record {
     fn add(&mut self, row: &Row) {
         let (access, arrival) = (&row.access, row.arrival.0);
         let response = match row.end {
-            End::NotYet => String::new(),
-            End::At(end) => end.0.saturating_sub(arrival).to_string(),
-            End::Lost => return,
+            None => String::new(),
+            Some(Some(end)) => end.0.saturating_sub(arrival).to_string(),
+            Some(None) => return,
         };
         let first = access.offset / BLOCK;
         let last = (access.offset + access.length).div_ceil(BLOCK);
@@ -135,23 +121,8 @@ impl Record {
         self.lines.push('\n');
     }
 
-    /// Writes lines that have waited for some time.
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub fn look(&mut self) -> Result<(), LiveError> {
-        match !self.lines.is_empty() && self.written.elapsed() > SOON {
-            true => self.write(),
-            false => Ok(()),
-        }
-    }
-
-    /// Writes all lines.
-    ///
-    /// # Errors
-    /// The file cannot be written. Then it ends with its last whole line.
-    pub fn write(&mut self) -> Result<(), LiveError> {
-        self.written = Instant::now();
+    /// Writes all lines. If that fails, the file ends with its last whole line.
+    fn write(&mut self) -> Result<(), LiveError> {
         if let Err(e) = self.file.write_all(self.lines.as_bytes()) {
             // What is no file, such as a pipe, cannot be made shorter.
             let _ = self.file.set_len(self.bytes);
@@ -168,7 +139,7 @@ impl Record {
     /// The file cannot be written.
     pub fn finish(&mut self) -> Result<(), LiveError> {
         for row in std::mem::take(&mut self.waiting) {
-            if !matches!(row.end, End::NotYet) {
+            if row.end.is_some() {
                 self.add(&row);
             }
         }

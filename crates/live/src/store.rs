@@ -1,6 +1,7 @@
 //! Where the data of a device are kept: exact, whatever the drive's time.
 
 use crate::content::Content;
+use crate::devices::Bytes;
 use crate::extents::Extents;
 use crate::history::{Dice, History, Torn, Writes, Written, SECTOR};
 use rustix::fs::{fallocate, flock, seek, FallocateFlags, FlockOperation, SeekFrom};
@@ -25,19 +26,6 @@ pub struct Store {
     kept: Kept,
     /// What was written and a loss of power may undo: it is not in `kept` yet. `None` where no power is lost.
     history: Option<History>,
-}
-
-/// A write that is still at the drive.
-#[derive(Debug, Clone)]
-pub struct AtDrive {
-    /// The request's number.
-    pub number: u64,
-    /// First byte.
-    pub offset: u64,
-    /// Number of bytes.
-    pub length: u64,
-    /// What is written.
-    pub content: Content,
 }
 
 #[derive(Debug)]
@@ -99,20 +87,14 @@ impl Store {
         self.history.as_mut()
     }
 
-    /// Power is lost: what is not settled, or still at the drive, is there, or not, or in part, as `dice` says. Nothing can be
-    /// undone afterwards. Returns the sectors, in order, that have lost something.
+    /// Power is lost: what is not settled, or still [at the drive](Store::sectors_of), is there, or not, or in part, as `dice`
+    /// says. Nothing can be undone afterwards. Returns the sectors, in order, that have lost something.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn tear(&mut self, at_drive: &[AtDrive], dice: &mut Dice) -> io::Result<(Torn, Vec<u64>)> {
-        let mut writes = Writes::new();
-        for w in at_drive {
-            writes.extend(self.sectors_of(w)?);
-        }
-        let Some(history) = &mut self.history else {
-            return Ok((Torn::default(), Vec::new()));
-        };
-        let (kept, torn, lost) = history.tear(writes, dice);
+    pub fn tear(&mut self, at_drive: Writes, dice: &mut Dice) -> io::Result<(Torn, Vec<u64>)> {
+        let torn = self.history.as_mut().map(|h| h.tear(at_drive, dice));
+        let (kept, torn, lost) = torn.unwrap_or_default();
         self.keep(kept)?;
         Ok((torn, lost))
     }
@@ -131,7 +113,7 @@ impl Store {
     /// # Errors
     /// The file cannot be written.
     pub fn discard(&mut self, offset: u64, bytes: u64) -> io::Result<()> {
-        self.settle(sectors(offset, bytes))?;
+        self.settle(|h| h.settle(sectors(offset, bytes)))?;
         self.kept.zero(offset, bytes, false)
     }
 
@@ -141,10 +123,8 @@ impl Store {
     /// The file cannot be read.
     pub fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         self.kept.read(offset, buffer)?;
-        let (end, of) = (
-            offset + buffer.len() as u64,
-            sectors(offset, buffer.len() as u64),
-        );
+        let end = offset + buffer.len() as u64;
+        let of = sectors(offset, end - offset);
         let versions = self.history.iter().flat_map(History::versions);
         for (range, written) in versions.flat_map(|v| v.over(of.clone())) {
             let first = range.start * SECTOR;
@@ -155,78 +135,54 @@ impl Store {
         Ok(())
     }
 
-    /// The drive has taken a write; its place must be inside the device.
+    /// The drive has taken the write of request `number`; its place must be inside the device.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn write(&mut self, write: &AtDrive) -> io::Result<()> {
+    pub fn write(&mut self, number: u64, place: Bytes, content: &Content) -> io::Result<()> {
         if self.history.is_none() {
-            return self.kept.put(write.offset, write.length, &write.content);
+            return self.kept.put(place.offset, place.length, content);
         }
-        let writes = self.sectors_of(write)?;
-        let history = self.history.iter_mut();
-        history.for_each(|h| {
-            writes
-                .iter()
-                .for_each(|(at, w)| h.ended(at.clone(), w.clone()))
-        });
+        let writes = self.sectors_of(number, place, content)?;
+        if let Some(history) = &mut self.history {
+            writes.into_iter().for_each(|(at, w)| history.ended(at, w));
+        }
         Ok(())
     }
 
     /// A write by whole sectors: what it leaves of the first and the last one is as it is now.
-    fn sectors_of(&self, write: &AtDrive) -> io::Result<Writes> {
-        let (start, end) = (write.offset, write.offset + write.length);
-        let written = |content| Written {
-            by: write.number,
-            content,
-        };
-        let inside = start.div_ceil(SECTOR)..end / SECTOR;
-        let mut edges = vec![start / SECTOR, end / SECTOR];
-        edges.dedup();
-        let (mut all, is_partial) = (Writes::new(), |s: &u64| {
-            !inside.contains(s) && s * SECTOR < end
-        });
-        if !inside.is_empty() {
-            let content = write.content.beyond(inside.start * SECTOR - start);
-            all.push((inside.clone(), written(content)));
-        }
-        for sector in edges.into_iter().filter(is_partial) {
-            let (first, mut bytes) = (sector * SECTOR, vec![0; SECTOR as usize]);
-            self.read(first, &mut bytes)?;
-            let (from, to) = (start.max(first), end.min(first + SECTOR));
-            let own = &mut bytes[(from - first) as usize..(to - first) as usize];
-            write.content.fill(from - start, own)?;
-            all.push((sector..sector + 1, written(Content::Data(bytes.into()))));
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn sectors_of(&self, by: u64, place: Bytes, content: &Content) -> io::Result<Writes> {
+        let (start, end) = (place.offset, place.offset + place.length);
+        let first = start.next_multiple_of(SECTOR).min(end);
+        let last = (end - end % SECTOR).max(first);
+        let mut all = Writes::new();
+        for (from, to) in [(start, first), (first, last), (last, end)] {
+            if from == to {
+                continue;
+            }
+            let (of, mut content) = (sectors(from, to - from), content.beyond(from - start));
+            if (to - from) % SECTOR > 0 {
+                let mut sector = vec![0; SECTOR as usize];
+                self.read(of.start * SECTOR, &mut sector)?;
+                let within = (from % SECTOR) as usize;
+                content.fill(0, &mut sector[within..within + (to - from) as usize])?;
+                content = Content::Data(sector.into());
+            }
+            all.push((of, Written { by, content }));
         }
         Ok(all)
     }
 
-    /// What has ended in these sectors is on the medium.
+    /// What this takes out of the history is on the medium; without a history everything is.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn settle(&mut self, sectors: Range<u64>) -> io::Result<()> {
-        match &mut self.history {
-            Some(history) => {
-                let settled = history.settle(sectors);
-                self.keep(settled)
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Flush `number` has ended; see [`History::flush_ends`].
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub fn flush_ends(&mut self, number: u64, good: bool) -> io::Result<()> {
-        match &mut self.history {
-            Some(history) => {
-                let settled = history.flush_ends(number, good);
-                self.keep(settled)
-            }
-            None => Ok(()),
-        }
+    pub fn settle(&mut self, what: impl FnOnce(&mut History) -> Writes) -> io::Result<()> {
+        let settled = self.history.as_mut().map(what);
+        self.keep(settled.unwrap_or_default())
     }
 
     /// Writes what is settled.
@@ -300,7 +256,7 @@ impl Store {
 impl Drop for Store {
     fn drop(&mut self) {
         // Power was not lost. Nobody is left who could be told of an error.
-        let _ = self.settle(0..u64::MAX);
+        let _ = self.settle(|h| h.settle(0..u64::MAX));
     }
 }
 
@@ -467,16 +423,10 @@ fn next_change(file: &File, at: u64, end: u64) -> io::Result<(bool, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headstack_testkit::XorShift;
 
     fn write(store: &mut Store, number: u64, offset: u64, length: u64, content: Content) {
-        let write = AtDrive {
-            number,
-            offset,
-            length,
-            content,
-        };
-        store.write(&write).unwrap();
+        let place = Bytes { offset, length };
+        store.write(number, place, &content).unwrap();
     }
 
     /// A search costs extents, not pages, and what is not settled costs its writes, not its bytes.
@@ -519,58 +469,5 @@ mod tests {
             store.extents(0, 100 << 32, 9).unwrap(),
             [extent(100 << 16, true)]
         );
-    }
-
-    /// Against a plain array: what is read, and that holes are zero, whatever is settled.
-    #[test]
-    fn it_is_an_array_of_bytes_whatever_is_settled() {
-        let (seed, size) = (5, 8 * PAGE);
-        println!("seed {seed}");
-        let (mut rng, mut array) = (XorShift::seeded(seed), vec![0u8; size as usize]);
-        let mut store = Store::memory();
-        store.keep_history();
-        for step in 0..2_000 {
-            let offset = rng.below(size);
-            let length = 1 + rng.below((size - offset).min(9_000));
-            let range = offset as usize..(offset + length) as usize;
-            let byte = step as u8;
-            match rng.below(6) {
-                0 | 1 => {
-                    let data = Content::Data(vec![byte; length as usize].into());
-                    write(&mut store, step, offset, length, data);
-                    array[range].fill(byte);
-                }
-                2 => {
-                    write(
-                        &mut store,
-                        step,
-                        offset,
-                        length,
-                        Content::Zeroes { keep: false },
-                    );
-                    array[range].fill(0);
-                }
-                3 => {
-                    store.discard(offset, length).unwrap();
-                    array[range].fill(0);
-                }
-                4 => store.settle(sectors(offset, length)).unwrap(),
-                _ => {
-                    store.history().unwrap().flush_begins(step);
-                    store
-                        .flush_ends(step - rng.below(3).min(step), rng.below(2) == 0)
-                        .unwrap();
-                }
-            }
-            let mut all = vec![9; size as usize];
-            store.read(0, &mut all).unwrap();
-            assert!(all == array, "step {step}");
-            let mut at = 0;
-            for extent in store.extents(0, size, usize::MAX).unwrap() {
-                let part = &array[at as usize..(at + extent.bytes) as usize];
-                assert!(!extent.hole || part.iter().all(|b| *b == 0), "step {step}");
-                at += extent.bytes;
-            }
-        }
     }
 }

@@ -352,7 +352,7 @@ impl Session {
 mod tests {
     use super::*;
     use crate::handshake::Negotiated;
-    use headstack_live::store::AtDrive;
+    use headstack_live::devices::Bytes;
     use headstack_testkit::XorShift;
 
     const BYTES: u64 = 1 << 18;
@@ -380,13 +380,8 @@ mod tests {
                 let Event::Request(request) = last else { break };
                 found.push(request);
                 if let Some(content) = session.content.take() {
-                    let write = AtDrive {
-                        number: 0,
-                        offset: request.offset,
-                        length: request.length,
-                        content,
-                    };
-                    store.write(&write).unwrap();
+                    let (offset, length) = (request.offset, request.length);
+                    store.write(0, Bytes { offset, length }, &content).unwrap();
                 }
                 session.ended(&request, None);
                 session.fill(&mut out, &store).unwrap();

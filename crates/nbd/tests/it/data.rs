@@ -41,7 +41,7 @@ fn as_an_array_of_bytes(store: impl Fn(&std::path::Path) -> Kept, may_lose_power
                 client.write(base + offset, &data);
                 array[range].copy_from_slice(&data);
             }
-            _ if step % 40 == 0 => assert_eq!(client.ask(FLUSH, 0, 0, b"").0, 0),
+            4 if step % 4 == 0 => assert_eq!(client.ask(FLUSH, 0, 0, b"").0, 0),
             _ => {
                 let command = if rng.below(2) == 0 {
                     TRIM
