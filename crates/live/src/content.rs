@@ -25,6 +25,14 @@ pub enum Content {
 }
 
 impl Content {
+    /// Bytes that it has in memory.
+    pub fn in_memory(&self) -> u64 {
+        match self {
+            Content::Data(data) | Content::Repeated(data) => data.len() as u64,
+            Content::Zeroes { .. } | Content::File(..) => 0,
+        }
+    }
+
     /// What is left of it after the first `n` bytes.
     pub fn beyond(&self, n: u64) -> Content {
         match self {

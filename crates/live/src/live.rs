@@ -140,6 +140,8 @@ struct Open {
 pub struct Live {
     parts: Parts,
     open: Slab<Open>,
+    /// Bytes in memory that open requests write.
+    held: u64,
     counters: Counters,
     /// Requests so far.
     submitted: u64,
@@ -186,6 +188,7 @@ impl Live {
         let most_commands = (0..parts.described.len()).map(most_commands).collect();
         Live {
             open: Slab::new(),
+            held: 0,
             counters: Counters::new(parts.described.len()),
             submitted: 0,
             writes: 0,
@@ -250,6 +253,7 @@ impl Live {
             });
         }
         self.submitted += 1;
+        self.held += content.as_ref().map_or(0, Content::in_memory);
         let number = self.submitted;
         let id = self.open.insert(Open {
             ticket,
@@ -343,6 +347,11 @@ impl Live {
         self.parts.devices.system()
     }
 
+    /// Bytes in memory of what the drives have not taken yet.
+    pub fn held(&self) -> u64 {
+        self.held
+    }
+
     /// Whether its clock and sockets are to be watched without sleeping while there is something to do.
     pub fn is_busy(&self) -> bool {
         self.parts.busy
@@ -414,6 +423,7 @@ impl Live {
             self.piece_ended(&open, ended.error.is_some());
             return None;
         }
+        self.held -= open.content.as_ref().map_or(0, Content::in_memory);
         self.counters.ended(&access, open.arrival, &ended);
         self.recorded(|record| record.end(open.number, Some(ended.at)));
         let stored = self.store_ended(&open, &ended);
@@ -481,6 +491,7 @@ impl Live {
         let (mut torn, mut lost) = (Torn::default(), Vec::new());
         let mut open: Vec<Open> = self.open.drain().collect();
         open.sort_unstable_by_key(|o| o.number);
+        self.held = 0;
         for device in 0..self.parts.stores.len() {
             self.settle(device, 0..u64::MAX)?;
             let (store, mut at_drive) = (&mut self.parts.stores[device], Writes::new());

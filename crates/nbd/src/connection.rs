@@ -119,11 +119,20 @@ impl Connection {
         }
     }
 
-    /// At most so many requests are taken at once, at least one, and so many bytes of theirs kept in memory.
-    pub fn share(&mut self, requests: usize, bytes: u64) {
+    /// At most so many requests are taken at once, at least one. Of what they write so many `bytes` are kept in memory, but
+    /// no more than are `free` beside those that it has.
+    pub fn share(&mut self, requests: usize, bytes: u64, free: u64) {
         if let Stage::Session(session) = &mut self.stage {
             session.room = requests.max(1);
-            session.most_written = bytes;
+            session.most_written = bytes.min(session.written + free);
+        }
+    }
+
+    /// Bytes of memory for a write that still arrives.
+    pub fn arriving(&self) -> u64 {
+        match &self.stage {
+            Stage::Session(session) => session.arriving(),
+            _ => 0,
         }
     }
 

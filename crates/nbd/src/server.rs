@@ -39,6 +39,8 @@ pub struct Nbd {
     tls: Tls,
     clients: Clients<Connection>,
     open: Slab<Open>,
+    /// Bytes of memory for writes that still arrive.
+    arriving: u64,
     /// Number of clients that have chosen an export.
     served: u64,
 }
@@ -50,6 +52,7 @@ impl Nbd {
             tls,
             clients: Clients::new(listeners),
             open: Slab::new(),
+            arriving: 0,
             served: 0,
         }
     }
@@ -76,7 +79,8 @@ impl Nbd {
     ) -> io::Result<()> {
         let clients = self.clients.len() + 1;
         let requests = (ALL_REQUESTS / clients).min(MAX_REQUESTS);
-        (client.connection).share(requests, ALL_WRITTEN / clients as u64);
+        let free = ALL_WRITTEN.saturating_sub(live.held() + self.arriving);
+        (client.connection).share(requests, ALL_WRITTEN / clients as u64, free);
         self.clients.receive(client)?;
         let (key, connection) = (client.key, &mut client.connection);
         let was_new = connection.is_new();
@@ -125,7 +129,9 @@ impl FrontEnd for Nbd {
             let Some(mut client) = self.clients.take(key) else {
                 continue;
             };
+            self.arriving -= client.connection.arriving();
             if self.serve_client(watch, live, &mut client).is_ok() {
+                self.arriving += client.connection.arriving();
                 self.clients.put_back(client);
             }
         }
@@ -137,6 +143,7 @@ impl FrontEnd for Nbd {
 
     fn disconnect(&mut self) {
         self.clients.clear();
+        self.arriving = 0;
     }
 
     fn end(&mut self, watch: Watch) {

@@ -141,8 +141,8 @@ pub struct Session {
     /// What the last request writes.
     pub content: Option<Content>,
     /// Bytes of writes that arrive or are served.
-    written: u64,
-    /// Most of them; one longer write is kept in a file.
+    pub written: u64,
+    /// Most of them in memory; one longer write is kept in a file.
     pub most_written: u64,
     replies: Replies,
     /// Requests that are served.
@@ -242,6 +242,16 @@ impl Session {
                 }
                 _ => return self.begun(request),
             }
+        }
+    }
+
+    /// Bytes of memory for a write that still arrives.
+    pub fn arriving(&self) -> u64 {
+        match &self.payload {
+            Some(payload) if matches!(payload.data, Ok(Arriving::Memory(_))) => {
+                payload.request.length
+            }
+            _ => 0,
         }
     }
 
