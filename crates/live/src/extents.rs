@@ -10,8 +10,14 @@ pub trait Part: Clone {
     fn beyond(&self, n: u64) -> Self;
 }
 
-impl Part for () {
-    fn beyond(&self, _: u64) {}
+/// Nothing but that the range is there.
+#[derive(Debug, Clone)]
+pub struct There;
+
+impl Part for There {
+    fn beyond(&self, _: u64) -> There {
+        There
+    }
 }
 
 /// The ranges, by their first numbers.
@@ -81,13 +87,13 @@ impl<T: Part> Extents<T> {
     }
 }
 
-impl Extents<()> {
+impl Extents<There> {
     /// Adds a range; with those that it touches it becomes one.
     pub fn join(&mut self, range: Range<u64>) {
         let near = range.start.saturating_sub(1)..range.end + 1;
-        let all = self.over(near).fold(range, |all, (other, ())| {
+        let all = self.over(near).fold(range, |all, (other, There)| {
             all.start.min(other.start)..all.end.max(other.end)
         });
-        self.put(all, ());
+        self.put(all, There);
     }
 }

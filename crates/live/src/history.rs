@@ -136,7 +136,7 @@ impl History {
         for (at, _) in self.versions().flat_map(|v| v.over(sectors.clone())) {
             found.join(at.start.max(sectors.start)..at.end.min(sectors.end));
         }
-        found.into_all().into_iter().map(|(at, ())| at).collect()
+        found.into_all().into_iter().map(|(at, _)| at).collect()
     }
 
     /// Whether nothing can be undone.

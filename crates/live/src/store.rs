@@ -2,7 +2,7 @@
 
 use crate::content::Content;
 use crate::devices::Bytes;
-use crate::extents::Extents;
+use crate::extents::{Extents, There};
 use crate::history::{Dice, History, Torn, Writes, Written, SECTOR};
 use rustix::fs::{fallocate, flock, seek, FallocateFlags, FlockOperation, SeekFrom};
 use rustix::io::Errno;
@@ -31,7 +31,7 @@ pub struct Store {
 #[derive(Debug)]
 enum Kept {
     /// Pages that were written, and where there are some.
-    Memory(BTreeMap<u64, Box<[u8]>>, Extents<()>),
+    Memory(BTreeMap<u64, Box<[u8]>>, Extents<There>),
     /// A file with holes.
     File(File),
 }
@@ -245,8 +245,10 @@ impl Store {
         match &self.kept {
             Kept::File(file) => next_change(file, at, end),
             Kept::Memory(_, runs) => Ok(match runs.over(at / PAGE..end.div_ceil(PAGE)).next() {
-                Some((run, ())) if run.contains(&(at / PAGE)) => (false, end.min(run.end * PAGE)),
-                Some((run, ())) => (true, end.min(run.start * PAGE)),
+                Some((run, There)) if run.contains(&(at / PAGE)) => {
+                    (false, end.min(run.end * PAGE))
+                }
+                Some((run, There)) => (true, end.min(run.start * PAGE)),
                 None => (true, end),
             }),
         }
@@ -366,7 +368,7 @@ fn pieces(offset: u64, bytes: usize) -> impl Iterator<Item = (u64, usize, std::o
 
 fn zero_pages(
     pages: &mut BTreeMap<u64, Box<[u8]>>,
-    runs: &mut Extents<()>,
+    runs: &mut Extents<There>,
     offset: u64,
     bytes: u64,
 ) {

@@ -126,6 +126,8 @@ pub enum Event {
 struct Payload {
     request: Request,
     left: u64,
+    /// Bytes for which there has to be room.
+    kept: u64,
     /// Those that have arrived, or why they are not kept.
     data: Result<Arriving, Failure>,
 }
@@ -207,27 +209,29 @@ impl Session {
             let Some(request) = Request::read(&input[..head], self.headers) else {
                 return Event::Leaves;
             };
-            let is_write = request.command == command::WRITE;
-            if is_write && self.written > 0 && !self.fits(&request) {
+            let mut failure = request.check(bytes, self).err();
+            if self.ends {
+                failure = Some(Failure::Shutdown);
+            }
+            let writes = request.command == command::WRITE && failure.is_none();
+            if writes && self.written > 0 && !self.fits(&request) {
                 return Event::Wait;
             }
             input.advance(head);
             if request.command == command::DISC {
                 return Event::Leaves;
             }
-            let mut failure = request.check(bytes, self).err();
-            if self.ends {
-                failure = Some(Failure::Shutdown);
-            }
             match (request.command, failure) {
                 _ if request.has_payload(self.headers) => {
+                    let kept = if writes { request.length } else { 0 };
                     let begun = |()| Arriving::begin(self.fits(&request)).map_err(|_| Failure::Io);
                     self.payload = Some(Payload {
                         request,
                         left: request.length,
+                        kept,
                         data: failure.map_or(Ok(()), Err).and_then(begun),
                     });
-                    self.written += request.length;
+                    self.written += kept;
                 }
                 (_, Some(failure)) => self.fail(&request, failure),
                 (command::BLOCK_STATUS, None) => self.replies.add(Reply::Extents {
@@ -248,9 +252,7 @@ impl Session {
     /// Bytes of memory for a write that still arrives.
     pub fn arriving(&self) -> u64 {
         match &self.payload {
-            Some(payload) if matches!(payload.data, Ok(Arriving::Memory(_))) => {
-                payload.request.length
-            }
+            Some(payload) if matches!(payload.data, Ok(Arriving::Memory(_))) => payload.kept,
             _ => 0,
         }
     }
@@ -279,14 +281,19 @@ impl Session {
         if payload.left > 0 {
             return None;
         }
-        let Payload { request, data, .. } = self.payload.take()?;
+        let Payload {
+            request,
+            kept,
+            data,
+            ..
+        } = self.payload.take()?;
         match data {
             Ok(data) => {
                 self.content = Some(data.content());
                 Some(request)
             }
             Err(failure) => {
-                self.written -= request.length;
+                self.written -= kept;
                 self.fail(&request, failure);
                 None
             }
