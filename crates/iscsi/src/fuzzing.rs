@@ -15,6 +15,9 @@ pub const TARGET: &str = "iqn.2026-11.org.headstack:fuzz";
 /// A second target, of the same length of name, whose unit is the last device of a system.
 pub const OTHER_TARGET: &str = "iqn.2026-11.org.headstack:good";
 
+/// Bytes that an initiator may leave untaken.
+const SHARE: usize = 512 << 10;
+
 /// An initiator that has sent everything already, and takes every answer.
 struct Sent<'a> {
     rest: &'a [u8],
@@ -88,17 +91,17 @@ impl<'a> Initiator<'a> {
         }
         let before = (self.client.rest.len(), self.client.taken.len());
         let connection = &mut self.connection;
-        let is_silent = connection.can_receive()
-            && connection
-                .receive(&mut self.client, &mut self.buffer)
-                .is_err();
+        let room = connection.room().min(self.buffer.len());
+        let buffer = &mut self.buffer[..room];
+        let is_silent = room > 0 && connection.receive(&mut self.client, buffer).is_err();
         let mut shared = Shared {
             shelf,
             admission,
             most_places: 64,
+            share: SHARE,
         };
         connection.step(&mut shared, live);
-        let is_gone = connection.send(&mut self.client, live).is_err();
+        let is_gone = connection.send(&mut self.client, live, SHARE).is_err();
         let is_same = before == (self.client.rest.len(), self.client.taken.len());
         let is_quiet = is_same && self.client.rest.is_empty() && live.outstanding() == 0;
         self.is_over = is_silent || is_gone || connection.is_over() || is_quiet;

@@ -1,12 +1,12 @@
 //! One client from its first byte to its last: handshake, encryption, requests and replies. It reads and writes
 //! whatever is given as a socket, and takes little memory, whatever the client does.
 
-use crate::handshake::{Handshake, Next};
+use crate::handshake::{Handshake, Next, LONGEST_OPTION};
 use crate::protocol::{command, Failure};
 use crate::session::{Event, Request, Session};
 use crate::tls::Tls;
 use bytes::{Buf, BytesMut};
-use headstack_live::clients::IN_BYTES;
+use headstack_live::clients::{Connection as _, LEAST_WORK, LONG_WORK, WORK_BYTES};
 use headstack_live::live::Live;
 use rustls::ServerConnection;
 use std::io::{self, ErrorKind, Read, Write};
@@ -35,6 +35,8 @@ pub struct Connection {
     is_silent: bool,
     /// It was told that encryption ends.
     has_ended: bool,
+    /// Not all that was received was looked at: that goes on in another turn.
+    is_cut: bool,
     /// Its requests are refused, because the server ends.
     refuses: bool,
 }
@@ -52,6 +54,7 @@ impl Connection {
             plain: BytesMut::new(),
             is_silent: false,
             has_ended: false,
+            is_cut: false,
             refuses: false,
         }
     }
@@ -66,7 +69,8 @@ impl Connection {
         !self.output.is_empty() || !self.plain.is_empty() || encrypted
     }
 
-    /// Takes requests from what was received. Those for a device go to `submit`, with the number of the device.
+    /// Takes requests from what was received, until the client has so many bytes untaken or has had its work. Those for a
+    /// device go to `submit`, with the number of the device.
     ///
     /// # Errors
     /// The client must be closed.
@@ -74,11 +78,18 @@ impl Connection {
         &mut self,
         tls: &Tls,
         live: &mut Live,
+        share: usize,
         mut submit: impl FnMut(&mut Live, usize, Request),
     ) -> io::Result<()> {
+        self.is_cut = false;
         while let Stage::Handshake(handshake) = &mut self.stage {
+            if self.output.len() + self.plain.len() >= share {
+                self.is_cut = true;
+                return Ok(());
+            }
             match handshake.step(&mut self.input, &mut self.output, live.devices()) {
                 Next::More => return Ok(()),
+                Next::Another => {}
                 Next::Close => self.stage = Stage::Leaving,
                 Next::Encrypt => self.encrypt(tls)?,
                 Next::Use(negotiated) => {
@@ -88,10 +99,28 @@ impl Connection {
                 }
             }
         }
-        while let Stage::Session(session) = &mut self.stage {
+        let mut work = 0;
+        while !self.is_cut && matches!(self.stage, Stage::Session(_)) {
+            self.is_cut = work >= WORK_BYTES || self.untaken() >= share;
+            let (false, Stage::Session(session)) = (self.is_cut, &mut self.stage) else {
+                break;
+            };
             let (device, store) = live.device_and_store(session.export);
-            match session.next(&mut self.input, store, device.bytes) {
-                Event::Wait => break,
+            let before = self.input.len();
+            let event = session.next(&mut self.input, store, device.bytes);
+            work += before - self.input.len();
+            work += match event {
+                Event::Request(r) if matches!(r.command, command::TRIM | command::WRITE_ZEROES) => {
+                    LONG_WORK
+                }
+                _ => LEAST_WORK,
+            };
+            match event {
+                Event::Wait => {
+                    // What is left of a request is looked at when more of it is there.
+                    self.is_cut = !session.has_room();
+                    break;
+                }
                 Event::Leaves => self.stage = Stage::Leaving,
                 // A hard disk has no such command.
                 Event::Request(request) if request.command == command::TRIM => {
@@ -136,9 +165,14 @@ impl Connection {
     ///
     /// # Errors
     /// The client has left, or the store cannot be read.
-    pub fn send(&mut self, socket: &mut impl Write, live: &mut Live) -> io::Result<bool> {
+    pub fn send(
+        &mut self,
+        socket: &mut impl Write,
+        live: &mut Live,
+        share: usize,
+    ) -> io::Result<bool> {
         if let Stage::Session(session) = &mut self.stage {
-            session.fill(&mut self.output, live.store(session.export))?;
+            session.fill(&mut self.output, live.store(session.export), share / 2)?;
         }
         let Some(encryption) = &mut self.encryption else {
             return drain(socket, &mut self.output);
@@ -175,13 +209,24 @@ impl headstack_live::clients::Connection for Connection {
         matches!(self.stage, Stage::Handshake(_))
     }
 
-    fn can_receive(&self) -> bool {
-        let room = match &self.stage {
+    fn room(&self) -> usize {
+        let reads = match &self.stage {
             Stage::Handshake(_) => true,
             Stage::Session(session) => session.has_room(),
             Stage::Leaving => false,
         };
-        room && !self.is_silent && self.input.len() < IN_BYTES
+        match reads && !self.is_silent {
+            true => LONGEST_OPTION.saturating_sub(self.input.len()),
+            false => 0,
+        }
+    }
+
+    fn untaken(&self) -> usize {
+        let replies = match &self.stage {
+            Stage::Session(session) => session.reply_bytes(),
+            _ => 0,
+        };
+        self.output.len() + self.plain.len() + replies
     }
 
     fn receive(&mut self, socket: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
@@ -209,15 +254,26 @@ impl headstack_live::clients::Connection for Connection {
         Ok(n == buffer.len())
     }
 
-    fn has_replies(&self) -> bool {
-        matches!(&self.stage, Stage::Session(session) if session.has_replies())
+    fn has_more(&self) -> bool {
+        match &self.stage {
+            Stage::Session(session) => session.has_replies() || (self.is_cut && session.has_room()),
+            _ => self.is_cut,
+        }
+    }
+
+    fn release(&mut self) {
+        for buffer in [&mut self.input, &mut self.output, &mut self.plain] {
+            if buffer.is_empty() {
+                *buffer = BytesMut::new();
+            }
+        }
     }
 
     fn is_over(&self) -> bool {
         let leaves = match &self.stage {
             Stage::Leaving => true,
-            Stage::Session(session) => self.is_silent && session.is_idle(),
-            Stage::Handshake(_) => self.is_silent,
+            Stage::Session(session) => self.is_silent && session.is_idle() && !self.is_cut,
+            Stage::Handshake(_) => self.is_silent && !self.is_cut,
         };
         leaves && !self.has_output()
     }

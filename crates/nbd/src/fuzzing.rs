@@ -7,6 +7,9 @@ use headstack_live::clients::Connection as _;
 use headstack_live::live::Live;
 use std::io::{self, Read, Write};
 
+/// Bytes that it may leave untaken.
+const SHARE: usize = 512 << 10;
+
 /// A client that has sent everything already, and takes every reply.
 struct Sent<'a> {
     /// What a read gets is never of two packets.
@@ -55,15 +58,16 @@ pub fn converse(
     let (mut connection, mut buffer) = (Connection::new(tls), vec![0; piece.max(1)]);
     let (mut requests, mut open) = (0, Vec::new());
     while !connection.is_over() {
-        if connection.can_receive() {
-            connection.receive(&mut client, &mut buffer)?;
+        let room = connection.room().min(buffer.len());
+        if room > 0 {
+            connection.receive(&mut client, &mut buffer[..room])?;
         }
-        connection.step(tls, live, |_, _, request| open.push(request))?;
+        connection.step(tls, live, SHARE, |_, _, request| open.push(request))?;
         requests += open.len() as u64;
         for request in open.drain(..) {
             connection.ended(&request, None);
         }
-        connection.send(&mut client, live)?;
+        connection.send(&mut client, live, SHARE)?;
     }
     Ok((requests, client.taken))
 }

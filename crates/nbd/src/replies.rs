@@ -4,12 +4,11 @@ use crate::protocol::{
     allocation, chunk, Failure, ALLOCATION, CHUNK_MAGIC, EXTENDED_CHUNK_MAGIC, SIMPLE_REPLY_MAGIC,
 };
 use bytes::{BufMut, BytesMut};
+use headstack_live::clients::{LONG_WORK, WORK_BYTES};
 use headstack_live::store::{Extent, Store};
 use std::collections::VecDeque;
 use std::io;
 
-/// Bytes that wait for the socket before more are read from the store.
-const OUT_BYTES: usize = 256 << 10;
 /// Shorter reads are sent without a search for zeroes that were never written.
 const SEARCH_BYTES: u32 = 64 << 10;
 /// Most extents in a reply.
@@ -135,15 +134,21 @@ impl Replies {
         self.waiting.is_empty()
     }
 
-    /// Adds what is to be sent to `out`, until enough is there.
+    /// Bytes of memory that they take.
+    pub fn bytes(&self) -> usize {
+        self.waiting.len() * size_of::<Reply>()
+    }
+
+    /// Adds what is to be sent to `out`, until `most` bytes are there; no part of a reply is longer.
     ///
     /// # Errors
     /// The store cannot be read after the head of a simple reply was sent.
-    pub fn fill(&mut self, out: &mut BytesMut, store: &Store) -> io::Result<()> {
-        while out.len() < OUT_BYTES {
+    pub fn fill(&mut self, out: &mut BytesMut, store: &Store, most: usize) -> io::Result<()> {
+        let mut searched = 0;
+        while out.len() < most && searched < WORK_BYTES {
             let is_done = match self.waiting.front_mut() {
                 None => break,
-                Some(Reply::Data(data)) => data.send(out, store)?,
+                Some(Reply::Data(data)) => data.send(out, store, most)?,
                 Some(Reply::Simple { origin, error }) => {
                     simple(out, origin.cookie, *error);
                     true
@@ -161,6 +166,7 @@ impl Replies {
                     length,
                     one,
                 }) => {
+                    searched += LONG_WORK;
                     extents(out, store, origin, *length, *one);
                     true
                 }
@@ -175,11 +181,11 @@ impl Replies {
 
 impl Data {
     /// Sends the next part; true if it was the last one.
-    fn send(&mut self, out: &mut BytesMut, store: &Store) -> io::Result<bool> {
+    fn send(&mut self, out: &mut BytesMut, store: &Store, most: usize) -> io::Result<bool> {
         match self.form {
-            Form::Plain => self.send_plain(out, store),
-            Form::Whole => Ok(self.send_whole(out, store)),
-            Form::Chunks => Ok(self.send_chunk(out, store)),
+            Form::Plain => self.send_plain(out, store, most),
+            Form::Whole => Ok(self.send_whole(out, store, most)),
+            Form::Chunks => Ok(self.send_chunk(out, store, most)),
         }
     }
 
@@ -192,12 +198,12 @@ impl Data {
         read
     }
 
-    fn send_plain(&mut self, out: &mut BytesMut, store: &Store) -> io::Result<bool> {
+    fn send_plain(&mut self, out: &mut BytesMut, store: &Store, most: usize) -> io::Result<bool> {
         let start = out.len();
         if !self.has_head {
             simple(out, self.origin.cookie, 0);
         }
-        let bytes = (self.left as usize).min(OUT_BYTES);
+        let bytes = (self.left as usize).min(most);
         if let Err(e) = self.take(bytes, out, store) {
             if self.has_head {
                 return Err(e);
@@ -211,16 +217,16 @@ impl Data {
     }
 
     /// One chunk for all. It is the last one only if nothing can fail after its head.
-    fn send_whole(&mut self, out: &mut BytesMut, store: &Store) -> bool {
-        if !self.has_head && self.left as usize <= OUT_BYTES {
-            return self.send_chunk(out, store);
+    fn send_whole(&mut self, out: &mut BytesMut, store: &Store, most: usize) -> bool {
+        if !self.has_head && self.left as usize <= most {
+            return self.send_chunk(out, store, most);
         }
         if !self.has_head {
             head(out, &self.origin, 0, chunk::OFFSET_DATA, self.left + 8);
             out.put_u64(self.offset);
             self.has_head = true;
         }
-        let bytes = (self.left as usize).min(OUT_BYTES);
+        let bytes = (self.left as usize).min(most);
         let start = out.len();
         if self.take(bytes, out, store).is_err() {
             out[start..].fill(0);
@@ -237,8 +243,8 @@ impl Data {
     }
 
     /// A chunk of data, or of zeroes that were never written.
-    fn send_chunk(&mut self, out: &mut BytesMut, store: &Store) -> bool {
-        let mut bytes = u64::from(self.left).min(OUT_BYTES as u64);
+    fn send_chunk(&mut self, out: &mut BytesMut, store: &Store, most: usize) -> bool {
+        let mut bytes = u64::from(self.left).min(most as u64);
         if self.form == Form::Chunks && self.left >= SEARCH_BYTES {
             let found = store.extents(self.offset, u64::from(self.left), 1);
             match found.as_deref() {

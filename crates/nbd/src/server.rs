@@ -72,13 +72,14 @@ impl Nbd {
         live: &mut Live,
         client: &mut Client<Connection>,
     ) -> io::Result<()> {
-        let share = ALL_REQUESTS / (self.clients.len() + 1);
-        client.connection.share(share.min(MAX_REQUESTS));
+        let requests = ALL_REQUESTS / (self.clients.len() + 1);
+        client.connection.share(requests.min(MAX_REQUESTS));
+        let share = self.clients.share();
         self.clients.receive(client)?;
         let (key, connection) = (client.key, &mut client.connection);
         let was_new = connection.is_new();
         let open = &mut self.open;
-        connection.step(&self.tls, live, |live, device, request| {
+        connection.step(&self.tls, live, share, |live, device, request| {
             let client = key;
             let tag = open.insert(Open { client, request }) as u64;
             let front_end = watch.front_end();
@@ -87,7 +88,7 @@ impl Nbd {
         if was_new && connection.is_served() {
             self.served += 1;
         }
-        let is_blocked = connection.send(&mut client.socket, live)?;
+        let is_blocked = connection.send(&mut client.socket, live, share)?;
         self.clients.end_turn(watch, client, is_blocked)
     }
 }

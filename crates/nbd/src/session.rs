@@ -169,6 +169,11 @@ impl Session {
         !self.replies.is_empty()
     }
 
+    /// Bytes of memory of the replies that wait.
+    pub fn reply_bytes(&self) -> usize {
+        self.replies.bytes()
+    }
+
     /// Whether it takes more requests now.
     pub fn has_room(&self) -> bool {
         self.open + self.replies.len() < self.room
@@ -311,13 +316,13 @@ impl Session {
         });
     }
 
-    /// Adds what is to be sent to `out`, until enough is there.
+    /// Adds what is to be sent to `out`, until `most` bytes are there; no part of a reply is longer.
     ///
     /// # Errors
     /// The store cannot be read, and part of a reply is sent already that has no place for an error: the connection
     /// must end.
-    pub fn fill(&mut self, out: &mut BytesMut, store: &Store) -> std::io::Result<()> {
-        self.replies.fill(out, store)
+    pub fn fill(&mut self, out: &mut BytesMut, store: &Store, most: usize) -> std::io::Result<()> {
+        self.replies.fill(out, store, most)
     }
 }
 
@@ -352,11 +357,11 @@ mod tests {
                 let Event::Request(request) = last else { break };
                 found.push(request);
                 session.ended(&request, None);
-                session.fill(&mut out, &store).unwrap();
+                session.fill(&mut out, &store, 256 << 10).unwrap();
                 all.extend_from_slice(&out);
                 out.clear();
             }
-            session.fill(&mut out, &store).unwrap();
+            session.fill(&mut out, &store, 256 << 10).unwrap();
             all.extend_from_slice(&out);
             out.clear();
         }

@@ -216,7 +216,7 @@ fn the_corpus_does_no_harm() {
                 );
             }
             assert_eq!(
-                (shelf.buffered(), shelf.outstanding()),
+                (shelf.room.bytes(), shelf.outstanding()),
                 (0, 0),
                 "seed {seed}, {name}, round {round}"
             );
