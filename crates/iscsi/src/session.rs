@@ -10,6 +10,7 @@ use crate::pdu::{self, opcode, reason, view, zeroed, Lengths, Pdu, FINAL, NO_TAG
 use crate::replies::{Content, Data, Replies, Transfer};
 use crate::shelf::{Finished, Owner, Shelf, Started};
 use crate::text;
+use headstack_live::clients::{LONG_WORK, WORK_BYTES};
 use headstack_live::live::Live;
 use headstack_scsi::cdb::Cdb;
 use headstack_scsi::sense::{Code, Key, Sense};
@@ -24,8 +25,8 @@ use std::time::{Duration, Instant};
 const MOST_IMMEDIATE: usize = 16;
 /// A write that has the room of the longest one must come with so many bytes in a second.
 const LEAST_RATE: u64 = 1 << 20;
-/// A list of zones takes as long as so many other answers.
-const LIST: usize = 16;
+/// A list of zones takes as long as so many other answers: a whole turn.
+const LIST: usize = WORK_BYTES / LONG_WORK;
 /// The bit C of texts: they go on.
 const CONTINUE: u8 = 0x40;
 /// The tag of a text that goes on.

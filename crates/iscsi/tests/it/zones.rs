@@ -4,6 +4,7 @@ use crate::initiator::{options, sixteen, ten, Initiator, Server, SMALL};
 use headstack_array::layer::{Bad, Becomes, FailedZone, Fails, Setting};
 use headstack_iscsi::server;
 use headstack_live::power::{Afterwards, PowerLosses};
+use std::path::PathBuf;
 
 const READ: u8 = 0x88;
 const WRITE: u8 = 0x8a;
@@ -20,20 +21,21 @@ fn zoned_with(losses: PowerLosses) -> Server {
     zoned_drive("exos-x18", losses)
 }
 
-/// The same of another drive.
-fn zoned_drive(name: &str, losses: PowerLosses) -> Server {
+/// A file of a drive of this name with zones, of which two are conventional.
+pub fn zoned_file(name: &str, zone_size: &str, capacity_blocks: u64) -> PathBuf {
     let drives = concat!(env!("CARGO_MANIFEST_DIR"), "/../../drives");
     let text = std::fs::read_to_string(format!("{drives}/{name}.toml")).unwrap();
     let mut table: toml::Table = text.parse().unwrap();
-    let mapping =
-        "model = \"zoned\"\nzone_size = \"16 MiB\"\nconventional_zones = 2\nmax_open_zones = 3\n\
-                   unrestricted_reads = true";
+    let mapping = format!(
+        "model = \"zoned\"\nzone_size = \"{zone_size}\"\nconventional_zones = 2\n\
+         max_open_zones = 3\nunrestricted_reads = true"
+    );
     table.insert(
         "mapping".into(),
         mapping.parse::<toml::Table>().unwrap().into(),
     );
     let geometry = table["geometry"].as_table_mut().unwrap();
-    geometry.insert("capacity_blocks".into(), (64 * ZONE as i64).into());
+    geometry.insert("capacity_blocks".into(), (capacity_blocks as i64).into());
     table.insert(
         "name".into(),
         format!("zoned-{}", std::process::id()).into(),
@@ -41,6 +43,12 @@ fn zoned_drive(name: &str, losses: PowerLosses) -> Server {
     let unique = format!("{:?}", std::thread::current().id()).replace(['(', ')'], "");
     let file = std::env::temp_dir().join(format!("zoned-{}-{unique}.toml", std::process::id()));
     std::fs::write(&file, table.to_string()).unwrap();
+    file
+}
+
+/// The same of another drive.
+fn zoned_drive(name: &str, losses: PowerLosses) -> Server {
+    let file = zoned_file(name, "16 MiB", 64 * ZONE);
     let mut options = options(&file.to_string_lossy(), server::Options::default());
     options.system.live.losses = losses;
     let server = Server::with(&options);
