@@ -6,7 +6,7 @@ use crate::pdu::{self, reason, Digests, Taken};
 use crate::session::Session;
 use crate::shelf::Shelf;
 use bytes::{Buf, BytesMut};
-use headstack_live::clients::{Connection as _, LEAST_WORK, LONG_WORK, WORK_BYTES};
+use headstack_live::clients::{Connection as _, LONG_WORK, WORK_BYTES};
 use headstack_live::live::Live;
 use headstack_scsi::attention::Nexus;
 use std::io::{self, ErrorKind, Read, Write};
@@ -108,7 +108,7 @@ impl Connection {
                 }
                 Taken::Whole(pdu) => has_begun |= self.take(pdu, shared, live),
             }
-            work += (before - self.input.len()).max(LEAST_WORK);
+            work += before - self.input.len();
             if let Stage::Session(session) = &mut self.stage {
                 work += LONG_WORK * std::mem::take(&mut session.searches);
             }

@@ -10,8 +10,8 @@
 //! - A client that has not taken [its share](Clients::share) of what was made for it is not read from, and gets no more
 //!   work, until its socket takes some of it.
 //! - What was read from a client and not understood yet has the length of the longest unit of its protocol, at most.
-//! - In a turn a client gets work of at most [`WORK_BYTES`]. Those that want more have their next turns after everybody
-//!   else, [`MOST_LATER`] of them between two looks at the sockets.
+//! - In a turn a client gets work of at most [`WORK_BYTES`]. Of those that want more, one has a turn beside all others, and
+//!   then the sockets are looked at again.
 
 use crate::front_end::{EventFlags, Watch};
 use crate::socket::{Listener, Socket};
@@ -34,14 +34,10 @@ pub const IN_BYTES: usize = 64 << 10;
 const MOST_UNTAKEN: usize = 512 << 10;
 /// Bytes that all clients of a front end may leave untaken, in equal shares.
 const ALL_UNTAKEN: usize = 64 << 20;
-/// Work of a client in a turn: bytes of its requests and data, each request at least [`LEAST_WORK`].
+/// Work of a client in a turn: bytes of its requests and data.
 pub const WORK_BYTES: usize = 256 << 10;
-/// What a request counts at least. A long search, or a change of much at once, counts [`LONG_WORK`].
-pub const LEAST_WORK: usize = 256;
-/// What a request counts that may take long although it has few bytes.
+/// What a request counts besides that may take long although it has few bytes.
 pub const LONG_WORK: usize = 4 << 10;
-/// Clients that want more than one turn's work and are served between two looks at the sockets.
-const MOST_LATER: usize = 4;
 
 /// What a front end knows of a client, and does for it.
 pub trait Connection {
@@ -244,13 +240,13 @@ impl<C: Connection> Clients<C> {
         }
     }
 
-    /// Those who are busy, in order of their coming, with some of those who want more.
+    /// Those who are busy, in order of their coming, with one of those who want more.
     pub fn take_busy(&mut self) -> BTreeSet<u64> {
         let mut busy = std::mem::take(&mut self.busy);
-        for key in self.later.drain(..self.later.len().min(MOST_LATER)) {
+        if let Some(key) = self.later.pop_front() {
+            busy.insert(key);
             if let Some(client) = self.clients.get_mut(&key) {
                 client.is_later = false;
-                busy.insert(key);
             }
         }
         busy

@@ -6,7 +6,7 @@ use crate::protocol::{command, Failure};
 use crate::session::{Event, Request, Session};
 use crate::tls::Tls;
 use bytes::{Buf, BytesMut};
-use headstack_live::clients::{Connection as _, LEAST_WORK, LONG_WORK, WORK_BYTES};
+use headstack_live::clients::{Connection as _, LONG_WORK, WORK_BYTES};
 use headstack_live::live::Live;
 use rustls::ServerConnection;
 use std::io::{self, ErrorKind, Read, Write};
@@ -109,12 +109,6 @@ impl Connection {
             let before = self.input.len();
             let event = session.next(&mut self.input, store, device.bytes);
             work += before - self.input.len();
-            work += match event {
-                Event::Request(r) if matches!(r.command, command::TRIM | command::WRITE_ZEROES) => {
-                    LONG_WORK
-                }
-                _ => LEAST_WORK,
-            };
             match event {
                 Event::Wait => {
                     // What is left of a request is looked at when more of it is there.
@@ -124,9 +118,13 @@ impl Connection {
                 Event::Leaves => self.stage = Stage::Leaving,
                 // A hard disk has no such command.
                 Event::Request(request) if request.command == command::TRIM => {
+                    work += LONG_WORK;
                     session.ended(&request, None);
                 }
-                Event::Request(request) => submit(live, session.export, request),
+                Event::Request(request) => {
+                    work += LONG_WORK * usize::from(request.command == command::WRITE_ZEROES);
+                    submit(live, session.export, request);
+                }
             }
         }
         Ok(())
@@ -222,11 +220,8 @@ impl headstack_live::clients::Connection for Connection {
     }
 
     fn untaken(&self) -> usize {
-        let replies = match &self.stage {
-            Stage::Session(session) => session.reply_bytes(),
-            _ => 0,
-        };
-        self.output.len() + self.plain.len() + replies
+        // Replies that wait have no data yet, and their number is that of the requests.
+        self.output.len() + self.plain.len()
     }
 
     fn receive(&mut self, socket: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {

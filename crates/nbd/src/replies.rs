@@ -134,11 +134,6 @@ impl Replies {
         self.waiting.is_empty()
     }
 
-    /// Bytes of memory that they take.
-    pub fn bytes(&self) -> usize {
-        self.waiting.len() * size_of::<Reply>()
-    }
-
     /// Adds what is to be sent to `out`, until `most` bytes are there; no part of a reply is longer.
     ///
     /// # Errors

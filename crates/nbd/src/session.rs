@@ -169,11 +169,6 @@ impl Session {
         !self.replies.is_empty()
     }
 
-    /// Bytes of memory of the replies that wait.
-    pub fn reply_bytes(&self) -> usize {
-        self.replies.bytes()
-    }
-
     /// Whether it takes more requests now.
     pub fn has_room(&self) -> bool {
         self.open + self.replies.len() < self.room

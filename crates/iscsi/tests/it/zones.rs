@@ -82,6 +82,35 @@ fn zones(session: &mut Initiator, from: u64, options: u8) -> Vec<(u8, u8, u64, u
         .collect()
 }
 
+/// A report that is sent in parts of any length is the same, of all zones and of those in a condition.
+#[test]
+fn a_report_may_come_in_parts() {
+    let server = zoned();
+    let mut whole = server.session(1, &[]);
+    let mut parts = server.session(2, &["MaxRecvDataSegmentLength=1000"]);
+    whole.settle(0);
+    parts.settle(0);
+    for zone in [3, 5, 63] {
+        let open = sixteen(0x94, 3, zone * ZONE, 0, 0);
+        assert_eq!(whole.ask(0, &open, 0).status, 0);
+    }
+    for (options, listed) in [(0x00, 64), (0x01, 59), (0x03, 3), (0x3f, 2), (0x83, 3)] {
+        let found = zones(&mut parts, 0, options);
+        assert_eq!(
+            (found.len(), &found),
+            (listed, &zones(&mut whole, 0, options))
+        );
+    }
+    // The initiator expects less than it asks for: the head, five zones, and a part.
+    let report = sixteen(0x95, 0, 0, 8192, 1);
+    let all = whole.ask(0, &report, 8192).data;
+    let few = parts.ask(0, &report, 400);
+    assert_eq!(
+        (few.data, few.residual.1),
+        (all[..400].to_vec(), 60 * 64 - 400)
+    );
+}
+
 /// ZBC-2: types 1 and 2; conditions 0 (no pointer), 1 (empty), 2 (implicitly open), 4 (closed), Eh (full).
 #[test]
 fn zones_keep_the_rules_of_the_standard() {

@@ -9,6 +9,7 @@ use crate::sense::{Code, Sense};
 use crate::unit::Unit;
 use headstack_drive::zoned::{ReportingOptions, ZoneAction, ZoneDescriptor, ZoneId};
 use headstack_units::Lba;
+use std::ops::Range;
 use zerocopy::byteorder::big_endian::{U32, U64};
 use zerocopy::{Immutable, IntoBytes, Unaligned};
 
@@ -200,37 +201,20 @@ impl ZoneList {
     /// Part of the answer; `zone` describes the zone that begins at a block.
     pub fn part(
         &self,
-        bytes: std::ops::Range<usize>,
+        bytes: Range<usize>,
         zone: impl Fn(Lba) -> Option<ZoneDescriptor>,
     ) -> Vec<u8> {
-        let begin = bytes.start / ENTRY;
-        let mut all = Vec::with_capacity(bytes.len() + 2 * ENTRY);
-        if begin == 0 {
-            all.extend_from_slice(&self.head);
-        }
         // The head is the first entry.
-        let mut next = self.nth(begin.saturating_sub(1));
-        while all.len() < bytes.end - begin * ENTRY {
-            let Some(i) = next else { break };
-            let described = zone(Lba(self.first + i as u64 * self.blocks));
-            all.extend_from_slice(&described.map_or([0; ENTRY], described_as));
-            next = (i + 1..self.is_in.len() * 64).find(|i| self.is_in[i / 64] >> (i % 64) & 1 == 1);
-        }
-        let skip = bytes.start - begin * ENTRY;
-        all[skip..skip + bytes.len()].to_vec()
-    }
-
-    /// The zone that is number `n` in the list, counted from the first one of the drive that was looked at.
-    fn nth(&self, mut n: usize) -> Option<usize> {
-        for (i, word) in self.is_in.iter().enumerate() {
-            let here = word.count_ones() as usize;
-            if n < here {
-                let left = (0..n).fold(*word, |word, _| word & (word - 1));
-                return Some(i * 64 + left.trailing_zeros() as usize);
-            }
-            n -= here;
-        }
-        None
+        let entries = bytes.start / ENTRY..bytes.end.div_ceil(ENTRY);
+        let head = (entries.start == 0).then_some(self.head);
+        let listed = (0..64 * self.is_in.len()).filter(|i| self.is_in[i / 64] >> (i % 64) & 1 == 1);
+        let zones = listed.skip(entries.start.saturating_sub(1)).map(|i| {
+            let start = Lba(self.first + i as u64 * self.blocks);
+            zone(start).map_or([0; ENTRY], described_as)
+        });
+        let all = head.into_iter().chain(zones).take(entries.len());
+        let skip = bytes.start % ENTRY;
+        all.flatten().skip(skip).take(bytes.len()).collect()
     }
 }
 
