@@ -10,6 +10,8 @@ use headstack_live::clients::Connection as _;
 use headstack_live::live::Live;
 use headstack_testkit::{cases, XorShift};
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// What the fuzzer begins with, by name.
 fn corpus() -> Vec<(String, Vec<u8>)> {
@@ -357,7 +359,7 @@ fn what_is_not_taken_has_a_bound() {
     assert_eq!(opcodes(&socket.1), [vec![0x20; 999], vec![0x23]].concat());
 }
 
-/// Four sessions ask for as many long writes as they may and send 512 bytes of one from time to time: a fifth one writes.
+/// Four sessions ask for as many long writes as they may, and send some bytes again and again: a fifth one writes.
 #[test]
 fn slow_writes_do_not_hold_the_room_of_others() {
     let server = Server::start();
@@ -370,18 +372,29 @@ fn slow_writes_do_not_hold_the_room_of_others() {
         }
         assert_eq!(session.next().unwrap().opcode(), 0x31);
     }
-    let mut good = server.session(5, &[]);
-    good.settle(0);
-    for i in 0..20 {
-        for session in &mut slow {
-            let place = [(16, 2), (20, 1), (36, i), (40, 512 * i)];
-            let _ = session.stream.write_all(&unit(0x05, 0, &[5; 512], &place));
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for i in 0.. {
+                for session in &mut slow {
+                    let place = [(16, 2), (20, 1), (36, i), (40, 4 * i)];
+                    let _ = session.stream.write_all(&unit(0x05, 0, &[5; 4], &place));
+                }
+                if is_over.load(Ordering::Relaxed) || i == 5000 {
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        let mut good = server.session(5, &[]);
+        good.settle(0);
+        // 20 MB are more than its share, which is a fifth of 32 MiB.
+        for blocks in [8, 8, 40_000, 8] {
+            let data = vec![7; usize::from(blocks) * 512];
+            assert_eq!(good.put(0, &ten(0x2a, 0, 0, blocks), &data, 0).status, 0);
         }
-        // Longer than its share, which is a fifth of 32 MiB.
-        let blocks = if i == 10 { 40_000 } else { 8 };
-        let data = vec![i as u8; usize::from(blocks) * 512];
-        assert_eq!(good.put(0, &ten(0x2a, 0, 0, blocks), &data, 0).status, 0);
-    }
+        is_over.store(true, Ordering::Relaxed);
+    });
 }
 
 /// More connections than are served at once: those beyond are closed, and the others are served.

@@ -15,8 +15,9 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Most bytes for a client: what it has not taken and what is not understood, in buffers of up to twice their bytes.
-const HELD: u64 = 2 * ((512 + 66) << 10);
+/// Most bytes for a client: what it has not taken and what is not understood, in buffers of up to twice their bytes, and
+/// 4,096 requests.
+const HELD: u64 = 2 * ((512 + 66) << 10) + 4096 * 128;
 /// Most memory of a server with 1,000 such clients.
 const ALL_HELD: u64 = 256 << 20;
 /// Longest time of 99 of 100 requests of a well-behaved client.
@@ -117,7 +118,7 @@ fn command(flags: u8, cdb: [u8; 16], expected: u32, tag: u32) -> Vec<u8> {
 }
 
 pub fn login(flags: u8, keys: &str) -> Vec<u8> {
-    let keys = format!("InitiatorName={NAME}\0{keys}\0");
+    let keys = format!("InitiatorName={NAME}\0MaxRecvDataSegmentLength=1048576\0{keys}\0");
     unit(0x43, flags, keys.as_bytes(), &[(24, 100)])
 }
 
@@ -162,10 +163,18 @@ fn script(kind: &str, target: &str) -> (Vec<u8>, Vec<u8>) {
         ),
         5 => (discovery, unit(0x40, 0x80, &vec![1; 60 << 10], &ping)),
         6 => {
-            let more = |i: u32| unit(0x43, 4, format!("X-{i}=1\0").as_bytes(), &[(24, 100)]);
+            let keys = |i: u32| (0..100).map(move |j| format!("X-{i}-{j}=1\0"));
+            let more = |i| {
+                unit(
+                    0x43,
+                    4,
+                    keys(i).collect::<String>().as_bytes(),
+                    &[(24, 100)],
+                )
+            };
             (
                 login(4, "SessionType=Discovery"),
-                (0..5000).flat_map(more).collect(),
+                (0..9999).flat_map(more).collect(),
             )
         }
         _ => {
