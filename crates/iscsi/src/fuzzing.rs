@@ -3,7 +3,7 @@
 use crate::connection::{Connection, Shared};
 use crate::login::Admission;
 use crate::shelf::{disk_of, Shelf, Target};
-use headstack_live::clients::Connection as _;
+use headstack_live::clients::{Connection as _, MOST_UNTAKEN};
 use headstack_live::live::Live;
 use headstack_live::LiveError;
 use std::collections::BTreeMap;
@@ -14,9 +14,6 @@ pub const TARGET: &str = "iqn.2026-11.org.headstack:fuzz";
 
 /// A second target, of the same length of name, whose unit is the last device of a system.
 pub const OTHER_TARGET: &str = "iqn.2026-11.org.headstack:good";
-
-/// Bytes that an initiator may leave untaken.
-const SHARE: usize = 512 << 10;
 
 /// An initiator that has sent everything already, and takes every answer.
 struct Sent<'a> {
@@ -98,10 +95,12 @@ impl<'a> Initiator<'a> {
             shelf,
             admission,
             most_places: 64,
-            share: SHARE,
+            share: MOST_UNTAKEN,
         };
         connection.step(&mut shared, live);
-        let is_gone = connection.send(&mut self.client, live, SHARE).is_err();
+        let is_gone = connection
+            .send(&mut self.client, live, MOST_UNTAKEN)
+            .is_err();
         let is_same = before == (self.client.rest.len(), self.client.taken.len());
         let is_quiet = is_same && self.client.rest.is_empty() && live.outstanding() == 0;
         self.is_over = is_silent || is_gone || connection.is_over() || is_quiet;

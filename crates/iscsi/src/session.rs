@@ -92,6 +92,8 @@ pub struct Session {
     /// What is left of the answer to a text request.
     text: Vec<u8>,
     replies: Replies,
+    /// When all data came of those that were asked for at once.
+    came: Instant,
     /// Bytes of room that its writes have.
     held: usize,
     /// Commands that took long, since this was last set.
@@ -125,6 +127,7 @@ impl Session {
             next_ttt: 0,
             text: Vec::new(),
             replies: Replies::new(of),
+            came: Instant::now(),
             held: 0,
             searches: 0,
             leaves: false,
@@ -148,13 +151,17 @@ impl Session {
         self.replies.bytes()
     }
 
-    /// When data were asked for that have not come; of several, the oldest.
+    /// When data were asked for that have not come, or others came last; of several, the oldest.
     pub fn asked_since(&self) -> Option<Instant> {
         let open = self
             .tasks
             .values()
             .filter(|t| t.is_open || t.asked.is_some());
-        open.map(|t| t.since).min()
+        open.map(|t| match t.is_whole {
+            true => t.since,
+            false => t.since.max(self.came),
+        })
+        .min()
     }
 
     /// Whether no command is open and no answer waits.
@@ -514,6 +521,7 @@ impl Session {
         if is_last {
             task.is_open = false;
             task.asked = None;
+            self.came = Instant::now();
             self.go_on(itt, shelf, live);
         }
         Ok(())

@@ -31,7 +31,7 @@ const CLIENTS: u64 = 1 << 16;
 /// Bytes that are read from a socket at once.
 pub const IN_BYTES: usize = 64 << 10;
 /// Bytes that one client may leave untaken.
-const MOST_UNTAKEN: usize = 512 << 10;
+pub const MOST_UNTAKEN: usize = 512 << 10;
 /// Bytes that all clients of a front end may leave untaken, in equal shares.
 const ALL_UNTAKEN: usize = 64 << 20;
 /// Work of a client in a turn: bytes of its requests and data.

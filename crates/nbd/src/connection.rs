@@ -81,53 +81,49 @@ impl Connection {
         share: usize,
         mut submit: impl FnMut(&mut Live, usize, Request),
     ) -> io::Result<()> {
-        self.is_cut = false;
-        while let Stage::Handshake(handshake) = &mut self.stage {
-            if self.output.len() + self.plain.len() >= share {
-                self.is_cut = true;
-                return Ok(());
-            }
-            match handshake.step(&mut self.input, &mut self.output, live.devices()) {
-                Next::More => return Ok(()),
-                Next::Another => {}
-                Next::Close => self.stage = Stage::Leaving,
-                Next::Encrypt => self.encrypt(tls)?,
-                Next::Use(negotiated) => {
-                    let mut session = Session::new(negotiated);
-                    session.ends = self.refuses;
-                    self.stage = Stage::Session(session);
-                }
-            }
-        }
         let mut work = 0;
-        while !self.is_cut && matches!(self.stage, Stage::Session(_)) {
+        loop {
             self.is_cut = work >= WORK_BYTES || self.untaken() >= share;
-            let (false, Stage::Session(session)) = (self.is_cut, &mut self.stage) else {
-                break;
-            };
-            let (device, store) = live.device_and_store(session.export);
             let before = self.input.len();
-            let event = session.next(&mut self.input, store, device.bytes);
-            work += before - self.input.len();
-            match event {
-                Event::Wait => {
-                    // What is left of a request is looked at when more of it is there.
-                    self.is_cut = !session.has_room();
-                    break;
+            match &mut self.stage {
+                _ if self.is_cut => return Ok(()),
+                Stage::Leaving => return Ok(()),
+                Stage::Handshake(handshake) => {
+                    match handshake.step(&mut self.input, &mut self.output, live.devices()) {
+                        Next::More => return Ok(()),
+                        Next::Another => {}
+                        Next::Close => self.stage = Stage::Leaving,
+                        Next::Encrypt => self.encrypt(tls)?,
+                        Next::Use(negotiated) => {
+                            let mut session = Session::new(negotiated);
+                            session.ends = self.refuses;
+                            self.stage = Stage::Session(session);
+                        }
+                    }
                 }
-                Event::Leaves => self.stage = Stage::Leaving,
-                // A hard disk has no such command.
-                Event::Request(request) if request.command == command::TRIM => {
-                    work += LONG_WORK;
-                    session.ended(&request, None);
-                }
-                Event::Request(request) => {
-                    work += LONG_WORK * usize::from(request.command == command::WRITE_ZEROES);
-                    submit(live, session.export, request);
+                Stage::Session(session) => {
+                    let (device, store) = live.device_and_store(session.export);
+                    match session.next(&mut self.input, store, device.bytes) {
+                        Event::Wait => {
+                            self.is_cut = !session.has_room();
+                            return Ok(());
+                        }
+                        Event::Leaves => self.stage = Stage::Leaving,
+                        Event::Request(request) => {
+                            if matches!(request.command, command::TRIM | command::WRITE_ZEROES) {
+                                work += LONG_WORK;
+                            }
+                            // A hard disk has no such command.
+                            match request.command == command::TRIM {
+                                true => session.ended(&request, None),
+                                false => submit(live, session.export, request),
+                            }
+                        }
+                    }
                 }
             }
+            work += before - self.input.len();
         }
-        Ok(())
     }
 
     /// A request that went to a device has ended; false if the client does not get the reply.

@@ -3,12 +3,9 @@
 
 use crate::connection::Connection;
 use crate::tls::Tls;
-use headstack_live::clients::Connection as _;
+use headstack_live::clients::{Connection as _, MOST_UNTAKEN};
 use headstack_live::live::Live;
 use std::io::{self, Read, Write};
-
-/// Bytes that it may leave untaken.
-const SHARE: usize = 512 << 10;
 
 /// A client that has sent everything already, and takes every reply.
 struct Sent<'a> {
@@ -62,12 +59,12 @@ pub fn converse(
         if room > 0 {
             connection.receive(&mut client, &mut buffer[..room])?;
         }
-        connection.step(tls, live, SHARE, |_, _, request| open.push(request))?;
+        connection.step(tls, live, MOST_UNTAKEN, |_, _, request| open.push(request))?;
         requests += open.len() as u64;
         for request in open.drain(..) {
             connection.ended(&request, None);
         }
-        connection.send(&mut client, live, SHARE)?;
+        connection.send(&mut client, live, MOST_UNTAKEN)?;
     }
     Ok((requests, client.taken))
 }

@@ -396,20 +396,3 @@ fn slow_writes_do_not_hold_the_room_of_others() {
         is_over.store(true, Ordering::Relaxed);
     });
 }
-
-/// More connections than are served at once: those beyond are closed, and the others are served.
-#[test]
-fn many_connections_are_bounded() {
-    headstack_live::process::allow_sockets();
-    let server = Server::start();
-    let mut good = server.session(1, &[]);
-    good.settle(0);
-    let address = server.portal().0.to_string();
-    let many: Vec<_> = (0..1100)
-        .map_while(|_| std::net::TcpStream::connect(&address).ok())
-        .collect();
-    assert_eq!(good.ask(0, &[0; 6], 0).status, 0);
-    drop(many);
-    let mut later = server.session(3, &[]);
-    later.settle(0);
-}
