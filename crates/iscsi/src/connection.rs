@@ -177,7 +177,8 @@ impl Connection {
         live: &mut Live,
         share: usize,
     ) -> io::Result<bool> {
-        if let Stage::Session(session) = &mut self.stage {
+        // A buffer of which a part was taken would grow by that part.
+        if let (Stage::Session(session), true) = (&mut self.stage, self.output.is_empty()) {
             session.replies().fill(&mut self.output, live, share / 2)?;
         }
         while !self.output.is_empty() {

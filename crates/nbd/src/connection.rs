@@ -165,7 +165,8 @@ impl Connection {
         live: &mut Live,
         share: usize,
     ) -> io::Result<bool> {
-        if let Stage::Session(session) = &mut self.stage {
+        // A buffer of which a part was taken would grow by that part.
+        if let (Stage::Session(session), true) = (&mut self.stage, self.output.is_empty()) {
             session.fill(&mut self.output, live.store(session.export), share / 2)?;
         }
         let Some(encryption) = &mut self.encryption else {
