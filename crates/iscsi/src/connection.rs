@@ -6,6 +6,7 @@ use crate::pdu::{self, reason, Digests, Taken};
 use crate::session::Session;
 use crate::shelf::Shelf;
 use bytes::{Buf, BytesMut};
+use headstack_live::clients::{Connection as _, LONG_WORK, WORK_BYTES};
 use headstack_live::live::Live;
 use headstack_scsi::attention::Nexus;
 use std::io::{self, ErrorKind, Read, Write};
@@ -34,6 +35,8 @@ pub struct Connection {
     output: BytesMut,
     /// Nothing more comes from it.
     is_silent: bool,
+    /// Not all that was received was looked at: that goes on in another turn.
+    is_cut: bool,
     /// It sends no more requests, because the server ends.
     refuses: bool,
 }
@@ -46,6 +49,8 @@ pub struct Shared<'a> {
     pub admission: &'a Admission,
     /// Most commands of a session at once.
     pub most_places: u32,
+    /// Bytes that an initiator may leave untaken.
+    pub share: usize,
 }
 
 impl Connection {
@@ -58,6 +63,7 @@ impl Connection {
             input: BytesMut::new(),
             output: BytesMut::new(),
             is_silent: false,
+            is_cut: false,
             refuses: false,
         }
     }
@@ -78,17 +84,19 @@ impl Connection {
         }
     }
 
-    /// Takes units from what was received; true if a login has ended with a session.
+    /// Takes units from what was received, until the initiator has its share untaken or has had its work; true if a login
+    /// has ended with a session.
     pub fn step(&mut self, shared: &mut Shared, live: &mut Live) -> bool {
-        let mut has_begun = false;
+        let (mut has_begun, mut work) = (false, 0);
         loop {
+            self.is_cut = work >= WORK_BYTES || self.untaken() >= shared.share;
             let digests = match &self.stage {
+                _ if self.is_cut => return has_begun,
                 Stage::Login(_) => Digests::default(),
-                Stage::Session(session) if session.has_room() && !session.leaves => {
-                    session.parameters().digests
-                }
+                Stage::Session(session) if !session.leaves => session.parameters().digests,
                 _ => return has_begun,
             };
+            let before = self.input.len();
             match pdu::take(&mut self.input, digests, MOST_RECEIVED) {
                 Taken::More => return has_begun,
                 Taken::Damaged => self.stage = self.left(shared, live),
@@ -99,6 +107,10 @@ impl Connection {
                     }
                 }
                 Taken::Whole(pdu) => has_begun |= self.take(pdu, shared, live),
+            }
+            work += before - self.input.len();
+            if let Stage::Session(session) = &mut self.stage {
+                work += LONG_WORK * std::mem::take(&mut session.searches);
             }
         }
     }
@@ -159,9 +171,15 @@ impl Connection {
     ///
     /// # Errors
     /// The initiator has left, or the store cannot be read.
-    pub fn send(&mut self, socket: &mut impl Write, live: &mut Live) -> io::Result<bool> {
-        if let Stage::Session(session) = &mut self.stage {
-            session.replies().fill(&mut self.output, live)?;
+    pub fn send(
+        &mut self,
+        socket: &mut impl Write,
+        live: &mut Live,
+        share: usize,
+    ) -> io::Result<bool> {
+        // A buffer of which a part was taken would grow by that part.
+        if let (Stage::Session(session), true) = (&mut self.stage, self.output.is_empty()) {
+            session.replies().fill(&mut self.output, live, share / 2)?;
         }
         while !self.output.is_empty() {
             match socket.write(&self.output) {
@@ -181,13 +199,20 @@ impl headstack_live::clients::Connection for Connection {
         matches!(self.stage, Stage::Login(_))
     }
 
-    fn can_receive(&self) -> bool {
-        let room = match &self.stage {
+    fn room(&self) -> usize {
+        let reads = match &self.stage {
             Stage::Login(_) => true,
-            Stage::Session(session) => session.has_room() && !session.leaves,
+            Stage::Session(session) => !session.leaves,
             Stage::Leaving => false,
         };
-        room && !self.is_silent && !self.refuses && self.input.len() < MOST_INPUT
+        match reads && !self.is_silent && !self.refuses {
+            true => MOST_INPUT.saturating_sub(self.input.len()),
+            false => 0,
+        }
+    }
+
+    fn untaken(&self) -> usize {
+        self.output.len() + self.session_ref().map_or(0, Session::reply_bytes)
     }
 
     fn receive(&mut self, socket: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
@@ -207,8 +232,16 @@ impl headstack_live::clients::Connection for Connection {
         }
     }
 
-    fn has_replies(&self) -> bool {
-        self.session_ref().is_some_and(Session::has_replies)
+    fn has_more(&self) -> bool {
+        self.is_cut || self.session_ref().is_some_and(Session::has_replies)
+    }
+
+    fn release(&mut self) {
+        for buffer in [&mut self.input, &mut self.output] {
+            if buffer.is_empty() {
+                *buffer = BytesMut::new();
+            }
+        }
     }
 
     fn is_over(&self) -> bool {

@@ -3,7 +3,7 @@
 use crate::connection::{Connection, Shared};
 use crate::login::Admission;
 use crate::shelf::{disk_of, Shelf, Target};
-use headstack_live::clients::Connection as _;
+use headstack_live::clients::{Connection as _, MOST_UNTAKEN};
 use headstack_live::live::Live;
 use headstack_live::LiveError;
 use std::collections::BTreeMap;
@@ -88,17 +88,19 @@ impl<'a> Initiator<'a> {
         }
         let before = (self.client.rest.len(), self.client.taken.len());
         let connection = &mut self.connection;
-        let is_silent = connection.can_receive()
-            && connection
-                .receive(&mut self.client, &mut self.buffer)
-                .is_err();
+        let room = connection.room().min(self.buffer.len());
+        let buffer = &mut self.buffer[..room];
+        let is_silent = room > 0 && connection.receive(&mut self.client, buffer).is_err();
         let mut shared = Shared {
             shelf,
             admission,
             most_places: 64,
+            share: MOST_UNTAKEN,
         };
         connection.step(&mut shared, live);
-        let is_gone = connection.send(&mut self.client, live).is_err();
+        let is_gone = connection
+            .send(&mut self.client, live, MOST_UNTAKEN)
+            .is_err();
         let is_same = before == (self.client.rest.len(), self.client.taken.len());
         let is_quiet = is_same && self.client.rest.is_empty() && live.outstanding() == 0;
         self.is_over = is_silent || is_gone || connection.is_over() || is_quiet;

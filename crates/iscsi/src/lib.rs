@@ -22,6 +22,7 @@ pub mod login;
 pub mod parameters;
 pub mod pdu;
 pub mod replies;
+pub mod room;
 pub mod server;
 pub mod session;
 pub mod shelf;

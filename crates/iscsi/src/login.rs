@@ -9,8 +9,10 @@ use crate::text::{self, Keys};
 use bytes::BytesMut;
 use std::collections::BTreeSet;
 
-/// Most bytes of keys that are sent in several units.
-const MOST_KEYS: usize = 64 << 10;
+/// Most bytes of keys of a login, in all its units.
+const MOST_KEY_BYTES: usize = 64 << 10;
+/// Most units of a login.
+const MOST_UNITS: u32 = 64;
 /// Longest name.
 const LONGEST_NAME: usize = 223;
 
@@ -133,6 +135,9 @@ pub struct Login {
     seen: BTreeSet<String>,
     is_declared: bool,
     stat_sn: u32,
+    /// Units and bytes of keys that came.
+    units: u32,
+    key_bytes: usize,
 }
 
 impl Login {
@@ -149,6 +154,8 @@ impl Login {
             seen: BTreeSet::new(),
             is_declared: false,
             stat_sn: 1,
+            units: 0,
+            key_bytes: 0,
         }
     }
 
@@ -227,7 +234,9 @@ impl Login {
         }
         let is_first = self.stage.is_none();
         self.stage = Some(csg);
-        if self.parts.len() + pdu.data.len() > MOST_KEYS {
+        self.units += 1;
+        self.key_bytes += pdu.data.len();
+        if self.units > MOST_UNITS || self.key_bytes > MOST_KEY_BYTES {
             return Err(Refusal::InitiatorError);
         }
         self.parts.extend_from_slice(&pdu.data);
@@ -335,8 +344,8 @@ impl Login {
             if key.starts_with("CHAP_") || DECLARED.contains(&key.as_str()) {
                 continue;
             }
-            // A key is negotiated once. That bounds their number as well.
-            if !self.seen.insert(key.clone()) {
+            // A key is negotiated once.
+            if !self.seen.insert(key.clone()) || self.seen.len() > text::MOST_KEYS {
                 return Err(Refusal::InitiatorError);
             }
             let said = self.parameters.negotiate(key, value, is_discovery);

@@ -11,7 +11,7 @@ pub const MOST_RECEIVED: usize = 64 << 10;
 /// Most data of a sequence.
 const MOST_BURST: u32 = 256 << 10;
 /// Most data before the first R2T.
-const FIRST_BURST: u32 = 64 << 10;
+pub const FIRST_BURST: u32 = 64 << 10;
 /// Least value of lengths.
 const LEAST: u32 = 512;
 

@@ -3,15 +3,14 @@
 use crate::login::Negotiated;
 use crate::pdu::{self, opcode, zeroed, Answer, Digests, Lengths, FINAL, HEADER, NO_TAG};
 use bytes::{BufMut, BytesMut};
+use headstack_drive::zoned::ReportingOptions;
 use headstack_live::live::Live;
+use headstack_scsi::commands::zones::ZoneList;
 use headstack_scsi::status::Status;
 use headstack_scsi::unit::Ending;
 use std::collections::VecDeque;
 use std::io;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
-
-/// Bytes that wait for the socket before more are read from the store.
-const OUT_BYTES: usize = 256 << 10;
 
 /// What is known of the transfer of a command.
 #[derive(Debug, Clone, Copy)]
@@ -74,6 +73,8 @@ pub enum Content {
     },
     /// From here.
     Here(Vec<u8>),
+    /// Zones of a device, which are described as they are sent.
+    Zones(usize, ZoneList),
 }
 
 /// Data of a command that are still to be sent, with its good end.
@@ -117,10 +118,28 @@ enum Reply {
 /// Sizes agreed on are 512 or more. Whole sectors are sent, so that none is of two times.
 const WHOLE_SECTORS: u32 = !0x1ff;
 
+impl Reply {
+    /// Bytes of memory that it takes.
+    fn bytes(&self) -> usize {
+        let more = match self {
+            Reply::Unit { data, .. } => data.len(),
+            Reply::Data(data) => match &data.content {
+                Content::Here(content) => content.len(),
+                Content::Zones(_, zones) => zones.held(),
+                Content::Stored { .. } => 0,
+            },
+            Reply::Count => 0,
+        };
+        size_of::<Reply>() + more
+    }
+}
+
 /// Answers in the order in which they are sent.
 #[derive(Debug)]
 pub struct Replies {
     waiting: VecDeque<Reply>,
+    /// Bytes of memory that they take.
+    bytes: usize,
     digests: Digests,
     /// Most data of a unit.
     pub most_sent: u32,
@@ -136,6 +155,7 @@ impl Replies {
     pub fn new(of: &Negotiated) -> Replies {
         Replies {
             waiting: VecDeque::new(),
+            bytes: 0,
             digests: of.parameters.digests,
             most_sent: of.parameters.most_sent,
             most_burst: of.parameters.most_burst & WHOLE_SECTORS,
@@ -145,9 +165,20 @@ impl Replies {
         }
     }
 
-    /// Their number.
-    pub fn len(&self) -> usize {
-        self.waiting.len()
+    /// Bytes of memory that they take.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn push(&mut self, reply: Reply) {
+        self.bytes += reply.bytes();
+        self.waiting.push_back(reply);
+    }
+
+    fn pop(&mut self) -> Option<Reply> {
+        let reply = self.waiting.pop_front()?;
+        self.bytes -= reply.bytes();
+        Some(reply)
     }
 
     /// Whether none waits.
@@ -169,7 +200,7 @@ impl Replies {
     ) {
         let mut bytes = [0; HEADER];
         bytes.copy_from_slice(header.as_bytes());
-        self.waiting.push_back(Reply::Unit {
+        self.push(Reply::Unit {
             header: bytes,
             data,
             has_status,
@@ -178,7 +209,7 @@ impl Replies {
 
     /// Makes room for another command once all answers before are sent.
     pub fn count(&mut self) {
-        self.waiting.push_back(Reply::Count);
+        self.push(Reply::Count);
     }
 
     /// Adds data with a good end; the end alone if the initiator takes no data.
@@ -189,7 +220,7 @@ impl Replies {
                 let good = Ending::of(Status::Good);
                 self.add_unit(&response(&transfer, &good, total, 0), Vec::new(), true);
             }
-            _ => self.waiting.push_back(Reply::Data(data)),
+            _ => self.push(Reply::Data(data)),
         }
         if transfer.is_counted {
             self.count();
@@ -197,9 +228,12 @@ impl Replies {
     }
 
     /// Adds the end of a command.
-    pub fn end(&mut self, transfer: &Transfer, ending: Ending) {
+    pub fn end(&mut self, transfer: &Transfer, mut ending: Ending) {
         let total = ending.data.len() as u64;
         if ending.status == Status::Good {
+            // What the initiator does not expect is not kept.
+            ending.data.truncate(transfer.taken(total) as usize);
+            ending.data.shrink_to_fit();
             let content = Content::Here(ending.data);
             return self.add_data(Data::new(transfer, [0; 8], content, total));
         }
@@ -215,13 +249,13 @@ impl Replies {
         }
     }
 
-    /// Adds what is to be sent to `out`, until enough is there.
+    /// Adds what is to be sent to `out`, until `most` bytes are there; no part of a read is longer.
     ///
     /// # Errors
     /// The store cannot be read after part of the data was sent.
-    pub fn fill(&mut self, out: &mut BytesMut, live: &mut Live) -> io::Result<()> {
-        while out.len() < OUT_BYTES {
-            let Some(first) = self.waiting.pop_front() else {
+    pub fn fill(&mut self, out: &mut BytesMut, live: &mut Live, most: usize) -> io::Result<()> {
+        while out.len() < most {
+            let Some(first) = self.pop() else {
                 break;
             };
             match first {
@@ -237,8 +271,10 @@ impl Replies {
                     pdu::put(out, &header, &data, self.digests);
                 }
                 Reply::Data(mut data) => {
-                    if !self.send_data(out, &mut data, live)? {
-                        self.waiting.push_front(Reply::Data(data));
+                    if !self.send_data(out, &mut data, live, most)? {
+                        let rest = Reply::Data(data);
+                        self.bytes += rest.bytes();
+                        self.waiting.push_front(rest);
                     }
                 }
             }
@@ -249,7 +285,7 @@ impl Replies {
     /// The next command is told with the answer that makes room for it.
     fn count_ahead(&mut self) {
         if matches!(self.waiting.front(), Some(Reply::Count)) {
-            self.waiting.pop_front();
+            self.pop();
             self.max_cmd_sn = self.max_cmd_sn.wrapping_add(1);
         }
     }
@@ -274,11 +310,14 @@ impl Replies {
         out: &mut BytesMut,
         data: &mut Data,
         live: &mut Live,
+        most: usize,
     ) -> io::Result<bool> {
         let all = data.transfer.taken(data.total);
         let left_of_burst = self.most_burst - data.sent % self.most_burst;
-        let most = self.most_sent & WHOLE_SECTORS;
-        let bytes = (all - data.sent).min(most).min(left_of_burst);
+        let bytes = (all - data.sent).min(self.most_sent & WHOLE_SECTORS);
+        let bytes = bytes
+            .min(left_of_burst)
+            .min((most as u32).max(512) & WHOLE_SECTORS);
         let is_last = data.sent + bytes == all;
         let ends_burst = is_last || bytes == left_of_burst;
         let mut unit: pdu::DataIn = zeroed();
@@ -305,6 +344,11 @@ impl Replies {
         let (at, end) = (data.sent as usize, (data.sent + bytes) as usize);
         match &data.content {
             Content::Here(content) => out.put_slice(&content[at..end]),
+            Content::Zones(device, zones) => {
+                let drive = live.system_as_it_is().drive(*device);
+                let zone = |from| drive?.report_zones(from, ReportingOptions::All).next();
+                out.put_slice(&zones.part(at..end, zone));
+            }
             Content::Stored { device, offset } => {
                 out.put_bytes(0, bytes as usize);
                 let place = offset + u64::from(data.sent);

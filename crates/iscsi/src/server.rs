@@ -10,12 +10,14 @@ use headstack_live::front_end::{FrontEnd, Watch};
 use headstack_live::live::{Done, Live};
 use headstack_live::socket::{parse_port, Listener};
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Commands of all sessions that are taken at once, shared out evenly to those that log in.
 const ALL_PLACES: u32 = 1 << 13;
-/// Data that were asked for and do not come so long end the connection: they keep room from others.
+/// Data that were asked for and have not all come so long after end the connection.
 const DATA: Duration = Duration::from_secs(30);
+/// The same while others wait for room.
+const DATA_OTHERS_WAIT: Duration = Duration::from_secs(2);
 /// The port of the protocol, on this machine alone.
 const STANDARD: &str = "127.0.0.1:3260";
 /// Names of targets begin with it.
@@ -152,17 +154,21 @@ impl Iscsi {
         live: &mut Live,
         client: &mut Client<Connection>,
     ) -> io::Result<()> {
-        let most_places = self.most_places();
+        let (most_places, share) = (self.most_places(), self.clients.share());
+        self.shelf.room.sessions = self.clients.len() + 1;
         self.clients.receive(client)?;
         let (key, connection) = (client.key, &mut client.connection);
-        if connection.step(&mut shared_of(self, most_places), live) {
+        let mut shared = Shared {
+            shelf: &mut self.shelf,
+            admission: &self.admission,
+            most_places,
+            share,
+        };
+        if connection.step(&mut shared, live) {
             self.sessions += 1;
             self.replace_others(connection.session_ref(), key);
         }
-        let is_blocked = connection.send(&mut client.socket, live)?;
-        // What was sent may have made room for what was received already.
-        let may_go_on = connection.step(&mut shared_of(self, most_places), live);
-        debug_assert!(!may_go_on || connection.session_ref().is_some());
+        let is_blocked = connection.send(&mut client.socket, live, share)?;
         self.clients.end_turn(watch, client, is_blocked)
     }
 
@@ -209,20 +215,6 @@ impl Iscsi {
     }
 }
 
-/// Whether data that were asked for do not come.
-fn is_late(connection: &Connection, now: Instant) -> bool {
-    let asked = connection.session_ref().and_then(|s| s.asked_since);
-    asked.is_some_and(|since| now.saturating_duration_since(since) > DATA)
-}
-
-fn shared_of(of: &mut Iscsi, most_places: u32) -> Shared<'_> {
-    Shared {
-        shelf: &mut of.shelf,
-        admission: &of.admission,
-        most_places,
-    }
-}
-
 impl FrontEnd for Iscsi {
     fn begin(&mut self, watch: Watch) -> io::Result<()> {
         self.shelf.set_front_end(watch.front_end());
@@ -251,7 +243,14 @@ impl FrontEnd for Iscsi {
     }
 
     fn work(&mut self, watch: Watch, live: &mut Live) {
-        self.clients.look(watch, is_late);
+        let most = match self.shelf.room.is_short {
+            true => DATA_OTHERS_WAIT,
+            false => DATA,
+        };
+        self.clients.look(watch, |connection, now| {
+            let asked = connection.session_ref().and_then(Session::asked_since);
+            asked.is_some_and(|since| now.saturating_duration_since(since) > most)
+        });
         for key in self.clients.take_busy() {
             let Some(mut client) = self.clients.take(key) else {
                 continue;
@@ -263,6 +262,9 @@ impl FrontEnd for Iscsi {
             self.carry_out(live);
         }
         let shelf = &mut self.shelf;
+        if !std::mem::take(&mut shelf.room.is_short) {
+            return;
+        }
         self.clients.each(|_, connection| {
             let Some(session) = connection.session().filter(|s| s.waits_for_room()) else {
                 return Turn::None;

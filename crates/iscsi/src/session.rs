@@ -10,19 +10,23 @@ use crate::pdu::{self, opcode, reason, view, zeroed, Lengths, Pdu, FINAL, NO_TAG
 use crate::replies::{Content, Data, Replies, Transfer};
 use crate::shelf::{Finished, Owner, Shelf, Started};
 use crate::text;
+use headstack_live::clients::{LONG_WORK, WORK_BYTES};
 use headstack_live::live::Live;
 use headstack_scsi::cdb::Cdb;
 use headstack_scsi::sense::{Code, Key, Sense};
+use headstack_scsi::status::Status;
 use headstack_scsi::tasks::Attribute;
 use headstack_scsi::unit::Ending;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Immediate commands that a session may have at once.
 const MOST_IMMEDIATE: usize = 16;
-/// Answers that wait before more requests are read.
-const MOST_REPLIES: usize = 256;
+/// A write that has the room of the longest one must come with so many bytes in a second.
+const LEAST_RATE: u64 = 1 << 20;
+/// A list of zones takes as long as so many other answers: a whole turn.
+const LIST: usize = WORK_BYTES / LONG_WORK;
 /// The bit C of texts: they go on.
 const CONTINUE: u8 = 0x40;
 /// The tag of a text that goes on.
@@ -55,8 +59,12 @@ struct Task {
     asked: Option<Asked>,
     next_data_sn: u32,
     r2t_sn: u32,
-    /// Bytes that it has reserved.
+    /// Bytes of the session's share of room that it has.
     reserved: usize,
+    /// It has the part of the room that one write has.
+    is_whole: bool,
+    /// When its data were asked for, or begin to be late.
+    since: Instant,
     /// It is with the drive, or waits for its turn there.
     is_running: bool,
     is_counted: bool,
@@ -84,8 +92,12 @@ pub struct Session {
     /// What is left of the answer to a text request.
     text: Vec<u8>,
     replies: Replies,
-    /// When data were asked for that have not come.
-    pub asked_since: Option<Instant>,
+    /// When all data came of those that were asked for at once.
+    came: Instant,
+    /// Bytes of room that its writes have.
+    held: usize,
+    /// Commands that took long, since this was last set.
+    pub searches: usize,
     /// The connection ends once the answers are sent.
     pub leaves: bool,
 }
@@ -115,8 +127,17 @@ impl Session {
             next_ttt: 0,
             text: Vec::new(),
             replies: Replies::new(of),
-            asked_since: None,
+            came: Instant::now(),
+            held: 0,
+            searches: 0,
             leaves: false,
+        }
+    }
+
+    fn owner(&self, itt: u32) -> Owner {
+        Owner {
+            session: self.number,
+            itt,
         }
     }
 
@@ -125,9 +146,22 @@ impl Session {
         &self.parameters
     }
 
-    /// Whether more requests are read now.
-    pub fn has_room(&self) -> bool {
-        self.replies.len() < MOST_REPLIES
+    /// Bytes of memory of the answers that wait.
+    pub fn reply_bytes(&self) -> usize {
+        self.replies.bytes()
+    }
+
+    /// When data were asked for that have not come, or others came last; of several, the oldest.
+    pub fn asked_since(&self) -> Option<Instant> {
+        let open = self
+            .tasks
+            .values()
+            .filter(|t| t.is_open || t.asked.is_some());
+        open.map(|t| match t.is_whole {
+            true => t.since,
+            false => t.since.max(self.came),
+        })
+        .min()
     }
 
     /// Whether no command is open and no answer waits.
@@ -276,7 +310,6 @@ impl Session {
             true => wanted.min(transfer.expected),
             false => 0,
         };
-        let kept = pdu.data.len().min(goal as usize);
         let task = Task {
             device,
             lun: request.lun,
@@ -289,18 +322,60 @@ impl Session {
             is_counted: transfer.is_counted,
             transfer,
             goal,
-            received: unsolicited,
-            data: pdu.data[..kept].to_vec(),
+            received: 0,
+            data: Vec::new(),
             is_open,
             asked: None,
             next_data_sn: 0,
             r2t_sn: 0,
             reserved: 0,
+            is_whole: false,
+            since: Instant::now(),
             is_running: false,
         };
         self.tasks.insert(itt, task);
-        self.go_on(itt, shelf, live);
+        if self.keep(itt, &pdu.data, shelf) {
+            self.go_on(itt, shelf, live);
+        }
         Ok(())
+    }
+
+    /// Bytes of `wanted` that a write gets room for; 0 if there is none.
+    fn make_room(&mut self, itt: u32, wanted: usize, shelf: &mut Shelf) -> usize {
+        let owner = self.owner(itt);
+        let Some(task) = self.tasks.get_mut(&itt) else {
+            return 0;
+        };
+        if task.is_whole {
+            return wanted;
+        }
+        let given = shelf.room.take(&mut self.held, wanted);
+        task.reserved += given;
+        if given > 0 || !shelf.room.take_whole(owner) {
+            return given;
+        }
+        task.is_whole = true;
+        let seconds = u64::from(task.goal - task.received) / LEAST_RATE;
+        task.since = Instant::now() + Duration::from_secs(seconds);
+        wanted
+    }
+
+    /// Keeps data of a write; false if it has ended for lack of room. Only what was not asked for may lack it.
+    fn keep(&mut self, itt: u32, data: &[u8], shelf: &mut Shelf) -> bool {
+        let Some(task) = self.tasks.get(&itt) else {
+            return false;
+        };
+        let kept = data.len().min(task.goal as usize - task.data.len());
+        let is_asked = task.asked.is_some() || kept == 0;
+        if !is_asked && self.make_room(itt, kept, shelf) < kept {
+            self.end(itt, shelf, Ending::of(Status::Busy));
+            return false;
+        }
+        if let Some(task) = self.tasks.get_mut(&itt) {
+            task.data.extend_from_slice(&data[..kept]);
+            task.received += data.len() as u32;
+        }
+        true
     }
 
     /// A command runs if its data are there; else it asks for them.
@@ -314,16 +389,17 @@ impl Session {
         if task.received >= task.goal {
             return self.run(itt, shelf, live);
         }
-        if task.reserved == 0 {
-            let bytes = task.goal as usize;
-            if !shelf.reserve(bytes) {
-                self.waiting.push_back(itt);
-                return;
-            }
-            task.reserved = bytes;
-            task.data.reserve_exact(bytes - task.data.len());
-        }
         let wanted = (task.goal - task.received).min(self.parameters.most_burst);
+        let wanted = self.make_room(itt, wanted as usize, shelf) as u32;
+        let Some(task) = self.tasks.get_mut(&itt).filter(|_| wanted > 0) else {
+            shelf.room.is_short = true;
+            self.waiting.push_back(itt);
+            return;
+        };
+        task.data.reserve_exact(wanted as usize);
+        if !task.is_whole {
+            task.since = Instant::now();
+        }
         self.next_ttt = self.next_ttt.wrapping_add(1) & 0x7fff_ffff;
         task.asked = Some(Asked {
             ttt: self.next_ttt,
@@ -341,7 +417,6 @@ impl Session {
         r2t.desired = wanted.into();
         task.r2t_sn += 1;
         task.transfer.units_sent += 1;
-        self.asked_since = Some(Instant::now());
         self.replies.add_unit(&r2t, Vec::new(), false);
     }
 
@@ -350,15 +425,23 @@ impl Session {
             return;
         };
         task.is_running = true;
-        let owner = Owner {
-            session: self.number,
-            itt,
-        };
         let data = std::mem::take(&mut task.data);
         let (device, cdb, attribute) = (task.device, task.cdb, task.attribute);
-        if let Started::Ended(ending) = shelf.execute(live, device, owner, (&cdb, attribute), data)
-        {
-            self.end(itt, shelf, ending);
+        let owner = self.owner(itt);
+        match shelf.execute(live, device, owner, (&cdb, attribute), data) {
+            Started::Later => {}
+            Started::Ended(ending) => {
+                self.searches += 1;
+                self.end(itt, shelf, ending);
+            }
+            Started::Listed(zones) => {
+                self.searches += LIST;
+                if let Some(Task { transfer, lun, .. }) = self.remove(itt, shelf) {
+                    let bytes = zones.bytes() as u64;
+                    let content = Content::Zones(device, zones);
+                    (self.replies).add_data(Data::new(&transfer, lun, content, bytes));
+                }
+            }
         }
     }
 
@@ -371,10 +454,8 @@ impl Session {
 
     fn remove(&mut self, itt: u32, shelf: &mut Shelf) -> Option<Task> {
         let task = self.tasks.remove(&itt)?;
-        shelf.free(task.reserved);
-        if self.tasks.values().all(|t| t.asked.is_none()) {
-            self.asked_since = None;
-        }
+        let owner = self.owner(itt);
+        shelf.room.free(owner, &mut self.held, task.reserved);
         Some(task)
     }
 
@@ -422,11 +503,13 @@ impl Session {
             self.end(itt, shelf, ending);
             return Ok(());
         }
-        let room = (task.goal as usize).saturating_sub(task.data.len());
-        task.data
-            .extend_from_slice(&pdu.data[..pdu.data.len().min(room)]);
-        task.received += length;
         task.next_data_sn += 1;
+        if !self.keep(itt, &pdu.data, shelf) {
+            return Ok(());
+        }
+        let Some(task) = self.tasks.get_mut(&itt) else {
+            return Ok(());
+        };
         let is_last = unit.flags & FINAL != 0;
         let is_all = task.asked.is_some_and(|asked| task.received == asked.until);
         if is_last != is_all && task.asked.is_some() {
@@ -438,10 +521,8 @@ impl Session {
         if is_last {
             task.is_open = false;
             task.asked = None;
-            self.asked_since = None;
+            self.came = Instant::now();
             self.go_on(itt, shelf, live);
-        } else if task.asked.is_some() {
-            self.asked_since = Some(Instant::now());
         }
         Ok(())
     }
@@ -512,12 +593,8 @@ impl Session {
         let Some(task) = self.remove(itt, shelf) else {
             return false;
         };
-        let owner = Owner {
-            session: self.number,
-            itt,
-        };
         if task.is_running {
-            shelf.abort(live, task.device, owner);
+            shelf.abort(live, task.device, self.owner(itt));
         }
         if task.is_counted {
             self.replies.count();
@@ -568,7 +645,12 @@ impl Session {
         let request: &pdu::Request = view(&pdu.header);
         let goes_on = request.ttt.get() == MORE_TEXT && pdu.data.is_empty();
         if !goes_on {
-            let Some(keys) = text::read(&pdu.data).filter(|_| request.flags & CONTINUE == 0) else {
+            // A key comes once, so that the answer has a bound.
+            let is_right = |keys: &text::Keys| {
+                let names: BTreeSet<_> = keys.iter().map(|(key, _)| key).collect();
+                request.flags & CONTINUE == 0 && names.len() == keys.len()
+            };
+            let Some(keys) = text::read(&pdu.data).filter(is_right) else {
                 return self.reject(&pdu.header, reason::INVALID_FIELD);
             };
             let mut answers = Vec::new();

@@ -1,6 +1,7 @@
 //! What is behind the targets: units, their data, and the work that the drives do for them.
 
 use crate::elements::{self, Elements};
+use crate::room::Room;
 use bytes::Bytes;
 use headstack_array::layer::{DriveFacts, ErrorKind, FaultSigns, Setting};
 use headstack_drive::zoned::{
@@ -11,7 +12,7 @@ use headstack_live::content::Content;
 use headstack_live::live::{Access, Done, Failure, Live, Ticket};
 use headstack_scsi::cdb::Cdb;
 use headstack_scsi::commands;
-use headstack_scsi::commands::zones::{listed, ZoneCall};
+use headstack_scsi::commands::zones::{ZoneCall, ZoneList};
 use headstack_scsi::disk::Disk;
 use headstack_scsi::sense::{Code, Key, Sense};
 use headstack_scsi::status::{Class, Status};
@@ -24,8 +25,6 @@ use headstack_units::Lba;
 use slab::Slab;
 use std::ops::Range;
 
-/// Bytes of commands that wait for their data, of all sessions together.
-pub const MOST_BUFFERED: usize = 128 << 20;
 /// Bytes that are compared or filled at once.
 const PIECE: usize = 64 << 10;
 
@@ -123,8 +122,8 @@ pub struct Shelf {
     luns: Vec<Lun>,
     open: Slab<Open>,
     front_end: usize,
-    /// Bytes that sessions have reserved for data.
-    buffered: usize,
+    /// Room for data of writes.
+    pub room: Room,
     finished: Vec<Finished>,
     orders: Vec<Order>,
     /// How many settings of the system had changed when it was looked at.
@@ -132,12 +131,14 @@ pub struct Shelf {
 }
 
 /// Whether a drive has taken a command.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub enum Started {
     /// It will be [finished](Shelf::take_finished).
     Later,
     /// It has ended.
     Ended(Ending),
+    /// It has ended with a list of zones.
+    Listed(ZoneList),
 }
 
 impl Shelf {
@@ -155,7 +156,7 @@ impl Shelf {
             luns: disks.into_iter().map(lun).collect(),
             open: Slab::new(),
             front_end: 0,
-            buffered: 0,
+            room: Room::default(),
             finished: Vec::new(),
             orders: Vec::new(),
             seen: None,
@@ -187,28 +188,9 @@ impl Shelf {
         places.sum()
     }
 
-    /// Reserves bytes for data; false if there is no room now.
-    pub fn reserve(&mut self, bytes: usize) -> bool {
-        let fits = self.buffered + bytes <= MOST_BUFFERED;
-        if fits {
-            self.buffered += bytes;
-        }
-        fits
-    }
-
-    /// Bytes that are reserved.
-    pub fn buffered(&self) -> usize {
-        self.buffered
-    }
-
     /// Commands that are with the drives or wait for them.
     pub fn outstanding(&self) -> usize {
         self.open.len()
-    }
-
-    /// Bytes are free again.
-    pub fn free(&mut self, bytes: usize) {
-        self.buffered -= bytes;
     }
 
     /// Looks at what may have changed in the drives: their places, and what they say of themselves.
@@ -296,7 +278,7 @@ impl Shelf {
                 self.settle(live, device);
                 return Started::Ended(ending);
             }
-            Step::Zones(call) => return Started::Ended(self.zoned(live, device, call)),
+            Step::Zones(call) => return self.zoned(live, device, call),
             Step::Elements(call) => {
                 let Lun { unit, elements, .. } = &mut self.luns[device];
                 return Started::Ended(elements.carry_out(live, device, unit, call));
@@ -345,11 +327,11 @@ impl Shelf {
     }
 
     /// Asks the zones of a drive for something. A zone that is reset reads as zeroes.
-    fn zoned(&mut self, live: &mut Live, device: usize, call: ZoneCall) -> Ending {
+    fn zoned(&mut self, live: &mut Live, device: usize, call: ZoneCall) -> Started {
         let unit = &self.luns[device].unit;
         let (_, system) = live.system();
         let Some(drive) = system.drive_mut(device) else {
-            return unit.zoned(Err(zoned::Sense::InvalidFieldInCdb));
+            return Started::Ended(unit.zoned(Err(zoned::Sense::InvalidFieldInCdb)));
         };
         let (action, id) = match call {
             ZoneCall::Report {
@@ -360,7 +342,7 @@ impl Shelf {
             } => {
                 let zones = options.map(|options| drive.report_zones(from, options));
                 let zones = zones.into_iter().flatten();
-                return unit.zoned(Ok(listed(unit.disk(), zones, partial, length)));
+                return Started::Listed(ZoneList::new(unit.disk(), zones, partial, length));
             }
             ZoneCall::Manage(action, id) => (action, id),
         };
@@ -385,11 +367,12 @@ impl Shelf {
                 let (offset, bytes) = (first * u64::from(BLOCK), blocks * u64::from(BLOCK));
                 if live.store(device).discard(offset, bytes).is_err() {
                     let code = Code::INTERNAL_TARGET_FAILURE;
-                    return unit.check(&Sense::new(Key::HardwareError, code));
+                    let sense = Sense::new(Key::HardwareError, code);
+                    return Started::Ended(unit.check(&sense));
                 }
             }
         }
-        unit.zoned(done.map(|()| Vec::new()))
+        Started::Ended(unit.zoned(done))
     }
 
     /// Gives work to the drive.

@@ -5,11 +5,16 @@ pub type Keys = Vec<(String, String)>;
 
 /// Longest key of the standard.
 const LONGEST_KEY: usize = 63;
+/// Most keys that are answered at once, or in one login. The standard has about thirty.
+pub const MOST_KEYS: usize = 256;
 
-/// Reads `key=value` pairs that end with a zero each; `None` if they are something else.
+/// Reads `key=value` pairs that end with a zero each; `None` if they are something else, or too many.
 pub fn read(data: &[u8]) -> Option<Keys> {
-    let pairs = data.split(|b| *b == 0).filter(|pair| !pair.is_empty());
-    pairs
+    let pairs = || data.split(|b| *b == 0).filter(|pair| !pair.is_empty());
+    if pairs().count() > MOST_KEYS {
+        return None;
+    }
+    pairs()
         .map(|pair| {
             let (key, value) = std::str::from_utf8(pair).ok()?.split_once('=')?;
             let is_key = !key.is_empty() && key.len() <= LONGEST_KEY;

@@ -4,10 +4,18 @@
 //! A client is *busy* if its socket has something to read or takes more, or if somebody else has something for it. Each
 //! busy client has a turn in [`FrontEnd::work`](crate::front_end::FrontEnd::work): it reads once, answers, and writes what
 //! its socket takes. At the end of its turn its socket is put under watch for what it can do next.
+//!
+//! # Bounds
+//! One rule for all front ends, in bytes:
+//! - A client that has not taken [its share](Clients::share) of what was made for it is not read from, and gets no more
+//!   work, until its socket takes some of it.
+//! - What was read from a client and not understood yet has the length of the longest unit of its protocol, at most.
+//! - In a turn a client gets work of at most [`WORK_BYTES`]. Of those that want more, one has a turn beside all others, and
+//!   then the sockets are looked at again.
 
 use crate::front_end::{EventFlags, Watch};
 use crate::socket::{Listener, Socket};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -22,20 +30,33 @@ const LOOK: Duration = Duration::from_millis(100);
 const CLIENTS: u64 = 1 << 16;
 /// Bytes that are read from a socket at once.
 pub const IN_BYTES: usize = 64 << 10;
+/// Bytes that one client may leave untaken.
+pub const MOST_UNTAKEN: usize = 512 << 10;
+/// Bytes that all clients of a front end may leave untaken, in equal shares.
+const ALL_UNTAKEN: usize = 64 << 20;
+/// Work of a client in a turn: bytes of its requests and data.
+pub const WORK_BYTES: usize = 256 << 10;
+/// What a request counts besides that may take long although it has few bytes.
+pub const LONG_WORK: usize = 4 << 10;
 
 /// What a front end knows of a client, and does for it.
 pub trait Connection {
     /// Whether its handshake or login is not over.
     fn is_new(&self) -> bool;
-    /// Whether more is to be read from its socket now.
-    fn can_receive(&self) -> bool;
+    /// Bytes that may be read from its socket now, as far as its protocol is concerned.
+    fn room(&self) -> usize;
+    /// Bytes that were made for it and that its socket has not taken.
+    fn untaken(&self) -> usize;
     /// Reads what the socket has, at most as much as `buffer` holds; true if there may be more.
     ///
     /// # Errors
     /// The client has left.
     fn receive(&mut self, socket: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool>;
-    /// Whether answers are ready that were not yet taken from the store.
-    fn has_replies(&self) -> bool;
+    /// Whether another turn does more, if its socket takes more: answers were not yet taken from the store, or what was
+    /// received was not yet looked at.
+    fn has_more(&self) -> bool;
+    /// Nothing happens now: buffers that are empty take no memory.
+    fn release(&mut self);
     /// Whether the socket can be closed.
     fn is_over(&self) -> bool;
     /// Whether all that was taken is answered.
@@ -58,6 +79,8 @@ pub struct Client<C> {
     watched: EventFlags,
     /// The socket may have something to read.
     is_readable: bool,
+    /// It wants more than one turn's work.
+    is_later: bool,
     /// It is to be closed at its next turn.
     is_lost: bool,
 }
@@ -69,6 +92,8 @@ pub struct Clients<C> {
     next: u64,
     /// Those who have a turn next.
     busy: BTreeSet<u64>,
+    /// Those who have a turn when no others have.
+    later: VecDeque<u64>,
     /// What a socket had.
     buffer: Box<[u8]>,
     next_look: Instant,
@@ -86,6 +111,7 @@ impl<C: Connection> Clients<C> {
             clients: BTreeMap::new(),
             next: CLIENTS,
             busy: BTreeSet::new(),
+            later: VecDeque::new(),
             buffer: vec![0; IN_BYTES].into_boxed_slice(),
             next_look: Instant::now(),
             is_short: false,
@@ -116,7 +142,20 @@ impl<C: Connection> Clients<C> {
         if let Some(client) = self.clients.get_mut(&key) {
             // Or it can be written; then reading finds nothing.
             client.is_readable = true;
-            self.busy.insert(key);
+            self.wake(key);
+        }
+    }
+
+    /// Bytes that a client may leave untaken, of which each reply takes half at most.
+    pub fn share(&self) -> usize {
+        (ALL_UNTAKEN / (self.clients.len() + 1)).min(MOST_UNTAKEN)
+    }
+
+    /// Bytes that may be read from a client now.
+    fn room(&self, connection: &C) -> usize {
+        match connection.untaken() < self.share() {
+            true => connection.room().min(IN_BYTES),
+            false => 0,
         }
     }
 
@@ -165,6 +204,7 @@ impl<C: Connection> Clients<C> {
             since: Instant::now(),
             watched,
             is_readable: false,
+            is_later: false,
             is_lost: false,
         };
         self.clients.insert(key, client);
@@ -193,15 +233,23 @@ impl<C: Connection> Clients<C> {
                 client.is_lost = true;
                 self.busy.insert(*key);
             }
+            client.connection.release();
         }
         if std::mem::take(&mut self.is_short) && !self.ends {
             self.listen(watch, EventFlags::IN);
         }
     }
 
-    /// Those who are busy, in order of their coming.
+    /// Those who are busy, in order of their coming, with one of those who want more.
     pub fn take_busy(&mut self) -> BTreeSet<u64> {
-        std::mem::take(&mut self.busy)
+        let mut busy = std::mem::take(&mut self.busy);
+        if let Some(key) = self.later.pop_front() {
+            busy.insert(key);
+            if let Some(client) = self.clients.get_mut(&key) {
+                client.is_later = false;
+            }
+        }
+        busy
     }
 
     /// Takes a client out for its turn; `None` if it has left.
@@ -222,9 +270,11 @@ impl<C: Connection> Clients<C> {
         if client.is_lost {
             return Err(ErrorKind::ConnectionReset.into());
         }
-        if client.is_readable && client.connection.can_receive() {
+        let room = self.room(&client.connection);
+        if client.is_readable && room > 0 {
             let connection = &mut client.connection;
-            client.is_readable = connection.receive(&mut client.socket, &mut self.buffer)?;
+            client.is_readable =
+                connection.receive(&mut client.socket, &mut self.buffer[..room])?;
         }
         Ok(())
     }
@@ -245,15 +295,16 @@ impl<C: Connection> Clients<C> {
             return Err(ErrorKind::ConnectionAborted.into());
         }
         let mut wanted = EventFlags::empty();
-        wanted.set(EventFlags::IN, connection.can_receive());
+        let receives = self.room(connection) > 0;
+        wanted.set(EventFlags::IN, receives);
         wanted.set(EventFlags::OUT, is_blocked);
         if wanted != client.watched {
             watch.change(client.socket.as_fd(), client.key, wanted)?;
             client.watched = wanted;
         }
-        let sends_more = !is_blocked && connection.has_replies();
-        if (client.is_readable && connection.can_receive()) || sends_more {
-            self.busy.insert(client.key);
+        let goes_on = (client.is_readable && receives) || (!is_blocked && connection.has_more());
+        if goes_on && !std::mem::replace(&mut client.is_later, true) {
+            self.later.push_back(client.key);
         }
         Ok(())
     }
@@ -265,7 +316,9 @@ impl<C: Connection> Clients<C> {
 
     /// Something was done for this client, so it has a turn.
     pub fn wake(&mut self, key: u64) {
-        self.busy.insert(key);
+        if self.clients.get(&key).is_some_and(|c| !c.is_later) {
+            self.busy.insert(key);
+        }
     }
 
     /// Gives all clients but the one whose turn it is to `see`, which says what each gets.
@@ -285,6 +338,7 @@ impl<C: Connection> Clients<C> {
         // Their sockets are closed, and no longer watched.
         self.clients.clear();
         self.busy.clear();
+        self.later.clear();
     }
 
     /// The end was asked for: nobody is accepted, and nothing more is taken.
@@ -316,7 +370,7 @@ impl<C: Connection> Clients<C> {
 
     /// Whether somebody is busy.
     pub fn has_work(&self) -> bool {
-        !self.busy.is_empty()
+        !self.busy.is_empty() || !self.later.is_empty()
     }
 
     /// Whether all that was taken is answered.

@@ -1,12 +1,12 @@
 //! One client from its first byte to its last: handshake, encryption, requests and replies. It reads and writes
 //! whatever is given as a socket, and takes little memory, whatever the client does.
 
-use crate::handshake::{Handshake, Next};
+use crate::handshake::{Handshake, Next, LONGEST_OPTION};
 use crate::protocol::{command, Failure};
 use crate::session::{Event, Request, Session};
 use crate::tls::Tls;
 use bytes::{Buf, BytesMut};
-use headstack_live::clients::IN_BYTES;
+use headstack_live::clients::{Connection as _, LONG_WORK, WORK_BYTES};
 use headstack_live::content::Content;
 use headstack_live::live::Live;
 use rustls::ServerConnection;
@@ -36,6 +36,8 @@ pub struct Connection {
     is_silent: bool,
     /// It was told that encryption ends.
     has_ended: bool,
+    /// Not all that was received was looked at: that goes on in another turn.
+    is_cut: bool,
     /// Its requests are refused, because the server ends.
     refuses: bool,
 }
@@ -53,6 +55,7 @@ impl Connection {
             plain: BytesMut::new(),
             is_silent: false,
             has_ended: false,
+            is_cut: false,
             refuses: false,
         }
     }
@@ -67,7 +70,8 @@ impl Connection {
         !self.output.is_empty() || !self.plain.is_empty() || encrypted
     }
 
-    /// Takes requests from what was received. Those for a device go to `submit`, with the number of the device.
+    /// Takes requests from what was received, until the client has so many bytes untaken or has had its work. Those for a
+    /// device go to `submit`, with the number of the device.
     ///
     /// # Errors
     /// The client must be closed.
@@ -75,37 +79,58 @@ impl Connection {
         &mut self,
         tls: &Tls,
         live: &mut Live,
+        share: usize,
         mut submit: impl FnMut(&mut Live, usize, Request, Option<Content>),
     ) -> io::Result<()> {
-        while let Stage::Handshake(handshake) = &mut self.stage {
-            match handshake.step(&mut self.input, &mut self.output, live.devices()) {
-                Next::More => return Ok(()),
-                Next::Close => self.stage = Stage::Leaving,
-                Next::Encrypt => self.encrypt(tls)?,
-                Next::Use(negotiated) => {
-                    let mut session = Session::new(negotiated);
-                    session.ends = self.refuses;
-                    self.stage = Stage::Session(session);
+        let mut work = 0;
+        loop {
+            self.is_cut = work >= WORK_BYTES || self.untaken() >= share;
+            let before = self.input.len();
+            match &mut self.stage {
+                _ if self.is_cut => return Ok(()),
+                Stage::Leaving => return Ok(()),
+                Stage::Handshake(handshake) => {
+                    match handshake.step(&mut self.input, &mut self.output, live.devices()) {
+                        Next::More => return Ok(()),
+                        Next::Another => {}
+                        Next::Close => self.stage = Stage::Leaving,
+                        Next::Encrypt => self.encrypt(tls)?,
+                        Next::Use(negotiated) => {
+                            let mut session = Session::new(negotiated);
+                            session.ends = self.refuses;
+                            self.stage = Stage::Session(session);
+                        }
+                    }
+                }
+                Stage::Session(session) => {
+                    let bytes = live.devices()[session.export].bytes;
+                    match session.next(&mut self.input, bytes) {
+                        Event::Wait => {
+                            self.is_cut = !session.has_room();
+                            return Ok(());
+                        }
+                        Event::Leaves => self.stage = Stage::Leaving,
+                        Event::Request(request) => {
+                            if matches!(request.command, command::TRIM | command::WRITE_ZEROES) {
+                                work += LONG_WORK;
+                            }
+                            // A hard disk has no such command.
+                            match request.command == command::TRIM {
+                                true => {
+                                    let store = live.store(session.export);
+                                    let done = store.discard(request.offset, request.length);
+                                    session.ended(&request, done.err().map(|_| Failure::Io));
+                                }
+                                false => {
+                                    submit(live, session.export, request, session.content.take())
+                                }
+                            }
+                        }
+                    }
                 }
             }
+            work += before - self.input.len();
         }
-        while let Stage::Session(session) = &mut self.stage {
-            let bytes = live.devices()[session.export].bytes;
-            match session.next(&mut self.input, bytes) {
-                Event::Wait => break,
-                Event::Leaves => self.stage = Stage::Leaving,
-                // A hard disk has no such command.
-                Event::Request(request) if request.command == command::TRIM => {
-                    let store = live.store(session.export);
-                    let done = store.discard(request.offset, request.length);
-                    session.ended(&request, done.err().map(|_| Failure::Io));
-                }
-                Event::Request(request) => {
-                    submit(live, session.export, request, session.content.take());
-                }
-            }
-        }
-        Ok(())
     }
 
     /// A request that went to a device has ended; false if the client does not get the reply.
@@ -151,9 +176,15 @@ impl Connection {
     ///
     /// # Errors
     /// The client has left, or the store cannot be read.
-    pub fn send(&mut self, socket: &mut impl Write, live: &mut Live) -> io::Result<bool> {
-        if let Stage::Session(session) = &mut self.stage {
-            session.fill(&mut self.output, live.store(session.export))?;
+    pub fn send(
+        &mut self,
+        socket: &mut impl Write,
+        live: &mut Live,
+        share: usize,
+    ) -> io::Result<bool> {
+        // A buffer of which a part was taken would grow by that part.
+        if let (Stage::Session(session), true) = (&mut self.stage, self.output.is_empty()) {
+            session.fill(&mut self.output, live.store(session.export), share / 2)?;
         }
         let Some(encryption) = &mut self.encryption else {
             return drain(socket, &mut self.output);
@@ -190,13 +221,21 @@ impl headstack_live::clients::Connection for Connection {
         matches!(self.stage, Stage::Handshake(_))
     }
 
-    fn can_receive(&self) -> bool {
-        let room = match &self.stage {
+    fn room(&self) -> usize {
+        let reads = match &self.stage {
             Stage::Handshake(_) => true,
             Stage::Session(session) => session.has_room(),
             Stage::Leaving => false,
         };
-        room && !self.is_silent && self.input.len() < IN_BYTES
+        match reads && !self.is_silent {
+            true => LONGEST_OPTION.saturating_sub(self.input.len()),
+            false => 0,
+        }
+    }
+
+    fn untaken(&self) -> usize {
+        // Replies that wait have no data yet, and their number is that of the requests.
+        self.output.len() + self.plain.len()
     }
 
     fn receive(&mut self, socket: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
@@ -224,15 +263,26 @@ impl headstack_live::clients::Connection for Connection {
         Ok(n == buffer.len())
     }
 
-    fn has_replies(&self) -> bool {
-        matches!(&self.stage, Stage::Session(session) if session.has_replies())
+    fn has_more(&self) -> bool {
+        match &self.stage {
+            Stage::Session(session) => session.has_replies() || (self.is_cut && session.has_room()),
+            _ => self.is_cut,
+        }
+    }
+
+    fn release(&mut self) {
+        for buffer in [&mut self.input, &mut self.output, &mut self.plain] {
+            if buffer.is_empty() {
+                *buffer = BytesMut::new();
+            }
+        }
     }
 
     fn is_over(&self) -> bool {
         let leaves = match &self.stage {
             Stage::Leaving => true,
-            Stage::Session(session) => self.is_silent && session.is_idle(),
-            Stage::Handshake(_) => self.is_silent,
+            Stage::Session(session) => self.is_silent && session.is_idle() && !self.is_cut,
+            Stage::Handshake(_) => self.is_silent && !self.is_cut,
         };
         leaves && !self.has_output()
     }

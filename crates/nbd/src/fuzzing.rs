@@ -3,7 +3,7 @@
 
 use crate::connection::Connection;
 use crate::tls::Tls;
-use headstack_live::clients::Connection as _;
+use headstack_live::clients::{Connection as _, MOST_UNTAKEN};
 use headstack_live::live::Live;
 use std::io::{self, Read, Write};
 
@@ -55,15 +55,18 @@ pub fn converse(
     let (mut connection, mut buffer) = (Connection::new(tls), vec![0; piece.max(1)]);
     let (mut requests, mut open) = (0, Vec::new());
     while !connection.is_over() {
-        if connection.can_receive() {
-            connection.receive(&mut client, &mut buffer)?;
+        let room = connection.room().min(buffer.len());
+        if room > 0 {
+            connection.receive(&mut client, &mut buffer[..room])?;
         }
-        connection.step(tls, live, |_, _, request, _| open.push(request))?;
+        connection.step(tls, live, MOST_UNTAKEN, |_, _, request, _| {
+            open.push(request)
+        })?;
         requests += open.len() as u64;
         for request in open.drain(..) {
             connection.ended(&request, None);
         }
-        connection.send(&mut client, live)?;
+        connection.send(&mut client, live, MOST_UNTAKEN)?;
     }
     Ok((requests, client.taken))
 }

@@ -12,6 +12,10 @@ pub use headstack_live::live::Device as Export;
 
 /// Longest data of an option; longer ones are skipped and refused.
 const MAX_OPTION_BYTES: u32 = 64 << 10;
+/// Bytes of the head of an option.
+const OPTION_HEAD: usize = 16;
+/// Longest option with its head: so much is kept of what a client sends.
+pub const LONGEST_OPTION: usize = OPTION_HEAD + MAX_OPTION_BYTES as usize;
 /// Most options of one client.
 const MAX_OPTIONS: u32 = 64;
 /// Least and preferred bytes of a request. Any alignment works; a drive reads whole sectors.
@@ -33,6 +37,8 @@ pub struct Negotiated {
 pub enum Next {
     /// More bytes are needed.
     More,
+    /// There may be another option.
+    Another,
     /// The client uses an export.
     Use(Negotiated),
     /// Once everything is sent, encryption begins.
@@ -76,7 +82,7 @@ impl Handshake {
         }
     }
 
-    /// Takes what it understands from `input` and adds its answers to `out`.
+    /// Takes flags or one option from `input` and adds its answer to `out`.
     pub fn step(&mut self, input: &mut BytesMut, out: &mut BytesMut, exports: &[Export]) -> Next {
         if !self.has_flags {
             if input.len() < 4 {
@@ -91,55 +97,42 @@ impl Handshake {
             self.is_fixed = flags & u32::from(handshake::FIXED_NEWSTYLE) != 0;
             self.no_zeroes = flags & u32::from(handshake::NO_ZEROES) != 0;
         }
-        loop {
-            let skipped = (self.skip as usize).min(input.len());
-            input.advance(skipped);
-            self.skip -= skipped as u32;
-            if self.skip > 0 || input.len() < 16 {
-                return Next::More;
-            }
-            let mut head = &input[..16];
-            let (magic, code, length) = (head.get_u64(), head.get_u32(), head.get_u32());
-            if magic != OPTION_MAGIC {
-                return Next::Close;
-            }
-            if length > MAX_OPTION_BYTES {
-                if !self.counted() {
-                    return Next::Close;
-                }
-                input.advance(16);
-                self.skip = length;
-                let kind = match self.needs_tls() {
-                    true => reply::ERR_TLS_REQD,
-                    false => reply::ERR_TOO_BIG,
-                };
-                answer(out, code, kind, b"");
-                continue;
-            }
-            if input.len() < 16 + length as usize {
-                return Next::More;
-            }
-            if !self.counted() {
-                return Next::Close;
-            }
-            input.advance(16);
-            let data = input.split_to(length as usize);
-            match self.option(code, &data, out, exports) {
-                Next::More => {}
-                end => return end,
-            }
+        let skipped = (self.skip as usize).min(input.len());
+        input.advance(skipped);
+        self.skip -= skipped as u32;
+        if self.skip > 0 || input.len() < OPTION_HEAD {
+            return Next::More;
         }
+        let mut head = &input[..OPTION_HEAD];
+        let (magic, code, length) = (head.get_u64(), head.get_u32(), head.get_u32());
+        if magic != OPTION_MAGIC {
+            return Next::Close;
+        }
+        let is_long = length > MAX_OPTION_BYTES;
+        if !is_long && input.len() < OPTION_HEAD + length as usize {
+            return Next::More;
+        }
+        self.options += 1;
+        if self.options > MAX_OPTIONS {
+            return Next::Close;
+        }
+        input.advance(OPTION_HEAD);
+        if is_long {
+            self.skip = length;
+            let kind = match self.needs_tls() {
+                true => reply::ERR_TLS_REQD,
+                false => reply::ERR_TOO_BIG,
+            };
+            answer(out, code, kind, b"");
+            return Next::Another;
+        }
+        let data = input.split_to(length as usize);
+        self.option(code, &data, out, exports)
     }
 
     /// Whether the client can do nothing before the connection is encrypted.
     fn needs_tls(&self) -> bool {
         self.tls == Mode::Require && !self.is_encrypted
-    }
-
-    /// Counts an option; false if there are too many.
-    fn counted(&mut self) -> bool {
-        self.options += 1;
-        self.options <= MAX_OPTIONS
     }
 
     fn option(&mut self, code: u32, data: &[u8], out: &mut BytesMut, exports: &[Export]) -> Next {
@@ -165,7 +158,7 @@ impl Handshake {
             }
             _ => answer(out, code, reply::ERR_UNSUP, b""),
         }
-        Next::More
+        Next::Another
     }
 
     /// Replies are in chunks from now on, or headers extended.
@@ -191,7 +184,7 @@ impl Handshake {
         };
         answer(out, option::STARTTLS, kind, b"");
         if kind != reply::ACK {
-            return Next::More;
+            return Next::Another;
         }
         self.is_encrypted = true;
         self.headers = Headers::Simple;
@@ -222,11 +215,11 @@ impl Handshake {
     fn go(&self, code: u32, data: &[u8], out: &mut BytesMut, exports: &[Export]) -> Next {
         let Some((name, wanted)) = name_and_infos(data) else {
             answer(out, code, reply::ERR_INVALID, b"");
-            return Next::More;
+            return Next::Another;
         };
         let Some(i) = find(name, exports) else {
             answer(out, code, reply::ERR_UNKNOWN, b"no such export");
-            return Next::More;
+            return Next::Another;
         };
         let export = &exports[i];
         let mut fact = |kind: u16, rest: &[u8]| {
@@ -239,17 +232,18 @@ impl Handshake {
         fact(info::EXPORT, &size);
         let sizes = [BLOCK_BYTES.0, BLOCK_BYTES.1, MAX_PAYLOAD].map(u32::to_be_bytes);
         fact(info::BLOCK_SIZE, sizes.as_flattened());
-        for kind in wanted {
-            match kind {
-                info::NAME => fact(kind, export.name.as_bytes()),
-                info::DESCRIPTION => fact(kind, export.description.as_bytes()),
-                _ => {}
-            }
+        // Each once, however often it is asked for.
+        let texts = [
+            (info::NAME, &export.name),
+            (info::DESCRIPTION, &export.description),
+        ];
+        for (kind, text) in texts.iter().filter(|(kind, _)| wanted.contains(kind)) {
+            fact(*kind, text.as_bytes());
         }
         answer(out, code, reply::ACK, b"");
         match code {
             option::GO => Next::Use(self.negotiated(i)),
-            _ => Next::More,
+            _ => Next::Another,
         }
     }
 

@@ -4,19 +4,16 @@ use crate::protocol::{
     allocation, chunk, Failure, ALLOCATION, CHUNK_MAGIC, EXTENDED_CHUNK_MAGIC, SIMPLE_REPLY_MAGIC,
 };
 use bytes::{BufMut, BytesMut};
+use headstack_live::clients::{LONG_WORK, WORK_BYTES};
 use headstack_live::history::SECTOR;
 use headstack_live::store::{Extent, Store};
 use std::collections::VecDeque;
 use std::io;
 
-/// Bytes that wait for the socket before more are read from the store.
-const OUT_BYTES: usize = 256 << 10;
 /// Shorter reads are sent without a search for zeroes that were never written.
 const SEARCH_BYTES: u32 = 64 << 10;
 /// Most extents in a reply.
 const MAX_EXTENTS: usize = 4096;
-/// Replies with extents in a turn: each may take thousands of steps of a search.
-const MAX_SEARCHES: usize = 16;
 
 /// The request that a reply answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,16 +135,16 @@ impl Replies {
         self.waiting.is_empty()
     }
 
-    /// Adds what is to be sent to `out`, until enough is there.
+    /// Adds what is to be sent to `out`, until `most` bytes are there; no part of a reply is longer.
     ///
     /// # Errors
     /// The store cannot be read after the head of a simple reply was sent.
-    pub fn fill(&mut self, out: &mut BytesMut, store: &Store) -> io::Result<()> {
-        let mut searches = 0;
-        while out.len() < OUT_BYTES && searches < MAX_SEARCHES {
+    pub fn fill(&mut self, out: &mut BytesMut, store: &Store, most: usize) -> io::Result<()> {
+        let mut searched = 0;
+        while out.len() < most && searched < WORK_BYTES {
             let is_done = match self.waiting.front_mut() {
                 None => break,
-                Some(Reply::Data(data)) => data.send(out, store)?,
+                Some(Reply::Data(data)) => data.send(out, store, most)?,
                 Some(Reply::Simple { origin, error }) => {
                     simple(out, origin.cookie, *error);
                     true
@@ -165,8 +162,8 @@ impl Replies {
                     length,
                     one,
                 }) => {
+                    searched += LONG_WORK;
                     extents(out, store, origin, *length, *one);
-                    searches += 1;
                     true
                 }
             };
@@ -180,17 +177,17 @@ impl Replies {
 
 impl Data {
     /// Sends the next part; true if it was the last one.
-    fn send(&mut self, out: &mut BytesMut, store: &Store) -> io::Result<bool> {
+    fn send(&mut self, out: &mut BytesMut, store: &Store, most: usize) -> io::Result<bool> {
         match self.form {
-            Form::Plain => self.send_plain(out, store),
-            Form::Whole => Ok(self.send_whole(out, store)),
-            Form::Chunks => Ok(self.send_chunk(out, store)),
+            Form::Plain => self.send_plain(out, store, most),
+            Form::Whole => Ok(self.send_whole(out, store, most)),
+            Form::Chunks => Ok(self.send_chunk(out, store, most)),
         }
     }
 
     /// Bytes that are taken at once: up to the end of a sector, which is never of two times.
-    fn piece(&self) -> usize {
-        let most = OUT_BYTES - (self.offset % SECTOR) as usize;
+    fn piece(&self, most: usize) -> usize {
+        let most = most.max(SECTOR as usize) - (self.offset % SECTOR) as usize;
         most.min(self.left as usize)
     }
 
@@ -203,12 +200,12 @@ impl Data {
         read
     }
 
-    fn send_plain(&mut self, out: &mut BytesMut, store: &Store) -> io::Result<bool> {
+    fn send_plain(&mut self, out: &mut BytesMut, store: &Store, most: usize) -> io::Result<bool> {
         let start = out.len();
         if !self.has_head {
             simple(out, self.origin.cookie, 0);
         }
-        let bytes = self.piece();
+        let bytes = self.piece(most);
         if let Err(e) = self.take(bytes, out, store) {
             if self.has_head {
                 return Err(e);
@@ -222,16 +219,16 @@ impl Data {
     }
 
     /// One chunk for all. It is the last one only if nothing can fail after its head.
-    fn send_whole(&mut self, out: &mut BytesMut, store: &Store) -> bool {
-        if !self.has_head && self.left as usize == self.piece() {
-            return self.send_chunk(out, store);
+    fn send_whole(&mut self, out: &mut BytesMut, store: &Store, most: usize) -> bool {
+        if !self.has_head && self.left as usize == self.piece(most) {
+            return self.send_chunk(out, store, most);
         }
         if !self.has_head {
             head(out, &self.origin, 0, chunk::OFFSET_DATA, self.left + 8);
             out.put_u64(self.offset);
             self.has_head = true;
         }
-        let bytes = self.piece();
+        let bytes = self.piece(most);
         let start = out.len();
         if self.take(bytes, out, store).is_err() {
             out[start..].fill(0);
@@ -248,8 +245,8 @@ impl Data {
     }
 
     /// A chunk of data, or of zeroes that were never written.
-    fn send_chunk(&mut self, out: &mut BytesMut, store: &Store) -> bool {
-        let mut bytes = self.piece() as u64;
+    fn send_chunk(&mut self, out: &mut BytesMut, store: &Store, most: usize) -> bool {
+        let mut bytes = self.piece(most) as u64;
         if self.form == Form::Chunks && self.left >= SEARCH_BYTES {
             let found = store.extents(self.offset, u64::from(self.left), 1);
             match found.as_deref() {

@@ -81,11 +81,12 @@ impl Nbd {
         let requests = (ALL_REQUESTS / clients).min(MAX_REQUESTS);
         let free = ALL_WRITTEN.saturating_sub(live.held() + self.arriving);
         (client.connection).share(requests, ALL_WRITTEN / clients as u64, free);
+        let share = self.clients.share();
         self.clients.receive(client)?;
         let (key, connection) = (client.key, &mut client.connection);
         let was_new = connection.is_new();
         let open = &mut self.open;
-        connection.step(&self.tls, live, |live, device, request, content| {
+        connection.step(&self.tls, live, share, |live, device, request, content| {
             let client = key;
             let tag = open.insert(Open { client, request }) as u64;
             let front_end = watch.front_end();
@@ -95,7 +96,7 @@ impl Nbd {
         if was_new && connection.is_served() {
             self.served += 1;
         }
-        let is_blocked = connection.send(&mut client.socket, live)?;
+        let is_blocked = connection.send(&mut client.socket, live, share)?;
         self.clients.end_turn(watch, client, is_blocked)
     }
 }

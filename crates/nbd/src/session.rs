@@ -355,13 +355,13 @@ impl Session {
         });
     }
 
-    /// Adds what is to be sent to `out`, until enough is there.
+    /// Adds what is to be sent to `out`, until `most` bytes are there; no part of a reply is longer.
     ///
     /// # Errors
     /// The store cannot be read, and part of a reply is sent already that has no place for an error: the connection
     /// must end.
-    pub fn fill(&mut self, out: &mut BytesMut, store: &Store) -> std::io::Result<()> {
-        self.replies.fill(out, store)
+    pub fn fill(&mut self, out: &mut BytesMut, store: &Store, most: usize) -> std::io::Result<()> {
+        self.replies.fill(out, store, most)
     }
 }
 
@@ -401,11 +401,11 @@ mod tests {
                     store.write(0, Bytes { offset, length }, &content).unwrap();
                 }
                 session.ended(&request, None);
-                session.fill(&mut out, &store).unwrap();
+                session.fill(&mut out, &store, 256 << 10).unwrap();
                 all.extend_from_slice(&out);
                 out.clear();
             }
-            session.fill(&mut out, &store).unwrap();
+            session.fill(&mut out, &store, 256 << 10).unwrap();
             all.extend_from_slice(&out);
             out.clear();
         }

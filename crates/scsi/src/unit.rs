@@ -144,13 +144,10 @@ impl Unit {
         self.reserved = self.reserved.filter(|n| *n != nexus);
     }
 
-    /// The end of a command to zones: its data, or the rule that it breaks.
-    pub fn zoned(&self, done: Result<Vec<u8>, headstack_drive::zoned::Sense>) -> Ending {
+    /// The end of a change of zones: good, or the rule that it breaks.
+    pub fn zoned(&self, done: Result<(), headstack_drive::zoned::Sense>) -> Ending {
         match done {
-            Ok(data) => Ending {
-                data,
-                ..Ending::of(Status::Good)
-            },
+            Ok(()) => Ending::of(Status::Good),
             Err(rule) => {
                 let (key, code, qualifier) = rule.code();
                 let key = Key::from_number(key).unwrap_or(Key::IllegalRequest);

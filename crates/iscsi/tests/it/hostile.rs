@@ -1,12 +1,17 @@
 //! Initiators that break the protocol, stop in the middle or vanish: others are served.
 
 use crate::initiator::{header, options, ten, Server, SMALL};
+use crate::load::{login, unit};
+use headstack_iscsi::connection::{Connection, Shared};
 use headstack_iscsi::fuzzing::{converse, shelf, OTHER_TARGET, TARGET};
 use headstack_iscsi::login::Admission;
 use headstack_iscsi::server;
+use headstack_live::clients::Connection as _;
 use headstack_live::live::Live;
 use headstack_testkit::{cases, XorShift};
-use std::io::Write;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// What the fuzzer begins with, by name.
 fn corpus() -> Vec<(String, Vec<u8>)> {
@@ -216,7 +221,7 @@ fn the_corpus_does_no_harm() {
                 );
             }
             assert_eq!(
-                (shelf.buffered(), shelf.outstanding()),
+                (shelf.room.bytes(), shelf.outstanding()),
                 (0, 0),
                 "seed {seed}, {name}, round {round}"
             );
@@ -302,19 +307,92 @@ fn initiators_that_vanish_change_nothing() {
     assert_eq!(good.ask(0, &ten(0x28, 0, 0, 1), 512).data, [5; 512]);
 }
 
-/// More connections than are served at once: those beyond are closed, and the others are served.
+/// A socket that takes so many bytes more.
+struct Takes(usize, Vec<u8>);
+
+impl Write for Takes {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        let n = data.len().min(self.0);
+        self.0 -= n;
+        self.1.extend_from_slice(&data[..n]);
+        let blocks = io::ErrorKind::WouldBlock.into();
+        (n > 0).then_some(n).ok_or(blocks)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// 999 pings of an initiator that takes few of the answers, or all: beyond its share one answer is held, and none is lost.
 #[test]
-fn many_connections_are_bounded() {
-    headstack_live::process::allow_sockets();
+fn what_is_not_taken_has_a_bound() {
+    const SHARE: usize = 100_000;
+    let (mut live, admission) = (live(), Admission::default());
+    let mut shelf = shelf(&mut live);
+    let mut connection = Connection::new(1, "127.0.0.1:3260".into());
+    let ping = unit(0x40, 0x80, &[1; 3000], &[(20, u32::MAX), (24, 100)]);
+    let all = [login(0x87, "SessionType=Discovery"), ping.repeat(999)].concat();
+    let (mut rest, mut buffer, mut most) = (&all[..], vec![0; 1 << 16], 0);
+    let mut socket = Takes(0, Vec::new());
+    for takes in [0, 1, 50_000, 500_000, usize::MAX] {
+        socket.0 = takes;
+        for _ in 0..200 {
+            let room = connection.room().min(rest.len()).min(buffer.len());
+            if room > 0 && connection.untaken() < SHARE {
+                (connection.receive(&mut rest, &mut buffer[..room])).unwrap();
+            }
+            let mut shared = Shared {
+                shelf: &mut shelf,
+                admission: &admission,
+                most_places: 8,
+                share: SHARE,
+            };
+            connection.step(&mut shared, &mut live);
+            most = most.max(connection.untaken());
+            connection.send(&mut socket, &mut live, SHARE).unwrap();
+        }
+        assert!(takes > 50_000 || most >= SHARE, "got {most} bytes");
+    }
+    // A reply that waits has 100 or 200 bytes besides those of its unit.
+    assert!(most < SHARE + 3000 + 256, "got {most} bytes");
+    assert_eq!(opcodes(&socket.1), [vec![0x20; 999], vec![0x23]].concat());
+}
+
+/// Four sessions ask for as many long writes as they may, and send some bytes again and again: a fifth one writes.
+#[test]
+fn slow_writes_do_not_hold_the_room_of_others() {
     let server = Server::start();
-    let mut good = server.session(1, &[]);
-    good.settle(0);
-    let address = server.portal().0.to_string();
-    let many: Vec<_> = (0..1100)
-        .map_while(|_| std::net::TcpStream::connect(&address).ok())
-        .collect();
-    assert_eq!(good.ask(0, &[0; 6], 0).status, 0);
-    drop(many);
-    let mut later = server.session(3, &[]);
-    later.settle(0);
+    let mut slow: Vec<_> = (1..5).map(|i| server.session(i, &[])).collect();
+    for session in &mut slow {
+        session.settle(0);
+        for _ in 0..16 {
+            let unit = session.command_header(0, 0xa1, &ten(0x2a, 0, 0, 65_535), 65_535 * 512);
+            session.send(&unit, &[]);
+        }
+        assert_eq!(session.next().unwrap().opcode(), 0x31);
+    }
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for i in 0.. {
+                for session in &mut slow {
+                    let place = [(16, 2), (20, 1), (36, i), (40, 4 * i)];
+                    let _ = session.stream.write_all(&unit(0x05, 0, &[5; 4], &place));
+                }
+                if is_over.load(Ordering::Relaxed) || i == 5000 {
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        let mut good = server.session(5, &[]);
+        good.settle(0);
+        // 20 MB are more than its share, which is a fifth of 32 MiB.
+        for blocks in [8, 8, 40_000, 8] {
+            let data = vec![7; usize::from(blocks) * 512];
+            assert_eq!(good.put(0, &ten(0x2a, 0, 0, blocks), &data, 0).status, 0);
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
 }

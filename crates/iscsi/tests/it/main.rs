@@ -9,5 +9,6 @@ mod elements;
 mod faults;
 mod hostile;
 mod limits;
+mod load;
 mod sessions;
 mod zones;

@@ -4,6 +4,7 @@ use crate::initiator::{options, sixteen, ten, Initiator, Server, SMALL};
 use headstack_array::layer::{Bad, Becomes, FailedZone, Fails, Setting};
 use headstack_iscsi::server;
 use headstack_live::power::{Afterwards, PowerLosses};
+use std::path::PathBuf;
 
 const READ: u8 = 0x88;
 const WRITE: u8 = 0x8a;
@@ -20,20 +21,21 @@ fn zoned_with(losses: PowerLosses) -> Server {
     zoned_drive("exos-x18", losses)
 }
 
-/// The same of another drive.
-fn zoned_drive(name: &str, losses: PowerLosses) -> Server {
+/// A file of a drive of this name with zones, of which two are conventional.
+pub fn zoned_file(name: &str, zone_size: &str, capacity_blocks: u64) -> PathBuf {
     let drives = concat!(env!("CARGO_MANIFEST_DIR"), "/../../drives");
     let text = std::fs::read_to_string(format!("{drives}/{name}.toml")).unwrap();
     let mut table: toml::Table = text.parse().unwrap();
-    let mapping =
-        "model = \"zoned\"\nzone_size = \"16 MiB\"\nconventional_zones = 2\nmax_open_zones = 3\n\
-                   unrestricted_reads = true";
+    let mapping = format!(
+        "model = \"zoned\"\nzone_size = \"{zone_size}\"\nconventional_zones = 2\n\
+         max_open_zones = 3\nunrestricted_reads = true"
+    );
     table.insert(
         "mapping".into(),
         mapping.parse::<toml::Table>().unwrap().into(),
     );
     let geometry = table["geometry"].as_table_mut().unwrap();
-    geometry.insert("capacity_blocks".into(), (64 * ZONE as i64).into());
+    geometry.insert("capacity_blocks".into(), (capacity_blocks as i64).into());
     table.insert(
         "name".into(),
         format!("zoned-{}", std::process::id()).into(),
@@ -41,6 +43,12 @@ fn zoned_drive(name: &str, losses: PowerLosses) -> Server {
     let unique = format!("{:?}", std::thread::current().id()).replace(['(', ')'], "");
     let file = std::env::temp_dir().join(format!("zoned-{}-{unique}.toml", std::process::id()));
     std::fs::write(&file, table.to_string()).unwrap();
+    file
+}
+
+/// The same of another drive.
+fn zoned_drive(name: &str, losses: PowerLosses) -> Server {
+    let file = zoned_file(name, "16 MiB", 64 * ZONE);
     let mut options = options(&file.to_string_lossy(), server::Options::default());
     options.system.live.losses = losses;
     let server = Server::with(&options);
@@ -72,6 +80,35 @@ fn zones(session: &mut Initiator, from: u64, options: u8) -> Vec<(u8, u8, u64, u
             )
         })
         .collect()
+}
+
+/// A report that is sent in parts of any length is the same, of all zones and of those in a condition.
+#[test]
+fn a_report_may_come_in_parts() {
+    let server = zoned();
+    let mut whole = server.session(1, &[]);
+    let mut parts = server.session(2, &["MaxRecvDataSegmentLength=1000"]);
+    whole.settle(0);
+    parts.settle(0);
+    for zone in [3, 5, 63] {
+        let open = sixteen(0x94, 3, zone * ZONE, 0, 0);
+        assert_eq!(whole.ask(0, &open, 0).status, 0);
+    }
+    for (options, listed) in [(0x00, 64), (0x01, 59), (0x03, 3), (0x3f, 2), (0x83, 3)] {
+        let found = zones(&mut parts, 0, options);
+        assert_eq!(
+            (found.len(), &found),
+            (listed, &zones(&mut whole, 0, options))
+        );
+    }
+    // The initiator expects less than it asks for: the head, five zones, and a part.
+    let report = sixteen(0x95, 0, 0, 8192, 1);
+    let all = whole.ask(0, &report, 8192).data;
+    let few = parts.ask(0, &report, 400);
+    assert_eq!(
+        (few.data, few.residual.1),
+        (all[..400].to_vec(), 60 * 64 - 400)
+    );
 }
 
 /// ZBC-2: types 1 and 2; conditions 0 (no pointer), 1 (empty), 2 (implicitly open), 4 (closed), Eh (full).

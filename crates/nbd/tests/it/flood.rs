@@ -1,17 +1,11 @@
-//! Many clients that want much, or nothing: the server's memory stays bounded, and others are served.
+//! Clients that want much, or nothing: others are served.
 
-use crate::client::{folder, read_u32, send_option, Client, BLOCK_STATUS, READ, WRITE};
-use headstack_testkit::cases;
+use crate::client::{folder, read_u32, send_option, Client, READ};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-
-const MIB: u64 = 1 << 20;
-/// Most memory of the server over what it has without clients: 32 MiB of data, 1,000 clients at 64 KiB, and buffers of
-/// 300 busy ones at 512 KiB.
-const BOUND_KIB: u64 = (32 + 64 + 150) << 10;
 
 /// The program with one drive, in memory; it ends with the test.
 struct Program {
@@ -51,21 +45,6 @@ impl Program {
         stream.write_all(&3u32.to_be_bytes()).unwrap();
         Client::new(stream, structured)
     }
-
-    /// The most memory that it had, KiB.
-    fn peak_kib(&self) -> u64 {
-        let file = format!("/proc/{}/status", self.child.id());
-        let status = std::fs::read_to_string(file).unwrap();
-        let line = status.lines().find(|l| l.starts_with("VmHWM:")).unwrap();
-        let number = line.split_whitespace().nth(1).unwrap();
-        number.parse().unwrap()
-    }
-
-    /// Its open files.
-    fn open_files(&self) -> usize {
-        let folder = format!("/proc/{}/fd", self.child.id());
-        std::fs::read_dir(folder).unwrap().count()
-    }
 }
 
 impl Drop for Program {
@@ -85,73 +64,6 @@ fn request(command: u16, offset: u64, length: u32) -> Vec<u8> {
     all.extend_from_slice(&offset.to_be_bytes());
     all.extend_from_slice(&length.to_be_bytes());
     all
-}
-
-/// Sends as much as the socket takes.
-fn stuff(client: &mut Client, bytes: &[u8], times: usize) {
-    client.stream.set_nonblocking(true).unwrap();
-    for _ in 0..times {
-        if client.stream.write_all(bytes).is_err() {
-            break;
-        }
-    }
-}
-
-#[test]
-fn memory_is_bounded_and_others_are_served() {
-    let program = Program::start();
-    let mut good = program.client(true);
-    // Every second page of 64 KiB in 32 MiB, so that there are many extents.
-    for i in 0..256 {
-        good.write(i * 128 * 1024, b"x");
-    }
-    let before = (program.peak_kib(), program.open_files());
-    let mut crowd = Vec::new();
-    // Some say nothing, some stop in the handshake.
-    for i in 0..700usize {
-        let mut stream = program.connect();
-        let hello = b"\0\0\0\x03IHAVEOPT\0\0\0\x07\0\0\0\x06\0\0";
-        let _ = stream.write_all(&hello[..i % hello.len()]);
-        crowd.push(stream);
-    }
-    let mut busy = Vec::new();
-    for i in 0..300usize {
-        let mut client = program.client(true);
-        match i % 3 {
-            // Hundreds of long reads, of which nothing is taken.
-            0 => stuff(&mut client, &request(READ, 0, 32 << 20), 400),
-            // Thousands of lists of extents.
-            1 => stuff(&mut client, &request(BLOCK_STATUS, 0, 32 << 20), 4000),
-            // A long write that stops before its end.
-            _ => {
-                let bytes = [request(WRITE, 0, 32 << 20), vec![0; 2 << 20]].concat();
-                client.stream.write_all(&bytes).unwrap();
-            }
-        }
-        busy.push(client);
-        if i % 30 == 0 {
-            assert_eq!(good.read(40 * MIB, 4096), [0; 4096]);
-        }
-    }
-    // Long requests by one who takes the replies.
-    let data = vec![5; 32 << 20];
-    for _ in 0..cases(3) {
-        good.write(64 * MIB, &data);
-        assert!(good.read(64 * MIB, 32 << 20) == data);
-    }
-    let grown = program.peak_kib() - before.0;
-    println!("{grown} KiB more than before, at most {BOUND_KIB}");
-    assert!(grown <= BOUND_KIB, "{grown} KiB");
-    // They vanish, in the middle of everything; their sockets are closed.
-    drop((busy, crowd));
-    for _ in 0..2000 {
-        good.read(40 * MIB, 512);
-        if program.open_files() <= before.1 {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    panic!("{} open files, {} before", program.open_files(), before.1);
 }
 
 #[test]

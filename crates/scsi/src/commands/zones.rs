@@ -2,13 +2,14 @@
 //!
 //! The zones are a state machine of the modelled drive. Whoever carries out [`ZoneCall`]s asks it.
 
-use super::{cut, Call, Class, Entry, Reply};
+use super::{Call, Class, Entry, Reply};
 use crate::cdb::{view, ServiceIn16};
 use crate::disk::Disk;
 use crate::sense::{Code, Sense};
 use crate::unit::Unit;
 use headstack_drive::zoned::{ReportingOptions, ZoneAction, ZoneDescriptor, ZoneId};
 use headstack_units::Lba;
+use std::ops::Range;
 use zerocopy::byteorder::big_endian::{U32, U64};
 use zerocopy::{Immutable, IntoBytes, Unaligned};
 
@@ -134,42 +135,100 @@ struct Zone {
 /// A write pointer that says nothing.
 const NO_POINTER: u64 = u64::MAX;
 
-/// The answer to REPORT ZONES, of the zones that match.
-pub fn listed(
-    disk: &Disk,
-    zones: impl Iterator<Item = ZoneDescriptor>,
-    partial: bool,
-    length: u32,
-) -> Vec<u8> {
-    let bytes = size_of::<Zone>();
-    let room = (length as usize).saturating_sub(size_of::<Head>()) / bytes;
-    let (mut all, mut count) = (Vec::new(), 0usize);
-    for zone in zones {
-        if count < room {
-            let descriptor = Zone {
-                kind: zone.zone_type as u8,
-                condition: (zone.condition as u8) << 4,
-                reserved: [0; 6],
-                blocks: zone.blocks.into(),
-                start: zone.start.0.into(),
-                write_pointer: zone.write_pointer.map_or(NO_POINTER, |p| p.0).into(),
-                rest: [0; 32],
-            };
-            all.extend_from_slice(descriptor.as_bytes());
-        } else if partial {
-            break;
+/// Bytes of the head of a list, and of the description of a zone.
+const ENTRY: usize = size_of::<Head>();
+const _: () = assert!(size_of::<Zone>() == ENTRY);
+
+/// The answer to REPORT ZONES: which zones are in it. A long one has megabytes, so zones are described as they are sent.
+#[derive(Debug)]
+pub struct ZoneList {
+    head: [u8; ENTRY],
+    bytes: usize,
+    /// First block of the first zone.
+    first: u64,
+    /// Blocks of a zone; only the last one of a drive may be shorter.
+    blocks: u64,
+    /// A bit for each zone of the drive from the first one on: whether it is in the list.
+    is_in: Vec<u64>,
+}
+
+impl ZoneList {
+    /// These zones of a drive, in order of address; `length` bytes are asked for.
+    pub fn new(
+        disk: &Disk,
+        zones: impl Iterator<Item = ZoneDescriptor>,
+        partial: bool,
+        length: u32,
+    ) -> ZoneList {
+        let room = (length as usize).saturating_sub(ENTRY) / ENTRY;
+        let (mut is_in, mut n, mut first) = (Vec::new(), 0, None);
+        for zone in zones.take(if partial { room } else { usize::MAX }) {
+            let (start, blocks) = *first.get_or_insert((zone.start.0, zone.blocks));
+            let i = ((zone.start.0 - start) / blocks) as usize;
+            is_in.resize(i / 64 + 1, 0);
+            is_in[i / 64] |= 1u64 << (i % 64);
+            n += 1;
         }
-        count += 1;
+        let (first, blocks) = first.unwrap_or_default();
+        let head = Head {
+            length: ((n * ENTRY) as u32).into(),
+            same: 0,
+            reserved: [0; 3],
+            last: (disk.blocks - 1).into(),
+            rest: [0; 48],
+        };
+        let mut bytes = [0; ENTRY];
+        bytes.copy_from_slice(head.as_bytes());
+        ZoneList {
+            head: bytes,
+            bytes: ((1 + n.min(room)) * ENTRY).min(length as usize),
+            first,
+            blocks,
+            is_in,
+        }
     }
-    let head = Head {
-        length: ((count * bytes) as u32).into(),
-        same: 0,
-        reserved: [0; 3],
-        last: (disk.blocks - 1).into(),
-        rest: [0; 48],
+
+    /// Bytes of the answer.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Bytes of memory that it takes itself.
+    pub fn held(&self) -> usize {
+        size_of::<ZoneList>() + self.is_in.len() * size_of::<u64>()
+    }
+
+    /// Part of the answer; `zone` describes the zone that begins at a block.
+    pub fn part(
+        &self,
+        bytes: Range<usize>,
+        zone: impl Fn(Lba) -> Option<ZoneDescriptor>,
+    ) -> Vec<u8> {
+        // The head is the first entry.
+        let entries = bytes.start / ENTRY..bytes.end.div_ceil(ENTRY);
+        let head = (entries.start == 0).then_some(self.head);
+        let listed = (0..64 * self.is_in.len()).filter(|i| self.is_in[i / 64] >> (i % 64) & 1 == 1);
+        let zones = listed.skip(entries.start.saturating_sub(1)).map(|i| {
+            let start = Lba(self.first + i as u64 * self.blocks);
+            zone(start).map_or([0; ENTRY], described_as)
+        });
+        let all = head.into_iter().chain(zones).take(entries.len());
+        let skip = bytes.start % ENTRY;
+        all.flatten().skip(skip).take(bytes.len()).collect()
+    }
+}
+
+fn described_as(zone: ZoneDescriptor) -> [u8; ENTRY] {
+    let descriptor = Zone {
+        kind: zone.zone_type as u8,
+        condition: (zone.condition as u8) << 4,
+        reserved: [0; 6],
+        blocks: zone.blocks.into(),
+        start: zone.start.0.into(),
+        write_pointer: zone.write_pointer.map_or(NO_POINTER, |p| p.0).into(),
+        rest: [0; 32],
     };
-    match cut([head.as_bytes(), &all].concat(), length as usize) {
-        Reply::Data(data) => data,
-        _ => Vec::new(),
-    }
+    let mut bytes = [0; ENTRY];
+    bytes.copy_from_slice(descriptor.as_bytes());
+    bytes
 }

@@ -1,0 +1,97 @@
+//! Room for the data of writes that are under way, of all sessions together, in bytes.
+//!
+//! # Model
+//! Room is given as data come: each request for data (R2T) gets room for what it asks for. Every session has an equal share
+//! of a common part, so none can take all of it. A write that its share does not hold takes the other part, which has
+//! room for the longest write, so one of those always goes on; the others wait for it.
+
+use crate::parameters::FIRST_BURST;
+use crate::shelf::Owner;
+use headstack_scsi::{BLOCK, MOST_BLOCKS};
+
+/// Bytes of the part in which sessions have shares.
+const COMMON: usize = 32 << 20;
+/// Bytes of the part that one write has.
+const WHOLE: usize = MOST_BLOCKS as usize * BLOCK as usize;
+/// Bytes of data at most.
+pub const MOST_BUFFERED: usize = COMMON + WHOLE;
+/// Least share of a session: what a write brings with it unasked.
+const LEAST_SHARE: usize = FIRST_BURST as usize;
+/// Less than this is not asked for, unless less is left.
+const LEAST_BURST: usize = 8 << 10;
+
+/// The room.
+#[derive(Debug, Default)]
+pub struct Room {
+    /// Sessions and those that may become some.
+    pub sessions: usize,
+    /// Somebody had to wait since this was last set.
+    pub is_short: bool,
+    taken: usize,
+    whole: Option<Owner>,
+}
+
+impl Room {
+    /// Gives room for `wanted` bytes or for fewer to a session that has `held` already; 0 if there is too little.
+    pub fn take(&mut self, held: &mut usize, wanted: usize) -> usize {
+        let share = (COMMON / self.sessions.max(1)).max(LEAST_SHARE);
+        let left = share.saturating_sub(*held).min(COMMON - self.taken);
+        // Parts are whole blocks.
+        let given = match wanted <= left {
+            true => wanted,
+            false => left - left % BLOCK as usize,
+        };
+        if given < wanted.min(LEAST_BURST) {
+            return 0;
+        }
+        *held += given;
+        self.taken += given;
+        given
+    }
+
+    /// Gives the other part to a write; false if another one has it.
+    pub fn take_whole(&mut self, owner: Owner) -> bool {
+        *self.whole.get_or_insert(owner) == owner
+    }
+
+    /// What a write has taken is free again.
+    pub fn free(&mut self, owner: Owner, held: &mut usize, bytes: usize) {
+        *held -= bytes;
+        self.taken -= bytes;
+        self.whole = self.whole.filter(|o| *o != owner);
+    }
+
+    /// Bytes that are taken, of which a write in the other part counts all.
+    pub fn bytes(&self) -> usize {
+        self.taken + self.whole.map_or(0, |_| WHOLE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_session_has_its_share_and_one_write_the_rest() {
+        for sessions in [1, 3, 100, 512] {
+            let mut room = Room {
+                sessions,
+                ..Room::default()
+            };
+            let mut held = vec![0; sessions];
+            for own in &mut held {
+                while room.take(own, 256 << 10) > 0 {}
+            }
+            let share = COMMON / sessions;
+            assert!(held
+                .iter()
+                .all(|own| (share - LEAST_BURST..=share).contains(own)));
+            assert_eq!(room.bytes(), held.iter().sum::<usize>());
+            let [one, other] = [1, 2].map(|itt| Owner { session: 7, itt });
+            assert!(room.take_whole(one) && room.take_whole(one) && !room.take_whole(other));
+            assert!(room.bytes() <= MOST_BUFFERED);
+            held.iter_mut().for_each(|own| room.free(one, own, *own));
+            assert!(room.bytes() == 0 && room.take_whole(other));
+        }
+    }
+}
