@@ -147,9 +147,12 @@ pub fn recover(config: &Config, originals: &mut Originals) -> Result<usize, Host
         drives = n,
         "an earlier run has left settings behind; they are restored"
     );
+    let configured = |name: &str| {
+        let mut drives = config.group.iter().flat_map(|g| &g.drive);
+        drives.find(|d| d.name() == name)
+    };
     let find = |name: &str| {
-        let drives = config.group.iter().flat_map(|g| &g.drive);
-        let drive = drives.into_iter().find(|d| d.name() == name)?;
+        let drive = configured(name)?;
         let files = Files::new(drive.folder()?, drive.cgroup.as_ref().map(PathBuf::from));
         files.is_present().then_some(files)
     };
@@ -158,10 +161,20 @@ pub fn recover(config: &Config, originals: &mut Originals) -> Result<usize, Host
         path: PathBuf::from(&config.originals),
         why,
     })?;
+    let is_away =
+        |(name, _): &&(String, String)| configured(name).is_some() && find(name).is_none();
+    let (away, failed): (Vec<_>, Vec<_>) = failed.iter().partition(is_away);
+    for (drive, _) in &away {
+        warn!(
+            drive,
+            "it is not there; its settings are kept until it is back"
+        );
+    }
     for (drive, why) in &failed {
         error!(drive, "not restored: {why}");
     }
-    info!(restored = n - failed.len(), failed = failed.len());
+    let restored = n - failed.len() - away.len();
+    info!(restored, failed = failed.len(), absent = away.len());
     Ok(failed.len())
 }
 
@@ -322,6 +335,8 @@ impl Daemon {
                 part.group.watched = watched.watts(passed.unwrap_or(Span::ZERO));
             }
             let work = part.work();
+            let meters = part.meters.as_ref();
+            part.group.silence = meters.map(|m| m.failures(now)).unwrap_or_default();
             part.group.step(now, sum, work, &mut self.originals);
         }
     }
@@ -442,7 +457,11 @@ impl Daemon {
                 is_done &= part.group.release(clock::now(), &mut self.originals);
             }
             if is_done {
-                info!("ended; all drives have their settings of before");
+                let absent = self.originals.drives().join(", ");
+                if !absent.is_empty() {
+                    warn!(absent, "their settings are kept until they are back");
+                }
+                info!("ended; all drives that are there have their settings of before");
                 return Ok(());
             }
             if std::time::Instant::now() >= end {
@@ -593,7 +612,7 @@ impl Part {
                     "writes": drive.map_or(0, |d| d.writes),
                     "failures": drive.map_or(0, |d| d.failures),
                     "conflicts": drive.map_or(0, |d| d.conflicts),
-                    "failure": drive.and_then(|d| d.failure.clone()),
+                    "failure": drive.and_then(|d| d.trouble().or(d.failure.clone())),
                 })
             })
             .collect();
@@ -612,8 +631,9 @@ impl Part {
             "watched_w": self.watched.as_ref().map(|_| self.group.watched.0),
             "excess_w": excess,
             "over_s": self.group.over_s,
+            "over_for_s": self.group.over_for(now).as_secs_f64(),
             "reading_age_s": meters.and_then(|m| m.age(now)).map(Span::as_secs_f64),
-            "meter_failures": meters.map(Meters::failures).unwrap_or_default(),
+            "meter_failures": self.group.silence,
             "drives": drives,
         })
     }

@@ -7,7 +7,7 @@ use crate::learned::Learned;
 use crate::meter::Sum;
 use crate::originals::Originals;
 use headstack_control::{
-    Actuator, Command, Controller, Device, Held, Progress, Sample, Sensor, Status, Work,
+    Actuator, Command, Controller, Device, Held, Progress, RateLimit, Sample, Sensor, Status, Work,
 };
 use headstack_schema::SpecError;
 use headstack_units::{Span, Time, Watts};
@@ -31,7 +31,7 @@ pub enum State {
     Settling,
     /// The power is above the cap, and a drive does not take its settings.
     DriveRefuses,
-    /// The power has been above the cap for long, by so much now: no setting of the policy keeps it.
+    /// The power has been above the cap for long, by so much now, and the policy tries nothing more.
     Unreachable {
         /// Watts above the cap.
         excess: Watts,
@@ -40,7 +40,7 @@ pub enum State {
     WrongSign,
     /// The power is at most the cap, because the rate of requests is limited.
     Limiting,
-    /// No reading for a period; settings stay.
+    /// No reading for a period, or none yet; settings stay.
     MeterSilent,
     /// No reading for longer: the drives have the safe setting.
     MeterLost,
@@ -103,6 +103,10 @@ pub struct Group {
     /// The models of its drives, in the order of their maps.
     models: Vec<String>,
     over_since: Option<Time>,
+    /// When a command was given to a drive that was another one than before.
+    changed: Option<Time>,
+    /// Why meters show nothing.
+    pub silence: Vec<String>,
     last: Option<Time>,
     /// Time above the cap, in seconds.
     pub over_s: f64,
@@ -117,6 +121,9 @@ struct Slot {
     /// Why it is not there, said once.
     why: Option<String>,
 }
+
+/// A group is `unreachable` after so many times `unreachable_after`, whatever its policy still tries.
+const MOST_TRIES: i64 = 5;
 
 /// Time between two looks for drives that were not there.
 const LOOK_EVERY: Span = Span(5_000_000_000);
@@ -146,6 +153,8 @@ impl Group {
             learned: config.learned.as_ref().map(|f| Learned::new(f.as_ref())),
             models: Vec::new(),
             over_since: None,
+            changed: None,
+            silence: Vec::new(),
             last: None,
             over_s: 0.0,
             next_look: Time::ZERO,
@@ -166,15 +175,21 @@ impl Group {
         }
     }
 
-    /// The last command of each drive that is there, and whether it is in force.
+    /// The last command of each drive that is there, and whether it is in force on a device that works.
     pub fn commands(&self) -> Vec<(usize, Option<Command>, bool)> {
         let Some(controller) = &self.controller else {
             return Vec::new();
         };
         let both = controller.given().zip(controller.in_force());
         let places = self.active.iter().zip(both);
+        let works = |i: usize| {
+            self.slots[i]
+                .drive
+                .as_ref()
+                .is_some_and(|d| d.trouble().is_none())
+        };
         places
-            .map(|(i, (given, is))| (*i, given, is.is_some()))
+            .map(|(i, (given, is))| (*i, given, is.is_some() && works(*i)))
             .collect()
     }
 
@@ -231,21 +246,22 @@ impl Group {
     /// The policy cannot be built for the drives that are there.
     pub fn look(&mut self, now: Time, originals: &mut Originals) -> Result<bool, SpecError> {
         for slot in &mut self.slots {
-            let Some(drive) = slot.drive.as_ref().filter(|d| !d.is_present()) else {
+            let Some(drive) = &mut slot.drive else {
                 continue;
             };
-            warn!(drive = drive.name, "it is gone");
-            // When it is back, it is another device with settings of its own.
-            if let Err(e) = originals.forget(&drive.name) {
-                error!("originals: {e}");
+            drive.look();
+            if drive.is_present() {
+                continue;
             }
+            // What it had is kept: a link that flaps gives it back with other settings.
+            warn!(drive = drive.name, "it is gone");
             slot.drive = None;
             self.next_look = now;
         }
         if now >= self.next_look {
             self.next_look = now + LOOK_EVERY;
             for slot in self.slots.iter_mut().filter(|s| s.drive.is_none()) {
-                slot.find(&self.open, self.config.on_conflict, originals);
+                slot.find(&self.open, self.config.on_conflict, originals, self.apply);
             }
         }
         let there: Vec<usize> = (0..self.slots.len())
@@ -264,7 +280,10 @@ impl Group {
         // Where drives come and go the policy begins anew with what it knows.
         self.keep_learned();
         self.active = there;
-        self.controller = None;
+        let rests = match self.controller.take() {
+            Some(controller) => controller.is_resting(),
+            None => !self.asks_for_start(),
+        };
         self.models.clear();
         if self.active.is_empty() {
             return Ok(());
@@ -289,6 +308,7 @@ impl Group {
         let policy = self.config.plugin()?.build(&parameters, &devices);
         let policy = policy.map_err(|e| e.within("parameters"))?;
         let mut controller = Controller::new(policy, &devices);
+        controller.rest(rests);
         for (place, model) in models.iter().enumerate() {
             if let Some(learned) = &mut self.learned {
                 learned.give(place, model, &mut controller);
@@ -337,6 +357,7 @@ impl Group {
             watts: Watts(sum.watts.0 - self.watched.0),
             ..sum
         });
+        self.rest(cap, sum.as_ref());
         let mut reading = Readings {
             sum: sum.clone(),
             work,
@@ -349,10 +370,81 @@ impl Group {
             is_last: false,
         };
         let controller = self.controller.as_mut();
-        let status = controller.map(|c| c.step(now, cap, &mut reading, &mut hands));
+        let status = controller.map(|c| {
+            let before: Vec<Option<Command>> = c.given().collect();
+            let status = c.step(now, cap, &mut reading, &mut hands);
+            (status, !c.given().eq(before))
+        });
         self.power = sum.or(self.power.take());
-        self.tell(now, status, cap);
+        if let Some((status, true)) = status {
+            self.changed = Some(now);
+            self.tell_decision(status, cap);
+        }
+        self.tell(now, status.map(|s| s.0), cap);
         self.last = Some(now);
+    }
+
+    /// Whether the configuration asks for a setting without a cap.
+    fn asks_for_start(&self) -> bool {
+        let mut keys = self.config.parameters.keys();
+        keys.any(|key| key.starts_with("start_"))
+    }
+
+    /// Drives stay as they were found until there is something to do: a power above the cap, or a meter that is lost.
+    fn rest(&mut self, cap: Option<Watts>, sum: Option<&Sum>) {
+        let is_over = |cap: Watts| sum.is_some_and(|sum| sum.watts.0 > cap.0);
+        let rests = match cap {
+            None => !self.asks_for_start(),
+            Some(cap) if is_over(cap) || self.state == State::MeterLost => false,
+            Some(_) => return,
+        };
+        if let Some(controller) = &mut self.controller {
+            controller.rest(rests);
+        }
+    }
+
+    /// One line for all commands of a step: where the power is, what is set, and why.
+    fn tell_decision(&self, status: Status, cap: Option<Watts>) {
+        let power = self.power.as_ref().map(|p| p.watts.0 + self.others().0);
+        let above = self
+            .power
+            .as_ref()
+            .zip(cap)
+            .map(|(p, cap)| p.watts.0 - cap.0);
+        let is_resting = self.controller.as_ref().is_some_and(Controller::is_resting);
+        let (direction, why) = match (status, above) {
+            (Status::Uncapped, _) => ("open", "there is no cap".to_string()),
+            (Status::Lost, _) => ("safe", format!("no reading: {}", self.silence.join("; "))),
+            (_, None) => ("begin", "there is no reading yet".into()),
+            (_, Some(watts)) if is_resting => ("open", format!("{:.2} W below the cap", -watts)),
+            (_, Some(watts)) if watts > 0.0 => ("lower", format!("{watts:.2} W above the cap")),
+            (_, Some(watts)) => ("raise", format!("{:.2} W below the cap", -watts)),
+        };
+        let mut settings: Vec<(Command, usize)> = Vec::new();
+        for (_, command, _) in self.commands() {
+            match (command, settings.last_mut()) {
+                (Some(command), Some((last, n))) if *last == command => *n += 1,
+                (Some(command), _) => settings.push((command, 1)),
+                (None, _) => {}
+            }
+        }
+        let shown = |(c, n): &(Command, usize)| {
+            let expire = c
+                .read_expire
+                .map_or(String::new(), |e| format!(", {} ms", e.as_ms()));
+            let limit = match c.rate_limit {
+                RateLimit::Unlimited => String::new(),
+                limit => format!(", {limit:?}"),
+            };
+            format!(
+                "{n} x ({}, {}{expire}{limit})",
+                c.nr_requests, c.queue_depth
+            )
+        };
+        let settings = settings.iter().map(shown).collect::<Vec<_>>().join(" ");
+        let (group, cap) = (&self.config.name, self.limit().map(|c| c.0));
+        let said = if self.apply { "set" } else { "would set" };
+        info!(group, power, cap, direction, settings, why, "{said}");
     }
 
     /// Looks what became of commands.
@@ -369,6 +461,7 @@ impl Group {
             _ => 0.0,
         };
         let is_over = excess > self.config.tolerance.0;
+        let has_power = self.power.is_some();
         let is_read = !matches!(status, Some(Status::Lost | Status::Holding) | None);
         if is_over && is_read && cap.is_some() {
             self.over_s += passed_s;
@@ -376,7 +469,12 @@ impl Group {
         } else if is_read {
             self.over_since = None;
         }
-        let for_long = |since: Time| now.since(since) >= self.config.unreachable_after;
+        // While the policy still tries settings it may find one, but not for ever.
+        let for_long = |since: Time| {
+            let after = self.config.unreachable_after;
+            let tried = since.max(self.changed.unwrap_or(since));
+            now.since(tried) >= after || now.since(since).0 >= after.0.saturating_mul(MOST_TRIES)
+        };
         let refuses = self.slots.iter().filter_map(|s| s.drive.as_ref());
         let refuses = refuses.into_iter().any(|d| d.failure.is_some());
         let state = match status {
@@ -384,6 +482,7 @@ impl Group {
             Some(Status::Uncapped) => State::Uncapped,
             Some(Status::Lost) => State::MeterLost,
             Some(Status::Holding) => State::MeterSilent,
+            Some(_) if !has_power => State::MeterSilent,
             Some(Status::Limiting) if !is_over => State::Limiting,
             Some(_) if !is_over => State::Holding,
             Some(_) if refuses => State::DriveRefuses,
@@ -402,7 +501,9 @@ impl Group {
                 group,
                 state = state.name(),
                 power,
-                cap = self.limit().map(|c| c.0)
+                cap = self.limit().map(|c| c.0),
+                cause = matches!(state, State::MeterSilent | State::MeterLost)
+                    .then(|| self.silence.join("; "))
             );
         }
         self.state = state;
@@ -456,7 +557,7 @@ impl Slot {
         };
         drive.collect();
         let is_gone = !drive.is_present();
-        if is_gone || drive.is_yielded {
+        if drive.is_yielded {
             if let Err(e) = originals.forget(&drive.name) {
                 error!("originals: {e}");
             }
@@ -467,21 +568,25 @@ impl Slot {
         }
     }
 
-    fn find(&mut self, open: &Opener, on_conflict: config::OnConflict, originals: &Originals) {
+    fn find(
+        &mut self,
+        open: &Opener,
+        on_conflict: config::OnConflict,
+        originals: &Originals,
+        apply: bool,
+    ) {
         let name = self.config.name();
         let why = match open(&self.config) {
             None => "it is not there".to_string(),
-            Some(knobs) => {
-                match Drive::open(&self.config, on_conflict, knobs, originals.of(name)) {
-                    Ok(drive) => {
-                        info!(drive = name, tier = drive.tier, "found");
-                        self.drive = Some(drive);
-                        self.why = None;
-                        return;
-                    }
-                    Err(why) => why,
+            Some(knobs) => match Drive::open(&self.config, on_conflict, knobs, originals, apply) {
+                Ok(drive) => {
+                    info!(drive = name, tier = drive.tier, "found");
+                    self.drive = Some(drive);
+                    self.why = None;
+                    return;
                 }
-            }
+                Err(why) => why,
+            },
         };
         if self.why.as_ref() != Some(&why) {
             warn!(drive = name, "not controlled: {why}");

@@ -22,5 +22,6 @@ pub mod settings;
 pub mod socket;
 pub mod stat;
 pub mod state;
+pub mod text_file;
 pub mod watched;
 pub mod worker;

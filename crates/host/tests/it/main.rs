@@ -7,6 +7,7 @@ mod group;
 mod kernel;
 mod learned;
 mod originals;
+mod others;
 mod rack;
 mod shelf;
 mod state;
