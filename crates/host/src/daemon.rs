@@ -2,8 +2,9 @@
 
 use crate::cap::CapFile;
 use crate::clock;
-use crate::config::{self, chosen, Config};
+use crate::config::{self, check_most, chosen, Config};
 use crate::group::{Group, Opener};
+use crate::hook::Hooked;
 use crate::knobs::{Files, Knobs};
 use crate::meter::Meters;
 use crate::originals::{restore, Originals};
@@ -48,6 +49,9 @@ pub enum HostError {
         /// The system's reason.
         why: io::Error,
     },
+    /// Drives or meters cannot be used, or were not restored.
+    #[error("{0}")]
+    Failed(String),
     /// The system has no more threads.
     #[error("system: {0}")]
     System(#[from] io::Error),
@@ -95,6 +99,7 @@ struct Part {
     /// When it made its last step.
     stepped: Option<Time>,
     file: CapFile,
+    hooks: Vec<Hooked>,
 }
 
 /// The settings of a drive of the configuration, if it is there.
@@ -221,6 +226,7 @@ impl Daemon {
                 watched: Watched::start(group, open_drive, every)?,
                 stepped: None,
                 file: CapFile::new(group.cap_file.as_ref()),
+                hooks: group.hook.iter().map(Hooked::new).collect(),
             });
         }
         let racks = config.rack.iter().map(|r| Rack::new(r, &config.group));
@@ -338,6 +344,9 @@ impl Daemon {
             let meters = part.meters.as_ref();
             part.group.silence = meters.map(|m| m.failures(now)).unwrap_or_default();
             part.group.step(now, sum, work, &mut self.originals);
+            for hook in &mut part.hooks {
+                hook.step(now, &part.group, self.config.apply);
+            }
         }
     }
 
@@ -412,11 +421,15 @@ impl Daemon {
         let names: Vec<&str> = groups.chain(racks).collect();
         let name = chosen(&names, group)?;
         if let Some(rack) = self.racks.iter_mut().find(|r| r.config.name == name) {
+            check_most(cap, rack.config.most_cap(&self.config.group))?;
             rack.set_cap(cap)?;
             return Ok(json!({ "rack": name, "cap_w": cap.map(|c| c.0) }));
         }
         let parts = self.parts.iter_mut();
         for part in parts.filter(|p| p.group.config.name == name) {
+            // Meters may show more than was said of the group.
+            let shown = part.group.at_meters().map_or(0.0, |watts| 2.0 * watts.0);
+            check_most(cap, Watts(part.group.config.most_cap().0.max(shown)))?;
             part.set_cap(cap)?;
         }
         Ok(json!({ "group": name, "cap_w": cap.map(|c| c.0) }))
@@ -627,7 +640,7 @@ impl Part {
             "state": self.group.state.name(),
             "cap_w": self.group.limit().map(|c| c.0),
             "share_w": self.group.share.map(|c| c.0),
-            "power_w": self.group.power.as_ref().map(|p| p.watts.0 + self.group.others().0),
+            "power_w": self.group.at_meters().map(|w| w.0),
             "watched_w": self.watched.as_ref().map(|_| self.group.watched.0),
             "excess_w": excess,
             "over_s": self.group.over_s,

@@ -248,7 +248,8 @@ impl Drive {
     }
 }
 
-fn shown(values: &Values) -> String {
+/// Values for people.
+pub(crate) fn shown(values: &Values) -> String {
     let each = values.iter().map(|(k, v)| format!("{}={v}", k.name()));
     each.collect::<Vec<_>>().join(" ")
 }

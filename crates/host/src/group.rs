@@ -1,5 +1,6 @@
 //! Drives that share meters and a cap: one policy, its controller, and what an operator is told.
 
+use crate::burst::Windows;
 use crate::config;
 use crate::drive::Drive;
 use crate::knobs::Knobs;
@@ -91,6 +92,7 @@ pub struct Group {
     active: Vec<usize>,
     /// The cap at the meter that it was given.
     pub cap: Option<Watts>,
+    windows: Option<Windows>,
     /// Its share of the cap of a rack, at the meter.
     pub share: Option<Watts>,
     /// What drives behind the meter draw that are measured and never changed.
@@ -146,6 +148,7 @@ impl Group {
             controller: None,
             active: Vec::new(),
             cap: config.cap,
+            windows: config.burst.map(|b| Windows::new(b, config.tolerance)),
             share: None,
             watched: Watts(0.0),
             state: State::NoDrives,
@@ -167,12 +170,14 @@ impl Group {
         self.slots.iter().map(|s| (&s.config, s.drive.as_ref()))
     }
 
-    /// The cap that holds at the meter: its own, or its share of a rack's where that is lower.
+    /// The cap that holds at the meter: its own, or its share of a rack's where that is lower; or what its windows make of it now.
     pub fn limit(&self) -> Option<Watts> {
-        match (self.cap, self.share) {
+        let cap = match (self.cap, self.share) {
             (Some(cap), Some(share)) => Some(Watts(cap.0.min(share.0))),
             (cap, share) => cap.or(share),
-        }
+        };
+        let windows = self.windows.as_ref();
+        cap.map(|cap| windows.map_or(cap, |w| w.limit(cap)))
     }
 
     /// The last command of each drive that is there, and whether it is in force on a device that works.
@@ -341,6 +346,12 @@ impl Group {
         Watts(self.config.base.0 + self.watched.0)
     }
 
+    /// The last power at its meters.
+    pub fn at_meters(&self) -> Option<Watts> {
+        let power = self.power.as_ref()?;
+        Some(Watts(power.watts.0 + self.others().0))
+    }
+
     /// One step: readings to the policy, its commands to the drives. `sum` is what the meters show without `base`, `work` what
     /// the drives did since the last step.
     pub fn step(
@@ -351,6 +362,10 @@ impl Group {
         originals: &mut Originals,
     ) {
         self.collect();
+        if let (Some(windows), Some(sum)) = (&mut self.windows, &sum) {
+            let passed = self.last.map_or(Span::ZERO, |last| now.since(last));
+            windows.see(Watts(sum.watts.0 + self.config.base.0), passed);
+        }
         let cap = self.limit();
         let cap = cap.map(|cap| Watts(cap.0 - self.others().0));
         let sum = sum.map(|sum| Sum {
@@ -405,7 +420,7 @@ impl Group {
 
     /// One line for all commands of a step: where the power is, what is set, and why.
     fn tell_decision(&self, status: Status, cap: Option<Watts>) {
-        let power = self.power.as_ref().map(|p| p.watts.0 + self.others().0);
+        let power = self.at_meters().map(|w| w.0);
         let above = self
             .power
             .as_ref()

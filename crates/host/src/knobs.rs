@@ -127,6 +127,12 @@ impl Files {
         Files { folder, cgroup }
     }
 
+    /// Whether this process may write the setting.
+    pub fn is_writable(&self, knob: Knob) -> bool {
+        let access = |file: PathBuf| rustix::fs::access(file, rustix::fs::Access::WRITE_OK);
+        self.file(knob).is_some_and(|file| access(file).is_ok())
+    }
+
     fn file(&self, knob: Knob) -> Option<PathBuf> {
         let place = match knob {
             Knob::NrRequests => "queue/nr_requests",

@@ -6,12 +6,15 @@
 //! back. Drives, meters and files that hang hold up only themselves.
 #![cfg(target_os = "linux")]
 
+pub mod burst;
 pub mod cap;
+pub mod check;
 pub mod clock;
 pub mod config;
 pub mod daemon;
 pub mod drive;
 pub mod group;
+pub mod hook;
 pub mod knobs;
 pub mod learned;
 pub mod meter;

@@ -32,40 +32,6 @@ impl Program {
         }
     }
 
-    fn output(&self) -> Result<String, String> {
-        let (program, arguments) = self.command.split_first().ok_or("need a program")?;
-        let mut command = Command::new(program);
-        command
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
-        // A group of its own: what the program has started ends with it.
-        command.process_group(0);
-        let mut child = command.spawn().map_err(|e| format!("{program}: {e}"))?;
-        let out = child.stdout.take().ok_or("it has no output")?;
-        let end = Instant::now() + self.timeout;
-        let done = read_until(out, end).and_then(|text| Ok((text, wait_until(&mut child, end)?)));
-        match done {
-            Ok((text, status)) if status.success() => Ok(text),
-            Ok((_, status)) => Err(format!("{program}: {status}")),
-            Err(e) => {
-                // It has not been waited for, so its number is still its own.
-                if let Some(group) = Pid::from_raw(child.id() as i32) {
-                    // It may have ended just now.
-                    let _ = kill_process_group(group, Signal::KILL);
-                }
-                let _ = child.wait();
-                match e.kind() {
-                    io::ErrorKind::TimedOut => {
-                        Err(format!("{program}: took longer than {:?}", self.timeout))
-                    }
-                    _ => Err(format!("{program}: {e}")),
-                }
-            }
-        }
-    }
-
     fn number(&self, text: &str) -> Reading {
         if let Some(pointer) = &self.json {
             let document: Value =
@@ -82,6 +48,49 @@ impl Program {
                 .ok_or_else(|| format!("got no {after:?} in {}", shown(text)))?,
         };
         first_number(rest).ok_or_else(|| format!("got no number in {}", shown(text)))
+    }
+}
+
+/// What a program prints, with these variables in its environment. At the time limit it ends, with all that it has started.
+///
+/// # Errors
+/// A program that fails, or that takes too long, in words.
+pub fn output(
+    command: &[String],
+    timeout: Duration,
+    told: &[(&str, String)],
+) -> Result<String, String> {
+    let (program, arguments) = command.split_first().ok_or("need a program")?;
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .envs(told.iter().map(|(key, value)| (key, value)))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    // A group of its own: what the program has started ends with it.
+    command.process_group(0);
+    let mut child = command.spawn().map_err(|e| format!("{program}: {e}"))?;
+    let out = child.stdout.take().ok_or("it has no output")?;
+    let end = Instant::now() + timeout;
+    let done = read_until(out, end).and_then(|text| Ok((text, wait_until(&mut child, end)?)));
+    match done {
+        Ok((text, status)) if status.success() => Ok(text),
+        Ok((_, status)) => Err(format!("{program}: {status}")),
+        Err(e) => {
+            // It has not been waited for, so its number is still its own.
+            if let Some(group) = Pid::from_raw(child.id() as i32) {
+                // It may have ended just now.
+                let _ = kill_process_group(group, Signal::KILL);
+            }
+            let _ = child.wait();
+            match e.kind() {
+                io::ErrorKind::TimedOut => {
+                    Err(format!("{program}: took longer than {:?}", timeout))
+                }
+                _ => Err(format!("{program}: {e}")),
+            }
+        }
     }
 }
 
@@ -139,7 +148,7 @@ fn first_number(text: &str) -> Option<f64> {
 
 impl Source for Program {
     fn read(&mut self) -> Reading {
-        self.number(&self.output()?)
+        self.number(&output(&self.command, self.timeout, &[])?)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Meters: each is read in a thread of its own, and their last readings are added.
 
-mod command;
+pub(crate) mod command;
 mod fuse;
 pub mod model;
 
@@ -155,6 +155,16 @@ impl Meters {
         };
         let named = self.names.iter().zip(&self.last);
         named.filter_map(failure).collect()
+    }
+
+    /// The last reading of each meter that has one, in watts.
+    pub fn readings(&self) -> Vec<(String, f64)> {
+        let named = self.names.iter().zip(&self.last);
+        let reading = |((name, _), last): (&(String, Span), &Arc<Mutex<Last>>)| {
+            let last = last.lock().unwrap_or_else(PoisonError::into_inner);
+            Some((name.clone(), last.good?.1))
+        };
+        named.filter_map(reading).collect()
     }
 
     /// The age of the oldest of the last readings.

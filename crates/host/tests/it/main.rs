@@ -6,6 +6,7 @@ mod faults;
 mod group;
 mod kernel;
 mod learned;
+mod operator;
 mod originals;
 mod others;
 mod rack;

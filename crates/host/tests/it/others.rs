@@ -124,7 +124,7 @@ fn the_age_of_a_file_is_that_of_its_content() {
 }
 
 /// The files of a drive as Linux has them.
-fn drive(folder: &Path) {
+pub fn drive(folder: &Path) {
     for (name, text) in [
         ("stat", "0 0 0 0 0 0 0 0 0 0 0\n"),
         ("queue/nr_requests", "64\n"),

@@ -1,0 +1,195 @@
+//! What an operator asks and is told: the check before a run, caps that cannot be meant, hooks, two windows.
+
+use crate::group::{bench, Folder};
+use crate::others::drive;
+use crate::shelf::capd;
+use headstack_host::config;
+use headstack_host::group::State;
+use headstack_host::hook::Hooked;
+use headstack_host::page;
+use headstack_schema::read;
+use headstack_units::Watts;
+use serde_json::json;
+use std::time::Duration;
+
+/// Standard output, standard error, and the exit status.
+fn run(words: &[&str]) -> (String, String, Option<i32>) {
+    let done = capd().args(words).output().expect("it runs");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    (text(done.stdout), text(done.stderr), done.status.code())
+}
+
+/// Two drives of a model that was learned: 7 to 9 W each, beside 10 W of others. A cap below 24 W is a problem, as are a drive
+/// that is offline, a meter that fails and a drive that is not there: each is named, and the exit status is 1.
+#[test]
+fn a_check_reads_all_and_fails_where_something_is_wrong() {
+    let folder = Folder::new();
+    let place = folder.0.display().to_string();
+    for name in ["sda", "sdb"] {
+        drive(&folder.0.join(name));
+        std::fs::write(folder.0.join(name).join("device/model"), "M\n").expect("a file");
+    }
+    let setting = |power: &str| json!({ "nr_requests": 128, "queue_depth": 4, "power": power });
+    let kept = json!({ "M": { "kept_at": 1, "learned": { "settings": [setting("9 W"), setting("7 W")] } } });
+    std::fs::write(folder.0.join("learned.json"), kept.to_string()).expect("a file");
+    let check = |cap: &str, meter: &str, last: &str| {
+        let file = folder.0.join("capd.toml");
+        let text = format!(
+            "interval = \"50 ms\"\n[[group]]\nname = \"shelf\"\nbase = \"10 W\"\ncap = \"{cap}\"\nlearned = \"{place}/learned.json\"\n\
+             meter = [{{ command = [\"echo\", \"{meter}\"], timeout = \"5 s\" }}]\n\
+             drive = [{{ path = \"{place}/sda\" }}, {{ path = \"{place}/{last}\" }}]\n"
+        );
+        std::fs::write(&file, text).expect("a file");
+        run(&["check", &file.display().to_string()])
+    };
+    let (said, error, code) = check("25 W", "26.5 W", "sdb");
+    assert_eq!((error.as_str(), code), ("", Some(0)), "{said}");
+    for line in [
+        "shelf: policy learning",
+        "meter[0]: 26.5 W",
+        "can hold: 24 to 28 W",
+        "nr_requests=64 queue_depth=32",
+    ] {
+        assert!(said.contains(line), "{said}");
+    }
+    let (said, error, code) = check("23 W", "none", "sdc");
+    assert_eq!(code, Some(1), "{said}");
+    assert!(error.contains("2 problems"), "{error}{said}");
+    assert!(
+        said.contains("meter[0]: cannot be used: got no number"),
+        "{said}"
+    );
+    assert!(
+        said.contains("sdc: cannot be used: it is not there"),
+        "{said}"
+    );
+    std::fs::write(folder.0.join("sdb/device/state"), "offline\n").expect("a file");
+    let (said, _, code) = check("23 W", "26", "sdb");
+    assert_eq!(code, Some(1));
+    assert!(
+        said.contains("sdb: cannot be used: its device is offline"),
+        "{said}"
+    );
+    assert!(
+        said.contains("cap: cannot be used: got 23 W, need at least 24 W"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_cap_that_cannot_be_meant_is_refused_in_words() {
+    for words in [&["cap", "shelf", "-5"][..], &["cap", "-5 W"]] {
+        let (_, error, code) = run(words);
+        assert_eq!(code, Some(2), "{error}");
+        assert!(
+            error.contains("cap: got -5") && error.contains("need watts, such as"),
+            "{error}"
+        );
+    }
+    let group: config::Group = read(&json!({
+        "name": "g", "base": "10 W", "meter": [{ "file": "x" }],
+        "drive": [{ "path": "a" }, { "path": "b" }],
+    }))
+    .expect("a group");
+    // 50 W are more than any drive draws.
+    config::check_most(Some(Watts(110.0)), group.most_cap()).expect("it may be meant");
+    config::check_most(None, group.most_cap()).expect("no cap");
+    let error = config::check_most(Some(Watts(140e3)), group.most_cap()).unwrap_err();
+    let want = "cap: got 140000 W, need at most 110 W, more than it could draw; none for no cap";
+    assert_eq!(error.to_string(), want);
+}
+
+/// A program runs once when the state has lasted for its time, and is told what is so; with `each_drive` for one drive after
+/// another, the last tier first.
+#[test]
+fn hooks_run_when_a_state_lasts() {
+    let folder = Folder::new();
+    let out = folder.0.join("out").display().to_string();
+    let script = format!("echo $HEADSTACK_GROUP $HEADSTACK_STATE $HEADSTACK_POWER_W $1 >> {out}");
+    let hook = |each_drive: bool| -> Hooked {
+        let table = json!({
+            "command": ["sh", "-c", script, "sh"], "states": ["settling"], "after": "3 s",
+            "each_drive": each_drive,
+        });
+        Hooked::new(&read::<config::Hook>(&table).expect("a hook"))
+    };
+    let lines = |n: usize| loop {
+        let text = std::fs::read_to_string(&out).unwrap_or_default();
+        if text.lines().count() >= n {
+            let _ = std::fs::remove_file(&out);
+            return text;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let names = ["sda", "sdb"].map(|name| folder.0.join(name));
+    names.iter().for_each(|name| drive(name));
+    let drives = json!([{ "path": names[0] }, { "path": names[1], "tier": 2 }]);
+    let config = read(&json!({
+        "name": "shelf", "policy": "pcap-s", "cap": "16 W", "drive": drives,
+        "meter": [{ "file": "unused" }],
+    }))
+    .expect("a group");
+    let mut bench = bench(2, "pcap-s", false, json!({}));
+    let opener = Box::new(headstack_host::daemon::open_drive);
+    bench.group = headstack_host::group::Group::new(&config, false, opener);
+    for each_drive in [false, true] {
+        let mut hook = hook(each_drive);
+        let mut said = String::new();
+        for s in 0..40 {
+            bench.second(Some(20.0));
+            assert_eq!(bench.group.state, State::Settling);
+            hook.step(bench.now, &bench.group, true);
+            if s == 3 || (each_drive && s == 13) {
+                said += &lines(1);
+                // It must have ended before the next.
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        }
+        let want = match each_drive {
+            false => "shelf settling 20\n".to_string(),
+            true => "shelf settling 20 /dev/sdb\nshelf settling 20 /dev/sda\n".into(),
+        };
+        assert_eq!(said, want);
+        assert!(!std::path::Path::new(&out).exists(), "no more");
+    }
+}
+
+/// With a burst the limit is above the cap for a group that drew less, and is what is told; 6 W for long under a cap of 8 W.
+#[test]
+fn a_burst_is_the_limit_of_the_moment() {
+    let burst = json!({ "burst": { "cap": "9.5 W", "over": "20 s" } });
+    let mut bench = bench(1, "pcap-s", true, burst);
+    assert_eq!(bench.group.limit(), Some(Watts(8.0)));
+    bench.seconds(60, 6.0);
+    assert_eq!(bench.group.limit(), Some(Watts(9.5)));
+    bench.seconds(60, 9.4);
+    let limit = bench.group.limit().expect("a cap");
+    assert!((limit.0 - 6.6).abs() < 0.6, "{limit}");
+}
+
+/// The rules of `promtool check metrics`: base units, `_total` for counters alone, a sentence for each.
+#[test]
+fn names_of_metrics_are_those_that_promtool_takes() {
+    let drive = json!({ "name": "sda", "read_expire_ms": 500.0, "writes": 3 });
+    let status = json!({ "applies": true, "groups": [{ "name": "g", "drives": [drive] }] });
+    let page = page::metrics(&status);
+    assert!(
+        page.contains("headstack_capd_read_expire_seconds{group=\"g\",drive=\"sda\"} 0.5\n"),
+        "{page}"
+    );
+    for line in page.lines().filter(|l| l.starts_with("# TYPE ")) {
+        let words: Vec<&str> = line.split(' ').collect();
+        let (name, kind) = (words[2], words[3]);
+        assert_eq!(name.ends_with("_total"), kind == "counter", "{line}");
+        let units = [
+            "milliseconds",
+            "microwatts",
+            "milliwatts",
+            "minutes",
+            "hours",
+            "percent",
+        ];
+        assert!(name.split('_').all(|part| !units.contains(&part)), "{line}");
+        assert!(page.contains(&format!("# HELP {name} ")), "{line}");
+    }
+}
