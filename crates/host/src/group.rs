@@ -426,12 +426,14 @@ impl Group {
             .as_ref()
             .zip(cap)
             .map(|(p, cap)| p.watts.0 - cap.0);
-        let is_resting = self.controller.as_ref().is_some_and(Controller::is_resting);
+        let drives = self.slots.iter().filter_map(|s| s.drive.as_ref());
+        let mut as_found = drives.zip(self.commands()).map(|(d, c)| c.1 == Some(d.device.open));
+        let is_open = as_found.all(|is| is);
         let (direction, why) = match (status, above) {
             (Status::Uncapped, _) => ("open", "there is no cap".to_string()),
             (Status::Lost, _) => ("safe", format!("no reading: {}", self.silence.join("; "))),
+            _ if is_open => ("open", "the settings of before do".into()),
             (_, None) => ("begin", "there is no reading yet".into()),
-            (_, Some(watts)) if is_resting => ("open", format!("{:.2} W below the cap", -watts)),
             (_, Some(watts)) if watts > 0.0 => ("lower", format!("{watts:.2} W above the cap")),
             (_, Some(watts)) => ("raise", format!("{:.2} W below the cap", -watts)),
         };
