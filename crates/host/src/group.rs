@@ -427,7 +427,9 @@ impl Group {
             .zip(cap)
             .map(|(p, cap)| p.watts.0 - cap.0);
         let drives = self.slots.iter().filter_map(|s| s.drive.as_ref());
-        let mut as_found = drives.zip(self.commands()).map(|(d, c)| c.1 == Some(d.device.open));
+        let mut as_found = drives
+            .zip(self.commands())
+            .map(|(d, c)| c.1 == Some(d.device.open));
         let is_open = as_found.all(|is| is);
         let (direction, why) = match (status, above) {
             (Status::Uncapped, _) => ("open", "there is no cap".to_string()),
