@@ -1,6 +1,6 @@
 //! The daemon's configuration, a file of TOML.
 
-use crate::group::State;
+use crate::group_state::State;
 use headstack_control::policy::{policies, Drives, Need, Plugin};
 use headstack_control::rack::Split;
 use headstack_schema::document::{located, read_text, toml_value, TOML};

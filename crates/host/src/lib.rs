@@ -14,6 +14,7 @@ pub mod config;
 pub mod daemon;
 pub mod drive;
 pub mod group;
+pub mod group_state;
 pub mod hook;
 pub mod knobs;
 pub mod learned;

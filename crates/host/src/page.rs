@@ -1,6 +1,6 @@
 //! What the daemon knows, as a table for people and as metrics for Prometheus.
 
-use crate::group::State;
+use crate::group_state::State;
 use headstack_metrics::{label, Text};
 use serde_json::Value;
 use std::fmt::Write;
