@@ -144,9 +144,6 @@ pub struct Hook {
     /// For how long it must have been in one of them.
     #[param(default, range = Span(0)..=Span(3_600_000_000_000))]
     pub after: Span,
-    /// Whether it runs for one drive after another, the last tier first, with `/dev/NAME` as its last argument, while the state lasts.
-    #[param(default)]
-    pub each_drive: bool,
 }
 
 /// A map of the drives of one model.

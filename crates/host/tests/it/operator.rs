@@ -4,7 +4,8 @@ use crate::group::{bench, Folder};
 use crate::others::drive;
 use crate::shelf::capd;
 use headstack_host::config;
-use headstack_host::group::State;
+use headstack_host::daemon::open_drive;
+use headstack_host::group::{Group, State};
 use headstack_host::hook::Hooked;
 use headstack_host::page;
 use headstack_schema::read;
@@ -99,59 +100,37 @@ fn a_cap_that_cannot_be_meant_is_refused_in_words() {
     assert_eq!(error.to_string(), want);
 }
 
-/// A program runs once when the state has lasted for its time, and is told what is so; with `each_drive` for one drive after
-/// another, the last tier first.
+/// A program runs once when the state has lasted for its time, and is told what is so, with the drives of the last tier first.
 #[test]
-fn hooks_run_when_a_state_lasts() {
+fn a_hook_runs_once_when_a_state_lasts() {
     let folder = Folder::new();
-    let out = folder.0.join("out").display().to_string();
-    let script = format!("echo $HEADSTACK_GROUP $HEADSTACK_STATE $HEADSTACK_POWER_W $1 >> {out}");
-    let hook = |each_drive: bool| -> Hooked {
-        let table = json!({
-            "command": ["sh", "-c", script, "sh"], "states": ["settling"], "after": "3 s",
-            "each_drive": each_drive,
-        });
-        Hooked::new(&read::<config::Hook>(&table).expect("a hook"))
-    };
-    let lines = |n: usize| loop {
-        let text = std::fs::read_to_string(&out).unwrap_or_default();
-        if text.lines().count() >= n {
-            let _ = std::fs::remove_file(&out);
-            return text;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    };
     let names = ["sda", "sdb"].map(|name| folder.0.join(name));
     names.iter().for_each(|name| drive(name));
-    let drives = json!([{ "path": names[0] }, { "path": names[1], "tier": 2 }]);
-    let config = read(&json!({
-        "name": "shelf", "policy": "pcap-s", "cap": "16 W", "drive": drives,
-        "meter": [{ "file": "unused" }],
+    let config: config::Group = read(&json!({
+        "name": "shelf", "policy": "pcap-s", "cap": "16 W", "meter": [{ "file": "unused" }],
+        "drive": [{ "path": names[0] }, { "path": names[1], "tier": 2 }],
     }))
     .expect("a group");
+    let out = folder.0.join("out");
+    let script = format!(
+        "echo $HEADSTACK_STATE $HEADSTACK_POWER_W $HEADSTACK_DRIVES >> {}",
+        out.display()
+    );
+    let table = json!({ "command": ["sh", "-c", script], "states": ["settling"], "after": "3 s" });
+    let mut hook = Hooked::new(&read::<config::Hook>(&table).expect("a hook"));
     let mut bench = bench(2, "pcap-s", false, json!({}));
-    let opener = Box::new(headstack_host::daemon::open_drive);
-    bench.group = headstack_host::group::Group::new(&config, false, opener);
-    for each_drive in [false, true] {
-        let mut hook = hook(each_drive);
-        let mut said = String::new();
-        for s in 0..40 {
-            bench.second(Some(20.0));
-            assert_eq!(bench.group.state, State::Settling);
-            hook.step(bench.now, &bench.group, true);
-            if s == 3 || (each_drive && s == 13) {
-                said += &lines(1);
-                // It must have ended before the next.
-                std::thread::sleep(Duration::from_millis(50));
-            }
+    bench.group = Group::new(&config, false, Box::new(open_drive));
+    for s in 0..20 {
+        bench.second(Some(20.0));
+        assert_eq!(bench.group.state, State::Settling);
+        hook.step(bench.now, &bench.group, true);
+        while s == 3 && std::fs::read(&out).map_or(true, |text| text.is_empty()) {
+            std::thread::sleep(Duration::from_millis(5));
         }
-        let want = match each_drive {
-            false => "shelf settling 20\n".to_string(),
-            true => "shelf settling 20 /dev/sdb\nshelf settling 20 /dev/sda\n".into(),
-        };
-        assert_eq!(said, want);
-        assert!(!std::path::Path::new(&out).exists(), "no more");
+        assert_eq!(out.exists(), s >= 3, "{s} s");
     }
+    let said = std::fs::read_to_string(&out).expect("it ran");
+    assert_eq!(said, "settling 20 /dev/sdb /dev/sda\n");
 }
 
 /// With a burst the limit is above the cap for a group that drew less, and is what is told; 6 W for long under a cap of 8 W.
