@@ -367,11 +367,8 @@ impl Group {
             .as_ref()
             .zip(cap)
             .map(|(p, cap)| p.watts.0 - cap.0);
-        let drives = self.slots.iter().filter_map(|s| s.drive.as_ref());
-        let mut as_found = drives
-            .zip(self.commands())
-            .map(|(d, c)| c.1 == Some(d.device.open));
-        let is_open = as_found.all(|is| is);
+        let found = |i: usize| self.slots[i].drive.as_ref().map(|d| d.device.open);
+        let is_open = self.commands().iter().all(|(i, c, _)| *c == found(*i));
         let (direction, why) = match (status, above) {
             (Status::Uncapped, _) => ("open", "there is no cap".to_string()),
             (Status::Lost, _) => ("safe", format!("no reading: {}", self.silence.join("; "))),

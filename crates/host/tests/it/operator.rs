@@ -133,6 +133,44 @@ fn a_hook_runs_once_when_a_state_lasts() {
     assert_eq!(said, "settling 20 /dev/sdb /dev/sda\n");
 }
 
+/// A step that changes settings is one line, however many drives there are: 30 W of three drives under a cap of 24 W.
+#[test]
+fn a_decision_is_one_line_with_its_reason() {
+    let folder = Folder::new();
+    let place = folder.0.display().to_string();
+    let (mut drives, watts) = (String::new(), folder.0.join("watts"));
+    std::fs::write(&watts, "30\n").expect("a file");
+    for name in ["sda", "sdb", "sdc"] {
+        drive(&folder.0.join(name));
+        drives += &format!("{{ path = \"{place}/{name}\" }}, ");
+    }
+    let text = format!(
+        "interval = \"50 ms\"\noriginals = \"{place}/originals\"\nsocket = \"{place}/capd\"\n\
+         [[group]]\nname = \"shelf\"\ncap = \"24 W\"\npolicy = \"pcap-s\"\n\
+         meter = [{{ file = \"{place}/watts\", interval = \"50 ms\" }}]\ndrive = [{drives}]\n"
+    );
+    let (config, log) = (folder.0.join("capd.toml"), folder.0.join("log"));
+    std::fs::write(&config, text).expect("a file");
+    let out = std::fs::File::create(&log).expect("a file");
+    let daemon = capd().arg("run").arg(&config).stderr(out).spawn();
+    let mut daemon = daemon.expect("the daemon");
+    let said = loop {
+        let text = std::fs::read_to_string(&log).expect("the log");
+        if text.contains("(4, 1)") {
+            break text;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    daemon.kill().and_then(|()| daemon.wait()).expect("its end");
+    let lines: Vec<&str> = said.lines().filter(|l| l.contains("would set")).collect();
+    assert!(
+        lines.iter().filter(|l| l.contains("(4, 1)")).count() == 1,
+        "{said}"
+    );
+    let want = "would set group=\"shelf\" power=30.0 cap=24.0 direction=\"lower\" settings=\"3 x (4, 1)\" why=\"6.00 W above the cap\"";
+    assert!(lines.last().is_some_and(|l| l.ends_with(want)), "{said}");
+}
+
 /// With a burst the limit is above the cap for a group that drew less, and is what is told; 6 W for long under a cap of 8 W.
 #[test]
 fn a_burst_is_the_limit_of_the_moment() {
