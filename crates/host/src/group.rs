@@ -391,7 +391,8 @@ impl Group {
                 .map_or(String::new(), |e| format!(", {} ms", e.as_ms()));
             let limit = match c.rate_limit {
                 RateLimit::Unlimited => String::new(),
-                limit => format!(", {limit:?}"),
+                RateLimit::Requests(rate) => format!(", {rate}"),
+                RateLimit::Bytes(rate) => format!(", {rate}"),
             };
             format!(
                 "{n} x ({}, {}{expire}{limit})",
