@@ -1,7 +1,7 @@
 //! What an operator asks and is told: the check before a run, caps that cannot be meant, hooks, two windows.
 
 use crate::group::{bench, Folder};
-use crate::others::drive;
+use crate::rack::make_drive;
 use crate::shelf::capd;
 use headstack_host::config;
 use headstack_host::daemon::open_drive;
@@ -27,7 +27,7 @@ fn a_check_reads_all_and_fails_where_something_is_wrong() {
     let folder = Folder::new();
     let place = folder.0.display().to_string();
     for name in ["sda", "sdb"] {
-        drive(&folder.0.join(name));
+        make_drive(&folder.0.join(name), "0");
         std::fs::write(folder.0.join(name).join("device/model"), "M\n").expect("a file");
     }
     let setting = |power: &str| json!({ "nr_requests": 128, "queue_depth": 4, "power": power });
@@ -105,7 +105,7 @@ fn a_cap_that_cannot_be_meant_is_refused_in_words() {
 fn a_hook_runs_once_when_a_state_lasts() {
     let folder = Folder::new();
     let names = ["sda", "sdb"].map(|name| folder.0.join(name));
-    names.iter().for_each(|name| drive(name));
+    names.iter().for_each(|name| make_drive(name, "0"));
     let config: config::Group = read(&json!({
         "name": "shelf", "policy": "pcap-s", "cap": "16 W", "meter": [{ "file": "unused" }],
         "drive": [{ "path": names[0] }, { "path": names[1], "tier": 2 }],
@@ -141,7 +141,7 @@ fn a_decision_is_one_line_with_its_reason() {
     let (mut drives, watts) = (String::new(), folder.0.join("watts"));
     std::fs::write(&watts, "30\n").expect("a file");
     for name in ["sda", "sdb", "sdc"] {
-        drive(&folder.0.join(name));
+        make_drive(&folder.0.join(name), "0");
         drives += &format!("{{ path = \"{place}/{name}\" }}, ");
     }
     let text = format!(
@@ -156,7 +156,7 @@ fn a_decision_is_one_line_with_its_reason() {
     let mut daemon = daemon.expect("the daemon");
     let said = loop {
         let text = std::fs::read_to_string(&log).expect("the log");
-        if text.contains("(4, 1)") {
+        if text.contains("(4, 1, 500 ms)") {
             break text;
         }
         std::thread::sleep(Duration::from_millis(20));
@@ -164,10 +164,14 @@ fn a_decision_is_one_line_with_its_reason() {
     daemon.kill().and_then(|()| daemon.wait()).expect("its end");
     let lines: Vec<&str> = said.lines().filter(|l| l.contains("would set")).collect();
     assert!(
-        lines.iter().filter(|l| l.contains("(4, 1)")).count() == 1,
+        lines
+            .iter()
+            .filter(|l| l.contains("(4, 1, 500 ms)"))
+            .count()
+            == 1,
         "{said}"
     );
-    let want = "would set group=\"shelf\" power=30.0 cap=24.0 direction=\"lower\" settings=\"3 x (4, 1)\" why=\"6.00 W above the cap\"";
+    let want = "would set group=\"shelf\" power=30.0 cap=24.0 direction=\"lower\" settings=\"3 x (4, 1, 500 ms)\" why=\"6.00 W above the cap\"";
     assert!(lines.last().is_some_and(|l| l.ends_with(want)), "{said}");
 }
 

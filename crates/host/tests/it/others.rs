@@ -1,6 +1,7 @@
 //! What others leave behind, send or do: files, links and pipes, silent clients, other daemons, links that flap.
 
 use crate::group::{bench, Folder};
+use crate::rack::make_drive;
 use headstack_host::cap::CapFile;
 use headstack_host::config;
 use headstack_host::daemon::open_drive;
@@ -15,7 +16,6 @@ use headstack_units::{Span, Time};
 use serde_json::json;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -123,27 +123,12 @@ fn the_age_of_a_file_is_that_of_its_content() {
     age_s(&|age| age < up_s.min(1800.0));
 }
 
-/// The files of a drive as Linux has them.
-pub fn drive(folder: &Path) {
-    for (name, text) in [
-        ("stat", "0 0 0 0 0 0 0 0 0 0 0\n"),
-        ("queue/nr_requests", "64\n"),
-        ("queue/scheduler", "[mq-deadline] none\n"),
-        ("device/queue_depth", "32\n"),
-        ("device/state", "running\n"),
-    ] {
-        let file = folder.join(name);
-        std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
-        std::fs::write(file, text).expect("a file");
-    }
-}
-
 /// Each with originals of its own, so that the lock beside them does not tell; the drive has one daemon. A dry run needs none.
 #[test]
 fn a_drive_has_one_daemon() {
     let folder = Folder::new();
     let sda = folder.0.join("sda");
-    drive(&sda);
+    make_drive(&sda, "0");
     let config: config::Group = read(&json!({
         "name": "g", "policy": "pcap-s", "drive": [{ "path": sda }], "meter": [{ "file": "x" }],
     }))

@@ -177,7 +177,7 @@ fn what_is_shown_adds_up() {
 }
 
 /// Files of a drive as in sysfs, and a meter.
-fn make_drive(folder: &Path, watts: &str) {
+pub fn make_drive(folder: &Path, watts: &str) {
     for (file, text) in [
         ("queue/nr_requests", "64"),
         ("queue/scheduler", "[mq-deadline] none"),
