@@ -48,7 +48,9 @@ POINT = 4.0
 THROUGHPUT = Group(
     "pcap-agile", {"mode": "throughput", "start_nr_requests": 128, "start_queue_depth": 32}
 )
-TAIL = Group("pcap-agile", {"mode": "tail-latency"})
+#: The paper's start, which the daemon takes without a cap only where it is asked for.
+SHORT = {"start_nr_requests": 4, "start_queue_depth": 1}
+TAIL = Group("pcap-agile", {"mode": "tail-latency", **SHORT})
 LEARNING = Group("learning")
 THROTTLE = Group("throttle")
 
@@ -160,16 +162,15 @@ sleep {FREE - BEFORE}
     )
 
 
-def settings_of(log: str, drive: int) -> list[tuple[float, str]]:
-    """Return the settings that a drive was told to have, with the guest's time of day of each."""
+def settings_of(log: str, group: int, place: int) -> list[tuple[float, str]]:
+    """Return what a drive of a group was told to have, with the guest's time of day of each."""
     found = []
-    pattern = (
-        rf'(?m)^(\S+) .*set drive="drive-{drive}" to="nr_requests=(\d+) queue_depth=(\d+)'
-        r"(?: read_expire=(\d+))?"
-    )
-    for time, places, depth, expire in re.findall(pattern, log):
+    pattern = rf'(?m)^(\S+) .* set group="g{group}" .*settings="([^"]*)"'
+    for time, settings in re.findall(pattern, log):
         at = datetime.fromisoformat(time).timestamp()
-        found.append((at, f"{places}, {depth}, {expire}"))
+        parts = re.findall(r"(\d+) x \((\d+), (\d+)(?:, (\d+) ms)?", settings)
+        drives = [f"{a}, {b}, {c}" for n, a, b, c in parts for _ in range(int(n))]
+        found.append((at, drives[place]))
     return found
 
 
@@ -231,7 +232,7 @@ def evaluate(case: Case, live: capd.Live) -> Found:
             watts, rates = live.means(zero + begin, zero + stop)
             told = []
             for tier in tiers(group):
-                all_of = settings_of(log, first + tier.start)
+                all_of = settings_of(log, g, tier.start)
                 before = [s for at, s in all_of if at - clock + live.at("daemon") < zero + stop - 1]
                 told.append(before[-1] if before else "128, 32, 500")
             found.steps.append(_step(case, label, "kernel", None if n is None else caps[n], begin,
@@ -395,7 +396,7 @@ def shelf(sizes: tuple[int, ...] = (1, 1, 1)) -> list[Case]:
     """Return Figure 10: as many drives as the guest carries, and of the caps their share."""
     n = sum(sizes)
     caps = (tuple(cap * n / 16 for cap in SHELF_CAPS),)
-    pcap = {"period": "5 s", "tolerance": f"{n / 16} W"}
+    pcap = {"period": "5 s", "tolerance": f"{n / 16} W", **SHORT}
     return [
         Case("shelf", (label,), (Group(policy, parameters, sizes, 0.83),), caps, SHELF_STEP)
         for label, policy, parameters in (

@@ -59,6 +59,30 @@ def test_the_unit_is_as_exposed_as_the_guide_says(unit):
     assert run(*score, threshold, unit).returncode != 0
 
 
+@pytest.mark.parametrize(
+    ("name", "opens", "exposure"),
+    [
+        ("ipmi", "char-ipmidev:rw", EXPOSURE),
+        ("redfish", "non-localhost entries", EXPOSURE),
+        ("smart", "block-sd:rw", 2.4),
+    ],
+)
+def test_drop_ins_open_what_a_meter_needs_and_no_more(unit, name, opens, exposure):
+    """With each the unit is valid, what it opens is open, and its exposure is as the guide says."""
+    need("systemd-analyze")
+    score = ["systemd-analyze", "security", "--offline=true", "--no-pager", unit]
+    assert opens not in run(*score).stdout
+    folder = unit.parent / f"{unit.name}.d"
+    folder.mkdir()
+    shutil.copy(DEBIAN / "drop-ins" / f"{name}.conf", folder)
+    done = run("systemd-analyze", "verify", "--man=no", unit)
+    assert (done.returncode, done.stderr) == (0, "")
+    said = run(*score).stdout
+    assert opens in said
+    assert f"{unit.name}: {exposure} OK" in said
+    assert f"`{name}.conf`" in GUIDE.read_text()
+
+
 def test_the_manual_page_is_clean():
     """Groff has no warning, and each command of the program is on the page."""
     need("groff")
@@ -86,8 +110,10 @@ def test_the_package_installs_into_a_root_of_its_own(tmp_path):
     assert (root / "usr/share/man/man8/headstack-capd.8.gz").is_file()
     # The example is one that the program reads; its drive is not there.
     checked = run(program, "check", root / "etc/headstack/capd.toml")
-    assert checked.returncode == 0, checked.stderr
+    assert checked.returncode == 1, checked.stderr
     assert "not there" in checked.stdout
+    drop_ins = (root / "usr/share/headstack-capd/drop-ins").glob("*.conf")
+    assert {file.stem for file in drop_ins} == {"ipmi", "redfish", "smart"}
     assert run("dpkg-deb", "-f", package, "Package").stdout.strip() == "headstack-capd"
     files = run("dpkg-deb", "-I", package, "conffiles").stdout
     assert files.split() == ["/etc/headstack/capd.toml"]

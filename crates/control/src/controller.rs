@@ -17,6 +17,7 @@ pub struct Controller {
     devices: Vec<Device>,
     commands: Vec<Command>,
     orders: Vec<Order>,
+    is_resting: bool,
 }
 
 /// The last command to one drive.
@@ -93,7 +94,19 @@ impl Controller {
             devices: devices.to_vec(),
             commands: devices.iter().map(|d| d.open).collect(),
             orders: vec![Order::default(); devices.len()],
+            is_resting: false,
         }
+    }
+
+    /// From now on drives have their settings without capping, whatever the policy commands; or those of the policy again. A
+    /// policy that itself begins there is left alone: see [`Policy::begins_open`].
+    pub fn rest(&mut self, is_resting: bool) {
+        self.is_resting = is_resting && !self.policy.begins_open();
+    }
+
+    /// Whether the policy's commands are held back.
+    pub fn is_resting(&self) -> bool {
+        self.is_resting
     }
 
     /// One step at `now`: reads the sensor, runs the policy and applies changed commands. `cap` is the highest
@@ -115,7 +128,10 @@ impl Controller {
             .policy
             .step(&Input { now, cap, sample }, &mut self.commands);
         for (i, device) in self.devices.iter().enumerate() {
-            let wanted = device.clamp(self.commands[i]);
+            let wanted = match self.is_resting {
+                true => device.open,
+                false => device.clamp(self.commands[i]),
+            };
             self.orders[i].read_back(i, now, actuator);
             give(&mut self.orders[i], i, wanted, now, actuator);
         }

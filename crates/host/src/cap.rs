@@ -1,5 +1,6 @@
 //! Caps as people give them: as text, and in a file that is read at each step.
 
+use crate::text_file;
 use headstack_units::Watts;
 use tracing::error;
 
@@ -46,8 +47,8 @@ impl CapFile {
     /// The cap in the file, if the file has changed. What cannot be read is logged, and changes nothing.
     pub fn changed(&mut self) -> Option<Option<Watts>> {
         let file = self.path.as_ref()?;
-        let text = match std::fs::read_to_string(file) {
-            Ok(text) => text.trim().to_string(),
+        let text = match text_file::read(file.as_ref()) {
+            Ok((text, _)) => text.trim().to_string(),
             Err(e) => format!("unreadable: {e}"),
         };
         if self.text.as_ref() == Some(&text) {

@@ -1,5 +1,6 @@
 //! The daemon's configuration, a file of TOML.
 
+use crate::group_state::State;
 use headstack_control::policy::{policies, Drives, Need, Plugin};
 use headstack_control::rack::Split;
 use headstack_schema::document::{located, read_text, toml_value, TOML};
@@ -85,8 +86,13 @@ pub struct Group {
     pub cap: Option<Watts>,
     /// A file with the cap in watts, which is read at each step; an empty one means no cap.
     pub cap_file: Option<String>,
+    /// A higher cap for a short time.
+    pub burst: Option<Burst>,
+    /// Programs that run when it is in some states.
+    #[param(default)]
+    pub hook: Vec<Hook>,
     /// Name of the policy.
-    #[param(kind = Kind::Name("capping policy"))]
+    #[param(default = "learning".into(), kind = Kind::Name("capping policy"))]
     pub policy: String,
     /// Parameters of the policy. `tiers` follow from the drives' `tier`.
     #[param(default, kind = Kind::Parameters("capping policy"))]
@@ -117,6 +123,29 @@ pub struct Group {
     pub drive: Vec<Drive>,
 }
 
+/// A short window beside the long one of the cap.
+#[derive(Debug, Clone, Copy, PartialEq, Table)]
+pub struct Burst {
+    /// The highest power for a short time.
+    pub cap: Watts,
+    /// Time constant of the mean that the group's own cap bounds.
+    #[param(default = Span(60_000_000_000), range = Span(1_000_000_000)..=Span(3_600_000_000_000))]
+    pub over: Span,
+}
+
+/// A program that runs when the group is in a state.
+#[derive(Debug, Clone, PartialEq, Table)]
+pub struct Hook {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// The states.
+    #[param(default = ["unreachable", "meter-lost", "drive-refuses", "wrong-sign"].map(String::from).into())]
+    pub states: Vec<String>,
+    /// For how long it must have been in one of them.
+    #[param(default, range = Span(0)..=Span(3_600_000_000_000))]
+    pub after: Span,
+}
+
 /// A map of the drives of one model.
 #[derive(Debug, Clone, PartialEq, Table)]
 pub struct ModelMap {
@@ -125,6 +154,9 @@ pub struct ModelMap {
     /// A file of TOML with the list `map`, as the parameter of the policy.
     pub file: String,
 }
+
+/// No drive draws more, also while it spins up: two amperes at 12 V, and what its electronics take.
+const MOST_DRIVE_W: f64 = 50.0;
 
 /// What happens when somebody else changes a setting that the daemon has made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
@@ -313,6 +345,14 @@ impl Rack {
         self.check_cap(self.cap)
     }
 
+    /// More than this its groups do not draw, with `base`.
+    pub fn most_cap(&self, groups: &[Group]) -> Watts {
+        let is_member = |g: &&Group| self.member.iter().any(|m| m.group == g.name);
+        let of_groups = groups.iter().filter(is_member).map(|g| g.most_cap().0);
+        let least: f64 = self.member.iter().map(|m| m.least.0).sum();
+        Watts(self.base.0 + of_groups.sum::<f64>().max(2.0 * least))
+    }
+
     /// Whether the groups can have what they always get.
     ///
     /// # Errors
@@ -363,6 +403,17 @@ impl Group {
             }
             map.read().map_err(|e| e.within(&place))?;
         }
+        if let Some(burst) = self
+            .burst
+            .filter(|b| self.cap.is_some_and(|cap| b.cap <= cap))
+        {
+            let e = SpecError::new("cap", burst.cap, "more than cap of the group");
+            return Err(e.within("burst"));
+        }
+        for (i, hook) in self.hook.iter().enumerate() {
+            hook.check_all()
+                .map_err(|e| e.within(&format!("hook[{i}]")))?;
+        }
         for (i, meter) in self.meter.iter().enumerate() {
             meter
                 .check_all()
@@ -390,6 +441,11 @@ impl Group {
             return Err(SpecError::new("cap", cap, need));
         }
         Ok(())
+    }
+
+    /// More than this no group of so many drives draws, with `base`: a cap above it is a mistake.
+    pub fn most_cap(&self) -> Watts {
+        Watts(self.base.0 + MOST_DRIVE_W * self.drive.len() as f64)
     }
 
     /// The drives whose settings may be changed.
@@ -527,7 +583,7 @@ impl ModelMap {
     ///
     /// # Errors
     /// A file that cannot be read, or has no list `map`.
-    fn read(&self) -> Result<Value, SpecError> {
+    pub(crate) fn read(&self) -> Result<Value, SpecError> {
         let file = Path::new(&self.file);
         let text = read_text(file, TOML)?;
         let value = toml_value(&text, file)?;
@@ -592,6 +648,26 @@ impl Drive {
     }
 }
 
+impl Hook {
+    fn check_all(&self) -> Result<(), SpecError> {
+        if self.command.is_empty() {
+            let need = "a program and its arguments";
+            return Err(SpecError::new("command", "[]", need));
+        }
+        match self
+            .states
+            .iter()
+            .find(|s| !State::NAMES.contains(&s.as_str()))
+        {
+            None => Ok(()),
+            Some(got) => {
+                let need = format!("some of {}", State::NAMES.join(", "));
+                Err(SpecError::new("states", format!("{got:?}"), need))
+            }
+        }
+    }
+}
+
 impl Meter {
     fn check_all(&self) -> Result<(), SpecError> {
         let given = [
@@ -638,6 +714,20 @@ impl Meter {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether somebody who asks for a cap cannot mean it, because nothing can draw as much as `most`.
+///
+/// # Errors
+/// A cap above that.
+pub fn check_most(cap: Option<Watts>, most: Watts) -> Result<(), SpecError> {
+    match cap.filter(|cap| cap.0 > most.0) {
+        None => Ok(()),
+        Some(cap) => {
+            let need = format!("at most {most}, more than it could draw; none for no cap");
+            Err(SpecError::new("cap", cap, need))
+        }
     }
 }
 

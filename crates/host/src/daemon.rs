@@ -2,8 +2,9 @@
 
 use crate::cap::CapFile;
 use crate::clock;
-use crate::config::{self, chosen, Config};
+use crate::config::{self, check_most, chosen, Config};
 use crate::group::{Group, Opener};
+use crate::hook::Hooked;
 use crate::knobs::{Files, Knobs};
 use crate::meter::Meters;
 use crate::originals::{restore, Originals};
@@ -48,6 +49,9 @@ pub enum HostError {
         /// The system's reason.
         why: io::Error,
     },
+    /// Drives or meters cannot be used, or were not restored.
+    #[error("{0}")]
+    Failed(String),
     /// The system has no more threads.
     #[error("system: {0}")]
     System(#[from] io::Error),
@@ -95,6 +99,7 @@ struct Part {
     /// When it made its last step.
     stepped: Option<Time>,
     file: CapFile,
+    hooks: Vec<Hooked>,
 }
 
 /// The settings of a drive of the configuration, if it is there.
@@ -147,9 +152,12 @@ pub fn recover(config: &Config, originals: &mut Originals) -> Result<usize, Host
         drives = n,
         "an earlier run has left settings behind; they are restored"
     );
+    let configured = |name: &str| {
+        let mut drives = config.group.iter().flat_map(|g| &g.drive);
+        drives.find(|d| d.name() == name)
+    };
     let find = |name: &str| {
-        let drives = config.group.iter().flat_map(|g| &g.drive);
-        let drive = drives.into_iter().find(|d| d.name() == name)?;
+        let drive = configured(name)?;
         let files = Files::new(drive.folder()?, drive.cgroup.as_ref().map(PathBuf::from));
         files.is_present().then_some(files)
     };
@@ -158,10 +166,20 @@ pub fn recover(config: &Config, originals: &mut Originals) -> Result<usize, Host
         path: PathBuf::from(&config.originals),
         why,
     })?;
+    let is_away =
+        |(name, _): &&(String, String)| configured(name).is_some() && find(name).is_none();
+    let (away, failed): (Vec<_>, Vec<_>) = failed.iter().partition(is_away);
+    for (drive, _) in &away {
+        warn!(
+            drive,
+            "it is not there; its settings are kept until it is back"
+        );
+    }
     for (drive, why) in &failed {
         error!(drive, "not restored: {why}");
     }
-    info!(restored = n - failed.len(), failed = failed.len());
+    let restored = n - failed.len() - away.len();
+    info!(restored, failed = failed.len(), absent = away.len());
     Ok(failed.len())
 }
 
@@ -208,6 +226,7 @@ impl Daemon {
                 watched: Watched::start(group, open_drive, every)?,
                 stepped: None,
                 file: CapFile::new(group.cap_file.as_ref()),
+                hooks: group.hook.iter().map(Hooked::new).collect(),
             });
         }
         let racks = config.rack.iter().map(|r| Rack::new(r, &config.group));
@@ -322,7 +341,12 @@ impl Daemon {
                 part.group.watched = watched.watts(passed.unwrap_or(Span::ZERO));
             }
             let work = part.work();
+            let meters = part.meters.as_ref();
+            part.group.silence = meters.map(|m| m.failures(now)).unwrap_or_default();
             part.group.step(now, sum, work, &mut self.originals);
+            for hook in &mut part.hooks {
+                hook.step(now, &part.group, self.config.apply);
+            }
         }
     }
 
@@ -397,11 +421,15 @@ impl Daemon {
         let names: Vec<&str> = groups.chain(racks).collect();
         let name = chosen(&names, group)?;
         if let Some(rack) = self.racks.iter_mut().find(|r| r.config.name == name) {
+            check_most(cap, rack.config.most_cap(&self.config.group))?;
             rack.set_cap(cap)?;
             return Ok(json!({ "rack": name, "cap_w": cap.map(|c| c.0) }));
         }
         let parts = self.parts.iter_mut();
         for part in parts.filter(|p| p.group.config.name == name) {
+            // Meters may show more than was said of the group.
+            let shown = part.group.at_meters().map_or(0.0, |watts| 2.0 * watts.0);
+            check_most(cap, Watts(part.group.config.most_cap().0.max(shown)))?;
             part.set_cap(cap)?;
         }
         Ok(json!({ "group": name, "cap_w": cap.map(|c| c.0) }))
@@ -442,7 +470,11 @@ impl Daemon {
                 is_done &= part.group.release(clock::now(), &mut self.originals);
             }
             if is_done {
-                info!("ended; all drives have their settings of before");
+                let absent = self.originals.drives().join(", ");
+                if !absent.is_empty() {
+                    warn!(absent, "their settings are kept until they are back");
+                }
+                info!("ended; all drives that are there have their settings of before");
                 return Ok(());
             }
             if std::time::Instant::now() >= end {
@@ -593,7 +625,7 @@ impl Part {
                     "writes": drive.map_or(0, |d| d.writes),
                     "failures": drive.map_or(0, |d| d.failures),
                     "conflicts": drive.map_or(0, |d| d.conflicts),
-                    "failure": drive.and_then(|d| d.failure.clone()),
+                    "failure": drive.and_then(|d| d.trouble().or(d.failure.clone())),
                 })
             })
             .collect();
@@ -608,12 +640,13 @@ impl Part {
             "state": self.group.state.name(),
             "cap_w": self.group.limit().map(|c| c.0),
             "share_w": self.group.share.map(|c| c.0),
-            "power_w": self.group.power.as_ref().map(|p| p.watts.0 + self.group.others().0),
+            "power_w": self.group.at_meters().map(|w| w.0),
             "watched_w": self.watched.as_ref().map(|_| self.group.watched.0),
             "excess_w": excess,
             "over_s": self.group.over_s,
+            "over_for_s": self.group.over_for(now).as_secs_f64(),
             "reading_age_s": meters.and_then(|m| m.age(now)).map(Span::as_secs_f64),
-            "meter_failures": meters.map(Meters::failures).unwrap_or_default(),
+            "meter_failures": self.group.silence,
             "drives": drives,
         })
     }

@@ -1,7 +1,7 @@
 //! One drive of a group: its settings before, what was written, and who else writes.
 
 use crate::config::{self, OnConflict};
-use crate::knobs::{Knob, Knobs};
+use crate::knobs::{Claim, Knob, Knobs};
 use crate::originals::Originals;
 use crate::settings::{device_of, read_all, values_of, Bounds, Values};
 use crate::worker::{Failure, Outcome, Worker, NO_ELEVATOR, WHY_ALONE};
@@ -9,7 +9,7 @@ use headstack_control::{Command, Device, Held, Progress};
 use headstack_units::Span;
 use std::io;
 use std::sync::Arc;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 /// A drive that is there.
 pub struct Drive {
@@ -41,10 +41,16 @@ pub struct Drive {
     pub failures: u64,
     /// Why it did not take its last command.
     pub failure: Option<String>,
+    /// The state of its device, unless it works.
+    trouble: Option<String>,
+    serial: Option<String>,
+    /// None in a dry run.
+    _claim: Option<Claim>,
 }
 
 impl Drive {
-    /// The drive with these settings. `kept` are its values of the time before, where they are known already.
+    /// The drive with these settings, whose values of the time before may be known already. With `apply` it is this process's
+    /// alone.
     ///
     /// # Errors
     /// Text that says what cannot be read.
@@ -52,12 +58,17 @@ impl Drive {
         config: &config::Drive,
         on_conflict: OnConflict,
         knobs: Arc<dyn Knobs>,
-        kept: Option<&Values>,
+        originals: &Originals,
+        apply: bool,
     ) -> Result<Drive, String> {
         let of_system = |e: io::Error| e.to_string();
+        let claim = apply.then(|| knobs.claim()).transpose();
+        let claim = claim.map_err(of_system)?;
         let elevator = knobs.elevator().map_err(of_system)?;
         let mut values = read_all(&*knobs).map_err(of_system)?;
         // Settings that the daemon itself has left behind are not those of the time before.
+        let serial = knobs.serial();
+        let kept = originals.of_same(config.name(), serial.as_ref());
         values.extend(kept.cloned().unwrap_or_default());
         let pair = |range: &Option<Vec<u32>>| range.as_ref().map(|r| (r[0], r[1]));
         let bounds = Bounds {
@@ -89,12 +100,29 @@ impl Drive {
             conflicts: 0,
             failures: 0,
             failure: None,
+            trouble: None,
+            serial,
+            _claim: claim,
         })
     }
 
     /// Whether it is still there.
     pub fn is_present(&self) -> bool {
         self.knobs.is_present()
+    }
+
+    /// Why its device does not work, in words.
+    pub fn trouble(&self) -> Option<String> {
+        Some(format!("its device is {}", self.trouble.as_ref()?))
+    }
+
+    /// Looks in which state its device is.
+    pub fn look(&mut self) {
+        let trouble = self.knobs.trouble();
+        if let Some(state) = trouble.as_ref().filter(|_| self.trouble != trouble) {
+            warn!(drive = self.name, state, "its device does not work");
+        }
+        self.trouble = trouble;
     }
 
     /// Whether a write is under way.
@@ -122,10 +150,7 @@ impl Drive {
         let values = values_of(command, &self.originals);
         if self.target.as_ref() != Some(&values) {
             let (drive, to) = (&self.name, shown(&values));
-            match apply {
-                true => info!(drive, to, "set"),
-                false => info!(drive, to, "would set"),
-            }
+            debug!(drive, to, "told");
         }
         if self.is_yielded {
             return self.failed(Failure {
@@ -137,7 +162,7 @@ impl Drive {
         if !apply {
             return Progress::Done;
         }
-        if let Err(e) = originals.keep(&self.name, &self.originals) {
+        if let Err(e) = originals.keep(&self.name, self.serial.as_ref(), &self.originals) {
             return self.failed(Failure {
                 text: format!("its settings could not be saved: {e}"),
                 retry_after: Span(5_000_000_000),
@@ -223,7 +248,8 @@ impl Drive {
     }
 }
 
-fn shown(values: &Values) -> String {
+/// Values for people.
+pub(crate) fn shown(values: &Values) -> String {
     let each = values.iter().map(|(k, v)| format!("{}={v}", k.name()));
     each.collect::<Vec<_>>().join(" ")
 }

@@ -1,13 +1,15 @@
 //! Drives that share meters and a cap: one policy, its controller, and what an operator is told.
 
+use crate::burst::Windows;
 use crate::config;
 use crate::drive::Drive;
+pub use crate::group_state::State;
 use crate::knobs::Knobs;
 use crate::learned::Learned;
 use crate::meter::Sum;
 use crate::originals::Originals;
 use headstack_control::{
-    Actuator, Command, Controller, Device, Held, Progress, Sample, Sensor, Status, Work,
+    Actuator, Command, Controller, Device, Held, Progress, RateLimit, Sample, Sensor, Status, Work,
 };
 use headstack_schema::SpecError;
 use headstack_units::{Span, Time, Watts};
@@ -17,66 +19,6 @@ use tracing::{error, info, warn};
 
 /// Finds the settings of a drive; `None` if it is not there.
 pub type Opener = Box<dyn Fn(&config::Drive) -> Option<Arc<dyn Knobs>> + Send>;
-
-/// What an operator is told.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum State {
-    /// There is no cap.
-    Uncapped,
-    /// There is no drive.
-    NoDrives,
-    /// The power is at most the cap.
-    Holding,
-    /// The power is above the cap, not yet for long.
-    Settling,
-    /// The power is above the cap, and a drive does not take its settings.
-    DriveRefuses,
-    /// The power has been above the cap for long, by so much now: no setting of the policy keeps it.
-    Unreachable {
-        /// Watts above the cap.
-        excess: Watts,
-    },
-    /// The power is above the cap, and the last change that was to lower it has raised it.
-    WrongSign,
-    /// The power is at most the cap, because the rate of requests is limited.
-    Limiting,
-    /// No reading for a period; settings stay.
-    MeterSilent,
-    /// No reading for longer: the drives have the safe setting.
-    MeterLost,
-}
-
-impl State {
-    /// All names, for metrics.
-    pub const NAMES: [&'static str; 10] = [
-        "uncapped",
-        "no-drives",
-        "holding",
-        "settling",
-        "drive-refuses",
-        "unreachable",
-        "wrong-sign",
-        "limiting",
-        "meter-silent",
-        "meter-lost",
-    ];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            State::Uncapped => "uncapped",
-            State::NoDrives => "no-drives",
-            State::Holding => "holding",
-            State::Settling => "settling",
-            State::DriveRefuses => "drive-refuses",
-            State::Unreachable { .. } => "unreachable",
-            State::WrongSign => "wrong-sign",
-            State::Limiting => "limiting",
-            State::MeterSilent => "meter-silent",
-            State::MeterLost => "meter-lost",
-        }
-    }
-}
 
 /// A group at work.
 pub struct Group {
@@ -91,6 +33,7 @@ pub struct Group {
     active: Vec<usize>,
     /// The cap at the meter that it was given.
     pub cap: Option<Watts>,
+    windows: Option<Windows>,
     /// Its share of the cap of a rack, at the meter.
     pub share: Option<Watts>,
     /// What drives behind the meter draw that are measured and never changed.
@@ -103,6 +46,10 @@ pub struct Group {
     /// The models of its drives, in the order of their maps.
     models: Vec<String>,
     over_since: Option<Time>,
+    /// When a command was given to a drive that was another one than before.
+    changed: Option<Time>,
+    /// Why meters show nothing.
+    pub silence: Vec<String>,
     last: Option<Time>,
     /// Time above the cap, in seconds.
     pub over_s: f64,
@@ -117,6 +64,9 @@ struct Slot {
     /// Why it is not there, said once.
     why: Option<String>,
 }
+
+/// A group is `unreachable` after so many times `unreachable_after`, whatever its policy still tries.
+const MOST_TRIES: i64 = 5;
 
 /// Time between two looks for drives that were not there.
 const LOOK_EVERY: Span = Span(5_000_000_000);
@@ -139,6 +89,7 @@ impl Group {
             controller: None,
             active: Vec::new(),
             cap: config.cap,
+            windows: config.burst.map(|b| Windows::new(b, config.tolerance)),
             share: None,
             watched: Watts(0.0),
             state: State::NoDrives,
@@ -146,6 +97,8 @@ impl Group {
             learned: config.learned.as_ref().map(|f| Learned::new(f.as_ref())),
             models: Vec::new(),
             over_since: None,
+            changed: None,
+            silence: Vec::new(),
             last: None,
             over_s: 0.0,
             next_look: Time::ZERO,
@@ -158,23 +111,31 @@ impl Group {
         self.slots.iter().map(|s| (&s.config, s.drive.as_ref()))
     }
 
-    /// The cap that holds at the meter: its own, or its share of a rack's where that is lower.
+    /// The cap that holds at the meter: its own, or its share of a rack's where that is lower; or what its windows make of it now.
     pub fn limit(&self) -> Option<Watts> {
-        match (self.cap, self.share) {
+        let cap = match (self.cap, self.share) {
             (Some(cap), Some(share)) => Some(Watts(cap.0.min(share.0))),
             (cap, share) => cap.or(share),
-        }
+        };
+        let windows = self.windows.as_ref();
+        cap.map(|cap| windows.map_or(cap, |w| w.limit(cap)))
     }
 
-    /// The last command of each drive that is there, and whether it is in force.
+    /// The last command of each drive that is there, and whether it is in force on a device that works.
     pub fn commands(&self) -> Vec<(usize, Option<Command>, bool)> {
         let Some(controller) = &self.controller else {
             return Vec::new();
         };
         let both = controller.given().zip(controller.in_force());
         let places = self.active.iter().zip(both);
+        let works = |i: usize| {
+            self.slots[i]
+                .drive
+                .as_ref()
+                .is_some_and(|d| d.trouble().is_none())
+        };
         places
-            .map(|(i, (given, is))| (*i, given, is.is_some()))
+            .map(|(i, (given, is))| (*i, given, is.is_some() && works(*i)))
             .collect()
     }
 
@@ -231,21 +192,22 @@ impl Group {
     /// The policy cannot be built for the drives that are there.
     pub fn look(&mut self, now: Time, originals: &mut Originals) -> Result<bool, SpecError> {
         for slot in &mut self.slots {
-            let Some(drive) = slot.drive.as_ref().filter(|d| !d.is_present()) else {
+            let Some(drive) = &mut slot.drive else {
                 continue;
             };
-            warn!(drive = drive.name, "it is gone");
-            // When it is back, it is another device with settings of its own.
-            if let Err(e) = originals.forget(&drive.name) {
-                error!("originals: {e}");
+            drive.look();
+            if drive.is_present() {
+                continue;
             }
+            // What it had is kept: a link that flaps gives it back with other settings.
+            warn!(drive = drive.name, "it is gone");
             slot.drive = None;
             self.next_look = now;
         }
         if now >= self.next_look {
             self.next_look = now + LOOK_EVERY;
             for slot in self.slots.iter_mut().filter(|s| s.drive.is_none()) {
-                slot.find(&self.open, self.config.on_conflict, originals);
+                slot.find(&self.open, self.config.on_conflict, originals, self.apply);
             }
         }
         let there: Vec<usize> = (0..self.slots.len())
@@ -264,7 +226,10 @@ impl Group {
         // Where drives come and go the policy begins anew with what it knows.
         self.keep_learned();
         self.active = there;
-        self.controller = None;
+        let rests = match self.controller.take() {
+            Some(controller) => controller.is_resting(),
+            None => !self.asks_for_start(),
+        };
         self.models.clear();
         if self.active.is_empty() {
             return Ok(());
@@ -289,6 +254,7 @@ impl Group {
         let policy = self.config.plugin()?.build(&parameters, &devices);
         let policy = policy.map_err(|e| e.within("parameters"))?;
         let mut controller = Controller::new(policy, &devices);
+        controller.rest(rests);
         for (place, model) in models.iter().enumerate() {
             if let Some(learned) = &mut self.learned {
                 learned.give(place, model, &mut controller);
@@ -321,6 +287,12 @@ impl Group {
         Watts(self.config.base.0 + self.watched.0)
     }
 
+    /// The last power at its meters.
+    pub fn at_meters(&self) -> Option<Watts> {
+        let power = self.power.as_ref()?;
+        Some(Watts(power.watts.0 + self.others().0))
+    }
+
     /// One step: readings to the policy, its commands to the drives. `sum` is what the meters show without `base`, `work` what
     /// the drives did since the last step.
     pub fn step(
@@ -331,12 +303,17 @@ impl Group {
         originals: &mut Originals,
     ) {
         self.collect();
+        if let (Some(windows), Some(sum)) = (&mut self.windows, &sum) {
+            let passed = self.last.map_or(Span::ZERO, |last| now.since(last));
+            windows.see(Watts(sum.watts.0 + self.config.base.0), passed);
+        }
         let cap = self.limit();
         let cap = cap.map(|cap| Watts(cap.0 - self.others().0));
         let sum = sum.map(|sum| Sum {
             watts: Watts(sum.watts.0 - self.watched.0),
             ..sum
         });
+        self.rest(cap, sum.as_ref());
         let mut reading = Readings {
             sum: sum.clone(),
             work,
@@ -349,10 +326,83 @@ impl Group {
             is_last: false,
         };
         let controller = self.controller.as_mut();
-        let status = controller.map(|c| c.step(now, cap, &mut reading, &mut hands));
+        let status = controller.map(|c| {
+            let before: Vec<Option<Command>> = c.given().collect();
+            let status = c.step(now, cap, &mut reading, &mut hands);
+            (status, !c.given().eq(before))
+        });
         self.power = sum.or(self.power.take());
-        self.tell(now, status, cap);
+        if let Some((status, true)) = status {
+            self.changed = Some(now);
+            self.tell_decision(status, cap);
+        }
+        self.tell(now, status.map(|s| s.0), cap);
         self.last = Some(now);
+    }
+
+    /// Whether the configuration asks for a setting without a cap.
+    fn asks_for_start(&self) -> bool {
+        let mut keys = self.config.parameters.keys();
+        keys.any(|key| key.starts_with("start_"))
+    }
+
+    /// Drives stay as they were found until there is something to do: a power above the cap, or a meter that is lost.
+    fn rest(&mut self, cap: Option<Watts>, sum: Option<&Sum>) {
+        let is_over = |cap: Watts| sum.is_some_and(|sum| sum.watts.0 > cap.0);
+        let rests = match cap {
+            None => !self.asks_for_start(),
+            Some(cap) if is_over(cap) || self.state == State::MeterLost => false,
+            Some(_) => return,
+        };
+        if let Some(controller) = &mut self.controller {
+            controller.rest(rests);
+        }
+    }
+
+    /// One line for all commands of a step: where the power is, what is set, and why.
+    fn tell_decision(&self, status: Status, cap: Option<Watts>) {
+        let power = self.at_meters().map(|w| w.0);
+        let above = self
+            .power
+            .as_ref()
+            .zip(cap)
+            .map(|(p, cap)| p.watts.0 - cap.0);
+        let found = |i: usize| self.slots[i].drive.as_ref().map(|d| d.device.open);
+        let is_open = self.commands().iter().all(|(i, c, _)| *c == found(*i));
+        let (direction, why) = match (status, above) {
+            (Status::Uncapped, _) => ("open", "there is no cap".to_string()),
+            (Status::Lost, _) => ("safe", format!("no reading: {}", self.silence.join("; "))),
+            _ if is_open => ("open", "the settings of before do".into()),
+            (_, None) => ("begin", "there is no reading yet".into()),
+            (_, Some(watts)) if watts > 0.0 => ("lower", format!("{watts:.2} W above the cap")),
+            (_, Some(watts)) => ("raise", format!("{:.2} W below the cap", -watts)),
+        };
+        let mut settings: Vec<(Command, usize)> = Vec::new();
+        for (_, command, _) in self.commands() {
+            match (command, settings.last_mut()) {
+                (Some(command), Some((last, n))) if *last == command => *n += 1,
+                (Some(command), _) => settings.push((command, 1)),
+                (None, _) => {}
+            }
+        }
+        let shown = |(c, n): &(Command, usize)| {
+            let expire = c
+                .read_expire
+                .map_or(String::new(), |e| format!(", {} ms", e.as_ms()));
+            let limit = match c.rate_limit {
+                RateLimit::Unlimited => String::new(),
+                RateLimit::Requests(rate) => format!(", {rate}"),
+                RateLimit::Bytes(rate) => format!(", {rate}"),
+            };
+            format!(
+                "{n} x ({}, {}{expire}{limit})",
+                c.nr_requests, c.queue_depth
+            )
+        };
+        let settings = settings.iter().map(shown).collect::<Vec<_>>().join(" ");
+        let (group, cap) = (&self.config.name, self.limit().map(|c| c.0));
+        let said = if self.apply { "set" } else { "would set" };
+        info!(group, power, cap, direction, settings, why, "{said}");
     }
 
     /// Looks what became of commands.
@@ -369,6 +419,7 @@ impl Group {
             _ => 0.0,
         };
         let is_over = excess > self.config.tolerance.0;
+        let has_power = self.power.is_some();
         let is_read = !matches!(status, Some(Status::Lost | Status::Holding) | None);
         if is_over && is_read && cap.is_some() {
             self.over_s += passed_s;
@@ -376,7 +427,12 @@ impl Group {
         } else if is_read {
             self.over_since = None;
         }
-        let for_long = |since: Time| now.since(since) >= self.config.unreachable_after;
+        // While the policy still tries settings it may find one, but not for ever.
+        let for_long = |since: Time| {
+            let after = self.config.unreachable_after;
+            let tried = since.max(self.changed.unwrap_or(since));
+            now.since(tried) >= after || now.since(since).0 >= after.0.saturating_mul(MOST_TRIES)
+        };
         let refuses = self.slots.iter().filter_map(|s| s.drive.as_ref());
         let refuses = refuses.into_iter().any(|d| d.failure.is_some());
         let state = match status {
@@ -384,6 +440,7 @@ impl Group {
             Some(Status::Uncapped) => State::Uncapped,
             Some(Status::Lost) => State::MeterLost,
             Some(Status::Holding) => State::MeterSilent,
+            Some(_) if !has_power => State::MeterSilent,
             Some(Status::Limiting) if !is_over => State::Limiting,
             Some(_) if !is_over => State::Holding,
             Some(_) if refuses => State::DriveRefuses,
@@ -402,7 +459,9 @@ impl Group {
                 group,
                 state = state.name(),
                 power,
-                cap = self.limit().map(|c| c.0)
+                cap = self.limit().map(|c| c.0),
+                cause = matches!(state, State::MeterSilent | State::MeterLost)
+                    .then(|| self.silence.join("; "))
             );
         }
         self.state = state;
@@ -456,7 +515,7 @@ impl Slot {
         };
         drive.collect();
         let is_gone = !drive.is_present();
-        if is_gone || drive.is_yielded {
+        if drive.is_yielded {
             if let Err(e) = originals.forget(&drive.name) {
                 error!("originals: {e}");
             }
@@ -467,21 +526,25 @@ impl Slot {
         }
     }
 
-    fn find(&mut self, open: &Opener, on_conflict: config::OnConflict, originals: &Originals) {
+    fn find(
+        &mut self,
+        open: &Opener,
+        on_conflict: config::OnConflict,
+        originals: &Originals,
+        apply: bool,
+    ) {
         let name = self.config.name();
         let why = match open(&self.config) {
             None => "it is not there".to_string(),
-            Some(knobs) => {
-                match Drive::open(&self.config, on_conflict, knobs, originals.of(name)) {
-                    Ok(drive) => {
-                        info!(drive = name, tier = drive.tier, "found");
-                        self.drive = Some(drive);
-                        self.why = None;
-                        return;
-                    }
-                    Err(why) => why,
+            Some(knobs) => match Drive::open(&self.config, on_conflict, knobs, originals, apply) {
+                Ok(drive) => {
+                    info!(drive = name, tier = drive.tier, "found");
+                    self.drive = Some(drive);
+                    self.why = None;
+                    return;
                 }
-            }
+                Err(why) => why,
+            },
         };
         if self.why.as_ref() != Some(&why) {
             warn!(drive = name, "not controlled: {why}");

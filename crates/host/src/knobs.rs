@@ -1,6 +1,9 @@
 //! The settings of a drive, as Linux has them in files.
 
 use std::io;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
 
 /// A setting.
@@ -70,11 +73,45 @@ pub trait Knobs: Send + Sync {
     /// The model, as the drive names itself; empty if it does not.
     fn model(&self) -> String;
 
+    /// What names the drive itself, whatever its device is called; `None` if nothing does.
+    fn serial(&self) -> Option<String>;
+
+    /// The state of its device in words, such as `offline`; `None` while it works or has no such file.
+    fn trouble(&self) -> Option<String>;
+
+    /// Takes the drive for this process, as long as the claim is held.
+    ///
+    /// # Errors
+    /// Another process has it.
+    fn claim(&self) -> io::Result<Claim>;
+
     /// What Linux has counted (`stat`), as its text.
     ///
     /// # Errors
     /// As [`Knobs::read`].
     fn stat(&self) -> io::Result<String>;
+}
+
+/// A drive that is taken, whatever the configuration: two daemons would take each other's settings for those of before. It is
+/// an abstract socket with the number of the drive's folder in its name, which ends with the process.
+#[derive(Debug, Default)]
+pub struct Claim {
+    _socket: Option<UnixListener>,
+}
+
+impl Claim {
+    fn of(folder: &Path) -> io::Result<Claim> {
+        let of = std::fs::metadata(folder)?;
+        let name = format!("headstack-capd/{:x}:{:x}", of.dev(), of.ino());
+        let address = SocketAddr::from_abstract_name(name)?;
+        let taken = UnixListener::bind_addr(&address).map_err(|e| match e.kind() {
+            io::ErrorKind::AddrInUse => io::Error::other("another headstack-capd controls it"),
+            _ => e,
+        });
+        taken.map(|socket| Claim {
+            _socket: Some(socket),
+        })
+    }
 }
 
 /// The files of `/sys/block/DEVICE`, or of the control directory of an emulated drive.
@@ -88,6 +125,12 @@ impl Files {
     /// Of the drive with this folder; its rate is limited by the control group in `cgroup`.
     pub fn new(folder: PathBuf, cgroup: Option<PathBuf>) -> Files {
         Files { folder, cgroup }
+    }
+
+    /// Whether this process may write the setting.
+    pub fn is_writable(&self, knob: Knob) -> bool {
+        let access = |file: PathBuf| rustix::fs::access(file, rustix::fs::Access::WRITE_OK);
+        self.file(knob).is_some_and(|file| access(file).is_ok())
     }
 
     fn file(&self, knob: Knob) -> Option<PathBuf> {
@@ -182,6 +225,22 @@ impl Knobs for Files {
     fn model(&self) -> String {
         let text = read(&self.folder.join("device/model")).ok().flatten();
         text.unwrap_or_default().trim().to_string()
+    }
+
+    fn serial(&self) -> Option<String> {
+        let files = ["device/wwid", "wwid", "device/serial"];
+        let mut texts = files.iter().map(|file| read(&self.folder.join(file)));
+        texts.find_map(|text| text.ok().flatten().filter(|t| !t.is_empty()))
+    }
+
+    fn trouble(&self) -> Option<String> {
+        let state = read(&self.folder.join("device/state")).ok().flatten()?;
+        // Those of SCSI and of NVMe.
+        (!["running", "live", ""].contains(&state.as_str())).then_some(state)
+    }
+
+    fn claim(&self) -> io::Result<Claim> {
+        Claim::of(&self.folder)
     }
 
     fn stat(&self) -> io::Result<String> {

@@ -40,7 +40,11 @@ impl Learned {
         }
     }
 
-    fn read(&self) -> io::Result<Map<String, Value>> {
+    /// The tables of all models; none without a file.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or that is not one of these.
+    pub(crate) fn read(&self) -> io::Result<Map<String, Value>> {
         let text = match std::fs::read_to_string(&self.file) {
             Ok(text) => text,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Map::new()),

@@ -6,12 +6,16 @@
 //! back. Drives, meters and files that hang hold up only themselves.
 #![cfg(target_os = "linux")]
 
+pub mod burst;
 pub mod cap;
+pub mod check;
 pub mod clock;
 pub mod config;
 pub mod daemon;
 pub mod drive;
 pub mod group;
+pub mod group_state;
+pub mod hook;
 pub mod knobs;
 pub mod learned;
 pub mod meter;
@@ -22,5 +26,6 @@ pub mod settings;
 pub mod socket;
 pub mod stat;
 pub mod state;
+pub mod text_file;
 pub mod watched;
 pub mod worker;

@@ -2,7 +2,7 @@
 
 use crate::knobs::{Knob, Knobs};
 use crate::settings::Values;
-use crate::worker::{self, Outcome};
+use crate::worker;
 use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -13,8 +13,19 @@ use std::path::{Path, PathBuf};
 pub struct Originals {
     file: PathBuf,
     boot: String,
-    drives: BTreeMap<String, Values>,
+    drives: BTreeMap<String, Kept>,
 }
+
+/// What is kept of a drive.
+#[derive(Debug, Clone, Default)]
+struct Kept {
+    /// Names the drive itself, where it has such a name.
+    serial: Option<String>,
+    values: Values,
+}
+
+/// The key of the serial number in the file, beside the names of settings.
+const SERIAL: &str = "serial";
 
 /// Names a boot of the machine: settings do not outlive it.
 pub fn this_boot() -> String {
@@ -50,17 +61,29 @@ impl Originals {
             let value = |(knob, value): (&String, &Value)| {
                 Some((Knob::of(knob)?, value.as_str()?.to_string()))
             };
-            let values: Option<Values> = values.iter().map(value).collect();
-            originals
-                .drives
-                .insert(name.clone(), values.ok_or_else(wrong)?);
+            let serial = values.get(SERIAL).and_then(Value::as_str);
+            let kept = Kept {
+                serial: serial.map(String::from),
+                values: (values.iter().filter(|(key, _)| *key != SERIAL))
+                    .map(value)
+                    .collect::<Option<Values>>()
+                    .ok_or_else(wrong)?,
+            };
+            originals.drives.insert(name.clone(), kept);
         }
         Ok(originals)
     }
 
     /// What a drive had.
     pub fn of(&self, drive: &str) -> Option<&Values> {
-        self.drives.get(drive)
+        self.drives.get(drive).map(|kept| &kept.values)
+    }
+
+    /// What a drive had, unless another one has its name now, as their serial numbers tell.
+    pub fn of_same(&self, drive: &str, serial: Option<&String>) -> Option<&Values> {
+        let kept = self.drives.get(drive)?;
+        let is_other = serial.is_some_and(|now| kept.serial.as_ref().is_some_and(|s| s != now));
+        (!is_other).then_some(&kept.values)
     }
 
     /// The drives whose settings are kept.
@@ -68,21 +91,31 @@ impl Originals {
         self.drives.keys().cloned().collect()
     }
 
-    /// Keeps a drive's settings, if none are kept. It returns when they are on the disk.
+    /// Keeps a drive's settings, if none of the same drive are kept: the first ones hold, also if the drive was gone meanwhile. It
+    /// returns when they are on the disk.
     ///
     /// # Errors
     /// They could not be saved; then they are not kept, and the drive must not be changed.
-    pub fn keep(&mut self, drive: &str, values: &Values) -> io::Result<()> {
-        if self.drives.contains_key(drive) {
+    pub fn keep(
+        &mut self,
+        drive: &str,
+        serial: Option<&String>,
+        values: &Values,
+    ) -> io::Result<()> {
+        if self.of_same(drive, serial).is_some() {
             return Ok(());
         }
-        self.drives.insert(drive.into(), values.clone());
+        let kept = Kept {
+            serial: serial.cloned(),
+            values: values.clone(),
+        };
+        self.drives.insert(drive.into(), kept);
         self.save().inspect_err(|_| {
             self.drives.remove(drive);
         })
     }
 
-    /// Forgets a drive: its settings are restored, or it is gone and has new ones when it is back.
+    /// Forgets a drive: its settings are restored, or somebody else has it.
     ///
     /// # Errors
     /// The file could not be written; the drive is forgotten all the same.
@@ -95,9 +128,10 @@ impl Originals {
 
     fn save(&self) -> io::Result<()> {
         let drives: Map<String, Value> = (self.drives.iter())
-            .map(|(name, values)| {
-                let values = values.iter().map(|(k, v)| (k.name().to_string(), json!(v)));
-                (name.clone(), Value::Object(values.collect()))
+            .map(|(name, kept)| {
+                let values = (kept.values.iter()).map(|(k, v)| (k.name().to_string(), json!(v)));
+                let serial = kept.serial.iter().map(|s| (SERIAL.to_string(), json!(s)));
+                (name.clone(), Value::Object(values.chain(serial).collect()))
             })
             .collect();
         let folder = self.file.parent().unwrap_or(Path::new("."));
@@ -120,7 +154,12 @@ pub(crate) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     let mut name = path.as_os_str().to_owned();
     name.push(".new");
     let new = PathBuf::from(name);
-    let mut file = std::fs::File::create(&new)?;
+    // What is there may be a link to another file.
+    match std::fs::remove_file(&new) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+        _ => {}
+    }
+    let mut file = std::fs::File::create_new(&new)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     std::fs::rename(&new, path)?;
@@ -142,7 +181,7 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Restores what is kept. What could not be restored stays in the file; each is named with the reason.
+/// Restores what is kept, each setting by itself. What could not be restored stays in the file; each is named with the reason.
 ///
 /// # Errors
 /// The file could not be written.
@@ -156,11 +195,29 @@ pub fn restore<K: Knobs>(
             failed.push((drive, "it is not there, or not in the configuration".into()));
             continue;
         };
-        let values = originals.of(&drive).cloned().unwrap_or_default();
-        match worker::write(&knobs, &values) {
-            Outcome::Failed(failure) => failed.push((drive, failure.text)),
-            _ => originals.forget(&drive)?,
-        }
+        let Some(values) = originals.of_same(&drive, knobs.serial().as_ref()).cloned() else {
+            failed.push((drive, "another drive is there now".into()));
+            continue;
+        };
+        let claim = knobs.claim();
+        let why = match (claim, knobs.held()) {
+            (Err(e), _) => e.to_string(),
+            (Ok(_), Some(why)) => format!("left alone: {why}"),
+            (Ok(_claim), None) => {
+                let (_, failures) = worker::write_each(&knobs, &values);
+                let failed = |knob: &Knob| failures.iter().any(|(k, _)| k == knob);
+                let left = |kept: &mut Kept| kept.values.retain(|k, _| failed(k));
+                if failures.is_empty() {
+                    originals.forget(&drive)?;
+                    continue;
+                }
+                originals.drives.get_mut(&drive).map(left);
+                originals.save()?;
+                let texts: Vec<String> = failures.into_iter().map(|(_, f)| f.text).collect();
+                texts.join("; ")
+            }
+        };
+        failed.push((drive, why));
     }
     Ok(failed)
 }

@@ -1,12 +1,14 @@
 //! What the daemon knows, as a table for people and as metrics for Prometheus.
 
-use crate::group::State;
+use crate::group_state::State;
 use headstack_metrics::{label, Text};
 use serde_json::Value;
 use std::fmt::Write;
 
 /// A metric that a part of the status document has as a number.
 struct Metric {
+    /// What a value of the document is multiplied with: metrics are in SI units.
+    unit: f64,
     name: &'static str,
     kind: &'static str,
     help: &'static str,
@@ -15,6 +17,7 @@ struct Metric {
 
 const fn gauge(name: &'static str, key: &'static str, help: &'static str) -> Metric {
     Metric {
+        unit: 1.0,
         name,
         kind: "gauge",
         help,
@@ -49,7 +52,10 @@ const OF_RACKS: [Metric; 2] = [
 const OF_DRIVES: [Metric; 6] = [
     gauge("headstack_capd_nr_requests", "nr_requests", "Places of the host's queue, as last set."),
     gauge("headstack_capd_queue_depth", "queue_depth", "Commands that the drive may hold, as last set."),
-    gauge("headstack_capd_read_expire_milliseconds", "read_expire_ms", "Time to a read's deadline, as last set."),
+    Metric {
+        unit: 1e-3,
+        ..gauge("headstack_capd_read_expire_seconds", "read_expire_ms", "Time to a read's deadline, as last set.")
+    },
     counter("headstack_capd_writes_total", "writes", "Files of settings written."),
     counter("headstack_capd_failures_total", "failures", "Settings that a drive did not take."),
     counter("headstack_capd_conflicts_total", "conflicts", "Settings that somebody else had changed."),
@@ -101,7 +107,7 @@ fn add<'a>(page: &mut Text, metric: &Metric, parts: impl Iterator<Item = (String
     page.begin(metric.name, metric.kind, metric.help);
     for (labels, part) in parts {
         if let Some(value) = part[metric.key].as_f64() {
-            page.value("", &labels, value);
+            page.value("", &labels, value * metric.unit);
         }
     }
 }
@@ -153,7 +159,7 @@ pub fn table(status: &Value) -> String {
         let (name, state) = (&group["name"], &group["state"]);
         let _ = writeln!(
             text,
-            "{}: {}{}, power {}, cap {}, over it for {:.0} s",
+            "{}: {}{}, power {}, cap {}, {}over it for {:.0} s in all",
             name.as_str().unwrap_or_default(),
             state.as_str().unwrap_or_default(),
             match group["excess_w"].as_f64() {
@@ -162,6 +168,10 @@ pub fn table(status: &Value) -> String {
             },
             watts(&group["power_w"]),
             watts(&group["cap_w"]),
+            match group["over_for_s"].as_f64().unwrap_or_default() {
+                0.0 => String::new(),
+                seconds => format!("over it now for {seconds:.0} s, "),
+            },
             group["over_s"].as_f64().unwrap_or_default(),
         );
         for failure in list(&group["meter_failures"]) {

@@ -88,7 +88,7 @@ impl Rack {
 
     /// What `status` and the metrics show. `groups` are all groups, in the order of the configuration.
     pub fn shown(&self, groups: &[&Group]) -> Value {
-        let powers = self.places.iter().map(|i| at_meters(groups[*i]));
+        let powers = self.places.iter().map(|i| groups[*i].at_meters());
         let power: Option<f64> = powers.map(|w| w.map(|w| w.0)).sum();
         let members = self.config.member.iter().map(|m| m.group.as_str());
         json!({
@@ -100,19 +100,13 @@ impl Rack {
     }
 }
 
-/// The last power at a group's meters.
-fn at_meters(group: &Group) -> Option<Watts> {
-    let power = group.power.as_ref()?;
-    Some(Watts(power.watts.0 + group.others().0))
-}
-
 fn member(config: &config::Member, group: &Group) -> Member {
     let is_silent = matches!(group.state, State::MeterSilent | State::MeterLost);
     Member {
         least: config.least,
         most: group.cap.unwrap_or(Watts(f64::INFINITY)),
         weight: config.weight,
-        power: at_meters(group).filter(|_| !is_silent),
+        power: group.at_meters().filter(|_| !is_silent),
         share: group.share,
     }
 }

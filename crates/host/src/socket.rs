@@ -1,21 +1,16 @@
 //! The Unix socket of the daemon: a line of JSON for a request, a line for the answer.
 
 use crate::daemon::HostError;
+use headstack_metrics::{Server, SocketPath};
 use headstack_units::Watts;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
-
-/// Longest line of a request.
-const MOST_BYTES: u64 = 4096;
-
-/// The longest time that a client may take for its line.
-const CLIENT_TIME: Duration = Duration::from_secs(2);
 
 /// What may be asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,17 +29,19 @@ pub enum Request {
 
 type Reply = Sender<Result<Value, String>>;
 
-/// The daemon's side.
+/// The daemon's side. What clients can do is bounded as [`Server`] says.
 pub struct Socket {
-    path: PathBuf,
+    // In this order: the server may wait for the answer to a request.
     requests: Receiver<(Request, Reply)>,
+    _server: Server,
+    _path: SocketPath,
 }
 
 impl Socket {
-    /// Listens. Only the owner and the group of the file may connect.
+    /// Listens. Only the owner and the group of the file may connect. A socket on which nobody listens is replaced.
     ///
     /// # Errors
-    /// The file cannot be made, or another program listens there.
+    /// The file cannot be made, is no socket, or another program listens there.
     pub fn bind(path: &Path) -> Result<Socket, HostError> {
         let failed = |why: io::Error| HostError::File {
             what: "socket",
@@ -55,33 +52,15 @@ impl Socket {
             // What fails here fails again below.
             let _ = std::fs::create_dir_all(folder);
         }
-        if path.exists() {
-            if UnixStream::connect(path).is_ok() {
-                return Err(failed(io::ErrorKind::AddrInUse.into()));
-            }
-            // Left behind by a daemon that was killed.
-            std::fs::remove_file(path).map_err(failed)?;
-        }
-        let listener = UnixListener::bind(path).map_err(failed)?;
+        let (listener, socket) = SocketPath::listen(path).map_err(failed)?;
         let mode = std::fs::Permissions::from_mode(0o660);
         std::fs::set_permissions(path, mode).map_err(failed)?;
         let (sender, requests) = channel();
-        std::thread::Builder::new()
-            .name("socket".into())
-            .spawn(move || {
-                // One client after another: each is bounded in time and length.
-                for client in listener.incoming() {
-                    let served = client.and_then(|client| serve(client, &sender));
-                    match served {
-                        Err(e) if e.kind() == io::ErrorKind::NotConnected => return,
-                        Err(e) => tracing::debug!("socket: {e}"),
-                        Ok(()) => {}
-                    }
-                }
-            })?;
+        let answer = move |request: &[u8]| answer(request, &sender);
         Ok(Socket {
-            path: path.into(),
             requests,
+            _server: Server::start(listener.into(), Box::new(answer))?,
+            _path: socket,
         })
     }
 
@@ -98,37 +77,30 @@ impl Socket {
     }
 }
 
-impl Drop for Socket {
-    fn drop(&mut self) {
-        // It may be gone already.
-        let _ = std::fs::remove_file(&self.path);
+/// The answer to a line, once it is whole; nothing if the daemon has ended.
+fn answer(request: &[u8], sender: &Sender<(Request, Reply)>) -> Option<Vec<u8>> {
+    let line = request.split_inclusive(|b| *b == b'\n').next()?;
+    if line.last() != Some(&b'\n') {
+        return None;
     }
-}
-
-/// An error of the kind `NotConnected` means that the daemon has ended.
-fn serve(mut client: UnixStream, sender: &Sender<(Request, Reply)>) -> io::Result<()> {
-    client.set_read_timeout(Some(CLIENT_TIME))?;
-    client.set_write_timeout(Some(CLIENT_TIME))?;
-    let mut line = String::new();
-    BufReader::new(Read::take(&client, MOST_BYTES)).read_line(&mut line)?;
-    let answer = match serde_json::from_str::<Request>(&line) {
+    let answer = match serde_json::from_slice::<Request>(line) {
         Err(e) => Err(format!(
             "request: got {e}, need {{\"do\": \"status\"}} or \"cap\""
         )),
         Ok(request) => {
             let (reply, answer) = channel();
-            let ended = |_| io::Error::from(io::ErrorKind::NotConnected);
-            sender.send((request, reply)).map_err(ended)?;
-            answer
-                .recv()
-                .map_err(|_| io::Error::from(io::ErrorKind::NotConnected))?
+            let asked = sender.send((request, reply));
+            match asked.ok().and_then(|()| answer.recv().ok()) {
+                Some(answer) => answer,
+                None => return Some(Vec::new()),
+            }
         }
     };
     let document = match answer {
         Ok(value) => json!({ "ok": value }),
         Err(error) => json!({ "error": error }),
     };
-    writeln!(client, "{document}")
+    Some(format!("{document}\n").into_bytes())
 }
 
 /// Asks a daemon.

@@ -138,17 +138,27 @@ pub fn write(knobs: &dyn Knobs, values: &Values) -> Outcome {
             retry_after: Span(10 * SECOND),
         });
     }
-    let mut written = 0;
+    let (written, failures) = write_each(knobs, values);
+    match failures.into_iter().next() {
+        Some((_, failure)) => Outcome::Failed(failure),
+        None => Outcome::Written(written),
+    }
+}
+
+/// Writes each value by itself: one that is refused keeps no other from being written. The number of files written, and what failed, in
+/// the order of writing.
+pub fn write_each(knobs: &dyn Knobs, values: &Values) -> (usize, Vec<(Knob, Failure)>) {
+    let (mut written, mut failures) = (0, Vec::new());
     for knob in Knob::ALL {
         let Some(value) = values.get(&knob) else {
             continue;
         };
         match set(knobs, knob, value) {
             Ok(n) => written += n,
-            Err(failure) => return Outcome::Failed(failure),
+            Err(failure) => failures.push((knob, failure)),
         }
     }
-    Outcome::Written(written)
+    (written, failures)
 }
 
 /// Number of files written.

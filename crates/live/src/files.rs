@@ -70,11 +70,7 @@ const OF_DEVICE: &[(&str, Read, Option<Write>)] = &[
     ("queue/rotational", |_, _| one("1"), None),
     ("queue/logical_block_size", |_, _| one("512"), None),
     ("device/queue_depth", queue_depth, Some(set_queue_depth)),
-    (
-        "device/model",
-        |live, d| one(&live.devices()[d].description),
-        None,
-    ),
+    ("device/model", model, None),
     ("device/state", state, Some(set_state)),
     ("device/cdl_supported", cdl_supported, None),
     ("device/cdl_enable", cdl_enable, Some(set_cdl_enable)),
@@ -230,6 +226,13 @@ fn most_commands(live: &Live, device: usize) -> u32 {
         0 => 1 << 16,
         most => most,
     }
+}
+
+/// That of the drive, so that all of a shelf have the same; of a device of several drives, what it is.
+fn model(live: &mut Live, device: usize) -> Option<String> {
+    let drive = view(live, device).drive.map(|(_, facts)| facts.model);
+    let named = drive.filter(|model| !model.is_empty());
+    one(&named.unwrap_or_else(|| live.devices()[device].description.clone()))
 }
 
 /// Commands that the host gives the drive at a time. Linux does not take more than the adapter, here the drive, holds.

@@ -1,5 +1,6 @@
 //! Pages of metrics for Prometheus: their text and their server, and the server of short requests and the socket at a path
 //! on which that is built.
+#![cfg(target_os = "linux")]
 
 mod http;
 mod path;

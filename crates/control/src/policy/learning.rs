@@ -608,6 +608,10 @@ impl Policy for Learning {
         self.status(&turn)
     }
 
+    fn begins_open(&self) -> bool {
+        true
+    }
+
     fn memory(&self, model: usize) -> Option<Value> {
         self.shelf.books.get(model).map(memory::document)
     }

@@ -60,6 +60,11 @@ pub trait Policy: Send {
     /// every entry and reads none.
     fn step(&mut self, input: &Input, commands: &mut [Command]) -> Status;
 
+    /// Whether drives have their settings without capping until the power is above a cap, as far as it decides.
+    fn begins_open(&self) -> bool {
+        false
+    }
+
     /// What it has learned about the drives of a model, the place of its map, to be kept for a later run; `None` if it learns
     /// nothing, or has no such map. The form is that policy's own.
     fn memory(&self, model: usize) -> Option<Value> {

@@ -35,7 +35,7 @@ Usage:
   headstack-capd run FILE [--apply | --dry-run] [--log text|json]
                      runs with this configuration; without --apply and `apply = true` nothing is written
   headstack-capd check FILE
-                     reads the configuration, and says which drives are there
+                     reads the configuration, each drive and each meter, and says what a group can hold
   headstack-capd status [--socket PATH] [--json]
                      what a running daemon does
   headstack-capd cap [GROUP|RACK] WATTS|none [--socket PATH]
@@ -48,7 +48,7 @@ Usage:
 The socket is /run/headstack-capd/socket unless said otherwise. SIGTERM and SIGINT end the daemon once all drives have
 their settings of before; SIGHUP reads the caps of FILE again.
 
-Exit status: 0 ended as asked for, 1 a file, a socket or a drive failed, 2 an argument or the configuration is wrong.
+Exit status: 0 ended as asked for, 1 a file, a socket, a meter or a drive failed, 2 an argument or the configuration is wrong.
 ";
 
     const SOCKET: &str = "/run/headstack-capd/socket";
@@ -111,6 +111,14 @@ Exit status: 0 ended as asked for, 1 a file, a socket or a drive failed, 2 an ar
                 Long("log") => {
                     asked.log = arguments.value().and_then(|v| v.string()).map_err(said)?;
                 }
+                // A word that looks like an option: a negative cap.
+                Short(digit) if digit.is_ascii_digit() || digit == '.' => {
+                    let rest = arguments.optional_value().unwrap_or_default();
+                    let got = format!("-{digit}{}", rest.to_string_lossy());
+                    return parse_cap(&got)
+                        .map(|_| None)
+                        .map_err(|need| format!("cap: got {got}, need {need}"));
+                }
                 Value(word) => asked.words.push(word.string().map_err(said)?),
                 other => return Err(other.unexpected().to_string()),
             }
@@ -168,22 +176,12 @@ Exit status: 0 ended as asked for, 1 a file, a socket or a drive failed, 2 an ar
 
     fn check(file: &Path) -> Result<(), HostError> {
         let config = Config::open(file)?;
-        let mut text = String::new();
-        for group in &config.group {
-            text.push_str(&format!("{}: policy {}\n", group.name, group.policy));
-            for drive in &group.drive {
-                let place = match drive.folder() {
-                    Some(folder) => folder.display().to_string(),
-                    None => "not there".into(),
-                };
-                text.push_str(&format!("  {}: {place}\n", drive.name()));
-            }
+        let said = headstack_host::check::check(&config)?;
+        say(&said.text)?;
+        match said.problems {
+            0 => Ok(()),
+            n => Err(HostError::Failed(format!("{n} problems, need none"))),
         }
-        for rack in &config.rack {
-            let groups: Vec<&str> = rack.member.iter().map(|m| m.group.as_str()).collect();
-            text.push_str(&format!("{}: a rack of {}\n", rack.name, groups.join(", ")));
-        }
-        say(&text)
     }
 
     fn status(asked: &Asked) -> Result<(), HostError> {
@@ -207,7 +205,7 @@ Exit status: 0 ended as asked for, 1 a file, a socket or a drive failed, 2 an ar
         let (mut originals, _lock) = open_originals(&config)?;
         match recover(&config, &mut originals)? {
             0 => Ok(()),
-            n => Err(HostError::Argument(format!("{n} drives were not restored"))),
+            n => Err(HostError::Failed(format!("{n} drives were not restored"))),
         }
     }
 }

@@ -2,13 +2,16 @@
 
 use super::{Reading, Source};
 use crate::config::Meter;
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::process::{kill_process_group, Pid, Signal};
 use serde_json::Value;
-use std::io::Read;
-use std::process::{Child, Command, Stdio};
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// Longest output that is read.
-const MOST_BYTES: u64 = 1 << 20;
+const MOST_BYTES: usize = 1 << 20;
 
 /// A program that is started for each reading.
 pub struct Program {
@@ -26,40 +29,6 @@ impl Program {
             after: meter.after.clone(),
             json: meter.json.clone(),
             timeout: Duration::from_nanos(meter.timeout.non_negative()),
-        }
-    }
-
-    fn output(&self) -> Result<String, String> {
-        let (program, arguments) = self.command.split_first().ok_or("need a program")?;
-        let mut command = Command::new(program);
-        command
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
-        let mut child = command.spawn().map_err(|e| format!("{program}: {e}"))?;
-        let out = child.stdout.take().ok_or("it has no output")?;
-        // It is read in another thread, so that a program that neither prints nor ends can be ended.
-        let reader = std::thread::spawn(move || {
-            let mut text = String::new();
-            let read = out.take(MOST_BYTES).read_to_string(&mut text);
-            read.map(|_| text)
-        });
-        let ended = wait(&mut child, self.timeout);
-        if !ended {
-            // It may have ended just now.
-            let _ = child.kill();
-            let _ = child.wait();
-            return Err(format!("{program}: took longer than {:?}", self.timeout));
-        }
-        let status = child.wait().map_err(|e| format!("{program}: {e}"))?;
-        if !status.success() {
-            return Err(format!("{program}: {status}"));
-        }
-        match reader.join() {
-            Ok(Ok(text)) => Ok(text),
-            Ok(Err(e)) => Err(format!("{program}: {e}")),
-            Err(_) => Err(format!("{program}: its output could not be read")),
         }
     }
 
@@ -82,14 +51,81 @@ impl Program {
     }
 }
 
-/// Whether it ended in time.
-fn wait(child: &mut Child, timeout: Duration) -> bool {
+/// What a program prints, with these variables in its environment. At the time limit it ends, with all that it has started.
+///
+/// # Errors
+/// A program that fails, or that takes too long, in words.
+pub fn output(
+    command: &[String],
+    timeout: Duration,
+    told: &[(&str, String)],
+) -> Result<String, String> {
+    let (program, arguments) = command.split_first().ok_or("need a program")?;
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .envs(told.iter().map(|(key, value)| (key, value)))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    // A group of its own: what the program has started ends with it.
+    command.process_group(0);
+    let mut child = command.spawn().map_err(|e| format!("{program}: {e}"))?;
+    let out = child.stdout.take().ok_or("it has no output")?;
     let end = Instant::now() + timeout;
+    let done = read_until(out, end).and_then(|text| Ok((text, wait_until(&mut child, end)?)));
+    match done {
+        Ok((text, status)) if status.success() => Ok(text),
+        Ok((_, status)) => Err(format!("{program}: {status}")),
+        Err(e) => {
+            // It has not been waited for, so its number is still its own.
+            if let Some(group) = Pid::from_raw(child.id() as i32) {
+                // It may have ended just now.
+                let _ = kill_process_group(group, Signal::KILL);
+            }
+            let _ = child.wait();
+            match e.kind() {
+                io::ErrorKind::TimedOut => {
+                    Err(format!("{program}: took longer than {:?}", timeout))
+                }
+                _ => Err(format!("{program}: {e}")),
+            }
+        }
+    }
+}
+
+/// All that comes until the output is closed, by the program and by what it has started.
+///
+/// # Errors
+/// `TimedOut` at `end`; too much, or no text.
+fn read_until(mut out: ChildStdout, end: Instant) -> io::Result<String> {
+    rustix::io::ioctl_fionbio(&out, true)?;
+    let (mut text, mut buffer) = (Vec::new(), [0; 4096]);
+    while text.len() < MOST_BYTES {
+        let left = end.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).map_err(io::Error::other)?;
+        let mut wanted = [PollFd::new(&out, PollFlags::IN)];
+        match poll(&mut wanted, Some(&left)) {
+            Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
+            Err(rustix::io::Errno::INTR) => continue,
+            ready => ready?,
+        };
+        match out.read(&mut buffer)? {
+            0 => return String::from_utf8(text).map_err(io::Error::other),
+            n => text.extend_from_slice(&buffer[..n]),
+        }
+    }
+    Err(io::Error::other(format!("need at most {MOST_BYTES} bytes")))
+}
+
+/// # Errors
+/// `TimedOut` at `end`; then it has not been waited for.
+fn wait_until(child: &mut Child, end: Instant) -> io::Result<ExitStatus> {
     loop {
-        match child.try_wait() {
-            Ok(None) if Instant::now() < end => std::thread::sleep(Duration::from_millis(5)),
-            Ok(None) => return false,
-            _ => return true,
+        match child.try_wait()? {
+            Some(status) => return Ok(status),
+            None if Instant::now() < end => std::thread::sleep(Duration::from_millis(5)),
+            None => return Err(io::ErrorKind::TimedOut.into()),
         }
     }
 }
@@ -112,7 +148,7 @@ fn first_number(text: &str) -> Option<f64> {
 
 impl Source for Program {
     fn read(&mut self) -> Reading {
-        self.number(&self.output()?)
+        self.number(&output(&self.command, self.timeout, &[])?)
     }
 }
 
@@ -156,5 +192,18 @@ mod tests {
             .unwrap_err()
             .contains("longer than 200ms"));
         assert!(run(&["/no/such/program"]).is_err());
+        // A descendant that keeps the output open ends with the program's group.
+        let folder = std::env::temp_dir().join(format!("headstack-group-{}", std::process::id()));
+        let script = format!("sleep 600 & echo $! > {}; echo 5", folder.display());
+        let error = run(&["sh", "-c", &script]).unwrap_err();
+        assert!(error.contains("longer than 200ms"), "{error}");
+        let pid = std::fs::read_to_string(&folder).expect("its number");
+        let _ = std::fs::remove_file(&folder);
+        let stat = format!("/proc/{}/stat", pid.trim());
+        // Nobody waits for it in a container, where it may stay as a zombie.
+        let is_alive = || std::fs::read_to_string(&stat).is_ok_and(|s| !s.contains(") Z"));
+        while is_alive() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 }

@@ -1,18 +1,19 @@
 //! Meters: each is read in a thread of its own, and their last readings are added.
 
-mod command;
+pub(crate) mod command;
 mod fuse;
 pub mod model;
 
 use crate::clock;
 use crate::config::{Group, Meter};
 use crate::stat::Stat;
+use crate::text_file;
 use fuse::Fused;
 use headstack_units::{Span, Time, Watts};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// A reading, or why there is none.
 pub type Reading = Result<f64, String>;
@@ -21,6 +22,11 @@ pub type Reading = Result<f64, String>;
 pub trait Source: Send {
     /// Reads.
     fn read(&mut self) -> Reading;
+
+    /// When that came to be what it is; `None` if when it was read.
+    fn made(&self) -> Option<Time> {
+        None
+    }
 }
 
 /// The last of a meter.
@@ -35,7 +41,8 @@ struct Last {
 /// The meters of a group.
 pub struct Meters {
     last: Vec<Arc<Mutex<Last>>>,
-    names: Vec<String>,
+    /// What each is called, and the age at which a reading is old.
+    names: Vec<(String, Span)>,
     stop: Arc<AtomicBool>,
     base: Watts,
     least: Watts,
@@ -77,7 +84,8 @@ impl Meters {
                 last = meters.begin(Box::new(fused), fuse.every)?;
             }
             meters.last.push(last);
-            meters.names.push(format!("meter[{i}]"));
+            let old_after = Span(meter.interval.0.saturating_mul(3)).max(Span(5_000_000_000));
+            meters.names.push((format!("meter[{i}]"), old_after));
         }
         Ok(meters)
     }
@@ -93,7 +101,9 @@ impl Meters {
         // It is not waited for: a file may hang for as long as its device does.
         thread.spawn(move || {
             while !stop.load(Ordering::Relaxed) {
-                note(&read, clock::now(), source.read());
+                let began = clock::now();
+                let reading = source.read();
+                note(&read, source.made().unwrap_or(began), reading);
                 std::thread::sleep(Duration::from_nanos(every.non_negative()));
             }
         })?;
@@ -128,14 +138,33 @@ impl Meters {
         Some(sum)
     }
 
-    /// The meters that fail, each with the reason.
-    pub fn failures(&self) -> Vec<String> {
-        let named = self.names.iter().zip(&self.last);
-        let failure = |(name, last): (&String, &Arc<Mutex<Last>>)| {
+    /// The meters that fail or say nothing new, each with the reason.
+    pub fn failures(&self, now: Time) -> Vec<String> {
+        let failure = |((name, old_after), last): (&(String, Span), &Arc<Mutex<Last>>)| {
             let last = last.lock().unwrap_or_else(PoisonError::into_inner);
-            Some(format!("{name}: {}", last.failure.as_ref()?))
+            let age = last.good.map(|(time, _)| now.since(time));
+            let why = match (&last.failure, age) {
+                (Some(why), _) => why.clone(),
+                (None, None) => "no reading yet".into(),
+                (None, Some(age)) if age > *old_after => {
+                    format!("the last reading is {:.0} s old", age.as_secs_f64())
+                }
+                _ => return None,
+            };
+            Some(format!("{name}: {why}"))
         };
+        let named = self.names.iter().zip(&self.last);
         named.filter_map(failure).collect()
+    }
+
+    /// The last reading of each meter that has one, in watts.
+    pub fn readings(&self) -> Vec<(String, f64)> {
+        let named = self.names.iter().zip(&self.last);
+        let reading = |((name, _), last): (&(String, Span), &Arc<Mutex<Last>>)| {
+            let last = last.lock().unwrap_or_else(PoisonError::into_inner);
+            Some((name.clone(), last.good?.1))
+        };
+        named.filter_map(reading).collect()
     }
 
     /// The age of the oldest of the last readings.
@@ -169,10 +198,10 @@ fn note(last: &Mutex<Last>, began: Time, reading: Reading) {
 
 fn source_of(meter: &Meter, stats: &Stat) -> Box<dyn Source> {
     if let Some(path) = &meter.hwmon {
-        return Box::new(File::new(path, 1e-6));
+        return Box::new(File::new(path, 1e-6, false));
     }
     if let Some(path) = &meter.file {
-        return Box::new(File::new(path, 1.0));
+        return Box::new(File::new(path, 1.0, true));
     }
     if let Some(model) = meter.model {
         return Box::new(model::Modelled::new(model, stats.clone()));
@@ -185,23 +214,49 @@ struct File {
     path: PathBuf,
     /// Watts in its unit.
     unit_w: f64,
+    /// Of a file that somebody writes: when it was written by its own time, and by the clock. `None` in `/sys`, where each
+    /// reading is of that moment.
+    written: Option<(SystemTime, Time)>,
+    is_written: bool,
 }
 
 impl File {
-    fn new(path: &str, unit_w: f64) -> File {
+    fn new(path: &str, unit_w: f64, is_written: bool) -> File {
         File {
             path: Path::new(path).into(),
             unit_w,
+            written: None,
+            is_written,
         }
+    }
+
+    /// A change of the file's time is a new reading; only the age of the first is by the date, which may jump.
+    fn see(&mut self, written: SystemTime, now: Time) {
+        let age = match self.written {
+            Some((before, _)) if before == written => return,
+            Some(_) => Duration::ZERO,
+            None => SystemTime::now()
+                .duration_since(written)
+                .unwrap_or_default(),
+        };
+        let age_ns = age.as_nanos().min(u128::from(now.0)) as u64;
+        self.written = Some((written, Time(now.0 - age_ns)));
     }
 }
 
 impl Source for File {
     fn read(&mut self) -> Reading {
-        let path = self.path.display();
-        let text = std::fs::read_to_string(&self.path).map_err(|e| format!("{path}: {e}"))?;
+        let path = self.path.display().to_string();
+        let (text, written) = text_file::read(&self.path).map_err(|e| format!("{path}: {e}"))?;
+        if self.is_written {
+            self.see(written, clock::now());
+        }
         let number: Result<f64, _> = text.trim().parse();
         let number = number.map_err(|_| format!("{path}: got {text:?}, need a number"))?;
         Ok(number * self.unit_w)
+    }
+
+    fn made(&self) -> Option<Time> {
+        self.written.map(|(_, time)| time)
     }
 }

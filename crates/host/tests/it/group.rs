@@ -219,7 +219,10 @@ fn a_refusing_drive_is_told_and_tried_again_less_and_less_often() {
     bench.kernels[0].set(|s| s.answer = Answer::Fail(Errno::BUSY));
     bench.seconds(60, 10.0);
     assert_eq!(bench.group.state, State::DriveRefuses);
-    let tries = bench.kernels[0].set(|s| s.writes.len());
+    let tries = bench.kernels[0].set(|s| {
+        let depths = s.writes.iter().filter(|w| w.0 == Knob::QueueDepth);
+        depths.count()
+    });
     // After 1, 2, 4, 8, 16 and then each 30 s.
     assert!((4..=8).contains(&tries), "{tries} tries in a minute");
     bench.kernels[0].set(|s| s.answer = Answer::Take);
@@ -244,17 +247,18 @@ fn what_is_not_read_back_is_not_in_force() {
 fn another_writer_is_noticed_and_overruled_or_obeyed() {
     for (word, want) in [("reassert", (4, 1)), ("yield", (100, 1))] {
         let mut bench = bench(1, "pcap-agile", true, json!({ "on_conflict": word }));
-        bench.seconds(4, 7.9);
+        // Above the cap, and within the policy's tolerance.
+        bench.seconds(4, 8.1);
         assert_eq!(bench.sizes(0), (4, 1), "{word}");
         bench.kernels[0].set(|s| s.values.insert(Knob::NrRequests, "100".into()));
-        bench.seconds(25, 7.9);
+        bench.seconds(25, 8.1);
         assert_eq!(bench.sizes(0), want, "{word}");
         let (_, drive) = bench.group.drives().next().expect("a drive");
         assert_eq!(drive.expect("it is there").conflicts, 1, "{word}");
     }
 }
 
-/// A drive that is gone is left out, and its settings of before are not given to the one that comes back.
+/// A drive that is gone is left out, and has its first settings of before at the end.
 #[test]
 fn drives_come_and_go() {
     let mut bench = bench(2, "pcap-s", true, json!({}));
@@ -263,15 +267,11 @@ fn drives_come_and_go() {
     bench.kernels[1].set(|s| s.is_present = false);
     bench.seconds(2, 6.0);
     assert_eq!(bench.group.commands().len(), 1);
-    assert_eq!(bench.originals.drives(), ["drive-0"]);
-    bench.kernels[1].set(|s| {
-        s.is_present = true;
-        s.values.insert(Knob::NrRequests, "32".into());
-    });
+    bench.kernels[1].set(|s| s.is_present = true);
     bench.seconds(8, 12.0);
     assert_eq!(bench.group.commands().len(), 2);
     assert!(bench.release());
-    assert_eq!((bench.sizes(0).0, bench.sizes(1).0), (64, 32));
+    assert_eq!((bench.sizes(0).0, bench.sizes(1).0), (64, 64));
 }
 
 #[test]
@@ -323,10 +323,10 @@ fn what_is_not_the_drives_does_not_count() {
     assert_eq!(bench.group.state, State::Holding);
     bench.seconds(6, 9.0);
     assert_eq!(bench.group.state, State::Settling);
-    bench.seconds(60, 9.0);
+    bench.seconds(90, 9.0);
     assert_eq!(bench.group.state, State::Unreachable { excess: Watts(1.0) });
     assert!(
-        (60.0..=66.0).contains(&bench.group.over_s),
+        (90.0..=96.0).contains(&bench.group.over_s),
         "{}",
         bench.group.over_s
     );
@@ -382,13 +382,13 @@ fn at_the_end_settings_are_looked_at_again() {
 #[test]
 fn the_end_does_not_wait_for_what_is_not_the_daemons() {
     let mut bench = bench(2, "pcap-s", true, json!({ "on_conflict": "yield" }));
-    bench.seconds(4, 15.9);
+    bench.seconds(4, 16.1);
     bench.kernels[0].set(|s| s.values.insert(Knob::NrRequests, "100".into()));
-    bench.seconds(25, 15.9);
+    bench.seconds(25, 16.1);
     bench.kernels[1].unplug_or_return();
     assert!(bench.release());
     assert_eq!(bench.sizes(0).0, 100);
-    assert!(bench.originals.drives().is_empty());
+    assert_eq!(bench.originals.drives(), ["drive-1"]);
 }
 
 /// A disk that was full from the start: nothing was saved, so nothing was written, and nothing is to be restored.

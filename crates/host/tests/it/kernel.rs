@@ -1,7 +1,7 @@
 //! A drive whose settings behave as the kernel's (block/blk-sysfs.c, drivers/scsi/scsi_sysfs.c): fewer than 4 places become
 //! 4, too many are refused, and a change waits until the queue is empty.
 
-use headstack_host::knobs::{Knob, Knobs};
+use headstack_host::knobs::{Claim, Knob, Knobs};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::io;
@@ -28,6 +28,8 @@ pub struct State {
     pub held: Option<String>,
     pub is_present: bool,
     pub model: String,
+    pub serial: Option<String>,
+    pub trouble: Option<String>,
     pub answer: Answer,
     pub writes: Vec<(Knob, String)>,
 }
@@ -53,6 +55,8 @@ impl Kernel {
             held: None,
             is_present: true,
             model: "MODEL-1".into(),
+            serial: None,
+            trouble: None,
             answer: Answer::Take,
             writes: Vec::new(),
         })))
@@ -126,6 +130,18 @@ impl Knobs for Kernel {
 
     fn model(&self) -> String {
         self.set(|s| s.model.clone())
+    }
+
+    fn serial(&self) -> Option<String> {
+        self.set(|s| s.serial.clone())
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.set(|s| s.trouble.clone())
+    }
+
+    fn claim(&self) -> io::Result<Claim> {
+        Ok(Claim::default())
     }
 
     fn stat(&self) -> io::Result<String> {

@@ -43,7 +43,7 @@ fn a_file_of_another_boot_has_nothing() {
     let kernel = Kernel::new();
     let mut originals = Originals::open(&file).expect("no file");
     let values = [(Knob::NrRequests, "64".to_string())].into();
-    originals.keep("x", &values).expect("it is written");
+    originals.keep("x", None, &values).expect("it is written");
     let text = std::fs::read_to_string(&file).expect("the file");
     let mut document: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(Originals::open(&file).expect("it").drives(), ["x"]);

@@ -29,7 +29,10 @@ struct Two {
 
 impl Two {
     fn new(split: &str) -> Two {
-        let of = |name| bench(1, "pcap-agile", true, json!({ "name": name }));
+        // As found, with 64 places, they would draw the least.
+        let start = json!({ "start_nr_requests": 4 });
+        let extra = |name| json!({ "name": name, "parameters": start });
+        let of = |name| bench(1, "pcap-agile", true, extra(name));
         let mut benches = [of("first"), of("second")];
         benches.iter_mut().for_each(|b| b.group.cap = None);
         let table = json!({
@@ -174,7 +177,7 @@ fn what_is_shown_adds_up() {
 }
 
 /// Files of a drive as in sysfs, and a meter.
-fn make_drive(folder: &Path, watts: &str) {
+pub fn make_drive(folder: &Path, watts: &str) {
     for (file, text) in [
         ("queue/nr_requests", "64"),
         ("queue/scheduler", "[mq-deadline] none"),

@@ -1,4 +1,5 @@
 //! What clients can do to a page of metrics, and where it may be.
+#![cfg(target_os = "linux")]
 
 use headstack_metrics::Page;
 use std::io::{Read, Write};

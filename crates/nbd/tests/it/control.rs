@@ -70,6 +70,8 @@ fn files_say_what_is_and_set_what_is_written() {
         ("0/queue/rotational", "1"),
         ("0/device/queue_depth", "32"),
         ("0/queue/iosched/read_expire", "500"),
+        ("0/device/model", "exos-2x18-sata"),
+        ("1/device/model", "exos-2x18-sata"),
         ("0/device/state", "running"),
         ("0/device/cdl_supported", "0"),
         ("0/queue/independent_access_ranges/0/sector", "0"),
