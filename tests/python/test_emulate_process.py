@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -31,9 +30,8 @@ def gone(path: Path) -> bool:
     return True
 
 
+@pytest.mark.needs("nbdinfo")
 def test_the_fixture_of_the_guide(tmp_path):
-    if shutil.which("nbdinfo") is None:
-        pytest.skip("nbdinfo is absent")
     (code,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     (tmp_path / "test_mine.py").write_text(code)
     done = subprocess.run(
@@ -108,9 +106,8 @@ def test_the_command_ends_with_sigterm_and_with_its_parent(tmp_path):
     assert not path.exists()
 
 
+@pytest.mark.needs("systemd-analyze")
 def test_the_units_of_the_guide(tmp_path):
-    if shutil.which("systemd-analyze") is None:
-        pytest.skip("systemd-analyze is absent")
     units = re.findall(r"^```ini\n# (\S+)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     assert {name for name, _ in units} == {"headstack-nbd.socket", "headstack-nbd.service"}
     for name, text in units:
