@@ -73,7 +73,7 @@ def test_both_front_ends_serve_one_drive(tmp_path):
     socket = tmp_path / "socket"
     image.write_bytes(random.Random(3).randbytes(MIB))
     with headstack.emulate(
-        "conner-cp3100", iscsi=True, address=f"unix:{socket}", speed=0, seed=3, record=record
+        "conner-cp3100", iscsi=True, nbd=f"unix:{socket}", speed=0, seed=3, record=record
     ) as disk:
         assert disk.uri.startswith("nbd+unix")
         os.truncate(image, disk.size_bytes)

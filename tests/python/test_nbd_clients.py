@@ -310,7 +310,7 @@ def test_certificates_of_usual_clients(certificates, tmp_path):
     ran("sh", ROOT / "scripts/certificates.sh", stranger)
     given = {"tls_certificates": certificates, "tls_verify_peer": True, "speed": 0}
     for address in (None, "127.0.0.1:0"):
-        with headstack.emulate("conner-cp3100", address=address, **given) as disk:
+        with headstack.emulate("conner-cp3100", nbd=address, **given) as disk:
             assert disk.uri.startswith("nbds")
             mark = "&" if "?" in disk.uri else "?"
             uri = f"{disk.uri}{mark}tls-certificates={certificates}"
@@ -337,7 +337,7 @@ def test_certificates_of_usual_clients(certificates, tmp_path):
 def test_qemu_encrypts(certificates, tmp_path):
     image = tmp_path / "image"
     with headstack.emulate(
-        "conner-cp3100", address="127.0.0.1:0", speed=0, tls="on", tls_certificates=certificates
+        "conner-cp3100", nbd="127.0.0.1:0", speed=0, tls="on", tls_certificates=certificates
     ) as disk:
         assert disk.uri.startswith("nbd://")
         image.write_bytes(random.Random(5).randbytes(min(IMAGE, disk.size_bytes)))

@@ -1,7 +1,8 @@
 //! Sockets, whatever their kind: those that listen, and those of clients. None of them ever waits.
 
+use rustix::io::Errno;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -107,12 +108,18 @@ impl Listener {
         Listener::Unix(UnixListener::bind(path)?, Some(path.into())).ready()
     }
 
-    /// Listens at a port.
+    /// Listens at a port. On a machine with IPv6 alone, `[::1]` takes the place of `127.0.0.1`.
     ///
     /// # Errors
     /// The port is in use, or may not be used.
     pub fn at_port(address: SocketAddr) -> io::Result<Listener> {
-        Listener::Tcp(TcpListener::bind(address)?).ready()
+        let bound = match TcpListener::bind(address) {
+            Err(e) if address.ip() == Ipv4Addr::LOCALHOST && has_no_ipv4(&e) => {
+                TcpListener::bind((Ipv6Addr::LOCALHOST, address.port()))
+            }
+            bound => bound,
+        };
+        Listener::Tcp(bound?).ready()
     }
 
     /// A socket that listens already. It never waits from now on.
@@ -168,6 +175,14 @@ impl Drop for Listener {
             let _ = std::fs::remove_file(path);
         }
     }
+}
+
+/// Whether an address cannot be used because the machine has no IPv4, or not this address.
+fn has_no_ipv4(error: &io::Error) -> bool {
+    let code = error.raw_os_error();
+    [Errno::ADDRNOTAVAIL, Errno::AFNOSUPPORT]
+        .map(|e| Some(e.raw_os_error()))
+        .contains(&code)
 }
 
 /// Removes a socket on which nobody listens, left by a server that was killed.
