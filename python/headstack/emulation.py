@@ -198,15 +198,18 @@ class Emulation:
         path = self._path()
         if path is not None:
             return f"server.type=unix,server.path={shlex.quote(path)}"
-        host, _, port = self.uri.partition("://")[2].rpartition(":")
-        return f"server.type=inet,server.host={host.strip("[]")},server.port={port}"
+        host, port = self._port()
+        return f"server.type=inet,server.host={host},server.port={port}"
 
     def _nbd_client(self) -> str:
         path = self._path()
         if path is not None:
             return f"-unix {shlex.quote(path)}"
+        return " ".join(self._port())
+
+    def _port(self) -> tuple[str, str]:
         host, _, port = self.uri.partition("://")[2].rpartition(":")
-        return f"{host.strip('[]')} {port}"
+        return host.strip("[]"), port
 
     def _path(self) -> str | None:
         from urllib.parse import unquote

@@ -68,19 +68,52 @@ def plain() -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
 
 
+#: Where `cargo test` leaves the programs of this repository.
+_TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+BUILT = (_TARGET / "release", _TARGET / "debug")
+
+
+def _built(program: str) -> str | None:
+    found = any((folder / program).exists() for folder in BUILT) or shutil.which(program)
+    return None if found else f"{program} is absent: cargo test builds it"
+
+
+def _root() -> str | None:
+    """Whether we are root, and may do what root may: in a container that is often forbidden."""
+    if os.geteuid() != 0:
+        return "we are not root"
+    if shutil.which("unshare") is None:
+        return "unshare is absent"
+    alone = ["unshare", "--mount", "--net", "--pid", "--fork", "--mount-proc", "true"]
+    done = subprocess.run(alone, capture_output=True, check=False)
+    return "root may not mount" if done.returncode else None
+
+
+def _fuse() -> str | None:
+    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        return "/dev/fuse is absent"
+    return absent("fusermount3") if os.geteuid() != 0 else absent("root")
+
+
+def _postgresql() -> str | None:
+    return None if list(Path("/usr/lib/postgresql").glob("*/bin")) else "postgresql is absent"
+
+
 #: Needs that are more than a program: each says why it is not met.
 MORE: dict[str, Callable[[], str | None]] = {
     "browser": _browser,
     "fio:nbd": _says("nbd", "fio", "--enghelp"),
-    "fuse": lambda: None if os.access("/dev/fuse", os.W_OK) else "/dev/fuse is absent",
+    "fuse": _fuse,
     "guest": _bench("guest", "need"),
     "guest:backports": _bench("guest", "need", kernel="backports"),
     "guest:initiator": _bench("guest", "need_own_initiator"),
     "headstack-capd": _bench("capd", "program"),
+    "headstack-nbd": lambda: _built("headstack-nbd"),
     "nbdkit:nbd": _says("name=nbd", "nbdkit", "nbd", "--dump-plugin"),
     "nbdsh": _nbdsh,
+    "postgresql": _postgresql,
     "qemu:iscsi": _bench("guest", "need_iscsi"),
-    "root": lambda: None if os.geteuid() == 0 else "we are not root",
+    "root": _root,
 }
 
 

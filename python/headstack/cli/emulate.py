@@ -124,7 +124,7 @@ def command(
 
     Examples:
       headstack emulate exos-2x18-sata
-      headstack emulate exos-x18 --nbd unix:/tmp/disk --store /tmp/disk.img
+      headstack emulate constellation-es3-4tb --nbd unix:/tmp/disk --store /tmp/disk.img
       headstack emulate exos-2x18-sata --iscsi
       headstack emulate examples/demo.toml --system "18 TB helium" --record session.csv
 
