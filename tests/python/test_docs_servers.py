@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -69,6 +70,17 @@ def alone(script: str) -> list[str]:
     return ["unshare", *network, *apart, "sh", "-c", up + script]
 
 
+def end(shell: "subprocess.Popen[bytes]") -> None:
+    """End its servers, which unmount their folders. A namespace ends with its first process."""
+    for kind in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(shell.pid, kind)
+            for _ in range(50):
+                shell.poll()
+                os.killpg(shell.pid, 0)
+                time.sleep(0.1)
+
+
 @pytest.mark.parametrize("blocks", list(sections()))
 def test_commands_run_as_printed(blocks):
     programs = [Path(sys.executable).parent, *needs.BUILT, "/usr/sbin", "/sbin"]
@@ -87,10 +99,7 @@ def test_commands_run_as_printed(blocks):
             try:
                 code = done.wait(timeout=240)
             finally:
-                # The servers; with `unshare`, what is in its namespace ends too.
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(done.pid, signal.SIGKILL)
-                done.wait()
+                end(done)
         assert code == 0, (folder / "said").read_text()
         for i, (*_, shown) in enumerate(blocks):
             printed = (folder / f"out{i}").read_text().replace(str(folder), "/srv/try")
