@@ -1,6 +1,5 @@
 //! Sockets, whatever their kind: those that listen, and those of clients. None of them ever waits.
 
-use rustix::io::Errno;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -78,6 +77,15 @@ pub fn parse_port(text: &str, form: &str, remote: bool) -> Result<SocketAddr, St
         true => Ok(address),
         false => Err("an address of this machine alone, or --allow-remote".into()),
     }
+}
+
+/// Whether an address cannot be used because the machine has no IPv4, or not this address.
+fn has_no_ipv4(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let code = error.raw_os_error();
+    [Errno::ADDRNOTAVAIL, Errno::AFNOSUPPORT]
+        .map(|e| Some(e.raw_os_error()))
+        .contains(&code)
 }
 
 /// A socket for new clients. That of a path is removed at the end.
@@ -175,14 +183,6 @@ impl Drop for Listener {
             let _ = std::fs::remove_file(path);
         }
     }
-}
-
-/// Whether an address cannot be used because the machine has no IPv4, or not this address.
-fn has_no_ipv4(error: &io::Error) -> bool {
-    let code = error.raw_os_error();
-    [Errno::ADDRNOTAVAIL, Errno::AFNOSUPPORT]
-        .map(|e| Some(e.raw_os_error()))
-        .contains(&code)
 }
 
 /// Removes a socket on which nobody listens, left by a server that was killed.
