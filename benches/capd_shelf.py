@@ -197,7 +197,7 @@ def live(
         file.write_text(config(folder, policy, parameters))
         (folder / "cap").write_text("")
         socket = folder / "disk"
-        with headstack.emulate(shelf, address=f"unix:{socket}", control=folder / "control"):
+        with headstack.emulate(shelf, nbd=f"unix:{socket}", control=folder / "control"):
             uris = [f"nbd+unix:///{i}?socket={socket}" for i in range(sum(TIERS))]
             files = Files(folder / "control")
             before = files.settings()

@@ -48,6 +48,13 @@ def tracked() -> list[Path]:
     return sorted(path for path in paths if path.is_file())
 
 
+def test_tests_ask_for_programs_before_they_begin() -> None:
+    """By `@pytest.mark.needs`: a skip inside a test would leave open what it holds."""
+    texts = {f.name: f.read_text("utf-8") for f in (ROOT / "tests" / "python").glob("*.py")}
+    asks = {name for name, text in texts.items() if "shutil.which" in text}
+    assert asks == {"needs.py", "browser.py"}
+
+
 def test_imports_point_up_the_list() -> None:
     if shutil.which("cargo") is None:
         pytest.skip("cargo is not installed")

@@ -198,15 +198,18 @@ class Emulation:
         path = self._path()
         if path is not None:
             return f"server.type=unix,server.path={shlex.quote(path)}"
-        host, _, port = self.uri.partition("://")[2].rpartition(":")
+        host, port = self._port()
         return f"server.type=inet,server.host={host},server.port={port}"
 
     def _nbd_client(self) -> str:
         path = self._path()
         if path is not None:
             return f"-unix {shlex.quote(path)}"
+        return " ".join(self._port())
+
+    def _port(self) -> tuple[str, str]:
         host, _, port = self.uri.partition("://")[2].rpartition(":")
-        return f"{host} {port}"
+        return host.strip("[]"), port
 
     def _path(self) -> str | None:
         from urllib.parse import unquote
@@ -245,7 +248,7 @@ class Emulation:
 def emulate(
     target: str | os.PathLike[str],
     *,
-    address: str | None = None,
+    nbd: str | None = None,
     allow_remote: bool = False,
     store: str | os.PathLike[str] | None = None,
     speed: float = 1.0,
@@ -273,7 +276,7 @@ def emulate(
 
     Args:
         target: a drive's name, a path to a drive, or an experiment; its workloads are not used.
-        address: ``unix:PATH`` or ``HOST:PORT``; by default a Unix socket in a folder of its own,
+        nbd: ``unix:PATH`` or ``HOST:PORT``; by default a Unix socket in a folder of its own,
             which goes when the emulation or this process ends. ``systemd``: sockets that were
             passed to this process. ``standard``: those if there are any, else port 10809 of this
             machine.
@@ -303,7 +306,7 @@ def emulate(
         after_power_loss: ``disconnect`` ends the connections; with ``continue`` what is
             outstanding fails, and clients go on.
         iscsi: serve SCSI disks over iSCSI, at a free port of this machine or at this ``HOST:PORT``.
-            NBD is then served only if `address` is given.
+            NBD is then served only if `nbd` is given.
         iscsi_initiators: names of initiators that may log in; all by default.
         iscsi_chap: a file (TOML) with ``name`` and ``secret`` that initiators must know, and
             perhaps ``mutual_name`` and ``mutual_secret`` of the target.
@@ -321,12 +324,12 @@ def emulate(
 
         raise HeadstackError("emulate: got a system without it, need Linux")
     folder = None
-    serves_nbd = address is not None or not iscsi
-    if address is None and serves_nbd:
+    serves_nbd = nbd is not None or not iscsi
+    if nbd is None and serves_nbd:
         folder = _Folder()
-        address = f"unix:{folder.socket}"
+        nbd = f"unix:{folder.socket}"
         if len(os.fsencode(folder.socket)) >= _SOCKET_BYTES:
-            address = "127.0.0.1:0"
+            nbd = "127.0.0.1:0"
     places = [None if p is None else Path(p) for p in (store, record, tls_certificates, control)]
     losses = (
         torn_writes,
@@ -349,7 +352,7 @@ def emulate(
             "emulate",
             os.fspath(target),
             drives.drive_dirs(),
-            (None if address == STANDARD else address,) if serves_nbd else None,
+            (None if nbd == STANDARD else nbd,) if serves_nbd else None,
             allow_remote,
             places[0],
             speed,

@@ -3,12 +3,11 @@ import io
 import os
 import signal
 import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import needs
 import pytest
 
 from headstack.cli import main
@@ -30,17 +29,13 @@ THOROUGH = int(os.environ.get("HEADSTACK_THOROUGH", "1"))
 QUICK = THOROUGH <= 1
 
 
-@contextlib.contextmanager
-def skip_absent() -> Iterator[None]:
-    """Skip where something that a guest needs is absent, such as its kernel or a program."""
-    # Only tests of guests need it, and it needs a Unix.
-    sys.path.insert(0, str(ROOT / "benches"))
-    import guest
-
-    try:
-        yield
-    except guest.AbsentError as reason:
-        pytest.skip(str(reason))
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test whose needs are not met, before any fixture is made."""
+    for mark in item.iter_markers("needs"):
+        for reason in map(needs.absent, mark.args):
+            if reason is not None:
+                pytest.skip(reason)
 
 
 def command(*args: object, **env: str) -> "subprocess.CompletedProcess[str]":

@@ -8,13 +8,13 @@ import pytest
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "benches"))
-import capd
 import capd_shelf
 from capd_shelf import Step
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux"),
     pytest.mark.thorough,
+    pytest.mark.needs("fio:nbd", "fuse", "headstack-capd"),
 ]
 
 #: Of the caps of Figure 10 of PCAP the 2nd, 4th, 6th and last, before a supply of 83 %.
@@ -22,14 +22,6 @@ CAPS = tuple(0.83 * cap for cap in (190, 170, 150, 205))
 
 #: Seconds of each.
 STEP = 48.0
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _shelf() -> None:
-    try:
-        capd_shelf.need()
-    except capd.AbsentError as reason:
-        pytest.skip(str(reason))
 
 
 def alike(real: Sequence[Step], ours: Sequence[Step]) -> None:

@@ -602,8 +602,6 @@ def test_tables_in_pipes_are_those_of_terminals(monkeypatch):
 
 def rust_example(name):
     """Build an example of the crate `array`; return its path."""
-    if shutil.which("cargo") is None:
-        pytest.skip("cargo is not installed")
     # As `cargo test` builds it, which has done so already or is about to: nothing is built twice.
     command = ["cargo", "build", "--release", "--config", ".cargo/checked.toml"]
     command += ["--offline", "--workspace"]
@@ -614,6 +612,7 @@ def rust_example(name):
 
 
 @pytest.mark.thorough
+@pytest.mark.needs("cargo")
 def test_a_rust_binary_runs_the_same_experiment(experiment, tmp_path):
     binary = rust_example("run")
     for file, out in [(experiment, "toml"), (ROOT / "examples" / "demo.toml", "demo")]:

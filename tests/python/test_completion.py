@@ -1,7 +1,6 @@
 """Completion scripts, tested with the shells themselves."""
 
 import shlex
-import shutil
 import subprocess
 
 import pytest
@@ -51,10 +50,10 @@ def offered(shell: str, script: str, line: str) -> set[str]:
     return {row.partition("\t")[0] for row in done.stdout.splitlines()}
 
 
-@pytest.mark.parametrize("shell", ["bash", "fish"])
+@pytest.mark.parametrize(
+    "shell", [pytest.param(name, marks=pytest.mark.needs(name)) for name in ("bash", "fish")]
+)
 def test_shells_offer_commands_options_and_names(shell):
-    if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not installed")
     script = completion.script(shell)
     for line, want in OFFERS:
         got = offered(shell, script, line)
@@ -63,9 +62,8 @@ def test_shells_offer_commands_options_and_names(shell):
         assert all(entry.startswith(typed) for entry in got), (line, got)
 
 
+@pytest.mark.needs("zsh")
 def test_zsh_reads_its_script():
-    if shutil.which("zsh") is None:
-        pytest.skip("zsh is not installed")
     script = completion.script("zsh")
     subprocess.run(["zsh", "-n"], input=script, text=True, check=True)
     assert script.startswith("#compdef headstack\n")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, command
+from test_docs_servers import NAMES as SERVERS
 
 import headstack
 from headstack import _bridge
@@ -33,10 +34,10 @@ def commands() -> list[str]:
     """Every command of the pages that can be run as printed.
 
     Patterns with names in capitals are left out; so are reproductions, which take minutes or need
-    traces, and emulations, which serve until they are ended. They have their own tests.
+    traces, and pages on servers. They have their own tests.
     """
     lines = []
-    for page in PAGES:
+    for page in (p for p in PAGES if p.stem not in SERVERS):
         text = page.read_text("utf-8")
         lines += [
             line for kind, t in BLOCK.findall(text) if kind == "sh" for line in t.splitlines()

@@ -2,7 +2,7 @@
 
 import os
 import re
-import shutil
+import shlex
 import signal
 import subprocess
 import sys
@@ -31,9 +31,8 @@ def gone(path: Path) -> bool:
     return True
 
 
+@pytest.mark.needs("nbdinfo")
 def test_the_fixture_of_the_guide(tmp_path):
-    if shutil.which("nbdinfo") is None:
-        pytest.skip("nbdinfo is absent")
     (code,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     (tmp_path / "test_mine.py").write_text(code)
     done = subprocess.run(
@@ -108,9 +107,55 @@ def test_the_command_ends_with_sigterm_and_with_its_parent(tmp_path):
     assert not path.exists()
 
 
+@pytest.mark.needs("root", "fuse")
+def test_the_folder_of_a_killed_server_says_how_it_is_unmounted(tmp_path):
+    control = tmp_path / "control"
+    asked = ("conner-cp3100", "--nbd", f"unix:{tmp_path / 'disk'}", "--control", control)
+    try:
+        with started(*asked) as server:
+            assert server.stdout.readline()
+            server.kill()
+        with started(*asked) as server:
+            _, said = server.communicate(timeout=60)
+        assert server.returncode == 1
+        assert f"(umount {control}, or fusermount3 -u {control})" in said
+    finally:
+        subprocess.run(["umount", control], check=True)
+
+
+@pytest.mark.needs("root", "ip")
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [((), "nbd://[::1]:10809"), (("--iscsi",), "iscsi://[::1]:3260/iqn.2026-11.org")],
+)
+def test_default_addresses_of_a_host_with_ipv6_alone(more, said):
+    alone = "ip link set lo up; ip address del 127.0.0.1/8 dev lo; "
+    command = shlex.join([sys.executable, "-m", "headstack", "emulate", "conner-cp3100", *more])
+    with subprocess.Popen(
+        ["unshare", "--net", "sh", "-c", f"{alone} exec {command}"],
+        stdout=subprocess.PIPE, text=True, env=ENV,
+    ) as server:  # fmt: skip
+        try:
+            assert server.stdout.readline().startswith(said)
+        finally:
+            server.terminate()
+
+
+@pytest.mark.parametrize("warning", [None, "too slow: 5 %"])
+def test_a_warning_at_the_end_is_a_line_of_its_own(warning, monkeypatch, capsys):
+    from headstack.cli import emulate as cli
+
+    with headstack.emulate("conner-cp3100", speed=0) as disk:
+        pass
+    monkeypatch.setattr(disk, "_served", {**disk.served, "warning": warning})
+    monkeypatch.setattr(disk, "wait", lambda: None)
+    cli.serve(disk)
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == "warning: too slow: 5 %" if warning else last.endswith("us at most")
+
+
+@pytest.mark.needs("systemd-analyze")
 def test_the_units_of_the_guide(tmp_path):
-    if shutil.which("systemd-analyze") is None:
-        pytest.skip("systemd-analyze is absent")
     units = re.findall(r"^```ini\n# (\S+)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     assert {name for name, _ in units} == {"headstack-nbd.socket", "headstack-nbd.service"}
     for name, text in units:

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 
 import pytest
-from conftest import ROOT, skip_absent
+from conftest import ROOT
 
 import headstack
 
@@ -14,7 +14,10 @@ import database
 import guest
 from block_layer import Case, Request
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux"),
+    pytest.mark.needs("guest"),
+]
 
 
 def most_at_once(requests: Sequence[Request]) -> int:
@@ -25,12 +28,6 @@ def most_at_once(requests: Sequence[Request]) -> int:
         now += step
         most = max(most, now)
     return most
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _guest() -> None:
-    with skip_absent():
-        guest.need()
 
 
 def test_the_kernel_limits_what_the_drive_sees(tmp_path):
@@ -65,20 +62,8 @@ def test_the_kernel_limits_what_the_drive_sees(tmp_path):
     assert b"err= 0" in files["v"]
 
 
-def need_mounts(*programs: str) -> None:
-    """Skip where an export cannot be a file, through which more requests are in flight."""
-    with skip_absent():
-        guest.need(*programs)
-        with headstack.emulate("exos-x18", speed=0) as disk, guest.mounted(disk.uri):
-            pass
-
-
-def need_scsi() -> None:
-    with skip_absent():
-        guest.need_iscsi()
-
-
 @pytest.mark.thorough
+@pytest.mark.needs("qemu:iscsi")
 def test_the_simulated_host_queue_agrees_with_the_kernel():
     """Rates within 5 %, means within 10 and p99 within 20 %, where no thread starves.
 
@@ -87,7 +72,6 @@ def test_the_simulated_host_queue_agrees_with_the_kernel():
     writes of mixed loads, loads with one request at a time, in which the guest's own time varies,
     loads whose threads starve, and how long each part of a load under `bfq` lasts.
     """
-    need_scsi()
     measured, gaps = block_layer.measure(block_layer.CASES)
     print("gaps", gaps)
     for case, real, late in zip(block_layer.CASES, measured, gaps, strict=True):
@@ -111,8 +95,8 @@ def test_the_simulated_host_queue_agrees_with_the_kernel():
 
 
 @pytest.mark.thorough
+@pytest.mark.needs("qemu:iscsi")
 def test_the_queue_is_changed_while_it_runs():
-    need_scsi()
     windows = block_layer.measure_changes()
     assert [most_at_once(window) for window in windows] == [8, 2, 2]
     seen = [
@@ -125,8 +109,8 @@ def test_the_queue_is_changed_while_it_runs():
 
 
 @pytest.mark.thorough
+@pytest.mark.needs("nbdfuse", "root", "fuse", *database.PROGRAMS)
 def test_a_database_uses_both_arms(tmp_path):
-    need_mounts(*database.PROGRAMS)
     got = {drive: database.ran(drive, tmp_path) for drive in database.DRIVES}
     for drive, ran in got.items():
         # To the microsecond: the record has times in nanoseconds.

@@ -7,26 +7,18 @@ import sys
 
 import capd_faults
 import pytest
-from conftest import ROOT, skip_absent
+from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "benches"))
 import capd
-import guest
 import live_caps
 from capd import Group
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux"),
     pytest.mark.thorough,
+    pytest.mark.needs("guest:backports", "qemu:iscsi", "headstack-capd"),
 ]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _guest() -> None:
-    with skip_absent():
-        guest.need(kernel=guest.BACKPORTS)
-        guest.need_iscsi()
-        capd.program()
 
 
 def test_a_cap_is_held_as_in_the_simulation():

@@ -4,13 +4,14 @@ import re
 import sys
 
 import pytest
-from test_guest_scsi import boot, need
+from test_guest_scsi import boot
 
 import headstack
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux"),
     pytest.mark.thorough,
+    pytest.mark.needs("guest:backports", "qemu:iscsi"),
 ]
 
 #: The drive file of `conner-cp3100`: 8 surfaces of 776 tracks of 33 sectors of 512 bytes.
@@ -112,6 +113,7 @@ def all_but_third(away: int, third: str) -> dict[int, str]:
     return {0: f"{away}", **dict.fromkeys(range(1, 9), GOOD), 3: third}
 
 
+@pytest.mark.needs(*TOOLS)
 def test_a_kernel_follows_the_capacity():
     """It says that the capacity has changed, and takes the new one when it is told to look.
 
@@ -119,7 +121,6 @@ def test_a_kernel_follows_the_capacity():
     `scsi_io_completion_action` of `scsi_lib.c` ends with an error what comes while the drive is
     away ("Do not retry I/Os during depopulation", 6.14 and stable kernels).
     """
-    need(*TOOLS)
     # The drive writes itself anew in 98 and 111 s of its time: 776 tracks of 7 and 8 surfaces, a
     # turn and its share of the skews each.
     with headstack.emulate("conner-cp3100", iscsi=True, speed=10) as disk:

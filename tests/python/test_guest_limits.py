@@ -6,14 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, skip_absent
+from conftest import ROOT
 
 import headstack
 
 sys.path.insert(0, str(ROOT / "benches"))
 import guest
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux"),
+    pytest.mark.needs("guest:backports", "qemu:iscsi"),
+]
 
 LIMITS = """
 [duration_limits]
@@ -39,8 +42,6 @@ def limited(folder: Path) -> Path:
 
 def booted(drive: Path, script: str, programs: tuple[str, ...], **options: Any) -> dict[str, str]:
     """Run a script in a guest whose only disk is this drive; the files that it left."""
-    with skip_absent():
-        guest.need(*programs, kernel=guest.BACKPORTS)
     with headstack.emulate(drive, iscsi=True, **options) as disk:
         files = guest.run(
             [disk.url],
@@ -52,6 +53,7 @@ def booted(drive: Path, script: str, programs: tuple[str, ...], **options: Any) 
     return {name: data.decode().strip() for name, data in files.items()}
 
 
+@pytest.mark.needs("sg_opcodes", "sg_logs")
 def test_a_kernel_has_limits(tmp_path):
     """`cdl_supported`, `cdl_enable`, and ETIME for both policies; the pages by sg3_utils.
 

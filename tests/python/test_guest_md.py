@@ -5,22 +5,16 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, skip_absent
+from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "benches"))
-import guest
 import md
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux"),
     pytest.mark.thorough,
+    pytest.mark.needs("guest:backports", "mdadm"),
 ]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _guest() -> None:
-    with skip_absent():
-        guest.need("mdadm", kernel=guest.BACKPORTS)
 
 
 @pytest.mark.parametrize("level", md.SIZES)

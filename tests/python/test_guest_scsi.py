@@ -4,7 +4,6 @@ The guest runs the kernel of Debian's backports. Where it, or a tool, is absent,
 """
 
 import re
-import shutil
 import struct
 import sys
 import zlib
@@ -12,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, skip_absent
+from conftest import ROOT
 from test_guest import most_at_once
 from test_iscsi import zoned
 
@@ -26,12 +25,8 @@ from block_layer import Request
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux"),
     pytest.mark.thorough,
+    pytest.mark.needs("guest:backports", "qemu:iscsi"),
 ]
-
-
-def need(*programs: str) -> None:
-    with skip_absent():
-        guest.need(*programs, kernel=guest.BACKPORTS)
 
 
 def boot(
@@ -70,10 +65,12 @@ def shelf(folder: Path, drive: str, count: int) -> Path:
     return file
 
 
+TOOLS = ("sg_vpd", "sg_inq", "sg_modes", "sg_logs", "sg_readcap", "sg_opcodes", "sg_luns")
+
+
+@pytest.mark.needs(*TOOLS, "sdparm", "smartctl")
 def test_tools_read_what_they_should():
     """Identity, pages, log and zones of a dual-actuator drive, by tools that nobody here wrote."""
-    tools = ("sg_vpd", "sg_inq", "sg_modes", "sg_logs", "sg_readcap", "sg_opcodes", "sg_luns")
-    need(*tools, "sdparm", "smartctl")
     script = """
     for p in 0 sv di bdc bl cpr; do sg_vpd --page=$p /dev/sda > vpd.$p || exit 1; done
     sg_inq /dev/sda > inq; sg_modes --all /dev/sda > modes; sg_readcap --16 /dev/sda > capacity
@@ -82,7 +79,7 @@ def test_tools_read_what_they_should():
     smartctl -d scsi -a /dev/sda > smart; echo $? > smart.code
     """
     with headstack.emulate("exos-2x18-sata", iscsi=True, speed=0) as disk:
-        files = boot([disk.url], script, *tools, "sdparm", "smartctl")
+        files = boot([disk.url], script, *TOOLS, "sdparm", "smartctl")
     blocks = 35_156_656_128
     assert f"Number of logical blocks={blocks}" in files["capacity"]
     assert "physical block length=4096" in files["capacity"]
@@ -103,7 +100,6 @@ def test_tools_read_what_they_should():
 
 def test_the_write_cache_is_switched(tmp_path):
     """Without it a write of 4 KiB waits for its place on the medium; with it, for nothing."""
-    need()
     record = tmp_path / "session.csv"
     script = """
     t=$(ls -d /sys/class/scsi_disk/*)
@@ -125,9 +121,9 @@ def test_the_write_cache_is_switched(tmp_path):
     assert cached[len(cached) // 2] < 1 < 4 < forced[len(forced) // 2]
 
 
+@pytest.mark.needs("sg_start", "sdparm")
 def test_power_conditions_by_command_and_by_timer(tmp_path):
     """START STOP UNIT and the timers of the mode page: the next read takes the recovery longer."""
-    need("sg_start", "sdparm")
     record = tmp_path / "session.csv"
     script = """
     read() { dd if=/dev/sda of=/dev/null bs=$1 count=1 skip=$2 iflag=direct 2>/dev/null; }
@@ -158,7 +154,6 @@ def test_power_conditions_by_command_and_by_timer(tmp_path):
 
 
 def test_sixteen_disks_of_a_shelf(tmp_path):
-    need()
     script = """
     n=0; while [ ! -b /dev/sdp ] && [ $n -lt 100 ]; do sleep 0.1; n=$((n+1)); done
     ls /sys/block | grep sd > names
@@ -180,7 +175,6 @@ def test_sixteen_disks_of_a_shelf(tmp_path):
 
 def test_more_commands_than_the_drive_has_places(tmp_path):
     """128 at once against 32 places: TASK SET FULL is no error, and the drive never has more."""
-    need()
     record = tmp_path / "session.csv"
     script = """
     cat /sys/block/sda/device/queue_depth > depth
@@ -213,9 +207,9 @@ def zonefs(label: bytes = b"headstack") -> bytes:
     return head.pack(0x5A4F4653, crc, label, b"0123456789abcdef", 0, 0, 0, 0o640) + rest
 
 
+@pytest.mark.needs("blkzone")
 def test_zonefs_on_a_shingled_drive(tmp_path):
     """A file for each zone: appended to, read back, cut to nothing."""
-    need("blkzone")
     script = """
     dd if=/super of=/dev/sda bs=4k count=1 oflag=direct 2>/dev/null
     mount -t zonefs /dev/sda /mnt || { dmesg | tail -5; exit 1; }
@@ -236,10 +230,8 @@ def test_zonefs_on_a_shingled_drive(tmp_path):
     assert files["compared"] == "same"
 
 
+@pytest.mark.needs("mkfs.btrfs")
 def test_btrfs_on_a_shingled_drive(tmp_path):
-    if shutil.which("mkfs.btrfs") is None:
-        pytest.skip("mkfs.btrfs is absent")
-    need("mkfs.btrfs")
     script = """
     mkfs.btrfs -O zoned -d single -m single -f /dev/sda > made 2>&1 || { cat made; exit 1; }
     mount -t btrfs /dev/sda /mnt || { dmesg | tail -20; exit 1; }
@@ -258,25 +250,19 @@ def test_btrfs_on_a_shingled_drive(tmp_path):
     assert first == second
 
 
-def need_own_initiator(*programs: str) -> None:
-    need(*programs)
-    with skip_absent():
-        guest.need_own_initiator()
-
-
 @pytest.mark.parametrize("fault", ["busy", "depth", "hang"])
+@pytest.mark.needs("guest:initiator")
 def test_a_kernel_tries_again(fault):
     """BUSY, TASK SET FULL and commands that time out are no errors for those who use the disk."""
-    need_own_initiator()
     seen = error_handling.run(error_handling.FAULTS[fault])
     assert (seen.error, seen.wrong, seen.state) == ("none", False, "running")
     # The disk hangs for 12 s, and what is tried again waits with it; BUSY lasts 3 s.
     assert seen.still < {"busy": 4.5, "depth": 3.0, "hang": 14.0}[fault]
 
 
+@pytest.mark.needs("guest:initiator", "mdadm")
 def test_a_mirror_survives_a_disk_that_hangs_for_ever():
     """md drops it at the first command that has timed out; nobody gets an error or wrong data."""
-    need_own_initiator("mdadm")
     seen = error_handling.mirror()
     assert (seen.error, seen.wrong) == ("none", False)
     assert "sda[0](F)" in seen.state

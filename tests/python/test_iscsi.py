@@ -7,14 +7,13 @@ QEMU; tests of absent ones are skipped.
 import os
 import random
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, skip_absent
+from conftest import ROOT
 
 import headstack
 from headstack.errors import ConfigError
@@ -29,18 +28,6 @@ MIB = 1 << 20
 SMALL = "ibm-18es"
 
 
-def need(*programs: str) -> None:
-    for program in programs:
-        if shutil.which(program) is None:
-            pytest.skip(f"{program} is absent")
-
-
-def need_qemu() -> None:
-    """Skip where QEMU has no iSCSI: it is a module of its own."""
-    with skip_absent():
-        guest.need_iscsi()
-
-
 def ran(*args: object) -> str:
     """Run a program that has to succeed; its standard output."""
     done = subprocess.run(
@@ -51,9 +38,9 @@ def ran(*args: object) -> str:
 
 
 @pytest.mark.parametrize(("family", "tests"), [("SCSI", 215), ("iSCSI", 15)])
+@pytest.mark.needs("iscsi-test-cu")
 def test_libiscsi_finds_no_fault(family, tests):
     """The figures are those of libiscsi 1.19. The guide has the table of what is skipped."""
-    need("iscsi-test-cu")
     with headstack.emulate(SMALL, iscsi=True, speed=0) as disk:
         found = iscsi_peers.conformance(disk.url, family)
     assert (found.ran, found.passed, found.failed) == (found.tests, found.tests, 0), found.said
@@ -63,8 +50,8 @@ def test_libiscsi_finds_no_fault(family, tests):
     assert {name.partition(".")[0] for name in found.skipped} <= listed, found.skipped
 
 
+@pytest.mark.needs("qemu:iscsi")
 def test_qemu_finds_what_it_wrote(tmp_path):
-    need_qemu()
     image, back = tmp_path / "image", tmp_path / "back"
     with image.open("wb") as file:
         file.write(random.Random(1).randbytes(3 * MIB))
@@ -79,14 +66,14 @@ def test_qemu_finds_what_it_wrote(tmp_path):
     assert back.read_bytes() == image.read_bytes()
 
 
+@pytest.mark.needs("qemu:iscsi")
 def test_both_front_ends_serve_one_drive(tmp_path):
     """What is written over NBD is read over iSCSI; the record has both, and a simulation agrees."""
-    need_qemu()
     image, record = tmp_path / "image", tmp_path / "session.csv"
     socket = tmp_path / "socket"
     image.write_bytes(random.Random(3).randbytes(MIB))
     with headstack.emulate(
-        "conner-cp3100", iscsi=True, address=f"unix:{socket}", speed=0, seed=3, record=record
+        "conner-cp3100", iscsi=True, nbd=f"unix:{socket}", speed=0, seed=3, record=record
     ) as disk:
         assert disk.uri.startswith("nbd+unix")
         os.truncate(image, disk.size_bytes)
@@ -123,14 +110,6 @@ def test_arguments_that_do_not_fit_say_why(tmp_path):
         assert disk.url
 
 
-def need_guest() -> None:
-    need_qemu()
-    try:
-        guest.need()
-    except guest.AbsentError as reason:
-        pytest.skip(str(reason))
-
-
 def booted(
     drive: str | Path,
     script: str,
@@ -138,7 +117,6 @@ def booted(
     modules: Sequence[str] = (),
 ) -> dict[str, str]:
     """Run a script in a guest whose only disk is this drive; the files that it left."""
-    need_guest()
     with headstack.emulate(drive, iscsi=True) as disk:
         files = guest.run(
             [disk.url], script, programs=programs, modules=(*guest.SCSI_MODULES, *modules)
@@ -146,6 +124,7 @@ def booted(
     return {name: data.decode().strip() for name, data in files.items()}
 
 
+@pytest.mark.needs("guest", "qemu:iscsi")
 def test_a_kernel_sees_a_dual_actuator_drive():
     files = booted(
         "exos-2x18-sata",
@@ -189,9 +168,9 @@ def zoned(folder: Path) -> Path:
 
 
 @pytest.mark.thorough
+@pytest.mark.needs("guest", "qemu:iscsi", "blkzone", "mkfs.f2fs")
 def test_a_kernel_makes_a_file_system_on_a_shingled_drive(tmp_path):
     """Writes at and beside a write pointer, a reset, and f2fs: data survive a mount."""
-    need("blkzone", "mkfs.f2fs")
     files = booted(
         zoned(tmp_path),
         """

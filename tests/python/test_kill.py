@@ -1,7 +1,6 @@
 """What fio wrote and flushed is there after `kill -9` of the server, at any instant."""
 
 import os
-import shutil
 import struct
 import subprocess
 import sys
@@ -20,14 +19,6 @@ HEADER = struct.Struct("<HHIQQ")
 MAGIC = 0xACCA
 
 
-def need_fio() -> None:
-    if shutil.which("fio") is None:
-        pytest.skip("fio is absent")
-    engines = subprocess.run(["fio", "--enghelp"], capture_output=True, text=True, check=False)
-    if "nbd" not in engines.stdout:
-        pytest.skip("fio has no engine nbd")
-
-
 def flushed(log: Path) -> list[int]:
     """Offsets of the writes after which a flush ended, in fio's log of latencies.
 
@@ -44,8 +35,8 @@ def flushed(log: Path) -> list[int]:
     return offsets
 
 
+@pytest.mark.needs("fio:nbd")
 def test_what_fio_flushed_survives_kill_9(tmp_path):
-    need_fio()
     seed = 27
     print("seed", seed)
     rng, found = Random(seed), 0

@@ -7,7 +7,6 @@ ones are skipped. Sizes are small in `make test`.
 import json
 import os
 import random
-import shutil
 import subprocess
 import sys
 import textwrap
@@ -15,6 +14,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import needs
 import pytest
 from conftest import ROOT, THOROUGH
 
@@ -25,12 +25,6 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="real time needs
 MIB = 1 << 20
 #: Bytes that are copied to a drive and back.
 IMAGE = 8 * MIB * THOROUGH
-
-
-def need(*programs: str) -> None:
-    for program in programs:
-        if shutil.which(program) is None:
-            pytest.skip(f"{program} is absent")
 
 
 def ran(*args: object, **more: object) -> str:
@@ -44,14 +38,8 @@ def ran(*args: object, **more: object) -> str:
 
 def nbdsh(script: str, **names: str) -> str:
     """Run a script of libnbd's shell; `h` is a handle that is not connected."""
-    # It belongs to the Python of the system.
-    shell = ["/usr/bin/python3", "-m", "nbd"]
-    env = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
-    known = ["/usr/bin/python3", "-c", "import nbd"]
-    if subprocess.run(known, capture_output=True, check=False, env=env).returncode:
-        pytest.skip("python3-libnbd is absent")
     given = "".join(f"{k} = {v!r}\n" for k, v in names.items())
-    return ran(*shell, "-c", given + textwrap.dedent(script), env=env)
+    return ran(*needs.NBDSH, "-c", given + textwrap.dedent(script), env=needs.plain())
 
 
 @pytest.fixture(autouse=True)
@@ -67,14 +55,13 @@ def nothing_leaks() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An authority, a server for localhost and a client."""
-    need("openssl")
     folder = tmp_path_factory.mktemp("certificates")
     ran("sh", ROOT / "scripts/certificates.sh", folder)
     return folder
 
 
+@pytest.mark.needs("nbdinfo")
 def test_nbdinfo_sees_a_hard_disk():
-    need("nbdinfo")
     with headstack.emulate("exos-x18", speed=0) as disk:
         said = json.loads(ran("nbdinfo", "--json", disk.uri))
         (export,) = said["exports"]
@@ -93,8 +80,8 @@ def test_nbdinfo_sees_a_hard_disk():
     assert listed[0]["description"] == "exos-x18"
 
 
+@pytest.mark.needs("nbdinfo", "nbdcopy")
 def test_nbdinfo_lists_a_shelf(tmp_path):
-    need("nbdinfo", "nbdcopy")
     file = tmp_path / "shelf.toml"
     file.write_text(
         '[workload]\nsynthetic = { n_requests = 1, rate = "1/s" }\n'
@@ -120,8 +107,8 @@ def test_nbdinfo_lists_a_shelf(tmp_path):
     assert empty[:4] == ["0", str(disk.size_bytes), "3", "hole,zero"]
 
 
+@pytest.mark.needs("nbdcopy", "qemu-img")
 def test_nbdcopy_and_qemu_img_find_what_they_wrote(tmp_path):
-    need("nbdcopy", "qemu-img")
     image, back = tmp_path / "image", tmp_path / "back"
     # Data with a hole in the middle.
     with image.open("wb") as file:
@@ -146,8 +133,8 @@ def test_nbdcopy_and_qemu_img_find_what_they_wrote(tmp_path):
     assert (tmp_path / "store").stat().st_blocks * 512 < 5 * MIB
 
 
+@pytest.mark.needs("qemu-img", "qemu-io")
 def test_qemu_img_bench_and_qemu_io():
-    need("qemu-img", "qemu-io")
     with headstack.emulate("barracuda-es-750", speed=0) as disk:
         for more in ([], ["-w"], ["-w", "--flush-interval=40"]):
             count = str(400 * THOROUGH)
@@ -214,6 +201,7 @@ SHELL = """
 
 
 @pytest.mark.parametrize("structured", [True, False])
+@pytest.mark.needs("nbdsh")
 def test_libnbd_gets_the_answers_of_the_protocol(structured):
     script = textwrap.dedent(SHELL)
     if structured:
@@ -228,6 +216,7 @@ def test_libnbd_gets_the_answers_of_the_protocol(structured):
         nbdsh(script, uri=disk.uri, size=str(disk.size_bytes))
 
 
+@pytest.mark.needs("nbdsh")
 def test_libnbd_haggles_over_options():
     script = """
     import nbd
@@ -262,9 +251,6 @@ def test_libnbd_haggles_over_options():
 
 
 def fio(uri: str, *more: str) -> dict[str, object]:
-    engines = subprocess.run(["fio", "--enghelp"], capture_output=True, text=True, check=False)
-    if "nbd" not in engines.stdout:
-        pytest.skip("fio has no engine nbd")
     said = ran("fio", "--name=v", "--ioengine=nbd", f"--uri={uri}", "--output-format=json", *more)
     # Connections are told before.
     return json.loads(said[said.index("\n{") :])
@@ -272,8 +258,8 @@ def fio(uri: str, *more: str) -> dict[str, object]:
 
 @pytest.mark.parametrize("pattern", ["randwrite", "write"])
 @pytest.mark.parametrize(("jobs", "depth"), [(1, 1), (1, 32), (4, 1), (4, 32)])
+@pytest.mark.needs("fio:nbd")
 def test_fio_verifies_what_it_wrote(pattern, jobs, depth):
-    need("fio")
     size = THOROUGH * MIB
     with headstack.emulate("barracuda-es-750", speed=0) as disk:
         said = fio(
@@ -290,8 +276,8 @@ def test_fio_verifies_what_it_wrote(pattern, jobs, depth):
 
 
 @pytest.mark.parametrize("pattern", ["randread", "read", "randrw", "randtrim"])
+@pytest.mark.needs("fio:nbd")
 def test_fio_reads_and_mixes(pattern):
-    need("fio")
     with headstack.emulate("barracuda-es-750", speed=0) as disk:
         said = fio(
             disk.uri, f"--rw={pattern}", "--bs=16k", f"--size={8 * THOROUGH}M", "--iodepth=32",
@@ -300,11 +286,8 @@ def test_fio_reads_and_mixes(pattern):
     assert said["jobs"][0]["error"] == 0
 
 
+@pytest.mark.needs("nbdkit:nbd", "nbdcopy")
 def test_nbdkit_is_a_proxy(tmp_path):
-    need("nbdkit", "nbdcopy")
-    plugin = ["nbdkit", "nbd", "--dump-plugin"]
-    if subprocess.run(plugin, capture_output=True, check=False).returncode:
-        pytest.skip("nbdkit has no plugin nbd")
     image, back = tmp_path / "image", tmp_path / "back"
     with headstack.emulate("conner-cp3100", speed=0) as disk:
         image.write_bytes(random.Random(3).randbytes(min(IMAGE, disk.size_bytes)))
@@ -320,14 +303,14 @@ def test_nbdkit_is_a_proxy(tmp_path):
         assert back.read_bytes() == image.read_bytes()
 
 
+@pytest.mark.needs("openssl", "nbdinfo", "nbdcopy")
 def test_certificates_of_usual_clients(certificates, tmp_path):
-    need("nbdinfo", "nbdcopy")
     image, back = tmp_path / "image", tmp_path / "back"
     stranger = tmp_path / "stranger"
     ran("sh", ROOT / "scripts/certificates.sh", stranger)
     given = {"tls_certificates": certificates, "tls_verify_peer": True, "speed": 0}
     for address in (None, "127.0.0.1:0"):
-        with headstack.emulate("conner-cp3100", address=address, **given) as disk:
+        with headstack.emulate("conner-cp3100", nbd=address, **given) as disk:
             assert disk.uri.startswith("nbds")
             mark = "&" if "?" in disk.uri else "?"
             uri = f"{disk.uri}{mark}tls-certificates={certificates}"
@@ -350,11 +333,11 @@ def test_certificates_of_usual_clients(certificates, tmp_path):
                 assert done.returncode != 0, wrong
 
 
+@pytest.mark.needs("openssl", "qemu-img", "nbdcopy")
 def test_qemu_encrypts(certificates, tmp_path):
-    need("qemu-img", "nbdcopy")
     image = tmp_path / "image"
     with headstack.emulate(
-        "conner-cp3100", address="127.0.0.1:0", speed=0, tls="on", tls_certificates=certificates
+        "conner-cp3100", nbd="127.0.0.1:0", speed=0, tls="on", tls_certificates=certificates
     ) as disk:
         assert disk.uri.startswith("nbd://")
         image.write_bytes(random.Random(5).randbytes(min(IMAGE, disk.size_bytes)))
@@ -379,8 +362,8 @@ def test_qemu_encrypts(certificates, tmp_path):
         assert "Images are identical" in said
 
 
+@pytest.mark.needs("nbdinfo", "nbdcopy")
 def test_libnbd_starts_the_command_for_itself(tmp_path):
-    need("nbdinfo", "nbdcopy")
     serve = ["[", sys.executable, "-m", "headstack", "emulate", "conner-cp3100", "--speed", "0"]
     env = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
     image, store = tmp_path / "image", tmp_path / "store"

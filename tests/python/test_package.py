@@ -1,6 +1,5 @@
 """The Debian package of `headstack-capd`: its systemd unit, manual page and content."""
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -14,12 +13,6 @@ GUIDE = ROOT / "docs" / "guide" / "capd.md"
 EXPOSURE = 2.2
 
 
-def need(program: str) -> None:
-    """Skip without this program."""
-    if shutil.which(program) is None:
-        pytest.skip(f"{program} is absent")
-
-
 def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
     """Run a program; what it says is text."""
     return subprocess.run(words, capture_output=True, text=True, check=False)
@@ -29,26 +22,24 @@ def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
 def unit(tmp_path: Path) -> Path:
     """Return the unit, with a program that is there in place of the daemon."""
     text = (DEBIAN / "headstack-capd.service").read_text()
-    there = shutil.which("true")
-    assert there
     assert "/usr/bin/headstack-capd" in text
     copy = tmp_path / "headstack-capd.service"
-    copy.write_text(text.replace("/usr/bin/headstack-capd", there))
+    copy.write_text(text.replace("/usr/bin/headstack-capd", "/bin/true"))
     return copy
 
 
+@pytest.mark.needs("systemd-analyze")
 def test_the_unit_is_valid(unit):
     """`systemd-analyze verify` finds nothing wrong, and names a key that does not exist."""
-    need("systemd-analyze")
     done = run("systemd-analyze", "verify", "--man=no", unit)
     assert (done.returncode, done.stderr) == (0, "")
     unit.write_text(unit.read_text().replace("WatchdogSec=90", "WatchDogSecs=90"))
     assert "WatchDogSecs" in run("systemd-analyze", "verify", "--man=no", unit).stderr
 
 
+@pytest.mark.needs("systemd-analyze")
 def test_the_unit_is_as_exposed_as_the_guide_says(unit):
     """The score of the sandbox is that of the guide, and a unit without it has a higher one."""
-    need("systemd-analyze")
     assert f"`systemd-analyze security`: {EXPOSURE}" in GUIDE.read_text()
     score = ["systemd-analyze", "security", "--offline=true", "--no-pager"]
     threshold = f"--threshold={round(10 * EXPOSURE)}"
@@ -59,6 +50,7 @@ def test_the_unit_is_as_exposed_as_the_guide_says(unit):
     assert run(*score, threshold, unit).returncode != 0
 
 
+@pytest.mark.needs("systemd-analyze")
 @pytest.mark.parametrize(
     ("name", "opens", "exposure"),
     [
@@ -69,7 +61,6 @@ def test_the_unit_is_as_exposed_as_the_guide_says(unit):
 )
 def test_drop_ins_open_what_a_meter_needs_and_no_more(unit, name, opens, exposure):
     """With each the unit is valid, what it opens is open, and its exposure is as the guide says."""
-    need("systemd-analyze")
     score = ["systemd-analyze", "security", "--offline=true", "--no-pager", unit]
     assert opens not in run(*score).stdout
     folder = unit.parent / f"{unit.name}.d"
@@ -83,9 +74,9 @@ def test_drop_ins_open_what_a_meter_needs_and_no_more(unit, name, opens, exposur
     assert f"`{name}.conf`" in GUIDE.read_text()
 
 
+@pytest.mark.needs("groff")
 def test_the_manual_page_is_clean():
     """Groff has no warning, and each command of the program is on the page."""
-    need("groff")
     page = DEBIAN / "headstack-capd.8"
     done = run("groff", "-man", "-ww", "-z", page)
     assert (done.returncode, done.stderr) == (0, "")
@@ -94,10 +85,9 @@ def test_the_manual_page_is_clean():
 
 
 @pytest.mark.thorough
+@pytest.mark.needs("cargo", "cargo-deb", "dpkg-deb")
 def test_the_package_installs_into_a_root_of_its_own(tmp_path):
     """`cargo deb` builds it; unpacked, it has the program, unit, page and configuration."""
-    for program in ("cargo-deb", "dpkg-deb"):
-        need(program)
     manifest = ROOT / "crates" / "host" / "Cargo.toml"
     done = run("cargo-deb", "deb", "--manifest-path", manifest, "--output", tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]

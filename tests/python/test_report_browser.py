@@ -12,9 +12,7 @@ import headstack.resolved
 from headstack import plots, report
 from headstack.plots import look
 
-pytestmark = pytest.mark.skipif(
-    browser.found() is None, reason=f"no browser: none of {', '.join(browser.NAMES)} is installed"
-)
+pytestmark = pytest.mark.needs("browser")
 
 
 @pytest.fixture(scope="module")

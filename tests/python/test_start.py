@@ -1,7 +1,6 @@
 """Experiments to start with: for traces, and for jobs of fio, which is asked what its jobs do."""
 
 import json
-import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -16,7 +15,6 @@ import headstack
 from headstack import start
 from headstack.start import candidates, fio
 
-FIO = shutil.which("fio")
 TRACE = ROOT / "examples" / "traces" / "pgbench.csv.zst"
 
 #: Options of all jobs: the requests go nowhere, and fio logs them.
@@ -28,7 +26,7 @@ def real(folder: Path, job: str) -> pd.DataFrame:
     """The requests of fio's own run of a job file, in order."""
     path = folder / "job.fio"
     path.write_text(job)
-    words = [FIO, path, "--output=/dev/null", f"--write_iolog={folder / 'log'}"]
+    words = ["fio", path, "--output=/dev/null", f"--write_iolog={folder / 'log'}"]
     subprocess.run(words, check=True, cwd=folder, timeout=60)
     rows = [line.split() for line in (folder / "log").read_text().splitlines()[1:]]
     found = [r for r in rows if len(r) == 5 and r[2] in ("read", "write", "sync", "datasync")]
@@ -67,7 +65,7 @@ def assert_alike(one: pd.DataFrame, two: pd.DataFrame) -> None:
     assert stats.ks_2samp(*data).pvalue > 1e-4
 
 
-@pytest.mark.skipif(FIO is None, reason="fio is not installed")
+@pytest.mark.needs("fio")
 @pytest.mark.parametrize(
     "options",
     [
@@ -85,7 +83,7 @@ def test_requests_are_those_of_fio(tmp_path, options):
     assert_alike(real(tmp_path, job), ours(job))
 
 
-@pytest.mark.skipif(FIO is None, reason="fio is not installed")
+@pytest.mark.needs("fio")
 def test_popular_places_are_as_popular_as_in_fio(tmp_path):
     job = f"{GLOBAL}[job]\nrw=randread\nbs=4k\nsize=64m\nnumber_ios={N}\n"
     job += "random_distribution=zipf:1.1\n"
@@ -95,7 +93,7 @@ def test_popular_places_are_as_popular_as_in_fio(tmp_path):
         assert a == pytest.approx(b, abs=5 * np.sqrt(a * (1 - a) * 2 / N)), most
 
 
-@pytest.mark.skipif(FIO is None, reason="fio is not installed")
+@pytest.mark.needs("fio")
 @pytest.mark.parametrize("key", ["fsync", "fdatasync"])
 def test_flushes_come_where_fio_has_them(tmp_path, key):
     job = f"{GLOBAL}[log]\nrw=write\nbs=8k\nsize=512m\nnumber_ios=60\n{key}=4\n"
@@ -107,14 +105,14 @@ def test_flushes_come_where_fio_has_them(tmp_path, key):
         assert (np.diff(writes) == 8192).all()
 
 
-@pytest.mark.skipif(FIO is None, reason="fio is not installed")
+@pytest.mark.needs("fio")
 def test_partly_random_jobs_are_as_sequential_as_those_of_fio(tmp_path):
     job = f"{GLOBAL}[j]\nrw=randread\nbs=4k\nsize=512m\nnumber_ios={N}\npercentage_random=30\n"
     found = [(f["offset"].diff() == 4096).mean() for f in (real(tmp_path, job), ours(job))]
     assert found[0] == pytest.approx(found[1], abs=5 * np.sqrt(0.21 * 2 / N))
 
 
-@pytest.mark.skipif(FIO is None, reason="fio is not installed")
+@pytest.mark.needs("fio")
 def test_fio_flushes_between_reads_so_that_mixed_jobs_are_refused(tmp_path):
     """One flush follows every second write, and one each read until the next write."""
     job = f"{GLOBAL}[j]\nrw=randrw\nbs=4k\nsize=512m\nnumber_ios={N}\nfsync=2\n"

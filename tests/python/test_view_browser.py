@@ -9,9 +9,7 @@ from conftest import ROOT
 
 from headstack import view
 
-pytestmark = pytest.mark.skipif(
-    browser.found() is None, reason=f"no browser: none of {', '.join(browser.NAMES)} is installed"
-)
+pytestmark = pytest.mark.needs("browser")
 
 EXAMPLE = ROOT / "examples" / "side-by-side.toml"
 PAIRS = [

@@ -2,20 +2,22 @@
 
 use crate::document::{located, read_text, toml_value, TOML};
 use crate::inputs::Inputs;
-use headstack_drive::DriveSpec;
+use headstack_drive::{shipped, DriveSpec};
 use headstack_schema::{did_you_mean, SpecError};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// A file that describes a drive.
+/// A file that describes a drive, or one of the drives that are part of the program.
 pub(crate) struct DriveFile {
     path: PathBuf,
+    /// Its text, if it is part of the program.
+    shipped: Option<&'static str>,
     /// Whether it was given as a path, and not found by its name.
     pub is_path: bool,
 }
 
 impl DriveFile {
-    /// A path from `base`, or the file of this name in one of `dirs`.
+    /// A path from `base`, or the file of this name in one of `dirs`, or the shipped drive of this name.
     ///
     /// # Errors
     /// At the key `drive`; the error lists the known drives and the nearest name.
@@ -23,6 +25,13 @@ impl DriveFile {
         let mut candidates = vec![base.join(name)];
         candidates.extend(dirs.iter().map(|d| d.join(format!("{name}.toml"))));
         let place = candidates.iter().position(|p| p.is_file());
+        if let (None, Some(text)) = (place, shipped::text(name)) {
+            return Ok(DriveFile {
+                path: format!("drives/{name}.toml").into(),
+                shipped: Some(text),
+                is_path: false,
+            });
+        }
         let place = place.ok_or_else(|| {
             if let Some(got) = absent(name, &candidates[0]) {
                 let need = "a file that describes a drive, or the name of one (headstack drives)";
@@ -30,14 +39,12 @@ impl DriveFile {
             }
             let names = drive_names(dirs);
             let hint = did_you_mean(name, names.iter().map(String::as_str));
-            let known = match names.is_empty() {
-                true => "a path (no drive files were found)".to_string(),
-                false => format!("a path or one of {}", names.join(", ")),
-            };
-            SpecError::new("drive", format!("{name:?}"), format!("{known}{hint}"))
+            let need = format!("a path or one of {}{hint}", names.join(", "));
+            SpecError::new("drive", format!("{name:?}"), need)
         })?;
         Ok(DriveFile {
             path: candidates.swap_remove(place),
+            shipped: None,
             is_path: place == 0,
         })
     }
@@ -52,7 +59,14 @@ impl DriveFile {
     /// # Errors
     /// A file that cannot be read, or is not TOML.
     pub fn table(&self) -> Result<Value, SpecError> {
-        toml_value(&read_text(&self.path, TOML)?, &self.path)
+        toml_value(&self.text()?, &self.path)
+    }
+
+    fn text(&self) -> Result<String, SpecError> {
+        match self.shipped {
+            Some(text) => Ok(text.into()),
+            None => read_text(&self.path, TOML),
+        }
     }
 
     /// The bytes of the file.
@@ -60,6 +74,9 @@ impl DriveFile {
     /// # Errors
     /// A file that cannot be read.
     pub fn bytes(&self) -> Result<Vec<u8>, SpecError> {
+        if let Some(text) = self.shipped {
+            return Ok(text.into());
+        }
         std::fs::read(&self.path).map_err(|e| {
             let got = e.to_string().to_lowercase();
             SpecError::new(self.path.display().to_string(), got, "a readable file")
@@ -78,7 +95,7 @@ impl DriveFile {
                 )
             });
         }
-        let text = read_text(&self.path, TOML)?;
+        let text = self.text()?;
         let read = DriveSpec::from_value(toml_value(&text, &self.path)?, &inputs.models);
         read.map_err(|e| located(e, &self.path, Some(&text)))
     }
@@ -106,7 +123,7 @@ pub fn load_drive(name: &str, base: &Path, inputs: &Inputs) -> Result<DriveSpec,
     DriveFile::find(name, base, &inputs.drive_dirs)?.read(name, inputs)
 }
 
-/// Names of the drives in these folders, sorted.
+/// Names of the drives in these folders and of those that are part of the program, sorted.
 pub fn drive_names(dirs: &[PathBuf]) -> Vec<String> {
     let mut names: Vec<String> = dirs
         .iter()
@@ -114,6 +131,7 @@ pub fn drive_names(dirs: &[PathBuf]) -> Vec<String> {
         .flatten()
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .filter_map(|file| file.strip_suffix(".toml").map(str::to_string))
+        .chain(shipped::FILES.iter().map(|file| file.0.to_string()))
         .collect();
     names.sort();
     names.dedup();

@@ -39,6 +39,7 @@ pub mod scheduler;
 pub mod seek;
 mod sense;
 mod service;
+pub mod shipped;
 pub mod spec;
 pub mod stream;
 mod tags;

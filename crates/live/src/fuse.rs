@@ -38,7 +38,7 @@ impl Directory {
             path: folder.into(),
             why: e.to_string(),
         };
-        std::fs::create_dir_all(folder).map_err(failed)?;
+        std::fs::create_dir_all(folder).map_err(|e| failed(abandoned(e, folder)))?;
         if std::fs::read_dir(folder).map_err(failed)?.next().is_some() {
             let why = std::io::Error::other("a folder with something in it");
             return Err(failed(why));
@@ -52,6 +52,20 @@ impl Directory {
         let shown = Shown::new(handle, files);
         let session = fuser::spawn_mount2(shown, folder, &options).map_err(failed)?;
         Ok(Directory { _session: session })
+    }
+}
+
+/// Says what to do with a folder whose server was killed: it is still mounted.
+fn abandoned(error: std::io::Error, folder: &Path) -> std::io::Error {
+    let code = std::fs::metadata(folder)
+        .err()
+        .and_then(|e| e.raw_os_error());
+    match code == Some(Errno::NOTCONN.raw_os_error()) {
+        true => std::io::Error::other(format!(
+            "one that is mounted still, of a server that was killed (umount {0}, or fusermount3 -u {0})",
+            folder.display()
+        )),
+        false => error,
     }
 }
 

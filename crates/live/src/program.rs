@@ -2,7 +2,7 @@
 
 use crate::arguments::{self, summary, Arguments};
 use crate::counters::Counters;
-use crate::process::{allow_sockets, end_with_parent};
+use crate::process::become_server;
 use crate::LiveError;
 use lexopt::prelude::*;
 use std::fmt::Display;
@@ -60,10 +60,7 @@ fn serve<P: Program>(mut program: P) -> Result<(), P::Error> {
         Asked::Text(text) => return Ok(say(&text)?),
         Asked::Serve(shared) => *shared,
     };
-    if shared.exits_with_parent {
-        end_with_parent().map_err(LiveError::System)?;
-    }
-    allow_sockets();
+    become_server(shared.exits_with_parent).map_err(LiveError::System)?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, stop.clone()).map_err(LiveError::System)?;

@@ -2,7 +2,7 @@
 
 use headstack_metrics::SocketPath;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -80,6 +80,15 @@ pub fn parse_port(text: &str, form: &str, remote: bool) -> Result<SocketAddr, St
     }
 }
 
+/// Whether an address cannot be used because the machine has no IPv4, or not this address.
+fn has_no_ipv4(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let code = error.raw_os_error();
+    [Errno::ADDRNOTAVAIL, Errno::AFNOSUPPORT]
+        .map(|e| Some(e.raw_os_error()))
+        .contains(&code)
+}
+
 /// A socket for new clients. That of a path is removed at the end.
 #[derive(Debug)]
 pub enum Listener {
@@ -108,12 +117,18 @@ impl Listener {
         Listener::Unix(listener, Some(place)).ready()
     }
 
-    /// Listens at a port.
+    /// Listens at a port. On a machine with IPv6 alone, `[::1]` takes the place of `127.0.0.1`.
     ///
     /// # Errors
     /// The port is in use, or may not be used.
     pub fn at_port(address: SocketAddr) -> io::Result<Listener> {
-        Listener::Tcp(TcpListener::bind(address)?).ready()
+        let bound = match TcpListener::bind(address) {
+            Err(e) if address.ip() == Ipv4Addr::LOCALHOST && has_no_ipv4(&e) => {
+                TcpListener::bind((Ipv6Addr::LOCALHOST, address.port()))
+            }
+            bound => bound,
+        };
+        Listener::Tcp(bound?).ready()
     }
 
     /// A socket that listens already. It never waits from now on.

@@ -36,6 +36,16 @@ enum Kept {
     File(File),
 }
 
+/// Says what to do where a file system has no files as long as a drive.
+fn too_long(error: io::Error, bytes: u64) -> io::Error {
+    match error.raw_os_error() == Some(Errno::FBIG.raw_os_error()) {
+        true => io::Error::other(format!(
+            "{bytes} bytes, more than its file system has in a file (ext4: 16 TiB; XFS has more)"
+        )),
+        false => error,
+    }
+}
+
 /// Bytes that are all data, or all a hole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
@@ -73,7 +83,7 @@ impl Store {
                 format!("got a file of {length} bytes, need at most the {bytes} of the drive");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
-        file.set_len(bytes)?;
+        file.set_len(bytes).map_err(|e| too_long(e, bytes))?;
         Ok(Store::of(Kept::File(file)))
     }
 

@@ -2,6 +2,7 @@
 
 use crate::tls::Mode;
 use crate::ServeError;
+use headstack_live::process::is_activated;
 use headstack_live::socket::{parse_port, Listener};
 use listenfd::ListenFd;
 use std::fmt;
@@ -76,12 +77,6 @@ impl Address {
             })?,
         })
     }
-}
-
-/// Whether sockets were passed to this process.
-fn is_activated() -> bool {
-    let number = |name: &str| std::env::var(name).ok()?.parse::<u32>().ok();
-    number("LISTEN_PID") == Some(std::process::id()) && number("LISTEN_FDS").is_some_and(|n| n > 0)
 }
 
 /// The sockets that were passed to this process. They can be taken once.

@@ -46,7 +46,7 @@ pub enum ServeError {
     #[error(transparent)]
     Live(#[from] LiveError),
     /// An address that is none, or may not be used.
-    #[error("address: got {got:?}, need {need}")]
+    #[error("nbd: got {got:?}, need {need}")]
     Address {
         /// The text.
         got: String,
@@ -62,7 +62,7 @@ pub enum ServeError {
         why: String,
     },
     /// The address cannot be listened on.
-    #[error("address: got {address}: {why}, need one that is free")]
+    #[error("nbd: got {address}: {why}, need one that is free")]
     Listen {
         /// The address.
         address: String,

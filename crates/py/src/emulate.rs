@@ -160,11 +160,7 @@ pub fn emulate(
 /// Prepares this process to be a server and nothing else: more open files, and if asked an end with the parent.
 #[pyfunction]
 pub fn become_server(ends_with_parent: bool) -> PyResult<()> {
-    process::allow_sockets();
-    if ends_with_parent {
-        process::end_with_parent()?;
-    }
-    Ok(())
+    Ok(process::become_server(ends_with_parent)?)
 }
 
 #[pymethods]

@@ -1,5 +1,6 @@
 //! The drives that come with the project.
 
+use headstack_drive::shipped::FILES;
 use headstack_drive::DriveSpec;
 use std::path::PathBuf;
 
@@ -10,19 +11,10 @@ pub fn folder() -> PathBuf {
 
 /// All drive files in order of their names: path, text, parsed description.
 pub fn files() -> Vec<(PathBuf, String, DriveSpec)> {
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder())
-        .expect("drives/ exists")
-        .map(|entry| entry.expect("a readable folder").path())
-        .filter(|path| path.extension().is_some_and(|e| e == "toml"))
-        .collect();
-    paths.sort();
-    assert!(paths.len() > 10, "{} files in drives/", paths.len());
-    let read = |path: PathBuf| {
-        let text = std::fs::read_to_string(&path).expect("a readable file");
-        let spec = toml::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        (path, text, spec)
-    };
-    paths.into_iter().map(read).collect()
+    assert!(FILES.len() > 10, "{} drives", FILES.len());
+    let path = |name: &str| folder().join(format!("{name}.toml"));
+    let read = |(name, text): &(&str, &str)| (path(name), text.to_string(), parsed(name, text));
+    FILES.iter().map(read).collect()
 }
 
 /// The descriptions of all drives, in order of the file names.
@@ -32,8 +24,10 @@ pub fn drives() -> Vec<DriveSpec> {
 
 /// The description of one drive, by the stem of its file name.
 pub fn drive(name: &str) -> DriveSpec {
-    let path = folder().join(format!("{name}.toml"));
-    let text = std::fs::read_to_string(&path);
-    let text = text.unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    toml::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+    let text = headstack_drive::shipped::text(name).unwrap_or_else(|| panic!("no drive {name}"));
+    parsed(name, text)
+}
+
+fn parsed(name: &str, text: &str) -> DriveSpec {
+    toml::from_str(text).unwrap_or_else(|e| panic!("{name}: {e}"))
 }

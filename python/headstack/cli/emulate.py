@@ -124,7 +124,7 @@ def command(
 
     Examples:
       headstack emulate exos-2x18-sata
-      headstack emulate exos-x18 --nbd unix:/tmp/disk --store /tmp/disk.img
+      headstack emulate constellation-es3-4tb --nbd unix:/tmp/disk --store /tmp/disk.img
       headstack emulate exos-2x18-sata --iscsi
       headstack emulate examples/demo.toml --system "18 TB helium" --record session.csv
 
@@ -141,7 +141,7 @@ def command(
         serve(
             emulation.emulate(
                 target,
-                address=nbd or (None if iscsi else emulation.STANDARD),
+                nbd=nbd or (None if iscsi else emulation.STANDARD),
                 iscsi=iscsi or False,
                 iscsi_initiators=iscsi_initiator or (),
                 iscsi_chap=iscsi_chap,
@@ -188,7 +188,8 @@ def serve(disk: "Emulation") -> None:
     except KeyboardInterrupt:
         _terminal.say("answering what is outstanding", as_json=True)
         disk.stop()
-    _terminal.say(summary(disk), as_json=True)
+    for line in summary(disk):
+        _terminal.say(line, as_json=True)
 
 
 def _number(text: str) -> int:
@@ -199,13 +200,14 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def summary(disk: "Emulation") -> str:
+def summary(disk: "Emulation") -> list[str]:
     """Return what was done, in one line, and a second one if the machine was too slow."""
     done = disk.served
     late = done["lateness_s"]
-    warning = f"\nwarning: {done['warning']}" if done["warning"] else ""
-    return (
+    warning = [f"warning: {done['warning']}"] if done["warning"] else []
+    return [
         f"{done['requests']:,} requests of {done['clients']} clients; replies late by "
         f"{late['p50'] * 1e6:.0f} us (half of them), {late['p999'] * 1e6:.0f} us (99.9 %), "
-        f"{late['max'] * 1e6:.0f} us at most{warning}"
-    )
+        f"{late['max'] * 1e6:.0f} us at most",
+        *warning,
+    ]

@@ -31,7 +31,7 @@ headstack-iscsi: serves a simulated drive, array or shelf as SCSI disks over iSC
 
 Usage: headstack-iscsi DRIVE|EXPERIMENT [OPTIONS]
 
-DRIVE is a name in a folder of drive files, or the path to one; EXPERIMENT is a file of an experiment (.toml).
+DRIVE is the name of a drive, or the path of a drive file; EXPERIMENT is a file of an experiment (.toml).
 
   --iscsi ADDRESS    HOST:PORT (default 127.0.0.1:3260; port 0 is any free one)
   --iscsi-initiator NAME     only initiators of this name may log in; may be repeated
@@ -48,7 +48,7 @@ SIGTERM end it once everything outstanding is answered.
 Exit status: 0 ended as asked for, 1 a file, a socket or the system failed, 2 an argument or a file of input is wrong.
 
 Examples:
-  headstack-iscsi drives/exos-2x18-sata.toml
+  headstack-iscsi exos-2x18-sata
   qemu-img info $(headstack-iscsi exos-x18 --iscsi 127.0.0.1:0 | head -1)
 ";
 

@@ -29,7 +29,7 @@ headstack-nbd: serves a simulated drive, array or shelf as network block devices
 
 Usage: headstack-nbd DRIVE|EXPERIMENT [OPTIONS]
 
-DRIVE is a name in a folder of drive files, or the path to one; EXPERIMENT is a file of an experiment (.toml).
+DRIVE is the name of a drive, or the path of a drive file; EXPERIMENT is a file of an experiment (.toml).
 
   --nbd ADDRESS      unix:PATH, HOST:PORT or systemd (default: systemd if sockets were passed to this process, else
                      127.0.0.1:10809; port 0 is any free one)
@@ -46,9 +46,9 @@ everything outstanding is answered.
 Exit status: 0 ended as asked for, 1 a file, a socket or the system failed, 2 an argument or a file of input is wrong.
 
 Examples:
-  headstack-nbd drives/exos-x18.toml
-  headstack-nbd exos-x18 --nbd unix:/run/disk --store /var/tmp/disk.img
-  nbdcopy -- [ headstack-nbd exos-x18 ] copy.img
+  headstack-nbd exos-x18
+  headstack-nbd constellation-es3-4tb --nbd unix:/run/disk --store /var/tmp/disk.img
+  nbdcopy -- [ headstack-nbd constellation-es3-4tb --speed 0 ] copy.img
 ";
 
     const NO_KEYS: &str =

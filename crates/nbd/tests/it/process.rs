@@ -1,6 +1,6 @@
 //! The program: arguments, sockets from outside, signals and ends.
 
-use crate::client::{folder, Client, DRIVES};
+use crate::client::{folder, Client};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -12,7 +12,8 @@ const SMALL: &str = "ibm-18es";
 
 fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(PROGRAM);
-    command.args(arguments).env("HEADSTACK_DRIVES", DRIVES);
+    // The drives are part of the program.
+    command.args(arguments).env_remove("HEADSTACK_DRIVES");
     command.stdin(Stdio::null());
     command
 }
@@ -170,6 +171,21 @@ fn a_signal_ends_it_once_everything_is_answered() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// Starts a server from a shell that waits, and does not replace itself with the program; kills the shell once there was
+/// a client. The server's end closes standard output.
+fn ends_with_the_shell(script: &str, path: &Path, says: impl FnOnce(&mut dyn BufRead)) {
+    let mut parent = Command::new("sh");
+    parent.args(["-c", &format!("{script} & wait")]);
+    parent.stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut parent = Started(parent.stderr(Stdio::null()).spawn().unwrap());
+    let mut out = BufReader::new(parent.0.stdout.take().unwrap());
+    says(&mut out);
+    greeted(path).write(0, b"here");
+    parent.0.kill().unwrap();
+    parent.0.wait().unwrap();
+    out.read_to_end(&mut Vec::new()).unwrap();
+}
+
 #[test]
 fn a_store_is_for_one_server_and_a_full_disk_ends_the_record_alone() {
     let folder = folder();
@@ -219,21 +235,48 @@ fn a_store_is_for_one_server_and_a_full_disk_ends_the_record_alone() {
 fn it_ends_with_its_parent() {
     let folder = folder();
     let path = folder.join("socket");
-    let address = format!("unix:{}", path.display());
-    // A shell that waits, and does not replace itself with the program.
-    let script = format!("{PROGRAM} exos-x18 --exit-with-parent --nbd {address} & wait");
-    let mut parent = Command::new("sh");
-    parent.args(["-c", &script]).env("HEADSTACK_DRIVES", DRIVES);
-    parent.stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut parent = Started(parent.stderr(Stdio::null()).spawn().unwrap());
-    let mut out = BufReader::new(parent.0.stdout.take().unwrap());
-    out.read_line(&mut String::new()).unwrap();
-    greeted(&path).write(0, b"here");
-    parent.0.kill().unwrap();
-    parent.0.wait().unwrap();
-    // Standard output is closed when the last process that holds it has ended.
-    assert_eq!(out.read(&mut [0; 1]).unwrap(), 0);
+    let script = format!(
+        "{PROGRAM} exos-x18 --exit-with-parent --nbd unix:{}",
+        path.display()
+    );
+    ends_with_the_shell(&script, &path, |out| {
+        out.read_line(&mut String::new()).unwrap();
+    });
     assert!(!path.exists());
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Libnbd's programs start a server so, and do not end it if they fail.
+#[test]
+fn a_server_that_a_client_started_for_itself_ends_with_the_client() {
+    if !has("systemd-socket-activate") {
+        return;
+    }
+    let folder = folder();
+    let path = folder.join("socket");
+    let script = format!(
+        "systemd-socket-activate -l {} {PROGRAM} exos-x18",
+        path.display()
+    );
+    ends_with_the_shell(&script, &path, |_| {
+        soon("the socket is there", || path.exists().then_some(()));
+    });
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_store_longer_than_files_may_be_names_the_limit() {
+    let folder = folder();
+    let file = std::fs::File::create(folder.join("file")).unwrap();
+    if file.set_len(18_000_207_937_536).is_ok() {
+        println!("skipped: this file system has files of 18 TB");
+    } else {
+        let store = folder.join("store").display().to_string();
+        let done = program(&["exos-x18", "--store", &store]).output().unwrap();
+        let text = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(1));
+        assert!(text.contains("(ext4: 16 TiB; XFS has more)"), "{text}");
+    }
     std::fs::remove_dir_all(folder).unwrap();
 }
 
@@ -248,15 +291,7 @@ fn systemd_passes_it_sockets() {
     for path in [&path, &other] {
         command.arg("-l").arg(path);
     }
-    command.args([
-        "-E",
-        "HEADSTACK_DRIVES",
-        PROGRAM,
-        "exos-x18",
-        "--speed",
-        "0",
-    ]);
-    command.env("HEADSTACK_DRIVES", DRIVES);
+    command.args([PROGRAM, "exos-x18", "--speed", "0"]);
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     command.stderr(Stdio::piped());
     let mut child = Started(command.spawn().unwrap());
@@ -287,8 +322,7 @@ fn a_connected_socket_is_refused() {
     let mut command = Command::new("systemd-socket-activate");
     // `-a`: one process for each client, as `Accept=yes` does.
     command.arg("-a").arg("-l").arg(&path);
-    command.args(["-E", "HEADSTACK_DRIVES", PROGRAM, "exos-x18"]);
-    command.env("HEADSTACK_DRIVES", DRIVES);
+    command.args([PROGRAM, "exos-x18"]);
     command.stdin(Stdio::null()).stdout(Stdio::null());
     let mut child = Started(command.stderr(Stdio::piped()).spawn().unwrap());
     soon("the socket is there", || path.exists().then_some(()));
@@ -297,7 +331,7 @@ fn a_connected_socket_is_refused() {
     let said = err
         .lines()
         .map_while(Result::ok)
-        .find(|l| l.contains("headstack-nbd: address"));
+        .find(|l| l.contains("headstack-nbd: nbd"));
     let said = said.unwrap_or_default();
     assert!(said.contains("does not listen"), "{said}");
     drop(child);
@@ -319,7 +353,7 @@ fn nbdcopy_and_nbdinfo_start_it_for_themselves() {
     std::fs::write(&image, &data).unwrap();
     let serve = ["[", PROGRAM, "conner-cp3100", "--speed", "0", "--store"];
     let ran = |command: &mut Command| {
-        let done = command.env("HEADSTACK_DRIVES", DRIVES).output().unwrap();
+        let done = command.output().unwrap();
         assert!(
             done.status.success(),
             "{}",

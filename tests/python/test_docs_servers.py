@@ -1,0 +1,124 @@
+"""Each command that the pages on servers print is run as printed.
+
+A section (`##`) is run in a folder of its own, one block `sh` after another in one shell. A block
+that ends with a server is that of another terminal: what follows begins when it has said its
+address. A block `text` right after one has what it prints. `needs=` names what must be here, and
+`guest=` the test that runs the block's commands in a guest.
+"""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import needs
+import pytest
+from conftest import ROOT
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux")
+
+NAMES = ("emulation", "nbd", "iscsi", "capd", "database-on-a-drive")
+BLOCK = re.compile(r"^```(\w+)(?: (\w+)=(\S+))?\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", re.M | re.S)
+SERVER = re.compile(r"headstack(-nbd|-iscsi| emulate) [^\n]*[^&]\Z")
+
+#: Sections that need these run in `make test-all`.
+LONG = {"root", "headstack-nbd", "headstack-capd"}
+WAIT = """n=0; until [ -s out{0} ]; do
+sleep 0.1; n=$((n + 1)); [ $n -lt 1200 ] || {{ cat err{0}; exit 1; }}; done
+"""
+
+
+def sections() -> Iterator[object]:
+    """Every section with a block `sh`: its blocks, what each needs and what it prints."""
+    for name in NAMES:
+        page = (ROOT / "docs" / "guide" / f"{name}.md").read_text("utf-8")
+        for section in re.split(r"^(?=##? )", page, flags=re.M):
+            found = [b for b in BLOCK.findall(section) if b[0] == "sh" and b[1] != "guest"]
+            wanted = dict.fromkeys(w for b in found for w in b[2].split(",") if w)
+            marks = [pytest.mark.needs(*wanted)] if wanted else []
+            marks += [pytest.mark.thorough] if LONG & set(wanted) else []
+            if found:
+                title = section.partition("\n")[0].strip("# ")
+                yield pytest.param(found, marks=marks, id=f"{name}: {title}")
+
+
+def script(blocks: list[tuple[str, ...]]) -> str:
+    """One shell for a section; what block 2 prints is in `out2`."""
+    text = "set -ex\n"
+    for i, (*_, block, _) in enumerate(blocks):
+        if SERVER.search(block.strip()):
+            text += f"(\n{block}) > out{i} 2> err{i} &\n" + WAIT.format(i)
+        else:
+            text += f"{{\n{block}}} > out{i}\n"
+    return text
+
+
+def alone(script: str) -> list[str]:
+    """Return the command that runs it, for root without other processes, mounts and sockets."""
+    if needs.absent("root") or needs.absent("fuse"):
+        return ["sh", "-c", script]
+    network = [] if needs.absent("ip") else ["--net"]
+    up = "ip link set lo up\n" if network else ""
+    apart = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    return ["unshare", *network, *apart, "sh", "-c", up + script]
+
+
+def end(shell: "subprocess.Popen[bytes]") -> None:
+    """End its servers, which unmount their folders. A namespace ends with its first process."""
+    for kind in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(shell.pid, kind)
+            for _ in range(50):
+                shell.poll()
+                os.killpg(shell.pid, 0)
+                time.sleep(0.1)
+
+
+@pytest.mark.parametrize("blocks", list(sections()))
+def test_commands_run_as_printed(blocks):
+    programs = [Path(sys.executable).parent, *needs.BUILT, "/usr/sbin", "/sbin"]
+    env = {**os.environ, "PATH": ":".join(map(str, [*programs, os.environ["PATH"]]))}
+    folder = Path(tempfile.mkdtemp(prefix="headstack-page-"))
+    # Another user's database may be in it.
+    folder.chmod(0o755)
+    for name in ("drives", "scripts"):
+        (folder / name).symlink_to(ROOT / name)
+    try:
+        with (folder / "said").open("w+") as said:
+            done = subprocess.Popen(
+                alone(script(blocks)), cwd=folder, env=env, stdout=said, stderr=said,
+                start_new_session=True,
+            )  # fmt: skip
+            try:
+                code = done.wait(timeout=240)
+            finally:
+                end(done)
+        assert code == 0, (folder / "said").read_text()
+        for i, (*_, shown) in enumerate(blocks):
+            printed = (folder / f"out{i}").read_text().replace(str(folder), "/srv/try")
+            assert printed.startswith(shown), (i, printed, shown)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_blocks_that_are_not_run_name_a_test_in_a_guest():
+    found = []
+    for name in NAMES:
+        page = (ROOT / "docs" / "guide" / f"{name}.md").read_text("utf-8")
+        assert page.count("\n```") % 2 == 0, name
+        for language, key, value, text, _ in BLOCK.findall(page):
+            # Prompts mean that it is not run.
+            assert language in ("sh", "console") or not key, (name, text)
+            if language == "console" or key == "guest":
+                assert key == "guest", (name, text)
+                found.append(value)
+                tests = (ROOT / "tests" / "python" / value).read_text("utf-8")
+                assert 'needs("guest' in tests, (name, value)
+    assert len(found) <= 4, found
