@@ -72,7 +72,8 @@ impl Nbd {
         live: &mut Live,
         client: &mut Client<Connection>,
     ) -> io::Result<()> {
-        let requests = ALL_REQUESTS / (self.clients.len() + 1);
+        let left = ALL_REQUESTS.saturating_sub(self.open.len());
+        let requests = left.min(ALL_REQUESTS / (self.clients.len() + 1));
         client.connection.share(requests.min(MAX_REQUESTS));
         let share = self.clients.share();
         self.clients.receive(client)?;
