@@ -37,6 +37,6 @@ fuzz_target!(|data: &[u8]| {
         let mut shelf = shelf(live);
         let admission = Admission::default();
         converse(&[data], 1 << 16, &admission, &mut shelf, live).expect("there is no record");
-        assert_eq!((shelf.buffered(), shelf.outstanding()), (0, 0));
+        assert_eq!((shelf.room.bytes(), shelf.outstanding()), (0, 0));
     });
 });

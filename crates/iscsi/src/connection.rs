@@ -6,7 +6,7 @@ use crate::pdu::{self, reason, Digests, Taken};
 use crate::session::Session;
 use crate::shelf::Shelf;
 use bytes::{Buf, BytesMut};
-use headstack_live::clients::{Connection as _, LONG_WORK, WORK_BYTES};
+use headstack_live::clients::{append, Connection as _, LONG_WORK, WORK_BYTES};
 use headstack_live::live::Live;
 use headstack_scsi::attention::Nexus;
 use std::io::{self, ErrorKind, Read, Write};
@@ -222,7 +222,7 @@ impl headstack_live::clients::Connection for Connection {
                 Ok(false)
             }
             Ok(n) => {
-                self.input.extend_from_slice(&buffer[..n]);
+                append(&mut self.input, &buffer[..n]);
                 Ok(n == buffer.len())
             }
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {

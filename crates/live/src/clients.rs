@@ -15,6 +15,7 @@
 
 use crate::front_end::{EventFlags, Watch};
 use crate::socket::{Listener, Socket};
+use bytes::BytesMut;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::AsFd;
@@ -33,11 +34,23 @@ pub const IN_BYTES: usize = 64 << 10;
 /// Bytes that one client may leave untaken.
 pub const MOST_UNTAKEN: usize = 512 << 10;
 /// Bytes that all clients of a front end may leave untaken, in equal shares.
-const ALL_UNTAKEN: usize = 64 << 20;
+const ALL_UNTAKEN: usize = 32 << 20;
+/// Bytes that each may leave untaken in any case: earlier ones may have had larger shares.
+const LEAST_UNTAKEN: usize = 32 << 10;
 /// Work of a client in a turn: bytes of its requests and data.
 pub const WORK_BYTES: usize = 256 << 10;
 /// What a request counts besides that may take long although it has few bytes.
 pub const LONG_WORK: usize = 4 << 10;
+
+/// Adds bytes to a buffer, which gets no more memory than it needs.
+pub fn append(buffer: &mut BytesMut, bytes: &[u8]) {
+    if buffer.capacity() - buffer.len() < bytes.len() {
+        let mut exact = BytesMut::with_capacity(buffer.len() + bytes.len());
+        exact.extend_from_slice(buffer);
+        *buffer = exact;
+    }
+    buffer.extend_from_slice(bytes);
+}
 
 /// What a front end knows of a client, and does for it.
 pub trait Connection {
@@ -74,6 +87,8 @@ pub struct Client<C> {
     pub socket: Socket,
     /// What the front end knows of it.
     pub connection: C,
+    /// What it had not taken at the end of its last turn, in bytes.
+    untaken: usize,
     since: Instant,
     /// What the poll was asked for.
     watched: EventFlags,
@@ -94,6 +109,8 @@ pub struct Clients<C> {
     busy: BTreeSet<u64>,
     /// Those who have a turn when no others have.
     later: VecDeque<u64>,
+    /// Bytes that all of them have not taken.
+    untaken: usize,
     /// What a socket had.
     buffer: Box<[u8]>,
     next_look: Instant,
@@ -112,6 +129,7 @@ impl<C: Connection> Clients<C> {
             next: CLIENTS,
             busy: BTreeSet::new(),
             later: VecDeque::new(),
+            untaken: 0,
             buffer: vec![0; IN_BYTES].into_boxed_slice(),
             next_look: Instant::now(),
             is_short: false,
@@ -148,7 +166,11 @@ impl<C: Connection> Clients<C> {
 
     /// Bytes that a client may leave untaken, of which each reply takes half at most.
     pub fn share(&self) -> usize {
-        (ALL_UNTAKEN / (self.clients.len() + 1)).min(MOST_UNTAKEN)
+        let share = match self.untaken < ALL_UNTAKEN {
+            true => ALL_UNTAKEN / (self.clients.len() + 1),
+            false => LEAST_UNTAKEN,
+        };
+        share.clamp(LEAST_UNTAKEN, MOST_UNTAKEN)
     }
 
     /// Bytes that may be read from a client now.
@@ -201,6 +223,7 @@ impl<C: Connection> Clients<C> {
             key,
             socket,
             connection,
+            untaken: 0,
             since: Instant::now(),
             watched,
             is_readable: false,
@@ -254,11 +277,15 @@ impl<C: Connection> Clients<C> {
 
     /// Takes a client out for its turn; `None` if it has left.
     pub fn take(&mut self, key: u64) -> Option<Client<C>> {
-        self.clients.remove(&key)
+        let client = self.clients.remove(&key)?;
+        self.untaken -= client.untaken;
+        Some(client)
     }
 
     /// A client's turn is over, and it stays.
-    pub fn put_back(&mut self, client: Client<C>) {
+    pub fn put_back(&mut self, mut client: Client<C>) {
+        client.untaken = client.connection.untaken();
+        self.untaken += client.untaken;
         self.clients.insert(client.key, client);
     }
 
@@ -339,6 +366,7 @@ impl<C: Connection> Clients<C> {
         self.clients.clear();
         self.busy.clear();
         self.later.clear();
+        self.untaken = 0;
     }
 
     /// The end was asked for: nobody is accepted, and nothing more is taken.

@@ -6,7 +6,7 @@ use crate::protocol::{command, Failure};
 use crate::session::{Event, Request, Session};
 use crate::tls::Tls;
 use bytes::{Buf, BytesMut};
-use headstack_live::clients::{Connection as _, LONG_WORK, WORK_BYTES};
+use headstack_live::clients::{append, Connection as _, LONG_WORK, WORK_BYTES};
 use headstack_live::content::Content;
 use headstack_live::live::Live;
 use rustls::ServerConnection;
@@ -249,7 +249,7 @@ impl headstack_live::clients::Connection for Connection {
             Err(e) => return Err(e),
         };
         match &mut self.encryption {
-            None => self.input.extend_from_slice(&buffer[..n]),
+            None => append(&mut self.input, &buffer[..n]),
             Some(encryption) => match decrypt(encryption, &buffer[..n], &mut self.input) {
                 Ok(is_last) => self.is_silent |= is_last,
                 // The client is told why, and nothing else.

@@ -78,7 +78,8 @@ impl Nbd {
         client: &mut Client<Connection>,
     ) -> io::Result<()> {
         let clients = self.clients.len() + 1;
-        let requests = (ALL_REQUESTS / clients).min(MAX_REQUESTS);
+        let left = ALL_REQUESTS.saturating_sub(self.open.len());
+        let requests = left.min(ALL_REQUESTS / clients).min(MAX_REQUESTS);
         let free = ALL_WRITTEN.saturating_sub(live.held() + self.arriving);
         (client.connection).share(requests, ALL_WRITTEN / clients as u64, free);
         let share = self.clients.share();

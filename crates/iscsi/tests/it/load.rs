@@ -21,7 +21,7 @@ const ALL_HELD: u64 = 256 << 20;
 const MOST_WAIT: Duration = Duration::from_millis(5);
 /// What clients do, and what was held before there were bounds. None of them ever reads; the first three speak NBD.
 const KINDS: [(&str, &str); 8] = [
-    ("NBD: reads of 32 MiB", "0.5 MB each"),
+    ("NBD: reads of 32 MiB", "1.2 MB each"),
     ("NBD: asks for 1.9 million descriptions", "57 MB each"),
     (LEAVES, "0"),
     ("iSCSI: REPORT ZONES of 67,056 zones", "12 GB"),
