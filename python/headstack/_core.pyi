@@ -131,7 +131,7 @@ def replay_closed(
 ) -> list[float]:
     """Response times in seconds of `count` requests of a validation trace, closed loop."""
 
-def read_validate(path: str) -> tuple[list[bool], list[int], list[int], list[float]]:
+def read_measured(path: str) -> tuple[list[bool], list[int], list[int], list[float]]:
     """Columns of a validation trace: write, first block, blocks, measured response time in s."""
 
 def demerit(measured: list[float], simulated: list[float]) -> float:

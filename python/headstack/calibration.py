@@ -93,7 +93,7 @@ _KEYS = {
 
 @dataclass(frozen=True)
 class Requests:
-    """A validation trace: four arrays of shape (n_requests,), in trace order.
+    """A trace with response times: four arrays of shape (n_requests,), in trace order.
 
     Attributes:
         write: true for a write, false for a read.
@@ -143,14 +143,18 @@ class CalibrationResult:
 
 
 def read_trace(path: str | Path) -> Requests:
-    """Read a validation trace (``R|W tag lbn count measured_us think_us``).
+    """Read a trace with response times.
+
+    DiskSim's validation traces (``R|W tag lbn count measured_us think_us``), CSV with
+    ``response_ns`` (what ``headstack emulate --record`` writes), latency logs of fio with
+    ``log_offset=1``, and blktrace.
 
     Raises:
         TraceError: a line is not such a request, with file and line; or fewer than four are; or the
-            file cannot be read.
+            file cannot be read; or a request was sent before the one before it had ended.
 
     """
-    write, lbas, counts, measured = _bridge.call("read_validate", str(path))
+    write, lbas, counts, measured = _bridge.call("read_measured", str(path))
     if len(write) < 4:
         raise TraceError(f"{path}: got {len(write)} requests, need at least 4")
     return Requests(
@@ -241,7 +245,9 @@ def _link(spec: Spec) -> tuple[float, float]:
     link = spec.get("link", {})
     rate = link.get("rate")
     if rate and "read_sector_time" not in link:
-        raise ConfigError(f'link.rate: got "{rate}", need read_sector_time and write_sector_time')
+        sector = spec.get("geometry", {}).get("sector_size", "512 B")
+        seconds = _bridge.call("quantity", "size", sector) / _bridge.call("quantity", "rate", rate)
+        return seconds * 1e3, seconds * 1e3
     return _get(spec, ("link", "read_sector_time")), _get(spec, ("link", "write_sector_time"))
 
 
@@ -267,6 +273,7 @@ def with_numbers(spec: Spec, names: tuple[str, ...], values_ms: npt.ArrayLike) -
         ms = float(value) if name == "seek" else max(float(value), 0.0)
         if name == "link":
             read, write = _link(spec)
+            result.get("link", {}).pop("rate", None)
             _set(result, ("link", "read_sector_time"), ms)
             _set(
                 result,
@@ -503,7 +510,7 @@ def calibrate(
 
     Args:
         spec: the drive as JSON-like dictionaries.
-        trace_path: a validation trace.
+        trace_path: as for `read_trace`.
         half: the half that is fitted.
         numbers: 7, or 10 with minimum positioning and seek constant (for a drive without write
             buffering 9: write settle and head switch instead).

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from headstack import _bridge, calibration
+from headstack import _bridge, calibration, drives
 from headstack.errors import ConfigError
 
 Floats = npt.NDArray[np.float64]
@@ -32,7 +32,8 @@ def validate(
     """Compare every drive of a directory with its measurements.
 
     Args:
-        directory: contains DiskSim parameter files ``NAME.parv`` and traces ``NAME.trace``.
+        directory: contains drives, ``NAME.parv`` of DiskSim or ``NAME.toml``, and traces
+            ``NAME.trace`` as for `headstack.calibration.read_trace`.
         compat: whether to reproduce peculiarities of DiskSim 4.0.
         sources_anywhere: whether parameter files may name files outside the directory.
 
@@ -56,7 +57,9 @@ def validate(
         raise ConfigError(f"{directory}: got no directory, need one with .parv and .trace files")
     document: dict[str, Any] = _bridge.call("validate", str(directory), compat, sources_anywhere)
     if not document["drives"] and not document["errors"]:
-        raise ConfigError(f"{directory}: got no NAME.parv with a NAME.trace, need one or more")
+        raise ConfigError(
+            f"{directory}: got no NAME.parv or NAME.toml with a NAME.trace, need one or more"
+        )
     return document
 
 
@@ -80,6 +83,8 @@ def response_times(
 
     """
     trace = Path(directory) / f"{name}.trace"
-    spec = _bridge.call("import_disksim", str(trace.with_suffix(".parv")), sources_anywhere)["spec"]
+    disksim = trace.with_suffix(".parv")
+    path = disksim if disksim.is_file() else trace.with_suffix(".toml")
+    spec = drives.load(path, sources_anywhere=sources_anywhere)
     simulated = _bridge.call("replay_closed", json.dumps(spec), str(trace), 0, None, compat)
     return calibration.read_trace(trace).measured_s, np.asarray(simulated, dtype=float)

@@ -33,7 +33,7 @@ def running(folder: Path, *options: str) -> Iterator["subprocess.Popen[str]"]:
     experiment, out = folder / "endless.toml", folder / "out"
     experiment.write_text(ENDLESS)
     command = [sys.executable, "-m", "headstack", "run", str(experiment), "--out", str(out)]
-    command += ["--requests", "--no-figures"]
+    command += ["--requests"]
     pipe = subprocess.PIPE
     with subprocess.Popen([*command, *options], stdout=pipe, stderr=pipe, text=True) as process:
         try:
@@ -47,7 +47,7 @@ def running(folder: Path, *options: str) -> Iterator["subprocess.Popen[str]"]:
 
 
 def test_an_interrupt_keeps_what_there_is(tmp_path):
-    with running(tmp_path, "--json") as process:
+    with running(tmp_path, "--json", "--no-figures") as process:
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate()
     assert process.returncode == 130, stderr
@@ -72,6 +72,19 @@ def test_a_second_interrupt_ends_at_once(tmp_path):
     assert process.returncode == -signal.SIGINT, stderr
     assert stdout == ""
     assert "Traceback" not in stderr
+
+
+def test_a_second_interrupt_ends_the_report(tmp_path):
+    """Drawing takes seconds, in which nothing of Python's runs."""
+    with running(tmp_path) as process:
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        said = process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+    assert "the report is made of what was done until then, a second Ctrl-C ends it" in said
+    assert process.returncode == -signal.SIGINT
+    assert not (tmp_path / "out" / "report.html").exists()
 
 
 def test_a_run_from_python_keeps_what_there_is(tmp_path):

@@ -119,6 +119,10 @@ EXPERIMENTS = {
         f"{WORKLOAD}past_end = 3\n{SYSTEM}",
         "workload.past_end: got integer 3, need one of error, wrap",
     ),
+    "key of a workload": (
+        f"{WORKLOAD}{SYSTEM}[run]\npast_end = 'wrap'\n",
+        'run: got key "past_end", need it in a workload, as workload.past_end',
+    ),
     "too-much": (
         f"{WORKLOAD}{SYSTEM}queue_depth = 5_000_000_000\n",
         "system[0].queue_depth: got integer 5000000000, need a whole number, 0 or more, at most "

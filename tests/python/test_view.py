@@ -197,6 +197,24 @@ def test_a_warm_up_after_the_window_does_not_matter(tmp_path):
     assert view.record(warmed, **options) == view.record(experiment, **options)
 
 
+def test_a_zone_fails_in_a_view_as_in_the_run(tmp_path):
+    """Commands to the zone that has failed end as errors, those to others and before it do not."""
+    rows = [(i / 100, i // 2 * 8 + i % 2 * 524288) for i in range(20)]
+    trace = "".join(f"{t},W,{lba},8\n" for t, lba in rows)
+    (tmp_path / "t.csv").write_text("time_s,op,lba,blocks\n" + trace)
+    experiment = tmp_path / "e.toml"
+    experiment.write_text(
+        '[run]\nallowed_errors = 1.0\n[workload]\ntrace = "t.csv"\n[[system]]\ndrive = "exos-x18"\n'
+        'set = { mapping = { model = "zoned", conventional_zones = 0 } }\n'
+        '[[system.change]]\nat = "95 ms"\nfail_zone = { block = 524288, becomes = "read-only" }\n'
+    )
+    (record,) = view.record(experiment, at=0, length="500 ms")
+    (drive,) = record["drives"]
+    failed = {(c["arrival_ns"], c["block"]) for c in drive["commands"] if c["error"]}
+    assert failed == {(round(t * 1e9), lba) for t, lba in rows if t > 0.095 and lba >= 524288}
+    assert len(drive["commands"]) == len(rows)
+
+
 def test_writes_of_a_log_have_no_place_before_they_are_served():
     (log,) = view.record(EXAMPLE, at="1 s", systems=["writes to a log"])
     (drive,) = log["drives"]

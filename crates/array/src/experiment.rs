@@ -185,15 +185,27 @@ impl Adapter<Option<Vec<u64>>> for OneOrList {
 
 /// Refuses keys of a synthetic workload outside its table.
 fn outside_synthetic(table: &Params) -> Result<(), SpecError> {
-    let keys = |fields: Vec<Field>| fields.into_iter().map(|f| f.key).collect::<Vec<_>>();
-    let (own, inside) = (keys(Workload::fields()), keys(Synthetic::fields()));
-    let is_inside = |key: &&String| inside.contains(&key.as_str()) && !own.contains(&key.as_str());
-    match table.keys().find(is_inside) {
+    let need = |key: &str| format!("it inside synthetic = {{ {key} = ... }}");
+    refuse_keys_of(Synthetic::fields(), table, Workload::fields(), need)
+}
+
+/// Refuses keys of a workload in the table `run`.
+fn of_workload(table: &Params) -> Result<(), SpecError> {
+    let need = |key: &str| format!("it in a workload, as workload.{key}");
+    refuse_keys_of(Workload::fields(), table, RunSpec::fields(), need)
+}
+
+/// Refuses the keys of `other` in a table that has the fields `own`.
+fn refuse_keys_of(
+    other: Vec<Field>,
+    table: &Params,
+    own: Vec<Field>,
+    need: impl Fn(&str) -> String,
+) -> Result<(), SpecError> {
+    let has = |fields: &[Field], key: &str| fields.iter().any(|f| f.key == key);
+    match table.keys().find(|k| has(&other, k) && !has(&own, k)) {
         None => Ok(()),
-        Some(key) => {
-            let need = format!("it inside synthetic = {{ {key} = ... }}");
-            Err(SpecError::new("", format!("key {key:?}"), need).about_key(key))
-        }
+        Some(key) => Err(SpecError::new("", format!("key {key:?}"), need(key)).about_key(key)),
     }
 }
 
@@ -327,7 +339,7 @@ fn trace_name(path: &str) -> String {
 
 /// Seed, threads and limits of a run.
 #[derive(Debug, Clone, PartialEq, Table)]
-#[table(defaults)]
+#[table(defaults, before = of_workload)]
 pub struct RunSpec {
     /// Seed of all random streams.
     pub seed: u64,

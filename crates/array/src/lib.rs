@@ -42,6 +42,7 @@ pub mod warnings;
 pub mod window;
 
 pub use check::check_file;
+pub use drive_file::load_drive;
 pub use experiment::Experiment;
 pub use headstack_schema::document::read_toml;
 pub use live::{live_system, Exchange, LiveSystem};

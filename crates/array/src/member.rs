@@ -76,35 +76,40 @@ pub trait Member: Send {
     fn capacity_blocks(&self) -> u64;
     /// Sizes of its logical units, which follow one another in its blocks.
     fn logical_units(&self) -> Vec<u64> {
-        vec![self.capacity_blocks()]
+        let one = || vec![self.capacity_blocks()];
+        self.drive().map_or_else(one, Drive::logical_units)
     }
     /// Parts taken out of use, in order of time.
     fn faults(&self) -> Vec<Fault> {
-        Vec::new()
+        self.drive().map(Drive::faults).unwrap_or_default()
     }
     /// What it has counted so far.
     fn counters(&self) -> Counters {
-        Counters::default()
+        self.drive().map(Drive::counters).unwrap_or_default()
     }
     /// Whether it has duration limits.
     fn has_limits(&self) -> bool {
-        false
+        let limits = self.drive().map(Drive::duration_limits);
+        limits.is_some_and(|l| !l.reads.is_empty() || !l.writes.is_empty())
     }
     /// Which hints of commands it heeds.
     fn heeded(&self) -> Heeded {
-        Heeded::None
+        let limits = self.drive().map(Drive::duration_limits);
+        limits.map_or(Heeded::None, |l| l.enabled)
     }
     /// What it has counted of its duration limits; `None` where it heeds none.
     fn limit_counts(&self) -> Option<CountsByLimit> {
-        None
+        self.drive().and_then(Drive::limit_counts)
     }
     /// What was done with the arms' roles up to `until`; `None` where they never change.
-    fn role_use(&self, _until: Time) -> Option<RoleUse> {
-        None
+    fn role_use(&self, until: Time) -> Option<RoleUse> {
+        self.drive().and_then(|d| d.role_use(until))
     }
     /// What it is asked for the turn of a request with this priority: nothing, unless it has enabled limits or priorities.
-    fn hint(&self, _priority: Ioprio) -> Hint {
-        Hint::None
+    fn hint(&self, priority: Ioprio) -> Hint {
+        let high = priority.class() == IoprioClass::RealTime;
+        let of = |d: &Drive| d.hint(priority.limit(), high);
+        self.drive().map_or(Hint::None, of)
     }
     /// The same, fast for requests without a priority.
     #[inline(always)]
@@ -159,32 +164,35 @@ pub trait Member: Send {
     }
     /// The largest number of arms that may move at once.
     fn arms(&self) -> u32 {
-        1
+        self.drive().map_or(1, Drive::most_arms_in_motion)
     }
     /// The low-power conditions that it has.
     fn conditions(&self) -> Vec<Condition> {
-        Vec::new()
+        let has = |c: &Condition| self.drive().is_some_and(|d| d.has_condition(*c));
+        Condition::LOW.into_iter().filter(has).collect()
     }
-    /// The drive, if it is one.
+    /// The drive, if it is one or has one with which it does what that does: what this trait says of a drive is then read
+    /// from it.
     fn drive(&self) -> Option<&Drive> {
         None
     }
-    /// The drive, if it is one.
+    /// The same, to change it.
     fn drive_mut(&mut self) -> Option<&mut Drive> {
         None
     }
     /// Commands that it holds at once; 0 for all.
     fn queue_depth(&self) -> u32 {
-        0
+        self.drive().map_or(0, Drive::queue_depth)
     }
     /// The parts of its blocks that different actuators serve.
     fn access_ranges(&self) -> Vec<Range<u64>> {
         let all = 0..self.capacity_blocks();
-        vec![all]
+        let of = |d: &Drive| d.design().access_ranges();
+        self.drive().map_or_else(|| vec![all], of)
     }
     /// As [`DriveNode::unwritten`](layer::DriveNode::unwritten), of a drive's blocks.
-    fn unwritten(&self, _blocks: Range<u64>, _sink: &mut dyn FnMut(Range<u64>)) -> bool {
-        false
+    fn unwritten(&self, blocks: Range<u64>, sink: &mut dyn FnMut(Range<u64>)) -> bool {
+        self.drive().map(|d| d.unwritten(blocks, sink)).is_some()
     }
     /// The settings of each drive in it.
     fn controlled_drives(&self) -> Vec<ControlledDrive> {
@@ -262,32 +270,6 @@ impl Member for Drive {
     fn capacity_blocks(&self) -> u64 {
         Drive::capacity_blocks(self)
     }
-    fn logical_units(&self) -> Vec<u64> {
-        Drive::logical_units(self)
-    }
-    fn faults(&self) -> Vec<Fault> {
-        Drive::faults(self)
-    }
-    fn counters(&self) -> Counters {
-        Drive::counters(self)
-    }
-    fn has_limits(&self) -> bool {
-        let limits = self.duration_limits();
-        !limits.reads.is_empty() || !limits.writes.is_empty()
-    }
-    fn heeded(&self) -> Heeded {
-        self.duration_limits().enabled
-    }
-    fn limit_counts(&self) -> Option<CountsByLimit> {
-        Drive::limit_counts(self)
-    }
-    fn role_use(&self, until: Time) -> Option<RoleUse> {
-        Drive::role_use(self, until)
-    }
-    fn hint(&self, priority: Ioprio) -> Hint {
-        let high = priority.class() == IoprioClass::RealTime;
-        Drive::hint(self, priority.limit(), high)
-    }
     #[inline(always)]
     fn submit(&mut self, now: Time, request: DriveRequest, _submitter: u32) {
         Drive::submit(self, now, request);
@@ -321,28 +303,11 @@ impl Member for Drive {
     fn joules(&mut self, until: Time) -> ByMode {
         Drive::joules(self, until)
     }
-    fn arms(&self) -> u32 {
-        self.most_arms_in_motion()
-    }
     fn drive(&self) -> Option<&Drive> {
         Some(self)
     }
     fn drive_mut(&mut self) -> Option<&mut Drive> {
         Some(self)
-    }
-    fn queue_depth(&self) -> u32 {
-        Drive::queue_depth(self)
-    }
-    fn access_ranges(&self) -> Vec<Range<u64>> {
-        self.design().access_ranges()
-    }
-    fn unwritten(&self, blocks: Range<u64>, sink: &mut dyn FnMut(Range<u64>)) -> bool {
-        Drive::unwritten(self, blocks, sink);
-        true
-    }
-    fn conditions(&self) -> Vec<Condition> {
-        let has = |c: &Condition| self.has_condition(*c);
-        Condition::LOW.into_iter().filter(has).collect()
     }
     fn reset_statistics(&mut self, now: Time) {
         Drive::reset_statistics(self, now);

@@ -166,6 +166,7 @@ impl<'a, 'l> Observers<'a, 'l> {
 
     /// A request has ended: `ended` is what is counted in the order of the whole.
     pub fn record(&mut self, ended: &Ended, asked: &Asked, answer: &LayerCompletion) {
+        self.check_end(answer.completion);
         if let Some(observed) = self.observed.as_mut().filter(|_| !ended.failed) {
             observed.add(ended);
         }

@@ -226,13 +226,13 @@ impl DriveResult {
 pub struct Pair {
     /// The stem of both.
     pub name: String,
-    /// `name.parv`.
+    /// `name.parv` or `name.toml`.
     pub parameters: PathBuf,
     /// `name.trace`.
     pub trace: PathBuf,
 }
 
-/// Every `*.parv` of a folder that has a `.trace` of the same stem, by name.
+/// Every `*.parv` and `*.toml` of a folder that has a `.trace` of the same stem, by name; the `.parv` where there are both.
 ///
 /// # Errors
 /// A folder that cannot be listed.
@@ -241,8 +241,12 @@ pub fn pairs(folder: &Path) -> std::io::Result<Vec<Pair>> {
     for entry in std::fs::read_dir(folder)? {
         let parameters = entry?.path();
         let trace = parameters.with_extension("trace");
-        let parv = parameters.extension().is_some_and(|e| e == "parv");
-        if let (true, true, Some(stem)) = (parv, trace.is_file(), parameters.file_stem()) {
+        let extension = parameters.extension().and_then(|e| e.to_str());
+        let is_drive = match extension {
+            Some("toml") => !parameters.with_extension("parv").is_file(),
+            other => other == Some("parv"),
+        };
+        if let (true, true, Some(stem)) = (is_drive, trace.is_file(), parameters.file_stem()) {
             let name = stem.to_string_lossy().into_owned();
             pairs.push(Pair {
                 name,

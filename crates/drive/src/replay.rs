@@ -27,7 +27,7 @@ pub struct ReplayRequest {
 /// the drive refused.
 ///
 /// # Errors
-/// As [`DriveDesign::drive`].
+/// As [`DriveDesign::drive`]; a pause that ends past [`Time::LATEST`].
 pub fn replay_closed(
     design: &Arc<DriveDesign>,
     options: &DriveOptions,
@@ -57,7 +57,15 @@ pub fn replay_closed(
             response = (!c.error).then_some(c.completion.0 - c.arrival.0);
         });
         responses.push(response);
-        now = Time(end.0 + r.think_ns);
+        now = Time(end.0.saturating_add(r.think_ns));
+        if now > Time::LATEST {
+            let got = format!("a pause that ends at {} ns", now.0);
+            return Err(SpecError::new(
+                format!("request {}", id + 1),
+                got,
+                Time::LATEST_SHOWN,
+            ));
+        }
     }
     Ok(responses)
 }

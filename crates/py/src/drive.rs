@@ -14,7 +14,7 @@ use headstack_drive::DriveOptions;
 use headstack_drive::{cost, depopulation, power, DriveDesign, DriveSpec};
 use headstack_engine::{SpecError, Warning};
 use headstack_schema::{Field, Registered, Registry};
-use headstack_trace::{read_validate, ValidateRecord};
+use headstack_trace::ValidateRecord;
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use serde_json::{json, Value};
@@ -346,18 +346,18 @@ pub fn replay_closed(
     compat: bool,
 ) -> PyResult<Vec<f64>> {
     let spec = parse(spec_json)?;
-    let records = read_validate(Path::new(trace_path)).map_err(trace)?;
+    let records = headstack_trace::read_measured(Path::new(trace_path)).map_err(trace)?;
     let rest = records.get(start..).unwrap_or_default();
     let chosen = &rest[..count.unwrap_or(rest.len()).min(rest.len())];
     let replay = || simulate(&DriveDesign::new(&spec, &models())?, chosen, compat);
     py.detach(replay).map_err(config)
 }
 
-/// A validation trace by columns: write, first block, blocks, measured response time in seconds.
-#[pyfunction(name = "read_validate")]
+/// A trace with response times by columns: write, first block, blocks, measured response time in seconds.
+#[pyfunction]
 #[allow(clippy::type_complexity)]
 pub fn read_measured(path: &str) -> PyResult<(Vec<bool>, Vec<u64>, Vec<u32>, Vec<f64>)> {
-    let records = read_validate(Path::new(path)).map_err(trace)?;
+    let records = headstack_trace::read_measured(Path::new(path)).map_err(trace)?;
     let (mut writes, mut lbas, mut blocks, mut measured) = (vec![], vec![], vec![], vec![]);
     for r in records {
         writes.push(r.op.writes());
@@ -388,14 +388,23 @@ fn compare(
             message,
         }))
     };
-    let spec = match import_with(&pair.parameters, sources) {
-        Ok(import) => {
-            warn(py, import.warnings())?;
-            import.spec
+    let spec = match pair.parameters.extension().is_some_and(|e| e == "toml") {
+        true => {
+            let path = pair.parameters.to_string_lossy();
+            match headstack_array::load_drive(&path, Path::new(""), &inputs(Vec::new())) {
+                Ok(spec) => spec,
+                Err(e) => return unusable(&pair.parameters, e.to_string()),
+            }
         }
-        Err(e) => return unusable(&pair.parameters, e.to_string()),
+        false => match import_with(&pair.parameters, sources) {
+            Ok(import) => {
+                warn(py, import.warnings())?;
+                import.spec
+            }
+            Err(e) => return unusable(&pair.parameters, e.to_string()),
+        },
     };
-    let records = match read_validate(&pair.trace) {
+    let records = match headstack_trace::read_measured(&pair.trace) {
         Ok(records) => records,
         Err(e) => return unusable(&pair.trace, e.to_string()),
     };

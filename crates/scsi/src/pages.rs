@@ -269,13 +269,14 @@ impl Pages {
         self.pages.iter()
     }
 
-    /// What MODE SELECT sends, which begins at `at` of its data. All pages are checked before one is changed.
+    /// What MODE SELECT sends, which begins at `at` of its data. All pages are checked before one is changed. Zeros after
+    /// the last page are ignored: some programs send a buffer back as long as they asked for.
     ///
     /// # Errors
     /// A page that is not there, or a value that cannot be changed.
     pub fn select(&mut self, mut data: &[u8], mut at: usize, save: bool) -> Result<(), Sense> {
-        let mut new = self.clone();
-        while !data.is_empty() {
+        let (mut new, first) = (self.clone(), at);
+        while !data.is_empty() && (at == first || data.iter().any(|b| *b != 0)) {
             let length = match data {
                 [first, _, high, low, ..] if first & SPF != 0 => {
                     4 + usize::from(u16::from_be_bytes([*high, *low]))

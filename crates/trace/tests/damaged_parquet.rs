@@ -2,6 +2,7 @@
 //! some damage, and most of that must be found before it is called.
 
 use headstack_engine::random::stream;
+use headstack_testkit::memory::peak_bytes;
 use headstack_trace::reader::{formats, open_with, Input};
 use headstack_trace::{OnError, ReadOptions};
 use parquet::basic::{Compression, ZstdLevel};
@@ -243,5 +244,70 @@ fn what_is_whole_is_read() {
         };
         let got = read(bytes, OnError::Skip, None);
         assert_eq!(got, (rows, false), "{number}");
+    }
+}
+
+/// A page of 160 MiB, which is refused before it is unpacked; a dictionary that states 63 values and has three; and 8192 texts of
+/// 300 KB, stored without what they share, 2.4 GB.
+#[test]
+fn small_files_take_little_memory_and_get_short_messages() {
+    let write = |op: ByteArray, rows: u64, version, dictionary| {
+        let properties = WriterProperties::builder()
+            .set_writer_version(version)
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_dictionary_enabled(dictionary)
+            .set_statistics_enabled(EnabledStatistics::None);
+        let schema = Arc::new(parse_message_type(SCHEMAS[0]).unwrap());
+        let (mut bytes, properties) = (Vec::new(), Arc::new(properties.build()));
+        let mut writer = SerializedFileWriter::new(&mut bytes, schema, properties).unwrap();
+        let mut to = writer.next_row_group().unwrap();
+        (0..4).for_each(|i| column(0, i, 0..rows, to.next_column().unwrap().unwrap()));
+        let mut last = to.next_column().unwrap().unwrap();
+        let texts = vec![op; rows as usize];
+        let written = last
+            .typed::<ByteArrayType>()
+            .write_batch(&texts, None, None);
+        written.unwrap();
+        last.close().unwrap();
+        to.close().unwrap();
+        writer.close().unwrap();
+        bytes
+    };
+    let (v1, v2) = (WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0);
+    let text = |bytes| ByteArray::from(vec![b'x'; bytes]);
+    let mut dictionary = files().swap_remove(0);
+    // By parquet.thrift: field 7 of the header, a structure with field 1, an i32: three, the number of values of `op`.
+    let three = [0x4c, 0x15, 6];
+    let at = dictionary.windows(3).rposition(|w| w == three).unwrap();
+    dictionary[at + 2] = 2 * 63;
+    for (bytes, message) in [
+        (
+            write(text(160 << 20), 1, v1, false),
+            "a page of 167772164 bytes",
+        ),
+        (dictionary, "a dictionary of 63 values"),
+        (
+            write(text(300_000), 8192, v2, false),
+            "small.parquet:1: got op \"xxxx",
+        ),
+    ] {
+        let before = peak_bytes().unwrap();
+        let input = Input::from_bytes(bytes.clone(), "small.parquet");
+        let format = formats().find("format", "parquet").unwrap().clone();
+        let source = open_with(input, Some(&format), &ReadOptions::default()).unwrap();
+        let error = source
+            .map(|r| r.err())
+            .next()
+            .flatten()
+            .unwrap()
+            .to_string();
+        assert!(error.contains(message) && error.len() < 300, "{error:.300}");
+        read(&bytes, OnError::Skip, None);
+        let taken = peak_bytes().unwrap() - before;
+        assert!(
+            taken < 100 << 20,
+            "{message}: {} bytes take {taken}",
+            bytes.len()
+        );
     }
 }

@@ -33,12 +33,16 @@ def command(
 ) -> None:
     """Fit a drive's overheads and read-ahead to response times measured on the real one.
 
-    The trace has DiskSim's six validation columns: R or W, tag, block, count, measured
-    microseconds, pause in microseconds. A policy and 7 or 10 numbers are fitted to one half of
-    it; the demerit of the other half says what the fit is worth. It takes minutes.
+    The trace is CSV with a column response_ns, as headstack emulate --record writes it; a latency
+    log of fio with log_offset=1; a blktrace file, binary or from blkparse; or has DiskSim's six
+    validation columns: R or W, tag, block, count, measured microseconds, pause in microseconds.
+    Its requests follow one after another, as with a queue depth of 1. A policy and 7 or 10 numbers
+    are fitted to one half of it; the demerit of the other half says what the fit is worth. It takes
+    minutes.
 
     Example:
       headstack calibrate cheetah9LP.parv cheetah9LP.trace --out my-cheetah.toml
+      headstack calibrate exos-x18 log_lat.1.log --out my-exos.toml
 
     """
     import json

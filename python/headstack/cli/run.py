@@ -157,6 +157,9 @@ def command(
         )
     written = []
     if out is not None:
+        if result.partial:
+            text = f"{name}: got an interrupt; the report is made of what was done until then"
+            _terminal.say(f"{text}, a second Ctrl-C ends it", as_json=True)
         from headstack import drawing
 
         # This check must come before libraries are loaded that may not fit into memory.

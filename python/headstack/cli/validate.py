@@ -27,7 +27,9 @@ def _class(row: Mapping[str, Any]) -> str:
 
 
 def command(
-    directory: Annotated[Path, Argument("DIR", help="Holds NAME.parv and NAME.trace files.")],
+    directory: Annotated[
+        Path, Argument("DIR", help="Holds NAME.parv or NAME.toml, and NAME.trace files.")
+    ],
     compat: Annotated[
         str | None,
         Option(
@@ -54,10 +56,11 @@ def command(
 ) -> int | None:
     """Compare simulated with measured response times of real drives.
 
-    Every DiskSim parameter file of the directory that has a measured trace beside it is run
-    closed-loop. The demerit is the root mean square distance between the measured and the
-    simulated distribution of response times. Distributions hide errors that cancel, so it is
-    also given for reads and writes, after reads and writes, sequential and not.
+    Every drive of the directory, NAME.parv of DiskSim or NAME.toml, that has a measured trace
+    NAME.trace beside it, as for headstack calibrate, is run closed-loop. The demerit is the root
+    mean square distance between the measured and the simulated distribution of response times.
+    Distributions hide errors that cancel, so it is also given for reads and writes, after reads and
+    writes, sequential and not.
 
     Drives with unusable files are reported, and the exit code is 1; the others are still compared.
 

@@ -5,15 +5,10 @@ use super::record::{
 };
 use super::{Records, Window, MOST_SAMPLES};
 use crate::member::Member;
-use headstack_drive::power::conditions::Condition;
-use headstack_drive::{
-    Completion, Counters, Drive, DriveEnergy, DriveRequest, Fault, Hint, Part, RoleUse, Setting,
-};
+use headstack_drive::{Completion, Drive, DriveEnergy, DriveRequest, Part, Setting};
 use headstack_engine::{ByMode, SpecError};
-use headstack_trace::Ioprio;
 use headstack_units::Time;
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::PoisonError;
 
 /// Shortest time between samples, in nanoseconds.
@@ -247,20 +242,11 @@ impl Member for Recorded {
     fn capacity_blocks(&self) -> u64 {
         Member::capacity_blocks(&self.drive)
     }
-    fn logical_units(&self) -> Vec<u64> {
-        Member::logical_units(&self.drive)
+    fn drive(&self) -> Option<&Drive> {
+        Some(&self.drive)
     }
-    fn faults(&self) -> Vec<Fault> {
-        Member::faults(&self.drive)
-    }
-    fn counters(&self) -> Counters {
-        Member::counters(&self.drive)
-    }
-    fn role_use(&self, until: Time) -> Option<RoleUse> {
-        Member::role_use(&self.drive, until)
-    }
-    fn hint(&self, priority: Ioprio) -> Hint {
-        Member::hint(&self.drive, priority)
+    fn drive_mut(&mut self) -> Option<&mut Drive> {
+        Some(&mut self.drive)
     }
     fn submit(&mut self, now: Time, request: DriveRequest, submitter: u32) {
         self.look(now);
@@ -298,21 +284,6 @@ impl Member for Recorded {
         self.look(until);
         Member::joules(&mut self.drive, until)
     }
-    fn arms(&self) -> u32 {
-        Member::arms(&self.drive)
-    }
-    fn conditions(&self) -> Vec<Condition> {
-        Member::conditions(&self.drive)
-    }
-    fn queue_depth(&self) -> u32 {
-        Member::queue_depth(&self.drive)
-    }
-    fn access_ranges(&self) -> Vec<Range<u64>> {
-        Member::access_ranges(&self.drive)
-    }
-    fn unwritten(&self, blocks: Range<u64>, sink: &mut dyn FnMut(Range<u64>)) -> bool {
-        Member::unwritten(&self.drive, blocks, sink)
-    }
     fn reset_statistics(&mut self, now: Time) {
         self.look(now);
         if let Some(recorder) = &mut self.recorder {
@@ -332,5 +303,61 @@ impl Member for Recorded {
     fn abort(&mut self, now: Time, id: u64) -> bool {
         self.look(now);
         Member::abort(&mut self.drive, now, id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headstack_drive::limits::CountsByLimit;
+    use headstack_drive::{
+        Command, DriveDesign, DriveOptions, DurationLimit, Heeded, LimitsSpec, Models,
+    };
+    use headstack_trace::{Ioprio, IoprioClass};
+    use headstack_units::{Lba, Span};
+    use std::sync::Arc;
+
+    /// What a drive says of its limits, and has counted, is the same where it is recorded.
+    #[test]
+    fn limits_are_those_of_the_drive() {
+        let mut spec = headstack_testkit::shipped::drive("ultrastar-hc570");
+        let inactive = DurationLimit {
+            inactive: Some(Span(50_000_000)),
+            ..DurationLimit::default()
+        };
+        spec.duration_limits = LimitsSpec {
+            enabled: Heeded::Limits,
+            reads: vec![inactive],
+            ..LimitsSpec::default()
+        };
+        let design = Arc::new(DriveDesign::new(&spec, &Models::builtin()).expect("a drive"));
+        let make = || design.drive(&DriveOptions::default()).expect("a drive");
+        let window = Window {
+            system: 0,
+            workload: 0,
+            from: Time::ZERO,
+            until: Time(1_000_000_000),
+        };
+        let mut plain = make();
+        let mut recorded = Recorded::new(make(), 0, &window, Records::default());
+        fn facts(member: &mut impl Member) -> (bool, Heeded, Option<CountsByLimit>) {
+            // Twenty reads at once, all over the disk, with limit 1.
+            for i in 0..20 {
+                let request = DriveRequest {
+                    id: i,
+                    command: Command::Read,
+                    lba: Lba(i * 7919 % 20 * 1_000_000_000),
+                    blocks: 8,
+                    hint: member.hint(Ioprio::of(IoprioClass::BestEffort, 0, 1).expect("limit 1")),
+                };
+                member.submit(Time::ZERO, request, 0);
+            }
+            member.advance(Time(2_000_000_000), &mut |_| {});
+            (member.has_limits(), member.heeded(), member.limit_counts())
+        }
+        let want = facts(&mut plain);
+        let counted = want.2.is_some_and(|c| c[0][0].n_commands == 20);
+        assert!(want.0 && want.1 == Heeded::Limits && counted, "{want:?}");
+        assert_eq!(facts(&mut recorded), want);
     }
 }

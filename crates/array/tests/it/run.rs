@@ -607,6 +607,41 @@ fn times_past_the_end_of_simulated_time_are_refused() {
     assert!(e.starts_with("system[0].drive.link.rate: got "), "{e}");
 }
 
+/// An overload whose requests arrive in time and would end long after the end of simulated time. A request takes 2e12 / 512
+/// times 100 ms on the link, 12.4 years, and a few turns: the first completion past 2^62 ns is told.
+#[test]
+fn a_run_stops_at_the_first_completion_past_the_end_of_simulated_time() {
+    let text = r#"
+        [workload]
+        WARM_UP
+        synthetic = { n_requests = 40, reads = 1.0, size = "2 TB", rate = "1/s", footprint = "4 TB" }
+        [system]
+        name = "slow"
+        [system.drive]
+        name = "slow"
+        link = { read_sector_time = "100 ms" }
+        seek = { model = "linear", single = "1 ms", full = "8 ms", cylinders = 1000 }
+        [system.drive.geometry]
+        rotation_speed = "7200 rpm"
+        surfaces = 1
+        cylinders = 1000
+        zones = [{ first_cylinder = 0, last_cylinder = 999, sectors_per_track = 10_000_000 }]
+    "#;
+    for warm_up in ["", "warm_up = 30"] {
+        let error = go(&text.replace("WARM_UP", warm_up), &RunOptions::default()).unwrap_err();
+        assert!(error.is_input(), "{error}");
+        let error = error.to_string();
+        let at = error.strip_prefix("slow: workload: got a completion at ");
+        let at = at.and_then(|e| e.strip_suffix(" ns, need at most 2^62 ns (146 years)"));
+        let at: u64 = at.and_then(|at| at.parse().ok()).expect(&error);
+        let one = 2_000_000_000_000 / 512 * 100_000_000;
+        assert!(
+            (1 << 62..(1 << 62) + one + one / 1000).contains(&at),
+            "{error}"
+        );
+    }
+}
+
 /// Requests at the very end of simulated time are simulated correctly.
 #[test]
 fn a_request_at_the_end_of_simulated_time() {

@@ -227,6 +227,14 @@ fn limits_are_set_by_mode_select() {
     assert_eq!(select(&mut one, &page, 1).status, 0);
     assert_eq!(mode_page(&mut one, 0x0a, 7).data, page);
     assert_eq!(read(&mut one, 2 << 33), Some((0xb, 0x2e, 2)));
+    // Linux' scsi_debug takes a list as long as what was asked for: zeros after the last page change nothing.
+    let long = [&page[..], &[0; 512 - 8 - 232]].concat();
+    assert_eq!(select(&mut one, &long, 1).status, 0);
+    let but_one = [&long[..], &[1]].concat();
+    for other in [&but_one[..], &long[232..]] {
+        assert_eq!(select(&mut one, other, 0).sense, Some((5, 0x26, 0)));
+    }
+    assert_eq!(mode_page(&mut one, 0x0a, 7).data, page);
     assert_eq!(other.ask(0, &[0; 6], 0).sense, Some((6, 0x2a, 1)));
     // Not saved: no limit any more, until a reset.
     assert_eq!(select(&mut one, &made, 0).status, 0);

@@ -34,16 +34,17 @@ pub const FORMAT: Format = Format {
         Ok(_) => 95,
         Err(_) => 0,
     },
-    open: |input, options| text(Csv { columns: None }, input, Times::ORDERED, options),
+    open: |input, options| text(Csv::default(), input, Times::ORDERED, options),
     example: || {
         b"time_ms,device,op,lba,size_bytes\n0.5,0,R,1000,4096\n2,1,W,8,512\n2.25,0,F,0,0\n".to_vec()
     },
 };
 
-const MAX_COLUMNS: usize = 64;
+pub(super) const MAX_COLUMNS: usize = 64;
 const FEW_COLUMNS: usize = 8;
 
-struct Csv {
+#[derive(Default)]
+pub(super) struct Csv {
     columns: Option<Columns>,
 }
 
@@ -53,7 +54,7 @@ fn header(bytes: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-fn names(header: &[u8]) -> Vec<&str> {
+pub(super) fn names(header: &[u8]) -> Vec<&str> {
     let (f, count) = split::<MAX_COLUMNS>(header, b',');
     f[..count]
         .iter()
@@ -73,7 +74,7 @@ fn columns(header: &[u8]) -> Parsed<Columns> {
 }
 
 /// A header as it is displayed: shortened if it has many columns.
-fn quote_long(names: &str) -> String {
+pub(super) fn quote_long(names: &str) -> String {
     match names.char_indices().nth(200) {
         Some((end, _)) => format!("{}...", &names[..end]),
         None => names.to_string(),

@@ -9,8 +9,12 @@ const DEPTH: u32 = 32;
 /// Bytes after the footer: its length and `PAR1`.
 const TAIL: u64 = 8;
 
+/// Types of values.
+const I32: u8 = 5;
+const STRUCTURE: u8 = 12;
+
 /// Structures in the compact protocol of Thrift, of which nothing is kept.
-struct Thrift<'a>(&'a [u8]);
+pub(super) struct Thrift<'a>(pub &'a [u8]);
 
 impl Thrift<'_> {
     fn skip(&mut self, bytes: u64) -> Option<()> {
@@ -37,22 +41,54 @@ impl Thrift<'_> {
         None
     }
 
-    /// Each field has a byte with its type and the step to its number, or 0 and then the number.
-    fn structure(&mut self, depth: u32) -> Option<()> {
-        let depth = depth.checked_sub(1)?;
+    /// A number with a sign, in its lowest bit.
+    fn signed(&mut self) -> Option<i64> {
+        let number = self.number()?;
+        Some((number >> 1) as i64 ^ -((number & 1) as i64))
+    }
+
+    /// Each field has a byte with its type and the step to its number, or 0 and then the number. `each` gets both, and takes
+    /// the value.
+    fn fields(&mut self, mut each: impl FnMut(&mut Self, i16, u8) -> Option<()>) -> Option<()> {
+        let mut field = 0i16;
         loop {
             let head = self.byte()?;
+            field = match (head & 0x0f, head >> 4) {
+                (0, _) => return Some(()),
+                (_, 0) => self.signed()? as i16,
+                (_, step) => field.checked_add(step.into())?,
+            };
             match head & 0x0f {
-                0 => return Some(()),
-                _ if head >> 4 == 0 => self.number().map(|_| ())?,
-                _ => {}
-            }
-            match head & 0x0f {
-                // The type is the truth value.
+                // The type is the truth value. No field whose value is looked at has one.
                 1 | 2 => {}
-                kind => self.value(kind, depth)?,
+                kind => each(self, field, kind)?,
             }
         }
+    }
+
+    fn structure(&mut self, depth: u32) -> Option<()> {
+        let depth = depth.checked_sub(1)?;
+        self.fields(|rest, _, kind| rest.value(kind, depth))
+    }
+
+    /// Of the header of a page: its type, its bytes unpacked and packed, and the values of its dictionary.
+    pub(super) fn page_header(&mut self) -> Option<[i32; 4]> {
+        let mut found = [0; 4];
+        let mut take = |rest: &mut Self, place: i16| {
+            found[place as usize] = rest.signed()? as i32;
+            Some(())
+        };
+        self.fields(|rest, field, kind| match (field, kind) {
+            (1..=3, I32) => take(rest, field - 1),
+            (7, STRUCTURE) => rest.fields(|rest, field, kind| match (field, kind) {
+                (1, I32) => take(rest, 3),
+                (1, _) => None,
+                _ => rest.value(kind, DEPTH),
+            }),
+            (1..=3 | 7, _) => None,
+            _ => rest.value(kind, DEPTH),
+        })?;
+        Some(found)
     }
 
     fn value(&mut self, kind: u8, depth: u32) -> Option<()> {

@@ -1,14 +1,29 @@
 //! Columns of a Parquet file, batch after batch through its row groups.
 
+use super::pages::Pages;
 use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::column::reader::{get_column_reader, ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 use std::fmt;
+use std::sync::Arc;
 
 const BATCH: usize = 8192;
+
+/// Texts that are decoded at once: each may be as long as a page.
+const TEXTS: usize = 64;
+
+/// Bytes of a text that are kept: more than an operation has or an error quotes.
+const KEPT: usize = 64;
+
+fn kept(text: ByteArray) -> ByteArray {
+    match text.data().get(..KEPT) {
+        Some(beginning) => beginning.to_vec().into(),
+        None => text,
+    }
+}
 
 /// The values of a column in the present batch, or the name of a type that no column of a trace may have.
 pub(super) enum Values {
@@ -44,6 +59,7 @@ struct Column {
 /// Reads some columns.
 pub(super) struct Groups<T: ChunkReader> {
     file: SerializedFileReader<T>,
+    again: Arc<T>,
     columns: Vec<Column>,
     next_group: usize,
     /// Rows of the present group that are still to be read.
@@ -135,7 +151,7 @@ impl Column {
                 read(r, rows, nullable, to, |v| v)
             }
             (Values::Text(to), ColumnReader::ByteArrayColumnReader(r)) => {
-                read(r, rows, nullable, to, |v| v)
+                read(r, rows, nullable, to, kept)
             }
             _ => Err(ParquetError::General("a column of changing type".into())),
         }
@@ -150,36 +166,41 @@ fn read<T: DataType, V>(
     to: &mut Vec<Option<V>>,
     convert: impl Fn(T::T) -> V,
 ) -> Result<()> {
-    let (mut values, mut levels) = (Vec::new(), Vec::new());
-    let (records, ..) = reader.read_records(rows, Some(&mut levels), None, &mut values)?;
-    let values = values.into_iter().map(convert);
+    let most = match T::get_physical_type() {
+        Physical::BYTE_ARRAY => TEXTS,
+        _ => rows,
+    };
     to.clear();
-    if nullable {
-        let mut values = values;
-        to.extend(
-            levels
-                .iter()
-                .map(|l| if *l > 0 { values.next() } else { None }),
-        );
-    } else {
-        to.extend(values.map(Some));
+    while to.len() < rows {
+        let wanted = (to.len() + most).min(rows);
+        let (mut values, mut levels) = (Vec::new(), Vec::new());
+        let (records, ..) =
+            reader.read_records(wanted - to.len(), Some(&mut levels), None, &mut values)?;
+        let records = to.len() + records;
+        let mut values = values.into_iter().map(&convert);
+        if nullable {
+            let levels = levels.iter();
+            to.extend(levels.map(|l| if *l > 0 { values.next() } else { None }));
+        } else {
+            to.extend(values.map(Some));
+        }
+        if records != wanted || to.len() != wanted {
+            let got = to.len();
+            let text = format!("{got} values in {wanted} rows");
+            return Err(ParquetError::General(text));
+        }
     }
-    if records == rows && to.len() == rows {
-        return Ok(());
-    }
-    let got = to.len();
-    Err(ParquetError::General(format!(
-        "{got} values in {rows} rows"
-    )))
+    Ok(())
 }
 
 impl<T: ChunkReader + 'static> Groups<T> {
-    /// Reads the columns at `places` among the columns of the table.
-    pub(super) fn new(file: SerializedFileReader<T>, places: &[usize]) -> Groups<T> {
+    /// Reads the columns at `places` among the columns of the table. `again` is the same file.
+    pub(super) fn new(file: SerializedFileReader<T>, again: T, places: &[usize]) -> Groups<T> {
         let schema = file.metadata().file_metadata().schema_descr();
         let columns = places.iter().map(|p| Column::new(*p, schema)).collect();
         Groups {
             file,
+            again: Arc::new(again),
             columns,
             next_group: 0,
             left: 0,
@@ -210,8 +231,12 @@ impl<T: ChunkReader + 'static> Groups<T> {
             let group = self.file.get_row_group(self.next_group)?;
             self.left = u64::try_from(group.metadata().num_rows()).unwrap_or(0);
             for column in &mut self.columns {
-                let reader = column.stored.map(|i| group.get_column_reader(i));
-                column.reader = reader.transpose()?;
+                let Some(i) = column.stored else { continue };
+                let (stored, inner) =
+                    (group.metadata().column(i), group.get_column_page_reader(i)?);
+                let pages = Pages::new(inner, self.again.clone(), stored);
+                let reader = get_column_reader(stored.column_descr_ptr(), Box::new(pages));
+                column.reader = Some(reader);
             }
             self.next_group += 1;
         }

@@ -24,6 +24,8 @@
 mod columns;
 mod footer;
 mod groups;
+mod measured;
+mod pages;
 pub(crate) mod parse;
 pub(crate) mod stream;
 
@@ -37,6 +39,7 @@ use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 use stream::{Binary, BinaryFormat, Checked, Found, LineFormat, Lines, Times};
 
+pub use measured::read_measured;
 pub use spc::{spc_reader, SpcReader};
 pub use validate::{read_validate, ValidateRecord};
 

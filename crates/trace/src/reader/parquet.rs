@@ -9,12 +9,13 @@
 //! # Validity
 //! Times must not decrease. The file must be seekable: it is compressed only by Parquet itself. Standard input
 //! is held in memory, at most 1 GiB. A missing value is a wrong record.
+//! A page has at most 128 MiB, unpacked.
 
 use super::columns::{Address, Columns, Length};
 use super::footer::lists_fit;
 use super::groups::{Groups, Values};
 use super::parse::{
-    by_bytes, need_cover, need_ioprio, need_process, operation, record, Parsed, OPERATIONS,
+    by_bytes, need_cover, need_ioprio, need_process, operation, quote, record, Parsed, OPERATIONS,
 };
 use super::stream::{located, Checked, Failure, Found, Records, Times};
 use super::{no_parameters, Format, Input};
@@ -132,7 +133,8 @@ fn open(input: Input, options: &ReadOptions) -> Result<Source, TraceError> {
     options.none_left()?;
     let path = input.path;
     if let Some(file) = input.file {
-        return build(file, path, options);
+        let again = file.try_clone().map_err(|e| super::io_error(&path, e))?;
+        return build(file, again, path, options);
     }
     let mut bytes = Vec::new();
     let read = input.reader.take(MAX_IN_MEMORY + 1).read_to_end(&mut bytes);
@@ -143,11 +145,13 @@ fn open(input: Input, options: &ReadOptions) -> Result<Source, TraceError> {
     if bytes.len() as u64 > MAX_IN_MEMORY {
         return Err(unusable(&path, "more than 1 GiB that is not a plain file"));
     }
-    build(bytes::Bytes::from(bytes), path, options)
+    let bytes = bytes::Bytes::from(bytes);
+    build(bytes.clone(), bytes, path, options)
 }
 
 fn build<T: ChunkReader + 'static>(
     file: T,
+    again: T,
     path: String,
     options: &ReadOptions,
 ) -> Result<Source, TraceError> {
@@ -164,11 +168,11 @@ fn build<T: ChunkReader + 'static>(
         let names: Vec<&str> = fields.iter().map(|f| f.name()).collect();
         let columns = Columns::find(&names).map_err(|need| TraceError::Input {
             path: path.clone(),
-            got: format!("columns {}", names.join(", ")),
+            got: format!("columns {}", super::csv::quote_long(&names.join(", "))),
             need,
         })?;
         options.counters.begin(rows.try_into().unwrap_or(0));
-        Ok((Groups::new(reader, &columns.places()), columns))
+        Ok((Groups::new(reader, again, &columns.places()), columns))
     })?;
     let rows = Rows {
         groups,
@@ -229,7 +233,7 @@ fn op(values: &Values, row: usize) -> Parsed<Command> {
         },
         other => return Err(record(format!("op of type {other}"), "text")),
     };
-    let bad = || format!("op {:?}", String::from_utf8_lossy(text));
+    let bad = || format!("op {:?}", quote(text));
     operation(text).ok_or_else(|| record(bad(), OPERATIONS))
 }
 

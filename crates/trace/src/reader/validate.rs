@@ -13,7 +13,8 @@
 use super::parse::{
     decimal, field, need_blocks, need_columns, need_integer, need_read_or_write, words, Parsed,
 };
-use super::stream::{Failure, Found, LineFormat, Lines, Records, Times};
+use super::stream::{Found, LineFormat, Times};
+use super::measured::collect;
 use super::{no_parameters, sniff_lines, text, Format};
 use crate::error::TraceError;
 use crate::request::{Command, Request};
@@ -91,7 +92,7 @@ impl LineFormat for Validate {
 }
 
 #[derive(Default)]
-struct Collect(Vec<ValidateRecord>);
+pub(super) struct Collect(pub Vec<ValidateRecord>);
 
 impl LineFormat for Collect {
     fn line(&mut self, line: &[u8]) -> Parsed<Found> {
@@ -106,11 +107,5 @@ impl LineFormat for Collect {
 /// The first wrong line, by file, line and column; a file that cannot be read.
 pub fn read_validate(path: &Path) -> Result<Vec<ValidateRecord>, TraceError> {
     let input = super::open_input(path, &crate::Counters::default())?;
-    let mut lines = Lines::new(Collect::default(), input.reader, &input.path);
-    while let Some(found) = lines.next_record() {
-        if let Err(Failure::Wrong(error) | Failure::Lost(error)) = found {
-            return Err(error);
-        }
-    }
-    Ok(lines.into_format().0)
+    Ok(collect(Collect::default(), input)?.0)
 }
