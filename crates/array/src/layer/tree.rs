@@ -20,6 +20,7 @@ use serde_json::Value;
 use std::num::NonZeroU64;
 
 mod passage;
+mod removed;
 
 /// One entry of a system's list of layers: a name, or a table with `name`, `of` and parameters.
 #[derive(Debug, Clone, PartialEq)]
@@ -252,6 +253,7 @@ impl Tree {
             nodes: built.nodes,
             under_way: 0,
         };
+        tree.note_removed(Time::ZERO);
         (0..tree.nodes.len() as u32).for_each(|node| tree.note(node));
         tree
     }
@@ -351,6 +353,10 @@ impl Tree {
         let result = self.at(node, |layer, flow| layer.set(setting, flow));
         self.settle();
         let mut error = match result {
+            Ok(()) if setting.is_of_a_member() => {
+                self.note_removed(self.flow.now);
+                return Ok(());
+            }
             Ok(()) => return Ok(()),
             Err(error) => error,
         };
