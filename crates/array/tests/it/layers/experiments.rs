@@ -417,7 +417,8 @@ fn results_say_what_each_height_did() {
                 assert!(raid5.counts["degraded_reads"] > 0);
                 // The missing member is not there.
                 assert_eq!(s.drives.len(), 4);
-                let serves = |d: &headstack_array::DriveResult| d.n_requests > 0 && !d.name.ends_with("[3]");
+                let serves =
+                    |d: &headstack_array::DriveResult| d.n_requests > 0 && !d.name.ends_with("[3]");
                 assert!(s.drives.iter().all(serves));
                 let below = raid5.counts["member_reads"] + raid5.counts["member_writes"];
                 assert!(below > raid5.n_requests);
