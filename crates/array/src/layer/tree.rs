@@ -351,12 +351,9 @@ impl Tree {
     fn set_node(&mut self, now: Time, node: u32, setting: &Setting) -> Result<(), SpecError> {
         self.flow.now = self.flow.now.max(now);
         let result = self.at(node, |layer, flow| layer.set(setting, flow));
+        self.note_set(setting);
         self.settle();
         let mut error = match result {
-            Ok(()) if setting.is_of_a_member() => {
-                self.note_removed(self.flow.now);
-                return Ok(());
-            }
             Ok(()) => return Ok(()),
             Err(error) => error,
         };

@@ -1,9 +1,17 @@
 //! Drives of members that were taken out of their volumes: they are out of the system, and draw nothing.
 
 use super::{Tree, HOST};
+use crate::layer::Setting;
 use headstack_units::Time;
 
 impl Tree {
+    /// As [`Tree::note_removed`], if a setting may have removed a member or put one back.
+    pub(super) fn note_set(&mut self, setting: &Setting) {
+        if setting.is_of_a_member() {
+            self.note_removed(self.flow.now);
+        }
+    }
+
     /// From `now` on drives draw nothing where a member above them is removed, and all others draw power.
     pub(super) fn note_removed(&mut self, now: Time) {
         let places = &self.flow.places;
