@@ -585,7 +585,8 @@ def _power(sheet: _Sheet, motion: _Motion, drive: _Drive) -> None:
 def _surroundings(sheet: _Sheet, drive: _Drive) -> None:
     """Commands, link, queue, price."""
     delay = {"after_read": "0.1 ms", "after_write": "0.1 ms"}
-    drive.put("overhead.read_miss", delay, "chosen: typical of the class")
+    for key in ("read_hit", "read_miss"):
+        drive.put(f"overhead.{key}", delay, "chosen: typical of the class")
     if "link" in sheet:
         rate = sheet.number("link", "rate", "the rate of the link")
         drive.put("link.rate", f"{rate / 1e6:g} MB/s", "")

@@ -55,8 +55,10 @@ def test_remedies_have_their_effect(example):
     assert found["as it is"] < found["outer half"] < found["outer quarter"]
     assert found["as it is"] < found["cache, 80 % hits"] < found["cache, 90 % hits"]
     # A fifth has to keep 100 ms, and the others five times as long.
-    for guideline in (20, 50, 100):
+    for guideline in (20, 50):
         assert found[f"limit of {guideline} ms for a fifth"] > 1.2 * found["as it is"]
+    # The slack of a guideline is used up: one as long as the tail that is wanted does not help.
+    assert found["limit of 100 ms for a fifth"] < found["as it is"]
     # Two queues of half the load, each with an arm that seeks faster.
     assert found["two arms"] > 2 * found["as it is"]
 

@@ -60,6 +60,10 @@ drive = "ultrastar-7k4000-pcap"
 layers = ["throttle", { name = "host-queue", elevator = "deadline" }]
 capping = { policy = "pcap-agile", caps = [{ at = "2 s", cap = "%s" }] }
 """
+LIMITED = (
+    'drive = "ultrastar-hc570"\n'
+    'set = { duration_limits = { enabled = "limits", reads = [{ %s }] } }'
+)
 UNLOAD = '"pcap-s", parameters = { rest = "unload" }'
 LATE = 'drive = "barracuda-es-750"\nchange = [{ at = "%s", queue_depth = 2 }]'
 LOG = 'drive = "whole.toml"\nset = { mapping = { model = "log", initial_blocks = %s } }'
@@ -140,6 +144,15 @@ RUNS: dict[str, tuple[str, list[str], list[str]]] = {
             one(LOAD, (CAPPED % "6.4 W").replace("pcap-agile", "none")),
             # Heads unloaded: 0.38 A at 5 V and 0.3 A at 12 V.
             one(LOAD, (CAPPED % "5.51 W").replace('"pcap-agile"', UNLOAD)),
+        ],
+    ),
+    "unmeasured-limits": (
+        one(LOAD, LIMITED % 'guideline = "301 ms"'),
+        [r"not measured above 300 ms: a limit orders commands by 301 ms"],
+        [
+            one(LOAD, LIMITED % 'guideline = "300 ms"'),
+            one(LOAD, LIMITED % 'guideline = "1 s", inactive = "300 ms"'),
+            one(LOAD, (LIMITED % 'guideline = "1 s"').replace('"limits"', '"none"')),
         ],
     ),
     "parts-out-of-use": (

@@ -664,10 +664,24 @@ impl<'a> Job<'a> {
     ) -> Result<SystemResult, RunError> {
         let system = self.system();
         let capping = outcome.capping.take();
+        // Drives that were never there are in no list.
+        let is_there: Vec<bool> = outcome.members.iter().map(|m| !m.is_absent).collect();
+        outcome.members.retain(|m| !m.is_absent);
+        let named = drives
+            .names
+            .iter()
+            .zip(&is_there)
+            .filter(|(_, there)| **there);
+        let names: Vec<String> = named.map(|(name, _)| name.clone()).collect();
+        let facts = drives
+            .facts
+            .iter()
+            .zip(&is_there)
+            .filter(|(_, there)| **there);
         let facts = Facts {
             alignment: outcome.seen.alignment,
             beyond: outcome.seen.beyond,
-            drives: drives.facts.clone(),
+            drives: facts.map(|(facts, _)| *facts).collect(),
         };
         let covered = outcome.partial.then(|| self.covered(&outcome));
         let classes = self.workload().classes.iter().map(|c| c.name.clone());
@@ -675,7 +689,7 @@ impl<'a> Job<'a> {
         let (mut result, points) = summarise(
             &system.name,
             &self.workload().name,
-            &drives.names,
+            &names,
             Cost::of(drives.cost, &drives.price_kinds),
             &self.experiment.cost,
             &classes,

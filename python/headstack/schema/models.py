@@ -84,13 +84,31 @@ class DepthAgedSptfParameters(TypedDict, total=False):
     """Whether commands that the buffer can serve go first. Default: true."""
 
     ageing_beside_limits: float
-    """`ageing` while commands with limits or priorities wait. 0 to 1000000. Default: 0.7."""
+    """`ageing` while commands with limits or priorities wait, up to 8 commands in all. 0 to
+    1000000. Default: 1.3.
+    """
+
+    falls_with_depth: float
+    """By which power of the number of commands that ageing falls above 8. 0 to 1. Default: 0.4."""
+
+    slack_ageing: float
+    """As `ageing`, for the time that a command with a limit has until it is urgent: it makes the
+    command wait. 0 to 1000000. Default: 0.25.
+    """
 
     urgent_after: float
-    """After which share of its target a command with a limit goes first. 0 to 1. Default: 0.3."""
+    """After which share of its target a command with a limit is urgent at the earliest. 0 to 1.
+    Default: 0.3.
+    """
 
-    detour_until: float
-    """Up to which share of its target others are served on the way to it. 0 to 100. Default: 1.5.
+    urgent_before: LengthOfTime
+    """How long before the end of its target it is urgent. 0 ms to 10 s. Unit: one of s, ms, us, ns,
+    min, h. Default: "35 ms".
+    """
+
+    detour_late: LengthOfTime
+    """Up to how long after its target others are served on the way to it. 0 ms to 10 s. Unit: one
+    of s, ms, us, ns, min, h. Default: "5 ms".
     """
 
 
@@ -110,10 +128,6 @@ class DeadlineSptfParameters(TypedDict, total=False):
 
     urgent_after: float
     """After which share of its target a command with a limit goes first. 0 to 1. Default: 0.5."""
-
-    detour_until: float
-    """Up to which share of its target others are served on the way to it. 0 to 100. Default: 1.0.
-    """
 
     head_start: LengthOfTime
     """How much farther than the command whose turn it is a command with a limit may be, to go first

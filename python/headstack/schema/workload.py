@@ -265,6 +265,12 @@ class Synthetic(TypedDict, total=False):
     GB, TB, KiB, MiB, GiB, TiB. Default: "4096 B".
     """
 
+    rounding: Literal["none", "up"]
+    """How sizes become whole blocks. `none`: Whole blocks are drawn, with the mean and the shares
+    asked for; what cannot have them is refused; `up`: Sizes are rounded up, as in DiskSim. Default:
+    "none".
+    """
+
     arrivals: Arrivals
     """Process of arrivals. `poisson`: Poisson arrivals: independent, at `rate` on average;
     `constant`: Evenly spaced at `rate`; `uniform`: Gaps uniformly distributed from zero to twice

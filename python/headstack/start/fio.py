@@ -376,8 +376,7 @@ class _Job:
             least, most = self.bytes("bsrange", low), self.bytes("bsrange", high or low)
             if not dash or not 0 < least <= most or most % least:
                 raise self.wrong("bsrange", "a range whose end is a multiple of its beginning")
-            # Drawn sizes are rounded up to the step, so all multiples are equally frequent.
-            spread = {"distribution": "uniform", "min": "0 B", "max": size_text(most)}
+            spread = {"distribution": "uniform", "min": size_text(least), "max": size_text(most)}
             return spread, self.step(least), (least + most) / 2
         if given:
             return self.split()

@@ -42,6 +42,7 @@ pub struct DriveLayer<M> {
     requests: Vec<u32>,
     aborted: Vec<u64>,
     outcome: MemberOutcome,
+    removal: Removal,
     /// What was changed of the drive while it runs, for one that takes its place.
     settings: Vec<DriveSetting>,
     /// Completions that the drive announced when it was measured.
@@ -59,11 +60,22 @@ impl<M: Member<Report = Completion> + 'static> DriveLayer<M> {
             requests: Vec::new(),
             aborted: Vec::new(),
             outcome: MemberOutcome::default(),
+            removal: Removal::default(),
             settings: Vec::new(),
             early: Vec::new(),
         };
         Branch::new(Box::new(layer), Vec::new())
     }
+}
+
+/// Whether the drive is out of the system.
+#[derive(Debug, Default)]
+struct Removal {
+    removed: bool,
+    /// It was in the system at some time since the last reset.
+    was_there: bool,
+    /// What it took from the last reset to its last return or, of a removed one, to its removal.
+    before: DriveEnergy,
 }
 
 /// Where the units of a drive begin in its blocks, and how large they are.
@@ -227,6 +239,8 @@ impl<M: Member<Report = Completion>> Layer for DriveLayer<M> {
         self.bring_to(now);
         self.drive.reset_statistics(now);
         self.outcome = MemberOutcome::default();
+        self.removal.before = DriveEnergy::default();
+        self.removal.was_there = !self.removal.removed;
     }
 
     fn drive(&self) -> Option<&dyn DriveNode> {
@@ -241,17 +255,38 @@ impl<M: Member<Report = Completion>> Layer for DriveLayer<M> {
 impl<M: Member<Report = Completion>> DriveNode for DriveLayer<M> {
     fn energy(&mut self, until: Time) -> DriveEnergy {
         self.bring_to(until);
-        self.drive.energy(until)
+        let mut sum = self.removal.before;
+        if !self.removal.removed {
+            sum.add(&self.drive.energy(until));
+        }
+        sum
     }
 
     fn joules(&mut self, until: Time) -> ByMode {
         self.bring_to(until);
-        self.drive.joules(until)
+        let mut sum = self.removal.before.joules();
+        if !self.removal.removed {
+            sum.add(&self.drive.joules(until));
+        }
+        sum
     }
 
     fn add_joules(&mut self, until: Time, sums: &mut Vec<f64>) {
-        self.bring_to(until);
-        self.drive.drive_joules(until, sums);
+        sums.push(self.joules(until).total());
+    }
+
+    fn set_removed(&mut self, now: Time, removed: bool) {
+        self.removal.was_there |= !removed;
+        if removed == self.removal.removed {
+            return;
+        }
+        if removed {
+            self.removal.before = self.energy(now);
+        } else {
+            self.bring_to(now);
+            self.drive.reset_statistics(now);
+        }
+        self.removal.removed = removed;
     }
 
     fn arms(&self) -> u32 {
@@ -330,6 +365,7 @@ impl<M: Member<Report = Completion>> DriveNode for DriveLayer<M> {
         self.outcome.observe(&self.drive, until);
         MemberOutcome {
             energy,
+            is_absent: !self.removal.was_there,
             ..self.outcome.clone()
         }
     }

@@ -327,6 +327,12 @@ impl Setting {
             Setting::PredictsFailure(_) => "predicts_failure",
         }
     }
+
+    /// Whether it takes a member out of a volume or puts it back.
+    fn is_of_a_member(&self) -> bool {
+        use Setting::{MemberBack, MemberGone, MemberReplaced};
+        matches!(self, MemberGone(_) | MemberBack(_) | MemberReplaced(_))
+    }
 }
 
 /// A layer; the contract is in this module's description.
@@ -376,6 +382,10 @@ pub trait Layer: Send {
     /// What a fault layer has a SCSI drive say; `None` of other layers.
     fn fault_signs(&self) -> Option<FaultSigns> {
         None
+    }
+    /// Whether a volume's member was taken out of it, so that nothing of it draws power. One that failed does.
+    fn is_removed(&self, _member: u32) -> bool {
+        false
     }
     /// Of a fault layer, the first of these blocks of a unit that are read only after some time.
     fn weak(&self, _unit: u32, _blocks: Range<u64>) -> Option<u64> {
@@ -430,12 +440,14 @@ pub struct DriveFacts {
 
 /// What only drives have.
 pub trait DriveNode {
-    /// Energy from the last reset to `until`.
+    /// Energy from the last reset to `until`, without that of the time in which it was removed.
     fn energy(&mut self, until: Time) -> DriveEnergy;
     /// The joules of [`DriveNode::energy`] by state.
     fn joules(&mut self, until: Time) -> ByMode;
     /// Appends the joules from the last reset to `until`.
     fn add_joules(&mut self, until: Time, sums: &mut Vec<f64>);
+    /// From `now` on the drive is out of the system, and draws nothing, or is in it.
+    fn set_removed(&mut self, now: Time, removed: bool);
     /// Arm assemblies that can move at once.
     fn arms(&self) -> u32;
     /// The low-power conditions that it has.

@@ -122,6 +122,7 @@ pub fn volume(sizes: Vec<u64>, p: &Parameters) -> Result<Volume, SpecError> {
         unit,
         stripes: smallest / chunk,
         cuts: Vec::new(),
+        pieces: Vec::new(),
     };
     let volume = Volume::new(NAME, Box::new(parity), sizes);
     let volume = volume.with_redundancy(&p.redundancy, unit, p.rebuild_at_once, true)?;

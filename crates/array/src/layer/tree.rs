@@ -20,6 +20,7 @@ use serde_json::Value;
 use std::num::NonZeroU64;
 
 mod passage;
+mod removed;
 
 /// One entry of a system's list of layers: a name, or a table with `name`, `of` and parameters.
 #[derive(Debug, Clone, PartialEq)]
@@ -252,6 +253,7 @@ impl Tree {
             nodes: built.nodes,
             under_way: 0,
         };
+        tree.note_removed(Time::ZERO);
         (0..tree.nodes.len() as u32).for_each(|node| tree.note(node));
         tree
     }
@@ -349,6 +351,7 @@ impl Tree {
     fn set_node(&mut self, now: Time, node: u32, setting: &Setting) -> Result<(), SpecError> {
         self.flow.now = self.flow.now.max(now);
         let result = self.at(node, |layer, flow| layer.set(setting, flow));
+        self.note_set(setting);
         self.settle();
         let mut error = match result {
             Ok(()) => return Ok(()),

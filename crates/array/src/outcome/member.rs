@@ -31,6 +31,8 @@ pub struct MemberOutcome {
     pub served: Served,
     /// Energy and time by mode since the warm-up.
     pub energy: DriveEnergy,
+    /// Whether it was out of the system all the time.
+    pub is_absent: bool,
     /// Parts taken out of use, the warm-up included.
     pub faults: Vec<Fault>,
     /// What the drive has counted, the warm-up included.

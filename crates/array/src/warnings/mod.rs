@@ -19,9 +19,10 @@ use crate::outcome::BeyondDevice;
 use crate::result::SystemResult;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::spec::Params;
-use headstack_drive::DriveDesign;
+use headstack_drive::{DriveDesign, DurationLimit, Heeded};
 use headstack_engine::{Check, Warning};
 use headstack_trace::{checks as of_traces, Alignment};
+use headstack_units::Span;
 use serde_json::Value;
 
 pub(crate) use workload_too_large::in_words as too_large_in_words;
@@ -46,6 +47,8 @@ pub(crate) struct DriveFacts {
     pub is_write_back: bool,
     /// The lowest power that it can have; `None` if that is unknown, because the spindle may change its speed.
     pub least_power_w: Option<f64>,
+    /// The longest time by which a duration limit that it heeds orders commands.
+    pub longest_target: Option<Span>,
 }
 
 impl DriveFacts {
@@ -67,7 +70,11 @@ impl DriveFacts {
         let low = Condition::LOW.into_iter();
         let low = low.filter(|c| conditions.has(*c) && enters(c));
         let watts = low.chain([Condition::Active]).map(|c| conditions.watts(c));
+        let limits = &spec.duration_limits;
+        let all = limits.reads.iter().chain(&limits.writes);
+        let all = all.filter(|_| limits.enabled == Heeded::Limits);
         DriveFacts {
+            longest_target: all.filter_map(DurationLimit::target).max(),
             turn_s: 60.0 / spec.geometry.rotation_speed.0,
             is_write_back: spec.cache.enabled && spec.cache.write_back,
             least_power_w: match changes_speed {
@@ -137,6 +144,7 @@ checks! {
     unlike_write_caches,
     unreachable_cap,
     parts_out_of_use,
+    unmeasured_limits,
     full_log,
     default_values,
     changed_records,

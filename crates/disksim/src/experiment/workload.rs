@@ -271,6 +271,10 @@ impl Generator {
         let sectors = |x: f64| blocks(x);
         table.insert("size".into(), self.size.table(&sectors));
         table.insert("block".into(), blocks(self.block_sectors));
+        let fixed = self.size.fixed();
+        if fixed.is_none_or(|s| s % f64::from(self.block_sectors) != 0.0) {
+            table.insert("rounding".into(), "up".into());
+        }
         table.insert("footprint".into(), blocks(self.capacity));
         if self.local > 0.0 {
             let d = &self.distance;

@@ -97,6 +97,11 @@ pub(crate) struct ReadAhead {
 }
 
 impl ReadAhead {
+    /// Whether `sector` is the next one of a run that has begun by `now`.
+    pub fn is_at(&self, sector: u64, now: u64) -> bool {
+        self.next == sector && self.run.is_some_and(|run| run.begun <= now)
+    }
+
     /// Whether a run began before `now`.
     pub fn reads_at(&self, now: u64) -> bool {
         self.run.is_some_and(|run| run.begun < now)

@@ -88,6 +88,13 @@ pub struct DurationLimit {
     pub guideline_policy: Policy,
 }
 
+impl DurationLimit {
+    /// The time by which it orders commands: its guideline or inactive time, whichever is shorter.
+    pub fn target(&self) -> Option<Span> {
+        self.inactive.into_iter().chain(self.guideline).min()
+    }
+}
+
 /// What happens to a command that misses a time of its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
 pub enum Policy {

@@ -10,6 +10,7 @@
 //! # Validity
 //! Ageing is linear. Weight 0 is SPTF; a large weight is FCFS.
 
+use super::urgency::BesideLimits;
 use super::{Choice, CostFunction, Needs, Scheduler, Search, View};
 use crate::limits::Deadlines;
 use crate::parallelism::ArmChoice;
@@ -140,10 +141,11 @@ pub(super) fn choose(search: &mut Search, queue: &Queue, view: &View, weight: f6
     found.unwrap_or(Choice::oldest(queue))
 }
 
-/// As [`Aged`], but waiting makes commands with a limit no cheaper.
+/// As [`Aged`], but waiting makes commands with a limit no cheaper, and the time that they have left makes them dearer.
 struct AgedBeside<'a> {
     aged: Aged<'a, false>,
     deadlines: Deadlines<'a>,
+    order: &'a BesideLimits,
 }
 
 impl CostFunction for AgedBeside<'_> {
@@ -156,8 +158,12 @@ impl CostFunction for AgedBeside<'_> {
 
     fn of(&self, i: usize, arm: usize) -> Option<(f64, u8)> {
         let (cost, arm) = self.aged.of(i, arm)?;
-        let worth = self.deadlines.of(i).map_or(0.0, |_| self.aged.worth(i));
-        Some((cost + worth, arm))
+        let Some(target) = self.deadlines.of(i) else {
+            return Some((cost, arm));
+        };
+        let left = self.order.urgency.wait_ns(target, self.aged.view.now);
+        let slack = self.order.slack_weight * left.max(0.0);
+        Some((cost + self.aged.worth(i) + slack, arm))
     }
 
     fn within_ns(&self, cost: f64) -> u64 {
@@ -169,21 +175,21 @@ impl CostFunction for AgedBeside<'_> {
     }
 }
 
-/// As [`choose`], with commands of which some have limits: waiting makes those no cheaper.
+/// As [`choose`], with commands of which some have limits, by the prices of [`AgedBeside`].
 pub(super) fn choose_beside(
     search: &mut Search,
     queue: &Queue,
     view: &View,
-    deadlines: Deadlines,
-    weight: f64,
+    (deadlines, order): (Deadlines, &BesideLimits),
 ) -> Choice {
     let price = AgedBeside {
         aged: Aged {
             queue,
             view,
-            weight,
+            weight: order.weight,
         },
         deadlines,
+        order,
     };
     let found = search.best(queue, view, &price);
     found.unwrap_or(Choice::oldest(queue))

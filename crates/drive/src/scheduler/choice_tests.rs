@@ -3,7 +3,7 @@
 
 use super::aged_sptf::{choose_beside, error_of};
 use super::bounds::{Ageing, SeekLowerBound};
-use super::urgency::nearest;
+use super::urgency::{nearest, BesideLimits, Urgency};
 use super::*;
 use crate::command::{Command, DriveRequest, Hint};
 use crate::limits::parameters::{DurationLimit, Heeded, LimitsSpec};
@@ -585,19 +585,31 @@ fn choices_beside_limits_equal_plain_scans() {
                     deadlines.of(own.expect("its number"))
                 };
                 let weight = 0.7 / queue.len() as f64;
+                let urgency = Urgency {
+                    after: 0.5,
+                    before_ns: f64::INFINITY,
+                };
+                let order = BesideLimits {
+                    weight,
+                    slack_weight: 0.1,
+                    urgency,
+                    detour_late_ns: 0,
+                    head_start_ns: 0.0,
+                };
                 let want = scan(&queue, |w| {
                     let worth = weight * (now - w.arrival.at) as f64;
-                    let back = if target(w).is_some() { worth } else { 0.0 };
-                    positioning(&view, w) - worth + back
+                    let waited = |t: Target| (now - t.received) as f64;
+                    let slack = |t: Target| 0.1 * (t.wait as f64 * 0.5 - waited(t)).max(0.0);
+                    positioning(&view, w) + target(w).map_or(-worth, slack)
                 });
-                let got = choose_beside(&mut search, &queue, &view, deadlines, weight);
+                let got = choose_beside(&mut search, &queue, &view, (deadlines, &order));
                 assert_eq!(got.index, want, "command {id}, {} waiting", queue.len());
                 let is_due = |t: Target| (now - t.received) as f64 >= t.wait as f64 * 0.5;
                 let want = scan(&queue, |w| match target(w).is_some_and(is_due) {
                     true => positioning(&view, w),
                     false => f64::INFINITY,
                 });
-                let got = nearest(&mut search, &queue, &view, deadlines, 0.5);
+                let got = nearest(&mut search, &queue, &view, deadlines, urgency);
                 if let Some(got) = got {
                     found += 1;
                     assert_eq!(got.index, want, "command {id}, {} waiting", queue.len());

@@ -10,7 +10,7 @@
 //! Positioning times are known exactly. The head start is fitted to a drive of 22 TB at depth 32.
 
 use super::satf::needs_of;
-use super::urgency::{Allowance, BesideLimits};
+use super::urgency::{Allowance, BesideLimits, Urgency};
 use super::{Choice, Needs, Scheduler, Search, View};
 use crate::plugin::Plugin;
 use crate::queue::Queue;
@@ -46,9 +46,6 @@ struct DeadlineSptf {
     /// After which share of its target a command with a limit goes first.
     #[param(default = 0.5, range = 0.0..=1.0)]
     urgent_after: f64,
-    /// Up to which share of its target others are served on the way to it.
-    #[param(default = 1.0, range = 0.0..=100.0)]
-    detour_until: f64,
     /// How much farther than the command whose turn it is a command with a limit may be, to go first before it is urgent.
     #[param(default = Span(6_000_000), range = Span::ZERO..=MOST_START)]
     head_start: Span,
@@ -67,8 +64,12 @@ impl Scheduler for DeadlineSptf {
         let n = queue.len() as f64;
         let order = BesideLimits {
             weight: self.ageing_beside_limits / n,
-            urgent_after: self.urgent_after,
-            detour_until: self.detour_until,
+            slack_weight: 0.0,
+            urgency: Urgency {
+                after: self.urgent_after,
+                before_ns: f64::INFINITY,
+            },
+            detour_late_ns: 0,
             head_start_ns: self.head_start.non_negative() as f64,
         };
         let state = (&mut self.search, &mut self.allowance);

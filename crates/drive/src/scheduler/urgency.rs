@@ -4,7 +4,7 @@ use super::aged_sptf::{choose, choose_beside};
 use super::satf::served_choice;
 use super::{Choice, CostFunction, Search, View};
 use crate::command::Command;
-use crate::limits::Deadlines;
+use crate::limits::{Deadlines, Target};
 use crate::queue::Queue;
 
 /// Time over which a drive may save up what limits may cost, in nanoseconds.
@@ -43,12 +43,38 @@ impl Allowance {
     }
 }
 
-/// Positioning time of the commands that have waited for the share `after` of their target, in nanoseconds.
+/// The longest target with which the order was measured, in nanoseconds. A longer one counts as this one: no drive is known to
+/// let a command wait for seconds because that is allowed.
+const LONGEST_NS: u64 = 300_000_000;
+
+/// When a command with a target becomes urgent: after this share of its target, or so long before its end if that is later.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Urgency {
+    pub after: f64,
+    pub before_ns: f64,
+}
+
+impl Urgency {
+    /// At once.
+    pub const ALWAYS: Urgency = Urgency {
+        after: 0.0,
+        before_ns: f64::INFINITY,
+    };
+
+    /// Nanoseconds from `now` until a command is urgent; negative if it is.
+    pub fn wait_ns(&self, target: Target, now: u64) -> f64 {
+        let wait = target.wait.min(LONGEST_NS) as f64;
+        let waited = now.saturating_sub(target.received) as f64;
+        (wait * self.after).max(wait - self.before_ns) - waited
+    }
+}
+
+/// Positioning time of the commands that are urgent, in nanoseconds.
 struct Urgent<'a> {
     queue: &'a Queue,
     view: &'a View<'a>,
     deadlines: Deadlines<'a>,
-    after: f64,
+    urgency: Urgency,
 }
 
 impl CostFunction for Urgent<'_> {
@@ -56,8 +82,7 @@ impl CostFunction for Urgent<'_> {
 
     fn of(&self, i: usize, _arm: usize) -> Option<(u64, u8)> {
         let target = self.deadlines.of(i)?;
-        let waited = self.view.now.saturating_sub(target.received);
-        if (waited as f64) < target.wait as f64 * self.after {
+        if self.urgency.wait_ns(target, self.view.now) > 0.0 {
             return None;
         }
         let (cost, arm) = self.view.cost(self.queue, i);
@@ -69,20 +94,19 @@ impl CostFunction for Urgent<'_> {
     }
 }
 
-/// The nearest of the commands that have waited for the share `after` of their target, the oldest of equal ones; `None` if there
-/// is none that a free arm reaches.
+/// The nearest of the urgent commands, the oldest of equal ones; `None` if there is none that a free arm reaches.
 pub(super) fn nearest(
     search: &mut Search,
     queue: &Queue,
     view: &View,
     deadlines: Deadlines,
-    after: f64,
+    urgency: Urgency,
 ) -> Option<Choice> {
     let urgent = Urgent {
         queue,
         view,
         deadlines,
-        after,
+        urgency,
     };
     search.best(queue, view, &urgent)
 }
@@ -90,17 +114,18 @@ pub(super) fn nearest(
 /// An order of commands of which some have limits or priorities.
 ///
 /// # Model
-/// Commands without a target are chosen by positioning time less `weight` times age. A command with a target does not age.
-/// It is *urgent* once it has waited for the share `urgent_after` of its target. If any is urgent, and limits may cost more
+/// Commands without a target are chosen by positioning time less `weight` times age, one with a target by positioning time and
+/// `slack_weight` times the time until it is *urgent* ([`Urgency`]). If any is urgent, and limits may cost more
 /// ([`Allowance`]), the nearest urgent one goes next. But first another command is served on the way, if that one delays the
 /// urgent one by less than the command whose turn it is would take, ages counted, and if the urgent one is still reached
-/// within the share `detour_until` of its target. A command with a target that is not urgent goes next where it is nearer
+/// at most `detour_late_ns` after its target. A command with a target that is not urgent goes next where it is nearer
 /// than the one whose turn it is plus `head_start_ns`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BesideLimits {
     pub weight: f64,
-    pub urgent_after: f64,
-    pub detour_until: f64,
+    pub slack_weight: f64,
+    pub urgency: Urgency,
+    pub detour_late_ns: u64,
     pub head_start_ns: f64,
 }
 
@@ -140,9 +165,9 @@ impl BesideLimits {
         if !allowance.allows(view.now, deadlines.performance()) {
             return None;
         }
-        let usual = choose_beside(search, queue, view, deadlines, self.weight);
+        let usual = choose_beside(search, queue, view, (deadlines, self));
         let turn = view.cost(queue, usual.index).0;
-        let next = match nearest(search, queue, view, deadlines, self.urgent_after) {
+        let next = match nearest(search, queue, view, deadlines, self.urgency) {
             Some(urgent) => match self.detour(queue, view, deadlines, (urgent, usual)) {
                 Some(detour) => {
                     allowance.spend(detour.delay, turn);
@@ -155,7 +180,7 @@ impl BesideLimits {
                     Some(_) => view.cost(queue, i).0 as f64 - self.head_start_ns,
                     None => view.cost(queue, i).0 as f64 - self.worth(queue, view, i),
                 };
-                match nearest(search, queue, view, deadlines, 0.0) {
+                match nearest(search, queue, view, deadlines, Urgency::ALWAYS) {
                     Some(near) if price(near.index) < price(usual.index) => near,
                     _ => return Some(usual),
                 }
@@ -181,8 +206,8 @@ impl BesideLimits {
         (urgent, usual): (Choice, Choice),
     ) -> Option<Detour> {
         let target = deadlines.of(urgent.index)?;
-        let due = target.received as f64 + target.wait as f64 * self.detour_until;
-        let within = (due as u64).saturating_sub(view.now);
+        let due = target.received + target.wait.min(LONGEST_NS) + self.detour_late_ns;
+        let within = due.saturating_sub(view.now);
         let took = view.cost(queue, usual.index).0 + queue.items()[usual.index].transfer_ns();
         let turn = took as f64 - self.worth(queue, view, usual.index);
         let found = self.on_the_way(queue, view, urgent, within);

@@ -547,7 +547,7 @@ impl CommandServer {
     pub fn would_join(&self, now: u64, sector: u64) -> bool {
         self.reading_ahead().is_some_and(|r| {
             let held = self.buffer.segments.list()[r.segment].start <= sector && sector < r.next;
-            let almost = self.shared.cache.almost_hits && r.next == sector && r.reads_at(now);
+            let almost = self.shared.cache.almost_hits && r.is_at(sector, now);
             self.visible(r.segment, now) && (held || almost)
         })
     }

@@ -192,7 +192,7 @@ impl CommandServer {
             let reading = self
                 .reading_ahead()
                 .filter(|_| self.shared.cache.almost_hits);
-            let almost = reading.filter(|r| r.next == task.sector && r.reads_at(a));
+            let almost = reading.filter(|r| r.is_at(task.sector, a));
             almost.map(|r| r.segment)
         });
         match found.filter(|i| self.visible(*i, a)) {

@@ -294,8 +294,8 @@ fn examples() -> Vec<(String, Value)> {
         ("satf", json!({"cache_aware": true})),
         (
             "depth-aged-sptf",
-            json!({"ageing": 0.5, "cache_aware": true, "ageing_beside_limits": 0.7, "urgent_after": 0.3,
-                "detour_until": 1.5}),
+            json!({"ageing": 0.5, "cache_aware": true, "ageing_beside_limits": 1.3, "falls_with_depth": 0.4,
+                "slack_ageing": 0.25, "urgent_after": 0.3, "urgent_before": "35 ms", "detour_late": "5 ms"}),
         ),
     ] {
         let mut value = full();

@@ -7,6 +7,7 @@
 use headstack_drive::spec::{Destage, DriveSpec, ExtraDisconnect, FaultSpec, ReadAhead};
 use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest};
 use headstack_testkit::disk::Disk;
+use headstack_testkit::shipped;
 use headstack_units::{Bandwidth, Lba, Span, Time};
 use Command::{Read, Write};
 
@@ -121,6 +122,47 @@ fn a_read_joined_to_read_ahead_crosses_the_track_with_it() {
     assert_eq!(host.ends(9.05, Read, AT + 88, 18), ms(11.6));
     // It reads on behind that: 64 sectors from 106 on have passed at 18.0 ms.
     assert!(host.ask(18.05, Read, AT + 106, 64).cache_hit);
+}
+
+/// One sequential read of 4 KiB after the other, each sent when the last one has ended: every drive that lets them join its
+/// read-ahead takes its overhead for each, and the read-ahead gets ahead meanwhile, so that nearly all are hits.
+#[test]
+fn every_sequential_read_pays_its_overhead() {
+    let mut seen = 0;
+    for spec in shipped::drives()
+        .into_iter()
+        .filter(|s| s.cache.almost_hits)
+    {
+        let mut drive = Drive::builtin(&spec, &DriveOptions::default()).expect("a drive");
+        let (mut now, mut hits) = (Time(0), 0);
+        for id in 0..2000 {
+            let lba = Lba(id * 8);
+            drive.submit(
+                now,
+                DriveRequest {
+                    id,
+                    command: Read,
+                    lba,
+                    blocks: 8,
+                    ..DriveRequest::default()
+                },
+            );
+            let mut ended = None;
+            while ended.is_none() {
+                drive.advance(Time(drive.next_event().0 + 1), &mut |c| ended = Some(*c));
+            }
+            let c = ended.expect("an end");
+            assert!(
+                id == 0 || c.completion.since(c.arrival).0 >= 100_000,
+                "{}: {c:?}",
+                spec.name
+            );
+            (now, hits) = (c.completion, hits + u32::from(c.cache_hit));
+        }
+        assert!(hits > 1900, "{}: {hits} hits", spec.name);
+        seen += 1;
+    }
+    assert!(seen > 10, "{seen}");
 }
 
 /// A command for cylinder 0 while sectors are read ahead, one at each tenth of a millisecond. The sector

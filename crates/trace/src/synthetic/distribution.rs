@@ -242,6 +242,67 @@ impl Sampler {
             Sampler::Choice(ref choices) => choices.draw(random),
         }
     }
+
+    /// A sampler for [`Sampler::draw_blocks`], whose blocks have the mean and the shares of this distribution of bytes.
+    ///
+    /// # Model
+    /// Values and bounds are multiples of `block`; those from `min` to `max` are equally frequent. The exponential part
+    /// above the least size (`base`, or one block) is geometric with the same mean: an exponential variable rounded down
+    /// (Johnson, Kemp and Kotz, "Univariate Discrete Distributions", 3rd edition 2005, section 5.2).
+    ///
+    /// # Errors
+    /// What is needed, if no sizes of whole blocks up to `most` bytes have that mean or those shares.
+    pub(crate) fn in_blocks(self, block: f64, most: f64) -> Result<Sampler, String> {
+        let hint = "hint: a smaller block, or rounding = \"up\"";
+        let is_whole = |bytes: f64| bytes >= block && bytes % block == 0.0;
+        let multiples = || format!("multiples of the block of {block} B, not 0; {hint}");
+        // Beyond these, sizes that cannot be are so rare that the mean keeps within 0.2 %.
+        let (made, longest) = match self {
+            Sampler::Uniform(min, width) if is_whole(min) && width % block == 0.0 => {
+                (Sampler::Uniform(min, width + block), min + width)
+            }
+            Sampler::Exponential(base, mean) if base == 0.0 || is_whole(base) => {
+                let least = base.max(block);
+                let rest = base + mean - least;
+                if rest <= 0.0 {
+                    return Err(format!("a mean above the block of {block} B; {hint}"));
+                }
+                let scale = block / (block / rest).ln_1p();
+                (Sampler::Exponential(least, scale), least + 8.0 * mean)
+            }
+            Sampler::Normal(mean, deviation) => {
+                if mean - block < 3.0 * deviation {
+                    let need = "a mean three deviations above the block";
+                    return Err(format!("{need} of {block} B; {hint}"));
+                }
+                (self, mean + 3.0 * deviation)
+            }
+            Sampler::Fixed(value) if is_whole(value) => (self, value),
+            Sampler::TwoValue(value, second, _) if is_whole(value) && is_whole(second) => {
+                (self, value.max(second))
+            }
+            Sampler::Choice(ref c) if c.values().iter().copied().all(is_whole) => {
+                (self, self.reach())
+            }
+            _ => return Err(multiples()),
+        };
+        match longest <= most {
+            true => Ok(made),
+            false => Err(format!("sizes of up to {longest} B within the footprint")),
+        }
+    }
+
+    /// A number of blocks, from a sampler that [`Sampler::in_blocks`] made: rounded down, but to one of both neighbours with
+    /// the mean of the value for a normal distribution.
+    #[inline]
+    pub(crate) fn draw_blocks<R: Rng>(&self, block: f64, random: &mut R) -> u64 {
+        let blocks = self.draw(random) / block;
+        match self {
+            Sampler::Normal(..) => (blocks + random.random::<f64>()) as u64,
+            _ => blocks as u64,
+        }
+    }
+
     /// An upper bound of likely values, for checks.
     pub(crate) fn reach(&self) -> f64 {
         match *self {

@@ -5,9 +5,12 @@
 //! and keeps its size and direction. Else with probability `local` it begins `local_distance`
 //! (drawn, truncated to blocks) after the last one's start, with size and direction drawn anew.
 //! Else it begins at a random place, uniform, by `zipf` or in
-//! data that grow (`growth`). Starts and sizes are multiples of `block`; a size is
-//! rounded up, and drawn again if it is zero. A sequential request that would pass the end begins at a random
-//! place instead; a local one is drawn again (at most 1000 times, then at a random place).
+//! data that grow (`growth`). Starts and sizes are multiples of `block`. A sequential request that would pass the
+//! end begins at a random place instead; a local one is drawn again (at most 1000 times, then at a random place).
+//!
+//! Sizes of whole blocks have the mean and the shares of their distribution, or are refused (`in_blocks` in
+//! `distribution.rs`). With `rounding = "up"` they are drawn without regard to blocks, cut to sectors, rounded up, and
+//! drawn again if they are zero, as DiskSim does: the mean is longer by about half a block.
 //! # Source
 //! DiskSim 4.0 reference manual, section "Synthetic workloads"; `disksim_synthio.c`.
 //! # Validity
@@ -50,6 +53,16 @@ pub enum ArrivalProcess {
     Closed,
 }
 
+/// How sizes become whole blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
+pub enum Rounding {
+    /// Whole blocks are drawn, with the mean and the shares asked for; what cannot have them is refused.
+    #[default]
+    None,
+    /// Sizes are rounded up, as in DiskSim.
+    Up,
+}
+
 /// A synthetic workload, as in an experiment's TOML.
 #[derive(Debug, Clone, PartialEq, headstack_schema::Table)]
 #[table(default)]
@@ -75,6 +88,8 @@ pub struct Synthetic {
     pub size: Distribution<Bytes>,
     /// Starts and sizes are multiples of this (DiskSim's blocking factor).
     pub block: Bytes,
+    /// How sizes become whole blocks.
+    pub rounding: Rounding,
     /// Process of arrivals.
     pub arrivals: ArrivalProcess,
     /// The mean rate of arrivals.
@@ -157,6 +172,7 @@ impl Default for Synthetic {
             local_distance: None,
             size: Distribution::Value(Bytes(4096)),
             block: Bytes(4096),
+            rounding: Rounding::None,
             arrivals: ArrivalProcess::Poisson,
             rate: None,
             interarrival: None,
@@ -180,6 +196,7 @@ struct Profile {
     sequential: f64,
     local: f64,
     size: Sampler,
+    rounding: Rounding,
     /// The size in units of `block` if all sizes are equal, else zero.
     same_units: u64,
     /// Mean gap in ns for arrivals by rate; 1 for explicit gaps; infinite for a pause.
@@ -191,9 +208,12 @@ impl Profile {
     /// A size in units of `block` sectors, at most `limit` units.
     fn draw_size<R: Rng>(&self, block: u64, limit: u64, random: &mut R) -> u64 {
         for _ in 0..10_000 {
-            // First computed in sectors and truncated, as in DiskSim.
-            let sectors = (self.size.draw(random) / 512.0) as u64;
-            let units = sectors.div_ceil(block);
+            let units = match self.rounding {
+                // `in_blocks` made a sampler for this.
+                Rounding::None => self.size.draw_blocks((block * 512) as f64, random),
+                // First computed in sectors and truncated.
+                Rounding::Up => ((self.size.draw(random) / 512.0) as u64).div_ceil(block),
+            };
             if units > 0 && units <= limit && units * block <= u64::from(u32::MAX) {
                 return units;
             }
@@ -321,11 +341,16 @@ impl Synthetic {
         let sequential = phase.and_then(|p| p.sequential).unwrap_or(self.sequential);
         let local = phase.and_then(|p| p.local).unwrap_or(self.local);
         let size = phase.and_then(|p| p.size.as_ref()).unwrap_or(&self.size);
-        let sampler = size
-            .sampler()
-            .map_err(|need| refuse("size", size.write(), &need))?;
+        let refused = |need: String| refuse("size", size.write(), &need);
+        let mut sampler = size.sampler().map_err(refused)?;
         if sampler.reach() < 512.0 {
             return Err(refuse("size", size.write(), "sizes of at least 512 B"));
+        }
+        if self.rounding == Rounding::None {
+            let footprint = self.footprint.0 as f64;
+            sampler = sampler
+                .in_blocks(self.block.0 as f64, footprint)
+                .map_err(refused)?;
         }
         let rate = phase.and_then(|p| p.rate).or(self.rate);
         let gap = match (self.arrivals, &self.interarrival, rate) {
@@ -361,6 +386,7 @@ impl Synthetic {
             sequential,
             local: sequential + local,
             size: sampler,
+            rounding: self.rounding,
             same_units: 0,
             gap,
             duration,
@@ -393,7 +419,9 @@ impl Synthetic {
             ));
         }
         for p in &mut profiles {
-            if (p.size.reach() / self.block.0 as f64).ceil() > units as f64 {
+            if self.rounding == Rounding::Up
+                && (p.size.reach() / self.block.0 as f64).ceil() > units as f64
+            {
                 return Err(refuse(
                     "size",
                     p.size.reach().into(),

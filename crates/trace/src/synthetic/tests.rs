@@ -104,7 +104,7 @@ fn batches_are_what_single_requests_are() {
     ] {
         for sizes in [
             "size = '4 KiB'",
-            "size = '10 KB'\nreads = 0.0",
+            "size = '10 KB'\nrounding = 'up'\nreads = 0.0",
             "size = { distribution = 'exponential', mean = '9 KiB' }\nreads = 1.0",
         ] {
             for places in [
@@ -141,7 +141,7 @@ fn batches_are_what_single_requests_are() {
 fn exponential_sizes_follow_disksims_rule() {
     // Sectors = trunc(Exp(8)), rounded up to 8, zero redrawn. With q = exp(-1/8) per sector:
     // P(k units) = (q^(8k-7) - q^(8k+1)) / q, so the mean is 1/(1 - q^8) units.
-    let s = read("n_requests = 400_000\nsize = { distribution = 'exponential', mean = '4 KiB' }\nrate = '1/s'");
+    let s = read("n_requests = 400_000\nsize = { distribution = 'exponential', mean = '4 KiB' }\nrounding = 'up'\nrate = '1/s'");
     let units: f64 = s
         .generator(1)
         .unwrap()
@@ -153,6 +153,124 @@ fn exponential_sizes_follow_disksims_rule() {
         "{}",
         units / 400_000.0
     );
+}
+
+/// Means and shares of blocks of 4 KiB by the laws that are asked for: uniform, and the geometric one of the same mean for
+/// exponential sizes. Within five standard deviations.
+#[test]
+fn sizes_of_whole_blocks_have_the_mean_and_the_shares_asked_for() {
+    let n = 200_000.0;
+    for (size, mean, deviation, first, share) in [
+        (
+            "distribution = 'uniform', min = '4 KiB', max = '64 KiB'",
+            8.5,
+            4.61,
+            1,
+            1.0 / 16.0,
+        ),
+        (
+            "distribution = 'uniform', min = '8 KiB', max = '24 KiB'",
+            4.0,
+            1.42,
+            6,
+            0.2,
+        ),
+        (
+            "distribution = 'exponential', mean = '16 KiB'",
+            4.0,
+            3.47,
+            1,
+            0.25,
+        ),
+        (
+            "distribution = 'exponential', mean = '6 KiB'",
+            1.5,
+            0.87,
+            2,
+            2.0 / 9.0,
+        ),
+        (
+            "distribution = 'exponential', mean = '16 KiB', base = '8 KiB'",
+            6.0,
+            4.48,
+            2,
+            0.2,
+        ),
+        (
+            "distribution = 'normal', mean = '66 KiB', deviation = '16 KiB'",
+            16.5,
+            4.1,
+            99,
+            0.0,
+        ),
+        (
+            "distribution = 'two-value', value = '4 KiB', second = '12 KiB', probability = 0.3",
+            1.6,
+            0.92,
+            3,
+            0.3,
+        ),
+    ] {
+        let toml = format!("n_requests = {n}\nsize = {{ {size} }}\nrate = '1/s'");
+        let drawn = read(&toml).generator(3).unwrap();
+        let units: Vec<u32> = drawn.map(|r| r.blocks / 8).collect();
+        let got = units.iter().sum::<u32>() as f64 / n;
+        assert!(
+            (got - mean).abs() < 5.0 * deviation / n.sqrt(),
+            "{size}: mean {got} of seed 3"
+        );
+        let got = units.iter().filter(|u| **u == first).count() as f64 / n;
+        let bound = 5.0 * (share * (1.0 - share) / n).sqrt();
+        assert!(
+            (got - share).abs() <= bound,
+            "{size}: share {got} of seed 3"
+        );
+    }
+}
+
+#[test]
+fn sizes_that_whole_blocks_cannot_have_are_refused() {
+    for (size, need) in [
+        ("'10 kB'", "multiples of the block of 4096 B"),
+        (
+            "{ distribution = 'exponential', mean = '4 KiB' }",
+            "a mean above the block",
+        ),
+        (
+            "{ distribution = 'exponential', mean = '4 KiB', base = '2 KiB' }",
+            "multiples of",
+        ),
+        (
+            "{ distribution = 'exponential', mean = '200 MB' }",
+            "within the footprint",
+        ),
+        (
+            "{ distribution = 'uniform', min = '0 B', max = '64 KiB' }",
+            "multiples of",
+        ),
+        (
+            "{ distribution = 'uniform', min = '4 KiB', max = '10 KiB' }",
+            "multiples of",
+        ),
+        (
+            "{ distribution = 'normal', mean = '16 KiB', deviation = '8 KiB' }",
+            "three deviations",
+        ),
+        (
+            "{ distribution = 'two-value', value = '4 KiB', second = '1 KiB', probability = 0.1 }",
+            "multiples of",
+        ),
+        (
+            "{ distribution = 'choice', values = ['4 KiB', '5 KiB'] }",
+            "multiples of",
+        ),
+    ] {
+        let error = refused(&format!("rate = '1/s'\nsize = {size}"));
+        assert!(
+            error.contains("synthetic.size: got") && error.contains(need),
+            "{size}: {error}"
+        );
+    }
 }
 
 #[test]

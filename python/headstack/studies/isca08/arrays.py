@@ -77,6 +77,7 @@ class Cell:
             "reads": 0.6,
             "sequential": 0.2,
             "size": {"distribution": "exponential", "mean": "4 KiB"},
+            "rounding": "up",
             "arrivals": "poisson",
             "rate": f"{self.rate:g}/s",
             "footprint": choices.footprint or f"{750 * self.count} GB",

@@ -56,6 +56,7 @@ def light(requests: int, rate: str = "125/s") -> Synthetic:
         "reads": 0.6,
         "sequential": 0.2,
         "size": {"distribution": "exponential", "mean": "4 KiB"},
+        "rounding": "up",
         "rate": rate,
         "footprint": "100 GB",
     }

@@ -703,6 +703,10 @@ impl Layer for Volume {
         result
     }
 
+    fn is_removed(&self, member: u32) -> bool {
+        self.state.members[member as usize].removed
+    }
+
     fn reset_statistics(&mut self, _now: Time) {
         self.counts = Counts::default();
     }

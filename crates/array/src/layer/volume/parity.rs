@@ -18,7 +18,7 @@
 //!
 //! A row is lost if two of its units can neither be read nor are overwritten.
 
-use super::plan::{Content, Plan};
+use super::plan::{Content, Piece, Plan};
 use super::state::State;
 use super::{Placement, Repair};
 use crate::layer::ErrorKind;
@@ -86,6 +86,8 @@ pub(crate) struct Parity {
     pub stripes: u64,
     /// Rows at which the treatment changes; kept for reuse.
     pub cuts: Vec<u64>,
+    /// What is read of a stripe; kept for reuse.
+    pub pieces: Vec<Piece>,
 }
 
 /// The part of a request that lies in one stripe: blocks `from..to` of the stripe's data.
@@ -227,16 +229,15 @@ impl Parity {
         })
     }
 
-    /// Plans to read the rows of all members except `but`.
-    fn read_others(&self, s: &InStripe, rows: Rows, but: u64, plan: &mut Plan) {
-        let at = self.at(s, rows);
-        for member in 0..self.n {
-            if member != but {
-                plan.read(member as u32, at, rows.to - rows.from, Content::Old);
-            }
-        }
+    /// The rows of all members except `but`.
+    fn others(&self, s: &InStripe, rows: Rows, but: u64) -> impl Iterator<Item = Piece> {
+        let (at, len) = (self.at(s, rows), rows.to - rows.from);
+        let others = (0..self.n).filter(move |m| *m != but);
+        others.map(move |m| Piece::new(m as u32, at, len, Content::Old))
     }
 
+    /// Plans to read the part of a request in one stripe. As in md, rows that replace a lost chunk and are asked for
+    /// themselves are read once.
     fn read_stripe(
         &mut self,
         state: &State,
@@ -244,11 +245,12 @@ impl Parity {
         plan: &mut Plan,
     ) -> Result<(), ErrorKind> {
         let base = s.stripe * self.chunk;
+        let mut pieces = std::mem::take(&mut self.pieces);
         for i in s.chunks(self.chunk) {
             let member = self.member(s, i);
             let (from, to) = s.span(i, self.chunk);
             if state.is_fresh(member, base + from, to - from) {
-                plan.read(member, base + from, to - from, Content::Data);
+                pieces.push(Piece::new(member, base + from, to - from, Content::Data));
                 continue;
             }
             let alone = InStripe {
@@ -262,17 +264,23 @@ impl Parity {
                 if state.is_fresh(member, at, len) {
                     let start = at.max(base + from);
                     let end = (at + len).min(base + to);
-                    plan.read(member, start, end - start, Content::Data);
+                    pieces.push(Piece::new(member, start, end - start, Content::Data));
                     continue;
                 }
                 let others = (0..self.n as u32).filter(|m| *m != member);
                 if !others.clone().all(|m| state.is_fresh(m, at, len)) {
                     return Err(ErrorKind::MemberLost);
                 }
-                self.read_others(s, rows, u64::from(member), plan);
+                pieces.extend(self.others(s, rows, u64::from(member)));
                 plan.lock_also(at..at + len);
             }
         }
+        if !state.degraded.is_empty() {
+            // Only what follows in ascending order is joined.
+            pieces.sort_by_key(|p| (p.member, p.lba));
+        }
+        pieces.drain(..).for_each(|p| plan.read_piece(p));
+        self.pieces = pieces;
         Ok(())
     }
 
@@ -347,7 +355,7 @@ impl Parity {
         let units = (rows.to - rows.from) / self.unit;
         let content = if t.lost_cover == Some(Cover::Part) {
             let lost = self.layout.data(t.lost_chunk, s.parity, self.n);
-            self.read_others(s, rows, lost, plan);
+            self.others(s, rows, lost).for_each(|p| plan.read_piece(p));
             plan.reconstruct_writes += units;
             Content::RebuildAndWrite
         } else if self.modifies(s, rows, &t) {
@@ -539,6 +547,7 @@ mod tests {
             unit,
             stripes,
             cuts: Vec::new(),
+            pieces: Vec::new(),
         }
     }
 

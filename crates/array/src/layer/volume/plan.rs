@@ -36,6 +36,18 @@ pub struct Piece {
     pub content: Content,
 }
 
+impl Piece {
+    /// So many blocks of a member.
+    pub fn new(member: u32, lba: u64, blocks: u64, content: Content) -> Piece {
+        Piece {
+            member,
+            lba,
+            blocks: blocks as u32,
+            content,
+        }
+    }
+}
+
 /// One request to one member. Its blocks may belong to several pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Io {
@@ -143,22 +155,15 @@ impl Plan {
     }
 
     pub fn read(&mut self, member: u32, lba: u64, blocks: u64, content: Content) {
-        let piece = Piece {
-            member,
-            lba,
-            blocks: blocks as u32,
-            content,
-        };
+        self.read_piece(Piece::new(member, lba, blocks, content));
+    }
+
+    pub fn read_piece(&mut self, piece: Piece) {
         self.reads.push(self.listening, piece);
     }
 
     pub fn write(&mut self, member: u32, lba: u64, blocks: u64, content: Content) {
-        let piece = Piece {
-            member,
-            lba,
-            blocks: blocks as u32,
-            content,
-        };
+        let piece = Piece::new(member, lba, blocks, content);
         self.writes.push(self.listening, piece);
     }
 }

@@ -72,6 +72,7 @@ impl Volume {
                 ..e
             })?;
             self.state.set_gone(*member, true);
+            self.state.members[*member as usize].removed = true;
         }
         if rate.is_some() {
             self.set_rebuild_rate(rate).map_err(|e| SpecError {
@@ -119,11 +120,11 @@ impl Volume {
     pub(super) fn set_here(&mut self, setting: &Setting, flow: &mut Flow) -> Result<(), SpecError> {
         match setting {
             Setting::MemberGone(member) => {
-                if self.cancel_return(*member) {
-                    return Ok(());
+                if !self.cancel_return(*member) {
+                    self.check_member(*member, false)?;
+                    self.leave(*member, flow);
                 }
-                self.check_member(*member, false)?;
-                self.leave(*member, flow);
+                self.state.members[*member as usize].removed = true;
                 Ok(())
             }
             Setting::MemberBack(member) => self.come_back(*member, false),
@@ -226,7 +227,8 @@ impl Volume {
 
     fn come_back(&mut self, member: u32, replaced: bool) -> Result<(), SpecError> {
         self.check_member(member, true)?;
-        self.state.members[member as usize].returns = Some(replaced);
+        let m = &mut self.state.members[member as usize];
+        (m.returns, m.removed) = (Some(replaced), false);
         self.return_if_idle(member);
         Ok(())
     }

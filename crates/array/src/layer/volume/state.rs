@@ -8,6 +8,8 @@ use std::ops::Range;
 pub(crate) struct MemberState {
     /// The member is gone: it is neither read nor written.
     pub gone: bool,
+    /// It is gone because it was taken out, and not because it failed.
+    pub removed: bool,
     /// Blocks whose content is outdated or cannot be read.
     pub stale: RangeSet<u64>,
     /// Requests submitted to the member that have not ended.

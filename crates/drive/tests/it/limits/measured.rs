@@ -184,8 +184,8 @@ fn limits_at_depth_32_as_measured() {
     }
 }
 
-/// At the depths that are read off plots, to 1 read per second and 3 ms: reads per second within 6 %, percentiles within a
-/// quarter, which is how far the rule is off at depth 4. 99th percentiles without a limit and with it, in seconds.
+/// At the depths that are read off plots, to 1 read per second and 3 ms: reads per second within 5 %, percentiles within
+/// 15 %. 99th percentiles without a limit and with it, in seconds.
 #[test]
 fn limits_at_other_depths() {
     for (depth, per_s, want) in [
@@ -197,13 +197,41 @@ fn limits_at_other_depths() {
         is_near(
             seen.per_s,
             per_s,
-            0.06,
+            0.05,
             &format!("depth {depth}, reads per second"),
         );
         for (class, want) in seen.classes.iter().zip(want) {
-            is_near(class.at(0.99), want, 0.25, &format!("depth {depth}, p99"));
+            is_near(class.at(0.99), want, 0.15, &format!("depth {depth}, p99"));
         }
     }
+}
+
+/// A fifth of the reads with 300 ms: 99th percentiles without a limit and with it, in seconds. The drive uses the slack up, and
+/// the others gain. At depth 8 the others are 18 % too slow.
+#[test]
+fn a_long_guideline_is_used_up() {
+    for (depth, none, limited, within) in [(4, 0.052, 0.281, 0.15), (8, 0.082, 0.293, 0.2)] {
+        let seen = reads(&hc570(&[300]), depth, &[0.2]);
+        is_near(seen.classes[0].at(0.99), none, within, "without");
+        is_near(seen.classes[1].at(0.99), limited, 0.15, "300 ms");
+    }
+}
+
+/// Nothing is measured above 300 ms. A guideline of 5 s leaves no command waiting longer than without limits, where the 99th
+/// percentile is 323 ms, and gains no reads by it.
+#[test]
+fn limits_beyond_what_was_measured_gain_nothing() {
+    let usual = reads(&hc570(&[]), 32, &[]);
+    let seen = reads(&hc570(&[5000]), 32, &[0.2]);
+    let bound = usual.classes[0].at(0.99);
+    let got = seen.classes[1].at(0.99);
+    assert!(got <= bound, "{got} {bound}");
+    assert!(
+        seen.per_s <= usual.per_s * 1.02,
+        "{} {}",
+        seen.per_s,
+        usual.per_s
+    );
 }
 
 /// A tenth of the reads with 100 ms and a fifth with 300 ms: at depths 4 and 8 the class with the laxer limit was slower than
@@ -304,7 +332,8 @@ fn high_priority_goes_first() {
     assert!(high < 0.06 && others > 4.0 * high, "{high} {others}");
 }
 
-/// An order of our own serves more reads than that of the firmware, with shorter tails of both classes.
+/// An order of our own serves more reads than that of the firmware, with shorter tails of the others, and tails of limited
+/// reads that are within 5 % of it.
 #[test]
 fn an_order_that_could_be_better() {
     let firmware = reads(&hc570(&[50]), 32, &[0.2]);
@@ -324,7 +353,8 @@ fn an_order_that_could_be_better() {
         }
     }
     assert!(own.per_s > firmware.per_s * 1.01);
-    for (own, firmware) in own.classes.iter().zip(&firmware.classes) {
-        assert!(own.at(0.99) < firmware.at(0.99));
+    for (class, most) in [(0, 1.0), (1, 1.05)] {
+        let [own, firmware] = [&own, &firmware].map(|seen| seen.classes[class].at(0.99));
+        assert!(own < most * firmware, "class {class}: {own} {firmware}");
     }
 }
