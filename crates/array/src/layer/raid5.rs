@@ -123,7 +123,8 @@ pub fn volume(sizes: Vec<u64>, p: &Parameters) -> Result<Volume, SpecError> {
         stripes: smallest / chunk,
         cuts: Vec::new(),
     };
-    let volume = Volume::new(NAME, Box::new(parity), sizes);
+    let volume = Volume::new(NAME, Box::new(parity.clone()), sizes);
+    let volume = volume.with_stripe_cache(parity, p.rebuild_at_once.0 / 512);
     let volume = volume.with_redundancy(&p.redundancy, unit, p.rebuild_at_once, true)?;
     Ok(volume.grows_to(p.rebuild_grows_to))
 }

@@ -42,6 +42,7 @@ pub mod plan;
 mod rebuild;
 pub(crate) mod set;
 pub(crate) mod state;
+pub(crate) mod stripe_cache;
 #[cfg(test)]
 pub(crate) mod walk;
 
@@ -61,6 +62,7 @@ use slab::Slab;
 use state::State;
 use std::collections::VecDeque;
 use std::ops::Range;
+use stripe_cache::{StripeCache, ROWS};
 
 /// Receives every step of every plan when its request is submitted to a member.
 pub type Listener = Box<dyn FnMut(&Step) + Send>;
@@ -161,6 +163,8 @@ struct Op {
     divides: bool,
     /// Ranges of members that could not be written.
     lost: Vec<(u32, Range<u64>)>,
+    /// Blocks of members in the rows that it has joined and that are not written yet.
+    blocks_left: u64,
     last: LayerCompletion,
     cache_hit: bool,
     moved: bool,
@@ -200,6 +204,10 @@ pub struct Volume {
     locks: Locks,
     /// Operations that were given their lock and are to be started.
     granted: VecDeque<u32>,
+    /// With parity: where writes join.
+    cache: Option<Box<StripeCache>>,
+    /// Operations that lock ranges wait until no rows are joined, and the reverse.
+    turn: VecDeque<u32>,
     plan: Plan,
     /// Empty lists, kept for reuse.
     spare: Vec<Vec<Io>>,
@@ -226,6 +234,8 @@ impl Volume {
             parts: Slab::new(),
             locks: Locks::default(),
             granted: VecDeque::new(),
+            cache: None,
+            turn: VecDeque::new(),
             plan: Plan::default(),
             spare: Vec::new(),
             rebuild: Rebuild::default(),
@@ -270,6 +280,7 @@ impl Volume {
             again: false,
             divides: false,
             lost: Vec::new(),
+            blocks_left: 0,
             last: LayerCompletion::at_once(0, now, None),
             cache_hit: true,
             moved: false,
@@ -279,13 +290,22 @@ impl Volume {
     /// Locks the range that an operation needs. Returns false if the operation has to wait for it.
     fn hold(&mut self, op: u32, range: Range<u64>) -> bool {
         self.ops[op as usize].lock = Some(range.clone());
-        let held = self.locks.take(op, range);
+        let held = match self.may_lock() {
+            true => self.locks.take(op, range),
+            false => {
+                self.turn.push_back(op);
+                false
+            }
+        };
         self.counts.waited_for_range += u64::from(!held);
         held
     }
 
     /// Locks the range of an operation, if it needs one, and starts it.
     fn begin(&mut self, op: u32, asked: &Request, flow: &mut Flow) {
+        if asked.command.writes() && self.cache.is_some() && self.state.degraded.is_empty() {
+            return self.join_rows(op, flow);
+        }
         let range = match asked.command.writes() {
             true => self
                 .placement
@@ -399,7 +419,6 @@ impl Volume {
             _ => asked.map_or(Command::Write, |r| r.command),
         };
         for io in ios {
-            let part = self.parts.vacant_entry();
             let own = Request {
                 id: 0,
                 command,
@@ -409,16 +428,12 @@ impl Volume {
                 submitter,
                 hint,
             };
-            let request = flow.open(own, part.key() as u32);
-            part.insert(Part {
-                op,
-                request,
-                orphan: false,
-            });
+            let request = self.open(op, io, own, flow);
             if let Some(listener) = &mut self.listener {
                 let of = |p: &&Piece| p.member == io.member && is_within(p, io);
                 listener(&Step {
                     request: asked.map(|r| r.id),
+                    writers: Vec::new(),
                     operation: op,
                     id: u64::from(request),
                     command,
@@ -429,15 +444,27 @@ impl Volume {
             if asked.is_none() {
                 self.rebuild.pace.submit(io.member, io.blocks);
             }
-            let member = &mut self.state.members[io.member as usize];
-            member.pending += 1;
-            if command == Command::Read {
-                member.next = io.lba + u64::from(io.blocks);
-            }
-            self.counts.member_reads += u64::from(command == Command::Read);
-            self.counts.member_writes += u64::from(command.writes());
             flow.submit(io.member, request);
         }
+    }
+
+    /// Opens a request to a member for an operation, and counts it.
+    fn open(&mut self, op: u32, io: &Io, own: Request, flow: &mut Flow) -> u32 {
+        let part = self.parts.vacant_entry();
+        let request = flow.open(own, part.key() as u32);
+        part.insert(Part {
+            op,
+            request,
+            orphan: false,
+        });
+        let member = &mut self.state.members[io.member as usize];
+        member.pending += 1;
+        if own.command == Command::Read {
+            member.next = io.lba + u64::from(io.blocks);
+        }
+        self.counts.member_reads += u64::from(own.command == Command::Read);
+        self.counts.member_writes += u64::from(own.command.writes());
+        request
     }
 
     /// A request to a member has completed, as announced.
@@ -446,6 +473,7 @@ impl Volume {
         let part = self.parts.remove(entry.tag as usize);
         let (member, mut done) = (entry.member, entry.done);
         let range = blocks_of(&entry.request);
+        let writes = entry.request.command.writes();
         flow.close(request);
         self.rebuild.pace.complete(member, range.end - range.start);
         self.state.members[member as usize].pending -= 1;
@@ -455,6 +483,9 @@ impl Volume {
         }
         if !range.is_empty() {
             self.state.members[member as usize].head = range.end;
+        }
+        if part.op == ROWS {
+            return self.row_part_ends(member, range, writes, done, flow);
         }
         let writing = self.ops[part.op as usize].stage == Stage::Writing;
         // A request that is refused for what it asks says nothing of the member's health. A rebuild asks for what a
@@ -468,11 +499,7 @@ impl Volume {
             o.divides = true;
             return self.join(part.op, &done, flow);
         }
-        let refused = matches!(
-            done.error,
-            Some(ErrorKind::OutOfRange | ErrorKind::Zone(_) | ErrorKind::Limit(_))
-        );
-        let refused = refused && !repairs;
+        let refused = is_refused(done.error) && !repairs;
         if self.placement.is_redundant() && !refused {
             if done.error.take().is_none() {
                 if writing {
@@ -619,8 +646,10 @@ impl Volume {
     /// Starts the operations whose locks were granted, and the window that waited for requests to end.
     fn start_granted(&mut self, flow: &mut Flow) {
         loop {
-            while let Some(op) = self.granted.pop_front() {
+            self.next_turn(flow);
+            if let Some(op) = self.granted.pop_front() {
                 self.start(op, flow);
+                continue;
             }
             if !self.barrier.as_ref().is_some_and(Barrier::is_drained) {
                 return;
@@ -645,6 +674,12 @@ fn plan_flush(state: &State, plan: &mut Plan) -> Result<(), ErrorKind> {
         true => Err(ErrorKind::MemberLost),
         false => Ok(()),
     }
+}
+
+/// Whether an error says nothing of the member's health.
+fn is_refused(error: Option<ErrorKind>) -> bool {
+    use ErrorKind::{Limit, OutOfRange, Zone};
+    matches!(error, Some(OutOfRange | Zone(_) | Limit(_)))
 }
 
 /// The blocks of a request to a member.

@@ -2,6 +2,7 @@
 
 use super::rebuild::{self, Extent};
 use super::state::State;
+use super::stripe_cache::ROWS;
 use super::{blocks_of, Stage, Volume};
 use crate::layer::{not_supported, Flow, LayerCompletion, Setting, ANYONE};
 use headstack_drive::Components;
@@ -191,6 +192,10 @@ impl Volume {
             let Some((op, request)) = self.parts.get(part).map(|p| (p.op, p.request)) else {
                 continue;
             };
+            if op == ROWS {
+                self.row_part_is_lost(request, flow);
+                continue;
+            }
             match self.ops[op as usize].stage {
                 Stage::Reading => self.ops[op as usize].again = true,
                 _ => self.lose_write(op, member, blocks_of(&flow[request].request)),
