@@ -3,8 +3,9 @@
 //! # Model
 //! Each request becomes a `Plan`: reads of members, and writes of members that begin when all reads have
 //! completed. The `Placement` makes the plan. The volume carries it out, keeps the state of its members and
-//! joins the results. A write to a volume with redundancy locks its range (with parity: its rows), so that
-//! nothing else changes it meanwhile. A read that has to reconstruct blocks locks its range too.
+//! joins the results. A write to a volume with redundancy locks its range (with parity and a member gone: its rows), so
+//! that nothing else changes it meanwhile; with parity and all members writes of the same rows join
+//! (`volume/stripe_cache.rs`). A read that has to reconstruct blocks locks its range too.
 //!
 //! - *Gone*: a member that is gone gets no requests. Its requests without an announced completion are aborted
 //!   and read elsewhere; the others end as announced. Blocks that could not be written to it are marked stale.
@@ -28,7 +29,7 @@
 //! # Source
 //! Linux md for the rules; Patterson, Gibson & Katz, SIGMOD 1988, for the levels.
 //! # Validity
-//! Cold stripe cache: nothing that was read before is kept. No write-intent bitmap, no journal, no rewriting
+//! Without a member nothing that was read before is kept. No write-intent bitmap, no journal, no rewriting
 //! of blocks that could not be read.
 
 mod barrier;
@@ -47,7 +48,8 @@ pub(crate) mod stripe_cache;
 pub(crate) mod walk;
 
 use super::{
-    add_components, ErrorKind, Flow, Layer, LayerCompletion, Request, Setting, Statistics, ANYONE,
+    add_components, ErrorKind, Flow, Layer, LayerCompletion, Request, Setting, Statistics, Waits,
+    ANYONE,
 };
 use barrier::Barrier;
 use headstack_drive::join::Join;
@@ -62,7 +64,7 @@ use slab::Slab;
 use state::State;
 use std::collections::VecDeque;
 use std::ops::Range;
-use stripe_cache::{StripeCache, ROWS};
+use stripe_cache::{Ending, StripeCache, ROWS};
 
 /// Receives every step of every plan when its request is submitted to a member.
 pub type Listener = Box<dyn FnMut(&Step) + Send>;
@@ -153,6 +155,7 @@ struct Op {
     join: Option<Join<LayerCompletion>>,
     /// Shares of the response time up to `accounted`.
     spent: Components,
+    waits: Waits,
     accounted: Time,
     /// Requests to members that follow when the reads are done.
     writes: Vec<Io>,
@@ -168,6 +171,26 @@ struct Op {
     last: LayerCompletion,
     cache_hit: bool,
     moved: bool,
+}
+
+impl Op {
+    /// Up to now it has waited in the volume.
+    fn wait_until(&mut self, now: Time) {
+        let ns = now.0 - self.accounted.0;
+        self.spent.queue += ns;
+        self.waits.array += ns;
+        self.accounted = now;
+    }
+
+    /// A stage has ended. In a read before its write, all waiting is the array's.
+    fn account(&mut self, whole: &LayerCompletion, reads_for_write: bool) {
+        add_components(&mut self.spent, &whole.components);
+        match reads_for_write {
+            true => self.waits.array += whole.components.queue,
+            false => self.waits.add(&whole.waits),
+        }
+        self.accounted = whole.completion;
+    }
 }
 
 /// A request to a member.
@@ -207,7 +230,7 @@ pub struct Volume {
     /// With parity: where writes join.
     cache: Option<Box<StripeCache>>,
     /// Operations that lock ranges wait until no rows are joined, and the reverse.
-    turn: VecDeque<u32>,
+    turn: Vec<u32>,
     plan: Plan,
     /// Empty lists, kept for reuse.
     spare: Vec<Vec<Io>>,
@@ -235,7 +258,7 @@ impl Volume {
             locks: Locks::default(),
             granted: VecDeque::new(),
             cache: None,
-            turn: VecDeque::new(),
+            turn: Vec::new(),
             plan: Plan::default(),
             spare: Vec::new(),
             rebuild: Rebuild::default(),
@@ -274,6 +297,7 @@ impl Volume {
             remaining: 0,
             join: None,
             spent: Components::default(),
+            waits: Waits::default(),
             accounted: now,
             writes: self.spare.pop().unwrap_or_default(),
             pieces: Vec::new(),
@@ -293,7 +317,7 @@ impl Volume {
         let held = match self.may_lock() {
             true => self.locks.take(op, range),
             false => {
-                self.turn.push_back(op);
+                self.turn.push(op);
                 false
             }
         };
@@ -304,7 +328,7 @@ impl Volume {
     /// Locks the range of an operation, if it needs one, and starts it.
     fn begin(&mut self, op: u32, asked: &Request, flow: &mut Flow) {
         if asked.command.writes() && self.cache.is_some() && self.state.degraded.is_empty() {
-            return self.join_rows(op, flow);
+            return self.join_rows(op, asked, flow);
         }
         let range = match asked.command.writes() {
             true => self
@@ -406,8 +430,7 @@ impl Volume {
         o.stage = stage;
         o.remaining = ios.len() as u32;
         o.join = None;
-        o.spent.queue += now.0 - o.accounted.0;
-        o.accounted = now;
+        o.wait_until(now);
         let asked = match &o.task {
             Task::Request(request) => Some(flow[*request].request),
             Task::Repair(..) => None,
@@ -485,7 +508,14 @@ impl Volume {
             self.state.members[member as usize].head = range.end;
         }
         if part.op == ROWS {
-            return self.row_part_ends(member, range, writes, done, flow);
+            let ending = Ending {
+                member,
+                range,
+                writes,
+                failed: false,
+                done,
+            };
+            return self.row_part_ends(ending, flow);
         }
         let writing = self.ops[part.op as usize].stage == Stage::Writing;
         // A request that is refused for what it asks says nothing of the member's health. A rebuild asks for what a
@@ -538,8 +568,8 @@ impl Volume {
         };
         o.remaining -= 1;
         if let Some(whole) = whole {
-            add_components(&mut o.spent, &whole.components);
-            o.accounted = whole.completion;
+            let reads_for_write = o.stage == Stage::Reading && !o.writes.is_empty();
+            o.account(&whole, reads_for_write);
             o.cache_hit &= whole.cache_hit;
             o.moved |= whole.moved;
             o.last = whole;
@@ -606,14 +636,14 @@ impl Volume {
     fn finish(&mut self, op: u32, flow: &mut Flow, error: Option<ErrorKind>) {
         let mut o = self.ops.remove(op as usize);
         o.writes.clear();
-        self.spare.push(o.writes);
-        if let Some(range) = o.lock {
+        self.spare.push(std::mem::take(&mut o.writes));
+        if let Some(range) = &o.lock {
             self.locks.release(range.start, &mut self.granted);
         }
-        let request = match o.task {
-            Task::Request(request) => request,
+        let request = match &o.task {
+            Task::Request(request) => *request,
             Task::Repair(member, range) => {
-                self.repaired(member, &range, error);
+                self.repaired(*member, range, error);
                 self.leave_memory(self.rebuild.active, flow);
                 return self.lower_barrier(flow);
             }
@@ -622,7 +652,7 @@ impl Volume {
             barrier.exit();
         }
         let now = flow.now();
-        o.spent.queue += now.0 - o.accounted.0;
+        o.wait_until(now);
         let done = &mut flow[request].done;
         *done = LayerCompletion {
             id: done.id,
@@ -630,6 +660,7 @@ impl Volume {
             admitted: done.arrival,
             completion: now,
             components: o.spent,
+            waits: o.waits,
             cache_hit: o.cache_hit && error.is_none(),
             moved: o.moved,
             error,
