@@ -120,9 +120,9 @@ def drive_file(folder: Path) -> Path:
     return file
 
 
-def disks(level: int) -> str:
-    """Return the names of the members."""
-    return " ".join(f"/dev/sd{'abcdefgh'[i]}" for i in range(SIZES[level]))
+def disks(level: int, members: int = 0) -> str:
+    """Return the names of the members, of which there may be others than usual."""
+    return " ".join(f"/dev/sd{'abcdefghijkl'[i]}" for i in range(members or SIZES[level]))
 
 
 #: The kernel looks for partitions, and marks the members: both are not counted.
@@ -131,20 +131,21 @@ dd if=/dev/zero of=/dev/md0 bs=4k count=1 oflag=direct 2>/dev/null; sleep 1
 """
 
 
-def created(level: int) -> str:
+def created(level: int, members: int = 0, kib: int = CHUNK >> 10) -> str:
     """Return the commands that make a healthy array, whose member GONE may leave."""
-    chunk = "" if level == 1 else "--chunk=64"
+    chunk = "" if level == 1 else f"--chunk={kib}"
     data = f"--data-offset={OFFSET // 2}"
     clean = "" if level == 0 else "--assume-clean --bitmap=none"
     return f"""
-for d in {disks(level)}; do
+for d in {disks(level, members)}; do
+    while [ ! -b $d ]; do sleep 0.1; done
     n=${{d#/dev/}}
     echo none > /sys/block/$n/queue/scheduler; echo 64 > /sys/block/$n/queue/nr_requests
     echo 32 > /sys/block/$n/device/queue_depth; echo mq-deadline > /sys/block/$n/queue/scheduler
     mdadm --zero-superblock $d 2>/dev/null
 done
 mdadm --create /dev/md0 --run {clean} --level={level} {chunk} {data} --metadata=1.2 \\
-    --raid-devices={SIZES[level]} {disks(level)} >> mdadm 2>&1 || exit 1
+    --raid-devices={members or SIZES[level]} {disks(level, members)} >> mdadm 2>&1 || exit 1
 echo {REBUILD} > /sys/block/md0/md/sync_speed_min 2>/dev/null
 echo {REBUILD} > /sys/block/md0/md/sync_speed_max 2>/dev/null
 # Without it the members' marks that the array is dirty are counted, too.
@@ -167,9 +168,9 @@ def entered(state: str) -> str:
 STOPPED = "mdadm --stop /dev/md0 >> mdadm 2>&1\n"
 
 
-def counted(level: int, name: str) -> str:
+def counted(level: int, name: str, members: int = 0) -> str:
     """Return the commands that note the counts of the members."""
-    names = disks(level).replace("/dev/", "")
+    names = disks(level, members).replace("/dev/", "")
     return f"for n in {names}; do cat /sys/block/$n/stat; done > {name}\n"
 
 

@@ -772,7 +772,15 @@ def load(results: str | os.PathLike[str]) -> Result:
     return Result(document, path.parent)
 
 
-_TABLES = ("response_time_s", "service_time_s", "components_s", "power_w", "cost_usd", "series")
+_TABLES = (
+    "response_time_s",
+    "service_time_s",
+    "components_s",
+    "queue_parts_s",
+    "power_w",
+    "cost_usd",
+    "series",
+)
 _NUMBERS = ("throughput_iops", "queue_depth_mean", "energy_cost_usd")
 
 

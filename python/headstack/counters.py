@@ -8,6 +8,11 @@ class Counters:
     """Writes that completed in the buffer and were lost, because no head reached their place later.
     """
 
+    n_full_buffer_writes: int
+    """Writes that waited for room in the buffer, because data that were not on the medium yet
+    filled it.
+    """
+
     n_read_modify_writes: int
     """Physical sectors that were read before they were written, because a write covered only a
     part.

@@ -211,6 +211,19 @@ class Components(Record):
     bus: float
 
 
+class QueueParts(Record):
+    """Where requests wait, means per request; they add up to the `queue` of `Components`."""
+
+    place: float
+    """For a place in a host queue, or for a throttle."""
+
+    elevator: float
+    array: float
+    """In a volume: for rows or ranges, for a rebuild, and in queues of the reads before a write."""
+
+    drive: float
+
+
 class Power(Record):
     """Mean power; the modes add up to the mean."""
 
@@ -560,6 +573,7 @@ class System(Record):
 
     overloaded: Overloaded | None
     components_s: Components
+    queue_parts_s: QueueParts
     nonzero_seek_ratio: float
     """Share of requests for which an arm moved."""
 

@@ -55,6 +55,26 @@ def _part(key: str, part: str) -> Callable[[Mapping[str, Any]], Any]:
     return lambda system: (system.get(key) or {}).get(part)
 
 
+#: Where requests wait: the parts of the queue in a response time.
+_WAITS = {
+    "place": "mean wait for a place in a host queue, or for a throttle",
+    "elevator": "mean wait in an elevator",
+    "array": "mean wait in a volume: for its rows, a rebuild, the reads before a write",
+    "drive": "mean wait in the drive",
+}
+
+
+def _wait(part: str) -> Callable[[Mapping[str, Any]], Any]:
+    """Return what gives a part of the wait, of systems in which requests wait above the drives."""
+
+    def value(system: Mapping[str, Any]) -> Any:
+        parts = system.get("queue_parts_s") or {}
+        above = sum(wait or 0.0 for name, wait in parts.items() if name != "drive")
+        return parts[part] if above else None
+
+    return value
+
+
 #: Marks: after times and queues that grow with the length of the run, and after defaults.
 OVERLOADED, DEFAULT = "!", "*"
 
@@ -100,6 +120,10 @@ COLUMNS = (
         lambda v: f"{v:,.2f}",
         wide=True,
         mark=_growing,
+    ),
+    *(
+        Column(f"{part} ms", _wait(part), _ms, optional=True, wide=True, about=what)
+        for part, what in _WAITS.items()
     ),
     Column("busy %", lambda s: s.get("utilisation"), lambda v: f"{100 * v:.1f}", optional=True),
     Column("power W", _part("power_w", "mean"), _watts, mark=_default_power),

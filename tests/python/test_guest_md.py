@@ -9,6 +9,7 @@ from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "benches"))
 import md
+import md_in_order
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux"),
@@ -24,6 +25,18 @@ def test_members_get_the_same_requests(level):
     assert set(measured) == ({"healthy"} if level == 0 else {"healthy", "gone"})
     for state, members in measured.items():
         assert [sum(member) for member in members] == md.count_simulated(level, state), state
+
+
+@pytest.mark.parametrize(("members", "kib"), [(5, 64), (12, 512)])
+def test_writes_in_order_read_what_is_not_in_the_stripe_cache(members, kib):
+    """One after another the members get exactly as many requests, and those of each are md's.
+
+    `raid5_writes_in_order_cost_what_md_measures` of crates/array has the numbers of each member.
+    """
+    one = md_in_order.LOADS[:1]
+    (real,) = md_in_order.measure(members, kib, one)
+    ours = md_in_order.simulate(members, kib, one[0])
+    assert [tuple(map(sum, zip(*real.members, strict=True)))] == ours.members
 
 
 @pytest.mark.parametrize("level", [1, 5])

@@ -68,6 +68,7 @@ UNLOAD = '"pcap-s", parameters = { rest = "unload" }'
 LATE = 'drive = "barracuda-es-750"\nchange = [{ at = "%s", queue_depth = 2 }]'
 LOG = 'drive = "whole.toml"\nset = { mapping = { model = "log", initial_blocks = %s } }'
 SMALL_WRITES = 'n_requests = 300, rate = "20/s", footprint = "80 MB", reads = 0.0'
+BURST = 'n_requests = 300, rate = "2000/s", footprint = "10 GB", reads = 0.0'
 GONE = 'layers = [{ name = "raid5", gone = [3] }]\norganisation = "concatenate"'
 WRITE_BACK = 'drive = "barracuda-es-750"\ncache = { write_back = true }'
 
@@ -134,6 +135,12 @@ RUNS: dict[str, tuple[str, list[str], list[str]]] = {
             one(f"{LOAD}, reads = 1.0", f'{TWO}drive = "barracuda-es-750"'),
             one(f"{LOAD}, write_through = 1.0", f'{TWO}drive = "barracuda-es-750"'),
         ],
+    ),
+    "full-write-buffers": (
+        one(BURST, f'{EXOS}\ncache = {{ dirty_limit = "192 KiB" }}'),
+        [r"\d+ writes waited for room in the buffer; the room, 196608 B \(exos-x18\[0\]\)"],
+        # 1.2 MB fit into 128 MiB; and the room of the Exos 2X14, as little, was fitted.
+        [one(BURST, EXOS), one(BURST, 'drive = "exos-2x14"')],
     ),
     "unreachable-cap": (
         one(LOAD, CAPPED % "6.4 W"),

@@ -2,7 +2,7 @@
 
 use crate::capping::controlled::ControlledDrive;
 use crate::change::target::Target;
-use crate::layer::{self, drive, ErrorKind, LayerCompletion};
+use crate::layer::{self, drive, ErrorKind, LayerCompletion, Waits};
 use headstack_drive::limits::CountsByLimit;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::{
@@ -36,6 +36,7 @@ pub(crate) fn of_drive(c: &Completion, number: u32) -> LayerCompletion {
         completion: c.completion,
         announced: Time::ZERO,
         components: c.components,
+        waits: Waits::default(),
         cache_hit: c.cache_hit,
         moved: c.moved(),
         seek_distance: c.seek_distance,

@@ -213,6 +213,10 @@ impl<'a, 'l> Observers<'a, 'l> {
         for (sum, share) in sums.zip(shares(&answer.components)) {
             *sum += share as u128;
         }
+        let waits = answer.waits.parts(answer.components.queue);
+        for (sum, ns) in o.sums.wait_ns.iter_mut().zip(waits) {
+            *sum += u128::from(ns);
+        }
         o.sums.bytes_by[kind] += u128::from(asked.blocks) * 512;
         o.sums.n_cache_hits += answer.cache_hit as u64;
         o.sums.n_seeks += answer.moved as u64;
@@ -232,6 +236,7 @@ impl<'a, 'l> Observers<'a, 'l> {
             request,
             completion: answer.completion,
             components: answer.components,
+            waits: answer.waits,
             drive: answer.drive,
             cache_hit: answer.cache_hit,
             seek_distance: answer.seek_distance,

@@ -88,6 +88,8 @@ pub struct Sums {
     pub bytes_by: [u128; 3],
     /// Sums in nanoseconds: queue, overhead, seek, rotation, transfer, bus.
     pub component_ns: [u128; 6],
+    /// Parts of the first of them: for a place, in the elevator, in the array; the rest was spent in the drive.
+    pub wait_ns: [u128; 3],
     /// Requests for which the arm moved.
     pub n_seeks: u64,
     /// Requests served from buffers.
@@ -106,6 +108,9 @@ impl Sums {
             self.bytes_by[i] += more.bytes_by[i];
         }
         for (sum, more) in self.component_ns.iter_mut().zip(more.component_ns) {
+            *sum += more;
+        }
+        for (sum, more) in self.wait_ns.iter_mut().zip(more.wait_ns) {
             *sum += more;
         }
     }

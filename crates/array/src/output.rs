@@ -14,7 +14,7 @@ pub const BATCH_ROWS: usize = 65_536;
 ///
 /// # Shapes and units
 /// One row per request after the warm-up: `id, arrival_ns, completion_ns, response_time_s, queue_s,
-/// overhead_s, seek_s, rotation_s, transfer_s, bus_s, device, lba, blocks, op, drive, cache_hit,
+/// overhead_s, seek_s, rotation_s, transfer_s, bus_s, queue_place_s, queue_elevator_s, queue_array_s, queue_drive_s, device, lba, blocks, op, drive, cache_hit,
 /// seek_distance, arm, error, error_kind`; blocks are 512 bytes, the seek distance is in cylinders (with the
 /// layout `adaptive` in quarters of a cylinder). Each drive is simulated only as far as needed, so completions of
 /// different drives reach the log out of order; rows are ordered by (completion, id) within each run of
@@ -100,6 +100,10 @@ impl RequestLog {
             seconds("rotation_s", |r| r.components.rotation),
             seconds("transfer_s", |r| r.components.transfer),
             seconds("bus_s", |r| r.components.bus),
+            seconds("queue_place_s", |r| parts(r)[0]),
+            seconds("queue_elevator_s", |r| parts(r)[1]),
+            seconds("queue_array_s", |r| parts(r)[2]),
+            seconds("queue_drive_s", |r| parts(r)[3]),
             u32s("device", |r| r.request.device),
             u64s("lba", |r| r.request.lba.0),
             u32s("blocks", |r| r.request.blocks),
@@ -124,6 +128,11 @@ impl RequestLog {
         self.flush()?;
         close(self.writer, &self.path)
     }
+}
+
+/// The parts of a request's time in queues.
+fn parts(r: &Record) -> [u64; 4] {
+    r.waits.parts(r.components.queue)
 }
 
 fn close(writer: Option<TableWriter<File>>, path: &Path) -> Result<(), String> {

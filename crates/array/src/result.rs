@@ -8,7 +8,7 @@ use crate::change::ChangeCounts;
 use crate::classes::{self, ClassResult};
 use crate::experiment::EnergyPrice;
 use crate::layer::LayerResult;
-use crate::outcome::{MemberOutcome, Outcome, OPERATIONS};
+use crate::outcome::{MemberOutcome, Outcome, Sums, OPERATIONS};
 use crate::overload::{self, Overloaded};
 use crate::provenance::{DriveDescription, Input};
 use crate::warnings::Facts;
@@ -97,6 +97,8 @@ pub struct SystemResult {
     pub overloaded: Option<Overloaded>,
     /// Means per request; they add up to the mean response time.
     pub components_s: ComponentMeans,
+    /// Means per request; they add up to its `queue`.
+    pub queue_parts_s: QueueParts,
     /// Share of requests for which an arm moved.
     pub nonzero_seek_ratio: f64,
     /// Share of requests served from buffers.
@@ -275,6 +277,34 @@ impl ComponentMeans {
             rotation,
             transfer,
             bus,
+        }
+    }
+}
+
+/// Where requests wait, mean seconds per request.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct QueueParts {
+    /// For a place in a host queue, or for a throttle.
+    pub place: f64,
+    /// In an elevator.
+    pub elevator: f64,
+    /// In a volume: for rows or ranges, for a rebuild, and in the queues of the reads before a write.
+    pub array: f64,
+    /// In the drive.
+    pub drive: f64,
+}
+
+impl QueueParts {
+    fn of(sums: &Sums, done: u64) -> QueueParts {
+        let [place, elevator, array] = sums.wait_ns;
+        let drive = sums.component_ns[0] - place - elevator - array;
+        let [place, elevator, array, drive] =
+            [place, elevator, array, drive].map(|sum| mean_s(sum, done));
+        QueueParts {
+            place,
+            elevator,
+            array,
+            drive,
         }
     }
 }
@@ -572,6 +602,7 @@ pub fn summarise(
         classes,
         overloaded,
         components_s: ComponentMeans::of(outcome.sums.component_ns, done),
+        queue_parts_s: QueueParts::of(&outcome.sums, done),
         nonzero_seek_ratio: ratio(outcome.sums.n_seeks, done),
         cache_hit_ratio: ratio(outcome.sums.n_cache_hits, done),
         queue_depth_mean: (response.sum_ns() + outcome.sums.failed_ns) as f64 * 1e-9 / seconds,

@@ -87,6 +87,13 @@ impl CacheSpec {
         Ok(())
     }
 
+    /// With `destage = "idle"`: most unwritten data in the buffer, with physical sectors of this size.
+    pub fn write_room(&self, sector: Bytes) -> Bytes {
+        let segment = u64::from(self.segment_sectors) * sector.0;
+        let segments = Bytes(segment.saturating_mul(u64::from(self.write_segments)));
+        self.dirty_limit.unwrap_or(segments)
+    }
+
     fn check_size(&self, sector: Bytes) -> Result<(), SpecError> {
         let buffer = u64::from(self.segments) * u64::from(self.segment_sectors) * sector.0;
         let fits = |limit: &Bytes| limit.0 >= sector.0 && (limit.0 <= buffer || !self.enabled);

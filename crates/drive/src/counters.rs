@@ -92,6 +92,8 @@ macro_rules! counters {
 counters! {
     /// Writes that completed in the buffer and were lost, because no head reached their place later.
     n_lost_writes: u64, in "";
+    /// Writes that waited for room in the buffer, because data that were not on the medium yet filled it.
+    n_full_buffer_writes: u64, in "";
     /// Physical sectors that were read before they were written, because a write covered only a part.
     n_read_modify_writes: u64, in "";
     /// Blocks that cleaning of a log has moved.

@@ -14,7 +14,17 @@ from headstack.plots import look, scale
 from headstack.plots.look import Chart
 from headstack.plots.systems import labels
 
-COMPONENTS = ("queue", "overhead", "seek", "rotation", "transfer", "bus")
+COMPONENTS = (
+    "place",
+    "elevator",
+    "array",
+    "queue",
+    "overhead",
+    "seek",
+    "rotation",
+    "transfer",
+    "bus",
+)
 POWER_STATES = ("idle", "seek", "rotation", "transfer", "standby")
 
 #: Operations in their order, and the quantiles that their rows show.
@@ -171,8 +181,9 @@ def components(document: Mapping[str, Any]) -> Chart:
         ConfigError: no system has components.
 
     """
+    systems = [s | {"components_s": _split(s)} for s in document["systems"]]
     return _stacked(
-        document,
+        {**document, "systems": systems},
         "components_s",
         COMPONENTS,
         1e3,
@@ -181,6 +192,13 @@ def components(document: Mapping[str, Any]) -> Chart:
         description="Mean response time of each system, by component",
         unit="ms",
     )
+
+
+def _split(system: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the components of a system, the queue without what is waited for above the drive."""
+    parts = dict(system.get("queue_parts_s") or {})
+    drive = {"queue": parts.pop("drive")} if parts else {}
+    return {**(system.get("components_s") or {}), **parts, **drive}
 
 
 def power(document: Mapping[str, Any]) -> Chart:

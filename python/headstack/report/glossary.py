@@ -20,7 +20,10 @@ WORDS = {
     "MB/s": "data of reads and writes per second, in units of 1,000,000 bytes",
     "errors": "requests that failed",
     "queue": "requests in a system, waiting or in service, on average; of a response time: the "
-    "wait for other requests",
+    "wait for other requests, in the figure that in the drive",
+    "place": "the wait for a place in a host queue, or for a throttle",
+    "elevator": "the wait in the elevator of a host queue",
+    "array": "the wait in a volume: for its rows, for a rebuild, in the reads before a write",
     "overhead": "processing of a command that nothing else hides",
     "seek": "the arm moves to the track of the data, and settles there",
     "rotation": "the head is on the track and waits until the platter has turned to the data",

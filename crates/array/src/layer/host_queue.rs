@@ -556,6 +556,7 @@ impl HostQueue {
         }
         let mut done = flow[request].done;
         let queued = done.components.queue + done.arrival.0;
+        let (given, waits) = (done.arrival, done.waits);
         let mut child = group.first;
         while child != NONE {
             let own = &mut flow[child];
@@ -563,6 +564,8 @@ impl HostQueue {
             (done.id, done.arrival, done.admitted) =
                 (own.done.id, own.done.arrival, own.done.admitted);
             done.components.queue = queued - done.arrival.0;
+            done.waits.place = waits.place + (done.admitted.0 - done.arrival.0);
+            done.waits.elevator = waits.elevator + (given.0 - done.admitted.0);
             own.done = done;
             flow.end(child);
             child = next;

@@ -118,6 +118,36 @@ impl ErrorKind {
     }
 }
 
+/// Time that a request waited above the drives, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Waits {
+    /// For a place in a host queue, or for a throttle.
+    pub place: u64,
+    /// In an elevator.
+    pub elevator: u64,
+    /// In a volume: for a range, for others in its rows, for a rebuild, and in the queues of the reads before its write.
+    pub array: u64,
+}
+
+impl Waits {
+    /// Place, elevator, array, and the rest of `queue` nanoseconds: the drive.
+    pub fn parts(&self, queue: u64) -> [u64; 4] {
+        let Waits {
+            place,
+            elevator,
+            array,
+        } = *self;
+        [place, elevator, array, queue - place - elevator - array]
+    }
+
+    /// Adds `more`, share by share.
+    pub(crate) fn add(&mut self, more: &Waits) {
+        self.place += more.place;
+        self.elevator += more.elevator;
+        self.array += more.array;
+    }
+}
+
 /// A completed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LayerCompletion {
@@ -133,6 +163,8 @@ pub struct LayerCompletion {
     pub announced: Time,
     /// Shares of the time from arrival to completion.
     pub components: Components,
+    /// Where it waited above the drives: parts of [`Components::queue`], of which the rest was spent in the drive.
+    pub waits: Waits,
     /// Whether buffers alone served it.
     pub cache_hit: bool,
     /// Whether an arm moved to serve it.

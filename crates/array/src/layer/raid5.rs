@@ -1,7 +1,8 @@
 //! RAID-5: one parity unit in each row.
 //!
 //! # Model
-//! `volume/parity.rs` describes the reads and writes that keep the parity consistent, also without a member.
+//! `volume/parity.rs` describes the reads and writes that keep the parity consistent, also without a member;
+//! `volume/stripe_cache.rs` how writes of the same rows join while all members are there.
 //!
 //! | parameter | means | if absent |
 //! |---|---|---|
@@ -9,7 +10,7 @@
 //! | `chunk` | contiguous data per member | 512 KiB |
 //! | `unit` | smallest run that is read, computed and written | 4 KiB |
 //! | `rmw_level` | read-modify-write: 0 never; 1 where it reads less than reconstruct-write; 2 also where it reads as much | 1 |
-//! | `rebuild_at_once` | as in `raid1`; md's `stripe_cache_size` | 1 MiB: 256 units of 4 KiB |
+//! | `rebuild_at_once` | as in `raid1`; md's `stripe_cache_size` | 1 MiB: 256 units of 4 KiB; without a rebuild, rows that writes find |
 //! | `rebuild_grows_to` | what that grows to, by one `unit` each time that all of it is used | it does not grow |
 //! | `rebuild_rate`, `rebuild_rate_min`, `rebuild_request`, `rebuild_host_time`, `gone` | as in `raid1` | |
 //!
@@ -18,8 +19,7 @@
 //! # Source
 //! Linux md, `raid5.c`; Patterson, Gibson & Katz, SIGMOD 1988.
 //! # Validity
-//! Nothing that was read before is kept in the stripe cache, and writes of one row do not wait to be combined. Requests
-//! themselves do not fill the cache. md's has no limit but memory, of which a host that needs it takes some back; so it grows only
+//! Requests themselves do not fill the cache. md's has no limit but memory, of which a host that needs it takes some back; so it grows only
 //! where `rebuild_grows_to` says how far. The measured one went from 256 units to 510 in 40 s.
 
 use super::raid10::{chunk_blocks, DEFAULT_CHUNK};
@@ -124,7 +124,8 @@ pub fn volume(sizes: Vec<u64>, p: &Parameters) -> Result<Volume, SpecError> {
         cuts: Vec::new(),
         pieces: Vec::new(),
     };
-    let volume = Volume::new(NAME, Box::new(parity), sizes);
+    let volume = Volume::new(NAME, Box::new(parity.clone()), sizes);
+    let volume = volume.with_stripe_cache(parity, p.rebuild_at_once.0 / 512);
     let volume = volume.with_redundancy(&p.redundancy, unit, p.rebuild_at_once, true)?;
     Ok(volume.grows_to(p.rebuild_grows_to))
 }

@@ -168,7 +168,9 @@ impl Layer for Throttle {
         self.passing.remove(flow[given].tag as usize);
         let request = flow.take_over(given);
         let done = &mut flow[request].done;
-        done.components.queue += released.0 - done.arrival.0;
+        let held = released.0 - done.arrival.0;
+        done.components.queue += held;
+        done.waits.place += held;
         flow.end(request);
     }
 

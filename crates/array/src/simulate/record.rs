@@ -1,6 +1,6 @@
 //! What a log is told of a request.
 
-use crate::layer::ErrorKind;
+use crate::layer::{ErrorKind, Waits};
 use headstack_drive::Components;
 use headstack_trace::Request;
 use headstack_units::Time;
@@ -16,6 +16,8 @@ pub struct Record {
     pub completion: Time,
     /// Components of the last part.
     pub components: Components,
+    /// Where it waited above the drives.
+    pub waits: Waits,
     /// The drive of the last part.
     pub drive: u32,
     /// Whether every part was served from a buffer.

@@ -22,7 +22,7 @@ use headstack_drive::spec::Params;
 use headstack_drive::{DriveDesign, DurationLimit, Heeded};
 use headstack_engine::{Check, Warning};
 use headstack_trace::{checks as of_traces, Alignment};
-use headstack_units::Span;
+use headstack_units::{Bytes, Span};
 use serde_json::Value;
 
 pub(crate) use workload_too_large::in_words as too_large_in_words;
@@ -45,6 +45,8 @@ pub(crate) struct DriveFacts {
     pub turn_s: f64,
     /// Whether writes complete in its buffer.
     pub is_write_back: bool,
+    /// Bytes of unwritten data for which its buffer has room; `None` if a source says how many.
+    pub assumed_room: Option<Bytes>,
     /// The lowest power that it can have; `None` if that is unknown, because the spindle may change its speed.
     pub least_power_w: Option<f64>,
     /// The longest time by which a duration limit that it heeds orders commands.
@@ -67,6 +69,9 @@ impl DriveFacts {
                     [change.power_condition, timer].contains(&Some(*c))
                 })
         };
+        let source = |key| spec.sources.get(key);
+        let source = source("cache.dirty_limit").or(source("cache"));
+        let is_chosen = source.is_none_or(|s| s.starts_with("chosen"));
         let low = Condition::LOW.into_iter();
         let low = low.filter(|c| conditions.has(*c) && enters(c));
         let watts = low.chain([Condition::Active]).map(|c| conditions.watts(c));
@@ -76,6 +81,7 @@ impl DriveFacts {
         DriveFacts {
             longest_target: all.filter_map(DurationLimit::target).max(),
             turn_s: 60.0 / spec.geometry.rotation_speed.0,
+            assumed_room: is_chosen.then(|| spec.cache.write_room(spec.geometry.sector_size)),
             is_write_back: spec.cache.enabled && spec.cache.write_back,
             least_power_w: match changes_speed {
                 true => None,
@@ -142,6 +148,7 @@ checks! {
     misaligned,
     idle_drives,
     unlike_write_caches,
+    full_write_buffers,
     unreachable_cap,
     parts_out_of_use,
     unmeasured_limits,

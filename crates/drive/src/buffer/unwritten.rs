@@ -3,7 +3,7 @@
 use super::blocks::{Blocks, SectorSize};
 use super::dirty::{DirtyExtents, Scope};
 use crate::spec::CacheSpec;
-use headstack_units::Lba;
+use headstack_units::{Bytes, Lba};
 
 /// With more extents than this, their common range is reported instead of each one.
 const MANY: usize = 256;
@@ -39,10 +39,7 @@ impl Unwritten {
     /// No data.
     pub fn new(cache: &CacheSpec, size: SectorSize) -> Unwritten {
         let segment = u64::from(cache.segment_sectors) * size.blocks();
-        let limit = match cache.dirty_limit {
-            Some(bytes) => bytes.0 / 512,
-            None => segment.saturating_mul(u64::from(cache.write_segments)),
-        };
+        let limit = cache.write_room(Bytes(size.blocks() * 512)).0 / 512;
         Unwritten {
             dirty: DirtyExtents::new(size, cache.partial_wait.non_negative()),
             incoming: None,

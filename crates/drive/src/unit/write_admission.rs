@@ -29,6 +29,8 @@ struct Write {
     /// Time on the link, and processing that delayed it, in nanoseconds.
     bus: u64,
     overhead: u64,
+    /// Whether it has waited for room.
+    was_late: bool,
 }
 
 /// Writes on their way into the buffer, in order of arrival.
@@ -57,6 +59,7 @@ impl WriteAdmission {
             rest: blocks_of(&request),
             bus: 0,
             overhead: 0,
+            was_late: false,
         });
     }
 
@@ -306,6 +309,10 @@ impl ServiceUnit {
             }
         }
         if let Some(write_admission) = &mut self.write_admission {
+            if let Some(write) = write_admission.writes.front_mut() {
+                let again = std::mem::replace(&mut write.was_late, true);
+                self.server.buffer.counted.n_full_buffer_writes += u64::from(!again);
+            }
             write_admission.crowded = true;
             write_admission.looks_at = later.unwrap_or(now + 1);
         }

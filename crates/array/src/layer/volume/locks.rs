@@ -22,6 +22,11 @@ struct RangeLock {
 }
 
 impl Locks {
+    /// Whether nothing is locked.
+    pub fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
     /// Locks a range, which is not empty, for request `who`. Returns false if the range is not free; the
     /// request then waits.
     pub fn take(&mut self, who: u32, range: Range<u64>) -> bool {

@@ -3,8 +3,9 @@
 //! # Model
 //! Each request becomes a `Plan`: reads of members, and writes of members that begin when all reads have
 //! completed. The `Placement` makes the plan. The volume carries it out, keeps the state of its members and
-//! joins the results. A write to a volume with redundancy locks its range (with parity: its rows), so that
-//! nothing else changes it meanwhile. A read that has to reconstruct blocks locks its range too.
+//! joins the results. A write to a volume with redundancy locks its range (with parity and a member gone: its rows), so
+//! that nothing else changes it meanwhile; with parity and all members writes of the same rows join
+//! (`volume/stripe_cache.rs`). A read that has to reconstruct blocks locks its range too.
 //!
 //! - *Gone*: a member that is gone gets no requests. Its requests without an announced completion are aborted
 //!   and read elsewhere; the others end as announced. Blocks that could not be written to it are marked stale.
@@ -28,7 +29,7 @@
 //! # Source
 //! Linux md for the rules; Patterson, Gibson & Katz, SIGMOD 1988, for the levels.
 //! # Validity
-//! Cold stripe cache: nothing that was read before is kept. No write-intent bitmap, no journal, no rewriting
+//! Without a member nothing that was read before is kept. No write-intent bitmap, no journal, no rewriting
 //! of blocks that could not be read.
 
 mod barrier;
@@ -42,11 +43,13 @@ pub mod plan;
 mod rebuild;
 pub(crate) mod set;
 pub(crate) mod state;
+pub(crate) mod stripe_cache;
 #[cfg(test)]
 pub(crate) mod walk;
 
 use super::{
-    add_components, ErrorKind, Flow, Layer, LayerCompletion, Request, Setting, Statistics, ANYONE,
+    add_components, ErrorKind, Flow, Layer, LayerCompletion, Request, Setting, Statistics, Waits,
+    ANYONE,
 };
 use barrier::Barrier;
 use headstack_drive::join::Join;
@@ -61,6 +64,7 @@ use slab::Slab;
 use state::State;
 use std::collections::VecDeque;
 use std::ops::Range;
+use stripe_cache::{Ending, StripeCache, ROWS};
 
 /// Receives every step of every plan when its request is submitted to a member.
 pub type Listener = Box<dyn FnMut(&Step) + Send>;
@@ -151,6 +155,7 @@ struct Op {
     join: Option<Join<LayerCompletion>>,
     /// Shares of the response time up to `accounted`.
     spent: Components,
+    waits: Waits,
     accounted: Time,
     /// Requests to members that follow when the reads are done.
     writes: Vec<Io>,
@@ -161,9 +166,31 @@ struct Op {
     divides: bool,
     /// Ranges of members that could not be written.
     lost: Vec<(u32, Range<u64>)>,
+    /// Blocks of members in the rows that it has joined and that are not written yet.
+    blocks_left: u64,
     last: LayerCompletion,
     cache_hit: bool,
     moved: bool,
+}
+
+impl Op {
+    /// Up to now it has waited in the volume.
+    fn wait_until(&mut self, now: Time) {
+        let ns = now.0 - self.accounted.0;
+        self.spent.queue += ns;
+        self.waits.array += ns;
+        self.accounted = now;
+    }
+
+    /// A stage has ended. In a read before its write, all waiting is the array's.
+    fn account(&mut self, whole: &LayerCompletion, reads_for_write: bool) {
+        add_components(&mut self.spent, &whole.components);
+        match reads_for_write {
+            true => self.waits.array += whole.components.queue,
+            false => self.waits.add(&whole.waits),
+        }
+        self.accounted = whole.completion;
+    }
 }
 
 /// A request to a member.
@@ -200,6 +227,10 @@ pub struct Volume {
     locks: Locks,
     /// Operations that were given their lock and are to be started.
     granted: VecDeque<u32>,
+    /// With parity: where writes join.
+    cache: Option<Box<StripeCache>>,
+    /// Operations that lock ranges wait until no rows are joined, and the reverse.
+    turn: Vec<u32>,
     plan: Plan,
     /// Empty lists, kept for reuse.
     spare: Vec<Vec<Io>>,
@@ -226,6 +257,8 @@ impl Volume {
             parts: Slab::new(),
             locks: Locks::default(),
             granted: VecDeque::new(),
+            cache: None,
+            turn: Vec::new(),
             plan: Plan::default(),
             spare: Vec::new(),
             rebuild: Rebuild::default(),
@@ -264,12 +297,14 @@ impl Volume {
             remaining: 0,
             join: None,
             spent: Components::default(),
+            waits: Waits::default(),
             accounted: now,
             writes: self.spare.pop().unwrap_or_default(),
             pieces: Vec::new(),
             again: false,
             divides: false,
             lost: Vec::new(),
+            blocks_left: 0,
             last: LayerCompletion::at_once(0, now, None),
             cache_hit: true,
             moved: false,
@@ -279,13 +314,22 @@ impl Volume {
     /// Locks the range that an operation needs. Returns false if the operation has to wait for it.
     fn hold(&mut self, op: u32, range: Range<u64>) -> bool {
         self.ops[op as usize].lock = Some(range.clone());
-        let held = self.locks.take(op, range);
+        let held = match self.may_lock() {
+            true => self.locks.take(op, range),
+            false => {
+                self.turn.push(op);
+                false
+            }
+        };
         self.counts.waited_for_range += u64::from(!held);
         held
     }
 
     /// Locks the range of an operation, if it needs one, and starts it.
     fn begin(&mut self, op: u32, asked: &Request, flow: &mut Flow) {
+        if asked.command.writes() && self.cache.is_some() && self.state.degraded.is_empty() {
+            return self.join_rows(op, asked, flow);
+        }
         let range = match asked.command.writes() {
             true => self
                 .placement
@@ -386,8 +430,7 @@ impl Volume {
         o.stage = stage;
         o.remaining = ios.len() as u32;
         o.join = None;
-        o.spent.queue += now.0 - o.accounted.0;
-        o.accounted = now;
+        o.wait_until(now);
         let asked = match &o.task {
             Task::Request(request) => Some(flow[*request].request),
             Task::Repair(..) => None,
@@ -399,7 +442,6 @@ impl Volume {
             _ => asked.map_or(Command::Write, |r| r.command),
         };
         for io in ios {
-            let part = self.parts.vacant_entry();
             let own = Request {
                 id: 0,
                 command,
@@ -409,16 +451,12 @@ impl Volume {
                 submitter,
                 hint,
             };
-            let request = flow.open(own, part.key() as u32);
-            part.insert(Part {
-                op,
-                request,
-                orphan: false,
-            });
+            let request = self.open(op, io, own, flow);
             if let Some(listener) = &mut self.listener {
                 let of = |p: &&Piece| p.member == io.member && is_within(p, io);
                 listener(&Step {
                     request: asked.map(|r| r.id),
+                    writers: Vec::new(),
                     operation: op,
                     id: u64::from(request),
                     command,
@@ -429,15 +467,27 @@ impl Volume {
             if asked.is_none() {
                 self.rebuild.pace.submit(io.member, io.blocks);
             }
-            let member = &mut self.state.members[io.member as usize];
-            member.pending += 1;
-            if command == Command::Read {
-                member.next = io.lba + u64::from(io.blocks);
-            }
-            self.counts.member_reads += u64::from(command == Command::Read);
-            self.counts.member_writes += u64::from(command.writes());
             flow.submit(io.member, request);
         }
+    }
+
+    /// Opens a request to a member for an operation, and counts it.
+    fn open(&mut self, op: u32, io: &Io, own: Request, flow: &mut Flow) -> u32 {
+        let part = self.parts.vacant_entry();
+        let request = flow.open(own, part.key() as u32);
+        part.insert(Part {
+            op,
+            request,
+            orphan: false,
+        });
+        let member = &mut self.state.members[io.member as usize];
+        member.pending += 1;
+        if own.command == Command::Read {
+            member.next = io.lba + u64::from(io.blocks);
+        }
+        self.counts.member_reads += u64::from(own.command == Command::Read);
+        self.counts.member_writes += u64::from(own.command.writes());
+        request
     }
 
     /// A request to a member has completed, as announced.
@@ -446,6 +496,7 @@ impl Volume {
         let part = self.parts.remove(entry.tag as usize);
         let (member, mut done) = (entry.member, entry.done);
         let range = blocks_of(&entry.request);
+        let writes = entry.request.command.writes();
         flow.close(request);
         self.rebuild.pace.complete(member, range.end - range.start);
         self.state.members[member as usize].pending -= 1;
@@ -455,6 +506,16 @@ impl Volume {
         }
         if !range.is_empty() {
             self.state.members[member as usize].head = range.end;
+        }
+        if part.op == ROWS {
+            let ending = Ending {
+                member,
+                range,
+                writes,
+                failed: false,
+                done,
+            };
+            return self.row_part_ends(ending, flow);
         }
         let writing = self.ops[part.op as usize].stage == Stage::Writing;
         // A request that is refused for what it asks says nothing of the member's health. A rebuild asks for what a
@@ -468,11 +529,7 @@ impl Volume {
             o.divides = true;
             return self.join(part.op, &done, flow);
         }
-        let refused = matches!(
-            done.error,
-            Some(ErrorKind::OutOfRange | ErrorKind::Zone(_) | ErrorKind::Limit(_))
-        );
-        let refused = refused && !repairs;
+        let refused = is_refused(done.error) && !repairs;
         if self.placement.is_redundant() && !refused {
             if done.error.take().is_none() {
                 if writing {
@@ -511,8 +568,8 @@ impl Volume {
         };
         o.remaining -= 1;
         if let Some(whole) = whole {
-            add_components(&mut o.spent, &whole.components);
-            o.accounted = whole.completion;
+            let reads_for_write = o.stage == Stage::Reading && !o.writes.is_empty();
+            o.account(&whole, reads_for_write);
             o.cache_hit &= whole.cache_hit;
             o.moved |= whole.moved;
             o.last = whole;
@@ -579,14 +636,14 @@ impl Volume {
     fn finish(&mut self, op: u32, flow: &mut Flow, error: Option<ErrorKind>) {
         let mut o = self.ops.remove(op as usize);
         o.writes.clear();
-        self.spare.push(o.writes);
-        if let Some(range) = o.lock {
+        self.spare.push(std::mem::take(&mut o.writes));
+        if let Some(range) = &o.lock {
             self.locks.release(range.start, &mut self.granted);
         }
-        let request = match o.task {
-            Task::Request(request) => request,
+        let request = match &o.task {
+            Task::Request(request) => *request,
             Task::Repair(member, range) => {
-                self.repaired(member, &range, error);
+                self.repaired(*member, range, error);
                 self.leave_memory(self.rebuild.active, flow);
                 return self.lower_barrier(flow);
             }
@@ -595,7 +652,7 @@ impl Volume {
             barrier.exit();
         }
         let now = flow.now();
-        o.spent.queue += now.0 - o.accounted.0;
+        o.wait_until(now);
         let done = &mut flow[request].done;
         *done = LayerCompletion {
             id: done.id,
@@ -603,6 +660,7 @@ impl Volume {
             admitted: done.arrival,
             completion: now,
             components: o.spent,
+            waits: o.waits,
             cache_hit: o.cache_hit && error.is_none(),
             moved: o.moved,
             error,
@@ -619,8 +677,10 @@ impl Volume {
     /// Starts the operations whose locks were granted, and the window that waited for requests to end.
     fn start_granted(&mut self, flow: &mut Flow) {
         loop {
-            while let Some(op) = self.granted.pop_front() {
+            self.next_turn(flow);
+            if let Some(op) = self.granted.pop_front() {
                 self.start(op, flow);
+                continue;
             }
             if !self.barrier.as_ref().is_some_and(Barrier::is_drained) {
                 return;
@@ -645,6 +705,12 @@ fn plan_flush(state: &State, plan: &mut Plan) -> Result<(), ErrorKind> {
         true => Err(ErrorKind::MemberLost),
         false => Ok(()),
     }
+}
+
+/// Whether an error says nothing of the member's health.
+fn is_refused(error: Option<ErrorKind>) -> bool {
+    use ErrorKind::{Limit, OutOfRange, Zone};
+    matches!(error, Some(OutOfRange | Zone(_) | Limit(_)))
 }
 
 /// The blocks of a request to a member.

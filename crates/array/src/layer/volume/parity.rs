@@ -5,7 +5,8 @@
 //! address. Units are read, computed and written as a whole. A write updates the parity in the cheaper of two
 //! ways: *read-modify-write* reads the data that it overwrites and the old parity; *reconstruct-write* reads
 //! the data of the row that it does not overwrite. Both read a unit that is written in part. As in md the
-//! choice is made for each row, a tie is reconstructed (`rmw_level` 1), and no data are assumed to be cached.
+//! choice is made for each row, and a tie is reconstructed (`rmw_level` 1). What is in memory costs nothing
+//! (`stripe_cache.rs`); without a member no data are assumed to be there.
 //!
 //! When a unit cannot be read, because its member is gone or the unit is stale:
 //! - A read of the unit reads the other members of the row.
@@ -73,6 +74,7 @@ pub(crate) enum RmwLevel {
 }
 
 /// A volume with one parity block to each row.
+#[derive(Clone)]
 pub(crate) struct Parity {
     pub layout: Layout,
     pub rmw: RmwLevel,
@@ -91,16 +93,17 @@ pub(crate) struct Parity {
 }
 
 /// The part of a request that lies in one stripe: blocks `from..to` of the stripe's data.
-struct InStripe {
-    stripe: u64,
-    parity: u64,
+#[derive(Clone, Copy)]
+pub(super) struct InStripe {
+    pub stripe: u64,
+    pub parity: u64,
     from: u64,
     to: u64,
 }
 
 /// How much of a unit a request covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cover {
+pub(super) enum Cover {
     None,
     Part,
     Whole,
@@ -108,14 +111,14 @@ enum Cover {
 
 /// Rows `from..to` of a stripe that are treated alike, in blocks from the start of a chunk.
 #[derive(Debug, Clone, Copy)]
-struct Rows {
-    from: u64,
-    to: u64,
+pub(super) struct Rows {
+    pub from: u64,
+    pub to: u64,
 }
 
 impl InStripe {
     /// The data chunks that the request overlaps.
-    fn chunks(&self, chunk: u64) -> Range<u64> {
+    pub(super) fn chunks(&self, chunk: u64) -> Range<u64> {
         self.from / chunk..(self.to - 1) / chunk + 1
     }
 
@@ -126,7 +129,7 @@ impl InStripe {
         (from, to)
     }
 
-    fn cover(&self, i: u64, chunk: u64, rows: Rows) -> Cover {
+    pub(super) fn cover(&self, i: u64, chunk: u64, rows: Rows) -> Cover {
         if !self.chunks(chunk).contains(&i) {
             return Cover::None;
         }
@@ -165,7 +168,7 @@ impl Parity {
     }
 
     /// Splits a request by stripes.
-    fn in_stripes(&self, lba: u64, blocks: u64) -> impl Iterator<Item = InStripe> {
+    pub(super) fn in_stripes(&self, lba: u64, blocks: u64) -> impl Iterator<Item = InStripe> {
         let (size, layout, n) = (self.stripe_blocks(), self.layout, self.n);
         let end = lba + blocks;
         (lba / size..(end - 1) / size + 1).map(move |stripe| InStripe {
@@ -176,7 +179,7 @@ impl Parity {
         })
     }
 
-    fn member(&self, s: &InStripe, i: u64) -> u32 {
+    pub(super) fn member(&self, s: &InStripe, i: u64) -> u32 {
         self.layout.data(i, s.parity, self.n) as u32
     }
 
@@ -186,7 +189,7 @@ impl Parity {
     }
 
     /// Splits the rows of a request into runs that are treated alike, in ascending order.
-    fn cut(&mut self, state: &State, s: &InStripe) {
+    pub(super) fn cut(&mut self, state: &State, s: &InStripe) {
         let mut cuts = std::mem::take(&mut self.cuts);
         cuts.clear();
         let chunks = s.chunks(self.chunk);
@@ -213,7 +216,7 @@ impl Parity {
     }
 
     /// The runs of rows between the cuts that overlap the request.
-    fn runs(&self, s: &InStripe) -> impl Iterator<Item = Rows> + '_ {
+    pub(super) fn runs(&self, s: &InStripe) -> impl Iterator<Item = Rows> + '_ {
         let chunks = s.chunks(self.chunk);
         let (first, last) = (
             s.span(chunks.start, self.chunk),

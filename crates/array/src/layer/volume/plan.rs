@@ -62,8 +62,10 @@ pub struct Io {
 /// One step of a plan, reported when its request is submitted to the member.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// Number of the volume's request; `None` for a rebuild.
+    /// Number of the volume's request; `None` for a rebuild, and for rows that writes have joined.
     pub request: Option<u64>,
+    /// Rows of the member that writes have joined: which requests' blocks are written in them now.
+    pub writers: Vec<(Range<u64>, u64)>,
     /// A number that all steps of one request or rebuild share while it is in progress.
     pub operation: u32,
     /// Number of the request to the member.

@@ -2,6 +2,7 @@
 
 use super::rebuild::{self, Extent};
 use super::state::State;
+use super::stripe_cache::{Ending, ROWS};
 use super::{blocks_of, Stage, Volume};
 use crate::layer::{not_supported, Flow, LayerCompletion, Setting, ANYONE};
 use headstack_drive::Components;
@@ -192,11 +193,20 @@ impl Volume {
             let Some((op, request)) = self.parts.get(part).map(|p| (p.op, p.request)) else {
                 continue;
             };
-            match self.ops[op as usize].stage {
-                Stage::Reading => self.ops[op as usize].again = true,
-                _ => self.lose_write(op, member, blocks_of(&flow[request].request)),
+            let (range, writes) = {
+                let request = &flow[request].request;
+                (blocks_of(request), request.command.writes())
+            };
+            if op != ROWS {
+                match self.ops[op as usize].stage {
+                    Stage::Reading => self.ops[op as usize].again = true,
+                    _ => self.lose_write(op, member, range.clone()),
+                }
             }
-            let since = self.ops[op as usize].accounted;
+            let since = match op {
+                ROWS => flow[request].done.arrival,
+                _ => self.ops[op as usize].accounted,
+            };
             let lost = LayerCompletion {
                 arrival: since,
                 completion: now,
@@ -208,7 +218,19 @@ impl Volume {
                 drive: ANYONE,
                 ..LayerCompletion::default()
             };
-            self.join(op, &lost, flow);
+            match op {
+                ROWS => {
+                    let ending = Ending {
+                        member,
+                        range,
+                        writes,
+                        failed: true,
+                        done: lost,
+                    };
+                    self.row_part_ends(ending, flow);
+                }
+                _ => self.join(op, &lost, flow),
+            }
         }
     }
 

@@ -106,6 +106,9 @@ impl Shape {
 /// The number of an operation that serves no request.
 pub const NOBODY: u64 = u64::MAX;
 
+/// The number of all that is done for rows that writes have joined; operations have others.
+const ROWS: u64 = 0;
+
 pub type Words = HashMap<(u32, u64), u64>;
 
 /// The effect of a service on a member's contents.
@@ -116,6 +119,7 @@ pub enum Effect {
         blocks: u32,
     },
     Write {
+        operation: u64,
         lba: u64,
         words: Vec<u64>,
     },
@@ -165,9 +169,18 @@ impl World {
                         seen.insert((member, lba), word.unwrap_or(0));
                     }
                 }
-                Effect::Write { lba, words } => {
+                Effect::Write {
+                    operation,
+                    lba,
+                    words,
+                } => {
                     for (i, word) in words.into_iter().enumerate() {
                         let lba = lba + i as u64;
+                        // What joined rows have written is not read again.
+                        if operation == ROWS {
+                            let seen = self.seen.entry(ROWS).or_default();
+                            seen.insert((member, lba), word);
+                        }
                         self.contents[member as usize].insert(lba, word);
                         self.bad[member as usize].remove(&lba);
                     }
@@ -178,6 +191,10 @@ impl World {
 
     /// The number of a step's operation. The volume reuses its operations' ids.
     pub fn number(&mut self, step: &Step) -> u64 {
+        if step.operation == u32::MAX {
+            self.numbers.insert(u32::MAX, (ROWS, None));
+            return ROWS;
+        }
         let repairs = step.request.is_none() && step.command == Command::Read;
         match self.numbers.get(&step.operation) {
             Some((number, request)) if *request == step.request && !repairs => *number,
@@ -221,10 +238,14 @@ impl World {
         let empty = Words::new();
         let number = self.numbers[&step.operation].0;
         let seen = self.seen.get(&number).unwrap_or(&empty);
+        let joined = step.writers.iter().filter(|w| w.0.contains(&lba));
+        let writers: Vec<u64> = joined.map(|w| w.1).chain(step.request).collect();
         let new = |v: u64| -> Option<u64> {
-            let id = step.request?;
-            let (from, blocks) = self.writes[&id];
-            (from..from + blocks).contains(&v).then(|| word(id, v))
+            let covers = |id: &&u64| {
+                let (from, blocks) = self.writes[id];
+                (from..from + blocks).contains(&v)
+            };
+            writers.iter().find(covers).map(|id| word(*id, v))
         };
         let member = piece.member;
         match piece.content {
@@ -321,6 +342,7 @@ impl Behaviour for Disk {
                 }
             }
             _ => Effect::Write {
+                operation,
                 lba,
                 words: self.words.remove(&request.id).expect("its words"),
             },

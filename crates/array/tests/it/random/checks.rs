@@ -96,6 +96,11 @@ fn each_request(system: &SystemResult, rows: &[Row]) -> Checked {
             row.shares_ns.iter().sum::<u64>() == response,
             "{row:?}: response {response} ns"
         );
+        need!(
+            "parts of the queue add up",
+            row.queue_ns.iter().sum::<u64>() == row.shares_ns[0],
+            "{row:?}"
+        );
         let has_kind = row.error_kind.is_some();
         need!("errors have a kind", row.error == has_kind, "{row:?}");
     }
@@ -125,13 +130,18 @@ fn means(system: &SystemResult, rows: &[Row]) -> Checked {
         "{mean} s in the log, {stated} s stated"
     );
     let c = &system.components_s;
+    let q = &system.queue_parts_s;
     let stated = [c.queue, c.overhead, c.seek, c.rotation, c.transfer, c.bus];
+    let stated = [&stated[..], &[q.place, q.elevator, q.array, q.drive]].concat();
     for (i, stated) in stated.into_iter().enumerate() {
-        let share = done
-            .iter()
-            .map(|r| r.shares_ns[i] as f64 * 1e-9)
-            .sum::<f64>()
-            / n;
+        let of = |r: &Row| {
+            *r.shares_ns
+                .iter()
+                .chain(&r.queue_ns)
+                .nth(i)
+                .expect("a share")
+        };
+        let share = done.iter().map(|r| of(r) as f64 * 1e-9).sum::<f64>() / n;
         need!(
             "mean shares",
             near(share, stated, mean),

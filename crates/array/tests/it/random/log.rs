@@ -15,6 +15,8 @@ pub struct Row {
     pub completion_ns: u64,
     /// Queue, overhead, seek, rotation, transfer, link.
     pub shares_ns: [u64; 6],
+    /// Of the queue: place, elevator, array, drive.
+    pub queue_ns: [u64; 4],
     pub blocks: u32,
     pub op: String,
     pub cache_hit: bool,
@@ -45,7 +47,7 @@ fn request(row: &record::Row) -> Row {
         Field::UInt(value) => u64::from(*value),
         other => panic!("{name}: {other}"),
     };
-    let ns = |name| match column(name) {
+    let ns = |name: &str| match column(name) {
         Field::Double(seconds) => (seconds * 1e9).round() as u64,
         other => panic!("{name}: {other}"),
     };
@@ -67,6 +69,8 @@ fn request(row: &record::Row) -> Row {
             ns("transfer_s"),
             ns("bus_s"),
         ],
+        queue_ns: ["place", "elevator", "array", "drive"]
+            .map(|part| ns(&format!("queue_{part}_s"))),
         blocks: number("blocks") as u32,
         op: text("op").expect("an operation"),
         cache_hit: is("cache_hit"),
