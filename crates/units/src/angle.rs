@@ -51,7 +51,13 @@ impl Turn {
 impl FromStr for Turn {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Turn, UnitError> {
-        parse_with_units(text, Turn::UNITS).map(Turn::from_turns)
+        match parse_with_units(text, Turn::UNITS, Turn::UNITS_HELP)? {
+            turns if turns.is_finite() => Ok(Turn::from_turns(turns)),
+            _ => Err(UnitError {
+                got: text.to_string(),
+                need: "a smaller number".into(),
+            }),
+        }
     }
 }
 impl fmt::Display for Turn {
