@@ -51,13 +51,7 @@ impl Turn {
 impl FromStr for Turn {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Turn, UnitError> {
-        match parse_with_units(text, Turn::UNITS, Turn::UNITS_HELP)? {
-            turns if turns.is_finite() => Ok(Turn::from_turns(turns)),
-            _ => Err(UnitError {
-                got: text.to_string(),
-                need: "a smaller number".into(),
-            }),
-        }
+        parse_with_units(text, Turn::UNITS, Turn::UNITS_HELP).map(Turn::from_turns)
     }
 }
 impl fmt::Display for Turn {

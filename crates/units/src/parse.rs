@@ -12,13 +12,16 @@ pub struct UnitError {
     pub need: String,
 }
 
+/// What is needed in place of a number that is not finite.
+pub(crate) const TOO_LARGE: &str = "a smaller number";
+
 /// Reads `"<number> <unit>"` and returns the number times the unit's factor.
 ///
 /// `units` lists each accepted spelling with its factor; errors show `listed` of them: "one of ms, s".
 /// White space between number and unit is optional; underscores in the number are ignored.
 ///
 /// # Errors
-/// [`UnitError`] when there is no number, no unit, or an unknown unit. A number may be too large to be finite.
+/// [`UnitError`] when there is no number, no unit, an unknown unit, or a value that is not finite.
 pub fn parse_with_units(text: &str, units: &[(&str, f64)], listed: &str) -> Result<f64, UnitError> {
     let fail = || UnitError {
         got: text.to_string(),
@@ -52,7 +55,15 @@ pub fn parse_with_units(text: &str, units: &[(&str, f64)], listed: &str) -> Resu
         .find(|u| u.0 == unit)
         .map(|u| u.1)
         .ok_or_else(fail)?;
-    Ok(value * factor)
+    let scaled = value * factor;
+    if scaled.is_finite() {
+        Ok(scaled)
+    } else {
+        Err(UnitError {
+            need: TOO_LARGE.into(),
+            ..fail()
+        })
+    }
 }
 
 /// A quantity that descriptions write as text with a unit.

@@ -21,12 +21,11 @@ macro_rules! quantity {
             type Err = UnitError;
             fn from_str(text: &str) -> Result<$name, UnitError> {
                 let value = parse_with_units(text, $name::UNITS, $help)?;
-                let need = match value {
-                    v if v < 0.0 => concat!("a number and a unit: ", $help, " (not negative)"),
-                    f64::INFINITY => "a smaller number",
-                    _ => return Ok($name(value as $inner)),
-                };
-                Err(UnitError { got: text.to_string(), need: need.into() })
+                if value < 0.0 {
+                    let need = concat!("a number and a unit: ", $help, " (not negative)").into();
+                    return Err(UnitError { got: text.to_string(), need });
+                }
+                Ok($name(value as $inner))
             }
         }
         impl fmt::Display for $name {

@@ -1,6 +1,6 @@
 //! Points in time and lengths of time, in integer nanoseconds.
 
-use crate::parse::{parse_with_units, serde_as_text, UnitError};
+use crate::parse::{parse_with_units, serde_as_text, UnitError, TOO_LARGE};
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 use std::str::FromStr;
@@ -121,11 +121,12 @@ impl FromStr for Span {
             got: text.to_string(),
             need: "a length of time below 2^63 ns (292 years)".into(),
         };
-        let ns = parse_with_units(text, Span::UNITS, Span::UNITS_HELP)?;
-        // 2^63 as f64 is exact.
-        (ns.abs() < 9_223_372_036_854_775_808.0)
-            .then_some(Span(ns.round() as i64))
-            .ok_or_else(too_long)
+        match parse_with_units(text, Span::UNITS, Span::UNITS_HELP) {
+            // 2^63 as f64 is exact.
+            Ok(ns) if ns.abs() < 9_223_372_036_854_775_808.0 => Ok(Span(ns.round() as i64)),
+            Err(e) if e.need != TOO_LARGE => Err(e),
+            _ => Err(too_long()),
+        }
     }
 }
 

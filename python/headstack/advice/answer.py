@@ -43,6 +43,11 @@ class Other:
         """Whether it keeps all that was asked."""
         return not self.misses
 
+    @property
+    def verdict(self) -> str:
+        """Whether it does, in words."""
+        return f"misses {', '.join(self.misses)}" if self.misses else "meets"
+
 
 @dataclass
 class Advice:
@@ -114,9 +119,7 @@ class Advice:
             "counterfactuals": [
                 {
                     **row(self.question, o.tried),
-                    "what": o.what,
-                    "meets": o.meets,
-                    "misses": o.misses,
+                    **{"what": o.what, "meets": o.meets, "misses": o.misses},
                 }
                 for o in self.others
             ],
@@ -268,7 +271,7 @@ def conclude(search: Search, found: list[Found]) -> Advice:
             answer.notes += _too_short(question, answer.interval)
         if any(r.get("warnings") for r in best.rows):
             answer.notes.append("the recommended system has warnings; its report has them")
-        answer.notes += _while_rebuilding(best)
+        answer.notes += rebuilding(best)
     answer.n_runs, answer.n_simulated = search.n_runs, search.n_simulated
     return answer
 
@@ -280,7 +283,7 @@ def _interval(search: Search, ask: Ask, share: float, operation: str | None) -> 
     return confidence.Interval(*future.result())
 
 
-def _while_rebuilding(best: Tried) -> list[str]:
+def rebuilding(best: Tried) -> list[str]:
     """Return what a RAID-5 risks after a failure: closed form, all drives at their mean rate."""
     design = best.kind.design
     if design.organisation != "raid5" or design.rebuild_s is None:
@@ -360,7 +363,8 @@ def _others(search: Search, best: Tried) -> list[Other]:
     more = {"workload.0.time_scale": scale}
     found.append(special(search, "a fifth more load", kind, best.count, more))
     if design.survives:
-        failed = kind.one_failed(best.count)
+        lost = {"at": "0 s", "layer": design.organisation, "instances": [0], "member_gone": 0}
+        failed = {"system.0.change": [lost]}
         found.append(special(search, "one drive failed", kind, best.count, failed))
     return found
 
@@ -390,14 +394,12 @@ def missed(question: Question, tried: Tried) -> list[str]:
         found += ["budget"] if design.usd[0] * tried.count > question.budget_usd else []
     if tried.error is not None:
         return [*found, f"space: {tried.error}"]
-    for bound in question.goal:
-        alone = replace(question, goal=type(question.goal)([bound]), power_w=None)
+    most = [] if question.power_w is None else [goals.Bound(None, "power", question.power_w)]
+    for bound in [*question.goal, *most]:
+        alone = replace(question, goal=goals.Goal([bound]), power_w=None)
         late = any(r.get("overloaded") for r in tried.rows) and bound.measure in goals.TIMES
         if excess(alone, tried.rows) > 1:
             found.append(f"{bound.name} (cannot keep up)" if late else bound.name)
-    mean = tried.mean("power_mean_w")
-    if question.power_w is not None and mean is not None and mean > question.power_w:
-        found.append("power")
     return found
 
 

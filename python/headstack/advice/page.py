@@ -150,12 +150,10 @@ def headline(answer: Advice) -> str:
 
 
 def _why_none(answer: Advice) -> str:
-    """Return why no system was even run, as the end of a sentence; empty if one was."""
-    if any(f.why_not is None for f in answer.found):
-        return ""
+    """Return that `--most` alone ruled all out, as the end of a sentence; empty if it did not."""
     short = [(f.enough, f.design) for f in answer.found if f.enough is not None]
     if len(short) < len(answer.found):
-        return ": no run was made, for no number of drives keeps capacity, power and budget"
+        return ""
     least, design = min(short, key=lambda pair: pair[0])
     return (
         f": no run was made, for {answer.question.most} drives, the most that are tried (--most), "
@@ -178,14 +176,7 @@ def certainty(answer: Advice) -> str:
 
 def counterfactuals(answer: Advice) -> list[tuple[str, str, str]]:
     """Return what differs, its numbers, and whether it meets the goal."""
-    return [
-        (
-            o.what,
-            said(answer.question, o.tried),
-            "meets" if o.meets else f"misses {', '.join(o.misses)}",
-        )
-        for o in answer.others
-    ]
+    return [(o.what, said(answer.question, o.tried), o.verdict) for o in answer.others]
 
 
 def losers(answer: Advice) -> list[tuple[str, str]]:

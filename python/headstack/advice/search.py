@@ -50,9 +50,6 @@ MARGIN = 1.3
 #: Most settings of a design that run the whole trace.
 MOST_SETTINGS = 3
 
-#: Most drives that are counted to say how many would hold the data.
-MOST_COUNTED = 100_000
-
 #: Distance of the excess from 1 within which all seeds decide: at first, and its bounds later.
 NEAR, LEAST_NEAR, MOST_NEAR = 0.1, 0.03, 0.3
 
@@ -174,12 +171,11 @@ def counts(question: Question, found: Found) -> None:
         wanted = question.capacity_bytes / 1e12
         # Twice the drives without redundancy hold as much in any organisation.
         bare = math.ceil(question.capacity_bytes / design.capacity_bytes)
-        more = design.counts(min(2 * (bare + design.group), MOST_COUNTED))
-        found.enough = next(
-            (n for n in more if design.usable_bytes(n) >= question.capacity_bytes), None
-        )
-        would = "" if found.enough is None else f", {found.enough} would"
-        found.why_not = f"{question.most} drives hold {have:,.1f} of {wanted:,.1f} TB{would}"
+        more = design.counts(min(2 * (bare + design.group), 100_000))
+        holding = (n for n in more if design.usable_bytes(n) >= question.capacity_bytes)
+        found.enough = next(holding, None)
+        found.why_not = f"{question.most} drives hold {have:,.1f} of {wanted:,.1f} TB"
+        found.why_not += f", {found.enough} would" if found.enough else ""
         return
     found.bound_by = "capacity" if enough[0] > every[0] else None
     least = enough[0]

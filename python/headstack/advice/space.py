@@ -219,12 +219,10 @@ class Kind:
         d = self.design
         volume: dict[str, Any] = {"name": d.organisation, _CHUNK_KEYS[d.organisation]: self.chunk}
         table: dict[str, Any] = {"name": name, "drive": d.drive, "count": count}
-        groups = d.groups(count)
-        if groups == 1:
-            table["organisation"] = volume
-        else:
+        table["organisation"] = volume
+        width = count // d.groups(count)
+        if width < count:
             # Striped by whole rows, so that what fills a row of one group reads nothing first.
-            width = count // groups
             row = (width - 1) * int(_bridge.call("quantity", "size", self.chunk))
             table["organisation"] = {"name": "raid0", "stripe_unit": f"{row} B"}
             table["layers"] = [{**volume, "of": width}]
@@ -237,13 +235,6 @@ class Kind:
         if self.cache is not None:
             table["cache"] = {"write_back": CACHES[self.cache]}
         return table
-
-    def one_failed(self, count: int) -> dict[str, Any]:
-        """Return what a run replaces so that one drive is missing from the start."""
-        if self.design.groups(count) == 1:
-            return {"system.0.organisation.gone": [0]}
-        gone = {"at": "0 s", "layer": "raid5", "instances": [0], "member_gone": 0}
-        return {"system.0.change": [gone]}
 
 
 def designs(
@@ -285,10 +276,7 @@ def kinds(
     caches: Sequence[str | None],
     chunks: Sequence[str | None] = (None,),
 ) -> list[Kind]:
-    """Return the kinds of a design; the first one is where a search begins.
-
-    A chunk of None is that of `default_chunk`.
-    """
+    """Return the kinds of a design; the first one is where a search begins."""
     # A drive without a buffer completes all writes on the medium.
     policies = caches if design.has_buffer else caches[:1] and [None]
     sizes = dict.fromkeys(chunk or default_chunk(design.organisation) for chunk in chunks)

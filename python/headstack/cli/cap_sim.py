@@ -108,14 +108,9 @@ def command(
         written.append(capping.write(result.document, page, title=title, with_figures=figures))
     if as_json:
         run_id, partial = result.document.get("run_id"), result.partial
-        _terminal.print_json(
-            {
-                "answers": capping.answers(result.document),
-                "policies": rows,
-                "run_id": run_id,
-                "partial": partial,
-            }
-        )
+        said = capping.answers(result.document)
+        answered = {"answers": said, "policies": rows, "run_id": run_id, "partial": partial}
+        _terminal.print_json(answered)
     else:
         shown = capping.columns(rows)
         headings = [(title, key in capping.TEXTS) for key, title, _ in shown]
