@@ -330,8 +330,8 @@ EXPERIMENTS = {
     ),
     "endless time": (
         LOAD + SYSTEM + 'change = [{ at = "1e300 s", queue_depth = 3 }]\n',
-        'change[0].at: got "1e300 s", need a length of time below 2^63 ns (292 years)',
-        'change[0].at: got "1e300 s", need a number and a unit: one of s, ms, us, ns, min, h, µs',
+        'system[0].change[0].at: got "1e300 s", need a length of time below 2^63 ns (292 years)',
+        'system[0].change[0].at: got "1e300 s", need a number and a unit: one of s, ms, …',
     ),
     "count zero": (
         LOAD + SYSTEM + "count = 0\n",
