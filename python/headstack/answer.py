@@ -118,6 +118,12 @@ def ranking(document: Mapping[str, Any], goal: Goal | None = None) -> list[Ranke
     return sorted(ranked, key=lambda one: _order(one, goal))
 
 
+def none_meets(document: Mapping[str, Any]) -> bool:
+    """Return whether a result has a goal and all its systems surely miss it."""
+    ranked = ranking(document) if goals.of(document) is not None else []
+    return bool(ranked) and all(one.meets is False for one in ranked)
+
+
 def given(document: Mapping[str, Any], i: int) -> Mapping[str, Any]:
     """Return the table of the experiment for entry `i` of the systems of a result document.
 

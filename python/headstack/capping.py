@@ -5,12 +5,16 @@ parameters, caps over time, meter. ``headstack.run`` runs it like any other; wha
 under ``capping`` of each system of the result.
 """
 
+import itertools
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from headstack import api, outputs, paired, plots, report
+import numpy as np
+
+from headstack import _bridge, answer, api, drives, outputs, paired, plots, report
 from headstack.errors import ConfigError
 from headstack.plots import capping as figures
 from headstack.suggest import need_one_of
@@ -124,6 +128,72 @@ def compare(document: Mapping[str, Any]) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+#: Intervals of a mean, and intervals for which it must stay below a cap to hold it.
+_SMOOTH, _STAY = 5, 10
+
+
+def _held(document: Mapping[str, Any], i: int) -> tuple[float, float] | None:
+    """Return the lowest cap that a system did not hold, and its lowest power then; both W.
+
+    Both are 0 if it held all caps, None if no cap lasted long enough to say.
+    """
+    series = document["systems"][i]["capping"]["series"]
+    caps, power = series["cap_w"], series["power_w"]
+    tolerance = _bridge.call("quantity", "power", _given(document, i).get("tolerance", "0 W"))
+    # The cap of an interval is that at the end of the one before.
+    caps = np.array([caps[0], *caps[:-1]], dtype=float)
+    starts = [0, *(np.flatnonzero(caps[1:] != caps[:-1]) + 1), len(caps)]
+    judged = {}
+    for a, b in itertools.pairwise(starts):
+        means = [float(np.mean(power[max(a, k - _SMOOTH + 1) : k + 1])) for k in range(a, b)]
+        if b - a >= _STAY and not math.isnan(caps[a]):
+            stays = (max(means[k : k + _STAY]) for k in range(b - a - _STAY + 1))
+            judged[float(caps[a])] = min(stays)
+    missed = [(cap, lowest) for cap, lowest in judged.items() if lowest > cap + tolerance]
+    return min(missed, default=(0.0, 0.0)) if judged else None
+
+
+def _given(document: Mapping[str, Any], i: int) -> dict[str, Any]:
+    """Return the table ``capping`` of entry `i` of the systems of a result document."""
+    whole = document["experiment"].get("capping") or {}
+    return {**whole, **(answer.given(document, i).get("capping") or {})}
+
+
+def answers(document: Mapping[str, Any]) -> list[str]:
+    """Return in sentences which systems hold their caps, and what the others could hold."""
+    held, lines = [], []
+    for i, system in enumerate(document["systems"]):
+        if not system.get("capping") or system["capping"]["policy"] == "none":
+            continue
+        found = _held(document, i)
+        if found is None or not found[0]:
+            held += [] if found is None else [f'"{system["name"]}"']
+            continue
+        cap, lowest = found
+        digits = 0 if lowest >= 100 else 1
+        least = math.ceil(lowest * 10**digits) / 10**digits
+        said = f"{cap:g} W is not held: at least {least:,.{digits}f} W with these means"
+        lines.append(f'"{system["name"]}": {said}{_way_out(document, i, cap)}')
+    return [*([f"{', '.join(held)}: all caps are held"] if held else []), *lines]
+
+
+def _way_out(document: Mapping[str, Any], i: int, cap_w: float) -> str:
+    """Return what would hold a cap, as the end of a sentence."""
+    system, given = document["systems"][i], answer.given(document, i)
+    efficiency = float(_given(document, i).get("efficiency", 1.0))
+    idle = sum(
+        drives.described(part["description"], "drive")["power_w"]["idle"] * part["count"]
+        for part in system["drive"]
+    )
+    if idle / efficiency > cap_w:
+        return f"; without any work its drives draw {idle / efficiency:,.1f} W"
+    layers = [one if isinstance(one, str) else one["name"] for one in given.get("layers", ())]
+    limits = system["capping"]["policy"] in ("throttle", "learning")
+    if limits and "throttle" in layers:
+        return ""
+    return f"; a throttle layer{'' if limits else ' with the policy learning'} would hold it"
 
 
 def _lost(system: Mapping[str, Any], systems: Iterable[Mapping[str, Any]]) -> float | None:
@@ -314,6 +384,7 @@ def to_html(document: Mapping[str, Any], title: str, folder: str = "figures") ->
         title=title,
         note=note(document),
         run_id=document.get("run_id"),
+        answers=answers(document),
         warnings=of_document(document),
         heads=[title for _, title, _ in listed],
         rows=cells(rows, listed, "–"),  # noqa: RUF001

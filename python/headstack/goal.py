@@ -44,7 +44,10 @@ _UNITS: dict[str, dict[str, float]] = {
 }
 
 _BOUND = re.compile(r"\s*(?:(\w+)\.)?([A-Za-z]\w*(?:\.\d+)?)\s*(<=|>=|[=<>])\s*([^=<>]*?)\s*")
-_NUMBER = re.compile(r"(\d+(?:[._]\d+)*(?:e[+-]?\d+)?)\s*([A-Za-z/]*)")
+_NUMBER = re.compile(r"([+-]?\d+(?:[._]\d+)*(?:e[+-]?\d+)?)\s*([A-Za-z/]*)")
+
+#: The longest time that a run may reach, in seconds: 2^62 ns.
+_LATEST_S = 2**62 / 1e9
 
 #: The form of a goal, for messages.
 FORM = 'a goal such as "p99=20ms", "mean<8ms, power<12W" or "read.p99<15ms"'
@@ -160,8 +163,11 @@ def _bound(text: str, where: str) -> Bound:
         known = ", ".join(u for u in units if u)
         raise ConfigError(f'{where}: {measure}: got "{limit}", need a number and a unit: {known}')
     value = float(number[1]) * units[number[2]]
-    if not 0 < value < math.inf:
-        raise ConfigError(f'{where}: {measure}: got "{limit}", need a number above 0')
+    most = _LATEST_S if measure in TIMES else math.inf
+    if not 0 < value < math.inf or value > most:
+        need = "a number above 0" if value <= 0 else "a smaller number"
+        need = f"at most {most:.0f} s (146 years)" if value > most else need
+        raise ConfigError(f'{where}: {measure}: got "{limit}", need {need}')
     bound = Bound(operation, measure, value)
     if mark != "=" and mark.startswith(">") != bound.at_least:
         need = ">" if bound.at_least else "<"

@@ -323,6 +323,16 @@ EXPERIMENTS = {
         "system[0].scheduler: got integer 3, need text in quotes",
         "system[0].scheduler: got integer 3, need a string",
     ),
+    "number of drives": (
+        LOAD + SYSTEM + "drives = 64\n",
+        "system[0].drives: got 64, need a list of drives that differ; hint: count = 64",
+        "system[0].drives: got integer 64, need a list",
+    ),
+    "endless time": (
+        LOAD + SYSTEM + 'change = [{ at = "1e300 s", queue_depth = 3 }]\n',
+        'system[0].change[0].at: got "1e300 s", need a length of time below 2^63 ns (292 years)',
+        'system[0].change[0].at: got "1e300 s", need a number and a unit: one of s, ms, …',
+    ),
     "count zero": (
         LOAD + SYSTEM + "count = 0\n",
         "system[0].count: got 0, need 1 to 100000",

@@ -12,6 +12,7 @@ from conftest import ROOT, SHARED, THOROUGH, command
 
 import headstack
 from headstack import ConfigError, advice, prices
+from headstack import answer as headstack_answer
 from headstack.advice import answer as answers
 from headstack.advice import confidence, page, question, search, space
 from headstack.sweeps import processes, store, worker
@@ -28,7 +29,7 @@ def exhaustive(asked, records):
     for design in asked.designs:
         found = search.Found(design)
         search.counts(asked, found)
-        kinds = space.kinds(design, asked.depths, asked.schedulers, asked.caches)
+        kinds = space.kinds(design, asked.depths, asked.schedulers, asked.caches, asked.chunks)
         systems = [(k, n) for k in kinds for n in found.counts]
         records_of = every.rows(
             [search.Ask(k, n, None, s) for k, n in systems for s in asked.seeds]
@@ -99,10 +100,30 @@ def test_it_finds_the_optimum_with_a_fifth_of_the_requests(name):
     assert share <= 0.2
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize(("name", "goal"), [("pgbench", "p99=29ms"), ("cloudphysics", "p99=9ms")])
+def test_it_finds_odd_mirrors_and_the_chunk(name, goal):
+    """The optimum of all is an odd number of drives with one of the chunks alone."""
+    trace, _, settings = CASES[name]
+    if not trace.exists():
+        pytest.skip(f"{trace.name} is absent")
+    _, answer, best, share = compared(
+        trace, goal, settings=settings, names=["exos-x18"], survives=1, most=9,
+        chunks=("64 KiB", "512 KiB"), objective="drives",
+    )  # fmt: skip
+    print(name, share, best.kind, best.count, answer.best.kind, answer.best.count)
+    assert (answer.best.kind.design, answer.best.count) == (best.kind.design, best.count)
+    assert answer.best.kind.chunk == best.kind.chunk
+    assert best.count % 2 == 1
+    assert best.kind.design.organisation == "raid10"
+    assert answer.best.mean("power_mean_w") <= 1.01 * best.mean("power_mean_w")
+
+
 def test_it_finds_the_optimum_of_a_small_space():
     asked, answer, best, share = compared(
         TRACE, "p99=30ms", settings={"workload.count": 6000}, names=["exos-x18", "exos-2x18-sas"],
-        organisations=["raid0", "raid10"], depths=(1, 32), caches=("write-through",), most=10,
+        organisations=["raid0", "raid10"], chunks=("64 KiB", "512 KiB"), caches=("write-through",),
+        most=10,
     )  # fmt: skip
     assert (answer.best.kind.design, answer.best.count) == (best.kind.design, best.count)
     assert answers.rank(asked, answer.best)[:1] == answers.rank(asked, best)[:1]
@@ -212,7 +233,7 @@ def asked_of(**more):
 
 def test_capacity_power_and_budget_bound_without_a_run():
     capacity = space.Design("exos-x18", None, "raid0").capacity_bytes
-    for organisation, count in (("raid0", 4), ("raid10", 8), ("raid5", 5)):
+    for organisation, count in (("raid0", 4), ("raid10", 7), ("raid5", 5)):
         found = search.Found(space.Design("exos-x18", None, organisation))
         search.counts(asked_of(capacity=f"{3.5 * capacity:.0f} B"), found)
         assert found.counts[0] == count
@@ -221,7 +242,7 @@ def test_capacity_power_and_budget_bound_without_a_run():
     search.counts(asked_of(capacity="100 TB", power="20 W"), found)
     assert found.why_not == "6 drives draw 32 W without any work"
     search.counts(asked_of(capacity="300 TB"), found)
-    assert found.why_not == "12 drives hold 216.0 TB"
+    assert found.why_not == "12 drives hold 216.0 of 300.0 TB, 17 would"
     table = prices.Prices("2026-11-01", "", {"exos-x18": (300.0, 400.0)})
     priced = asked_of(prices=table, budget=1000.0, capacity="70 TB")
     found = search.Found(priced.designs[0])
@@ -248,6 +269,75 @@ def test_a_mirror_writes_twice_and_parity_four_times():
     assert two.utilisation(load, 2) == pytest.approx(one.utilisation(load, 4), rel=0.02)
 
 
+def test_a_wide_raid5_is_groups_and_the_chunk_is_that_of_run():
+    design = space.Design("exos-x18", None, "raid5")
+    # 16 drives at most in a group, all of equal width: each group has the parity of one drive.
+    assert design.counts(40) == [*range(3, 17), *range(18, 33, 2), 33, 36, 39]
+    assert design.usable_bytes(18) == 16 * design.capacity_bytes
+    assert design.arranged(36) == "raid5 in 3 groups of 12"
+    assert space.Design("exos-x18", None, "raid5", group=8).groups(18) == 3
+    (kind,) = space.kinds(design, [None], [None], [None])
+    load = {"trace": str(TRACE), "count": 1000}
+    run = headstack.run(workload=load, systems=[kind.system(18)], log_requests=False)
+    (ranked,) = headstack_answer.ranking(run.document)
+    assert ranked.capacity_bytes == design.usable_bytes(18)
+    # An organisation that leaves the chunk out has the same one.
+    for organisation in space.ORGANISATIONS:
+        (kind,) = space.kinds(replace(design, organisation=organisation), [None], [None], [None])
+        bare = {**kind.system(5), "organisation": organisation}
+        run = headstack.run(
+            workload=load, systems=[kind.system(5), {**bare, "name": "bare"}], log_requests=False
+        )
+        assert run["candidate"].response_time_s == run["bare"].response_time_s
+
+
+def tried_of(question, count, **numbers):
+    """Return a system that was tried, with made-up numbers of its run."""
+    (kind,) = space.kinds(question.designs[0], [None], [None], [None])
+    row = {"response_time_p99_s": 0.02, "power_mean_w": 20.0, "overloaded": False, **numbers}
+    return search.Tried(kind, count, (row,), search.excess(question, [row]), None)
+
+
+def test_every_constraint_is_judged_and_what_binds_has_all():
+    table = prices.Prices("2026-11-01", "", {"exos-x18": (300.0, 400.0)})
+    asked = asked_of(
+        organisations=["raid10"], capacity="30 TB", power="30 W", prices=table, budget=1600.0,
+        survives=1,
+    )  # fmt: skip
+    for count, numbers, misses in (
+        (4, {}, []),
+        (3, {}, ["capacity (27.0 of 30.0 TB)"]),
+        (3, {"response_time_p99_s": 0.04}, ["capacity (27.0 of 30.0 TB)", "p99"]),
+        (4, {"overloaded": True}, ["p99 (cannot keep up)"]),
+        (4, {"power_mean_w": 31.0}, ["power"]),
+        (6, {}, ["budget"]),
+        (13, {}, ["most", "budget"]),
+    ):
+        assert answers.missed(asked, tried_of(asked, count, **numbers)) == misses
+    striped = asked_of()
+    lost = replace(striped, survives=1)
+    assert answers.missed(lost, tried_of(striped, 4)) == ["survives"]
+    found = headstack.advise(
+        TRACE, "p99=500ms", drives=["exos-x18"], organisations=["raid10"], capacity="30 TB",
+        seeds=1, set={"workload.count": 2000}, most=8,
+    )  # fmt: skip
+    # Three mirrored drives of 18 TB keep the goal, and hold 27 TB.
+    fewer = found.others[0]
+    assert (found.best.count, fewer.what, fewer.meets) == (4, "one drive fewer", False)
+    assert fewer.tried.meets
+    assert fewer.misses == [found.binds] == ["capacity (27.0 of 30.0 TB)"]
+
+
+def test_a_raid5_is_recommended_with_its_rebuild():
+    asked = asked_of(organisations=["raid5"])
+    (note,) = answers.rebuilding(tried_of(asked, 11))
+    # 18 TB at no more than the 270 MB/s of the data sheet, and at no less than half of that.
+    hours = float(note.split("at least ")[1].split(" h")[0])
+    assert 18e12 / 270e6 / 3600 < hours < 18e12 / 135e6 / 3600
+    assert "the 10 other drives (180 TB)" in note
+    assert answers.rebuilding(tried_of(asked_of(organisations=["raid10"]), 4)) == []
+
+
 def test_the_answer_can_be_run_and_says_why(tmp_path):
     found = headstack.advise(
         TRACE, "p99=18ms", drives=["exos-x18", "exos-2x18-sas", "barracuda-es-750"],
@@ -265,7 +355,8 @@ def test_the_answer_can_be_run_and_says_why(tmp_path):
     assert fewer.tried.count == found.best.count - 1
     assert alone.what == "no second actuator: exos-x18"
     assert more.what == "a fifth more load"
-    assert found.binds.startswith(("the bound of p99", "requests per second"))
+    assert found.binds == " and ".join(fewer.misses)
+    assert "p99" in found.binds
     for one in found.found:
         why = answers.why(found, one)
         assert "drives: p99" in why or "no number of drives meets the goal" in why
@@ -301,6 +392,14 @@ def test_no_answer_is_an_answer(tmp_path):
     assert done.returncode == 1
     assert "no system meets p99 <= 1 ms" in done.stdout
     assert "no number of drives meets the goal: with 2 p99" in done.stdout
+    # 2 PB in RAID-5 groups of 16: 112 drives are 7 groups and hold 105 times 18 TB; 120 hold 112.
+    done = command(
+        "advise", "--trace", TRACE, "--goal", "p99=9s", "--drives", "exos-x18", "--survives", "1",
+        "--capacity", "2 PB",
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "no run was made, for 64 drives, the most that are tried (--most)" in done.stdout
+    assert "do not hold 2,000 TB; 120 x exos-x18, raid5 do" in done.stdout
 
 
 def test_a_short_trace_is_said(tmp_path):
@@ -336,6 +435,7 @@ BAD = {
     "minimise": (["--goal", "p99=1ms", "--minimise", "size"], 'minimise: got "size", need one of'),
     "set": (["--goal", "p99=1ms", "--set", "system.0.count=2"], "need a key of the workload"),
     "growth": (["--goal", "p99=1ms", "--growth", "0"], "growth: got 0.0, need a number above 0"),
+    "chunks": (["--goal", "p99=1ms", "--chunks", "64"], 'chunks: got "64", need'),
     "caches": (["--goal", "p99=1ms", "--caches", "none"], 'caches: got "none", need one of'),
 }  # fmt: skip
 

@@ -2,11 +2,13 @@
 
 import hashlib
 import json
+import re
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -52,6 +54,33 @@ def test_the_table_tells_what_a_cap_costs(result: headstack.Result) -> None:
     assert free["n_changes"] == 0
     # From submission a request waits for its place too.
     assert pcap["submitted_p99_s"] >= pcap["p99_s"]
+
+
+def test_what_cannot_be_held_is_answered_first() -> None:
+    """PCAP does not reach 7.6 W, and without work the drive draws more than 4 W."""
+
+    def answered(cap: str, *systems: dict[str, object]) -> tuple[list[str], headstack.Result]:
+        caps = {"tolerance": "0.2 W", "caps": [{"at": "20 s", "cap": cap}]}
+        load = {"jobs": [{**JOBS, "duration": "3 min"}]}
+        result = capping.cap_sim({"workload": load, "system": systems, "capping": caps})
+        return capping.answers(result.document), result
+
+    pcap = {**system("pcap", "pcap-agile"), "layers": LAYERS[1:]}
+    (held, missed), result = answered("7.6 W", pcap, system("limited", "learning"))
+    assert held == '"limited": all caps are held'
+    found = re.fullmatch(
+        r'"pcap": 7.6 W is not held: at least (.*) W with these means; '
+        "a throttle layer with the policy learning would hold it",
+        missed,
+    )
+    assert found
+    # Some ten means of five readings are within this cap, and none are within one that is lower.
+    power = result.document["systems"][0]["capping"]["series"]["power_w"]
+    means = np.convolve(power[21:], np.ones(5) / 5, "valid")
+    lowest = min(max(means[i : i + 10]) for i in range(len(means) - 9))
+    assert float(found[1]) - 0.11 <= lowest <= float(found[1])
+    (idle,), _ = answered("4 W", pcap)
+    assert "; without any work its drives draw" in idle
 
 
 def test_caps_hold_with_duration_limits() -> None:

@@ -38,6 +38,8 @@ def test_goals_are_read_and_written(text, shown):
         ("read.power=1W", "need power"),
         ("p99=1ms,p99=2ms", 'got "p99" twice'),
         ("p99=0ms", "need a number above 0"),
+        ("p99=-5ms", 'p99: got "-5ms", need a number above 0'),
+        ("p99=1e300s", 'p99: got "1e300s", need at most 4611686018 s (146 years)'),
         ("fast", "need a goal such as"),
         ("", "need a goal such as"),
         (3, "need a goal such as"),

@@ -9,6 +9,7 @@ import pytest
 from conftest import ROOT, command
 
 from headstack import studies
+from headstack.cli import reproduce as reproduce_command
 from headstack.studies import evaluate, page
 from headstack.studies.pcap import effects
 from headstack.studies.rules import VERDICTS, Kind, Rule, Verdict, allowance
@@ -149,6 +150,24 @@ def test_all_papers_or_one(args, said):
     done = command("reproduce", *args)
     assert done.returncode != 0
     assert said in done.stderr
+
+
+def test_a_claim_without_its_traces_says_where_it_looked_before_it_runs(
+    tmp_path, monkeypatch, capsys
+):
+    for name in ("HEADSTACK_TRACES", "HEADSTACK_SHARED"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    paper = studies.load("isca08")
+    named = next(c.id for c in paper.claims if c.traces)
+    for folder, where in ((None, "HEADSTACK_TRACES (not set) or traces/ ("), ("t", str(tmp_path))):
+        if folder:
+            (tmp_path / folder).mkdir()
+            monkeypatch.setenv("HEADSTACK_TRACES", str(tmp_path / folder))
+        reproduce_command._say_what_is_not_run(paper, {}, [named], stand_ins=False)
+        said = capsys.readouterr().err
+        assert where in said
+        assert f"{named}: run on synthetic stand-ins, which decide nothing" in said
 
 
 def test_all_papers_are_one_document():

@@ -12,6 +12,7 @@ from conftest import ROOT, command
 
 import headstack
 from headstack import _bridge, view
+from headstack.view import scene
 
 EXAMPLE = ROOT / "examples" / "side-by-side.toml"
 MS = 1_000_000
@@ -252,6 +253,23 @@ def test_the_command_writes_a_page(tmp_path):
     wrong = command("view", EXAMPLE, "--drive", "7", "-o", out)
     assert wrong.returncode == 2
     assert "drive: got 7, need a number below 1" in wrong.stderr
+
+
+def test_the_busiest_drive_is_shown_and_a_late_window_refused_without_a_run(tmp_path, monkeypatch):
+    rows = [(k, 2 if k % 4 else 1, 800 * k) for k in range(40)]
+    text = "time_us,device,lba,blocks,op\n"
+    text += "".join(f"{20_000 * k},{device},{lba},8,R\n" for k, device, lba in rows)
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    run = headstack.run(
+        workload={"trace": str(path)}, systems=[{"drive": "barracuda-es-750", "count": 4}]
+    )
+    records = view.record(run, at="100 ms")
+    assert scene.of(records[0])["number"] == 2
+    # The result knows when its run ended.
+    monkeypatch.setattr(_bridge, "call", lambda *_: pytest.fail("the run was repeated"))
+    with pytest.raises(headstack.ConfigError, match=r"at: got 1\.5 s, need a time before the last"):
+        view.record(run, at=1.5, length=0.2)
 
 
 def test_scaled_rotation_has_no_picture(tmp_path):

@@ -209,8 +209,20 @@ fn refuse_keys_of(
     }
 }
 
+/// Refuses a number of drives as `drives`, which is a list of drives that differ.
+fn drives_without_number(table: &Params) -> Result<(), SpecError> {
+    match table.get("drives") {
+        Some(Value::Number(n)) => {
+            let need = format!("a list of drives that differ; hint: count = {n}");
+            Err(SpecError::new("drives", n, need))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// One system: drives, their organisation and their layers.
 #[derive(Debug, Clone, PartialEq, Table)]
+#[table(before = drives_without_number)]
 pub struct System {
     /// Name in results; the drive's name if absent.
     #[param(default)]

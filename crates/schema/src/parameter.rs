@@ -173,8 +173,7 @@ macro_rules! quantities {
                     return Err(wrong_kind(value, Self::kind().need()));
                 };
                 text.parse().map_err(|e: headstack_units::UnitError| {
-                    let need = format!("a number and a unit: one of {}", e.units);
-                    SpecError::new("", format!("{:?}", e.got), need)
+                    SpecError::new("", format!("{:?}", e.got), e.need)
                 })
             }
             fn write(&self) -> Value {

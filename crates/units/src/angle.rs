@@ -51,7 +51,7 @@ impl Turn {
 impl FromStr for Turn {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Turn, UnitError> {
-        parse_with_units(text, Turn::UNITS).map(Turn::from_turns)
+        parse_with_units(text, Turn::UNITS, Turn::UNITS_HELP).map(Turn::from_turns)
     }
 }
 impl fmt::Display for Turn {

@@ -2,27 +2,30 @@
 
 use thiserror::Error;
 
-/// Text that is not a number with one of the known units.
+/// Text that is not a number with one of the known units, or is too large a number.
 #[derive(Debug, Clone, PartialEq, Error)]
-#[error("got {got:?}, need a number and a unit: one of {units}")]
+#[error("got {got:?}, need {need}")]
 pub struct UnitError {
     /// The text as it was given.
     pub got: String,
-    /// The accepted units, for the message.
-    pub units: String,
+    /// What is needed, for the message.
+    pub need: String,
 }
+
+/// What is needed in place of a number that is not finite.
+pub(crate) const TOO_LARGE: &str = "a smaller number";
 
 /// Reads `"<number> <unit>"` and returns the number times the unit's factor.
 ///
-/// `units` lists each accepted spelling with its factor; the first ones are shown in errors.
+/// `units` lists each accepted spelling with its factor; errors show `listed` of them: "one of ms, s".
 /// White space between number and unit is optional; underscores in the number are ignored.
 ///
 /// # Errors
 /// [`UnitError`] when there is no number, no unit, an unknown unit, or a value that is not finite.
-pub fn parse_with_units(text: &str, units: &[(&str, f64)]) -> Result<f64, UnitError> {
+pub fn parse_with_units(text: &str, units: &[(&str, f64)], listed: &str) -> Result<f64, UnitError> {
     let fail = || UnitError {
         got: text.to_string(),
-        units: units.iter().map(|u| u.0).collect::<Vec<_>>().join(", "),
+        need: format!("a number and a unit: {listed}"),
     };
     let trimmed = text.trim();
     // The unit begins at the first character that cannot belong to a number. An `e` belongs to a number only
@@ -56,7 +59,10 @@ pub fn parse_with_units(text: &str, units: &[(&str, f64)]) -> Result<f64, UnitEr
     if scaled.is_finite() {
         Ok(scaled)
     } else {
-        Err(fail())
+        Err(UnitError {
+            need: TOO_LARGE.into(),
+            ..fail()
+        })
     }
 }
 
@@ -113,16 +119,17 @@ mod tests {
 
     #[test]
     fn reads_numbers_with_units() {
-        assert_eq!(parse_with_units("8.5 ms", MS), Ok(8.5e6));
-        assert_eq!(parse_with_units("1e3ms", MS), Ok(1e9));
-        assert_eq!(parse_with_units(" -2 s ", MS), Ok(-2e9));
-        assert_eq!(parse_with_units("1_000 s", MS), Ok(1e12));
+        let read = |text| parse_with_units(text, MS, "one of ms, s");
+        assert_eq!(read("8.5 ms"), Ok(8.5e6));
+        assert_eq!(read("1e3ms"), Ok(1e9));
+        assert_eq!(read(" -2 s "), Ok(-2e9));
+        assert_eq!(read("1_000 s"), Ok(1e12));
     }
 
     #[test]
     fn refuses_bare_numbers_and_unknown_units() {
-        for text in ["8", "8 parsec", "", "ms", "1e999 s", "--3 s"] {
-            let error = parse_with_units(text, MS).unwrap_err();
+        for text in ["8", "8 parsec", "", "ms", "--3 s"] {
+            let error = parse_with_units(text, MS, "one of ms, s").unwrap_err();
             assert!(error.to_string().contains("one of ms, s"), "{error}");
         }
     }

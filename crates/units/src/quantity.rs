@@ -20,11 +20,10 @@ macro_rules! quantity {
         impl FromStr for $name {
             type Err = UnitError;
             fn from_str(text: &str) -> Result<$name, UnitError> {
-                let units = $help.trim_start_matches("one of ").to_string();
-                let value = parse_with_units(text, $name::UNITS)
-                    .map_err(|e| UnitError { units: units.clone(), ..e })?;
+                let value = parse_with_units(text, $name::UNITS, $help)?;
                 if value < 0.0 {
-                    return Err(UnitError { got: text.to_string(), units: units + " (not negative)" });
+                    let need = concat!("a number and a unit: ", $help, " (not negative)").into();
+                    return Err(UnitError { got: text.to_string(), need });
                 }
                 Ok($name(value as $inner))
             }
@@ -44,6 +43,7 @@ quantity!(
     Bytes, u64, "one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB",
     &[("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12),
       ("KiB", 1024.0), ("MiB", 1048576.0), ("GiB", 1073741824.0), ("TiB", 1099511627776.0), ("KB", 1e3),
+      ("PB", 1e15), ("PiB", 1125899906842624.0),
       ("k", 1024.0), ("m", 1048576.0), ("g", 1073741824.0), ("t", 1099511627776.0),
       ("K", 1024.0), ("M", 1048576.0), ("G", 1073741824.0), ("T", 1099511627776.0)],
     "a size", "{} B"
@@ -89,6 +89,8 @@ mod tests {
     fn k_is_decimal_and_ki_is_binary() {
         assert_eq!("4 KiB".parse(), Ok(Bytes(4096)));
         assert_eq!("4 kB".parse(), Ok(Bytes(4000)));
+        assert_eq!("2 PB".parse(), Ok(Bytes(2_000_000_000_000_000)));
+        assert_eq!("1 PiB".parse(), Ok(Bytes(1 << 50)));
         assert_eq!("1.5 GB".parse(), Ok(Bytes(1_500_000_000)));
         assert_eq!("6 Gb/s".parse(), Ok(Bandwidth(750e6)));
         // fio's manual, "Parameter types": 4k is 4096 with the default kb_base of 1024.
@@ -108,6 +110,8 @@ mod tests {
         );
         assert!("4k".parse::<Bandwidth>().is_err());
         assert!("-4 kB".parse::<Bytes>().is_err());
+        let error = "1e999 W".parse::<Watts>().unwrap_err().to_string();
+        assert_eq!(error, "got \"1e999 W\", need a smaller number");
         assert!("4".parse::<Bytes>().is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! Points in time and lengths of time, in integer nanoseconds.
 
-use crate::parse::{parse_with_units, serde_as_text, UnitError};
+use crate::parse::{parse_with_units, serde_as_text, UnitError, TOO_LARGE};
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 use std::str::FromStr;
@@ -117,7 +117,16 @@ impl SubAssign for Span {
 impl FromStr for Span {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Span, UnitError> {
-        parse_with_units(text, Span::UNITS).map(|ns| Span(ns.round() as i64))
+        let too_long = || UnitError {
+            got: text.to_string(),
+            need: "a length of time below 2^63 ns (292 years)".into(),
+        };
+        match parse_with_units(text, Span::UNITS, Span::UNITS_HELP) {
+            // 2^63 as f64 is exact.
+            Ok(ns) if ns.abs() < 9_223_372_036_854_775_808.0 => Ok(Span(ns.round() as i64)),
+            Err(e) if e.need != TOO_LARGE => Err(e),
+            _ => Err(too_long()),
+        }
     }
 }
 
@@ -160,9 +169,13 @@ mod tests {
 
     #[test]
     fn the_longest_times_can_be_shown() {
-        for text in ["-1e15 s", "1e15 s"] {
-            let span: Span = text.parse().expect("a length of time");
-            assert!(span.to_string().contains("9223372036854.775"), "{span}");
+        for ns in [i64::MIN, i64::MAX] {
+            assert!(Span(ns).to_string().contains("9223372036854.775"), "{ns}");
+        }
+        for text in ["-1e15 s", "1e300 us", "1e300 s"] {
+            let error = text.parse::<Span>().unwrap_err().to_string();
+            let need = "need a length of time below 2^63 ns (292 years)";
+            assert_eq!(error, format!("got {text:?}, {need}"));
         }
     }
 }

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headstack.advice import question as questions
+from headstack.advice import space
 from headstack.advice.answer import Advice, conclude
 from headstack.advice.question import Question
 from headstack.advice.search import Search
@@ -38,6 +39,8 @@ def advise(
     depths: Sequence[int | None] = (None,),
     schedulers: Sequence[str | None] = (None,),
     caches: Sequence[str | None] = (None,),
+    chunks: Sequence[str | None] = (None,),
+    group: int = space.GROUP,
     prices: "str | os.PathLike[str] | Prices | None" = None,
     set: Mapping[str, object] | None = None,
     most: int = 64,
@@ -64,6 +67,8 @@ def advise(
         depths: queue depths; None: as in the drive's file.
         schedulers: schedulers of the drives.
         caches: of ``write-through`` and ``write-back``.
+        chunks: contiguous data per drive, as in ``256 KiB``; None: the default of ``run``.
+        group: most drives of one RAID-5 group; more are several groups, striped.
         prices: a table of prices of drives (see `headstack.prices`), else that of the environment.
         set: settings of the workload, by dotted key: ``{"workload.time_scale": 0.5}``.
         most: most drives.
@@ -87,8 +92,9 @@ def advise(
         os.fspath(trace), goal, capacity=capacity, power=power, budget=budget, growth=growth,
         survives=survives, names=None if drives is None else list(drives), dashes=tuple(dash),
         organisations=None if organisations is None else list(organisations),
-        depths=tuple(depths), schedulers=tuple(schedulers), caches=tuple(caches), prices=prices,
-        settings=set, most=most, seeds=seeds, objective=minimise, years=years,
+        depths=tuple(depths), schedulers=tuple(schedulers), caches=tuple(caches),
+        chunks=tuple(chunks), group=group, prices=prices, settings=set, most=most, seeds=seeds,
+        objective=minimise, years=years,
     )  # fmt: skip
     return carry_out(asked, out=out, jobs=jobs, progress=progress)
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from headstack import _toml, drives
+from headstack import goal as goals
 from headstack.advice import confidence
 from headstack.advice.question import Question
 from headstack.advice.search import Ask, Found, Search, Tried, coarse, excess, value
 from headstack.advice.space import Design, Kind
-from headstack.goal import Bound
 from headstack.sweeps import worker
 
 #: Factor of the load in a counterfactual.
@@ -29,17 +29,24 @@ class Other:
     Attributes:
         what: what differs.
         tried: its runs.
-        meets: whether it meets the goal.
+        misses: what it does not keep of what was asked.
+        meets: whether it keeps all.
 
     """
 
     what: str
     tried: Tried
+    misses: list[str]
 
     @property
     def meets(self) -> bool:
-        """Whether it meets the goal."""
-        return self.tried.meets
+        """Whether it keeps all that was asked."""
+        return not self.misses
+
+    @property
+    def verdict(self) -> str:
+        """Whether it does, in words."""
+        return f"misses {', '.join(self.misses)}" if self.misses else "meets"
 
 
 @dataclass
@@ -110,7 +117,10 @@ class Advice:
                 for f in self.found
             ],
             "counterfactuals": [
-                {"what": o.what, "meets": o.meets, **row(self.question, o.tried)}
+                {
+                    **row(self.question, o.tried),
+                    **{"what": o.what, "meets": o.meets, "misses": o.misses},
+                }
                 for o in self.others
             ],
             "notes": self.notes,
@@ -163,6 +173,7 @@ def row(question: Question, tried: Tried) -> dict[str, Any]:
         "dash": tried.kind.design.dash,
         "organisation": tried.kind.design.organisation,
         "count": tried.count,
+        "groups": tried.kind.design.groups(tried.count),
         "settings": tried.kind.settings,
         "meets": tried.meets,
         **values,
@@ -260,6 +271,7 @@ def conclude(search: Search, found: list[Found]) -> Advice:
             answer.notes += _too_short(question, answer.interval)
         if any(r.get("warnings") for r in best.rows):
             answer.notes.append("the recommended system has warnings; its report has them")
+        answer.notes += rebuilding(best)
     answer.n_runs, answer.n_simulated = search.n_runs, search.n_simulated
     return answer
 
@@ -269,6 +281,20 @@ def _interval(search: Search, ask: Ask, share: float, operation: str | None) -> 
         confidence.measured, search.question.base, search.overrides(ask), share, operation
     )
     return confidence.Interval(*future.result())
+
+
+def rebuilding(best: Tried) -> list[str]:
+    """Return what a RAID-5 risks after a failure: closed form, all drives at their mean rate."""
+    design = best.kind.design
+    if design.organisation != "raid5" or design.rebuild_s is None:
+        return []
+    others = best.count // design.groups(best.count) - 1
+    return [
+        f"after a failure RAID-5 has no redundancy until the rebuild is done, in at least "
+        f"{design.rebuild_s / 3600:,.1f} h: another drive that fails, or a sector of the {others} "
+        f"other drives ({others * design.capacity_bytes / 1e12:,.0f} TB) that cannot be read, is "
+        "then a loss of data"
+    ]
 
 
 def _too_short(question: Question, interval: confidence.Interval) -> list[str]:
@@ -298,7 +324,8 @@ def special(search: Search, what: str, kind: Kind, count: int, more: Mapping[str
     ratio = math.inf if wrong else excess(search.question, rows)
     search.n_runs += len(found)
     search.n_simulated += sum(int(r.get("n_requests", 0)) for r in rows)
-    return Other(what, Tried(kind, count, rows, ratio, wrong))
+    tried = Tried(kind, count, rows, ratio, wrong)
+    return Other(what, tried, missed(search.question, tried))
 
 
 def single_actuator(design: Design, designs: Sequence[Design]) -> Design | None:
@@ -336,40 +363,44 @@ def _others(search: Search, best: Tried) -> list[Other]:
     more = {"workload.0.time_scale": scale}
     found.append(special(search, "a fifth more load", kind, best.count, more))
     if design.survives:
-        gone_one = {"system.0.organisation.gone": [0]}
-        found.append(special(search, "one drive failed", kind, best.count, gone_one))
+        lost = {"at": "0 s", "layer": design.organisation, "instances": [0], "member_gone": 0}
+        failed = {"system.0.change": [lost]}
+        found.append(special(search, "one drive failed", kind, best.count, failed))
     return found
 
 
 def _binds(answer: Advice) -> str:
-    """Return what keeps the recommended system from having fewer drives."""
-    chosen = answer.chosen
-    assert chosen is not None
-    best = _best(chosen)
-    if best.count == chosen.counts[0]:
-        if chosen.bound_by == "capacity":
-            return "capacity"
-        return "nothing: it is the smallest of its kind"
-    fewer = next((o.tried for o in answer.others if o.what.endswith("fewer")), None)
+    """Return what keeps the recommended system from having fewer drives: all that they break."""
+    fewer = next((o for o in answer.others if o.what.endswith("fewer")), None)
     if fewer is None:
-        return ""
-    if fewer.error is not None:
-        return f"space: {fewer.error}"
-    if any(r.get("overloaded") for r in fewer.rows):
-        return "requests per second: with fewer drives it cannot keep up"
-    missed = _missed(answer.question, fewer)
-    return "power" if missed is None else f"the bound of {missed.name}"
+        return "nothing: it is the smallest of its kind"
+    if fewer.meets:
+        return f"nothing: {fewer.what} keeps all bounds too"
+    return " and ".join(fewer.misses)
 
 
-def _missed(question: Question, tried: Tried) -> Bound | None:
-    """Return the bound that a system misses by most; None if it is only the limit on power."""
-    worst: tuple[float, Bound | None] = (1.0, None)
-    for bound in question.goal:
-        alone = replace(question, goal=type(question.goal)([bound]), power_w=None)
-        ratio = excess(alone, tried.rows)
-        if ratio > worst[0]:
-            worst = ratio, bound
-    return worst[1]
+def missed(question: Question, tried: Tried) -> list[str]:
+    """Return what a system does not keep of what was asked, each in few words."""
+    design, found = tried.kind.design, []
+    usable = design.usable_bytes(tried.count)
+    if usable < question.capacity_bytes:
+        have, need = usable / 1e12, question.capacity_bytes / 1e12
+        found.append(f"capacity ({have:,.1f} of {need:,.1f} TB)")
+    if design.survives < question.survives:
+        found.append("survives")
+    if tried.count > question.most:
+        found.append("most")
+    if question.budget_usd is not None and design.usd is not None:
+        found += ["budget"] if design.usd[0] * tried.count > question.budget_usd else []
+    if tried.error is not None:
+        return [*found, f"space: {tried.error}"]
+    most = [] if question.power_w is None else [goals.Bound(None, "power", question.power_w)]
+    for bound in [*question.goal, *most]:
+        alone = replace(question, goal=goals.Goal([bound]), power_w=None)
+        late = any(r.get("overloaded") for r in tried.rows) and bound.measure in goals.TIMES
+        if excess(alone, tried.rows) > 1:
+            found.append(f"{bound.name} (cannot keep up)" if late else bound.name)
+    return found
 
 
 def said(question: Question, tried: Tried) -> str:

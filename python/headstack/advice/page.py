@@ -140,12 +140,24 @@ def headline(answer: Advice) -> str:
     """Return the answer in one sentence."""
     best = answer.best
     if best is None:
-        return f"no system meets {answer.question.goal}"
+        return f"no system meets {answer.question.goal}{_why_none(answer)}"
     d = best.kind.design
     return (
-        f"{best.count} x {d.drive}{f' {d.dash}' if d.dash else ''} as {d.organisation} "
+        f"{best.count} x {d.drive}{f' {d.dash}' if d.dash else ''} as {d.arranged(best.count)} "
         f"({best.kind.settings}): {said(answer.question, best)}, "
         f"{best.mean('power_mean_w') or 0:,.1f} W"
+    )
+
+
+def _why_none(answer: Advice) -> str:
+    """Return that `--most` alone ruled all out, as the end of a sentence; empty if it did not."""
+    short = [(f.enough, f.design) for f in answer.found if f.enough is not None]
+    if len(short) < len(answer.found):
+        return ""
+    least, design = min(short, key=lambda pair: pair[0])
+    return (
+        f": no run was made, for {answer.question.most} drives, the most that are tried (--most), "
+        f"do not hold {answer.question.capacity_bytes / 1e12:,.0f} TB; {least} x {design.label} do"
     )
 
 
@@ -164,10 +176,7 @@ def certainty(answer: Advice) -> str:
 
 def counterfactuals(answer: Advice) -> list[tuple[str, str, str]]:
     """Return what differs, its numbers, and whether it meets the goal."""
-    return [
-        (o.what, said(answer.question, o.tried), "meets" if o.meets else "misses")
-        for o in answer.others
-    ]
+    return [(o.what, said(answer.question, o.tried), o.verdict) for o in answer.others]
 
 
 def losers(answer: Advice) -> list[tuple[str, str]]:

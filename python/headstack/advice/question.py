@@ -44,6 +44,7 @@ class Question:
         depths: queue depths that are tried.
         schedulers: schedulers that are tried.
         caches: cache policies that are tried.
+        chunks: sizes of chunks that are tried; None: the default of the organisation.
 
     """
 
@@ -63,6 +64,7 @@ class Question:
     depths: tuple[int | None, ...] = (None,)
     schedulers: tuple[str | None, ...] = (None,)
     caches: tuple[str | None, ...] = (None,)
+    chunks: tuple[str | None, ...] = (None,)
     notes: tuple[str, ...] = field(default=())
 
     @property
@@ -163,6 +165,8 @@ def make(
     depths: Sequence[int | None] = (None,),
     schedulers: Sequence[str | None] = (None,),
     caches: Sequence[str | None] = (None,),
+    chunks: Sequence[str | None] = (None,),
+    group: int = space.GROUP,
     prices: "str | os.PathLike[str] | price_tables.Prices | None" = None,
     settings: Mapping[str, Any] | None = None,
     most: int = 64,
@@ -186,6 +190,10 @@ def make(
     for policy in caches:
         if policy is not None and policy not in space.CACHES:
             raise ConfigError(need_one_of("caches", policy, space.CACHES))
+    for chunk in chunks:
+        amount("size", chunk, "chunks")
+    if group < (least := space.ORGANISATIONS["raid5"][1]):
+        raise ConfigError(f"group: got {group}, need {least} drives or more")
     if survives not in (0, 1):
         raise ConfigError(f"survives: got {survives}, need 0 or 1: more is not supported")
     kept = [o for o in organisations if space.ORGANISATIONS[o][0] >= survives]
@@ -194,7 +202,7 @@ def make(
         raise ConfigError(f"organisations: got {got}, need raid10 or raid5 to survive a failure")
     listed = default_drives() if names is None else list(names)
     table = price_tables.chosen(prices)
-    designs = space.designs(listed, dashes, kept, {} if table is None else table.usd)
+    designs = space.designs(listed, dashes, kept, {} if table is None else table.usd, group)
     for design in designs:
         design.capacity_bytes  # noqa: B018  a drive that cannot be used is an error here
     workload, load = _workload(trace, settings or {}, growth)
@@ -209,7 +217,8 @@ def make(
     return Question(
         workload, bounds, (asked or 0.0) * growth, amount("power", power, "power"), budget,
         survives, most, tuple(range(1, seeds + 1)), objective, years, growth, load,
-        tuple(designs), tuple(depths), tuple(schedulers), tuple(caches), _notes(load, asked),
+        tuple(designs), tuple(depths), tuple(schedulers), tuple(caches),
+        tuple(chunks), _notes(load, asked),
     )  # fmt: skip
 
 

@@ -110,6 +110,7 @@ class Found:
         design: the design.
         counts: the numbers of drives that bounds leave.
         why_not: why it is out without a run, or None.
+        enough: the fewest drives that hold the data, if they are more than may be taken.
         bound_by: what bounds its number of drives from below: ``capacity``, or None.
         best: the system with fewest drives that meets the goal, or None.
         tried: all that ran the whole trace, in order.
@@ -120,6 +121,7 @@ class Found:
     design: Design
     counts: list[int] = field(default_factory=list)
     why_not: str | None = None
+    enough: int | None = None
     bound_by: str | None = None
     best: Tried | None = None
     tried: list[Tried] = field(default_factory=list)
@@ -166,7 +168,14 @@ def counts(question: Question, found: Found) -> None:
     enough = [n for n in every if design.usable_bytes(n) >= question.capacity_bytes]
     if not enough:
         have = design.usable_bytes(every[-1]) / 1e12 if every else 0
-        found.why_not = f"{question.most} drives hold {have:,.1f} TB"
+        wanted = question.capacity_bytes / 1e12
+        # Twice the drives without redundancy hold as much in any organisation.
+        bare = math.ceil(question.capacity_bytes / design.capacity_bytes)
+        more = design.counts(min(2 * (bare + design.group), 100_000))
+        holding = (n for n in more if design.usable_bytes(n) >= question.capacity_bytes)
+        found.enough = next(holding, None)
+        found.why_not = f"{question.most} drives hold {have:,.1f} of {wanted:,.1f} TB"
+        found.why_not += f", {found.enough} would" if found.enough else ""
         return
     found.bound_by = "capacity" if enough[0] > every[0] else None
     least = enough[0]
@@ -358,7 +367,9 @@ class Search:
     def _design(self, found: Found) -> Searching:
         """Search one design."""
         question = self.question
-        every = kinds(found.design, question.depths, question.schedulers, question.caches)
+        every = kinds(
+            found.design, question.depths, question.schedulers, question.caches, question.chunks
+        )
         wanted = found.counts[0]
         busy = found.design.utilisation(question.load, 1) / TARGET
         start = min(found.counts, key=lambda n: abs(n - max(wanted, math.ceil(busy))))

@@ -1,19 +1,24 @@
 """The systems that advice chooses from, and what is known of them without a simulation.
 
-A *design* is a drive (with its arms) in an organisation. A *kind* is a design with settings: queue
-depth, scheduler, cache policy. A kind and a number of drives are a system.
+A *design* is a drive (with its arms) in an organisation. A *kind* is a design with settings: chunk,
+queue depth, scheduler, cache policy. A kind and a number of drives are a system. A RAID-5 that is
+wider than one group may be is several groups of equal width, striped.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
-from headstack import drives, formulas, prices
+from headstack import _bridge, drives, formulas, prices
 from headstack.errors import ConfigError
 
-#: Organisations: how many failed drives they survive, least number of drives.
-ORGANISATIONS = {"raid0": (0, 1), "raid10": (1, 4), "raid5": (1, 3)}
+#: Organisations: how many failed drives they survive, least number of drives. As in md, RAID-10 has
+#: any number of drives from two on: two copies of each chunk lie on neighbours.
+ORGANISATIONS = {"raid0": (0, 1), "raid10": (1, 2), "raid5": (1, 3)}
+
+#: Most drives of one RAID-5 group unless said.
+GROUP = 16
 
 #: Drive operations for a small write.
 _WRITES = {"raid0": 1.0, "raid10": 2.0, "raid5": 4.0}
@@ -21,8 +26,17 @@ _WRITES = {"raid0": 1.0, "raid10": 2.0, "raid5": 4.0}
 #: Cache policies: the value of ``cache.write_back``.
 CACHES = {"write-through": False, "write-back": True}
 
-#: Unit in which organisations distribute addresses.
-CHUNK = "64 KiB"
+#: The parameter of an organisation that is the size of its chunks.
+_CHUNK_KEYS = {"raid0": "stripe_unit", "raid10": "chunk", "raid5": "chunk"}
+
+
+@cache
+def default_chunk(organisation: str) -> str:
+    """Return the size of the chunks of an organisation that leaves it out."""
+    (entry,) = (e for e in _bridge.call("plugins")["organisation"] if e["name"] == organisation)
+    key = _CHUNK_KEYS[organisation]
+    (given,) = (p["default"] for p in entry["parameters"] if p["key"] == key)
+    return f"{_bridge.call('quantity', 'size', given) / 1024:g} KiB"
 
 
 @dataclass(frozen=True)
@@ -54,6 +68,7 @@ class Design:
         dash: stacks, arms, surfaces and heads in place of the drive's own; or None.
         organisation: one of `ORGANISATIONS`.
         price: what one costs in US dollars (low, high), in place of the file's; or None.
+        group: most drives of one group of ``raid5``.
 
     """
 
@@ -61,6 +76,7 @@ class Design:
     dash: str | None
     organisation: str
     price: tuple[float, float] | None = field(default=None, compare=False)
+    group: int = GROUP
 
     @property
     def label(self) -> str:
@@ -128,16 +144,25 @@ class Design:
         mean = (rates["outer"] + rates["inner"]) / 2
         return float(formulas.rebuild_time_s(self.capacity_bytes, mean))
 
+    def groups(self, count: int) -> int:
+        """Return in how many groups with redundancy of their own these drives are."""
+        return -(-count // self.group) if self.organisation == "raid5" else 1
+
+    def arranged(self, count: int) -> str:
+        """Return the organisation of a number of drives in words."""
+        n = self.groups(count)
+        return self.organisation + (f" in {n} groups of {count // n}" if n > 1 else "")
+
     def usable_bytes(self, count: int) -> int:
         """Return the capacity of a number of drives."""
-        whole = {"raid0": count, "raid10": count / 2, "raid5": count - 1}[self.organisation]
+        parity = self.groups(count)
+        whole = {"raid0": count, "raid10": count / 2, "raid5": count - parity}[self.organisation]
         return int(whole * self.capacity_bytes)
 
     def counts(self, most: int) -> list[int]:
-        """Return the numbers of drives that it may have."""
+        """Return the numbers of drives that it may have; groups are of equal width."""
         least = ORGANISATIONS[self.organisation][1]
-        step = 2 if self.organisation == "raid10" else 1
-        return list(range(least, most + 1, step))
+        return [n for n in range(least, most + 1) if n % self.groups(n) == 0]
 
     def utilisation(self, load: Load, count: int) -> float:
         """Return the estimated share of time in which arms work, requests served in order.
@@ -164,6 +189,7 @@ class Kind:
 
     Attributes:
         design: drive and organisation.
+        chunk: contiguous data per drive.
         queue_depth: commands that the drive may reorder.
         scheduler: order of commands in the drive.
         cache: one of `CACHES`.
@@ -171,6 +197,7 @@ class Kind:
     """
 
     design: Design
+    chunk: str
     queue_depth: int | None
     scheduler: str | None
     cache: str | None
@@ -185,18 +212,20 @@ class Kind:
             said.append(self.scheduler)
         if self.cache is not None:
             said.append(self.cache)
-        return ", ".join(said) or "as the drive's file"
+        return ", ".join([*(said or ["as the drive's file"]), f"chunk {self.chunk}"])
 
     def system(self, count: int, name: str = "candidate") -> dict[str, Any]:
         """Return the table of the system with this number of drives."""
         d = self.design
-        key = "stripe_unit" if d.organisation == "raid0" else "chunk"
-        table: dict[str, Any] = {
-            "name": name,
-            "drive": d.drive,
-            "count": count,
-            "organisation": {"name": d.organisation, key: CHUNK},
-        }
+        volume: dict[str, Any] = {"name": d.organisation, _CHUNK_KEYS[d.organisation]: self.chunk}
+        table: dict[str, Any] = {"name": name, "drive": d.drive, "count": count}
+        table["organisation"] = volume
+        width = count // d.groups(count)
+        if width < count:
+            # Striped by whole rows, so that what fills a row of one group reads nothing first.
+            row = (width - 1) * int(_bridge.call("quantity", "size", self.chunk))
+            table["organisation"] = {"name": "raid0", "stripe_unit": f"{row} B"}
+            table["layers"] = [{**volume, "of": width}]
         if d.dash is not None:
             table["dash"] = d.dash
         if self.queue_depth is not None:
@@ -213,6 +242,7 @@ def designs(
     dashes: Sequence[str | None],
     organisations: Sequence[str],
     table: Mapping[str, tuple[float, float]],
+    group: int = GROUP,
 ) -> list[Design]:
     """Return all designs, without those that are not supported.
 
@@ -227,7 +257,7 @@ def designs(
     for name in names:
         for dash in dashes:
             for organisation in organisations:
-                design = Design(name, dash, organisation, table.get(name))
+                design = Design(name, dash, organisation, table.get(name), group)
                 if design.has_logical_units and design.survives:
                     continue
                 found.append(design)
@@ -244,8 +274,16 @@ def kinds(
     depths: Sequence[int | None],
     schedulers: Sequence[str | None],
     caches: Sequence[str | None],
+    chunks: Sequence[str | None] = (None,),
 ) -> list[Kind]:
     """Return the kinds of a design; the first one is where a search begins."""
     # A drive without a buffer completes all writes on the medium.
     policies = caches if design.has_buffer else caches[:1] and [None]
-    return [Kind(design, d, s, c) for c in policies for s in schedulers for d in depths]
+    sizes = dict.fromkeys(chunk or default_chunk(design.organisation) for chunk in chunks)
+    return [
+        Kind(design, chunk, d, s, c)
+        for chunk in sizes
+        for c in policies
+        for s in schedulers
+        for d in depths
+    ]

@@ -57,6 +57,16 @@ def command(
             help="Of write-through and write-back; as in the drive's file unless said.",
         ),
     ] = None,
+    chunks: Annotated[
+        str | None,
+        Option(metavar="A,B", help='Chunks to try, as in "64 KiB,512 KiB"; run\'s unless said.'),
+    ] = None,
+    group: Annotated[
+        int,
+        Option(
+            metavar="N", min=3, help="Most drives of one RAID-5 group; more are groups, striped."
+        ),
+    ] = 16,
     prices: Annotated[
         Path | None,
         Option(metavar="FILE", help="Table of prices of drives; else that of $HEADSTACK_PRICES."),
@@ -133,6 +143,8 @@ def command(
                 depths=_whole(depths) or (None,),
                 schedulers=_listed(schedulers) or (None,),
                 caches=_listed(caches) or (None,),
+                chunks=_listed(chunks) or (None,),
+                group=group,
                 prices=prices,
                 set=_options.settings(settings),
                 most=most,

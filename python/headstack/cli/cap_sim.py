@@ -49,8 +49,9 @@ def command(
 ) -> int | None:
     """Simulate power capping: policies, caps over time and a meter over simulated drives.
 
-    Each system of the experiment is one policy; all get the same requests, caps and noise. The
-    table says how each kept the cap, and what that cost in throughput and response time. Ctrl-C
+    First it says which policies held their caps, and how low the power of the others came. Each
+    system of the experiment is one policy; all get the same requests, caps and noise. The table
+    says how each kept the cap, and what that cost in throughput and response time. Ctrl-C
     keeps the policies, with --seeds the seeds, that are complete.
 
     Examples:
@@ -107,10 +108,14 @@ def command(
         written.append(capping.write(result.document, page, title=title, with_figures=figures))
     if as_json:
         run_id, partial = result.document.get("run_id"), result.partial
-        _terminal.print_json({"policies": rows, "run_id": run_id, "partial": partial})
+        said = capping.answers(result.document)
+        answered = {"answers": said, "policies": rows, "run_id": run_id, "partial": partial}
+        _terminal.print_json(answered)
     else:
         shown = capping.columns(rows)
         headings = [(title, key in capping.TEXTS) for key, title, _ in shown]
+        for line in capping.answers(result.document):
+            _terminal.say(line, form)
         for line in warned.lines(warned.of_document(result.document)):
             _terminal.say(line, form)
         cells = capping.cells(rows, shown, _terminal.NONE)

@@ -109,16 +109,19 @@ def _say_what_is_not_run(
 ) -> None:
     """Print, before anything is simulated, which claims cannot be judged without traces."""
     from headstack.studies.study import without_traces
-    from headstack.studies.traces import find
+    from headstack.studies.traces import find, looked
 
-    names = [c.id for c in without_traces(paper, find(paper.workloads, traces), ids, stand_ins)]
+    found = find(paper.workloads, traces)
+    none = f"{paper.name}: no trace was found ({', '.join(paper.workloads)}); {looked()}"
+    names = [c.id for c in without_traces(paper, found, ids, stand_ins)]
     if names:
-        print(
-            f"{paper.name}: no trace was found ({', '.join(paper.workloads)}), so {len(names)} of "
-            f"{len(paper.claims)} claims are not run: {', '.join(names)}; see --trace, --stand-ins",
-            file=sys.stderr,
-            flush=True,
-        )
+        said = f"{len(names)} of {len(paper.claims)} claims are not run: {', '.join(names)}"
+    else:
+        asked = [c.id for c in paper.claims if c.traces and (not ids or c.id in ids)]
+        said = f"{', '.join(asked)}: run on synthetic stand-ins, which decide nothing"
+        if not asked or found:
+            return
+    print(f"{none}; {said}; see --trace, --stand-ins", file=sys.stderr, flush=True)
 
 
 def _all(out: Path, form: str, as_json: bool, *, quick: bool, stand_ins: bool) -> None:

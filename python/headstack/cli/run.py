@@ -97,6 +97,8 @@ def command(
     numbers are left out, unless --wide asks for them. With --seeds the answer is of means over
     seeds, with their 95 % intervals; all other numbers, files and figures are of the first seed.
 
+    The exit code is 1 if all systems miss the goal, as that of headstack advise.
+
     Relative paths start from the experiment's folder, on standard input from the working directory.
     Ctrl-C ends the run with the results until then, marked as partial; a second one ends it at
     once.
@@ -114,8 +116,9 @@ def command(
 
     """
     import headstack
+    from headstack import answer
     from headstack import goal as goals
-    from headstack.cli import INTERRUPTED, _options, _result, _terminal
+    from headstack.cli import FAILED, INTERRUPTED, _options, _result, _terminal
 
     _terminal.check_form(form, as_json)
     if scan:
@@ -178,7 +181,7 @@ def command(
         text = f"{name}: partial results, of the requests completed until the interrupt"
         _terminal.say(text, as_json=True)
         return INTERRUPTED
-    return None
+    return FAILED if answer.none_meets(result.document) else None
 
 
 def _check_of_one(**given: bool | int | None) -> None:

@@ -149,7 +149,9 @@ def tail(document: Mapping[str, Any], among: Sequence[str] | None = None) -> Cha
         "Tail of the response time",
         "The slowest requests: each step up the axis is ten times fewer of them",
         among=among,
-        overloaded=scale.overloaded(systems),
+        # The figure is of the slowest: its axis holds all of them.
+        overloaded=(),
+        ratio=np.inf,
         levels=lambda n: 10.0 ** np.linspace(-0.45, -0.85 * decades, n)[::-1],
         share=alt.Tooltip("y:Q", format=".3~%", title="take longer"),
     )
@@ -165,10 +167,11 @@ def _distributions(
     overloaded: Collection[str],
     levels: Callable[[int], Any],
     share: alt.Tooltip,
+    ratio: float = 30,
 ) -> Chart:
     # The ends of the curves, without systems that would stretch the axis for the others.
     marked = [name in overloaded for name in found]
-    tops = scale.cut([float(p[-1, 0]) for p in found.values()], marked, ratio=30)
+    tops = scale.cut([float(p[-1, 0]) for p in found.values()], marked, ratio=ratio)
     kept = [p for p, out in zip(found.values(), tops.beyond, strict=True) if not out]
     ends = (min(float(p[0, 0]) for p in kept), max(float(p[-1, 0]) for p in kept))
     x = alt.X(

@@ -95,6 +95,14 @@ def find(
     return found
 
 
+def looked() -> str:
+    """Return where traces were looked for, in words."""
+    folder, by = _folder()
+    if folder is not None:
+        return f"looked in {by}" + ("" if by.startswith(FOLDER) else f" ({folder})")
+    return f"looked for a folder {VARIABLE} (not set) or {FOLDER}/ ({Path.cwd()})"
+
+
 def _folder() -> tuple[Path | None, str]:
     named = os.environ.get(VARIABLE)
     if named:

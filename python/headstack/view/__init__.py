@@ -76,6 +76,8 @@ def record(
     duration = _ns(length, "for")
     if not 0 < duration <= MOST_NS:
         raise ConfigError(f"for: got {length}, need a length of time above 0 s, at most 60 s")
+    # Known of results, so that the run need not be repeated first.
+    _check_end(begin, given.end(chosen, number) * 1e9)
     records: list[dict[str, Any]] = []
     for one in chosen:
         found = _bridge.call(
@@ -90,13 +92,17 @@ def record(
             (begin, begin + duration),
         )
         records.append(found)
-    end = max(r["end_ns"] for r in records)
+    _check_end(begin, max(r["end_ns"] for r in records))
+    return records
+
+
+def _check_end(begin: int, end: float) -> None:
+    """Refuse a window after the end of a run."""
     if end <= begin:
         raise ConfigError(
             f"at: got {begin / 1e9:g} s, need a time before the last request has completed, at "
             f"{end / 1e9:.6g} s"
         )
-    return records
 
 
 def _ns(given: str | float, key: str) -> int:

@@ -1,6 +1,7 @@
 """The run that is shown: an experiment file, or the experiment that a result holds."""
 
 import hashlib
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -60,6 +61,20 @@ class Source:
             return 0
         deepest = max(range(len(depth)), key=lambda i: float(depth[i] or 0))
         return round(float(times[deepest]) * 1e9)
+
+    def end(self, systems: Sequence[int], workload: int) -> float:
+        """Return when the last request of these systems has completed, in s; infinite: unknown."""
+        listed = (self.document or {}).get("systems") or []
+        found = []
+        for system in systems:
+            i = system * len(self.names[1]) + workload
+            one = listed[i] if i < len(listed) else {}
+            times = (one.get("series") or {}).get("t_s")
+            # What is known of an interrupted run ends before the run does.
+            if not times or one.get("partial"):
+                return math.inf
+            found.append(float(times[0]) + float(one["duration_s"]))
+        return max(found, default=math.inf)
 
 
 def _number(what: str, given: str | int, names: Sequence[str]) -> int:

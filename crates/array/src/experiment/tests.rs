@@ -245,3 +245,11 @@ fn drives_are_changed_by_dotted_keys_and_tables() {
     let e = load_drive("nope", Path::new(""), &inputs).unwrap_err();
     assert!(e.to_string().starts_with("drive: got \"nope\""), "{e}");
 }
+
+#[test]
+fn a_number_of_drives_is_their_count() {
+    let table = serde_json::json!({ "drive": "x.toml", "drives": 64 });
+    let error = System::read(&table).unwrap_err().to_string();
+    let need = "need a list of drives that differ; hint: count = 64";
+    assert_eq!(error, format!("drives: got 64, {need}"));
+}

@@ -163,10 +163,9 @@ fn with_unit(value: &Value, need: &str, units: &[(&str, f64)]) -> Result<f64, Sp
     let Value::String(text) = value else {
         return Err(wrong_kind(value, need));
     };
-    parse_with_units(text, units).map_err(|e| {
-        let need = format!("a number and a unit: one of {}", e.units);
-        SpecError::new("", format!("{:?}", e.got), need)
-    })
+    let listed = need.rsplit(": ").next().unwrap_or(need);
+    parse_with_units(text, units, listed)
+        .map_err(|e| SpecError::new("", format!("{:?}", e.got), e.need))
 }
 
 quantity! {
