@@ -352,10 +352,10 @@ def beside(claim: Claim, tables: Rows) -> str:
     return text(claim.beside, names, claim.id)
 
 
-def because(claim: Claim, tables: Rows, verdict: Verdict) -> str:
-    """Return the claim's own sentence for a verdict; empty if it has none."""
+def because(claim: Claim, tables: Rows) -> dict[Verdict, str]:
+    """Return the claim's own sentences for verdicts."""
     names = tables["beside"][0] if "beside" in tables else {}
-    return text(claim.because.get(verdict, ""), names, claim.id)
+    return {verdict: text(said, names, claim.id) for verdict, said in claim.because.items()}
 
 
 def paper_points(found: Sequence[Part], figure: str) -> list[dict[str, Any]]:

@@ -88,8 +88,8 @@ def trace_lines(document: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _choice_lines(claim: Mapping[str, Any]) -> list[str]:
-    """Return each choice that affects the verdict, and the verdicts with other choices."""
+def _choice_lines(claim: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return each reading and check, with the verdicts that come out otherwise, by heading."""
     lines = []
     for choice in claim["choices"]:
         others = []
@@ -100,7 +100,12 @@ def _choice_lines(claim: Mapping[str, Any]) -> list[str]:
             n = len(other["changes"])
             changed = f", {n} part{'s' * (n != 1)} otherwise" if n else ", every part as before"
             others.append(f"{other['taken']}: {verdict}{changed}")
-        lines.append(f"{choice['choice']}: {choice['taken']}. {'; '.join(others)}.")
+        told = f"{choice['choice']}: {choice['taken']}. {'; '.join(others)}."
+        if choice["says"]:
+            told += f" Left open by: {choice['says']}."
+        if choice["selected"]:
+            told += f" Selected by looking at a result: {choice['selected']}."
+        lines.append(("Reading" if choice["says"] else "Check", told))
     return lines
 
 
@@ -119,8 +124,7 @@ def _context(claim: Mapping[str, Any]) -> list[tuple[str, str]]:
         stand_in = claim["stand_in"]
         said = f"{stand_in['verdict']}. {stand_in['why']}".rstrip(". ")
         lines.append(("Stand-ins, which do not count", said))
-    lines += [("Choice", line) for line in _choice_lines(claim)]
-    return lines
+    return lines + _choice_lines(claim)
 
 
 def _cell(text: str, kind: str = "wrap") -> str:
