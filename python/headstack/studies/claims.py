@@ -399,7 +399,9 @@ def _claim(given: _Claim, file: _File, package: str, where: str) -> Claim:
         if (name in file.reading) != bool(choices[name].says):
             kind = "reading" if name in file.reading else "check"
             need = "the words that leave it open" if kind == "reading" else "none"
-            raise ConfigError(f"{where}: {kind}.{name}.says: got {choices[name].says!r}, need {need}")
+            raise ConfigError(
+                f"{where}: {kind}.{name}.says: got {choices[name].says!r}, need {need}"
+            )
     verdicts = [str(v) for v in VERDICTS]
     for name in given.because:
         if name not in verdicts:

@@ -201,6 +201,9 @@ def _part(said: Statement, tables: Rows, scope: Row, at: str, *, partial: bool =
     # The part's own values, not those of another row that it compares.
     names = {**ours.names, **{k: v for k, v in scope.items() if not isinstance(v, list)}}
     kind = said.kind or Kind(names.get("kind", Kind.RESULT))
+    if said.rule is rules.Rule.PRINTED and kind is Kind.RESULT:
+        # A formula of the paper with its own numbers is arithmetic.
+        kind = Kind.INPUT
     of: dict[str, Any] = {
         "kind": Kind.FITTED if said.fitted and kind is Kind.RESULT else kind,
         "workload": text(said.workload, names, at) or names.get("workload", ""),

@@ -150,7 +150,7 @@ class Choices:
     rate: float = WEBSEARCH_RATE
     stretch: Sequence[float] = ()
     footprint: str = "100 GB"
-    profile: str = "main"
+    profile: str = "table-1"
     seed: int = 1
 
 
@@ -275,7 +275,7 @@ class Systems:
 
     def _power(self) -> dict[str, Any]:
         profile = self.choices.profile
-        return {} if profile == Choices.profile else {"power.profile": profile}
+        return {} if profile == "main" else {"power.profile": profile}
 
     def md(self, key: str) -> System:
         """Return the array on which the workload was recorded."""
