@@ -16,8 +16,7 @@ from headstack.studies.study import Study, reproduce
 
 #: Claims that are simulated in seconds, with numbers of the papers among their parts.
 CLAIMS = {
-    "isca08": ("IDP-12",),
-    "ng98": ("NG-1", "NG-2", "NG-8"),
+    "ng98": ("NG-1", "NG-2", "NG-6", "NG-8"),
     "pcap": ("PCAP-2", "PCAP-5", "PCAP-8", "PCAP-9"),
 }
 
@@ -157,7 +156,7 @@ def test_all_papers_are_one_document():
         {"id": "A-2", "verdict": "reproduced", "what": "b", "reason": "holds"},
     ]
     found = page.all_document([{"claims": claims}, {"claims": claims[1:]}])
-    assert found["verdicts"] == {"reproduced": 2, "inconsistent": 0, "deviates": 1, "not-run": 0}
+    assert {k: v for k, v in found["verdicts"].items() if v} == {"reproduced": 2, "deviates": 1}
     assert [c["claim"] for c in found["claims"]] == ["A-2", "A-2", "A-1"]
     assert found["claims"][2] == {"claim": "A-1", "verdict": "deviates", "reason": "a: too high"}
 

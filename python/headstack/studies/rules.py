@@ -4,7 +4,7 @@ A claim is compared in parts. A part is one number or one relation in the paper'
 decided by a `Rule` that compares two numbers: ours and the paper's, or two of ours. Words of the
 papers ("nearly", "significantly", "an order of magnitude") have one fixed meaning each.
 
-Only parts from a run on the paper's own workload, or from a formula of the paper, decide the
+Only parts from a run on the paper's own workload decide the
 verdict (`Kind.RESULT`), and of these only parts that can fail: each names the nearest world in
 which it is false, and its rule must fail there (`Falsified`). A claim without such parts is
 `not-run`, whatever its other parts.
@@ -71,9 +71,9 @@ class Kind(enum.StrEnum):
 
 #: Description of each kind.
 KINDS = {
-    Kind.RESULT: "came out of a run on what the paper used, or of a formula of the paper: decides "
-    "the verdict",
-    Kind.INPUT: "was put in (drive files, definitions), so nothing is reproduced: never counts",
+    Kind.RESULT: "came out of a run on what the paper used: decides the verdict",
+    Kind.INPUT: "was put in (drive files, definitions), or is the paper's arithmetic with its own "
+    "numbers, so nothing is reproduced: never counts",
     Kind.FITTED: "a constant was fitted to this very number, so agreement proves nothing: never "
     "counts",
     Kind.STAND_IN: "came out on a synthetic workload that only resembles the paper's: never counts",
