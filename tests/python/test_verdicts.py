@@ -87,7 +87,7 @@ def guide():
     """The rows of the table of all claims in the guide."""
     text = (ROOT / "docs" / "guide" / "papers.md").read_text(encoding="utf-8")
     (table,) = re.findall(
-        r"^\| claim \| verdict \| reason \|\n\|.*\n((?:\|.*\n)+)", text, re.MULTILINE
+        r"^\| claim \| verdict \| readings \| reason \|\n\|.*\n((?:\|.*\n)+)", text, re.MULTILINE
     )
     # Characters with a meaning in Markdown are escaped.
     plain = re.sub(r"\\(.)", r"\1", table)
@@ -109,7 +109,7 @@ def test_the_guide_has_the_sentences_of_the_claims():
     rows = {row[0]: row for row in guide()}
     for name in studies.PAPERS:
         for claim in studies.load(name).claims:
-            _, verdict, reason = rows[claim.id]
+            _, verdict, _, reason = rows[claim.id]
             said = claim.because.get(Verdict(verdict), "")
             if said and "{" not in said:
                 assert reason == f"{claim.what}: {said}"
@@ -152,13 +152,14 @@ def test_all_papers_or_one(args, said):
 
 def test_all_papers_are_one_document():
     claims = [
-        {"id": "A-1", "verdict": "deviates", "what": "a", "reason": "too high"},
-        {"id": "A-2", "verdict": "reproduced", "what": "b", "reason": "holds"},
+        {"id": "A-1", "verdict": "deviates", "readings": "0 of 2", "what": "a", "reason": "high"},
+        {"id": "A-2", "verdict": "reproduced", "readings": "1 of 1", "what": "b", "reason": "so"},
     ]
     found = page.all_document([{"claims": claims}, {"claims": claims[1:]}])
     assert {k: v for k, v in found["verdicts"].items() if v} == {"reproduced": 2, "deviates": 1}
     assert [c["claim"] for c in found["claims"]] == ["A-2", "A-2", "A-1"]
-    assert found["claims"][2] == {"claim": "A-1", "verdict": "deviates", "reason": "a: too high"}
+    last = {"claim": "A-1", "verdict": "deviates", "readings": "0 of 2", "reason": "a: high"}
+    assert found["claims"][2] == last
 
 
 # Numbers in the README and the guides.

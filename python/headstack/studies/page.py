@@ -38,15 +38,15 @@ def summary_rows(document: Mapping[str, Any]) -> list[list[str]]:
 
 
 #: Headings of the table of all claims.
-ALL_HEADINGS = ("claim", "verdict", "reason")
+ALL_HEADINGS = ("claim", "verdict", "readings", "reason")
 
 
 def all_rows(documents: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Return all claims of several papers by verdict: claim, verdict, reason."""
+    """Return all claims of several papers by verdict: claim, verdict, in how many readings, reason."""
     order = [str(verdict) for verdict in VERDICTS]
     claims = [c for document in documents for c in document["claims"]]
     claims.sort(key=lambda c: order.index(c["verdict"]))
-    return [[c["id"], c["verdict"], f"{c['what']}: {c['reason']}"] for c in claims]
+    return [[c["id"], c["verdict"], c["readings"], f"{c['what']}: {c['reason']}"] for c in claims]
 
 
 def all_document(documents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -109,6 +109,14 @@ def _choice_lines(claim: Mapping[str, Any]) -> list[tuple[str, str]]:
     return lines
 
 
+def _stand_ins_held(claim: Mapping[str, Any]) -> str:
+    """Return in how many variations of the stand-ins the claim holds."""
+    others = [o["stand_in"] for c in claim["choices"] for o in c["otherwise"] if o["stand_in"]]
+    found = [claim["stand_in"], *others]
+    held = sum(s["verdict"] != Verdict.DEVIATES for s in found)
+    return f", holds in {held} of {len(found)} variations" if others else ""
+
+
 def _context(claim: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the texts above a claim's parts, by heading."""
     lines = [("Paper", claim["paper"]), ("Verdict", f"{claim['reason']}.")]
@@ -122,7 +130,8 @@ def _context(claim: Mapping[str, Any]) -> list[tuple[str, str]]:
         lines.append(("Judged on", ", ".join(claim["judged_on"])))
     if claim["stand_in"] is not None:
         stand_in = claim["stand_in"]
-        said = f"{stand_in['verdict']}. {stand_in['why']}".rstrip(". ")
+        held = _stand_ins_held(claim)
+        said = f"{stand_in['verdict']}{held}. {stand_in['why']}".rstrip(". ")
         lines.append(("Stand-ins, which do not count", said))
     return lines + _choice_lines(claim)
 

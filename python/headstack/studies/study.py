@@ -74,16 +74,27 @@ class Outcome:
         own = self.because.get(self.verdict, "") or self.refused
         return own or self._missed() or rules.sentence(self.parts)
 
+    @property
+    def missed(self) -> dict[str, "Outcome"]:
+        """The readings in which it does not hold."""
+        return {k: o for k, o in self._judged().items() if o.as_chosen is Verdict.DEVIATES}
+
+    @property
+    def held(self) -> str:
+        """In how many readings it holds, such as ``3 of 4``; empty if none could be judged."""
+        n = len(self._judged())
+        return f"{n - len(self.missed)} of {n}" if n else ""
+
+    def _judged(self) -> dict[str, "Outcome"]:
+        outcomes = {"as chosen": self, **self.readings}
+        return {k: o for k, o in outcomes.items() if o.as_chosen is not Verdict.NOT_RUN}
+
     def _missed(self) -> str:
         """Return in which readings it does not hold, if that depends on them."""
         if self.verdict is not Verdict.DEPENDS:
             return ""
-        judged = {"as chosen": self, **self.readings}
-        judged = {k: o for k, o in judged.items() if o.as_chosen is not Verdict.NOT_RUN}
-        missed = {k: o for k, o in judged.items() if o.as_chosen is Verdict.DEVIATES}
-        first = next(iter(missed.values()))
-        held = f"holds in {len(judged) - len(missed)} of {len(judged)} readings"
-        return f"{held}, not with {', '.join(missed)}: {rules.sentence(first.parts)}"
+        first = next(iter(self.missed.values()))
+        return f"not with {', '.join(self.missed)}: {rules.sentence(first.parts)}"
 
     @property
     def deviation(self) -> float | None:
@@ -302,6 +313,7 @@ def _row(claim: Claim, outcome: Outcome, study: Study, asked: bool) -> dict[str,
         "deviation": outcome.deviation,
         "verdict": str(outcome.verdict),
         "as_chosen": str(outcome.as_chosen),
+        "readings": outcome.held,
         "figure": study.path(outcome.figures[0]) if outcome.figures else None,
         "reason": outcome.reason,
         "why": outcome.why,

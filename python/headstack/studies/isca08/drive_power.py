@@ -28,7 +28,7 @@ def power(study: Study) -> dict[str, pd.DataFrame]:
     s, parts = Systems(study.choices), []
     found: dict[str, tuple[Load, Results]] = {}
     # The idle power of the drive without a workload.
-    power_model = {**drives.load(LARGE)["power"], "profile": study.choices.profile}
+    power_model = {**drives.load(LARGE)["power"], "profile": study.choices.profile.split(",")[0]}
     idle_w = float(described(LARGE, power=power_model)["power_w"]["idle"])
     for load in loads(study):
         slow = [s.sa(n, rpm) for rpm in SPEEDS for n in (2, 4)]
