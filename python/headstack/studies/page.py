@@ -42,7 +42,7 @@ ALL_HEADINGS = ("claim", "verdict", "readings", "reason")
 
 
 def all_rows(documents: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Return all claims of several papers by verdict: claim, verdict, in how many readings, reason."""
+    """Return all claims of several papers by verdict, with in how many readings they hold."""
     order = [str(verdict) for verdict in VERDICTS]
     claims = [c for document in documents for c in document["claims"]]
     claims.sort(key=lambda c: order.index(c["verdict"]))
