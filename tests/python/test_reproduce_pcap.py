@@ -17,7 +17,7 @@ PAPER = load("pcap")
 
 
 def test_every_claim_of_the_ledger_is_there() -> None:
-    assert [c.id for c in PAPER.claims] == [f"PCAP-{i}" for i in range(1, 11)]
+    assert [c.id for c in PAPER.claims] == [f"PCAP-{i}" for i in range(1, 12)]
 
 
 def test_figure_2_and_what_the_paper_contradicts(tmp_path: Path) -> None:
@@ -39,8 +39,11 @@ def test_figure_2_and_what_the_paper_contradicts(tmp_path: Path) -> None:
     # 11 W, and 10.5 W is reached with 12.5 % idle at most.
     assert idle["contradiction"]["holds"]
     assert idle["contradiction"]["reference"] == pytest.approx((11 - 10.5) / (11 - 7))
-    assert row["verdict"] == "inconsistent"
-    assert row["why"] == row["contradictions"]
+    # 7 W at low rates are reached if the channel turns off soon, and not if it stays on for 1 s.
+    assert parts["random: lowest power"]["verdict"] == "deviates"
+    (channel,) = [c for c in row["choices"] if "channel" in c["choice"]]
+    assert [o["verdict"] for o in channel["otherwise"]] == ["inconsistent"]
+    assert row["verdict"] == "depends"
     assert (tmp_path / row["figure"]).exists()
 
 

@@ -23,7 +23,7 @@ def of_part(part):
     return Verdict.REPRODUCED if met else Verdict.DEVIATES
 
 
-def of_claim(claim):
+def as_chosen(claim):
     """Return the verdict that follows from those of a claim's parts."""
     found = {p["verdict"] for p in claim["parts"] if p["counts"]}
     for verdict in (Verdict.DEVIATES, Verdict.INCONSISTENT, Verdict.REPRODUCED):
@@ -32,9 +32,19 @@ def of_claim(claim):
     return Verdict.NOT_RUN
 
 
+def of_claim(claim):
+    """Return the verdict over the readings of a claim: its own, and the others with words."""
+    others = {o["verdict"] for c in claim["choices"] if c["says"] for o in c["otherwise"]}
+    own, found = claim["as_chosen"], {claim["as_chosen"], *others} - {"not-run"}
+    if own == "not-run" or len(found) == 1:
+        return own
+    return "depends" if "deviates" in found else "inconsistent"
+
+
 def check(document):
     """Check every part and claim of a document: verdicts follow, and what counts can fail."""
     for claim in document["claims"]:
+        assert claim["as_chosen"] == as_chosen(claim), claim["id"]
         assert claim["verdict"] == of_claim(claim), claim["id"]
         assert claim["reason"], claim["id"]
         for part in claim["parts"]:

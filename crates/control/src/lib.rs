@@ -41,6 +41,6 @@ pub use command::{
 pub use controller::Controller;
 pub use guard::{Guard, GuardSettings, OnLoss, Reading, Turn};
 pub use headstack_schema::{Params, SpecError};
-pub use pcap::{Gains, Mode, Pcap, Queues, Rounding};
+pub use pcap::{Gains, Mode, Pcap, Queues, Rounding, SnapBack};
 pub use policy::{Input, Policy, Status};
 pub use sample::{Sample, Sensor, Work};

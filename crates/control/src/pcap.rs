@@ -22,6 +22,9 @@
 //! | tail-latency | `N` down to `NL`, then `I` up to `IU` | `I` down to `IL`, then `N` up to `NU` |
 //! | throughput | `I` up; at `IU` it becomes `IP`. Then `N`: from above `NU` to `NU`, then down to `NL` | `I` and `N` up; at `IU` and `NU` they become `IP` and `NP` |
 //!
+//! `snap_back` has the other readings of the way down in throughput mode: `both` queues return to `IU` and `NU`, and `N`
+//! then shrinks beside `IU`; or `N` `never` jumps, and shrinks in steps from `NP`.
+//!
 //! # Source
 //! M. G. Khatib and Z. Bandic, "PCAP: Performance-aware Power Capping for the Disk Drive in the Cloud", FAST 2016,
 //! section 6 and Table 1. The paper gives the two equations and describes in words how the queues change; the order of
@@ -76,6 +79,18 @@ pub enum Mode {
     TailLatency,
     /// Long queues.
     Throughput,
+}
+
+/// What happens, in throughput mode, to queues at the sizes for the highest throughput when power is too high. The
+/// paper says that PCAP "snaps back from these settings to the upper bounds in the downtrend" (section 6.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Choice)]
+pub enum SnapBack {
+    /// The drive queue alone returns to its upper bound: the host queue lowers power by being long.
+    Drive,
+    /// Both queues return to their upper bounds, as the sentence says.
+    Both,
+    /// The drive queue shrinks step by step from its size for the highest throughput.
+    Never,
 }
 
 /// Treatment of the fraction of a step.
@@ -148,6 +163,8 @@ pub struct Pcap {
     pub most: Queues,
     /// The mode.
     pub mode: Mode,
+    /// How queues return to the upper bounds, in throughput mode.
+    pub snap_back: SnapBack,
     /// The gains.
     pub gains: Gains,
 }
@@ -202,6 +219,16 @@ impl Pcap {
                 least.drive..=most.drive,
             )?,
         };
+        let snap_back = match mode {
+            Mode::TailLatency => SnapBack::Drive,
+            Mode::Throughput => reader.word(
+                (
+                    "snap_back",
+                    "Which queues return to their upper bounds at once when power must fall.",
+                ),
+                SnapBack::Drive,
+            )?,
+        };
         Ok(Pcap {
             queues: start,
             start,
@@ -209,6 +236,7 @@ impl Pcap {
             agile,
             most,
             mode,
+            snap_back,
             gains: Gains::read(reader)?,
         })
     }
@@ -270,17 +298,23 @@ impl Pcap {
 
     fn lower_long(&self, step: Queues) -> Queues {
         let Queues { host, drive } = self.queues;
-        if host < self.agile.host {
-            let host = self.grown_host(step);
-            Queues { host, drive }
-        } else {
-            let drive = match drive {
-                drive if drive > self.agile.drive => self.agile.drive,
-                drive => drive.saturating_sub(step.drive).max(self.least.drive),
-            };
-            let host = self.most.host;
-            Queues { host, drive }
+        let (agile, both) = (self.agile, self.snap_back == SnapBack::Both);
+        if both && (host > agile.host || drive > agile.drive) {
+            return self.queues.within(self.least, agile);
         }
+        if host < agile.host {
+            let host = match both {
+                true => host.saturating_add(step.host).min(agile.host),
+                false => self.grown_host(step),
+            };
+            return Queues { host, drive };
+        }
+        let drive = match drive > agile.drive && self.snap_back != SnapBack::Never {
+            true => agile.drive,
+            false => drive.saturating_sub(step.drive).max(self.least.drive),
+        };
+        let host = if both { agile.host } else { self.most.host };
+        Queues { host, drive }
     }
 
     fn raise_long(&self, step: Queues) -> Queues {

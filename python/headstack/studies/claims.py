@@ -204,12 +204,17 @@ class Node(Generic[Item]):
 
 @dataclass(frozen=True)
 class Choice:
-    """A value that the paper leaves open: the choice, and its alternatives.
+    """A value on which a verdict may hang: the choice, and its alternatives.
+
+    With `says` it is a reading: something that the paper leaves open. Without, it is a check of our
+    own, such as another seed, which shows how firm a verdict is and changes none.
 
     Attributes:
         what: what is chosen.
         taken: the chosen value.
         otherwise: changes to the paper's choices, by name.
+        says: the paper's words that leave it open, and where they are.
+        selected: at which result the chosen value was selected by looking; empty if at none.
         needs: ``trace``, ``no trace`` or the name of a workload: what it can be varied with.
 
     """
@@ -217,6 +222,8 @@ class Choice:
     what: str
     taken: str
     otherwise: dict[str, dict[str, Any]]
+    says: str = ""
+    selected: str = ""
     needs: str = ""
 
     def applies(self, study: "Study") -> bool:
@@ -236,7 +243,7 @@ class Claim:
         paper: the paper's value or statement.
         place: where in the paper it is.
         measure: returns its tables; runs the simulations.
-        choices: choices that affect its verdict.
+        choices: its readings, and checks.
         parts: what is compared.
         figures: its figures, its own first.
         listings: its printed tables.
@@ -350,7 +357,8 @@ class _File:
     claim: tuple[_Claim, ...]
     about: tuple[str, ...] = ()
     workloads: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    choice: dict[str, Choice] = field(default_factory=dict)
+    reading: dict[str, Choice] = field(default_factory=dict)
+    check: dict[str, Choice] = field(default_factory=dict)
     shared: dict[str, dict[str, Any]] = field(default_factory=dict)
     compared: _Compared | None = None
 
@@ -384,9 +392,16 @@ def load(package: str) -> Paper:
 
 
 def _claim(given: _Claim, file: _File, package: str, where: str) -> Claim:
+    choices = {**file.reading, **file.check}
     for name in given.choices:
-        if name not in file.choice:
-            raise ConfigError(need_one_of(f"{where}.choices", name, file.choice))
+        if name not in choices:
+            raise ConfigError(need_one_of(f"{where}.choices", name, choices))
+        if (name in file.reading) != bool(choices[name].says):
+            kind = "reading" if name in file.reading else "check"
+            need = "the words that leave it open" if kind == "reading" else "none"
+            raise ConfigError(
+                f"{where}: {kind}.{name}.says: got {choices[name].says!r}, need {need}"
+            )
     verdicts = [str(v) for v in VERDICTS]
     for name in given.because:
         if name not in verdicts:
@@ -402,7 +417,7 @@ def _claim(given: _Claim, file: _File, package: str, where: str) -> Claim:
         given.paper,
         given.place,
         _function(package, given.tables, where),
-        [file.choice[name] for name in given.choices],
+        [choices[name] for name in given.choices],
         nodes(Statement, given.part, "part"),
         nodes(Picture, given.figure, "figure"),
         nodes(Listing, given.listing, "listing"),

@@ -201,6 +201,9 @@ def _part(said: Statement, tables: Rows, scope: Row, at: str, *, partial: bool =
     # The part's own values, not those of another row that it compares.
     names = {**ours.names, **{k: v for k, v in scope.items() if not isinstance(v, list)}}
     kind = said.kind or Kind(names.get("kind", Kind.RESULT))
+    if said.rule is rules.Rule.PRINTED and kind is Kind.RESULT:
+        # A formula of the paper with its own numbers is arithmetic.
+        kind = Kind.INPUT
     of: dict[str, Any] = {
         "kind": Kind.FITTED if said.fitted and kind is Kind.RESULT else kind,
         "workload": text(said.workload, names, at) or names.get("workload", ""),
@@ -352,10 +355,10 @@ def beside(claim: Claim, tables: Rows) -> str:
     return text(claim.beside, names, claim.id)
 
 
-def because(claim: Claim, tables: Rows, verdict: Verdict) -> str:
-    """Return the claim's own sentence for a verdict; empty if it has none."""
+def because(claim: Claim, tables: Rows) -> dict[Verdict, str]:
+    """Return the claim's own sentences for verdicts."""
     names = tables["beside"][0] if "beside" in tables else {}
-    return text(claim.because.get(verdict, ""), names, claim.id)
+    return {verdict: text(said, names, claim.id) for verdict, said in claim.because.items()}
 
 
 def paper_points(found: Sequence[Part], figure: str) -> list[dict[str, Any]]:

@@ -38,15 +38,15 @@ def summary_rows(document: Mapping[str, Any]) -> list[list[str]]:
 
 
 #: Headings of the table of all claims.
-ALL_HEADINGS = ("claim", "verdict", "reason")
+ALL_HEADINGS = ("claim", "verdict", "readings", "reason")
 
 
 def all_rows(documents: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Return all claims of several papers by verdict: claim, verdict, reason."""
+    """Return all claims of several papers by verdict, with in how many readings they hold."""
     order = [str(verdict) for verdict in VERDICTS]
     claims = [c for document in documents for c in document["claims"]]
     claims.sort(key=lambda c: order.index(c["verdict"]))
-    return [[c["id"], c["verdict"], f"{c['what']}: {c['reason']}"] for c in claims]
+    return [[c["id"], c["verdict"], c["readings"], f"{c['what']}: {c['reason']}"] for c in claims]
 
 
 def all_document(documents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -88,8 +88,8 @@ def trace_lines(document: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _choice_lines(claim: Mapping[str, Any]) -> list[str]:
-    """Return each choice that affects the verdict, and the verdicts with other choices."""
+def _choice_lines(claim: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return each reading and check, with the verdicts that come out otherwise, by heading."""
     lines = []
     for choice in claim["choices"]:
         others = []
@@ -100,8 +100,21 @@ def _choice_lines(claim: Mapping[str, Any]) -> list[str]:
             n = len(other["changes"])
             changed = f", {n} part{'s' * (n != 1)} otherwise" if n else ", every part as before"
             others.append(f"{other['taken']}: {verdict}{changed}")
-        lines.append(f"{choice['choice']}: {choice['taken']}. {'; '.join(others)}.")
+        told = f"{choice['choice']}: {choice['taken']}. {'; '.join(others)}."
+        if choice["says"]:
+            told += f" Left open by: {choice['says']}."
+        if choice["selected"]:
+            told += f" Selected by looking at a result: {choice['selected']}."
+        lines.append(("Reading" if choice["says"] else "Check", told))
     return lines
+
+
+def _stand_ins_held(claim: Mapping[str, Any]) -> str:
+    """Return in how many variations of the stand-ins the claim holds."""
+    others = [o["stand_in"] for c in claim["choices"] for o in c["otherwise"] if o["stand_in"]]
+    found = [claim["stand_in"], *others]
+    held = sum(s["verdict"] != Verdict.DEVIATES for s in found)
+    return f", holds in {held} of {len(found)} variations" if others else ""
 
 
 def _context(claim: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -117,10 +130,10 @@ def _context(claim: Mapping[str, Any]) -> list[tuple[str, str]]:
         lines.append(("Judged on", ", ".join(claim["judged_on"])))
     if claim["stand_in"] is not None:
         stand_in = claim["stand_in"]
-        said = f"{stand_in['verdict']}. {stand_in['why']}".rstrip(". ")
+        held = _stand_ins_held(claim)
+        said = f"{stand_in['verdict']}{held}. {stand_in['why']}".rstrip(". ")
         lines.append(("Stand-ins, which do not count", said))
-    lines += [("Choice", line) for line in _choice_lines(claim)]
-    return lines
+    return lines + _choice_lines(claim)
 
 
 def _cell(text: str, kind: str = "wrap") -> str:

@@ -35,6 +35,16 @@ def averaged(
     }
 
 
+def of_one_run(table: pd.DataFrame, columns: Sequence[str], runs: int) -> pd.DataFrame:
+    """Return a table whose bars of some columns are for one further run, not for the mean.
+
+    The half of a prediction interval is that of the mean's interval times the root of n + 1. A
+    paper's maximum is that of the one run that it made.
+    """
+    halves = {f"{c}{HALF}": table[f"{c}{HALF}"] * (runs + 1) ** 0.5 for c in columns if runs > 1}
+    return table.assign(**halves)
+
+
 def _mean(name: str, tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Return one table with the mean and half of the interval of each column of numbers."""
     first = tables[0]

@@ -3,8 +3,9 @@
 The claims are data (`headstack.studies.claims`). The function of a claim gets a `Study` for its
 simulations and returns tables; `evaluate` compares its parts with them, and `rules` decides.
 
-A `Choice` is a value that the paper leaves open and that affects a verdict: the claim is judged
-again with each alternative, and the results are shown beside the verdict.
+A `Choice` is a value on which a verdict may hang: the claim is judged again with each alternative,
+and the results are shown beside the verdict. If the paper leaves it open, the choice is a reading,
+and the verdict is that over all readings.
 """
 
 import copy
@@ -39,7 +40,8 @@ class Outcome:
         figures: names of figures, the claim's own first.
         tables: further numbers.
         beside: what a reader of the verdict must know.
-        because: the claim's own sentence for its verdict, if it has one.
+        because: the claim's own sentences for verdicts.
+        readings: the outcome in each other reading of what the paper leaves open, by name.
 
     """
 
@@ -48,22 +50,51 @@ class Outcome:
     figures: list[str] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     beside: str = ""
-    because: str = ""
+    because: Mapping[Verdict, str] = field(default_factory=dict)
+    readings: Mapping[str, "Outcome"] = field(default_factory=dict)
+
+    @property
+    def as_chosen(self) -> Verdict:
+        """The verdict of the parts that count, as chosen."""
+        return rules.verdict(self.parts)
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict of the parts that count."""
-        return rules.verdict(self.parts)
+        """The verdict over all readings."""
+        return rules.over_readings([self.as_chosen, *(o.as_chosen for o in self.readings.values())])
 
     @property
     def why(self) -> str:
         """Why it is not reproduced; empty if it is."""
-        return self.refused or rules.why(self.parts)
+        return self.refused or rules.why(self.parts) or self._missed()
 
     @property
     def reason(self) -> str:
         """The reason of the verdict in one sentence."""
-        return self.because or self.refused or rules.sentence(self.parts)
+        own = self.because.get(self.verdict, "") or self.refused
+        return own or self._missed() or rules.sentence(self.parts)
+
+    @property
+    def missed(self) -> dict[str, "Outcome"]:
+        """The readings in which it does not hold."""
+        return {k: o for k, o in self._judged().items() if o.as_chosen is Verdict.DEVIATES}
+
+    @property
+    def held(self) -> str:
+        """In how many readings it holds, such as ``3 of 4``; empty if none could be judged."""
+        n = len(self._judged())
+        return f"{n - len(self.missed)} of {n}" if n else ""
+
+    def _judged(self) -> dict[str, "Outcome"]:
+        outcomes = {"as chosen": self, **self.readings}
+        return {k: o for k, o in outcomes.items() if o.as_chosen is not Verdict.NOT_RUN}
+
+    def _missed(self) -> str:
+        """Return in which readings it does not hold, if that depends on them."""
+        if self.verdict is not Verdict.DEPENDS:
+            return ""
+        first = next(iter(self.missed.values()))
+        return f"not with {', '.join(self.missed)}: {rules.sentence(first.parts)}"
 
     @property
     def deviation(self) -> float | None:
@@ -191,7 +222,7 @@ def judge(claim: Claim, study: Study) -> Outcome:
             figures=study.draw(claim, tables, parts),
             tables=evaluate.listings(claim, tables),
             beside=evaluate.beside(claim, tables),
-            because=evaluate.because(claim, tables, rules.verdict(parts)),
+            because=evaluate.because(claim, tables),
         )
     except HeadstackError as e:
         # If one claim cannot be run, the others are still judged.
@@ -208,8 +239,11 @@ def _shown(parts: Sequence[Part]) -> list[Part]:
 def _sensitivity(
     claim: Claim, study: Study, taken: Outcome
 ) -> tuple[list[dict[str, Any]], Table | None]:
-    """Judge a claim again with each alternative; return rows for the document, and a table."""
-    listed, columns = [], {"as chosen": taken}
+    """Judge a claim again with each alternative; return rows for the document, and a table.
+
+    The outcomes in other readings become those of `taken`.
+    """
+    listed, columns, readings = [], {"as chosen": taken}, {}
     for choice in claim.choices:
         if not choice.applies(study):
             continue
@@ -218,16 +252,20 @@ def _sensitivity(
             study.label = f"{claim.id} with {name}"
             outcome = judge(claim, study.vary(**changes))
             columns[name] = outcome
+            if choice.says:
+                readings[name] = outcome
             alternatives.append(
                 {
                     "taken": name,
-                    "verdict": str(outcome.verdict),
+                    "verdict": str(outcome.as_chosen),
                     "stand_in": rules.stand_in(outcome.parts),
                     "changes": _changes(taken, outcome),
                     "why": outcome.refused,
                 }
             )
-        listed.append({"choice": choice.what, "taken": choice.taken, "otherwise": alternatives})
+        known = {"choice": choice.what, "taken": choice.taken, "otherwise": alternatives}
+        listed.append({**known, "says": choice.says, "selected": choice.selected})
+    taken.readings = readings
     if len(columns) == 1:
         return listed, None
     rows = []
@@ -274,6 +312,8 @@ def _row(claim: Claim, outcome: Outcome, study: Study, asked: bool) -> dict[str,
         "ours": "; ".join(f"{p.what}: {p.ours}" for p in counted) or NOTHING,
         "deviation": outcome.deviation,
         "verdict": str(outcome.verdict),
+        "as_chosen": str(outcome.as_chosen),
+        "readings": outcome.held,
         "figure": study.path(outcome.figures[0]) if outcome.figures else None,
         "reason": outcome.reason,
         "why": outcome.why,
@@ -336,7 +376,7 @@ def reproduce(
         refused = Outcome(refused=NOT_ASKED)
         if claim.id in skipped & chosen:
             why = f"no trace was given: {', '.join(paper.workloads)}"
-            refused = Outcome(refused=why, because=claim.because.get(Verdict.NOT_RUN, ""))
+            refused = Outcome(refused=why, because=claim.because)
         outcome = judge(claim, study) if asked else refused
         rows.append(_row(claim, outcome, study, asked))
     document = _document(paper, quick, found, rows)

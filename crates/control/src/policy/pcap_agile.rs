@@ -14,6 +14,7 @@
 //! | `queue_depth` | [1, 8] | the device's | [Q_NCQ^L, Q_NCQ^U] |
 //! | `throughput_nr_requests` | 128 | the upper bound to the device's | Q_IOQ^P |
 //! | `throughput_queue_depth` | 32 | the upper bound to the device's | Q_NCQ^P |
+//! | `snap_back` | `drive` | `drive`, `both`, `never`; in throughput mode | section 6.3 |
 //! | `start_nr_requests`, `start_queue_depth` | the lower bounds; in throughput mode 128 and 32 | the bounds | |
 //!
 //! # Source

@@ -2,7 +2,7 @@
 
 use crate::common::{build_for, with_expiry};
 use headstack_control::Device;
-use headstack_control::{Command, Gains, Input, Mode, Pcap, Queues, Rounding, Sample};
+use headstack_control::{Command, Gains, Input, Mode, Pcap, Queues, Rounding, Sample, SnapBack};
 use headstack_units::{Time, Watts};
 use std::collections::BTreeSet;
 
@@ -23,6 +23,7 @@ fn table_1(mode: Mode, rounding: Rounding) -> Pcap {
         agile: queues(32, 8),
         most,
         mode,
+        snap_back: SnapBack::Drive,
         gains: Gains {
             raise: 2.0,
             lower: 8.0,
@@ -165,6 +166,34 @@ fn steps_are_those_of_equations_1_and_2() {
         ..at(32, 1)
     };
     assert_eq!(up.after(-0.01), queues(31, 1));
+}
+
+/// Section 6.3 in its three readings, with Table 1: 2 W too much are steps of 16 places and 8 commands.
+#[test]
+fn queues_snap_back_from_the_highest_throughput_as_it_is_read() {
+    let path = |snap_back, from: Queues| {
+        let mut pcap = Pcap {
+            queues: from,
+            snap_back,
+            ..table_1(Mode::Throughput, Rounding::Down)
+        };
+        let mut next = || {
+            pcap.queues = pcap.after(2.0);
+            pcap.queues
+        };
+        [next(), next(), next()]
+    };
+    let long = queues(128, 32);
+    let drive = [queues(128, 8), queues(128, 1), queues(128, 1)];
+    let both = [queues(32, 8), queues(32, 1), queues(32, 1)];
+    let never = [queues(128, 24), queues(128, 16), queues(128, 8)];
+    assert_eq!(path(SnapBack::Drive, long), drive);
+    assert_eq!(path(SnapBack::Both, long), both);
+    assert_eq!(path(SnapBack::Never, long), never);
+    // From short queues up to the bound, where the literal reading stays.
+    let bound = [queues(20, 1), queues(32, 1), queues(32, 1)];
+    assert_eq!(path(SnapBack::Both, queues(4, 1)), bound);
+    assert_eq!(path(SnapBack::Drive, queues(4, 1))[1], queues(128, 1));
 }
 
 /// From every state a constant error of at least 1 W leads to the limit of its direction, within as many steps

@@ -23,12 +23,11 @@ DISKS = ("log", *READINGS.values())
 #: Cylinders of the disk: a tenth of the 18ES, so that it can be filled.
 CYLINDERS = 1147
 
-#: Blocks of this disk, and how many are written before the run: the paper's share, and nearly all.
+#: Blocks of this disk, and how many are written before the run, in order and without holes, which
+#: the paper's compaction leaves: so many that requests reach far from the first cylinders, and
+#: nearly all.
 BLOCKS = CYLINDERS * 5 * 39
-STATES = {
-    "far from the end": BLOCKS * 125_000 // (11_474 * 5 * 39),
-    "nearly full": BLOCKS * 19 // 20,
-}
+STATES = {"far from the end": BLOCKS * 3 // 10, "nearly full": BLOCKS * 19 // 20}
 
 #: Requests of a run, with ``--quick`` too: so many that 1 per cent of the full disk stays free.
 REQUESTS = 40_000
@@ -54,6 +53,7 @@ def _disk(name: str, initial: int, *, cleaned: bool, choices: Choices) -> System
         **made["set"],
         "geometry.cylinders": CYLINDERS,
         "geometry.zones": [zone],
+        "mapping.initial": "in-order",
         "mapping.initial_blocks": initial,
         **(CLEANING if cleaned else {}),
     }

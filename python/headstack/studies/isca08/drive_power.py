@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from headstack import drives
 from headstack.studies.rules import Kind
 from headstack.studies.study import Study
 
@@ -27,7 +28,8 @@ def power(study: Study) -> dict[str, pd.DataFrame]:
     s, parts = Systems(study.choices), []
     found: dict[str, tuple[Load, Results]] = {}
     # The idle power of the drive without a workload.
-    idle_w = float(described(LARGE)["power_w"]["idle"])
+    power_model = {**drives.load(LARGE)["power"], "profile": study.choices.profile.split(",")[0]}
+    idle_w = float(described(LARGE, power=power_model)["power_w"]["idle"])
     for load in loads(study):
         slow = [s.sa(n, rpm) for rpm in SPEEDS for n in (2, 4)]
         r = study.run(runs(load, s.md(load.key), s.hc_sd(), s.sa(2), s.sa(4), *slow))

@@ -143,7 +143,8 @@ class Choices:
         rate: rate of Websearch, requests/s; 0 for the trace's own.
         stretch: the part of a trace that is used, as shares of its requests.
         footprint: size of the volume of an array; empty for its whole capacity.
-        profile: name of the power model's constants.
+        profile: name of the power model's constants; with ", arms" each further arm adds 1.5 W.
+        local: share of the stand-ins' requests near a recent one; None for each one's own.
         seed: seed of every random stream.
 
     """
@@ -152,7 +153,8 @@ class Choices:
     rate: float = WEBSEARCH_RATE
     stretch: Sequence[float] = ()
     footprint: str = "100 GB"
-    profile: str = "main"
+    profile: str = "table-1"
+    local: float | None = None
     seed: int = 1
 
 
@@ -202,9 +204,10 @@ def load(study: Study, key: str) -> Load:
         return _recorded(study, key, study.traces[key])
     original, choices = ORIGINALS[key], study.choices
     count = 20_000 if study.quick else 200_000
+    places = {} if choices.local is None else {"local": choices.local}
     table: Workload = {
         "name": key,
-        "synthetic": cast("Synthetic", {**original.stand_in, "n_requests": count}),
+        "synthetic": cast("Synthetic", {**original.stand_in, **places, "n_requests": count}),
         "device_blocks": _blocks(original),
     }
     title = f"{original.title} (stand-in)"
@@ -276,8 +279,9 @@ class Systems:
         return self.choices.conventional if arms == 1 else "sptf"
 
     def _power(self) -> dict[str, Any]:
-        profile = self.choices.profile
-        return {} if profile == Choices.profile else {"power.profile": profile}
+        profile, _, arms = self.choices.profile.partition(", ")
+        named = {} if profile == "main" else {"power.profile": profile}
+        return {**named, "power.per_extra_arm": "1.5 W"} if arms else named
 
     def md(self, key: str) -> System:
         """Return the array on which the workload was recorded."""

@@ -22,7 +22,7 @@ SHELF_CAPS = tuple(
 )
 SHELF_END = 3300
 TIERS = (5, 5, 6)
-#: Threads of each drive that are compared: as many as fit the tiers, and as many as fit the cut.
+#: Threads of each drive that are compared.
 SHELF_THREADS = (16, 128)
 
 #: Efficiency of the power supply: without a cap 16 drives draw 205 W at the meter.
@@ -38,24 +38,31 @@ def batch(study: Study) -> dict[str, pd.DataFrame]:
     return averaged(study, _batch, ("caps", "steps", "capped"))
 
 
+def _throughput(study: Study) -> runs.Policy:
+    return runs.throughput(study.choices.open_start, study.choices.snap_back)
+
+
 def _policy(study: Study, cap: float | None) -> dict[str, Any]:
     """Return the throughput mode; without a cap, none: the system has its own queues."""
-    name, parameters = runs.NONE if cap is None else runs.throughput(study.choices.start)
+    name, parameters = _throughput(study) if cap is not None else runs.NONE
     return {"policy": name, "parameters": parameters}
 
 
 def _batch(study: Study) -> dict[str, pd.DataFrame]:
     volume = BATCH_BYTES // (4 if study.quick else 1)
     jobs = [runs.job(study.choices.threads, volume=f"{volume} B")]
-    found = study.run(
-        runs.capped(
-            _name(cap),
-            schedule=() if cap is None else ((0.0, cap),),
-            jobs=jobs,
-            **_policy(study, cap),
-            seed=study.choices.seed,
-        )
-        for cap in BATCH_CAPS
+    found = runs.of(
+        study,
+        [
+            runs.capped(
+                _name(cap),
+                schedule=() if cap is None else ((0.0, cap),),
+                jobs=jobs,
+                **_policy(study, cap),
+                seed=study.choices.seed,
+            )
+            for cap in BATCH_CAPS
+        ],
     )
     time = {n: float(r["duration_s"]) for n, r in found.items()}
     ratio = {n: t / time["no cap"] for n, t in time.items()}
@@ -105,15 +112,18 @@ def bursty(study: Study) -> dict[str, pd.DataFrame]:
 
 def _bursty(study: Study) -> dict[str, pd.DataFrame]:
     jobs = _bursts(study.choices.together)
-    found = study.run(
-        runs.capped(
-            _name(cap),
-            schedule=() if cap is None else ((0.0, cap),),
-            jobs=jobs,
-            seed=study.choices.seed,
-            **_policy(study, cap),
-        )
-        for cap in (None, 9.0, 8.5, 8.0)
+    found = runs.of(
+        study,
+        [
+            runs.capped(
+                _name(cap),
+                schedule=() if cap is None else ((0.0, cap),),
+                jobs=jobs,
+                seed=study.choices.seed,
+                **_policy(study, cap),
+            )
+            for cap in (None, 9.0, 8.5, 8.0)
+        ],
     )
     busy = {n: _in_bursts(r) for n, r in found.items()}
     parts = [
@@ -190,7 +200,7 @@ def _by_threads(study: Study) -> pd.DataFrame:
 
 def _shelf(study: Study) -> dict[str, pd.DataFrame]:
     c = study.choices
-    found = study.run([shelf_run(c.seed, threads=c.shelf_threads)])["pcap-s"]
+    found = runs.of(study, [shelf_run(c.seed, threads=c.shelf_threads)])["pcap-s"]
     series, power = found["capping"]["series"], _tiers(found)
 
     def mean(tier: Sequence[float], start: float, end: float) -> float:

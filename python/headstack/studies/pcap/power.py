@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from headstack import drives
 from headstack.schema.workload import Job, Synthetic
-from headstack.studies.rules import Kind
 from headstack.studies.seeds import averaged
 from headstack.studies.study import Study
 
@@ -26,24 +26,14 @@ class Sample(NamedTuple):
     drive: str
     #: Why its dynamic power is what it is.
     note: str
-    #: What random reads cover.
-    footprint: str = f"{runs.CAPACITY} B"
-    kind: Kind = Kind.RESULT
 
 
-#: By name. Of the Western Digital Re only the currents of the model with three discs are known; the
-#: paper's model has five.
+#: By name. Of the Western Digital Re with 4 TB no powers were found.
 SAMPLES = {
     "HDD-C, Ultrastar 7K4000": Sample(runs.DRIVE, "its own powers were fitted to the paper's text"),
     "a Seagate drive of 4 TB": Sample(
         "constellation-es3-4tb",
         "its file has the currents of its manual; the paper prints no number for it",
-    ),
-    "WD Re, three discs of the paper's five": Sample(
-        "wd-re-2tb",
-        "another model of the family, with the currents of its manual; the paper prints no number",
-        "2000 GB",
-        Kind.CONTROL,
     ),
 }
 
@@ -81,9 +71,18 @@ def _sequential(name: str, length: float, drive: str = runs.DRIVE, **more: Any) 
     return runs.run(name, jobs, drive=drive, warm_up_s=5, **more)
 
 
+def static_w(drive: str) -> float:
+    """Return the power without load, as the paper has it: spindle and electronics, heads unloaded.
+
+    That is the condition `idle_b` of the drive's file, with its currents at 5 V and 12 V.
+    """
+    at_5_v, at_12_v = drives.load(drive)["power"]["idle_b"]
+    return 5 * float(at_5_v) + 12 * float(at_12_v)
+
+
 def four_drives(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 1: the power of random and sequential loads beyond the static power."""
-    return averaged(study, _four_drives, ("drives", "most"))
+    return averaged(study, _four_drives, ("drives",))
 
 
 def _four_drives(study: Study) -> dict[str, pd.DataFrame]:
@@ -97,37 +96,22 @@ def _four_drives(study: Study) -> dict[str, pd.DataFrame]:
                 length,
                 queues=runs.START,
                 drive=sample.drive,
-                footprint=sample.footprint,
                 seed=seed,
             ),
             _sequential(f"{title}, sequential", length, sample.drive, seed=seed),
         ]
-    idle = [
-        runs.run(
-            f"{title}, idle",
-            [runs.job(1, footprint="2000 GB", rate="0.02/s", duration="301 s")],
-            drive=sample.drive,
-            seed=seed,
-        )
-        for title, sample in SAMPLES.items()
-    ]
-    found = study.run(wanted + idle)
+    found = runs.of(study, wanted)
     rows, bars = [], []
     for title, sample in SAMPLES.items():
         power = {k: found[f"{title}, {k}"]["power_w"]["mean"] for k in ("random", "sequential")}
-        # The paper's static power is that with unloaded heads.
-        static = 5.5 if sample.drive == runs.DRIVE else found[f"{title}, idle"]["power_w"]["idle"]
+        static = static_w(sample.drive)
         dynamic = {f"{k}_w": v - static for k, v in power.items()}
-        rows.append({"drive": title, "static_w": static, **dynamic, "remark": sample.note,
-                     "kind": sample.kind})  # fmt: skip
+        rows.append({"drive": title, "static_w": static, **dynamic, "remark": sample.note})
         parts = {"static": static, "dynamic, random": dynamic["random_w"]}
         bars += [{"drive": title, "of": k, "watts": v, "order": i}
                  for i, (k, v) in enumerate(parts.items())]  # fmt: skip
-    compared = [r for r in rows if r["kind"] is Kind.RESULT]
-    most = {k: max(r[k] for r in compared) for k in ("sequential_w", "random_w")}
     return {
         "drives": pd.DataFrame(rows),
-        "most": pd.DataFrame([most]),
         "bars": pd.DataFrame(bars),
     }
 
@@ -147,7 +131,7 @@ def _throttling(study: Study) -> dict[str, pd.DataFrame]:
         runs.settled(f"{r} /s", length, throttle={"iops": f"{r}/s"}, seed=seed) for r in RATES_IOPS
     ]
     wanted.append(runs.settled("no limit", length, seed=seed))
-    found = study.run(wanted)
+    found = runs.of(study, wanted)
     sequential = [
         {
             "asked_mb_per_s": mb,
@@ -172,6 +156,7 @@ def _throttling(study: Study) -> dict[str, pd.DataFrame]:
     peak = {
         "rate": float(highest["iops"]),
         "power_w": highest["power_w"],
+        "lowest_w": min(r["power_w"] for r in throttled),
         "random_range_w": highest["power_w"] - min(r["power_w"] for r in throttled),
         "sequential_range_w": max(r["power_w"] for r in sequential)
         - min(r["power_w"] for r in sequential),
@@ -191,11 +176,13 @@ def queues(study: Study) -> dict[str, pd.DataFrame]:
 
 
 def _queues(study: Study) -> dict[str, pd.DataFrame]:
-    length, seed = seconds(study), study.choices.seed
+    length, c = seconds(study), study.choices
     wanted = [
-        runs.settled(f"({n}, {i})", length, queues=(n, i), seed=seed) for i in HOST for n in DRIVE
+        runs.settled(f"({n}, {i})", length, c.threads, queues=(n, i), seed=c.seed)
+        for i in HOST
+        for n in DRIVE
     ]
-    found = study.run(wanted)
+    found = runs.of(study, wanted)
     rows: list[dict[str, Any]] = []
     for i in HOST:
         for n in DRIVE:

@@ -1,6 +1,7 @@
 """Runs of the paper's set-up: fio's threads over a host queue, a SATA drive, a meter and caps."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import pandas as pd
@@ -11,6 +12,7 @@ from headstack.schema.layers import LayerHostQueue
 from headstack.schema.words import ElevatorName
 from headstack.schema.workload import Job
 from headstack.studies.runs import Run
+from headstack.studies.study import Study
 
 #: The drive of the paper, HDD-C of its Figure 1.
 DRIVE = "ultrastar-7k4000-pcap"
@@ -34,10 +36,20 @@ EPSILON_W = 0.2
 CAPS = ((300, 9.0), (600, 8.5), (900, 7.5), (1200, 10.5), (1500, 9.5), (1800, 9.0), (2100, 10.0))
 CAPS_END = 2400
 
-#: Queues of the system, and the shortest ones, as (drive, host). In tail-latency mode and
-#: with the base controller, PCAP draws 11 W without a cap (Figure 4; 205 W in Figure 10): these are
-#: the shortest. In throughput mode it serves 190 to 200 requests per second (Figures 7b, 8 and 9):
-#: these are the defaults.
+#: Laws of the energy of seeks that give the powers of the text, as changes of the drive's power:
+#: its own, and one in which the arm needs no power while it coasts.
+LAWS: Mapping[str, Mapping[str, Any]] = {
+    "coast from the end of acceleration": {},
+    "coasting is free": {
+        "acceleration_power": "1.444 W",
+        "acceleration_time": "8.0254 ms",
+        "speed_energy": "55.7 mJ",
+        "coast_power": "0 W",
+        "coast_from": 0.40,
+    },
+}
+
+#: Queues of the system, and the shortest ones, as (drive, host).
 OPEN, START = (32, 128), (1, 4)
 
 
@@ -100,6 +112,23 @@ def run(
     return Run(workload, cast("System", table), seed=seed)
 
 
+def of(study: Study, wanted: Iterable[Run]) -> dict[str, dict[str, Any]]:
+    """Return the results of runs by name, with the drive as the study's choices have it."""
+    c = study.choices
+    changes = {f"power.seek_energy.{key}": value for key, value in LAWS[c.law].items()}
+    if c.channel != "1 s":
+        changes["power.conditions.idle_a.timer"] = c.channel
+    if not changes:
+        return study.run(wanted)
+
+    def changed(run: Run) -> Run:
+        if run.system["drive"] != DRIVE:
+            return run
+        return replace(run, system=cast("System", {**run.system, "set": changes}))
+
+    return study.run(map(changed, wanted))
+
+
 def settled(
     name: str,
     seconds: float,
@@ -135,11 +164,12 @@ def capped(
 Policy = tuple[str, dict[str, Any]]
 
 
-def throughput(start: tuple[int, int]) -> Policy:
+def throughput(start: tuple[int, int], snap_back: str = "drive") -> Policy:
     """Return the throughput mode with its queues at the start."""
     drive, host = start
     begin = {"start_nr_requests": host, "start_queue_depth": drive}
-    return "pcap-agile", {"mode": "throughput", **begin}
+    snap = {} if snap_back == "drive" else {"snap_back": snap_back}
+    return "pcap-agile", {"mode": "throughput", **begin, **snap}
 
 
 #: The other policies of Figures 4 to 6.

@@ -65,7 +65,7 @@ def variation(study: Study) -> pd.DataFrame:
     """Return how the same block varies over drives, and heads within a drive, in per cent."""
     found = _variation(tuple(seeds(study)), study.choices.changes())
     other = _variation(tuple(seeds(study)), BETWEEN_DRIVES)
-    world = {f"{k}_between": other[k] for k in ("across_percent", "median_percent")}
+    world = {f"{k}_between": other[k] for k in ("across_sd_percent", "within_sd_percent")}
     return pd.DataFrame([{**found, **world}])
 
 
@@ -76,15 +76,23 @@ def _variation(chosen: Sequence[int], changes: Changes | None) -> Row:
         rates = sets.block_rates(drawn)[:, 0]
         across = 100 * (float(np.median(rates.max(axis=0) / rates.min(axis=0))) - 1)
         within = 100 * np.expm1(drawn.preset.policy.step * np.ptp(drawn.classes, axis=1))
+        heads = np.exp(drawn.preset.policy.step * drawn.classes)
         rows.append(
             {
                 "across_percent": across,
+                "across_sd_percent": _deviation(rates, 0),
+                "within_sd_percent": _deviation(heads, 1),
                 "median_percent": float(np.median(within)),
                 "widest_percent": float(within.max()),
                 "enough": 100.0 * (across >= 20),
             }
         )
     return means(rows)
+
+
+def _deviation(rates: Floats, axis: int) -> float:
+    """Return the median of the standard deviations along an axis over their means, in per cent."""
+    return float(100 * np.median(rates.std(axis=axis, ddof=1) / rates.mean(axis=axis)))
 
 
 @cache

@@ -196,3 +196,8 @@ def heads(study: Study) -> dict[str, pd.DataFrame]:
         "fresh": fresh.averages(study, (sets.ENTERPRISE, sets.SPREAD)),
         "inferred": pd.DataFrame(inferred),
     }
+
+
+def measured(study: Study) -> dict[str, pd.DataFrame]:
+    """Return nothing: no tool here sweeps a device yet."""
+    return {}
