@@ -18,7 +18,10 @@ pub fn find(run: &Ended, tell: &mut dyn FnMut(Warning)) {
             .filter_map(|(drive, facts)| Some((drive, facts.assumed_room?)))
             .filter(|(drive, _)| drive.counters.n_full_buffer_writes > 0)
             .collect();
-        let waited: u64 = drives.iter().map(|d| d.0.counters.n_full_buffer_writes).sum();
+        let waited: u64 = drives
+            .iter()
+            .map(|d| d.0.counters.n_full_buffer_writes)
+            .sum();
         let Some((drive, room)) = drives.first().filter(|_| waited * 100 >= result.n_requests)
         else {
             continue;

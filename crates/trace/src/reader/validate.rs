@@ -10,11 +10,11 @@
 //! # Validity
 //! Times never decrease, since they are sums.
 
+use super::measured::collect;
 use super::parse::{
     decimal, field, need_blocks, need_columns, need_integer, need_read_or_write, words, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::measured::collect;
 use super::{no_parameters, sniff_lines, text, Format};
 use crate::error::TraceError;
 use crate::request::{Command, Request};
