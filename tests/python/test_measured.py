@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 import subprocess
 
@@ -57,6 +58,16 @@ def test_a_record_validates_its_drive(recorded):
     assert 10 * true["demerit_s"] < other["demerit_s"]
     measured, simulated = validation.response_times(recorded, "true")
     assert np.mean(np.abs(measured - simulated) < 2e-9) > 0.9
+
+
+def test_pauses_past_the_end_of_simulated_time_are_refused(tmp_path):
+    """Four requests, 2e9 s apart: the third pause ends at 6e18 ns."""
+    rows = [f"{2 * i}e9,R,{8 * i},8,0.01" for i in range(4)]
+    (tmp_path / "x.trace").write_text("\n".join(["time_s,op,lba,blocks,response_s", *rows, ""]))
+    shutil.copy(drives.find("exos-x18"), tmp_path / "x.toml")
+    (error,) = validation.validate(tmp_path)["errors"]
+    said = r"request 3: got a pause that ends at [56]\d{18} ns, need at most 2\^62 ns"
+    assert re.search(said, error["message"])
 
 
 @pytest.mark.skipif(shutil.which("fio") is None, reason="fio is absent")

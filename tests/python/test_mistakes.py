@@ -272,7 +272,7 @@ COMMANDS = {
     ),
     "calibrate csv": (
         (["calibrate", "cheetah-9lp", "a.csv"], {}),
-        "a.csv:1: got 1 columns, need 6 columns: op tag block count measured think",
+        "a.csv:1: got no response times, need a column response_s, response_ms, response_us or …",
         SAME,
     ),
     "population preset": (
