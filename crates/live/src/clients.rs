@@ -107,7 +107,7 @@ pub struct Clients<C> {
     next: u64,
     /// Those who have a turn next.
     busy: BTreeSet<u64>,
-    /// Those who have a turn when no others have.
+    /// Those who want more: one of them has a turn beside those who are busy.
     later: VecDeque<u64>,
     /// Bytes that all of them have not taken.
     untaken: usize,
