@@ -222,7 +222,7 @@ impl headstack_live::clients::Connection for Connection {
                 Ok(false)
             }
             Ok(n) => {
-                append(&mut self.input, &buffer[..n]);
+                append(&mut self.input, &buffer[..n], MOST_INPUT);
                 Ok(n == buffer.len())
             }
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {

@@ -42,12 +42,13 @@ pub const WORK_BYTES: usize = 256 << 10;
 /// What a request counts besides that may take long although it has few bytes.
 pub const LONG_WORK: usize = 4 << 10;
 
-/// Adds bytes to a buffer, which gets no more memory than it needs.
-pub fn append(buffer: &mut BytesMut, bytes: &[u8]) {
+/// Adds bytes to a buffer of `most` bytes at most, which gets no more memory than that.
+pub fn append(buffer: &mut BytesMut, bytes: &[u8], most: usize) {
     if buffer.capacity() - buffer.len() < bytes.len() {
-        let mut exact = BytesMut::with_capacity(buffer.len() + bytes.len());
-        exact.extend_from_slice(buffer);
-        *buffer = exact;
+        let needed = buffer.len() + bytes.len();
+        let mut grown = BytesMut::with_capacity(needed.max((2 * needed).min(most)));
+        grown.extend_from_slice(buffer);
+        *buffer = grown;
     }
     buffer.extend_from_slice(bytes);
 }
@@ -107,7 +108,7 @@ pub struct Clients<C> {
     next: u64,
     /// Those who have a turn next.
     busy: BTreeSet<u64>,
-    /// Those who have a turn when no others have.
+    /// Those who want more: one of them has a turn beside those who are busy.
     later: VecDeque<u64>,
     /// Bytes that all of them have not taken.
     untaken: usize,

@@ -249,7 +249,7 @@ impl headstack_live::clients::Connection for Connection {
             Err(e) => return Err(e),
         };
         match &mut self.encryption {
-            None => append(&mut self.input, &buffer[..n]),
+            None => append(&mut self.input, &buffer[..n], LONGEST_OPTION),
             Some(encryption) => match decrypt(encryption, &buffer[..n], &mut self.input) {
                 Ok(is_last) => self.is_silent |= is_last,
                 // The client is told why, and nothing else.
