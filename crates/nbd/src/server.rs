@@ -15,7 +15,7 @@ use slab::Slab;
 use std::io;
 
 /// Requests of all clients that are served at once, shared out evenly.
-const ALL_REQUESTS: usize = 1 << 16;
+const ALL_REQUESTS: usize = 1 << 14;
 
 /// What a server has done.
 #[derive(Debug, Clone)]
