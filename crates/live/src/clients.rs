@@ -34,7 +34,7 @@ pub const IN_BYTES: usize = 64 << 10;
 /// Bytes that one client may leave untaken.
 pub const MOST_UNTAKEN: usize = 512 << 10;
 /// Bytes that all clients of a front end may leave untaken, in equal shares.
-const ALL_UNTAKEN: usize = 32 << 20;
+const ALL_UNTAKEN: usize = 16 << 20;
 /// Bytes that each may leave untaken in any case: earlier ones may have had larger shares.
 const LEAST_UNTAKEN: usize = 32 << 10;
 /// Work of a client in a turn: bytes of its requests and data.
@@ -176,8 +176,9 @@ impl<C: Connection> Clients<C> {
 
     /// Bytes that may be read from a client now.
     fn room(&self, connection: &C) -> usize {
-        match connection.untaken() < self.share() {
-            true => connection.room().min(IN_BYTES),
+        let share = self.share();
+        match connection.untaken() < share {
+            true => connection.room().min(IN_BYTES).min(share),
             false => 0,
         }
     }

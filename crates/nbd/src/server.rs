@@ -15,9 +15,9 @@ use slab::Slab;
 use std::io;
 
 /// Requests of all clients that are served at once, shared out evenly.
-const ALL_REQUESTS: usize = 1 << 16;
+const ALL_REQUESTS: usize = 1 << 14;
 /// Bytes of all clients in memory that the drives have not taken yet, shared out evenly.
-const ALL_WRITTEN: u64 = 128 << 20;
+const ALL_WRITTEN: u64 = 32 << 20;
 
 /// What a server has done.
 #[derive(Debug, Clone)]
