@@ -22,9 +22,9 @@ struct RangeLock {
 }
 
 impl Locks {
-    /// Whether nothing is locked.
-    pub fn is_empty(&self) -> bool {
-        self.held.is_empty()
+    /// Whether a part of a range is locked.
+    pub fn overlap(&self, range: &Range<u64>) -> bool {
+        self.meets(range).is_some()
     }
 
     /// Locks a range, which is not empty, for request `who`. Returns false if the range is not free; the

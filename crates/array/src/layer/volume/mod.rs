@@ -229,7 +229,7 @@ pub struct Volume {
     granted: VecDeque<u32>,
     /// With parity: where writes join.
     cache: Option<Box<StripeCache>>,
-    /// Operations that lock ranges wait until no rows are joined, and the reverse.
+    /// Operations that have locked rows in which there are writes, and writes that wait for such locks.
     turn: Vec<u32>,
     plan: Plan,
     /// Empty lists, kept for reuse.
@@ -314,20 +314,18 @@ impl Volume {
     /// Locks the range that an operation needs. Returns false if the operation has to wait for it.
     fn hold(&mut self, op: u32, range: Range<u64>) -> bool {
         self.ops[op as usize].lock = Some(range.clone());
-        let held = match self.may_lock() {
-            true => self.locks.take(op, range),
-            false => {
-                self.turn.push(op);
-                false
-            }
-        };
+        let locked = self.locks.take(op, range);
+        let held = locked && self.is_clear(op);
+        if locked && !held {
+            self.turn.push(op);
+        }
         self.counts.waited_for_range += u64::from(!held);
         held
     }
 
     /// Locks the range of an operation, if it needs one, and starts it.
     fn begin(&mut self, op: u32, asked: &Request, flow: &mut Flow) {
-        if asked.command.writes() && self.cache.is_some() && self.state.degraded.is_empty() {
+        if self.may_join(asked) {
             return self.join_rows(op, asked, flow);
         }
         let range = match asked.command.writes() {
@@ -678,8 +676,16 @@ impl Volume {
     fn start_granted(&mut self, flow: &mut Flow) {
         loop {
             self.next_turn(flow);
-            if let Some(op) = self.granted.pop_front() {
-                self.start(op, flow);
+            let mut goes_on = false;
+            while let Some(op) = self.granted.pop_front() {
+                let clear = self.is_clear(op);
+                goes_on |= clear;
+                match clear {
+                    true => self.start(op, flow),
+                    false => self.turn.push(op),
+                }
+            }
+            if goes_on {
                 continue;
             }
             if !self.barrier.as_ref().is_some_and(Barrier::is_drained) {

@@ -49,6 +49,12 @@ impl State {
         !m.gone && !m.stale.overlaps(&(lba..lba + blocks))
     }
 
+    /// Members of which not all these blocks are readable and up to date.
+    pub fn stale_in(&self, range: Range<u64>) -> impl Iterator<Item = u32> + '_ {
+        let stale = move |m: &u32| !self.is_fresh(*m, range.start, range.end - range.start);
+        self.degraded.iter().copied().filter(stale)
+    }
+
     #[inline]
     pub fn is_gone(&self, member: u32) -> bool {
         self.members[member as usize].gone

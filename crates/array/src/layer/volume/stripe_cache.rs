@@ -1,7 +1,7 @@
 //! The stripe cache of a RAID-5: writes of the same rows join, and what was read or written is not read again.
 //!
 //! # Model
-//! While all members are there, a write does not wait for other writes of its rows (`parity.rs`): it joins them. For each
+//! A write does not wait for other writes of its rows (`parity.rs`): it joins them. For each
 //! row the cheaper way is chosen for all that have joined it so far, and chosen anew when another joins or a read ends. A
 //! unit that was read or written, or is being so, costs neither way anything. When nothing is under way to the row's
 //! members and nothing is to be read, all that have joined are written at once; later ones read meanwhile what they need,
@@ -12,7 +12,9 @@
 //! that their requests to a member are one. The time that a write waits for its row, and for reads that began before it
 //! joined, is time in the queue.
 //!
-//! With a member gone or stale, writes lock their rows and are served one by one; what the cache holds is forgotten.
+//! A unit that cannot be read costs each way that needs it more than all others; if it is needed nevertheless, all others
+//! are read. What reads the others for it, or rebuilds it, locks the rows: it waits for what has joined, and writes wait for it.
+//! Where two units of a row cannot be read, writes lock their rows, too.
 //! # Source
 //! Linux md, `raid5.c`: `add_stripe_bio`, `handle_stripe_fill`, `handle_stripe_dirtying`, `schedule_reconstruction`; counts
 //! of Linux 6.12 in docs/models/md.md.
@@ -54,11 +56,12 @@ struct Run {
     /// Operations that are to be written together, and those behind them.
     joined: Vec<u32>,
     behind: Vec<(u32, InStripe)>,
-    /// The last read since something was written.
+    /// The last read since something was written, and whether a unit was computed from all others.
     read: Option<LayerCompletion>,
-    /// Operations that are being written, whether by read-modify-write, the last read before, and what has ended.
+    computed: bool,
+    /// Operations that are being written, how, the last read before, and what has ended.
     drained: Vec<u32>,
-    modifies: bool,
+    way: Option<Content>,
     before: Option<LayerCompletion>,
     written: Option<Join<LayerCompletion>>,
     /// When it was last used, if it has no writes.
@@ -81,6 +84,8 @@ struct Todo {
     ended: Vec<Ended>,
     /// Operations of which rows were not written on the member.
     lost: Vec<(u32, Range<u64>)>,
+    /// What cannot be written on members.
+    unwritten: Vec<(u32, Range<u64>)>,
     waited: u64,
     /// Blocks of members by the way in which their parity is updated: reconstruct-write, read-modify-write.
     by_way: [u64; 2],
@@ -96,8 +101,6 @@ pub(crate) struct StripeCache {
     /// Runs without writes: when each was last used, its first block.
     idle: BTreeSet<(u64, u64)>,
     uses: u64,
-    /// Operations under way.
-    ops: u32,
 }
 
 impl Run {
@@ -131,58 +134,91 @@ impl Run {
         joins
     }
 
-    /// Those of some units that are not at hand are read. Returns how many they are.
-    fn read(&mut self, start: u64, of: impl Fn(u32, u8) -> bool, todo: Option<&mut Todo>) -> u32 {
-        let mut missing = 0;
-        let mut todo = todo;
-        for (m, unit) in (0..).zip(&mut self.units) {
-            if *unit & AT_HAND == 0 && of(m, *unit) {
-                missing += 1;
-                if let Some(todo) = &mut todo {
-                    *unit |= READING;
-                    todo.reads
-                        .push(false, piece(m, start..self.end, Content::Old));
+    /// What it costs to have some units at hand, of which `gone` cannot be read.
+    fn cost(&self, gone: Option<u32>, of: impl Fn(u32, u8) -> bool) -> usize {
+        let missing = (0..)
+            .zip(&self.units)
+            .filter(|(m, unit)| **unit & AT_HAND == 0 && of(*m, **unit));
+        missing
+            .map(|(m, _)| {
+                if Some(m) == gone {
+                    2 * self.units.len()
+                } else {
+                    1
                 }
+            })
+            .sum()
+    }
+
+    /// Those of some units that are not at hand are read; or all others, from which `gone` is computed.
+    fn read(
+        &mut self,
+        start: u64,
+        gone: Option<u32>,
+        of: impl Fn(u32, u8) -> bool,
+        todo: &mut Todo,
+    ) {
+        let all = self.cost(gone, &of) >= 2 * self.units.len();
+        for (m, unit) in (0..).zip(&mut self.units) {
+            if *unit & AT_HAND == 0 && Some(m) != gone && (all || of(m, *unit)) {
+                *unit |= READING;
+                todo.reads
+                    .push(false, piece(m, start..self.end, Content::Old));
             }
         }
-        missing
+        if let Some(gone) = gone.filter(|_| all && !self.has(BUSY)) {
+            self.units[gone as usize] |= KNOWN;
+            self.computed = true;
+        }
     }
 
     /// Reads what is missing; if nothing is, and nothing is under way, writes all that has joined.
-    fn go_on(&mut self, start: u64, rmw: RmwLevel, todo: &mut Todo) {
-        if self.joined.is_empty() {
+    fn go_on(&mut self, start: u64, rmw: RmwLevel, state: &State, todo: &mut Todo) {
+        let mut stale = state.stale_in(start..self.end);
+        let (gone, others) = (stale.next(), stale.next());
+        if others.is_some() && !self.has(BUSY) {
+            self.give_up(start, None, todo);
+        }
+        if self.joined.is_empty() || others.is_some() {
             return;
         }
         let parity = self.parity;
         let modify = |m: u32, unit: u8| unit & WANTED > 0 || m == parity;
         let reconstruct = |m: u32, unit: u8| unit & WHOLE == 0 && m != parity;
-        self.read(start, |_, unit| unit & PART > 0, Some(todo));
-        let (less, more) = (
-            self.read(start, modify, None),
-            self.read(start, reconstruct, None),
-        );
+        self.read(start, gone, |_, unit| unit & PART > 0, todo);
+        let (less, more) = (self.cost(gone, modify), self.cost(gone, reconstruct));
         let modifies = match rmw {
-            RmwLevel::Never => false,
+            RmwLevel::Never => more > self.units.len() && less < more,
             RmwLevel::IfLess => less < more,
             RmwLevel::IfNotMore => less <= more && more > 0,
         };
         match modifies {
-            true => self.read(start, modify, Some(todo)),
-            false => self.read(start, reconstruct, Some(todo)),
+            true => self.read(start, gone, modify, todo),
+            false => self.read(start, gone, reconstruct, todo),
         };
         if self.has(BUSY) {
             return;
         }
         for (m, unit) in (0..).zip(&mut self.units) {
-            if modify(m, *unit) {
+            if modify(m, *unit) && state.is_gone(m) {
+                *unit = 0;
+                todo.unwritten.push((m, start..self.end));
+            } else if modify(m, *unit) {
                 *unit = KNOWN | WRITING;
                 todo.writes
                     .push(false, piece(m, start..self.end, Content::Data));
+            } else if Some(m) == gone {
+                *unit = 0;
             }
         }
         todo.by_way[usize::from(modifies)] += self.end - start;
         self.drained = std::mem::take(&mut self.joined);
-        (self.modifies, self.before, self.written) = (modifies, self.read.take(), None);
+        self.way = Some(match (std::mem::take(&mut self.computed), modifies) {
+            (true, _) => Content::RebuildAndWrite,
+            (_, true) => Content::ReadModifyWrite,
+            (_, false) => Content::ReconstructWrite,
+        });
+        (self.before, self.written) = (self.read.take(), None);
     }
 
     /// A write of a member has ended; with the last one those of all operations.
@@ -250,7 +286,8 @@ impl StripeCache {
     }
 
     /// An operation enters rows `from..to` of the members, in which it covers each unit of a member alike.
-    fn enter(&mut self, op: u32, s: InStripe, from: u64, to: u64, todo: &mut Todo) {
+    fn enter(&mut self, state: &State, op: u32, s: InStripe, rows: Range<u64>, todo: &mut Todo) {
+        let (from, to) = (rows.start, rows.end);
         self.split(from);
         self.split(to);
         let mut at = from;
@@ -269,21 +306,20 @@ impl StripeCache {
                 self.idle.remove(&(used, at));
             }
             todo.waited += u64::from(!run.add(op, s, at, &self.parity));
-            run.go_on(at, self.parity.rmw, todo);
+            run.go_on(at, self.parity.rmw, state, todo);
             at = run.end;
         }
     }
 
     /// An operation joins the rows of its blocks; returns how many blocks of a member they have.
     fn join(&mut self, state: &State, op: u32, lba: u64, blocks: u64, todo: &mut Todo) -> u64 {
-        self.ops += 1;
         let mut all = 0;
         for s in self.parity.in_stripes(lba, blocks) {
             self.parity.cut(state, &s);
             let runs: Vec<Rows> = self.parity.runs(&s).collect();
             let first = s.stripe * self.parity.chunk;
             for rows in runs {
-                self.enter(op, s, first + rows.from, first + rows.to, todo);
+                self.enter(state, op, s, first + rows.from..first + rows.to, todo);
                 all += rows.to - rows.from;
             }
         }
@@ -292,7 +328,7 @@ impl StripeCache {
     }
 
     /// A request to a member has ended. `failed`: the member has not done it, and will not be asked again.
-    fn part_ends(&mut self, io: &Ending, broken: bool, todo: &mut Todo) {
+    fn part_ends(&mut self, io: &Ending, state: &State, todo: &mut Todo) {
         let flag = if io.writes { WRITING } else { READING };
         let good = !io.failed && io.done.error.is_none();
         let mut at = io.range.start;
@@ -315,13 +351,13 @@ impl StripeCache {
             } else if !io.failed {
                 run.give_up(start, Some(io.done), todo);
             }
-            self.go_on(start, broken, todo);
+            self.go_on(start, state, todo);
         }
         self.forget_oldest();
     }
 
     /// Goes on with the run that begins there.
-    fn go_on(&mut self, start: u64, broken: bool, todo: &mut Todo) {
+    fn go_on(&mut self, start: u64, state: &State, todo: &mut Todo) {
         let Some(run) = self.runs.get_mut(&start) else {
             return;
         };
@@ -330,16 +366,27 @@ impl StripeCache {
                 run.add(op, s, start, &self.parity);
             }
         }
-        if !broken {
-            run.go_on(start, self.parity.rmw, todo);
-        } else if !run.has(BUSY) {
-            run.give_up(start, None, todo);
-        }
+        run.go_on(start, self.parity.rmw, state, todo);
         if !run.has(BUSY) && run.joined.is_empty() {
             self.uses += 1;
             run.idle = Some(self.uses);
             self.idle.insert((self.uses, start));
         }
+    }
+
+    /// Forgets rows, unless there are writes in them: then it returns false.
+    fn forget(&mut self, rows: Range<u64>) -> bool {
+        self.split(rows.start);
+        self.split(rows.end);
+        let inside: Vec<u64> = self.runs.range(rows.clone()).map(|r| *r.0).collect();
+        let clear = self.runs.range(rows).all(|r| r.1.idle.is_some());
+        for start in inside.into_iter().filter(|_| clear) {
+            if let Some(run) = self.runs.remove(&start) {
+                self.blocks -= run.end - start;
+                run.idle.map(|used| self.idle.remove(&(used, start)));
+            }
+        }
+        clear
     }
 
     /// Forgets the rows without writes that were used first, as long as there are too many rows.
@@ -379,27 +426,35 @@ impl Volume {
             most,
             idle: BTreeSet::new(),
             uses: 0,
-            ops: 0,
         }));
         self
     }
 
-    /// Whether a range may be locked: no rows are joined. Others than the cache then change rows, so that it forgets its own.
-    pub(super) fn may_lock(&mut self) -> bool {
-        let Some(cache) = &mut self.cache else {
-            return true;
-        };
-        if cache.ops == 0 {
-            cache.runs.clear();
-            cache.idle.clear();
-            cache.blocks = 0;
+    /// Whether an operation that has locked its range can begin: there are no writes in these rows. The cache forgets them.
+    pub(super) fn is_clear(&mut self, op: u32) -> bool {
+        match (&mut self.cache, &self.ops[op as usize].lock) {
+            (Some(cache), Some(range)) => cache.forget(range.clone()),
+            _ => true,
         }
-        cache.ops == 0
+    }
+
+    /// Whether a write may join others: in each of its rows all units but one can be read.
+    pub(super) fn may_join(&self, asked: &Request) -> bool {
+        if !asked.command.writes() || self.cache.is_none() {
+            return false;
+        }
+        let blocks = u64::from(asked.blocks);
+        let rows = self.placement.write_lock(asked.lba, blocks);
+        rows.is_some_and(|rows| self.state.stale_in(rows).nth(1).is_none())
     }
 
     /// A write joins others in its rows.
     pub(super) fn join_rows(&mut self, op: u32, asked: &Request, flow: &mut Flow) {
-        if !self.locks.is_empty() {
+        let rows = self
+            .placement
+            .write_lock(asked.lba, u64::from(asked.blocks));
+        if rows.is_some_and(|rows| self.locks.overlap(&rows)) {
+            self.counts.waited_for_range += 1;
             return self.turn.push(op);
         }
         if let Some(cache) = &mut self.cache {
@@ -411,16 +466,11 @@ impl Volume {
         }
     }
 
-    /// When no rows are joined and nothing is locked, those go on that have waited for the one or the other.
+    /// Those go on that have locked rows and waited for writes there, and those that waited for such a lock.
     pub(super) fn next_turn(&mut self, flow: &mut Flow) {
-        let busy = self.cache.as_ref().is_some_and(|cache| cache.ops > 0);
-        if self.turn.is_empty() || busy || !self.locks.is_empty() {
-            return;
-        }
         for op in std::mem::take(&mut self.turn) {
-            match self.ops[op as usize].lock.clone() {
-                Some(range) if self.hold(op, range.clone()) => self.granted.push_back(op),
-                Some(_) => {}
+            match self.ops[op as usize].lock {
+                Some(_) => self.granted.push_back(op),
                 None => self.begin_waiting(op, flow),
             }
         }
@@ -428,23 +478,20 @@ impl Volume {
 
     /// A request to a member for joined rows has ended.
     pub(super) fn row_part_ends(&mut self, mut io: Ending, flow: &mut Flow) {
-        if !is_refused(io.done.error) && io.done.error.take().is_some() {
-            io.failed = true;
+        let fails = !is_refused(io.done.error) && io.done.error.take().is_some();
+        io.failed |= fails;
+        if fails || io.failed && io.writes {
+            self.state.set_stale(io.member, io.range.clone());
             self.rebuild.look_again();
-        }
-        match (io.failed, io.writes) {
-            (true, _) => self.state.set_stale(io.member, io.range.clone()),
-            (false, true) if io.done.error.is_none() => {
-                self.state.set_fresh(io.member, io.range.clone());
-            }
-            _ => {}
+        } else if io.writes && io.done.error.is_none() {
+            self.state.set_fresh(io.member, io.range.clone());
         }
         if io.failed && io.writes {
             self.leave(io.member, flow);
         }
-        let (mut todo, broken) = (Todo::default(), !self.state.degraded.is_empty());
+        let mut todo = Todo::default();
         if let Some(cache) = &mut self.cache {
-            cache.part_ends(&io, broken, &mut todo);
+            cache.part_ends(&io, &self.state, &mut todo);
         }
         for (op, range) in todo.lost.drain(..) {
             self.ops[op as usize].lost.push((io.member, range));
@@ -458,6 +505,9 @@ impl Volume {
         self.counts.reconstruct_write_rows += todo.by_way[0] / unit;
         self.counts.read_modify_write_rows += todo.by_way[1] / unit;
         self.counts.waited_for_range += todo.waited;
+        for (member, range) in todo.unwritten {
+            self.state.set_stale(member, range);
+        }
         let reads = todo.reads.ios.iter().map(|io| (io, Command::Read));
         let writes = todo.writes.ios.iter().map(|io| (io, Command::Write));
         for (io, command) in reads.chain(writes) {
@@ -501,11 +551,9 @@ impl Volume {
             let inside = io.lba..io.lba + u64::from(io.blocks);
             for (start, run) in cache.runs.range(inside) {
                 let rows = *start..run.end;
-                let content = match (command, io.member == run.parity, run.modifies) {
-                    (Command::Read, ..) => Content::Old,
-                    (_, false, _) => Content::Data,
-                    (_, true, true) => Content::ReadModifyWrite,
-                    (_, true, false) => Content::ReconstructWrite,
+                let content = match (command, run.way.filter(|_| io.member == run.parity)) {
+                    (Command::Read, _) => Content::Old,
+                    (_, way) => way.unwrap_or(Content::Data),
                 };
                 writers.extend(of(run).iter().map(|r| (rows.clone(), r.id)));
                 pieces.push(piece(io.member, rows, content));
@@ -539,10 +587,9 @@ impl Volume {
             let error = o.last.error.or(last.error);
             o.last = LayerCompletion { error, ..*last };
         }
-        let Some(cache) = self.cache.as_mut().filter(|_| o.blocks_left == 0) else {
+        if o.blocks_left > 0 {
             return;
-        };
-        cache.ops -= 1;
+        }
         if std::mem::take(&mut o.again) {
             self.counts.retried += 1;
             return self.begin_waiting(ended.op, flow);

@@ -122,6 +122,8 @@ pub enum Effect {
         operation: u64,
         lba: u64,
         words: Vec<u64>,
+        /// New data of the same rows, also those of a member that is gone: member, block, word.
+        known: Vec<(u32, u64, u64)>,
     },
 }
 
@@ -173,10 +175,18 @@ impl World {
                     operation,
                     lba,
                     words,
+                    known,
                 } => {
+                    // What joined rows have read or written is not read again, unless others write the row.
+                    let seen = self.seen.entry(ROWS).or_default();
+                    if operation == ROWS {
+                        seen.extend(known.into_iter().map(|(m, lba, word)| ((m, lba), word)));
+                    } else if operation != NOBODY {
+                        let rows = lba..lba + words.len() as u64;
+                        seen.retain(|place, _| !rows.contains(&place.1));
+                    }
                     for (i, word) in words.into_iter().enumerate() {
                         let lba = lba + i as u64;
-                        // What joined rows have written is not read again.
                         if operation == ROWS {
                             let seen = self.seen.entry(ROWS).or_default();
                             seen.insert((member, lba), word);
@@ -233,20 +243,35 @@ impl World {
         }
     }
 
+    /// The new word of a block of the volume, if one of the requests that a step writes for has it in its row.
+    fn new_word(&self, step: &Step, v: u64, lba: u64) -> Option<u64> {
+        let joined = step.writers.iter().filter(|w| w.0.contains(&lba));
+        let mut writers = joined.map(|w| w.1).chain(step.request);
+        let id = writers.find(|id| {
+            let (from, blocks) = self.writes[id];
+            (from..from + blocks).contains(&v)
+        })?;
+        Some(word(id, v))
+    }
+
+    /// New data in the rows of a step for joined rows: member, block, word.
+    fn known(&self, step: &Step) -> Vec<(u32, u64, u64)> {
+        let rows = step.io.lba..step.io.lba + u64::from(step.io.blocks);
+        let joined = rows.filter(|_| step.operation == u32::MAX);
+        let places = joined.flat_map(|lba| (0..self.shape.n as u32).map(move |m| (m, lba)));
+        let new = places.filter_map(|(m, lba)| {
+            let v = *self.shape.holds.get(&(m, lba))?;
+            Some((m, lba, self.new_word(step, v, lba)?))
+        });
+        new.collect()
+    }
+
     /// The word that a step writes to a block of a member.
     fn written(&self, step: &Step, piece: &Piece, lba: u64, row: Content) -> u64 {
         let empty = Words::new();
         let number = self.numbers[&step.operation].0;
         let seen = self.seen.get(&number).unwrap_or(&empty);
-        let joined = step.writers.iter().filter(|w| w.0.contains(&lba));
-        let writers: Vec<u64> = joined.map(|w| w.1).chain(step.request).collect();
-        let new = |v: u64| -> Option<u64> {
-            let covers = |id: &&u64| {
-                let (from, blocks) = self.writes[id];
-                (from..from + blocks).contains(&v)
-            };
-            writers.iter().find(covers).map(|id| word(*id, v))
-        };
+        let new = |v: u64| self.new_word(step, v, lba);
         let member = piece.member;
         match piece.content {
             Content::Repair if self.shape.has_parity() => self.others(seen, member, lba),
@@ -300,7 +325,7 @@ pub struct Disk {
     pub member: u32,
     pub world: Arc<Mutex<World>>,
     /// The words that its writes will write, by id.
-    pub words: HashMap<u64, Vec<u64>>,
+    pub words: HashMap<u64, (Vec<u64>, Vec<(u32, u64, u64)>)>,
 }
 
 impl Behaviour for Disk {
@@ -311,7 +336,7 @@ impl Behaviour for Disk {
         let (_, step) = world.steps.get(&key).cloned().expect("a step was told");
         assert_eq!((step.io.lba, step.io.blocks), (request.lba, request.blocks));
         if request.command.writes() {
-            let words = world.words(&step);
+            let words = (world.words(&step), world.known(&step));
             self.words.insert(request.id, words);
         }
     }
@@ -341,11 +366,15 @@ impl Behaviour for Disk {
                     blocks,
                 }
             }
-            _ => Effect::Write {
-                operation,
-                lba,
-                words: self.words.remove(&request.id).expect("its words"),
-            },
+            _ => {
+                let (words, known) = self.words.remove(&request.id).expect("its words");
+                Effect::Write {
+                    operation,
+                    lba,
+                    words,
+                    known,
+                }
+            }
         };
         world
             .effects
