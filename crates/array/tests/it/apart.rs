@@ -98,7 +98,7 @@ fn jobs(noise: &mut SplitMix, devices: u64) -> String {
             false => format!("think_time = {think}\n"),
         };
         let reads = noise.of(&["1.0", "0.5", "0.0"]);
-        let size = noise.of(&["4 KiB", "512 B", "96 KiB"]);
+        let size = noise.of(&["4 KiB", "8 KiB", "96 KiB"]);
         // A few requests lie beyond the device.
         let footprint = noise.of(&["100 MB", "40 GB", "80 GB"]);
         writeln!(

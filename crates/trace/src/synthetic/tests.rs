@@ -156,120 +156,54 @@ fn exponential_sizes_follow_disksims_rule() {
 }
 
 /// Means and shares of blocks of 4 KiB by the laws that are asked for: uniform, and the geometric one of the same mean for
-/// exponential sizes. Within five standard deviations.
+/// exponential sizes. Within five standard deviations. Rows: distribution; mean and deviation in blocks; a size and its share.
 #[test]
 fn sizes_of_whole_blocks_have_the_mean_and_the_shares_asked_for() {
     let n = 200_000.0;
-    for (size, mean, deviation, first, share) in [
-        (
-            "distribution = 'uniform', min = '4 KiB', max = '64 KiB'",
-            8.5,
-            4.61,
-            1,
-            1.0 / 16.0,
-        ),
-        (
-            "distribution = 'uniform', min = '8 KiB', max = '24 KiB'",
-            4.0,
-            1.42,
-            6,
-            0.2,
-        ),
-        (
-            "distribution = 'exponential', mean = '16 KiB'",
-            4.0,
-            3.47,
-            1,
-            0.25,
-        ),
-        (
-            "distribution = 'exponential', mean = '6 KiB'",
-            1.5,
-            0.87,
-            2,
-            2.0 / 9.0,
-        ),
-        (
-            "distribution = 'exponential', mean = '16 KiB', base = '8 KiB'",
-            6.0,
-            4.48,
-            2,
-            0.2,
-        ),
-        (
-            "distribution = 'normal', mean = '66 KiB', deviation = '16 KiB'",
-            16.5,
-            4.1,
-            99,
-            0.0,
-        ),
-        (
-            "distribution = 'two-value', value = '4 KiB', second = '12 KiB', probability = 0.3",
-            1.6,
-            0.92,
-            3,
-            0.3,
-        ),
+    for row in [
+        "'uniform', min = '4 KiB', max = '64 KiB' | 8.5 | 4.61 | 1 | 0.0625",
+        "'uniform', min = '8 KiB', max = '24 KiB' | 4 | 1.42 | 6 | 0.2",
+        "'exponential', mean = '16 KiB' | 4 | 3.47 | 1 | 0.25",
+        "'exponential', mean = '6 KiB' | 1.5 | 0.87 | 2 | 0.2222",
+        "'exponential', mean = '16 KiB', base = '8 KiB' | 6 | 4.48 | 2 | 0.2",
+        "'normal', mean = '66 KiB', deviation = '16 KiB' | 16.5 | 4.1 | 99 | 0",
+        "'two-value', value = '4 KiB', second = '12 KiB', probability = 0.3 | 1.6 | 0.92 | 3 | 0.3",
     ] {
-        let toml = format!("n_requests = {n}\nsize = {{ {size} }}\nrate = '1/s'");
+        let (size, numbers) = row.split_once(" | ").unwrap();
+        let numbers: Vec<f64> = numbers.split(" | ").map(|x| x.parse().unwrap()).collect();
+        let [mean, deviation, first, share] = numbers[..] else {
+            panic!("{row}")
+        };
+        let toml = format!("n_requests = {n}\nrate = '1/s'\nsize = {{ distribution = {size} }}");
         let drawn = read(&toml).generator(3).unwrap();
-        let units: Vec<u32> = drawn.map(|r| r.blocks / 8).collect();
-        let got = units.iter().sum::<u32>() as f64 / n;
+        let units: Vec<f64> = drawn.map(|r| f64::from(r.blocks / 8)).collect();
+        let off = units.iter().sum::<f64>() / n - mean;
         assert!(
-            (got - mean).abs() < 5.0 * deviation / n.sqrt(),
-            "{size}: mean {got} of seed 3"
+            off.abs() < 5.0 * deviation / n.sqrt(),
+            "{row}: off by {off} with seed 3"
         );
-        let got = units.iter().filter(|u| **u == first).count() as f64 / n;
+        let off = units.iter().filter(|u| **u == first).count() as f64 / n - share;
         let bound = 5.0 * (share * (1.0 - share) / n).sqrt();
-        assert!(
-            (got - share).abs() <= bound,
-            "{size}: share {got} of seed 3"
-        );
+        assert!(off.abs() <= bound, "{row}: share off by {off} with seed 3");
     }
 }
 
 #[test]
 fn sizes_that_whole_blocks_cannot_have_are_refused() {
-    for (size, need) in [
-        ("'10 kB'", "multiples of the block of 4096 B"),
-        (
-            "{ distribution = 'exponential', mean = '4 KiB' }",
-            "a mean above the block",
-        ),
-        (
-            "{ distribution = 'exponential', mean = '4 KiB', base = '2 KiB' }",
-            "multiples of",
-        ),
-        (
-            "{ distribution = 'exponential', mean = '200 MB' }",
-            "within the footprint",
-        ),
-        (
-            "{ distribution = 'uniform', min = '0 B', max = '64 KiB' }",
-            "multiples of",
-        ),
-        (
-            "{ distribution = 'uniform', min = '4 KiB', max = '10 KiB' }",
-            "multiples of",
-        ),
-        (
-            "{ distribution = 'normal', mean = '16 KiB', deviation = '8 KiB' }",
-            "three deviations",
-        ),
-        (
-            "{ distribution = 'two-value', value = '4 KiB', second = '1 KiB', probability = 0.1 }",
-            "multiples of",
-        ),
-        (
-            "{ distribution = 'choice', values = ['4 KiB', '5 KiB'] }",
-            "multiples of",
-        ),
+    for row in [
+        "'10 kB' | multiples of the block of 4096 B",
+        "{ distribution = 'exponential', mean = '4 KiB' } | a mean above the block",
+        "{ distribution = 'exponential', mean = '4 KiB', base = '2 KiB' } | multiples of",
+        "{ distribution = 'exponential', mean = '200 MB' } | within the footprint",
+        "{ distribution = 'uniform', min = '0 B', max = '64 KiB' } | multiples of",
+        "{ distribution = 'uniform', min = '4 KiB', max = '10 KiB' } | multiples of",
+        "{ distribution = 'normal', mean = '16 KiB', deviation = '8 KiB' } | three deviations",
+        "{ distribution = 'choice', values = ['4 KiB', '5 KiB'] } | multiples of",
     ] {
+        let (size, need) = row.split_once(" | ").unwrap();
         let error = refused(&format!("rate = '1/s'\nsize = {size}"));
-        assert!(
-            error.contains("synthetic.size: got") && error.contains(need),
-            "{size}: {error}"
-        );
+        let named = error.contains("synthetic.size: got");
+        assert!(named && error.contains(need), "{row}: {error}");
     }
 }
 

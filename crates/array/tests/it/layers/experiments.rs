@@ -417,9 +417,10 @@ fn results_say_what_each_height_did() {
                 assert!(raid5.counts["degraded_reads"] > 0);
                 // The missing member is not there.
                 assert_eq!(s.drives.len(), 4);
-                let serves =
-                    |d: &headstack_array::DriveResult| d.n_requests > 0 && !d.name.ends_with("[3]");
-                assert!(s.drives.iter().all(serves));
+                assert!(s
+                    .drives
+                    .iter()
+                    .all(|d| d.n_requests > 0 && !d.name.ends_with("[3]")));
                 let below = raid5.counts["member_reads"] + raid5.counts["member_writes"];
                 assert!(below > raid5.n_requests);
             }

@@ -70,7 +70,7 @@ fn requests(draw: &mut Draw, footprint: u64) -> Map<String, Value> {
     set("block", json!(format!("{block} B")));
     let most = (footprint / 4).clamp(block, 1 << 20);
     let size = draw.bytes(block as f64, most as f64, block);
-    let spread = json!({ "distribution": "uniform", "min": "512 B", "max": format!("{size} B") });
+    let spread = json!({ "distribution": "uniform", "min": format!("{block} B"), "max": format!("{size} B") });
     set(
         "size",
         match draw.chance(0.3) {
