@@ -70,7 +70,7 @@ def test_pauses_past_the_end_of_simulated_time_are_refused(tmp_path):
     assert re.search(said, error["message"])
 
 
-@pytest.mark.skipif(shutil.which("fio") is None, reason="fio is absent")
+@pytest.mark.needs("fio")
 def test_a_latency_log_of_fio_says_what_fio_says(tmp_path):
     log = ["--write_lat_log=x", "--log_offset=1", "--output-format=json"]
     job = ["--name=x", "--filename=f", "--size=2M", "--rw=randrw", "--bs=4k,8k", "--ioengine=psync"]

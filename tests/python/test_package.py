@@ -1,5 +1,6 @@
 """The Debian package of `headstack-capd`: its systemd unit, manual page and content."""
 
+import shutil
 import subprocess
 from pathlib import Path
 

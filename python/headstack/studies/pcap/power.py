@@ -1,5 +1,6 @@
 """Power of drives, of rates and of queues: PCAP-1 to PCAP-3."""
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -76,7 +77,8 @@ def static_w(drive: str) -> float:
 
     That is the condition `idle_b` of the drive's file, with its currents at 5 V and 12 V.
     """
-    at_5_v, at_12_v = drives.load(drive)["power"]["idle_b"]
+    power: Mapping[str, Any] = drives.load(drive)["power"]
+    at_5_v, at_12_v = power["idle_b"]
     return 5 * float(at_5_v) + 12 * float(at_12_v)
 
 
