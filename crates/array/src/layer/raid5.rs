@@ -2,7 +2,7 @@
 //!
 //! # Model
 //! `volume/parity.rs` describes the reads and writes that keep the parity consistent, also without a member;
-//! `volume/stripe_cache.rs` how writes of the same rows join while all members are there.
+//! `volume/stripe_cache.rs` how writes of the same rows join.
 //!
 //! | parameter | means | if absent |
 //! |---|---|---|

@@ -3,9 +3,8 @@
 //! # Model
 //! Each request becomes a `Plan`: reads of members, and writes of members that begin when all reads have
 //! completed. The `Placement` makes the plan. The volume carries it out, keeps the state of its members and
-//! joins the results. A write to a volume with redundancy locks its range (with parity and a member gone: its rows), so
-//! that nothing else changes it meanwhile; with parity and all members writes of the same rows join
-//! (`volume/stripe_cache.rs`). A read that has to reconstruct blocks locks its range too.
+//! joins the results. A write to a volume with redundancy locks its range, so that nothing else changes it
+//! meanwhile; with parity writes of the same rows join (`volume/stripe_cache.rs`). A read that has to reconstruct blocks locks its range too.
 //!
 //! - *Gone*: a member that is gone gets no requests. Its requests without an announced completion are aborted
 //!   and read elsewhere; the others end as announced. Blocks that could not be written to it are marked stale.
@@ -29,7 +28,7 @@
 //! # Source
 //! Linux md for the rules; Patterson, Gibson & Katz, SIGMOD 1988, for the levels.
 //! # Validity
-//! Without a member nothing that was read before is kept. No write-intent bitmap, no journal, no rewriting
+//! No write-intent bitmap, no journal, no rewriting
 //! of blocks that could not be read.
 
 mod barrier;

@@ -6,7 +6,7 @@
 //! ways: *read-modify-write* reads the data that it overwrites and the old parity; *reconstruct-write* reads
 //! the data of the row that it does not overwrite. Both read a unit that is written in part. As in md the
 //! choice is made for each row, and a tie is reconstructed (`rmw_level` 1). What is in memory costs nothing
-//! (`stripe_cache.rs`); without a member no data are assumed to be there.
+//! (`stripe_cache.rs`).
 //!
 //! When a unit cannot be read, because its member is gone or the unit is stale:
 //! - A read of the unit reads the other members of the row.

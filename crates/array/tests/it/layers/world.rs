@@ -122,10 +122,13 @@ pub enum Effect {
         operation: u64,
         lba: u64,
         words: Vec<u64>,
-        /// New data of the same rows, also those of a member that is gone: member, block, word.
-        known: Vec<(u32, u64, u64)>,
+        /// New data of the same rows, also those of a member that is gone.
+        known: Known,
     },
 }
+
+/// Words of members: member, block, word.
+pub type Known = Vec<(u32, u64, u64)>;
 
 pub struct World {
     pub shape: Shape,
@@ -255,7 +258,7 @@ impl World {
     }
 
     /// New data in the rows of a step for joined rows: member, block, word.
-    fn known(&self, step: &Step) -> Vec<(u32, u64, u64)> {
+    fn known(&self, step: &Step) -> Known {
         let rows = step.io.lba..step.io.lba + u64::from(step.io.blocks);
         let joined = rows.filter(|_| step.operation == u32::MAX);
         let places = joined.flat_map(|lba| (0..self.shape.n as u32).map(move |m| (m, lba)));
@@ -325,7 +328,7 @@ pub struct Disk {
     pub member: u32,
     pub world: Arc<Mutex<World>>,
     /// The words that its writes will write, by id.
-    pub words: HashMap<u64, (Vec<u64>, Vec<(u32, u64, u64)>)>,
+    pub words: HashMap<u64, (Vec<u64>, Known)>,
 }
 
 impl Behaviour for Disk {
