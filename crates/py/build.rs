@@ -6,10 +6,7 @@ use std::{env, fs, io};
 const SHIPPED: [(&str, &[&str]); 3] = [
     ("drives", &[".toml"]),
     ("docs", &[".md"]),
-    (
-        "examples",
-        &[".toml", ".fio", ".parv", ".py", ".md", ".zst", ".ipynb"],
-    ),
+    ("examples", &[".toml", ".fio", ".parv", ".py", ".md", ".zst", ".ipynb"]),
 ];
 
 fn main() -> io::Result<()> {

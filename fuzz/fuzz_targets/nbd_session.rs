@@ -35,11 +35,7 @@ fn server() -> (Live, Tls) {
     let script = root.join("scripts/certificates.sh");
     let made = Command::new("sh").arg(script).arg(&folder).status();
     assert!(made.is_ok_and(|made| made.success()), "openssl is needed");
-    let tls = Tls::open(&TlsOptions {
-        mode: Some(Mode::On),
-        certificates: Some(folder.clone()),
-        verify_peer: false,
-    });
+    let tls = Tls::open(&TlsOptions { mode: Some(Mode::On), certificates: Some(folder.clone()), verify_peer: false });
     std::fs::remove_dir_all(folder).expect("it was made");
     (live, tls.expect("they were made"))
 }

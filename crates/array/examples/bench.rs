@@ -51,11 +51,7 @@ fn run() -> Result<(), String> {
     };
     println!(
         "{{\"per_s\": {per_s}, \"queue_mean\": {}, \"drive_requests\": {}, \"peak_rss_bytes\": {}}}",
-        if mean_queue.is_finite() {
-            mean_queue.to_string()
-        } else {
-            "null".into()
-        },
+        if mean_queue.is_finite() { mean_queue.to_string() } else { "null".into() },
         drive_requests.map_or("null".into(), |n: u64| n.to_string()),
         peak_rss_bytes()?
     );
@@ -72,8 +68,7 @@ fn simulate(n: u64, rest: &[String]) -> Result<(f64, f64), String> {
     let [path, rate] = rest else {
         return Err("got no drive and rate, need both".into());
     };
-    let drive =
-        Drive::builtin(&read_spec(path)?, &DriveOptions::default()).map_err(|e| e.to_string())?;
+    let drive = Drive::builtin(&read_spec(path)?, &DriveOptions::default()).map_err(|e| e.to_string())?;
     let capacity = drive.capacity_blocks();
     let workload = format!(
         "n_requests = {n}\nreads = 0.66\nsize = \"4 KiB\"\narrivals = \"poisson\"\n\
@@ -89,11 +84,8 @@ fn logging(n: u64, rest: &[String]) -> Result<(f64, f64), String> {
     let [path, reads, blocks] = rest else {
         return Err("got no drive, share of reads and number of blocks, need all".into());
     };
-    let blocks: u64 = blocks
-        .parse()
-        .map_err(|e| format!("blocks {blocks:?}: {e}"))?;
-    let drive =
-        Drive::builtin(&read_spec(path)?, &DriveOptions::default()).map_err(|e| e.to_string())?;
+    let blocks: u64 = blocks.parse().map_err(|e| format!("blocks {blocks:?}: {e}"))?;
+    let drive = Drive::builtin(&read_spec(path)?, &DriveOptions::default()).map_err(|e| e.to_string())?;
     let capacity = drive.capacity_blocks();
     let workload = format!(
         "n_requests = {n}\nreads = {reads}\nsize = \"4 KiB\"\narrivals = \"poisson\"\n\
@@ -113,11 +105,7 @@ fn raid(n: u64, rest: &[String]) -> Result<(f64, f64), String> {
     let drives: usize = drives.parse().map_err(|e| format!("{drives:?}: {e}"))?;
     let design = DriveDesign::new(&spec, &Models::builtin()).map_err(|e| e.to_string())?;
     let members = (0..drives)
-        .map(|_| {
-            design
-                .drive(&DriveOptions::default())
-                .map_err(|e| e.to_string())
-        })
+        .map(|_| design.drive(&DriveOptions::default()).map_err(|e| e.to_string()))
         .collect::<Result<Vec<Drive>, String>>()?;
     let workload = format!(
         "n_requests = {n}\nreads = 0.6\nsequential = 0.2\nsize = \"4 KiB\"\n\
@@ -133,8 +121,7 @@ fn at_depth(n: u64, rest: &[String]) -> Result<f64, String> {
         return Err("got no drive and depth, need both".into());
     };
     let depth: u64 = depth.parse().map_err(|e| format!("{depth:?}: {e}"))?;
-    let mut drive =
-        Drive::builtin(&read_spec(path)?, &DriveOptions::default()).map_err(|e| e.to_string())?;
+    let mut drive = Drive::builtin(&read_spec(path)?, &DriveOptions::default()).map_err(|e| e.to_string())?;
     let places = drive.capacity_blocks() / 8;
     let mut next = 0u64;
     let mut command = || {
@@ -169,14 +156,10 @@ fn build(n: u64, rest: &[String]) -> Result<f64, String> {
         return Err("got no drive, need one".into());
     };
     let begun = Watch::start();
-    let design =
-        DriveDesign::new(&read_spec(path)?, &Models::builtin()).map_err(|e| e.to_string())?;
+    let design = DriveDesign::new(&read_spec(path)?, &Models::builtin()).map_err(|e| e.to_string())?;
     let drives = (0..n)
         .map(|seed| {
-            let options = DriveOptions {
-                seed,
-                ..DriveOptions::default()
-            };
+            let options = DriveOptions { seed, ..DriveOptions::default() };
             design.drive(&options).map_err(|e| e.to_string())
         })
         .collect::<Result<Vec<Drive>, String>>()?;
@@ -247,10 +230,7 @@ fn raid5(n: u64, rest: &[String]) -> Result<(f64, u64), String> {
     if let Some(more) = rest.first() {
         return Err(format!("got {more:?} after the requests, need nothing"));
     }
-    let (requests, seconds) = whole_run(
-        &format!("[workload.synthetic]\nn_requests = {n}{PARITY}"),
-        1,
-    )?;
+    let (requests, seconds) = whole_run(&format!("[workload.synthetic]\nn_requests = {n}{PARITY}"), 1)?;
     Ok((requests as f64 / seconds, requests))
 }
 
@@ -278,14 +258,10 @@ fn many(n: u64, rest: &[String], arrivals: &str) -> Result<(f64, u64), String> {
 
 /// Runs an experiment of one system; requests to its drives, and seconds: processor time on one thread, else wall time.
 fn whole_run(text: &str, threads: usize) -> Result<(u64, f64), String> {
-    let experiment =
-        Experiment::from_toml(text, "bench.toml".as_ref()).map_err(|e| e.to_string())?;
+    let experiment = Experiment::from_toml(text, "bench.toml".as_ref()).map_err(|e| e.to_string())?;
     let drives = concat!(env!("CARGO_MANIFEST_DIR"), "/../../drives");
     let inputs = Inputs::new(vec![drives.into()]);
-    let options = RunOptions {
-        threads: Some(threads),
-        ..RunOptions::default()
-    };
+    let options = RunOptions { threads: Some(threads), ..RunOptions::default() };
     let (begun, clock) = (Watch::start(), Instant::now());
     let result = headstack_array::run(&experiment, &inputs, &options).map_err(|e| e.to_string())?;
     let seconds = match threads {
@@ -308,9 +284,7 @@ fn timed(
     let synthetic: Synthetic = toml::from_str(workload).map_err(|e| e.to_string())?;
     let mut source = synthetic.source(1).map_err(|e| e.to_string())?;
     let all = entries();
-    let entry = all
-        .find("organisation", organisation)
-        .map_err(|e| e.to_string())?;
+    let entry = all.find("organisation", organisation).map_err(|e| e.to_string())?;
     let context = Context {
         member_blocks: members.iter().map(Drive::capacity_blocks).collect(),
         device_blocks,
@@ -319,16 +293,12 @@ fn timed(
     let organisation = (entry.build)(&context).map_err(|e| e.to_string())?;
     let begun = Watch::start();
     let (organisation, options) = (organisation.as_ref(), Options::default());
-    let outcome =
-        headstack_array::simulate(&mut source, &mut members, organisation, &options, None)
-            .map_err(|e| e.to_string())?;
+    let outcome = headstack_array::simulate(&mut source, &mut members, organisation, &options, None)
+        .map_err(|e| e.to_string())?;
     let seconds = begun.core_seconds();
     // Little's law: mean number in the system, the one in service included.
     let elapsed_ns = (outcome.end.0 - outcome.start.0) as f64;
-    Ok((
-        n as f64 / seconds,
-        outcome.response.sum_ns() as f64 / elapsed_ns,
-    ))
+    Ok((n as f64 / seconds, outcome.response.sum_ns() as f64 / elapsed_ns))
 }
 
 fn parse_spc(n: u64) -> Result<f64, String> {
@@ -336,13 +306,7 @@ fn parse_spc(n: u64) -> Result<f64, String> {
     for i in 0..n {
         let lba = (i * 2_654_435_761) % 40_000_000;
         let op = if i % 3 == 0 { 'W' } else { 'R' };
-        let _ = writeln!(
-            text,
-            "{},{lba},{},{op},{:.6}",
-            i % 3,
-            4096 << (i % 3),
-            i as f64 * 1e-4
-        );
+        let _ = writeln!(text, "{},{lba},{},{op},{:.6}", i % 3, 4096 << (i % 3), i as f64 * 1e-4);
     }
     let begun = Watch::start();
     let options = ReadOptions::default();
@@ -376,14 +340,7 @@ impl Watch {
 /// The kernel's high-water mark of resident memory.
 fn peak_rss_bytes() -> Result<u64, String> {
     let status = std::fs::read_to_string("/proc/self/status").map_err(|e| e.to_string())?;
-    let line = status
-        .lines()
-        .find(|l| l.starts_with("VmHWM:"))
-        .ok_or("no VmHWM")?;
-    let kib: u64 = line
-        .split_whitespace()
-        .nth(1)
-        .and_then(|w| w.parse().ok())
-        .ok_or("VmHWM is not a number")?;
+    let line = status.lines().find(|l| l.starts_with("VmHWM:")).ok_or("no VmHWM")?;
+    let kib: u64 = line.split_whitespace().nth(1).and_then(|w| w.parse().ok()).ok_or("VmHWM is not a number")?;
     Ok(kib * 1024)
 }

@@ -30,10 +30,7 @@ fn open(file: &Path) -> Result<Experiment, String> {
 fn print_result() -> Result<(), String> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [file] = args.as_slice() else {
-        return Err(format!(
-            "run: got {} arguments, need EXPERIMENT.toml",
-            args.len()
-        ));
+        return Err(format!("run: got {} arguments, need EXPERIMENT.toml", args.len()));
     };
     let own = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../drives"));
     let more = std::env::var_os("HEADSTACK_DRIVES").unwrap_or_default();

@@ -194,12 +194,7 @@ pub struct ChangeCounts {
 ///
 /// # Errors
 /// Times before the first request, drives and layers that do not exist, and entries without exactly one setting.
-pub fn plan(
-    changes: &[Change],
-    count: u32,
-    layers: &[LayerSpec],
-    key: &str,
-) -> Result<Vec<Planned>, SpecError> {
+pub fn plan(changes: &[Change], count: u32, layers: &[LayerSpec], key: &str) -> Result<Vec<Planned>, SpecError> {
     let mut planned = Vec::with_capacity(changes.len());
     for (i, change) in changes.iter().enumerate() {
         let place = format!("{key}.change[{i}]");
@@ -210,12 +205,7 @@ pub fn plan(
     Ok(planned)
 }
 
-fn one(
-    change: &Change,
-    count: u32,
-    layers: &[LayerSpec],
-    place: &str,
-) -> Result<Planned, SpecError> {
+fn one(change: &Change, count: u32, layers: &[LayerSpec], place: &str) -> Result<Planned, SpecError> {
     if change.at.0 < 0 {
         return Err(SpecError::new("at", change.at, "0 s or more"));
     }
@@ -229,25 +219,15 @@ fn one(
         return Err(SpecError::new("elevator_parameters", key, need));
     }
     let target = match setting {
-        Setting::Drive(_) | Setting::FailPart(_) | Setting::FailZone(_) => {
-            drives(change, count, key)?
-        }
+        Setting::Drive(_) | Setting::FailPart(_) | Setting::FailZone(_) => drives(change, count, key)?,
         _ => layer(change, layers, key)?,
     };
-    Ok(Planned {
-        at: change.at,
-        target,
-        setting,
-        place: place.to_string(),
-        key,
-    })
+    Ok(Planned { at: change.at, target, setting, place: place.to_string(), key })
 }
 
 /// The one setting of an entry, with its key.
 fn only(change: &Change) -> Result<(&'static str, Setting), SpecError> {
-    let mut set: Vec<(&str, Setting)> = settings(change)
-        .filter_map(|(name, setting)| Some((name, setting?)))
-        .collect();
+    let mut set: Vec<(&str, Setting)> = settings(change).filter_map(|(name, setting)| Some((name, setting?))).collect();
     let names: Vec<&str> = set.iter().map(|(name, _)| *name).collect();
     match set.pop() {
         Some(only) if set.is_empty() => Ok(only),
@@ -265,10 +245,7 @@ fn only(change: &Change) -> Result<(&'static str, Setting), SpecError> {
 
 /// The drives of an entry.
 fn drives(change: &Change, count: u32, key: &str) -> Result<Target, SpecError> {
-    for (other, given) in [
-        ("layer", change.layer.is_some()),
-        ("instances", change.instances.is_some()),
-    ] {
+    for (other, given) in [("layer", change.layer.is_some()), ("instances", change.instances.is_some())] {
         if given {
             let need = format!("no such key: drives says which drives change their {key}");
             return Err(SpecError::new(other, "a value", need));
@@ -368,39 +345,16 @@ fn of_drives(change: &Change) -> [Named; 10] {
         parameters: change.scheduler_parameters.clone().unwrap_or_default(),
     };
     let limits = |l: LimitsSpec| Of::DurationLimits(Box::new(l));
-    let speed = |s: SpindleSpeed| Of::SpindleSpeed {
-        speed: s.speed,
-        takes: s.takes,
-    };
-    let timer = |t: IdleTimer| Of::IdleTimer {
-        condition: t.condition,
-        after: t.after,
-    };
-    let part = |f: Failure| Part {
-        stack: f.stack,
-        arm: f.arm,
-        surface: f.surface,
-        warning: f.warning,
-    };
+    let speed = |s: SpindleSpeed| Of::SpindleSpeed { speed: s.speed, takes: s.takes };
+    let timer = |t: IdleTimer| Of::IdleTimer { condition: t.condition, after: t.after };
+    let part = |f: Failure| Part { stack: f.stack, arm: f.arm, surface: f.surface, warning: f.warning };
     [
         ("queue_depth", drive(change.queue_depth.map(Of::QueueDepth))),
         ("scheduler", drive(change.scheduler.as_ref().map(scheduler))),
-        (
-            "arms_in_motion",
-            drive(change.arms_in_motion.map(Of::ArmsInMotion)),
-        ),
-        (
-            "duration_limits",
-            drive(change.duration_limits.clone().map(limits)),
-        ),
-        (
-            "heeded_hints",
-            drive(change.heeded_hints.map(Of::HeededHints)),
-        ),
-        (
-            "power_condition",
-            drive(change.power_condition.map(Of::PowerCondition)),
-        ),
+        ("arms_in_motion", drive(change.arms_in_motion.map(Of::ArmsInMotion))),
+        ("duration_limits", drive(change.duration_limits.clone().map(limits))),
+        ("heeded_hints", drive(change.heeded_hints.map(Of::HeededHints))),
+        ("power_condition", drive(change.power_condition.map(Of::PowerCondition))),
         ("idle_timer", drive(change.idle_timer.map(timer))),
         ("spindle_speed", drive(change.spindle_speed.map(speed))),
         ("fail", change.fail.map(part).map(Setting::FailPart)),
@@ -430,10 +384,7 @@ fn of_layers(change: &Change) -> [Named; 18] {
         ("elevator", change.elevator.as_ref().map(elevator)),
         ("member_gone", change.member_gone.map(Setting::MemberGone)),
         ("member_back", change.member_back.map(Setting::MemberBack)),
-        (
-            "member_replaced",
-            change.member_replaced.map(Setting::MemberReplaced),
-        ),
+        ("member_replaced", change.member_replaced.map(Setting::MemberReplaced)),
         ("rebuild_rate", change.rebuild_rate.map(rate)),
         ("bandwidth", change.bandwidth.map(Setting::Bandwidth)),
         ("iops_limit", change.iops_limit.map(iops)),
@@ -444,9 +395,6 @@ fn of_layers(change: &Change) -> [Named; 18] {
         ("gone", change.gone.map(Setting::Gone)),
         ("busy", change.busy.map(Setting::Busy)),
         ("weak", change.weak.map(Setting::Weak)),
-        (
-            "predicts_failure",
-            change.predicts_failure.map(Setting::PredictsFailure),
-        ),
+        ("predicts_failure", change.predicts_failure.map(Setting::PredictsFailure)),
     ]
 }

@@ -83,10 +83,7 @@ fn opens(job: &Job, inputs: &Inputs) -> Result<(), RunError> {
     let mut open = job.open_workload();
     let mut workload = open.workload.clone();
     // Measuring would read the whole trace.
-    if matches!(
-        workload.transform.concatenate,
-        Some(Concatenate::Measured(_))
-    ) {
+    if matches!(workload.transform.concatenate, Some(Concatenate::Measured(_))) {
         workload.transform.concatenate = None;
     }
     open.workload = &workload;

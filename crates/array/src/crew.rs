@@ -28,11 +28,7 @@ impl fmt::Debug for Crew {
 impl Crew {
     /// So many threads, of which `busy` simulate systems.
     pub fn new(threads: usize, busy: usize) -> Crew {
-        let shared = Shared {
-            threads,
-            busy: AtomicUsize::new(busy),
-            helpers: OnceLock::new(),
-        };
+        let shared = Shared { threads, busy: AtomicUsize::new(busy), helpers: OnceLock::new() };
         Crew((threads > 1).then(|| Arc::new(shared)))
     }
 
@@ -64,19 +60,12 @@ impl Crew {
     /// The threads that can help now with so many items, and their number.
     fn helpers(&self, items: usize) -> Option<(&ThreadPool, usize)> {
         let shared = self.0.as_ref()?;
-        let idle = shared
-            .threads
-            .saturating_sub(shared.busy.load(Ordering::Relaxed).max(1));
+        let idle = shared.threads.saturating_sub(shared.busy.load(Ordering::Relaxed).max(1));
         let n = idle.min(items.saturating_sub(1));
         if n == 0 {
             return None;
         }
-        let start = || {
-            ThreadPoolBuilder::new()
-                .num_threads(shared.threads - 1)
-                .build()
-                .ok()
-        };
+        let start = || ThreadPoolBuilder::new().num_threads(shared.threads - 1).build().ok();
         let pool = shared.helpers.get_or_init(start).as_ref()?;
         Some((pool, n))
     }

@@ -62,14 +62,9 @@ pub(crate) fn parse_key(key: &str) -> Result<Vec<Step>, SpecError> {
     if levels > MOST_LEVELS {
         let beginning: String = key.chars().take(40).collect();
         let need = format!("a key of at most {MOST_LEVELS} parts");
-        return Err(SpecError::new(
-            format!("{beginning}..."),
-            format!("{levels} parts"),
-            need,
-        ));
+        return Err(SpecError::new(format!("{beginning}..."), format!("{levels} parts"), need));
     }
-    read_steps(key)
-        .ok_or_else(|| SpecError::new(key, "a bad key", "a dotted key, indices in brackets"))
+    read_steps(key).ok_or_else(|| SpecError::new(key, "a bad key", "a dotted key, indices in brackets"))
 }
 
 fn read_steps(key: &str) -> Option<Vec<Step>> {
@@ -89,19 +84,12 @@ fn read_steps(key: &str) -> Option<Vec<Step>> {
 ///
 /// # Errors
 /// A step that does not exist; the error's key is empty.
-pub(crate) fn change_value(
-    target: &mut Value,
-    path: &[Step],
-    change: &Value,
-) -> Result<(), SpecError> {
+pub(crate) fn change_value(target: &mut Value, path: &[Step], change: &Value) -> Result<(), SpecError> {
     match path {
         [] => match (target, change) {
             (Value::Object(target), Value::Object(change)) => {
                 // The parameters of one model do not apply to another.
-                if change
-                    .get("model")
-                    .is_some_and(|m| target.get("model") != Some(m))
-                {
+                if change.get("model").is_some_and(|m| target.get("model") != Some(m)) {
                     target.clear();
                 }
                 for (key, change) in change {
@@ -127,24 +115,16 @@ pub(crate) fn change_value(
             if target.is_null() {
                 *target = Value::Object(Params::new());
             }
-            let table = target.as_object_mut().ok_or_else(|| {
-                SpecError::new("", format!("the key {key:?} in a plain value"), "a table")
-            })?;
+            let table = target
+                .as_object_mut()
+                .ok_or_else(|| SpecError::new("", format!("the key {key:?} in a plain value"), "a table"))?;
             if rest.is_empty() && change.is_null() {
                 table.remove(key);
                 return Ok(());
             }
-            change_value(
-                table.entry(key.clone()).or_insert(Value::Null),
-                rest,
-                change,
-            )
+            change_value(table.entry(key.clone()).or_insert(Value::Null), rest, change)
         }
-        [Step::Index(i), ..] => Err(SpecError::new(
-            "",
-            format!("index {i} outside a list"),
-            "a key",
-        )),
+        [Step::Index(i), ..] => Err(SpecError::new("", format!("index {i} outside a list"), "a key")),
     }
 }
 
@@ -164,8 +144,7 @@ mod tests {
     use serde_json::json;
 
     fn changed(key: &str, change: Value) -> Result<Value, String> {
-        let mut target =
-            json!({ "queue": { "depth": 1 }, "zones": [{ "first": 0 }, { "first": 5 }] });
+        let mut target = json!({ "queue": { "depth": 1 }, "zones": [{ "first": 0 }, { "first": 5 }] });
         let changes = [(key.to_string(), change)].into_iter().collect();
         change_all(&mut target, &changes).map_err(|e| e.to_string())?;
         Ok(target)
@@ -173,20 +152,12 @@ mod tests {
 
     #[test]
     fn keys_lead_to_tables_and_places_in_lists() {
-        let at = |key: &str, change: Value, place: &str| {
-            changed(key, change).unwrap().pointer(place).cloned()
-        };
+        let at = |key: &str, change: Value, place: &str| changed(key, change).unwrap().pointer(place).cloned();
         assert_eq!(at("queue.depth", json!(4), "/queue/depth"), Some(json!(4)));
-        assert_eq!(
-            at("zones[1].first", json!(7), "/zones/1/first"),
-            Some(json!(7))
-        );
+        assert_eq!(at("zones[1].first", json!(7), "/zones/1/first"), Some(json!(7)));
         assert_eq!(at("queue.depth", json!(null), "/queue/depth"), None);
         assert_eq!(at("new.key", json!("x"), "/new/key"), Some(json!("x")));
-        assert_eq!(
-            at("zones.1.first", json!(7), "/zones/1/first"),
-            Some(json!(7))
-        );
+        assert_eq!(at("zones.1.first", json!(7), "/zones/1/first"), Some(json!(7)));
         // In a table a number is a key like others.
         assert_eq!(at("queue.0", json!(7), "/queue/0"), Some(json!(7)));
     }
@@ -198,19 +169,10 @@ mod tests {
             let want = "got a bad key, need a dotted key, indices in brackets";
             assert!(error(key).ends_with(want), "{key}: {}", error(key));
         }
-        assert_eq!(
-            error("zones[7].first"),
-            "zones[7].first: got index 7, need an index below 2"
-        );
+        assert_eq!(error("zones[7].first"), "zones[7].first: got index 7, need an index below 2");
         assert!(error("queue.depth.x").starts_with("queue.depth.x: got the key"));
-        assert_eq!(
-            error("zones.first"),
-            "zones.first: got the key \"first\" in a list, need an index below 2"
-        );
-        assert_eq!(
-            error("queue[0]"),
-            "queue[0]: got index 0 outside a list, need a key"
-        );
+        assert_eq!(error("zones.first"), "zones.first: got the key \"first\" in a list, need an index below 2");
+        assert_eq!(error("queue[0]"), "queue[0]: got index 0 outside a list, need a key");
     }
 
     #[test]
@@ -219,7 +181,9 @@ mod tests {
         assert!(changed(&key(MOST_LEVELS), json!(1)).is_ok());
         for levels in [MOST_LEVELS + 1, 1_400, 1_000_000] {
             let error = changed(&key(levels), json!(1)).unwrap_err();
-            let want = format!("a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a....: got {levels} parts, need a key of at most 32 parts");
+            let want = format!(
+                "a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a....: got {levels} parts, need a key of at most 32 parts"
+            );
             assert_eq!(error, want);
         }
         let error = changed(&format!("a{}", "[0]".repeat(1_400)), json!(1)).unwrap_err();

@@ -26,11 +26,7 @@ impl DriveFile {
         candidates.extend(dirs.iter().map(|d| d.join(format!("{name}.toml"))));
         let place = candidates.iter().position(|p| p.is_file());
         if let (None, Some(text)) = (place, shipped::text(name)) {
-            return Ok(DriveFile {
-                path: format!("drives/{name}.toml").into(),
-                shipped: Some(text),
-                is_path: false,
-            });
+            return Ok(DriveFile { path: format!("drives/{name}.toml").into(), shipped: Some(text), is_path: false });
         }
         let place = place.ok_or_else(|| {
             if let Some(got) = absent(name, &candidates[0]) {
@@ -42,11 +38,7 @@ impl DriveFile {
             let need = format!("a path or one of {}{hint}", names.join(", "));
             SpecError::new("drive", format!("{name:?}"), need)
         })?;
-        Ok(DriveFile {
-            path: candidates.swap_remove(place),
-            shipped: None,
-            is_path: place == 0,
-        })
+        Ok(DriveFile { path: candidates.swap_remove(place), shipped: None, is_path: place == 0 })
     }
 
     /// Whether it is TOML; an importer reads other files.
@@ -88,11 +80,7 @@ impl DriveFile {
         let shown = self.path.display().to_string();
         if !self.is_toml() {
             return (inputs.other_drive)(&shown).map_err(|e| {
-                SpecError::new(
-                    "drive",
-                    format!("{name:?}"),
-                    format!("a drive file, TOML (.toml) or DiskSim's: {e}"),
-                )
+                SpecError::new("drive", format!("{name:?}"), format!("a drive file, TOML (.toml) or DiskSim's: {e}"))
             });
         }
         let text = self.text()?;

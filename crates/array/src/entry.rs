@@ -19,12 +19,7 @@ pub struct About {
 impl About {
     /// An entry with the parameters of the table `P`.
     pub fn new<P: Table>(name: impl Into<String>, summary: impl Into<String>) -> About {
-        About {
-            name: name.into(),
-            summary: summary.into(),
-            example: String::new(),
-            parameters: P::schema(),
-        }
+        About { name: name.into(), summary: summary.into(), example: String::new(), parameters: P::schema() }
     }
 }
 

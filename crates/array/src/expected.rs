@@ -66,9 +66,8 @@ impl<'a> ExpectedRequests<'a> {
             (Some(RequestCount::Exact(_)), _) => return,
             _ => all[workload] = Some(known),
         }
-        let sum = all.iter().try_fold(0u64, |sum, known| {
-            Some(sum.saturating_add((*known)?.number().min(self.at_most)))
-        });
+        let sum =
+            all.iter().try_fold(0u64, |sum, known| Some(sum.saturating_add((*known)?.number().min(self.at_most))));
         if let Some(sum) = sum {
             self.progress.set_total(sum.saturating_mul(self.systems));
         }
@@ -97,9 +96,7 @@ impl Iterator for EstimatingSource<'_> {
         let next = self.source.next();
         match next {
             Some(_) => self.count(1),
-            None => self
-                .expected
-                .set(self.workload, RequestCount::Exact(self.seen)),
+            None => self.expected.set(self.workload, RequestCount::Exact(self.seen)),
         }
         next
     }
@@ -112,8 +109,7 @@ impl Requests for EstimatingSource<'_> {
         let got = batch.len() - before;
         self.count(got as u64);
         if result.is_ok() && got < most {
-            self.expected
-                .set(self.workload, RequestCount::Exact(self.seen));
+            self.expected.set(self.workload, RequestCount::Exact(self.seen));
         }
         result
     }
@@ -126,14 +122,7 @@ impl<'a> EstimatingSource<'a> {
         expected: &'a ExpectedRequests<'a>,
         workload: usize,
     ) -> EstimatingSource<'a> {
-        EstimatingSource {
-            source,
-            counters,
-            expected,
-            workload,
-            seen: 0,
-            read: 0,
-        }
+        EstimatingSource { source, counters, expected, workload, seen: 0, read: 0 }
     }
 
     fn count(&mut self, requests: u64) {
@@ -154,8 +143,7 @@ impl<'a> EstimatingSource<'a> {
         if self.read > 0 {
             let share = self.read as f64 / size as f64;
             let about = (self.seen as f64 / share) as u64;
-            self.expected
-                .set(self.workload, RequestCount::Estimate(about));
+            self.expected.set(self.workload, RequestCount::Estimate(about));
         }
         self.read = read;
     }
@@ -206,10 +194,7 @@ mod tests {
             let options = ReadOptions::default();
             let source = open(&path, None, &options).unwrap();
             let mut watched = EstimatingSource::new(source, options.counters.clone(), &expected, 0);
-            assert_eq!(
-                watched.by_ref().take(n as usize / 2).count(),
-                n as usize / 2
-            );
+            assert_eq!(watched.by_ref().take(n as usize / 2).count(), n as usize / 2);
             // An estimate is made every 1024 requests, a piece of the file holds some 8000.
             let about = progress.total().unwrap() as f64;
             assert!((about / n as f64 - 1.0).abs() < 0.1, "{path:?}: {about}");

@@ -11,9 +11,7 @@ use crate::simulate::warm_up::WarmUp;
 use headstack_drive::spec::{Dash, Params};
 use headstack_drive::DriveSpec;
 use headstack_engine::quantiles::EXACT_LIMIT;
-use headstack_schema::{
-    missing, wrong_kind, Adapter, Choice, Field, Kind, Parameter, SpecError, Table,
-};
+use headstack_schema::{missing, wrong_kind, Adapter, Choice, Field, Kind, Parameter, SpecError, Table};
 use headstack_trace::{Arrivals, Job, OnError, Order, RequestClass, Synthetic, Transform};
 use headstack_units::{Span, Time};
 use serde_json::Value;
@@ -64,8 +62,7 @@ pub struct Experiment {
     pub overrides: Overrides,
 }
 
-const NO_WORKLOAD: &str =
-    "a table [workload] with trace, synthetic or jobs, or several [[workload]]";
+const NO_WORKLOAD: &str = "a table [workload] with trace, synthetic or jobs, or several [[workload]]";
 const NO_SYSTEM: &str = "one or several [[system]] with a drive";
 
 /// One table, or a list of them.
@@ -438,11 +435,7 @@ impl Experiment {
     ///
     /// # Errors
     /// As [`Experiment::from_toml`].
-    pub fn from_text(
-        text: &str,
-        file: &Path,
-        overrides: &Overrides,
-    ) -> Result<Experiment, SpecError> {
+    pub fn from_text(text: &str, file: &Path, overrides: &Overrides) -> Result<Experiment, SpecError> {
         let experiment = Experiment::changed(toml_value(text, file)?, file.parent(), overrides);
         let mut experiment = experiment.map_err(|e| located(e, file, Some(text)))?;
         experiment.file = Some(file.to_path_buf());
@@ -454,11 +447,7 @@ impl Experiment {
     ///
     /// # Errors
     /// As [`Experiment::from_toml`].
-    pub fn of_document(
-        value: Value,
-        file: &Path,
-        overrides: &Overrides,
-    ) -> Result<Experiment, SpecError> {
+    pub fn of_document(value: Value, file: &Path, overrides: &Overrides) -> Result<Experiment, SpecError> {
         let experiment = Experiment::changed(value, file.parent(), overrides);
         let mut experiment = experiment.map_err(|e| e.in_file(file.display()))?;
         experiment.file = Some(file.to_path_buf());
@@ -470,11 +459,7 @@ impl Experiment {
     ///
     /// # Errors
     /// As [`Experiment::from_toml`].
-    pub fn changed(
-        mut value: Value,
-        base: Option<&Path>,
-        overrides: &Overrides,
-    ) -> Result<Experiment, SpecError> {
+    pub fn changed(mut value: Value, base: Option<&Path>, overrides: &Overrides) -> Result<Experiment, SpecError> {
         overrides.apply(&mut value)?;
         let experiment = Experiment::from_value(value, base.unwrap_or(Path::new("")));
         let mut experiment = experiment.map_err(|e| overrides.named(e))?;
@@ -487,8 +472,7 @@ impl Experiment {
     /// # Errors
     /// As [`Experiment::from_toml`].
     pub fn from_json(text: &str, base: &Path) -> Result<Experiment, SpecError> {
-        let value = serde_json::from_str(text)
-            .map_err(|e| SpecError::new("experiment", e, "valid JSON"))?;
+        let value = serde_json::from_str(text).map_err(|e| SpecError::new("experiment", e, "valid JSON"))?;
         Experiment::from_value(value, base)
     }
 
@@ -510,21 +494,15 @@ impl Experiment {
         if let Some(duration) = self.run.duration {
             check_length("run.duration", duration)?;
         }
-        for (list, n) in [
-            ("workload", self.workload.len()),
-            ("system", self.system.len()),
-        ] {
+        for (list, n) in [("workload", self.workload.len()), ("system", self.system.len())] {
             if n == 0 {
                 return Err(SpecError::new(list, "none", "at least one"));
             }
         }
         for (i, w) in self.workload.iter_mut().enumerate() {
             let key = format!("workload[{i}]");
-            let sources = [
-                ("trace", w.trace.is_some()),
-                ("synthetic", w.synthetic.is_some()),
-                ("jobs", !w.jobs.is_empty()),
-            ];
+            let sources =
+                [("trace", w.trace.is_some()), ("synthetic", w.synthetic.is_some()), ("jobs", !w.jobs.is_empty())];
             let given: Vec<&str> = sources.iter().filter(|s| s.1).map(|s| s.0).collect();
             if given.len() != 1 {
                 let got = match given.is_empty() {
@@ -539,19 +517,11 @@ impl Experiment {
             if let (Some(parameter), None) = (w.format_parameters.keys().next(), &w.trace) {
                 let got = format!("key {parameter:?} without a trace");
                 let need = "no keys here";
-                return Err(SpecError::new(
-                    format!("{key}.format_parameters"),
-                    got,
-                    need,
-                ));
+                return Err(SpecError::new(format!("{key}.format_parameters"), got, need));
             }
             if let (Some(n), true) = (w.processors, w.jobs.is_empty()) {
                 let place = format!("{key}.processors");
-                return Err(SpecError::new(
-                    place,
-                    format!("{n} without jobs"),
-                    "no key here",
-                ));
+                return Err(SpecError::new(place, format!("{n} without jobs"), "no key here"));
             }
             check_sizes(&key, w.device_blocks.as_deref())?;
             if let Some(WarmUp::Time(span)) = w.warm_up {
@@ -597,11 +567,7 @@ impl Experiment {
 fn check_sizes(key: &str, sizes: Option<&[u64]>) -> Result<(), SpecError> {
     let key = format!("{key}.device_blocks");
     match sizes {
-        Some([]) => Err(SpecError::new(
-            key,
-            "no sizes",
-            "one for each device, or one number",
-        )),
+        Some([]) => Err(SpecError::new(key, "no sizes", "one for each device, or one number")),
         Some(sizes) if sizes.contains(&0) => Err(SpecError::new(key, 0, "1 or more")),
         _ => Ok(()),
     }

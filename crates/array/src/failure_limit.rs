@@ -46,11 +46,7 @@ pub(crate) fn check(
     if injected || share <= allowed {
         return Ok(());
     }
-    if let Some(beyond) = outcome
-        .seen
-        .beyond
-        .filter(|b| 2 * b.n_requests > outcome.n_errors())
-    {
+    if let Some(beyond) = outcome.seen.beyond.filter(|b| 2 * b.n_requests > outcome.n_errors()) {
         return Err(too_large(workload, system, &beyond, share).within(&format!("workload[{w}]")));
     }
     let got = format!(
@@ -82,10 +78,7 @@ fn too_large(workload: &Workload, system: &System, beyond: &BeyondDevice, share:
 fn nothing_done(workload: &Workload, outcome: &Outcome) -> SpecError {
     let name = &workload.name;
     if outcome.seen.n_dropped > 0 {
-        let got = format!(
-            "\"drop-counted\", which left out all {} requests of {name:?}",
-            outcome.seen.n_dropped
-        );
+        let got = format!("\"drop-counted\", which left out all {} requests of {name:?}", outcome.seen.n_dropped);
         return SpecError::new("past_end", got, "requests within the devices");
     }
     if outcome.seen.n_taken > 0 {

@@ -97,11 +97,7 @@ impl Held {
 
     /// The request that arrives gets a slot.
     pub fn opened(&mut self, own: usize) {
-        if let Some(Event {
-            what: What::Arrival { slot, .. },
-            ..
-        }) = self.events.back_mut()
-        {
+        if let Some(Event { what: What::Arrival { slot, .. }, .. }) = self.events.back_mut() {
             *slot = own;
         }
     }

@@ -8,8 +8,8 @@
 use crate::change::{dry_run_layers, plan, Change, Planned, Target};
 use crate::experiment::System;
 use crate::layer::{
-    compose, fault, Branch, DriveFacts, DriveLayer, FaultSigns, FaultState, LayerCompletion,
-    LayerResult, LayerSpec, Setting, Tree,
+    compose, fault, Branch, DriveFacts, DriveLayer, FaultSigns, FaultState, LayerCompletion, LayerResult, LayerSpec,
+    Setting, Tree,
 };
 use crate::member::Member;
 use crate::outcome::MemberOutcome;
@@ -73,12 +73,7 @@ pub struct View {
 ///
 /// # Errors
 /// A drive, an organisation, a layer or a change that does not fit. What only a simulation does: capping.
-pub fn live_system(
-    system: &System,
-    base: &Path,
-    seed: u64,
-    inputs: &Inputs,
-) -> Result<LiveSystem, SpecError> {
+pub fn live_system(system: &System, base: &Path, seed: u64, inputs: &Inputs) -> Result<LiveSystem, SpecError> {
     if !system.capping.is_empty() {
         let need = "a system without it: not supported in real time; headstack-capd caps emulated drives by their \
                     control directory";
@@ -123,12 +118,7 @@ pub fn live_system(
 }
 
 /// The drives of a system, and how they were made.
-fn drives(
-    system: &System,
-    base: &Path,
-    seed: u64,
-    inputs: &Inputs,
-) -> Result<(Vec<Branch>, Vec<Made>), SpecError> {
+fn drives(system: &System, base: &Path, seed: u64, inputs: &Inputs) -> Result<(Vec<Branch>, Vec<Made>), SpecError> {
     let (mut drives, mut made): (Vec<Branch>, Vec<Made>) = (Vec::new(), Vec::new());
     for (i, kind) in system.kinds()?.iter().enumerate() {
         let key = match system.drives.is_empty() {
@@ -152,21 +142,14 @@ fn drives(
 /// Organisation and layers of a system, from the host down; the last one is the fault layer.
 fn layers_of(system: &System, seed: u64) -> Result<Vec<LayerSpec>, SpecError> {
     let (name, params) = system.organisation()?;
-    let organisation = (name != INDEPENDENT).then_some(LayerSpec {
-        name,
-        of: None,
-        params,
-        is_organisation: true,
-    });
+    let organisation = (name != INDEPENDENT).then_some(LayerSpec { name, of: None, params, is_organisation: true });
     let mut all: Vec<LayerSpec> = organisation.into_iter().collect();
     all.extend(system.listed_layers()?);
     if all.last().is_none_or(|last| last.name != fault::NAME) {
         all.push(LayerSpec {
             name: fault::NAME.into(),
             of: None,
-            params: [("seed".to_string(), (seed & u64::from(u32::MAX)).into())]
-                .into_iter()
-                .collect(),
+            params: [("seed".to_string(), (seed & u64::from(u32::MAX)).into())].into_iter().collect(),
             is_organisation: false,
         });
     }
@@ -192,10 +175,7 @@ impl LiveSystem {
             self.change_until(now);
         }
         let (first, _) = self.devices[device];
-        let request = DriveRequest {
-            lba: Lba(first + request.lba.0),
-            ..request
-        };
+        let request = DriveRequest { lba: Lba(first + request.lba.0), ..request };
         let number = self.tree.submit_numbered(now, request);
         let id = request.id as usize;
         if id >= self.numbers.len() {
@@ -301,26 +281,15 @@ impl LiveSystem {
     ///
     /// # Errors
     /// A drive that does not exist, or a setting that does not fit.
-    pub fn set_fault(
-        &mut self,
-        now: Time,
-        drives: &[u32],
-        setting: &Setting,
-    ) -> Result<(), SpecError> {
-        let target = Target::Layers {
-            level: 1,
-            instances: drives.to_vec(),
-        };
+    pub fn set_fault(&mut self, now: Time, drives: &[u32], setting: &Setting) -> Result<(), SpecError> {
+        let target = Target::Layers { level: 1, instances: drives.to_vec() };
         self.n_by_hand += 1;
         self.tree.change(now, &target, setting)
     }
 
     /// What a host sees of a device.
     pub fn view(&self, now: Time, device: usize) -> View {
-        let mut view = View {
-            drives: self.tree.drives_of(device),
-            ..View::default()
-        };
+        let mut view = View { drives: self.tree.drives_of(device), ..View::default() };
         for (path, layer) in self.tree.passage(device) {
             if let Some((nr_requests, depth)) = layer.queue_sizes() {
                 view.queue = Some((path.clone(), nr_requests, depth));
@@ -353,19 +322,13 @@ impl LiveSystem {
 
     /// Blocks of a device that are no longer in front of the write pointer of their zone, as they were in an equal system
     /// before a loss of power; and those of `lost`, which are in order, that are not in front of it.
-    pub fn past_pointers(
-        &self,
-        device: usize,
-        before: &LiveSystem,
-        lost: &[u64],
-    ) -> Vec<Range<u64>> {
+    pub fn past_pointers(&self, device: usize, before: &LiveSystem, lost: &[u64]) -> Vec<Range<u64>> {
         let drives = self.drive(device).zip(before.drive(device));
         let Some((drive, old)) = drives.filter(|(d, _)| d.zone_rules().is_some()) else {
             return Vec::new();
         };
-        let all = |drive: &'_ Drive| -> Vec<ZoneDescriptor> {
-            drive.report_zones(Lba(0), ReportingOptions::All).collect()
-        };
+        let all =
+            |drive: &'_ Drive| -> Vec<ZoneDescriptor> { drive.report_zones(Lba(0), ReportingOptions::All).collect() };
         let mut found = Vec::new();
         for (zone, old) in all(drive).into_iter().zip(all(old)) {
             let Some(pointer) = zone.write_pointer else {
@@ -416,12 +379,7 @@ impl LiveSystem {
     }
 
     /// As [`DriveNode::unwritten`](crate::layer::DriveNode::unwritten), of blocks of a device.
-    pub fn unwritten(
-        &self,
-        device: usize,
-        blocks: Range<u64>,
-        sink: &mut dyn FnMut(Range<u64>),
-    ) -> bool {
+    pub fn unwritten(&self, device: usize, blocks: Range<u64>, sink: &mut dyn FnMut(Range<u64>)) -> bool {
         self.tree.unwritten(device, blocks, sink)
     }
 }

@@ -6,8 +6,7 @@ use crate::layer::{self, drive, ErrorKind, LayerCompletion, Waits};
 use headstack_drive::limits::CountsByLimit;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::{
-    Completion, Counters, Drive, DriveEnergy, DriveRequest, Fault, Heeded, Hint, Part, RoleUse,
-    Setting,
+    Completion, Counters, Drive, DriveEnergy, DriveRequest, Fault, Heeded, Hint, Part, RoleUse, Setting,
 };
 use headstack_engine::{ByMode, SpecError};
 use headstack_trace::{Ioprio, IoprioClass};
@@ -132,12 +131,7 @@ pub trait Member: Send {
     /// As [`Drive::serve_at_once`], of a member that is a drive: the completion of a request that arrives at `now`, if it
     /// is known from the request alone and its service begins before `before`.
     #[inline(always)]
-    fn serve_at_once(
-        &mut self,
-        _now: Time,
-        _request: &DriveRequest,
-        _before: Time,
-    ) -> Option<&Completion> {
+    fn serve_at_once(&mut self, _now: Time, _request: &DriveRequest, _before: Time) -> Option<&Completion> {
         None
     }
     /// Earliest time at which [`Member::advance`] would have an effect; [`Time::NEVER`] if nothing is queued.
@@ -197,22 +191,13 @@ pub trait Member: Send {
     }
     /// The settings of each drive in it.
     fn controlled_drives(&self) -> Vec<ControlledDrive> {
-        vec![ControlledDrive {
-            arms: self.arms(),
-            conditions: self.conditions(),
-            ..ControlledDrive::default()
-        }]
+        vec![ControlledDrive { arms: self.arms(), conditions: self.conditions(), ..ControlledDrive::default() }]
     }
     /// Changes a setting of the layer at the path `way`, at `now`, up to which the member was advanced.
     ///
     /// # Errors
     /// A value that the layer refuses.
-    fn apply(
-        &mut self,
-        now: Time,
-        _way: &[u32],
-        setting: &layer::Setting,
-    ) -> Result<(), SpecError> {
+    fn apply(&mut self, now: Time, _way: &[u32], setting: &layer::Setting) -> Result<(), SpecError> {
         self.change(now, &Target::Drives(Vec::new()), setting)
     }
     /// Whether the host queue at the path `way` admits nothing until its requests have ended, because a change of its
@@ -251,12 +236,7 @@ pub trait Member: Send {
     ///
     /// # Errors
     /// A setting that it refuses.
-    fn change(
-        &mut self,
-        now: Time,
-        _target: &Target,
-        setting: &layer::Setting,
-    ) -> Result<(), SpecError> {
+    fn change(&mut self, now: Time, _target: &Target, setting: &layer::Setting) -> Result<(), SpecError> {
         match setting {
             layer::Setting::Drive(setting) => self.set(now, setting.clone()),
             layer::Setting::FailPart(part) => self.fail(now, *part),
@@ -279,12 +259,7 @@ impl Member for Drive {
         Drive::serves_in_sequence(self)
     }
     #[inline(always)]
-    fn serve_at_once(
-        &mut self,
-        now: Time,
-        request: &DriveRequest,
-        before: Time,
-    ) -> Option<&Completion> {
+    fn serve_at_once(&mut self, now: Time, request: &DriveRequest, before: Time) -> Option<&Completion> {
         Drive::serve_at_once(self, now, request, before)
     }
     #[inline]

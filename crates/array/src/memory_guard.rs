@@ -26,9 +26,7 @@ pub(crate) struct MemoryGuard {
 
 impl MemoryGuard {
     fn need(in_flight: u64, times: u64) -> u64 {
-        in_flight
-            .saturating_mul(PER_REQUEST)
-            .saturating_add(times.saturating_mul(PER_TIME))
+        in_flight.saturating_mul(PER_REQUEST).saturating_add(times.saturating_mul(PER_TIME))
     }
 
     /// Sees to it that so many requests in flight and response times can be kept.
@@ -50,10 +48,7 @@ impl MemoryGuard {
         let mut room: Vec<u8> = Vec::new();
         let bytes = usize::try_from(need).unwrap_or(usize::MAX);
         // `black_box` keeps the compiler from removing the reservation.
-        if std::hint::black_box(&mut room)
-            .try_reserve_exact(bytes)
-            .is_err()
-        {
+        if std::hint::black_box(&mut room).try_reserve_exact(bytes).is_err() {
             return Err(SimulateError::Memory { in_flight });
         }
         std::hint::black_box(&room);

@@ -142,10 +142,7 @@ impl<'a, 'l> Observers<'a, 'l> {
     /// The run fails if requests end later than simulated time can reach.
     pub fn check_end(&mut self, end: Time) {
         if end > Time::LATEST {
-            let late = SimulateError::Late {
-                what: "a completion",
-                time: end,
-            };
+            let late = SimulateError::Late { what: "a completion", time: end };
             self.failure.get_or_insert(late);
         }
     }
@@ -224,13 +221,7 @@ impl<'a, 'l> Observers<'a, 'l> {
     }
 
     /// Logs a measured request, which has this number in the workload. `slot`: in the table of requests, if it was there.
-    pub fn log(
-        &mut self,
-        slot: Option<usize>,
-        id: u64,
-        request: Request,
-        answer: &LayerCompletion,
-    ) {
+    pub fn log(&mut self, slot: Option<usize>, id: u64, request: Request, answer: &LayerCompletion) {
         let record = Record {
             id,
             request,

@@ -5,9 +5,7 @@ use crate::run::error::RunError;
 use headstack_schema::{read, Parameter, Registry, SpecError};
 use headstack_trace::classes::{check_classes, marked, Marks, Origin};
 use headstack_trace::reader::Format;
-use headstack_trace::{
-    open, ClosedLoop, Counters, Each, Job, Jobs, ReadOptions, Source, Synthetic, TraceError,
-};
+use headstack_trace::{open, ClosedLoop, Counters, Each, Job, Jobs, ReadOptions, Source, Synthetic, TraceError};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -30,14 +28,7 @@ pub struct Opened {
 impl Opened {
     /// A workload with nothing known but its requests.
     pub fn new(source: Source) -> Opened {
-        Opened {
-            source,
-            closed: None,
-            jobs: Vec::new(),
-            requests: None,
-            one_device: false,
-            counters: None,
-        }
+        Opened { source, closed: None, jobs: Vec::new(), requests: None, one_device: false, counters: None }
     }
 }
 
@@ -67,15 +58,8 @@ impl OpenWorkload<'_> {
             format!("{}.{key}", self.key)
         };
         match e {
-            TraceError::Input { path, got, need } if is_key(&path) => {
-                SpecError::new(key_of(&path), got, need).into()
-            }
-            TraceError::Record {
-                path,
-                line,
-                got,
-                need,
-            } if is_key(&path) => {
+            TraceError::Input { path, got, need } if is_key(&path) => SpecError::new(key_of(&path), got, need).into(),
+            TraceError::Record { path, line, got, need } if is_key(&path) => {
                 let got = format!("request {line} with {got}");
                 SpecError::new(key_of(&path), got, need).into()
             }
@@ -107,9 +91,7 @@ impl OpenWorkload<'_> {
 /// Whether an error's place is a key of a workload, and not a file.
 fn is_key(path: &str) -> bool {
     ["format", "synthetic", "processors"].contains(&path)
-        || ["format_parameters", "synthetic.", "jobs[", "transform."]
-            .iter()
-            .any(|start| path.starts_with(start))
+        || ["format_parameters", "synthetic.", "jobs[", "transform."].iter().any(|start| path.starts_with(start))
 }
 
 /// Opens a trace or a synthetic workload, with the transformations in its table.
@@ -141,11 +123,7 @@ pub fn open_workload(w: &OpenWorkload) -> Result<Opened, RunError> {
         true => marked(opened.source, classes, w.seed),
         false => opened.source,
     };
-    Ok(Opened {
-        source,
-        jobs,
-        ..opened
-    })
+    Ok(Opened { source, jobs, ..opened })
 }
 
 /// The same, without the classes of its requests.
@@ -158,17 +136,12 @@ fn open_unmarked(w: &OpenWorkload) -> Result<Opened, RunError> {
             return Err(SpecError::new(format!("{}.{key}", w.key), "a value", need).into());
         }
         Jobs::new(&jobs, w.workload.processors, w.seed).map_err(|e| w.placed(e))?;
-        return Ok(Opened {
-            jobs,
-            ..Opened::new(Box::new(Each(std::iter::empty())))
-        });
+        return Ok(Opened { jobs, ..Opened::new(Box::new(Each(std::iter::empty()))) });
     }
     if let Some(parameters) = &w.workload.synthetic {
         let synthetic: Synthetic = w.read("synthetic", Value::Object(parameters.clone()))?;
         return Ok(Opened {
-            source: transform
-                .open(|| synthetic.source(w.seed))
-                .map_err(|e| w.placed(e))?,
+            source: transform.open(|| synthetic.source(w.seed)).map_err(|e| w.placed(e))?,
             closed: synthetic.closed(w.seed).map_err(|e| w.placed(e))?,
             jobs: Vec::new(),
             requests: transform.keeps(synthetic.n_requests),
@@ -184,9 +157,7 @@ fn open_unmarked(w: &OpenWorkload) -> Result<Opened, RunError> {
         ..ReadOptions::default()
     };
     Ok(Opened {
-        source: transform
-            .open(|| open(&w.path, w.workload.format.as_deref(), &options))
-            .map_err(|e| w.unopened(e))?,
+        source: transform.open(|| open(&w.path, w.workload.format.as_deref(), &options)).map_err(|e| w.unopened(e))?,
         closed: None,
         jobs: Vec::new(),
         requests: None,

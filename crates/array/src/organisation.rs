@@ -51,11 +51,7 @@ impl Plan {
                 break;
             }
         }
-        self.parts.push(Part {
-            member,
-            lba,
-            blocks,
-        });
+        self.parts.push(Part { member, lba, blocks });
     }
 }
 
@@ -138,17 +134,12 @@ pub fn entries() -> Registry<Entry> {
     let entries = [
         each_alone(),
         concatenate(),
-        Entry::new(
-            raid0::NAME,
-            "striped over all drives, no redundancy",
-            |context, p| Ok(linear(context, raid0::striped(&context.member_blocks, &p)?)),
-        ),
+        Entry::new(raid0::NAME, "striped over all drives, no redundancy", |context, p| {
+            Ok(linear(context, raid0::striped(&context.member_blocks, &p)?))
+        }),
         volume::<raid1::Parameters>(raid1::NAME, "every block on every drive"),
         raid10,
-        volume::<raid5::Parameters>(
-            raid5::NAME,
-            "striped with rotating parity: one drive may be gone",
-        ),
+        volume::<raid5::Parameters>(raid5::NAME, "striped with rotating parity: one drive may be gone"),
     ];
     Registry::new("organisation", entries)
 }
@@ -163,9 +154,7 @@ fn each_alone() -> Entry {
     Entry {
         needs_device_blocks: false,
         ..Entry::new(independent::NAME, summary, |context, _: NoParameters| {
-            Ok(Box::new(Independent {
-                member_blocks: context.member_blocks.clone(),
-            }))
+            Ok(Box::new(Independent { member_blocks: context.member_blocks.clone() }))
         })
     }
 }
@@ -183,17 +172,12 @@ pub fn concatenate() -> Entry {
 /// The entry of an organisation that is the layer `name`: the layer is below, with the parameters, and the devices lie
 /// end to end in its one unit.
 fn volume<P: Table>(name: &str, summary: &str) -> Entry {
-    Entry::new(name, summary, |context, _: P| {
-        Ok(linear(context, end_to_end(&context.member_blocks)))
-    })
+    Entry::new(name, summary, |context, _: P| Ok(linear(context, end_to_end(&context.member_blocks))))
 }
 
 /// The workload's devices end to end on joined drives.
 fn linear(context: &Context, drives: impl Joined + 'static) -> Box<dyn Organisation> {
-    Box::new(Linear {
-        space: DeviceSpace::new(&context.device_blocks, drives.blocks()),
-        drives,
-    })
+    Box::new(Linear { space: DeviceSpace::new(&context.device_blocks, drives.blocks()), drives })
 }
 
 struct Independent {
@@ -202,13 +186,10 @@ struct Independent {
 
 impl Organisation for Independent {
     fn device_blocks(&self, device: u32) -> Result<u64, String> {
-        self.member_blocks
-            .get(device as usize)
-            .copied()
-            .ok_or_else(|| {
-                let n = self.member_blocks.len();
-                format!("got device {device}, need one below the {n} drives; raise count or choose \"concatenate\"")
-            })
+        self.member_blocks.get(device as usize).copied().ok_or_else(|| {
+            let n = self.member_blocks.len();
+            format!("got device {device}, need one below the {n} drives; raise count or choose \"concatenate\"")
+        })
     }
     fn whole(&self, device: u32) -> Option<(u32, u64)> {
         Some((device, 0))
@@ -314,11 +295,7 @@ mod tests {
         let mut list = Vec::new();
         for members in [vec![97], vec![64, 64, 64], vec![50, 33, 71, 20]] {
             for devices in [vec![], vec![30, 1, 17], vec![60, 60, 60, 60]] {
-                list.push(Context {
-                    member_blocks: members.clone(),
-                    device_blocks: devices,
-                    params: Params::new(),
-                });
+                list.push(Context { member_blocks: members.clone(), device_blocks: devices, params: Params::new() });
             }
         }
         list
@@ -357,12 +334,7 @@ mod tests {
                         assert!(organisation.members_of(device).contains(&part.member));
                         let place = (part.member, part.lba);
                         assert_eq!(organisation.origin(place.0, place.1), Some((device, lba)));
-                        assert_eq!(
-                            places.insert(place, (device, lba)),
-                            None,
-                            "{}",
-                            entry.about.name
-                        );
+                        assert_eq!(places.insert(place, (device, lba)), None, "{}", entry.about.name);
                     }
                     for (lba, blocks) in [(0, size), (size / 3, size / 2), (size / 2, 1)] {
                         if blocks == 0 || lba + blocks > size {
@@ -403,18 +375,11 @@ mod tests {
     #[test]
     fn a_device_on_one_drive_needs_no_plan() {
         let of = |device_blocks: Vec<u64>| {
-            let context = Context {
-                member_blocks: vec![20, 40, 3],
-                device_blocks,
-                params: Params::new(),
-            };
+            let context = Context { member_blocks: vec![20, 40, 3], device_blocks, params: Params::new() };
             (concatenate().build)(&context).unwrap()
         };
         let all = of(vec![10, 30, 25, 7]);
-        assert_eq!(
-            [0, 1, 2, 3].map(|d| all.whole(d)),
-            [Some((0, 0)), None, None, None]
-        );
+        assert_eq!([0, 1, 2, 3].map(|d| all.whole(d)), [Some((0, 0)), None, None, None]);
         // Up to the last block of a drive, and one block more.
         assert_eq!(of(vec![15, 5, 40]).whole(1), Some((0, 15)));
         assert_eq!(of(vec![15, 5, 40]).whole(2), Some((1, 0)));
@@ -424,21 +389,11 @@ mod tests {
 
     #[test]
     fn unknown_devices_and_names_are_named() {
-        let context = Context {
-            member_blocks: vec![10, 10],
-            ..Context::default()
-        };
+        let context = Context { member_blocks: vec![10, 10], ..Context::default() };
         let organisation = (entries().get("independent").unwrap().build)(&context).unwrap();
         let error = organisation.device_blocks(2).unwrap_err();
-        assert!(
-            error.contains("device 2") && error.contains("2 drives"),
-            "{error}"
-        );
-        let error = entries()
-            .find("organisation", "raid-0")
-            .err()
-            .unwrap()
-            .to_string();
+        assert!(error.contains("device 2") && error.contains("2 drives"), "{error}");
+        let error = entries().find("organisation", "raid-0").err().unwrap().to_string();
         assert!(error.contains("did you mean \"raid0\"?"), "{error}");
     }
 
@@ -453,38 +408,13 @@ mod tests {
         let organisation = (entries().get("raid0").unwrap().build)(&context).unwrap();
         let mut plan = Plan::default();
         organisation.plan(0, 8 * 5 + 3, 10, &mut plan);
-        let want = [
-            Part {
-                member: 1,
-                lba: 11,
-                blocks: 5,
-            },
-            Part {
-                member: 2,
-                lba: 8,
-                blocks: 5,
-            },
-        ];
+        let want = [Part { member: 1, lba: 11, blocks: 5 }, Part { member: 2, lba: 8, blocks: 5 }];
         assert_eq!(plan.parts, want);
         // One stripe and a half: one contiguous part per member.
         plan.parts.clear();
         organisation.plan(0, 0, 48, &mut plan);
         assert_eq!(plan.parts.len(), 4);
-        assert_eq!(
-            plan.parts[0],
-            Part {
-                member: 0,
-                lba: 0,
-                blocks: 16
-            }
-        );
-        assert_eq!(
-            plan.parts[3],
-            Part {
-                member: 3,
-                lba: 0,
-                blocks: 8
-            }
-        );
+        assert_eq!(plan.parts[0], Part { member: 0, lba: 0, blocks: 16 });
+        assert_eq!(plan.parts[3], Part { member: 3, lba: 0, blocks: 8 });
     }
 }

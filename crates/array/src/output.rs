@@ -27,11 +27,7 @@ pub struct RequestLog {
 }
 
 /// Writes a batch; the first batch opens the file with its columns.
-fn write(
-    writer: &mut Option<TableWriter<File>>,
-    path: &Path,
-    columns: &[Column],
-) -> Result<(), String> {
+fn write(writer: &mut Option<TableWriter<File>>, path: &Path, columns: &[Column]) -> Result<(), String> {
     if writer.is_none() {
         let file = File::create(path).map_err(|e| unwritten(path, &e))?;
         let new = TableWriter::new(file, columns);
@@ -47,9 +43,7 @@ fn write(
 pub(crate) fn unwritten(path: &Path, error: &(dyn std::error::Error + 'static)) -> String {
     let (got, need) = match system_error(error) {
         Some(system) => (io_error_text(&system), needed_to_write(&system)),
-        None if error.to_string().contains("not enough memory") => {
-            ("no more memory".into(), "more of it (ulimit -v)")
-        }
+        None if error.to_string().contains("not enough memory") => ("no more memory".into(), "more of it (ulimit -v)"),
         None => (error.to_string(), "a file that can be written"),
     };
     printable(&format!("{}: got {got}, need {need}", path.display())).into_owned()
@@ -58,11 +52,7 @@ pub(crate) fn unwritten(path: &Path, error: &(dyn std::error::Error + 'static)) 
 impl RequestLog {
     /// A log that will be written to `path`.
     pub fn new(path: PathBuf) -> RequestLog {
-        RequestLog {
-            path,
-            rows: Vec::with_capacity(BATCH_ROWS),
-            writer: None,
-        }
+        RequestLog { path, rows: Vec::with_capacity(BATCH_ROWS), writer: None }
     }
     /// Adds a row.
     ///
@@ -82,18 +72,14 @@ impl RequestLog {
         let u64s = |name, f: fn(&Record) -> u64| Column::full(name, rows.iter().map(f));
         let u32s = |name, f: fn(&Record) -> u32| Column::full(name, rows.iter().map(f));
         let bools = |name, f: fn(&Record) -> bool| Column::full(name, rows.iter().map(f));
-        let seconds = |name, f: fn(&Record) -> u64| {
-            Column::full(name, rows.iter().map(|r| f(r) as f64 * 1e-9))
-        };
+        let seconds = |name, f: fn(&Record) -> u64| Column::full(name, rows.iter().map(|r| f(r) as f64 * 1e-9));
         let kind = |r: &Record| r.error.map(ErrorKind::name);
         let drive = |r: &Record| (r.drive != u32::MAX).then_some(r.drive);
         let columns = [
             u64s("id", |r| r.id),
             u64s("arrival_ns", |r| r.request.time.0),
             u64s("completion_ns", |r| r.completion.0),
-            seconds("response_time_s", |r| {
-                r.completion.since(r.request.time).0 as u64
-            }),
+            seconds("response_time_s", |r| r.completion.since(r.request.time).0 as u64),
             seconds("queue_s", |r| r.components.queue),
             seconds("overhead_s", |r| r.components.overhead),
             seconds("seek_s", |r| r.components.seek),
@@ -160,10 +146,7 @@ pub fn write_series(path: &Path, points: &[SeriesPoint]) -> Result<(), String> {
             column("t_s", |p| p.t_s),
             column("width_s", |p| p.width_s),
             column("queue_depth", |p| p.queue_depth),
-            Column::gaps(
-                "response_time_mean_s",
-                response.map(|v| Some(v).filter(|v| v.is_finite())),
-            ),
+            Column::gaps("response_time_mean_s", response.map(|v| Some(v).filter(|v| v.is_finite()))),
             column("throughput_iops", |p| p.throughput_iops),
             column("power_w", |p| p.power_w.total()),
             column("power_idle_w", |p| p.power_w.idle),

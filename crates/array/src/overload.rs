@@ -53,21 +53,15 @@ pub fn find(outcome: &Outcome, points: &[SeriesPoint], utilisation: f64) -> Opti
     let draining_s = outcome.end.since(last).as_secs_f64();
     let busy = format!("drives busy {:.1} % of the time", 100.0 * utilisation);
     let from_s = outcome.start.0 as f64 * 1e-9;
-    let whole = points
-        .iter()
-        .take_while(|p| p.t_s + p.width_s <= from_s + arriving_s);
+    let whole = points.iter().take_while(|p| p.t_s + p.width_s <= from_s + arriving_s);
     let depths: Vec<f64> = whole.map(|p| p.queue_depth).collect();
     if let Some([first, last]) = grown(&depths, outcome.sums.n_requests) {
-        let why =
-            format!("the queue grew from {first:.0} to {last:.0} requests while they came, {busy}");
+        let why = format!("the queue grew from {first:.0} to {last:.0} requests while they came, {busy}");
         return Some(Overloaded { why });
     }
-    let behind =
-        depths.len() < PARTS && outcome.sums.n_requests >= FEWEST && draining_s > arriving_s;
+    let behind = depths.len() < PARTS && outcome.sums.n_requests >= FEWEST && draining_s > arriving_s;
     behind.then(|| Overloaded {
-        why: format!(
-            "the requests came within {arriving_s:.3} s, the last was done {draining_s:.3} s later, {busy}"
-        ),
+        why: format!("the requests came within {arriving_s:.3} s, the last was done {draining_s:.3} s later, {busy}"),
     })
 }
 
@@ -123,9 +117,7 @@ mod tests {
             series.add_request(Time(now as u64), Time(free as u64));
         }
         let points = series.points();
-        let whole = points
-            .iter()
-            .take_while(|p| p.t_s + p.width_s <= now * 1e-9);
+        let whole = points.iter().take_while(|p| p.t_s + p.width_s <= now * 1e-9);
         whole.map(|p| p.queue_depth).collect()
     }
 
@@ -172,15 +164,9 @@ mod tests {
 
     #[test]
     fn bursts_and_one_step_up_are_no_growth() {
-        let burst: Vec<f64> = (0..200)
-            .map(|i| if i % 40 < 10 { 900.0 } else { 1.0 })
-            .collect();
-        let late: Vec<f64> = (0..200)
-            .map(|i| if i > 180 { 5_000.0 } else { 1.0 })
-            .collect();
-        let step: Vec<f64> = (0..200)
-            .map(|i| if i > 100 { 500.0 } else { 1.0 })
-            .collect();
+        let burst: Vec<f64> = (0..200).map(|i| if i % 40 < 10 { 900.0 } else { 1.0 }).collect();
+        let late: Vec<f64> = (0..200).map(|i| if i > 180 { 5_000.0 } else { 1.0 }).collect();
+        let step: Vec<f64> = (0..200).map(|i| if i > 100 { 500.0 } else { 1.0 }).collect();
         for depths in [burst, late, step] {
             assert_eq!(grown(&depths, 10_000), None);
         }

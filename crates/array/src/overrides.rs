@@ -51,10 +51,7 @@ impl Overrides {
                 }
                 Ok(())
             });
-            changed.map_err(|e| SpecError {
-                key: format!("{} {}", self.set_by, e.key),
-                ..e
-            })?;
+            changed.map_err(|e| SpecError { key: format!("{} {}", self.set_by, e.key), ..e })?;
         }
         if let (Some(seed), Some(table)) = (self.seed, document.as_object_mut()) {
             let run = table.entry("run").or_insert(Value::Object(Params::new()));
@@ -67,12 +64,7 @@ impl Overrides {
 
     /// An error of the changed experiment, with the keys of `set` that may have caused it.
     pub(crate) fn named(&self, e: SpecError) -> SpecError {
-        let keys: Vec<&str> = self
-            .set
-            .keys()
-            .filter(|key| concerns(key, &e))
-            .map(String::as_str)
-            .collect();
+        let keys: Vec<&str> = self.set.keys().filter(|key| concerns(key, &e)).map(String::as_str).collect();
         if keys.is_empty() {
             return e;
         }
@@ -188,12 +180,7 @@ mod tests {
 
     #[test]
     fn indices_stand_as_parts_or_in_brackets() {
-        for key in [
-            "system.1.count",
-            "system[1].count",
-            "systems.1.count",
-            "systems[1].count",
-        ] {
+        for key in ["system.1.count", "system[1].count", "systems.1.count", "systems[1].count"] {
             let e = opened(json!({ key: 4 })).unwrap();
             assert_eq!((e.system[0].count, e.system[1].count), (1, 4), "{key}");
         }
@@ -201,12 +188,7 @@ mod tests {
 
     #[test]
     fn the_only_entry_needs_no_index() {
-        for key in [
-            "workload.name",
-            "workload.0.name",
-            "workload[0].name",
-            "workloads.name",
-        ] {
+        for key in ["workload.name", "workload.0.name", "workload[0].name", "workloads.name"] {
             let e = opened(json!({ key: "w" })).unwrap();
             assert_eq!(e.workload[0].name, "w", "{key}");
             let mut listed = two();
@@ -235,36 +217,12 @@ mod tests {
     #[test]
     fn values_of_a_drive_replace_what_the_system_sets() {
         for (key, value, want) in [
-            (
-                "system.1.set.queue.depth",
-                json!(4),
-                json!({ "queue.depth": 4 }),
-            ),
-            (
-                "system.1.set.zones.2.skew",
-                json!(4),
-                json!({ "queue.depth": 1, "zones[2].skew": 4 }),
-            ),
-            (
-                "system.1.set.queue",
-                json!({ "depth": 4 }),
-                json!({ "queue.depth": 1, "queue": { "depth": 4 } }),
-            ),
-            (
-                "system.1.set",
-                json!({ "a": 4 }),
-                json!({ "queue.depth": 1, "a": 4 }),
-            ),
-            (
-                "system.2.set.queue.depth",
-                json!(4),
-                json!({ "queue": { "depth": 2 }, "queue.depth": 4 }),
-            ),
-            (
-                "system.2.drives.0.set.queue.depth",
-                json!(4),
-                json!({ "queue.depth": 1, "queue": { "depth": 2 } }),
-            ),
+            ("system.1.set.queue.depth", json!(4), json!({ "queue.depth": 4 })),
+            ("system.1.set.zones.2.skew", json!(4), json!({ "queue.depth": 1, "zones[2].skew": 4 })),
+            ("system.1.set.queue", json!({ "depth": 4 }), json!({ "queue.depth": 1, "queue": { "depth": 4 } })),
+            ("system.1.set", json!({ "a": 4 }), json!({ "queue.depth": 1, "a": 4 })),
+            ("system.2.set.queue.depth", json!(4), json!({ "queue": { "depth": 2 }, "queue.depth": 4 })),
+            ("system.2.drives.0.set.queue.depth", json!(4), json!({ "queue.depth": 1, "queue": { "depth": 2 } })),
         ] {
             let e = opened(json!({ key: value })).unwrap();
             // Later entries replace earlier ones, so their order matters too.
@@ -279,22 +237,13 @@ mod tests {
     #[test]
     fn errors_name_the_key_that_was_set_and_the_place() {
         for (set, want) in [
-            (
-                json!({ "system.7.count": 1 }),
-                "set system.7.count: got index 7, need an index below 3",
-            ),
-            (
-                json!({ "system.count": 1 }),
-                "set system.count: got the key \"count\" in a list, need an index below 3",
-            ),
+            (json!({ "system.7.count": 1 }), "set system.7.count: got index 7, need an index below 3"),
+            (json!({ "system.count": 1 }), "set system.count: got the key \"count\" in a list, need an index below 3"),
             (
                 json!({ "system.0.drive.x": 1 }),
                 "set system.0.drive.x: got the key \"x\" in a plain value, need a table",
             ),
-            (
-                json!({ "a..b": 1 }),
-                "set a..b: got a bad key, need a dotted key, indices in brackets",
-            ),
+            (json!({ "a..b": 1 }), "set a..b: got a bad key, need a dotted key, indices in brackets"),
             (
                 json!({ "system.0.cout": 1, "system.1.count": 3, "run.seed": 1 }),
                 "set system.0.cout: system[0]: got key \"cout\", need one of",
@@ -307,10 +256,7 @@ mod tests {
                 json!({ "workload.warm_up": "-1 s", "run.seed": 1 }),
                 "set workload.warm_up: workload[0].warm_up: got -1 s, need",
             ),
-            (
-                json!({ "run.seed": -1 }),
-                "set run.seed: run.seed: got integer -1, need a whole number",
-            ),
+            (json!({ "run.seed": -1 }), "set run.seed: run.seed: got integer -1, need a whole number"),
         ] {
             let error = opened(set.clone()).unwrap_err();
             assert!(error.starts_with(want), "{set}: {error}");
@@ -323,10 +269,7 @@ mod tests {
             ("system.7.count", "--set system.7.count: got index 7"),
             ("run.seed", "--set run.seed: run.seed: got string"),
         ] {
-            let set = Overrides {
-                set_by: "--set".into(),
-                ..overrides(json!({ key: "x" }))
-            };
+            let set = Overrides { set_by: "--set".into(), ..overrides(json!({ key: "x" })) };
             let error = Experiment::changed(two(), None, &set).unwrap_err();
             assert!(error.to_string().starts_with(want), "{error}");
         }
@@ -337,9 +280,7 @@ mod tests {
         let mut document = two();
         document["system"][1]["count"] = json!(0);
         let set = overrides(json!({ "system.0.count": 3, "run.seed": 3 }));
-        let error = Experiment::changed(document, None, &set)
-            .unwrap_err()
-            .to_string();
+        let error = Experiment::changed(document, None, &set).unwrap_err().to_string();
         assert!(error.starts_with("system[1].count: got 0"), "{error}");
     }
 }

@@ -79,12 +79,7 @@ pub(crate) fn hash_file(path: &Path, stop: &dyn Fn() -> bool) -> Option<(u64, St
 
 /// A short name of a run: equal for equal experiments, input files, drives and versions, whatever the
 /// computer, the threads or the output folder.
-pub(crate) fn run_id(
-    experiment: &Value,
-    inputs: &[Input],
-    drives: &[Vec<DriveDescription>],
-    version: &str,
-) -> String {
+pub(crate) fn run_id(experiment: &Value, inputs: &[Input], drives: &[Vec<DriveDescription>], version: &str) -> String {
     const DIGITS: usize = 12;
     let whole = json!({
         "experiment": experiment, "inputs": inputs, "drives": drives, "version": version,
@@ -123,12 +118,7 @@ mod tests {
             sha256: Some(sha.into()),
         };
         let id = |seed: u32, sha: &str, version: &str| {
-            run_id(
-                &json!({ "run": { "seed": seed } }),
-                &[input(sha)],
-                &[],
-                version,
-            )
+            run_id(&json!({ "run": { "seed": seed } }), &[input(sha)], &[], version)
         };
         let first = id(1, "a", "1");
         assert_eq!(first, id(1, "a", "1"));

@@ -53,14 +53,7 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
 
     /// Adds a request that arrives at `now` in `parts` parts; returns the id of its parts.
     #[inline(always)]
-    pub fn open(
-        &mut self,
-        id: u64,
-        now: Time,
-        request: &Request,
-        parts: u32,
-        measured: bool,
-    ) -> u64 {
+    pub fn open(&mut self, id: u64, now: Time, request: &Request, parts: u32, measured: bool) -> u64 {
         self.in_flight += 1;
         let slot = self.requests.add(Slot {
             arrival: now,
@@ -91,10 +84,7 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
             is_logged = true;
         }
         if is_logged {
-            let request = Request {
-                time: now,
-                ..*request
-            };
+            let request = Request { time: now, ..*request };
             self.requests.set_name(slot, id, request);
         }
     }
@@ -150,16 +140,9 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
     }
 
     #[inline(never)]
-    fn part_done_generally(
-        &mut self,
-        member: usize,
-        of_drive: Option<&Completion>,
-        part: &LayerCompletion,
-    ) {
+    fn part_done_generally(&mut self, member: usize, of_drive: Option<&Completion>, part: &LayerCompletion) {
         let i = part.id as usize;
-        let &Slot {
-            measured, parts, ..
-        } = self.requests.slot(i);
+        let &Slot { measured, parts, .. } = self.requests.slot(i);
         // Drives below layers count for themselves.
         if let Some(c) = of_drive.filter(|_| measured) {
             self.observers.served(member, c);

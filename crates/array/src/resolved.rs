@@ -36,14 +36,8 @@ pub(crate) struct Resolved {
 }
 
 /// Keys of a system that entries of `drives` may have themselves.
-pub(crate) const PER_DRIVE: [&str; 6] = [
-    "scheduler",
-    "scheduler_parameters",
-    "queue_depth",
-    "cache",
-    "dash",
-    "parallelism",
-];
+pub(crate) const PER_DRIVE: [&str; 6] =
+    ["scheduler", "scheduler_parameters", "queue_depth", "cache", "dash", "parallelism"];
 
 /// Keys of `run` that have no effect on results.
 const NOT_DECIDING: [&str; 2] = ["threads", "log_requests"];
@@ -58,13 +52,8 @@ pub(crate) fn resolve(
     inputs: &Inputs,
     policies: &[Option<Params>],
 ) -> Result<Resolved, SpecError> {
-    let mut filler = DefaultsFiller {
-        experiment,
-        inputs,
-        defaults: Vec::new(),
-        drive_files: Vec::new(),
-        cap_files: Vec::new(),
-    };
+    let mut filler =
+        DefaultsFiller { experiment, inputs, defaults: Vec::new(), drive_files: Vec::new(), cap_files: Vec::new() };
     let mut document = experiment.document.clone();
     document.remove("defaults");
     for (i, workload) in experiment.workload.iter().enumerate() {
@@ -101,21 +90,10 @@ pub(crate) fn resolve(
     let mut cost = take_table(document.entry("cost").or_insert(Value::Null));
     filler.fill_usual::<EnergyPrice>(&mut cost, "cost", &[]);
     document.insert("cost".into(), Value::Object(cost));
-    let DefaultsFiller {
-        mut defaults,
-        drive_files,
-        cap_files,
-        ..
-    } = filler;
+    let DefaultsFiller { mut defaults, drive_files, cap_files, .. } = filler;
     let document = sorted(Value::Object(document));
     defaults.sort();
-    Ok(Resolved {
-        experiment: document,
-        defaults,
-        drives,
-        drive_files,
-        cap_files,
-    })
+    Ok(Resolved { experiment: document, defaults, drives, drive_files, cap_files })
 }
 
 /// The experiment without the listed defaults that would be filled in again. Listed values that were edited
@@ -216,8 +194,7 @@ impl DefaultsFiller<'_> {
     /// Fills in the parameters that a table leaves out of `all`, also in the tables inside it.
     fn fill_parameters(&mut self, table: &mut Params, place: &str, all: &Params) {
         let added = fill(table, all).into_iter();
-        self.defaults
-            .extend(added.map(|key| format!("{place}.{key}")));
+        self.defaults.extend(added.map(|key| format!("{place}.{key}")));
     }
 
     /// Fills in the defaults of the table `T`, but for the keys `except`. Empty lists and tables are left out.
@@ -331,8 +308,7 @@ impl DefaultsFiller<'_> {
         if closed {
             self.fill_usual::<Synthetic>(table, &place, &[]);
         }
-        let local =
-            |table: &Params| table.get("local").and_then(Value::as_f64).unwrap_or(0.0) > 0.0;
+        let local = |table: &Params| table.get("local").and_then(Value::as_f64).unwrap_or(0.0) > 0.0;
         let phases = table.get("phases").and_then(Value::as_array);
         let mut phases = phases.into_iter().flatten().filter_map(Value::as_object);
         if local(table) || phases.any(local) {
@@ -341,12 +317,7 @@ impl DefaultsFiller<'_> {
         closed
     }
 
-    fn system(
-        &mut self,
-        i: usize,
-        table: &mut Params,
-        system: &System,
-    ) -> Result<Vec<DriveDescription>, SpecError> {
+    fn system(&mut self, i: usize, table: &mut Params, system: &System) -> Result<Vec<DriveDescription>, SpecError> {
         let place = format!("system.{i}");
         self.fill(table, &place, "name", &system.name);
         self.fill(table, &place, "spindles", "free");
@@ -382,12 +353,7 @@ impl DefaultsFiller<'_> {
         Ok(described)
     }
 
-    fn organisation(
-        &mut self,
-        place: &str,
-        table: &mut Params,
-        system: &System,
-    ) -> Result<(), SpecError> {
+    fn organisation(&mut self, place: &str, table: &mut Params, system: &System) -> Result<(), SpecError> {
         let (name, mut parameters) = system.organisation()?;
         if table.get("organisation").is_none_or(Value::is_null) {
             self.defaults.push(format!("{place}.organisation"));
@@ -410,12 +376,7 @@ impl DefaultsFiller<'_> {
     }
 
     /// Fills in the parameters of the layers over the drives.
-    fn layers(
-        &mut self,
-        place: &str,
-        table: &mut Params,
-        system: &System,
-    ) -> Result<(), SpecError> {
+    fn layers(&mut self, place: &str, table: &mut Params, system: &System) -> Result<(), SpecError> {
         for (i, spec) in system.listed_layers()?.into_iter().enumerate() {
             let all = {
                 let entry = self.inputs.layers.find("name", &spec.name)?;
@@ -434,12 +395,7 @@ impl DefaultsFiller<'_> {
     }
 
     /// Fills in what depends on the drive, and describes the drive.
-    fn drive(
-        &mut self,
-        place: &str,
-        table: &mut Params,
-        kind: &System,
-    ) -> Result<DriveDescription, SpecError> {
+    fn drive(&mut self, place: &str, table: &mut Params, kind: &System) -> Result<DriveDescription, SpecError> {
         let base = &self.experiment.base;
         let spec = kind.drive_spec(base, self.inputs)?;
         let (given, file) = self.given(kind)?;
@@ -450,29 +406,17 @@ impl DefaultsFiller<'_> {
                 self.defaults.push(format!("{place}.{key}"));
             }
         };
-        known(
-            "scheduler",
-            "/queue/scheduler",
-            value(&spec.queue.scheduler),
-        );
+        known("scheduler", "/queue/scheduler", value(&spec.queue.scheduler));
         known("queue_depth", "/queue/depth", value(spec.queue.depth));
         known("dash", "/dash", spec.dash.write());
-        let parameters = spec
-            .with_all_parameters(&self.inputs.models)
-            .queue
-            .scheduler_parameters;
+        let parameters = spec.with_all_parameters(&self.inputs.models).queue.scheduler_parameters;
         for (key, whole, now) in [
-            (
-                "scheduler_parameters",
-                "/queue/scheduler_parameters",
-                value(parameters),
-            ),
+            ("scheduler_parameters", "/queue/scheduler_parameters", value(parameters)),
             ("cache", "/cache", value(&spec.cache)),
         ] {
             let keys = now.as_object().into_iter().flat_map(Map::keys);
             let unsaid = keys.filter(|k| given.pointer(&format!("{whole}/{k}")).is_none());
-            self.defaults
-                .extend(unsaid.map(|k| format!("{place}.{key}.{k}")));
+            self.defaults.extend(unsaid.map(|k| format!("{place}.{key}.{k}")));
             if now.as_object().is_some_and(|table| !table.is_empty()) {
                 table.insert(key.into(), now);
             }
@@ -521,8 +465,7 @@ impl DefaultsFiller<'_> {
             let inside = key.strip_prefix(table);
             inside.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
-        self.defaults
-            .retain(|key| !is_in(key, &own) && !gone.iter().any(|table| is_in(key, table)));
+        self.defaults.retain(|key| !is_in(key, &own) && !gone.iter().any(|table| is_in(key, table)));
         self.defaults.extend(defaults);
     }
 
@@ -573,10 +516,7 @@ fn put(table: &mut Value, key: &str, from: &Value) {
 
 fn is_same(a: &DriveDescription, b: &DriveDescription) -> bool {
     let DriveDescription { count, .. } = a;
-    *a == DriveDescription {
-        count: *count,
-        ..b.clone()
-    }
+    *a == DriveDescription { count: *count, ..b.clone() }
 }
 
 /// An entry of `drives` with all keys that it takes over from its system.

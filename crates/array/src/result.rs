@@ -182,10 +182,7 @@ pub struct Confidence {
 
 impl Confidence {
     fn of(interval: Option<[f64; 2]>) -> Option<Confidence> {
-        interval.map(|mean| Confidence {
-            mean,
-            method: batches::METHOD,
-        })
+        interval.map(|mean| Confidence { mean, method: batches::METHOD })
     }
 }
 
@@ -209,11 +206,7 @@ pub struct OperationResult {
 }
 
 /// Results of each operation that occurs.
-fn operations(
-    outcome: &mut Outcome,
-    seconds: f64,
-    steady: bool,
-) -> BTreeMap<&'static str, OperationResult> {
+fn operations(outcome: &mut Outcome, seconds: f64, steady: bool) -> BTreeMap<&'static str, OperationResult> {
     let mut found = BTreeMap::new();
     let (response, service) = (outcome.response.kinds(), outcome.service.kinds());
     for (i, name) in OPERATIONS.into_iter().enumerate() {
@@ -270,14 +263,7 @@ impl ComponentMeans {
     /// Of sums in nanoseconds over so many requests.
     fn of(sums: [u128; 6], done: u64) -> ComponentMeans {
         let [queue, overhead, seek, rotation, transfer, bus] = sums.map(|sum| mean_s(sum, done));
-        ComponentMeans {
-            queue,
-            overhead,
-            seek,
-            rotation,
-            transfer,
-            bus,
-        }
+        ComponentMeans { queue, overhead, seek, rotation, transfer, bus }
     }
 }
 
@@ -298,14 +284,8 @@ impl QueueParts {
     fn of(sums: &Sums, done: u64) -> QueueParts {
         let [place, elevator, array] = sums.wait_ns;
         let drive = sums.component_ns[0] - place - elevator - array;
-        let [place, elevator, array, drive] =
-            [place, elevator, array, drive].map(|sum| mean_s(sum, done));
-        QueueParts {
-            place,
-            elevator,
-            array,
-            drive,
-        }
+        let [place, elevator, array, drive] = [place, elevator, array, drive].map(|sum| mean_s(sum, done));
+        QueueParts { place, elevator, array, drive }
     }
 }
 
@@ -429,11 +409,7 @@ impl Cost {
     /// Cost of all drives together, with the kinds of their prices.
     pub fn of(all: Option<CostRange>, kinds: &BTreeSet<String>) -> Cost {
         let joined = || kinds.iter().cloned().collect::<Vec<_>>().join("+");
-        Cost {
-            low: all.map(|c| c.low),
-            high: all.map(|c| c.high),
-            price_kind: all.map(|_| joined()),
-        }
+        Cost { low: all.map(|c| c.low), high: all.map(|c| c.high), price_kind: all.map(|_| joined()) }
     }
 }
 
@@ -482,10 +458,7 @@ fn utilisation(e: &DriveEnergy) -> [f64; 2] {
         total if total > 0.0 => (part / total).clamp(0.0, 1.0),
         _ => 0.0,
     };
-    [
-        share(e.seek_s + e.rotation_s + e.transfer_s),
-        share(background),
-    ]
+    [share(e.seek_s + e.rotation_s + e.transfer_s), share(background)]
 }
 
 fn power(e: &DriveEnergy, seconds: f64) -> PowerByMode {
@@ -538,9 +511,7 @@ fn drive_result(name: String, m: &MemberOutcome, seconds: f64) -> DriveResult {
             })
             .collect(),
         counters: m.counters,
-        duration_limits: m
-            .limits
-            .map(|[reads, writes]| LimitResults { reads, writes }),
+        duration_limits: m.limits.map(|[reads, writes]| LimitResults { reads, writes }),
         roles: m.roles.clone(),
     }
 }
@@ -558,12 +529,8 @@ pub fn summarise(
     let seconds = outcome.end.since(outcome.start).as_secs_f64();
     let (n_errors, bytes) = (outcome.n_errors(), outcome.bytes());
     let done = outcome.sums.n_requests - n_errors;
-    let drives: Vec<DriveResult> = outcome
-        .members
-        .iter()
-        .zip(names)
-        .map(|(m, name)| drive_result(name.clone(), m, seconds))
-        .collect();
+    let drives: Vec<DriveResult> =
+        outcome.members.iter().zip(names).map(|(m, name)| drive_result(name.clone(), m, seconds)).collect();
     let mut total = DriveEnergy::default();
     let mut counters = Counters::default();
     for m in &outcome.members {
@@ -572,8 +539,7 @@ pub fn summarise(
     }
     let points = outcome.series.points();
     let power_w = power(&total, seconds);
-    let mean =
-        |of: fn(&DriveResult) -> f64| drives.iter().map(of).sum::<f64>() / drives.len() as f64;
+    let mean = |of: fn(&DriveResult) -> f64| drives.iter().map(of).sum::<f64>() / drives.len() as f64;
     let utilisation = mean(|d| d.utilisation);
     let utilisation_background = mean(|d| d.utilisation_background);
     let overloaded = overload::find(&outcome, &points, utilisation);

@@ -56,11 +56,7 @@ pub struct RunOptions {
 ///
 /// # Errors
 /// As [`run_with`].
-pub fn run(
-    experiment: &Experiment,
-    inputs: &Inputs,
-    options: &RunOptions,
-) -> Result<RunResult, RunError> {
+pub fn run(experiment: &Experiment, inputs: &Inputs, options: &RunOptions) -> Result<RunResult, RunError> {
     run_with(experiment, inputs, options, &make_drive)
 }
 
@@ -112,9 +108,7 @@ pub fn run_with<M: Drivable>(
     let result = run_result(experiment, inputs, systems, hashes).map_err(|e| placed(e.into()))?;
     if let Some(dir) = &options.out_dir {
         let path = dir.join("result.json");
-        let text = result
-            .to_json()
-            .map_err(|e| RunError::Output(e.to_string()))?;
+        let text = result.to_json().map_err(|e| RunError::Output(e.to_string()))?;
         std::fs::write(&path, text + "\n").map_err(|e| RunError::Output(unwritten(&path, &e)))?;
     }
     Ok(result)
@@ -127,9 +121,8 @@ fn simulate_all<M: Drivable>(
     options: &RunOptions,
     make: &Make<M>,
 ) -> Result<(Vec<SystemResult>, Hashes), RunError> {
-    let jobs: Vec<(usize, usize)> = (0..experiment.system.len())
-        .flat_map(|s| (0..experiment.workload.len()).map(move |w| (s, w)))
-        .collect();
+    let jobs: Vec<(usize, usize)> =
+        (0..experiment.system.len()).flat_map(|s| (0..experiment.workload.len()).map(move |w| (s, w))).collect();
     let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
     let threads = options.threads.or(experiment.run.threads);
     let all_threads = threads.unwrap_or_else(cores);
@@ -144,18 +137,14 @@ fn simulate_all<M: Drivable>(
     );
     let next = AtomicUsize::new(0);
     let failed = AtomicBool::new(false);
-    let slots: Vec<Mutex<Option<Result<SystemResult, RunError>>>> =
-        jobs.iter().map(|_| Mutex::new(None)).collect();
+    let slots: Vec<Mutex<Option<Result<SystemResult, RunError>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
     let work = || loop {
         let i = next.fetch_add(1, Ordering::Relaxed);
         let Some(&(s, w)) = jobs.get(i) else {
             crew.leave();
             break;
         };
-        let job = Job {
-            crew: crew.clone(),
-            ..Job::new((experiment, inputs), options, &expected, (s, w))
-        };
+        let job = Job { crew: crew.clone(), ..Job::new((experiment, inputs), options, &expected, (s, w)) };
         let result = job.run(make);
         failed.fetch_or(result.is_err(), Ordering::Relaxed);
         if let Ok(mut slot) = slots[i].lock() {
@@ -201,11 +190,7 @@ pub(crate) fn placed(experiment: &Experiment, e: RunError) -> RunError {
 }
 
 /// Refuses a system with an organisation, a layer or a policy that the inputs do not have.
-pub(crate) fn known_names(
-    experiment: &Experiment,
-    inputs: &Inputs,
-    s: usize,
-) -> Result<(), SpecError> {
+pub(crate) fn known_names(experiment: &Experiment, inputs: &Inputs, s: usize) -> Result<(), SpecError> {
     let system = &experiment.system[s];
     let known = || {
         let (name, _) = system.organisation()?;
@@ -225,10 +210,7 @@ fn at(key: &str) -> impl Fn(SpecError) -> SpecError + '_ {
 
 fn sum(a: Option<CostRange>, b: Option<CostRange>) -> Option<CostRange> {
     let (a, b) = (a?, b?);
-    Some(CostRange {
-        low: a.low + b.low,
-        high: a.high + b.high,
-    })
+    Some(CostRange { low: a.low + b.low, high: a.high + b.high })
 }
 
 /// One system on one workload.
@@ -252,9 +234,7 @@ type Hashes = Vec<Option<(u64, String)>>;
 fn trace_files(experiment: &Experiment, progress: &Progress, failed: &AtomicBool) -> Hashes {
     let one = |workload: &Workload| {
         let path = experiment.path(workload.trace.as_ref()?);
-        hash_file(&path, &|| {
-            progress.is_cancelled() || failed.load(Ordering::Relaxed)
-        })
+        hash_file(&path, &|| progress.is_cancelled() || failed.load(Ordering::Relaxed))
     };
     experiment.workload.iter().map(one).collect()
 }
@@ -273,27 +253,15 @@ fn run_result(
         .collect();
     let given = without_defaults(experiment, inputs, &of_policies);
     let experiment = given.as_ref().unwrap_or(experiment);
-    let Resolved {
-        experiment: resolved,
-        defaults,
-        drives,
-        drive_files,
-        cap_files,
-    } = resolve(experiment, inputs, &of_policies)?;
+    let Resolved { experiment: resolved, defaults, drives, drive_files, cap_files } =
+        resolve(experiment, inputs, &of_policies)?;
     let mut files: Vec<Input> = Vec::new();
     let workloads = resolved["workload"].as_array().into_iter().flatten();
     for (table, hash) in workloads.zip(hashes) {
         let text = |key: &str| Some(table.get(key)?.as_str()?.to_string());
         let Some(path) = text("trace") else { continue };
         let (bytes, sha256) = hash.unzip();
-        let file = Input {
-            kind: "trace",
-            path: Some(path),
-            name: None,
-            format: text("format"),
-            bytes,
-            sha256,
-        };
+        let file = Input { kind: "trace", path: Some(path), name: None, format: text("format"), bytes, sha256 };
         if !files.contains(&file) {
             files.push(file);
         }
@@ -307,11 +275,7 @@ fn run_result(
         let own: &Vec<DriveDescription> = &drives[i / experiment.workload.len()];
         result.drive = own.clone();
     }
-    let warnings = warnings::find(&Ended {
-        experiment,
-        inputs,
-        systems: &systems,
-    });
+    let warnings = warnings::find(&Ended { experiment, inputs, systems: &systems });
     Ok(RunResult {
         partial: systems.iter().any(|s| s.partial),
         systems,
@@ -349,16 +313,7 @@ impl<'a> Job<'a> {
         expected: &'a ExpectedRequests,
         (s, w): (usize, usize),
     ) -> Job<'a> {
-        Job {
-            experiment,
-            inputs,
-            options,
-            expected,
-            s,
-            key: format!("system[{s}]"),
-            w,
-            crew: Crew::default(),
-        }
+        Job { experiment, inputs, options, expected, s, key: format!("system[{s}]"), w, crew: Crew::default() }
     }
 
     fn system(&self) -> &'a System {
@@ -381,28 +336,17 @@ impl<'a> Job<'a> {
             Some(log) => log.add(record),
             None => Ok(()),
         };
-        let sink: Option<&mut Log> = if self.is_logged() {
-            Some(&mut add)
-        } else {
-            None
-        };
+        let sink: Option<&mut Log> = if self.is_logged() { Some(&mut add) } else { None };
         let (members, organisation) = (&mut drives.members, organisation.as_ref());
         let outcome = match opened.counters.filter(|_| self.counts_by_content()) {
             Some(counters) => {
-                let mut source =
-                    EstimatingSource::new(opened.source, counters, self.expected, self.w);
+                let mut source = EstimatingSource::new(opened.source, counters, self.expected, self.w);
                 members.simulate(&mut source, organisation, &simulation, sink)
             }
             None => members.simulate(&mut opened.source, organisation, &simulation, sink),
         };
         let outcome = outcome.map_err(|e| self.placed(&open, e))?;
-        failure_limit::check(
-            self.experiment,
-            self.system(),
-            self.w,
-            drives.injected,
-            &outcome,
-        )?;
+        failure_limit::check(self.experiment, self.system(), self.w, drives.injected, &outcome)?;
         self.result(&drives, outcome, counts, log)
     }
 
@@ -429,9 +373,7 @@ impl<'a> Job<'a> {
                 false => format!("{}.drives[{i}]", self.key),
             };
             let place = format!("{key}.drive");
-            let spec = kind
-                .drive_spec(&self.experiment.base, self.inputs)
-                .map_err(at(&key))?;
+            let spec = kind.drive_spec(&self.experiment.base, self.inputs).map_err(at(&key))?;
             let each = Parts::of(&spec)
                 .and_then(|parts| cost::build(&spec.cost, &parts, &self.inputs.models.cost))
                 .map_err(at(&place))?;
@@ -459,14 +401,7 @@ impl<'a> Job<'a> {
             let (design, kind) = &made_of[i as usize];
             make(design, kind, seed, i)
         })?;
-        Ok(Drives {
-            names,
-            cost,
-            price_kinds,
-            facts,
-            injected,
-            members,
-        })
+        Ok(Drives { names, cost, price_kinds, facts, injected, members })
     }
 
     pub(crate) fn open_workload(&self) -> OpenWorkload<'a> {
@@ -487,29 +422,17 @@ impl<'a> Job<'a> {
         self.experiment.run.seed.wrapping_add(self.w as u64)
     }
 
-    fn organisation(
-        &self,
-        member_blocks: Vec<u64>,
-        open: &OpenWorkload,
-    ) -> Result<Box<dyn Organisation>, RunError> {
+    fn organisation(&self, member_blocks: Vec<u64>, open: &OpenWorkload) -> Result<Box<dyn Organisation>, RunError> {
         let (name, params) = self.system().organisation().map_err(at(&self.key))?;
         let found = self.inputs.organisations.find("organisation", &name);
         let entry = found.map_err(at(&self.key))?;
-        let context = Context {
-            member_blocks,
-            device_blocks: self.device_blocks(entry, open)?,
-            params,
-        };
+        let context = Context { member_blocks, device_blocks: self.device_blocks(entry, open)?, params };
         let place = format!("{}.organisation", self.key);
         Ok((entry.build)(&context).map_err(at(&place))?)
     }
 
     /// Sizes of the workload's devices, where the organisation needs them.
-    fn device_blocks(
-        &self,
-        entry: &organisation::Entry,
-        open: &OpenWorkload,
-    ) -> Result<Vec<u64>, RunError> {
+    fn device_blocks(&self, entry: &organisation::Entry, open: &OpenWorkload) -> Result<Vec<u64>, RunError> {
         let given = &self.workload().device_blocks;
         match given {
             _ if !entry.needs_device_blocks => return Ok(Vec::new()),
@@ -567,11 +490,7 @@ impl<'a> Job<'a> {
             arrivals: match (closed, jobs.is_empty()) {
                 (Some(closed), _) => Arrivals::Closed(closed),
                 (None, true) => arrivals,
-                (None, false) => Arrivals::Jobs {
-                    jobs,
-                    processors: workload.processors,
-                    seed: self.workload_seed(),
-                },
+                (None, false) => Arrivals::Jobs { jobs, processors: workload.processors, seed: self.workload_seed() },
             },
             warm_up: workload.warm_up.unwrap_or(WarmUp::Requests(0)),
             max_requests: run.max_requests,
@@ -667,17 +586,9 @@ impl<'a> Job<'a> {
         // Drives that were never there are in no list.
         let is_there: Vec<bool> = outcome.members.iter().map(|m| !m.is_absent).collect();
         outcome.members.retain(|m| !m.is_absent);
-        let named = drives
-            .names
-            .iter()
-            .zip(&is_there)
-            .filter(|(_, there)| **there);
+        let named = drives.names.iter().zip(&is_there).filter(|(_, there)| **there);
         let names: Vec<String> = named.map(|(name, _)| name.clone()).collect();
-        let facts = drives
-            .facts
-            .iter()
-            .zip(&is_there)
-            .filter(|(_, there)| **there);
+        let facts = drives.facts.iter().zip(&is_there).filter(|(_, there)| **there);
         let facts = Facts {
             alignment: outcome.seen.alignment,
             beyond: outcome.seen.beyond,
@@ -722,11 +633,7 @@ impl<'a> Job<'a> {
 }
 
 /// Sizes of the devices of a workload, up to the last block used of each, and the number of its requests.
-fn measure(
-    source: &mut Source,
-    open: &OpenWorkload,
-    progress: &Progress,
-) -> Result<(Vec<u64>, u64), RunError> {
+fn measure(source: &mut Source, open: &OpenWorkload, progress: &Progress) -> Result<(Vec<u64>, u64), RunError> {
     // No array has so many drives: a higher number means a wrong column.
     const MOST: u32 = 1 << 20;
     let (mut sizes, mut requests): (Vec<u64>, u64) = (Vec::new(), 0);

@@ -3,9 +3,7 @@
 use crate::experiment::{Experiment, System};
 use crate::inputs::Inputs;
 use crate::system::PER_ENTRY;
-use headstack_schema::{
-    json_schema, Field, Kind, Parameter, Registered, Table, TableSchema, Usual,
-};
+use headstack_schema::{json_schema, Field, Kind, Parameter, Registered, Table, TableSchema, Usual};
 use serde_json::Value;
 
 impl Inputs<'_> {
@@ -15,8 +13,7 @@ impl Inputs<'_> {
             "organisation" => self.organisations.schemas(),
             "layer" => {
                 let layers = self.layers.iter();
-                let table =
-                    |l: &crate::layer::Entry| (l.name().to_string(), with_of(l.parameters()));
+                let table = |l: &crate::layer::Entry| (l.name().to_string(), with_of(l.parameters()));
                 layers.map(table).collect()
             }
             "elevator" => self.elevators.schemas(),
@@ -41,10 +38,7 @@ impl Inputs<'_> {
 
 fn one_or_several(table: TableSchema) -> Kind {
     let table = Kind::Table(table);
-    let list = Kind::List {
-        of: Box::new(table.clone()),
-        length: None,
-    };
+    let list = Kind::List { of: Box::new(table.clone()), length: None };
     Kind::OneOf(vec![table, list])
 }
 
@@ -57,10 +51,7 @@ fn with_drives(mut system: TableSchema) -> TableSchema {
         ..TableSchema::default()
     };
     if let Some(drives) = system.fields.iter_mut().find(|f| f.key == "drives") {
-        drives.kind = Kind::List {
-            of: Box::new(Kind::Table(entry)),
-            length: None,
-        };
+        drives.kind = Kind::List { of: Box::new(Kind::Table(entry)), length: None };
     }
     system
 }

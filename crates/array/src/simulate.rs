@@ -103,21 +103,13 @@ pub fn simulate<'a, 'l, M: Member>(
     let units: Vec<usize> = members.iter().map(|m| m.logical_units().len()).collect();
     let division = divide(options, organisation, &units, log.is_some());
     let jobs = match &options.arrivals {
-        Arrivals::Jobs {
-            jobs,
-            processors,
-            seed,
-        } => Some(Jobs::new(jobs, *processors, *seed)?),
+        Arrivals::Jobs { jobs, processors, seed } => Some(Jobs::new(jobs, *processors, *seed)?),
         _ => None,
     };
     let capper = capper(options, members, jobs.as_ref())?;
     let tracker = RequestTracker::new(Outcome::new(members.len(), options), log);
     let mut run = Run::new(members, organisation, options, tracker);
-    let mut feed = Feed {
-        source,
-        batch: Vec::with_capacity(BATCH),
-        failure: None,
-    };
+    let mut feed = Feed { source, batch: Vec::with_capacity(BATCH), failure: None };
     if let Some(capper) = capper {
         run.tracker.cap(capper, run.members.len());
     }
@@ -125,15 +117,13 @@ pub fn simulate<'a, 'l, M: Member>(
         Arrivals::Open => run.open_loop(&mut feed)?,
         Arrivals::Closed(closed) => {
             let told_apart = M::TELLS_SUBMITTERS_APART;
-            run.tracker
-                .close(closed.outstanding, closed.pauses()?, told_apart);
+            run.tracker.close(closed.outstanding, closed.pauses()?, told_apart);
             run.closed_loop(&mut feed)?;
         }
         Arrivals::Jobs { .. } => match (jobs, division) {
             (Some(jobs), Some(division)) => run.jobs_apart(jobs, &division)?,
             (jobs, _) => {
-                jobs.into_iter()
-                    .for_each(|jobs| run.tracker.issue_by_jobs(jobs));
+                jobs.into_iter().for_each(|jobs| run.tracker.issue_by_jobs(jobs));
                 run.closed_loop(&mut feed)?;
             }
         },
@@ -142,11 +132,7 @@ pub fn simulate<'a, 'l, M: Member>(
 }
 
 /// The power capping controller, if the run has one.
-fn capper<M: Member>(
-    options: &Options,
-    members: &[M],
-    jobs: Option<&Jobs>,
-) -> Result<Option<Capper>, SimulateError> {
+fn capper<M: Member>(options: &Options, members: &[M], jobs: Option<&Jobs>) -> Result<Option<Capper>, SimulateError> {
     let Some(plan) = &options.capping else {
         return Ok(None);
     };
@@ -319,8 +305,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
         let blocks = u64::from(request.blocks);
         let direct = self.devices.direct.get(request.device as usize);
         // With `blocks` = 0, the subtraction wraps round to more blocks than any device has.
-        let inside =
-            |d: &&Direct| blocks.wrapping_sub(1) < d.blocks && request.lba.0 <= d.blocks - blocks;
+        let inside = |d: &&Direct| blocks.wrapping_sub(1) < d.blocks && request.lba.0 <= d.blocks - blocks;
         match direct.filter(inside) {
             Some(&Direct { member, first, .. }) if request.op != Command::Flush => {
                 let lba = first + request.lba.0;
@@ -411,10 +396,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
             && self.tracker.is_quiet()
             && self.members[0].serves_in_sequence();
         self.marks.next_check = if self.marks.measuring {
-            self.marks
-                .next_sample
-                .min(self.marks.over)
-                .min(self.next_mark())
+            self.marks.next_sample.min(self.marks.over).min(self.next_mark())
         } else {
             Time::ZERO
         };
@@ -437,12 +419,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
     }
 
     /// Handles a request that may reach beyond its device, be a flush, or need a plan.
-    fn arrive_in_parts(
-        &mut self,
-        now: Time,
-        id: u64,
-        mut request: Request,
-    ) -> Result<(), SimulateError> {
+    fn arrive_in_parts(&mut self, now: Time, id: u64, mut request: Request) -> Result<(), SimulateError> {
         let measured = self.marks.measuring;
         let size = self.devices.blocks_of(id, request.device)?;
         let blocks = request.blocks as u64;
@@ -472,17 +449,11 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
         plan.parts.clear();
         if flush {
             for member in self.devices.organisation.members_of(request.device) {
-                plan.parts.push(Part {
-                    member,
-                    lba: 0,
-                    blocks: 0,
-                });
+                plan.parts.push(Part { member, lba: 0, blocks: 0 });
             }
         } else if !failed {
             let (device, lba) = (request.device, request.lba.0);
-            self.devices
-                .organisation
-                .plan(device, lba, request.blocks, &mut plan);
+            self.devices.organisation.plan(device, lba, request.blocks, &mut plan);
         }
         if plan.parts.is_empty() {
             self.play();
@@ -584,12 +555,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
     /// Advances one drive, whose next event is at `time`, through its events before `until`; `WHILE_BUSY`: as
     /// [`Member::advance_busy`].
     #[inline(never)]
-    fn step<const WHILE_BUSY: bool>(
-        &mut self,
-        member: usize,
-        time: Time,
-        until: Time,
-    ) -> Result<(), SimulateError> {
+    fn step<const WHILE_BUSY: bool>(&mut self, member: usize, time: Time, until: Time) -> Result<(), SimulateError> {
         let host = &mut self.tracker;
         host.reach(time, member);
         let drive = &mut self.members[member];
@@ -621,10 +587,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
         let waiting = self.members[member].queue_len();
         let now = Some((time, member, waiting, self.taken));
         if std::mem::replace(&mut self.waiting, now) == now {
-            return Err(SimulateError::Lost {
-                drive: member,
-                waiting: waiting as u64,
-            });
+            return Err(SimulateError::Lost { drive: member, waiting: waiting as u64 });
         }
         Ok(())
     }

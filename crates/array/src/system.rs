@@ -126,10 +126,7 @@ impl System {
         if self.drives.is_empty() {
             return Ok(vec![self.clone()]);
         }
-        let kind = |(i, table): (usize, &Params)| {
-            self.kind(table)
-                .map_err(|e| e.within(&format!("drives[{i}]")))
-        };
+        let kind = |(i, table): (usize, &Params)| self.kind(table).map_err(|e| e.within(&format!("drives[{i}]")));
         self.drives.iter().enumerate().map(kind).collect()
     }
 
@@ -153,9 +150,7 @@ impl System {
             // Parameters belong to the scheduler with which they were given.
             scheduler_parameters: match &own.scheduler {
                 Some(_) => own.scheduler_parameters,
-                None => own
-                    .scheduler_parameters
-                    .or_else(|| self.scheduler_parameters.clone()),
+                None => own.scheduler_parameters.or_else(|| self.scheduler_parameters.clone()),
             },
             scheduler: own.scheduler.or_else(|| self.scheduler.clone()),
             queue_depth: own.queue_depth.or(self.queue_depth),
@@ -170,9 +165,7 @@ impl System {
     pub(crate) fn check_drives(&mut self) -> Result<(), SpecError> {
         match (self.drive.is_null(), self.drives.is_empty()) {
             (true, true) => return Err(SpecError::new("drive", "nothing", "a value")),
-            (false, false) => {
-                return Err(SpecError::new("drives", "drive as well", "one of the two"))
-            }
+            (false, false) => return Err(SpecError::new("drives", "drive as well", "one of the two")),
             _ => {}
         }
         if self.drives.is_empty() {
@@ -196,14 +189,13 @@ impl System {
     /// An unknown drive; a file or value that does not fit.
     pub fn drive_spec(&self, base: &Path, inputs: &Inputs) -> Result<DriveSpec, SpecError> {
         let spec = match &self.drive {
-            Value::String(name) => {
-                load_drive(name, base, inputs).map_err(|e| match e.key.as_str() {
-                    "drive" => e,
-                    _ => e.in_file("drive"),
-                })?
+            Value::String(name) => load_drive(name, base, inputs).map_err(|e| match e.key.as_str() {
+                "drive" => e,
+                _ => e.in_file("drive"),
+            })?,
+            table @ Value::Object(_) => {
+                DriveSpec::from_value(table.clone(), &inputs.models).map_err(|e| e.within("drive"))?
             }
-            table @ Value::Object(_) => DriveSpec::from_value(table.clone(), &inputs.models)
-                .map_err(|e| e.within("drive"))?,
             other => return Err(SpecError::new("drive", other, "a name, a path or a table")),
         };
         let changes = self.drive_changes();
@@ -242,10 +234,7 @@ impl System {
             set("queue.scheduler_parameters", Value::Null);
         }
         if let Some(parameters) = &self.scheduler_parameters {
-            set(
-                "queue.scheduler_parameters",
-                Value::Object(parameters.clone()),
-            );
+            set("queue.scheduler_parameters", Value::Object(parameters.clone()));
         }
         if let Some(depth) = self.queue_depth {
             set("queue.depth", depth.into());
@@ -288,12 +277,8 @@ impl System {
     /// An entry that is not a layer, at `layers[i]`; an organisation without a name.
     pub fn layers(&self) -> Result<Vec<LayerSpec>, SpecError> {
         let (name, params) = self.organisation()?;
-        let volume = VOLUMES.contains(&name.as_str()).then_some(LayerSpec {
-            name,
-            of: None,
-            params,
-            is_organisation: true,
-        });
+        let volume =
+            VOLUMES.contains(&name.as_str()).then_some(LayerSpec { name, of: None, params, is_organisation: true });
         Ok(volume.into_iter().chain(self.listed_layers()?).collect())
     }
 
@@ -302,9 +287,7 @@ impl System {
     /// # Errors
     /// An entry that is not a layer, at `layers[i]`.
     pub fn listed_layers(&self) -> Result<Vec<LayerSpec>, SpecError> {
-        let read = |(i, value)| {
-            LayerSpec::from_value(value).map_err(|e: SpecError| e.within(&format!("layers[{i}]")))
-        };
+        let read = |(i, value)| LayerSpec::from_value(value).map_err(|e: SpecError| e.within(&format!("layers[{i}]")));
         self.layers.iter().enumerate().map(read).collect()
     }
 }

@@ -31,12 +31,7 @@ impl Timetable {
             last += width;
             width *= WIDTH;
         }
-        Timetable {
-            nodes: vec![[Time::NEVER; WIDTH]; last + width],
-            last,
-            is_single: n == 1,
-            first: Time::NEVER,
-        }
+        Timetable { nodes: vec![[Time::NEVER; WIDTH]; last + width], last, is_single: n == 1, first: Time::NEVER }
     }
 
     /// The earliest time; [`Time::NEVER`] if there is none.
@@ -160,11 +155,7 @@ impl Order {
             places.push((is_drive, own.len() as u32));
             own.push(node as u32);
         }
-        Order {
-            tables: [0, 1].map(|i| Timetable::new(nodes[i].len().max(1))),
-            places,
-            nodes,
-        }
+        Order { tables: [0, 1].map(|i| Timetable::new(nodes[i].len().max(1))), places, nodes }
     }
 
     /// The earliest time; [`Time::NEVER`] if there is none.

@@ -134,9 +134,7 @@ impl Device {
         let within = |value: u32, low: u32, high: u32| value.max(low).min(high.max(low));
         let valid = match command.rate_limit {
             RateLimit::Unlimited => true,
-            RateLimit::Requests(Frequency(rate)) | RateLimit::Bytes(Bandwidth(rate)) => {
-                rate.is_finite() && rate > 0.0
-            }
+            RateLimit::Requests(Frequency(rate)) | RateLimit::Bytes(Bandwidth(rate)) => rate.is_finite() && rate > 0.0,
         };
         Command {
             nr_requests: within(
@@ -144,21 +142,13 @@ impl Device {
                 self.least_nr_requests.max(LEAST_NR_REQUESTS),
                 self.most_nr_requests,
             ),
-            queue_depth: within(
-                command.queue_depth,
-                self.least_queue_depth.max(1),
-                self.most_queue_depth,
-            ),
+            queue_depth: within(command.queue_depth, self.least_queue_depth.max(1), self.most_queue_depth),
             read_expire: command
                 .read_expire
                 .zip(self.most_read_expire)
                 .map(|(expire, most)| expire.min(most).max(Span::ZERO)),
             arms: within(command.arms, 1, self.arms),
-            rate_limit: if valid {
-                command.rate_limit
-            } else {
-                RateLimit::Unlimited
-            },
+            rate_limit: if valid { command.rate_limit } else { RateLimit::Unlimited },
             rest: self.rest(command.rest),
         }
     }
@@ -166,12 +156,8 @@ impl Device {
     fn rest(&self, rest: Rest) -> Rest {
         let in_bounds = |after: Span| after.max(REST_AFTER.0).min(REST_AFTER.1);
         match rest {
-            Rest::Unload { after } if self.can_unload => Rest::Unload {
-                after: in_bounds(after),
-            },
-            Rest::Standby { after } if self.can_stop => Rest::Standby {
-                after: in_bounds(after),
-            },
+            Rest::Unload { after } if self.can_unload => Rest::Unload { after: in_bounds(after) },
+            Rest::Standby { after } if self.can_stop => Rest::Standby { after: in_bounds(after) },
             _ => Rest::Own,
         }
     }
@@ -198,9 +184,7 @@ pub enum Progress {
 
 impl Progress {
     /// A failure that may be tried again at the next step.
-    pub const REFUSED: Progress = Progress::Failed {
-        retry_after: Span::ZERO,
-    };
+    pub const REFUSED: Progress = Progress::Failed { retry_after: Span::ZERO };
 }
 
 /// Whether a drive still has a command that was carried out.
@@ -237,19 +221,12 @@ mod tests {
     fn clamped_as_linux_does() {
         let device = Device::default();
         for (asked, got) in [(0, 4), (3, 4), (4, 4), (2048, 2048), (2049, 2048)] {
-            let command = Command {
-                nr_requests: asked,
-                ..Command::default()
-            };
+            let command = Command { nr_requests: asked, ..Command::default() };
             assert_eq!(device.clamp(command).nr_requests, got);
             assert_eq!(device.accepts(&command), asked == got);
         }
         for (asked, got) in [(0, 1), (1, 1), (32, 32), (u32::MAX, 32)] {
-            let command = Command {
-                queue_depth: asked,
-                arms: asked,
-                ..Command::default()
-            };
+            let command = Command { queue_depth: asked, arms: asked, ..Command::default() };
             assert_eq!(device.clamp(command).queue_depth, got);
             assert_eq!(device.clamp(command).arms, 1);
         }
@@ -258,10 +235,7 @@ mod tests {
     /// Linux takes 0 to `INT_MAX` milliseconds; an elevator without deadlines has no such file.
     #[test]
     fn the_expiry_of_reads_is_clamped_or_left_alone() {
-        let with = Device {
-            most_read_expire: Some(MOST_READ_EXPIRE),
-            ..Device::default()
-        };
+        let with = Device { most_read_expire: Some(MOST_READ_EXPIRE), ..Device::default() };
         let most = Span::from_ms(2_147_483_647.0);
         for (asked, got) in [
             (Some(Span(-1)), Some(Span::ZERO)),
@@ -270,10 +244,7 @@ mod tests {
             (Some(Span(i64::MAX)), Some(most)),
             (None, None),
         ] {
-            let command = Command {
-                read_expire: asked,
-                ..Command::default()
-            };
+            let command = Command { read_expire: asked, ..Command::default() };
             assert_eq!(with.clamp(command).read_expire, got, "{asked:?}");
             assert_eq!(with.accepts(&command), asked == got, "{asked:?}");
             assert_eq!(Device::default().clamp(command).read_expire, None);
@@ -282,47 +253,27 @@ mod tests {
 
     #[test]
     fn a_rest_that_the_drive_does_not_have_is_none() {
-        let bare = Device {
-            can_unload: false,
-            ..Device::default()
-        };
+        let bare = Device { can_unload: false, ..Device::default() };
         let at = |device: &Device, rest| {
-            let command = Command {
-                rest,
-                ..Command::default()
-            };
+            let command = Command { rest, ..Command::default() };
             device.clamp(command).rest
         };
         let second = Span(1_000_000_000);
-        let (unload, standby) = (
-            Rest::Unload { after: second },
-            Rest::Standby { after: second },
-        );
+        let (unload, standby) = (Rest::Unload { after: second }, Rest::Standby { after: second });
         assert_eq!(at(&bare, unload), Rest::Own);
         assert_eq!(at(&bare, standby), standby);
         assert_eq!(at(&Device::default(), unload), unload);
         // Timers count in tenths of a second.
-        let wanted = Rest::Unload {
-            after: Span(100_000_000),
-        };
-        assert_eq!(
-            at(&Device::default(), Rest::Unload { after: Span(-5) }),
-            wanted
-        );
+        let wanted = Rest::Unload { after: Span(100_000_000) };
+        assert_eq!(at(&Device::default(), Rest::Unload { after: Span(-5) }), wanted);
     }
 
     #[test]
     fn a_rate_that_is_no_rate_is_no_limit() {
         let device = Device::default();
         for rate in [f64::NAN, f64::INFINITY, 0.0, -3.0] {
-            for limit in [
-                RateLimit::Requests(Frequency(rate)),
-                RateLimit::Bytes(Bandwidth(rate)),
-            ] {
-                let command = Command {
-                    rate_limit: limit,
-                    ..Command::default()
-                };
+            for limit in [RateLimit::Requests(Frequency(rate)), RateLimit::Bytes(Bandwidth(rate))] {
+                let command = Command { rate_limit: limit, ..Command::default() };
                 assert_eq!(device.clamp(command).rate_limit, RateLimit::Unlimited);
             }
         }

@@ -49,9 +49,7 @@ impl Order {
             Progress::Pending => State::Pending,
             Progress::Failed { retry_after } => {
                 // Twice as long after each failure.
-                let doubled = retry_after
-                    .non_negative()
-                    .saturating_mul(1 << self.failures.min(5));
+                let doubled = retry_after.non_negative().saturating_mul(1 << self.failures.min(5));
                 self.failures = self.failures.saturating_add(1);
                 State::Failed(now + Span(doubled.min(LONGEST_RETRY.non_negative()) as i64))
             }
@@ -124,9 +122,7 @@ impl Controller {
         actuator: &mut dyn Actuator,
     ) -> Status {
         let sample = sensor.read(now);
-        let status = self
-            .policy
-            .step(&Input { now, cap, sample }, &mut self.commands);
+        let status = self.policy.step(&Input { now, cap, sample }, &mut self.commands);
         for (i, device) in self.devices.iter().enumerate() {
             let wanted = match self.is_resting {
                 true => device.open,
@@ -186,12 +182,7 @@ impl Controller {
     ///
     /// # Errors
     /// A document that is no such memory.
-    pub fn recall(
-        &mut self,
-        model: usize,
-        document: &Value,
-        since: Span,
-    ) -> Result<usize, SpecError> {
+    pub fn recall(&mut self, model: usize, document: &Value, since: Span) -> Result<usize, SpecError> {
         self.policy.recall(model, document, since)
     }
 

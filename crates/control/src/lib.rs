@@ -35,8 +35,7 @@ mod single;
 pub mod ultrastar_7k4000;
 
 pub use command::{
-    Actuator, Command, Device, Held, Progress, RateLimit, Rest, LEAST_NR_REQUESTS,
-    MOST_READ_EXPIRE, REST_AFTER,
+    Actuator, Command, Device, Held, Progress, RateLimit, Rest, LEAST_NR_REQUESTS, MOST_READ_EXPIRE, REST_AFTER,
 };
 pub use controller::Controller;
 pub use guard::{Guard, GuardSettings, OnLoss, Reading, Turn};

@@ -127,8 +127,7 @@ pub(crate) fn read_all(
 ) -> Result<(Vec<Vec<Point>>, Vec<usize>), SpecError> {
     let doc = "Power and throughput of one drive under each setting; left out, those of an Ultrastar 7K4000.";
     let map = reader.raw(("map", doc), Vec::<Entry>::kind());
-    let doc =
-        "Maps of several models of drives, in place of `map`; an empty one for the built-in one.";
+    let doc = "Maps of several models of drives, in place of `map`; an empty one for the built-in one.";
     let maps = reader.raw(("maps", doc), Vec::<Vec<Entry>>::kind());
     let doc = "For each tier the place of its map in `maps`, from 0.";
     let models = reader.list(("models", doc), None, 0..=MOST_MODELS as u32 - 1)?;
@@ -148,17 +147,9 @@ pub(crate) fn read_all(
         Some(maps) if (1..=MOST_MODELS).contains(&maps.len()) => maps,
         _ => return Err(SpecError::new("maps", shown(maps), need)),
     };
-    let models: Vec<usize> = models
-        .unwrap_or_default()
-        .iter()
-        .map(|m| *m as usize)
-        .collect();
+    let models: Vec<usize> = models.unwrap_or_default().iter().map(|m| *m as usize).collect();
     if models.len() != tiers.len() || models.iter().any(|m| *m >= maps.len()) {
-        let need = format!(
-            "for each of {} tiers a number below {}",
-            tiers.len(),
-            maps.len()
-        );
+        let need = format!("for each of {} tiers a number below {}", tiers.len(), maps.len());
         return Err(SpecError::new("models", format!("{models:?}"), need));
     }
     let of_drives = || {
@@ -167,10 +158,7 @@ pub(crate) fn read_all(
     };
     let one = |(k, value): (usize, &Value)| {
         let key = format!("maps[{k}]");
-        let with = devices
-            .iter()
-            .zip(of_drives())
-            .filter(|(_, model)| *model == k);
+        let with = devices.iter().zip(of_drives()).filter(|(_, model)| *model == k);
         let with: Vec<Device> = with.map(|(device, _)| *device).collect();
         if with.is_empty() {
             return Err(SpecError::new(key, "a map that no tier has", "maps in use"));
@@ -186,12 +174,7 @@ pub(crate) fn read_all(
 ///
 /// # Errors
 /// Wrong entries, points that a device does not accept, an empty map, or a drive with several arms and no map.
-fn read(
-    key: &str,
-    value: Option<&Value>,
-    devices: &[Device],
-    extract: Extract,
-) -> Result<Vec<Point>, SpecError> {
+fn read(key: &str, value: Option<&Value>, devices: &[Device], extract: Extract) -> Result<Vec<Point>, SpecError> {
     let Some(value) = value else {
         return built_in(devices, extract);
     };
@@ -208,11 +191,7 @@ fn read(
         let place = format!("{key}[{i}]");
         let point = point(entry, devices).map_err(|e| e.within(&place))?;
         if points.iter().any(|p| setting(p) == setting(&point)) {
-            return Err(SpecError::new(
-                place,
-                shown(entry),
-                "a setting that no other point has",
-            ));
+            return Err(SpecError::new(place, shown(entry), "a setting that no other point has"));
         }
         points.push(point);
     }
@@ -227,18 +206,10 @@ fn setting(point: &Point) -> (u32, u32, Option<Span>, u32) {
 fn point(entry: &Value, devices: &[Device]) -> Result<Point, SpecError> {
     let read: Entry = headstack_schema::read(entry)?;
     if !(read.power.0 > 0.0 && read.power.0 <= 1000.0) {
-        return Err(SpecError::new(
-            "power",
-            read.power,
-            "more than 0 W, at most 1000 W",
-        ));
+        return Err(SpecError::new("power", read.power, "more than 0 W, at most 1000 W"));
     }
     if !(read.iops > 0.0 && read.iops <= 1e6) {
-        return Err(SpecError::new(
-            "iops",
-            read.iops,
-            "more than 0, at most 1000000",
-        ));
+        return Err(SpecError::new("iops", read.iops, "more than 0, at most 1000000"));
     }
     let longest = Span(3_600_000_000_000);
     if let Some(time) = read.response_time.filter(|t| t.0 <= 0 || *t > longest) {
@@ -258,10 +229,7 @@ fn point(entry: &Value, devices: &[Device]) -> Result<Point, SpecError> {
     for device in devices {
         check_read_expire(&point, device)?;
         if !device.accepts(&point.command(&device.clamp(device.open))) {
-            let got = format!(
-                "({}, {}, {})",
-                point.nr_requests, point.queue_depth, point.arms
-            );
+            let got = format!("({}, {}, {})", point.nr_requests, point.queue_depth, point.arms);
             let nearest = device.clamp(point.command(&device.open));
             let need = format!(
                 "(nr_requests, queue_depth, arms) that the drive accepts, nearest ({}, {}, {})",
@@ -287,10 +255,8 @@ fn check_read_expire(point: &Point, device: &Device) -> Result<(), SpecError> {
 }
 
 /// Sizes of both queues in the built-in map.
-const NR_REQUESTS: [u32; 27] = [
-    4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 22, 24, 28, 32, 40, 48, 56, 64, 80, 96,
-    112, 128,
-];
+const NR_REQUESTS: [u32; 27] =
+    [4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 22, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128];
 const QUEUE_DEPTH: [u32; 15] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 28, 32];
 
 fn built_in(devices: &[Device], extract: Extract) -> Result<Vec<Point>, SpecError> {
@@ -300,10 +266,7 @@ fn built_in(devices: &[Device], extract: Extract) -> Result<Vec<Point>, SpecErro
     }
     let statistic = extract.statistic;
     let mut points: Vec<Point> = sizes().map(|(n, d)| usual(n, d, statistic)).collect();
-    for table in LONGER
-        .iter()
-        .filter(|t| t.read_expire <= extract.most_expire)
-    {
+    for table in LONGER.iter().filter(|t| t.read_expire <= extract.most_expire) {
         let sizes = sizes().filter(|(n, _)| *n > LONGER_NR_REQUESTS[0]);
         points.extend(sizes.map(|(n, d)| longer(table, n, d, statistic)));
     }
@@ -321,9 +284,7 @@ fn built_in(devices: &[Device], extract: Extract) -> Result<Vec<Point>, SpecErro
 
 /// The sizes of both queues. The drive never holds more commands than the host's queue has places.
 fn sizes() -> impl Iterator<Item = (u32, u32)> {
-    let all = NR_REQUESTS
-        .iter()
-        .flat_map(|n| QUEUE_DEPTH.iter().map(move |d| (*n, *d)));
+    let all = NR_REQUESTS.iter().flat_map(|n| QUEUE_DEPTH.iter().map(move |d| (*n, *d)));
     all.filter(|(n, d)| d <= n)
 }
 

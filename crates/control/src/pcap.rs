@@ -49,26 +49,16 @@ pub struct Queues {
 }
 
 /// The sizes of Table 1 for the highest throughput.
-const LONG: Queues = Queues {
-    host: 128,
-    drive: 32,
-};
+const LONG: Queues = Queues { host: 128, drive: 32 };
 
 impl Queues {
     fn within(self, low: Queues, high: Queues) -> Queues {
-        Queues {
-            host: self.host.clamp(low.host, high.host),
-            drive: self.drive.clamp(low.drive, high.drive),
-        }
+        Queues { host: self.host.clamp(low.host, high.host), drive: self.drive.clamp(low.drive, high.drive) }
     }
 
     /// The command with these sizes and all other settings of `open`.
     pub(crate) fn command(self, open: &Command) -> Command {
-        Command {
-            nr_requests: self.host,
-            queue_depth: self.drive,
-            ..*open
-        }
+        Command { nr_requests: self.host, queue_depth: self.drive, ..*open }
     }
 }
 
@@ -135,11 +125,7 @@ pub struct Gains {
 impl Gains {
     /// Steps of the host's and of the drive's queue for an error in watts (equations 1 and 2).
     fn steps(&self, error_w: f64) -> Queues {
-        let factor = if error_w > 0.0 {
-            self.lower
-        } else {
-            self.raise
-        };
+        let factor = if error_w > 0.0 { self.lower } else { self.raise };
         let size = error_w.abs();
         Queues {
             host: self.rounding.apply(size / self.host_queue_w * 2.0 * factor),
@@ -203,18 +189,12 @@ impl Pcap {
         };
         let start = Queues {
             host: reader.number(
-                (
-                    "start_nr_requests",
-                    "Places of the host's queue without a cap.",
-                ),
+                ("start_nr_requests", "Places of the host's queue without a cap."),
                 usual.host,
                 least.host..=most.host,
             )?,
             drive: reader.number(
-                (
-                    "start_queue_depth",
-                    "Depth of the drive's queue without a cap.",
-                ),
+                ("start_queue_depth", "Depth of the drive's queue without a cap."),
                 usual.drive,
                 least.drive..=most.drive,
             )?,
@@ -222,23 +202,11 @@ impl Pcap {
         let snap_back = match mode {
             Mode::TailLatency => SnapBack::Drive,
             Mode::Throughput => reader.word(
-                (
-                    "snap_back",
-                    "Which queues return to their upper bounds at once when power must fall.",
-                ),
+                ("snap_back", "Which queues return to their upper bounds at once when power must fall."),
                 SnapBack::Drive,
             )?,
         };
-        Ok(Pcap {
-            queues: start,
-            start,
-            least,
-            agile,
-            most,
-            mode,
-            snap_back,
-            gains: Gains::read(reader)?,
-        })
+        Ok(Pcap { queues: start, start, least, agile, most, mode, snap_back, gains: Gains::read(reader)? })
     }
 
     /// The queues after one step of the controller, when power is too high by `error_w` watts.
@@ -264,10 +232,7 @@ impl Pcap {
 
     /// The sizes with the lowest power: a long host queue and a short drive queue.
     pub fn lowest(&self) -> Queues {
-        Queues {
-            host: self.most.host,
-            drive: self.least.drive,
-        }
+        Queues { host: self.most.host, drive: self.least.drive }
     }
 
     fn lower_short(&self, step: Queues) -> Queues {
@@ -276,9 +241,7 @@ impl Pcap {
             let drive = drive.saturating_sub(step.drive).max(self.least.drive);
             Queues { host, drive }
         } else {
-            let host = host
-                .saturating_add(step.host)
-                .min(self.agile.host.max(host));
+            let host = host.saturating_add(step.host).min(self.agile.host.max(host));
             Queues { host, drive }
         }
     }
@@ -289,9 +252,7 @@ impl Pcap {
             let host = host.saturating_sub(step.host).max(self.least.host);
             Queues { host, drive }
         } else {
-            let drive = drive
-                .saturating_add(step.drive)
-                .min(self.agile.drive.max(drive));
+            let drive = drive.saturating_add(step.drive).min(self.agile.drive.max(drive));
             Queues { host, drive }
         }
     }
@@ -340,24 +301,15 @@ impl Pcap {
 
 /// The shortest and the longest queues of a device.
 fn bounds(device: &Device) -> (Queues, Queues) {
-    let bottom = Queues {
-        host: device.least_nr_requests.max(LEAST_NR_REQUESTS),
-        drive: device.least_queue_depth.max(1),
-    };
-    let top = Queues {
-        host: device.most_nr_requests.max(bottom.host),
-        drive: device.most_queue_depth.max(bottom.drive),
-    };
+    let bottom =
+        Queues { host: device.least_nr_requests.max(LEAST_NR_REQUESTS), drive: device.least_queue_depth.max(1) };
+    let top =
+        Queues { host: device.most_nr_requests.max(bottom.host), drive: device.most_queue_depth.max(bottom.drive) };
     (bottom, top)
 }
 
 /// Reads `nr_requests` and `queue_depth`, each a lower and an upper bound.
-fn read_bounds(
-    reader: &mut Reader,
-    bottom: Queues,
-    usual: Queues,
-    top: Queues,
-) -> Result<(Queues, Queues), SpecError> {
+fn read_bounds(reader: &mut Reader, bottom: Queues, usual: Queues, top: Queues) -> Result<(Queues, Queues), SpecError> {
     let (host_low, host_high) = reader.range(
         ("nr_requests", "Least and most places of the host's queue."),
         (bottom.host, usual.host),
@@ -368,14 +320,8 @@ fn read_bounds(
         (bottom.drive, usual.drive),
         bottom.drive..=top.drive,
     )?;
-    let least = Queues {
-        host: host_low,
-        drive: drive_low,
-    };
-    let agile = Queues {
-        host: host_high,
-        drive: drive_high,
-    };
+    let least = Queues { host: host_low, drive: drive_low };
+    let agile = Queues { host: host_high, drive: drive_high };
     Ok((least, agile))
 }
 
@@ -384,18 +330,12 @@ fn read_most(reader: &mut Reader, agile: Queues, top: Queues) -> Result<Queues, 
     let usual = LONG.within(agile, top);
     Ok(Queues {
         host: reader.number(
-            (
-                "throughput_nr_requests",
-                "Places of the host's queue for the highest throughput.",
-            ),
+            ("throughput_nr_requests", "Places of the host's queue for the highest throughput."),
             usual.host,
             agile.host..=top.host,
         )?,
         drive: reader.number(
-            (
-                "throughput_queue_depth",
-                "Depth of the drive's queue for the highest throughput.",
-            ),
+            ("throughput_queue_depth", "Depth of the drive's queue for the highest throughput."),
             usual.drive,
             agile.drive..=top.drive,
         )?,
@@ -407,40 +347,23 @@ impl Gains {
     fn read(reader: &mut Reader) -> Result<Gains, SpecError> {
         let (watt, most) = (Watts(0.01), Watts(MOST));
         Ok(Gains {
-            raise: reader.number(
-                ("raise_factor", "Gain when power may rise."),
-                2.0,
-                0.01..=MOST,
-            )?,
-            lower: reader.number(
-                ("lower_factor", "Gain when power must fall."),
-                8.0,
-                0.01..=MOST,
-            )?,
+            raise: reader.number(("raise_factor", "Gain when power may rise."), 2.0, 0.01..=MOST)?,
+            lower: reader.number(("lower_factor", "Gain when power must fall."), 8.0, 0.01..=MOST)?,
             host_queue_w: reader
                 .number(
-                    (
-                        "host_queue_power",
-                        "The most by which the host's queue changes the power.",
-                    ),
+                    ("host_queue_power", "The most by which the host's queue changes the power."),
                     Watts(2.0),
                     watt..=most,
                 )?
                 .0,
             drive_queue_w: reader
                 .number(
-                    (
-                        "drive_queue_power",
-                        "The most by which the drive's queue changes the power.",
-                    ),
+                    ("drive_queue_power", "The most by which the drive's queue changes the power."),
                     Watts(2.0),
                     watt..=most,
                 )?
                 .0,
-            rounding: reader.word(
-                ("rounding", "What is done with the fraction of a step."),
-                Rounding::Down,
-            )?,
+            rounding: reader.word(("rounding", "What is done with the fraction of a step."), Rounding::Down)?,
         })
     }
 }
@@ -448,13 +371,6 @@ impl Gains {
 /// Reads `tolerance`.
 pub(crate) fn tolerance(reader: &mut Reader, usual: Watts) -> Result<f64, SpecError> {
     Ok(reader
-        .number(
-            (
-                "tolerance",
-                "Differences from the cap up to this change nothing.",
-            ),
-            usual,
-            Watts(0.0)..=Watts(MOST),
-        )?
+        .number(("tolerance", "Differences from the cap up to this change nothing."), usual, Watts(0.0)..=Watts(MOST))?
         .0)
 }

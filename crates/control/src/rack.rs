@@ -152,8 +152,8 @@ pub fn next(cap: Watts, split: Split, headroom: Watts, members: &[Member]) -> Ve
     wait_for_others(cap, members, &before, &mut shares);
     let mut pairs = before.iter().zip(&shares);
     let is_near = pairs.all(|(old, new)| (old.0 - new.0).abs() < 0.5 * headroom.0);
-    let is_kept = before.iter().map(|w| w.0).sum::<f64>() <= cap.0
-        && before.iter().zip(members).all(|(w, m)| *w <= m.most);
+    let is_kept =
+        before.iter().map(|w| w.0).sum::<f64>() <= cap.0 && before.iter().zip(members).all(|(w, m)| *w <= m.most);
     if is_near && is_kept {
         return before;
     }
@@ -162,8 +162,7 @@ pub fn next(cap: Watts, split: Split, headroom: Watts, members: &[Member]) -> Ve
 
 /// Raises shares only as far as there is room beside the power that the others still draw.
 fn wait_for_others(cap: Watts, members: &[Member], before: &[Watts], shares: &mut [Watts]) {
-    let raised =
-        |before: f64, share: f64, part: f64| share.min(before + part * (share - before).max(0.0));
+    let raised = |before: f64, share: f64, part: f64| share.min(before + part * (share - before).max(0.0));
     let keeps = |part: f64| {
         let pairs = members.iter().zip(before).zip(&*shares);
         let held = pairs.map(|((member, before), share)| {

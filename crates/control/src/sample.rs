@@ -26,19 +26,12 @@ pub struct Sample {
 impl Sample {
     /// A reading of the meter alone.
     pub fn new(time: Time, power: Watts) -> Sample {
-        Sample {
-            time,
-            power: Some(power),
-            work: None,
-        }
+        Sample { time, power: Some(power), work: None }
     }
 
     /// No reading.
     pub fn missing(time: Time) -> Sample {
-        Sample {
-            time,
-            ..Sample::default()
-        }
+        Sample { time, ..Sample::default() }
     }
 }
 

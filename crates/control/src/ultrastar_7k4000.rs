@@ -204,10 +204,7 @@ fn place(axis: &[u32; 6], size: f64) -> (usize, f64) {
     let axis = axis.map(f64::from);
     let size = size.clamp(axis[0], axis[5]);
     let row = axis.iter().rposition(|a| *a <= size).unwrap_or(0).min(4);
-    (
-        row,
-        (size / axis[row]).ln() / (axis[row + 1] / axis[row]).ln(),
-    )
+    (row, (size / axis[row]).ln() / (axis[row + 1] / axis[row]).ln())
 }
 
 #[cfg(test)]
@@ -236,29 +233,17 @@ mod tests {
         for tables in &LONGER {
             for depth in QUEUE_DEPTH.map(f64::from) {
                 let iops = Longer::look_up(&tables.iops, 16.0, depth);
-                assert!(
-                    (iops / look_up(&IOPS, 16.0, depth) - 1.0).abs() < 0.01,
-                    "{iops}"
-                );
+                assert!((iops / look_up(&IOPS, 16.0, depth) - 1.0).abs() < 0.01, "{iops}");
                 let watts = Longer::look_up(&tables.power_w, 16.0, depth);
-                assert!(
-                    (watts - look_up(&POWER_W, 16.0, depth)).abs() < 0.1,
-                    "{watts}"
-                );
+                assert!((watts - look_up(&POWER_W, 16.0, depth)).abs() < 0.1, "{watts}");
             }
         }
         let [.., longest] = &LONGER;
         for depth in [2.0, 4.0, 8.0] {
             let iops = Longer::look_up(&longest.iops, 128.0, depth);
-            assert!(
-                iops > 1.08 * look_up(&IOPS, 128.0, depth),
-                "{depth}: {iops}"
-            );
+            assert!(iops > 1.08 * look_up(&IOPS, 128.0, depth), "{depth}: {iops}");
             let watts = Longer::look_up(&longest.power_w, 128.0, depth);
-            assert!(
-                watts < look_up(&POWER_W, 128.0, depth) - 0.2,
-                "{depth}: {watts}"
-            );
+            assert!(watts < look_up(&POWER_W, 128.0, depth) - 0.2, "{depth}: {watts}");
         }
     }
 }

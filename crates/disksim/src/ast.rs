@@ -120,10 +120,7 @@ impl Document {
 
     /// The block that an instance copies.
     pub fn block_of_instance(&self, name: &str) -> Option<&Block> {
-        let of = &self
-            .instances()
-            .find(|i| i.names.iter().any(|n| n == name))?
-            .of;
+        let of = &self.instances().find(|i| i.names.iter().any(|n| n == name))?.of;
         self.block(of)
     }
 
@@ -175,10 +172,7 @@ impl Document {
 impl Block {
     /// The value of a parameter.
     pub fn get(&self, name: &str) -> Option<&Value> {
-        let param = self
-            .params
-            .iter()
-            .find(|p| p.names.iter().any(|n| n == name));
+        let param = self.params.iter().find(|p| p.names.iter().any(|n| n == name));
         param.map(|p| &p.value)
     }
 }

@@ -20,11 +20,7 @@ pub struct Position {
 impl Position {
     /// The first character of a file.
     pub fn start(file: &Path) -> Position {
-        Position {
-            file: Arc::new(file.to_path_buf()),
-            line: 1,
-            column: 1,
-        }
+        Position { file: Arc::new(file.to_path_buf()), line: 1, column: 1 }
     }
 }
 
@@ -58,11 +54,6 @@ fn named(parameter: &str) -> String {
 impl Error {
     /// A new error at a place.
     pub fn new(at: Position, got: impl Into<String>, need: impl Into<String>) -> Error {
-        Error {
-            at,
-            parameter: String::new(),
-            got: got.into(),
-            need: need.into(),
-        }
+        Error { at, parameter: String::new(), got: got.into(), need: need.into() }
     }
 }

@@ -19,10 +19,7 @@ pub(crate) enum Token {
     /// One of `{ } [ ] , =`.
     Punct(char),
     /// Any other text; `number` is set if it is a number.
-    Word {
-        text: String,
-        number: Option<Number>,
-    },
+    Word { text: String, number: Option<Number> },
 }
 
 /// A word that is a number.
@@ -52,11 +49,7 @@ impl Tokens {
     /// The place of a token; beyond the last one, the place of the last one.
     pub fn position(&self, index: usize) -> Position {
         match self.list.get(index).or(self.list.last()) {
-            Some(t) => Position {
-                file: self.files[t.file as usize].clone(),
-                line: t.line,
-                column: t.column,
-            },
+            Some(t) => Position { file: self.files[t.file as usize].clone(), line: t.line, column: t.column },
             None => Position::start(self.files.first().map_or(Path::new(""), |f| f.as_path())),
         }
     }
@@ -65,18 +58,10 @@ impl Tokens {
 /// Reads a file and all files that it sources.
 pub(crate) fn tokenize(path: &Path, loader: &dyn Loader) -> Result<Tokens, Error> {
     let name = path.to_string_lossy();
-    let (found, text) = loader
-        .load(&name, None)
-        .map_err(|why| Error::new(Position::start(path), why, "a readable file"))?;
-    let mut lexer = Lexer {
-        loader,
-        tokens: Tokens {
-            files: Vec::new(),
-            list: Vec::new(),
-        },
-        open: Vec::new(),
-        bytes: 0,
-    };
+    let (found, text) =
+        loader.load(&name, None).map_err(|why| Error::new(Position::start(path), why, "a readable file"))?;
+    let mut lexer =
+        Lexer { loader, tokens: Tokens { files: Vec::new(), list: Vec::new() }, open: Vec::new(), bytes: 0 };
     lexer.file(found, &text, Position::start(path))?;
     Ok(lexer.tokens)
 }
@@ -102,11 +87,7 @@ impl Lexer<'_> {
             (self.bytes, MAX_BYTES, "bytes in all files"),
         ] {
             if got > limit {
-                return Err(Error::new(
-                    from,
-                    got.to_string(),
-                    format!("at most {limit} {what}"),
-                ));
+                return Err(Error::new(from, got.to_string(), format!("at most {limit} {what}")));
             }
         }
         Ok(())
@@ -123,11 +104,7 @@ impl Lexer<'_> {
         let mut chars = text.chars().peekable();
         while let Some(&c) = chars.peek() {
             let at = place;
-            let position = || Position {
-                file: shared.clone(),
-                line: at.0,
-                column: at.1,
-            };
+            let position = || Position { file: shared.clone(), line: at.0, column: at.1 };
             if c == '\n' {
                 place = (place.0 + 1, 1);
                 chars.next();
@@ -145,11 +122,7 @@ impl Lexer<'_> {
                 continue;
             }
             if matches!(c, ';' | '?' | ':') {
-                return Err(Error::new(
-                    position(),
-                    format!("{c:?}"),
-                    "a word, number, or one of {}[],=",
-                ));
+                return Err(Error::new(position(), format!("{c:?}"), "a word, number, or one of {}[],="));
             }
             let token = if is_punct(c) {
                 Token::Punct(c)
@@ -157,10 +130,7 @@ impl Lexer<'_> {
                 let text = word(c, &mut chars);
                 // The first character is counted already.
                 place.1 += text.chars().count() as u32 - 1;
-                Token::Word {
-                    number: number(&text),
-                    text,
-                }
+                Token::Word { number: number(&text), text }
             };
             if sourcing {
                 sourcing = false;
@@ -172,25 +142,12 @@ impl Lexer<'_> {
             } else if matches!(&token, Token::Word { text, .. } if text == "source") {
                 sourcing = true;
             } else {
-                self.tokens.list.push(Located {
-                    token,
-                    file,
-                    line: at.0,
-                    column: at.1,
-                });
+                self.tokens.list.push(Located { token, file, line: at.0, column: at.1 });
             }
         }
         if sourcing {
-            let end = Position {
-                file: shared,
-                line: place.0,
-                column: place.1,
-            };
-            return Err(Error::new(
-                end,
-                "the end of the file",
-                "a file name after source",
-            ));
+            let end = Position { file: shared, line: place.0, column: place.1 };
+            return Err(Error::new(end, "the end of the file", "a file name after source"));
         }
         self.open.pop();
         Ok(())
@@ -208,9 +165,7 @@ impl Lexer<'_> {
 
 /// The word that begins with `first`.
 fn word(first: char, chars: &mut Peekable<Chars>) -> String {
-    let goes_on = |c: &char| {
-        !c.is_whitespace() && *c != '\0' && !is_punct(*c) && !matches!(c, ';' | '?' | ':')
-    };
+    let goes_on = |c: &char| !c.is_whitespace() && *c != '\0' && !is_punct(*c) && !matches!(c, ';' | '?' | ':');
     let mut word = String::from(first);
     while let Some(c) = chars.next_if(goes_on) {
         word.push(c);
@@ -239,10 +194,7 @@ fn number(word: &str) -> Option<Number> {
     if let Ok(n) = word.parse::<i64>() {
         return Some(Number::Integer(n));
     }
-    word.parse::<f64>()
-        .ok()
-        .filter(|x| x.is_finite())
-        .map(Number::Real)
+    word.parse::<f64>().ok().filter(|x| x.is_finite()).map(Number::Real)
 }
 
 #[cfg(test)]
@@ -255,9 +207,7 @@ mod tests {
         assert_eq!(number("-0x1F"), Some(Number::Integer(-31)));
         assert_eq!(number("1.5e+2"), Some(Number::Real(150.0)));
         assert_eq!(number("-.5"), Some(Number::Real(-0.5)));
-        for word in [
-            "2nd", "inf", "nan", "-", ".", "..", "a1", "1e999", "0x", "--1",
-        ] {
+        for word in ["2nd", "inf", "nan", "-", ".", "..", "a1", "1e999", "0x", "--1"] {
             assert_eq!(number(word), None, "{word}");
         }
     }

@@ -49,16 +49,11 @@ pub fn import_file(path: impl AsRef<Path>) -> Result<Import, Error> {
 /// As [`import_file`].
 pub fn import_with(path: impl AsRef<Path>, sources: Sources) -> Result<Import, Error> {
     let path = path.as_ref();
-    let loader = FileLoader {
-        sources,
-        ..FileLoader::default()
-    };
+    let loader = FileLoader { sources, ..FileLoader::default() };
     let document = parse(path, &loader)?;
-    document.disks(&loader)?.into_iter().next().ok_or_else(|| {
-        Error::new(
-            Position::start(path),
-            "no disk",
-            "a block of type disksim_disk or dm_disk",
-        )
-    })
+    document
+        .disks(&loader)?
+        .into_iter()
+        .next()
+        .ok_or_else(|| Error::new(Position::start(path), "no disk", "a block of type disksim_disk or dm_disk"))
 }

@@ -71,9 +71,7 @@ impl Loader for FileLoader {
         self.check(&path, from)?;
         let file = std::fs::File::open(&path).map_err(|e| io_error_text(&e))?;
         let mut bytes = Vec::new();
-        file.take(MAX_FILE_BYTES as u64 + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|e| io_error_text(&e))?;
+        file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|e| io_error_text(&e))?;
         if bytes.len() > MAX_FILE_BYTES {
             return Err(format!("more than {MAX_FILE_BYTES} bytes"));
         }

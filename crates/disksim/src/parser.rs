@@ -18,20 +18,12 @@ const MAX_RANGE_NAMES: u64 = 100_000;
 /// Unreadable files and text outside the grammar, with file, line and column.
 pub fn parse(path: &Path, loader: &dyn Loader) -> Result<Document, Error> {
     let tokens = tokenize(path, loader)?;
-    let mut parser = Parser {
-        tokens,
-        next: 0,
-        depth: 0,
-        range_names: 0,
-    };
+    let mut parser = Parser { tokens, next: 0, depth: 0, range_names: 0 };
     let mut items = Vec::new();
     while parser.next < parser.tokens.list.len() {
         items.push(parser.item()?);
     }
-    Ok(Document {
-        at: Position::start(path),
-        items,
-    })
+    Ok(Document { at: Position::start(path), items })
 }
 
 struct Parser {
@@ -153,12 +145,7 @@ impl Parser {
             }
             Ok(params)
         })?;
-        Ok(Block {
-            kind,
-            name,
-            params,
-            at,
-        })
+        Ok(Block { kind, name, params, at })
     }
 
     fn name(&mut self) -> Result<String, Error> {
@@ -189,10 +176,7 @@ impl Parser {
         let at = self.at();
         if self.eat('[') {
             let items = self.deeper(Self::items)?;
-            return Ok(Value {
-                kind: ValueKind::List(items),
-                at,
-            });
+            return Ok(Value { kind: ValueKind::List(items), at });
         }
         let Some(Token::Word { text, number }) = self.peek(0).cloned() else {
             return self.fail("a value");
@@ -229,10 +213,7 @@ impl Parser {
                 let last = self.word("the last name of a range")?;
                 let first = value.word()?.to_string();
                 for name in self.range(&first, &last, at.clone())? {
-                    items.push(Value {
-                        kind: ValueKind::Word(name),
-                        at: at.clone(),
-                    });
+                    items.push(Value { kind: ValueKind::Word(name), at: at.clone() });
                 }
             } else {
                 items.push(value);
@@ -247,10 +228,7 @@ impl Parser {
     fn range(&mut self, first: &str, last: &str, at: Position) -> Result<Vec<String>, Error> {
         let split = |name: &str| {
             let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-            name[stem.len()..]
-                .parse::<u64>()
-                .ok()
-                .map(|n| (stem.to_string(), n))
+            name[stem.len()..].parse::<u64>().ok().map(|n| (stem.to_string(), n))
         };
         let got = format!("{first} .. {last}");
         let (Some((stem, from)), Some((other, to))) = (split(first), split(last)) else {
@@ -259,15 +237,9 @@ impl Parser {
         if stem != other || from > to {
             return Err(Error::new(at, got, "equal prefixes and rising numbers"));
         }
-        self.range_names = self
-            .range_names
-            .saturating_add((to - from).saturating_add(1));
+        self.range_names = self.range_names.saturating_add((to - from).saturating_add(1));
         if self.range_names > MAX_RANGE_NAMES {
-            return Err(Error::new(
-                at,
-                got,
-                format!("ranges of at most {MAX_RANGE_NAMES} names"),
-            ));
+            return Err(Error::new(at, got, format!("ranges of at most {MAX_RANGE_NAMES} names")));
         }
         Ok((from..=to).map(|n| format!("{stem}{n}")).collect())
     }
@@ -285,11 +257,6 @@ impl Parser {
             }
             Ok(children)
         })?;
-        Ok(Node {
-            kind,
-            name,
-            children,
-            at,
-        })
+        Ok(Node { kind, name, children, at })
     }
 }

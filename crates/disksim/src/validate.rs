@@ -127,14 +127,10 @@ pub fn classes(requests: &[Request], measured_s: &[f64], simulated_s: &[f64]) ->
     let mut previous = (false, None);
     for ((request, measured), simulated) in requests.iter().zip(measured_s).zip(simulated_s) {
         let sequential = previous.1 == Some(request.lba);
-        let class = &mut samples
-            [request.write as usize * 4 + previous.0 as usize * 2 + sequential as usize];
+        let class = &mut samples[request.write as usize * 4 + previous.0 as usize * 2 + sequential as usize];
         class.0.push(*measured);
         class.1.push(*simulated);
-        previous = (
-            request.write,
-            request.lba.checked_add(request.blocks as u64),
-        );
+        previous = (request.write, request.lba.checked_add(request.blocks as u64));
     }
     let name = |write: bool| if write { "write" } else { "read" };
     let filled = samples.iter().enumerate().filter(|(_, s)| !s.0.is_empty());
@@ -248,11 +244,7 @@ pub fn pairs(folder: &Path) -> std::io::Result<Vec<Pair>> {
         };
         if let (true, true, Some(stem)) = (is_drive, trace.is_file(), parameters.file_stem()) {
             let name = stem.to_string_lossy().into_owned();
-            pairs.push(Pair {
-                name,
-                parameters,
-                trace,
-            });
+            pairs.push(Pair { name, parameters, trace });
         }
     }
     pairs.sort();
@@ -284,17 +276,8 @@ mod tests {
 
     #[test]
     fn classes_follow_the_request_before() {
-        let request = |write, lba| Request {
-            write,
-            lba,
-            blocks: 4,
-        };
-        let requests = [
-            request(false, 0),
-            request(false, 4),
-            request(true, 8),
-            request(false, 0),
-        ];
+        let request = |write, lba| Request { write, lba, blocks: 4 };
+        let requests = [request(false, 0), request(false, 4), request(true, 8), request(false, 0)];
         let classes = classes(&requests, &[1.0; 4], &[2.0; 4]);
         let of = |op, prev, seq| {
             let class = |c: &&Class| (c.operation, c.previous, c.sequential) == (op, prev, seq);

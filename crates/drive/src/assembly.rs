@@ -51,11 +51,7 @@ impl Mechanism {
     #[inline]
     pub fn track(&self) -> Track {
         let arm = self.arm();
-        Track {
-            cylinder: arm.cylinder,
-            head: arm.head,
-            head_set: self.active_set as u16,
-        }
+        Track { cylinder: arm.cylinder, head: arm.head, head_set: self.active_set as u16 }
     }
 
     /// To be called when the active head set has moved from `before`, starting at `at`: moves the other head
@@ -88,41 +84,20 @@ impl Mechanism {
 
     /// Adds a pass that the active head set carries out to the timeline. `now` is the clock.
     #[inline(always)]
-    pub fn add_pass(
-        &mut self,
-        now: u64,
-        order: &AccessRequest,
-        work: Work,
-        pass: &Pass,
-        scratch: &mut Scratch,
-    ) {
+    pub fn add_pass(&mut self, now: u64, order: &AccessRequest, work: Work, pass: &Pass, scratch: &mut Scratch) {
         if scratch.accesses.is_empty() {
             return self.add_plain_pass(now, order, work, pass, self.track());
         }
         let head_set = self.active_set as u16;
         for access in scratch.accesses.drain(..) {
-            let access = MechanicalAccess {
-                work,
-                track: Track {
-                    head_set,
-                    ..access.track
-                },
-                ..access
-            };
+            let access = MechanicalAccess { work, track: Track { head_set, ..access.track }, ..access };
             self.timeline.add(now, access);
         }
     }
 
     /// As [`Mechanism::add_pass`], for a pass over one run of the track `track`.
     #[inline(always)]
-    pub fn add_plain_pass(
-        &mut self,
-        now: u64,
-        order: &AccessRequest,
-        work: Work,
-        pass: &Pass,
-        track: Track,
-    ) {
+    pub fn add_plain_pass(&mut self, now: u64, order: &AccessRequest, work: Work, pass: &Pass, track: Track) {
         let there = order.start + pass.seek;
         let access = MechanicalAccess {
             work,
@@ -138,14 +113,7 @@ impl Mechanism {
     }
 
     /// If idle, follows another assembly whose first head set starts to move to `cylinder` at `at`.
-    pub fn follow(
-        &mut self,
-        now: u64,
-        m: &Mechanics,
-        head_sets: &[HeadSet],
-        at: u64,
-        cylinder: u32,
-    ) {
+    pub fn follow(&mut self, now: u64, m: &Mechanics, head_sets: &[HeadSet], at: u64, cylinder: u32) {
         if self.timeline.free() > at {
             return;
         }
@@ -166,11 +134,7 @@ impl Mechanism {
                 there,
                 first: there,
                 end: there,
-                track: Track {
-                    cylinder: self.arms[0].cylinder,
-                    head: self.arms[0].head,
-                    head_set: 0,
-                },
+                track: Track { cylinder: self.arms[0].cylinder, head: self.arms[0].head, head_set: 0 },
             };
             self.timeline.add(now, access);
         }

@@ -4,9 +4,7 @@
 use crate::bounds::{bounded, MOST_RATE, MOST_SCANNED, MOST_SECTOR, MOST_SECTORS, MOST_SEGMENTS};
 use crate::parallelism::{ArmShare, Dash, ParallelismSpec};
 use crate::roles::{self, RolesSpec};
-use crate::spec::{
-    CacheSpec, DriveSpec, GeometrySpec, LinkSpec, MediaScan, MediaScanMode, ZoneSpec,
-};
+use crate::spec::{CacheSpec, DriveSpec, GeometrySpec, LinkSpec, MediaScan, MediaScanMode, ZoneSpec};
 use headstack_schema::{Parameter, SpecError};
 use headstack_units::{Bandwidth, Bytes};
 
@@ -54,11 +52,7 @@ impl MediaScan {
             return Ok(());
         }
         let tracks = u128::from(geometry.cylinders) * u128::from(geometry.surfaces);
-        let longest = |z: &ZoneSpec| {
-            (0..geometry.surfaces)
-                .map(|h| z.sectors_per_track.of(h))
-                .max()
-        };
+        let longest = |z: &ZoneSpec| (0..geometry.surfaces).map(|h| z.sectors_per_track.of(h)).max();
         let most = geometry.zones.iter().filter_map(longest).max().unwrap_or(0);
         let bytes = tracks * u128::from(most) * u128::from(geometry.sector_size.0);
         let least = bytes.div_ceil(MOST_SCANNED);
@@ -126,10 +120,7 @@ impl ParallelismSpec {
                 format!("{}, as dash = \"{dash}\" says", dash.arms),
             ));
         }
-        for (key, value) in [
-            ("arms_in_motion", self.arms_in_motion),
-            ("channels", self.channels),
-        ] {
+        for (key, value) in [("arms_in_motion", self.arms_in_motion), ("channels", self.channels)] {
             if value > dash.arms {
                 return Err(SpecError::new(
                     at(key),
@@ -144,10 +135,7 @@ impl ParallelismSpec {
         if self.arm_share == ArmShare::OwnShare && geometry.surfaces % dash.arms != 0 {
             return Err(SpecError::new(
                 at("arm_share"),
-                format!(
-                    "{} surfaces for {} assemblies",
-                    geometry.surfaces, dash.arms
-                ),
+                format!("{} surfaces for {} assemblies", geometry.surfaces, dash.arms),
                 "an equal number of surfaces for each",
             ));
         }
@@ -166,11 +154,7 @@ impl ParallelismSpec {
             ));
         }
         for (i, arm) in self.arms.iter().enumerate() {
-            bounded(
-                at(&format!("arms[{i}].start_cylinder")),
-                arm.start_cylinder,
-                0..=geometry.cylinders - 1,
-            )?;
+            bounded(at(&format!("arms[{i}].start_cylinder")), arm.start_cylinder, 0..=geometry.cylinders - 1)?;
         }
         self.check_faults(dash, geometry)
     }
@@ -183,11 +167,7 @@ impl ParallelismSpec {
                 (Some(_), None) | (None, Some(_)) => {}
                 (a, _) => {
                     let got = if a.is_some() { "both" } else { "neither" };
-                    return Err(SpecError::new(
-                        key("at"),
-                        got,
-                        "one of at and mean_time_to_failure",
-                    ));
+                    return Err(SpecError::new(key("at"), got, "one of at and mean_time_to_failure"));
                 }
             }
             for (k, value, limit) in [
@@ -196,11 +176,7 @@ impl ParallelismSpec {
                 ("surface", f.surface.unwrap_or(0), geometry.surfaces),
             ] {
                 if value >= limit {
-                    return Err(SpecError::new(
-                        key(k),
-                        value,
-                        format!("less than {limit}: they count from 0"),
-                    ));
+                    return Err(SpecError::new(key(k), value, format!("less than {limit}: they count from 0")));
                 }
             }
         }

@@ -49,9 +49,7 @@ impl LimitIndex {
 
     /// The number of a limit; `None` unless it is from 1 to 7.
     pub fn new(n: u8) -> Option<LimitIndex> {
-        (1..=Self::COUNT as u8)
-            .contains(&n)
-            .then_some(LimitIndex(n))
+        (1..=Self::COUNT as u8).contains(&n).then_some(LimitIndex(n))
     }
 
     /// The number, 1 to 7.
@@ -136,13 +134,7 @@ impl Completion {
 
     /// A command that fails at `now`, the time of its arrival.
     pub(crate) fn refused(request: &DriveRequest, now: Time) -> Completion {
-        Completion {
-            id: request.id,
-            arrival: now,
-            completion: now,
-            error: true,
-            ..Completion::default()
-        }
+        Completion { id: request.id, arrival: now, completion: now, error: true, ..Completion::default() }
     }
 
     /// The command waits, if needed, until `at`.
@@ -175,12 +167,7 @@ impl Part for Completion {
             (LimitEnd::Met, true) => LimitEnd::Missed,
             (limit, _) => limit,
         };
-        Completion {
-            cache_hit: all.hit,
-            error: all.failure.is_some(),
-            limit: all.failure.unwrap_or(completed),
-            ..self
-        }
+        Completion { cache_hit: all.hit, error: all.failure.is_some(), limit: all.failure.unwrap_or(completed), ..self }
     }
 }
 

@@ -90,14 +90,8 @@ impl CompressedSeekTable {
         };
         let (near, rest) = numbers.split_at(split);
         match Far::new(rest) {
-            Some(far) => CompressedSeekTable {
-                near: near.into(),
-                far: Arc::new(far),
-            },
-            None => CompressedSeekTable {
-                near: numbers.into(),
-                far: Arc::default(),
-            },
+            Some(far) => CompressedSeekTable { near: near.into(), far: Arc::new(far) },
+            None => CompressedSeekTable { near: numbers.into(), far: Arc::default() },
         }
     }
 
@@ -157,10 +151,7 @@ mod tests {
         let root = |d: u32| (f64::from(d).sqrt() * 20_000.0) as u32;
         for n in [PLAIN as u32 + 1, 100_000, 540_744] {
             agrees(&(0..n).map(root).collect::<Vec<_>>(), true);
-            agrees(
-                &(0..n).map(|d| 4_000_000_000 - root(d)).collect::<Vec<_>>(),
-                true,
-            );
+            agrees(&(0..n).map(|d| 4_000_000_000 - root(d)).collect::<Vec<_>>(), true);
             agrees(&vec![u32::MAX; n as usize], true);
         }
     }

@@ -213,9 +213,7 @@ fn offsets(geometry: &Value) -> Vec<f64> {
 
 /// Computes the offsets of zones anew, if they continued the skew of the zones before.
 fn continue_skew(before: &Value, made: &mut Value) {
-    let is_by_cylinder = made["layout"]
-        .as_str()
-        .is_some_and(|layout| BY_CYLINDER.contains(&layout));
+    let is_by_cylinder = made["layout"].as_str().is_some_and(|layout| BY_CYLINDER.contains(&layout));
     if made["skew_unit"].as_str() != Some("turns") || !is_by_cylinder {
         return;
     }

@@ -11,15 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// Parts of a description that a file should have; without them the drive is simulated all the same.
-const PARTS: [&str; 7] = [
-    "positioning",
-    "cache",
-    "overhead",
-    "link",
-    "queue",
-    "power",
-    "cost",
-];
+const PARTS: [&str; 7] = ["positioning", "cache", "overhead", "link", "queue", "power", "cost"];
 
 /// What was said of a drive, and what was taken where nothing was said.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,11 +50,7 @@ impl std::fmt::Display for Unsaid {
 const DECIDING: [(&str, &str, &[&str]); 3] = [
     ("cache", "no buffer", &["enabled"]),
     ("queue", "order of arrival", &["scheduler", "depth"]),
-    (
-        "power",
-        "that of a default model",
-        &["spindle", "electronics", "voice_coil", "access"],
-    ),
+    ("power", "that of a default model", &["spindle", "electronics", "voice_coil", "access"]),
 ];
 
 /// What decides and is among the parts `missing` or the values `defaults`.
@@ -71,11 +59,7 @@ fn unsaid(description: &Value, missing: &[&str], defaults: &[String]) -> Vec<Uns
     let mut found = Vec::new();
     for (part, without, names) in DECIDING {
         if missing.contains(&part) {
-            found.push(Unsaid {
-                part,
-                key: None,
-                taken: without.into(),
-            });
+            found.push(Unsaid { part, key: None, taken: without.into() });
             continue;
         }
         // The name of a profile gives its watts.
@@ -131,12 +115,7 @@ impl DriveSpec {
         left_out(&description, Some(given), "", &mut defaults);
         defaults.sort();
         let missing = missing(given);
-        Described {
-            unsaid: unsaid(&description, &missing, &defaults),
-            description,
-            defaults,
-            missing,
-        }
+        Described { unsaid: unsaid(&description, &missing, &defaults), description, defaults, missing }
     }
 }
 
@@ -213,26 +192,13 @@ mod tests {
             "overhead": { "read_hit": {} },
         });
         let found = spec.described(&given, &Models::builtin());
-        for key in [
-            "power.spindle",
-            "power.model",
-            "cache.enabled",
-            "queue.depth",
-        ] {
+        for key in ["power.spindle", "power.model", "cache.enabled", "queue.depth"] {
             assert!(found.defaults.iter().any(|k| k == key), "{key}");
         }
-        for key in [
-            "power.voice_coil",
-            "cache.segments",
-            "cache.dirty_limit",
-            "power",
-        ] {
+        for key in ["power.voice_coil", "cache.segments", "cache.dirty_limit", "power"] {
             assert!(!found.defaults.iter().any(|k| k == key), "{key}");
         }
-        assert_eq!(
-            found.missing,
-            ["positioning", "overhead", "link", "queue", "cost"]
-        );
+        assert_eq!(found.missing, ["positioning", "overhead", "link", "queue", "cost"]);
         // The watts of the default profile (ISCA 2008), and a buffer that is off.
         let unsaid: Vec<String> = found.unsaid.iter().map(Unsaid::to_string).collect();
         let taken = [

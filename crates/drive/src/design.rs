@@ -104,9 +104,7 @@ impl DriveDesign {
     pub fn access_ranges(&self) -> Vec<Range<u64>> {
         let a = &self.addresses;
         match a.stacks == 1 && !self.own_queues {
-            true => (0..a.shares)
-                .map(|i| i * a.unit..(i + 1) * a.unit)
-                .collect(),
+            true => (0..a.shares).map(|i| i * a.unit..(i + 1) * a.unit).collect(),
             false => {
                 let all = 0..self.capacity_blocks();
                 vec![all]
@@ -133,28 +131,17 @@ impl DriveDesign {
         }
         let lock = || self.speeds.lock().unwrap_or_else(PoisonError::into_inner);
         let bits = speed.0.to_bits();
-        let known = lock()
-            .iter()
-            .find(|(b, _)| *b == bits)
-            .and_then(|(_, d)| d.upgrade());
+        let known = lock().iter().find(|(b, _)| *b == bits).and_then(|(_, d)| d.upgrade());
         if let Some(design) = known {
             return Ok(design);
         }
         let mut spec = self.spec().clone();
         spec.geometry.rotation_speed = speed;
-        let design = DriveDesign::of_power(
-            &spec,
-            &self.common.models,
-            power::build_bounded,
-            self.speeds.clone(),
-        )?;
+        let design = DriveDesign::of_power(&spec, &self.common.models, power::build_bounded, self.speeds.clone())?;
         let mut speeds = lock();
         speeds.retain(|(_, d)| d.strong_count() > 0);
         for d in [self, &design] {
-            speeds.push((
-                d.common.spec.geometry.rotation_speed.0.to_bits(),
-                Arc::downgrade(d),
-            ));
+            speeds.push((d.common.spec.geometry.rotation_speed.0.to_bits(), Arc::downgrade(d)));
         }
         drop(speeds);
         Ok(design)
@@ -211,12 +198,7 @@ impl DriveDesign {
             n => n.min(stack_blocks),
         };
         Ok(DriveDesign {
-            addresses: Addresses {
-                unit,
-                shares,
-                stacks: spec.dash.stacks as u64,
-                stripe,
-            },
+            addresses: Addresses { unit, shares, stacks: spec.dash.stacks as u64, stripe },
             own_queues: spec.parallelism.logical_units,
             speeds,
             units,
@@ -247,10 +229,8 @@ impl DriveDesign {
             units.push((plan.clone(), own));
         }
         let speeds = Speeds::default();
-        let design = DriveDesign {
-            density: Some(density.into()),
-            ..DriveDesign::of_units(self.common.clone(), units, speeds)?
-        };
+        let design =
+            DriveDesign { density: Some(density.into()), ..DriveDesign::of_units(self.common.clone(), units, speeds)? };
         let design = Arc::new(design);
         if spec.media_scan.mode != MediaScanMode::None || !spec.mapping.is_empty() {
             // A scan and a log depend on the tracks.
@@ -276,8 +256,7 @@ impl DriveDesign {
         let spec = &self.common.spec;
         let sector_blocks = SectorSize::of(spec.geometry.sector_size).blocks();
         let zones = mapping::zoned::read(spec)?;
-        let built =
-            zones.map(|z| mapping::zoned::Zones::new(&z, self.capacity_blocks(), sector_blocks));
+        let built = zones.map(|z| mapping::zoned::Zones::new(&z, self.capacity_blocks(), sector_blocks));
         built.transpose()
     }
 
@@ -334,10 +313,7 @@ impl DriveDesign {
             let mut spec = self.common.spec.clone();
             let own = &mut spec.geometry.layout_parameters;
             own.remove("surface_zones");
-            let list = density
-                .iter()
-                .map(|d| json!({"bpi": d.bpi, "tpi": d.tpi}))
-                .collect();
+            let list = density.iter().map(|d| json!({"bpi": d.bpi, "tpi": d.tpi})).collect();
             own.insert("density".into(), list);
             Box::new(spec)
         })

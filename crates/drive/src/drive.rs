@@ -85,17 +85,11 @@ impl Drive {
         DriveDesign::new(spec, &Models::builtin())?.drive(options)
     }
 
-    pub(crate) fn of_units(
-        design: Arc<DriveDesign>,
-        units: Vec<ServiceUnit>,
-        zones: Option<Zones>,
-    ) -> Drive {
+    pub(crate) fn of_units(design: Arc<DriveDesign>, units: Vec<ServiceUnit>, zones: Option<Zones>) -> Drive {
         let queues = if design.own_queues { units.len() } else { 1 };
         let at_once = units.iter().map(ServiceUnit::at_work_at_once).sum();
         let mut drive = Drive {
-            tags: (0..queues)
-                .map(|_| Tags::new(&design.shared_spec().queue))
-                .collect(),
+            tags: (0..queues).map(|_| Tags::new(&design.shared_spec().queue)).collect(),
             meter: Meter::new(design.common.watts, design.common.conditions, at_once),
             control: Control::of(&design.common.conditions),
             listener: None,
@@ -154,12 +148,7 @@ impl Drive {
 
     /// The parts that the drive has deconfigured so far, in order of time.
     pub fn faults(&self) -> Vec<Fault> {
-        let mut all: Vec<Fault> = self
-            .units
-            .iter()
-            .flat_map(|u| u.faults())
-            .copied()
-            .collect();
+        let mut all: Vec<Fault> = self.units.iter().flat_map(|u| u.faults()).copied().collect();
         all.sort_by_key(|f| f.deconfigured);
         all
     }
@@ -204,12 +193,7 @@ impl Drive {
     /// from the command alone: other commands wait, its service begins at `before` or later, the drive may choose a later
     /// command first, or the command is unusual. Until `before`, the drive must not be changed or asked for its state.
     #[inline(always)]
-    pub fn serve_at_once(
-        &mut self,
-        now: Time,
-        request: &DriveRequest,
-        before: Time,
-    ) -> Option<&Completion> {
+    pub fn serve_at_once(&mut self, now: Time, request: &DriveRequest, before: Time) -> Option<&Completion> {
         match (self.direct && self.done.is_empty(), &mut self.units[..]) {
             (true, [unit]) => unit.serve_at_once(now, request, before),
             _ => None,
@@ -254,11 +238,7 @@ impl Drive {
                 tags.take();
                 self.units[unit].enqueue(now, now, request);
             } else {
-                tags.wait(AwaitingTag {
-                    unit,
-                    arrival: now,
-                    request,
-                });
+                tags.wait(AwaitingTag { unit, arrival: now, request });
             }
         }
     }
@@ -281,11 +261,7 @@ impl Drive {
             self.done.push(Completion::refused(&request, now));
             return;
         }
-        let join = InParts {
-            id: request.id,
-            parts: 0,
-            done: None,
-        };
+        let join = InParts { id: request.id, parts: 0, done: None };
         let slot = match self.free_joins.pop() {
             Some(i) => {
                 self.joins[i] = join;
@@ -310,14 +286,7 @@ impl Drive {
                 // Contiguous pieces on one unit form one part.
                 match parts.iter_mut().rev().find(|p| p.0 == unit) {
                     Some((_, p)) if p.lba.0 + p.blocks as u64 == at => p.blocks += blocks,
-                    _ => parts.push((
-                        unit,
-                        DriveRequest {
-                            lba: Lba(at),
-                            blocks,
-                            ..request
-                        },
-                    )),
+                    _ => parts.push((unit, DriveRequest { lba: Lba(at), blocks, ..request })),
                 }
                 lba += blocks as u64;
             }
@@ -550,7 +519,5 @@ fn next_of(units: &[ServiceUnit]) -> (usize, Time) {
 #[inline(never)]
 fn next_admission_of(queues: &[Tags]) -> Option<(Time, usize)> {
     let queues = queues.iter().enumerate();
-    queues
-        .filter_map(|(q, tags)| tags.next_admission().map(|at| (Time(at), q)))
-        .min()
+    queues.filter_map(|(q, tags)| tags.next_admission().map(|at| (Time(at), q))).min()
 }

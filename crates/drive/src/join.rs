@@ -86,12 +86,8 @@ impl<P: Part> Join<P> {
 
     /// The result of the request; `None` while parts are missing.
     pub fn whole(&self) -> Option<P> {
-        let all = All {
-            hit: self.hit,
-            moved: self.moved,
-            missed: self.missed,
-            failure: self.failure.map(|(_, why)| why),
-        };
+        let all =
+            All { hit: self.hit, moved: self.moved, missed: self.missed, failure: self.failure.map(|(_, why)| why) };
         (self.remaining == 0).then(|| self.last.whole(&all))
     }
 }
@@ -127,14 +123,7 @@ mod tests {
     #[test]
     fn the_last_part_decides_and_ties_go_to_the_lowest_rank() {
         let parts = [(5, 2), (9, 1), (9, 0)].map(|(end, rank)| Done(end, true, false, None, rank));
-        for order in [
-            [0, 1, 2],
-            [0, 2, 1],
-            [1, 0, 2],
-            [1, 2, 0],
-            [2, 0, 1],
-            [2, 1, 0],
-        ] {
+        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
             let [first, second, third] = order.map(|i| parts[i]);
             let mut join = Join::of(&first, first.4, 3);
             assert!(join.whole().is_none());

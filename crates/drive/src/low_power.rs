@@ -24,13 +24,7 @@ pub(crate) struct LowPower {
 impl LowPower {
     /// A drive that has been ready for commands since time zero.
     pub fn new(design: Conditions) -> LowPower {
-        LowPower {
-            design,
-            rest: Rest::new(0),
-            settled: ConditionTime::default(),
-            pending: Vec::new(),
-            untold: None,
-        }
+        LowPower { design, rest: Rest::new(0), settled: ConditionTime::default(), pending: Vec::new(), untold: None }
     }
 
     /// The time up to which all is decided, in nanoseconds. If it lies ahead, the drive is recovering until
@@ -55,8 +49,7 @@ impl LowPower {
     /// Advances through the conditions of a resting drive up to `until`.
     pub fn go_on(&mut self, until: u64) {
         let mut phases = Vec::new();
-        self.rest
-            .advance(&self.design, until, &mut |p| phases.push(p));
+        self.rest.advance(&self.design, until, &mut |p| phases.push(p));
         self.record(phases, until);
     }
 
@@ -71,8 +64,7 @@ impl LowPower {
     /// The host asks a resting drive for a condition.
     pub fn ask(&mut self, now: u64, wanted: Condition) {
         let mut phases = Vec::new();
-        self.rest
-            .ask(&self.design, now, wanted, &mut |p| phases.push(p));
+        self.rest.ask(&self.design, now, wanted, &mut |p| phases.push(p));
         self.record(phases, now);
     }
 
@@ -87,9 +79,7 @@ impl LowPower {
             }
             p.to > clock
         });
-        let low = phases
-            .into_iter()
-            .filter(|p| p.condition != Condition::Active);
+        let low = phases.into_iter().filter(|p| p.condition != Condition::Active);
         for phase in low {
             self.pending.push(phase);
             if let Some(untold) = &mut self.untold {
@@ -107,11 +97,7 @@ impl LowPower {
 
     /// The condition at `now`, to which it must have been advanced.
     pub fn condition_at(&self, now: u64) -> Condition {
-        let here = self
-            .pending
-            .iter()
-            .rev()
-            .find(|p| p.from <= now && now < p.to);
+        let here = self.pending.iter().rev().find(|p| p.from <= now && now < p.to);
         match here {
             Some(phase) => phase.condition,
             None if now >= self.rest.reported_until() => self.rest.condition(),

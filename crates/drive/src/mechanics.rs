@@ -121,22 +121,13 @@ impl Mechanics {
 
     /// The same mechanics with another spindle.
     pub fn with_rotation(&self, rotation: Rotation) -> Mechanics {
-        Mechanics {
-            rotation,
-            ..self.clone()
-        }
+        Mechanics { rotation, ..self.clone() }
     }
 
     /// The same mechanics with another layout of the same steps per cylinder.
     pub(crate) fn with_layout(&self, layout: Box<dyn Layout>) -> Mechanics {
-        debug_assert_eq!(
-            layout.steps_per_cylinder(),
-            self.layout.steps_per_cylinder()
-        );
-        Mechanics {
-            layout: Arc::from(layout),
-            ..self.clone()
-        }
+        debug_assert_eq!(layout.steps_per_cylinder(), self.layout.steps_per_cylinder());
+        Mechanics { layout: Arc::from(layout), ..self.clone() }
     }
 
     /// Number of radial positions of the heads: every [`Place::cylinder`] is below it. On some of them a surface may
@@ -170,9 +161,8 @@ impl Mechanics {
         // Computed without jumps: the processor cannot predict whether heads differ or a command writes.
         let switch = only_if(arm.head != head, self.head_switch_ns);
         let t = u64::from(seek).max(switch);
-        let settles = (self.settle_after_head_switch & (t > 0))
-            | self.settle_before_every_write
-            | (arm.cylinder != cylinder);
+        let settles =
+            (self.settle_after_head_switch & (t > 0)) | self.settle_before_every_write | (arm.cylinder != cylinder);
         let settle = only_if(write & settles, self.write_settle_ns as u64);
         (t.wrapping_add(settle) as i64).max(0) as u64
     }
@@ -237,10 +227,7 @@ impl Mechanics {
     #[inline]
     pub fn position(&self, arm: &Arm, place: &Place, write: bool, at: u64) -> Positioning {
         let seek = self.move_ns(arm, place.cylinder, place.head, write);
-        Positioning {
-            seek,
-            rotation: self.wait_ns(arm, place.angle, at + seek),
-        }
+        Positioning { seek, rotation: self.wait_ns(arm, place.angle, at + seek) }
     }
 
     /// Physical sectors per second that a long read from the sector `first` on gets, over so many runs
@@ -252,11 +239,7 @@ impl Mechanics {
     /// wait for the next run's first sector.
     pub fn sustained_sectors_per_s(&self, first: u64, runs: u32) -> Option<f64> {
         let mut place = self.layout.locate(first)?;
-        let mut arm = Arm {
-            cylinder: place.cylinder,
-            head: place.head,
-            ..Arm::default()
-        };
+        let mut arm = Arm { cylinder: place.cylinder, head: place.head, ..Arm::default() };
         let begin = self.wait_ns(&arm, place.angle, 0);
         let (mut sector, mut at) = (first, begin);
         for _ in 0..runs {

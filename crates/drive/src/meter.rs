@@ -184,21 +184,10 @@ impl Meter {
 
     /// Restarts the count at `now`. `active` and `low` are the times up to `now`.
     pub fn reset(&mut self, now: u64, active: ActiveByWork, low: ConditionTime) {
-        let over = self
-            .epochs
-            .iter()
-            .skip(1)
-            .take_while(|e| e.from <= now)
-            .count();
+        let over = self.epochs.iter().skip(1).take_while(|e| e.from <= now).count();
         self.epochs.drain(..over);
         if let Some(first) = self.epochs.first_mut() {
-            *first = Epoch {
-                from: now,
-                active,
-                active_time: sum_of(&active),
-                low,
-                ..*first
-            };
+            *first = Epoch { from: now, active, active_time: sum_of(&active), low, ..*first };
         }
     }
 
@@ -211,24 +200,12 @@ impl Meter {
         low: ConditionTime,
         (watts, conditions): (StateWatts, Conditions),
     ) {
-        self.epochs.push(Epoch {
-            from: at,
-            active,
-            active_time: sum_of(&active),
-            low,
-            watts,
-            conditions,
-        });
+        self.epochs.push(Epoch { from: at, active, active_time: sum_of(&active), low, watts, conditions });
     }
 
     /// Energy from the last reset to `until`. `active` and `low` are the times up to `until`; `low` is `None`
     /// if the drive was never in a low-power condition.
-    pub fn read(
-        &self,
-        until: u64,
-        active: &ActiveByWork,
-        low: Option<&ConditionTime>,
-    ) -> DriveEnergy {
+    pub fn read(&self, until: u64, active: &ActiveByWork, low: Option<&ConditionTime>) -> DriveEnergy {
         if let [epoch] = &self.epochs[..] {
             return self.drawn(epoch, until, active, low);
         }
@@ -248,12 +225,7 @@ impl Meter {
     /// The joules of [`Meter::read`] in each state, from the active time up to `until` over all kinds of work. A time
     /// series samples every drive, so this is quick. `None` if the drive has changed its speed.
     #[inline]
-    pub fn joules(
-        &self,
-        until: u64,
-        active: &ActiveTime,
-        low: Option<&ConditionTime>,
-    ) -> Option<ByMode> {
+    pub fn joules(&self, until: u64, active: &ActiveTime, low: Option<&ConditionTime>) -> Option<ByMode> {
         let [epoch] = &self.epochs[..] else {
             return None;
         };
@@ -266,13 +238,7 @@ impl Meter {
             None => (idle, 0.0),
             Some((_, low)) => (idle + low.low_idle().energy_j, low.all_standby().energy_j),
         };
-        Some(ByMode {
-            idle,
-            seek,
-            rotation,
-            transfer,
-            standby,
-        })
+        Some(ByMode { idle, seek, rotation, transfer, standby })
     }
 
     /// Seconds from the start of a period to `until` in which the drive was ready and not active.
@@ -290,13 +256,7 @@ impl Meter {
     }
 
     /// Energy from the start of a period to `until`.
-    fn drawn(
-        &self,
-        epoch: &Epoch,
-        until: u64,
-        active: &ActiveByWork,
-        low: Option<&ConditionTime>,
-    ) -> DriveEnergy {
+    fn drawn(&self, epoch: &Epoch, until: u64, active: &ActiveByWork, low: Option<&ConditionTime>) -> DriveEnergy {
         let w = &epoch.watts;
         let mut sum = ActiveTime::default();
         let mut by_work = [WorkEnergy::default(); Work::ALL.len()];
@@ -308,8 +268,7 @@ impl Meter {
                 *work = self.work(w, &time);
             }
         }
-        let [(seek_s, seek_j), (rotation_s, rotation_j), (transfer_s, transfer_j)] =
-            self.states(w, &sum);
+        let [(seek_s, seek_j), (rotation_s, rotation_j), (transfer_s, transfer_j)] = self.states(w, &sum);
         let (low_ns, conditions) = epoch.low_power(low).unwrap_or_default();
         let (low_idle, standby) = (conditions.low_idle(), conditions.all_standby());
         let ready_s = self.ready_s(epoch, until, &sum, low_ns);
@@ -338,8 +297,7 @@ impl Meter {
 
     /// Seconds and joules of one kind of work, over all active states.
     fn work(&self, w: &StateWatts, time: &ActiveTime) -> WorkEnergy {
-        let time_s =
-            (time.seek + time.rotation + time.transfer) as f64 * 1e-9 / self.at_once as f64;
+        let time_s = (time.seek + time.rotation + time.transfer) as f64 * 1e-9 / self.at_once as f64;
         let added = |ns: u64, watts: f64| ns as f64 * 1e-9 * (watts - w.idle);
         WorkEnergy {
             time_s,

@@ -38,20 +38,12 @@ pub struct Dash {
 
 impl Dash {
     /// The conventional drive, D1A1S1H1.
-    pub const CONVENTIONAL: Dash = Dash {
-        stacks: 1,
-        arms: 1,
-        surfaces: 1,
-        heads: 1,
-    };
+    pub const CONVENTIONAL: Dash = Dash { stacks: 1, arms: 1, surfaces: 1, heads: 1 };
     /// Largest degree in each dimension.
     pub const MOST: u32 = 16;
 
     fn need() -> String {
-        format!(
-            "\"D<stacks>A<arms>S<surfaces>H<heads>\" with numbers from 1 to {}, e.g. \"D1A2S1H1\"",
-            Dash::MOST
-        )
+        format!("\"D<stacks>A<arms>S<surfaces>H<heads>\" with numbers from 1 to {}, e.g. \"D1A2S1H1\"", Dash::MOST)
     }
 
     /// Number of transfer paths: the product of the four degrees.
@@ -68,11 +60,7 @@ impl Default for Dash {
 
 impl fmt::Display for Dash {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(
-            f,
-            "D{}A{}S{}H{}",
-            self.stacks, self.arms, self.surfaces, self.heads
-        )
+        write!(f, "D{}A{}S{}H{}", self.stacks, self.arms, self.surfaces, self.heads)
     }
 }
 
@@ -83,9 +71,7 @@ impl FromStr for Dash {
         let mut rest = text.trim();
         let mut degrees = [0; 4];
         for (letter, degree) in ['D', 'A', 'S', 'H'].into_iter().zip(&mut degrees) {
-            rest = rest
-                .strip_prefix([letter, letter.to_ascii_lowercase()])
-                .ok_or_else(fail)?;
+            rest = rest.strip_prefix([letter, letter.to_ascii_lowercase()]).ok_or_else(fail)?;
             let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
             *degree = rest[..digits].parse().map_err(|_| fail())?;
             rest = &rest[digits..];
@@ -97,42 +83,26 @@ impl FromStr for Dash {
             return Err(fail());
         }
         let [stacks, arms, surfaces, heads] = degrees;
-        Ok(Dash {
-            stacks,
-            arms,
-            surfaces,
-            heads,
-        })
+        Ok(Dash { stacks, arms, surfaces, heads })
     }
 }
 
 impl Parameter for Dash {
     fn kind() -> Kind {
-        Kind::Form {
-            need: "the degrees of parallelism: D<stacks>A<arms>S<surfaces>H<heads>",
-            example: "D1A2S1H1",
-        }
+        Kind::Form { need: "the degrees of parallelism: D<stacks>A<arms>S<surfaces>H<heads>", example: "D1A2S1H1" }
     }
     fn read(value: &Value) -> Result<Dash, SpecError> {
         let Value::String(text) = value else {
             return Err(wrong_kind(value, Dash::need()));
         };
-        let wrong = |e: SpecError| SpecError {
-            key: String::new(),
-            ..e
-        };
+        let wrong = |e: SpecError| SpecError { key: String::new(), ..e };
         text.parse().map_err(wrong)
     }
     fn write(&self) -> Value {
         self.to_string().into()
     }
     fn check(&self) -> Result<(), SpecError> {
-        let Dash {
-            stacks,
-            arms,
-            surfaces,
-            heads,
-        } = *self;
+        let Dash { stacks, arms, surfaces, heads } = *self;
         for degree in [stacks, arms, surfaces, heads] {
             bounded("", degree, 1..=Dash::MOST)?;
         }
@@ -310,10 +280,7 @@ impl ParallelismSpec {
             return self.arms.clone();
         }
         (0..dash.arms)
-            .map(|a| ArmSpec {
-                angle: Turn::from_ratio(a as u64, dash.arms as u64),
-                start_cylinder: 0,
-            })
+            .map(|a| ArmSpec { angle: Turn::from_ratio(a as u64, dash.arms as u64), start_cylinder: 0 })
             .collect()
     }
 
@@ -322,9 +289,7 @@ impl ParallelismSpec {
         (0..dash.heads)
             .map(|h| match self.heads {
                 HeadOffset::Angular => {
-                    let spacing = self
-                        .head_spacing
-                        .unwrap_or(Turn::from_ratio(1, (dash.arms * dash.heads) as u64));
+                    let spacing = self.head_spacing.unwrap_or(Turn::from_ratio(1, (dash.arms * dash.heads) as u64));
                     (Turn(spacing.0.wrapping_mul(h as u64)), 0)
                 }
                 HeadOffset::Radial => {
@@ -346,16 +311,7 @@ mod tests {
             assert_eq!(text.parse::<Dash>().unwrap().to_string(), text);
         }
         assert_eq!("d1a2s1h1".parse::<Dash>().unwrap().arms, 2);
-        for text in [
-            "",
-            "D1",
-            "D1A1S1",
-            "D0A1S1H1",
-            "D1A17S1H1",
-            "D1A1S1H1x",
-            "A1D1S1H1",
-            "D1A1S1H99999999999",
-        ] {
+        for text in ["", "D1", "D1A1S1", "D0A1S1H1", "D1A17S1H1", "D1A1S1H1x", "A1D1S1H1", "D1A1S1H99999999999"] {
             let error = text.parse::<Dash>().unwrap_err().to_string();
             assert!(error.contains("e.g. \"D1A2S1H1\""), "{error}");
         }

@@ -159,11 +159,7 @@ impl MechanicalAccess {
         there: 0,
         first: 0,
         end: 0,
-        track: Track {
-            cylinder: 0,
-            head: 0,
-            head_set: 0,
-        },
+        track: Track { cylinder: 0, head: 0, head_set: 0 },
     };
 
     /// Time in each state. The energy of seeks is kept in [`PhaseRecorder`].
@@ -226,11 +222,7 @@ impl MechanicalAccess {
                     assembly,
                     from: Time(from),
                     to: Time(to),
-                    distance: if kind == PhaseKind::Seek {
-                        self.distance
-                    } else {
-                        0
-                    },
+                    distance: if kind == PhaseKind::Seek { self.distance } else { 0 },
                 });
             }
         }
@@ -427,9 +419,7 @@ impl Timeline {
     /// Gives all phases that were not told yet to `sink`.
     pub fn tell(&mut self, assembly: u32, write_settle_ns: u64, sink: &mut dyn FnMut(&Phase)) {
         if let Some(untold) = self.recorder.as_mut().and_then(|w| w.untold.as_mut()) {
-            untold
-                .drain(..)
-                .for_each(|s| s.tell(assembly, write_settle_ns, sink));
+            untold.drain(..).for_each(|s| s.tell(assembly, write_settle_ns, sink));
         }
     }
 }

@@ -4,9 +4,7 @@
 //! bounds and a sentence. From it come reading and checking, what a description leaves out, and the schema of drive
 //! files.
 
-use headstack_schema::{
-    fill, missing, Params, Registered, Registry, SpecError, Table, TableSchema,
-};
+use headstack_schema::{fill, missing, Params, Registered, Registry, SpecError, Table, TableSchema};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -69,8 +67,7 @@ impl<T: ?Sized + ModelKind> Plugin<T> {
     /// from parameters that need not be complete.
     #[must_use]
     pub fn completed_by<P: Table + 'static>(mut self, complete: fn(P) -> P) -> Self {
-        let effective =
-            move |table: &Params| Ok(complete(P::read_beside(T::BESIDE, table)?).write());
+        let effective = move |table: &Params| Ok(complete(P::read_beside(T::BESIDE, table)?).write());
         self.effective = Box::new(effective);
         self
     }
@@ -143,11 +140,7 @@ pub fn name_in<'a>(table: &'a Params, key: &str, what: &str) -> Result<&'a str, 
 
 /// `table` with all parameters that the model called `name` takes from it. A table that does not fit the model
 /// stays as it is.
-pub(crate) fn filled<T: ?Sized + ModelKind>(
-    models: &Plugins<T>,
-    name: &str,
-    table: &Params,
-) -> Params {
+pub(crate) fn filled<T: ?Sized + ModelKind>(models: &Plugins<T>, name: &str, table: &Params) -> Params {
     let mut filled = table.clone();
     if let Some(Ok(Value::Object(all))) = models.get(name).map(|m| (m.effective)(table)) {
         fill(&mut filled, &all);
@@ -164,8 +157,7 @@ pub(crate) mod contract {
 
     /// The example of a plug-in, as a parameter table.
     pub fn example<T: ?Sized + ModelKind>(plugin: &Plugin<T>) -> Params {
-        toml::from_str(plugin.example())
-            .unwrap_or_else(|e| panic!("example of {}: {e}", plugin.name()))
+        toml::from_str(plugin.example()).unwrap_or_else(|e| panic!("example of {}: {e}", plugin.name()))
     }
 
     /// The folder's files and its list name the same plug-ins, and each file has the sections Model, Source
@@ -175,11 +167,7 @@ pub(crate) mod contract {
     }
 
     /// As [`folder_matches_list`]; the files `shared` are code that several plug-ins use.
-    pub fn folder_matches_list_but<T: ?Sized + ModelKind>(
-        folder: &str,
-        shared: &[&str],
-        plugins: &Plugins<T>,
-    ) {
+    pub fn folder_matches_list_but<T: ?Sized + ModelKind>(folder: &str, shared: &[&str], plugins: &Plugins<T>) {
         let mut others = vec!["mod", "tests"];
         others.extend(shared);
         let names: Vec<&str> = plugins.names().collect();
@@ -210,11 +198,7 @@ pub(crate) mod contract {
             table.insert("no_such_key".into(), 1.into());
             let error = plugin.build(&table, &());
             let error = error.err().map(|e| e.to_string()).unwrap_or_default();
-            assert!(
-                error.contains("no_such_key"),
-                "{}: {error:?}",
-                plugin.name()
-            );
+            assert!(error.contains("no_such_key"), "{}: {error:?}", plugin.name());
         }
     }
 }

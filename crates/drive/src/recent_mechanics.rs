@@ -30,11 +30,7 @@ static RECENT: Recent = Recent(Mutex::new(Vec::new()));
 
 impl Recent {
     /// The mechanics of a description: those that are kept, or else what `build` makes.
-    fn or<E>(
-        &self,
-        wanted: Description,
-        build: impl FnOnce() -> Result<Mechanics, E>,
-    ) -> Result<Mechanics, E> {
+    fn or<E>(&self, wanted: Description, build: impl FnOnce() -> Result<Mechanics, E>) -> Result<Mechanics, E> {
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = |all: &mut Vec<(Description, Mechanics)>| {
             let at = all.iter().position(|(d, _)| *d == wanted)?;
@@ -84,11 +80,8 @@ pub(crate) fn recent_or<E>(
     if !is_own {
         return build();
     }
-    let wanted = Description {
-        geometry: geometry.clone(),
-        seek: spec.seek.clone(),
-        positioning: spec.positioning.clone(),
-    };
+    let wanted =
+        Description { geometry: geometry.clone(), seek: spec.seek.clone(), positioning: spec.positioning.clone() };
     RECENT.or(wanted, build)
 }
 
@@ -103,11 +96,7 @@ mod tests {
     use std::sync::Arc;
 
     fn description(spec: &DriveSpec) -> Description {
-        Description {
-            geometry: spec.geometry.clone(),
-            seek: spec.seek.clone(),
-            positioning: spec.positioning.clone(),
-        }
+        Description { geometry: spec.geometry.clone(), seek: spec.seek.clone(), positioning: spec.positioning.clone() }
     }
 
     /// Built once for one description, and again for every other; errors are not kept, and only so many are.
@@ -167,12 +156,7 @@ mod tests {
         let mut theirs = Models::builtin();
         theirs.seek = Registry::new(
             "seek model",
-            [Plugin::<dyn SeekModel>::new(
-                "constant",
-                "One second",
-                "",
-                |m: OneSecond, _| Ok(Box::new(m)),
-            )],
+            [Plugin::<dyn SeekModel>::new("constant", "One second", "", |m: OneSecond, _| Ok(Box::new(m)))],
         );
         for _ in 0..2 {
             let mechanics = ours.mechanics(&spec, &spec.geometry, Turn(0))?;

@@ -37,18 +37,9 @@ pub fn replay_closed(
     let mut now = Time::ZERO;
     let mut responses = Vec::with_capacity(requests.len());
     for (id, r) in requests.iter().enumerate() {
-        let command = if r.write {
-            Command::Write
-        } else {
-            Command::Read
-        };
-        let request = DriveRequest {
-            id: id as u64,
-            command,
-            lba: Lba(r.lba),
-            blocks: r.blocks,
-            ..DriveRequest::default()
-        };
+        let command = if r.write { Command::Write } else { Command::Read };
+        let request =
+            DriveRequest { id: id as u64, command, lba: Lba(r.lba), blocks: r.blocks, ..DriveRequest::default() };
         drive.submit(now, request);
         let mut response = None;
         let mut end = now;
@@ -60,11 +51,7 @@ pub fn replay_closed(
         now = Time(end.0.saturating_add(r.think_ns));
         if now > Time::LATEST {
             let got = format!("a pause that ends at {} ns", now.0);
-            return Err(SpecError::new(
-                format!("request {}", id + 1),
-                got,
-                Time::LATEST_SHOWN,
-            ));
+            return Err(SpecError::new(format!("request {}", id + 1), got, Time::LATEST_SHOWN));
         }
     }
     Ok(responses)

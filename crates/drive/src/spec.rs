@@ -5,9 +5,8 @@
 //! [`DriveSpec::sources`] says for each value where it comes from, or that it was chosen.
 
 use crate::bounds::{
-    FIRST_DISK, LATEST_DISK, MOST_BLOCKS, MOST_COMMANDS, MOST_CYLINDERS, MOST_MOVEMENT,
-    MOST_OVERHEAD, MOST_RATE, MOST_SECTOR, MOST_SECTORS, MOST_SEGMENTS, MOST_SURFACES, MOST_TRACK,
-    MOST_WAIT, MOST_WINDOW,
+    FIRST_DISK, LATEST_DISK, MOST_BLOCKS, MOST_COMMANDS, MOST_CYLINDERS, MOST_MOVEMENT, MOST_OVERHEAD, MOST_RATE,
+    MOST_SECTOR, MOST_SECTORS, MOST_SEGMENTS, MOST_SURFACES, MOST_TRACK, MOST_WAIT, MOST_WINDOW,
 };
 pub use crate::limits::parameters::{DurationLimit, Heeded, LimitsSpec, Policy, Transport};
 pub use crate::parallelism::{
@@ -288,11 +287,7 @@ impl PerSurface {
     pub fn of(&self, surface: u32) -> u32 {
         match self {
             PerSurface::Same(n) => *n,
-            PerSurface::Each(list) => list
-                .get(surface as usize)
-                .or(list.last())
-                .copied()
-                .unwrap_or(0),
+            PerSurface::Each(list) => list.get(surface as usize).or(list.last()).copied().unwrap_or(0),
         }
     }
 }

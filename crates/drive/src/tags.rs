@@ -41,13 +41,7 @@ fn limit(depth: u32) -> usize {
 
 impl Tags {
     pub fn new(spec: &QueueSpec) -> Tags {
-        Tags {
-            depth: limit(spec.depth),
-            counts: spec.counts,
-            waiting: 0,
-            frees: Vec::new(),
-            awaiting: VecDeque::new(),
-        }
+        Tags { depth: limit(spec.depth), counts: spec.counts, waiting: 0, frees: Vec::new(), awaiting: VecDeque::new() }
     }
 
     /// Whether the number of tags is not limited.

@@ -54,11 +54,8 @@ pub(crate) fn units(spec: &DriveSpec) -> Result<Vec<UnitPlan>, SpecError> {
 fn surfaces_of(geometry: &GeometrySpec, first: u32, count: u32, shares: u32) -> GeometrySpec {
     let mut part = geometry.clone();
     if shares > 1 {
-        part.derived = Some(Derived {
-            by: "parallelism.arm_share",
-            first_surface: first,
-            of_surfaces: geometry.surfaces,
-        });
+        part.derived =
+            Some(Derived { by: "parallelism.arm_share", first_surface: first, of_surfaces: geometry.surfaces });
     }
     part.surfaces = count;
     for zone in &mut part.zones {
@@ -76,10 +73,7 @@ fn ganged(geometry: &GeometrySpec, m: u32) -> Result<GeometrySpec, SpecError> {
     if m == 1 {
         return Ok(geometry.clone());
     }
-    let movable = matches!(
-        geometry.sparing,
-        Sparing::None | Sparing::DiskEnd | Sparing::ZoneEnd
-    );
+    let movable = matches!(geometry.sparing, Sparing::None | Sparing::DiskEnd | Sparing::ZoneEnd);
     let defects = |z: &ZoneSpec| !z.slips.is_empty() || !z.remaps.is_empty();
     if !movable || geometry.zones.iter().any(defects) {
         return Err(SpecError::new(
@@ -90,35 +84,21 @@ fn ganged(geometry: &GeometrySpec, m: u32) -> Result<GeometrySpec, SpecError> {
     }
     let mut out = geometry.clone();
     let whole = (0, geometry.surfaces);
-    let (first_surface, of_surfaces) = geometry
-        .derived
-        .map_or(whole, |d| (d.first_surface, d.of_surfaces));
-    out.derived = Some(Derived {
-        by: "dash",
-        first_surface,
-        of_surfaces,
-    });
+    let (first_surface, of_surfaces) = geometry.derived.map_or(whole, |d| (d.first_surface, d.of_surfaces));
+    out.derived = Some(Derived { by: "dash", first_surface, of_surfaces });
     out.surfaces = geometry.surfaces.div_ceil(m);
     out.skew_unit = SkewUnit::Turns;
     for zone in &mut out.zones {
-        let spt: Vec<u32> = (0..geometry.surfaces)
-            .map(|s| zone.sectors_per_track.of(s))
-            .collect();
+        let spt: Vec<u32> = (0..geometry.surfaces).map(|s| zone.sectors_per_track.of(s)).collect();
         if geometry.skew_unit == SkewUnit::Sectors {
             // In whole sectors of the first surface, as the layout counts skews.
             let unit = f64::from(spt.first().copied().unwrap_or(1).max(1));
-            for skew in [
-                &mut zone.track_skew,
-                &mut zone.cylinder_skew,
-                &mut zone.offset,
-            ] {
+            for skew in [&mut zone.track_skew, &mut zone.cylinder_skew, &mut zone.offset] {
                 *skew = skew.trunc() / unit;
             }
         }
-        let gangs: Vec<u32> = spt
-            .chunks(m as usize)
-            .map(|g| g.iter().fold(0u32, |a, n| a.saturating_add(*n)))
-            .collect();
+        let gangs: Vec<u32> =
+            spt.chunks(m as usize).map(|g| g.iter().fold(0u32, |a, n| a.saturating_add(*n))).collect();
         zone.sectors_per_track = match gangs.first() {
             Some(first) if gangs.iter().all(|g| g == first) => PerSurface::Same(*first),
             _ => PerSurface::Each(gangs),

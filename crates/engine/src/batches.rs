@@ -37,12 +37,7 @@ pub struct Batches {
 
 impl Default for Batches {
     fn default() -> Self {
-        Batches {
-            size: 1,
-            left: 1,
-            sum: 0,
-            pieces: Vec::new(),
-        }
+        Batches { size: 1, left: 1, sum: 0, pieces: Vec::new() }
     }
 }
 
@@ -135,9 +130,7 @@ mod tests {
 
     #[test]
     fn slices_and_single_values_make_the_same_batches() {
-        let values: Vec<u32> = (0..50_000u32)
-            .map(|i| i.wrapping_mul(2_654_435_761) >> 8)
-            .collect();
+        let values: Vec<u32> = (0..50_000u32).map(|i| i.wrapping_mul(2_654_435_761) >> 8).collect();
         let mut one = Batches::default();
         values.iter().for_each(|&v| one.add(v.into()));
         let mut many = Batches::default();

@@ -36,10 +36,7 @@ impl Bins {
         // All 64 bits in range: 0.4 MiB, never resized.
         let histogram = Histogram::new_with_bounds(1, u64::MAX / 2, 3)
             .expect("bounds and figures are constants that hdrhistogram accepts");
-        Bins {
-            short: vec![0; SHORT],
-            histogram,
-        }
+        Bins { short: vec![0; SHORT], histogram }
     }
 
     /// Counts a value.
@@ -100,9 +97,7 @@ mod tests {
             bins.gather();
             let all = |h: &Histogram<u64>| {
                 let recorded = h.iter_recorded();
-                let bins: Vec<(u64, u64)> = recorded
-                    .map(|v| (v.value_iterated_to(), v.count_at_value()))
-                    .collect();
+                let bins: Vec<(u64, u64)> = recorded.map(|v| (v.value_iterated_to(), v.count_at_value())).collect();
                 bins
             };
             assert_eq!(all(&bins.histogram), all(&direct));

@@ -20,11 +20,7 @@ const ROOM: usize = 8192;
 impl<const K: usize> Grouped<K> {
     /// Exact up to `limit` values.
     pub fn with_limit(limit: usize) -> Grouped<K> {
-        Grouped {
-            kinds: std::array::from_fn(|_| Quantiles::with_limit(0)),
-            limit,
-            exact: true,
-        }
+        Grouped { kinds: std::array::from_fn(|_| Quantiles::with_limit(0)), limit, exact: true }
     }
 
     /// Adds one time in nanoseconds.
@@ -58,8 +54,7 @@ impl<const K: usize> Grouped<K> {
 
     /// Lets a kind keep more values, out of what is left of the limit.
     fn share_out(&mut self, kind: usize) {
-        let reserved =
-            |kinds: &[Quantiles; K]| kinds.iter().map(Quantiles::reserved).sum::<usize>();
+        let reserved = |kinds: &[Quantiles; K]| kinds.iter().map(Quantiles::reserved).sum::<usize>();
         let mut more = (self.limit - reserved(&self.kinds)).min(ROOM);
         if more == 0 {
             // Room that is given away may be needed again: the last of it goes in ever smaller pieces.

@@ -19,9 +19,7 @@ pub mod warning;
 pub use batches::Batches;
 pub use command::Command;
 pub use grouped::Grouped;
-pub use headstack_schema::{
-    did_you_mean, io_error_text, needed_to_write, printable, system_error, SpecError,
-};
+pub use headstack_schema::{did_you_mean, io_error_text, needed_to_write, printable, system_error, SpecError};
 pub use progress::Progress;
 pub use quantiles::{Quantiles, Summary};
 pub use queue::EventQueue;

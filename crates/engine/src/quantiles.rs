@@ -273,8 +273,7 @@ impl Quantiles {
         self.sum += u128::from(sum);
         self.count += (self.n_short - self.settled) as u64;
         self.max = self.max.max(max);
-        self.batches
-            .add_all(&self.short[self.settled..self.n_short]);
+        self.batches.add_all(&self.short[self.settled..self.n_short]);
         self.settled = self.n_short;
     }
 
@@ -359,8 +358,7 @@ impl Quantiles {
 
     /// Mean, the usual quantiles and the maximum.
     pub fn summary(&mut self) -> Summary {
-        let [p50, p90, p95, p99, p999, p9999] =
-            self.quantiles_s([0.5, 0.9, 0.95, 0.99, 0.999, 0.9999]);
+        let [p50, p90, p95, p99, p999, p9999] = self.quantiles_s([0.5, 0.9, 0.95, 0.99, 0.999, 0.9999]);
         Summary {
             mean: self.mean_s(),
             p50,
@@ -386,12 +384,8 @@ impl Quantiles {
         }
         let (points, count) = ((n as u64).min(self.count), self.count);
         let even = |i: u64| (i as u128 * count as u128 / points as u128) as u64;
-        let ranks = (1..points)
-            .map(even)
-            .chain(tail_ranks(even(points - 1), count));
-        ranks
-            .map(|rank| [self.at_rank(rank) as f64 * 1e-9, rank as f64 / count as f64])
-            .collect()
+        let ranks = (1..points).map(even).chain(tail_ranks(even(points - 1), count));
+        ranks.map(|rank| [self.at_rank(rank) as f64 * 1e-9, rank as f64 / count as f64]).collect()
     }
 }
 
@@ -399,9 +393,7 @@ impl Quantiles {
 /// are the same on every machine.
 fn tail_ranks(from: u64, count: u64) -> impl Iterator<Item = u64> {
     let left = |above: &u64| (*above > 0).then(|| (*above as u128 * 13 / 15) as u64);
-    std::iter::successors(Some(count - from), left)
-        .skip(1)
-        .map(move |above| count - above)
+    std::iter::successors(Some(count - from), left).skip(1).map(move |above| count - above)
 }
 
 /// Mean in seconds from a sum in nanoseconds. The division loses at most one unit in the last place.
@@ -475,10 +467,7 @@ mod tests {
         (1..=1000u64).rev().for_each(|v| q.add(v * 1_000_000_000));
         let s = q.summary();
         let got = [s.mean, s.p50, s.p90, s.p95, s.p99, s.p999, s.p9999, s.max];
-        for (got, want) in got
-            .iter()
-            .zip([500.5, 500.0, 900.0, 950.0, 990.0, 999.0, 1000.0, 1000.0])
-        {
+        for (got, want) in got.iter().zip([500.5, 500.0, 900.0, 950.0, 990.0, 999.0, 1000.0, 1000.0]) {
             assert!((got - want).abs() < 1e-6, "{got} {want}");
         }
         assert_eq!(q.method(), "exact");
@@ -502,18 +491,11 @@ mod tests {
                 assert_eq!(*value, values[rank - 1] as f64 * 1e-9);
             }
             let even = (1..1000).map(|i| i as f64 / 1000.0);
-            assert!(points
-                .iter()
-                .zip(even)
-                .all(|(p, share)| (p[1] - share).abs() < 1e-12));
+            assert!(points.iter().zip(even).all(|(p, share)| (p[1] - share).abs() < 1e-12));
             // The largest values stand alone, one after another.
             let ranks = points.iter().rev().map(|p| (p[1] * 20_000.0).round());
-            assert!(ranks
-                .take(6)
-                .eq([20_000.0, 19_999.0, 19_998.0, 19_997.0, 19_996.0, 19_995.0]));
-            assert!(points
-                .windows(2)
-                .all(|w| w[0][0] <= w[1][0] && w[0][1] < w[1][1]));
+            assert!(ranks.take(6).eq([20_000.0, 19_999.0, 19_998.0, 19_997.0, 19_996.0, 19_995.0]));
+            assert!(points.windows(2).all(|w| w[0][0] <= w[1][0] && w[0][1] < w[1][1]));
         }
     }
 
@@ -525,8 +507,7 @@ mod tests {
         let points = q.cdf_points(1000);
         let longer = |p: &[f64; 2]| 1e6 * (1.0 - p[1]);
         for decade in [1e2, 1e1] {
-            let inside =
-                |p: &&[f64; 2]| longer(p) > decade - 0.5 && longer(p) < 10.0 * decade - 0.5;
+            let inside = |p: &&[f64; 2]| longer(p) > decade - 0.5 && longer(p) < 10.0 * decade - 0.5;
             let n = points.iter().filter(inside).count();
             assert!((8..=18).contains(&n), "{n} points from {decade}");
         }
@@ -579,13 +560,7 @@ mod tests {
         let (a, b) = (exact.summary(), rough.summary());
         assert_eq!(a.mean, b.mean);
         assert_eq!(a.max, b.max);
-        for (a, b) in [
-            (a.p50, b.p50),
-            (a.p90, b.p90),
-            (a.p99, b.p99),
-            (a.p999, b.p999),
-            (a.p9999, b.p9999),
-        ] {
+        for (a, b) in [(a.p50, b.p50), (a.p90, b.p90), (a.p99, b.p99), (a.p999, b.p999), (a.p9999, b.p9999)] {
             assert!((a - b).abs() <= 1e-3 * a, "{a} {b}");
         }
     }

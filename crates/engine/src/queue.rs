@@ -54,10 +54,7 @@ pub struct EventQueue<E> {
 
 impl<E> Default for EventQueue<E> {
     fn default() -> Self {
-        EventQueue {
-            heap: BinaryHeap::new(),
-            sequence: 0,
-        }
+        EventQueue { heap: BinaryHeap::new(), sequence: 0 }
     }
 }
 
@@ -105,9 +102,7 @@ mod tests {
         let mut list = Vec::new();
         let mut x = 12345u64;
         for i in 0..2000 {
-            x = x
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
+            x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             let (time, priority) = (Time((x >> 33) % 50), ((x >> 20) % 3) as u8);
             queue.push(time, priority, i);
             list.push((time, priority, i));

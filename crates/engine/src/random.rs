@@ -44,11 +44,7 @@ mod tests {
     fn split_mix_gives_its_published_sequence() {
         // First outputs for seed 1234567 (Rosetta Code, "Pseudo-random numbers/Splitmix64").
         let mut state = 1_234_567;
-        let published = [
-            6_457_827_717_110_365_317,
-            3_203_168_211_198_807_973,
-            9_817_491_932_198_370_423,
-        ];
+        let published = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
         let got: Vec<u64> = (0..3).map(|_| split_mix(&mut state)).collect();
         assert_eq!(got, published);
         let got: Vec<u64> = (0..3).map(|i| nth(1_234_567, i)).collect();

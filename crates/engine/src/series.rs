@@ -122,11 +122,7 @@ impl Series {
     /// End of the bucket that contains `time`.
     pub fn next_boundary(&self, time: Time) -> Time {
         let index = self.offset(time) / self.width;
-        Time(
-            self.start
-                .0
-                .saturating_add((index + 1).saturating_mul(self.width)),
-        )
+        Time(self.start.0.saturating_add((index + 1).saturating_mul(self.width)))
     }
 
     #[inline]
@@ -303,10 +299,7 @@ impl Series {
                 t_s: (self.start.0 + from) as f64 * 1e-9,
                 width_s,
                 queue_depth: bucket.partial_ns as f64 / width.max(1) as f64,
-                response_time_mean_s: crate::quantiles::mean_s(
-                    bucket.response_ns,
-                    bucket.completions,
-                ),
+                response_time_mean_s: crate::quantiles::mean_s(bucket.response_ns, bucket.completions),
                 throughput_iops: bucket.completions as f64 / width_s,
                 power_w: ByMode {
                     idle: power(bucket.energy_j.idle),
@@ -331,9 +324,7 @@ mod tests {
         let mut list = Vec::new();
         let mut x = 7u64;
         for i in 0..3000u64 {
-            x = x
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
+            x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             let arrival = 100 + i * gap;
             let completion = arrival + (x >> 40) % longest;
             series.add_request(Time(arrival), Time(completion));
@@ -350,22 +341,11 @@ mod tests {
         for p in &points {
             let from = (p.t_s * 1e9).round() as u64;
             let to = from + (p.width_s * 1e9).round() as u64;
-            let area: u64 = list
-                .iter()
-                .map(|&(a, c)| c.min(to).saturating_sub(a.max(from)))
-                .sum();
+            let area: u64 = list.iter().map(|&(a, c)| c.min(to).saturating_sub(a.max(from))).sum();
             let want = area as f64 / (to - from) as f64;
-            assert!(
-                (p.queue_depth - want).abs() < 1e-9,
-                "{} {want}",
-                p.queue_depth
-            );
+            assert!((p.queue_depth - want).abs() < 1e-9, "{} {want}", p.queue_depth);
             let here = |c: u64| (c - 100) / width == (from - 100) / width;
-            let ended: Vec<u64> = list
-                .iter()
-                .filter(|r| here(r.1))
-                .map(|r| r.1 - r.0)
-                .collect();
+            let ended: Vec<u64> = list.iter().filter(|r| here(r.1)).map(|r| r.1 - r.0).collect();
             done += ended.len();
             let rate = ended.len() as f64 / p.width_s;
             assert!((p.throughput_iops - rate).abs() <= 1e-9 * rate);
@@ -425,11 +405,7 @@ mod tests {
     fn energy_is_kept_through_merges() {
         let mut series = Series::new(Time(0), 10);
         for i in 1..=10_000u64 {
-            let energy = ByMode {
-                idle: 1.0,
-                seek: 0.5,
-                ..Default::default()
-            };
+            let energy = ByMode { idle: 1.0, seek: 0.5, ..Default::default() };
             series.add_energy(Time(i * 10), energy);
         }
         let points = series.points();

@@ -19,13 +19,7 @@ pub struct Check {
 impl Check {
     /// A warning of this check, with its general way out.
     pub fn warn(&self, text: impl Into<String>) -> Warning {
-        Warning {
-            name: self.name,
-            system: None,
-            workload: None,
-            text: text.into(),
-            way_out: self.way_out.into(),
-        }
+        Warning { name: self.name, system: None, workload: None, text: text.into(), way_out: self.way_out.into() }
     }
 }
 

@@ -23,12 +23,7 @@ pub struct Windows {
 impl Windows {
     /// Before any reading.
     pub fn new(burst: Burst, tolerance: Watts) -> Windows {
-        Windows {
-            burst,
-            tolerance,
-            mean_w: None,
-            counted_w: None,
-        }
+        Windows { burst, tolerance, mean_w: None, counted_w: None }
     }
 
     /// The power at the meters, `passed` after the last call.
@@ -58,10 +53,7 @@ mod tests {
     /// `300 - m`. The mean never exceeds the cap by more than the tolerance.
     #[test]
     fn a_burst_is_paid_for() {
-        let burst = Burst {
-            cap: Watts(170.0),
-            over: Span(60_000_000_000),
-        };
+        let burst = Burst { cap: Watts(170.0), over: Span(60_000_000_000) };
         let (cap, step) = (Watts(150.0), Span(100_000_000));
         let mut windows = Windows::new(burst, Watts(0.1));
         assert_eq!(windows.limit(cap), cap);
@@ -76,10 +68,7 @@ mod tests {
                 t if t <= 0.0 => 170.0,
                 t => 150.0 + 20.0 * (-2.0 * t / 60.0).exp(),
             };
-            assert!(
-                (limit.0 - want_w).abs() < 0.3,
-                "{now_s} s: {limit} {want_w}"
-            );
+            assert!((limit.0 - want_w).abs() < 0.3, "{now_s} s: {limit} {want_w}");
             windows.see(limit, step);
             assert!(windows.mean_w.is_some_and(|m| m <= 150.1), "{now_s} s");
         }

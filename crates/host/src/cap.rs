@@ -38,10 +38,7 @@ pub struct CapFile {
 impl CapFile {
     /// This file, if there is one.
     pub fn new(path: Option<&String>) -> CapFile {
-        CapFile {
-            path: path.cloned(),
-            text: None,
-        }
+        CapFile { path: path.cloned(), text: None }
     }
 
     /// The cap in the file, if the file has changed. What cannot be read is logged, and changes nothing.

@@ -48,8 +48,7 @@ pub fn check(config: &Config) -> io::Result<Said> {
         let range = range(group);
         if let (Some(cap), Ok((least, _))) = (group.cap, &range) {
             if cap.0 < *least {
-                let why =
-                    format!("got {cap}, need at least {least:.0} W, what its drives can hold");
+                let why = format!("got {cap}, need at least {least:.0} W, what its drives can hold");
                 said.judge("cap", Err(why));
             }
         }
@@ -84,14 +83,8 @@ fn look(drive: &Drive, apply: bool) -> Result<String, String> {
         return Ok(format!("{place}, only measured"));
     }
     let values = read_all(&files).map_err(of_system)?;
-    device_of(
-        &values,
-        &files.elevator().map_err(of_system)?,
-        Bounds::default(),
-    )?;
-    let locked = Knob::ALL
-        .into_iter()
-        .find(|k| values.contains_key(k) && !files.is_writable(*k));
+    device_of(&values, &files.elevator().map_err(of_system)?, Bounds::default())?;
+    let locked = Knob::ALL.into_iter().find(|k| values.contains_key(k) && !files.is_writable(*k));
     match locked.filter(|_| apply) {
         Some(knob) => Err(format!("{} cannot be written", knob.name())),
         None => Ok(format!("{place}, {}", shown(&values))),
@@ -129,13 +122,8 @@ fn meters(group: &Group, config: &Config, said: &mut Said) -> io::Result<Option<
 /// The least and the most power at the meters that settings give, as far as it is known: of each drive that which was learned
 /// of its model, else that of the map for its model or for all.
 fn range(group: &Group) -> Result<(f64, f64), String> {
-    let learned = group
-        .learned
-        .as_ref()
-        .map(|file| Learned::new(file.as_ref()));
-    let learned = learned.map_or(Ok(Default::default()), |l| {
-        l.read().map_err(|e| e.to_string())
-    })?;
+    let learned = group.learned.as_ref().map(|file| Learned::new(file.as_ref()));
+    let learned = learned.map_or(Ok(Default::default()), |l| l.read().map_err(|e| e.to_string()))?;
     let mut sum = (group.base.0, group.base.0);
     for drive in group.controlled() {
         let model = open_drive(drive).ok_or("a drive is not there")?.model();
@@ -150,8 +138,7 @@ fn range(group: &Group) -> Result<(f64, f64), String> {
         let bounds = powers.fold(None, |bounds: Option<(f64, f64)>, Watts(w)| {
             Some(bounds.map_or((w, w), |(least, most)| (least.min(w), most.max(w))))
         });
-        let (least, most) =
-            bounds.ok_or_else(|| format!("nothing was learned about {model:?} yet"))?;
+        let (least, most) = bounds.ok_or_else(|| format!("nothing was learned about {model:?} yet"))?;
         sum = (sum.0 + least, sum.1 + most);
     }
     Ok(sum)

@@ -4,9 +4,7 @@ use crate::group_state::State;
 use headstack_control::policy::{policies, Drives, Need, Plugin};
 use headstack_control::rack::Split;
 use headstack_schema::document::{located, read_text, toml_value, TOML};
-use headstack_schema::{
-    did_you_mean, read, shown, Choice, Kind, Params, Registered, SpecError, Table,
-};
+use headstack_schema::{did_you_mean, read, shown, Choice, Kind, Params, Registered, SpecError, Table};
 use headstack_units::{Joules, Span, Watts};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -314,11 +312,7 @@ impl Config {
 
 impl Rack {
     /// `taken` are the groups that have a rack.
-    fn check_all<'a>(
-        &'a self,
-        groups: &[Group],
-        taken: &mut BTreeSet<&'a str>,
-    ) -> Result<(), SpecError> {
+    fn check_all<'a>(&'a self, groups: &[Group], taken: &mut BTreeSet<&'a str>) -> Result<(), SpecError> {
         if self.member.is_empty() {
             let need = "one or several [[rack.member]]";
             return Err(SpecError::new("member", "none", need));
@@ -329,11 +323,7 @@ impl Rack {
             chosen(&names, Some(&member.group)).map_err(within)?;
             if !taken.insert(member.group.as_str()) {
                 let got = format!("{:?} a second time", member.group);
-                return Err(within(SpecError::new(
-                    "group",
-                    got,
-                    "each group in one rack",
-                )));
+                return Err(within(SpecError::new("group", got, "each group in one rack")));
             }
             let group = groups.iter().find(|g| g.name == member.group);
             let base = group.map_or(Watts(0.0), |g| g.base);
@@ -383,19 +373,13 @@ impl Group {
             return Err(SpecError::new("policy", got, need));
         }
         if self.meter.is_empty() {
-            return Err(SpecError::new(
-                "meter",
-                "none",
-                "one or several [[group.meter]]",
-            ));
+            return Err(SpecError::new("meter", "none", "one or several [[group.meter]]"));
         }
         for (i, map) in self.map.iter().enumerate() {
             let place = format!("map[{i}]");
             if !has_maps(&plugin) {
                 let need = "a policy with maps, such as learning or feed-forward";
-                return Err(
-                    SpecError::new("", format!("it with {}", plugin.name), need).within(&place)
-                );
+                return Err(SpecError::new("", format!("it with {}", plugin.name), need).within(&place));
             }
             if self.map[..i].iter().any(|m| m.model == map.model) {
                 let got = format!("{:?} a second time", map.model);
@@ -403,36 +387,26 @@ impl Group {
             }
             map.read().map_err(|e| e.within(&place))?;
         }
-        if let Some(burst) = self
-            .burst
-            .filter(|b| self.cap.is_some_and(|cap| b.cap <= cap))
-        {
+        if let Some(burst) = self.burst.filter(|b| self.cap.is_some_and(|cap| b.cap <= cap)) {
             let e = SpecError::new("cap", burst.cap, "more than cap of the group");
             return Err(e.within("burst"));
         }
         for (i, hook) in self.hook.iter().enumerate() {
-            hook.check_all()
-                .map_err(|e| e.within(&format!("hook[{i}]")))?;
+            hook.check_all().map_err(|e| e.within(&format!("hook[{i}]")))?;
         }
         for (i, meter) in self.meter.iter().enumerate() {
-            meter
-                .check_all()
-                .map_err(|e| e.within(&format!("meter[{i}]")))?;
+            meter.check_all().map_err(|e| e.within(&format!("meter[{i}]")))?;
         }
         for (i, drive) in self.drive.iter().enumerate() {
             let place = format!("drive[{i}]");
             drive.check_all().map_err(|e| e.within(&place))?;
             if drive.model.is_some() && self.meter.iter().all(|m| m.model.is_some()) {
-                let need =
-                    "a meter that shows this drive: a model has only those that are controlled";
+                let need = "a meter that shows this drive: a model has only those that are controlled";
                 return Err(SpecError::new("model", "it", need).within(&place));
             }
             let needs_limit = drive.control && plugin.needs.contains(&Need::RateLimit);
             if needs_limit && drive.cgroup.is_none() {
-                let need = format!(
-                    "a folder of a control group, for the policy {}",
-                    plugin.name
-                );
+                let need = format!("a folder of a control group, for the policy {}", plugin.name);
                 return Err(SpecError::new("cgroup", "none", need).within(&place));
             }
         }
@@ -473,10 +447,7 @@ impl Group {
     ///
     /// # Errors
     /// A file with a map that cannot be read.
-    pub fn parameters_for(
-        &self,
-        drives: &[(u32, &str)],
-    ) -> Result<(Params, Vec<String>), SpecError> {
+    pub fn parameters_for(&self, drives: &[(u32, &str)]) -> Result<(Params, Vec<String>), SpecError> {
         let mut parameters = self.parameters.clone();
         let mut models: Vec<String> = Vec::new();
         for (_, model) in drives {
@@ -537,11 +508,7 @@ fn split<'a>(drives: &[(u32, &'a str)], is_by_model: bool) -> Vec<Part<'a>> {
     for (tier, model) in drives {
         match all.last_mut() {
             Some(s) if s.tier == *tier && (!is_by_model || s.model == *model) => s.size += 1,
-            _ => all.push(Part {
-                tier: *tier,
-                model,
-                size: 1,
-            }),
+            _ => all.push(Part { tier: *tier, model, size: 1 }),
         }
     }
     all
@@ -563,10 +530,7 @@ fn spread(parameters: &mut Params, split: &[Part]) {
             continue;
         };
         let part = |s: &Part| {
-            let whole = tiers
-                .iter()
-                .position(|t| *t == s.tier)
-                .map_or(0.0, |i| values[i]);
+            let whole = tiers.iter().position(|t| *t == s.tier).map_or(0.0, |i| values[i]);
             let drives: usize = of_tier(s.tier).map(|s| s.size).sum();
             match is_divided {
                 true => whole * s.size as f64 / drives as f64,
@@ -631,10 +595,7 @@ impl Drive {
             let need = "control = false, for a drive that is only measured";
             return Err(SpecError::new("model", "it with control = true", need));
         }
-        for (key, range) in [
-            ("nr_requests", &self.nr_requests),
-            ("queue_depth", &self.queue_depth),
-        ] {
+        for (key, range) in [("nr_requests", &self.nr_requests), ("queue_depth", &self.queue_depth)] {
             match range.as_deref() {
                 None => {}
                 Some([least, most]) if 1 <= *least && least <= most => {}
@@ -654,11 +615,7 @@ impl Hook {
             let need = "a program and its arguments";
             return Err(SpecError::new("command", "[]", need));
         }
-        match self
-            .states
-            .iter()
-            .find(|s| !State::NAMES.contains(&s.as_str()))
-        {
+        match self.states.iter().find(|s| !State::NAMES.contains(&s.as_str())) {
             None => Ok(()),
             Some(got) => {
                 let need = format!("some of {}", State::NAMES.join(", "));
@@ -682,18 +639,10 @@ impl Meter {
                 0 => "none of them".to_string(),
                 _ => given.join(" and "),
             };
-            return Err(SpecError::new(
-                "",
-                got,
-                "one of hwmon, file, command and model",
-            ));
+            return Err(SpecError::new("", got, "one of hwmon, file, command and model"));
         }
         if self.command.as_ref().is_some_and(Vec::is_empty) {
-            return Err(SpecError::new(
-                "command",
-                "[]",
-                "a program and its arguments",
-            ));
+            return Err(SpecError::new("command", "[]", "a program and its arguments"));
         }
         if let Some(fuse) = self.fuse {
             if self.model.is_some() {
@@ -706,11 +655,7 @@ impl Meter {
         }
         for (key, value) in [("after", &self.after), ("json", &self.json)] {
             if value.is_some() && self.command.is_none() {
-                return Err(SpecError::new(
-                    key,
-                    format!("it with {}", given[0]),
-                    "it with command",
-                ));
+                return Err(SpecError::new(key, format!("it with {}", given[0]), "it with command"));
             }
         }
         Ok(())

@@ -105,9 +105,7 @@ struct Part {
 /// The settings of a drive of the configuration, if it is there.
 pub fn open_drive(drive: &config::Drive) -> Option<Arc<dyn Knobs>> {
     let files = Files::new(drive.folder()?, drive.cgroup.as_ref().map(PathBuf::from));
-    files
-        .is_present()
-        .then(|| Arc::new(files) as Arc<dyn Knobs>)
+    files.is_present().then(|| Arc::new(files) as Arc<dyn Knobs>)
 }
 
 /// Takes the lock beside the file of originals.
@@ -118,23 +116,14 @@ fn lock(originals: &Path) -> Result<File, HostError> {
     let mut name = originals.as_os_str().to_owned();
     name.push(".lock");
     let path = PathBuf::from(name);
-    let failed = |why: io::Error| HostError::File {
-        what: "lock",
-        path: path.clone(),
-        why,
-    };
-    let file = File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&path)
-        .map_err(failed)?;
+    let failed = |why: io::Error| HostError::File { what: "lock", path: path.clone(), why };
+    let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
     let operation = rustix::fs::FlockOperation::NonBlockingLockExclusive;
     match rustix::fs::flock(&file, operation) {
         Ok(()) => Ok(file),
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(failed(io::Error::other(
-            "another headstack-capd is running with these originals",
-        ))),
+        Err(rustix::io::Errno::WOULDBLOCK) => {
+            Err(failed(io::Error::other("another headstack-capd is running with these originals")))
+        }
         Err(e) => Err(failed(e.into())),
     }
 }
@@ -148,10 +137,7 @@ pub fn recover(config: &Config, originals: &mut Originals) -> Result<usize, Host
     if n == 0 {
         return Ok(0);
     }
-    warn!(
-        drives = n,
-        "an earlier run has left settings behind; they are restored"
-    );
+    warn!(drives = n, "an earlier run has left settings behind; they are restored");
     let configured = |name: &str| {
         let mut drives = config.group.iter().flat_map(|g| &g.drive);
         drives.find(|d| d.name() == name)
@@ -166,14 +152,10 @@ pub fn recover(config: &Config, originals: &mut Originals) -> Result<usize, Host
         path: PathBuf::from(&config.originals),
         why,
     })?;
-    let is_away =
-        |(name, _): &&(String, String)| configured(name).is_some() && find(name).is_none();
+    let is_away = |(name, _): &&(String, String)| configured(name).is_some() && find(name).is_none();
     let (away, failed): (Vec<_>, Vec<_>) = failed.iter().partition(is_away);
     for (drive, _) in &away {
-        warn!(
-            drive,
-            "it is not there; its settings are kept until it is back"
-        );
+        warn!(drive, "it is not there; its settings are kept until it is back");
     }
     for (drive, why) in &failed {
         error!(drive, "not restored: {why}");
@@ -194,11 +176,8 @@ pub fn open_originals(config: &Config) -> Result<(Originals, File), HostError> {
         let _ = std::fs::create_dir_all(folder);
     }
     let lock = lock(&path)?;
-    let originals = Originals::open(&path).map_err(|why| HostError::File {
-        what: "originals",
-        path: path.clone(),
-        why,
-    })?;
+    let originals =
+        Originals::open(&path).map_err(|why| HostError::File { what: "originals", path: path.clone(), why })?;
     Ok((originals, lock))
 }
 
@@ -231,9 +210,7 @@ impl Daemon {
         }
         let racks = config.rack.iter().map(|r| Rack::new(r, &config.group));
         let racks = racks.collect();
-        let state = config
-            .apply
-            .then(|| StateFile::open(&config.state_file(), clock::now()));
+        let state = config.apply.then(|| StateFile::open(&config.state_file(), clock::now()));
         let socket = Socket::bind(Path::new(&config.socket))?;
         let shown = Arc::new(Mutex::new(Value::Null));
         let page = config.metrics.as_ref().map(|address| {
@@ -278,11 +255,7 @@ impl Daemon {
     /// # Errors
     /// A policy that cannot be built for the drives that are there; drives that were not restored.
     pub fn run(&mut self, stop: &AtomicBool, reload: &AtomicBool) -> Result<(), HostError> {
-        let mode = if self.config.apply {
-            "settings are written"
-        } else {
-            "dry run"
-        };
+        let mode = if self.config.apply { "settings are written" } else { "dry run" };
         info!(config = %self.file.display(), mode, "started");
         notify(&[NotifyState::Ready]);
         let every = Duration::from_nanos(self.config.interval.non_negative());
@@ -384,13 +357,8 @@ impl Daemon {
         };
         let groups: Vec<&Group> = self.parts.iter().map(|p| &p.group).collect();
         let cap = |configured, cap| Cap { configured, cap };
-        let of_groups = groups
-            .iter()
-            .map(|g| (g.config.name.as_str(), cap(g.config.cap, g.cap)));
-        let of_racks = self
-            .racks
-            .iter()
-            .map(|r| (r.config.name.as_str(), cap(r.config.cap, r.cap)));
+        let of_groups = groups.iter().map(|g| (g.config.name.as_str(), cap(g.config.cap, g.cap)));
+        let of_racks = self.racks.iter().map(|r| (r.config.name.as_str(), cap(r.config.cap, r.cap)));
         let caps: Vec<(&str, Cap)> = of_groups.chain(of_racks).collect();
         state.keep(now, &caps, &groups, is_last);
     }
@@ -447,10 +415,7 @@ impl Daemon {
         let caps: BTreeMap<&str, Option<Watts>> = groups.chain(racks).collect();
         for one in capped(&mut self.parts, &mut self.racks) {
             match caps.get(one.name()) {
-                None => warn!(
-                    name = one.name(),
-                    "it is no longer in the configuration; start again"
-                ),
+                None => warn!(name = one.name(), "it is no longer in the configuration; start again"),
                 Some(cap) => {
                     one.configure(*cap);
                     if let Err(e) = one.set_cap(*cap) {
@@ -480,11 +445,7 @@ impl Daemon {
             if std::time::Instant::now() >= end {
                 let left = self.originals.drives().join(", ");
                 let why = io::Error::other(format!("not restored in time: {left}"));
-                return Err(HostError::File {
-                    what: "originals",
-                    path: PathBuf::from(&self.config.originals),
-                    why,
-                });
+                return Err(HostError::File { what: "originals", path: PathBuf::from(&self.config.originals), why });
             }
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -519,10 +480,7 @@ trait Capped {
 }
 
 /// All groups, then all racks.
-fn capped<'a>(
-    parts: &'a mut [Part],
-    racks: &'a mut [Rack],
-) -> impl Iterator<Item = &'a mut dyn Capped> {
+fn capped<'a>(parts: &'a mut [Part], racks: &'a mut [Rack]) -> impl Iterator<Item = &'a mut dyn Capped> {
     let parts = parts.iter_mut().map(|p| p as &mut dyn Capped);
     parts.chain(racks.iter_mut().map(|r| r as &mut dyn Capped))
 }
@@ -601,10 +559,7 @@ impl Part {
                 per_s += requests as f64 / span.as_secs_f64();
             }
         }
-        (n > 0).then(|| Work {
-            response_time: Span::from_secs_f64(total_s / n as f64),
-            rate: Some(Frequency(per_s)),
-        })
+        (n > 0).then(|| Work { response_time: Span::from_secs_f64(total_s / n as f64), rate: Some(Frequency(per_s)) })
     }
 
     fn shown(&self, now: Time) -> Value {

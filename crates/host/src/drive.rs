@@ -71,16 +71,10 @@ impl Drive {
         let kept = originals.of_same(config.name(), serial.as_ref());
         values.extend(kept.cloned().unwrap_or_default());
         let pair = |range: &Option<Vec<u32>>| range.as_ref().map(|r| (r[0], r[1]));
-        let bounds = Bounds {
-            nr_requests: pair(&config.nr_requests),
-            queue_depth: pair(&config.queue_depth),
-        };
+        let bounds = Bounds { nr_requests: pair(&config.nr_requests), queue_depth: pair(&config.queue_depth) };
         let device = device_of(&values, &elevator, bounds)?;
         if elevator == NO_ELEVATOR {
-            warn!(
-                drive = config.name(),
-                "nr_requests stays as it is without an elevator: {WHY_ALONE}"
-            );
+            warn!(drive = config.name(), "nr_requests stays as it is without an elevator: {WHY_ALONE}");
         }
         let worker = Worker::start(knobs.clone()).map_err(of_system)?;
         Ok(Drive {
@@ -141,12 +135,7 @@ impl Drive {
     }
 
     /// Gives it a command. Without `apply` nothing is written.
-    pub fn command(
-        &mut self,
-        command: &Command,
-        originals: &mut Originals,
-        apply: bool,
-    ) -> Progress {
+    pub fn command(&mut self, command: &Command, originals: &mut Originals, apply: bool) -> Progress {
         let values = values_of(command, &self.originals);
         if self.target.as_ref() != Some(&values) {
             let (drive, to) = (&self.name, shown(&values));

@@ -76,11 +76,7 @@ impl Group {
     pub fn new(config: &config::Group, apply: bool, open: Opener) -> Group {
         let mut configs: Vec<config::Drive> = config.controlled().cloned().collect();
         configs.sort_by_key(|d| d.tier);
-        let slot = |config| Slot {
-            config,
-            drive: None,
-            why: None,
-        };
+        let slot = |config| Slot { config, drive: None, why: None };
         Group {
             config: config.clone(),
             open,
@@ -128,32 +124,19 @@ impl Group {
         };
         let both = controller.given().zip(controller.in_force());
         let places = self.active.iter().zip(both);
-        let works = |i: usize| {
-            self.slots[i]
-                .drive
-                .as_ref()
-                .is_some_and(|d| d.trouble().is_none())
-        };
-        places
-            .map(|(i, (given, is))| (*i, given, is.is_some() && works(*i)))
-            .collect()
+        let works = |i: usize| self.slots[i].drive.as_ref().is_some_and(|d| d.trouble().is_none());
+        places.map(|(i, (given, is))| (*i, given, is.is_some() && works(*i))).collect()
     }
 
     /// The access to the files of each drive that is there.
     pub fn knobs(&self) -> Vec<Arc<dyn Knobs>> {
-        let drives = self
-            .active
-            .iter()
-            .filter_map(|i| self.slots[*i].drive.as_ref());
+        let drives = self.active.iter().filter_map(|i| self.slots[*i].drive.as_ref());
         drives.map(Drive::knobs).collect()
     }
 
     /// The drives that are controlled, in the order of the policy.
     pub fn names(&self) -> Vec<&str> {
-        self.active
-            .iter()
-            .map(|i| self.slots[*i].config.name())
-            .collect()
+        self.active.iter().map(|i| self.slots[*i].config.name()).collect()
     }
 
     /// Where its policy stands; see [`Controller::state`].
@@ -170,13 +153,7 @@ impl Group {
     ///
     /// # Errors
     /// No state of this policy for these drives.
-    pub fn resume(
-        &mut self,
-        state: &Value,
-        over_for: Span,
-        now: Time,
-        age: Span,
-    ) -> Result<(), SpecError> {
+    pub fn resume(&mut self, state: &Value, over_for: Span, now: Time, age: Span) -> Result<(), SpecError> {
         if let Some(controller) = self.controller.as_mut().filter(|_| !state.is_null()) {
             controller.resume(state, age)?;
         }
@@ -210,9 +187,7 @@ impl Group {
                 slot.find(&self.open, self.config.on_conflict, originals, self.apply);
             }
         }
-        let there: Vec<usize> = (0..self.slots.len())
-            .filter(|i| self.slots[*i].drive.is_some())
-            .collect();
+        let there: Vec<usize> = (0..self.slots.len()).filter(|i| self.slots[*i].drive.is_some()).collect();
         let is_active = |i: &usize| self.active.contains(i);
         if there.len() == self.active.len() && there.iter().all(is_active) {
             return Ok(false);
@@ -238,11 +213,8 @@ impl Group {
             let drive = self.slots[*i].drive.as_ref();
             drive.map(|d| (d.tier, d.knobs().model(), d.device))
         };
-        let mut drives: Vec<(usize, (u32, String, Device))> = self
-            .active
-            .iter()
-            .filter_map(|i| Some((*i, of(i)?)))
-            .collect();
+        let mut drives: Vec<(usize, (u32, String, Device))> =
+            self.active.iter().filter_map(|i| Some((*i, of(i)?))).collect();
         if self.config.has_maps()? {
             // Drives of a tier with one setting are of one model.
             drives.sort_by(|(_, a), (_, b)| (a.0, &a.1).cmp(&(b.0, &b.1)));
@@ -261,11 +233,7 @@ impl Group {
             }
         }
         self.models = models;
-        info!(
-            group = self.config.name,
-            drives = devices.len(),
-            "control begins"
-        );
+        info!(group = self.config.name, drives = devices.len(), "control begins");
         self.controller = Some(controller);
         Ok(())
     }
@@ -273,9 +241,7 @@ impl Group {
     /// Keeps what the policy has learned, if there is a file for it. A dry run has changed nothing, so it has learned
     /// nothing.
     pub fn keep_learned(&mut self) {
-        if let (Some(learned), Some(controller), true) =
-            (&mut self.learned, &self.controller, self.apply)
-        {
+        if let (Some(learned), Some(controller), true) = (&mut self.learned, &self.controller, self.apply) {
             for (place, model) in self.models.iter().enumerate() {
                 learned.keep(place, model, controller);
             }
@@ -295,13 +261,7 @@ impl Group {
 
     /// One step: readings to the policy, its commands to the drives. `sum` is what the meters show without `base`, `work` what
     /// the drives did since the last step.
-    pub fn step(
-        &mut self,
-        now: Time,
-        sum: Option<Sum>,
-        work: Option<Work>,
-        originals: &mut Originals,
-    ) {
+    pub fn step(&mut self, now: Time, sum: Option<Sum>, work: Option<Work>, originals: &mut Originals) {
         self.collect();
         if let (Some(windows), Some(sum)) = (&mut self.windows, &sum) {
             let passed = self.last.map_or(Span::ZERO, |last| now.since(last));
@@ -309,22 +269,11 @@ impl Group {
         }
         let cap = self.limit();
         let cap = cap.map(|cap| Watts(cap.0 - self.others().0));
-        let sum = sum.map(|sum| Sum {
-            watts: Watts(sum.watts.0 - self.watched.0),
-            ..sum
-        });
+        let sum = sum.map(|sum| Sum { watts: Watts(sum.watts.0 - self.watched.0), ..sum });
         self.rest(cap, sum.as_ref());
-        let mut reading = Readings {
-            sum: sum.clone(),
-            work,
-        };
-        let mut hands = Hands {
-            slots: &mut self.slots,
-            active: &self.active,
-            originals,
-            apply: self.apply,
-            is_last: false,
-        };
+        let mut reading = Readings { sum: sum.clone(), work };
+        let mut hands =
+            Hands { slots: &mut self.slots, active: &self.active, originals, apply: self.apply, is_last: false };
         let controller = self.controller.as_mut();
         let status = controller.map(|c| {
             let before: Vec<Option<Command>> = c.given().collect();
@@ -362,11 +311,7 @@ impl Group {
     /// One line for all commands of a step: where the power is, what is set, and why.
     fn tell_decision(&self, status: Status, cap: Option<Watts>) {
         let power = self.at_meters().map(|w| w.0);
-        let above = self
-            .power
-            .as_ref()
-            .zip(cap)
-            .map(|(p, cap)| p.watts.0 - cap.0);
+        let above = self.power.as_ref().zip(cap).map(|(p, cap)| p.watts.0 - cap.0);
         let found = |i: usize| self.slots[i].drive.as_ref().map(|d| d.device.open);
         let is_open = self.commands().iter().all(|(i, c, _)| *c == found(*i));
         let (direction, why) = match (status, above) {
@@ -386,18 +331,13 @@ impl Group {
             }
         }
         let shown = |(c, n): &(Command, usize)| {
-            let expire = c
-                .read_expire
-                .map_or(String::new(), |e| format!(", {} ms", e.as_ms()));
+            let expire = c.read_expire.map_or(String::new(), |e| format!(", {} ms", e.as_ms()));
             let limit = match c.rate_limit {
                 RateLimit::Unlimited => String::new(),
                 RateLimit::Requests(rate) => format!(", {rate}"),
                 RateLimit::Bytes(rate) => format!(", {rate}"),
             };
-            format!(
-                "{n} x ({}, {}{expire}{limit})",
-                c.nr_requests, c.queue_depth
-            )
+            format!("{n} x ({}, {}{expire}{limit})", c.nr_requests, c.queue_depth)
         };
         let settings = settings.iter().map(shown).collect::<Vec<_>>().join(" ");
         let (group, cap) = (&self.config.name, self.limit().map(|c| c.0));
@@ -445,12 +385,8 @@ impl Group {
             Some(_) if !is_over => State::Holding,
             Some(_) if refuses => State::DriveRefuses,
             Some(Status::WrongSign) => State::WrongSign,
-            Some(Status::Unreachable { .. }) => State::Unreachable {
-                excess: Watts(excess),
-            },
-            Some(_) if self.over_since.is_some_and(for_long) => State::Unreachable {
-                excess: Watts(excess),
-            },
+            Some(Status::Unreachable { .. }) => State::Unreachable { excess: Watts(excess) },
+            Some(_) if self.over_since.is_some_and(for_long) => State::Unreachable { excess: Watts(excess) },
             Some(_) => State::Settling,
         };
         if state.name() != self.state.name() {
@@ -460,8 +396,7 @@ impl Group {
                 state = state.name(),
                 power,
                 cap = self.limit().map(|c| c.0),
-                cause = matches!(state, State::MeterSilent | State::MeterLost)
-                    .then(|| self.silence.join("; "))
+                cause = matches!(state, State::MeterSilent | State::MeterLost).then(|| self.silence.join("; "))
             );
         }
         self.state = state;
@@ -483,13 +418,7 @@ impl Group {
             // What is in force by the last look may have been changed since.
             (0..self.active.len()).for_each(|place| controller.forget(place));
         }
-        let mut hands = Hands {
-            slots: &mut self.slots,
-            active: &self.active,
-            originals,
-            apply: true,
-            is_last: true,
-        };
+        let mut hands = Hands { slots: &mut self.slots, active: &self.active, originals, apply: true, is_last: true };
         controller.release(now, &mut hands);
         let mut is_done = true;
         for (place, is) in self.active.iter().zip(controller.in_force()) {
@@ -526,13 +455,7 @@ impl Slot {
         }
     }
 
-    fn find(
-        &mut self,
-        open: &Opener,
-        on_conflict: config::OnConflict,
-        originals: &Originals,
-        apply: bool,
-    ) {
+    fn find(&mut self, open: &Opener, on_conflict: config::OnConflict, originals: &Originals, apply: bool) {
         let name = self.config.name();
         let why = match open(&self.config) {
             None => "it is not there".to_string(),
@@ -563,11 +486,7 @@ impl Sensor for Readings {
     fn read(&mut self, now: Time) -> Sample {
         match &self.sum {
             None => Sample::missing(now),
-            Some(sum) => Sample {
-                time: sum.time,
-                power: Some(sum.watts),
-                work: self.work,
-            },
+            Some(sum) => Sample { time: sum.time, power: Some(sum.watts), work: self.work },
         }
     }
 }
@@ -593,17 +512,14 @@ impl Actuator for Hands<'_> {
         let slot = &mut self.slots[self.active[drive]];
         match &mut slot.drive {
             // Nothing was written to it, or all is restored.
-            Some(drive) if self.is_last && self.originals.of(&drive.name).is_none() => {
-                Progress::Done
-            }
+            Some(drive) if self.is_last && self.originals.of(&drive.name).is_none() => Progress::Done,
             Some(drive) => drive.command(command, self.originals, self.apply),
             None => Progress::REFUSED,
         }
     }
 
     fn poll(&mut self, drive: usize) -> Progress {
-        self.drive(drive)
-            .map_or(Progress::REFUSED, |d| d.progress())
+        self.drive(drive).map_or(Progress::REFUSED, |d| d.progress())
     }
 
     fn read(&mut self, drive: usize, _: &Command) -> Held {

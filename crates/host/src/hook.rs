@@ -21,11 +21,7 @@ pub struct Hooked {
 impl Hooked {
     /// As configured.
     pub fn new(config: &Hook) -> Hooked {
-        Hooked {
-            config: config.clone(),
-            since: None,
-            has_run: false,
-        }
+        Hooked { config: config.clone(), since: None, has_run: false }
     }
 
     /// Starts the program if it is time. It is not waited for; in a dry run it is only said.
@@ -42,12 +38,7 @@ impl Hooked {
         self.has_run = true;
         let command = self.config.command.clone();
         let said = if apply { "run" } else { "would run" };
-        info!(
-            group = group.config.name,
-            state,
-            command = command.join(" "),
-            "{said}"
-        );
+        info!(group = group.config.name, state, command = command.join(" "), "{said}");
         let told = told(group);
         let run = move || {
             if let Err(why) = output(&command, TIMEOUT, &told) {
@@ -66,9 +57,7 @@ impl Hooked {
 /// What the program finds in its environment. Drives of the last tier, which are slowed first, come first.
 fn told(group: &Group) -> [(&'static str, String); 5] {
     let shown = |watts: Option<f64>| watts.map_or(String::new(), |w| w.to_string());
-    let folders = group
-        .drives()
-        .filter_map(|(drive, _)| drive.folder()?.canonicalize().ok());
+    let folders = group.drives().filter_map(|(drive, _)| drive.folder()?.canonicalize().ok());
     let name = |folder: std::path::PathBuf| Some(format!("/dev/{}", folder.file_name()?.to_str()?));
     let mut drives: Vec<String> = folders.filter_map(name).collect();
     drives.reverse();

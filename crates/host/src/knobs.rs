@@ -21,12 +21,7 @@ pub enum Knob {
 
 impl Knob {
     /// All of them, in the order in which they are written. What does not empty the queue comes first.
-    pub const ALL: [Knob; 4] = [
-        Knob::IoMax,
-        Knob::ReadExpire,
-        Knob::QueueDepth,
-        Knob::NrRequests,
-    ];
+    pub const ALL: [Knob; 4] = [Knob::IoMax, Knob::ReadExpire, Knob::QueueDepth, Knob::NrRequests];
 
     /// As in messages and files.
     pub fn name(self) -> &'static str {
@@ -108,9 +103,7 @@ impl Claim {
             io::ErrorKind::AddrInUse => io::Error::other("another headstack-capd controls it"),
             _ => e,
         });
-        taken.map(|socket| Claim {
-            _socket: Some(socket),
-        })
+        taken.map(|socket| Claim { _socket: Some(socket) })
     }
 }
 
@@ -190,9 +183,7 @@ impl Knobs for Files {
 
     fn elevator(&self) -> io::Result<String> {
         let text = read(&self.folder.join("queue/scheduler"))?.unwrap_or_default();
-        let chosen = text
-            .split_once('[')
-            .and_then(|(_, rest)| rest.split_once(']'));
+        let chosen = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
         Ok(chosen.map_or(text.trim(), |(name, _)| name).to_string())
     }
 

@@ -34,10 +34,7 @@ fn today() -> u64 {
 impl Learned {
     /// Of this file, which need not be there.
     pub fn new(file: &Path) -> Learned {
-        Learned {
-            file: file.into(),
-            is_usable: true,
-        }
+        Learned { file: file.into(), is_usable: true }
     }
 
     /// The tables of all models; none without a file.
@@ -52,12 +49,8 @@ impl Learned {
         };
         match serde_json::from_str(&text) {
             Ok(Value::Object(models)) => Ok(models),
-            Ok(_) => Err(io::Error::other(
-                "got no table of models, need one that headstack-capd has written",
-            )),
-            Err(e) => Err(io::Error::other(format!(
-                "{e}; need a file that headstack-capd has written"
-            ))),
+            Ok(_) => Err(io::Error::other("got no table of models, need one that headstack-capd has written")),
+            Err(e) => Err(io::Error::other(format!("{e}; need a file that headstack-capd has written"))),
         }
     }
 
@@ -77,10 +70,7 @@ impl Learned {
             return;
         };
         let Some(kept_at) = kept["kept_at"].as_u64() else {
-            return self.refuse(&format!(
-                "{model}: kept_at: got {}, need seconds since 1970",
-                kept["kept_at"]
-            ));
+            return self.refuse(&format!("{model}: kept_at: got {}, need seconds since 1970", kept["kept_at"]));
         };
         // A clock that was set back makes nothing younger than it was.
         let since_s = today().saturating_sub(kept_at).min(i32::MAX as u64);
@@ -102,10 +92,7 @@ impl Learned {
             Ok(models) => models,
             Err(e) => return self.refuse(&e.to_string()),
         };
-        models.insert(
-            model.into(),
-            json!({ "kept_at": today(), "learned": learned }),
-        );
+        models.insert(model.into(), json!({ "kept_at": today(), "learned": learned }));
         if let Err(e) = replace_file(&self.file, &Value::Object(models).to_string()) {
             let file = self.file.display();
             error!(%file, "learned: not kept: {e}");

@@ -40,11 +40,7 @@ impl Originals {
     /// A file that cannot be read, or that is not one of these.
     pub fn open(file: &Path) -> io::Result<Originals> {
         let boot = this_boot();
-        let mut originals = Originals {
-            file: file.into(),
-            boot,
-            drives: BTreeMap::new(),
-        };
+        let mut originals = Originals { file: file.into(), boot, drives: BTreeMap::new() };
         let text = match std::fs::read_to_string(file) {
             Ok(text) => text,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(originals),
@@ -58,9 +54,7 @@ impl Originals {
         let drives = document["drives"].as_object().ok_or_else(wrong)?;
         for (name, values) in drives {
             let values = values.as_object().ok_or_else(wrong)?;
-            let value = |(knob, value): (&String, &Value)| {
-                Some((Knob::of(knob)?, value.as_str()?.to_string()))
-            };
+            let value = |(knob, value): (&String, &Value)| Some((Knob::of(knob)?, value.as_str()?.to_string()));
             let serial = values.get(SERIAL).and_then(Value::as_str);
             let kept = Kept {
                 serial: serial.map(String::from),
@@ -96,19 +90,11 @@ impl Originals {
     ///
     /// # Errors
     /// They could not be saved; then they are not kept, and the drive must not be changed.
-    pub fn keep(
-        &mut self,
-        drive: &str,
-        serial: Option<&String>,
-        values: &Values,
-    ) -> io::Result<()> {
+    pub fn keep(&mut self, drive: &str, serial: Option<&String>, values: &Values) -> io::Result<()> {
         if self.of_same(drive, serial).is_some() {
             return Ok(());
         }
-        let kept = Kept {
-            serial: serial.cloned(),
-            values: values.clone(),
-        };
+        let kept = Kept { serial: serial.cloned(), values: values.clone() };
         self.drives.insert(drive.into(), kept);
         self.save().inspect_err(|_| {
             self.drives.remove(drive);
@@ -168,11 +154,7 @@ pub(crate) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
 
 /// A file's name is on the disk once its folder is.
 fn sync_folder(folder: &Path) -> io::Result<()> {
-    let folder = if folder.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        folder
-    };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     match std::fs::File::open(folder) {
         Ok(folder) => folder.sync_all(),
         // Nothing was ever kept there.

@@ -16,20 +16,11 @@ struct Metric {
 }
 
 const fn gauge(name: &'static str, key: &'static str, help: &'static str) -> Metric {
-    Metric {
-        unit: 1.0,
-        name,
-        kind: "gauge",
-        help,
-        key,
-    }
+    Metric { unit: 1.0, name, kind: "gauge", help, key }
 }
 
 const fn counter(name: &'static str, key: &'static str, help: &'static str) -> Metric {
-    Metric {
-        kind: "counter",
-        ..gauge(name, key, help)
-    }
+    Metric { kind: "counter", ..gauge(name, key, help) }
 }
 
 #[rustfmt::skip]
@@ -93,11 +84,7 @@ pub fn metrics(status: &Value) -> String {
     let help = "1 if a drive has its last setting.";
     page.begin("headstack_capd_in_force", "gauge", help);
     for (group, drive) in drives(groups) {
-        page.value(
-            "",
-            &drive_label(group, drive),
-            flag(drive["in_force"] == true),
-        );
+        page.value("", &drive_label(group, drive), flag(drive["in_force"] == true));
     }
     page.into_string()
 }

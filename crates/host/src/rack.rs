@@ -67,20 +67,11 @@ impl Rack {
         let pairs = self.config.member.iter().zip(&self.places);
         let members: Vec<Member> = pairs.map(|(m, i)| member(m, groups[*i])).collect();
         let for_groups = Watts(cap.0 - self.config.base.0);
-        let shares = next(
-            for_groups,
-            self.config.split,
-            self.config.headroom,
-            &members,
-        );
+        let shares = next(for_groups, self.config.split, self.config.headroom, &members);
         for (i, share) in self.places.iter().zip(shares) {
             let group = &mut *groups[*i];
             if group.share != Some(share) {
-                info!(
-                    rack = self.config.name,
-                    group = group.config.name,
-                    share = share.0
-                );
+                info!(rack = self.config.name, group = group.config.name, share = share.0);
             }
             group.share = Some(share);
         }

@@ -82,15 +82,8 @@ pub fn device_of(values: &Values, elevator: &str, bounds: Bounds) -> Result<Devi
         Some(_) => Some(Span(i64::from(number(Knob::ReadExpire)?) * 1_000_000)),
     };
     let usual = Device::default();
-    let open = Command {
-        nr_requests,
-        queue_depth,
-        read_expire,
-        ..usual.open
-    };
-    let (mut least_nr, mut most_nr) = bounds
-        .nr_requests
-        .unwrap_or((LEAST_NR_REQUESTS, usual.most_nr_requests));
+    let open = Command { nr_requests, queue_depth, read_expire, ..usual.open };
+    let (mut least_nr, mut most_nr) = bounds.nr_requests.unwrap_or((LEAST_NR_REQUESTS, usual.most_nr_requests));
     if elevator == NO_ELEVATOR {
         (least_nr, most_nr) = (nr_requests, nr_requests);
     }

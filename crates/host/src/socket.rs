@@ -43,11 +43,7 @@ impl Socket {
     /// # Errors
     /// The file cannot be made, is no socket, or another program listens there.
     pub fn bind(path: &Path) -> Result<Socket, HostError> {
-        let failed = |why: io::Error| HostError::File {
-            what: "socket",
-            path: path.into(),
-            why,
-        };
+        let failed = |why: io::Error| HostError::File { what: "socket", path: path.into(), why };
         if let Some(folder) = path.parent() {
             // What fails here fails again below.
             let _ = std::fs::create_dir_all(folder);
@@ -57,11 +53,7 @@ impl Socket {
         std::fs::set_permissions(path, mode).map_err(failed)?;
         let (sender, requests) = channel();
         let answer = move |request: &[u8]| answer(request, &sender);
-        Ok(Socket {
-            requests,
-            _server: Server::start(listener.into(), Box::new(answer))?,
-            _path: socket,
-        })
+        Ok(Socket { requests, _server: Server::start(listener.into(), Box::new(answer))?, _path: socket })
     }
 
     /// The next request and where its answer goes, if one comes within this time.
@@ -84,9 +76,7 @@ fn answer(request: &[u8], sender: &Sender<(Request, Reply)>) -> Option<Vec<u8>> 
         return None;
     }
     let answer = match serde_json::from_slice::<Request>(line) {
-        Err(e) => Err(format!(
-            "request: got {e}, need {{\"do\": \"status\"}} or \"cap\""
-        )),
+        Err(e) => Err(format!("request: got {e}, need {{\"do\": \"status\"}} or \"cap\"")),
         Ok(request) => {
             let (reply, answer) = channel();
             let asked = sender.send((request, reply));
@@ -108,26 +98,14 @@ fn answer(request: &[u8], sender: &Sender<(Request, Reply)>) -> Option<Vec<u8>> 
 /// # Errors
 /// No daemon at this socket, or what it answers.
 pub fn ask(path: &Path, request: &Request) -> Result<Value, HostError> {
-    let failed = |why: io::Error| HostError::File {
-        what: "socket",
-        path: path.into(),
-        why,
-    };
+    let failed = |why: io::Error| HostError::File { what: "socket", path: path.into(), why };
     let mut stream = UnixStream::connect(path).map_err(failed)?;
-    stream
-        .set_read_timeout(Some(Duration::from_secs(90)))
-        .map_err(failed)?;
-    let line = serde_json::to_string(request)
-        .map_err(io::Error::other)
-        .map_err(failed)?;
+    stream.set_read_timeout(Some(Duration::from_secs(90))).map_err(failed)?;
+    let line = serde_json::to_string(request).map_err(io::Error::other).map_err(failed)?;
     writeln!(stream, "{line}").map_err(failed)?;
     let mut text = String::new();
-    BufReader::new(stream)
-        .read_line(&mut text)
-        .map_err(failed)?;
-    let mut document: Value = serde_json::from_str(&text)
-        .map_err(io::Error::other)
-        .map_err(failed)?;
+    BufReader::new(stream).read_line(&mut text).map_err(failed)?;
+    let mut document: Value = serde_json::from_str(&text).map_err(io::Error::other).map_err(failed)?;
     match document["error"].as_str() {
         Some(error) => Err(HostError::Argument(error.into())),
         None => Ok(document["ok"].take()),

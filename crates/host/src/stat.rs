@@ -42,10 +42,8 @@ impl Counts {
 
     /// Requests that ended since, and the mean time of them in seconds; `None` without one.
     pub fn since(&self, before: &Counts) -> Option<(u64, f64)> {
-        let n = (self.reads.wrapping_sub(before.reads))
-            .wrapping_add(self.writes.wrapping_sub(before.writes));
-        let ms = (self.read_ms.wrapping_sub(before.read_ms))
-            .wrapping_add(self.write_ms.wrapping_sub(before.write_ms));
+        let n = (self.reads.wrapping_sub(before.reads)).wrapping_add(self.writes.wrapping_sub(before.writes));
+        let ms = (self.read_ms.wrapping_sub(before.read_ms)).wrapping_add(self.write_ms.wrapping_sub(before.write_ms));
         let is_sane = n > 0 && self.follow(before) && ms < 1 << 50;
         is_sane.then(|| (n, ms as f64 * 1e-3 / n as f64))
     }
@@ -89,8 +87,7 @@ impl Pairs {
     /// Takes what [`Stat::last`] says, if all drives have been read since the reading before. Returns whether it was taken.
     pub fn take(&mut self, seen: Vec<Option<Seen>>) -> bool {
         let time = |seen: &Option<Seen>| seen.map(|s| s.time);
-        let is_newer = self.after.len() != seen.len()
-            || seen.iter().zip(&self.after).all(|(n, o)| time(n) > time(o));
+        let is_newer = self.after.len() != seen.len() || seen.iter().zip(&self.after).all(|(n, o)| time(n) > time(o));
         if is_newer {
             self.before = std::mem::replace(&mut self.after, seen);
         }
@@ -100,10 +97,7 @@ impl Pairs {
     /// The reading before and the last one of each drive; `None` before the first.
     pub fn each(&self) -> impl Iterator<Item = (Option<Seen>, Option<Seen>)> + '_ {
         let before = |i: usize| self.before.get(i).copied().flatten();
-        self.after
-            .iter()
-            .enumerate()
-            .map(move |(i, after)| (before(i), *after))
+        self.after.iter().enumerate().map(move |(i, after)| (before(i), *after))
     }
 
     /// The oldest of the last readings.
@@ -126,34 +120,25 @@ impl Stat {
     /// # Errors
     /// The system has no more threads.
     pub fn start(drives: Vec<Arc<dyn Knobs>>, every: Duration) -> std::io::Result<Stat> {
-        let stat = Stat {
-            last: Arc::new(Mutex::new(vec![None; drives.len()])),
-            every,
-            stop: Arc::default(),
-        };
+        let stat = Stat { last: Arc::new(Mutex::new(vec![None; drives.len()])), every, stop: Arc::default() };
         let (last, stop) = (stat.last.clone(), stat.stop.clone());
-        std::thread::Builder::new()
-            .name("stat".into())
-            .spawn(move || {
-                while !stop.load(Ordering::Relaxed) {
-                    for (i, drive) in drives.iter().enumerate() {
-                        let time = clock::now();
-                        let counts = drive.stat().ok().and_then(|text| Counts::parse(&text));
-                        let seen = Some(Seen { time, counts });
-                        last.lock().unwrap_or_else(PoisonError::into_inner)[i] = seen;
-                    }
-                    std::thread::sleep(every);
+        std::thread::Builder::new().name("stat".into()).spawn(move || {
+            while !stop.load(Ordering::Relaxed) {
+                for (i, drive) in drives.iter().enumerate() {
+                    let time = clock::now();
+                    let counts = drive.stat().ok().and_then(|text| Counts::parse(&text));
+                    let seen = Some(Seen { time, counts });
+                    last.lock().unwrap_or_else(PoisonError::into_inner)[i] = seen;
                 }
-            })?;
+                std::thread::sleep(every);
+            }
+        })?;
         Ok(stat)
     }
 
     /// The last counts of each drive; `None` before the first reading.
     pub fn last(&self) -> Vec<Option<Seen>> {
-        self.last
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Counts that were read longer ago are old: a drive hangs, and readings of others wait behind it.
@@ -176,23 +161,11 @@ mod tests {
     fn fields_are_those_of_the_kernel() {
         let text = "  11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27\n";
         let counts = Counts::parse(text).expect("counts");
-        let want = Counts {
-            reads: 11,
-            read_ms: 14,
-            writes: 15,
-            write_ms: 18,
-            busy_ms: 20,
-        };
+        let want = Counts { reads: 11, read_ms: 14, writes: 15, write_ms: 18, busy_ms: 20 };
         assert_eq!(counts, want);
         assert_eq!(Counts::parse("1 2 3"), None);
         assert_eq!(Counts::parse("1 2 3 4 5 6 7 8 9 10 x"), None);
-        let later = Counts {
-            reads: 13,
-            read_ms: 34,
-            writes: 17,
-            write_ms: 38,
-            busy_ms: 30,
-        };
+        let later = Counts { reads: 13, read_ms: 34, writes: 17, write_ms: 38, busy_ms: 30 };
         assert_eq!(later.since(&counts), Some((4, 0.01)));
         assert_eq!(counts.since(&counts), None);
         assert_eq!(counts.since(&later), None);
@@ -202,10 +175,7 @@ mod tests {
     fn counts_are_compared_only_between_two_readings_of_one_drive() {
         let seen = |s: u64, reads: Option<u64>| Seen {
             time: Time(s * 1_000_000_000),
-            counts: reads.map(|reads| Counts {
-                reads,
-                ..Counts::default()
-            }),
+            counts: reads.map(|reads| Counts { reads, ..Counts::default() }),
         };
         let before = seen(1, Some(10));
         let (old, new, span) = seen(3, Some(14)).since(&before).expect("two readings");
@@ -214,21 +184,13 @@ mod tests {
         assert_eq!(seen(3, None).since(&before), None, "gone");
         assert_eq!(seen(3, Some(14)).since(&seen(1, None)), None, "new");
         assert_eq!(seen(3, Some(9)).since(&before), None, "another drive");
-        assert!(
-            seen(3, Some(5)).since(&seen(1, Some(u64::MAX))).is_some(),
-            "counts wrap"
-        );
+        assert!(seen(3, Some(5)).since(&seen(1, Some(u64::MAX))).is_some(), "counts wrap");
     }
 
     /// Of two drives one has been read again, then both: only then there is a new reading, which is of both.
     #[test]
     fn a_reading_counts_when_all_drives_have_it() {
-        let seen = |s: u64| {
-            Some(Seen {
-                time: Time(s * 1_000_000_000),
-                counts: Some(Counts::default()),
-            })
-        };
+        let seen = |s: u64| Some(Seen { time: Time(s * 1_000_000_000), counts: Some(Counts::default()) });
         let mut pairs = Pairs::default();
         assert!(pairs.take(vec![None, None]));
         assert!(!pairs.take(vec![seen(1), None]));

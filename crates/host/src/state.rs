@@ -62,10 +62,7 @@ fn age(document: &Value, now: Time) -> Result<Span, String> {
     }
     let needed = |key: &str, is: bool| match is {
         true => Ok(()),
-        false => Err(format!(
-            "{key}: got {}, need what headstack-capd writes",
-            document[key]
-        )),
+        false => Err(format!("{key}: got {}, need what headstack-capd writes", document[key])),
     };
     needed("boot", document["boot"].is_string())?;
     needed("date", document["date"].is_u64())?;
@@ -73,19 +70,13 @@ fn age(document: &Value, now: Time) -> Result<Span, String> {
     needed("since_boot_s", then_s.is_some())?;
     for key in ["caps", "groups"] {
         let tables = document[key].as_object();
-        needed(
-            key,
-            tables.is_some_and(|t| t.values().all(Value::is_object)),
-        )?;
+        needed(key, tables.is_some_and(|t| t.values().all(Value::is_object)))?;
     }
     for (name, cap) in document["caps"].as_object().into_iter().flatten() {
         for key in ["configured_w", "cap_w"] {
             let is_power = cap[key].is_null() || cap[key].as_f64().is_some_and(|w| w > 0.0);
             if !is_power {
-                return Err(format!(
-                    "caps.{name}.{key}: got {}, need watts or null",
-                    cap[key]
-                ));
+                return Err(format!("caps.{name}.{key}: got {}, need watts or null", cap[key]));
             }
         }
     }
@@ -151,17 +142,8 @@ impl StateFile {
             return;
         }
         let over_for_s = kept["over_for_s"].as_f64().unwrap_or(0.0);
-        match group.resume(
-            &kept["state"],
-            Span::from_secs_f64(over_for_s.clamp(0.0, 1e6)),
-            now,
-            self.age,
-        ) {
-            Ok(()) => info!(
-                group = name,
-                age_s = self.age.as_secs_f64(),
-                "it goes on from its state of before"
-            ),
+        match group.resume(&kept["state"], Span::from_secs_f64(over_for_s.clamp(0.0, 1e6)), now, self.age) {
+            Ok(()) => info!(group = name, age_s = self.age.as_secs_f64(), "it goes on from its state of before"),
             Err(e) => self.refuse(&format!("groups.{name}.state: {e}")),
         }
     }

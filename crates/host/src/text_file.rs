@@ -16,10 +16,7 @@ const MOST_BYTES: u64 = 1 << 16;
 /// The system's; no regular file; no text.
 pub fn read(path: &Path) -> io::Result<(String, SystemTime)> {
     let flags = OFlags::NONBLOCK.bits() as i32;
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags)
-        .open(path)?;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     let of = file.metadata()?;
     if !of.is_file() {
         return Err(io::Error::other("got no regular file, need one"));

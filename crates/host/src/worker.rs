@@ -41,9 +41,7 @@ pub struct Failure {
 impl Failure {
     /// As a policy's controller sees it.
     pub fn progress(&self) -> Progress {
-        Progress::Failed {
-            retry_after: self.retry_after,
-        }
+        Progress::Failed { retry_after: self.retry_after }
     }
 }
 
@@ -84,11 +82,7 @@ impl Worker {
                 }
             }
         })?;
-        Ok(Worker {
-            jobs,
-            outcomes,
-            under_way: 0,
-        })
+        Ok(Worker { jobs, outcomes, under_way: 0 })
     }
 
     /// Whether it has nothing to do.
@@ -133,10 +127,7 @@ impl Worker {
 /// Writes what differs, and reads it back.
 pub fn write(knobs: &dyn Knobs, values: &Values) -> Outcome {
     if let Some(why) = knobs.held() {
-        return Outcome::Failed(Failure {
-            text: format!("left alone: {why}"),
-            retry_after: Span(10 * SECOND),
-        });
+        return Outcome::Failed(Failure { text: format!("left alone: {why}"), retry_after: Span(10 * SECOND) });
     }
     let (written, failures) = write_each(knobs, values);
     match failures.into_iter().next() {
@@ -170,10 +161,7 @@ fn set(knobs: &dyn Knobs, knob: Knob, value: &str) -> Result<usize, Failure> {
     }
     if knob == Knob::NrRequests && knobs.elevator().map_err(failed)? == NO_ELEVATOR {
         return Err(Failure {
-            text: format!(
-                "{}: left alone without an elevator: {WHY_ALONE}",
-                knob.name()
-            ),
+            text: format!("{}: left alone without an elevator: {WHY_ALONE}", knob.name()),
             retry_after: Span(10 * SECOND),
         });
     }
@@ -183,10 +171,7 @@ fn set(knobs: &dyn Knobs, knob: Knob, value: &str) -> Result<usize, Failure> {
         return Ok(1);
     }
     let now = now.unwrap_or_else(|| "nothing".into());
-    Err(Failure {
-        text: format!("{}: wrote {value}, read back {now}", knob.name()),
-        retry_after: Span(10 * SECOND),
-    })
+    Err(Failure { text: format!("{}: wrote {value}, read back {now}", knob.name()), retry_after: Span(10 * SECOND) })
 }
 
 fn failure(knob: Knob, value: &str, e: &io::Error) -> Failure {
@@ -196,10 +181,7 @@ fn failure(knob: Knob, value: &str, e: &io::Error) -> Failure {
         Some(Errno::NODEV | Errno::NXIO | Errno::NOENT | Errno::NOTCONN | Errno::IO) => 5,
         _ => 30,
     };
-    Failure {
-        text: format!("{}: writing {value}: {e}", knob.name()),
-        retry_after: Span(seconds * SECOND),
-    }
+    Failure { text: format!("{}: writing {value}: {e}", knob.name()), retry_after: Span(seconds * SECOND) }
 }
 
 fn check(knobs: &dyn Knobs, values: &Values) -> Outcome {

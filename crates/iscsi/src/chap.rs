@@ -31,18 +31,16 @@ impl Secrets {
     /// In words, what is wrong with it. Secrets are not repeated.
     pub fn read(path: &Path) -> Result<Secrets, String> {
         let placed = |why: String| format!("iscsi-chap: {}: {why}", path.display());
-        let text = std::fs::read_to_string(path)
-            .map_err(|e| placed(format!("got {e}, need a file that can be read")))?;
-        let table: toml::Table = (text.parse())
-            .map_err(|_| placed("got something else, need name and secret in TOML".into()))?;
+        let text =
+            std::fs::read_to_string(path).map_err(|e| placed(format!("got {e}, need a file that can be read")))?;
+        let table: toml::Table =
+            (text.parse()).map_err(|_| placed("got something else, need name and secret in TOML".into()))?;
         let mut known = ["name", "secret", "mutual_name", "mutual_secret"].map(|key| {
             let value = table.get(key).map(|v| v.as_str().map(String::from));
             (key, value)
         });
         if let Some(key) = table.keys().find(|k| known.iter().all(|(n, _)| n != k)) {
-            return Err(placed(format!(
-                "got the key {key:?}, need name, secret, mutual_name, mutual_secret"
-            )));
+            return Err(placed(format!("got the key {key:?}, need name, secret, mutual_name, mutual_secret")));
         }
         for (key, value) in &known {
             let is_secret = key.ends_with("secret");
@@ -50,15 +48,12 @@ impl Secrets {
                 Some(None) => return Err(placed(format!("{key}: got no text, need text"))),
                 Some(Some(text)) if is_secret && text.len() < SHORTEST => {
                     let got = text.len();
-                    return Err(placed(format!(
-                        "{key}: got {got} characters, need {SHORTEST} or more"
-                    )));
+                    return Err(placed(format!("{key}: got {got} characters, need {SHORTEST} or more")));
                 }
                 _ => {}
             }
         }
-        let [name, secret, mutual_name, mutual_secret] =
-            known.each_mut().map(|(_, value)| value.take().flatten());
+        let [name, secret, mutual_name, mutual_secret] = known.each_mut().map(|(_, value)| value.take().flatten());
         let (Some(name), Some(secret)) = (name, secret) else {
             return Err(placed("got no name or secret, need both".into()));
         };
@@ -74,11 +69,7 @@ impl Secrets {
                 return Err(placed(why.into()));
             }
         };
-        Ok(Secrets {
-            name,
-            secret,
-            mutual,
-        })
+        Ok(Secrets { name, secret, mutual })
     }
 }
 
@@ -105,11 +96,7 @@ enum Stage {
     /// The initiator is to name algorithms.
     Begun,
     /// It is to answer the challenge.
-    Challenged {
-        algorithm: Algorithm,
-        id: u8,
-        challenge: Vec<u8>,
-    },
+    Challenged { algorithm: Algorithm, id: u8, challenge: Vec<u8> },
     /// It has.
     Done,
 }
@@ -131,9 +118,7 @@ fn find<'a>(keys: &'a Keys, key: &str) -> Option<&'a str> {
 impl Chap {
     /// The initiator has agreed to it.
     pub fn new() -> Chap {
-        Chap {
-            stage: Stage::Begun,
-        }
+        Chap { stage: Stage::Begun }
     }
 
     /// Whether the initiator has proved who it is.
@@ -158,11 +143,7 @@ impl Chap {
                 };
                 self.challenge(offered, random)
             }
-            Stage::Challenged {
-                algorithm,
-                id,
-                challenge,
-            } => {
+            Stage::Challenged { algorithm, id, challenge } => {
                 let answers = answer(keys, secrets, *algorithm, *id, challenge)?;
                 self.stage = Stage::Done;
                 Ok(answers)
@@ -171,11 +152,7 @@ impl Chap {
         }
     }
 
-    fn challenge(
-        &mut self,
-        offered: &str,
-        random: &mut dyn FnMut(&mut [u8]) -> bool,
-    ) -> Result<Keys, Refused> {
+    fn challenge(&mut self, offered: &str, random: &mut dyn FnMut(&mut [u8]) -> bool) -> Result<Keys, Refused> {
         let known = offered.split(',').find_map(|number| match number {
             "5" => Some(Algorithm::Md5),
             "7" => Some(Algorithm::Sha256),
@@ -192,11 +169,7 @@ impl Chap {
             ("CHAP_I".into(), id.to_string()),
             ("CHAP_C".into(), hex(&challenge)),
         ];
-        self.stage = Stage::Challenged {
-            algorithm,
-            id,
-            challenge,
-        };
+        self.stage = Stage::Challenged { algorithm, id, challenge };
         Ok(keys)
     }
 }
@@ -213,13 +186,7 @@ fn same(a: &[u8], b: &[u8]) -> bool {
 }
 
 /// Checks the response of the initiator, and answers its own challenge.
-fn answer(
-    keys: &Keys,
-    secrets: &Secrets,
-    algorithm: Algorithm,
-    id: u8,
-    challenge: &[u8],
-) -> Result<Keys, Refused> {
+fn answer(keys: &Keys, secrets: &Secrets, algorithm: Algorithm, id: u8, challenge: &[u8]) -> Result<Keys, Refused> {
     let (name, response) = (find(keys, "CHAP_N"), find(keys, "CHAP_R"));
     let response = response.and_then(binary).ok_or(Refused)?;
     let wanted = algorithm.response(id, &secrets.secret, challenge);
@@ -236,10 +203,7 @@ fn answer(
                 return Err(Refused);
             }
             let response = algorithm.response(id, secret, &theirs);
-            Ok(vec![
-                ("CHAP_N".into(), name.clone()),
-                ("CHAP_R".into(), hex(&response)),
-            ])
+            Ok(vec![("CHAP_N".into(), name.clone()), ("CHAP_R".into(), hex(&response))])
         }
         _ => Err(Refused),
     }
@@ -267,10 +231,7 @@ mod tests {
         let md5 = Algorithm::Md5.response(1, "twelve-chars", b"AB");
         assert_eq!(hex(&md5), "0x98e22f04f8639baeee699904959a4c3f");
         let sha = Algorithm::Sha256.response(1, "twelve-chars", b"AB");
-        assert_eq!(
-            hex(&sha),
-            "0x7aa24f6630ad4f02e2d0540708c968b2bdb8697de6a3fb230b7deeecf235951f"
-        );
+        assert_eq!(hex(&sha), "0x7aa24f6630ad4f02e2d0540708c968b2bdb8697de6a3fb230b7deeecf235951f");
     }
 
     #[test]

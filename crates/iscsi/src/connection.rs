@@ -171,12 +171,7 @@ impl Connection {
     ///
     /// # Errors
     /// The initiator has left, or the store cannot be read.
-    pub fn send(
-        &mut self,
-        socket: &mut impl Write,
-        live: &mut Live,
-        share: usize,
-    ) -> io::Result<bool> {
+    pub fn send(&mut self, socket: &mut impl Write, live: &mut Live, share: usize) -> io::Result<bool> {
         // A buffer of which a part was taken would grow by that part.
         if let (Stage::Session(session), true) = (&mut self.stage, self.output.is_empty()) {
             session.replies().fill(&mut self.output, live, share / 2)?;
@@ -225,9 +220,7 @@ impl headstack_live::clients::Connection for Connection {
                 append(&mut self.input, &buffer[..n], MOST_INPUT);
                 Ok(n == buffer.len())
             }
-            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
-                Ok(false)
-            }
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(false),
             Err(e) => Err(e),
         }
     }

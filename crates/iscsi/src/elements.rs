@@ -56,24 +56,15 @@ pub fn truncates(drive: &Drive) -> bool {
 pub fn away_for(remake: &Remake) -> Away {
     let restores = remake.heads.is_subset(&remake.before);
     let (under_way, failed) = match restores {
-        true => (
-            Code::DEPOPULATION_RESTORATION_IN_PROGRESS,
-            Code::DEPOPULATION_RESTORATION_FAILED,
-        ),
+        true => (Code::DEPOPULATION_RESTORATION_IN_PROGRESS, Code::DEPOPULATION_RESTORATION_FAILED),
         false => (Code::DEPOPULATION_IN_PROGRESS, Code::DEPOPULATION_FAILED),
     };
     match remake.progress {
         Progress::Writes { done, of } => {
             let parts = u128::from(done) * 0x1_0000 / u128::from(of.max(1));
-            Away {
-                sense: Sense::new(Key::NotReady, under_way).with_progress(parts as u16),
-                has_failed: false,
-            }
+            Away { sense: Sense::new(Key::NotReady, under_way).with_progress(parts as u16), has_failed: false }
         }
-        Progress::Failed => Away {
-            sense: Sense::new(Key::MediumError, failed),
-            has_failed: true,
-        },
+        Progress::Failed => Away { sense: Sense::new(Key::MediumError, failed), has_failed: true },
     }
 }
 
@@ -113,13 +104,7 @@ impl Elements {
     }
 
     /// Carries out what the elements of a device are asked for.
-    pub fn carry_out(
-        &mut self,
-        live: &mut Live,
-        device: usize,
-        unit: &Unit,
-        call: ElementCall,
-    ) -> Ending {
+    pub fn carry_out(&mut self, live: &mut Live, device: usize, unit: &Unit, call: ElementCall) -> Ending {
         let (now, system) = live.system();
         let path = system.view(now, device).drive.map(|(path, _)| path);
         let system = live.system_as_it_is();
@@ -127,17 +112,10 @@ impl Elements {
             return unit.check(&no_such_element());
         };
         let element = match call {
-            ElementCall::Report {
-                from,
-                only_bad,
-                length,
-            } => {
+            ElementCall::Report { from, only_bad, length } => {
                 let all = self.all(drive, &system.removed_heads(device), live.remake_of(device));
                 let data = listed(&all, from, only_bad, length);
-                return Ending {
-                    data,
-                    ..Ending::of(Status::Good)
-                };
+                return Ending { data, ..Ending::of(Status::Good) };
             }
             ElementCall::Remove(element) => element,
             ElementCall::Truncate { element, blocks } => {
@@ -160,12 +138,7 @@ impl Elements {
             // Zones without a write pointer have no such condition: what is on the head cannot be read there.
             let _ = live.set(&path, Setting::FailZone(FailedZone { block, becomes }));
         }
-        let part = Part {
-            stack: 0,
-            arm: 0,
-            surface: Some(element - 1),
-            warning: true,
-        };
+        let part = Part { stack: 0, arm: 0, surface: Some(element - 1), warning: true };
         // It may have failed already.
         let _ = live.set(&path, Setting::FailPart(part));
         Ending::of(Status::Good)
@@ -192,18 +165,11 @@ impl Elements {
     }
 
     /// All elements of a drive, of which these heads were removed.
-    fn all(
-        &mut self,
-        drive: &Drive,
-        heads: &BTreeSet<u32>,
-        remake: Option<&Remake>,
-    ) -> Vec<Element> {
+    fn all(&mut self, drive: &Drive, heads: &BTreeSet<u32>, remake: Option<&Remake>) -> Vec<Element> {
         let mut left = (0u32..).filter(|head| !heads.contains(head));
         let surfaces: Vec<u32> = (0..number(drive)).filter_map(|_| left.next()).collect();
         let faults = drive.faults().into_iter().filter_map(|f| f.surface);
-        let failed: BTreeSet<u32> = faults
-            .filter_map(|surface| surfaces.get(surface as usize).copied())
-            .collect();
+        let failed: BTreeSet<u32> = faults.filter_map(|surface| surfaces.get(surface as usize).copied()).collect();
         let removed = self.removed.clone();
         let health = |number: u32| {
             let head = number - 1;

@@ -98,9 +98,6 @@ impl Emulation {
         let counters = self.system.serve(&mut fronts)?;
         let nbd = self.nbd.as_ref().map_or(0, Nbd::served);
         let iscsi = self.iscsi.as_ref().map_or(0, Iscsi::sessions);
-        Ok(Served {
-            counters,
-            clients: nbd + iscsi,
-        })
+        Ok(Served { counters, clients: nbd + iscsi })
     }
 }

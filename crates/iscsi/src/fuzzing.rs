@@ -45,12 +45,7 @@ pub fn shelf(live: &mut Live) -> Shelf {
     let others = first.end..number;
     let named = [(TARGET, first), (OTHER_TARGET, others)];
     let targets = named.into_iter().filter(|(_, units)| !units.is_empty());
-    let targets: Vec<Target> = targets
-        .map(|(name, units)| Target {
-            name: name.into(),
-            units,
-        })
-        .collect();
+    let targets: Vec<Target> = targets.map(|(name, units)| Target { name: name.into(), units }).collect();
     let mut disks = Vec::new();
     for target in &targets {
         for device in target.units.clone() {
@@ -71,10 +66,7 @@ struct Initiator<'a> {
 impl<'a> Initiator<'a> {
     fn new(number: u64, bytes: &'a [u8], piece: usize) -> Initiator<'a> {
         Initiator {
-            client: Sent {
-                rest: bytes,
-                taken: Vec::new(),
-            },
+            client: Sent { rest: bytes, taken: Vec::new() },
             connection: Connection::new(number, "127.0.0.1:3260".into()),
             buffer: vec![0; piece.max(1)],
             is_over: false,
@@ -91,16 +83,9 @@ impl<'a> Initiator<'a> {
         let room = connection.room().min(self.buffer.len());
         let buffer = &mut self.buffer[..room];
         let is_silent = room > 0 && connection.receive(&mut self.client, buffer).is_err();
-        let mut shared = Shared {
-            shelf,
-            admission,
-            most_places: 64,
-            share: MOST_UNTAKEN,
-        };
+        let mut shared = Shared { shelf, admission, most_places: 64, share: MOST_UNTAKEN };
         connection.step(&mut shared, live);
-        let is_gone = connection
-            .send(&mut self.client, live, MOST_UNTAKEN)
-            .is_err();
+        let is_gone = connection.send(&mut self.client, live, MOST_UNTAKEN).is_err();
         let is_same = before == (self.client.rest.len(), self.client.taken.len());
         let is_quiet = is_same && self.client.rest.is_empty() && live.outstanding() == 0;
         self.is_over = is_silent || is_gone || connection.is_over() || is_quiet;
@@ -122,10 +107,8 @@ pub fn converse(
     shelf: &mut Shelf,
     live: &mut Live,
 ) -> Result<Vec<Vec<u8>>, LiveError> {
-    let mut all: BTreeMap<u64, Initiator> = (1..)
-        .zip(bytes)
-        .map(|(number, bytes)| (number, Initiator::new(number, bytes, piece)))
-        .collect();
+    let mut all: BTreeMap<u64, Initiator> =
+        (1..).zip(bytes).map(|(number, bytes)| (number, Initiator::new(number, bytes, piece))).collect();
     while all.values().any(|initiator| !initiator.is_over) {
         for initiator in all.values_mut() {
             initiator.turn(admission, shelf, live);

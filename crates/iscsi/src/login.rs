@@ -110,13 +110,7 @@ const FULL_FEATURE: u8 = 3;
 const CONTINUE: u8 = 0x40;
 
 /// Keys that are not negotiated here.
-const DECLARED: [&str; 5] = [
-    "AuthMethod",
-    "InitiatorName",
-    "InitiatorAlias",
-    "TargetName",
-    "SessionType",
-];
+const DECLARED: [&str; 5] = ["AuthMethod", "InitiatorName", "InitiatorAlias", "TargetName", "SessionType"];
 
 /// A login.
 #[derive(Debug)]
@@ -272,19 +266,13 @@ impl Login {
     }
 
     /// Who connects to what.
-    fn identify(
-        &mut self,
-        keys: &Keys,
-        shelf: &Shelf,
-        admission: &Admission,
-    ) -> Result<(), Refusal> {
+    fn identify(&mut self, keys: &Keys, shelf: &Shelf, admission: &Admission) -> Result<(), Refusal> {
         let find = |key: &str| keys.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str());
         let initiator = find("InitiatorName").ok_or(Refusal::Missing)?;
         if initiator.is_empty() || initiator.len() > LONGEST_NAME {
             return Err(Refusal::InitiatorError);
         }
-        let is_let = admission.initiators.is_empty()
-            || admission.initiators.iter().any(|name| name == initiator);
+        let is_let = admission.initiators.is_empty() || admission.initiators.iter().any(|name| name == initiator);
         if !is_let {
             return Err(Refusal::Authorization);
         }
@@ -302,13 +290,7 @@ impl Login {
         Ok(())
     }
 
-    fn authenticate(
-        &mut self,
-        csg: u8,
-        keys: &Keys,
-        admission: &Admission,
-        answers: &mut Keys,
-    ) -> Result<(), Refusal> {
+    fn authenticate(&mut self, csg: u8, keys: &Keys, admission: &Admission, answers: &mut Keys) -> Result<(), Refusal> {
         let Some(secrets) = &admission.secrets else {
             if let Some((_, offered)) = keys.iter().find(|(k, _)| k == "AuthMethod") {
                 if !offered.split(',').any(|method| method == "None") {

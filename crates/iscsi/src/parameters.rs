@@ -104,9 +104,7 @@ const REJECT: &str = "Reject";
 /// Keys whose value does not depend on the initiator.
 fn fixed(key: &str, value: &str) -> Option<String> {
     Some(match (key, number(value)) {
-        ("InitiatorName" | "InitiatorAlias" | "TargetName" | "SessionType" | "AuthMethod", _) => {
-            return None
-        }
+        ("InitiatorName" | "InitiatorAlias" | "TargetName" | "SessionType" | "AuthMethod", _) => return None,
         ("MaxConnections" | "MaxOutstandingR2T", Some(1..=65535)) => "1".into(),
         ("ErrorRecoveryLevel", Some(0..=2)) => "0".into(),
         // The greater one, and ours is 0; nothing is kept after a connection has ended.

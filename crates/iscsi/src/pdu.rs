@@ -85,10 +85,7 @@ impl Lengths {
     /// Of a unit with so many bytes of data.
     pub fn of(data: usize) -> Lengths {
         let [_, a, b, c] = (data as u32).to_be_bytes();
-        Lengths {
-            ahs_words: 0,
-            data: [a, b, c],
-        }
+        Lengths { ahs_words: 0, data: [a, b, c] }
     }
 }
 
@@ -547,11 +544,7 @@ pub fn take(input: &mut BytesMut, digests: Digests, most: usize) -> Taken {
     input.advance(end - data_at - data);
     match is_whole {
         false => Taken::DamagedData(header),
-        true => Taken::Whole(Pdu {
-            header,
-            long_cdb,
-            data: content,
-        }),
+        true => Taken::Whole(Pdu { header, long_cdb, data: content }),
     }
 }
 
@@ -609,11 +602,7 @@ mod tests {
     #[test]
     fn digests_are_those_of_the_standard() {
         let rising: Vec<u8> = (0..32).collect();
-        for (bytes, digest) in [
-            (vec![0; 32], 0x8a9136aau32),
-            (vec![0xff; 32], 0x62a8ab43),
-            (rising, 0x46dd794e),
-        ] {
+        for (bytes, digest) in [(vec![0; 32], 0x8a9136aau32), (vec![0xff; 32], 0x62a8ab43), (rising, 0x46dd794e)] {
             assert!(fits(&bytes, &digest.to_le_bytes()));
             assert!(!fits(&bytes, &(digest ^ 1).to_le_bytes()));
         }

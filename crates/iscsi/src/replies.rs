@@ -34,11 +34,7 @@ pub struct Transfer {
 impl Transfer {
     /// Flag and bytes of what was not transferred, if the command has `bytes` for the initiator.
     fn residual(&self, bytes: u64) -> (u8, u32) {
-        let there = if self.writes {
-            u64::from(self.wanted)
-        } else {
-            bytes
-        };
+        let there = if self.writes { u64::from(self.wanted) } else { bytes };
         let expected = u64::from(self.expected);
         match there.cmp(&expected) {
             std::cmp::Ordering::Equal => (0, 0),
@@ -91,14 +87,7 @@ pub struct Data {
 impl Data {
     /// Data of `total` bytes, of which as many are sent as the initiator takes.
     pub fn new(transfer: &Transfer, lun: [u8; 8], content: Content, total: u64) -> Data {
-        Data {
-            transfer: *transfer,
-            lun,
-            content,
-            total,
-            sent: 0,
-            data_sn: 0,
-        }
+        Data { transfer: *transfer, lun, content, total, sent: 0, data_sn: 0 }
     }
 }
 
@@ -192,19 +181,10 @@ impl Replies {
     }
 
     /// Adds a unit whose numbers are filled in when it is sent.
-    pub fn add_unit(
-        &mut self,
-        header: &(impl IntoBytes + Immutable),
-        data: Vec<u8>,
-        has_status: bool,
-    ) {
+    pub fn add_unit(&mut self, header: &(impl IntoBytes + Immutable), data: Vec<u8>, has_status: bool) {
         let mut bytes = [0; HEADER];
         bytes.copy_from_slice(header.as_bytes());
-        self.push(Reply::Unit {
-            header: bytes,
-            data,
-            has_status,
-        });
+        self.push(Reply::Unit { header: bytes, data, has_status });
     }
 
     /// Makes room for another command once all answers before are sent.
@@ -260,11 +240,7 @@ impl Replies {
             };
             match first {
                 Reply::Count => self.max_cmd_sn = self.max_cmd_sn.wrapping_add(1),
-                Reply::Unit {
-                    header,
-                    data,
-                    has_status,
-                } => {
+                Reply::Unit { header, data, has_status } => {
                     // What frees a place for the next command is told at once.
                     self.count_ahead();
                     let header = self.numbered(header, has_status);
@@ -305,19 +281,11 @@ impl Replies {
     }
 
     /// Sends the next unit of data; true if it was the last one.
-    fn send_data(
-        &mut self,
-        out: &mut BytesMut,
-        data: &mut Data,
-        live: &mut Live,
-        most: usize,
-    ) -> io::Result<bool> {
+    fn send_data(&mut self, out: &mut BytesMut, data: &mut Data, live: &mut Live, most: usize) -> io::Result<bool> {
         let all = data.transfer.taken(data.total);
         let left_of_burst = self.most_burst - data.sent % self.most_burst;
         let bytes = (all - data.sent).min(self.most_sent & WHOLE_SECTORS);
-        let bytes = bytes
-            .min(left_of_burst)
-            .min((most as u32).max(512) & WHOLE_SECTORS);
+        let bytes = bytes.min(left_of_burst).min((most as u32).max(512) & WHOLE_SECTORS);
         let is_last = data.sent + bytes == all;
         let ends_burst = is_last || bytes == left_of_burst;
         let mut unit: pdu::DataIn = zeroed();

@@ -51,11 +51,7 @@ pub struct Iscsi {
 /// A name with the characters that a target's may have.
 fn target_name(of: &str) -> String {
     // Of a drive that was named by its file, the stem.
-    let stem = of
-        .rsplit('/')
-        .next()
-        .unwrap_or(of)
-        .trim_end_matches(".toml");
+    let stem = of.rsplit('/').next().unwrap_or(of).trim_end_matches(".toml");
     let plain = stem.to_lowercase();
     let allowed = plain.chars().map(|c| match c {
         'a'..='z' | '0'..='9' | '.' | '-' => c,
@@ -66,16 +62,10 @@ fn target_name(of: &str) -> String {
 
 /// Begins to listen; returns the address as well, where port 0 has become a number.
 fn listen(text: &str, remote: bool) -> Result<(Listener, String), ServeError> {
-    let wrong = |need| ServeError::Address {
-        got: text.into(),
-        need,
-    };
+    let wrong = |need| ServeError::Address { got: text.into(), need };
     let form = "HOST:PORT, such as 127.0.0.1:3260";
     let address = parse_port(text, form, remote).map_err(wrong)?;
-    let failed = |e: io::Error| ServeError::Listen {
-        address: text.into(),
-        why: e.to_string(),
-    };
+    let failed = |e: io::Error| ServeError::Listen { address: text.into(), why: e.to_string() };
     let listener = Listener::at_port(address).map_err(failed)?;
     let address = listener.port().map_err(failed)?;
     Ok((listener, address.to_string()))
@@ -96,16 +86,8 @@ impl Iscsi {
         let name = target_name(live.name());
         let number = live.devices().len();
         let targets: Vec<Target> = match options.apart && number > 1 {
-            true => (0..number)
-                .map(|i| Target {
-                    name: format!("{name}.{i}"),
-                    units: i..i + 1,
-                })
-                .collect(),
-            false => vec![Target {
-                name,
-                units: 0..number,
-            }],
+            true => (0..number).map(|i| Target { name: format!("{name}.{i}"), units: i..i + 1 }).collect(),
+            false => vec![Target { name, units: 0..number }],
         };
         let mut disks = Vec::new();
         for target in &targets {
@@ -148,22 +130,12 @@ impl Iscsi {
     ///
     /// # Errors
     /// The connection must be closed.
-    fn serve_client(
-        &mut self,
-        watch: Watch,
-        live: &mut Live,
-        client: &mut Client<Connection>,
-    ) -> io::Result<()> {
+    fn serve_client(&mut self, watch: Watch, live: &mut Live, client: &mut Client<Connection>) -> io::Result<()> {
         let (most_places, share) = (self.most_places(), self.clients.share());
         self.shelf.room.sessions = self.clients.len() + 1;
         self.clients.receive(client)?;
         let (key, connection) = (client.key, &mut client.connection);
-        let mut shared = Shared {
-            shelf: &mut self.shelf,
-            admission: &self.admission,
-            most_places,
-            share,
-        };
+        let mut shared = Shared { shelf: &mut self.shelf, admission: &self.admission, most_places, share };
         if connection.step(&mut shared, live) {
             self.sessions += 1;
             self.replace_others(connection.session_ref(), key);
@@ -222,9 +194,7 @@ impl FrontEnd for Iscsi {
     }
 
     fn ready(&mut self, watch: Watch, key: u64) {
-        self.clients.ready(watch, key, |key, socket| {
-            Ok(Connection::new(key, socket.local_address()?))
-        });
+        self.clients.ready(watch, key, |key, socket| Ok(Connection::new(key, socket.local_address()?)));
     }
 
     fn completed(&mut self, live: &mut Live, done: &Done) {

@@ -135,10 +135,7 @@ impl Session {
     }
 
     fn owner(&self, itt: u32) -> Owner {
-        Owner {
-            session: self.number,
-            itt,
-        }
+        Owner { session: self.number, itt }
     }
 
     /// What it agreed on.
@@ -153,10 +150,7 @@ impl Session {
 
     /// When data were asked for that have not come, or others came last; of several, the oldest.
     pub fn asked_since(&self) -> Option<Instant> {
-        let open = self
-            .tasks
-            .values()
-            .filter(|t| t.is_open || t.asked.is_some());
+        let open = self.tasks.values().filter(|t| t.is_open || t.asked.is_some());
         open.map(|t| match t.is_whole {
             true => t.since,
             false => t.since.max(self.came),
@@ -188,13 +182,7 @@ impl Session {
     ///
     /// # Errors
     /// The connection must end, after the answers that are there.
-    pub fn take(
-        &mut self,
-        pdu: Pdu,
-        shelf: &mut Shelf,
-        live: &mut Live,
-        address: &str,
-    ) -> Result<(), Broken> {
+    pub fn take(&mut self, pdu: Pdu, shelf: &mut Shelf, live: &mut Live, address: &str) -> Result<(), Broken> {
         if pdu.opcode() == opcode::DATA_OUT {
             return self.data_out(&pdu, shelf, live);
         }
@@ -262,13 +250,7 @@ impl Session {
         (number < units.len()).then(|| units.start + number)
     }
 
-    fn command(
-        &mut self,
-        pdu: &Pdu,
-        target: usize,
-        shelf: &mut Shelf,
-        live: &mut Live,
-    ) -> Result<(), Broken> {
+    fn command(&mut self, pdu: &Pdu, target: usize, shelf: &mut Shelf, live: &mut Live) -> Result<(), Broken> {
         let request: &pdu::Command = view(&pdu.header);
         let itt = request.itt.get();
         let unsolicited = pdu.data.len() as u32;
@@ -401,10 +383,7 @@ impl Session {
             task.since = Instant::now();
         }
         self.next_ttt = self.next_ttt.wrapping_add(1) & 0x7fff_ffff;
-        task.asked = Some(Asked {
-            ttt: self.next_ttt,
-            until: task.received + wanted,
-        });
+        task.asked = Some(Asked { ttt: self.next_ttt, until: task.received + wanted });
         task.next_data_sn = 0;
         let mut r2t: pdu::ReadyToTransfer = zeroed();
         r2t.opcode = opcode::R2T;
@@ -466,12 +445,9 @@ impl Session {
         };
         match finished.data {
             None => self.replies.end(&task.transfer, finished.ending),
-            Some((device, offset, bytes)) => self.replies.add_data(Data::new(
-                &task.transfer,
-                task.lun,
-                Content::Stored { device, offset },
-                bytes,
-            )),
+            Some((device, offset, bytes)) => {
+                self.replies.add_data(Data::new(&task.transfer, task.lun, Content::Stored { device, offset }, bytes))
+            }
         }
         true
     }
@@ -576,12 +552,7 @@ impl Session {
     }
 
     /// Adds the answer to a request.
-    fn add(
-        &mut self,
-        to: &Pdu,
-        header: &(impl zerocopy::IntoBytes + zerocopy::Immutable),
-        data: Vec<u8>,
-    ) {
+    fn add(&mut self, to: &Pdu, header: &(impl zerocopy::IntoBytes + zerocopy::Immutable), data: Vec<u8>) {
         self.replies.add_unit(header, data, true);
         if !to.is_immediate() {
             self.replies.count();
@@ -674,14 +645,7 @@ impl Session {
         self.add(pdu, &answer, data);
     }
 
-    fn answer(
-        &mut self,
-        key: &str,
-        value: &str,
-        shelf: &Shelf,
-        address: &str,
-        answers: &mut text::Keys,
-    ) {
+    fn answer(&mut self, key: &str, value: &str, shelf: &Shelf, address: &str, answers: &mut text::Keys) {
         match key {
             "SendTargets" => self.targets(value, shelf, address, answers),
             "MaxRecvDataSegmentLength" => {

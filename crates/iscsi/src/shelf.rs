@@ -4,9 +4,7 @@ use crate::elements::{self, Elements};
 use crate::room::Room;
 use bytes::Bytes;
 use headstack_array::layer::{DriveFacts, ErrorKind, FaultSigns, Setting};
-use headstack_drive::zoned::{
-    self, ReportingOptions, ZoneAction, ZoneCondition, ZoneDescriptor, ZoneId,
-};
+use headstack_drive::zoned::{self, ReportingOptions, ZoneAction, ZoneCondition, ZoneDescriptor, ZoneId};
 use headstack_drive::{Command, Heeded, Hint, Setting as DriveSetting};
 use headstack_live::content::Content;
 use headstack_live::live::{Access, Done, Failure, Live, Ticket};
@@ -99,10 +97,7 @@ impl Open {
     /// Whether it changes the data of the unit.
     fn writes(&self) -> bool {
         let task = self.work.task;
-        matches!(
-            task,
-            Task::Write | Task::WriteSame { .. } | Task::WriteAndVerify(_)
-        )
+        matches!(task, Task::Write | Task::WriteSame { .. } | Task::WriteAndVerify(_))
     }
 }
 
@@ -215,8 +210,7 @@ impl Shelf {
             let remake = live.remake_of(device);
             lun.is_away = remake.is_some();
             if remake.is_none() {
-                lun.unit
-                    .resize(live.devices()[device].bytes / u64::from(BLOCK));
+                lun.unit.resize(live.devices()[device].bytes / u64::from(BLOCK));
             }
             lun.unit.set_away(remake.map(elements::away_for));
         }
@@ -226,8 +220,7 @@ impl Shelf {
     fn look_at_those_away(&mut self, live: &Live) {
         let away = self.luns.iter_mut().enumerate().filter(|(_, l)| l.is_away);
         for (device, lun) in away {
-            lun.unit
-                .set_away(live.remake_of(device).map(elements::away_for));
+            lun.unit.set_away(live.remake_of(device).map(elements::away_for));
         }
     }
 
@@ -248,9 +241,7 @@ impl Shelf {
         };
         self.look(live);
         let lun = &mut self.luns[device];
-        let wanted = lun
-            .unit
-            .begin(headstack_scsi::attention::Nexus(nexus), cdb)?;
+        let wanted = lun.unit.begin(headstack_scsi::attention::Nexus(nexus), cdb)?;
         let is_free = commands::find(lun.unit.disk(), cdb).is_ok_and(|e| e.class == Class::Free);
         if live.now() < lun.signs.busy_until && !is_free {
             return Err(Ending::of(Status::Busy));
@@ -334,12 +325,7 @@ impl Shelf {
             return Started::Ended(unit.zoned(Err(zoned::Sense::InvalidFieldInCdb)));
         };
         let (action, id) = match call {
-            ZoneCall::Report {
-                from,
-                options,
-                partial,
-                length,
-            } => {
+            ZoneCall::Report { from, options, partial, length } => {
                 let zones = options.map(|options| drive.report_zones(from, options));
                 let zones = zones.into_iter().flatten();
                 return Started::Listed(ZoneList::new(unit.disk(), zones, partial, length));
@@ -354,10 +340,7 @@ impl Shelf {
             ZoneAction::Reset => {
                 let zones = drive.report_zones(from, ReportingOptions::All);
                 let most = if id == ZoneId::All { usize::MAX } else { 1 };
-                zones
-                    .take(most)
-                    .filter_map(|z| extent_written(&z))
-                    .collect()
+                zones.take(most).filter_map(|z| extent_written(&z)).collect()
             }
             _ => Vec::new(),
         };
@@ -438,25 +421,17 @@ impl Shelf {
             let (first, blocks) = (work.extent.lba, u64::from(work.extent.blocks));
             (device, first * block, blocks * block)
         });
-        self.finished.push(Finished {
-            owner,
-            ending,
-            data,
-            done: *done,
-        });
+        self.finished.push(Finished { owner, ending, data, done: *done });
     }
 
     /// Work that was done: whether the drive had to try for some time.
     fn recovered(&self, live: &Live, id: usize) -> Outcome {
         let open = &self.open[id];
-        if !self.luns[open.device].signs.has_weak || open.writes() || open.work.task == Task::Flush
-        {
+        if !self.luns[open.device].signs.has_weak || open.writes() || open.work.task == Task::Flush {
             return Outcome::Done;
         }
         let Extent { lba, blocks } = open.work.extent;
-        let found = live
-            .system_as_it_is()
-            .weak(open.device, lba..lba + u64::from(blocks));
+        let found = live.system_as_it_is().weak(open.device, lba..lba + u64::from(blocks));
         found.map_or(Outcome::Done, Outcome::Recovered)
     }
 
@@ -521,10 +496,7 @@ impl Shelf {
     }
 
     fn ticket(&self, id: usize) -> Ticket {
-        Ticket {
-            front_end: self.front_end,
-            tag: id as u64,
-        }
+        Ticket { front_end: self.front_end, tag: id as u64 }
     }
 
     /// A reset of units that a session asked for.
@@ -541,11 +513,7 @@ impl Shelf {
         let nexus = headstack_scsi::attention::Nexus(by);
         self.luns[device].unit.cleared(nexus);
         let units = device..device + 1;
-        self.orders.push(Order::Clear {
-            units,
-            by,
-            ends: false,
-        });
+        self.orders.push(Order::Clear { units, by, ends: false });
     }
 
     /// Power was lost.
@@ -587,11 +555,7 @@ fn compared(live: &mut Live, open: &Open) -> Outcome {
     let (mut buffer, mut at) = (vec![0; PIECE], 0);
     while at < length {
         let bytes = (length - at).min(PIECE);
-        if live
-            .store(open.device)
-            .read(offset, &mut buffer[..bytes])
-            .is_err()
-        {
+        if live.store(open.device).read(offset, &mut buffer[..bytes]).is_err() {
             let code = Code::INTERNAL_TARGET_FAILURE;
             return Outcome::Failed(Sense::new(Key::HardwareError, code));
         }
@@ -655,11 +619,8 @@ pub fn disk_of(live: &mut Live, device: usize, target: &Target) -> Disk {
     let n_elements = system.drive(device).map_or(0, elements::number);
     let truncates = system.drive(device).is_some_and(elements::truncates);
     let heeds = |f: &DriveFacts| f.has_limits && f.heeded == Heeded::Limits;
-    let limits = (facts
-        .as_ref()
-        .filter(|f| heeds(f))
-        .and(system.drive(device)))
-    .map(|drive| drive.duration_limits().clone());
+    let limits =
+        (facts.as_ref().filter(|f| heeds(f)).and(system.drive(device))).map(|drive| drive.duration_limits().clone());
     let number = device - target.units.start;
     let mut disk = Disk {
         blocks,

@@ -47,18 +47,12 @@ pub fn number(text: &str) -> Option<u32> {
 pub fn binary(text: &str) -> Option<Vec<u8>> {
     if let Some(hex) = text.strip_prefix("0x").or(text.strip_prefix("0X")) {
         // An odd digit stands alone in the first byte.
-        let padded = if hex.len() % 2 == 1 {
-            format!("0{hex}")
-        } else {
-            hex.to_string()
-        };
+        let padded = if hex.len() % 2 == 1 { format!("0{hex}") } else { hex.to_string() };
         if !padded.is_ascii() {
             return None;
         }
         let pairs = (0..padded.len()).step_by(2);
-        return pairs
-            .map(|i| u8::from_str_radix(&padded[i..i + 2], 16).ok())
-            .collect();
+        return pairs.map(|i| u8::from_str_radix(&padded[i..i + 2], 16).ok()).collect();
     }
     base64(text.strip_prefix("0b").or(text.strip_prefix("0B"))?)
 }
@@ -104,10 +98,7 @@ mod tests {
         assert_eq!(read(b"no value\0"), None);
         assert_eq!(read(b"=1\0"), None);
         assert_eq!(read(&[b'a'; 70]), None);
-        assert_eq!(
-            (number("0x1F"), number("12"), number("-1")),
-            (Some(31), Some(12), None)
-        );
+        assert_eq!((number("0x1F"), number("12"), number("-1")), (Some(31), Some(12), None));
     }
 
     /// RFC 4648, section 10.
@@ -115,12 +106,7 @@ mod tests {
     fn binary_data_are_read() {
         assert_eq!(binary("0xabc"), Some(vec![0x0a, 0xbc]));
         assert_eq!(binary("0b"), Some(vec![]));
-        for (text, data) in [
-            ("Zg==", "f"),
-            ("Zm8=", "fo"),
-            ("Zm9v", "foo"),
-            ("Zm9vYg==", "foob"),
-        ] {
+        for (text, data) in [("Zg==", "f"), ("Zm8=", "fo"), ("Zm9v", "foo"), ("Zm9vYg==", "foob")] {
             assert_eq!(binary(&format!("0b{text}")).unwrap(), data.as_bytes());
         }
         assert_eq!(binary("0xg0"), None);

@@ -144,13 +144,7 @@ impl Arguments {
     pub fn finish(mut self) -> Result<Options, String> {
         let more = std::env::var_os("HEADSTACK_DRIVES").unwrap_or_default();
         self.drive_dirs.extend(std::env::split_paths(&more));
-        let losses = PowerLosses::read(
-            self.torn,
-            &self.at,
-            &self.at_write,
-            self.loss_seed,
-            &self.afterwards,
-        );
+        let losses = PowerLosses::read(self.torn, &self.at, &self.at_write, self.loss_seed, &self.afterwards);
         let remote = self.remote;
         let missing = "got no drive, need DRIVE or EXPERIMENT; see --help";
         Ok(Options {

@@ -149,12 +149,7 @@ impl<C: Connection> Clients<C> {
 
     /// A socket under watch has something: it is read at the client's next turn, or new clients are accepted. `make` gets
     /// the key and the socket of a new one; if it fails, the client is closed.
-    pub fn ready(
-        &mut self,
-        watch: Watch,
-        key: u64,
-        make: impl FnMut(u64, &Socket) -> io::Result<C>,
-    ) {
+    pub fn ready(&mut self, watch: Watch, key: u64, make: impl FnMut(u64, &Socket) -> io::Result<C>) {
         if key < CLIENTS {
             return self.accept(watch, key as usize, make);
         }
@@ -183,12 +178,7 @@ impl<C: Connection> Clients<C> {
         }
     }
 
-    fn accept(
-        &mut self,
-        watch: Watch,
-        listener: usize,
-        mut make: impl FnMut(u64, &Socket) -> io::Result<C>,
-    ) {
+    fn accept(&mut self, watch: Watch, listener: usize, mut make: impl FnMut(u64, &Socket) -> io::Result<C>) {
         loop {
             match self.listeners[listener].accept() {
                 // A client beyond the limit is closed at once.
@@ -302,8 +292,7 @@ impl<C: Connection> Clients<C> {
         let room = self.room(&client.connection);
         if client.is_readable && room > 0 {
             let connection = &mut client.connection;
-            client.is_readable =
-                connection.receive(&mut client.socket, &mut self.buffer[..room])?;
+            client.is_readable = connection.receive(&mut client.socket, &mut self.buffer[..room])?;
         }
         Ok(())
     }
@@ -313,12 +302,7 @@ impl<C: Connection> Clients<C> {
     ///
     /// # Errors
     /// The client must be closed.
-    pub fn end_turn(
-        &mut self,
-        watch: Watch,
-        client: &mut Client<C>,
-        is_blocked: bool,
-    ) -> io::Result<()> {
+    pub fn end_turn(&mut self, watch: Watch, client: &mut Client<C>, is_blocked: bool) -> io::Result<()> {
         let connection = &client.connection;
         if connection.is_over() {
             return Err(ErrorKind::ConnectionAborted.into());

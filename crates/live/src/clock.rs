@@ -21,10 +21,7 @@ impl Clock {
     /// A clock that starts now; a `speed` of 0 never waits.
     pub fn new(speed: f64) -> Clock {
         match speed > 0.0 {
-            true => Clock::Real {
-                start: Instant::now(),
-                speed,
-            },
+            true => Clock::Real { start: Instant::now(), speed },
             false => Clock::Jumping(Time::ZERO),
         }
     }
@@ -32,9 +29,7 @@ impl Clock {
     /// The simulated time.
     pub fn now(&self) -> Time {
         match self {
-            Clock::Real { start, speed } => {
-                Time((start.elapsed().as_nanos() as f64 * speed) as u64)
-            }
+            Clock::Real { start, speed } => Time((start.elapsed().as_nanos() as f64 * speed) as u64),
             Clock::Jumping(now) => *now,
         }
     }
@@ -60,9 +55,7 @@ impl Clock {
     /// Time of the machine between two simulated times; zero if nothing waits.
     pub fn lateness(&self, due: Time, now: Time) -> Duration {
         match self {
-            Clock::Real { speed, .. } => {
-                Duration::from_nanos((now.0.saturating_sub(due.0) as f64 / speed) as u64)
-            }
+            Clock::Real { speed, .. } => Duration::from_nanos((now.0.saturating_sub(due.0) as f64 / speed) as u64),
             Clock::Jumping(_) => Duration::ZERO,
         }
     }

@@ -87,11 +87,7 @@ impl Arriving {
         let name = format!("headstack-write-{}-{number}", std::process::id());
         let path = std::env::temp_dir().join(name);
         let mut options = OpenOptions::new();
-        let file = options
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(&path)?;
+        let file = options.read(true).write(true).create_new(true).open(&path)?;
         remove_file(path)?;
         Ok(Arriving::File(file, 0))
     }

@@ -30,25 +30,13 @@ pub fn pair() -> io::Result<(Handle, Inbox)> {
     let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
     let wake = Arc::new(eventfd(0, flags)?);
     let (sender, receiver) = channel();
-    let handle = Handle {
-        jobs: sender,
-        wake: wake.clone(),
-    };
-    Ok((
-        handle,
-        Inbox {
-            jobs: receiver,
-            wake,
-        },
-    ))
+    let handle = Handle { jobs: sender, wake: wake.clone() };
+    Ok((handle, Inbox { jobs: receiver, wake }))
 }
 
 impl Handle {
     /// Has the loop do something with its system, and waits for the answer; `None` if the loop has ended.
-    pub fn ask<R: Send + 'static>(
-        &self,
-        job: impl FnOnce(&mut Live) -> R + Send + 'static,
-    ) -> Option<R> {
+    pub fn ask<R: Send + 'static>(&self, job: impl FnOnce(&mut Live) -> R + Send + 'static) -> Option<R> {
         let (answer, answered) = channel();
         let job = Box::new(move |live: &mut Live| {
             // The receiver waits below.

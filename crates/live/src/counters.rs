@@ -32,13 +32,7 @@ pub struct Ops {
 
 impl Default for Ops {
     fn default() -> Ops {
-        Ops {
-            requests: 0,
-            failed: 0,
-            bytes: 0,
-            time_ns: 0,
-            response_ns: histogram(),
-        }
+        Ops { requests: 0, failed: 0, bytes: 0, time_ns: 0, response_ns: histogram() }
     }
 }
 
@@ -63,11 +57,7 @@ pub struct DeviceCounters {
 impl DeviceCounters {
     /// The kinds with their names.
     pub fn ops(&self) -> [(&'static str, &Ops); 3] {
-        [
-            ("read", &self.reads),
-            ("write", &self.writes),
-            ("flush", &self.flushes),
-        ]
+        [("read", &self.reads), ("write", &self.writes), ("flush", &self.flushes)]
     }
 
     fn reach(&mut self, now: Time) {

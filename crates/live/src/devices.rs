@@ -55,11 +55,7 @@ pub struct Ended {
 impl Devices {
     /// The devices of a system.
     pub fn new(system: LiveSystem) -> Devices {
-        Devices {
-            system,
-            announced: Announced::new(),
-            count: 0,
-        }
+        Devices { system, announced: Announced::new(), count: 0 }
     }
 
     /// The system.
@@ -89,11 +85,7 @@ impl Devices {
         let (announced, count) = (&mut self.announced, &mut self.count);
         let mut announce = |c: &LayerCompletion| {
             *count += 1;
-            announced.push(Reverse(Announcement {
-                order: (c.completion, *count),
-                id: c.id,
-                error: c.error,
-            }));
+            announced.push(Reverse(Announcement { order: (c.completion, *count), id: c.id, error: c.error }));
         };
         if self.system.next_event() < now {
             self.system.advance(now, &mut announce);
@@ -128,20 +120,13 @@ impl Devices {
         let at = first.order.0;
         (at <= now).then(|| {
             self.announced.pop();
-            Ended {
-                id: first.id,
-                at,
-                error: first.error,
-            }
+            Ended { id: first.id, at, error: first.error }
         })
     }
 
     /// When something happens next; [`Time::NEVER`] if nothing is outstanding.
     pub fn next_event(&self) -> Time {
-        let announced = self
-            .announced
-            .peek()
-            .map_or(Time::NEVER, |Reverse(a)| a.order.0);
+        let announced = self.announced.peek().map_or(Time::NEVER, |Reverse(a)| a.order.0);
         // The system carries out what happens *before* the time to which it is advanced.
         let inside = match self.system.next_event() {
             Time::NEVER => Time::NEVER,

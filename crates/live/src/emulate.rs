@@ -54,14 +54,7 @@ impl Emulation {
             })
         };
         let metrics = options.metrics.as_ref().map(serve).transpose()?;
-        Ok(Emulation {
-            live,
-            handle,
-            inbox,
-            directory,
-            metrics,
-            stop,
-        })
+        Ok(Emulation { live, handle, inbox, directory, metrics, stop })
     }
 
     /// The system, before it is served.

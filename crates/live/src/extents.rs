@@ -70,8 +70,7 @@ impl<T: Part> Extents<T> {
     /// All ranges, in order.
     pub fn into_all(self) -> Vec<(Range<u64>, T)> {
         let all = self.0.into_iter();
-        all.map(|(start, (end, value))| (start..end, value))
-            .collect()
+        all.map(|(start, (end, value))| (start..end, value)).collect()
     }
 
     /// The range in which `at` lies becomes two.
@@ -91,9 +90,7 @@ impl Extents<There> {
     /// Adds a range; with those that it touches it becomes one.
     pub fn join(&mut self, range: Range<u64>) {
         let near = range.start.saturating_sub(1)..range.end + 1;
-        let all = self.over(near).fold(range, |all, (other, There)| {
-            all.start.min(other.start)..all.end.max(other.end)
-        });
+        let all = self.over(near).fold(range, |all, (other, There)| all.start.min(other.start)..all.end.max(other.end));
         self.put(all, There);
     }
 }

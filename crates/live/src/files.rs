@@ -61,11 +61,7 @@ const OF_DEVICE: &[(&str, Read, Option<Write>)] = &[
     ("size", size, None),
     ("stat", stat, None),
     ("queue/nr_requests", nr_requests, Some(set_nr_requests)),
-    (
-        "queue/iosched/read_expire",
-        read_expire,
-        Some(set_read_expire),
-    ),
+    ("queue/iosched/read_expire", read_expire, Some(set_read_expire)),
     ("queue/scheduler", scheduler, Some(set_scheduler)),
     ("queue/rotational", |_, _| one("1"), None),
     ("queue/logical_block_size", |_, _| one("512"), None),
@@ -76,16 +72,8 @@ const OF_DEVICE: &[(&str, Read, Option<Write>)] = &[
     ("device/cdl_enable", cdl_enable, Some(set_cdl_enable)),
     ("hwmon/name", |_, _| one("headstack"), None),
     ("hwmon/power1_average", |live, d| power(live, d, None), None),
-    (
-        "hwmon/power1_average_interval",
-        interval,
-        Some(set_interval),
-    ),
-    (
-        "hwmon/power1_input",
-        |live, d| power(live, d, Some(SAMPLE)),
-        None,
-    ),
+    ("hwmon/power1_average_interval", interval, Some(set_interval)),
+    ("hwmon/power1_input", |live, d| power(live, d, Some(SAMPLE)), None),
     ("hwmon/energy1_input", energy, None),
     ("health", health, None),
 ];
@@ -105,12 +93,7 @@ pub fn all(live: &mut Live) -> Vec<File> {
         let folder = live.devices()[device].name.clone();
         for (path, read, write) in OF_DEVICE {
             if read(live, device).is_some() {
-                files.push(File {
-                    path: format!("{folder}/{path}"),
-                    read: Box::new(*read),
-                    write: *write,
-                    device,
-                });
+                files.push(File { path: format!("{folder}/{path}"), read: Box::new(*read), write: *write, device });
             }
         }
         ranges(live, device, &folder, &mut files);
@@ -174,12 +157,7 @@ fn stat(live: &mut Live, device: usize) -> Option<String> {
     let (busy, queue) = (ms(d.busy_ns(now).into()), ms(d.queue_ns(now)));
     let _ = write!(line, "{:>8} {busy:>8} {queue:>8} ", d.in_flight);
     let _ = write!(line, "{:>8} {:>8} {:>8} {:>8} ", 0, 0, 0, 0);
-    let _ = write!(
-        line,
-        "{:>8} {:>8}",
-        d.flushes.requests,
-        ms(d.flushes.time_ns)
-    );
+    let _ = write!(line, "{:>8} {:>8}", d.flushes.requests, ms(d.flushes.time_ns));
     one(&line)
 }
 
@@ -213,10 +191,7 @@ fn set_scheduler(live: &mut Live, device: usize, text: &str) -> Result<(), Strin
             _ => Err(format!("got {text:?}, need none: there is no host queue")),
         };
     };
-    let setting = Setting::Elevator {
-        name: text.into(),
-        parameters: Default::default(),
-    };
+    let setting = Setting::Elevator { name: text.into(), parameters: Default::default() };
     live.set(&path, setting).map_err(|e| e.to_string())
 }
 
@@ -251,9 +226,7 @@ fn set_queue_depth(live: &mut Live, device: usize, text: &str) -> Result<(), Str
     let (drive, _) = view.drive.ok_or("no single drive")?;
     let (depth, most) = (number(text)?, most_commands(live, device));
     if !(1..=most).contains(&depth) {
-        return Err(format!(
-            "got {depth}, need 1 to {most}, the drive's commands"
-        ));
+        return Err(format!("got {depth}, need 1 to {most}, the drive's commands"));
     }
     // Below a host queue the drive's own depth stays: what the host holds back is what its elevator orders.
     let set = match view.queue {
@@ -316,9 +289,8 @@ fn cdl_enable(live: &mut Live, device: usize) -> Option<String> {
 /// As Linux does: enabling limits ends priorities, and disabling them enables none.
 fn set_cdl_enable(live: &mut Live, device: usize, text: &str) -> Result<(), String> {
     let drive = view(live, device).drive.filter(|(_, f)| f.has_limits);
-    let (path, facts) = drive.ok_or_else(|| {
-        format!("got {text:?}, need no such write: the drive has no command duration limits")
-    })?;
+    let (path, facts) =
+        drive.ok_or_else(|| format!("got {text:?}, need no such write: the drive has no command duration limits"))?;
     let heeded = match (text, facts.heeded) {
         ("1", _) => Heeded::Limits,
         ("0", Heeded::Priority) => Heeded::Priority,
@@ -372,29 +344,20 @@ fn health(live: &mut Live, device: usize) -> Option<String> {
                 None => format!("arm {}", fault.arm),
             };
             let stack = fault.stack;
-            let _ = writeln!(
-                text,
-                "drive {drive}: {part} of stack {stack} out of use since {since:.3} s"
-            );
+            let _ = writeln!(text, "drive {drive}: {part} of stack {stack} out of use since {since:.3} s");
         }
     }
     if let Some((_, error)) = live.counters().last_error.filter(|(d, _)| *d == device) {
         let _ = writeln!(text, "last error: {}{}", error.name(), sense(&error));
     }
-    Some(if text.is_empty() {
-        "good\n".into()
-    } else {
-        text
-    })
+    Some(if text.is_empty() { "good\n".into() } else { text })
 }
 
 /// The sense data of an error, as a SCSI drive reports it.
 fn sense(error: &headstack_array::layer::ErrorKind) -> String {
     error
         .sense()
-        .map_or(String::new(), |(key, code, qualifier)| {
-            format!(", sense {key:x}h/{code:02x}h/{qualifier:02x}h")
-        })
+        .map_or(String::new(), |(key, code, qualifier)| format!(", sense {key:x}h/{code:02x}h/{qualifier:02x}h"))
 }
 
 /// A change as in an experiment, in TOML, without `at`.
@@ -408,9 +371,7 @@ fn change(live: &mut Live, _: usize, text: &str) -> Result<(), String> {
 }
 
 fn changed(live: &mut Live, text: &str) -> Result<(), String> {
-    let table: toml::Table = text
-        .parse()
-        .map_err(|e: toml::de::Error| e.message().to_string())?;
+    let table: toml::Table = text.parse().map_err(|e: toml::de::Error| e.message().to_string())?;
     let mut value = serde_json::to_value(table).map_err(|e| e.to_string())?;
     if let Some(table) = value.as_object_mut() {
         table.entry("at").or_insert_with(|| "0 s".into());
@@ -421,10 +382,7 @@ fn changed(live: &mut Live, text: &str) -> Result<(), String> {
 
 fn power_losses(live: &mut Live, _: usize) -> Option<String> {
     let counters = live.counters();
-    one(&format!(
-        "{} losses, {} sectors kept, {} lost",
-        counters.power_losses, counters.torn.kept, counters.torn.lost
-    ))
+    one(&format!("{} losses, {} sectors kept, {} lost", counters.power_losses, counters.torn.kept, counters.torn.lost))
 }
 
 fn lose_power(live: &mut Live, _: usize, _: &str) -> Result<(), String> {

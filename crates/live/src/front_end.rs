@@ -102,10 +102,7 @@ pub fn serve(
     stop: &AtomicBool,
 ) -> Result<Counters, LiveError> {
     let poll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io::Error::from)?;
-    let watch = |front_end| Watch {
-        poll: &poll,
-        front_end,
-    };
+    let watch = |front_end| Watch { poll: &poll, front_end };
     for (i, front) in fronts.iter_mut().enumerate() {
         front.begin(watch(i))?;
     }
@@ -139,8 +136,7 @@ pub fn serve(
         for (i, front) in fronts.iter_mut().enumerate() {
             front.work(watch(i), &mut live);
         }
-        let is_over =
-            |since: Instant| since.elapsed() > DRAIN || fronts.iter().all(|f| f.is_idle());
+        let is_over = |since: Instant| since.elapsed() > DRAIN || fronts.iter().all(|f| f.is_idle());
         if ending.is_some_and(is_over) {
             break;
         }
@@ -149,10 +145,7 @@ pub fn serve(
             true => Duration::ZERO,
             false => (live.until_next()).map_or(NAP, |wait| wait.saturating_sub(WATCH).min(NAP)),
         };
-        let timeout = Timespec {
-            tv_sec: wait.as_secs() as i64,
-            tv_nsec: i64::from(wait.subsec_nanos()),
-        };
+        let timeout = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
         events.clear();
         let room = rustix::buffer::spare_capacity(&mut events);
         match epoll::wait(&poll, room, Some(&timeout)) {

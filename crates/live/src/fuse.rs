@@ -5,8 +5,8 @@ use crate::control::Handle;
 use crate::files::File;
 use crate::LiveError;
 use fuser::{
-    BackgroundSession, FileAttr, FileType, Filesystem, MountOption, ReplyAttr, ReplyData,
-    ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyWrite, Request, TimeOrNow,
+    BackgroundSession, FileAttr, FileType, Filesystem, MountOption, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty,
+    ReplyEntry, ReplyOpen, ReplyWrite, Request, TimeOrNow,
 };
 use rustix::io::Errno;
 use std::collections::BTreeMap;
@@ -34,21 +34,14 @@ impl Directory {
     /// # Errors
     /// The folder cannot be used, or the system has no FUSE.
     pub fn mount(folder: &Path, handle: Handle, files: Vec<File>) -> Result<Directory, LiveError> {
-        let failed = |e: std::io::Error| LiveError::Control {
-            path: folder.into(),
-            why: e.to_string(),
-        };
+        let failed = |e: std::io::Error| LiveError::Control { path: folder.into(), why: e.to_string() };
         std::fs::create_dir_all(folder).map_err(|e| failed(abandoned(e, folder)))?;
         if std::fs::read_dir(folder).map_err(failed)?.next().is_some() {
             let why = std::io::Error::other("a folder with something in it");
             return Err(failed(why));
         }
-        let options = [
-            MountOption::FSName("headstack".into()),
-            MountOption::NoDev,
-            MountOption::NoSuid,
-            MountOption::NoExec,
-        ];
+        let options =
+            [MountOption::FSName("headstack".into()), MountOption::NoDev, MountOption::NoSuid, MountOption::NoExec];
         let shown = Shown::new(handle, files);
         let session = fuser::spawn_mount2(shown, folder, &options).map_err(failed)?;
         Ok(Directory { _session: session })
@@ -57,9 +50,7 @@ impl Directory {
 
 /// Says what to do with a folder whose server was killed: it is still mounted.
 fn abandoned(error: std::io::Error, folder: &Path) -> std::io::Error {
-    let code = std::fs::metadata(folder)
-        .err()
-        .and_then(|e| e.raw_os_error());
+    let code = std::fs::metadata(folder).err().and_then(|e| e.raw_os_error());
     match code == Some(Errno::NOTCONN.raw_os_error()) {
         true => std::io::Error::other(format!(
             "one that is mounted still, of a server that was killed (umount {0}, or fusermount3 -u {0})",
@@ -88,11 +79,7 @@ struct Shown {
 
 impl Shown {
     fn new(handle: Handle, files: Vec<File>) -> Shown {
-        let mut nodes = vec![Node {
-            parent: 1,
-            name: String::new(),
-            file: None,
-        }];
+        let mut nodes = vec![Node { parent: 1, name: String::new(), file: None }];
         for file in files {
             let mut at = 1;
             let path = PathBuf::from(&file.path);
@@ -104,11 +91,7 @@ impl Shown {
                     Some(found) if found > 0 => found as u64 + 1,
                     _ => {
                         let is_last = i + 1 == names.len();
-                        nodes.push(Node {
-                            parent: at,
-                            name: name.clone(),
-                            file: is_last.then(|| file.clone()),
-                        });
+                        nodes.push(Node { parent: at, name: name.clone(), file: is_last.then(|| file.clone()) });
                         nodes.len() as u64
                     }
                 };
@@ -119,10 +102,7 @@ impl Shown {
             nodes,
             opened: BTreeMap::new(),
             next: 1,
-            owner: (
-                rustix::process::getuid().as_raw(),
-                rustix::process::getgid().as_raw(),
-            ),
+            owner: (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw()),
         }
     }
 
@@ -269,16 +249,7 @@ impl Filesystem for Shown {
         }
     }
 
-    fn release(
-        &mut self,
-        _: &Request,
-        _: u64,
-        handle: u64,
-        _: i32,
-        _: Option<u64>,
-        _: bool,
-        reply: ReplyEmpty,
-    ) {
+    fn release(&mut self, _: &Request, _: u64, handle: u64, _: i32, _: Option<u64>, _: bool, reply: ReplyEmpty) {
         self.opened.remove(&handle);
         reply.ok();
     }
@@ -287,21 +258,11 @@ impl Filesystem for Shown {
         reply.ok();
     }
 
-    fn readdir(
-        &mut self,
-        _: &Request,
-        number: u64,
-        _: u64,
-        offset: i64,
-        mut reply: ReplyDirectory,
-    ) {
+    fn readdir(&mut self, _: &Request, number: u64, _: u64, offset: i64, mut reply: ReplyDirectory) {
         let Some(node) = self.node(number) else {
             return reply.error(code(Errno::NOENT));
         };
-        let mut all = vec![
-            (number, FileType::Directory, "."),
-            (node.parent, FileType::Directory, ".."),
-        ];
+        let mut all = vec![(number, FileType::Directory, "."), (node.parent, FileType::Directory, "..")];
         for (i, inside) in self.nodes.iter().enumerate().skip(1) {
             if inside.parent == number {
                 let kind = match inside.file {

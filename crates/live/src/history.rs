@@ -31,10 +31,7 @@ pub struct Written {
 
 impl Part for Written {
     fn beyond(&self, n: u64) -> Written {
-        Written {
-            by: self.by,
-            content: self.content.beyond(n * SECTOR),
-        }
+        Written { by: self.by, content: self.content.beyond(n * SECTOR) }
     }
 }
 
@@ -85,8 +82,7 @@ impl History {
     /// A flush reaches the drive as request `number`.
     pub fn flush_begins(&mut self, number: u64) {
         if !self.newest.is_empty() {
-            self.before
-                .push_back((number, std::mem::take(&mut self.newest)));
+            self.before.push_back((number, std::mem::take(&mut self.newest)));
         }
     }
 

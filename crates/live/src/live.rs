@@ -245,23 +245,12 @@ impl Live {
         if self.remakes.contains_key(&access.device) {
             // The drive is away.
             let error = Some(Failure::Device(ErrorKind::Gone));
-            return self.lost.push(Done {
-                ticket,
-                access,
-                at: now,
-                error,
-            });
+            return self.lost.push(Done { ticket, access, at: now, error });
         }
         self.submitted += 1;
         self.held += content.as_ref().map_or(0, Content::in_memory);
         let number = self.submitted;
-        let id = self.open.insert(Open {
-            ticket,
-            access,
-            arrival: now,
-            number,
-            content,
-        });
+        let id = self.open.insert(Open { ticket, access, arrival: now, number, content });
         if access.writes() {
             // What cannot be written now is tried again with the next flush, which says so.
             let _ = self.settle(access.device, access.bytes().blocks());
@@ -276,10 +265,7 @@ impl Live {
         }
         self.counters.begun(access.device, now);
         let bytes = access.bytes();
-        let asked = Asked {
-            command: access.command,
-            hint: access.hint,
-        };
+        let asked = Asked { command: access.command, hint: access.hint };
         (self.parts.devices).submit(now, access.device, id as u64, asked, bytes);
         if access.command != Command::Read {
             self.writes += 1;
@@ -294,13 +280,7 @@ impl Live {
     fn submit_own(&mut self, ticket: Ticket, access: Access, asked: Asked, bytes: Bytes) {
         let now = self.parts.clock.now();
         self.parts.devices.advance(now);
-        let id = self.open.insert(Open {
-            ticket,
-            access,
-            arrival: now,
-            number: 0,
-            content: None,
-        });
+        let id = self.open.insert(Open { ticket, access, arrival: now, number: 0, content: None });
         (self.parts.devices).submit(now, access.device, id as u64, asked, bytes);
     }
 
@@ -328,8 +308,7 @@ impl Live {
     }
 
     fn remember_heads(&mut self, device: usize, heads: &BTreeSet<u32>, most: Option<u64>) {
-        self.changed
-            .push(ByHand::Heads(device, heads.clone(), most));
+        self.changed.push(ByHand::Heads(device, heads.clone(), most));
     }
 
     /// The client has no more use for a request. It ends as usual, at once if its drive has not begun with it.
@@ -432,12 +411,7 @@ impl Live {
         if !self.remakes.is_empty() {
             self.begin_remake(access.device);
         }
-        Some(Done {
-            ticket: open.ticket,
-            access,
-            at: ended.at,
-            error,
-        })
+        Some(Done { ticket: open.ticket, access, at: ended.at, error })
     }
 
     /// Does something with the record, which ends if it cannot be written; the system goes on.
@@ -508,12 +482,7 @@ impl Live {
         for open in open.into_iter().filter(|o| o.ticket.front_end != OWN) {
             self.recorded(|record| record.end(open.number, None));
             self.counters.lost(open.access.device, now);
-            self.lost.push(Done {
-                ticket: open.ticket,
-                access: open.access,
-                at: now,
-                error: Some(Failure::PowerLost),
-            });
+            self.lost.push(Done { ticket: open.ticket, access: open.access, at: now, error: Some(Failure::PowerLost) });
         }
         self.counters.power_lost(torn);
         self.disconnects = self.parts.losses.afterwards == Afterwards::Disconnect;
@@ -526,9 +495,7 @@ impl Live {
         for (device, lost) in lost.iter().enumerate() {
             system.recover_zones(device, before, &mut |blocks| {
                 let next = lost.partition_point(|sector| *sector < blocks.start);
-                lost.get(next)
-                    .copied()
-                    .filter(|sector| blocks.contains(sector))
+                lost.get(next).copied().filter(|sector| blocks.contains(sector))
             });
             let unwritten = system.past_pointers(device, before, lost);
             let store = &mut self.parts.stores[device];
@@ -540,9 +507,9 @@ impl Live {
                 ByHand::Change(change) => system.change(now, change),
                 ByHand::Fault(drives, setting) => system.set_fault(now, drives, setting),
                 ByHand::Set(path, setting) => system.set(now, path, setting),
-                ByHand::Heads(device, heads, most) => system
-                    .without_heads(*device, heads, *most)
-                    .map(|next| system.exchange(now, *device, next)),
+                ByHand::Heads(device, heads, most) => {
+                    system.without_heads(*device, heads, *most).map(|next| system.exchange(now, *device, next))
+                }
             };
         }
         self.parts.devices.replace(now, system);
@@ -615,14 +582,8 @@ impl Live {
         let mut sums = Vec::new();
         let (now, system) = self.system();
         system.joules(now, &mut sums);
-        let before = self
-            .joules_before
-            .iter()
-            .copied()
-            .chain(std::iter::repeat(0.0));
-        sums.iter_mut()
-            .zip(before)
-            .for_each(|(sum, before)| *sum += before);
+        let before = self.joules_before.iter().copied().chain(std::iter::repeat(0.0));
+        sums.iter_mut().zip(before).for_each(|(sum, before)| *sum += before);
         sums
     }
 

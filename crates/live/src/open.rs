@@ -75,16 +75,14 @@ impl Live {
             Kept::Memory => Ok(Store::memory()),
             Kept::File(path) => {
                 let path = file_of(path, i, sizes.len());
-                Store::file(&path, *bytes).map_err(|e| LiveError::Store {
-                    path,
-                    why: e.to_string(),
-                })
+                Store::file(&path, *bytes).map_err(|e| LiveError::Store { path, why: e.to_string() })
             }
         };
         let stores = sizes.iter().enumerate().map(store);
         let stores = stores.collect::<Result<Vec<Store>, LiveError>>()?;
         let (kept, n) = (&options.store, sizes.len());
-        let is_store = |path: &PathBuf| matches!(kept, Kept::File(of) if (0..n).any(|i| is_same_file(path, &file_of(of, i, n))));
+        let is_store =
+            |path: &PathBuf| matches!(kept, Kept::File(of) if (0..n).any(|i| is_same_file(path, &file_of(of, i, n))));
         let record = |path: &PathBuf| match is_store(path) {
             true => Err(LiveError::Argument(format!(
                 "record: got {}, the file of the store, need another one",
@@ -141,9 +139,8 @@ fn system_of(options: &Options) -> Result<(String, LiveSystem), LiveError> {
         ..Inputs::new(options.drive_dirs.clone())
     };
     let file = Path::new(&options.target);
-    let is_experiment = file.extension().is_some_and(|e| e == "toml")
-        && file.is_file()
-        && read_toml(file)?.get("system").is_some();
+    let is_experiment =
+        file.extension().is_some_and(|e| e == "toml") && file.is_file() && read_toml(file)?.get("system").is_some();
     if !is_experiment {
         if let Some(system) = &options.system {
             let text = format!("--system: got {system:?} with a drive, need an experiment");
@@ -173,10 +170,7 @@ fn system_of(options: &Options) -> Result<(String, LiveSystem), LiveError> {
 }
 
 /// The system of an experiment that was asked for.
-fn chosen<'a>(
-    experiment: &'a Experiment,
-    name: Option<&str>,
-) -> Result<(usize, &'a System), SpecError> {
+fn chosen<'a>(experiment: &'a Experiment, name: Option<&str>) -> Result<(usize, &'a System), SpecError> {
     let names: Vec<&str> = experiment.system.iter().map(|s| s.name.as_str()).collect();
     let mut systems = experiment.system.iter().enumerate();
     match name {

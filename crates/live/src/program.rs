@@ -36,11 +36,7 @@ pub trait Program: Sized {
     ///
     /// # Errors
     /// What was asked for is wrong, or the system refuses.
-    fn serve(
-        self,
-        shared: Arguments,
-        stop: Arc<AtomicBool>,
-    ) -> Result<(Counters, u64), Self::Error>;
+    fn serve(self, shared: Arguments, stop: Arc<AtomicBool>) -> Result<(Counters, u64), Self::Error>;
 }
 
 /// Reads the arguments of this process, and serves. SIGINT and SIGTERM end that. Exit codes: 0 ended as asked for, 1 the

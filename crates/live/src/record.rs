@@ -63,11 +63,7 @@ impl Record {
 
     /// A request arrives. Requests have numbers in this order, from 1 on.
     pub fn begin(&mut self, access: &Access, arrival: Time) {
-        self.waiting.push_back(Row {
-            access: *access,
-            arrival,
-            end: None,
-        });
+        self.waiting.push_back(Row { access: *access, arrival, end: None });
     }
 
     /// Request `number` has ended; `None`: it was lost, and gets no line.
@@ -111,10 +107,7 @@ impl Record {
         };
         let device = access.device;
         // A text takes everything.
-        let _ = write!(
-            self.lines,
-            "{arrival},{device},{first},{blocks},{op},{response}"
-        );
+        let _ = write!(self.lines, "{arrival},{device},{first},{blocks},{op},{response}");
         if self.with_priorities {
             let _ = write!(self.lines, ",{}", priority(access.hint).0);
         }
@@ -157,10 +150,7 @@ fn priority(hint: Hint) -> Ioprio {
 }
 
 fn unwritten(path: &Path, e: &std::io::Error) -> LiveError {
-    LiveError::Record {
-        path: path.into(),
-        why: e.to_string(),
-    }
+    LiveError::Record { path: path.into(), why: e.to_string() }
 }
 
 #[cfg(test)]
@@ -172,13 +162,7 @@ mod tests {
         let name = format!("headstack-record-{}.csv", std::process::id());
         let path = std::env::temp_dir().join(name);
         let mut record = Record::new(&path, false).unwrap();
-        let access = Access {
-            device: 0,
-            command: Command::Flush,
-            hint: Hint::None,
-            offset: 0,
-            length: 0,
-        };
+        let access = Access { device: 0, command: Command::Flush, hint: Hint::None, offset: 0, length: 0 };
         // The first takes too long, the third is lost, the fifth is under way at the end.
         let n = MOST_WAITING as u64 + 4;
         (1..=5).for_each(|number| record.begin(&access, Time(number * 10)));

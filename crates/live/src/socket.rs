@@ -84,9 +84,7 @@ pub fn parse_port(text: &str, form: &str, remote: bool) -> Result<SocketAddr, St
 fn has_no_ipv4(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let code = error.raw_os_error();
-    [Errno::ADDRNOTAVAIL, Errno::AFNOSUPPORT]
-        .map(|e| Some(e.raw_os_error()))
-        .contains(&code)
+    [Errno::ADDRNOTAVAIL, Errno::AFNOSUPPORT].map(|e| Some(e.raw_os_error())).contains(&code)
 }
 
 /// A socket for new clients. That of a path is removed at the end.

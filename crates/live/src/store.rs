@@ -62,10 +62,7 @@ impl Store {
     }
 
     fn of(kept: Kept) -> Store {
-        Store {
-            kept,
-            history: None,
-        }
+        Store { kept, history: None }
     }
 
     /// A file of `bytes`, which is made or, if it is shorter, made longer; new room is a hole.
@@ -79,8 +76,7 @@ impl Store {
         lock(&file)?;
         let length = file.metadata()?.len();
         if length > bytes {
-            let text =
-                format!("got a file of {length} bytes, need at most the {bytes} of the drive");
+            let text = format!("got a file of {length} bytes, need at most the {bytes} of the drive");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
         file.set_len(bytes).map_err(|e| too_long(e, bytes))?;
@@ -228,10 +224,7 @@ impl Store {
             match found.last_mut() {
                 Some(last) if last.hole == hole => last.bytes += until - at,
                 _ if full => break,
-                _ => found.push(Extent {
-                    bytes: until - at,
-                    hole,
-                }),
+                _ => found.push(Extent { bytes: until - at, hole }),
             }
             at = until;
         }
@@ -255,9 +248,7 @@ impl Store {
         match &self.kept {
             Kept::File(file) => next_change(file, at, end),
             Kept::Memory(_, runs) => Ok(match runs.over(at / PAGE..end.div_ceil(PAGE)).next() {
-                Some((run, There)) if run.contains(&(at / PAGE)) => {
-                    (false, end.min(run.end * PAGE))
-                }
+                Some((run, There)) if run.contains(&(at / PAGE)) => (false, end.min(run.end * PAGE)),
                 Some((run, There)) => (true, end.min(run.start * PAGE)),
                 None => (true, end),
             }),
@@ -376,18 +367,10 @@ fn pieces(offset: u64, bytes: usize) -> impl Iterator<Item = (u64, usize, std::o
     })
 }
 
-fn zero_pages(
-    pages: &mut BTreeMap<u64, Box<[u8]>>,
-    runs: &mut Extents<There>,
-    offset: u64,
-    bytes: u64,
-) {
+fn zero_pages(pages: &mut BTreeMap<u64, Box<[u8]>>, runs: &mut Extents<There>, offset: u64, bytes: u64) {
     let end = offset + bytes;
     runs.take(offset.div_ceil(PAGE)..(end / PAGE).max(offset.div_ceil(PAGE)));
-    let touched: Vec<u64> = pages
-        .range(offset / PAGE..end.div_ceil(PAGE))
-        .map(|(page, _)| *page)
-        .collect();
+    let touched: Vec<u64> = pages.range(offset / PAGE..end.div_ceil(PAGE)).map(|(page, _)| *page).collect();
     for page in touched {
         let (first, last) = (offset.max(page * PAGE), end.min((page + 1) * PAGE));
         if last - first == PAGE {
@@ -450,13 +433,8 @@ mod tests {
             let data = Content::Data(vec![1].into());
             write(&mut store, i, i * 2731 % pages * PAGE, 1, data);
         }
-        let extent = |pages, hole| Extent {
-            bytes: pages * PAGE,
-            hole,
-        };
-        let Kept::Memory(_, runs) = &store.kept else {
-            unreachable!("it is in memory")
-        };
+        let extent = |pages, hole| Extent { bytes: pages * PAGE, hole };
+        let Kept::Memory(_, runs) = &store.kept else { unreachable!("it is in memory") };
         assert_eq!(runs.len(), 1);
         let found = store.extents(0, 2 * pages * PAGE, 9).unwrap();
         assert_eq!(found, [extent(pages, false), extent(pages, true)]);
@@ -467,19 +445,10 @@ mod tests {
         }
         assert!(store.history().unwrap().is_empty());
         for i in 0..100 {
-            write(
-                &mut store,
-                i,
-                i << 32,
-                1 << 32,
-                Content::Zeroes { keep: false },
-            );
+            write(&mut store, i, i << 32, 1 << 32, Content::Zeroes { keep: false });
         }
         let versions = store.history.iter().flat_map(History::versions);
         assert_eq!(versions.map(Extents::len).sum::<usize>(), 100);
-        assert_eq!(
-            store.extents(0, 100 << 32, 9).unwrap(),
-            [extent(100 << 16, true)]
-        );
+        assert_eq!(store.extents(0, 100 << 32, 9).unwrap(), [extent(100 << 16, true)]);
     }
 }

@@ -34,13 +34,9 @@ impl Page {
     /// # Errors
     /// An address that is none, or that is in use.
     pub fn serve(address: &str, remote: bool, render: Render) -> Result<Page, PageError> {
-        let wrong =
-            |need: &str| PageError::Address(format!("metrics: got {address:?}, need {need}"));
-        let failed = |why: std::io::Error| {
-            PageError::Address(format!(
-                "metrics: got {address}: {why}, need one that is free"
-            ))
-        };
+        let wrong = |need: &str| PageError::Address(format!("metrics: got {address:?}, need {need}"));
+        let failed =
+            |why: std::io::Error| PageError::Address(format!("metrics: got {address}: {why}, need one that is free"));
         let (listener, socket, shown) = match address.strip_prefix("unix:") {
             Some(path) => {
                 let (listener, socket) = SocketPath::listen(Path::new(path)).map_err(failed)?;
@@ -59,11 +55,7 @@ impl Page {
             }
         };
         let answer = move |request: &[u8]| answer(request, &render);
-        Ok(Page {
-            _server: Server::start(listener, Box::new(answer))?,
-            _socket: socket,
-            address: shown,
-        })
+        Ok(Page { _server: Server::start(listener, Box::new(answer))?, _socket: socket, address: shown })
     }
 
     /// Where it is.

@@ -42,17 +42,10 @@ impl Server {
     pub fn start(listener: OwnedFd, answer: Answer) -> io::Result<Server> {
         rustix::io::ioctl_fionbio(&listener, true)?;
         let (wake, woken) = UnixStream::pair()?;
-        let serving = Serving {
-            listener,
-            answer,
-            clients: Vec::new(),
-        };
+        let serving = Serving { listener, answer, clients: Vec::new() };
         let thread = std::thread::Builder::new().name("server".into());
         let thread = thread.spawn(move || serving.run(&woken))?;
-        Ok(Server {
-            wake: Some(wake),
-            thread: Some(thread),
-        })
+        Ok(Server { wake: Some(wake), thread: Some(thread) })
     }
 }
 
@@ -100,8 +93,7 @@ impl Serving {
             let mut ready = ready.into_iter();
             let is_new = ready.next() == Some(true);
             let answer = &mut self.answer;
-            self.clients
-                .retain_mut(|c| ready.next() != Some(true) || c.serve(answer).is_ok());
+            self.clients.retain_mut(|c| ready.next() != Some(true) || c.serve(answer).is_ok());
             if is_new && self.accept().is_err() {
                 // No more descriptors: the clients that are there end in bounded time.
                 std::thread::sleep(Duration::from_millis(50));
@@ -116,10 +108,8 @@ impl Serving {
             Stage::Answer(_) => PollFlags::OUT,
             _ => PollFlags::IN,
         };
-        let mut all = vec![
-            PollFd::from_borrowed_fd(wake, PollFlags::IN),
-            PollFd::from_borrowed_fd(listener, PollFlags::IN),
-        ];
+        let mut all =
+            vec![PollFd::from_borrowed_fd(wake, PollFlags::IN), PollFd::from_borrowed_fd(listener, PollFlags::IN)];
         let clients = self.clients.iter();
         all.extend(clients.map(|c| PollFd::from_borrowed_fd(c.socket.as_fd(), of(c))));
         // One millisecond more: a poll that is rounded down would turn in a circle.

@@ -28,13 +28,7 @@ impl Text {
     }
 
     /// Buckets, sum and count of times in nanoseconds. Without `sum_ns` the sum is that of the histogram's buckets.
-    pub fn histogram(
-        &mut self,
-        labels: &str,
-        of: &Histogram<u64>,
-        bounds_s: &[f64],
-        sum_ns: Option<u128>,
-    ) {
+    pub fn histogram(&mut self, labels: &str, of: &Histogram<u64>, bounds_s: &[f64], sum_ns: Option<u128>) {
         let comma = if labels.is_empty() { "" } else { "," };
         for bound in bounds_s {
             let count = match of.is_empty() {
@@ -62,9 +56,6 @@ impl Text {
 
 /// A value of a label between quotes, with what may not stand there escaped.
 pub fn label(name: &str, value: &str) -> String {
-    let value = value
-        .replace('\\', "\\\\")
-        .replace('"', "\\\"")
-        .replace('\n', "\\n");
+    let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
     format!("{name}=\"{value}\"")
 }

@@ -38,10 +38,7 @@ impl Address {
             None if is_activated() => return Ok(Address::Systemd),
             None => STANDARD,
         };
-        let wrong = |need: &str| ServeError::Address {
-            got: text.into(),
-            need: need.into(),
-        };
+        let wrong = |need: &str| ServeError::Address { got: text.into(), need: need.into() };
         if text == "systemd" {
             return match is_activated() {
                 true => Ok(Address::Systemd),
@@ -64,10 +61,7 @@ impl Address {
     /// # Errors
     /// The address is in use, or may not be used.
     pub fn listen(&self) -> Result<Vec<Listener>, ServeError> {
-        let failed = |e: io::Error| ServeError::Listen {
-            address: self.to_string(),
-            why: e.to_string(),
-        };
+        let failed = |e: io::Error| ServeError::Listen { address: self.to_string(), why: e.to_string() };
         Ok(match self {
             Address::Unix(path) => vec![Listener::at_path(path).map_err(failed)?],
             Address::Tcp(address) => vec![Listener::at_port(*address).map_err(failed)?],

@@ -121,9 +121,7 @@ impl Connection {
                                     let done = store.discard(request.offset, request.length);
                                     session.ended(&request, done.err().map(|_| Failure::Io));
                                 }
-                                false => {
-                                    submit(live, session.export, request, session.content.take())
-                                }
+                                false => submit(live, session.export, request, session.content.take()),
                             }
                         }
                     }
@@ -176,12 +174,7 @@ impl Connection {
     ///
     /// # Errors
     /// The client has left, or the store cannot be read.
-    pub fn send(
-        &mut self,
-        socket: &mut impl Write,
-        live: &mut Live,
-        share: usize,
-    ) -> io::Result<bool> {
+    pub fn send(&mut self, socket: &mut impl Write, live: &mut Live, share: usize) -> io::Result<bool> {
         // A buffer of which a part was taken would grow by that part.
         if let (Stage::Session(session), true) = (&mut self.stage, self.output.is_empty()) {
             session.fill(&mut self.output, live.store(session.export), share / 2)?;
@@ -309,11 +302,7 @@ fn is_later(e: &io::Error) -> bool {
 }
 
 /// Adds to `input` what these bytes say; true if nothing more will come.
-fn decrypt(
-    encryption: &mut ServerConnection,
-    mut bytes: &[u8],
-    input: &mut BytesMut,
-) -> io::Result<bool> {
+fn decrypt(encryption: &mut ServerConnection, mut bytes: &[u8], input: &mut BytesMut) -> io::Result<bool> {
     let mut is_last = false;
     while !bytes.is_empty() {
         encryption.read_tls(&mut bytes)?;

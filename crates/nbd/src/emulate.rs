@@ -65,9 +65,6 @@ impl Emulation {
     /// The system has no more sockets, or the record cannot be written.
     pub fn serve(mut self) -> Result<Served, ServeError> {
         let counters = self.system.serve(&mut [&mut self.nbd])?;
-        Ok(Served {
-            counters,
-            clients: self.nbd.served(),
-        })
+        Ok(Served { counters, clients: self.nbd.served() })
     }
 }

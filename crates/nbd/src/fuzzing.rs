@@ -41,17 +41,8 @@ impl Write for Sent<'_> {
 ///
 /// # Errors
 /// The client was closed before its end.
-pub fn converse(
-    packets: &[&[u8]],
-    piece: usize,
-    tls: &Tls,
-    live: &mut Live,
-) -> io::Result<(u64, u64)> {
-    let mut client = Sent {
-        packets,
-        rest: &[],
-        taken: 0,
-    };
+pub fn converse(packets: &[&[u8]], piece: usize, tls: &Tls, live: &mut Live) -> io::Result<(u64, u64)> {
+    let mut client = Sent { packets, rest: &[], taken: 0 };
     let (mut connection, mut buffer) = (Connection::new(tls), vec![0; piece.max(1)]);
     let (mut requests, mut open) = (0, Vec::new());
     while !connection.is_over() {
@@ -59,9 +50,7 @@ pub fn converse(
         if room > 0 {
             connection.receive(&mut client, &mut buffer[..room])?;
         }
-        connection.step(tls, live, MOST_UNTAKEN, |_, _, request, _| {
-            open.push(request)
-        })?;
+        connection.step(tls, live, MOST_UNTAKEN, |_, _, request, _| open.push(request))?;
         requests += open.len() as u64;
         for request in open.drain(..) {
             connection.ended(&request, None);

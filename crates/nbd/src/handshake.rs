@@ -1,8 +1,7 @@
 //! The fixed newstyle handshake: a state machine over bytes, without sockets.
 
 use crate::protocol::{
-    export, handshake, info, option, reply, Headers, ALLOCATION, MAGIC, MAX_PAYLOAD, OPTION_MAGIC,
-    OPTION_REPLY_MAGIC,
+    export, handshake, info, option, reply, Headers, ALLOCATION, MAGIC, MAX_PAYLOAD, OPTION_MAGIC, OPTION_REPLY_MAGIC,
 };
 use crate::tls::Mode;
 use bytes::{Buf, BufMut, BytesMut};
@@ -193,11 +192,7 @@ impl Handshake {
     }
 
     fn negotiated(&self, export: usize) -> Negotiated {
-        Negotiated {
-            export,
-            headers: self.headers,
-            allocation: self.allocation == Some(export),
-        }
+        Negotiated { export, headers: self.headers, allocation: self.allocation == Some(export) }
     }
 
     fn by_name(&self, name: &[u8], out: &mut BytesMut, exports: &[Export]) -> Next {
@@ -233,10 +228,7 @@ impl Handshake {
         let sizes = [BLOCK_BYTES.0, BLOCK_BYTES.1, MAX_PAYLOAD].map(u32::to_be_bytes);
         fact(info::BLOCK_SIZE, sizes.as_flattened());
         // Each once, however often it is asked for.
-        let texts = [
-            (info::NAME, &export.name),
-            (info::DESCRIPTION, &export.description),
-        ];
+        let texts = [(info::NAME, &export.name), (info::DESCRIPTION, &export.description)];
         for (kind, text) in texts.iter().filter(|(kind, _)| wanted.contains(kind)) {
             fact(*kind, text.as_bytes());
         }
@@ -248,13 +240,7 @@ impl Handshake {
     }
 
     /// Lists or selects kinds of metadata.
-    fn contexts(
-        &mut self,
-        code: u32,
-        data: &[u8],
-        out: &mut BytesMut,
-        exports: &[Export],
-    ) -> Result<(), u32> {
+    fn contexts(&mut self, code: u32, data: &[u8], out: &mut BytesMut, exports: &[Export]) -> Result<(), u32> {
         let sets = code == option::SET_META_CONTEXT;
         if sets {
             self.allocation = None;
@@ -266,10 +252,7 @@ impl Handshake {
         let export = find(name, exports).ok_or(reply::ERR_UNKNOWN)?;
         let (known, id) = ALLOCATION;
         let all = !sets && queries.is_empty();
-        let found = all
-            || queries
-                .iter()
-                .any(|q| *q == known || (!sets && *q == b"base:"));
+        let found = all || queries.iter().any(|q| *q == known || (!sets && *q == b"base:"));
         if found {
             let mut context = if sets { id } else { 0 }.to_be_bytes().to_vec();
             context.extend_from_slice(known);

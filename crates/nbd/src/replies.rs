@@ -1,8 +1,6 @@
 //! Replies that wait to be sent. Their data are read from the store as the socket takes them.
 
-use crate::protocol::{
-    allocation, chunk, Failure, ALLOCATION, CHUNK_MAGIC, EXTENDED_CHUNK_MAGIC, SIMPLE_REPLY_MAGIC,
-};
+use crate::protocol::{allocation, chunk, Failure, ALLOCATION, CHUNK_MAGIC, EXTENDED_CHUNK_MAGIC, SIMPLE_REPLY_MAGIC};
 use bytes::{BufMut, BytesMut};
 use headstack_live::clients::{LONG_WORK, WORK_BYTES};
 use headstack_live::history::SECTOR;
@@ -87,14 +85,7 @@ pub struct Data {
 
 impl Reply {
     fn data(origin: Origin, left: u32, form: Form) -> Reply {
-        Reply::Data(Data {
-            origin,
-            offset: origin.offset,
-            left,
-            form,
-            has_head: false,
-            has_failed: false,
-        })
+        Reply::Data(Data { origin, offset: origin.offset, left, form, has_head: false, has_failed: false })
     }
 
     /// Data after a simple reply.
@@ -157,11 +148,7 @@ impl Replies {
                     failed(out, origin, *error, None);
                     true
                 }
-                Some(Reply::Extents {
-                    origin,
-                    length,
-                    one,
-                }) => {
+                Some(Reply::Extents { origin, length, one }) => {
                     searched += LONG_WORK;
                     extents(out, store, origin, *length, *one);
                     true
@@ -325,13 +312,7 @@ fn extents(out: &mut BytesMut, store: &Store, origin: &Origin, length: u64, one:
     };
     let n = found.len() as u32;
     match origin.is_extended {
-        true => head(
-            out,
-            origin,
-            chunk::DONE,
-            chunk::BLOCK_STATUS_EXT,
-            8 + 16 * n,
-        ),
+        true => head(out, origin, chunk::DONE, chunk::BLOCK_STATUS_EXT, 8 + 16 * n),
         false => head(out, origin, chunk::DONE, chunk::BLOCK_STATUS, 4 + 8 * n),
     }
     out.put_u32(ALLOCATION.1);

@@ -48,13 +48,7 @@ pub struct Nbd {
 impl Nbd {
     /// Listens already; there is at least one listener.
     pub fn new(listeners: Vec<Listener>, tls: Tls) -> Nbd {
-        Nbd {
-            tls,
-            clients: Clients::new(listeners),
-            open: Slab::new(),
-            arriving: 0,
-            served: 0,
-        }
+        Nbd { tls, clients: Clients::new(listeners), open: Slab::new(), arriving: 0, served: 0 }
     }
 
     /// What clients are given.
@@ -71,12 +65,7 @@ impl Nbd {
     ///
     /// # Errors
     /// The client has left, or must be closed.
-    fn serve_client(
-        &mut self,
-        watch: Watch,
-        live: &mut Live,
-        client: &mut Client<Connection>,
-    ) -> io::Result<()> {
+    fn serve_client(&mut self, watch: Watch, live: &mut Live, client: &mut Client<Connection>) -> io::Result<()> {
         let clients = self.clients.len() + 1;
         let left = ALL_REQUESTS.saturating_sub(self.open.len());
         let requests = left.min(ALL_REQUESTS / clients).min(MAX_REQUESTS);

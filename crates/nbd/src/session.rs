@@ -6,8 +6,8 @@
 //! chunks: zeroes that were never written are not sent, and a part that the store cannot read is named.
 
 use crate::protocol::{
-    command, flag, Failure, Headers, EXTENDED_REQUEST_BYTES, EXTENDED_REQUEST_MAGIC, MAX_COMMAND,
-    MAX_PAYLOAD, REQUEST_BYTES, REQUEST_MAGIC,
+    command, flag, Failure, Headers, EXTENDED_REQUEST_BYTES, EXTENDED_REQUEST_MAGIC, MAX_COMMAND, MAX_PAYLOAD,
+    REQUEST_BYTES, REQUEST_MAGIC,
 };
 use crate::replies::{Origin, Replies, Reply};
 use bytes::{Buf, BytesMut};
@@ -69,9 +69,7 @@ impl Request {
             command::WRITE if session.headers == Headers::Extended => flag::FUA | flag::PAYLOAD_LEN,
             command::BLOCK_STATUS => flag::FUA | flag::REQ_ONE,
             command::WRITE_ZEROES => flag::FUA | flag::NO_HOLE | flag::FAST_ZERO,
-            command::READ | command::WRITE | command::FLUSH | command::TRIM | command::CACHE => {
-                flag::FUA
-            }
+            command::READ | command::WRITE | command::FLUSH | command::TRIM | command::CACHE => flag::FUA,
             _ => return Err(Failure::Invalid),
         };
         let asks_too_much = self.command == command::BLOCK_STATUS && !session.allocation;
@@ -90,17 +88,11 @@ impl Request {
         let writes = matches!(self.command, command::WRITE | command::WRITE_ZEROES);
         let end = self.offset.checked_add(self.length);
         if end.is_none_or(|end| end > bytes) {
-            return Err(if writes {
-                Failure::NoSpace
-            } else {
-                Failure::Invalid
-            });
+            return Err(if writes { Failure::NoSpace } else { Failure::Invalid });
         }
         match self.command {
             command::READ if self.length > u64::from(MAX_PAYLOAD) => Err(Failure::Overflow),
-            command::WRITE_ZEROES | command::CACHE if self.length > MAX_COMMAND => {
-                Err(Failure::Overflow)
-            }
+            command::WRITE_ZEROES | command::CACHE if self.length > MAX_COMMAND => Err(Failure::Overflow),
             // `EOVERFLOW` is for requests that carry no data.
             command::WRITE if self.length > u64::from(MAX_PAYLOAD) => Err(Failure::Invalid),
             // A disk writes zeroes as slowly as other data.
@@ -281,12 +273,7 @@ impl Session {
         if payload.left > 0 {
             return None;
         }
-        let Payload {
-            request,
-            kept,
-            data,
-            ..
-        } = self.payload.take()?;
+        let Payload { request, kept, data, .. } = self.payload.take()?;
         match data {
             Ok(data) => {
                 self.content = Some(data.content());
@@ -315,11 +302,7 @@ impl Session {
 
     /// What replies say of a request.
     fn origin(&self, request: &Request) -> Origin {
-        Origin {
-            cookie: request.cookie,
-            offset: request.offset,
-            is_extended: self.headers == Headers::Extended,
-        }
+        Origin { cookie: request.cookie, offset: request.offset, is_extended: self.headers == Headers::Extended }
     }
 
     /// A request has failed.
@@ -375,16 +358,8 @@ mod tests {
     const BYTES: u64 = 1 << 18;
 
     /// What a client that sends these bytes in pieces gets, if every request is served at once.
-    fn replies(
-        headers: Headers,
-        bytes: &[u8],
-        mut piece: impl FnMut() -> usize,
-    ) -> (Vec<u8>, Vec<Request>, Event) {
-        let negotiated = Negotiated {
-            export: 0,
-            headers,
-            allocation: true,
-        };
+    fn replies(headers: Headers, bytes: &[u8], mut piece: impl FnMut() -> usize) -> (Vec<u8>, Vec<Request>, Event) {
+        let negotiated = Negotiated { export: 0, headers, allocation: true };
         let (mut session, mut store) = (Session::new(negotiated), Store::memory());
         let (mut input, mut out, mut found) = (BytesMut::new(), BytesMut::new(), Vec::new());
         let (mut rest, mut last, mut all) = (bytes, Event::Wait, Vec::new());
@@ -412,14 +387,7 @@ mod tests {
         (all, found, last)
     }
 
-    fn put(
-        headers: Headers,
-        bytes: &mut Vec<u8>,
-        command: u16,
-        offset: u64,
-        length: u32,
-        data: &[u8],
-    ) {
+    fn put(headers: Headers, bytes: &mut Vec<u8>, command: u16, offset: u64, length: u32, data: &[u8]) {
         let is_extended = headers == Headers::Extended;
         let (magic, flags) = match (is_extended, data) {
             (false, _) => (REQUEST_MAGIC, 0u16),

@@ -120,9 +120,7 @@ fn config(folder: &Path, verify_peer: bool) -> Result<ServerConfig, ServeError> 
         true => builder.with_client_cert_verifier(verifier(folder, provider)?),
         false => builder.with_no_client_auth(),
     };
-    let mut config = builder
-        .with_single_cert(chain, key)
-        .map_err(|e| unread(&folder.join("server-cert.pem"), &e))?;
+    let mut config = builder.with_single_cert(chain, key).map_err(|e| unread(&folder.join("server-cert.pem"), &e))?;
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
     Ok(config)
@@ -149,8 +147,7 @@ fn verifier(
 }
 
 fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, ServeError> {
-    let found =
-        CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let found = CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let found = found.map_err(|e| unread(file, &e))?;
     match found.is_empty() {
         true => Err(unread(file, &"no certificate")),
@@ -159,8 +156,5 @@ fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, ServeError>
 }
 
 fn unread(file: &Path, why: &dyn std::fmt::Display) -> ServeError {
-    ServeError::Certificates {
-        path: file.into(),
-        why: why.to_string(),
-    }
+    ServeError::Certificates { path: file.into(), why: why.to_string() }
 }

@@ -26,8 +26,8 @@ use std::sync::Arc;
 const CURVE_POINTS: u32 = 1000;
 
 pub fn parse(spec_json: &str) -> PyResult<DriveSpec> {
-    let value: Value = serde_json::from_str(spec_json)
-        .map_err(|e| raise("ConfigError", format!("drive: got {e}, need JSON")))?;
+    let value: Value =
+        serde_json::from_str(spec_json).map_err(|e| raise("ConfigError", format!("drive: got {e}, need JSON")))?;
     DriveSpec::from_value(value, &models()).map_err(|e| config(e.or_at("drive")))
 }
 
@@ -36,9 +36,7 @@ pub fn parse(spec_json: &str) -> PyResult<DriveSpec> {
 pub fn check_drive(spec_json: &str) -> PyResult<String> {
     let spec = parse(spec_json)?;
     DriveDesign::new(&spec, &models()).map_err(config)?;
-    cost::Parts::of(&spec)
-        .and_then(|parts| cost::build(&spec.cost, &parts, &models().cost))
-        .map_err(config)?;
+    cost::Parts::of(&spec).and_then(|parts| cost::build(&spec.cost, &parts, &models().cost)).map_err(config)?;
     serde_json::to_string(&spec).map_err(json)
 }
 
@@ -103,9 +101,7 @@ fn describe(spec: &DriveSpec, given: &Value) -> Result<Value, SpecError> {
         rate.map(|r| r * sector as f64 * f64::from(assemblies * stacks))
     };
     // As many tracks before the end as there are between two visits of a head.
-    let last = (0..2 * round).fold(sectors, |at, _| {
-        mechanics.layout.track_bounds(at.max(1) - 1).0
-    });
+    let last = (0..2 * round).fold(sectors, |at, _| mechanics.layout.track_bounds(at.max(1) - 1).0);
     let described = spec.described(given, &models());
     Ok(json!({
         "name": spec.name,
@@ -160,14 +156,8 @@ fn seeks(mechanics: &Mechanics, cylinders: u32) -> (Vec<[f64; 2]>, f64) {
     }
     let curve = distances.iter().map(|&d| [f64::from(d), seconds(d)]);
     let n = f64::from(cylinders);
-    let pairs: f64 = (1..cylinders)
-        .map(|d| 2.0 * (n - f64::from(d)) * seconds(d))
-        .sum();
-    let average = if cylinders > 1 {
-        pairs / (n * (n - 1.0))
-    } else {
-        0.0
-    };
+    let pairs: f64 = (1..cylinders).map(|d| 2.0 * (n - f64::from(d)) * seconds(d)).sum();
+    let average = if cylinders > 1 { pairs / (n * (n - 1.0)) } else { 0.0 };
     (curve.collect(), average)
 }
 
@@ -199,10 +189,7 @@ pub fn plugins() -> PyResult<String> {
     let lists = inputs(Vec::new());
     let models = &lists.models;
     let imports = headstack_disksim::checks::CHECKS.iter().copied();
-    let warnings: Vec<_> = headstack_array::warnings::list()
-        .into_iter()
-        .chain(imports)
-        .collect();
+    let warnings: Vec<_> = headstack_array::warnings::list().into_iter().chain(imports).collect();
     serde_json::to_string(&json!({
         "capping": list(&lists.policies),
         "cleaning": list(&models.cleaning),
@@ -272,11 +259,7 @@ pub fn import(path: &Path, sources: Sources) -> PyResult<headstack_disksim::Impo
 
 /// A DiskSim file as an experiment, under `trace` instead of its synthetic load if there is one; warnings as for
 /// drives.
-pub fn import_system(
-    path: &Path,
-    trace: Option<&str>,
-    sources: Sources,
-) -> PyResult<headstack_disksim::SystemImport> {
+pub fn import_system(path: &Path, trace: Option<&str>, sources: Sources) -> PyResult<headstack_disksim::SystemImport> {
     let found = headstack_disksim::import_experiment(path, trace, sources);
     let found = found.map_err(|e| raise("ConfigError", e))?;
     Python::attach(|py| warn(py, found.warnings()))?;
@@ -286,14 +269,9 @@ pub fn import_system(
 /// A DiskSim file as an experiment.
 #[pyfunction]
 #[pyo3(signature = (path, trace, sources_anywhere=false))]
-pub fn import_experiment(
-    path: PathBuf,
-    trace: Option<&str>,
-    sources_anywhere: bool,
-) -> PyResult<String> {
+pub fn import_experiment(path: PathBuf, trace: Option<&str>, sources_anywhere: bool) -> PyResult<String> {
     let found = import_system(&path, trace, sources(sources_anywhere))?;
-    serde_json::to_string(&json!({"document": found.document, "report": found.report}))
-        .map_err(json)
+    serde_json::to_string(&json!({"document": found.document, "report": found.report})).map_err(json)
 }
 
 /// A DiskSim file as a drive.
@@ -304,11 +282,7 @@ pub fn import_disksim(path: PathBuf, sources_anywhere: bool) -> PyResult<String>
     serde_json::to_string(&json!({"spec": found.spec, "report": found.report})).map_err(json)
 }
 
-fn simulate(
-    design: &Arc<DriveDesign>,
-    records: &[ValidateRecord],
-    compat: bool,
-) -> Result<Vec<f64>, SpecError> {
+fn simulate(design: &Arc<DriveDesign>, records: &[ValidateRecord], compat: bool) -> Result<Vec<f64>, SpecError> {
     let requests: Vec<ReplayRequest> = records
         .iter()
         .map(|r| ReplayRequest {
@@ -318,10 +292,7 @@ fn simulate(
             think_ns: r.think.non_negative(),
         })
         .collect();
-    let options = DriveOptions {
-        compat_disksim_40: compat,
-        ..DriveOptions::default()
-    };
+    let options = DriveOptions { compat_disksim_40: compat, ..DriveOptions::default() };
     replay(design, &options, &requests)?
         .iter()
         .enumerate()
@@ -382,11 +353,7 @@ fn compare(
     sources: Sources,
 ) -> PyResult<Result<demerit::DriveResult, demerit::Unusable>> {
     let unusable = |path: &Path, message: String| {
-        Ok(Err(demerit::Unusable {
-            name: pair.name.clone(),
-            path: path.to_path_buf(),
-            message,
-        }))
+        Ok(Err(demerit::Unusable { name: pair.name.clone(), path: path.to_path_buf(), message }))
     };
     let spec = match pair.parameters.extension().is_some_and(|e| e == "toml") {
         true => {
@@ -419,14 +386,8 @@ fn compare(
         Ok(simulated) => simulated,
         Err(e) => return unusable(&pair.trace, format!("{}: {e}", pair.trace.display())),
     };
-    let requests: Vec<_> = records
-        .iter()
-        .map(|r| demerit::Request {
-            write: r.op.writes(),
-            lba: r.lba.0,
-            blocks: r.blocks,
-        })
-        .collect();
+    let requests: Vec<_> =
+        records.iter().map(|r| demerit::Request { write: r.op.writes(), lba: r.lba.0, blocks: r.blocks }).collect();
     let measured: Vec<f64> = records.iter().map(|r| r.measured.as_secs_f64()).collect();
     match demerit::DriveResult::new(&pair.name, &requests, &measured, &simulated) {
         Ok(result) => Ok(Ok(result)),
@@ -437,12 +398,7 @@ fn compare(
 /// Demerit of every drive of a DiskSim directory.
 #[pyfunction]
 #[pyo3(signature = (dir, compat, sources_anywhere=false))]
-pub fn validate(
-    py: Python<'_>,
-    dir: PathBuf,
-    compat: bool,
-    sources_anywhere: bool,
-) -> PyResult<String> {
+pub fn validate(py: Python<'_>, dir: PathBuf, compat: bool, sources_anywhere: bool) -> PyResult<String> {
     let pairs = demerit::pairs(&dir).map_err(|e| {
         let message = format!("{}: got {e}, need a folder", dir.display());
         raise("ConfigError", message)

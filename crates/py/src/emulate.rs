@@ -73,10 +73,7 @@ fn over_iscsi(of: Iscsi, remote: bool) -> PyResult<server::Options> {
         address: Some(address),
         remote,
         apart,
-        admission: headstack_iscsi::login::Admission {
-            initiators,
-            secrets,
-        },
+        admission: headstack_iscsi::login::Admission { initiators, secrets },
         window,
     })
 }
@@ -108,11 +105,7 @@ pub fn emulate(
     let (torn, at, at_write, loss_seed, afterwards) = losses;
     let losses = PowerLosses::read(torn, &at, &at_write, loss_seed, &afterwards);
     let nbd_raised = |e: headstack_nbd::ServeError| raised(e.into());
-    let tls = TlsOptions {
-        mode: tls.map(str::parse).transpose().map_err(nbd_raised)?,
-        certificates,
-        verify_peer,
-    };
+    let tls = TlsOptions { mode: tls.map(str::parse).transpose().map_err(nbd_raised)?, certificates, verify_peer };
     let address = nbd.map(|(text,)| Address::parse(text.as_deref(), remote));
     let address = address.transpose().map_err(nbd_raised)?;
     let options = Options {
@@ -146,15 +139,7 @@ pub fn emulate(
         let _ = done.send(emulation.serve());
     };
     Builder::new().spawn(serve).map_err(no_thread)?;
-    Ok(Emulated {
-        uri,
-        urls,
-        exports,
-        metrics,
-        handle,
-        stop,
-        served: Mutex::new(Some(served)),
-    })
+    Ok(Emulated { uri, urls, exports, metrics, handle, stop, served: Mutex::new(Some(served)) })
 }
 
 /// Prepares this process to be a server and nothing else: more open files, and if asked an end with the parent.
@@ -242,8 +227,5 @@ fn document(served: &Served) -> String {
 }
 
 fn ended() -> PyErr {
-    raise(
-        "HeadstackError",
-        "emulate: got a server that has ended, need one that runs",
-    )
+    raise("HeadstackError", "emulate: got a server that has ended, need one that runs")
 }

@@ -10,10 +10,8 @@ use pyo3::types::PyType;
 pub fn raise(class: &str, message: impl ToString) -> PyErr {
     let message = message.to_string();
     Python::attach(|py| {
-        let found = py
-            .import("headstack.errors")
-            .and_then(|m| m.getattr(class))
-            .and_then(|c| Ok(c.cast_into::<PyType>()?));
+        let found =
+            py.import("headstack.errors").and_then(|m| m.getattr(class)).and_then(|c| Ok(c.cast_into::<PyType>()?));
         match found {
             Ok(class) => PyErr::from_type(class, message),
             Err(e) => e,
@@ -26,12 +24,7 @@ pub fn config(e: SpecError) -> PyErr {
     let error = raise("ConfigError", &e);
     if let Some(excerpt) = e.excerpt.as_deref() {
         // Without the note the error still says everything.
-        let _ = Python::attach(|py| {
-            error
-                .value(py)
-                .call_method1("add_note", (excerpt,))
-                .map(drop)
-        });
+        let _ = Python::attach(|py| error.value(py).call_method1("add_note", (excerpt,)).map(drop));
     }
     error
 }

@@ -19,9 +19,8 @@ mod wait;
 mod _core {
     #[pymodule_export]
     use super::drive::{
-        check_depopulation, check_drive, check_file, counters, demerit_of, drive_info,
-        import_disksim, import_experiment, plugins, read_measured, replay_closed, schema, validate,
-        without_head,
+        check_depopulation, check_drive, check_file, counters, demerit_of, drive_info, import_disksim,
+        import_experiment, plugins, read_measured, replay_closed, schema, validate, without_head,
     };
     #[cfg(target_os = "linux")]
     #[pymodule_export]

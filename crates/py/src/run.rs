@@ -5,9 +5,7 @@ use crate::errors;
 use crate::registries;
 use crate::wait::{no_result, no_thread, wait};
 use headstack_array::window::{record, Window};
-use headstack_array::{
-    read_toml as read, run as simulate, Experiment, Inputs, Overrides, RunError, RunOptions,
-};
+use headstack_array::{read_toml as read, run as simulate, Experiment, Inputs, Overrides, RunError, RunOptions};
 use headstack_disksim::Sources;
 use headstack_drive::DriveSpec;
 use headstack_engine::Progress;
@@ -37,16 +35,9 @@ pub fn sources(anywhere: bool) -> Sources {
 }
 
 /// Reads a TOML file, DiskSim's parameters, the text of a TOML file, or the tables of one as JSON.
-fn opened(
-    file: Option<&Path>,
-    text: Option<&str>,
-    overrides_json: &str,
-    sources: Sources,
-) -> PyResult<Experiment> {
-    let json = |text| {
-        serde_json::from_str::<Value>(text)
-            .map_err(|e| SpecError::new("experiment", e, "what JSON can write"))
-    };
+fn opened(file: Option<&Path>, text: Option<&str>, overrides_json: &str, sources: Sources) -> PyResult<Experiment> {
+    let json =
+        |text| serde_json::from_str::<Value>(text).map_err(|e| SpecError::new("experiment", e, "what JSON can write"));
     let read = |overrides_json| read_value::<Overrides>(&json(overrides_json)?);
     let overrides = read(overrides_json).map_err(errors::config)?;
     let experiment = match (file, text) {
@@ -56,8 +47,7 @@ fn opened(
         }
         (Some(file), None) => Experiment::open(file, &overrides),
         (Some(file), Some(text)) => Experiment::from_text(text, file, &overrides),
-        (None, text) => json(text.unwrap_or("null"))
-            .and_then(|tables| Experiment::changed(tables, None, &overrides)),
+        (None, text) => json(text.unwrap_or("null")).and_then(|tables| Experiment::changed(tables, None, &overrides)),
     };
     experiment.map_err(errors::config)
 }
@@ -86,16 +76,12 @@ fn watched<T: Send>(
             // The receiver only goes away with this scope.
             let _ = done.send(work());
         };
-        Builder::new()
-            .spawn_scoped(scope, work)
-            .map_err(no_thread)?;
+        Builder::new().spawn_scoped(scope, work).map_err(no_thread)?;
         wait(py, result, || {
             if failed.is_some() {
                 return Ok(());
             }
-            let told = progress.map_or(Ok(()), |p| {
-                p.call1(py, (watch.done(), watch.total())).map(drop)
-            });
+            let told = progress.map_or(Ok(()), |p| p.call1(py, (watch.done(), watch.total())).map(drop));
             if let Err(e) = py.check_signals().and(told) {
                 watch.cancel();
                 failed = Some(e);
@@ -130,24 +116,11 @@ pub fn run(
     sources_anywhere: bool,
     places: BTreeMap<String, PathBuf>,
 ) -> PyResult<String> {
-    let mut experiment = opened(
-        file.as_deref(),
-        text,
-        overrides_json,
-        sources(sources_anywhere),
-    )?;
+    let mut experiment = opened(file.as_deref(), text, overrides_json, sources(sources_anywhere))?;
     experiment.places = places;
-    let options = RunOptions {
-        threads,
-        out_dir,
-        log_requests,
-        progress: Progress::new(),
-    };
+    let options = RunOptions { threads, out_dir, log_requests, progress: Progress::new() };
     let other_drive = other_drive(sources_anywhere);
-    let inputs = Inputs {
-        other_drive: &other_drive,
-        ..registries::inputs(drive_dirs)
-    };
+    let inputs = Inputs { other_drive: &other_drive, ..registries::inputs(drive_dirs) };
     let result = watched(py, progress.as_ref(), &options.progress, || {
         simulate(&experiment, &inputs, &options).map_err(Box::new)
     })?;
@@ -170,21 +143,10 @@ pub fn record_window(
 ) -> PyResult<String> {
     let mut experiment = opened(file.as_deref(), text, "{}", sources(sources_anywhere))?;
     experiment.places = places;
-    let window = Window {
-        system: job.0,
-        workload: job.1,
-        from: Time(window_ns.0),
-        until: Time(window_ns.1),
-    };
-    let options = RunOptions {
-        progress: Progress::new(),
-        ..RunOptions::default()
-    };
+    let window = Window { system: job.0, workload: job.1, from: Time(window_ns.0), until: Time(window_ns.1) };
+    let options = RunOptions { progress: Progress::new(), ..RunOptions::default() };
     let other_drive = other_drive(sources_anywhere);
-    let inputs = Inputs {
-        other_drive: &other_drive,
-        ..registries::inputs(drive_dirs)
-    };
+    let inputs = Inputs { other_drive: &other_drive, ..registries::inputs(drive_dirs) };
     let found = watched(py, progress.as_ref(), &options.progress, || {
         record(&experiment, &inputs, &window, &options).map_err(Box::new)
     })?;

@@ -29,9 +29,7 @@ struct NoiseTable {
 
 impl From<NoiseTable> for Noise {
     fn from(table: NoiseTable) -> Noise {
-        let extent = |[drive, from, to, factor]: &[f64; 4]| {
-            (*drive as usize, *from as u64, *to as u64, *factor)
-        };
+        let extent = |[drive, from, to, factor]: &[f64; 4]| (*drive as usize, *from as u64, *to as u64, *factor);
         Noise {
             lost_turns_per_byte: table.lost_turns_per_byte,
             trial_factor: table.trial_factor,
@@ -61,10 +59,7 @@ fn fleet(spec_json: &str, held: bool, densities: &[u8], factors: &[u8]) -> PyRes
         let need = "pairs of bits and tracks per inch";
         return Err(config(SpecError::new("densities", "an odd number", need)));
     }
-    let densities = pairs.chunks_exact(2).map(|pair| Density {
-        bpi: pair[0],
-        tpi: pair[1],
-    });
+    let densities = pairs.chunks_exact(2).map(|pair| Density { bpi: pair[0], tpi: pair[1] });
     let factors = floats("factors", factors).map_err(config)?;
     DriveDesign::new(&spec, &models())
         .and_then(|design| Fleet::new(design, densities.collect(), factors))
@@ -122,13 +117,7 @@ pub fn sweep<'py>(
         .map_err(|e| raise("ConfigError", format!("noise: got {e}, need JSON")))
         .and_then(|v| read::<NoiseTable>(&v).map_err(|e| config(e.within("noise"))))?
         .into();
-    let sweep = Sweep {
-        block: block_bytes,
-        first: first_byte,
-        past: last_byte,
-        trials,
-        seed,
-    };
+    let sweep = Sweep { block: block_bytes, first: first_byte, past: last_byte, trials, seed };
     let fleet = fleet(drive_json, false, densities, factors)?;
     let rates = compute(py, fleet, move |f| f.sweep(&sweep, &noise, threads))?;
     bytes(py, &rates, f64::to_ne_bytes)

@@ -4,8 +4,7 @@ use crate::errors::{config, json, raise, trace};
 use crate::wait::{no_result, no_thread, wait};
 use headstack_schema::{read, Parameter};
 use headstack_trace::{
-    checks, create_in, formats as list, open, Counters, ReadOptions, TraceError, TraceInfo,
-    Transform,
+    checks, create_in, formats as list, open, Counters, ReadOptions, TraceError, TraceInfo, Transform,
 };
 use pyo3::prelude::*;
 use serde_json::{json, Value};
@@ -32,9 +31,7 @@ fn options(on_error: &str, order: &str, parameters_json: &str) -> PyResult<ReadO
 /// Parameters of a reader that it refused are the user's, not the trace's.
 fn reading(e: TraceError) -> PyErr {
     match e {
-        TraceError::Input { ref path, .. } if path.starts_with("format_parameters") => {
-            raise("ConfigError", e)
-        }
+        TraceError::Input { ref path, .. } if path.starts_with("format_parameters") => raise("ConfigError", e),
         e => trace(e),
     }
 }
@@ -121,12 +118,8 @@ pub fn convert(
     parameters_json: &str,
 ) -> PyResult<String> {
     let options = options(on_error, order, parameters_json)?;
-    let transform: Transform = serde_json::from_str(transform_json).map_err(|e| {
-        raise(
-            "ConfigError",
-            format!("transform: got {e}, need known keys"),
-        )
-    })?;
+    let transform: Transform = serde_json::from_str(transform_json)
+        .map_err(|e| raise("ConfigError", format!("transform: got {e}, need known keys")))?;
     let counters = options.counters.clone();
     let written = interruptible(py, &counters, move || {
         let source = transform.open(|| open(&src, src_format.as_deref(), &options))?;

@@ -40,10 +40,7 @@ pub fn wait<T: Send>(
 pub fn no_thread(e: std::io::Error) -> PyErr {
     let got = io_error_text(&e);
     let need = "memory for one more thread (ulimit -v, -u)";
-    raise(
-        "HeadstackError",
-        format!("headstack: got {got}, need {need}"),
-    )
+    raise("HeadstackError", format!("headstack: got {got}, need {need}"))
 }
 
 /// A thread ended without a result: our bug.

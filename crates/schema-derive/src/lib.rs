@@ -32,26 +32,21 @@ use proc_macro2::TokenStream as Tokens;
 use quote::{quote, ToTokens};
 use syn::spanned::Spanned;
 use syn::{
-    parse_macro_input, Attribute, Data, DeriveInput, Error, Expr, Field, Fields, Ident, Lit,
-    LitStr, Meta, Path, Type,
+    parse_macro_input, Attribute, Data, DeriveInput, Error, Expr, Field, Fields, Ident, Lit, LitStr, Meta, Path, Type,
 };
 
 /// Derives `Table` and `Parameter` for a struct of parameters, and serde's traits by way of them.
 #[proc_macro_derive(Table, attributes(param, table))]
 pub fn table(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    table_of(&input)
-        .unwrap_or_else(Error::into_compile_error)
-        .into()
+    table_of(&input).unwrap_or_else(Error::into_compile_error).into()
 }
 
 /// Derives `Choice` and `Parameter` for an enum of words, and serde's traits by way of them.
 #[proc_macro_derive(Choice, attributes(choice))]
 pub fn choice(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    choice_of(&input)
-        .unwrap_or_else(Error::into_compile_error)
-        .into()
+    choice_of(&input).unwrap_or_else(Error::into_compile_error).into()
 }
 
 /// The sentences of doc comments: lines joined, paragraphs after the first left out.
@@ -61,11 +56,7 @@ fn doc_of(attributes: &[Attribute]) -> String {
         let Meta::NameValue(pair) = &attribute.meta else {
             continue;
         };
-        let Expr::Lit(syn::ExprLit {
-            lit: Lit::Str(line),
-            ..
-        }) = &pair.value
-        else {
+        let Expr::Lit(syn::ExprLit { lit: Lit::Str(line), .. }) = &pair.value else {
             continue;
         };
         let line = line.value();
@@ -216,11 +207,7 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
         Some(need) => quote! { #need },
         None => quote! { "a value" },
     };
-    let Bounds {
-        when_read,
-        of_field,
-        shown: range,
-    } = bounds_of(&said, &name, &key, ty);
+    let Bounds { when_read, of_field, shown: range } = bounds_of(&said, &name, &key, ty);
     let write = match &said.omit {
         Some(omit) => quote! { if !(#omit)(&self.#name) { __d::put(&mut table, #key, #write); } },
         None => quote! { __d::put(&mut table, #key, #write); },
@@ -303,22 +290,15 @@ fn default_of(said: &Said, whole: &Whole, name: &Ident, ty: &Type) -> (Tokens, T
     match (&said.default, whole.default) {
         (Some(Some(value)), _) => some(quote! { #value }),
         (Some(None), _) => some(quote! { <#ty as ::core::default::Default>::default() }),
-        (None, false) if whole.defaults => {
-            some(quote! { <#ty as ::core::default::Default>::default() })
-        }
+        (None, false) if whole.defaults => some(quote! { <#ty as ::core::default::Default>::default() }),
         (None, true) => some(quote! { <Self as ::core::default::Default>::default().#name }),
-        (None, false) if is_option(ty) => (
-            quote! { || ::core::option::Option::Some(::core::option::Option::None) },
-            quote! { __s::Usual::Nothing },
-        ),
-        (None, false) if said.with.is_some() => (
-            quote! { || ::core::option::Option::None },
-            quote! { __s::Usual::Required },
-        ),
-        (None, false) => (
-            quote! { <#ty as __s::Parameter>::if_absent },
-            quote! { <#ty as __s::Parameter>::usual() },
-        ),
+        (None, false) if is_option(ty) => {
+            (quote! { || ::core::option::Option::Some(::core::option::Option::None) }, quote! { __s::Usual::Nothing })
+        }
+        (None, false) if said.with.is_some() => {
+            (quote! { || ::core::option::Option::None }, quote! { __s::Usual::Required })
+        }
+        (None, false) => (quote! { <#ty as __s::Parameter>::if_absent }, quote! { <#ty as __s::Parameter>::usual() }),
     }
 }
 
@@ -378,10 +358,7 @@ fn innermost(ty: &Type) -> &Type {
 
 fn is_option(ty: &Type) -> bool {
     let Type::Path(path) = ty else { return false };
-    path.path
-        .segments
-        .last()
-        .is_some_and(|s| s.ident == "Option")
+    path.path.segments.last().is_some_and(|s| s.ident == "Option")
 }
 
 fn table_of(input: &DeriveInput) -> Result<Tokens, Error> {
@@ -409,9 +386,7 @@ fn table_of(input: &DeriveInput) -> Result<Tokens, Error> {
     let (generics, types, bounds) = input.generics.split_for_impl();
     let serde = serde_by_way(ident, &input.generics);
     let default = whole.defaults.then(|| {
-        let fields = parts
-            .iter()
-            .map(|Parts { name, default, .. }| quote! { #name: #default });
+        let fields = parts.iter().map(|Parts { name, default, .. }| quote! { #name: #default });
         quote! {
             impl #generics ::core::default::Default for #ident #types #bounds {
                 fn default() -> Self {
@@ -545,10 +520,7 @@ fn tables_of(input: &DeriveInput, data: &syn::DataEnum) -> Result<Tokens, Error>
     let (mut reads, mut writes, mut checks) = (vec![], vec![], vec![]);
     for variant in &data.variants {
         let Fields::Named(fields) = &variant.fields else {
-            return Err(Error::new(
-                variant.span(),
-                "a variant needs fields with names",
-            ));
+            return Err(Error::new(variant.span(), "a variant needs fields with names"));
         };
         let word = kebab(&variant.ident.to_string());
         let (name, attributes, fields) = (&variant.ident, &variant.attrs, &fields.named);
@@ -651,10 +623,7 @@ fn choice_of(input: &DeriveInput) -> Result<Tokens, Error> {
     let mut arms = Vec::new();
     for variant in &data.variants {
         if !matches!(variant.fields, Fields::Unit) {
-            return Err(Error::new(
-                variant.span(),
-                "Choice needs variants without fields",
-            ));
+            return Err(Error::new(variant.span(), "Choice needs variants without fields"));
         }
         let named = variant.attrs.iter().find(|a| a.path().is_ident("choice"));
         let word = match named {

@@ -96,10 +96,8 @@ fn plain(value: toml::Value) -> Result<Value, SpecError> {
         toml::Value::Boolean(is) => Value::Bool(is),
         toml::Value::Datetime(date) => Value::String(date.to_string()),
         toml::Value::Array(list) => {
-            let entries = list
-                .into_iter()
-                .enumerate()
-                .map(|(i, value)| plain(value).map_err(|e| e.within(&format!("[{i}]"))));
+            let entries =
+                list.into_iter().enumerate().map(|(i, value)| plain(value).map_err(|e| e.within(&format!("[{i}]"))));
             Value::Array(entries.collect::<Result<_, _>>()?)
         }
         toml::Value::Table(table) => plain_table(table)?,
@@ -128,34 +126,20 @@ mod tests {
     fn what_is_wrong_has_a_place() {
         for (text, want) in [
             ("a = 1\nb = = 2", "x.toml:2:5: got "),
-            (
-                "a = 1\na = 2",
-                "x.toml:2:1: got key \"a\" a second time, need it once",
-            ),
-            (
-                "a = 1\na.b = 2",
-                "x.toml:2:1: got a key inside an integer, need a table",
-            ),
+            ("a = 1\na = 2", "x.toml:2:1: got key \"a\" a second time, need it once"),
+            ("a = 1\na.b = 2", "x.toml:2:1: got a key inside an integer, need a table"),
             (
                 "a = 10000000000000000000000",
                 "x.toml:1:5: got integer 10000000000000000000000, need a whole number from -2^63 to",
             ),
-            (
-                "a = \"x\n",
-                "x.toml:1:7: got text without its closing quote, need the same quote at its end",
-            ),
+            ("a = \"x\n", "x.toml:1:7: got text without its closing quote, need the same quote at its end"),
             ("a = inf", "x.toml:1:5: a: got inf, need a finite number"),
-            (
-                "[[a]]\nb = [0, { c = nan }]",
-                "x.toml:2:15: a[0].b[1].c: got nan, need a finite number",
-            ),
+            ("[[a]]\nb = [0, { c = nan }]", "x.toml:2:15: a[0].b[1].c: got nan, need a finite number"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.starts_with(want), "{error}");
         }
-        let error = read_text(Path::new("absent.toml"), TOML)
-            .unwrap_err()
-            .to_string();
+        let error = read_text(Path::new("absent.toml"), TOML).unwrap_err().to_string();
         assert_eq!(error, "absent.toml: got no such file, need a file of TOML");
     }
 
@@ -174,10 +158,7 @@ mod tests {
         }
         let digits = format!("a = {}", "9".repeat(5_000));
         let error = read(&digits).unwrap_err();
-        assert!(
-            error.starts_with("x.toml:1:5: got a larger number, need a whole"),
-            "{error}"
-        );
+        assert!(error.starts_with("x.toml:1:5: got a larger number, need a whole"), "{error}");
     }
 
     #[test]

@@ -10,10 +10,7 @@ use thiserror::Error;
 pub fn printable(text: &str) -> Cow<'_, str> {
     let steers = |c: char| {
         c.is_control()
-            || matches!(
-                c,
-                '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
-            )
+            || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}')
             || matches!(c, '\u{2066}'..='\u{2069}' | '\u{feff}')
     };
     if !text.contains(steers) {
@@ -110,14 +107,7 @@ fn something(got: &str) -> &str {
 impl SpecError {
     /// A new error. Values are shown as users write them.
     pub fn new(key: impl Into<String>, got: impl ToString, need: impl Into<String>) -> Self {
-        SpecError {
-            key: key.into(),
-            got: got.to_string(),
-            need: need.into(),
-            inside: None,
-            at: None,
-            excerpt: None,
-        }
+        SpecError { key: key.into(), got: got.to_string(), need: need.into(), inside: None, at: None, excerpt: None }
     }
 
     /// The error about a key of the table, and not about the whole table.
@@ -207,11 +197,9 @@ mod tests {
     #[test]
     fn keys_are_seen_from_outside() {
         let at = |key: &str| SpecError::new(key, 1, "2");
-        for (key, want) in [
-            ("", "seek: got 1, need 2"),
-            ("points", "seek.points: got 1, need 2"),
-            ("[3]", "seek[3]: got 1, need 2"),
-        ] {
+        for (key, want) in
+            [("", "seek: got 1, need 2"), ("points", "seek.points: got 1, need 2"), ("[3]", "seek[3]: got 1, need 2")]
+        {
             assert_eq!(at(key).within("seek").to_string(), want);
         }
         assert_eq!(at("").to_string(), "got 1, need 2");
@@ -228,10 +216,7 @@ mod tests {
     fn nothing_of_a_file_reaches_the_terminal_raw() {
         let error = SpecError::new("a\u{1b}[2J", "b\u{7}\u{202e}\u{9b}", "c\nd").within("\u{2028}");
         let shown = error.to_string();
-        assert_eq!(
-            shown,
-            r"\u{2028}.a\u{1b}[2J: got b\u{7}\u{202e}\u{9b}, need c\nd"
-        );
+        assert_eq!(shown, r"\u{2028}.a\u{1b}[2J: got b\u{7}\u{202e}\u{9b}, need c\nd");
         assert_eq!(printable(&shown), shown, "escaped once");
         assert_eq!(printable("Größe 3 µs \"x\\\""), "Größe 3 µs \"x\\\"");
     }
@@ -244,10 +229,7 @@ mod tests {
         for (error, number) in [
             (full(), Some(FULL)),
             (inside, Some(FULL)),
-            (
-                io::Error::other(format!("External: {}", full())),
-                Some(FULL),
-            ),
+            (io::Error::other(format!("External: {}", full())), Some(FULL)),
             (io::Error::other("a bad page"), None),
         ] {
             let found = system_error(&error).and_then(|e| e.raw_os_error());

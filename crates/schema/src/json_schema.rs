@@ -22,11 +22,7 @@ pub fn document(table: &TableSchema, title: &str, models: Models) -> Value {
 }
 
 fn table_schema(table: &TableSchema, models: Models) -> Params {
-    let properties: Params = table
-        .fields
-        .iter()
-        .flat_map(|f| properties(f, models))
-        .collect();
+    let properties: Params = table.fields.iter().flat_map(|f| properties(f, models)).collect();
     let mut schema = Params::new();
     schema.insert("type".into(), "object".into());
     if !table.doc.is_empty() {
@@ -49,10 +45,7 @@ fn table_schema(table: &TableSchema, models: Models) -> Params {
 /// Adds the keys that may not be left out; returns what is needed of those that have two names.
 fn required(table: &TableSchema, schema: &mut Params) -> Vec<Value> {
     let fields = || table.fields.iter().filter(|f| f.usual == Usual::Required);
-    let required: Vec<Value> = fields()
-        .filter(|f| f.alias.is_none())
-        .map(|f| f.key.into())
-        .collect();
+    let required: Vec<Value> = fields().filter(|f| f.alias.is_none()).map(|f| f.key.into()).collect();
     if !required.is_empty() {
         schema.insert("required".into(), Value::Array(required));
     }
@@ -64,8 +57,7 @@ fn required(table: &TableSchema, schema: &mut Params) -> Vec<Value> {
 
 /// What the model that a field names adds to its table: a rule for each model of the kind.
 fn by_name(table: &TableSchema, field: &Field, kind: &str, models: Models) -> Vec<Value> {
-    let under =
-        (table.fields.iter()).find(|f| matches!(f.kind, Kind::Parameters(of) if of == kind));
+    let under = (table.fields.iter()).find(|f| matches!(f.kind, Kind::Parameters(of) if of == kind));
     if under.is_none() && table.others.is_none() {
         return Vec::new();
     }

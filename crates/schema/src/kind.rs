@@ -163,10 +163,7 @@ impl Kind {
                 }
             }
             Kind::List { length: None, .. } => "a list".into(),
-            Kind::List {
-                length: Some(length),
-                ..
-            } => format!("a list of {length} entries"),
+            Kind::List { length: Some(length), .. } => format!("a list of {length} entries"),
             Kind::Map(_) | Kind::Table(_) => "a table".into(),
             Kind::OneOf(kinds) => {
                 let needs: Vec<String> = kinds.iter().map(Kind::need).collect();

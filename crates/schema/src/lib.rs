@@ -49,8 +49,7 @@ pub use parameter::{Adapter, Parameter, Params, Table};
 pub use place::Place;
 pub use reader::{EffectiveParameter, Named, Reader};
 pub use reading::{
-    by_kind, fill, missing, misspelt, read, read_beside, read_table, shown, unknown_keys,
-    wrong_kind, InRange, Scalar,
+    by_kind, fill, missing, misspelt, read, read_beside, read_table, shown, unknown_keys, wrong_kind, InRange, Scalar,
 };
 pub use registry::{Registered, Registry};
 
@@ -59,8 +58,8 @@ pub use registry::{Registered, Registry};
 pub mod derived {
     pub use crate::choice::{kind as choice_kind, read as choice_read};
     pub use crate::reading::{
-        check_range, field_of, keys_of, put, rest_of, tag_of, tagged, unknown_keys, unknown_tag,
-        write_field, write_tagged, Given,
+        check_range, field_of, keys_of, put, rest_of, tag_of, tagged, unknown_keys, unknown_tag, write_field,
+        write_tagged, Given,
     };
     pub use serde;
     pub use serde_json;

@@ -3,9 +3,7 @@
 use crate::kind::{Field, Kind, TableSchema, Usual};
 use crate::reading::{described, wrong_kind};
 use crate::SpecError;
-use headstack_units::{
-    Bandwidth, Bytes, Frequency, Joules, Length, Quantity, Rpm, Span, Turn, Watts,
-};
+use headstack_units::{Bandwidth, Bytes, Frequency, Joules, Length, Quantity, Rpm, Span, Turn, Watts};
 use serde_json::{Map, Number, Value};
 use std::collections::BTreeMap;
 
@@ -82,9 +80,7 @@ impl Parameter for bool {
         Kind::Flag
     }
     fn read(value: &Value) -> Result<Self, SpecError> {
-        value
-            .as_bool()
-            .ok_or_else(|| wrong_kind(value, "true or false, without quotes"))
+        value.as_bool().ok_or_else(|| wrong_kind(value, "true or false, without quotes"))
     }
     fn write(&self) -> Value {
         Value::Bool(*self)
@@ -121,9 +117,7 @@ impl Parameter for i64 {
         Kind::Signed
     }
     fn read(value: &Value) -> Result<Self, SpecError> {
-        value
-            .as_i64()
-            .ok_or_else(|| wrong_kind(value, "a whole number"))
+        value.as_i64().ok_or_else(|| wrong_kind(value, "a whole number"))
     }
     fn write(&self) -> Value {
         (*self).into()
@@ -210,19 +204,12 @@ impl<T: Parameter> Parameter for Option<T> {
 
 impl<T: Parameter> Parameter for Vec<T> {
     fn kind() -> Kind {
-        Kind::List {
-            of: Box::new(T::kind()),
-            length: None,
-        }
+        Kind::List { of: Box::new(T::kind()), length: None }
     }
     fn read(value: &Value) -> Result<Self, SpecError> {
-        let list = value
-            .as_array()
-            .ok_or_else(|| wrong_kind(value, "a list"))?;
+        let list = value.as_array().ok_or_else(|| wrong_kind(value, "a list"))?;
         let entries = list.iter().enumerate();
-        entries
-            .map(|(i, v)| T::read(v).map_err(|e| e.within(&format!("[{i}]"))))
-            .collect()
+        entries.map(|(i, v)| T::read(v).map_err(|e| e.within(&format!("[{i}]")))).collect()
     }
     fn write(&self) -> Value {
         Value::Array(self.iter().map(T::write).collect())
@@ -240,10 +227,7 @@ fn check_entries<T: Parameter>(list: &[T]) -> Result<(), SpecError> {
 
 impl<T: Parameter, const N: usize> Parameter for [T; N] {
     fn kind() -> Kind {
-        Kind::List {
-            of: Box::new(T::kind()),
-            length: Some(N),
-        }
+        Kind::List { of: Box::new(T::kind()), length: Some(N) }
     }
     fn read(value: &Value) -> Result<Self, SpecError> {
         let need = || format!("a list of {N} entries");
@@ -253,9 +237,7 @@ impl<T: Parameter, const N: usize> Parameter for [T; N] {
             other => return Err(wrong_kind(other, need())),
         };
         let got = entries.len();
-        entries
-            .try_into()
-            .map_err(|_| SpecError::new("", got, need()))
+        entries.try_into().map_err(|_| SpecError::new("", got, need()))
     }
     fn write(&self) -> Value {
         Value::Array(self.iter().map(T::write).collect())
@@ -268,10 +250,7 @@ impl<T: Parameter, const N: usize> Parameter for [T; N] {
 /// A list of two entries of different kinds.
 impl<A: Parameter, B: Parameter> Parameter for (A, B) {
     fn kind() -> Kind {
-        Kind::List {
-            of: Box::new(Kind::OneOf(vec![A::kind(), B::kind()])),
-            length: Some(2),
-        }
+        Kind::List { of: Box::new(Kind::OneOf(vec![A::kind(), B::kind()])), length: Some(2) }
     }
     fn read(value: &Value) -> Result<Self, SpecError> {
         let need = "a list of 2 entries";
@@ -299,9 +278,7 @@ impl<T: Parameter> Parameter for BTreeMap<String, T> {
         Kind::Map(Box::new(T::kind()))
     }
     fn read(value: &Value) -> Result<Self, SpecError> {
-        let table = value
-            .as_object()
-            .ok_or_else(|| wrong_kind(value, "a table"))?;
+        let table = value.as_object().ok_or_else(|| wrong_kind(value, "a table"))?;
         let entry = |(k, v): (&String, &Value)| {
             let read = T::read(v).map_err(|e| e.within(k))?;
             Ok((k.clone(), read))

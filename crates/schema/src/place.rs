@@ -26,30 +26,20 @@ impl Place {
         let marked = text.get(bytes.clone()).unwrap_or("");
         let first = marked.find('\n').unwrap_or(marked.len());
         let end = (bytes.start + first).min(text.len());
-        let mark = AnnotationKind::Primary
-            .span(bytes.start.min(end)..end)
-            .label(label);
+        let mark = AnnotationKind::Primary.span(bytes.start.min(end)..end).label(label);
         let snippet = Snippet::source(text).annotation(mark);
         let report = &[Level::ERROR.no_name().primary_title("").element(snippet)];
         let shown = Renderer::plain().render(report);
         // The first line is the title, which the error says itself.
         let excerpt = shown.split_once('\n').map_or("", |(_, rest)| rest);
-        Place {
-            line,
-            column,
-            excerpt: excerpt.trim_end().to_string(),
-        }
+        Place { line, column, excerpt: excerpt.trim_end().to_string() }
     }
 
     /// The place of the value with this dotted key (`system[0].drive`), or of the nearest table around it that
     /// stands in the text. With `inside`, the place of that key in the table. None for text that is not TOML.
     pub fn of_key(text: &str, key: &str, inside: Option<&str>, label: &str) -> Option<Place> {
         let document = DeTable::parse(text).ok()?;
-        let mut at = At {
-            table: Some(document.get_ref()),
-            list: None,
-            bytes: 0..0,
-        };
+        let mut at = At { table: Some(document.get_ref()), list: None, bytes: 0..0 };
         for step in steps(key) {
             // A list of one table may be written as the table.
             if matches!(step, Step::Index(0)) && at.table.is_some() {
@@ -101,11 +91,7 @@ impl<'a, 'i> At<'a, 'i> {
             },
         };
         let value = found.get_ref();
-        Some(At {
-            table: value.as_table(),
-            list: value.as_array().map(|list| &list[..]),
-            bytes: found.span(),
-        })
+        Some(At { table: value.as_table(), list: value.as_array().map(|list| &list[..]), bytes: found.span() })
     }
 
     /// The place of a key itself.

@@ -32,10 +32,7 @@ pub struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// A reader of this table.
     pub fn new(table: &'a Params) -> Self {
-        Reader {
-            table,
-            read: Vec::new(),
-        }
+        Reader { table, read: Vec::new() }
     }
 
     /// The value as the table has it; the caller checks it.
@@ -44,13 +41,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Records a parameter, and returns its value in the table.
-    fn record(
-        &mut self,
-        (key, doc): Named,
-        kind: Kind,
-        usual: Usual,
-        bounds: Option<Bounds>,
-    ) -> Option<&'a Value> {
+    fn record(&mut self, (key, doc): Named, kind: Kind, usual: Usual, bounds: Option<Bounds>) -> Option<&'a Value> {
         let given = self.table.get(key);
         match self.read.iter_mut().find(|p| p.field.key == key) {
             // Read for another drive, with another default: no value stands for all drives.
@@ -64,14 +55,7 @@ impl<'a> Reader<'a> {
                     Usual::Value(value) => Some(value.clone()),
                     _ => None,
                 };
-                let field = Field {
-                    key,
-                    alias: None,
-                    doc,
-                    kind,
-                    usual,
-                    bounds,
-                };
+                let field = Field { key, alias: None, doc, kind, usual, bounds };
                 let value = given.cloned().or(default);
                 self.read.push(EffectiveParameter { field, value });
             }
@@ -100,11 +84,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// A value of another kind or outside `bounds`.
-    pub fn optional<T: Scalar>(
-        &mut self,
-        named: Named,
-        bounds: RangeInclusive<T>,
-    ) -> Result<Option<T>, SpecError> {
+    pub fn optional<T: Scalar>(&mut self, named: Named, bounds: RangeInclusive<T>) -> Result<Option<T>, SpecError> {
         match self.record(named, T::kind(), Usual::Nothing, Some(Bounds::of(&bounds))) {
             None => Ok(None),
             Some(value) => one(named.0, value, &bounds).map(Some),
@@ -165,11 +145,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Any other value.
-    pub fn word<C: Choice + Parameter>(
-        &mut self,
-        named: Named,
-        default: C,
-    ) -> Result<C, SpecError> {
+    pub fn word<C: Choice + Parameter>(&mut self, named: Named, default: C) -> Result<C, SpecError> {
         let usual = Usual::Value(default.word().into());
         match self.record(named, choice::kind::<C>(), usual, None) {
             None => Ok(default),

@@ -91,11 +91,7 @@ pub fn misspelt(table: &Map<String, Value>, key: &str, known: &[&str]) -> Option
 
 fn unknown_key(got: &str, known: &[&str]) -> SpecError {
     let hint = did_you_mean(got, known.iter().copied());
-    let need = if known.is_empty() {
-        "no keys here".to_string()
-    } else {
-        format!("one of {}{hint}", known.join(", "))
-    };
+    let need = if known.is_empty() { "no keys here".to_string() } else { format!("one of {}{hint}", known.join(", ")) };
     SpecError::new("", format!("key {got:?}"), need).about_key(got)
 }
 
@@ -113,8 +109,7 @@ pub fn unknown_keys(table: &Params, keys: &[&str], others: &[&str]) -> Result<()
 
 /// The keys that are neither parameters nor `others`: somebody else's.
 pub fn rest_of(table: &Params, keys: &[&str], others: &[&str]) -> Params {
-    let other =
-        |(k, _): &(&String, &Value)| !keys.contains(&k.as_str()) && !others.contains(&k.as_str());
+    let other = |(k, _): &(&String, &Value)| !keys.contains(&k.as_str()) && !others.contains(&k.as_str());
     let rest = table.iter().filter(other);
     rest.map(|(k, v)| (k.clone(), v.clone())).collect()
 }
@@ -158,21 +153,14 @@ impl<'a> Given<'a> {
     ///
     /// # Errors
     /// Both the key and its alias are there.
-    pub fn find(
-        table: &'a Params,
-        key: &'static str,
-        alias: Option<&'static str>,
-    ) -> Result<Given<'a>, SpecError> {
+    pub fn find(table: &'a Params, key: &'static str, alias: Option<&'static str>) -> Result<Given<'a>, SpecError> {
         let other = alias.and_then(|alias| table.get(alias).map(|value| (alias, value)));
         match (table.get(key), other) {
             (Some(_), Some((alias, _))) => {
                 let need = format!("{key} or {alias}, not both");
                 Err(SpecError::new(alias, "the same again", need))
             }
-            (None, Some((key, value))) => Ok(Given {
-                key,
-                value: Some(value),
-            }),
+            (None, Some((key, value))) => Ok(Given { key, value: Some(value) }),
             (value, None) => Ok(Given { key, value }),
         }
     }
@@ -216,18 +204,9 @@ pub fn unknown_tag(tag: &str, got: &str, words: &[&str]) -> SpecError {
 
 /// A table of several, as data: with the word under `tag` that says which it is.
 pub fn tagged(tag: &'static str, word: &'static str, mut table: TableSchema) -> Kind {
-    let name = Word {
-        name: word,
-        doc: table.doc,
-    };
-    let field = Field {
-        key: tag,
-        alias: None,
-        doc: "",
-        kind: Kind::Choice(vec![name]),
-        usual: Usual::Required,
-        bounds: None,
-    };
+    let name = Word { name: word, doc: table.doc };
+    let field =
+        Field { key: tag, alias: None, doc: "", kind: Kind::Choice(vec![name]), usual: Usual::Required, bounds: None };
     table.fields.insert(0, field);
     Kind::Table(table)
 }
@@ -245,10 +224,7 @@ pub fn write_tagged(tag: &str, word: &str, value: Value) -> Value {
 /// The keys of a table, for another one in which they stand.
 pub fn keys_of<T: Table>() -> Vec<&'static str> {
     let fields = T::fields().into_iter();
-    fields
-        .flat_map(|f| [Some(f.key), f.alias])
-        .flatten()
-        .collect()
+    fields.flat_map(|f| [Some(f.key), f.alias]).flatten().collect()
 }
 
 /// A type that has an order and is shown in messages.
@@ -290,10 +266,7 @@ impl<B: Scalar, T: InRange<B>, const N: usize> InRange<B> for [T; N] {
     }
 }
 
-fn entries_outside<B, T: InRange<B>>(
-    list: &[T],
-    range: &RangeInclusive<B>,
-) -> Option<(String, String)> {
+fn entries_outside<B, T: InRange<B>>(list: &[T], range: &RangeInclusive<B>) -> Option<(String, String)> {
     list.iter().enumerate().find_map(|(i, value)| {
         let (place, got) = value.outside(range)?;
         Some((format!("[{i}]{place}"), got))
@@ -314,11 +287,7 @@ pub(crate) fn span<B: Scalar>(range: &RangeInclusive<B>) -> String {
 ///
 /// # Errors
 /// The key, the value and the bounds.
-pub fn check_range<B: Scalar, T: InRange<B>>(
-    key: &str,
-    value: &T,
-    range: &RangeInclusive<B>,
-) -> Result<(), SpecError> {
+pub fn check_range<B: Scalar, T: InRange<B>>(key: &str, value: &T, range: &RangeInclusive<B>) -> Result<(), SpecError> {
     match value.outside(range) {
         None => Ok(()),
         Some((place, got)) => Err(SpecError::new(format!("{key}{place}"), got, span(range))),
@@ -328,11 +297,7 @@ pub fn check_range<B: Scalar, T: InRange<B>>(
 impl Bounds {
     /// The bounds of a range.
     pub fn of<B: Scalar>(range: &RangeInclusive<B>) -> Bounds {
-        Bounds {
-            least: range.start().write(),
-            most: range.end().write(),
-            shown: span(range),
-        }
+        Bounds { least: range.start().write(), most: range.end().write(), shown: span(range) }
     }
 }
 
@@ -345,14 +310,7 @@ pub fn field_of<B: Scalar>(
     range: Option<RangeInclusive<B>>,
 ) -> Field {
     let bounds = range.map(|range| Bounds::of(&range));
-    Field {
-        key: key.0,
-        alias: key.1,
-        doc,
-        kind,
-        usual,
-        bounds,
-    }
+    Field { key: key.0, alias: key.1, doc, kind, usual, bounds }
 }
 
 /// Adds a value to a table, unless it is one that files leave out.

@@ -29,10 +29,7 @@ pub struct Registry<E> {
 
 impl<E> Clone for Registry<E> {
     fn clone(&self) -> Self {
-        Registry {
-            kind: self.kind,
-            entries: self.entries.clone(),
-        }
+        Registry { kind: self.kind, entries: self.entries.clone() }
     }
 }
 
@@ -140,10 +137,6 @@ mod tests {
         let error = list.find("scheduler", "stpf").err().map(|e| e.to_string());
         let want = "scheduler: got \"stpf\", need one of fcfs, sptf; did you mean \"sptf\"?";
         assert_eq!(error.as_deref(), Some(want));
-        assert_eq!(
-            own.with(Model("fcfs".into())).names().count(),
-            3,
-            "replaced, not twice"
-        );
+        assert_eq!(own.with(Model("fcfs".into())).names().count(), 3, "replaced, not twice");
     }
 }

@@ -1,8 +1,7 @@
 //! What a declaration becomes: reading, defaults, errors, documentation.
 
 use headstack_schema::{
-    json_schema, read, read_beside, wrong_kind, Adapter, Choice, Kind, Params, SpecError, Table,
-    Usual,
+    json_schema, read, read_beside, wrong_kind, Adapter, Choice, Kind, Params, SpecError, Table, Usual,
 };
 use headstack_schema::{Parameter, TableSchema};
 use headstack_units::Span;
@@ -74,9 +73,7 @@ struct Whole {
 impl Whole {
     fn check(&self) -> Result<(), SpecError> {
         match self.limit {
-            Some(limit) if limit < u64::from(self.count) => {
-                Err(SpecError::new("limit", limit, "count or more"))
-            }
+            Some(limit) if limit < u64::from(self.count) => Err(SpecError::new("limit", limit, "count or more")),
             _ => Ok(()),
         }
     }
@@ -136,11 +133,7 @@ fn what_is_left_out_is_filled_in() {
         "inner": { "share": 0.0, "on": false },
     });
     assert_eq!(whole.write(), want);
-    assert_eq!(
-        read::<Whole>(&want).unwrap(),
-        whole,
-        "what is written is read again"
-    );
+    assert_eq!(read::<Whole>(&want).unwrap(), whole, "what is written is read again");
     let by_serde: Whole = serde_json::from_value(want.clone()).unwrap();
     assert_eq!(serde_json::to_value(by_serde).unwrap(), want);
     let alias = read::<Whole>(&json!({ "count": 3, "inners": { "on": true } })).unwrap();
@@ -152,54 +145,27 @@ fn errors_have_key_value_and_need() {
     for (value, want) in [
         (json!({}), "count: got nothing, need a value"),
         (json!({ "count": 9 }), "count: got 9, need 1 to 8"),
-        (
-            json!({ "count": "9" }),
-            "count: got string \"9\", need a whole number, 0 or more",
-        ),
-        (
-            json!({ "count": -1 }),
-            "count: got integer -1, need a whole number, 0 or more",
-        ),
+        (json!({ "count": "9" }), "count: got string \"9\", need a whole number, 0 or more"),
+        (json!({ "count": -1 }), "count: got integer -1, need a whole number, 0 or more"),
         (
             json!({ "count": 5_000_000_000_u64 }),
             "count: got integer 5000000000, need a whole number, 0 or more, at most 4294967295",
         ),
-        (
-            json!({ "count": 1, "limit": 5 }),
-            "limit: got 5, need 1 to 4",
-        ),
-        (
-            json!({ "count": 4, "limit": 3 }),
-            "limit: got 3, need count or more",
-        ),
-        (
-            json!({ "count": 1, "times": ["1 s", "2 s"] }),
-            "times[1]: got 2 s, need 0 ms to 1 s",
-        ),
+        (json!({ "count": 1, "limit": 5 }), "limit: got 5, need 1 to 4"),
+        (json!({ "count": 4, "limit": 3 }), "limit: got 3, need count or more"),
+        (json!({ "count": 1, "times": ["1 s", "2 s"] }), "times[1]: got 2 s, need 0 ms to 1 s"),
         (
             json!({ "count": 1, "times": ["1 parsec"] }),
             "times[0]: got \"1 parsec\", need a number and a unit: one of s, ms, us, ns, min, h",
         ),
-        (
-            json!({ "count": 1, "inner": { "share": 2 } }),
-            "inner.share: got 2, need 0 to 1",
-        ),
-        (
-            json!({ "count": 1, "inner": 3 }),
-            "inner: got integer 3, need a table",
-        ),
-        (
-            json!({ "count": 1, "inner": { "no": 3 } }),
-            "inner: got key \"no\", need one of share, on",
-        ),
+        (json!({ "count": 1, "inner": { "share": 2 } }), "inner.share: got 2, need 0 to 1"),
+        (json!({ "count": 1, "inner": 3 }), "inner: got integer 3, need a table"),
+        (json!({ "count": 1, "inner": { "no": 3 } }), "inner: got key \"no\", need one of share, on"),
         (
             json!({ "count": 1, "order": "sttf" }),
             "order: got \"sttf\", need one of first-come, sstf; did you mean \"sstf\"?",
         ),
-        (
-            json!({ "count": 1, "order": 1 }),
-            "order: got integer 1, need one of first-come, sstf",
-        ),
+        (json!({ "count": 1, "order": 1 }), "order: got integer 1, need one of first-come, sstf"),
         (
             json!({ "count": 1, "seen": 1 }),
             "got key \"seen\", need one of count, times, limit, order, \
@@ -225,10 +191,7 @@ fn errors_have_key_value_and_need() {
 fn other_keys_are_kept() {
     let value = json!({ "model": "x", "a": 1, "b": { "c": 2 } });
     let open: Open = read(&value).unwrap();
-    assert_eq!(
-        Value::Object(open.parameters.clone()),
-        json!({ "a": 1, "b": { "c": 2 } })
-    );
+    assert_eq!(Value::Object(open.parameters.clone()), json!({ "a": 1, "b": { "c": 2 } }));
     assert_eq!(open.write(), value);
 }
 
@@ -241,26 +204,14 @@ fn a_word_says_which_table_is_meant() {
     assert_eq!(circle.write(), want);
     assert!(read(json!({ "shape": "even-square", "side": 1 })).is_ok());
     for (value, want) in [
-        (
-            json!({ "at": 1 }),
-            "shape: got nothing, need one of circle, even-square",
-        ),
-        (
-            json!({ "shap": "circle" }),
-            "got key \"shap\", need one of shape; did you mean \"shape\"?",
-        ),
+        (json!({ "at": 1 }), "shape: got nothing, need one of circle, even-square"),
+        (json!({ "shap": "circle" }), "got key \"shap\", need one of shape; did you mean \"shape\"?"),
         (
             json!({ "shape": "circel" }),
             "shape: got \"circel\", need one of circle, even-square; did you mean \"circle\"?",
         ),
-        (
-            json!({ "shape": "circle", "side": 2 }),
-            "got key \"side\", need one of shape, radius, at",
-        ),
-        (
-            json!({ "shape": "circle" }),
-            "at: got nothing, need a value",
-        ),
+        (json!({ "shape": "circle", "side": 2 }), "got key \"side\", need one of shape, radius, at"),
+        (json!({ "shape": "circle" }), "at: got nothing, need a value"),
         (json!(3), "got integer 3, need a table"),
     ] {
         assert_eq!(read(value).unwrap_err(), want);
@@ -280,13 +231,7 @@ fn a_word_says_which_table_is_meant() {
 fn keys_of_another_table_stand_among_the_own() {
     let value = json!({ "colour": "red", "share": 0.5, "on": true });
     let around: Around = read(&value).unwrap();
-    assert_eq!(
-        around.inner,
-        Inner {
-            share: 0.5,
-            on: true
-        }
-    );
+    assert_eq!(around.inner, Inner { share: 0.5, on: true });
     assert_eq!(around.write(), value);
     let error = |value| read::<Around>(&value).unwrap_err().to_string();
     assert_eq!(
@@ -294,10 +239,7 @@ fn keys_of_another_table_stand_among_the_own() {
         "got key \"shere\", need one of colour, share, on; did you mean \"share\"?"
     );
     assert_eq!(error(json!({ "share": 2 })), "share: got 2, need 0 to 1");
-    assert_eq!(
-        error(json!({ "shadow": 2 })),
-        "shadow: got a shadow, need light"
-    );
+    assert_eq!(error(json!({ "shadow": 2 })), "shadow: got a shadow, need light");
     let fields = Around::fields();
     assert_eq!(fields[0].kind, Kind::Name("colour"));
     assert_eq!(fields[1].key, "share");
@@ -377,17 +319,11 @@ struct Beside {
 #[test]
 fn a_name_decides_which_parameters_there_are() {
     let jobs = |kind: &str| match kind {
-        "job" => vec![
-            ("slow".to_string(), TableSchema::default()),
-            ("quick".to_string(), Inner::schema()),
-        ],
+        "job" => vec![("slow".to_string(), TableSchema::default()), ("quick".to_string(), Inner::schema())],
         _ => Vec::new(),
     };
     let schema = json_schema::document(&Named::schema(), "named", &jobs);
-    assert_eq!(
-        schema["properties"]["job"]["enum"],
-        json!(["slow", "quick"])
-    );
+    assert_eq!(schema["properties"]["job"]["enum"], json!(["slow", "quick"]));
     // The default holds where nothing is named.
     let [slow, quick] = [&schema["allOf"][0], &schema["allOf"][1]];
     assert_eq!(slow["if"].get("required"), None);
@@ -432,8 +368,5 @@ fn defaults_are_declared_with_their_fields() {
     let mut table = read(&json!({ "inner": { "a": 1 }, "c": null })).unwrap();
     let all: Params = read(&json!({ "inner": { "a": 2, "b": 3 }, "c": 4, "d": null })).unwrap();
     assert_eq!(headstack_schema::fill(&mut table, &all), ["inner.b", "c"]);
-    assert_eq!(
-        Value::from(table),
-        json!({ "inner": { "a": 1, "b": 3 }, "c": 4 })
-    );
+    assert_eq!(Value::from(table), json!({ "inner": { "a": 1, "b": 3 }, "c": 4 }));
 }

@@ -38,9 +38,7 @@ impl Attentions {
 
     /// Tells all initiators but one.
     pub fn tell_others(&mut self, but: Option<Nexus>, code: Code) {
-        let others: Vec<Nexus> = (self.waiting.keys().copied())
-            .filter(|n| Some(*n) != but)
-            .collect();
+        let others: Vec<Nexus> = (self.waiting.keys().copied()).filter(|n| Some(*n) != but).collect();
         for nexus in others {
             self.tell(nexus, code);
         }

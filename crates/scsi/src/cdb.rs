@@ -325,21 +325,11 @@ impl Blocks {
             }
             0xa0..=0xbf => {
                 let c: &Transfer12 = view(cdb);
-                Blocks {
-                    lba: c.lba.get().into(),
-                    blocks: c.blocks.get(),
-                    flags: c.flags,
-                    limit: 0,
-                }
+                Blocks { lba: c.lba.get().into(), blocks: c.blocks.get(), flags: c.flags, limit: 0 }
             }
             _ => {
                 let c: &Transfer10 = view(cdb);
-                Blocks {
-                    lba: c.lba.get().into(),
-                    blocks: c.blocks.get().into(),
-                    flags: c.flags,
-                    limit: 0,
-                }
+                Blocks { lba: c.lba.get().into(), blocks: c.blocks.get().into(), flags: c.flags, limit: 0 }
             }
         }
     }

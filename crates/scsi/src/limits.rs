@@ -24,12 +24,7 @@ pub const T2B: u8 = 0x08;
 const FORM: u8 = 0xc0;
 
 /// Codes of units of time, with their nanoseconds, from the finest on.
-const UNITS: [(u8, u64); 4] = [
-    (0x6, 500),
-    (0x8, 1_000),
-    (0xa, 10_000_000),
-    (0xe, 500_000_000),
-];
+const UNITS: [(u8, u64); 4] = [(0x6, 500), (0x8, 1_000), (0xa, 10_000_000), (0xe, 500_000_000)];
 /// No time is given.
 const NO_UNIT: u8 = 0x0;
 
@@ -87,8 +82,7 @@ impl Descriptor {
         let found = UNITS.iter().find(|(_, ns)| fits(*ns) && exact(*ns));
         let found = found.or(UNITS.iter().find(|(_, ns)| fits(*ns)));
         let (unit, ns) = *found.unwrap_or(&UNITS[UNITS.len() - 1]);
-        let [inactive, active, guideline] =
-            times.map(|t| U16::new(u16::try_from(t.div_ceil(ns)).unwrap_or(u16::MAX)));
+        let [inactive, active, guideline] = times.map(|t| U16::new(u16::try_from(t.div_ceil(ns)).unwrap_or(u16::MAX)));
         let is_empty = times == [0; 3];
         Descriptor {
             unit: if is_empty { NO_UNIT } else { unit },
@@ -133,9 +127,7 @@ impl Descriptor {
 impl LimitPage {
     /// The page of these limits.
     pub fn of(limits: &LimitsSpec, writes: bool) -> LimitPage {
-        let code = PERFORMANCE_CODES
-            .iter()
-            .position(|share| *share == limits.performance);
+        let code = PERFORMANCE_CODES.iter().position(|share| *share == limits.performance);
         let mut page = LimitPage::empty(writes);
         if !writes {
             page.performance = (code.unwrap_or(0) as u8) << 4;
@@ -242,10 +234,7 @@ mod tests {
                     active_policy: Policy::CompleteUnavailable,
                     ..DurationLimit::default()
                 },
-                DurationLimit {
-                    active: ms(1_000_500),
-                    ..DurationLimit::default()
-                },
+                DurationLimit { active: ms(1_000_500), ..DurationLimit::default() },
             ],
             performance: 0.2,
             ..LimitsSpec::default()
@@ -259,11 +248,7 @@ mod tests {
         assert_eq!(bytes[72..78], [0xe, 0, 0, 0, 7, 0xd1]);
         assert!(bytes[104..].iter().all(|b| *b == 0));
         let writes = LimitPage::of(&limits, true);
-        assert_eq!(
-            writes.as_bytes()[..8],
-            [0xca, 0x08, 0, 228, 0, 0, 0, 0],
-            "no performance in T2B"
-        );
+        assert_eq!(writes.as_bytes()[..8], [0xca, 0x08, 0, 228, 0, 0, 0, 0], "no performance in T2B");
         // Back again.
         let mut read = LimitsSpec::default();
         assert_eq!(page.apply(&mut read), Ok(()));

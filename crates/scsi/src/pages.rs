@@ -139,12 +139,7 @@ impl Values {
 impl Page {
     fn new(default: &impl AsPage, changeable: &impl AsPage) -> Page {
         let (default, changeable) = (default.page(), changeable.page());
-        Page {
-            current: default.clone(),
-            saved: default.clone(),
-            changeable,
-            default,
-        }
+        Page { current: default.clone(), saved: default.clone(), changeable, default }
     }
 
     /// Its code.
@@ -252,10 +247,7 @@ impl Pages {
             pages.push(power_condition(disk));
         }
         pages.push(exceptions());
-        Pages {
-            pages,
-            known: disk.limits.iter().cloned().collect(),
-        }
+        Pages { pages, known: disk.limits.iter().cloned().collect() }
     }
 
     /// The page with this code and subpage.
@@ -278,16 +270,12 @@ impl Pages {
         let (mut new, first) = (self.clone(), at);
         while !data.is_empty() && (at == first || data.iter().any(|b| *b != 0)) {
             let length = match data {
-                [first, _, high, low, ..] if first & SPF != 0 => {
-                    4 + usize::from(u16::from_be_bytes([*high, *low]))
-                }
+                [first, _, high, low, ..] if first & SPF != 0 => 4 + usize::from(u16::from_be_bytes([*high, *low])),
                 [first, length, ..] if first & SPF == 0 => 2 + usize::from(*length),
                 _ => usize::MAX,
             };
             if length > data.len() {
-                return Err(Sense::illegal(
-                    crate::sense::Code::PARAMETER_LIST_LENGTH_ERROR,
-                ));
+                return Err(Sense::illegal(crate::sense::Code::PARAMETER_LIST_LENGTH_ERROR));
             }
             let (page, rest) = data.split_at(length);
             let subpage = if page[0] & SPF != 0 { page[1] } else { 0 };
@@ -389,8 +377,7 @@ impl Pages {
 
     /// Whether a predicted failure is told as a unit attention: not by default.
     pub fn tells_exceptions(&self) -> bool {
-        (self.of::<Exceptions>(EXCEPTIONS))
-            .is_some_and(|page| page.flags & DEXCPT == 0 && page.method == 2)
+        (self.of::<Exceptions>(EXCEPTIONS)).is_some_and(|page| page.flags & DEXCPT == 0 && page.method == 2)
     }
 
     /// Whether writes are refused.
@@ -453,14 +440,8 @@ fn reconnect() -> Page {
 
 fn caching(disk: &Disk) -> Page {
     let flags = if disk.write_cache { WCE } else { 0 };
-    let page = Caching {
-        code: PS | CACHING,
-        length: 18,
-        flags,
-        priorities: 0,
-        prefetch: [U16::new(0); 4],
-        more: [0; 8],
-    };
+    let page =
+        Caching { code: PS | CACHING, length: 18, flags, priorities: 0, prefetch: [U16::new(0); 4], more: [0; 8] };
     // A drive without a write cache cannot switch one on: WCE is changeable where there is one.
     Page::new(&page, &page)
 }
@@ -478,13 +459,7 @@ fn control() -> Page {
         busy_timeout: U16::MAX_VALUE,
         self_test_s: 0.into(),
     };
-    let changeable = Control {
-        flags: 0x04,
-        queue: 0,
-        protection: 0x08,
-        busy_timeout: 0.into(),
-        ..page
-    };
+    let changeable = Control { flags: 0x04, queue: 0, protection: 0x08, busy_timeout: 0.into(), ..page };
     Page::new(&page, &changeable)
 }
 
@@ -516,10 +491,7 @@ fn power_condition(disk: &Disk) -> Page {
         check: 0,
     };
     let changeable = PowerCondition {
-        enabled: there(IdleA, 0x02)
-            | there(IdleB, 0x04)
-            | there(IdleC, 0x08)
-            | there(Standby, 0x01),
+        enabled: there(IdleA, 0x02) | there(IdleB, 0x04) | there(IdleC, 0x08) | there(Standby, 0x01),
         idle_a: mask(IdleA),
         standby_z: mask(Standby),
         idle_b: mask(IdleB),
@@ -539,10 +511,6 @@ fn exceptions() -> Page {
         interval: 0.into(),
         count: 0.into(),
     };
-    let changeable = Exceptions {
-        flags: DEXCPT,
-        method: 0x0f,
-        ..page
-    };
+    let changeable = Exceptions { flags: DEXCPT, method: 0x0f, ..page };
     Page::new(&page, &changeable)
 }

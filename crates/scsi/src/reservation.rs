@@ -42,10 +42,7 @@ impl Kind {
 
     fn allows_reads(self) -> bool {
         use Kind::*;
-        matches!(
-            self,
-            WriteExclusive | WriteExclusiveRegistrants | WriteExclusiveAll
-        )
+        matches!(self, WriteExclusive | WriteExclusiveRegistrants | WriteExclusiveAll)
     }
 
     fn allows_registrants(self) -> bool {
@@ -177,10 +174,7 @@ impl Reservations {
                     let code = Code::INSUFFICIENT_REGISTRATION_RESOURCES;
                     return Err(Sense::illegal(code));
                 }
-                self.registrations.push(Registration {
-                    port: asked.port.into(),
-                    key: new,
-                });
+                self.registrations.push(Registration { port: asked.port.into(), key: new });
             }
             (Some(_), 0) => {
                 let held = self.holds(asked.port);
@@ -191,9 +185,7 @@ impl Reservations {
             }
             (Some(_), new) => {
                 let found = self.registrations.iter_mut();
-                found
-                    .filter(|r| r.port == asked.port)
-                    .for_each(|r| r.key = new);
+                found.filter(|r| r.port == asked.port).for_each(|r| r.key = new);
             }
         }
         self.generation = self.generation.wrapping_add(1);
@@ -216,9 +208,7 @@ impl Reservations {
     }
 
     fn tell_all(&self, code: Code) -> Vec<Told> {
-        (self.registrations.iter())
-            .map(|r| (r.port.clone(), code))
-            .collect()
+        (self.registrations.iter()).map(|r| (r.port.clone(), code)).collect()
     }
 
     fn tell_others(&self, but: &str, code: Code) -> Vec<Told> {
@@ -245,10 +235,7 @@ impl Reservations {
             return Ok(Some(Vec::new()));
         }
         if asked.kind != Some(kind) {
-            return Err(Sense::new(
-                Key::IllegalRequest,
-                Code::INVALID_RELEASE_OF_RESERVATION,
-            ));
+            return Err(Sense::new(Key::IllegalRequest, Code::INVALID_RELEASE_OF_RESERVATION));
         }
         self.reserved = None;
         Ok(Some(match kind.allows_registrants() {
@@ -301,9 +288,6 @@ impl Reservations {
 
     /// Power was lost.
     pub fn lose_power(&mut self) {
-        *self = Reservations {
-            generation: 0,
-            ..Reservations::default()
-        };
+        *self = Reservations { generation: 0, ..Reservations::default() };
     }
 }

@@ -119,13 +119,7 @@ pub struct Sense {
 impl Sense {
     /// Sense data without particulars.
     pub const fn new(key: Key, code: Code) -> Sense {
-        Sense {
-            key,
-            code,
-            information: None,
-            field: None,
-            progress: None,
-        }
+        Sense { key, code, information: None, field: None, progress: None }
     }
 
     /// The command is wrong.
@@ -136,22 +130,14 @@ impl Sense {
     /// A field of the descriptor block is wrong.
     pub const fn in_cdb(byte: u16, bit: u8) -> Sense {
         let mut sense = Sense::illegal(Code::INVALID_FIELD_IN_CDB);
-        sense.field = Some(Field {
-            in_cdb: true,
-            byte,
-            bit: Some(bit),
-        });
+        sense.field = Some(Field { in_cdb: true, byte, bit: Some(bit) });
         sense
     }
 
     /// A field of the data of the command is wrong.
     pub const fn in_parameters(byte: u16) -> Sense {
         let mut sense = Sense::illegal(Code::INVALID_FIELD_IN_PARAMETER_LIST);
-        sense.field = Some(Field {
-            in_cdb: false,
-            byte,
-            bit: None,
-        });
+        sense.field = Some(Field { in_cdb: false, byte, bit: None });
         sense
     }
 
@@ -223,13 +209,8 @@ impl Sense {
             all.extend_from_slice(descriptor.as_bytes());
         }
         if self.field.is_some() || self.progress.is_some() {
-            let descriptor = Specific {
-                kind: 2,
-                additional_length: 6,
-                reserved: 0.into(),
-                specific: self.specific(),
-                last: 0,
-            };
+            let descriptor =
+                Specific { kind: 2, additional_length: 6, reserved: 0.into(), specific: self.specific(), last: 0 };
             all.extend_from_slice(descriptor.as_bytes());
         }
         let head = Head {
@@ -302,9 +283,7 @@ mod tests {
     #[test]
     fn both_formats_have_the_bytes_of_the_standard() {
         let sense = Sense::in_cdb(0x0102, 4).with_information(0x11223344);
-        let fixed = [
-            0xf0, 0, 5, 0x11, 0x22, 0x33, 0x44, 10, 0, 0, 0, 0, 0x24, 0, 0, 0xcc, 1, 2,
-        ];
+        let fixed = [0xf0, 0, 5, 0x11, 0x22, 0x33, 0x44, 10, 0, 0, 0, 0, 0x24, 0, 0, 0xcc, 1, 2];
         assert_eq!(sense.bytes(false), fixed);
         let wide = sense.with_information(0x1_0000_0000).bytes(false);
         assert_eq!((wide[0], &wide[3..7]), (0x70, &[0; 4][..]));

@@ -90,11 +90,7 @@ impl TaskSet {
                 !self.entries.iter().any(is_barrier)
             }
         };
-        self.entries.push_back(Entry {
-            id,
-            attribute,
-            is_running,
-        });
+        self.entries.push_back(Entry { id, attribute, is_running });
         match is_running {
             true => Entered::Now,
             false => Entered::Later,

@@ -29,11 +29,7 @@ pub struct Ending {
 impl Ending {
     /// An end without data.
     pub fn of(status: Status) -> Ending {
-        Ending {
-            status,
-            sense: Vec::new(),
-            data: Vec::new(),
-        }
+        Ending { status, sense: Vec::new(), data: Vec::new() }
     }
 }
 
@@ -194,10 +190,7 @@ impl Unit {
                 let ending = self.check(&sense);
                 // A command of which the data are not available has not failed.
                 match sense.key {
-                    Key::Completed => Ending {
-                        status: Status::Good,
-                        ..ending
-                    },
+                    Key::Completed => Ending { status: Status::Good, ..ending },
                     _ => ending,
                 }
             }
@@ -206,11 +199,7 @@ impl Unit {
 
     /// An end with sense data, in the format that the control page asks for.
     pub fn check(&self, sense: &Sense) -> Ending {
-        Ending {
-            status: Status::CheckCondition,
-            sense: sense.bytes(self.pages.descriptor_sense()),
-            data: Vec::new(),
-        }
+        Ending { status: Status::CheckCondition, sense: sense.bytes(self.pages.descriptor_sense()), data: Vec::new() }
     }
 
     /// Settings of the drive that have changed since the last call.
@@ -294,10 +283,7 @@ impl Unit {
 
     /// Tells all connections of a port but one.
     pub(crate) fn tell_port(&mut self, port: &str, code: Code, but: Option<Nexus>) {
-        let of_port = self
-            .ports
-            .iter()
-            .filter(|(n, p)| *p == port && Some(**n) != but);
+        let of_port = self.ports.iter().filter(|(n, p)| *p == port && Some(**n) != but);
         for (nexus, _) in of_port {
             self.attentions.tell(*nexus, code);
         }
@@ -330,10 +316,7 @@ impl Unit {
     /// START STOP UNIT has stopped it.
     pub(crate) fn check_ready(&self) -> Result<(), Sense> {
         match self.is_stopped {
-            true => Err(Sense::new(
-                Key::NotReady,
-                Code::INITIALIZING_COMMAND_REQUIRED,
-            )),
+            true => Err(Sense::new(Key::NotReady, Code::INITIALIZING_COMMAND_REQUIRED)),
             false => Ok(()),
         }
     }

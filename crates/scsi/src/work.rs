@@ -64,13 +64,7 @@ pub struct Work {
 impl Work {
     /// Everything in the buffer goes to the medium.
     pub fn flush(immediate: bool) -> Work {
-        Work {
-            task: Task::Flush,
-            extent: Extent { lba: 0, blocks: 0 },
-            forced: false,
-            immediate,
-            limit: 0,
-        }
+        Work { task: Task::Flush, extent: Extent { lba: 0, blocks: 0 }, forced: false, immediate, limit: 0 }
     }
 }
 

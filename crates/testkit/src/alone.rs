@@ -22,8 +22,5 @@ pub fn alone(name: &str, body: fn()) {
     let text = String::from_utf8_lossy(&run.stdout);
     println!("{text}{}", String::from_utf8_lossy(&run.stderr));
     assert!(run.status.success(), "{name} fails in its own process");
-    assert!(
-        text.contains("1 passed"),
-        "{name} is not a test of this program"
-    );
+    assert!(text.contains("1 passed"), "{name} is not a test of this program");
 }

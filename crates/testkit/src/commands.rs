@@ -5,13 +5,7 @@ use headstack_units::Lba;
 
 /// A command with this number, address and length, in 512-byte blocks.
 pub fn command(id: u64, command: Command, lba: u64, blocks: u32) -> DriveRequest {
-    DriveRequest {
-        id,
-        command,
-        lba: Lba(lba),
-        blocks,
-        ..DriveRequest::default()
-    }
+    DriveRequest { id, command, lba: Lba(lba), blocks, ..DriveRequest::default() }
 }
 
 /// A read of 512-byte blocks.

@@ -20,19 +20,12 @@ pub struct Disk {
 impl Disk {
     /// The description as TOML, followed by the lines in `more`.
     pub fn text(&self, more: &str) -> String {
-        let Disk {
-            rpm,
-            surfaces,
-            cylinders,
-            sectors,
-            skew,
-        } = self;
+        let Disk { rpm, surfaces, cylinders, sectors, skew } = self;
         let last = cylinders - 1;
         let (unit, skews) = match skew {
-            Some((unit, track, cylinder)) => (
-                format!("skew_unit = {unit:?}"),
-                format!(", track_skew = {track:?}, cylinder_skew = {cylinder:?}"),
-            ),
+            Some((unit, track, cylinder)) => {
+                (format!("skew_unit = {unit:?}"), format!(", track_skew = {track:?}, cylinder_skew = {cylinder:?}"))
+            }
             None => Default::default(),
         };
         format!(
@@ -52,13 +45,7 @@ impl Disk {
 /// A small disk of three surfaces whose tracks hold no whole number of blocks, with this `dash` line, which may be
 /// empty, and these tables.
 pub fn uneven(dash: &str, tables: &str) -> DriveSpec {
-    let disk = Disk {
-        rpm: 7200,
-        surfaces: 3,
-        cylinders: 60,
-        sectors: 61,
-        skew: Some(("sectors", 5.0, 11.0)),
-    };
+    let disk = Disk { rpm: 7200, surfaces: 3, cylinders: 60, sectors: 61, skew: Some(("sectors", 5.0, 11.0)) };
     let seek = "[seek]\nmodel = \"linear\"\nsingle = \"1 ms\"\nfull = \"8 ms\"\ncylinders = 60\n\
                 [positioning]\nhead_switch = \"0.5 ms\"\nwrite_settle = \"0.2 ms\"\n";
     let text = format!("{dash}\n{}", disk.text(&format!("{seek}{tables}")));

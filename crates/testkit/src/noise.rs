@@ -79,10 +79,7 @@ impl XorShift {
 impl Lcg {
     /// The next state. Its lower bits are of poor quality.
     pub fn state(&mut self) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         self.0
     }
     /// A number below `limit`.
@@ -104,11 +101,7 @@ mod tests {
         // Rosetta Code, "Pseudo-random numbers/Splitmix64", seed 1234567.
         let mut split = SplitMix(1_234_567);
         let got = [split.draw(), split.draw(), split.draw()];
-        let published = [
-            6_457_827_717_110_365_317,
-            3_203_168_211_198_807_973,
-            9_817_491_932_198_370_423,
-        ];
+        let published = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
         assert_eq!(got, published);
         // Computed with integers of arbitrary length.
         let mut shift = XorShift::default();

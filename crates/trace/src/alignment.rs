@@ -61,9 +61,7 @@ impl Alignment {
     /// and their share; `None` if there is none, or if it is 0.
     pub fn shared_offset(&self) -> Option<(u64, f64)> {
         let all: u64 = self.offsets.iter().sum();
-        let (offset, most) = (0..SECTOR_BLOCKS)
-            .zip(self.offsets)
-            .max_by_key(|&(_, n)| n)?;
+        let (offset, most) = (0..SECTOR_BLOCKS).zip(self.offsets).max_by_key(|&(_, n)| n)?;
         (offset != 0 && 2 * most > all).then(|| (offset, most as f64 / all as f64))
     }
 }
@@ -77,12 +75,7 @@ mod tests {
     fn of(requests: &[(u64, u32, Command)]) -> Alignment {
         let mut found = Alignment::default();
         for &(lba, blocks, op) in requests {
-            found.add(&Request {
-                lba: Lba(lba),
-                blocks,
-                op,
-                ..Request::default()
-            });
+            found.add(&Request { lba: Lba(lba), blocks, op, ..Request::default() });
         }
         found
     }
@@ -90,34 +83,20 @@ mod tests {
     #[test]
     fn counts_by_hand() {
         use Command::{Flush, Read, Write, WriteThrough};
-        let found = of(&[
-            (63, 8, Write),
-            (71, 8, Read),
-            (64, 8, WriteThrough),
-            (64, 4, Write),
-            (7, 1, Read),
-            (0, 0, Flush),
-        ]);
+        let found =
+            of(&[(63, 8, Write), (71, 8, Read), (64, 8, WriteThrough), (64, 4, Write), (7, 1, Read), (0, 0, Flush)]);
         assert_eq!(found.offsets, [2, 0, 0, 0, 0, 0, 0, 3]);
         let mut parts = of(&[(63, 8, Write), (71, 8, Read), (64, 8, WriteThrough)]);
         parts.absorb(&of(&[(64, 4, Write), (7, 1, Read), (0, 0, Flush)]));
         assert_eq!(parts, found);
-        assert_eq!(
-            (found.writes, found.partial_writes, found.plain_writes),
-            (3, 2, 2)
-        );
+        assert_eq!((found.writes, found.partial_writes, found.plain_writes), (3, 2, 2));
         assert_eq!(found.shared_offset(), Some((7, 0.6)));
     }
 
     /// Many at a time and one by one, of batches with and without requests that cover sectors in part.
     #[test]
     fn counts_many_as_one_by_one() {
-        let ops = [
-            Command::Read,
-            Command::Write,
-            Command::WriteThrough,
-            Command::Flush,
-        ];
+        let ops = [Command::Read, Command::Write, Command::WriteThrough, Command::Flush];
         let mut noise = XorShift::default();
         for round in 0..200 {
             let batch: Vec<Request> = (0..round % 40)
@@ -143,10 +122,7 @@ mod tests {
     fn half_of_the_requests_share_no_offset() {
         let read = |lba| (lba, 8, Command::Read);
         assert_eq!(of(&[read(7), read(8)]).shared_offset(), None);
-        assert_eq!(
-            of(&[read(7), read(15), read(8)]).shared_offset(),
-            Some((7, 2.0 / 3.0))
-        );
+        assert_eq!(of(&[read(7), read(15), read(8)]).shared_offset(), Some((7, 2.0 / 3.0)));
         assert_eq!(of(&[read(16), read(8)]).shared_offset(), None);
         assert_eq!(of(&[]).shared_offset(), None);
     }

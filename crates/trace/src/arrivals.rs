@@ -3,9 +3,7 @@
 use crate::jobs::Job;
 use crate::synthetic::{Distribution, Sampler};
 use headstack_engine::random::stream;
-use headstack_schema::{
-    did_you_mean, wrong_kind, Field, Kind, Parameter, Params, SpecError, Table, TableSchema,
-};
+use headstack_schema::{did_you_mean, wrong_kind, Field, Kind, Parameter, Params, SpecError, Table, TableSchema};
 use headstack_schema::{Usual, Word};
 use headstack_units::{Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -53,11 +51,7 @@ pub struct Pauses {
 impl ClosedLoop {
     /// A loop with `outstanding` requests and a constant think time.
     pub fn fixed(outstanding: u32, think_time: Span) -> ClosedLoop {
-        ClosedLoop {
-            outstanding,
-            think_time: Distribution::Value(think_time),
-            seed: 0,
-        }
+        ClosedLoop { outstanding, think_time: Distribution::Value(think_time), seed: 0 }
     }
 
     /// The think times from the beginning.
@@ -79,11 +73,7 @@ impl ClosedLoop {
             let need = format!("a length of time from 0, {}", Time::LATEST_SHOWN);
             return Err(wrong(need));
         }
-        let mut pauses = Pauses {
-            fixed: None,
-            length,
-            random: stream(self.seed, "synthetic.think"),
-        };
+        let mut pauses = Pauses { fixed: None, length, random: stream(self.seed, "synthetic.think") };
         if let Sampler::Fixed(_) = pauses.length {
             pauses.fixed = Some(pauses.draw());
         }
@@ -132,22 +122,14 @@ impl Parameter for Arrivals {
             usual: Usual::Required,
             bounds: None,
         };
-        let table = TableSchema {
-            fields: vec![closed],
-            ..TableSchema::default()
-        };
-        Kind::OneOf(vec![
-            Kind::Choice(OPEN.map(word).to_vec()),
-            Kind::Table(table),
-        ])
+        let table = TableSchema { fields: vec![closed], ..TableSchema::default() };
+        Kind::OneOf(vec![Kind::Choice(OPEN.map(word).to_vec()), Kind::Table(table)])
     }
 
     fn read(value: &Value) -> Result<Arrivals, SpecError> {
         match value {
             Value::String(word) if OPEN.contains(&word.as_str()) => Ok(Arrivals::Open),
-            Value::String(word) if word == "closed" => {
-                Err(SpecError::new("", "\"closed\" alone", NEED_CLOSED))
-            }
+            Value::String(word) if word == "closed" => Err(SpecError::new("", "\"closed\" alone", NEED_CLOSED)),
             Value::String(word) => Err(unknown(word)),
             Value::Object(table) => closed(table),
             other => {
@@ -161,10 +143,7 @@ impl Parameter for Arrivals {
         match self {
             Arrivals::Open => "open".into(),
             Arrivals::Closed(closed) => {
-                let closed = Closed {
-                    outstanding: closed.outstanding,
-                    think_time: closed.think_time.clone(),
-                };
+                let closed = Closed { outstanding: closed.outstanding, think_time: closed.think_time.clone() };
                 serde_json::json!({ "closed": closed.write() })
             }
             // Jobs have a key of their own.
@@ -182,28 +161,18 @@ fn unknown(word: &str) -> SpecError {
 /// Reads `{ closed = { ... } }`.
 fn closed(table: &Params) -> Result<Arrivals, SpecError> {
     let mut keys = table.iter();
-    let (key, value) = keys
-        .next()
-        .ok_or_else(|| SpecError::new("", "{}", NEED_CLOSED))?;
+    let (key, value) = keys.next().ok_or_else(|| SpecError::new("", "{}", NEED_CLOSED))?;
     match key.as_str() {
         "closed" => {}
         "open" => return Err(SpecError::new("", "a table", "\"open\" alone")),
         other => return Err(unknown(other)),
     }
     if let Some((second, _)) = keys.next() {
-        return Err(SpecError::new(
-            "",
-            format!("{second:?} as well"),
-            "closed alone",
-        ));
+        return Err(SpecError::new("", format!("{second:?} as well"), "closed alone"));
     }
     if !value.is_object() {
         return Err(wrong_kind(value, "{ outstanding = N }").within("closed"));
     }
     let closed = Closed::read(value).map_err(|e| e.within("closed"))?;
-    Ok(Arrivals::Closed(ClosedLoop {
-        outstanding: closed.outstanding,
-        think_time: closed.think_time,
-        seed: 0,
-    }))
+    Ok(Arrivals::Closed(ClosedLoop { outstanding: closed.outstanding, think_time: closed.think_time, seed: 0 }))
 }

@@ -82,10 +82,7 @@ impl RequestClass {
             return Err(SpecError::new("name", format!("{:?}", self.name), need));
         }
         let ways = [
-            (
-                self.share.is_some() || !self.jobs.is_empty(),
-                "share or jobs",
-            ),
+            (self.share.is_some() || !self.jobs.is_empty(), "share or jobs"),
             (!self.processes.is_empty(), "processes"),
             (self.by_ioprio, "by_ioprio"),
         ];
@@ -95,11 +92,7 @@ impl RequestClass {
                 true => "none of share, jobs, processes and by_ioprio".to_string(),
                 false => given.join(" and "),
             };
-            return Err(SpecError::new(
-                "",
-                got,
-                "one of them; share may be one of jobs",
-            ));
+            return Err(SpecError::new("", got, "one of them; share may be one of jobs"));
         }
         if self.by_ioprio && self.priority() == Ioprio::NONE {
             let need = "an I/O priority with it: ioprio_class, ioprio_level or ioprio_hint";
@@ -165,10 +158,7 @@ pub fn check_classes(classes: &[RequestClass], origin: Origin) -> Result<(), Spe
             let got = format!("{:?} twice", class.name);
             return Err(place(SpecError::new("name", got, "different names")));
         }
-        let of_trace = [
-            ("processes", !class.processes.is_empty()),
-            ("by_ioprio", class.by_ioprio),
-        ];
+        let of_trace = [("processes", !class.processes.is_empty()), ("by_ioprio", class.by_ioprio)];
         if let Some((key, _)) = of_trace.iter().find(|k| k.1 && origin != Origin::Trace) {
             let need = "no such key: it is for traces, and this workload has none";
             return Err(place(SpecError::new(*key, "a value", need)));
@@ -279,12 +269,7 @@ struct Marked {
 /// The requests of a source, given to the classes.
 pub fn marked(source: Source, classes: &[RequestClass], seed: u64) -> Source {
     let marks = Marks::of(classes, None);
-    Box::new(Marked {
-        source,
-        by_process: marks.by_process(),
-        marks,
-        random: draws(seed),
-    })
+    Box::new(Marked { source, by_process: marks.by_process(), marks, random: draws(seed) })
 }
 
 impl Iterator for Marked {
@@ -332,20 +317,10 @@ mod tests {
     /// standard deviations of 20,000 draws. The other requests keep no priority.
     #[test]
     fn shares_are_of_operations() {
-        let classes = [
-            class("reads", 0.2, ClassOperations::Reads, 1),
-            class("writes", 0.5, ClassOperations::Writes, 2),
-        ];
-        let requests = (0..40_000u64).map(|i| {
-            Ok(Request {
-                op: if i % 2 == 0 {
-                    Command::Read
-                } else {
-                    Command::Write
-                },
-                ..Request::default()
-            })
-        });
+        let classes =
+            [class("reads", 0.2, ClassOperations::Reads, 1), class("writes", 0.5, ClassOperations::Writes, 2)];
+        let requests = (0..40_000u64)
+            .map(|i| Ok(Request { op: if i % 2 == 0 { Command::Read } else { Command::Write }, ..Request::default() }));
         let mut found = [[0; 3]; 2];
         for request in marked(Box::new(Each(requests)), &classes, 7) {
             let request = request.expect("a request");
@@ -353,14 +328,8 @@ mod tests {
             assert_eq!(request.priority.limit(), request.class);
         }
         assert_eq!((found[0][2], found[1][1]), (0, 0));
-        assert!(
-            (found[0][1] as f64 - 4000.0).abs() < 4.0 * 57.0,
-            "{found:?}"
-        );
-        assert!(
-            (found[1][2] as f64 - 10_000.0).abs() < 4.0 * 71.0,
-            "{found:?}"
-        );
+        assert!((found[0][1] as f64 - 4000.0).abs() < 4.0 * 57.0, "{found:?}");
+        assert!((found[1][2] as f64 - 10_000.0).abs() < 4.0 * 71.0, "{found:?}");
     }
 
     /// Processes and I/O priorities of the trace; the first class that takes a request has it. Without a priority of its own a class
@@ -374,18 +343,11 @@ mod tests {
         let classes = [by_process, by_ioprio];
         let limit = Ioprio::of(IoprioClass::BestEffort, 0, 3).expect("a priority");
         let one = |process: u32, op: Command, priority: Ioprio| {
-            let request = Request {
-                process: Process(process),
-                op,
-                priority,
-                ..Request::default()
-            };
+            let request = Request { process: Process(process), op, priority, ..Request::default() };
             let all = Each(std::iter::once(Ok(request)));
             let mut found = marked(Box::new(all), &classes, 1);
             let request = found.next().expect("a request");
-            request
-                .map(|r| (r.class, r.priority))
-                .map_err(|e| e.to_string())
+            request.map(|r| (r.class, r.priority)).map_err(|e| e.to_string())
         };
         assert_eq!(one(6, Command::Write, limit), Ok((1, limit)));
         assert_eq!(one(6, Command::Read, limit), Ok((2, limit)));
@@ -405,10 +367,7 @@ mod tests {
             let found = check_classes(classes, origin);
             found.expect_err("a wrong class").to_string()
         };
-        let two = [
-            class("a", 0.6, all, 0),
-            class("b", 0.5, ClassOperations::Reads, 0),
-        ];
+        let two = [class("a", 0.6, all, 0), class("b", 0.5, ClassOperations::Reads, 0)];
         let need = "[1].share: got 0.5, need shares of an operation that add up to 1 at most";
         assert_eq!(error(&two, &[]), need);
         let twice = [class("a", 0.1, all, 0), class("a", 0.1, all, 0)];
@@ -430,15 +389,10 @@ mod tests {
             "[0]: got processes and by_ioprio, need one of them; share may be one of jobs"
         );
         of_trace.processes.clear();
-        assert!(
-            error(&[of_trace], &[]).starts_with("[0].by_ioprio: got true, need an I/O priority")
-        );
+        assert!(error(&[of_trace], &[]).starts_with("[0].by_ioprio: got true, need an I/O priority"));
         (of_job.share, of_job.jobs) = (None, vec!["wed".into()]);
         let text = error(&[of_job], &["web".into()]);
-        assert!(
-            text.starts_with("[0].jobs[0]: got \"wed\", need the name of a job"),
-            "{text}"
-        );
+        assert!(text.starts_with("[0].jobs[0]: got \"wed\", need the name of a job"), "{text}");
         assert!(text.contains("\"web\""), "{text}");
         assert!(error(&[class("other", 0.1, all, 0)], &[]).contains("a name, other than"));
     }

@@ -13,9 +13,7 @@ fn said(source: &Error) -> String {
 
 fn needed(source: &Error) -> &'static str {
     match (source.raw_os_error(), source.kind()) {
-        (_, ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge) => {
-            needed_to_write(source)
-        }
+        (_, ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge) => needed_to_write(source),
         (Some(_), _) => "a file that can be read or written",
         (None, _) => "a whole file, packed by gzip, zstd, bzip2 or xz",
     }
@@ -82,10 +80,6 @@ pub enum TraceError {
 
 impl From<SpecError> for TraceError {
     fn from(error: SpecError) -> TraceError {
-        TraceError::Input {
-            path: error.key,
-            got: error.got,
-            need: error.need,
-        }
+        TraceError::Input { path: error.key, got: error.got, need: error.need }
     }
 }

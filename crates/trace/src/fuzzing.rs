@@ -14,9 +14,7 @@ pub fn read_hostile(data: &[u8]) {
         return;
     };
     let formats = formats();
-    let chosen = formats
-        .iter()
-        .nth(usize::from(first) % (formats.names().count() + 1));
+    let chosen = formats.iter().nth(usize::from(first) % (formats.names().count() + 1));
     let example = chosen.map_or("", |format| format.example_parameters);
     let parameters = match first & 0x40 {
         0 => serde_json::Map::new(),
@@ -25,11 +23,7 @@ pub fn read_hostile(data: &[u8]) {
     for on_error in [OnError::Fail, OnError::Skip] {
         let options = ReadOptions {
             on_error,
-            order: if first & 0x80 == 0 {
-                Order::Format
-            } else {
-                Order::Sort(16)
-            },
+            order: if first & 0x80 == 0 { Order::Format } else { Order::Sort(16) },
             parameters: parameters.clone(),
             ..ReadOptions::default()
         };

@@ -77,16 +77,10 @@ mod tests {
     fn parts_are_where_linux_has_them() {
         let rt = Ioprio::of(IoprioClass::RealTime, 0, 1).expect("a priority");
         assert_eq!(rt.0, 0x2008);
-        assert_eq!(
-            (rt.class(), rt.level(), rt.hint(), rt.limit()),
-            (IoprioClass::RealTime, 0, 1, 1)
-        );
+        assert_eq!((rt.class(), rt.level(), rt.hint(), rt.limit()), (IoprioClass::RealTime, 0, 1, 1));
         let be = Ioprio::of(IoprioClass::BestEffort, 4, 7).expect("a priority");
         assert_eq!(be.0, 0x403c);
-        assert_eq!(
-            (be.class(), be.level(), be.hint(), be.limit()),
-            (IoprioClass::BestEffort, 4, 7, 7)
-        );
+        assert_eq!((be.class(), be.level(), be.hint(), be.limit()), (IoprioClass::BestEffort, 4, 7, 7));
         assert_eq!(Ioprio::of(IoprioClass::Idle, 8, 0), None);
         assert_eq!(Ioprio::of(IoprioClass::Idle, 0, 1024), None);
     }

@@ -119,23 +119,12 @@ pub struct Job {
 const MOST: u32 = 65_536;
 
 /// Keys of `requests` that say when requests come: threads decide that.
-const NOT_ASKED: [&str; 6] = [
-    "arrivals",
-    "rate",
-    "interarrival",
-    "outstanding",
-    "phases",
-    "devices",
-];
+const NOT_ASKED: [&str; 6] = ["arrivals", "rate", "interarrival", "outstanding", "phases", "devices"];
 
 impl Job {
     /// Checks what its values mean together.
     fn is_possible(&self) -> Result<(), SpecError> {
-        let times = [
-            ("start", Some(self.start)),
-            ("duration", self.duration),
-            ("every", self.every),
-        ];
+        let times = [("start", Some(self.start)), ("duration", self.duration), ("every", self.every)];
         for (key, span) in times {
             let least = i64::from(key != "start");
             if let Some(span) = span.filter(|s| !(least..=Time::LATEST.0 as i64).contains(&s.0)) {
@@ -249,12 +238,7 @@ impl Thread {
     fn flush(&mut self, now: Time) -> Option<Request> {
         let device = self.flushes.take()?;
         self.writes = 0;
-        Some(Request {
-            time: now,
-            device,
-            op: Command::Flush,
-            ..Request::default()
-        })
+        Some(Request { time: now, device, op: Command::Flush, ..Request::default() })
     }
 }
 
@@ -318,11 +302,7 @@ impl Jobs {
     /// A job that cannot be, by its key (`jobs[0].threads`); no processors.
     pub fn new(jobs: &[Job], processors: Option<u32>, seed: u64) -> Result<Jobs, TraceError> {
         if processors == Some(0) {
-            return Err(TraceError::Input {
-                path: "processors".into(),
-                got: "0".into(),
-                need: "1 or more".into(),
-            });
+            return Err(TraceError::Input { path: "processors".into(), got: "0".into(), need: "1 or more".into() });
         }
         let mut all = Jobs {
             jobs: jobs.to_vec(),
@@ -330,10 +310,7 @@ impl Jobs {
             threads: Vec::new(),
             pauses: Vec::new(),
             waits: Vec::new(),
-            processors: processors.map(|idle| Processors {
-                idle,
-                ready: VecDeque::new(),
-            }),
+            processors: processors.map(|idle| Processors { idle, ready: VecDeque::new() }),
             due: EventQueue::new(),
         };
         for (i, job) in all.jobs.iter_mut().enumerate() {
@@ -346,16 +323,9 @@ impl Jobs {
             if job.name.is_empty() {
                 job.name = format!("job-{i}");
             }
-            let pauses = ClosedLoop {
-                outstanding: 1,
-                think_time: job.think_time.clone(),
-                seed: nth(seed, i as u32),
-            };
+            let pauses = ClosedLoop { outstanding: 1, think_time: job.think_time.clone(), seed: nth(seed, i as u32) };
             all.pauses.push(pauses.pauses().map_err(place)?);
-            all.waits.push(Waits {
-                share: job.blocking,
-                random: stream(nth(seed, i as u32), "jobs.blocking"),
-            });
+            all.waits.push(Waits { share: job.blocking, random: stream(nth(seed, i as u32), "jobs.blocking") });
         }
         for i in 0..all.jobs.len() {
             all.add(i, nth(seed, i as u32))?;
@@ -370,12 +340,8 @@ impl Jobs {
             true => (1, job.devices),
             false => (job.devices, 1),
         };
-        let requests = Synthetic {
-            arrivals: ArrivalProcess::Closed,
-            n_requests: u64::MAX,
-            devices: each,
-            ..job.requests.clone()
-        };
+        let requests =
+            Synthetic { arrivals: ArrivalProcess::Closed, n_requests: u64::MAX, devices: each, ..job.requests.clone() };
         let job = job.clone();
         for d in 0..groups {
             let place = |e: TraceError| match e {
@@ -407,14 +373,7 @@ impl Jobs {
                     false => phases.random::<f64>() * gap_ns,
                 };
                 let thread = self.threads.len() as u32;
-                self.threads.push(Thread {
-                    group,
-                    number: thread,
-                    phase_ns,
-                    issued: 0,
-                    writes: 0,
-                    flushes: None,
-                });
+                self.threads.push(Thread { group, number: thread, phase_ns, issued: 0, writes: 0, flushes: None });
                 let first = burst + Span(phase_ns as i64);
                 let due = Due::begins(thread, self.processors.is_some());
                 self.due.push(first, 0, due);
@@ -626,8 +585,7 @@ impl Jobs {
         for (i, thread) in mine.filter(|(_, t)| t.group == at) {
             thread.issued = 0;
             let first = group.burst + Span(thread.phase_ns as i64);
-            self.due
-                .push(first, 0, Due::begins(i as u32, on_processors));
+            self.due.push(first, 0, Due::begins(i as u32, on_processors));
         }
     }
 
@@ -637,9 +595,7 @@ impl Jobs {
             return;
         }
         match self.processors {
-            _ if self.threads[issuer as usize].flushes.is_some() => {
-                self.due.push(end, 0, Due::Issue(issuer))
-            }
+            _ if self.threads[issuer as usize].flushes.is_some() => self.due.push(end, 0, Due::Issue(issuer)),
             Some(_) => self.due.push(end, 0, Due::Ready(issuer)),
             None => self.think(issuer, end),
         }

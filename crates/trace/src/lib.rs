@@ -26,15 +26,13 @@ pub use arrivals::{Arrivals, ClosedLoop, Pauses};
 pub use classes::RequestClass;
 pub use error::TraceError;
 pub use info::{
-    checks, AddressMap, DeviceSummary, Gaps, OperationSummary, Rates, Reuse, RowSummary,
-    SharedOffset, SizeClass, TouchClass, TraceInfo, TraceSummary, WorkingSet,
+    checks, AddressMap, DeviceSummary, Gaps, OperationSummary, Rates, Reuse, RowSummary, SharedOffset, SizeClass,
+    TouchClass, TraceInfo, TraceSummary, WorkingSet,
 };
 pub use ioprio::{Ioprio, IoprioClass};
 pub use jobs::{Job, Jobs};
 pub use options::{Clock, Counters, OnError, Opened, Order, ReadOptions};
-pub use reader::{
-    formats, open, read_measured, read_validate, spc_reader, SpcReader, ValidateRecord,
-};
+pub use reader::{formats, open, read_measured, read_validate, spc_reader, SpcReader, ValidateRecord};
 pub use request::{Command, Process, Request};
 pub use source::{Each, Requests, Source};
 pub use synthetic::{Synthetic, SyntheticSource};

@@ -207,10 +207,7 @@ impl Counters {
     }
     /// How the last trace was opened.
     pub fn how_opened(&self) -> Opened {
-        self.0
-            .opened
-            .lock()
-            .map_or_else(|_| Opened::default(), |o| o.clone())
+        self.0.opened.lock().map_or_else(|_| Opened::default(), |o| o.clone())
     }
     pub(crate) fn detected(&self, fits: Vec<(&'static str, u8)>) {
         if let Ok(mut opened) = self.0.opened.lock() {

@@ -7,9 +7,7 @@ use bytes::Bytes;
 use parquet::basic::{Compression, LogicalType, Repetition, ZstdLevel};
 use parquet::column::page::{CompressedPage, PageWriteSpec, PageWriter};
 use parquet::column::writer::{get_column_writer, ColumnWriter};
-use parquet::data_type::{
-    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type,
-};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
 use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedWrite};
@@ -63,10 +61,7 @@ macro_rules! cell {
 }
 
 const fn unsigned(bit_width: i8) -> Option<LogicalType> {
-    Some(LogicalType::Integer {
-        bit_width,
-        is_signed: false,
-    })
+    Some(LogicalType::Integer { bit_width, is_signed: false })
 }
 
 // An unsigned number is stored as the signed one with the same bits.
@@ -75,19 +70,12 @@ cell!(u32, unsigned(32), Int32, |v| v as i32);
 cell!(u64, unsigned(64), Int64, |v| v as i64);
 cell!(f64, None, Double, |v| v);
 cell!(bool, None, Bool, |v| v);
-cell!(&'static str, Some(LogicalType::String), Text, |v| {
-    ByteArray::from(Bytes::from_static(v.as_bytes()))
-});
+cell!(&'static str, Some(LogicalType::String), Text, |v| { ByteArray::from(Bytes::from_static(v.as_bytes())) });
 
 impl Column {
     /// A column that has a value in every row.
     pub fn full<T: Cell>(name: &str, values: impl Iterator<Item = T>) -> Column {
-        Column {
-            name: name.to_string(),
-            logical: T::LOGICAL,
-            values: T::stored(values),
-            present: None,
-        }
+        Column { name: name.to_string(), logical: T::LOGICAL, values: T::stored(values), present: None }
     }
 
     /// A column in which values may be missing.
@@ -95,12 +83,7 @@ impl Column {
         let mut present = Vec::with_capacity(values.size_hint().0);
         let values = values.inspect(|v| present.push(i16::from(v.is_some())));
         let values = T::stored(values.flatten());
-        Column {
-            name: name.to_string(),
-            logical: T::LOGICAL,
-            values,
-            present: Some(present),
-        }
+        Column { name: name.to_string(), logical: T::LOGICAL, values, present: Some(present) }
     }
 
     fn rows(&self) -> usize {
@@ -136,22 +119,11 @@ impl Column {
         let present = self.present.as_deref();
         match (writer, &self.values) {
             (ColumnWriter::BoolColumnWriter(w), Values::Bool(v)) => w.write_batch(v, present, None),
-            (ColumnWriter::Int32ColumnWriter(w), Values::Int32(v)) => {
-                w.write_batch(v, present, None)
-            }
-            (ColumnWriter::Int64ColumnWriter(w), Values::Int64(v)) => {
-                w.write_batch(v, present, None)
-            }
-            (ColumnWriter::DoubleColumnWriter(w), Values::Double(v)) => {
-                w.write_batch(v, present, None)
-            }
-            (ColumnWriter::ByteArrayColumnWriter(w), Values::Text(v)) => {
-                w.write_batch(v, present, None)
-            }
-            _ => Err(ParquetError::General(format!(
-                "column {}: got another type than in the first batch",
-                self.name
-            ))),
+            (ColumnWriter::Int32ColumnWriter(w), Values::Int32(v)) => w.write_batch(v, present, None),
+            (ColumnWriter::Int64ColumnWriter(w), Values::Int64(v)) => w.write_batch(v, present, None),
+            (ColumnWriter::DoubleColumnWriter(w), Values::Double(v)) => w.write_batch(v, present, None),
+            (ColumnWriter::ByteArrayColumnWriter(w), Values::Text(v)) => w.write_batch(v, present, None),
+            _ => Err(ParquetError::General(format!("column {}: got another type than in the first batch", self.name))),
         }
         .map(|_| ())
     }
@@ -237,9 +209,7 @@ impl<W: Write + Send> TableWriter<W> {
         let columns = self.file.schema_descr().columns().to_vec();
         let rows = batch.first().map_or(0, Column::rows);
         if batch.len() != columns.len() || batch.iter().any(|c| c.rows() != rows) {
-            return Err(ParquetError::General(
-                "a batch whose columns do not fit the first batch or each other".into(),
-            ));
+            return Err(ParquetError::General("a batch whose columns do not fit the first batch or each other".into()));
         }
         if self.columns.is_empty() {
             let new = |column| Open::new(column, self.file.properties().clone());
@@ -297,9 +267,7 @@ mod tests {
     }
 
     fn fields(row: &Row) -> Vec<(&str, Field)> {
-        (row.get_column_iter())
-            .map(|(name, field)| (name.as_str(), field.clone()))
-            .collect()
+        (row.get_column_iter()).map(|(name, field)| (name.as_str(), field.clone())).collect()
     }
 
     /// What the row reader of the library makes of it.
@@ -350,10 +318,7 @@ mod tests {
         let bytes = Bytes::from(writer.close().unwrap());
         let reader = SerializedFileReader::new(bytes).unwrap();
         let footer = reader.metadata().file_metadata();
-        assert_eq!(
-            (footer.num_rows(), footer.schema().get_fields().len()),
-            (0, 7)
-        );
+        assert_eq!((footer.num_rows(), footer.schema().get_fields().len()), (0, 7));
     }
 
     #[test]

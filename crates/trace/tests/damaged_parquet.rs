@@ -43,9 +43,7 @@ const SCHEMAS: [&str; 2] = [
 fn column(kind: usize, i: usize, rows: Range<u64>, mut to: SerializedColumnWriter) {
     let int64s = |f: fn(u64) -> i64| rows.clone().map(f).collect::<Vec<_>>();
     let int32s = |f: fn(u64) -> i32| rows.clone().map(f).collect::<Vec<_>>();
-    let ops = rows
-        .clone()
-        .map(|i| ["read", "write", "flush"][i as usize % 3]);
+    let ops = rows.clone().map(|i| ["read", "write", "flush"][i as usize % 3]);
     let levels = |f: fn(u64) -> bool| rows.clone().map(|i| i16::from(f(i))).collect::<Vec<_>>();
     let present = |levels: &[i16]| levels.iter().filter(|l| **l > 0).count();
     let written = match (kind, i) {
@@ -70,15 +68,13 @@ fn column(kind: usize, i: usize, rows: Range<u64>, mut to: SerializedColumnWrite
         (1, 2) => {
             let levels = levels(|i| i % 2 == 0);
             let notes = vec![ByteArray::from("x"); present(&levels)];
-            to.typed::<ByteArrayType>()
-                .write_batch(&notes, Some(&levels), None)
+            to.typed::<ByteArrayType>().write_batch(&notes, Some(&levels), None)
         }
         (1, 3) => (to.typed::<Int64Type>()).write_batch(&int64s(|i| i as i64 * 4096), None, None),
         _ => {
             let levels = levels(|i| i % 50 > 0);
             let sizes = vec![512; present(&levels)];
-            to.typed::<Int64Type>()
-                .write_batch(&sizes, Some(&levels), None)
+            to.typed::<Int64Type>().write_batch(&sizes, Some(&levels), None)
         }
     };
     written.unwrap();
@@ -105,9 +101,7 @@ fn files() -> Vec<Vec<u8>> {
                 .set_statistics_enabled(EnabledStatistics::Page)
                 .build();
             let mut bytes = Vec::new();
-            let mut writer =
-                SerializedFileWriter::new(&mut bytes, schema.clone(), Arc::new(properties))
-                    .unwrap();
+            let mut writer = SerializedFileWriter::new(&mut bytes, schema.clone(), Arc::new(properties)).unwrap();
             for first in (0..ROWS).step_by(group) {
                 let rows = first..ROWS.min(first + group as u64);
                 let mut to = writer.next_row_group().unwrap();
@@ -153,20 +147,13 @@ fn damage(bytes: &mut Vec<u8>, random: &mut impl Rng) {
 
 /// Number of rows, and whether reading ended with an error; from memory, or through `file`.
 fn read(bytes: &[u8], on_error: OnError, file: Option<&Path>) -> (usize, bool) {
-    let options = ReadOptions {
-        on_error,
-        ..ReadOptions::default()
-    };
+    let options = ReadOptions { on_error, ..ReadOptions::default() };
     let mut input = Input::from_bytes(bytes.to_vec(), "damaged.parquet");
     if let Some(path) = file {
         std::fs::write(path, bytes).unwrap();
         input.file = Some(File::open(path).unwrap());
     }
-    let Ok(source) = open_with(
-        input,
-        Some(formats().find("format", "parquet").unwrap()),
-        &options,
-    ) else {
+    let Ok(source) = open_with(input, Some(formats().find("format", "parquet").unwrap()), &options) else {
         return (0, true);
     };
     let (mut rows, mut failed) = (0, false);
@@ -189,9 +176,7 @@ fn damaged_files_are_read_or_refused() {
     let panics: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
     let told = panics.clone();
     panic::set_hook(Box::new(move |info| {
-        let place = info
-            .location()
-            .map_or(String::new(), |l| format!("{}:{}", l.file(), l.line()));
+        let place = info.location().map_or(String::new(), |l| format!("{}:{}", l.file(), l.line()));
         *told.lock().unwrap().entry(place).or_default() += 1;
     }));
     let path = std::env::temp_dir().join(format!("headstack-damaged-{}", std::process::id()));
@@ -214,10 +199,7 @@ fn damaged_files_are_read_or_refused() {
     }
     let _ = panic::take_hook();
     std::fs::remove_file(&path).unwrap();
-    assert!(
-        wrong.is_empty(),
-        "seed {seed}: panics came out of {wrong:?}"
-    );
+    assert!(wrong.is_empty(), "seed {seed}: panics came out of {wrong:?}");
     // The contents of pages are checked only when they are decoded; all else is checked before.
     let decoding = [
         "/encodings/",
@@ -264,9 +246,7 @@ fn small_files_take_little_memory_and_get_short_messages() {
         (0..4).for_each(|i| column(0, i, 0..rows, to.next_column().unwrap().unwrap()));
         let mut last = to.next_column().unwrap().unwrap();
         let texts = vec![op; rows as usize];
-        let written = last
-            .typed::<ByteArrayType>()
-            .write_batch(&texts, None, None);
+        let written = last.typed::<ByteArrayType>().write_batch(&texts, None, None);
         written.unwrap();
         last.close().unwrap();
         to.close().unwrap();
@@ -281,33 +261,18 @@ fn small_files_take_little_memory_and_get_short_messages() {
     let at = dictionary.windows(3).rposition(|w| w == three).unwrap();
     dictionary[at + 2] = 2 * 63;
     for (bytes, message) in [
-        (
-            write(text(160 << 20), 1, v1, false),
-            "a page of 167772164 bytes",
-        ),
+        (write(text(160 << 20), 1, v1, false), "a page of 167772164 bytes"),
         (dictionary, "a dictionary of 63 values"),
-        (
-            write(text(300_000), 8192, v2, false),
-            "small.parquet:1: got op \"xxxx",
-        ),
+        (write(text(300_000), 8192, v2, false), "small.parquet:1: got op \"xxxx"),
     ] {
         let before = peak_bytes().unwrap();
         let input = Input::from_bytes(bytes.clone(), "small.parquet");
         let format = formats().find("format", "parquet").unwrap().clone();
         let source = open_with(input, Some(&format), &ReadOptions::default()).unwrap();
-        let error = source
-            .map(|r| r.err())
-            .next()
-            .flatten()
-            .unwrap()
-            .to_string();
+        let error = source.map(|r| r.err()).next().flatten().unwrap().to_string();
         assert!(error.contains(message) && error.len() < 300, "{error:.300}");
         read(&bytes, OnError::Skip, None);
         let taken = peak_bytes().unwrap() - before;
-        assert!(
-            taken < 100 << 20,
-            "{message}: {} bytes take {taken}",
-            bytes.len()
-        );
+        assert!(taken < 100 << 20, "{message}: {} bytes take {taken}", bytes.len());
     }
 }

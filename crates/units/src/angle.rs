@@ -12,8 +12,7 @@ use std::str::FromStr;
 pub struct Turn(pub u64);
 
 impl Turn {
-    const UNITS: &'static [(&'static str, f64)] =
-        &[("turn", 1.0), ("deg", 1.0 / 360.0), ("turns", 1.0)];
+    const UNITS: &'static [(&'static str, f64)] = &[("turn", 1.0), ("deg", 1.0 / 360.0), ("turns", 1.0)];
     const UNITS_HELP: &'static str = "one of turn, deg";
 
     /// From a number of turns; whole turns are dropped.
@@ -180,11 +179,7 @@ mod tests {
     #[test]
     fn turns_become_times() {
         let r = Rotation::new(Rpm(6000.0));
-        for (turns, ns) in [
-            (0, 0),
-            (1, 10_000_000),
-            (315_360_000_000, 3_153_600_000_000_000_000),
-        ] {
+        for (turns, ns) in [(0, 0), (1, 10_000_000), (315_360_000_000, 3_153_600_000_000_000_000)] {
             assert_eq!(r.time_of(turns << 64), ns);
             assert_eq!(r.time_of((turns << 64) + (1 << 62)), ns + 2_500_000);
             let tenth = (1u128 << 64) / 100_000_000;

@@ -14,10 +14,7 @@ impl Divisor {
     /// Prepares division by `divisor`; zero is treated as one.
     pub fn new(divisor: u32) -> Divisor {
         let divisor = divisor.max(1);
-        Divisor {
-            divisor,
-            inverse: u64::MAX / divisor as u64,
-        }
+        Divisor { divisor, inverse: u64::MAX / divisor as u64 }
     }
     /// The divisor.
     #[inline]
@@ -53,18 +50,7 @@ mod tests {
     fn agrees_with_the_machine() {
         let edges = |d: u64| {
             let top = u32::MAX as u64;
-            [
-                0,
-                1,
-                d - 1,
-                d,
-                d + 1,
-                top / d * d - 1,
-                top / d * d,
-                top,
-                top + 1,
-                u64::MAX,
-            ]
+            [0, 1, d - 1, d, d + 1, top / d * d - 1, top / d * d, top, top + 1, u64::MAX]
         };
         let mut divisors: Vec<u32> = (1..2000).collect();
         divisors.extend((0..32).flat_map(|b| [1u32 << b, (1u32 << b).wrapping_sub(1).max(1)]));
@@ -76,11 +62,7 @@ mod tests {
             x ^= x >> 7;
             x ^= x << 17;
             for n in edges(d as u64).into_iter().chain([x, x >> 32, x >> 40]) {
-                assert_eq!(
-                    by.div_rem(n),
-                    (n / d as u64, (n % d as u64) as u32),
-                    "{n} / {d}"
-                );
+                assert_eq!(by.div_rem(n), (n / d as u64, (n % d as u64) as u32), "{n} / {d}");
             }
         }
     }

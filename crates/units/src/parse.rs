@@ -23,10 +23,7 @@ pub(crate) const TOO_LARGE: &str = "a smaller number";
 /// # Errors
 /// [`UnitError`] when there is no number, no unit, an unknown unit, or a value that is not finite.
 pub fn parse_with_units(text: &str, units: &[(&str, f64)], listed: &str) -> Result<f64, UnitError> {
-    let fail = || UnitError {
-        got: text.to_string(),
-        need: format!("a number and a unit: {listed}"),
-    };
+    let fail = || UnitError { got: text.to_string(), need: format!("a number and a unit: {listed}") };
     let trimmed = text.trim();
     // The unit begins at the first character that cannot belong to a number. An `e` belongs to a number only
     // if a digit or a sign follows.
@@ -50,19 +47,12 @@ pub fn parse_with_units(text: &str, units: &[(&str, f64)], listed: &str) -> Resu
     let (number, unit) = trimmed.split_at(end);
     let value: f64 = number.replace('_', "").parse().map_err(|_| fail())?;
     let unit = unit.trim();
-    let factor = units
-        .iter()
-        .find(|u| u.0 == unit)
-        .map(|u| u.1)
-        .ok_or_else(fail)?;
+    let factor = units.iter().find(|u| u.0 == unit).map(|u| u.1).ok_or_else(fail)?;
     let scaled = value * factor;
     if scaled.is_finite() {
         Ok(scaled)
     } else {
-        Err(UnitError {
-            need: TOO_LARGE.into(),
-            ..fail()
-        })
+        Err(UnitError { need: TOO_LARGE.into(), ..fail() })
     }
 }
 
@@ -93,12 +83,7 @@ macro_rules! serde_as_text {
                 impl serde::de::Visitor<'_> for V {
                     type Value = $type;
                     fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-                        write!(
-                            f,
-                            "{} as text with its unit: {}",
-                            $what,
-                            <$type>::UNITS_HELP
-                        )
+                        write!(f, "{} as text with its unit: {}", $what, <$type>::UNITS_HELP)
                     }
                     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
                         text.parse().map_err(E::custom)

@@ -94,20 +94,12 @@ mod tests {
         assert_eq!("1.5 GB".parse(), Ok(Bytes(1_500_000_000)));
         assert_eq!("6 Gb/s".parse(), Ok(Bandwidth(750e6)));
         // fio's manual, "Parameter types": 4k is 4096 with the default kb_base of 1024.
-        for (text, bytes) in [
-            ("4k", 4096),
-            ("1M", 1 << 20),
-            ("2 g", 2 << 30),
-            ("1t", 1 << 40),
-        ] {
+        for (text, bytes) in [("4k", 4096), ("1M", 1 << 20), ("2 g", 2 << 30), ("1t", 1 << 40)] {
             assert_eq!(text.parse(), Ok(Bytes(bytes)), "{text}");
         }
         let error = "4q".parse::<Bytes>().unwrap_err().to_string();
         let units = "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB";
-        assert_eq!(
-            error,
-            format!("got \"4q\", need a number and a unit: one of {units}")
-        );
+        assert_eq!(error, format!("got \"4q\", need a number and a unit: one of {units}"));
         assert!("4k".parse::<Bandwidth>().is_err());
         assert!("-4 kB".parse::<Bytes>().is_err());
         let error = "1e999 W".parse::<Watts>().unwrap_err().to_string();

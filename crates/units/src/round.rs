@@ -35,13 +35,7 @@ mod tests {
             let value = x as f64 / 2f64.powi((i % 77) as i32);
             assert_eq!(nearest(value), value.round_ties_even() as u64, "{value}");
         }
-        for (value, want) in [
-            (0.0, 0),
-            (0.5, 0),
-            (1.5, 2),
-            (2.5, 2),
-            (0.499_999_999_999_999_94, 0),
-        ] {
+        for (value, want) in [(0.0, 0), (0.5, 0), (1.5, 2), (2.5, 2), (0.499_999_999_999_999_94, 0)] {
             assert_eq!(nearest(value), want, "{value}");
         }
         assert_eq!(nearest(f64::NAN), 0);

@@ -42,15 +42,8 @@ impl Time {
 impl Span {
     /// Zero length.
     pub const ZERO: Span = Span(0);
-    const UNITS: &'static [(&'static str, f64)] = &[
-        ("s", 1e9),
-        ("ms", 1e6),
-        ("us", 1e3),
-        ("ns", 1.0),
-        ("min", 60e9),
-        ("h", 3600e9),
-        ("µs", 1e3),
-    ];
+    const UNITS: &'static [(&'static str, f64)] =
+        &[("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0), ("min", 60e9), ("h", 3600e9), ("µs", 1e3)];
     const UNITS_HELP: &'static str = "one of s, ms, us, ns, min, h";
 
     /// From milliseconds, rounded to the nearest nanosecond.
@@ -117,10 +110,8 @@ impl SubAssign for Span {
 impl FromStr for Span {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Span, UnitError> {
-        let too_long = || UnitError {
-            got: text.to_string(),
-            need: "a length of time below 2^63 ns (292 years)".into(),
-        };
+        let too_long =
+            || UnitError { got: text.to_string(), need: "a length of time below 2^63 ns (292 years)".into() };
         match parse_with_units(text, Span::UNITS, Span::UNITS_HELP) {
             // 2^63 as f64 is exact.
             Ok(ns) if ns.abs() < 9_223_372_036_854_775_808.0 => Ok(Span(ns.round() as i64)),
@@ -152,16 +143,7 @@ mod tests {
 
     #[test]
     fn text_round_trips_to_the_nanosecond() {
-        for ns in [
-            0,
-            1,
-            999,
-            1_000,
-            8_500_000,
-            123_456_789,
-            -642_000,
-            5_000_000_000,
-        ] {
+        for ns in [0, 1, 999, 1_000, 8_500_000, 123_456_789, -642_000, 5_000_000_000] {
             let text = Span(ns).to_string();
             assert_eq!(text.parse::<Span>(), Ok(Span(ns)), "{text}");
         }

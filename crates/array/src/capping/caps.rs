@@ -131,10 +131,7 @@ fn read_file(path: &Path) -> Result<Vec<CapAt>, SpecError> {
             "" => None,
             text => Some(Watts(text.parse::<f64>().map_err(|_| refuse(text))?)),
         };
-        caps.push(CapAt {
-            at: Span((seconds * 1e9).round() as i64),
-            cap,
-        });
+        caps.push(CapAt { at: Span((seconds * 1e9).round() as i64), cap });
     }
     Ok(caps)
 }
@@ -142,11 +139,7 @@ fn read_file(path: &Path) -> Result<Vec<CapAt>, SpecError> {
 impl Signal {
     fn is_possible(&self) -> Result<(), SpecError> {
         match self.least > self.most {
-            true => Err(SpecError::new(
-                "least",
-                self.least,
-                "at most the value of most",
-            )),
+            true => Err(SpecError::new("least", self.least, "at most the value of most")),
             false => Ok(()),
         }
     }

@@ -146,23 +146,13 @@ impl Plan {
     /// # Errors
     /// Values out of bounds and caps that cannot be read, by dotted key. The policy is looked up when the run
     /// begins, among those of its inputs.
-    pub fn read(
-        table: &Params,
-        base: &Path,
-        seed: u64,
-        place: &str,
-    ) -> Result<Option<Plan>, SpecError> {
+    pub fn read(table: &Params, base: &Path, seed: u64, place: &str) -> Result<Option<Plan>, SpecError> {
         if table.is_empty() {
             return Ok(None);
         }
         let read = || -> Result<Plan, SpecError> {
             let table: Capping = read_table(table)?;
-            Ok(Plan {
-                caps: Caps::read(&table, base)?,
-                table,
-                seed,
-                place: place.to_string(),
-            })
+            Ok(Plan { caps: Caps::read(&table, base)?, table, seed, place: place.to_string() })
         };
         read().map(Some).map_err(|e| e.within(place))
     }

@@ -26,11 +26,7 @@ pub(super) struct Interval {
 impl Interval {
     /// Of so many drives and jobs.
     pub fn new(drives: usize, jobs: usize) -> Interval {
-        Interval {
-            by_drive: vec![0; drives],
-            by_job: vec![0; jobs],
-            ..Interval::default()
-        }
+        Interval { by_drive: vec![0; drives], by_job: vec![0; jobs], ..Interval::default() }
     }
 
     /// Begins another interval.
@@ -75,15 +71,8 @@ pub(crate) struct Observed {
 impl Observed {
     /// Of so many drives, the first of which has the number `first`, and of so many jobs.
     pub fn new(first: usize, drives: usize, jobs: usize) -> Observed {
-        let one = |_| OfDrive {
-            times: Quantiles::with_limit(EXACT),
-            n_short: 0,
-        };
-        Observed {
-            first,
-            interval: Interval::new(drives, jobs),
-            drives: (0..drives).map(one).collect(),
-        }
+        let one = |_| OfDrive { times: Quantiles::with_limit(EXACT), n_short: 0 };
+        Observed { first, interval: Interval::new(drives, jobs), drives: (0..drives).map(one).collect() }
     }
 
     /// A request ended, without an error.

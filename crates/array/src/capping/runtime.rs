@@ -10,8 +10,8 @@ use crate::layer::Setting;
 use crate::member::Member;
 use headstack_control::policy::Need;
 use headstack_control::{
-    policy, Actuator, Command, Controller, Device, Held, Progress, RateLimit, Rest, Sensor, Status,
-    Work, MOST_READ_EXPIRE,
+    policy, Actuator, Command, Controller, Device, Held, Progress, RateLimit, Rest, Sensor, Status, Work,
+    MOST_READ_EXPIRE,
 };
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::Setting as DriveSetting;
@@ -128,8 +128,7 @@ impl Capper {
         let known = self.interval.response_ns.len();
         observed.move_to(&mut self.interval);
         let [response, admitted] = &mut self.outcome.all;
-        let new =
-            |all: &[u64], times: &mut Quantiles| all[known..].iter().for_each(|t| times.add(*t));
+        let new = |all: &[u64], times: &mut Quantiles| all[known..].iter().for_each(|t| times.add(*t));
         new(&self.interval.response_ns, response);
         new(&self.interval.admitted_ns, admitted);
     }
@@ -155,11 +154,7 @@ impl Capper {
     ///
     /// # Errors
     /// A setting that a drive or a layer refuses.
-    pub fn step<M: Member>(
-        &mut self,
-        members: &mut [&mut M],
-        in_flight: u64,
-    ) -> Result<(), SpecError> {
+    pub fn step<M: Member>(&mut self, members: &mut [&mut M], in_flight: u64) -> Result<(), SpecError> {
         let now = self.due;
         let width_s = now.since(self.last).as_secs_f64();
         let watts = self.watts(now, width_s, members);
@@ -177,9 +172,7 @@ impl Capper {
                 n_changes: &mut self.outcome.n_changes,
                 refused: None,
             };
-            let status = self
-                .controller
-                .step(now, cap, &mut self.meter, &mut controlled);
+            let status = self.controller.step(now, cap, &mut self.meter, &mut controlled);
             match controlled.refused {
                 Some(e) => return Err(e.within("capping")),
                 None => status,
@@ -197,12 +190,7 @@ impl Capper {
     }
 
     /// Mean power of each drive since the last reading; `None` at the first step.
-    fn watts<M: Member>(
-        &mut self,
-        now: Time,
-        width_s: f64,
-        members: &mut [&mut M],
-    ) -> Option<Vec<f64>> {
+    fn watts<M: Member>(&mut self, now: Time, width_s: f64, members: &mut [&mut M]) -> Option<Vec<f64>> {
         let joules = self.read_joules(now, members);
         let last = std::mem::replace(&mut self.joules, joules);
         let kept = std::mem::replace(&mut self.before_reset, vec![0.0; last.len()]);
@@ -222,21 +210,11 @@ impl Capper {
             LatencyStatistic::P99 => quantile(times, 0.99)?,
             LatencyStatistic::Max => quantile(times, 1.0)?,
         };
-        Some(Work {
-            response_time: Span::from_secs_f64(latency),
-            rate: Some(Frequency(rate)),
-        })
+        Some(Work { response_time: Span::from_secs_f64(latency), rate: Some(Frequency(rate)) })
     }
 
     /// Adds a row to the series and begins another interval.
-    fn note(
-        &mut self,
-        now: Time,
-        width_s: f64,
-        watts: &[f64],
-        (cap, status): (Option<Watts>, Status),
-        in_flight: u64,
-    ) {
+    fn note(&mut self, now: Time, width_s: f64, watts: &[f64], (cap, status): (Option<Watts>, Status), in_flight: u64) {
         let w = &mut self.interval;
         let (response_s, admitted_s) = (shown(&mut w.response_ns), shown(&mut w.admitted_ns));
         let measured_w = self.meter.read(now).power.map(|w| w.0);
@@ -329,9 +307,7 @@ fn device(controlled: &ControlledDrive) -> Device {
         },
         most_nr_requests: usual.most_nr_requests.max(nr_requests),
         most_queue_depth: usual.most_queue_depth.max(queue_depth),
-        most_read_expire: controlled
-            .read_expire
-            .map(|expire| MOST_READ_EXPIRE.max(expire)),
+        most_read_expire: controlled.read_expire.map(|expire| MOST_READ_EXPIRE.max(expire)),
         arms: controlled.arms,
         can_limit: controlled.throttle.is_some(),
         can_unload: controlled.conditions.contains(&Condition::IdleB),
@@ -341,10 +317,7 @@ fn device(controlled: &ControlledDrive) -> Device {
 }
 
 /// Checks that each drive has the layers with the settings that the policy needs.
-fn check_knobs(
-    plugin: &policy::Plugin,
-    controlled: &[(usize, ControlledDrive)],
-) -> Result<(), SpecError> {
+fn check_knobs(plugin: &policy::Plugin, controlled: &[(usize, ControlledDrive)]) -> Result<(), SpecError> {
     for (i, (_, k)) in controlled.iter().enumerate() {
         for need in plugin.needs {
             let (layer, is_there) = match need {
@@ -353,10 +326,7 @@ fn check_knobs(
             };
             if !is_there {
                 let got = format!("drive {i} without a {layer} of its own");
-                let need = format!(
-                    "a {layer} over each drive in the system's layers, for the policy {}",
-                    plugin.name
-                );
+                let need = format!("a {layer} over each drive in the system's layers, for the policy {}", plugin.name);
                 return Err(SpecError::new("policy", got, need));
             }
         }
@@ -397,10 +367,7 @@ impl<M: Member> Turning<'_, '_, M> {
             if wanted.queue_depth != before.queue_depth {
                 member.apply(now, way, &Setting::Depth(wanted.queue_depth))?;
             }
-            if let Some(expire) = wanted
-                .read_expire
-                .filter(|_| wanted.read_expire != before.read_expire)
-            {
+            if let Some(expire) = wanted.read_expire.filter(|_| wanted.read_expire != before.read_expire) {
                 member.apply(now, way, &Setting::ReadExpire(expire))?;
             }
         }
@@ -415,10 +382,7 @@ impl<M: Member> Turning<'_, '_, M> {
         }
         if wanted.rest != before.rest {
             // First the timer of before as the drive's file has it, then the new one.
-            let timers = [
-                timer(before.rest).map(|t| (t.0, None)),
-                timer(wanted.rest).map(|t| (t.0, Some(t.1))),
-            ];
+            let timers = [timer(before.rest).map(|t| (t.0, None)), timer(wanted.rest).map(|t| (t.0, Some(t.1)))];
             for (condition, after) in timers.into_iter().flatten() {
                 let timer = Setting::Drive(DriveSetting::IdleTimer { condition, after });
                 member.apply(now, &controlled.drive, &timer)?;

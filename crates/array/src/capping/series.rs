@@ -61,12 +61,7 @@ pub struct CapSeries {
 
 impl CapSeries {
     pub(super) fn new(n_drives: usize, jobs: Vec<String>) -> CapSeries {
-        CapSeries {
-            points: Vec::new(),
-            drives: Vec::new(),
-            n_drives,
-            jobs,
-        }
+        CapSeries { points: Vec::new(), drives: Vec::new(), n_drives, jobs }
     }
 
     /// The drives of point `i`.

@@ -181,10 +181,7 @@ pub(crate) fn summarise(outcome: &mut CappingOutcome) -> CappingResult {
 }
 
 /// A value of each parameter that has it.
-fn by_key<'a>(
-    outcome: &'a CappingOutcome,
-    value: impl Fn(&'a EffectiveParameter) -> Option<&'a Value>,
-) -> Params {
+fn by_key<'a>(outcome: &'a CappingOutcome, value: impl Fn(&'a EffectiveParameter) -> Option<&'a Value>) -> Params {
     let entry = |p: &'a EffectiveParameter| Some((p.field.key.to_string(), value(p)?.clone()));
     let parameters: &'a [EffectiveParameter] = &outcome.parameters;
     parameters.iter().filter_map(entry).collect()
@@ -245,12 +242,7 @@ fn segments(outcome: &CappingOutcome) -> Vec<Segment> {
             Some(last) if last.cap_w == cap_w => last.to = i + 1,
             last => {
                 let before_w = last.and_then(|s| s.cap_w);
-                all.push(Segment {
-                    from: i,
-                    to: i + 1,
-                    cap_w,
-                    before_w,
-                });
+                all.push(Segment { from: i, to: i + 1, cap_w, before_w });
             }
         }
     }
@@ -264,18 +256,10 @@ fn smooth(outcome: &CappingOutcome, from: usize, i: usize) -> f64 {
     points.iter().map(|p| p.power_w).sum::<f64>() / points.len() as f64
 }
 
-fn settle(
-    result: &mut CappingResult,
-    outcome: &CappingOutcome,
-    segments: &[Segment],
-    tolerance_w: f64,
-) {
+fn settle(result: &mut CappingResult, outcome: &CappingOutcome, segments: &[Segment], tolerance_w: f64) {
     let mut times = Vec::new();
     for s in segments {
-        let Some(cap_w) = s
-            .cap_w
-            .filter(|cap| s.before_w.is_none_or(|before| *cap < before))
-        else {
+        let Some(cap_w) = s.cap_w.filter(|cap| s.before_w.is_none_or(|before| *cap < before)) else {
             continue;
         };
         result.settling_s.n += 1;
@@ -357,10 +341,8 @@ fn columns(outcome: &CappingOutcome) -> CappingSeries {
         c.admitted_p50_s.push(p.admitted_s[1]);
         c.admitted_p99_s.push(p.admitted_s[2]);
         c.admitted_max_s.push(p.admitted_s[3]);
-        c.nr_requests
-            .push(series.mean_at(i, |c| f64::from(c.nr_requests)));
-        c.queue_depth
-            .push(series.mean_at(i, |c| f64::from(c.queue_depth)));
+        c.nr_requests.push(series.mean_at(i, |c| f64::from(c.nr_requests)));
+        c.queue_depth.push(series.mean_at(i, |c| f64::from(c.queue_depth)));
         c.read_expire_s.push(read_expire_s(series, i));
         c.arms.push(series.mean_at(i, |c| f64::from(c.arms)));
         for (column, d) in c.drive_power_w.iter_mut().zip(series.drives_at(i)) {

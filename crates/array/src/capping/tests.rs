@@ -15,27 +15,12 @@ fn s(seconds: f64) -> Span {
 #[test]
 fn a_schedule_holds_from_its_times_on() {
     let list = vec![
-        CapAt {
-            at: s(10.0),
-            cap: Some(Watts(9.0)),
-        },
-        CapAt {
-            at: s(20.0),
-            cap: None,
-        },
-        CapAt {
-            at: s(30.0),
-            cap: Some(Watts(8.0)),
-        },
+        CapAt { at: s(10.0), cap: Some(Watts(9.0)) },
+        CapAt { at: s(20.0), cap: None },
+        CapAt { at: s(30.0), cap: Some(Watts(8.0)) },
     ];
     let mut course = CapSchedule::new(&Caps::Schedule(list), 1);
-    let wanted = [
-        (0.0, None),
-        (9.9, None),
-        (10.0, Some(9.0)),
-        (25.0, None),
-        (31.0, Some(8.0)),
-    ];
+    let wanted = [(0.0, None), (9.9, None), (10.0, Some(9.0)), (25.0, None), (31.0, Some(8.0))];
     for (at, cap) in wanted {
         assert_eq!(course.at(s(at)), cap.map(Watts), "{at} s");
     }
@@ -54,28 +39,17 @@ fn a_signal_wanders_as_it_should() {
     };
     let seed = 5;
     println!("seed {seed}");
-    let wide = Signal {
-        least: Watts(1.0),
-        most: Watts(1000.0),
-        ..signal
-    };
+    let wide = Signal { least: Watts(1.0), most: Watts(1000.0), ..signal };
     let mut course = CapSchedule::new(&Caps::Signal(wide), seed);
-    let x: Vec<f64> = (0..20_000)
-        .map(|i| course.at(s(4.0 * f64::from(i))).unwrap().0 - 170.0)
-        .collect();
+    let x: Vec<f64> = (0..20_000).map(|i| course.at(s(4.0 * f64::from(i))).unwrap().0 - 170.0).collect();
     let n = x.len() as f64;
     let mean = x.iter().sum::<f64>() / n;
     let variance = x.iter().map(|v| v * v).sum::<f64>() / n;
     let next = x.windows(2).map(|w| w[0] * w[1]).sum::<f64>() / n / variance;
-    assert!(
-        mean.abs() < 1.0 && (variance.sqrt() - 10.0).abs() < 0.7,
-        "{mean} {variance}"
-    );
+    assert!(mean.abs() < 1.0 && (variance.sqrt() - 10.0).abs() < 0.7, "{mean} {variance}");
     assert!((next - (-0.1f64).exp()).abs() < 0.02, "{next}");
     let mut course = CapSchedule::new(&Caps::Signal(signal), seed);
-    let caps: Vec<f64> = (0..20_000)
-        .map(|i| course.at(s(4.0 * f64::from(i))).unwrap().0)
-        .collect();
+    let caps: Vec<f64> = (0..20_000).map(|i| course.at(s(4.0 * f64::from(i))).unwrap().0).collect();
     assert!(caps.iter().all(|c| (150.0..=190.0).contains(c)));
     assert!(caps.contains(&150.0) && caps.contains(&190.0));
     // Between two changes it holds.
@@ -85,41 +59,28 @@ fn a_signal_wanders_as_it_should() {
 
 #[test]
 fn own_keys_replace_common_ones() {
-    let common = params("policy = \"pcap-agile\"\nparameters = { mode = \"throughput\" }\ncaps = [{ at = \"1 s\", cap = \"9 W\" }]");
-    let own = params("policy = \"throttle\"\nsignal = { mean = \"9 W\", deviation = \"1 W\", least = \"8 W\", most = \"10 W\" }");
+    let common = params(
+        "policy = \"pcap-agile\"\nparameters = { mode = \"throughput\" }\ncaps = [{ at = \"1 s\", cap = \"9 W\" }]",
+    );
+    let own = params(
+        "policy = \"throttle\"\nsignal = { mean = \"9 W\", deviation = \"1 W\", least = \"8 W\", most = \"10 W\" }",
+    );
     let both = merged(&common, &own);
     assert_eq!(both["policy"], "throttle");
-    assert!(
-        !both.contains_key("parameters")
-            && !both.contains_key("caps")
-            && both.contains_key("signal")
-    );
+    assert!(!both.contains_key("parameters") && !both.contains_key("caps") && both.contains_key("signal"));
 }
 
 #[test]
 fn caps_from_a_file() {
     let folder = std::env::temp_dir().join(format!("headstack-caps-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
-    std::fs::write(
-        folder.join("caps.csv"),
-        "seconds,watts\n0, 9\n# later\n60,\n90,8.5,x\n",
-    )
-    .expect("written");
+    std::fs::write(folder.join("caps.csv"), "seconds,watts\n0, 9\n# later\n60,\n90,8.5,x\n").expect("written");
     let table = params("policy = \"none\"\ncap_file = \"caps.csv\"");
     let plan = Plan::read(&table, &folder, 1, "capping").unwrap().unwrap();
     let wanted = vec![
-        CapAt {
-            at: s(0.0),
-            cap: Some(Watts(9.0)),
-        },
-        CapAt {
-            at: s(60.0),
-            cap: None,
-        },
-        CapAt {
-            at: s(90.0),
-            cap: Some(Watts(8.5)),
-        },
+        CapAt { at: s(0.0), cap: Some(Watts(9.0)) },
+        CapAt { at: s(60.0), cap: None },
+        CapAt { at: s(90.0), cap: Some(Watts(8.5)) },
     ];
     assert_eq!(plan.caps, Caps::Schedule(wanted));
     std::fs::write(folder.join("caps.csv"), "0,9\nsix,8\n").expect("written");
@@ -151,8 +112,5 @@ fn refuses_by_key() {
     let both = "policy = \"none\"\ncap_file = \"x\"\ncaps = [{ at = \"1 s\" }]";
     let error = Plan::read(&params(both), Path::new(""), 1, "capping").unwrap_err();
     assert!(error.to_string().contains("caps and cap_file"), "{error}");
-    assert_eq!(
-        Plan::read(&Params::new(), Path::new(""), 1, "capping").unwrap(),
-        None
-    );
+    assert_eq!(Plan::read(&Params::new(), Path::new(""), 1, "capping").unwrap(), None);
 }

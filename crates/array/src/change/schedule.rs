@@ -24,10 +24,7 @@ pub fn dry_run<M: Member>(
     let mut tried: BTreeSet<Vec<usize>> = BTreeSet::new();
     for drive in 0..count {
         let all = changes.iter().enumerate();
-        let own: Vec<usize> = all
-            .filter(|(_, c)| c.target.has_drive(drive))
-            .map(|(i, _)| i)
-            .collect();
+        let own: Vec<usize> = all.filter(|(_, c)| c.target.has_drive(drive)).map(|(i, _)| i).collect();
         if own.is_empty() || !tried.insert(own.clone()) {
             continue;
         }
@@ -67,19 +64,13 @@ pub(crate) struct Schedule<'a> {
 
 impl<'a> Schedule<'a> {
     pub fn new(changes: &'a [Planned]) -> Schedule<'a> {
-        Schedule {
-            changes,
-            first: None,
-            n_done: 0,
-            due: Time::NEVER,
-        }
+        Schedule { changes, first: None, n_done: 0, due: Time::NEVER }
     }
 
     /// Whether a drive carries out a change of the schedule when it has finished its commands, by a time of its own.
     pub fn has_own_times(&self) -> bool {
         use headstack_drive::Setting::{PowerCondition, SpindleSpeed};
-        let waits =
-            |s: &Setting| matches!(s, Setting::Drive(PowerCondition(_) | SpindleSpeed { .. }));
+        let waits = |s: &Setting| matches!(s, Setting::Drive(PowerCondition(_) | SpindleSpeed { .. }));
         self.changes.iter().any(|c| waits(&c.setting))
     }
 
@@ -98,11 +89,7 @@ impl<'a> Schedule<'a> {
     ///
     /// # Errors
     /// A setting that a drive or a layer refuses, at the change's place.
-    pub fn happen<M: Member>(
-        &mut self,
-        members: &mut [M],
-        host: &mut RequestTracker,
-    ) -> Result<(), SpecError> {
+    pub fn happen<M: Member>(&mut self, members: &mut [M], host: &mut RequestTracker) -> Result<(), SpecError> {
         let Some(change) = self.changes.get(self.n_done) else {
             return Ok(());
         };
@@ -122,9 +109,6 @@ impl<'a> Schedule<'a> {
     /// The counts; none without changes.
     pub fn counts(&self) -> Option<ChangeCounts> {
         let n_done = self.n_done as u64;
-        (!self.changes.is_empty()).then(|| ChangeCounts {
-            n_done,
-            n_after_end: self.changes.len() as u64 - n_done,
-        })
+        (!self.changes.is_empty()).then(|| ChangeCounts { n_done, n_after_end: self.changes.len() as u64 - n_done })
     }
 }

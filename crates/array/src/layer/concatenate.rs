@@ -14,12 +14,9 @@ use crate::entry::NoParameters;
 /// The registry's entry.
 pub fn entry() -> Entry {
     let (name, summary) = ("concatenate", "one space over all members, end to end");
-    Entry::new(
-        name,
-        summary,
-        LowerCount::Many,
-        |context, _: NoParameters| Ok(single(name, end_to_end(&context.members), context.members)),
-    )
+    Entry::new(name, summary, LowerCount::Many, |context, _: NoParameters| {
+        Ok(single(name, end_to_end(&context.members), context.members))
+    })
 }
 
 /// Members end to end.

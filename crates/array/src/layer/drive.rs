@@ -1,15 +1,12 @@
 //! A drive as a layer: the leaf of every tree.
 
 use super::{
-    fail_zone, not_supported, Branch, DriveFacts, DriveNode, ErrorKind, Flow, Layer,
-    LayerCompletion, Setting,
+    fail_zone, not_supported, Branch, DriveFacts, DriveNode, ErrorKind, Flow, Layer, LayerCompletion, Setting,
 };
 use crate::member::{of_drive, Member};
 use crate::outcome::member::MemberOutcome;
 use headstack_drive::power::conditions::Condition;
-use headstack_drive::{
-    Command, Completion, Drive, DriveEnergy, DriveRequest, Hint, Setting as DriveSetting,
-};
+use headstack_drive::{Command, Completion, Drive, DriveEnergy, DriveRequest, Hint, Setting as DriveSetting};
 use headstack_engine::{ByMode, SpecError};
 use headstack_trace::Ioprio;
 use headstack_units::{Lba, Span, Time};
@@ -97,10 +94,7 @@ impl<M: Member<Report = Completion>> DriveLayer<M> {
             return;
         }
         let is_same = |old: &DriveSetting| match (old, setting) {
-            (
-                DriveSetting::IdleTimer { condition: a, .. },
-                DriveSetting::IdleTimer { condition: b, .. },
-            ) => a == b,
+            (DriveSetting::IdleTimer { condition: a, .. }, DriveSetting::IdleTimer { condition: b, .. }) => a == b,
             _ => std::mem::discriminant(old) == std::mem::discriminant(setting),
         };
         self.settings.retain(|old| !is_same(old));
@@ -130,10 +124,7 @@ impl Count<'_> {
     fn report(&mut self, c: &Completion, flow: &mut Flow) {
         let request = self.requests[c.id as usize];
         let done = &mut flow[request].done;
-        *done = LayerCompletion {
-            id: done.id,
-            ..of_drive(c, self.index)
-        };
+        *done = LayerCompletion { id: done.id, ..of_drive(c, self.index) };
         if c.error {
             done.error = Some(self.error_of(c));
         }
@@ -181,13 +172,7 @@ impl<M: Member<Report = Completion>> Layer for DriveLayer<M> {
             Command::Flush => (0, 0),
             _ => (self.units[asked.unit as usize].0 + asked.lba, asked.blocks),
         };
-        let own = DriveRequest {
-            id: u64::from(tag),
-            command: asked.command,
-            lba: Lba(lba),
-            blocks,
-            hint: asked.hint,
-        };
+        let own = DriveRequest { id: u64::from(tag), command: asked.command, lba: Lba(lba), blocks, hint: asked.hint };
         self.drive.submit(flow.now(), own, asked.submitter);
     }
 
@@ -318,10 +303,7 @@ impl<M: Member<Report = Completion>> DriveNode for DriveLayer<M> {
             rpm: spec.geometry.rotation_speed.0.round() as u32,
             write_cache: spec.cache.write_back,
             zones: drive.zone_rules(),
-            conditions: (Condition::LOW.into_iter())
-                .filter(|c| conditions.has(*c))
-                .map(|c| (c, timer(c)))
-                .collect(),
+            conditions: (Condition::LOW.into_iter()).filter(|c| conditions.has(*c)).map(|c| (c, timer(c))).collect(),
             ..facts
         }
     }
@@ -363,10 +345,6 @@ impl<M: Member<Report = Completion>> DriveNode for DriveLayer<M> {
     fn outcome(&mut self, until: Time) -> MemberOutcome {
         let energy = self.energy(until);
         self.outcome.observe(&self.drive, until);
-        MemberOutcome {
-            energy,
-            is_absent: !self.removal.was_there,
-            ..self.outcome.clone()
-        }
+        MemberOutcome { energy, is_absent: !self.removal.was_there, ..self.outcome.clone() }
     }
 }

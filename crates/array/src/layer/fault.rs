@@ -35,8 +35,7 @@
 //! is a change of the drive (`fail`).
 
 use super::{
-    not_supported, Context, Entry, ErrorKind, Flow, Layer, LayerCompletion, LowerCount, Request,
-    Setting, Statistics,
+    not_supported, Context, Entry, ErrorKind, Flow, Layer, LayerCompletion, LowerCount, Request, Setting, Statistics,
 };
 use headstack_drive::Command;
 use headstack_engine::random::nth;
@@ -52,10 +51,8 @@ pub const NAME: &str = "fault";
 /// The registry's entry.
 pub fn entry() -> Entry {
     let summary = "requests that are late, hang or fail, on purpose";
-    Entry::new(NAME, summary, LowerCount::One, |context, p| {
-        Ok(Box::new(Fault::new(context, &p)?))
-    })
-    .with_example("slow = { ratio = 0.1, by = \"200 ms\" }")
+    Entry::new(NAME, summary, LowerCount::One, |context, p| Ok(Box::new(Fault::new(context, &p)?)))
+        .with_example("slow = { ratio = 0.1, by = \"200 ms\" }")
 }
 
 #[derive(Table)]
@@ -341,16 +338,13 @@ impl Fault {
             }
             return None;
         };
-        Some(ErrorKind::Medium {
-            lba: start.max(request.lba),
-        })
+        Some(ErrorKind::Medium { lba: start.max(request.lba) })
     }
 
     /// How much longer a read takes because of the blocks that it touches.
     fn retries(&self, request: &Request) -> Span {
         let of = self.bad.get(request.unit as usize);
-        let Some(of) = of.filter(|of| !of.weak.is_empty() && request.command == Command::Read)
-        else {
+        let Some(of) = of.filter(|of| !of.weak.is_empty() && request.command == Command::Read) else {
             return Span::ZERO;
         };
         let range = request.lba..request.lba + u64::from(request.blocks);
@@ -458,11 +452,7 @@ impl Fault {
 }
 
 /// Nothing is slow.
-const NOT_SLOW: Slow = Slow {
-    ratio: 0.0,
-    by: Span::ZERO,
-    lasts: None,
-};
+const NOT_SLOW: Slow = Slow { ratio: 0.0, by: Span::ZERO, lasts: None };
 
 impl Layer for Fault {
     fn name(&self) -> &str {
@@ -479,12 +469,7 @@ impl Layer for Fault {
         }
         let now = flow.now();
         let late = self.lateness(now, &flow[request].request);
-        let slot = self.passing.insert(Passing {
-            request,
-            given: None,
-            late,
-            is_orphan: false,
-        }) as u32;
+        let slot = self.passing.insert(Passing { request, given: None, late, is_orphan: false }) as u32;
         if self.is_stuck(now) {
             self.counts.stuck += 1;
             self.held.push(slot);
@@ -583,15 +568,7 @@ impl Layer for Fault {
             Setting::Weak(weak) => self.be_weak(weak).map_err(|e| e.within("setting"))?,
             Setting::PredictsFailure(predicts) => self.predicts_failure = *predicts,
             other => {
-                let known = &[
-                    "slow",
-                    "stuck",
-                    "bad",
-                    "gone",
-                    "busy",
-                    "weak",
-                    "predicts_failure",
-                ];
+                let known = &["slow", "stuck", "bad", "gone", "busy", "weak", "predicts_failure"];
                 return Err(not_supported("a fault layer", other, known));
             }
         }

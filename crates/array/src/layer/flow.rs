@@ -167,10 +167,7 @@ impl Flow {
     fn add(&mut self, request: Request, tag: u32) -> u32 {
         let number = self.entries.len() as u32;
         self.entries.push(Entry {
-            request: Request {
-                id: u64::from(number),
-                ..request
-            },
+            request: Request { id: u64::from(number), ..request },
             done: LayerCompletion::default(),
             tag,
             member: 0,
@@ -202,11 +199,7 @@ impl Flow {
         let (above, done) = (self[given].above, self[given].done);
         self.close(given);
         let own = &mut self[above].done;
-        *own = LayerCompletion {
-            id: own.id,
-            arrival: own.arrival,
-            ..done
-        };
+        *own = LayerCompletion { id: own.id, arrival: own.arrival, ..done };
         above
     }
 

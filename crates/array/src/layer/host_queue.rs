@@ -49,9 +49,7 @@ mod settings;
 mod waking;
 
 use super::elevator::{self, Elevator};
-use super::{
-    Context, Elevators, Entry, Flow, Layer, LowerCount, Request, Setting, Statistics, ANYONE,
-};
+use super::{Context, Elevators, Entry, Flow, Layer, LowerCount, Request, Setting, Statistics, ANYONE};
 use admission::{Places, Process, LAST_NAMED, UNKNOWN};
 use flush::Flushes;
 use headstack_drive::Command;
@@ -72,13 +70,8 @@ pub(crate) const DEFAULT_ELEVATOR: &str = "mq-deadline";
 /// The registry's entry.
 pub fn entry() -> Entry {
     let summary = "places for requests, merging, an elevator, a depth at the device";
-    let entry = Entry::new(NAME, summary, LowerCount::One, |context, p| {
-        Ok(Box::new(HostQueue::new(context, &p)?))
-    });
-    Entry {
-        effective,
-        ..entry.with_example("elevator = \"deadline\"\nnr_requests = 64\ndepth = 4")
-    }
+    let entry = Entry::new(NAME, summary, LowerCount::One, |context, p| Ok(Box::new(HostQueue::new(context, &p)?)));
+    Entry { effective, ..entry.with_example("elevator = \"deadline\"\nnr_requests = 64\ndepth = 4") }
 }
 
 /// No request: the end of the list of a group's requests.
@@ -174,10 +167,7 @@ impl HostQueue {
         };
         let mut queues = Vec::new();
         for blocks in &context.members {
-            let context = elevator::Context {
-                blocks: *blocks,
-                params: p.elevator_parameters.clone(),
-            };
+            let context = elevator::Context { blocks: *blocks, params: p.elevator_parameters.clone() };
             let elevator = (entry.build)(&context).map_err(|e| e.within("elevator_parameters"))?;
             queues.push(Queue {
                 elevator,
@@ -219,14 +209,7 @@ impl HostQueue {
     }
 
     /// Merges or admits a submitted request of a process. False: it gets no place, so the process waits.
-    fn try_admit(
-        &mut self,
-        q: usize,
-        mut process: Process,
-        child: u32,
-        turn: Turn,
-        flow: &mut Flow,
-    ) -> bool {
+    fn try_admit(&mut self, q: usize, mut process: Process, child: u32, turn: Turn, flow: &mut Flow) -> bool {
         let asked = flow[child].request;
         let sync = self.is_sync(asked.command);
         let waited = turn == Turn::Woken;
@@ -238,9 +221,7 @@ impl HostQueue {
         if turn == Turn::New && self.is_kept(q, sync, flow) && !self.retakes(q) {
             return false;
         }
-        let Queue {
-            places, processes, ..
-        } = &mut self.queues[q];
+        let Queue { places, processes, .. } = &mut self.queues[q];
         if process == UNKNOWN && places.makes_batcher(sync) {
             process = processes.name(asked.submitter);
         }
@@ -273,11 +254,7 @@ impl HostQueue {
         let now = flow.now();
         self.order += 1;
         let slot = self.groups.vacant_key() as u32;
-        let run = Run {
-            slot,
-            order: self.order,
-            ..self.run_of(request)
-        };
+        let run = Run { slot, order: self.order, ..self.run_of(request) };
         self.groups.insert(Group {
             command: request.command,
             run,
@@ -342,8 +319,7 @@ impl HostQueue {
                 false => edges.starting_at(run.write, run.end()).map(|n| (slot, n)),
             };
             if let Some((first, second)) = pair {
-                self.counts.merged_neighbours +=
-                    u64::from(self.merge_groups(q, first, second, flow));
+                self.counts.merged_neighbours += u64::from(self.merge_groups(q, first, second, flow));
             }
         }
         true
@@ -354,10 +330,7 @@ impl HostQueue {
         let queue = &self.queues[q];
         let end = new.end();
         match queue.elevator.newest() {
-            None => (
-                queue.edges.ending_at(new.write, new.lba),
-                queue.edges.starting_at(new.write, end),
-            ),
+            None => (queue.edges.ending_at(new.write, new.lba), queue.edges.starting_at(new.write, end)),
             Some(newest) => {
                 let run = |slot: u32| self.groups[slot as usize].run;
                 let of = |f: &dyn Fn(&Run) -> bool| {
@@ -376,15 +349,7 @@ impl HostQueue {
     }
 
     /// Adds a request to a waiting group, at its front or its back.
-    fn grow(
-        &mut self,
-        q: usize,
-        slot: u32,
-        child: u32,
-        new: &Run,
-        at_front: bool,
-        flow: &mut Flow,
-    ) {
+    fn grow(&mut self, q: usize, slot: u32, child: u32, new: &Run, at_front: bool, flow: &mut Flow) {
         let group = &mut self.groups[slot as usize];
         let queue = &mut self.queues[q];
         queue.edges.remove(&group.run);
@@ -407,10 +372,7 @@ impl HostQueue {
     /// Merges two waiting groups, if allowed; the second one follows the first. The place of the second becomes
     /// free. Returns whether they were merged.
     fn merge_groups(&mut self, q: usize, first: u32, second: u32, flow: &mut Flow) -> bool {
-        let (a, b) = (
-            self.groups[first as usize].run,
-            self.groups[second as usize].run,
-        );
+        let (a, b) = (self.groups[first as usize].run, self.groups[second as usize].run);
         let queue = &mut self.queues[q];
         let joins = queue.elevator.may_join(&a.queued(), &b.queued());
         if first == second || !joins || !self.limits.allow(&a, &b) {
@@ -561,8 +523,7 @@ impl HostQueue {
         while child != NONE {
             let own = &mut flow[child];
             let next = own.next;
-            (done.id, done.arrival, done.admitted) =
-                (own.done.id, own.done.arrival, own.done.admitted);
+            (done.id, done.arrival, done.admitted) = (own.done.id, own.done.arrival, own.done.admitted);
             done.components.queue = queued - done.arrival.0;
             done.waits.place = waits.place + (done.admitted.0 - done.arrival.0);
             done.waits.elevator = waits.elevator + (given.0 - done.admitted.0);

@@ -17,12 +17,7 @@ pub(crate) const NAME: &str = "independent";
 /// The registry's entry.
 pub fn entry() -> Entry {
     let summary = "lower layers side by side, each with units of its own";
-    Entry::new(
-        NAME,
-        summary,
-        LowerCount::Many,
-        |context, _: NoParameters| Ok(Box::new(Independent(context.members))),
-    )
+    Entry::new(NAME, summary, LowerCount::Many, |context, _: NoParameters| Ok(Box::new(Independent(context.members))))
 }
 
 /// Layers side by side, with units of these sizes.

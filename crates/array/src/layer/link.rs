@@ -35,10 +35,8 @@ const NAME: &str = "link";
 /// The registry's entry.
 pub fn entry() -> Entry {
     let summary = "lower layers behind one port of finite bandwidth";
-    Entry::new(NAME, summary, LowerCount::Many, |context, p| {
-        Ok(Box::new(Link::new(context, &p)?))
-    })
-    .with_example("bandwidth = \"600 MB/s\"")
+    Entry::new(NAME, summary, LowerCount::Many, |context, p| Ok(Box::new(Link::new(context, &p)?)))
+        .with_example("bandwidth = \"600 MB/s\"")
 }
 
 /// With the least bandwidth a block takes 1 s, and the time of the longest request fits the clock.

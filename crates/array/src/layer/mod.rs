@@ -29,9 +29,7 @@ use headstack_control::RateLimit;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::spec::Params;
 use headstack_drive::zoned::{Sense, ZoneRules};
-use headstack_drive::{
-    join, Command, Components, Drive, DriveEnergy, Heeded, Hint, LimitEnd, Part,
-};
+use headstack_drive::{join, Command, Components, Drive, DriveEnergy, Heeded, Hint, LimitEnd, Part};
 use headstack_engine::ByMode;
 use headstack_schema::{read_table, Choice, Registry, SpecError, Table};
 use headstack_trace::Ioprio;
@@ -72,8 +70,7 @@ impl Request {
     /// Whether the request is not empty and lies inside a unit of `unit_blocks` blocks; a flush always does.
     pub fn is_inside(&self, unit_blocks: u64) -> bool {
         let blocks = u64::from(self.blocks);
-        self.command == Command::Flush
-            || (blocks > 0 && blocks <= unit_blocks && self.lba <= unit_blocks - blocks)
+        self.command == Command::Flush || (blocks > 0 && blocks <= unit_blocks && self.lba <= unit_blocks - blocks)
     }
 }
 
@@ -132,11 +129,7 @@ pub struct Waits {
 impl Waits {
     /// Place, elevator, array, and the rest of `queue` nanoseconds: the drive.
     pub fn parts(&self, queue: u64) -> [u64; 4] {
-        let Waits {
-            place,
-            elevator,
-            array,
-        } = *self;
+        let Waits { place, elevator, array } = *self;
         [place, elevator, array, queue - place - elevator - array]
     }
 
@@ -216,13 +209,7 @@ impl join::Part for LayerCompletion {
         self.error
     }
     fn whole(self, all: &join::All<ErrorKind>) -> LayerCompletion {
-        LayerCompletion {
-            cache_hit: all.hit,
-            moved: all.moved,
-            error: all.failure,
-            missed: all.missed,
-            ..self
-        }
+        LayerCompletion { cache_hit: all.hit, moved: all.moved, error: all.failure, missed: all.missed, ..self }
     }
 }
 

@@ -21,11 +21,7 @@ pub(crate) const NAME: &str = "raid0";
 pub fn entry() -> Entry {
     let summary = "striped over all members, no redundancy";
     Entry::new(NAME, summary, LowerCount::Many, |context, p: Parameters| {
-        Ok(single(
-            NAME,
-            striped(&context.members, &p)?,
-            context.members,
-        ))
+        Ok(single(NAME, striped(&context.members, &p)?, context.members))
     })
     .with_example("stripe_unit = \"64 KiB\"")
 }
@@ -51,11 +47,7 @@ pub(crate) struct Raid0 {
 pub(crate) fn striped(member_blocks: &[u64], p: &Parameters) -> Result<Raid0, SpecError> {
     let unit = p.stripe_unit.0 / 512;
     if unit == 0 || p.stripe_unit.0 % 512 != 0 || unit > u32::MAX as u64 {
-        return Err(SpecError::new(
-            "stripe_unit",
-            p.stripe_unit,
-            "a positive multiple of 512 B below 2 TiB",
-        ));
+        return Err(SpecError::new("stripe_unit", p.stripe_unit, "a positive multiple of 512 B below 2 TiB"));
     }
     let members = member_blocks.len() as u64;
     let smallest = member_blocks.iter().min().copied().unwrap_or(0);
@@ -71,11 +63,7 @@ pub(crate) fn striped(member_blocks: &[u64], p: &Parameters) -> Result<Raid0, Sp
         }
         total = blocks;
     }
-    Ok(Raid0 {
-        total,
-        unit,
-        members,
-    })
+    Ok(Raid0 { total, unit, members })
 }
 
 impl Joined for Raid0 {

@@ -35,10 +35,8 @@ pub(super) const AT_ONCE: Bytes = Bytes(31 * WINDOW.0);
 /// The registry's entry.
 pub fn entry() -> Entry {
     let summary = "every block on every member; reads by a policy";
-    Entry::new(NAME, summary, LowerCount::Many, |context, p| {
-        Ok(Box::new(volume(context.members, &p)?))
-    })
-    .with_example("read_policy = \"nearest\"")
+    Entry::new(NAME, summary, LowerCount::Many, |context, p| Ok(Box::new(volume(context.members, &p)?)))
+        .with_example("read_policy = \"nearest\"")
 }
 
 /// Parameters of `raid1`.
@@ -68,10 +66,7 @@ impl CopyMap for Mirror {
     }
     #[inline]
     fn place(&self, at: u64, copy: u32) -> (Copy, u64) {
-        let copy = Copy {
-            member: copy,
-            lba: at,
-        };
+        let copy = Copy { member: copy, lba: at };
         (copy, self.blocks)
     }
     fn at(&self, _member: u32, lba: u64) -> (Option<u64>, u64) {
@@ -81,10 +76,7 @@ impl CopyMap for Mirror {
         }
     }
     fn pattern(&self, _lba: u64) -> Pattern {
-        Pattern {
-            period: self.blocks,
-            end: self.blocks,
-        }
+        Pattern { period: self.blocks, end: self.blocks }
     }
 }
 
@@ -96,10 +88,7 @@ pub fn volume(sizes: Vec<u64>, p: &Parameters) -> Result<Volume, SpecError> {
     if sizes.len() < 2 {
         return Err(SpecError::new("below", sizes.len(), "at least 2 members"));
     }
-    let map = Mirror {
-        members: sizes.len() as u32,
-        blocks: sizes.iter().copied().min().unwrap_or(0),
-    };
+    let map = Mirror { members: sizes.len() as u32, blocks: sizes.iter().copied().min().unwrap_or(0) };
     let copies = Copies::new(map, p.read_policy);
     let volume = Volume::new(NAME, Box::new(copies), sizes);
     volume.with_redundancy(&p.redundancy, WINDOW.0 / 512, p.rebuild_at_once, false)

@@ -35,13 +35,8 @@ pub const NAME: &str = "raid10";
 /// The registry's entry.
 pub fn entry() -> Entry {
     let summary = "striped copies: near, far and offset layouts";
-    let entry = Entry::new(NAME, summary, LowerCount::Many, |context, p| {
-        Ok(Box::new(volume(context.members, &p)?))
-    });
-    Entry {
-        effective: |table, _| effective(table),
-        ..entry.with_example("near = 2\nchunk = \"64 KiB\"")
-    }
+    let entry = Entry::new(NAME, summary, LowerCount::Many, |context, p| Ok(Box::new(volume(context.members, &p)?)));
+    Entry { effective: |table, _| effective(table), ..entry.with_example("near = 2\nchunk = \"64 KiB\"") }
 }
 
 /// The parameters in use, with the policy of reads that follows from the others.
@@ -131,10 +126,7 @@ impl CopyMap for Striped {
             true => x / self.n * self.far + far,
             false => x / self.n + far * self.rows,
         };
-        let copy = Copy {
-            member: ((x + far * self.near) % self.n) as u32,
-            lba: row * self.chunk + inside,
-        };
+        let copy = Copy { member: ((x + far * self.near) % self.n) as u32, lba: row * self.chunk + inside };
         (copy, at - inside + self.chunk)
     }
     fn at(&self, member: u32, lba: u64) -> (Option<u64>, u64) {
@@ -156,14 +148,8 @@ impl CopyMap for Striped {
         // After `near` rows the copies have gone round the members a whole number of times.
         let section = self.rows * self.chunk;
         match self.offset {
-            true => Pattern {
-                period: self.near * self.far * self.chunk,
-                end: section * self.far,
-            },
-            false => Pattern {
-                period: self.near * self.chunk,
-                end: (lba / section + 1) * section,
-            },
+            true => Pattern { period: self.near * self.far * self.chunk, end: section * self.far },
+            false => Pattern { period: self.near * self.chunk, end: (lba / section + 1) * section },
         }
     }
 }
@@ -178,23 +164,11 @@ pub fn volume(sizes: Vec<u64>, p: &Parameters) -> Result<Volume, SpecError> {
     let (near, far) = (u64::from(p.near), u64::from(p.far));
     if near == 0 || far == 0 || near * far < 2 || near * far > n {
         let got = format!("{near} near times {far} far copies on {n} members");
-        return Err(SpecError::new(
-            "near",
-            got,
-            "2 copies to one for each member",
-        ));
+        return Err(SpecError::new("near", got, "2 copies to one for each member"));
     }
     let smallest = sizes.iter().copied().min().unwrap_or(0);
     let rows = smallest / chunk / far;
-    let map = Striped {
-        n,
-        near,
-        far,
-        offset: p.offset,
-        chunk,
-        rows,
-        chunks: rows * n / near,
-    };
+    let map = Striped { n, near, far, offset: p.offset, chunk, rows, chunks: rows * n / near };
     if map.chunks == 0 {
         let need = format!("at most the smallest member's {} B", smallest * 512);
         return Err(SpecError::new("chunk", p.chunk, need));
@@ -213,44 +187,17 @@ mod tests {
     fn map(n: u64, near: u64, far: u64, offset: bool) -> Striped {
         // Twelve chunk rows of eight blocks on each member.
         let rows = 12 / far;
-        Striped {
-            n,
-            near,
-            far,
-            offset,
-            chunk: 8,
-            rows,
-            chunks: rows * n / near,
-        }
+        Striped { n, near, far, offset, chunk: 8, rows, chunks: rows * n / near }
     }
 
     /// Member and chunk row of every copy of the first chunks, by hand from md's layouts for three members.
     #[test]
     fn layouts_by_hand() {
         // The second section of a far layout begins at row 6.
-        let near: [[(u32, u64); 2]; 4] = [
-            [(0, 0), (1, 0)],
-            [(2, 0), (0, 1)],
-            [(1, 1), (2, 1)],
-            [(0, 2), (1, 2)],
-        ];
-        let far = [
-            [(0, 0), (1, 6)],
-            [(1, 0), (2, 6)],
-            [(2, 0), (0, 6)],
-            [(0, 1), (1, 7)],
-        ];
-        let offset = [
-            [(0, 0), (1, 1)],
-            [(1, 0), (2, 1)],
-            [(2, 0), (0, 1)],
-            [(0, 2), (1, 3)],
-        ];
-        for (map, want) in [
-            (map(3, 2, 1, false), near),
-            (map(3, 1, 2, false), far),
-            (map(3, 1, 2, true), offset),
-        ] {
+        let near: [[(u32, u64); 2]; 4] = [[(0, 0), (1, 0)], [(2, 0), (0, 1)], [(1, 1), (2, 1)], [(0, 2), (1, 2)]];
+        let far = [[(0, 0), (1, 6)], [(1, 0), (2, 6)], [(2, 0), (0, 6)], [(0, 1), (1, 7)]];
+        let offset = [[(0, 0), (1, 1)], [(1, 0), (2, 1)], [(2, 0), (0, 1)], [(0, 2), (1, 3)]];
+        for (map, want) in [(map(3, 2, 1, false), near), (map(3, 1, 2, false), far), (map(3, 1, 2, true), offset)] {
             for (number, want) in want.iter().enumerate() {
                 for (copy, want) in want.iter().enumerate() {
                     let at = number as u64 * 8 + 3;
@@ -314,15 +261,7 @@ mod tests {
             (5, 1, 3, true),
             (6, 2, 2, false),
         ] {
-            let map = |rows: u64| Striped {
-                n,
-                near,
-                far,
-                offset,
-                chunk,
-                rows,
-                chunks: rows * n / near,
-            };
+            let map = |rows: u64| Striped { n, near, far, offset, chunk, rows, chunks: rows * n / near };
             let blocks = rows * chunk;
             for gone in [true, false] {
                 let mut state = State::new(n as usize);
@@ -336,10 +275,7 @@ mod tests {
                 let truth = |lba: u64| truth(&map(), &state, 0, lba);
                 let (answers, held) = walk(&mut copies, &state, 0, 0..blocks, 128, &truth);
                 assert_eq!(held, 0);
-                assert!(
-                    answers <= far + 2,
-                    "{n} {near} {far} {offset} {gone}: {answers}"
-                );
+                assert!(answers <= far + 2, "{n} {near} {far} {offset} {gone}: {answers}");
             }
         }
     }
@@ -349,14 +285,9 @@ mod tests {
     #[test]
     fn places_are_one_to_one() {
         for n in 2..=6u64 {
-            for (near, far, offset) in [
-                (2, 1, false),
-                (3, 1, false),
-                (1, 2, false),
-                (1, 2, true),
-                (2, 2, false),
-                (2, 2, true),
-            ] {
+            for (near, far, offset) in
+                [(2, 1, false), (3, 1, false), (1, 2, false), (1, 2, true), (2, 2, false), (2, 2, true)]
+            {
                 if near * far > n {
                     continue;
                 }

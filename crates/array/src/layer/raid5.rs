@@ -39,10 +39,8 @@ const AT_ONCE: Bytes = Bytes(256 * 4096);
 /// The registry's entry.
 pub fn entry() -> Entry {
     let summary = "striped with rotating parity: one member may be gone";
-    Entry::new(NAME, summary, LowerCount::Many, |context, p| {
-        Ok(Box::new(volume(context.members, &p)?))
-    })
-    .with_example("chunk = \"64 KiB\"")
+    Entry::new(NAME, summary, LowerCount::Many, |context, p| Ok(Box::new(volume(context.members, &p)?)))
+        .with_example("chunk = \"64 KiB\"")
 }
 
 /// Parameters of `raid5`.
@@ -93,11 +91,7 @@ pub fn volume(sizes: Vec<u64>, p: &Parameters) -> Result<Volume, SpecError> {
     }
     let unit = p.unit.0 / 512;
     if unit == 0 || p.unit.0 % 512 != 0 {
-        return Err(SpecError::new(
-            "unit",
-            p.unit,
-            "a positive multiple of 512 B",
-        ));
+        return Err(SpecError::new("unit", p.unit, "a positive multiple of 512 B"));
     }
     let chunk = chunk_blocks(p.chunk, unit)?;
     let smallest = sizes.iter().min().copied().unwrap_or(0);

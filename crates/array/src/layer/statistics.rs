@@ -27,10 +27,7 @@ pub struct Statistics {
 impl Statistics {
     /// Clears everything. Requests that arrive from `now` on are counted.
     pub fn reset(&mut self, now: Time) {
-        *self = Statistics {
-            since: now,
-            ..Statistics::default()
-        };
+        *self = Statistics { since: now, ..Statistics::default() };
     }
 
     /// Whether a request that arrived at `arrival` is counted.
@@ -119,11 +116,7 @@ impl Statistics {
             longest_s: self.longest_ns as f64 * 1e-9,
             counts: self.counts.clone(),
             most: self.most.clone(),
-            sums_s: self
-                .sums_ns
-                .iter()
-                .map(|(name, ns)| (*name, *ns as f64 * 1e-9))
-                .collect(),
+            sums_s: self.sums_ns.iter().map(|(name, ns)| (*name, *ns as f64 * 1e-9)).collect(),
         }
     }
 }

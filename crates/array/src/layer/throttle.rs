@@ -34,10 +34,8 @@ pub(super) const NAME: &str = "throttle";
 /// The registry's entry.
 pub fn entry() -> Entry {
     let summary = "releases requests at a limited rate";
-    Entry::new(NAME, summary, LowerCount::One, |context, p| {
-        Ok(Box::new(Throttle::new(context, &p)?))
-    })
-    .with_example("iops = \"150/s\"")
+    Entry::new(NAME, summary, LowerCount::One, |context, p| Ok(Box::new(Throttle::new(context, &p)?)))
+        .with_example("iops = \"150/s\"")
 }
 
 #[derive(Table)]
@@ -124,13 +122,7 @@ impl Throttle {
     fn release(&mut self, flow: &mut Flow) {
         let now = flow.now();
         while self.next_release() <= now {
-            let Some(Held {
-                request,
-                tag,
-                arrival,
-                ..
-            }) = self.held.pop_front()
-            else {
+            let Some(Held { request, tag, arrival, .. }) = self.held.pop_front() else {
                 return;
             };
             self.last = Some(now);

@@ -2,8 +2,8 @@
 
 use super::flow::{self, Flow, Message, Place, HOST};
 use super::{
-    independent, throttle, Context, DriveLayer, DriveNode, Elevators, Entry, ErrorKind, Layer,
-    LayerCompletion, LayerResult, LowerCount, Request, Setting, Statistics,
+    independent, throttle, Context, DriveLayer, DriveNode, Elevators, Entry, ErrorKind, Layer, LayerCompletion,
+    LayerResult, LowerCount, Request, Setting, Statistics,
 };
 use crate::capping::controlled::ControlledDrive;
 use crate::change::target::Target;
@@ -63,12 +63,7 @@ impl LayerSpec {
                 Some(n.ok_or_else(|| SpecError::new("of", of, "a whole number, 1 or more"))?)
             }
         };
-        Ok(LayerSpec {
-            name,
-            of,
-            params,
-            is_organisation: false,
-        })
+        Ok(LayerSpec { name, of, params, is_organisation: false })
     }
 
     /// The registry's entry of this name.
@@ -140,9 +135,7 @@ pub fn compose(
 ) -> Result<Vec<Branch>, SpecError> {
     let mut below = drives;
     for (i, spec) in specs.iter().enumerate().rev() {
-        let made = spec
-            .entry(entries)
-            .and_then(|e| one_height(below, spec, e, elevators));
+        let made = spec.entry(entries).and_then(|e| one_height(below, spec, e, elevators));
         below = made.map_err(|e| e.within(&key_of(specs, i)))?;
     }
     match below.is_empty() {
@@ -299,9 +292,7 @@ impl Tree {
     /// Number of units of each root.
     pub(crate) fn units_of_roots(&self) -> Vec<usize> {
         let roots = self.below(HOST);
-        roots
-            .map(|root| self.nodes[root as usize].units().len())
-            .collect()
+        roots.map(|root| self.nodes[root as usize].units().len()).collect()
     }
 
     /// The nodes that are `steps` levels below the roots, in order.
@@ -459,11 +450,7 @@ impl Tree {
     fn find_knobs(&self, node: u32, above: &ControlledDrive, found: &mut Vec<ControlledDrive>) {
         let layer = &self.nodes[node as usize];
         if let Some(drive) = layer.drive() {
-            found.push(ControlledDrive {
-                arms: drive.arms(),
-                conditions: drive.conditions(),
-                ..above.clone()
-            });
+            found.push(ControlledDrive { arms: drive.arms(), conditions: drive.conditions(), ..above.clone() });
             return;
         }
         let mut own = above.clone();
@@ -479,10 +466,7 @@ impl Tree {
         }
         for (i, node) in self.below(node).enumerate() {
             let drive = [&own.drive[..], &[i as u32]].concat();
-            let own = ControlledDrive {
-                drive,
-                ..own.clone()
-            };
+            let own = ControlledDrive { drive, ..own.clone() };
             self.find_knobs(node, &own, found);
         }
     }
@@ -659,18 +643,9 @@ impl Built {
         let mut units = Vec::new();
         for Branch { layer, below } in branches {
             let node = self.nodes.len() as u32;
-            let of = |(unit, blocks): (usize, u64)| flow::Member {
-                node,
-                unit: unit as u32,
-                blocks,
-            };
+            let of = |(unit, blocks): (usize, u64)| flow::Member { node, unit: unit as u32, blocks };
             units.extend(layer.units().into_iter().enumerate().map(of));
-            self.places.push(Place {
-                above,
-                end: 0,
-                members: 0..0,
-                passes_on: layer.passes_on(),
-            });
+            self.places.push(Place { above, end: 0, members: 0..0, passes_on: layer.passes_on() });
             self.nodes.push(layer);
             let members = self.add_all(below, node);
             let first = self.members.len() as u32;
@@ -684,11 +659,7 @@ impl Built {
 }
 
 /// The branch of the node at `at`, whose nodes are next in `nodes`; `None` if there are no more.
-fn take_branch(
-    nodes: &mut impl Iterator<Item = Box<dyn Layer>>,
-    places: &[Place],
-    at: &mut usize,
-) -> Option<Branch> {
+fn take_branch(nodes: &mut impl Iterator<Item = Box<dyn Layer>>, places: &[Place], at: &mut usize) -> Option<Branch> {
     let layer = nodes.next()?;
     let end = places[*at].end as usize;
     *at += 1;
@@ -767,10 +738,7 @@ impl Member for Tree {
     fn controlled_drives(&self) -> Vec<ControlledDrive> {
         let mut found = Vec::new();
         for (i, root) in self.below(HOST).enumerate() {
-            let above = ControlledDrive {
-                drive: vec![i as u32],
-                ..ControlledDrive::default()
-            };
+            let above = ControlledDrive { drive: vec![i as u32], ..ControlledDrive::default() };
             self.find_knobs(root, &above, &mut found);
         }
         found
@@ -781,10 +749,7 @@ impl Member for Tree {
     }
 
     fn is_draining(&self, way: &[u32]) -> bool {
-        let layer = self
-            .node_at(way)
-            .ok()
-            .and_then(|n| self.nodes.get(n as usize));
+        let layer = self.node_at(way).ok().and_then(|n| self.nodes.get(n as usize));
         layer.is_some_and(|layer| layer.is_draining())
     }
 

@@ -33,8 +33,8 @@ pub struct Exchange {
 /// What a host sees of a drive stays: only its size differs.
 fn spec_without(design: &DriveDesign, heads: &BTreeSet<u32>) -> Result<DriveSpec, SpecError> {
     let models = design.models();
-    let whole = serde_json::to_value(design.spec())
-        .map_err(|e| SpecError::new("drive", e.to_string(), "a description"))?;
+    let whole =
+        serde_json::to_value(design.spec()).map_err(|e| SpecError::new("drive", e.to_string(), "a description"))?;
     let mut spec = whole.clone();
     // Heads after one that is removed have lower numbers.
     for head in heads.iter().rev() {
@@ -84,21 +84,13 @@ impl LiveSystem {
             let need = format!("at most {whole} blocks");
             return Err(SpecError::new("capacity", most, need));
         }
-        Ok(Exchange {
-            blocks: most.unwrap_or(whole),
-            drive,
-            heads: heads.clone(),
-        })
+        Ok(Exchange { blocks: most.unwrap_or(whole), drive, heads: heads.clone() })
     }
 
     /// Puts a drive in the place of a device's drive at `now`, to which the system must have been advanced. Nothing of the
     /// device may be outstanding. Its settings stay; its energy counts from now on.
     pub fn exchange(&mut self, now: Time, device: usize, with: Exchange) {
-        let Exchange {
-            mut drive,
-            heads,
-            blocks,
-        } = with;
+        let Exchange { mut drive, heads, blocks } = with;
         let mut all = self.removed.remove(&device).unwrap_or_default();
         let kept = |removed: &BTreeSet<u32>| {
             let removed = removed.clone();
@@ -112,12 +104,7 @@ impl LiveSystem {
         drive.reset_statistics(now);
         for (surface, head) in kept(&heads).enumerate().take(drive_surfaces(&drive)) {
             if all.failed.contains(&head) {
-                let part = Part {
-                    stack: 0,
-                    arm: 0,
-                    surface: Some(surface as u32),
-                    warning: true,
-                };
+                let part = Part { stack: 0, arm: 0, surface: Some(surface as u32), warning: true };
                 // It may have failed already, as the file says.
                 let _ = drive.fail(now, part);
             }

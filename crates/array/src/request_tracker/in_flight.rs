@@ -44,14 +44,7 @@ pub(super) struct InFlight {
 
 impl InFlight {
     pub fn new(is_named: bool) -> InFlight {
-        InFlight {
-            slots: Vec::new(),
-            free: NONE,
-            joins: Vec::new(),
-            is_named,
-            names: Vec::new(),
-            threads: Vec::new(),
-        }
+        InFlight { slots: Vec::new(), free: NONE, joins: Vec::new(), is_named, names: Vec::new(), threads: Vec::new() }
     }
 
     /// Adds a request; returns its slot.

@@ -65,9 +65,7 @@ impl Issues {
     #[inline(always)]
     fn next_time(&mut self) -> Time {
         match self {
-            Issues::Loop {
-                first: 0, after, ..
-            } => after.next_time(),
+            Issues::Loop { first: 0, after, .. } => after.next_time(),
             Issues::Loop { .. } => Time::ZERO,
             Issues::Jobs(jobs) => jobs.next_time(),
         }
@@ -87,12 +85,7 @@ pub(crate) struct Issuer {
 
 impl Default for Issuer {
     fn default() -> Issuer {
-        Issuer {
-            issues: None,
-            has_threads: false,
-            arriving: NO_THREAD,
-            submitter: ANYONE,
-        }
+        Issuer { issues: None, has_threads: false, arriving: NO_THREAD, submitter: ANYONE }
     }
 }
 
@@ -116,11 +109,7 @@ impl Issuer {
 
     /// Threads.
     pub fn of_jobs(jobs: Jobs) -> Issuer {
-        Issuer {
-            issues: Some(Issues::Jobs(Box::new(jobs))),
-            has_threads: true,
-            ..Issuer::default()
-        }
+        Issuer { issues: Some(Issues::Jobs(Box::new(jobs))), has_threads: true, ..Issuer::default() }
     }
 
     /// Whether requests are issued when others end.
@@ -142,9 +131,7 @@ impl Issuer {
     /// The number, among the threads of all jobs, of the thread that issued a request, if it waits for it.
     pub fn waiting(&self, issuer: u32) -> u32 {
         match &self.issues {
-            Some(Issues::Jobs(jobs)) if issuer != NO_THREAD && jobs.waits(issuer) => {
-                jobs.number_of(issuer)
-            }
+            Some(Issues::Jobs(jobs)) if issuer != NO_THREAD && jobs.waits(issuer) => jobs.number_of(issuer),
             _ => NO_THREAD,
         }
     }
@@ -178,13 +165,7 @@ impl Issuer {
 
     /// Removes the next issue of a closed loop.
     pub fn take(&mut self) {
-        let Some(Issues::Loop {
-            first,
-            clients,
-            after,
-            ..
-        }) = &mut self.issues
-        else {
+        let Some(Issues::Loop { first, clients, after, .. }) = &mut self.issues else {
             return;
         };
         if *first > 0 {

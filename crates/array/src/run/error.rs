@@ -43,12 +43,7 @@ impl RunError {
         match self {
             RunError::Input(_) | RunError::Trace(_) | RunError::Workload { .. } => true,
             RunError::Simulate { source, .. } => {
-                matches!(
-                    source,
-                    SimulateError::Trace(_)
-                        | SimulateError::Device { .. }
-                        | SimulateError::Late { .. }
-                )
+                matches!(source, SimulateError::Trace(_) | SimulateError::Device { .. } | SimulateError::Late { .. })
             }
             RunError::Output(_) => false,
         }
@@ -58,14 +53,12 @@ impl RunError {
     pub(super) fn in_file(self, file: &Path, text: Option<&str>) -> RunError {
         match self {
             RunError::Input(e) => located(e, file, text).into(),
-            RunError::Workload { place, source } => RunError::Workload {
-                place: format!("{}: {place}", file.display()),
-                source,
-            },
-            RunError::Simulate { system, source } => RunError::Simulate {
-                system: format!("{}: {system}", file.display()),
-                source,
-            },
+            RunError::Workload { place, source } => {
+                RunError::Workload { place: format!("{}: {place}", file.display()), source }
+            }
+            RunError::Simulate { system, source } => {
+                RunError::Simulate { system: format!("{}: {system}", file.display()), source }
+            }
             e => e,
         }
     }

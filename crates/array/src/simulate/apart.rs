@@ -34,12 +34,7 @@ pub(crate) fn divide(
     units: &[usize],
     is_logged: bool,
 ) -> Option<Vec<Range<usize>>> {
-    let Arrivals::Jobs {
-        jobs,
-        processors: None,
-        ..
-    } = &options.arrivals
-    else {
+    let Arrivals::Jobs { jobs, processors: None, .. } = &options.arrivals else {
         return None;
     };
     let by_number = matches!(options.warm_up, WarmUp::Requests(1..));
@@ -50,9 +45,7 @@ pub(crate) fn divide(
         return None;
     }
     let members = units.iter().enumerate();
-    let member_of: Vec<usize> = members
-        .flat_map(|(m, n)| std::iter::repeat_n(m, *n))
-        .collect();
+    let member_of: Vec<usize> = members.flat_map(|(m, n)| std::iter::repeat_n(m, *n)).collect();
     // Whether a member belongs together with the next one.
     let mut joined = vec![false; units.len()];
     for job in jobs {
@@ -127,11 +120,7 @@ impl Stride {
 
 impl<M: Member> Run<'_, '_, M> {
     /// Simulates jobs on a divided system.
-    pub(super) fn jobs_apart(
-        &mut self,
-        jobs: Jobs,
-        division: &[Range<usize>],
-    ) -> Result<(), SimulateError> {
+    pub(super) fn jobs_apart(&mut self, jobs: Jobs, division: &[Range<usize>]) -> Result<(), SimulateError> {
         self.take_apart(jobs, division);
         let first = self.next_of_parts();
         if first != Time::NEVER {
@@ -140,10 +129,7 @@ impl<M: Member> Run<'_, '_, M> {
             let over = self.marks.over;
             self.parts.iter_mut().for_each(|p| p.marks.over = over);
         }
-        let mut stride = Stride {
-            span: Span::from_ms(10.0),
-            n: 0,
-        };
+        let mut stride = Stride { span: Span::from_ms(10.0), n: 0 };
         loop {
             self.take_failure()?;
             self.report();
@@ -287,10 +273,7 @@ impl<M: Member> Run<'_, '_, M> {
         let is_partial = self.outcome().partial;
         let waits = |p: &&Run<M>| p.tracker.in_flight > 0 && !is_partial;
         if let Some(part) = self.parts.iter().find(waits) {
-            return Err(SimulateError::Lost {
-                drive: part.tracker.first,
-                waiting: part.tracker.in_flight,
-            });
+            return Err(SimulateError::Lost { drive: part.tracker.first, waiting: part.tracker.in_flight });
         }
         if self.marks.measuring {
             let last = self.last_arrival;
@@ -326,27 +309,14 @@ mod tests {
     use serde_json::{json, Value};
 
     /// The division of six drives, one of which has two units, under jobs.
-    fn parts(
-        organisation: &str,
-        jobs: Value,
-        change: impl Fn(&mut Options),
-    ) -> Option<Vec<Range<usize>>> {
-        let context = Context {
-            member_blocks: vec![1 << 20; 7],
-            ..Context::default()
-        };
+    fn parts(organisation: &str, jobs: Value, change: impl Fn(&mut Options)) -> Option<Vec<Range<usize>>> {
+        let context = Context { member_blocks: vec![1 << 20; 7], ..Context::default() };
         let all = entries();
         let entry = all.get(organisation).expect("an organisation");
         let organisation = (entry.build)(&context).expect("an organisation");
         let jobs = Vec::<Job>::read(&jobs).expect("jobs");
-        let mut options = Options {
-            arrivals: Arrivals::Jobs {
-                jobs,
-                processors: None,
-                seed: 0,
-            },
-            ..Options::default()
-        };
+        let mut options =
+            Options { arrivals: Arrivals::Jobs { jobs, processors: None, seed: 0 }, ..Options::default() };
         change(&mut options);
         let is_logged = true;
         divide(&options, &*organisation, &[1, 1, 2, 1, 1, 1], is_logged)
@@ -356,10 +326,7 @@ mod tests {
     fn drives_are_together_that_threads_connect() {
         let of = |jobs: Value| parts("independent", jobs, |_| {});
         let alone = json!([{ "threads": 2, "devices": 7, "duration": "1 s" }]);
-        assert_eq!(
-            of(alone.clone()),
-            Some(vec![0..1, 1..2, 2..3, 3..4, 4..5, 5..6])
-        );
+        assert_eq!(of(alone.clone()), Some(vec![0..1, 1..2, 2..3, 3..4, 4..5, 5..6]));
         // Devices 2 and 3 are units of the drive 2; device 4 is the drive 3.
         let any = json!([
             { "threads": 2, "devices": 2, "first_device": 1, "any_device": true, "duration": "1 s" },
@@ -388,8 +355,7 @@ mod tests {
             }
         };
         assert!(of(on_processors).is_none());
-        let bursts =
-            json!([{ "threads": 2, "devices": 7, "duration": "1 s", "bursts": 2, "every": "2 s" }]);
+        let bursts = json!([{ "threads": 2, "devices": 7, "duration": "1 s", "bursts": 2, "every": "2 s" }]);
         assert!(parts("independent", bursts, |_| {}).is_none());
         // A device without a drive is an error that says which request it was.
         let beyond = json!([{ "threads": 2, "devices": 8, "duration": "1 s" }]);
@@ -400,10 +366,7 @@ mod tests {
     fn many_drives_make_parts_of_neighbours() {
         let parts = grouped(&vec![false; 1000]);
         assert_eq!(parts.len(), MOST);
-        assert!(
-            parts.iter().all(|p| (15..=16).contains(&p.len())),
-            "{parts:?}"
-        );
+        assert!(parts.iter().all(|p| (15..=16).contains(&p.len())), "{parts:?}");
         assert!(parts.windows(2).all(|w| w[0].end == w[1].start));
         assert_eq!((parts[0].start, parts[MOST - 1].end), (0, 1000));
     }

@@ -56,29 +56,15 @@ impl<R: CompletionReport> Deal<R> {
     /// For so many drives.
     pub fn new(members: usize) -> Deal<R> {
         let width = members.div_ceil(SHARES).max(1);
-        let share = |_| Share {
-            requests: Vec::new(),
-            reports: Vec::new(),
-            ends: Vec::new(),
-        };
-        Deal {
-            width,
-            dealt: Vec::new(),
-            shares: (0..members.div_ceil(width)).map(share).collect(),
-            before: Vec::new(),
-        }
+        let share = |_| Share { requests: Vec::new(), reports: Vec::new(), ends: Vec::new() };
+        Deal { width, dealt: Vec::new(), shares: (0..members.div_ceil(width)).map(share).collect(), before: Vec::new() }
     }
 
     #[inline]
     pub fn push(&mut self, now: Time, member: usize, request: DriveRequest, submitter: u32) {
         let number = (member as u32, self.dealt.len() as u32);
         self.shares[member / self.width].requests.push(number);
-        self.dealt.push(Dealt {
-            now,
-            member: number.0,
-            submitter,
-            request,
-        });
+        self.dealt.push(Dealt { now, member: number.0, submitter, request });
     }
 
     pub fn is_full(&self) -> bool {
@@ -86,12 +72,7 @@ impl<R: CompletionReport> Deal<R> {
     }
 
     /// Gives the drives their requests and counts what they complete.
-    pub fn play<M: Member<Report = R>>(
-        &mut self,
-        members: &mut [M],
-        crew: &Crew,
-        host: &mut RequestTracker,
-    ) {
+    pub fn play<M: Member<Report = R>>(&mut self, members: &mut [M], crew: &Crew, host: &mut RequestTracker) {
         let (dealt, width) = (&self.dealt, self.width);
         let drives = members.chunks_mut(width);
         let mut hands: Vec<_> = drives.zip(&mut self.shares).enumerate().collect();

@@ -36,13 +36,7 @@ impl<'a> Devices<'a> {
                 first += blocks;
             }
         }
-        Devices {
-            organisation,
-            logical,
-            plan: Plan::default(),
-            blocks: Vec::new(),
-            direct: Vec::new(),
-        }
+        Devices { organisation, logical, plan: Plan::default(), blocks: Vec::new(), direct: Vec::new() }
     }
 
     /// Of a part of a system: the same places as in the whole, on drives that are counted from number `first` on.
@@ -74,10 +68,7 @@ impl<'a> Devices<'a> {
 
     #[cold]
     fn ask_blocks(&mut self, id: u64, device: u32) -> Result<u64, SimulateError> {
-        let fail = |message| SimulateError::Device {
-            request: id,
-            message,
-        };
+        let fail = |message| SimulateError::Device { request: id, message };
         let blocks = self.organisation.device_blocks(device).map_err(fail)?;
         let i = device as usize;
         if i >= self.blocks.len() {
@@ -86,11 +77,7 @@ impl<'a> Devices<'a> {
         }
         if let Some((unit, lba)) = self.organisation.whole(device) {
             let (member, first) = self.logical[unit as usize];
-            self.direct[i] = Direct {
-                blocks,
-                member,
-                first: first + lba,
-            };
+            self.direct[i] = Direct { blocks, member, first: first + lba };
         }
         self.blocks[i] = blocks;
         Ok(blocks)

@@ -32,10 +32,7 @@ impl<M: Member> Run<'_, '_, M> {
             }
             if time == Time::NEVER {
                 let waiting = self.tracker.in_flight;
-                return Err(SimulateError::Lost {
-                    drive: member,
-                    waiting,
-                });
+                return Err(SimulateError::Lost { drive: member, waiting });
             }
             self.pass_until(time.max(now));
             let time = time.max(now);
@@ -78,11 +75,7 @@ impl<M: Member> Run<'_, '_, M> {
         outcome.changes = self.marks.schedule.counts();
         let (first, last) = (self.marks.first, self.last_arrival);
         outcome.seen.cover(self.taken, first, last);
-        outcome.capping = self
-            .tracker
-            .observers
-            .capper
-            .map(|c| c.into_outcome(observed));
+        outcome.capping = self.tracker.observers.capper.map(|c| c.into_outcome(observed));
         let open = matches!(self.options.arrivals, Arrivals::Open);
         outcome.last_arrival = open.then_some(last);
         Ok(outcome)

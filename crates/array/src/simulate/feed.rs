@@ -31,10 +31,7 @@ impl<S: Requests> Feed<'_, S> {
             Ok(()) => {}
         }
         match self.batch.iter().map(|r| r.time).max() {
-            Some(time) if time > Time::LATEST => Err(SimulateError::Late {
-                what: "a request",
-                time,
-            }),
+            Some(time) if time > Time::LATEST => Err(SimulateError::Late { what: "a request", time }),
             _ => Ok(()),
         }
     }

@@ -90,10 +90,7 @@ impl<M: Member> Run<'_, '_, M> {
         let in_flight = self.tracker.in_flight;
         let observers = &mut self.tracker.observers;
         if let Some(capper) = &mut observers.capper {
-            let parts = self
-                .parts
-                .iter_mut()
-                .map(|p| &mut p.tracker.observers.observed);
+            let parts = self.parts.iter_mut().map(|p| &mut p.tracker.observers.observed);
             let observed = std::iter::once(&mut observers.observed).chain(parts);
             observed.flatten().for_each(|own| capper.read(own));
             let mut members: Vec<&mut M> = everyone(self.members, &mut self.parts).collect();
@@ -119,10 +116,6 @@ impl<M: Member> Run<'_, '_, M> {
 
     /// The time of the next change or step of the power capping controller, or of the end of the warm-up.
     pub(super) fn next_mark(&self) -> Time {
-        self.marks
-            .schedule
-            .due
-            .min(self.capping_due())
-            .min(self.marks.warm)
+        self.marks.schedule.due.min(self.capping_due()).min(self.marks.warm)
     }
 }

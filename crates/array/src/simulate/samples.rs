@@ -31,12 +31,7 @@ pub(super) struct Samples {
 
 impl Samples {
     pub fn none() -> Samples {
-        Samples {
-            next: Time::NEVER,
-            width_ns: 0,
-            widths_ns: Vec::new(),
-            joules: Vec::new(),
-        }
+        Samples { next: Time::NEVER, width_ns: 0, widths_ns: Vec::new(), joules: Vec::new() }
     }
 
     /// Begins anew: the next one is to be taken at `next`.

@@ -11,11 +11,7 @@ pub const CHECK: Check = Check {
 
 pub fn find(run: &Ended, tell: &mut dyn FnMut(Warning)) {
     for (_, _, result) in run.results() {
-        for drive in result
-            .drives
-            .iter()
-            .filter(|d| d.counters.n_in_place_writes > 0)
-        {
+        for drive in result.drives.iter().filter(|d| d.counters.n_in_place_writes > 0) {
             let text = format!(
                 "{}: {} blocks were written in place because no slot of its log was free",
                 drive.name,

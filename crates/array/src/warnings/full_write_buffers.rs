@@ -19,8 +19,7 @@ pub fn find(run: &Ended, tell: &mut dyn FnMut(Warning)) {
             .filter(|(drive, _)| drive.counters.n_full_buffer_writes > 0)
             .collect();
         let waited: u64 = drives.iter().map(|d| d.0.counters.n_full_buffer_writes).sum();
-        let Some((drive, room)) = drives.first().filter(|_| waited * 1000 >= result.n_requests)
-        else {
+        let Some((drive, room)) = drives.first().filter(|_| waited * 1000 >= result.n_requests) else {
             continue;
         };
         let text = format!(

@@ -8,7 +8,8 @@ use serde_json::Value;
 pub const CHECK: Check = Check {
     name: "idle-drives",
     summary: "drives got no request, but draw power and have a price",
-    way_out: "organisation = \"raid0\" or \"concatenate\" spreads one device over all drives; with \"independent\" each \
+    way_out:
+        "organisation = \"raid0\" or \"concatenate\" spreads one device over all drives; with \"independent\" each \
               device of the workload is one drive (synthetic.devices); or fewer drives (count)",
 };
 

@@ -25,11 +25,9 @@ pub fn find(run: &Ended, tell: &mut dyn FnMut(Warning)) {
                 words::share(n, all),
                 covered.seconds
             ),
-            (n, None) => format!(
-                "interrupted after {} requests, {:.3} s after the first",
-                words::count(n),
-                covered.seconds
-            ),
+            (n, None) => {
+                format!("interrupted after {} requests, {:.3} s after the first", words::count(n), covered.seconds)
+            }
         };
         tell(about(&CHECK, result, text));
     }

@@ -18,16 +18,13 @@ pub fn find(run: &Ended, tell: &mut dyn FnMut(Warning)) {
 }
 
 fn tell_of(result: &SystemResult, tell: &mut dyn FnMut(Warning)) {
-    let sum =
-        |of: fn(&crate::result::DriveResult) -> u64| result.drives.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&crate::result::DriveResult) -> u64| result.drives.iter().map(of).sum::<u64>();
     let sectors = sum(|d| d.counters.n_read_modify_writes);
     if sectors as f64 <= PARTIAL_SECTORS_RATIO * sum(|d| d.n_requests) as f64 {
         return;
     }
     let drives = result.drives.iter().zip(&result.facts.drives);
-    let turns_s: f64 = drives
-        .map(|(d, of)| d.counters.n_read_modify_writes as f64 * of.turn_s)
-        .sum();
+    let turns_s: f64 = drives.map(|(d, of)| d.counters.n_read_modify_writes as f64 * of.turn_s).sum();
     let turn_ms = 1e3 * turns_s / sectors as f64;
     let seen = &result.facts.alignment;
     let mut text = format!(
@@ -48,9 +45,7 @@ fn tell_of(result: &SystemResult, tell: &mut dyn FnMut(Warning)) {
         };
         return tell(about(&CHECK, result, text).with_way_out(way_out));
     };
-    text += &format!(
-        "; {:.1} % of all requests begin {offset} blocks after a multiple of {SECTOR_BLOCKS}",
-        100.0 * share
-    );
+    text +=
+        &format!("; {:.1} % of all requests begin {offset} blocks after a multiple of {SECTOR_BLOCKS}", 100.0 * share);
     tell(about(&CHECK, result, text).with_way_out(way_out_of_offset(offset)));
 }

@@ -16,9 +16,7 @@ pub fn find(run: &Ended, tell: &mut dyn FnMut(Warning)) {
     for (w, workload) in run.experiment.workload.iter().enumerate() {
         let of_one: Vec<&SystemResult> = run.systems.iter().skip(w).step_by(n).collect();
         let names = |back: bool| {
-            let alike = of_one
-                .iter()
-                .filter(move |s| completes_in_buffer(s) == Some(back));
+            let alike = of_one.iter().filter(move |s| completes_in_buffer(s) == Some(back));
             let names: Vec<&str> = alike.map(|s| s.name.as_str()).collect();
             names
         };

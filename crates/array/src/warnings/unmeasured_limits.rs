@@ -17,8 +17,7 @@ pub fn find(run: &Ended, tell: &mut dyn FnMut(Warning)) {
     for result in run.one_each() {
         let longest = result.facts.drives.iter().filter_map(|d| d.longest_target);
         if let Some(longest) = longest.max().filter(|longest| *longest > MEASURED) {
-            let text =
-                format!("not measured above {MEASURED}: a limit orders commands by {longest}");
+            let text = format!("not measured above {MEASURED}: a limit orders commands by {longest}");
             tell(CHECK.warn(text).of_system(&result.name));
         }
     }

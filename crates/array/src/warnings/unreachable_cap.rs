@@ -28,9 +28,8 @@ pub fn find(run: &Ended, tell: &mut dyn FnMut(Warning)) {
         if lowest + plan.table.tolerance.0 >= least {
             continue;
         }
-        let text = format!(
-            "the lowest cap is {lowest:.2} W, and the drives draw at least {least:.2} W without any request"
-        );
+        let text =
+            format!("the lowest cap is {lowest:.2} W, and the drives draw at least {least:.2} W without any request");
         tell(about(&CHECK, result, text));
     }
 }

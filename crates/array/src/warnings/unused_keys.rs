@@ -29,16 +29,11 @@ pub fn find(run: &Ended, tell: &mut dyn FnMut(Warning)) {
         }
         let needs_sizes = |s: &System| {
             let name = s.organisation().map(|(name, _)| name);
-            let entry = name
-                .ok()
-                .and_then(|name| run.inputs.organisations.get(&name));
+            let entry = name.ok().and_then(|name| run.inputs.organisations.get(&name));
             entry.is_some_and(|entry| entry.needs_device_blocks)
         };
         if workload.device_blocks.is_some() && !experiment.system.iter().any(needs_sizes) {
-            say(
-                "device_blocks",
-                "no organisation asks for the sizes of devices",
-            );
+            say("device_blocks", "no organisation asks for the sizes of devices");
         }
     }
     for (i, system) in experiment.system.iter().enumerate() {
@@ -67,12 +62,7 @@ fn of_workload(given: &Params, workload: &Workload, tell: &mut dyn FnMut(&str, &
     let why = "only a trace is read";
     all(given, "", &["format", "on_error", "order"], why);
     let own_loop = synthetic.get("arrivals").and_then(Value::as_str) == Some("closed");
-    let gaps = [
-        "rate",
-        "interarrival",
-        "sequential_interarrival",
-        "local_interarrival",
-    ];
+    let gaps = ["rate", "interarrival", "sequential_interarrival", "local_interarrival"];
     let inside = "synthetic.";
     if closed || own_loop {
         let why = "arrivals are closed: each completion brings the next request";
@@ -80,12 +70,7 @@ fn of_workload(given: &Params, workload: &Workload, tell: &mut dyn FnMut(&str, &
         all(synthetic, inside, &gaps, why);
     }
     if closed {
-        all(
-            synthetic,
-            inside,
-            &["arrivals"],
-            "the workload's arrivals are closed",
-        );
+        all(synthetic, inside, &["arrivals"], "the workload's arrivals are closed");
     } else if synthetic.contains_key("interarrival") && !own_loop {
         let why = "interarrival says all about the gaps";
         all(synthetic, inside, &["arrivals"], why);
@@ -98,11 +83,7 @@ fn of_workload(given: &Params, workload: &Workload, tell: &mut dyn FnMut(&str, &
     let ever = |key: &str, least: f64, otherwise: f64| {
         let in_phases = phases.into_iter().flatten();
         let tables = in_phases.filter_map(Value::as_object).chain([synthetic]);
-        let number = |table: &Params| {
-            table
-                .get(key)
-                .map_or(otherwise, |v| v.as_f64().unwrap_or(1.0))
-        };
+        let number = |table: &Params| table.get(key).map_or(otherwise, |v| v.as_f64().unwrap_or(1.0));
         tables.map(number).any(|value| value > least)
     };
     if !ever("local", 0.0, 0.0) {

@@ -57,12 +57,7 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
-        for (n, text) in [
-            (0, "0"),
-            (999, "999"),
-            (1000, "1,000"),
-            (12_345_678, "12,345,678"),
-        ] {
+        for (n, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (12_345_678, "12,345,678")] {
             assert_eq!(count(n), text);
         }
         for (blocks, text) in [
@@ -79,9 +74,6 @@ mod tests {
         assert_eq!(share(396, 1000), "39.6 %");
         assert_eq!(share(0, 0), "0.0 %");
         assert_eq!(names(["a", "b, c"]), "\"a\", \"b, c\"");
-        assert_eq!(
-            names(["a", "b", "c", "d", "e"]),
-            "\"a\", \"b\", \"c\", \"d\" and 1 more"
-        );
+        assert_eq!(names(["a", "b", "c", "d", "e"]), "\"a\", \"b\", \"c\", \"d\" and 1 more");
     }
 }

@@ -40,11 +40,7 @@ pub fn find(run: &Ended, tell: &mut dyn FnMut(Warning)) {
 
 /// What does not fit, with both sizes.
 pub(crate) fn in_words(workload: &Workload, beyond: &BeyondDevice) -> String {
-    let device = format!(
-        "device {} of {}",
-        beyond.device,
-        words::size(beyond.device_blocks)
-    );
+    let device = format!("device {} of {}", beyond.device, words::size(beyond.device_blocks));
     if beyond.n_below_zero == beyond.n_requests {
         return format!("addresses below block 0 of {device}");
     }
@@ -55,9 +51,6 @@ pub(crate) fn in_words(workload: &Workload, beyond: &BeyondDevice) -> String {
     // Transformations change where the footprint lies.
     match footprint.filter(|_| workload.transform.given().is_empty()) {
         Some(Bytes(bytes)) => format!("a footprint of {} on {device}", words::size(bytes / 512)),
-        None => format!(
-            "addresses up to {} on {device}",
-            words::size(beyond.end_blocks)
-        ),
+        None => format!("addresses up to {} on {device}", words::size(beyond.end_blocks)),
     }
 }

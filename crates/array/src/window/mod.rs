@@ -11,8 +11,8 @@ mod record;
 mod recorded;
 
 pub use record::{
-    ArmRecord, CommandRecord, DriveRecord, HeadSetRecord, PhaseRecord, PlaceRecord, RotationRecord,
-    SampleRecord, UnitRecord,
+    ArmRecord, CommandRecord, DriveRecord, HeadSetRecord, PhaseRecord, PlaceRecord, RotationRecord, SampleRecord,
+    UnitRecord,
 };
 pub use recorded::Recorded;
 
@@ -79,10 +79,8 @@ fn narrowed(experiment: &Experiment, window: &Window) -> Experiment {
 
 /// Refuses a window that an experiment does not have.
 fn check(experiment: &Experiment, window: &Window) -> Result<(), SpecError> {
-    let counts = [
-        ("system", window.system, experiment.system.len()),
-        ("workload", window.workload, experiment.workload.len()),
-    ];
+    let counts =
+        [("system", window.system, experiment.system.len()), ("workload", window.workload, experiment.workload.len())];
     for (key, got, count) in counts {
         if got >= count {
             return Err(SpecError::new(key, got, format!("a number below {count}")));
@@ -114,24 +112,11 @@ pub fn record(
         let drive = make_drive(design, system, seed, index)?;
         if drive.mechanics().scales_rotation() {
             let need = "1: a picture of scaled rotation is not supported";
-            return Err(SpecError::new(
-                "positioning.rotation_scale",
-                "another factor",
-                need,
-            ));
+            return Err(SpecError::new("positioning.rotation_scale", "another factor", need));
         }
-        Ok(Recorded::new(
-            drive,
-            index,
-            &kept,
-            records_of_drives.clone(),
-        ))
+        Ok(Recorded::new(drive, index, &kept, records_of_drives.clone()))
     };
-    let options = RunOptions {
-        out_dir: None,
-        log_requests: false,
-        ..options.clone()
-    };
+    let options = RunOptions { out_dir: None, log_requests: false, ..options.clone() };
     let result = run_with(&one, inputs, &options, &make)?;
     let mut drives = records.lock().unwrap_or_else(PoisonError::into_inner);
     let mut drives: Vec<DriveRecord> = std::mem::take(&mut *drives).into_values().collect();

@@ -110,15 +110,8 @@ pub struct HeadSetRecord {
 
 impl From<ArmShown> for ArmRecord {
     fn from(arm: ArmShown) -> ArmRecord {
-        let sets = arm.head_sets.iter().map(|s| HeadSetRecord {
-            angle: s.angle.as_turns(),
-            offset: s.offset,
-        });
-        ArmRecord {
-            unit: arm.unit,
-            track: arm.track.into(),
-            head_sets: sets.collect(),
-        }
+        let sets = arm.head_sets.iter().map(|s| HeadSetRecord { angle: s.angle.as_turns(), offset: s.offset });
+        ArmRecord { unit: arm.unit, track: arm.track.into(), head_sets: sets.collect() }
     }
 }
 

@@ -1,8 +1,6 @@
 //! A drive that keeps a record of what it does in a window.
 
-use super::record::{
-    ArmRecord, CommandRecord, DriveRecord, PhaseRecord, RotationRecord, SampleRecord, UnitRecord,
-};
+use super::record::{ArmRecord, CommandRecord, DriveRecord, PhaseRecord, RotationRecord, SampleRecord, UnitRecord};
 use super::{Records, Window, MOST_SAMPLES};
 use crate::member::Member;
 use headstack_drive::{Completion, Drive, DriveEnergy, DriveRequest, Part, Setting};
@@ -48,13 +46,7 @@ impl Recorded {
     pub(crate) fn new(mut drive: Drive, index: u32, window: &Window, records: Records) -> Recorded {
         drive.listen(Time::ZERO);
         let recorder = Recorder::new(&drive, window);
-        Recorded {
-            drive,
-            index,
-            recorder: Some(Box::new(recorder)),
-            records,
-            early: Vec::new(),
-        }
+        Recorded { drive, index, recorder: Some(Box::new(recorder)), records, early: Vec::new() }
     }
 
     /// Looks at the drive at all times before `until` at which that is due.
@@ -99,11 +91,7 @@ impl Recorder {
         let (from, until) = (window.from.0, window.until.0);
         // The last sample is at the end of the window.
         let step = ((until - from).div_ceil(MOST_SAMPLES)).max(LEAST_STEP_NS);
-        let arms: Vec<ArmRecord> = drive
-            .arms_shown()
-            .into_iter()
-            .map(ArmRecord::from)
-            .collect();
+        let arms: Vec<ArmRecord> = drive.arms_shown().into_iter().map(ArmRecord::from).collect();
         let units = drive.units_shown();
         Recorder {
             from,
@@ -119,23 +107,10 @@ impl Recorder {
                 moves_writes: drive.moves_writes(),
                 phases: arms.iter().map(|_| Vec::new()).collect(),
                 arms,
-                rotations: (0..)
-                    .zip(&units)
-                    .map(|(number, unit)| RotationRecord::of(number, unit, 0))
-                    .collect(),
-                units: units
-                    .iter()
-                    .map(|u| UnitRecord {
-                        stack: u.stack,
-                        positions: u.positions,
-                    })
-                    .collect(),
+                rotations: (0..).zip(&units).map(|(number, unit)| RotationRecord::of(number, unit, 0)).collect(),
+                units: units.iter().map(|u| UnitRecord { stack: u.stack, positions: u.positions }).collect(),
                 commands: Vec::new(),
-                samples: SampleRecord {
-                    from_ns: from,
-                    step_ns: step,
-                    ..SampleRecord::default()
-                },
+                samples: SampleRecord { from_ns: from, step_ns: step, ..SampleRecord::default() },
                 last_completion_ns: 0,
             },
         }
@@ -178,17 +153,8 @@ impl Recorder {
         }
         let phases = &mut self.record.phases[arm];
         if let Some(last) = phases.last_mut().filter(|_| phase.work.is_none()) {
-            let goes_on = PhaseRecord {
-                from_ns: last.from_ns,
-                ..phase
-            };
-            if last.to_ns == phase.from_ns
-                && *last
-                    == (PhaseRecord {
-                        to_ns: last.to_ns,
-                        ..goes_on
-                    })
-            {
+            let goes_on = PhaseRecord { from_ns: last.from_ns, ..phase };
+            if last.to_ns == phase.from_ns && *last == (PhaseRecord { to_ns: last.to_ns, ..goes_on }) {
                 *last = goes_on;
                 return;
             }
@@ -230,9 +196,7 @@ impl Recorder {
         let until = self.until;
         let waiting = open.filter(|c| c.arrival_ns <= until);
         self.record.commands.extend(waiting);
-        self.record
-            .commands
-            .sort_by_key(|c| (c.arrival_ns, c.block));
+        self.record.commands.sort_by_key(|c| (c.arrival_ns, c.block));
         self.record
     }
 }
@@ -310,9 +274,7 @@ impl Member for Recorded {
 mod tests {
     use super::*;
     use headstack_drive::limits::CountsByLimit;
-    use headstack_drive::{
-        Command, DriveDesign, DriveOptions, DurationLimit, Heeded, LimitsSpec, Models,
-    };
+    use headstack_drive::{Command, DriveDesign, DriveOptions, DurationLimit, Heeded, LimitsSpec, Models};
     use headstack_trace::{Ioprio, IoprioClass};
     use headstack_units::{Lba, Span};
     use std::sync::Arc;
@@ -321,23 +283,11 @@ mod tests {
     #[test]
     fn limits_are_those_of_the_drive() {
         let mut spec = headstack_testkit::shipped::drive("ultrastar-hc570");
-        let inactive = DurationLimit {
-            inactive: Some(Span(50_000_000)),
-            ..DurationLimit::default()
-        };
-        spec.duration_limits = LimitsSpec {
-            enabled: Heeded::Limits,
-            reads: vec![inactive],
-            ..LimitsSpec::default()
-        };
+        let inactive = DurationLimit { inactive: Some(Span(50_000_000)), ..DurationLimit::default() };
+        spec.duration_limits = LimitsSpec { enabled: Heeded::Limits, reads: vec![inactive], ..LimitsSpec::default() };
         let design = Arc::new(DriveDesign::new(&spec, &Models::builtin()).expect("a drive"));
         let make = || design.drive(&DriveOptions::default()).expect("a drive");
-        let window = Window {
-            system: 0,
-            workload: 0,
-            from: Time::ZERO,
-            until: Time(1_000_000_000),
-        };
+        let window = Window { system: 0, workload: 0, from: Time::ZERO, until: Time(1_000_000_000) };
         let mut plain = make();
         let mut recorded = Recorded::new(make(), 0, &window, Records::default());
         fn facts(member: &mut impl Member) -> (bool, Heeded, Option<CountsByLimit>) {

@@ -18,12 +18,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 /// Runs an experiment; its files by name, and its systems as JSON without what is said of changes.
-fn files(
-    text: &str,
-    threads: usize,
-    is_logged: bool,
-    folder: &Path,
-) -> (Vec<(String, Vec<u8>)>, RunResult) {
+fn files(text: &str, threads: usize, is_logged: bool, folder: &Path) -> (Vec<(String, Vec<u8>)>, RunResult) {
     let experiment = Experiment::from_toml(text, "test.toml".as_ref());
     let experiment = experiment.unwrap_or_else(|e| panic!("{e}\n{text}"));
     let options = RunOptions {
@@ -77,12 +72,8 @@ fn jobs(noise: &mut SplitMix, devices: u64) -> String {
         let first = noise.below(devices);
         let n = 1 + noise.below(devices - first);
         let threads = 1 + noise.below(12);
-        let think = noise.of(&[
-            "\"1 ms\"",
-            "\"0 s\"",
-            "\"20 ms\"",
-            "{ distribution = \"exponential\", mean = \"3 ms\" }",
-        ]);
+        let think =
+            noise.of(&["\"1 ms\"", "\"0 s\"", "\"20 ms\"", "{ distribution = \"exponential\", mean = \"3 ms\" }"]);
         let more = noise.of(&[
             "",
             "",
@@ -115,22 +106,10 @@ fn experiment(seed: u64) -> String {
     let mut noise = SplitMix(seed);
     let (count, devices, layers) = noise.of(&[
         (5, 5, "[]"),
-        (
-            4,
-            4,
-            "[{ name = \"host-queue\", elevator = \"deadline\", nr_requests = 8 }]",
-        ),
+        (4, 4, "[{ name = \"host-queue\", elevator = \"deadline\", nr_requests = 8 }]"),
         (6, 3, "[{ name = \"raid1\", of = 2 }, \"host-queue\"]"),
-        (
-            6,
-            6,
-            "[{ name = \"link\", of = 2, bandwidth = \"20 MB/s\" }]",
-        ),
-        (
-            4,
-            2,
-            "[\"throttle\", { name = \"raid0\", of = 2 }, \"host-queue\"]",
-        ),
+        (6, 6, "[{ name = \"link\", of = 2, bandwidth = \"20 MB/s\" }]"),
+        (4, 2, "[\"throttle\", { name = \"raid0\", of = 2 }, \"host-queue\"]"),
     ]);
     let past_end = noise.of(&["error", "wrap", "drop-counted"]);
     let duration = noise.of(&["", "duration = \"0.6 s\"\n"]);
@@ -167,7 +146,8 @@ fn parts_make_the_same_bytes_as_the_whole() {
 /// A shelf under a cap, with enough requests between two readings that several threads work on them.
 #[test]
 fn a_capped_shelf_makes_the_same_bytes_as_the_whole() {
-    let text = "[[workload.jobs]]\nname = \"a\"\nthreads = 64\ndevices = 8\nduration = \"4 s\"\nthink_time = \"60 us\"\n\
+    let text =
+        "[[workload.jobs]]\nname = \"a\"\nthreads = 64\ndevices = 8\nduration = \"4 s\"\nthink_time = \"60 us\"\n\
          requests = { reads = 1.0, size = \"4 KiB\", footprint = \"1 TB\" }\n\
          [[workload.jobs]]\nname = \"b\"\nthreads = 2\nfirst_device = 2\ndevices = 3\nduration = \"3 s\"\n\
          requests = { reads = 0.0, sequential = 1.0, size = \"64 KiB\", footprint = \"1 TB\" }\n\
@@ -210,11 +190,7 @@ fn a_cancelled_run_of_parts_is_partial() {
          [[system]]\ndrive = \"ibm-18es\"\ncount = 4\n";
     let experiment = Experiment::from_toml(text, "test.toml".as_ref()).expect("an experiment");
     for threads in [1, 2] {
-        let options = RunOptions {
-            threads: Some(threads),
-            progress: Progress::new(),
-            ..RunOptions::default()
-        };
+        let options = RunOptions { threads: Some(threads), progress: Progress::new(), ..RunOptions::default() };
         let result = std::thread::scope(|scope| {
             scope.spawn(|| {
                 while options.progress.done() < 1000 {

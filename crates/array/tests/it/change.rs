@@ -46,23 +46,11 @@ fn changes(text: &str) -> Vec<Change> {
 
 /// A read of a whole track at a time: (nanoseconds, device, cylinder, surface).
 fn track(at: u64, device: u32, cylinder: u64, surface: u64) -> Request {
-    Request {
-        time: Time(at),
-        device,
-        lba: Lba((cylinder * 2 + surface) * 100),
-        blocks: 100,
-        ..Request::default()
-    }
+    Request { time: Time(at), device, lba: Lba((cylinder * 2 + surface) * 100), blocks: 100, ..Request::default() }
 }
 
 /// Runs requests on `count` drives; returns their records, in their order.
-fn run(
-    spec: &DriveSpec,
-    count: u32,
-    requests: Vec<Request>,
-    text: &str,
-    options: Options,
-) -> (Vec<Record>, Outcome) {
+fn run(spec: &DriveSpec, count: u32, requests: Vec<Request>, text: &str, options: Options) -> (Vec<Record>, Outcome) {
     let changes = plan(&changes(text), count, &[], "system[0]").unwrap_or_else(|e| panic!("{e}"));
     let make = |_| Drive::builtin(spec, &DriveOptions::default());
     dry_run(&changes, count, make).unwrap_or_else(|e| panic!("{e}"));
@@ -72,20 +60,13 @@ fn run(
 
 /// Completion of each request, in milliseconds.
 fn ends(records: &[Record]) -> Vec<f64> {
-    records
-        .iter()
-        .map(|r| r.completion.0 as f64 * 1e-6)
-        .collect()
+    records.iter().map(|r| r.completion.0 as f64 * 1e-6).collect()
 }
 
 /// A track is read from 0 to 10 ms. Then cylinder 90 waits and, behind it, cylinder 10; each takes a seek of 5
 /// ms, a rotational wait of 5 ms, and 10 ms of transfer.
 fn three() -> Vec<Request> {
-    vec![
-        track(0, 0, 0, 0),
-        track(MS, 0, 90, 0),
-        track(2 * MS, 0, 10, 0),
-    ]
+    vec![track(0, 0, 0, 0), track(MS, 0, 90, 0), track(2 * MS, 0, 10, 0)]
 }
 
 #[test]
@@ -94,10 +75,7 @@ fn a_scheduler_orders_what_waits() {
     let text = "[[change]]\nat = \"3 ms\"\nscheduler = \"sstf\"\n";
     let (records, outcome) = run(&fcfs, 1, three(), text, Options::default());
     assert_eq!(ends(&records), [10.0, 50.0, 30.0]);
-    let done = ChangeCounts {
-        n_done: 1,
-        n_after_end: 0,
-    };
+    let done = ChangeCounts { n_done: 1, n_after_end: 0 };
     assert_eq!(outcome.changes, Some(done));
     // This change comes too late: the next command was chosen at 10 ms.
     let late = text.replace("3 ms", "15 ms");
@@ -108,9 +86,7 @@ fn a_scheduler_orders_what_waits() {
     assert_eq!(outcome.changes, None);
     // Times count from the first request; a change is applied before a request that arrives at the same time.
     let mut later = three();
-    later
-        .iter_mut()
-        .for_each(|r| r.time = Time(r.time.0 + 7 * S));
+    later.iter_mut().for_each(|r| r.time = Time(r.time.0 + 7 * S));
     let at_once = text.replace("3 ms", "0 s");
     let (records, _) = run(&fcfs, 1, later, &at_once, Options::default());
     assert_eq!(ends(&records), [7010.0, 7050.0, 7030.0]);
@@ -133,14 +109,7 @@ fn arms_in_motion_are_limited() {
         "dash = \"D1A2S1H1\"",
         "[positioning]\nrotation_scale = 0.0\n[parallelism]\narms_in_motion = 2\nchannels = 2",
     );
-    let pairs = || {
-        vec![
-            track(0, 0, 10, 0),
-            track(0, 0, 20, 0),
-            track(100 * MS, 0, 30, 0),
-            track(100 * MS, 0, 40, 0),
-        ]
-    };
+    let pairs = || vec![track(0, 0, 10, 0), track(0, 0, 20, 0), track(100 * MS, 0, 30, 0), track(100 * MS, 0, 40, 0)];
     let (records, _) = run(&two, 1, pairs(), "change = []", Options::default());
     assert_eq!(ends(&records), [15.0, 15.0, 115.0, 115.0]);
     let text = "[[change]]\nat = \"50 ms\"\narms_in_motion = 1\n";
@@ -166,12 +135,7 @@ const WATTS: &str = r#"
 #[test]
 fn a_drive_goes_down_and_comes_back() {
     let spec = drive("", WATTS);
-    let requests = vec![
-        track(0, 0, 0, 0),
-        track(0, 1, 0, 0),
-        track(10 * S, 0, 0, 0),
-        track(10 * S, 1, 0, 0),
-    ];
+    let requests = vec![track(0, 0, 0, 0), track(0, 1, 0, 0), track(10 * S, 0, 0, 0), track(10 * S, 1, 0, 0)];
     let text = "[[change]]\nat = \"1 s\"\ndrives = [1]\npower_condition = \"standby\"\n";
     let (records, mut outcome) = run(&spec, 2, requests, text, Options::default());
     assert_eq!(ends(&records), [10.0, 10.0, 10_010.0, 13_010.0]);
@@ -188,16 +152,10 @@ fn a_drive_goes_down_and_comes_back() {
     let series: f64 = points.iter().map(|p| p.power_w.total() * p.width_s).sum();
     assert!((series - idle - down).abs() < 1e-9 * series, "{series}");
     let within = |from: f64, to: f64| {
-        let inside = points
-            .iter()
-            .filter(|p| p.t_s >= from - 1e-9 && p.t_s + p.width_s <= to + 1e-9);
+        let inside = points.iter().filter(|p| p.t_s >= from - 1e-9 && p.t_s + p.width_s <= to + 1e-9);
         inside.map(|p| p.power_w.total() * p.width_s).sum::<f64>()
     };
-    assert!(
-        (within(2.0, 9.0) - 7.0 * 11.0).abs() < 1e-6,
-        "{}",
-        within(2.0, 9.0)
-    );
+    assert!((within(2.0, 9.0) - 7.0 * 11.0).abs() < 1e-6, "{}", within(2.0, 9.0));
 }
 
 /// A timer set at 1 s: drive 1 rests from 3 s on (0.5 s to come to rest). The read at 10 s needs three seconds. With
@@ -205,12 +163,7 @@ fn a_drive_goes_down_and_comes_back() {
 #[test]
 fn an_idle_timer_is_set_and_taken_back() {
     let spec = drive("", WATTS);
-    let requests = vec![
-        track(0, 0, 0, 0),
-        track(0, 1, 0, 0),
-        track(10 * S, 1, 0, 0),
-        track(30 * S, 1, 0, 0),
-    ];
+    let requests = vec![track(0, 0, 0, 0), track(0, 1, 0, 0), track(10 * S, 1, 0, 0), track(30 * S, 1, 0, 0)];
     let text = "[[change]]\nat = \"1 s\"\ndrives = [1]\n\
                 idle_timer = { condition = \"standby\", after = \"2 s\" }\n\
                 [[change]]\nat = \"12 s\"\ndrives = [1]\nidle_timer = { condition = \"standby\" }\n";
@@ -242,10 +195,7 @@ fn a_spindle_slows_down() {
 #[test]
 fn closed_loops_change_too() {
     let spec = drive("", "");
-    let options = Options {
-        arrivals: Arrivals::Closed(ClosedLoop::fixed(1, Span::ZERO)),
-        ..Options::default()
-    };
+    let options = Options { arrivals: Arrivals::Closed(ClosedLoop::fixed(1, Span::ZERO)), ..Options::default() };
     let text = "[[change]]\nat = \"95 ms\"\nspindle_speed = { speed = \"3000 rpm\" }\n";
     let reads = (0..14).map(|_| track(0, 0, 0, 0)).collect();
     let (records, _) = run(&spec, 1, reads, text, options);
@@ -272,11 +222,7 @@ fn an_assembly_fails() {
 fn a_head_fails() {
     let spec = drive("", "");
     let text = "[[change]]\nat = \"1 s\"\nfail = { surface = 1, warning = true }\n";
-    let reads = vec![
-        track(0, 0, 0, 1),
-        track(2 * S, 0, 0, 1),
-        track(3 * S, 0, 0, 0),
-    ];
+    let reads = vec![track(0, 0, 0, 1), track(2 * S, 0, 0, 1), track(3 * S, 0, 0, 0)];
     let (records, outcome) = run(&spec, 1, reads, text, Options::default());
     let errors: Vec<_> = records.iter().map(|r| r.error).collect();
     assert_eq!(errors, [None, Some(ErrorKind::Unreachable), None]);
@@ -298,22 +244,11 @@ fn zones_name_the_rules_that_are_broken() {
         op: if write { Command::Write } else { Command::Read },
         ..Request::default()
     };
-    let requests = vec![
-        at(0, 0, false),
-        at(1, 0, true),
-        at(2, 0, true),
-        at(3, 0, false),
-    ];
+    let requests = vec![at(0, 0, false), at(1, 0, true), at(2, 0, true), at(3, 0, false)];
     let (records, outcome) = run(&spec, 1, requests, "change = []", Options::default());
-    let names: Vec<_> = records
-        .iter()
-        .map(|r| r.error.map(ErrorKind::name))
-        .collect();
+    let names: Vec<_> = records.iter().map(|r| r.error.map(ErrorKind::name)).collect();
     let invalid = Some("attempt_to_read_invalid_data");
-    assert_eq!(
-        names,
-        [invalid, None, Some("unaligned_write_command"), None]
-    );
+    assert_eq!(names, [invalid, None, Some("unaligned_write_command"), None]);
     assert_eq!((ends(&records)[0], ends(&records)[2]), (0.0, 2000.0));
     assert_eq!(outcome.n_errors(), 2);
 }
@@ -337,31 +272,19 @@ fn changes_come_in_order() {
         at = "2500 us"
         scheduler = "fcfs"
     "#;
-    for warm_up in [
-        WarmUp::Requests(0),
-        WarmUp::Requests(2),
-        WarmUp::Time(Span(MS as i64 * 2)),
-    ] {
-        let options = Options {
-            warm_up,
-            ..Options::default()
-        };
+    for warm_up in [WarmUp::Requests(0), WarmUp::Requests(2), WarmUp::Time(Span(MS as i64 * 2))] {
+        let options = Options { warm_up, ..Options::default() };
         let (records, outcome) = run(&spec, 1, three(), text, options);
         let last = records.last().expect("a record");
-        assert_eq!(
-            (last.id, last.completion),
-            (2, Time(30 * MS)),
-            "{warm_up:?}"
-        );
+        assert_eq!((last.id, last.completion), (2, Time(30 * MS)), "{warm_up:?}");
         let counts = outcome.changes.expect("changes");
         assert_eq!((counts.n_done, counts.n_after_end), (3, 1), "{warm_up:?}");
     }
 }
 
 fn refused(text: &str) -> SpecError {
-    let text = format!(
-        "[workload]\nsynthetic = {{ rate = \"1/s\" }}\n[[system]]\ndrive = \"small\"\ncount = 3\n{text}"
-    );
+    let text =
+        format!("[workload]\nsynthetic = {{ rate = \"1/s\" }}\n[[system]]\ndrive = \"small\"\ncount = 3\n{text}");
     let error = Experiment::from_toml(&text, Path::new("e.toml"));
     error.map(|_| ()).expect_err(&text)
 }
@@ -369,23 +292,14 @@ fn refused(text: &str) -> SpecError {
 #[test]
 fn what_cannot_be_is_named_with_its_place() {
     for (text, want) in [
-        (
-            "at = \"1 s\"",
-            "change[0]: got nothing that changes, need one of queue_depth, scheduler, ",
-        ),
+        ("at = \"1 s\"", "change[0]: got nothing that changes, need one of queue_depth, scheduler, "),
         (
             "at = \"1 s\"\nqueue_depth = 1\nscheduler = \"look\"",
             "change[0]: got queue_depth and scheduler, need one of queue_depth, ",
         ),
-        (
-            "at = \"-1 s\"\nqueue_depth = 1",
-            "change[0].at: got -1 s, need 0 s or more",
-        ),
+        ("at = \"-1 s\"\nqueue_depth = 1", "change[0].at: got -1 s, need 0 s or more"),
         ("queue_depth = 1", "change[0].at: got nothing, need a value"),
-        (
-            "at = \"1 s\"\nqueue_depth = -1",
-            "change[0].queue_depth: got integer -1, need a whole",
-        ),
+        ("at = \"1 s\"\nqueue_depth = -1", "change[0].queue_depth: got integer -1, need a whole"),
         (
             "at = \"1 s\"\nqueue_dept = 1",
             "change[0]: got key \"queue_dept\", need one of at, drives, layer, instances, queue_depth, ",
@@ -394,26 +308,14 @@ fn what_cannot_be_is_named_with_its_place() {
             "at = \"1 s\"\npower_condition = \"idle_d\"",
             "change[0].power_condition: got \"idle_d\", need one of active, idle_a, ",
         ),
-        (
-            "at = \"1 s\"\nqueue_depth = 1\ndrives = [0, 3]",
-            "change[0].drives[1]: got 3, need a drive below 3",
-        ),
-        (
-            "at = \"1 s\"\nqueue_depth = 1\ndrives = []",
-            "change[0].drives: got none, need at least",
-        ),
+        ("at = \"1 s\"\nqueue_depth = 1\ndrives = [0, 3]", "change[0].drives[1]: got 3, need a drive below 3"),
+        ("at = \"1 s\"\nqueue_depth = 1\ndrives = []", "change[0].drives: got none, need at least"),
         (
             "at = \"1 s\"\nqueue_depth = 1\nscheduler_parameters = { weight = 1 }",
             "change[0].scheduler_parameters: got queue_depth, need scheduler",
         ),
-        (
-            "at = \"1 s\"\nfail = { am = 1 }",
-            "change[0].fail: got key \"am\", need one of stack, arm, surface, warning",
-        ),
-        (
-            "at = \"1 s\"\nspindle_speed = { speed = 3000 }",
-            "change[0].spindle_speed.speed: got integer 3000, need",
-        ),
+        ("at = \"1 s\"\nfail = { am = 1 }", "change[0].fail: got key \"am\", need one of stack, arm, surface, warning"),
+        ("at = \"1 s\"\nspindle_speed = { speed = 3000 }", "change[0].spindle_speed.speed: got integer 3000, need"),
     ] {
         let error = refused(&format!("[[system.change]]\n{text}\n")).to_string();
         // The line is that of the entry or of the key in it.
@@ -427,52 +329,23 @@ fn what_cannot_be_is_named_with_its_place() {
 fn what_a_drive_refuses_is_named_with_its_place() {
     let spec = drive("dash = \"D1A2S1H1\"", WATTS);
     for (text, want) in [
-        (
-            "queue_depth = 2000000",
-            "queue_depth: got 2000000, need 0 to 1048576",
-        ),
-        (
-            "scheduler = \"sptff\"",
-            "scheduler: got \"sptff\", need one of fcfs, ",
-        ),
+        ("queue_depth = 2000000", "queue_depth: got 2000000, need 0 to 1048576"),
+        ("scheduler = \"sptff\"", "scheduler: got \"sptff\", need one of fcfs, "),
         (
             "scheduler = \"aged-sptf\"\nscheduler_parameters = { wight = 1 }",
             "scheduler: got key \"wight\", need one of weight",
         ),
         ("arms_in_motion = 3", "arms_in_motion: got 3, need 1 to 1"),
-        (
-            "power_condition = \"idle_b\"",
-            "power_condition: got idle_b, need a condition",
-        ),
-        (
-            "idle_timer = { condition = \"idle_b\", after = \"1 s\" }",
-            "idle_timer: got idle_b, need a condition",
-        ),
-        (
-            "idle_timer = { condition = \"standby\", after = \"0 s\" }",
-            "idle_timer: got 0 ms, need",
-        ),
-        (
-            "spindle_speed = { speed = \"0 rpm\" }",
-            "spindle_speed: got 0 rpm, need",
-        ),
-        (
-            "spindle_speed = { speed = \"60 rpm\", takes = \"-1 s\" }",
-            "spindle_speed: got -1 s, need",
-        ),
+        ("power_condition = \"idle_b\"", "power_condition: got idle_b, need a condition"),
+        ("idle_timer = { condition = \"idle_b\", after = \"1 s\" }", "idle_timer: got idle_b, need a condition"),
+        ("idle_timer = { condition = \"standby\", after = \"0 s\" }", "idle_timer: got 0 ms, need"),
+        ("spindle_speed = { speed = \"0 rpm\" }", "spindle_speed: got 0 rpm, need"),
+        ("spindle_speed = { speed = \"60 rpm\", takes = \"-1 s\" }", "spindle_speed: got -1 s, need"),
         ("fail = { arm = 2 }", "fail.arm: got 2, need less than 2"),
-        (
-            "fail = { stack = 1 }",
-            "fail.stack: got 1, need less than 1",
-        ),
-        (
-            "fail = { surface = 2 }",
-            "fail.surface: got 2, need less than 2",
-        ),
+        ("fail = { stack = 1 }", "fail.stack: got 1, need less than 1"),
+        ("fail = { surface = 2 }", "fail.surface: got 2, need less than 2"),
     ] {
-        let text = format!(
-            "[[change]]\nat = \"1 s\"\nqueue_depth = 4\n[[change]]\nat = \"2 s\"\n{text}\n"
-        );
+        let text = format!("[[change]]\nat = \"1 s\"\nqueue_depth = 4\n[[change]]\nat = \"2 s\"\n{text}\n");
         let changes = plan(&changes(&text), 2, &[], "system[0]").unwrap_or_else(|e| panic!("{e}"));
         let make = |_| Drive::builtin(&spec, &DriveOptions::default());
         let error = dry_run(&changes, 2, make).expect_err(&text).to_string();

@@ -4,12 +4,8 @@ use headstack_array::{run, Experiment, Inputs, RunOptions, SystemResult};
 use headstack_testkit::shipped;
 
 fn go(text: &str, threads: usize) -> Result<Vec<SystemResult>, String> {
-    let experiment =
-        Experiment::from_toml(text, "test.toml".as_ref()).map_err(|e| e.to_string())?;
-    let options = RunOptions {
-        threads: Some(threads),
-        ..RunOptions::default()
-    };
+    let experiment = Experiment::from_toml(text, "test.toml".as_ref()).map_err(|e| e.to_string())?;
+    let options = RunOptions { threads: Some(threads), ..RunOptions::default() };
     let inputs = Inputs::new(vec![shipped::folder()]);
     let result = run(&experiment, &inputs, &options);
     result.map(|r| r.systems).map_err(|e| e.to_string())
@@ -49,10 +45,7 @@ allowed_errors = 1.0
 /// the drive has counted the same.
 #[test]
 fn limits_reach_the_drive_and_results_tell_classes_apart() {
-    for layers in [
-        "",
-        "layers = [{ name = \"host-queue\", depth = 32, nr_requests = 64 }]",
-    ] {
+    for layers in ["", "layers = [{ name = \"host-queue\", depth = 32, nr_requests = 64 }]"] {
         let text = shared(layers);
         let systems = go(&text, 1).expect("a run");
         assert_eq!(systems, go(&text, 2).expect("a run"));
@@ -72,10 +65,7 @@ fn limits_reach_the_drive_and_results_tell_classes_apart() {
         // The drive has counted the warm-up as well.
         assert!(counted.reads[0].n_commands >= fast.n_requests);
         assert!(counted.reads[1].n_inactive >= bounded.n_errors);
-        assert_eq!(
-            counted.writes,
-            <[headstack_drive::limits::LimitCounts; 7]>::default()
-        );
+        assert_eq!(counted.writes, <[headstack_drive::limits::LimitCounts; 7]>::default());
     }
 }
 
@@ -102,18 +92,12 @@ duration = "20 s"
     let systems = go(text, 1).expect("a run");
     assert_eq!(systems, go(text, 2).expect("a run"));
     let [web, batch] = [0, 1].map(|i| &systems[0].classes[i]);
-    assert_eq!(
-        (web.name.as_str(), batch.name.as_str()),
-        ("interactive", "other")
-    );
+    assert_eq!((web.name.as_str(), batch.name.as_str()), ("interactive", "other"));
     let mean = |i: usize| systems[0].classes[i].response_time_s.mean;
     assert!(mean(0) < mean(1) / 2.0, "{} {}", mean(0), mean(1));
     let wrong = text.replace("[\"web\"]", "[\"wed\"]");
     let error = go(&wrong, 1).expect_err("no such job");
-    assert!(
-        error.contains("workload[0].classes[0].jobs[0]: got \"wed\", need the name of a job"),
-        "{error}"
-    );
+    assert!(error.contains("workload[0].classes[0].jobs[0]: got \"wed\", need the name of a job"), "{error}");
 }
 
 /// Shares of jobs beside whole jobs: a quarter of what `web` reads has the limit, no write of it, and nothing of `batch`. Drives apart
@@ -157,9 +141,7 @@ duration = "30 s"
     let mean = |i: usize| systems[0].classes[i].response_time_s.mean;
     assert!(mean(0) < mean(2) / 2.0, "{} {}", mean(0), mean(2));
     // The drives have counted them, and none besides.
-    let counted: u64 = (systems[0].drives.iter())
-        .map(|d| d.duration_limits.expect("limits").reads[0].n_commands)
-        .sum();
+    let counted: u64 = (systems[0].drives.iter()).map(|d| d.duration_limits.expect("limits").reads[0].n_commands).sum();
     assert!(counted >= quick.n_requests && counted < quick.n_requests + 32);
 }
 
@@ -198,10 +180,7 @@ fn traces_have_classes() {
     let text = text(classes).replace("process,ioprio", "who,ioprio");
     std::fs::write(&file, "time_ms,lba,blocks,op\n0,1,1,R\n").expect("a file");
     let error = go(&text, 1).expect_err("no processes");
-    assert!(
-        error.contains("need a column process in csv or parquet"),
-        "{error}"
-    );
+    assert!(error.contains("need a column process in csv or parquet"), "{error}");
     std::fs::remove_file(&file).expect("a file");
 }
 

@@ -10,12 +10,7 @@ use std::path::Path;
 fn outcome(text: &str, folder: &Path, log_requests: bool) -> Vec<(String, Vec<u8>)> {
     let experiment = Experiment::from_toml(text, "test.toml".as_ref());
     let experiment = experiment.unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let options = RunOptions {
-        threads: Some(1),
-        out_dir: Some(folder.into()),
-        log_requests,
-        ..RunOptions::default()
-    };
+    let options = RunOptions { threads: Some(1), out_dir: Some(folder.into()), log_requests, ..RunOptions::default() };
     let inputs = Inputs::new(vec![shipped::folder()]);
     let mut result = run(&experiment, &inputs, &options).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let systems = result.systems.iter_mut();
@@ -71,18 +66,13 @@ fn the_queue_makes_no_difference_to_a_drive_that_serves_in_order() {
         let text = experiment(&mut noise);
         let name = format!("in-sequence-{}-{seed}", std::process::id());
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        let (at_once, queued) = (
-            outcome(&text, &folder, false),
-            outcome(&text, &folder, true),
-        );
+        let (at_once, queued) = (outcome(&text, &folder, false), outcome(&text, &folder, true));
         assert_eq!(at_once.len(), queued.len());
         for (own, other) in at_once.iter().zip(&queued) {
             let differs = own.1.iter().zip(&other.1).position(|(a, b)| a != b);
             let around = |all: &[u8]| {
                 let from = differs.unwrap_or(0).saturating_sub(60);
-                all[from..all.len().min(from + 120)]
-                    .escape_ascii()
-                    .to_string()
+                all[from..all.len().min(from + 120)].escape_ascii().to_string()
             };
             assert!(
                 own == other,

@@ -6,15 +6,9 @@ use headstack_array::Member;
 use headstack_trace::{Each, Request};
 
 /// Runs requests on independent members; returns the record of each request, in their order, and the outcome.
-pub fn records<M: Member>(
-    members: &mut [M],
-    requests: Vec<Request>,
-    options: &Options,
-) -> (Vec<Record>, Outcome) {
-    let context = Context {
-        member_blocks: members.iter().flat_map(Member::logical_units).collect(),
-        ..Context::default()
-    };
+pub fn records<M: Member>(members: &mut [M], requests: Vec<Request>, options: &Options) -> (Vec<Record>, Outcome) {
+    let context =
+        Context { member_blocks: members.iter().flat_map(Member::logical_units).collect(), ..Context::default() };
     let all = entries();
     let entry = all.get("independent").expect("an organisation");
     let organisation = (entry.build)(&context).expect("an organisation");

@@ -75,8 +75,7 @@ impl Layout for Plain {
         true
     }
     fn address_at(&self, cylinder: u32, head: u32, sector: u32) -> Option<u64> {
-        let inside =
-            head == 0 && u64::from(cylinder) < self.cylinders && u64::from(sector) < self.sectors;
+        let inside = head == 0 && u64::from(cylinder) < self.cylinders && u64::from(sector) < self.sectors;
         inside.then(|| u64::from(cylinder) * self.sectors + u64::from(sector))
     }
     fn track_sectors(&self, cylinder: u32, head: u32) -> u32 {
@@ -112,10 +111,7 @@ impl Scheduler for Newest {
         let index = queue.by_age().last().expect("a waiting command");
         let lba = queue.items()[index].request.lba.0;
         self.0.lock().expect("a list").push(lba);
-        Choice {
-            index,
-            arm: view.best_arm(queue, index),
-        }
+        Choice { index, arm: view.best_arm(queue, index) }
     }
     fn picks_lone(&self) -> bool {
         true
@@ -147,10 +143,7 @@ struct PerArm(f64);
 impl CostModel for PerArm {
     fn cost(&self, parts: &Parts) -> Result<CostRange, SpecError> {
         let usd = self.0 * f64::from(parts.arms);
-        Ok(CostRange {
-            low: usd,
-            high: usd,
-        })
+        Ok(CostRange { low: usd, high: usd })
     }
 }
 
@@ -180,10 +173,7 @@ impl RolePolicy for Countdown {
     fn modes(&self, _arms: u32) -> Vec<Mode> {
         let both = vec![Role::Read, Role::Write];
         let mode = |name, roles| Mode { name, roles };
-        vec![
-            mode("first", vec![both.clone(), vec![Role::Write]]),
-            mode("second", vec![vec![Role::Write], both]),
-        ]
+        vec![mode("first", vec![both.clone(), vec![Role::Write]]), mode("second", vec![vec![Role::Write], both])]
     }
     fn note(&mut self, _now: u64, _write: bool) {
         self.left = self.left.saturating_sub(1);
@@ -254,24 +244,13 @@ fn models(chosen: &Chosen, heads_at: &Chosen) -> Models {
     let (cylinder, heads_at) = (CYLINDER, heads_at.clone());
     Models {
         layouts: list("own-layout", move |spec: &GeometrySpec| {
-            Ok(Box::new(Plain {
-                sectors,
-                cylinders: u64::from(spec.cylinders),
-                turn_ns: 60e9 / spec.rotation_speed.0,
-            }) as Box<dyn Layout>)
+            Ok(Box::new(Plain { sectors, cylinders: u64::from(spec.cylinders), turn_ns: 60e9 / spec.rotation_speed.0 })
+                as Box<dyn Layout>)
         }),
-        seek: list("own-seek", move |()| {
-            Ok(Box::new(Same(seek)) as Box<dyn SeekModel>)
-        }),
-        schedulers: list("own-scheduler", move |()| {
-            Ok(Box::new(Newest(chosen.clone())) as Box<dyn Scheduler>)
-        }),
-        power: list("own-power", move |()| {
-            Ok(Box::new(Level { watts, rpm: 6000.0 }) as Box<dyn PowerModel>)
-        }),
-        cost: list("own-cost", move |()| {
-            Ok(Box::new(PerArm(dollars)) as Box<dyn CostModel>)
-        }),
+        seek: list("own-seek", move |()| Ok(Box::new(Same(seek)) as Box<dyn SeekModel>)),
+        schedulers: list("own-scheduler", move |()| Ok(Box::new(Newest(chosen.clone())) as Box<dyn Scheduler>)),
+        power: list("own-power", move |()| Ok(Box::new(Level { watts, rpm: 6000.0 }) as Box<dyn PowerModel>)),
+        cost: list("own-cost", move |()| Ok(Box::new(PerArm(dollars)) as Box<dyn CostModel>)),
         policies: list("own-policy", move |()| {
             let heads_at = heads_at.clone();
             Ok(Box::new(From { cylinder, heads_at }) as Box<dyn Policy>)
@@ -280,9 +259,7 @@ fn models(chosen: &Chosen, heads_at: &Chosen) -> Models {
             let left = SWITCH_AFTER;
             Ok(Box::new(Countdown { left }) as Box<dyn RolePolicy>)
         }),
-        cleaning: list("own-cleaning", move |()| {
-            Ok(Box::new(Lowest) as Box<dyn Cleaner>)
-        }),
+        cleaning: list("own-cleaning", move |()| Ok(Box::new(Lowest) as Box<dyn Cleaner>)),
     }
 }
 
@@ -290,10 +267,7 @@ fn models(chosen: &Chosen, heads_at: &Chosen) -> Models {
 fn elevators(chosen: &Chosen) -> Registry<elevator::Entry> {
     let chosen = chosen.clone();
     let build = move |_: &elevator::Context, _: NoParameters| {
-        Ok(Box::new(Stack {
-            waiting: Vec::new(),
-            chosen: chosen.clone(),
-        }) as Box<dyn Elevator>)
+        Ok(Box::new(Stack { waiting: Vec::new(), chosen: chosen.clone() }) as Box<dyn Elevator>)
     };
     let entry = elevator::Entry::new("own-elevator", "made at run time", build);
     Registry::new("elevator", [entry])
@@ -350,12 +324,7 @@ fn go(text: &str) -> Result<Ran, RunError> {
     };
     let result = run(&experiment, &inputs, &RunOptions::default())?;
     let taken = |chosen: Chosen| std::mem::take(&mut *chosen.lock().expect("a list"));
-    Ok(Ran {
-        result,
-        by_scheduler: taken(by_scheduler),
-        by_elevator: taken(by_elevator),
-        heads_at: taken(heads_at),
-    })
+    Ok(Ran { result, by_scheduler: taken(by_scheduler), by_elevator: taken(by_elevator), heads_at: taken(heads_at) })
 }
 
 /// Every seek takes the captured time, half of the 100 captured sectors take half a turn, and the newest
@@ -369,10 +338,7 @@ fn models_made_at_run_time_decide_what_a_run_gives() {
     assert!((system.components_s.seek - SEEK.as_secs_f64()).abs() < 1e-12);
     assert!((system.components_s.transfer - 5e-3).abs() < 1e-8);
     assert!((system.power_w.mean - WATTS).abs() < 1e-9);
-    assert_eq!(
-        (system.cost_usd.low, system.cost_usd.high),
-        (Some(DOLLARS), Some(DOLLARS))
-    );
+    assert_eq!((system.cost_usd.low, system.cost_usd.high), (Some(DOLLARS), Some(DOLLARS)));
     assert!(ran.by_elevator.is_empty());
 }
 
@@ -391,11 +357,7 @@ fn an_elevator_made_at_run_time_orders_a_host_queue() {
 fn a_policy_made_at_run_time_places_the_blocks_of_a_log() {
     let ran = go(&experiment("").replace("cost = {", LOG)).unwrap_or_else(|e| panic!("{e}"));
     let cylinder = u64::from(CYLINDER);
-    assert!(
-        ran.heads_at.starts_with(&[0, cylinder, cylinder]),
-        "{:?}",
-        ran.heads_at
-    );
+    assert!(ran.heads_at.starts_with(&[0, cylinder, cylinder]), "{:?}", ran.heads_at);
 }
 
 /// The third read is the first one after the change: it is served after the switch, and by the other arm.
@@ -426,10 +388,7 @@ fn changes_of_a_running_drive_use_the_passed_lists() {
     assert!(WATTS / 2.0 < mean && mean < WATTS * 0.9, "{mean}");
     let change = r#"change = [{ at = "1 ms", scheduler = "fcfs" }]"#;
     let error = go(&experiment(change)).err().expect("an error").to_string();
-    assert!(
-        error.contains("got \"fcfs\", need one of own-scheduler"),
-        "{error}"
-    );
+    assert!(error.contains("got \"fcfs\", need one of own-scheduler"), "{error}");
 }
 
 #[test]

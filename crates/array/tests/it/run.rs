@@ -3,9 +3,7 @@
 #![allow(clippy::result_large_err)]
 
 use headstack_array::organisation::{concatenate, entries, Entry};
-use headstack_array::{
-    open_workload, run, Experiment, Inputs, OpenWorkload, Opened, RunError, RunOptions, RunResult,
-};
+use headstack_array::{open_workload, run, Experiment, Inputs, OpenWorkload, Opened, RunError, RunOptions, RunResult};
 use headstack_schema::Registry;
 use headstack_testkit::{shipped, XorShift};
 use headstack_trace::{Command, Each, Request};
@@ -35,11 +33,7 @@ fn open(w: &OpenWorkload) -> Result<Opened, RunError> {
             device: (x >> 40) as u32 % devices as u32,
             lba: Lba((x >> 8) % 10_000_000),
             blocks: 8,
-            op: if x % 3 == 0 {
-                Command::Write
-            } else {
-                Command::Read
-            },
+            op: if x % 3 == 0 { Command::Write } else { Command::Read },
             ..Request::default()
         })
     });
@@ -75,10 +69,7 @@ seed = 7
 
 fn go(text: &str, options: &RunOptions) -> Result<RunResult, RunError> {
     let experiment = Experiment::from_toml(text, Path::new("e.toml"))?;
-    let inputs = Inputs {
-        open: &open,
-        ..Inputs::new(drive_dirs())
-    };
+    let inputs = Inputs { open: &open, ..Inputs::new(drive_dirs()) };
     run(&experiment, &inputs, options)
 }
 
@@ -111,18 +102,12 @@ fn one_and_two_threads_give_the_same_bytes() {
     // The log holds every request after the warm-up, and its times give the mean in the summary.
     let json: serde_json::Value = serde_json::from_str(&texts[0]).unwrap();
     let system = &json["systems"][0];
-    let file =
-        std::fs::File::open(dirs[0].join(system["requests_file"].as_str().unwrap())).unwrap();
+    let file = std::fs::File::open(dirs[0].join(system["requests_file"].as_str().unwrap())).unwrap();
     let (mut rows, mut sum) = (0, 0.0);
     for row in SerializedFileReader::new(file).unwrap() {
         let row = row.unwrap();
-        let (_, field) = row
-            .get_column_iter()
-            .find(|(name, _)| *name == "response_time_s")
-            .unwrap();
-        let Field::Double(seconds) = field else {
-            panic!("{field}")
-        };
+        let (_, field) = row.get_column_iter().find(|(name, _)| *name == "response_time_s").unwrap();
+        let Field::Double(seconds) = field else { panic!("{field}") };
         sum += seconds;
         rows += 1;
     }
@@ -135,22 +120,8 @@ fn one_and_two_threads_give_the_same_bytes() {
 #[test]
 fn the_document_has_every_key_and_its_sums_agree() {
     let result = go(EXPERIMENT, &RunOptions::default()).unwrap();
-    let names: Vec<_> = result
-        .systems
-        .iter()
-        .map(|s| format!("{}/{}", s.name, s.workload))
-        .collect();
-    assert_eq!(
-        names,
-        [
-            "three/a",
-            "three/b",
-            "striped/a",
-            "striped/b",
-            "one/a",
-            "one/b"
-        ]
-    );
+    let names: Vec<_> = result.systems.iter().map(|s| format!("{}/{}", s.name, s.workload)).collect();
+    assert_eq!(names, ["three/a", "three/b", "striped/a", "striped/b", "one/a", "one/b"]);
     let json: serde_json::Value = serde_json::from_str(&result.to_json().unwrap()).unwrap();
     assert_eq!(json["seed"], 7);
     assert!(json["version"].is_string());
@@ -183,13 +154,9 @@ fn the_document_has_every_key_and_its_sums_agree() {
         }
         assert_eq!(system["n_errors"], 0);
         let number = |v: &serde_json::Value| v.as_f64().unwrap();
-        let sum = |v: &serde_json::Value, keys: &[&str]| -> f64 {
-            keys.iter().map(|k| number(&v[*k])).sum()
-        };
+        let sum = |v: &serde_json::Value, keys: &[&str]| -> f64 { keys.iter().map(|k| number(&v[*k])).sum() };
         for key in ["mean", "p50", "p90", "p95", "p99", "p999", "max"] {
-            assert!(
-                number(&system["service_time_s"][key]) <= number(&system["response_time_s"][key])
-            );
+            assert!(number(&system["service_time_s"][key]) <= number(&system["response_time_s"][key]));
         }
         let parts = ["queue", "overhead", "seek", "rotation", "transfer", "bus"];
         let components = sum(&system["components_s"], &parts);
@@ -205,10 +172,7 @@ fn the_document_has_every_key_and_its_sums_agree() {
         assert!((total - energy).abs() <= 1e-9 * energy.max(1.0));
         for d in drives {
             let time = sum(&d["time_s"], &modes);
-            assert!(
-                (time - number(&system["duration_s"])).abs() < 1e-6,
-                "{time}"
-            );
+            assert!((time - number(&system["duration_s"])).abs() < 1e-6, "{time}");
             // Little's law: requests at the drive are their rate times their mean response time.
             let rate = number(&d["n_requests"]) / number(&system["duration_s"]);
             let want = rate * number(&d["response_time_mean_s"]);
@@ -225,21 +189,14 @@ fn the_document_has_every_key_and_its_sums_agree() {
 /// 20 cents and a PUE of 1.25 cost 21.915 dollars.
 #[test]
 fn costs_of_drives_and_energy() {
-    let text = EXPERIMENT.replacen(
-        "[run]",
-        "[cost]\nenergy_usd_per_kwh = 0.2\nyears = 1\npue = 1.25\n[run]",
-        1,
-    );
+    let text = EXPERIMENT.replacen("[run]", "[cost]\nenergy_usd_per_kwh = 0.2\nyears = 1\npue = 1.25\n[run]", 1);
     let result = go(&text, &RunOptions::default()).unwrap();
     let json: serde_json::Value = serde_json::from_str(&result.to_json().unwrap()).unwrap();
     assert_eq!(json["cost"]["pue"], 1.25);
     for (i, count) in [(2, 2.0), (4, 1.0)] {
         let cost = &json["systems"][i]["cost_usd"];
         for (end, each) in [("low", 67.7), ("high", 80.8)] {
-            assert!(
-                (cost[end].as_f64().unwrap() - count * each).abs() < 1e-9,
-                "{cost}"
-            );
+            assert!((cost[end].as_f64().unwrap() - count * each).abs() < 1e-9, "{cost}");
         }
     }
     for system in json["systems"].as_array().unwrap() {
@@ -249,18 +206,13 @@ fn costs_of_drives_and_energy() {
     }
     // The same for its four actuators.
     let four = text.replacen("name = \"one\"", "name = \"one\"\ndash = \"D1A4S1H1\"", 1);
-    let cost = go(&four, &RunOptions::default()).unwrap().systems[4]
-        .cost_usd
-        .clone();
+    let cost = go(&four, &RunOptions::default()).unwrap().systems[4].cost_usd.clone();
     let near = |got: Option<f64>, need: f64| (got.unwrap() - need).abs() < 1e-9;
     assert!(near(cost.low, 165.8) && near(cost.high, 188.2), "{cost:?}");
     // The description of the logging paper's drive has no cost.
     assert!(json["systems"][0]["cost_usd"]["low"].is_null());
-    let priced = EXPERIMENT.replacen(
-        "count = 3",
-        "count = 3\nset = { cost = { model = \"price\", usd = [100, 120] } }",
-        1,
-    );
+    let priced =
+        EXPERIMENT.replacen("count = 3", "count = 3\nset = { cost = { model = \"price\", usd = [100, 120] } }", 1);
     let result = go(&priced, &RunOptions::default()).unwrap();
     let cost = result.systems[0].cost_usd.clone();
     assert_eq!((cost.low, cost.high), (Some(300.0), Some(360.0)));
@@ -269,46 +221,19 @@ fn costs_of_drives_and_energy() {
 #[test]
 fn wrong_input_is_named() {
     for (from, to, wants) in [
-        (
-            "cheetah-9lp",
-            "cheetah-9pl",
-            &[
-                "system[0].drive: got \"cheetah-9pl\"",
-                "did you mean \"cheetah-9lp\"?",
-            ][..],
-        ),
-        (
-            "count = 3",
-            "count = 2",
-            &["three on a: workload: request", "got device 2", "2 drives"],
-        ),
-        (
-            "2 KiB",
-            "2 kB",
-            &["system[1].organisation.stripe_unit", "multiple of 512 B"],
-        ),
+        ("cheetah-9lp", "cheetah-9pl", &["system[0].drive: got \"cheetah-9pl\"", "did you mean \"cheetah-9lp\"?"][..]),
+        ("count = 3", "count = 2", &["three on a: workload: request", "got device 2", "2 drives"]),
+        ("2 KiB", "2 kB", &["system[1].organisation.stripe_unit", "multiple of 512 B"]),
         ("queue_depth = 32", "scheduler = \"stpf\"", &["stpf"]),
-        (
-            "n = 8000",
-            "n = 0",
-            &["workload[0].synthetic.n_requests: got no request in \"a\""],
-        ),
+        ("n = 8000", "n = 0", &["workload[0].synthetic.n_requests: got no request in \"a\""]),
         (
             "queue_depth = 32",
             "set = { cost = { model = \"price\", usd = [2, 1] } }",
             &["system[1].drive.cost.usd", "low end first"],
         ),
-        (
-            "[run]",
-            "[cost]\npue = 0.9\n[run]",
-            &["cost.pue: got 0.9, need"],
-        ),
+        ("[run]", "[cost]\npue = 0.9\n[run]", &["cost.pue: got 0.9, need"]),
         ("[run]", "[cost]\nyear = 3\n[run]", &["year", "years"]),
-        (
-            "queue_depth = 32",
-            "set = { geometry = { surfaces = 0 } }",
-            &["system[1].drive."],
-        ),
+        ("queue_depth = 32", "set = { geometry = { surfaces = 0 } }", &["system[1].drive."]),
     ] {
         let error = go(&EXPERIMENT.replacen(from, to, 1), &RunOptions::default()).unwrap_err();
         assert!(error.is_input(), "{error}");
@@ -359,10 +284,7 @@ fn closed_synthetic_workloads_run_closed() {
     let table = go(&table, &RunOptions::default()).unwrap();
     assert_eq!(own.systems, table.systems);
     // One request is served and waits in turn: the mean cycle is the sum of the mean service and think times.
-    let drawn = result(
-        "KEYS",
-        "think = { distribution = \"exponential\", mean = \"20 ms\" }",
-    );
+    let drawn = result("KEYS", "think = { distribution = \"exponential\", mean = \"20 ms\" }");
     let json: serde_json::Value = serde_json::from_str(&drawn.to_json().unwrap()).unwrap();
     let system = &json["systems"][0];
     let number = |v: &serde_json::Value| v.as_f64().unwrap();
@@ -380,14 +302,16 @@ fn the_most_requests_are_exact_for_every_kind_of_arrival() {
         let arrivals = [
             ("open", "synthetic = { n_requests = 2000, rate = \"500/s\" }"),
             ("closed", "synthetic = { n_requests = 2000, arrivals = \"closed\", outstanding = 7 }"),
-            ("loop", "synthetic = { n = 2000, gap_us = 1000, devices = 1 }\narrivals = { closed = { outstanding = 300 } }"),
+            (
+                "loop",
+                "synthetic = { n = 2000, gap_us = 1000, devices = 1 }\narrivals = { closed = { outstanding = 300 } }",
+            ),
             ("jobs", "jobs = [{ threads = 16 }, { threads = 3, think_time = \"3 ms\" }]"),
             ("processors", "processors = 2\njobs = [{ threads = 16, think_time = \"3 ms\" }]"),
             ("open jobs", "jobs = [{ threads = 2, think_time = \"5 ms\", blocking = 0 }]"),
         ];
-        let workload = |(name, keys): &(&str, &str)| {
-            format!("[[workload]]\nname = \"{name}\"\nwarm_up = {warm_up}\n{keys}\n")
-        };
+        let workload =
+            |(name, keys): &(&str, &str)| format!("[[workload]]\nname = \"{name}\"\nwarm_up = {warm_up}\n{keys}\n");
         let workloads: String = arrivals.iter().map(workload).collect();
         format!("{workloads}[system]\ndrive = \"barracuda-es-750\"\n[run]\nmax_requests = {n}\n")
     };
@@ -405,9 +329,11 @@ fn the_most_requests_are_exact_for_every_kind_of_arrival() {
 #[test]
 fn two_kinds_of_arrivals_contradict_each_other() {
     for arrivals in ["\"open\"", "{ closed = { outstanding = 1 } }"] {
-        let text = LOOP
-            .replacen("ARRIVALS", "arrivals = \"closed\"", 1)
-            .replacen("[system]", &format!("arrivals = {arrivals}\n[system]"), 1);
+        let text = LOOP.replacen("ARRIVALS", "arrivals = \"closed\"", 1).replacen(
+            "[system]",
+            &format!("arrivals = {arrivals}\n[system]"),
+            1,
+        );
         let error = go(&text, &RunOptions::default()).unwrap_err();
         assert!(error.is_input());
         assert_eq!(
@@ -461,18 +387,14 @@ set = { "power.conditions.timers" = "nominal" }
         assert!((sum - number(&watts["mean"])).abs() < 1e-9, "{watts}");
         let times = &system["drives"][0]["time_s"];
         let sum: f64 = modes.iter().map(|m| number(&times[m])).sum();
-        assert!(
-            (sum - number(&system["duration_s"])).abs() < 1e-6,
-            "{times}"
-        );
+        assert!((sum - number(&system["duration_s"])).abs() < 1e-6, "{times}");
     }
     // Spinning up takes 11 s, and up to 23 s more if the drive has just begun to stop.
     assert!(number(&awake["response_time_s"]["max"]) < 1.0);
     let longest = number(&sleeps["response_time_s"]["max"]);
     assert!((11.0..34.1).contains(&longest), "{longest} s");
     let conditions = &sleeps["drives"][0]["power_conditions"];
-    let [down, up, stand] =
-        ["spin_down", "spin_up", "standby"].map(|c| number(&conditions[c]["time_s"]));
+    let [down, up, stand] = ["spin_down", "spin_up", "standby"].map(|c| number(&conditions[c]["time_s"]));
     // 29 W during spin-up, 1 W in standby.
     assert!((number(&conditions["spin_up"]["energy_j"]) - 29.0 * up).abs() < 1e-6);
     assert!((number(&conditions["standby"]["energy_j"]) - stand).abs() < 1e-6);
@@ -521,26 +443,13 @@ drive = "constellation-es3-4tb"
 "#;
     let experiment = Experiment::from_toml(text, Path::new("e.toml")).expect("an experiment");
     let bytes = |threads| {
-        let options = RunOptions {
-            threads: Some(threads),
-            ..RunOptions::default()
-        };
-        let inputs = Inputs {
-            open: &open,
-            ..Inputs::new(drive_dirs())
-        };
+        let options = RunOptions { threads: Some(threads), ..RunOptions::default() };
+        let inputs = Inputs { open: &open, ..Inputs::new(drive_dirs()) };
         run(&experiment, &inputs, &options).expect("a result")
     };
     let one = bytes(1);
-    assert_eq!(
-        one.to_json().expect("JSON"),
-        bytes(2).to_json().expect("JSON")
-    );
-    let counts: Vec<_> = one
-        .systems
-        .iter()
-        .map(|s| s.changes.map(|c| (c.n_done, c.n_after_end)))
-        .collect();
+    assert_eq!(one.to_json().expect("JSON"), bytes(2).to_json().expect("JSON"));
+    let counts: Vec<_> = one.systems.iter().map(|s| s.changes.map(|c| (c.n_done, c.n_after_end))).collect();
     assert_eq!(counts, [Some((3, 1)), Some((3, 1)), None, None]);
     // Only the drive set to standby was in standby.
     let standby = |s: usize, d: usize| one.systems[s].drives[d].time_s.standby;
@@ -559,8 +468,7 @@ drive = "constellation-es3-4tb"
 #[test]
 fn times_past_the_end_of_simulated_time_are_refused() {
     let error = |workload: &str, system: &str| {
-        let text =
-            format!("[workload]\n{workload}\n[system]\ndrive = \"barracuda-es-750\"\n{system}");
+        let text = format!("[workload]\n{workload}\n[system]\ndrive = \"barracuda-es-750\"\n{system}");
         let error = go(&text, &RunOptions::default()).unwrap_err();
         assert!(error.is_input(), "{error}");
         error.to_string()
@@ -570,17 +478,12 @@ fn times_past_the_end_of_simulated_time_are_refused() {
     let slow = "synthetic = { n_requests = 1000, arrivals = \"constant\", rate = \"1e-9/s\" }";
     assert_eq!(
         error(slow, ""),
-        format!(
-            "workload[0].synthetic: got request 5 with time 5000000000000000000 ns, {bound}; hint: a higher rate"
-        )
+        format!("workload[0].synthetic: got request 5 with time 5000000000000000000 ns, {bound}; hint: a higher rate")
     );
     // The same in phases, one request at a time.
     let phases = "synthetic = { n_requests = 1000, arrivals = \"constant\", local = 0.5, rate = \"1e-9/s\" }";
     let e = error(phases, "");
-    assert!(
-        e.starts_with("workload[0].synthetic: got request 5 with time 5000000000000000000 ns"),
-        "{e}"
-    );
+    assert!(e.starts_with("workload[0].synthetic: got request 5 with time 5000000000000000000 ns"), "{e}");
     // The sixth request, at 5 s, becomes 5e18 ns.
     let scaled = "synthetic = { n_requests = 1000, arrivals = \"constant\", rate = \"1/s\" }\ntime_scale = 1e9";
     assert_eq!(
@@ -595,15 +498,9 @@ fn times_past_the_end_of_simulated_time_are_refused() {
     let pauses = "synthetic = { n_requests = 1000, rate = \"1/s\" }
         arrivals = { closed = { outstanding = 1, think_time = \"2e9 s\" } }";
     let e = error(pauses, "");
-    assert!(
-        e.starts_with("barracuda-es-750: workload: got the end of a pause at 60000000"),
-        "{e}"
-    );
+    assert!(e.starts_with("barracuda-es-750: workload: got the end of a pause at 60000000"), "{e}");
     assert!(e.ends_with(bound), "{e}");
-    let e = error(
-        "synthetic = { rate = \"1/s\" }",
-        "set = { \"link.rate\" = \"1e-9 MB/s\" }",
-    );
+    let e = error("synthetic = { rate = \"1/s\" }", "set = { \"link.rate\" = \"1e-9 MB/s\" }");
     assert!(e.starts_with("system[0].drive.link.rate: got "), "{e}");
 }
 
@@ -635,28 +532,20 @@ fn a_run_stops_at_the_first_completion_past_the_end_of_simulated_time() {
         let at = at.and_then(|e| e.strip_suffix(" ns, need at most 2^62 ns (146 years)"));
         let at: u64 = at.and_then(|at| at.parse().ok()).expect(&error);
         let one = 2_000_000_000_000 / 512 * 100_000_000;
-        assert!(
-            (1 << 62..(1 << 62) + one + one / 1000).contains(&at),
-            "{error}"
-        );
+        assert!((1 << 62..(1 << 62) + one + one / 1000).contains(&at), "{error}");
     }
 }
 
 /// Requests at the very end of simulated time are simulated correctly.
 #[test]
 fn a_request_at_the_end_of_simulated_time() {
-    let text =
-        "[workload]\nsynthetic = { n_requests = 4, arrivals = \"constant\", rate = \"1e-9/s\" }
+    let text = "[workload]\nsynthetic = { n_requests = 4, arrivals = \"constant\", rate = \"1e-9/s\" }
         [system]\ndrive = \"barracuda-es-750\"";
     let result = go(text, &RunOptions::default()).unwrap();
     let system = &result.systems[0];
     assert_eq!((system.n_requests, system.n_errors), (4, 0));
     // The first request is at 1e18 ns, the last at 4e18 ns.
-    assert!(
-        (system.duration_s - 3e9).abs() < 1.0,
-        "{}",
-        system.duration_s
-    );
+    assert!((system.duration_s - 3e9).abs() < 1.0, "{}", system.duration_s);
     assert!(system.response_time_s.max < 1.0);
     let last = system.series.t_s.last().copied().unwrap_or_default();
     assert!((1e9..4.1e9).contains(&last), "{last}");
@@ -669,10 +558,7 @@ fn registries_are_those_that_are_passed() {
         [system]\ndrive = \"barracuda-es-750\"\ncount = 2\norganisation = \"NAME\"";
     let run_with = |name: &str, organisations: &Registry<Entry>| {
         let experiment = Experiment::from_toml(&text.replace("NAME", name), Path::new("e.toml"))?;
-        let inputs = Inputs {
-            organisations: organisations.clone(),
-            ..Inputs::new(drive_dirs())
-        };
+        let inputs = Inputs { organisations: organisations.clone(), ..Inputs::new(drive_dirs()) };
         run(&experiment, &inputs, &RunOptions::default())
     };
     // One more entry, under another name.
@@ -697,19 +583,12 @@ fn registries_are_those_that_are_passed() {
     // A trace in a format that is not among those given.
     let path = std::env::temp_dir().join(format!("headstack-formats-{}.csv", std::process::id()));
     std::fs::write(&path, "time_ns,lba,blocks,op\n0,0,8,read\n").unwrap();
-    let text = format!(
-        "[workload]\ntrace = {path:?}\nformat = \"csv\"\n[system]\ndrive = \"barracuda-es-750\""
-    );
+    let text = format!("[workload]\ntrace = {path:?}\nformat = \"csv\"\n[system]\ndrive = \"barracuda-es-750\"");
     let experiment = Experiment::from_toml(&text, Path::new("e.toml")).unwrap();
     let mut inputs = Inputs::new(drive_dirs());
     assert!(run(&experiment, &inputs, &RunOptions::default()).is_ok());
     inputs.formats = Registry::new("trace format", []);
     let error = run(&experiment, &inputs, &RunOptions::default()).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .starts_with("workload[0].format: got \"csv\", need one of"),
-        "{error}"
-    );
+    assert!(error.to_string().starts_with("workload[0].format: got \"csv\", need one of"), "{error}");
     std::fs::remove_file(&path).unwrap();
 }

@@ -51,9 +51,7 @@ impl Member for Constant {
         self.seen.push(request.command);
     }
     fn next_event(&self) -> Time {
-        self.waiting
-            .front()
-            .map_or(Time::NEVER, |w| w.0.max(self.free_at))
+        self.waiting.front().map_or(Time::NEVER, |w| w.0.max(self.free_at))
     }
     fn advance(&mut self, until: Time, sink: &mut impl FnMut(&Completion)) {
         while self.next_event() < until {
@@ -65,17 +63,12 @@ impl Member for Constant {
                 id: request.id,
                 arrival,
                 completion: self.free_at,
-                components: Components {
-                    queue: start.0 - arrival.0,
-                    transfer: self.service,
-                    ..Components::default()
-                },
+                components: Components { queue: start.0 - arrival.0, transfer: self.service, ..Components::default() },
                 cache_hit: false,
                 mechanical: true,
                 seek_distance: (request.lba.0 % 2) as u32,
                 arm: 0,
-                error: request.lba.0 + request.blocks as u64 > self.blocks
-                    || request.lba.0 >= self.bad_from,
+                error: request.lba.0 + request.blocks as u64 > self.blocks || request.lba.0 >= self.bad_from,
                 ..Completion::default()
             });
         }
@@ -84,20 +77,10 @@ impl Member for Constant {
         self.waiting.len()
     }
     fn energy(&mut self, until: Time) -> DriveEnergy {
-        let busy: u64 = self
-            .busy
-            .iter()
-            .map(|b| b.1.min(until.0).saturating_sub(b.0.max(self.reset.0)))
-            .sum();
+        let busy: u64 = self.busy.iter().map(|b| b.1.min(until.0).saturating_sub(b.0.max(self.reset.0))).sum();
         let busy_s = busy as f64 * 1e-9;
         let idle_s = until.since(self.reset).as_secs_f64() - busy_s;
-        DriveEnergy {
-            idle_s,
-            transfer_s: busy_s,
-            idle_j: idle_s,
-            transfer_j: 3.0 * busy_s,
-            ..DriveEnergy::default()
-        }
+        DriveEnergy { idle_s, transfer_s: busy_s, idle_j: idle_s, transfer_j: 3.0 * busy_s, ..DriveEnergy::default() }
     }
     fn reset_statistics(&mut self, now: Time) {
         self.reset = now;
@@ -142,46 +125,21 @@ fn run(
     options: &Options,
     log: Option<&mut Log>,
 ) -> Outcome {
-    simulate(
-        &mut Each(requests.into_iter().map(Ok)),
-        &mut members,
-        organisation,
-        options,
-        log,
-    )
-    .unwrap()
+    simulate(&mut Each(requests.into_iter().map(Ok)), &mut members, organisation, options, log).unwrap()
 }
 
 #[test]
 fn drives_are_asked_for_what_the_workload_asks() {
-    let ops = [
-        Command::Read,
-        Command::Write,
-        Command::WriteThrough,
-        Command::Flush,
-    ];
-    let request = |op| Request {
-        blocks: if op == Command::Flush { 0 } else { 8 },
-        op,
-        ..Request::default()
-    };
+    let ops = [Command::Read, Command::Write, Command::WriteThrough, Command::Flush];
+    let request = |op| Request { blocks: if op == Command::Flush { 0 } else { 8 }, op, ..Request::default() };
     for name in ["independent", "concatenate"] {
         let mut members = drives(1, 1 << 20, 1_000_000);
         let o = organisation(name, &members, &[1 << 20]);
         let mut source = Each(ops.map(request).into_iter().map(Ok));
         let options = Options::default();
         let outcome = simulate(&mut source, &mut members, &*o, &options, None).unwrap();
-        assert_eq!(
-            (outcome.sums.n_requests, outcome.bytes()),
-            (4, 3 * 8 * 512),
-            "{name}"
-        );
-        let want = [
-            Command::Read,
-            Command::Write,
-            Command::WriteThrough,
-            Command::Flush,
-        ];
+        assert_eq!((outcome.sums.n_requests, outcome.bytes()), (4, 3 * 8 * 512), "{name}");
+        let want = [Command::Read, Command::Write, Command::WriteThrough, Command::Flush];
         assert_eq!(members[0].seen, want, "{name}");
     }
 }
@@ -266,9 +224,8 @@ fn shares_add_up_and_fragments_join() {
     records.sort_by_key(|r| r.id);
     for (r, request) in records.iter().zip(&requests) {
         let mut done = 0;
-        let touched: std::collections::BTreeSet<u64> = (0..request.blocks as u64)
-            .map(|b| (request.lba.0 + b) / 128 % 4)
-            .collect();
+        let touched: std::collections::BTreeSet<u64> =
+            (0..request.blocks as u64).map(|b| (request.lba.0 + b) / 128 % 4).collect();
         for d in touched {
             let start = free[d as usize].max(request.time.0);
             free[d as usize] = start + 700_000;
@@ -286,37 +243,18 @@ fn warm_up_past_end_and_limits() {
         let o = organisation("independent", &members, &[]);
         run(requests.clone(), members, &*o, &options, None)
     };
-    let half = requests
-        .iter()
-        .filter(|r| r.lba.0 + r.blocks as u64 > 1 << 19)
-        .count() as u64;
+    let half = requests.iter().filter(|r| r.lba.0 + r.blocks as u64 > 1 << 19).count() as u64;
     let o = go(Options::default(), 1 << 19);
     assert_eq!((o.sums.n_requests, o.n_errors()), (10_000, half));
-    let drop = Options {
-        past_end: OutOfRangePolicy::DropCounted,
-        ..Options::default()
-    };
+    let drop = Options { past_end: OutOfRangePolicy::DropCounted, ..Options::default() };
     let o = go(drop, 1 << 19);
-    assert_eq!(
-        (o.sums.n_requests, o.n_errors(), o.seen.n_dropped),
-        (10_000 - half, 0, half)
-    );
-    let wrap = Options {
-        past_end: OutOfRangePolicy::Wrap,
-        ..Options::default()
-    };
+    assert_eq!((o.sums.n_requests, o.n_errors(), o.seen.n_dropped), (10_000 - half, 0, half));
+    let wrap = Options { past_end: OutOfRangePolicy::Wrap, ..Options::default() };
     let o = go(wrap, 1 << 19);
     assert_eq!((o.sums.n_requests, o.n_errors()), (10_000, 0));
-    let warm = Options {
-        warm_up: WarmUp::Time(Span(5_000_000_000)),
-        max_requests: Some(9_000),
-        ..Options::default()
-    };
+    let warm = Options { warm_up: WarmUp::Time(Span(5_000_000_000)), max_requests: Some(9_000), ..Options::default() };
     let first = requests[0].time.0;
-    let late = requests[..9_000]
-        .iter()
-        .filter(|r| r.time.0 >= first + 5_000_000_000)
-        .count() as u64;
+    let late = requests[..9_000].iter().filter(|r| r.time.0 >= first + 5_000_000_000).count() as u64;
     let o = go(warm, 1 << 20);
     assert_eq!(o.sums.n_requests, late);
     assert_eq!(o.start, Time(first + 5_000_000_000));
@@ -326,25 +264,13 @@ fn warm_up_past_end_and_limits() {
 /// of the device, at which its size is looked up.
 #[test]
 fn a_device_ends_with_its_last_block() {
-    for (lba, blocks, inside) in [
-        (999, 1, true),
-        (1000, 1, false),
-        (992, 8, true),
-        (993, 8, false),
-        (0, 1000, true),
-        (1, 1000, false),
-    ] {
+    for (lba, blocks, inside) in
+        [(999, 1, true), (1000, 1, false), (992, 8, true), (993, 8, false), (0, 1000, true), (1, 1000, false)]
+    {
         let members = drives(1, 1000, 1000);
         let o = organisation("independent", &members, &[]);
-        let request = Request {
-            lba: Lba(lba),
-            blocks,
-            ..Request::default()
-        };
-        let options = Options {
-            past_end: OutOfRangePolicy::DropCounted,
-            ..Options::default()
-        };
+        let request = Request { lba: Lba(lba), blocks, ..Request::default() };
+        let options = Options { past_end: OutOfRangePolicy::DropCounted, ..Options::default() };
         let outcome = run(vec![request; 2], members, &*o, &options, None);
         let counts = (outcome.sums.n_requests, outcome.seen.n_dropped);
         let want = if inside { (2, 0) } else { (0, 2) };
@@ -357,13 +283,8 @@ fn a_device_ends_with_its_last_block() {
 /// (1 + 2 + 3) / 3 requests on average, for the system, over time and for the drive (Little's law).
 #[test]
 fn failed_requests_count_in_the_queue_but_not_in_response_times() {
-    let requests: Vec<Request> = [0, 500, 0]
-        .map(|lba| Request {
-            lba: Lba(lba),
-            blocks: 1,
-            ..Request::default()
-        })
-        .into();
+    let requests: Vec<Request> =
+        [0, 500, 0].map(|lba| Request { lba: Lba(lba), blocks: 1, ..Request::default() }).into();
     for closed in [false, true] {
         let options = Options {
             arrivals: match closed {
@@ -436,11 +357,7 @@ fn a_wrong_request_ends_the_run_where_it_stands() {
                     need: "a request".into(),
                 });
             }
-            Ok(Request {
-                time: Time(i * 10_000),
-                blocks: 8,
-                ..Request::default()
-            })
+            Ok(Request { time: Time(i * 10_000), blocks: 8, ..Request::default() })
         }));
         let mut logged = 0;
         let mut log = |_: &headstack_array::simulate::Record| {
@@ -448,13 +365,7 @@ fn a_wrong_request_ends_the_run_where_it_stands() {
             Ok(())
         };
         let mut members = members;
-        let result = simulate(
-            &mut source,
-            &mut members,
-            &*o,
-            &Options::default(),
-            Some(&mut log),
-        );
+        let result = simulate(&mut source, &mut members, &*o, &Options::default(), Some(&mut log));
         assert!(matches!(result, Err(SimulateError::Trace(_))), "{good}");
         assert_eq!(taken, good + 1);
         // The last request was still in the drive.
@@ -462,10 +373,7 @@ fn a_wrong_request_ends_the_run_where_it_stands() {
 
         let members = drives(1, 1 << 20, 1000);
         let o = organisation("independent", &members, &[]);
-        let options = Options {
-            max_requests: Some(good),
-            ..Options::default()
-        };
+        let options = Options { max_requests: Some(good), ..Options::default() };
         let requests = poisson(2000, 1e4, 1, 1 << 20);
         let outcome = run(requests, members, &*o, &options, None);
         assert_eq!(outcome.sums.n_requests, good);
@@ -478,10 +386,8 @@ fn a_loop_wider_than_its_workload() {
     let before = peak_bytes();
     for outstanding in [1000, 50_000_000] {
         let mut members = drives(1, 1 << 20, 1_000_000);
-        let options = Options {
-            arrivals: Arrivals::Closed(ClosedLoop::fixed(outstanding, Span::ZERO)),
-            ..Options::default()
-        };
+        let options =
+            Options { arrivals: Arrivals::Closed(ClosedLoop::fixed(outstanding, Span::ZERO)), ..Options::default() };
         let requests = poisson(1000, 1e6, 1, 1 << 20);
         let organisation = (entries().get("independent").unwrap().build)(&Context {
             member_blocks: vec![1 << 20],
@@ -489,19 +395,10 @@ fn a_loop_wider_than_its_workload() {
         });
         let mut source = Each(requests.into_iter().map(Ok));
         let organisation = organisation.unwrap();
-        let outcome = simulate(
-            &mut source,
-            &mut members,
-            organisation.as_ref(),
-            &options,
-            None,
-        );
+        let outcome = simulate(&mut source, &mut members, organisation.as_ref(), &options, None);
         let outcome = outcome.unwrap();
         // All of them wait from the beginning; one is served each millisecond.
-        assert_eq!(
-            (outcome.sums.n_requests, outcome.end),
-            (1000, Time(1_000_000_000))
-        );
+        assert_eq!((outcome.sums.n_requests, outcome.end), (1000, Time(1_000_000_000)));
     }
     match before.zip(peak_bytes()) {
         // One word for each outstanding request would be 400 MB.

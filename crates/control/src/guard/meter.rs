@@ -115,11 +115,7 @@ mod tests {
             let median_w = period.reading().expect("readings").power_w;
             meter.see_period(median_w, period.distance_w());
         }
-        assert!(
-            (meter.scatter_w() - 0.5).abs() < 0.1,
-            "{}",
-            meter.scatter_w()
-        );
+        assert!((meter.scatter_w() - 0.5).abs() < 0.1, "{}", meter.scatter_w());
         // A change of the setting is no scatter.
         let before_w = meter.scatter_w();
         meter.changed();

@@ -60,16 +60,8 @@ impl GuardSettings {
     ///
     /// # Errors
     /// Values outside their bounds, and a `lost_after` shorter than the period.
-    pub(crate) fn read(
-        reader: &mut Reader,
-        period: Span,
-        drives: usize,
-    ) -> Result<GuardSettings, SpecError> {
-        let period = reader.number(
-            ("period", "Time between two decisions."),
-            period,
-            Span::from_ms(10.0)..=LONGEST,
-        )?;
+    pub(crate) fn read(reader: &mut Reader, period: Span, drives: usize) -> Result<GuardSettings, SpecError> {
+        let period = reader.number(("period", "Time between two decisions."), period, Span::from_ms(10.0)..=LONGEST)?;
         let stale_after = reader.number(
             ("stale_after", "Readings older than this do not count."),
             period,
@@ -77,30 +69,15 @@ impl GuardSettings {
         )?;
         let usual = Span(period.0.saturating_mul(3).min(LONGEST.0));
         let lost_after = reader.number(
-            (
-                "lost_after",
-                "Time without a valid reading after which the meter counts as lost.",
-            ),
+            ("lost_after", "Time without a valid reading after which the meter counts as lost."),
             usual,
             period..=LONGEST,
         )?;
         let usual = Watts(100.0 * drives as f64);
-        let most_power = reader.number(
-            ("most_power", "Readings above this do not count."),
-            usual,
-            Watts(0.1)..=Watts(1e6),
-        )?;
-        let on_loss = reader.word(
-            ("on_loss", "The setting while the meter is lost."),
-            OnLoss::Lowest,
-        )?;
-        Ok(GuardSettings {
-            period,
-            stale_after,
-            lost_after,
-            most_power,
-            on_loss,
-        })
+        let most_power =
+            reader.number(("most_power", "Readings above this do not count."), usual, Watts(0.1)..=Watts(1e6))?;
+        let on_loss = reader.word(("on_loss", "The setting while the meter is lost."), OnLoss::Lowest)?;
+        Ok(GuardSettings { period, stale_after, lost_after, most_power, on_loss })
     }
 }
 
@@ -159,11 +136,7 @@ impl Timers {
         self.now = Some(now);
         // The clock was set back: readings are valid again from its time on.
         self.last = self.last.map(|last| last.min(now));
-        for timer in [
-            &mut self.silent_ns,
-            &mut self.blind_ns,
-            &mut self.elapsed_ns,
-        ] {
+        for timer in [&mut self.silent_ns, &mut self.blind_ns, &mut self.elapsed_ns] {
             *timer = timer.saturating_add(passed);
         }
         self.settling_ns = self.settling_ns.saturating_sub(passed);
@@ -200,10 +173,7 @@ impl Guard {
     /// may be absurd; a slow meter is lost only after 2.5 times its own interval; and what settles takes longer by the age
     /// of its readings.
     pub fn robust(settings: GuardSettings) -> Guard {
-        Guard {
-            period: Period::new(true),
-            ..Guard::new(settings)
-        }
+        Guard { period: Period::new(true), ..Guard::new(settings) }
     }
 
     /// The settings.
@@ -310,9 +280,7 @@ impl Guard {
         match turn {
             Turn::Uncapped => Status::Uncapped,
             Turn::Lost => Status::Lost,
-            _ if self.timers.silent_ns.max(self.timers.blind_ns)
-                >= self.settings.period.non_negative() =>
-            {
+            _ if self.timers.silent_ns.max(self.timers.blind_ns) >= self.settings.period.non_negative() => {
                 Status::Holding
             }
             _ => Status::Regulating,
@@ -367,8 +335,7 @@ impl Guard {
     fn end_period(&mut self) -> Option<Reading> {
         let reading = self.period.reading();
         if let Some(reading) = reading.filter(|_| self.period.is_robust) {
-            self.meter
-                .see_period(reading.power_w, self.period.distance_w());
+            self.meter.see_period(reading.power_w, self.period.distance_w());
         }
         self.begin_period();
         reading
@@ -398,11 +365,7 @@ mod tests {
     }
 
     fn input(now: f64, sample: Sample) -> Input {
-        Input {
-            now: at(now),
-            cap: Some(Watts(9.0)),
-            sample,
-        }
+        Input { now: at(now), cap: Some(Watts(9.0)), sample }
     }
 
     /// A guard at 4 s that has read 8, 10, 12 and 14 W.
@@ -410,10 +373,7 @@ mod tests {
         let mut guard = Guard::new(SETTINGS);
         guard.turn(&input(0.0, Sample::missing(at(0.0))));
         for (s, w) in [(1.0, 8.0), (2.0, 10.0), (3.0, 12.0), (4.0, 14.0)] {
-            assert_eq!(
-                guard.turn(&input(s, Sample::new(at(s), Watts(w)))),
-                Turn::Keep
-            );
+            assert_eq!(guard.turn(&input(s, Sample::new(at(s), Watts(w)))), Turn::Keep);
         }
         guard
     }
@@ -468,14 +428,8 @@ mod tests {
             let turn = guard.turn(&input(f64::from(s), Sample::missing(at(0.0))));
             assert_ne!(turn, Turn::Lost, "{s} s: the last reading was at 4 s");
         }
-        assert_eq!(
-            guard.turn(&input(14.1, Sample::missing(at(0.0)))),
-            Turn::Lost
-        );
-        assert_eq!(
-            guard.turn(&input(40.0, Sample::missing(at(0.0)))),
-            Turn::Lost
-        );
+        assert_eq!(guard.turn(&input(14.1, Sample::missing(at(0.0)))), Turn::Lost);
+        assert_eq!(guard.turn(&input(40.0, Sample::missing(at(0.0)))), Turn::Lost);
         let turn = guard.turn(&input(41.0, Sample::new(at(41.0), Watts(9.5))));
         assert_eq!(turn, Turn::Keep);
         let turn = guard.turn(&input(45.0, Sample::new(at(45.0), Watts(9.5))));
@@ -488,10 +442,7 @@ mod tests {
         let mut guard = four();
         guard.settle(Span(2_000_000_000));
         for (s, w) in [(5.0, 50.0), (6.0, 8.0), (7.0, 9.0), (8.0, 10.0)] {
-            assert_eq!(
-                guard.turn(&input(s, Sample::new(at(s), Watts(w)))),
-                Turn::Keep
-            );
+            assert_eq!(guard.turn(&input(s, Sample::new(at(s), Watts(w)))), Turn::Keep);
         }
         let turn = guard.turn(&input(9.0, Sample::new(at(9.0), Watts(13.0))));
         assert_eq!(mean(turn), Some(10.0));
@@ -503,19 +454,13 @@ mod tests {
         for (s, cap) in [(5.0, f64::NAN), (9.0, -1.0), (14.0, f64::INFINITY)] {
             let mut step = input(s, Sample::new(at(s), Watts(9.0)));
             step.cap = Some(Watts(cap));
-            assert!(
-                !matches!(guard.turn(&step), Turn::Lost | Turn::Uncapped),
-                "{s}"
-            );
+            assert!(!matches!(guard.turn(&step), Turn::Lost | Turn::Uncapped), "{s}");
             assert_eq!(guard.cap_w(), Some(9.0));
         }
         let mut step = input(14.5, Sample::new(at(14.5), Watts(9.0)));
         step.cap = Some(Watts(f64::NAN));
         assert_eq!(guard.turn(&step), Turn::Lost);
-        assert_ne!(
-            guard.turn(&input(15.0, Sample::new(at(15.0), Watts(9.0)))),
-            Turn::Lost
-        );
+        assert_ne!(guard.turn(&input(15.0, Sample::new(at(15.0), Watts(9.0)))), Turn::Lost);
         step = input(16.0, Sample::new(at(16.0), Watts(9.0)));
         step.cap = None;
         assert_eq!(guard.turn(&step), Turn::Uncapped);
@@ -525,10 +470,7 @@ mod tests {
     fn a_clock_that_jumps_does_not_stop_control_for_ever() {
         let mut guard = four();
         let absurd = Sample::new(Time::NEVER, Watts(50.0));
-        let step = Input {
-            now: Time::NEVER,
-            ..input(0.0, absurd)
-        };
+        let step = Input { now: Time::NEVER, ..input(0.0, absurd) };
         guard.turn(&step);
         let mut acted = false;
         for s in 5..=12 {

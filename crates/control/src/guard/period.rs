@@ -73,10 +73,7 @@ impl Period {
             power: Mean::default(),
             response_time: Mean::default(),
             rate: Mean::default(),
-            first: First {
-                values: [0.0; MOST_READINGS],
-                n: 0,
-            },
+            first: First { values: [0.0; MOST_READINGS], n: 0 },
             is_robust,
         }
     }
@@ -95,8 +92,7 @@ impl Period {
         let Some(work) = work else {
             return;
         };
-        self.response_time
-            .add(work.response_time.non_negative() as f64 * 1e-9);
+        self.response_time.add(work.response_time.non_negative() as f64 * 1e-9);
         if let Some(Frequency(rate)) = work.rate {
             self.rate.add(rate);
         }
@@ -119,9 +115,7 @@ impl Period {
 
     /// What it has, if it has at least `n` readings and each is above this power.
     pub(super) fn all_above(&self, n: u32, least_w: f64) -> Option<Reading> {
-        let are_above = self.first.values[..self.first.n]
-            .iter()
-            .all(|w| *w > least_w);
+        let are_above = self.first.values[..self.first.n].iter().all(|w| *w > least_w);
         let is_enough = self.is_robust && self.power.n >= n;
         self.reading().filter(|_| is_enough && are_above)
     }

@@ -75,14 +75,7 @@ const TERMS: usize = 6;
 fn smooth(points: &[Point]) -> Vec<f64> {
     let terms = |p: &Point| {
         let (host, drive) = (octave(p.nr_requests), octave(p.queue_depth));
-        [
-            1.0,
-            host,
-            drive,
-            host * drive,
-            p.expire_octaves(),
-            f64::from(p.arms),
-        ]
+        [1.0, host, drive, host * drive, p.expire_octaves(), f64::from(p.arms)]
     };
     // Normal equations, with the right side in the last column; the diagonal is a little more, for maps that lack a term.
     let mut rows = [[0.0; TERMS + 1]; TERMS];
@@ -151,11 +144,7 @@ impl Book {
         }
         let n = found.len().max(1) as f64;
         let slope = self.slope(MAP);
-        let mapped_w = found
-            .iter()
-            .map(|(k, _)| self.points[*k].power_w)
-            .sum::<f64>()
-            / n;
+        let mapped_w = found.iter().map(|(k, _)| self.points[*k].power_w).sum::<f64>() / n;
         let measured_w = found.iter().map(|(_, m)| m.power_w).sum::<f64>() / n;
         for point in &mut self.points {
             point.power_w = (measured_w + slope * (point.power_w - mapped_w)).max(0.01);
@@ -222,8 +211,7 @@ impl Book {
     pub(crate) fn nearest(&self, command: &Command) -> usize {
         let octaves = |a: u32, b: u32| (f64::from(a.max(1)) / f64::from(b.max(1))).log2().abs();
         let far = |p: &Point| {
-            let sizes = octaves(p.nr_requests, command.nr_requests)
-                + octaves(p.queue_depth, command.queue_depth);
+            let sizes = octaves(p.nr_requests, command.nr_requests) + octaves(p.queue_depth, command.queue_depth);
             let own_expiry = if p.read_expire.is_none() { 0.0 } else { 1.0 };
             sizes + own_expiry + octaves(p.arms, command.arms)
         };
@@ -257,12 +245,7 @@ impl Book {
         if self.measured[here.at].is_none() {
             self.seen.push(here.at);
         }
-        let m = self.measured[here.at].get_or_insert(Measured {
-            power_w: here.watts,
-            spread_w: 0.0,
-            iops,
-            age_s: 0.0,
-        });
+        let m = self.measured[here.at].get_or_insert(Measured { power_w: here.watts, spread_w: 0.0, iops, age_s: 0.0 });
         let before_w = m.power_w - NEW * drift_w;
         let error_w = here.watts - before_w;
         if m.age_s > 0.0 {
@@ -297,11 +280,7 @@ impl Book {
         for (i, a) in last.iter().enumerate() {
             for b in &last[..i] {
                 let mapped_w = self.by(way, *a) - self.by(way, *b);
-                if let (Some(a), Some(b), true) = (
-                    self.measured[*a],
-                    self.measured[*b],
-                    mapped_w.abs() >= APART_W,
-                ) {
+                if let (Some(a), Some(b), true) = (self.measured[*a], self.measured[*b], mapped_w.abs() >= APART_W) {
                     slopes[n] = (a.power_w - b.power_w) / mapped_w;
                     n += 1;
                 }
@@ -390,10 +369,7 @@ impl Book {
             return far.max_by(|a, b| a.1.total_cmp(&b.1)).map(|f| f.0);
         }
         let guess = |c: usize| (c, self.power_w(c, here));
-        let least = unknown()
-            .map(guess)
-            .min_by(|a, b| a.1.total_cmp(&b.1))
-            .filter(|least| least.1 < least_w - WORTH_W);
+        let least = unknown().map(guess).min_by(|a, b| a.1.total_cmp(&b.1)).filter(|least| least.1 < least_w - WORTH_W);
         least.map(|least| least.0).or_else(|| {
             let mapped_w = |c: &usize| self.points[*c].power_w;
             let last = usable().min_by(|a, b| mapped_w(a).total_cmp(&mapped_w(b)))?;
@@ -417,8 +393,6 @@ impl Book {
     /// The setting whose power is lowest, as far as is known.
     pub(crate) fn safest(&self, here: Here) -> usize {
         let least = (0..self.len()).map(|c| (c, self.power_w(c, here)));
-        least
-            .min_by(|a, b| a.1.total_cmp(&b.1))
-            .map_or(here.at, |l| l.0)
+        least.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(here.at, |l| l.0)
     }
 }

@@ -34,14 +34,7 @@ pub(crate) struct Load {
 impl Load {
     /// Before any reading: it may be any.
     pub(crate) fn unknown() -> Load {
-        Load {
-            is_full: true,
-            requests: f64::INFINITY,
-            against: 0,
-            needed: AGREE.0,
-            since: u32::MAX,
-            last: None,
-        }
+        Load { is_full: true, requests: f64::INFINITY, against: 0, needed: AGREE.0, since: u32::MAX, last: None }
     }
 
     /// Takes a reading of `drives` drives with so many places each on average. Returns whether the opinion has changed.

@@ -75,27 +75,15 @@ pub(crate) fn document(book: &Book) -> Value {
 pub(crate) fn recall(book: &mut Book, document: &Value, since: Span) -> Result<usize, SpecError> {
     let format = document.get("format").unwrap_or(&Value::Null);
     if format.as_str() != Some(FORMAT) {
-        return Err(SpecError::new(
-            "format",
-            shown(format),
-            format!("{FORMAT:?}"),
-        ));
+        return Err(SpecError::new("format", shown(format), format!("{FORMAT:?}")));
     }
     let version = document.get("version").unwrap_or(&Value::Null);
     if version.as_u64() != Some(VERSION) {
-        return Err(SpecError::new(
-            "version",
-            shown(version),
-            VERSION.to_string(),
-        ));
+        return Err(SpecError::new("version", shown(version), VERSION.to_string()));
     }
     let settings = document.get("settings").unwrap_or(&Value::Null);
     let Value::Array(entries) = settings else {
-        return Err(SpecError::new(
-            "settings",
-            shown(settings),
-            "a list of tables",
-        ));
+        return Err(SpecError::new("settings", shown(settings), "a list of tables"));
     };
     let mut found: Vec<(usize, Measured)> = Vec::with_capacity(entries.len());
     for (i, entry) in entries.iter().enumerate() {
@@ -104,22 +92,13 @@ pub(crate) fn recall(book: &mut Book, document: &Value, since: Span) -> Result<u
         let like = |k: &usize| {
             let p = &book.points[*k];
             (p.nr_requests, p.queue_depth, p.read_expire, p.arms)
-                == (
-                    kept.nr_requests,
-                    kept.queue_depth,
-                    kept.read_expire,
-                    kept.arms,
-                )
+                == (kept.nr_requests, kept.queue_depth, kept.read_expire, kept.arms)
         };
         let Some(k) = (0..book.len()).find(like) else {
             continue;
         };
         if found.iter().any(|f| f.0 == k) {
-            return Err(SpecError::new(
-                place,
-                shown(entry),
-                "a setting that no other entry has",
-            ));
+            return Err(SpecError::new(place, shown(entry), "a setting that no other entry has"));
         }
         let measured = Measured {
             power_w: kept.power.0,

@@ -28,44 +28,27 @@ pub(crate) const SECOND: Span = Span(1_000_000_000);
 const HOUR: Span = Span(3_600_000_000_000);
 
 /// A time in seconds.
-pub(crate) fn seconds(
-    reader: &mut Reader,
-    key: (&'static str, &'static str),
-    usual: i64,
-) -> Result<f64, SpecError> {
+pub(crate) fn seconds(reader: &mut Reader, key: (&'static str, &'static str), usual: i64) -> Result<f64, SpecError> {
     let value = reader.number(key, Span(usual * SECOND.0), SECOND..=Span(1000 * HOUR.0));
     value.map(Span::as_secs_f64)
 }
 
 impl Settings {
-    pub(crate) fn read(
-        reader: &mut Reader,
-        devices: &[Device],
-        period: Span,
-    ) -> Result<Settings, SpecError> {
+    pub(crate) fn read(reader: &mut Reader, devices: &[Device], period: Span) -> Result<Settings, SpecError> {
         let one = devices.len() == 1;
         let tolerance_w = tolerance(reader, if one { Watts(0.2) } else { Watts(1.0) })?;
         let margin_ratio = reader.number(
-            (
-                "margin_ratio",
-                "How far below the cap the policy aims, as a part of the tolerance.",
-            ),
+            ("margin_ratio", "How far below the cap the policy aims, as a part of the tolerance."),
             0.25,
             0.0..=1.0,
         )?;
         let efficiency = reader.number(
-            (
-                "efficiency",
-                "Efficiency of the power supply between the meter and the drives.",
-            ),
+            ("efficiency", "Efficiency of the power supply between the meter and the drives."),
             if one { 1.0 } else { 0.83 },
             0.1..=1.0,
         )?;
         let settle = reader.number(
-            (
-                "settle",
-                "Time after a change in which readings do not count.",
-            ),
+            ("settle", "Time after a change in which readings do not count."),
             Span(2_000_000_000.min(period.0 / 2)),
             Span::ZERO..=period,
         )?;
@@ -79,17 +62,11 @@ impl Settings {
         )?;
         let limit_after_s = seconds(
             reader,
-            (
-                "limit_after",
-                "Time above the cap with no setting left after which the rate is limited.",
-            ),
+            ("limit_after", "Time above the cap with no setting left after which the rate is limited."),
             30,
         )?;
         let most_tries = reader.number(
-            (
-                "tries",
-                "Settings that are tried one after another to find one with less power.",
-            ),
+            ("tries", "Settings that are tried one after another to find one with less power."),
             6,
             1..=100,
         )?;
@@ -132,39 +109,22 @@ fn for_each_tier(
         Some(list) if list.len() == tiers => Ok(list),
         Some(list) => {
             let got = format!("{} values", list.len());
-            Err(SpecError::new(
-                key.0,
-                got,
-                format!("one for each of {tiers} tiers"),
-            ))
+            Err(SpecError::new(key.0, got, format!("one for each of {tiers} tiers")))
         }
     }
 }
 
 /// The tiers: numbers of drives, weights and caps.
-pub(crate) fn read_claims(
-    reader: &mut Reader,
-    drives: usize,
-    settings: &Settings,
-) -> Result<Vec<Claim>, SpecError> {
+pub(crate) fn read_claims(reader: &mut Reader, drives: usize, settings: &Settings) -> Result<Vec<Claim>, SpecError> {
     let tiers = read_tiers(reader, drives)?;
     if tiers.len() > MOST_TIERS {
         let got = format!("{} tiers", tiers.len());
-        return Err(SpecError::new(
-            "tiers",
-            got,
-            format!("at most {MOST_TIERS}"),
-        ));
+        return Err(SpecError::new("tiers", got, format!("at most {MOST_TIERS}")));
     }
-    let weights = (
-        "weights",
-        "Weight of each tier: of its watts with `share = \"weight\"`, of its requests with \"marginal\".",
-    );
+    let weights =
+        ("weights", "Weight of each tier: of its watts with `share = \"weight\"`, of its requests with \"marginal\".");
     let weights = for_each_tier(reader, weights, 1.0, tiers.len())?;
-    let caps = (
-        "tier_caps_w",
-        "The most watts of each tier, as the meter would show them.",
-    );
+    let caps = ("tier_caps_w", "The most watts of each tier, as the meter would show them.");
     let caps = for_each_tier(reader, caps, 1e9, tiers.len())?;
     let each = tiers.iter().zip(weights).zip(caps);
     let claim = |((n, weight), cap_w): ((&usize, f64), f64)| Claim {

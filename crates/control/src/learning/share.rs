@@ -127,14 +127,8 @@ impl Market<'_> {
     }
 
     /// The smallest `x`, from 0 up, with which what is picked keeps the budget.
-    fn bisect(
-        &self,
-        budget_w: f64,
-        chosen: &mut [usize],
-        pick: impl Fn(&Self, usize, f64) -> Option<usize>,
-    ) {
-        let mut keeps =
-            |x: f64| self.each(chosen, |m, t| pick(m, t, x)) && self.total_w(chosen) <= budget_w;
+    fn bisect(&self, budget_w: f64, chosen: &mut [usize], pick: impl Fn(&Self, usize, f64) -> Option<usize>) {
+        let mut keeps = |x: f64| self.each(chosen, |m, t| pick(m, t, x)) && self.total_w(chosen) <= budget_w;
         if keeps(0.0) {
             return;
         }
@@ -201,11 +195,7 @@ mod tests {
         let claims = (0..tiers).map(|_| Claim {
             n: (1 + rng.below(5)) as f64,
             weight: 0.5 + 3.0 * rng.unit(),
-            most_w: if rng.below(4) == 0 {
-                8.5
-            } else {
-                f64::INFINITY
-            },
+            most_w: if rng.below(4) == 0 { 8.5 } else { f64::INFINITY },
         });
         let claims = claims.collect();
         let offers = (0..tiers * n_offers).map(|_| Offer {
@@ -244,10 +234,7 @@ mod tests {
         for seed in 0..2000 {
             let mut rng = SplitMix(seed);
             let (claims, offers) = random(&mut rng);
-            let market = Market {
-                claims: &claims,
-                offers: &offers,
-            };
+            let market = Market { claims: &claims, offers: &offers };
             let drives: f64 = claims.iter().map(|c| c.n).sum();
             let budget_w = drives * (6.9 + 3.2 * rng.unit());
             let n = offers.len() / claims.len();
@@ -259,10 +246,7 @@ mod tests {
                 if !is {
                     continue;
                 }
-                assert!(
-                    is_allowed(&market, budget_w, &chosen),
-                    "seed {seed}, {share:?}: {chosen:?}"
-                );
+                assert!(is_allowed(&market, budget_w, &chosen), "seed {seed}, {share:?}: {chosen:?}");
                 if share == Share::Strict {
                     let first = |c: &[usize]| market.offer(0, c[0]).iops;
                     let best = all(claims.len(), n)
@@ -272,9 +256,7 @@ mod tests {
                     assert_eq!(first(&chosen), best, "seed {seed}");
                 }
                 let rate = |c: &[usize]| -> f64 {
-                    let each = |(t, c): (usize, &usize)| {
-                        claims[t].n * claims[t].weight * market.offer(t, *c).iops
-                    };
+                    let each = |(t, c): (usize, &usize)| claims[t].n * claims[t].weight * market.offer(t, *c).iops;
                     c.iter().enumerate().map(each).sum()
                 };
                 if share == Share::Marginal {
@@ -283,15 +265,8 @@ mod tests {
                         .filter(|c| is_allowed(&market, budget_w, c))
                         .map(|c| rate(&c))
                         .fold(0.0, f64::max);
-                    let step = claims
-                        .iter()
-                        .map(|c| c.n * c.weight * 150.0)
-                        .fold(0.0, f64::max);
-                    assert!(
-                        rate(&chosen) >= best - step,
-                        "seed {seed}: {} of {best}",
-                        rate(&chosen)
-                    );
+                    let step = claims.iter().map(|c| c.n * c.weight * 150.0).fold(0.0, f64::max);
+                    assert!(rate(&chosen) >= best - step, "seed {seed}: {} of {best}", rate(&chosen));
                 }
             }
         }
@@ -304,55 +279,26 @@ mod tests {
         let curve = |k: f64| {
             (0..=200).map(move |i| {
                 let given_up = f64::from(i) / 100.0;
-                Offer {
-                    power_w: 10.0 - given_up,
-                    iops: 200.0 - k * given_up * given_up,
-                    is_open: true,
-                }
+                Offer { power_w: 10.0 - given_up, iops: 200.0 - k * given_up * given_up, is_open: true }
             })
         };
         let offers: Vec<Offer> = curve(10.0).chain(curve(40.0)).collect();
-        let claims = [Claim {
-            n: 1.0,
-            weight: 1.0,
-            most_w: f64::INFINITY,
-        }; 2];
-        let market = Market {
-            claims: &claims,
-            offers: &offers,
-        };
+        let claims = [Claim { n: 1.0, weight: 1.0, most_w: f64::INFINITY }; 2];
+        let market = Market { claims: &claims, offers: &offers };
         let mut chosen = [0; 2];
         assert!(market.choose(Share::Marginal, 18.75, &mut chosen));
         let given_up = [0, 1].map(|t| 10.0 - market.offer(t, chosen[t]).power_w);
-        assert!(
-            (given_up[0] - 1.0).abs() < 0.03 && (given_up[1] - 0.25).abs() < 0.03,
-            "{given_up:?}"
-        );
+        assert!((given_up[0] - 1.0).abs() < 0.03 && (given_up[1] - 0.25).abs() < 0.03, "{given_up:?}");
         // By weight 1 : 4 the same watts are given up here, by equal weights equal ones.
-        let weighted = [
-            Claim {
-                weight: 4.0,
-                ..claims[1]
-            },
-            claims[0],
-        ];
-        let market = Market {
-            claims: &weighted,
-            offers: &offers,
-        };
+        let weighted = [Claim { weight: 4.0, ..claims[1] }, claims[0]];
+        let market = Market { claims: &weighted, offers: &offers };
         assert!(market.choose(Share::Weight, 18.75, &mut chosen));
         let given_up = [0, 1].map(|t| 10.0 - market.offer(t, chosen[t]).power_w);
-        assert!(
-            (given_up[0] - 0.25).abs() < 0.03 && (given_up[1] - 1.0).abs() < 0.03,
-            "{given_up:?}"
-        );
+        assert!((given_up[0] - 0.25).abs() < 0.03 && (given_up[1] - 1.0).abs() < 0.03, "{given_up:?}");
         // Strict: the second gives up all.
         assert!(market.choose(Share::Strict, 18.75, &mut chosen));
         let given_up = [0, 1].map(|t| 10.0 - market.offer(t, chosen[t]).power_w);
-        assert!(
-            given_up[0] < 0.01 && (given_up[1] - 1.25).abs() < 0.02,
-            "{given_up:?}"
-        );
+        assert!(given_up[0] < 0.01 && (given_up[1] - 1.25).abs() < 0.02, "{given_up:?}");
     }
 
     /// What is certain stays, what is doubtful takes the rest.

@@ -14,11 +14,7 @@ const GUESSED: f64 = 0.2;
 const APART_W: f64 = 0.1;
 
 /// No offer.
-const NOTHING: Offer = Offer {
-    power_w: 0.0,
-    iops: 0.0,
-    is_open: false,
-};
+const NOTHING: Offer = Offer { power_w: 0.0, iops: 0.0, is_open: false };
 
 /// Drives of one kind with one setting.
 #[derive(Debug, Clone, Copy)]
@@ -137,11 +133,9 @@ impl Shelf {
 
     /// Divides the power of all drives among the tiers.
     pub(crate) fn divide_power(&mut self, now_w: f64) {
-        self.divide(now_w, |me, tier| {
-            match me.book(tier).measured[tier.here.at] {
-                Some(m) => (m.power_w, KNOWN_W),
-                None => (tier.here.watts, GUESSED_W),
-            }
+        self.divide(now_w, |me, tier| match me.book(tier).measured[tier.here.at] {
+            Some(m) => (m.power_w, KNOWN_W),
+            None => (tier.here.watts, GUESSED_W),
         });
         for i in 0..self.parts.len() {
             let Some((t, _)) = self.in_use().nth(i) else {
@@ -246,18 +240,9 @@ impl Shelf {
 
     /// Chooses the fastest settings that keep the cap, with the margin, and guesses with so many of their errors more. Returns
     /// whether there are any.
-    pub(crate) fn choose(
-        &mut self,
-        settings: &Settings,
-        cap_w: f64,
-        may_guess: bool,
-        errors: f64,
-    ) -> bool {
+    pub(crate) fn choose(&mut self, settings: &Settings, cap_w: f64, may_guess: bool, errors: f64) -> bool {
         self.make_offers(may_guess, errors);
-        let market = Market {
-            claims: &self.claims,
-            offers: &self.offers,
-        };
+        let market = Market { claims: &self.claims, offers: &self.offers };
         let budget_w = cap_w - settings.margin_w;
         let mut chosen = std::mem::take(&mut self.chosen);
         let is = market.choose(settings.share, budget_w, &mut chosen);
@@ -277,8 +262,7 @@ impl Shelf {
             let like = self.tiers.iter().filter(|t| t.kind == kind);
             let lowest = like.map(|t| t.here);
             let lowest = lowest.reduce(|a, b| if b.watts < a.watts { b } else { a });
-            let Some(c) = lowest.and_then(|here| self.books[kind].worth_a_try(here, scatter_w))
-            else {
+            let Some(c) = lowest.and_then(|here| self.books[kind].worth_a_try(here, scatter_w)) else {
                 continue;
             };
             is_any = true;
@@ -339,9 +323,8 @@ impl Shelf {
                 .is_some_and(|(_, now, then)| then > now),
             Share::Weight | Share::Marginal => {
                 let weighted = |t: usize| self.claims[t].weight;
-                let (now, then) = pairs.fold((0.0, 0.0), |sums, (t, now, then)| {
-                    (sums.0 + weighted(t) * now, sums.1 + weighted(t) * then)
-                });
+                let (now, then) = pairs
+                    .fold((0.0, 0.0), |sums, (t, now, then)| (sums.0 + weighted(t) * now, sums.1 + weighted(t) * then));
                 then > better * now
             }
         }
@@ -357,10 +340,7 @@ impl Shelf {
             for (sum, watts) in guessed_w.iter_mut().zip(guesses_w) {
                 *sum += tier.n as f64 * watts;
             }
-            tier.here = Here {
-                at: *c,
-                watts: book.power_w(*c, tier.here),
-            };
+            tier.here = Here { at: *c, watts: book.power_w(*c, tier.here) };
         }
         guessed_w
     }

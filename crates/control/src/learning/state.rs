@@ -115,12 +115,7 @@ pub(crate) fn resume(
     for (place, kept) in kept.tiers.iter().enumerate() {
         let tier = shelf.tiers[place];
         let points = shelf.books[tier.kind].points.iter();
-        let setting = (
-            kept.nr_requests,
-            kept.queue_depth,
-            kept.read_expire,
-            kept.arms,
-        );
+        let setting = (kept.nr_requests, kept.queue_depth, kept.read_expire, kept.arms);
         let mut points = points.map(|p| (p.nr_requests, p.queue_depth, p.read_expire, p.arms));
         shelf.chosen[place] = points.position(|p| p == setting).unwrap_or(tier.here.at);
         shelf.tiers[place].limit = kept.limit.map(|l| l.0);

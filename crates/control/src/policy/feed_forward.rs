@@ -182,19 +182,11 @@ impl Aim {
         settle: Span,
     ) -> Result<Aim, SpecError> {
         let efficiency = reader.number(
-            (
-                "efficiency",
-                "Efficiency of the power supply between the meter and the drives.",
-            ),
+            ("efficiency", "Efficiency of the power supply between the meter and the drives."),
             if drives == 1 { 1.0 } else { 0.83 },
             0.1..=1.0,
         )?;
-        Ok(Aim {
-            tolerance_w,
-            margin_w: tolerance_w * margin_ratio,
-            efficiency,
-            settle,
-        })
+        Ok(Aim { tolerance_w, margin_w: tolerance_w * margin_ratio, efficiency, settle })
     }
 
     /// How much more all drives together may draw to come to the cap; negative if they must draw less.
@@ -209,18 +201,12 @@ const HOUR: Span = Span(3_600_000_000_000);
 impl Latency {
     fn read(reader: &mut Reader) -> Result<Latency, SpecError> {
         let target = reader.optional(
-            (
-                "latency_target",
-                "Response time that the chosen setting should not exceed.",
-            ),
+            ("latency_target", "Response time that the chosen setting should not exceed."),
             Span::from_ms(1.0)..=HOUR,
         )?;
         let least = target.unwrap_or(Span::from_ms(1.0));
         let limit = reader.optional(
-            (
-                "latency_limit",
-                "Response time that no setting may exceed; it has precedence over the cap.",
-            ),
+            ("latency_limit", "Response time that no setting may exceed; it has precedence over the cap."),
             least..=HOUR,
         )?;
         Ok(Latency {
@@ -258,8 +244,7 @@ impl Latency {
     fn best(&self, points: &[Point]) -> usize {
         let has_own = |c: &usize| points[*c].read_expire.is_none();
         let own = self.best_of(points, (0..points.len()).filter(has_own));
-        own.or_else(|| self.best_of(points, 0..points.len()))
-            .unwrap_or(0)
+        own.or_else(|| self.best_of(points, 0..points.len())).unwrap_or(0)
     }
 
     /// Half of a rise of the response time is applied to `k`, and a fifth of a fall.
@@ -272,22 +257,14 @@ impl Latency {
 
 impl Correction {
     fn read(reader: &mut Reader, period: Span) -> Result<Correction, SpecError> {
-        let is_on = reader.word(
-            ("learn", "Whether the map is corrected with measurements."),
-            Switch::On,
-        )? == Switch::On;
+        let is_on =
+            reader.word(("learn", "Whether the map is corrected with measurements."), Switch::On)? == Switch::On;
         let forget_after = reader.number(
-            (
-                "forget_after",
-                "Time constant with which corrections of the map decay.",
-            ),
+            ("forget_after", "Time constant with which corrections of the map decay."),
             Span(HOUR.0 / 2).max(period),
             period..=Span(1000 * HOUR.0),
         )?;
-        Ok(Correction {
-            is_on,
-            forget: period.as_secs_f64() / forget_after.as_secs_f64(),
-        })
+        Ok(Correction { is_on, forget: period.as_secs_f64() / forget_after.as_secs_f64() })
     }
 }
 
@@ -298,40 +275,32 @@ impl FeedForward {
         let settings = GuardSettings::read(reader, Span(5_000_000_000), n)?;
         let usual = if n == 1 { Watts(0.2) } else { Watts(1.0) };
         let tolerance_w = tolerance(reader, usual)?;
-        let margin_ratio = reader.number(("margin_ratio", "How far below the cap the policy aims, as a part of the tolerance; below zero it aims above."), 0.25, -1.0..=1.0)?;
+        let margin_ratio = reader.number(
+            (
+                "margin_ratio",
+                "How far below the cap the policy aims, as a part of the tolerance; below zero it aims above.",
+            ),
+            0.25,
+            -1.0..=1.0,
+        )?;
         let latency = Latency::read(reader)?;
         let statistic = reader.word(
-            (
-                "response_time",
-                "The statistic of response times that target, limit and samples mean.",
-            ),
+            ("response_time", "The statistic of response times that target, limit and samples mean."),
             Statistic::Mean,
         )?;
         let settle = reader.number(
-            (
-                "settle",
-                "Time after a change in which readings do not count.",
-            ),
+            ("settle", "Time after a change in which readings do not count."),
             Span(2_000_000_000.min(settings.period.0 / 2)),
             Span::ZERO..=settings.period,
         )?;
         let correction = Correction::read(reader, settings.period)?;
         let aim = Aim::read(reader, n, tolerance_w, margin_ratio, settle)?;
         let counts = read_tiers(reader, n)?;
-        let extract = Extract {
-            statistic,
-            most_expire: MOST_EXPIRE,
-        };
+        let extract = Extract { statistic, most_expire: MOST_EXPIRE };
         let (maps, of_tiers) = map::read_all(reader, devices, &counts, extract)?;
         let tier = |(drives, map): (usize, usize)| {
             let best = latency.best(&maps[map]);
-            Tier {
-                drives,
-                map,
-                at: best,
-                before: 0,
-                power_w: maps[map].iter().map(|p| p.power_w).collect(),
-            }
+            Tier { drives, map, at: best, before: 0, power_w: maps[map].iter().map(|p| p.power_w).collect() }
         };
         Ok(FeedForward {
             guard: Guard::new(settings),
@@ -415,8 +384,8 @@ impl FeedForward {
             let tier = &self.tiers[i];
             let part_w = budget_w * tier.drives as f64 / self.open.len() as f64;
             let points = self.points(tier);
-            let candidates = (0..points.len())
-                .filter(|c| self.is_candidate(tier, *c, true) && change(tier, *c) <= part_w);
+            let candidates =
+                (0..points.len()).filter(|c| self.is_candidate(tier, *c, true) && change(tier, *c) <= part_w);
             let best = self.latency.best_of(points, candidates);
             let better = best.filter(|c| self.gain(tier, *c) > BETTER);
             let tier = &mut self.tiers[i];
@@ -434,9 +403,8 @@ impl FeedForward {
         let points = self.points(tier);
         let own_only = !lower && self.is_unhindered(tier, budget_w);
         let may_take = |c: usize| !own_only || points[c].read_expire.is_none();
-        let candidates = (0..points.len()).filter(|c| {
-            may_take(*c) && self.is_candidate(tier, *c, lower) && change(tier, *c) <= budget_w
-        });
+        let candidates = (0..points.len())
+            .filter(|c| may_take(*c) && self.is_candidate(tier, *c, lower) && change(tier, *c) <= budget_w);
         let stays = may_take(tier.at) && change(tier, tier.at) <= budget_w;
         match self.latency.best_of(points, candidates) {
             Some(best) if !stays || self.gain(tier, best) > BETTER => best,
@@ -459,8 +427,7 @@ impl FeedForward {
     /// with lower power in the uncorrected map.
     fn is_candidate(&self, tier: &Tier, c: usize, lower: bool) -> bool {
         let points = self.points(tier);
-        self.is_within_limit(tier, c)
-            && (!lower || c == tier.at || points[c].power_w < points[tier.at].power_w)
+        self.is_within_limit(tier, c) && (!lower || c == tier.at || points[c].power_w < points[tier.at].power_w)
     }
 
     /// Whether the response time at point `c` is within its limit, which is longer for the current point.
@@ -595,39 +562,27 @@ mod tests {
 
     fn step(policy: &mut FeedForward, s: u64, cap: Option<f64>, watts: f64) {
         let now = Time(s * 1_000_000_000);
-        let input = Input {
-            now,
-            cap: cap.map(Watts),
-            sample: Sample::new(now, Watts(watts)),
-        };
+        let input = Input { now, cap: cap.map(Watts), sample: Sample::new(now, Watts(watts)) };
         policy.step(&input, &mut [Command::default()]);
     }
 
     /// The largest correction after a change at 5 s that is measured at 11 s; `interruption` is the cap at 6 s.
     fn corrected(interruption: Option<f64>) -> f64 {
         let device = Device::default();
-        let mut policy = FeedForward::new(&mut Reader::new(&crate::Params::new()), &[device])
-            .expect("it builds");
+        let mut policy = FeedForward::new(&mut Reader::new(&crate::Params::new()), &[device]).expect("it builds");
         step(&mut policy, 0, Some(8.5), 9.15);
         step(&mut policy, 5, Some(8.5), 9.15);
         step(&mut policy, 6, interruption, 9.15);
         step(&mut policy, 11, Some(8.5), 11.0);
         let tier = &policy.tiers[0];
         let off = |(power, point): (&f64, &Point)| (power - point.power_w).abs();
-        tier.power_w
-            .iter()
-            .zip(&policy.maps[0])
-            .map(off)
-            .fold(0.0, f64::max)
+        tier.power_w.iter().zip(&policy.maps[0]).map(off).fold(0.0, f64::max)
     }
 
     /// An interruption between a change and its measurement is not an error of the map.
     #[test]
     fn learns_from_changes_that_nothing_interrupted() {
-        assert!(
-            corrected(Some(8.5)) > 0.9,
-            "11 W instead of 8.5 W: half of 2 W"
-        );
+        assert!(corrected(Some(8.5)) > 0.9, "11 W instead of 8.5 W: half of 2 W");
         assert_eq!(corrected(None), 0.0);
     }
 
@@ -643,8 +598,7 @@ mod tests {
         // The first cap leads to the middle point, the second is in force for several periods.
         let settled = |watts: f64| {
             let device = Device::default();
-            let mut policy =
-                FeedForward::new(&mut Reader::new(&table), &[device]).expect("it builds");
+            let mut policy = FeedForward::new(&mut Reader::new(&table), &[device]).expect("it builds");
             policy.correction.is_on = false;
             let begun = (0..=15).map(|s| (s, 8.75, 8.5));
             let rest = (16..=60).map(|s| (s, 8.5, watts));
@@ -666,14 +620,12 @@ mod tests {
     #[test]
     fn corrections_reach_their_bounds() {
         let device = Device::default();
-        let mut policy = FeedForward::new(&mut Reader::new(&crate::Params::new()), &[device])
-            .expect("it builds");
+        let mut policy = FeedForward::new(&mut Reader::new(&crate::Params::new()), &[device]).expect("it builds");
         let at = policy.latency.best(&policy.maps[0]);
         let point_w = policy.maps[0][at].power_w;
-        for (error_w, want) in [
-            (100.0, [1.0, 2.0, 3.0, 3.0, 3.0, 3.0, 3.0]),
-            (-100.0, [2.0, 1.0, 0.0, -1.0, -2.0, -3.0, -3.0]),
-        ] {
+        for (error_w, want) in
+            [(100.0, [1.0, 2.0, 3.0, 3.0, 3.0, 3.0, 3.0]), (-100.0, [2.0, 1.0, 0.0, -1.0, -2.0, -3.0, -3.0])]
+        {
             for want in want {
                 (policy.tiers[0].at, policy.tiers[0].before) = (at, lowest(&policy.maps[0]));
                 policy.seen.mean_before_w = Some(9.0);

@@ -158,18 +158,8 @@ fn own_tiers(claims: &[Claim], kinds: &[usize], books: &[Book], open: &[Command]
         let book = &books[*kind];
         let own = book.nearest(&open[first]);
         first += claim.n as usize;
-        let here = Here {
-            at: own,
-            watts: book.points[own].power_w,
-        };
-        Tier {
-            n: claim.n as usize,
-            kind: *kind,
-            own,
-            here,
-            before: here,
-            limit: None,
-        }
+        let here = Here { at: own, watts: book.points[own].power_w };
+        Tier { n: claim.n as usize, kind: *kind, own, here, before: here, limit: None }
     };
     claims.iter().zip(kinds).map(tier).collect()
 }
@@ -179,27 +169,16 @@ impl Learning {
         several(devices)?;
         let guard = GuardSettings::read(reader, Span(5_000_000_000), devices.len())?;
         // A delayed reading is worth having: what settles takes longer by its age.
-        let guard = GuardSettings {
-            stale_after: guard.stale_after.max(Span(30 * SECOND.0)),
-            ..guard
-        };
+        let guard = GuardSettings { stale_after: guard.stale_after.max(Span(30 * SECOND.0)), ..guard };
         let settings = Settings::read(reader, devices, guard.period)?;
-        let forget_after_s = seconds(
-            reader,
-            ("forget_after", "Age at which a measurement counts no more."),
-            1800,
-        )?;
+        let forget_after_s = seconds(reader, ("forget_after", "Age at which a measurement counts no more."), 1800)?;
         let claims = read_claims(reader, devices.len(), &settings)?;
         let counts: Vec<usize> = claims.iter().map(|c| c.n as usize).collect();
-        let extract = Extract {
-            statistic: Statistic::Mean,
-            most_expire: MOST_EXPIRE,
-        };
+        let extract = Extract { statistic: Statistic::Mean, most_expire: MOST_EXPIRE };
         let (maps, kinds) = map::read_all(reader, devices, &counts, extract)?;
         let books = || -> Vec<Book> {
             let maps = maps.iter().cloned();
-            maps.map(|points| Book::new(points, forget_after_s))
-                .collect()
+            maps.map(|points| Book::new(points, forget_after_s)).collect()
         };
         let open: Vec<Command> = devices.iter().map(|d| d.clamp(d.open)).collect();
         let shelf = Shelf::new(books(), own_tiers(&claims, &kinds, &books(), &open), claims);
@@ -304,9 +283,7 @@ impl Learning {
         if half_w <= self.settings.tolerance_w {
             return read_w;
         }
-        self.shelf
-            .expected_w()
-            .clamp(read_w - half_w, read_w + half_w)
+        self.shelf.expected_w().clamp(read_w - half_w, read_w + half_w)
     }
 
     /// Whether the queues of the drives are full, also if those of the hosts are not: then their depth shows.
@@ -327,10 +304,7 @@ impl Learning {
             self.change_load(requests);
         }
         let least = self.load.least_places();
-        self.shelf
-            .books
-            .iter_mut()
-            .for_each(|b| b.need_places(least));
+        self.shelf.books.iter_mut().for_each(|b| b.need_places(least));
         is_other
     }
 
@@ -349,8 +323,8 @@ impl Learning {
         self.change.is_new = false;
         self.search.is_kept();
         self.search.is_exploring = false;
-        let is_other = !self.load.is_full
-            && !(requests / OTHER_LOAD..=requests * OTHER_LOAD).contains(&self.load.requests);
+        let is_other =
+            !self.load.is_full && !(requests / OTHER_LOAD..=requests * OTHER_LOAD).contains(&self.load.requests);
         if is_other {
             self.shelf.forget();
         }
@@ -560,9 +534,7 @@ impl Learning {
         let is_over = error_w > self.settings.tolerance_w;
         let least = |t: &Tier| t.limit.is_some_and(|limit| limit <= LEAST_RATE);
         let is_least = self.shelf.tiers.iter().all(least);
-        let unreachable = Status::Unreachable {
-            excess: Watts(self.settings.meter_w(error_w)),
-        };
+        let unreachable = Status::Unreachable { excess: Watts(self.settings.meter_w(error_w)) };
         match (self.shelf.is_limited(), is_over) {
             (true, _) if !is_least => Status::Limiting,
             (true, true) => unreachable,
@@ -594,15 +566,12 @@ impl Policy for Learning {
         let tiers = self.shelf.tiers.iter();
         let of_drives = tiers.flat_map(|tier| std::iter::repeat_n(tier, tier.n));
         for ((command, open), tier) in commands.iter_mut().zip(&self.open).zip(of_drives) {
-            let limit = tier.limit.map_or(RateLimit::Unlimited, |rate| {
-                RateLimit::Requests(Frequency(rate))
-            });
+            let limit = tier.limit.map_or(RateLimit::Unlimited, |rate| RateLimit::Requests(Frequency(rate)));
             *command = match is_own {
                 true => *open,
-                false => Command {
-                    rate_limit: limit,
-                    ..self.shelf.books[tier.kind].points[tier.here.at].command(open)
-                },
+                false => {
+                    Command { rate_limit: limit, ..self.shelf.books[tier.kind].points[tier.here.at].command(open) }
+                }
             };
         }
         self.status(&turn)
@@ -625,12 +594,7 @@ impl Policy for Learning {
 
     fn state(&self) -> Option<Value> {
         let shelf = &self.shelf;
-        Some(state::document(
-            &self.guard,
-            &self.search,
-            shelf,
-            self.seen.cap_w,
-        ))
+        Some(state::document(&self.guard, &self.search, shelf, self.seen.cap_w))
     }
 
     fn resume(&mut self, state: &Value, since: Span) -> Result<(), SpecError> {

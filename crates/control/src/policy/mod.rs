@@ -159,10 +159,7 @@ impl Registered for Plugin {
     fn parameters(&self) -> TableSchema {
         let built = self.build_and_tell(&Params::new(), &[Device::default()]);
         let taken = built.map(|(_, taken)| taken).unwrap_or_default();
-        TableSchema {
-            fields: taken.into_iter().map(|t| t.field).collect(),
-            ..TableSchema::default()
-        }
+        TableSchema { fields: taken.into_iter().map(|t| t.field).collect(), ..TableSchema::default() }
     }
 }
 
@@ -205,9 +202,7 @@ fn only<'a>(devices: &'a [Device], name: &str) -> Result<&'a Device, SpecError> 
     match devices {
         [device] => Ok(device),
         _ => {
-            let need = format!(
-                "1 for {name}; pcap-s, feed-forward and learning cap several behind one meter"
-            );
+            let need = format!("1 for {name}; pcap-s, feed-forward and learning cap several behind one meter");
             Err(SpecError::new("drives", devices.len(), need))
         }
     }
@@ -231,11 +226,7 @@ fn several(devices: &[Device]) -> Result<(), SpecError> {
 pub(crate) fn read_tiers(reader: &mut Reader, drives: usize) -> Result<Vec<usize>, SpecError> {
     let one = u32::try_from(drives).ok().map(|n| vec![n]);
     let tiers = reader
-        .list(
-            ("tiers", "Numbers of drives in each tier, best tier first."),
-            one,
-            1..=10_000,
-        )?
+        .list(("tiers", "Numbers of drives in each tier, best tier first."), one, 1..=10_000)?
         .unwrap_or_default();
     let tiers: Vec<usize> = tiers.into_iter().map(|n| n as usize).collect();
     match tiers.iter().sum::<usize>() {

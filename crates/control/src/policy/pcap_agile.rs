@@ -34,8 +34,7 @@ use headstack_units::{Span, Watts};
 /// Registration.
 pub const PLUGIN: Plugin = Plugin {
     name: "pcap-agile",
-    summary:
-        "PCAP with bounded queues, for tail latency or throughput (FAST 2016, sections 6.2 and 6.3)",
+    summary: "PCAP with bounded queues, for tail latency or throughput (FAST 2016, sections 6.2 and 6.3)",
     example: "mode = \"throughput\"\nnr_requests = [4, 32]\nqueue_depth = [1, 8]",
     drives: Drives::One,
     needs: &[Need::Queues],
@@ -48,12 +47,10 @@ pub(super) const BOUNDS: Queues = Queues { host: 32, drive: 8 };
 fn read(reader: &mut Reader, device: &Device) -> Result<Single, SpecError> {
     let settings = GuardSettings::read(reader, Span(5_000_000_000), 1)?;
     let tolerance_w = tolerance(reader, Watts(0.2))?;
-    let mode = reader.word(("mode", "Which sizes of the queues are used: short ones for tail latency, or long ones for throughput."), Mode::TailLatency)?;
+    let mode = reader.word(
+        ("mode", "Which sizes of the queues are used: short ones for tail latency, or long ones for throughput."),
+        Mode::TailLatency,
+    )?;
     let pcap = Pcap::read(reader, device, mode, Some(BOUNDS))?;
-    Ok(Single {
-        guard: Guard::new(settings),
-        pcap,
-        tolerance_w,
-        open: device.clamp(device.open),
-    })
+    Ok(Single { guard: Guard::new(settings), pcap, tolerance_w, open: device.clamp(device.open) })
 }

@@ -45,10 +45,5 @@ fn read(reader: &mut Reader, device: &Device) -> Result<Single, SpecError> {
     let settings = GuardSettings::read(reader, Span(5_000_000_000), 1)?;
     let tolerance_w = tolerance(reader, Watts(0.2))?;
     let pcap = Pcap::read(reader, device, Mode::TailLatency, None)?;
-    Ok(Single {
-        guard: Guard::new(settings),
-        pcap,
-        tolerance_w,
-        open: device.clamp(device.open),
-    })
+    Ok(Single { guard: Guard::new(settings), pcap, tolerance_w, open: device.clamp(device.open) })
 }

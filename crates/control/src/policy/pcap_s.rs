@@ -50,8 +50,7 @@ use serde_json::Value;
 /// Registration.
 pub const PLUGIN: Plugin = Plugin {
     name: "pcap-s",
-    summary:
-        "PCAP over the drives of a shelf, in tiers, strict or by weight (FAST 2016, section 8.3)",
+    summary: "PCAP over the drives of a shelf, in tiers, strict or by weight (FAST 2016, section 8.3)",
     example: "share = \"strict\"\nefficiency = 0.83\nrest = \"unload\"",
     drives: Drives::Several,
     needs: &[Need::Queues],
@@ -110,25 +109,16 @@ impl Shelf {
         let settings = GuardSettings::read(reader, Span(10_000_000_000), devices.len())?;
         let tolerance_w = tolerance(reader, Watts(1.0))?;
         let efficiency = reader.number(
-            (
-                "efficiency",
-                "Efficiency of the power supply between the meter and the drives.",
-            ),
+            ("efficiency", "Efficiency of the power supply between the meter and the drives."),
             0.83,
             0.1..=1.0,
         )?;
         let tiers = read_tiers(reader, devices.len())?;
-        let share = reader.word(
-            ("share", "How the drives behind one meter share an error."),
-            Share::Strict,
-        )?;
+        let share = reader.word(("share", "How the drives behind one meter share an error."), Share::Strict)?;
         let weights = read_weights(reader, share, tiers.len())?;
         let rest = read_rest(reader, devices)?;
         let mut members = Vec::with_capacity(devices.len());
-        let tier_of = tiers
-            .iter()
-            .enumerate()
-            .flat_map(|(tier, n)| std::iter::repeat_n(tier, *n));
+        let tier_of = tiers.iter().enumerate().flat_map(|(tier, n)| std::iter::repeat_n(tier, *n));
         for (tier, device) in tier_of.zip(devices) {
             members.push(Member {
                 pcap: Pcap::read(reader, device, Mode::TailLatency, Some(pcap_agile::BOUNDS))?,
@@ -137,14 +127,7 @@ impl Shelf {
                 weight: weights[tier],
             });
         }
-        Ok(Shelf {
-            guard: Guard::new(settings),
-            tolerance_w,
-            efficiency,
-            share,
-            rest,
-            members,
-        })
+        Ok(Shelf { guard: Guard::new(settings), tolerance_w, efficiency, share, rest, members })
     }
 
     fn act(&mut self, error_w: f64) {
@@ -156,14 +139,8 @@ impl Shelf {
             (Share::Weight, true) => 1.0 / member.weight,
             (Share::Weight, false) => member.weight,
         };
-        let takes_part =
-            |m: &Member| m.has_room(lower) && elected.is_none_or(|tier| m.tier == tier);
-        let total: f64 = self
-            .members
-            .iter()
-            .filter(|m| takes_part(m))
-            .map(part)
-            .sum();
+        let takes_part = |m: &Member| m.has_room(lower) && elected.is_none_or(|tier| m.tier == tier);
+        let total: f64 = self.members.iter().filter(|m| takes_part(m)).map(part).sum();
         for member in &mut self.members {
             if takes_part(member) {
                 let error_w = error_w * self.efficiency * part(member) / total;
@@ -177,11 +154,7 @@ impl Shelf {
         if self.share == Share::Weight {
             return None;
         }
-        let tiers = self
-            .members
-            .iter()
-            .filter(|m| m.has_room(lower))
-            .map(|m| m.tier);
+        let tiers = self.members.iter().filter(|m| m.has_room(lower)).map(|m| m.tier);
         match lower {
             true => tiers.max(),
             false => tiers.min(),
@@ -196,29 +169,17 @@ impl Shelf {
 }
 
 fn read_weights(reader: &mut Reader, share: Share, tiers: usize) -> Result<Vec<f64>, SpecError> {
-    let weights = reader.list(
-        ("weights", "Weight of each tier, with `share = \"weight\"`."),
-        None,
-        1e-9..=1e9,
-    )?;
+    let weights = reader.list(("weights", "Weight of each tier, with `share = \"weight\"`."), None, 1e-9..=1e9)?;
     match (share, weights) {
         (Share::Strict, None) => Ok(vec![1.0; tiers]),
         (Share::Strict, Some(w)) => {
             let got = format!("{} weights", w.len());
-            Err(SpecError::new(
-                "weights",
-                got,
-                "none with share = \"strict\"",
-            ))
+            Err(SpecError::new("weights", got, "none with share = \"strict\""))
         }
         (Share::Weight, Some(w)) if w.len() == tiers => Ok(w),
         (Share::Weight, w) => {
             let got = format!("{} weights", w.map_or(0, |w| w.len()));
-            Err(SpecError::new(
-                "weights",
-                got,
-                format!("one for each of {tiers} tiers"),
-            ))
+            Err(SpecError::new("weights", got, format!("one for each of {tiers} tiers")))
         }
     }
 }
@@ -229,10 +190,7 @@ fn read_weights(reader: &mut Reader, share: Share, tiers: usize) -> Result<Vec<f
 /// Values out of bounds, and a rest that a drive does not have.
 fn read_rest(reader: &mut Reader, devices: &[Device]) -> Result<Rest, SpecError> {
     let seconds = |s: i64| Span(s * 1_000_000_000);
-    let kind = reader.word(
-        ("rest", "What a capped drive does while it has no work."),
-        RestKind::Own,
-    )?;
+    let kind = reader.word(("rest", "What a capped drive does while it has no work."), RestKind::Own)?;
     let mut rest = match kind {
         RestKind::Own => Rest::Own,
         RestKind::Unload => Rest::Unload { after: seconds(10) },
@@ -240,10 +198,7 @@ fn read_rest(reader: &mut Reader, devices: &[Device]) -> Result<Rest, SpecError>
     };
     if let Rest::Unload { after } | Rest::Standby { after } = &mut rest {
         *after = reader.number(
-            (
-                "rest_after",
-                "Time without requests after which a capped drive rests.",
-            ),
+            ("rest_after", "Time without requests after which a capped drive rests."),
             *after,
             REST_AFTER.0..=REST_AFTER.1,
         )?;
@@ -279,11 +234,7 @@ impl Policy for Shelf {
             *command = match is_open {
                 true => member.open,
                 false => Command {
-                    rest: if is_capped {
-                        self.rest
-                    } else {
-                        member.open.rest
-                    },
+                    rest: if is_capped { self.rest } else { member.open.rest },
                     ..member.pcap.queues.command(&member.open)
                 },
             };

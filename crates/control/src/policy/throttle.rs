@@ -66,53 +66,26 @@ struct Throttle {
 
 impl Throttle {
     fn new(reader: &mut Reader, device: &Device) -> Result<Throttle, SpecError> {
-        let limit = reader.word(
-            (
-                "limit",
-                "What the limit counts: requests or bytes per second.",
-            ),
-            Limit::Iops,
-        )?;
+        let limit = reader.word(("limit", "What the limit counts: requests or bytes per second."), Limit::Iops)?;
         let watts = Watts(0.0)..=Watts(1000.0);
-        let base_w = reader
-            .number(
-                ("base", "Power at a rate of zero."),
-                Watts(7.1),
-                watts.clone(),
-            )?
-            .0;
+        let base_w = reader.number(("base", "Power at a rate of zero."), Watts(7.1), watts.clone())?.0;
         let (slope, (line, usual), least) = match limit {
             Limit::Iops => (
-                (
-                    "watts_per_iops",
-                    "Power that one more request per second takes, in watts.",
-                ),
+                ("watts_per_iops", "Power that one more request per second takes, in watts."),
                 (0.045, Watts(9.5)),
                 ("least_iops", "The lowest limit, in requests per second."),
             ),
             Limit::Bandwidth => (
-                (
-                    "watts_per_megabyte_per_s",
-                    "Power that 10^6 bytes per second more take, in watts.",
-                ),
+                ("watts_per_megabyte_per_s", "Power that 10^6 bytes per second more take, in watts."),
                 (0.9 / 171.0, Watts(8.0)),
-                (
-                    "least_megabytes_per_s",
-                    "The lowest limit, in 10^6 bytes per second.",
-                ),
+                ("least_megabytes_per_s", "The lowest limit, in 10^6 bytes per second."),
             ),
         };
         Ok(Throttle {
             limit,
             base_w,
             slope: reader.number(slope, line, 1e-6..=1000.0)?,
-            unlimited_from_w: reader
-                .number(
-                    ("unlimited_from", "Caps from this on set no limit."),
-                    usual,
-                    watts,
-                )?
-                .0,
+            unlimited_from_w: reader.number(("unlimited_from", "Caps from this on set no limit."), usual, watts)?.0,
             least: reader.number(least, 1.0, 0.001..=1e6)?,
             open: device.clamp(device.open),
             cap_w: Some(0.0),
@@ -145,10 +118,7 @@ impl Policy for Throttle {
             Some(_) => Status::Holding,
         };
         if let Some(command) = commands.first_mut() {
-            *command = Command {
-                rate_limit: self.rate_limit(),
-                ..self.open
-            };
+            *command = Command { rate_limit: self.rate_limit(), ..self.open };
         }
         status
     }
@@ -161,16 +131,10 @@ mod tests {
 
     fn limit_at(toml: &str, caps: &[Option<f64>]) -> RateLimit {
         let table = toml::from_str(toml).expect("TOML");
-        let mut policy = PLUGIN
-            .build(&table, &[Device::default()])
-            .expect("it builds");
+        let mut policy = PLUGIN.build(&table, &[Device::default()]).expect("it builds");
         let mut commands = [Command::default()];
         for cap in caps {
-            let input = Input {
-                now: headstack_units::Time::ZERO,
-                cap: cap.map(Watts),
-                sample: Sample::default(),
-            };
+            let input = Input { now: headstack_units::Time::ZERO, cap: cap.map(Watts), sample: Sample::default() };
             policy.step(&input, &mut commands);
         }
         commands[0].rate_limit
@@ -198,10 +162,7 @@ mod tests {
     #[test]
     fn an_unreadable_cap_leaves_the_last_one_and_at_first_the_lowest_limit() {
         let wanted = RateLimit::Requests(Frequency(42.0));
-        assert_eq!(
-            limit_at("", &[Some(9.0), Some(f64::NAN), Some(-1.0)]),
-            wanted
-        );
+        assert_eq!(limit_at("", &[Some(9.0), Some(f64::NAN), Some(-1.0)]), wanted);
         let lowest = RateLimit::Requests(Frequency(1.0));
         assert_eq!(limit_at("", &[Some(f64::NAN)]), lowest);
         let wanted = RateLimit::Unlimited;

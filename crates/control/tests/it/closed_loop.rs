@@ -20,19 +20,13 @@ fn minutes(seconds: &[Second], from: usize, to: usize) -> &[Second] {
 }
 
 fn queues(second: &Second) -> (u32, u32) {
-    (
-        second.commands[0].nr_requests,
-        second.commands[0].queue_depth,
-    )
+    (second.commands[0].nr_requests, second.commands[0].queue_depth)
 }
 
 /// Seconds from minute 25, when the cap rises to 10.5 W, until power exceeds `watts`.
 fn delay_s(seconds: &[Second], watts: f64) -> usize {
     let after = minutes(seconds, 25, 30);
-    after
-        .iter()
-        .position(|s| s.watts > watts)
-        .unwrap_or(after.len())
+    after.iter().position(|s| s.watts > watts).unwrap_or(after.len())
 }
 
 const SEEDS: std::ops::Range<u64> = 0..10;
@@ -45,18 +39,12 @@ fn agile_keeps_the_caps_and_its_bounds() {
             let settled = minutes(&run, from + 2, to);
             let cap = settled[0].cap.expect("a cap");
             let watts = mean(settled, |s| s.watts);
-            assert!(
-                watts <= cap + 0.3,
-                "seed {seed}, minute {from}: {watts} W for {cap} W"
-            );
+            assert!(watts <= cap + 0.3, "seed {seed}, minute {from}: {watts} W for {cap} W");
         }
         // The first command takes effect in the second second.
         for second in &run[2..] {
             let (host, drive) = queues(second);
-            assert!(
-                (4..=32).contains(&host) && (1..=8).contains(&drive),
-                "seed {seed}"
-            );
+            assert!((4..=32).contains(&host) && (1..=8).contains(&drive), "seed {seed}");
         }
         // 7.5 W is out of reach: the lowest setting, 8.30 W.
         let lowest = &minutes(&run, 23, 25)[0];
@@ -69,10 +57,7 @@ fn agile_keeps_the_caps_and_its_bounds() {
 fn ablation_without_a_policy_no_cap_is_kept() {
     let run = figure_5("none", "", 1);
     let settled = minutes(&run, 12, 15);
-    assert!(
-        mean(settled, |s| s.watts) > 9.0 + 0.1,
-        "9.15 W at (128, 32)"
-    );
+    assert!(mean(settled, |s| s.watts) > 9.0 + 0.1, "9.15 W at (128, 32)");
     assert!(mean(minutes(&run, 17, 20), |s| s.watts) > 8.5 + 0.3);
 }
 
@@ -82,25 +67,13 @@ fn ablation_without_a_policy_no_cap_is_kept() {
 fn bounds_make_the_controller_agile_and_without_them_it_creeps() {
     for seed in SEEDS {
         let agile = figure_5("pcap-agile", AGILE, seed);
-        assert!(
-            delay_s(&agile, 9.0) <= 60,
-            "seed {seed}: {}",
-            delay_s(&agile, 9.0)
-        );
+        assert!(delay_s(&agile, 9.0) <= 60, "seed {seed}: {}", delay_s(&agile, 9.0));
         let base = figure_5("pcap-base", "", seed);
         let crept = queues(&minutes(&base, 24, 25)[59]).0;
         assert!((190..=260).contains(&crept), "seed {seed}: {crept}");
-        assert!(
-            delay_s(&base, 9.0) >= 150,
-            "seed {seed}: {}",
-            delay_s(&base, 9.0)
-        );
+        assert!(delay_s(&base, 9.0) >= 150, "seed {seed}: {}", delay_s(&base, 9.0));
         // The bounds are the mechanism: without them the agile policy equals the base design.
-        let without = figure_5(
-            "pcap-agile",
-            "nr_requests = [4, 2048]\nqueue_depth = [1, 32]",
-            seed,
-        );
+        let without = figure_5("pcap-agile", "nr_requests = [4, 2048]\nqueue_depth = [1, 32]", seed);
         assert!(delay_s(&without, 9.0) >= 150, "seed {seed}");
     }
 }
@@ -131,10 +104,7 @@ fn two_gains_spare_energy_over_the_cap() {
             over_cap_j(minutes(&run, 10, 20), 0.2) + over_cap_j(minutes(&run, 30, 45), 0.2)
         };
         let (paper, slow) = (over(AGILE), over("lower_factor = 2"));
-        assert!(
-            paper < 0.6 * slow,
-            "seed {seed}: {paper} J, with one gain {slow} J"
-        );
+        assert!(paper < 0.6 * slow, "seed {seed}: {paper} J, with one gain {slow} J");
     }
 }
 
@@ -163,16 +133,10 @@ fn mean_throughput_of_the_two_modes_and_of_throttling() {
         let tail = iops("pcap-agile", AGILE);
         let throttled = iops("throttle", "");
         let throughput = iops("pcap-agile", THROUGHPUT);
-        assert!(
-            tail < throttled && throttled < throughput,
-            "{tail} {throttled} {throughput}"
-        );
+        assert!(tail < throttled && throttled < throughput, "{tail} {throttled} {throughput}");
         assert!((tail - 110.0).abs() <= 6.0, "seed {seed}: {tail}");
         assert!((throttled - 114.0).abs() <= 6.0, "seed {seed}: {throttled}");
-        assert!(
-            (throughput - 160.0).abs() <= 10.0,
-            "seed {seed}: {throughput}"
-        );
+        assert!((throughput - 160.0).abs() <= 10.0, "seed {seed}: {throughput}");
     }
 }
 
@@ -192,10 +156,7 @@ fn throttling_keeps_low_caps_by_its_limit_alone() {
 }
 
 fn settled_w(toml: &str, threads: u32, cap: f64) -> f64 {
-    let kind = Kind {
-        threads,
-        ..Kind::default()
-    };
+    let kind = Kind { threads, ..Kind::default() };
     let run = Run::one(kind, 3, &[(900, Some(cap))]).with(build("pcap-agile", toml, 1));
     mean(&run[600..], |s| s.watts)
 }
@@ -206,19 +167,13 @@ fn capping_needs_outstanding_requests() {
     for toml in [AGILE, THROUGHPUT] {
         for threads in [1, 2, 4] {
             for cap in [8.0, 9.0] {
-                assert!(
-                    settled_w(toml, threads, cap) >= 10.3,
-                    "{threads} threads, {cap} W"
-                );
+                assert!(settled_w(toml, threads, cap) >= 10.3, "{threads} threads, {cap} W");
             }
         }
         let mut last = f64::INFINITY;
         for threads in [4, 8, 16, 32, 64, 128] {
             let watts = settled_w(toml, threads, 8.0);
-            assert!(
-                watts <= last + 0.1,
-                "{threads} threads: {watts} W after {last} W"
-            );
+            assert!(watts <= last + 0.1, "{threads} threads: {watts} W after {last} W");
             last = watts;
         }
     }
@@ -243,10 +198,7 @@ fn a_batch_job_takes_longer_under_lower_caps() {
         last = ratio;
     }
     assert!((1.28..=1.42).contains(&last), "{last} at 8 W");
-    assert!(
-        whole / rate(AGILE, Some(8.5)) > 1.42,
-        "the tail-latency mode costs more"
-    );
+    assert!(whole / rate(AGILE, Some(8.5)) > 1.42, "the tail-latency mode costs more");
 }
 
 /// The meter is lost while the load grows: the safe setting keeps the cap; keeping the last setting does not.
@@ -256,10 +208,7 @@ fn a_lost_meter_takes_the_safe_side() {
         let phases = [(600, Some(10.5)), (600, Some(8.5))];
         let run = Run::one(Kind::default(), 7, &phases);
         let seconds = run.damaged(build("pcap-agile", toml, 1), |i, sample| match i {
-            590.. => headstack_control::Sample {
-                power: None,
-                ..sample
-            },
+            590.. => headstack_control::Sample { power: None, ..sample },
             _ => sample,
         });
         over_cap_j(&seconds[620..], 0.0)

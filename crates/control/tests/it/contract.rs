@@ -35,35 +35,21 @@ fn told_parameters_make_the_same_policy() {
         for drives in [1, drives_of(plugin)] {
             let devices = vec![Device::default(); drives];
             let short = example(plugin);
-            let build = |table| {
-                plugin
-                    .build_and_tell(table, &devices)
-                    .unwrap_or_else(|e| panic!("{}: {e}", plugin.name))
-            };
+            let build =
+                |table| plugin.build_and_tell(table, &devices).unwrap_or_else(|e| panic!("{}: {e}", plugin.name));
             let (mut one, told) = build(&short);
             let mut full = short.clone();
             for p in &told {
                 assert!(!p.field.doc.is_empty(), "{}: {}", plugin.name, p.field.key);
-                assert!(
-                    !p.field.need().is_empty(),
-                    "{}: {}",
-                    plugin.name,
-                    p.field.key
-                );
-                assert_eq!(
-                    p.value.is_none(),
-                    p.field.default().is_none() && !short.contains_key(p.field.key)
-                );
+                assert!(!p.field.need().is_empty(), "{}: {}", plugin.name, p.field.key);
+                assert_eq!(p.value.is_none(), p.field.default().is_none() && !short.contains_key(p.field.key));
                 if let Some(value) = &p.value {
                     full.insert(p.field.key.to_string(), value.clone());
                 }
             }
             let (mut two, again) = build(&full);
             assert_eq!(told, again, "{}", plugin.name);
-            let mut commands = [
-                vec![Command::default(); drives],
-                vec![Command::default(); drives],
-            ];
+            let mut commands = [vec![Command::default(); drives], vec![Command::default(); drives]];
             for second in 1..200u64 {
                 let now = Time(second * 1_000_000_000);
                 // Above and below a cap that comes, changes and goes.
@@ -87,10 +73,7 @@ fn a_wrong_number_of_drives_is_an_error() {
         };
         for n in wrong {
             let devices = vec![Device::default(); *n];
-            let error = plugin
-                .build(&example(plugin), &devices)
-                .err()
-                .expect("an error");
+            let error = plugin.build(&example(plugin), &devices).err().expect("an error");
             assert_eq!((error.key.as_str(), error.got), ("drives", n.to_string()));
         }
     }
@@ -98,21 +81,11 @@ fn a_wrong_number_of_drives_is_an_error() {
 
 #[test]
 fn a_misspelt_name_gets_the_list_and_the_nearest() {
-    let error = policies()
-        .find("policy", "pcap-agil")
-        .copied()
-        .expect_err("an error")
-        .to_string();
+    let error = policies().find("policy", "pcap-agil").copied().expect_err("an error").to_string();
     assert!(error.contains("did you mean \"pcap-agile\"?"), "{error}");
     for plugin in policies().iter() {
         assert!(error.contains(plugin.name), "{error}");
-        assert_eq!(
-            policies()
-                .find("policy", plugin.name)
-                .copied()
-                .map(|p| p.name),
-            Ok(plugin.name)
-        );
+        assert_eq!(policies().find("policy", plugin.name).copied().map(|p| p.name), Ok(plugin.name));
     }
 }
 
@@ -143,8 +116,7 @@ fn pairs() -> Vec<(Plugin, Device)> {
     let devices = [Device::default(), with_expiry()];
     let policies = policies();
     let all = policies.iter();
-    all.flat_map(|plugin| devices.map(|device| (*plugin, device)))
-        .collect()
+    all.flat_map(|plugin| devices.map(|device| (*plugin, device))).collect()
 }
 
 /// One step with arbitrary input.
@@ -165,8 +137,7 @@ fn any_input() -> impl Strategy<Value = (u64, Option<f64>, Option<f64>, i64)> {
             ].prop_map(Some),
         ]
     };
-    let late =
-        prop_oneof![6 => Just(0i64), 2 => -30_000_000_000..30_000_000_000i64, 1 => Just(i64::MAX)];
+    let late = prop_oneof![6 => Just(0i64), 2 => -30_000_000_000..30_000_000_000i64, 1 => Just(i64::MAX)];
     (passed, watts(), watts(), late)
 }
 

@@ -1,9 +1,7 @@
 //! The controller applies each command once, loses none, and keeps all within bounds.
 
 use crate::common::build;
-use headstack_control::{
-    Actuator, Command, Controller, Device, Held, Input, Policy, Progress, RateLimit,
-};
+use headstack_control::{Actuator, Command, Controller, Device, Held, Input, Policy, Progress, RateLimit};
 use headstack_control::{Rest, Sample, Sensor, Status, REST_AFTER};
 use headstack_units::{Frequency, Span, Time, Watts};
 
@@ -59,26 +57,13 @@ impl Actuator for Log {
 #[test]
 fn another_writer_is_overruled() {
     let mut controller = Controller::new(Box::new(Fixed(Command::default())), &[Device::default()]);
-    let mut log = Log {
-        seen: vec![Held::Unknown, Held::Unknown, Held::Other],
-        ..Log::default()
-    };
+    let mut log = Log { seen: vec![Held::Unknown, Held::Unknown, Held::Other], ..Log::default() };
     let step = |controller: &mut Controller, log: &mut Log, s: u64| {
         controller.step(Time(s * 1_000_000_000), Some(Watts(9.0)), &mut Silent, log);
         (log.given.len(), log.reads)
     };
-    let seen: Vec<(usize, usize)> = (1..=34)
-        .map(|s| step(&mut controller, &mut log, s))
-        .collect();
-    let want = [
-        (1, (1, 0)),
-        (10, (1, 0)),
-        (12, (1, 2)),
-        (13, (2, 3)),
-        (22, (2, 3)),
-        (23, (2, 4)),
-        (34, (2, 5)),
-    ];
+    let seen: Vec<(usize, usize)> = (1..=34).map(|s| step(&mut controller, &mut log, s)).collect();
+    let want = [(1, (1, 0)), (10, (1, 0)), (12, (1, 2)), (13, (2, 3)), (22, (2, 3)), (23, (2, 4)), (34, (2, 5))];
     for (s, want) in want {
         assert_eq!(seen[s - 1], want, "at {s} s: commands, reads");
     }
@@ -109,9 +94,7 @@ fn commands_are_clamped_and_given_once() {
         read_expire: None,
         arms: 1,
         rate_limit: RateLimit::Unlimited,
-        rest: Rest::Standby {
-            after: REST_AFTER.0,
-        },
+        rest: Rest::Standby { after: REST_AFTER.0 },
     };
     assert_eq!(log.given, [(0, wanted), (1, wanted)]);
     assert!(controller.in_force().eq([Some(wanted), Some(wanted)]));
@@ -121,10 +104,7 @@ fn commands_are_clamped_and_given_once() {
 fn a_refused_command_is_given_again_until_it_is_taken() {
     let command = Command::default();
     let mut controller = Controller::new(Box::new(Fixed(command)), &[Device::default()]);
-    let mut log = Log {
-        refusals: 3,
-        ..Log::default()
-    };
+    let mut log = Log { refusals: 3, ..Log::default() };
     steps(&mut controller, &mut log, 3);
     assert!(controller.in_force().eq([None]));
     steps(&mut controller, &mut log, 5);
@@ -137,11 +117,7 @@ fn after(policy: &mut dyn Policy, s: u64, cap: Option<f64>, watts: f64) -> (u32,
     let mut commands = [Command::default()];
     let now = Time(s * 1_000_000_000);
     let sample = Sample::new(now, Watts(watts));
-    let input = Input {
-        now,
-        cap: cap.map(Watts),
-        sample,
-    };
+    let input = Input { now, cap: cap.map(Watts), sample };
     policy.step(&input, &mut commands);
     (commands[0].nr_requests, commands[0].queue_depth)
 }
@@ -160,16 +136,8 @@ fn no_cap_releases_the_drive() {
         for s in [0, 5, 10, 15, 20, 25] {
             after(policy.as_mut(), s, Some(8.0), 10.6);
         }
-        assert_ne!(
-            after(policy.as_mut(), 30, Some(8.0), 10.6),
-            open,
-            "{name} {toml}"
-        );
-        assert_eq!(
-            after(policy.as_mut(), 31, None, 10.6),
-            open,
-            "{name} {toml}"
-        );
+        assert_ne!(after(policy.as_mut(), 30, Some(8.0), 10.6), open, "{name} {toml}");
+        assert_eq!(after(policy.as_mut(), 31, None, 10.6), open, "{name} {toml}");
     }
 }
 
@@ -188,11 +156,7 @@ fn the_safe_side_is_the_setting_with_the_lowest_power() {
     ] {
         let mut policy = build(name, toml, 1);
         after(policy.as_mut(), 0, Some(9.0), 9.0);
-        assert_eq!(
-            after(policy.as_mut(), 100, Some(9.0), f64::NAN),
-            safe,
-            "{name} {toml}"
-        );
+        assert_eq!(after(policy.as_mut(), 100, Some(9.0), f64::NAN), safe, "{name} {toml}");
     }
 }
 

@@ -16,11 +16,7 @@ struct Steps {
 
 impl Steps {
     fn new(toml: &str, drives: usize) -> Steps {
-        Steps {
-            policy: build("learning", toml, drives),
-            commands: vec![Command::default(); drives],
-            second: 0,
-        }
+        Steps { policy: build("learning", toml, drives), commands: vec![Command::default(); drives], second: 0 }
     }
 
     /// One second under this cap: what all drives draw and serve, with full queues.
@@ -33,17 +29,10 @@ impl Steps {
     fn step_with(&mut self, requests: f64, cap: Option<f64>, watts: f64, iops: f64) {
         self.second += 1;
         let now = Time(self.second * SECOND);
-        let work = Work {
-            response_time: Span::from_secs_f64(requests / iops),
-            rate: Some(Frequency(iops)),
-        };
-        let sample = Sample {
-            work: Some(work),
-            ..Sample::new(now, Watts(watts))
-        };
+        let work = Work { response_time: Span::from_secs_f64(requests / iops), rate: Some(Frequency(iops)) };
+        let sample = Sample { work: Some(work), ..Sample::new(now, Watts(watts)) };
         let cap = cap.map(Watts);
-        self.policy
-            .step(&Input { now, cap, sample }, &mut self.commands);
+        self.policy.step(&Input { now, cap, sample }, &mut self.commands);
     }
 
     fn depths(&self) -> Vec<u32> {
@@ -54,9 +43,7 @@ impl Steps {
 /// Points of 128 places: depth, watts, requests per second.
 fn map(points: &[(u32, f64, f64)]) -> String {
     let point = |(depth, watts, iops): &(u32, f64, f64)| {
-        format!(
-            "{{ nr_requests = 128, queue_depth = {depth}, power = \"{watts} W\", iops = {iops} }}"
-        )
+        format!("{{ nr_requests = 128, queue_depth = {depth}, power = \"{watts} W\", iops = {iops} }}")
     };
     let points: Vec<String> = points.iter().map(point).collect();
     format!("map = [{}]", points.join(", "))
@@ -100,18 +87,10 @@ fn two_readings_are_needed_to_give_up_a_guess() {
 
 /// Runs two drives of two tiers, of which the map is true, at a cap above what they draw with their own settings.
 fn raised(share: &str, points: &[(u32, f64, f64)], cap: f64) -> Vec<u32> {
-    let toml = format!(
-        "{}\ntiers = [1, 1]\nshare = \"{share}\"\nefficiency = 1.0\ntolerance = \"0.2 W\"",
-        map(points)
-    );
+    let toml = format!("{}\ntiers = [1, 1]\nshare = \"{share}\"\nefficiency = 1.0\ntolerance = \"0.2 W\"", map(points));
     let mut steps = Steps::new(&toml, 2);
     for second in 0..120 {
-        let of = |c: &Command| {
-            points
-                .iter()
-                .find(|p| p.0 == c.queue_depth)
-                .expect("a point")
-        };
+        let of = |c: &Command| points.iter().find(|p| p.0 == c.queue_depth).expect("a point");
         let all: Vec<_> = steps.commands.iter().map(of).copied().collect();
         let watts = all.iter().map(|p| p.1).sum();
         let iops = all.iter().map(|p| p.2).sum();
@@ -178,11 +157,7 @@ fn a_coarse_meter_is_read_with_what_is_known() {
         for second in 0..100 {
             let watts = if steps.depths() == [32] { 9.1 } else { 8.4 };
             // Two values, so that the step is seen.
-            let idle = if second < 20 && second % 2 == 0 {
-                -1.0
-            } else {
-                0.0
-            };
+            let idle = if second < 20 && second % 2 == 0 { -1.0 } else { 0.0 };
             let cap = (second >= 30).then_some(8.8);
             steps.step(cap, shown(watts) + idle, 200.0);
         }
@@ -200,9 +175,8 @@ fn it_never_ends_above_the_best_it_has_seen() {
     let mut above = 0;
     for seed in first..first + cases(60) {
         let mut rng = SplitMix(seed);
-        let points: Vec<(u32, f64, f64)> = (1..=12)
-            .map(|i| (2 * i, 7.5 + 2.5 * rng.unit(), 100.0 + 100.0 * rng.unit()))
-            .collect();
+        let points: Vec<(u32, f64, f64)> =
+            (1..=12).map(|i| (2 * i, 7.5 + 2.5 * rng.unit(), 100.0 + 100.0 * rng.unit())).collect();
         let truth: Vec<f64> = points.iter().map(|_| 7.5 + 2.5 * rng.unit()).collect();
         let cap = 7.2 + 2.0 * rng.unit();
         let mut steps = Steps::new(&map(&points), 1);

@@ -12,15 +12,8 @@ const THROUGHPUT: &str = "mode = \"throughput\"";
 type Phases<'a> = &'a [(u32, Option<f64>)];
 
 fn run(device: Device, threads: u32, seed: u64, phases: Phases, policy: [&str; 2]) -> Vec<Second> {
-    let kind = Kind {
-        threads,
-        ..Kind::default()
-    };
-    let run = Run {
-        device,
-        tells_response_times: true,
-        ..Run::one(kind, seed, phases)
-    };
+    let kind = Kind { threads, ..Kind::default() };
+    let run = Run { device, tells_response_times: true, ..Run::one(kind, seed, phases) };
     run.with(build_for(policy[0], policy[1], &[device]))
 }
 
@@ -36,10 +29,7 @@ fn last(seconds: &[Second]) -> Command {
 /// third of the energy above the caps at most.
 #[test]
 fn beats_the_throughput_mode() {
-    for (start, more) in [
-        ("", 1.05),
-        ("\nstart_nr_requests = 4\nstart_queue_depth = 1", 1.2),
-    ] {
+    for (start, more) in [("", 1.05), ("\nstart_nr_requests = 4\nstart_queue_depth = 1", 1.2)] {
         let pcap = format!("{THROUGHPUT}{start}");
         for seed in SEEDS {
             let device = with_expiry();
@@ -63,13 +53,7 @@ fn without_the_setting_the_gain_is_gone() {
         let (a, b) = (iops(&ours), iops(&theirs));
         assert!(a <= 1.005 * b, "seed {seed}: {a} requests/s, PCAP {b}");
         assert!(ours.iter().all(|s| s.commands[0].read_expire.is_none()));
-        let with = run(
-            with_expiry(),
-            128,
-            seed,
-            &FIGURE_5,
-            ["pcap-agile", THROUGHPUT],
-        );
+        let with = run(with_expiry(), 128, seed, &FIGURE_5, ["pcap-agile", THROUGHPUT]);
         assert_eq!(iops(&with), b, "seed {seed}");
     }
 }
@@ -81,13 +65,7 @@ fn a_batch_job_hardly_takes_longer() {
     for seed in SEEDS {
         let rate = |cap| {
             let phases = [(900, cap)];
-            iops(&run(
-                with_expiry(),
-                128,
-                seed,
-                &phases,
-                ["feed-forward", ""],
-            ))
+            iops(&run(with_expiry(), 128, seed, &phases, ["feed-forward", ""]))
         };
         let longer = rate(None) / rate(Some(8.0));
         assert!((1.0..1.15).contains(&longer), "seed {seed}: {longer}");
@@ -100,10 +78,7 @@ fn keeps_a_cap_below_the_lowest_power_of_pcap() {
     let phases = [(600, Some(7.75))];
     let device = with_expiry();
     let settled = |policy| mean(&run(device, 128, 1, &phases, policy)[120..], |s| s.watts);
-    let (ours, theirs) = (
-        settled(["feed-forward", ""]),
-        settled(["pcap-agile", THROUGHPUT]),
-    );
+    let (ours, theirs) = (settled(["feed-forward", ""]), settled(["pcap-agile", THROUGHPUT]));
     assert!(ours <= 7.75 && theirs > 7.9, "{ours} W, PCAP {theirs} W");
 }
 
@@ -126,15 +101,7 @@ fn the_end_of_a_cap_restores_the_expiry() {
 /// response times tell which it is.
 #[test]
 fn a_queue_that_is_not_full_keeps_its_own_expiry() {
-    let settled = |threads| {
-        last(&run(
-            with_expiry(),
-            threads,
-            1,
-            &[(300, Some(12.0))],
-            ["feed-forward", ""],
-        ))
-    };
+    let settled = |threads| last(&run(with_expiry(), threads, 1, &[(300, Some(12.0))], ["feed-forward", ""]));
     assert_eq!(settled(128).read_expire, Some(Span::from_ms(2000.0)));
     assert_eq!(settled(32), with_expiry().open);
 }
@@ -159,15 +126,7 @@ fn a_new_cap_leads_to_a_better_setting_at_once() {
         let phases = [(60, None), (60, Some(9.05))];
         let seconds = run(with_expiry(), 128, seed, &phases, ["feed-forward", ""]);
         let (before, after) = (&seconds[59], &seconds[119]);
-        assert!(
-            before.watts > 9.05 && after.watts < 9.0,
-            "seed {seed}: {} W",
-            after.watts
-        );
-        assert!(
-            after.iops > 1.02 * before.iops,
-            "seed {seed}: {}",
-            after.iops
-        );
+        assert!(before.watts > 9.05 && after.watts < 9.0, "seed {seed}: {} W", after.watts);
+        assert!(after.iops > 1.02 * before.iops, "seed {seed}: {}", after.iops);
     }
 }

@@ -30,10 +30,7 @@ struct Drives {
 impl Actuator for Drives {
     fn apply(&mut self, drive: usize, command: &Command) -> Progress {
         assert!(self.device.accepts(command), "{command:?}");
-        assert!(
-            self.pending[drive].is_none(),
-            "a second command to drive {drive}"
-        );
+        assert!(self.pending[drive].is_none(), "a second command to drive {drive}");
         match self.answer {
             Answer::Take => self.is[drive] = *command,
             Answer::Lie => {}
@@ -76,8 +73,7 @@ struct Meter(Option<f64>);
 
 impl Sensor for Meter {
     fn read(&mut self, now: Time) -> Sample {
-        self.0
-            .map_or(Sample::missing(now), |w| Sample::new(now, Watts(w)))
+        self.0.map_or(Sample::missing(now), |w| Sample::new(now, Watts(w)))
     }
 }
 

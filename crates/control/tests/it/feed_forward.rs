@@ -4,36 +4,14 @@ use crate::common::build;
 use crate::common::plant::{changes, mean, over_cap_j, Kind, Run, Second, FIGURE_5};
 
 /// Figure 5 without the cap that no setting reaches.
-const IN_REACH: [(u32, Option<f64>); 6] = [
-    (300, Some(9.0)),
-    (300, Some(8.5)),
-    (300, Some(10.5)),
-    (300, Some(9.5)),
-    (300, Some(9.0)),
-    (300, Some(10.0)),
-];
+const IN_REACH: [(u32, Option<f64>); 6] =
+    [(300, Some(9.0)), (300, Some(8.5)), (300, Some(10.5)), (300, Some(9.5)), (300, Some(9.0)), (300, Some(10.0))];
 
 /// A drive that differs from the map: it draws more, and its power varies more.
-const OTHER: Kind = Kind {
-    threads: 128,
-    offset_w: 0.6,
-    scale: 1.15,
-    noise_w: 0.05,
-    has_elevator: true,
-};
+const OTHER: Kind = Kind { threads: 128, offset_w: 0.6, scale: 1.15, noise_w: 0.05, has_elevator: true };
 
-fn run(
-    kind: Kind,
-    seed: u64,
-    phases: &[(u32, Option<f64>)],
-    name: &str,
-    toml: &str,
-) -> Vec<Second> {
-    Run {
-        tells_response_times: true,
-        ..Run::one(kind, seed, phases)
-    }
-    .with(build(name, toml, 1))
+fn run(kind: Kind, seed: u64, phases: &[(u32, Option<f64>)], name: &str, toml: &str) -> Vec<Second> {
+    Run { tells_response_times: true, ..Run::one(kind, seed, phases) }.with(build(name, toml, 1))
 }
 
 const SEEDS: std::ops::Range<u64> = 0..10;
@@ -48,10 +26,7 @@ fn iops(seconds: &[Second]) -> f64 {
 /// energy above the caps, because a change needs one period.
 #[test]
 fn equals_the_throughput_mode_with_less_energy_over_the_caps() {
-    for (start, least) in [
-        ("", 0.995),
-        ("start_nr_requests = 4\nstart_queue_depth = 1", 1.1),
-    ] {
+    for (start, least) in [("", 0.995), ("start_nr_requests = 4\nstart_queue_depth = 1", 1.1)] {
         let pcap = format!("mode = \"throughput\"\n{start}");
         for seed in SEEDS {
             let aim = "margin_ratio = -0.75";
@@ -71,13 +46,7 @@ fn equals_the_throughput_mode_with_less_energy_over_the_caps() {
 fn keeps_the_caps_more_strictly_than_the_throughput_mode() {
     for seed in SEEDS {
         let ours = run(Kind::default(), seed, &FIGURE_5, "feed-forward", "");
-        let theirs = run(
-            Kind::default(),
-            seed,
-            &FIGURE_5,
-            "pcap-agile",
-            "mode = \"throughput\"",
-        );
+        let theirs = run(Kind::default(), seed, &FIGURE_5, "pcap-agile", "mode = \"throughput\"");
         let (a, b) = (iops(&ours), iops(&theirs));
         assert!(a >= 0.99 * b, "seed {seed}: {a} requests/s, PCAP {b}");
         let (a, b) = (over_cap_j(&ours, 0.0), over_cap_j(&theirs, 0.0));
@@ -96,11 +65,7 @@ fn beats_the_tail_latency_mode_at_equal_response_times() {
         let (a, b) = (iops(&ours), iops(&theirs));
         assert!(a > 1.1 * b, "seed {seed}: {a} requests/s, PCAP {b}");
         for second in &ours[5..] {
-            assert!(
-                second.response_time_s <= 0.250,
-                "seed {seed}: {}",
-                second.response_time_s
-            );
+            assert!(second.response_time_s <= 0.250, "seed {seed}: {}", second.response_time_s);
         }
         let (a, b) = (over_cap_j(&ours, 0.2), over_cap_j(&theirs, 0.2));
         assert!(a <= b, "seed {seed}: {a} J over the cap, PCAP {b} J");
@@ -112,10 +77,7 @@ fn beats_the_tail_latency_mode_at_equal_response_times() {
 fn the_latency_target_is_what_keeps_response_times_short() {
     let longest = |toml: &str| {
         let seconds = run(Kind::default(), 1, &IN_REACH, "feed-forward", toml);
-        seconds[5..]
-            .iter()
-            .map(|s| s.response_time_s)
-            .fold(0.0, f64::max)
+        seconds[5..].iter().map(|s| s.response_time_s).fold(0.0, f64::max)
     };
     assert!(longest("latency_target = \"250 ms\"") <= 0.250);
     assert!(longest("") > 0.6);
@@ -123,12 +85,8 @@ fn the_latency_target_is_what_keeps_response_times_short() {
 
 /// Runs whose samples tell p99.
 fn run_p99(seed: u64, phases: &[(u32, Option<f64>)], name: &str, toml: &str) -> Vec<Second> {
-    Run {
-        tells_response_times: true,
-        tells_p99: true,
-        ..Run::one(Kind::default(), seed, phases)
-    }
-    .with(build(name, toml, 1))
+    Run { tells_response_times: true, tells_p99: true, ..Run::one(Kind::default(), seed, phases) }
+        .with(build(name, toml, 1))
 }
 
 /// The target and the limit of the example, which PCAP's lowest setting (0.72 s) meets: more throughput than
@@ -174,10 +132,7 @@ fn the_limit_has_precedence_over_the_cap() {
 fn measured_response_times_correct_the_map() {
     let places = |tells: bool| {
         let phases = [(900, Some(10.5))];
-        let run = Run {
-            tells_response_times: tells,
-            ..Run::one(Kind::default(), 1, &phases)
-        };
+        let run = Run { tells_response_times: tells, ..Run::one(Kind::default(), 1, &phases) };
         let policy = build("feed-forward", "latency_target = \"250 ms\"", 1);
         let seconds = run.damaged(policy, |_, mut sample| {
             if let Some(work) = &mut sample.work {
@@ -187,11 +142,7 @@ fn measured_response_times_correct_the_map() {
         });
         seconds.last().expect("seconds").commands[0].nr_requests
     };
-    assert_eq!(
-        places(false),
-        40,
-        "229 ms on average at 40 places, 273 at 48"
-    );
+    assert_eq!(places(false), 40, "229 ms on average at 40 places, 273 at 48");
     assert!(places(true) < 32, "2.5 times as long");
 }
 
@@ -200,10 +151,7 @@ fn measured_response_times_correct_the_map() {
 #[test]
 fn keeps_the_caps_of_a_drive_that_the_map_does_not_describe() {
     for seed in SEEDS {
-        let phases: Vec<_> = IN_REACH
-            .iter()
-            .map(|(s, cap)| (*s, cap.map(|c| c + 0.7)))
-            .collect();
+        let phases: Vec<_> = IN_REACH.iter().map(|(s, cap)| (*s, cap.map(|c| c + 0.7))).collect();
         let seconds = run(OTHER, seed, &phases, "feed-forward", "");
         for phase in 0..phases.len() {
             let settled = &seconds[phase * 300 + 120..(phase + 1) * 300];
@@ -224,13 +172,7 @@ fn learning_does_not_try_a_wrong_point_twice() {
         { nr_requests = 128, queue_depth = 32, power = \"9.15 W\", iops = 198 }]";
     let late = |learn: &str| {
         let toml = format!("learn = \"{learn}\"\n{map}");
-        let seconds = run(
-            Kind::default(),
-            1,
-            &[(1200, Some(8.5))],
-            "feed-forward",
-            &toml,
-        );
+        let seconds = run(Kind::default(), 1, &[(1200, Some(8.5))], "feed-forward", &toml);
         (changes(&seconds[300..]), over_cap_j(&seconds[300..], 0.2))
     };
     let (learnt, over) = late("on");
@@ -248,13 +190,7 @@ fn a_falling_cap_is_followed_within_three_seconds() {
         for second in &seconds[304..] {
             assert!(second.watts <= 8.3 + 0.2, "seed {seed}: {} W", second.watts);
         }
-        let theirs = run(
-            Kind::default(),
-            seed,
-            &phases,
-            "pcap-agile",
-            "mode = \"throughput\"",
-        );
+        let theirs = run(Kind::default(), seed, &phases, "pcap-agile", "mode = \"throughput\"");
         assert!(theirs[304].watts > 8.3 + 0.2, "PCAP waits for its period");
     }
 }
@@ -274,23 +210,13 @@ fn a_new_cap_is_followed_within_three_seconds() {
 /// setting than periods and falls of the cap.
 #[test]
 fn a_restless_cap_changes_settings_once_per_period_at_most() {
-    let phases: Vec<_> = (0..200)
-        .map(|i| (3, Some(8.0 + f64::from(i * 7 % 11) * 0.2)))
-        .collect();
+    let phases: Vec<_> = (0..200).map(|i| (3, Some(8.0 + f64::from(i * 7 % 11) * 0.2))).collect();
     let seconds = run(Kind::default(), 1, &phases, "feed-forward", "");
     let falls = phases.windows(2).filter(|w| w[1].1 < w[0].1).count();
-    assert!(
-        changes(&seconds) <= seconds.len() / 5 + falls + 1,
-        "{}",
-        changes(&seconds)
-    );
+    assert!(changes(&seconds) <= seconds.len() / 5 + falls + 1, "{}", changes(&seconds));
     for phase in seconds.chunks(3) {
         let cap = phase[0].cap.expect("a cap");
-        assert!(
-            phase[2].watts <= cap + 1.5,
-            "{} W for {cap} W",
-            phase[2].watts
-        );
+        assert!(phase[2].watts <= cap + 1.5, "{} W for {cap} W", phase[2].watts);
     }
 }
 
@@ -317,16 +243,9 @@ fn a_cap_also_chooses_how_many_arms_may_move() {
     let point = |n: u32, arms: u32, power: f64, iops: f64| {
         format!("{{ nr_requests = {n}, queue_depth = 32, arms = {arms}, power = \"{power} W\", iops = {iops} }}")
     };
-    let points = [
-        point(64, 1, 8.5, 170.0),
-        point(64, 2, 11.5, 304.0),
-        point(128, 2, 11.0, 320.0),
-    ];
+    let points = [point(64, 1, 8.5, 170.0), point(64, 2, 11.5, 304.0), point(128, 2, 11.0, 320.0)];
     let table = toml::from_str(&format!("map = [{}]", points.join(", "))).expect("TOML");
-    let device = Device {
-        arms: 2,
-        ..Device::default()
-    };
+    let device = Device { arms: 2, ..Device::default() };
     let mut policy = policy::policies()
         .find("policy", "feed-forward")
         .copied()
@@ -338,14 +257,7 @@ fn a_cap_also_chooses_how_many_arms_may_move() {
         for s in from..from + 30 {
             let now = Time(s * 1_000_000_000);
             let sample = Sample::new(now, Watts(watts(commands[0].arms)));
-            policy.step(
-                &Input {
-                    now,
-                    cap: Some(Watts(cap)),
-                    sample,
-                },
-                &mut commands,
-            );
+            policy.step(&Input { now, cap: Some(Watts(cap)), sample }, &mut commands);
         }
         commands[0].arms
     };
@@ -367,20 +279,8 @@ fn small_gains_are_not_worth_a_change() {
         // The first cap leads to the lowest point; the second allows the first point only, the third allows
         // all.
         let phases = [(100, Some(7.9)), (100, Some(9.285)), (200, Some(12.0))];
-        let seconds = run(
-            Kind {
-                noise_w: 0.0,
-                ..Kind::default()
-            },
-            1,
-            &phases,
-            "feed-forward",
-            &map,
-        );
-        (
-            seconds[199].commands[0].nr_requests,
-            seconds[399].commands[0].nr_requests,
-        )
+        let seconds = run(Kind { noise_w: 0.0, ..Kind::default() }, 1, &phases, "feed-forward", &map);
+        (seconds[199].commands[0].nr_requests, seconds[399].commands[0].nr_requests)
     };
     assert_eq!(changed(202), (64, 64));
     assert_eq!(changed(210), (64, 128));
@@ -394,13 +294,7 @@ fn corrections_are_forgotten() {
         { nr_requests = 128, queue_depth = 32, power = \"8.4 W\", iops = 198 }]";
     let tries = |forget_after: &str| {
         let toml = format!("forget_after = \"{forget_after}\"\n{map}");
-        let seconds = run(
-            Kind::default(),
-            1,
-            &[(1200, Some(8.5))],
-            "feed-forward",
-            &toml,
-        );
+        let seconds = run(Kind::default(), 1, &[(1200, Some(8.5))], "feed-forward", &toml);
         changes(&seconds[60..])
     };
     assert!(tries("1000 h") <= 2, "{}", tries("1000 h"));

@@ -24,12 +24,8 @@ fn best_fixed(kind: &Kind, cap: f64, device: &Device) -> Option<f64> {
     for nr_requests in 4..=128 {
         for queue_depth in 1..=32 {
             for expire in expiries_s(device) {
-                let command = Command {
-                    nr_requests,
-                    queue_depth,
-                    read_expire: expire.map(Span::from_secs_f64),
-                    ..device.open
-                };
+                let command =
+                    Command { nr_requests, queue_depth, read_expire: expire.map(Span::from_secs_f64), ..device.open };
                 let iops = kind.iops(&command);
                 if kind.watts(&command) <= cap && best.is_none_or(|b| iops > b) {
                     best = Some(iops);
@@ -60,10 +56,7 @@ fn it_comes_near_the_best_fixed_setting() {
             for seed in 0..5 {
                 let seconds = run(Kind::default(), cap, seed, device, "");
                 let (lost, over) = (regret(&seconds, best), over_s(&seconds));
-                println!(
-                    "cap {cap} W, seed {seed}: {:.1} % lost, {over} s over",
-                    100.0 * lost
-                );
+                println!("cap {cap} W, seed {seed}: {:.1} % lost, {over} s over", 100.0 * lost);
                 assert!(lost < 0.05, "cap {cap} W, seed {seed}: {lost}");
                 assert!(over <= 10, "cap {cap} W, seed {seed}: {over} s over");
             }
@@ -86,16 +79,8 @@ fn one_wrong_point_of_the_map_costs_one_try() {
 fn random_errors_of_the_map_are_measured_away() {
     let (cap, kind) = (8.6, Kind::default());
     let settings = [4, 8, 16, 32, 64, 128].map(|n| [1, 2, 4, 8, 16, 32].map(|d| (n, d)));
-    let of = |(nr_requests, queue_depth)| Command {
-        nr_requests,
-        queue_depth,
-        ..Command::default()
-    };
-    let keeps = settings
-        .iter()
-        .flatten()
-        .map(|s| of(*s))
-        .filter(|c| kind.watts(c) <= cap);
+    let of = |(nr_requests, queue_depth)| Command { nr_requests, queue_depth, ..Command::default() };
+    let keeps = settings.iter().flatten().map(|s| of(*s)).filter(|c| kind.watts(c) <= cap);
     let best = keeps.map(|c| kind.iops(&c)).fold(0.0, f64::max);
     let mut all = Vec::new();
     for seed in 0..12 {
@@ -113,11 +98,7 @@ fn random_errors_of_the_map_are_measured_away() {
     // Within the tolerance of the cap nothing changes, so a faster setting that the map calls hungry is not found.
     let mean_lost = all.iter().sum::<f64>() / all.len() as f64;
     let most_lost = all.iter().copied().fold(0.0, f64::max);
-    println!(
-        "{:.1} % lost on average, {:.1} % at most",
-        100.0 * mean_lost,
-        100.0 * most_lost
-    );
+    println!("{:.1} % lost on average, {:.1} % at most", 100.0 * mean_lost, 100.0 * most_lost);
     assert!(mean_lost < 0.1 && most_lost < 0.3, "{all:?}");
 }
 
@@ -125,10 +106,7 @@ fn random_errors_of_the_map_are_measured_away() {
 /// of the drives' own setting. Other policies end at 10.6 W and half of the throughput.
 #[test]
 fn without_an_elevator_it_returns_to_the_best_it_has_seen() {
-    let kind = Kind {
-        has_elevator: false,
-        ..Kind::default()
-    };
+    let kind = Kind { has_elevator: false, ..Kind::default() };
     let open = Command::default();
     let (open_w, open_iops) = (kind.watts(&open), kind.iops(&open));
     for seed in 0..5 {
@@ -141,12 +119,8 @@ fn without_an_elevator_it_returns_to_the_best_it_has_seen() {
         let last = seconds.last().expect("seconds").status;
         assert!(matches!(last, Status::Unreachable { .. }), "{last:?}");
     }
-    let seconds =
-        Run::one(kind, 1, &[(120, None), (600, Some(9.0))]).with(build("feed-forward", "", 1));
-    assert!(
-        mean(&seconds[300..], |s| s.watts) > open_w + 0.5,
-        "need another policy to end above"
-    );
+    let seconds = Run::one(kind, 1, &[(120, None), (600, Some(9.0))]).with(build("feed-forward", "", 1));
+    assert!(mean(&seconds[300..], |s| s.watts) > open_w + 0.5, "need another policy to end above");
 }
 
 /// Absurd readings: one in five of 0.1 W, one a minute of 99 W, readings of 6 s ago, a reading each 20 s.
@@ -161,10 +135,7 @@ fn poor_meters_cost_little() {
         run.tells_response_times = true;
         run.damaged(build("learning", "", 1), damage)
     };
-    let watts = |sample: Sample, w: f64| Sample {
-        power: Some(Watts(w)),
-        ..sample
-    };
+    let watts = |sample: Sample, w: f64| Sample { power: Some(Watts(w)), ..sample };
     let low = damaged(&|i, s| if i % 5 == 0 { watts(s, 0.1) } else { s });
     let high = damaged(&|i, s| if i % 60 == 0 { watts(s, 99.0) } else { s });
     let late = {
@@ -179,18 +150,12 @@ fn poor_meters_cost_little() {
         let at = i / 20 * 20;
         match i == at {
             true => s,
-            false => Sample {
-                time: Time(1_000_000_000 * (at as u64 + 1)),
-                ..s
-            },
+            false => Sample { time: Time(1_000_000_000 * (at as u64 + 1)), ..s },
         }
     });
-    for (name, seconds, most_over) in [
-        ("0.1 W", low, 10),
-        ("99 W", high, 10),
-        ("6 s late", late, 30),
-        ("each 20 s", rare, 60),
-    ] {
+    for (name, seconds, most_over) in
+        [("0.1 W", low, 10), ("99 W", high, 10), ("6 s late", late, 30), ("each 20 s", rare, 60)]
+    {
         let (lost, over) = (regret(&seconds, best), over_s(&seconds));
         println!("{name}: {:.1} % lost, {over} s over", 100.0 * lost);
         assert!(over <= most_over, "{name}: {over} s over");
@@ -202,10 +167,7 @@ fn poor_meters_cost_little() {
 /// bounded as the model says.
 #[test]
 fn what_no_setting_keeps_is_limited_or_said() {
-    let kind = Kind {
-        threads: 2,
-        ..Kind::default()
-    };
+    let kind = Kind { threads: 2, ..Kind::default() };
     let cap = 8.9;
     let seconds = run(kind, cap, 1, Device::default(), "");
     let last = seconds.last().expect("seconds").status;
@@ -214,20 +176,14 @@ fn what_no_setting_keeps_is_limited_or_said() {
     };
     assert!((excess.0 - (10.7 - cap)).abs() < 0.15, "{excess}");
 
-    let device = Device {
-        can_limit: true,
-        ..Device::default()
-    };
+    let device = Device { can_limit: true, ..Device::default() };
     let seconds = run(kind, cap, 1, device, "");
     let over = over_s(&seconds);
     assert!(over_s(&seconds[400..]) == 0, "over at the end");
     // Tries of at most six settings, 30 s until the limit, and log(90) / log(1 / 0.6) = 9 periods.
     assert!(over <= 7 * 7 + 30 + 9 * 6, "{over} s over");
     // The model's bound: the excess, at most that of the throttle's peak, for as long.
-    let (bound_j, is_j) = (
-        (10.7 - cap - TOLERANCE_W) * (49.0 + 30.0 + 54.0),
-        over_cap_j(&seconds, TOLERANCE_W),
-    );
+    let (bound_j, is_j) = ((10.7 - cap - TOLERANCE_W) * (49.0 + 30.0 + 54.0), over_cap_j(&seconds, TOLERANCE_W));
     println!("{is_j:.0} J over, at most {bound_j:.0} J");
     assert!(is_j <= bound_j, "{is_j} J");
     let limited = |s: &Second| s.commands[0].rate_limit != RateLimit::Unlimited;
@@ -252,17 +208,11 @@ fn the_lowest_of_the_map_is_tried_where_readings_scatter() {
                 _ => 10.2,
             };
             let now = Time(1_000_000_000 * second);
-            let work = Work {
-                response_time: Span::from_ms(60.0),
-                rate: Some(Frequency(100.0)),
-            };
+            let work = Work { response_time: Span::from_ms(60.0), rate: Some(Frequency(100.0)) };
             let input = Input {
                 now,
                 cap: Some(Watts(9.9)).filter(|_| second > 60),
-                sample: Sample {
-                    work: Some(work),
-                    ..Sample::new(now, Watts(true_w + 0.25 * noise.normal()))
-                },
+                sample: Sample { work: Some(work), ..Sample::new(now, Watts(true_w + 0.25 * noise.normal())) },
             };
             policy.step(&input, &mut commands);
         }
@@ -294,11 +244,7 @@ fn the_lowest_power_needs_the_longest_expiry() {
 /// Without a cap a drive has its own setting, and a queue that is not full is not opened.
 #[test]
 fn without_a_cap_drives_are_as_they_were() {
-    let mut run = Run::one(
-        Kind::default(),
-        1,
-        &[(60, None), (200, Some(8.5)), (60, None)],
-    );
+    let mut run = Run::one(Kind::default(), 1, &[(60, None), (200, Some(8.5)), (60, None)]);
     run.tells_response_times = true;
     let seconds = run.with(build("learning", "", 1));
     for s in seconds[..60].iter().chain(&seconds[265..]) {
@@ -311,10 +257,7 @@ fn without_a_cap_drives_are_as_they_were() {
 /// out again. A state of other tiers is refused, and so is another document.
 #[test]
 fn a_policy_goes_on_where_it_was() {
-    let device = Device {
-        can_limit: true,
-        ..Device::default()
-    };
+    let device = Device { can_limit: true, ..Device::default() };
     let make = || build_for("learning", "", &[device]);
     let input = |s: u64, watts: f64| {
         let now = Time(s * 1_000_000_000);
@@ -323,11 +266,7 @@ fn a_policy_goes_on_where_it_was() {
             response_time: Span::from_secs_f64(1.0),
             rate: Some(headstack_units::Frequency(128.0)),
         });
-        headstack_control::Input {
-            now,
-            cap: Some(Watts(7.0)),
-            sample,
-        }
+        headstack_control::Input { now, cap: Some(Watts(7.0)), sample }
     };
     let mut first = make();
     let mut commands = [Command::default()];
@@ -348,10 +287,7 @@ fn a_policy_goes_on_where_it_was() {
 
     let mut shelf = build_for("learning", "", &[device; 2]);
     let error = shelf.resume(&state, minute).unwrap_err().to_string();
-    assert!(
-        error.contains("tiers: got [1] drives, need [2] drives"),
-        "{error}"
-    );
+    assert!(error.contains("tiers: got [1] drives, need [2] drives"), "{error}");
     let mut wrong = state.clone();
     wrong["over"] = "-3 s".into();
     let error = make().resume(&wrong, minute).unwrap_err().to_string();

@@ -20,10 +20,7 @@ const CAPS: [(u32, Option<f64>); 7] = [
 ];
 
 fn shelf(seed: u64, phases: &[(u32, Option<f64>)]) -> Run {
-    Run {
-        tells_response_times: true,
-        ..Run::shelf(seed, phases)
-    }
+    Run { tells_response_times: true, ..Run::shelf(seed, phases) }
 }
 
 /// The second half of phase `i` of [`CAPS`].
@@ -58,30 +55,17 @@ fn strict_tiers_lose_from_the_last() {
         for (i, (_, cap)) in CAPS.iter().enumerate() {
             let part = settled(&run, i);
             let all = [0, 1, 2].map(|t| tier(part, t).0);
-            println!(
-                "seed {seed}: cap {cap:?}: {:.1} W, tiers {all:.2?}",
-                mean(part, |s| s.watts)
-            );
-            assert!(
-                all[0] >= all[1] - 0.05 && all[1] >= all[2] - 0.05,
-                "{all:?}"
-            );
+            println!("seed {seed}: cap {cap:?}: {:.1} W, tiers {all:.2?}", mean(part, |s| s.watts));
+            assert!(all[0] >= all[1] - 0.05 && all[1] >= all[2] - 0.05, "{all:?}");
             if let Some(cap) = cap {
-                assert!(
-                    mean(part, |s| s.watts) < cap + 1.0,
-                    "seed {seed}, cap {cap}"
-                );
+                assert!(mean(part, |s| s.watts) < cap + 1.0, "seed {seed}, cap {cap}");
             }
         }
         // 5 W less of 176 W at the meter are 4 W less of the drives: the last six can give up 1.2 W each and more.
         assert!((tier(settled(&run, 1), 0).0 - free).abs() < 0.1);
         assert!(tier(settled(&run, 1), 2).0 < free - 0.3);
         let falls = 4;
-        assert!(
-            over_s(&run) <= 10 * falls,
-            "seed {seed}: {} s over",
-            over_s(&run)
-        );
+        assert!(over_s(&run) <= 10 * falls, "seed {seed}: {} s over", over_s(&run));
     }
 }
 
@@ -92,18 +76,11 @@ fn shares_by_weight_and_by_marginal_loss() {
     let strict = run("tiers = [5, 5, 6]");
     let weight = run("tiers = [5, 5, 6]\nshare = \"weight\"\nweights = [4.0, 2.0, 1.0]");
     let marginal = run("tiers = [5, 5, 6]\nshare = \"marginal\"");
-    for (name, run) in [
-        ("strict", &strict),
-        ("weight", &weight),
-        ("marginal", &marginal),
-    ] {
+    for (name, run) in [("strict", &strict), ("weight", &weight), ("marginal", &marginal)] {
         let part = settled(run, 2);
         let all = [0, 1, 2].map(|t| tier(part, t).0);
         let iops = mean(part, |s| s.iops);
-        println!(
-            "{name}: {iops:.0}/s, tiers {all:.2?}, {} s over",
-            over_s(run)
-        );
+        println!("{name}: {iops:.0}/s, tiers {all:.2?}, {} s over", over_s(run));
         assert!(mean(part, |s| s.watts) < 166.0, "{name}");
         assert!(over_s(run) <= 40, "{name}: {} s over", over_s(run));
     }
@@ -132,10 +109,7 @@ fn a_tier_has_a_cap_of_its_own() {
 #[test]
 fn what_was_learned_is_kept() {
     let cap = Some(9.0);
-    let kind = Kind {
-        has_elevator: false,
-        ..Kind::default()
-    };
+    let kind = Kind { has_elevator: false, ..Kind::default() };
     let run = |policy: Box<dyn Policy>, seed| {
         let mut run = Run::one(kind, seed, &[(20, None), (300, cap)]);
         run.tells_response_times = true;
@@ -147,14 +121,7 @@ fn what_was_learned_is_kept() {
     let settings = memory["settings"].as_array().expect("settings");
     println!("{} settings", settings.len());
     assert!(settings.len() > 1);
-    let of = |value: &Value| -> f64 {
-        value
-            .as_str()
-            .expect("text")
-            .trim_end_matches(" W")
-            .parse()
-            .expect("a number")
-    };
+    let of = |value: &Value| -> f64 { value.as_str().expect("text").trim_end_matches(" W").parse().expect("a number") };
     for s in settings {
         let command = Command {
             nr_requests: s["nr_requests"].as_u64().expect("a number") as u32,
@@ -199,18 +166,8 @@ fn drive(policy: &mut dyn Policy, kind: Kind, cap: f64, seconds: u64) {
             rate: Some(Frequency(kind.iops(&commands[0]))),
         };
         let power = Watts(kind.watts(&commands[0]));
-        let sample = Sample {
-            work: Some(work),
-            ..Sample::new(now, power)
-        };
-        policy.step(
-            &Input {
-                now,
-                cap: Some(Watts(cap)),
-                sample,
-            },
-            &mut commands,
-        );
+        let sample = Sample { work: Some(work), ..Sample::new(now, power) };
+        policy.step(&Input { now, cap: Some(Watts(cap)), sample }, &mut commands);
     }
 }
 
@@ -227,34 +184,16 @@ fn a_damaged_memory_is_refused_in_words() {
     let cases: [(Value, &str); 8] = [
         (json!(null), "format: got null, need \"headstack-learned\""),
         (damage(&|d| d["format"] = json!("x")), "format: got \"x\""),
-        (
-            damage(&|d| d["version"] = json!(7)),
-            "version: got 7, need 1",
-        ),
+        (damage(&|d| d["version"] = json!(7)), "version: got 7, need 1"),
         (damage(&|d| d["settings"] = json!({})), "settings: got"),
-        (
-            damage(&|d| d["settings"][0] = json!(3)),
-            "settings[0]: got integer 3",
-        ),
-        (
-            damage(&|d| d["settings"][0]["power"] = json!("-3 W")),
-            "settings[0].power: got \"-3 W\"",
-        ),
-        (
-            damage(&|d| d["settings"][0]["iops"] = json!(-1.0)),
-            "settings[0].iops: got -1",
-        ),
-        (
-            damage(&|d| d["settings"][0]["watts"] = json!(1)),
-            "settings[0]: got key \"watts\"",
-        ),
+        (damage(&|d| d["settings"][0] = json!(3)), "settings[0]: got integer 3"),
+        (damage(&|d| d["settings"][0]["power"] = json!("-3 W")), "settings[0].power: got \"-3 W\""),
+        (damage(&|d| d["settings"][0]["iops"] = json!(-1.0)), "settings[0].iops: got -1"),
+        (damage(&|d| d["settings"][0]["watts"] = json!(1)), "settings[0]: got key \"watts\""),
     ];
     for (document, want) in cases {
         let before = policy.memory(0);
-        let error = policy
-            .recall(0, &document, Span::ZERO)
-            .expect_err(want)
-            .to_string();
+        let error = policy.recall(0, &document, Span::ZERO).expect_err(want).to_string();
         assert!(error.starts_with(want), "got {error:?}, need {want:?}");
         assert_eq!(policy.memory(0), before);
     }
@@ -262,14 +201,8 @@ fn a_damaged_memory_is_refused_in_words() {
         let first = d["settings"][0].clone();
         d["settings"].as_array_mut().expect("a list").push(first);
     });
-    let error = policy
-        .recall(0, &twice, Span::ZERO)
-        .expect_err("twice")
-        .to_string();
-    assert!(
-        error.contains("a setting that no other entry has"),
-        "{error}"
-    );
+    let error = policy.recall(0, &twice, Span::ZERO).expect_err("twice").to_string();
+    assert!(error.contains("a setting that no other entry has"), "{error}");
     // Policies that learn nothing have no memory.
     let mut other = build("pcap-agile", "", 1);
     assert_eq!(other.memory(0), None);
@@ -279,10 +212,7 @@ fn a_damaged_memory_is_refused_in_words() {
 /// Above the cap it says whether it is under way, or has found that power rises where the map says that it falls.
 #[test]
 fn states_above_the_cap_have_names() {
-    let kind = Kind {
-        has_elevator: false,
-        ..Kind::default()
-    };
+    let kind = Kind { has_elevator: false, ..Kind::default() };
     let mut run = Run::one(kind, 2, &[(60, None), (600, Some(9.0))]);
     run.tells_response_times = true;
     let seconds = run.with(build("learning", "", 1));
@@ -290,16 +220,10 @@ fn states_above_the_cap_have_names() {
     let settling = first(|s| *s == Status::Settling).expect("settling");
     let wrong = first(|s| *s == Status::WrongSign).expect("wrong sign");
     let unreachable = first(|s| matches!(s, Status::Unreachable { .. })).expect("unreachable");
-    println!(
-        "settling from {settling} s, wrong sign from {wrong} s, unreachable from {unreachable} s"
-    );
+    println!("settling from {settling} s, wrong sign from {wrong} s, unreachable from {unreachable} s");
     assert!((60..80).contains(&settling) && settling < wrong && wrong <= unreachable);
     // With an elevator the order is that of the map.
-    let right = Run::one(
-        Kind::default(),
-        2,
-        &[(60, None), (600, Some(9.0)), (100, Some(8.2))],
-    );
+    let right = Run::one(Kind::default(), 2, &[(60, None), (600, Some(9.0)), (100, Some(8.2))]);
     let right = right.with(build("learning", "", 1));
     assert!(right.iter().all(|s| s.status != Status::WrongSign));
 }

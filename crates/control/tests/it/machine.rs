@@ -1,9 +1,7 @@
 //! Exhaustive searches of two small state machines: the guard of readings, and the limited rate of `learning`.
 
 use crate::common::build_for;
-use headstack_control::{
-    Command, Device, Guard, GuardSettings, Input, OnLoss, RateLimit, Sample, Status, Turn, Work,
-};
+use headstack_control::{Command, Device, Guard, GuardSettings, Input, OnLoss, RateLimit, Sample, Status, Turn, Work};
 use headstack_units::{Frequency, Span, Time, Watts};
 
 const SECOND: u64 = 1_000_000_000;
@@ -17,14 +15,8 @@ const SETTINGS: GuardSettings = GuardSettings {
 };
 
 /// A reading at `now`: the power, and the age in seconds.
-const READINGS: [(Option<f64>, i64); 6] = [
-    (Some(8.0), 0),
-    (Some(12.0), 0),
-    (None, 0),
-    (Some(f64::NAN), 0),
-    (Some(9.0), 1),
-    (Some(9.0), -1),
-];
+const READINGS: [(Option<f64>, i64); 6] =
+    [(Some(8.0), 0), (Some(12.0), 0), (None, 0), (Some(f64::NAN), 0), (Some(9.0), 1), (Some(9.0), -1)];
 const CAPS: [Option<f64>; 3] = [Some(9.0), None, Some(f64::NAN)];
 
 fn input(step: usize, reading: usize, cap: usize) -> Input {
@@ -122,10 +114,7 @@ const PERIODS: [(f64, bool); 4] = [(9.5, true), (9.1, true), (8.0, true), (8.0, 
 /// grows only far below the cap, stays within the tolerance, ends only where the load does not need it, and the status says which.
 #[test]
 fn a_limited_rate_follows_each_sequence_of_periods() {
-    let device = Device {
-        can_limit: true,
-        ..Device::default()
-    };
+    let device = Device { can_limit: true, ..Device::default() };
     let mut ends = 0;
     for code in 0..4usize.pow(6) {
         let mut policy = build_for("learning", ONE, &[device]);
@@ -145,16 +134,9 @@ fn a_limited_rate_follows_each_sequence_of_periods() {
                     response_time: Span::from_secs_f64(128.0 / allowed),
                     rate: Some(Frequency(if is_held { allowed } else { 0.3 * allowed })),
                 };
-                let sample = Sample {
-                    work: Some(work),
-                    ..Sample::new(Time(now), Watts(watts))
-                };
+                let sample = Sample { work: Some(work), ..Sample::new(Time(now), Watts(watts)) };
                 let cap = Some(Watts(9.0));
-                let input = Input {
-                    now: Time(now),
-                    cap,
-                    sample,
-                };
+                let input = Input { now: Time(now), cap, sample };
                 status = policy.step(&input, commands);
             }
             status

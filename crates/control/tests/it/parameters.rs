@@ -7,12 +7,7 @@ use headstack_control::{policy, Device, Params, SpecError};
 fn error_of(name: &str, toml: &str, drives: usize) -> SpecError {
     let table: Params = toml::from_str(toml).expect("TOML");
     let devices = vec![Device::default(); drives];
-    match policy::policies()
-        .find("policy", name)
-        .copied()
-        .expect("a policy")
-        .build(&table, &devices)
-    {
+    match policy::policies().find("policy", name).copied().expect("a policy").build(&table, &devices) {
         Ok(_) => panic!("{name} {toml}: got a policy, need an error"),
         Err(error) => error,
     }
@@ -21,199 +16,40 @@ fn error_of(name: &str, toml: &str, drives: usize) -> SpecError {
 #[test]
 fn values_out_of_bounds_are_errors_with_key_got_and_need() {
     for (name, toml, key, got, need) in [
-        (
-            "pcap-base",
-            "period = \"0 s\"",
-            "period",
-            "\"0 s\"",
-            "10 ms to 3600 s",
-        ),
+        ("pcap-base", "period = \"0 s\"", "period", "\"0 s\"", "10 ms to 3600 s"),
         ("pcap-base", "period = 5", "period", "5", "10 ms to 3600 s"),
-        (
-            "pcap-base",
-            "period = \"2 h\"",
-            "period",
-            "\"2 h\"",
-            "10 ms to 3600 s",
-        ),
-        (
-            "pcap-base",
-            "raise_factor = 0",
-            "raise_factor",
-            "0",
-            "0.01 to 1000",
-        ),
-        (
-            "pcap-base",
-            "lower_factor = -8",
-            "lower_factor",
-            "-8",
-            "0.01 to 1000",
-        ),
-        (
-            "pcap-base",
-            "lower_factor = \"8\"",
-            "lower_factor",
-            "\"8\"",
-            "0.01 to 1000",
-        ),
-        (
-            "pcap-base",
-            "tolerance = \"-1 W\"",
-            "tolerance",
-            "\"-1 W\"",
-            "0 W to 1000 W",
-        ),
-        (
-            "pcap-base",
-            "host_queue_power = \"0 W\"",
-            "host_queue_power",
-            "\"0 W\"",
-            "0.01 W to 1000 W",
-        ),
-        (
-            "pcap-base",
-            "drive_queue_power = \"2 V\"",
-            "drive_queue_power",
-            "\"2 V\"",
-            "0.01 W to 1000 W",
-        ),
-        (
-            "pcap-base",
-            "lost_after = \"4 s\"",
-            "lost_after",
-            "\"4 s\"",
-            "5 s to 3600 s",
-        ),
-        (
-            "pcap-base",
-            "most_power = \"0 W\"",
-            "most_power",
-            "\"0 W\"",
-            "0.1 W to 1000000 W",
-        ),
-        (
-            "pcap-agile",
-            "nr_requests = [3, 32]",
-            "nr_requests",
-            "[3,32]",
-            "from 4 to 2048",
-        ),
-        (
-            "pcap-agile",
-            "nr_requests = [4, 2049]",
-            "nr_requests",
-            "[4,2049]",
-            "from 4 to 2048",
-        ),
-        (
-            "pcap-agile",
-            "nr_requests = [32, 4]",
-            "nr_requests",
-            "[32,4]",
-            "ascending order",
-        ),
-        (
-            "pcap-agile",
-            "nr_requests = 32",
-            "nr_requests",
-            "32",
-            "two numbers",
-        ),
-        (
-            "pcap-agile",
-            "queue_depth = [0, 8]",
-            "queue_depth",
-            "[0,8]",
-            "from 1 to 32",
-        ),
-        (
-            "pcap-agile",
-            "queue_depth = [1, 33]",
-            "queue_depth",
-            "[1,33]",
-            "from 1 to 32",
-        ),
-        (
-            "pcap-agile",
-            "mode = \"tail\"",
-            "mode",
-            "\"tail\"",
-            "one of tail-latency, throughput",
-        ),
-        (
-            "pcap-agile",
-            "start_nr_requests = 64",
-            "start_nr_requests",
-            "64",
-            "4 to 32",
-        ),
-        (
-            "pcap-agile",
-            "mode = \"throughput\"\nthroughput_queue_depth = 4",
-            "throughput_queue_depth",
-            "4",
-            "8 to 32",
-        ),
-        (
-            "throttle",
-            "limit = \"mb\"",
-            "limit",
-            "\"mb\"",
-            "one of iops, bandwidth",
-        ),
-        (
-            "throttle",
-            "watts_per_iops = 0",
-            "watts_per_iops",
-            "0",
-            "0.000001 to 1000",
-        ),
-        (
-            "feed-forward",
-            "latency_target = \"0 ms\"",
-            "latency_target",
-            "\"0 ms\"",
-            "1 ms to 3600 s",
-        ),
-        (
-            "feed-forward",
-            "margin_ratio = 1.5",
-            "margin_ratio",
-            "1.5",
-            "-1 to 1",
-        ),
-        (
-            "feed-forward",
-            "learn = true",
-            "learn",
-            "boolean true",
-            "one of on, off",
-        ),
-        (
-            "feed-forward",
-            "map = []",
-            "map",
-            "0 points",
-            "a list of 1 to 4096 tables",
-        ),
-        (
-            "feed-forward",
-            "map = 3",
-            "map",
-            "3",
-            "a list of 1 to 4096 tables",
-        ),
+        ("pcap-base", "period = \"2 h\"", "period", "\"2 h\"", "10 ms to 3600 s"),
+        ("pcap-base", "raise_factor = 0", "raise_factor", "0", "0.01 to 1000"),
+        ("pcap-base", "lower_factor = -8", "lower_factor", "-8", "0.01 to 1000"),
+        ("pcap-base", "lower_factor = \"8\"", "lower_factor", "\"8\"", "0.01 to 1000"),
+        ("pcap-base", "tolerance = \"-1 W\"", "tolerance", "\"-1 W\"", "0 W to 1000 W"),
+        ("pcap-base", "host_queue_power = \"0 W\"", "host_queue_power", "\"0 W\"", "0.01 W to 1000 W"),
+        ("pcap-base", "drive_queue_power = \"2 V\"", "drive_queue_power", "\"2 V\"", "0.01 W to 1000 W"),
+        ("pcap-base", "lost_after = \"4 s\"", "lost_after", "\"4 s\"", "5 s to 3600 s"),
+        ("pcap-base", "most_power = \"0 W\"", "most_power", "\"0 W\"", "0.1 W to 1000000 W"),
+        ("pcap-agile", "nr_requests = [3, 32]", "nr_requests", "[3,32]", "from 4 to 2048"),
+        ("pcap-agile", "nr_requests = [4, 2049]", "nr_requests", "[4,2049]", "from 4 to 2048"),
+        ("pcap-agile", "nr_requests = [32, 4]", "nr_requests", "[32,4]", "ascending order"),
+        ("pcap-agile", "nr_requests = 32", "nr_requests", "32", "two numbers"),
+        ("pcap-agile", "queue_depth = [0, 8]", "queue_depth", "[0,8]", "from 1 to 32"),
+        ("pcap-agile", "queue_depth = [1, 33]", "queue_depth", "[1,33]", "from 1 to 32"),
+        ("pcap-agile", "mode = \"tail\"", "mode", "\"tail\"", "one of tail-latency, throughput"),
+        ("pcap-agile", "start_nr_requests = 64", "start_nr_requests", "64", "4 to 32"),
+        ("pcap-agile", "mode = \"throughput\"\nthroughput_queue_depth = 4", "throughput_queue_depth", "4", "8 to 32"),
+        ("throttle", "limit = \"mb\"", "limit", "\"mb\"", "one of iops, bandwidth"),
+        ("throttle", "watts_per_iops = 0", "watts_per_iops", "0", "0.000001 to 1000"),
+        ("feed-forward", "latency_target = \"0 ms\"", "latency_target", "\"0 ms\"", "1 ms to 3600 s"),
+        ("feed-forward", "margin_ratio = 1.5", "margin_ratio", "1.5", "-1 to 1"),
+        ("feed-forward", "learn = true", "learn", "boolean true", "one of on, off"),
+        ("feed-forward", "map = []", "map", "0 points", "a list of 1 to 4096 tables"),
+        ("feed-forward", "map = 3", "map", "3", "a list of 1 to 4096 tables"),
     ] {
         let error = error_of(name, toml, 1);
         assert_eq!(error.key, key, "{name} {toml}");
         assert_eq!(error.got, got, "{name} {toml}");
         assert!(error.need.contains(need), "{name} {toml}: {error}");
         let text = error.to_string();
-        assert!(
-            text.starts_with(&format!("{key}: got {got}, need ")),
-            "{text}"
-        );
+        assert!(text.starts_with(&format!("{key}: got {got}, need ")), "{text}");
     }
 }
 
@@ -248,22 +84,14 @@ fn wrong_points_of_a_map_are_errors() {
 #[test]
 fn an_expiry_in_a_map_needs_a_drive_that_has_one() {
     let errors = |expire: &str, device: Device| {
-        let point = format!(
-            "nr_requests = 4, queue_depth = 1, power = \"8 W\", iops = 1, read_expire = {expire}"
-        );
+        let point = format!("nr_requests = 4, queue_depth = 1, power = \"8 W\", iops = 1, read_expire = {expire}");
         let own = "{ nr_requests = 4, queue_depth = 1, power = \"9 W\", iops = 1 }";
         let table = toml::from_str(&format!("map = [{own}, {{ {point} }}]")).expect("TOML");
-        let plugin = policy::policies()
-            .find("policy", "feed-forward")
-            .copied()
-            .expect("a policy");
+        let plugin = policy::policies().find("policy", "feed-forward").copied().expect("a policy");
         plugin.build(&table, &[device]).err().map(|e| e.to_string())
     };
     let without = "map[1].read_expire: got 2 s, need no such key: the drive's elevator has no expiry of reads";
-    assert_eq!(
-        errors("\"2 s\"", Device::default()).as_deref(),
-        Some(without)
-    );
+    assert_eq!(errors("\"2 s\"", Device::default()).as_deref(), Some(without));
     assert_eq!(errors("\"2 s\"", with_expiry()), None);
     for wrong in ["\"-1 s\"", "\"25 days\"", "\"2147484 s\"", "2"] {
         let error = errors(wrong, with_expiry()).expect(wrong);
@@ -273,22 +101,10 @@ fn an_expiry_in_a_map_needs_a_drive_that_has_one() {
 
 #[test]
 fn several_arms_need_a_map_of_their_own() {
-    let device = Device {
-        arms: 2,
-        ..Device::default()
-    };
-    let plugin = policy::policies()
-        .find("policy", "feed-forward")
-        .copied()
-        .expect("a policy");
-    let error = plugin
-        .build(&Params::new(), &[device])
-        .err()
-        .expect("an error");
-    assert_eq!(
-        error.to_string(),
-        "map: got nothing, need points for a drive with 2 arms"
-    );
+    let device = Device { arms: 2, ..Device::default() };
+    let plugin = policy::policies().find("policy", "feed-forward").copied().expect("a policy");
+    let error = plugin.build(&Params::new(), &[device]).err().expect("an error");
+    assert_eq!(error.to_string(), "map: got nothing, need points for a drive with 2 arms");
 }
 
 #[test]
@@ -299,16 +115,8 @@ fn tiers_and_weights_must_fit() {
         ("pcap-s", "tiers = [0, 16]", "tiers[0]"),
         ("pcap-s", "tiers = \"5, 5, 6\"", "tiers"),
         ("pcap-s", "share = \"weight\"", "weights"),
-        (
-            "pcap-s",
-            "share = \"weight\"\ntiers = [8, 8]\nweights = [1.0]",
-            "weights",
-        ),
-        (
-            "pcap-s",
-            "share = \"weight\"\nweights = [0.0]",
-            "weights[0]",
-        ),
+        ("pcap-s", "share = \"weight\"\ntiers = [8, 8]\nweights = [1.0]", "weights"),
+        ("pcap-s", "share = \"weight\"\nweights = [0.0]", "weights[0]"),
         ("pcap-s", "weights = [1.0]", "weights"),
         ("pcap-s", "efficiency = 1.01", "efficiency"),
         ("feed-forward", "tiers = [17]", "tiers"),
@@ -330,50 +138,28 @@ fn defaults_are_those_of_table_1() {
         host_queue_power = \"2 W\"\ndrive_queue_power = \"2 W\"\n\
         nr_requests = [4, 32]\nqueue_depth = [1, 8]\nmode = \"throughput\"\n\
         throughput_nr_requests = 128\nthroughput_queue_depth = 32";
-    let phases = [
-        (300, None),
-        (300, Some(8.5)),
-        (300, Some(10.0)),
-        (300, Some(8.0)),
-    ];
+    let phases = [(300, None), (300, Some(8.5)), (300, Some(10.0)), (300, Some(8.0))];
     let run = Run::one(Kind::default(), 1, &phases);
     let commands = |toml: &str| -> Vec<_> {
         let seconds = run.with(crate::common::build("pcap-agile", toml, 1));
         seconds.into_iter().map(|s| s.commands).collect()
     };
     assert_eq!(commands(table_1), commands("mode = \"throughput\""));
-    for other in [
-        "raise_factor = 3",
-        "lower_factor = 4",
-        "period = \"6 s\"",
-        "tolerance = \"0.3 W\"",
-    ] {
-        assert_ne!(
-            commands("mode = \"throughput\""),
-            commands(&format!("mode = \"throughput\"\n{other}"))
-        );
+    for other in ["raise_factor = 3", "lower_factor = 4", "period = \"6 s\"", "tolerance = \"0.3 W\""] {
+        assert_ne!(commands("mode = \"throughput\""), commands(&format!("mode = \"throughput\"\n{other}")));
     }
 }
 
 /// Drives that are not alike may have different defaults. Then no value stands for all of them.
 #[test]
 fn defaults_that_differ_by_drive_are_not_told() {
-    let short = Device {
-        most_nr_requests: 16,
-        ..Device::default()
-    };
-    let plugin = policy::policies()
-        .find("policy", "pcap-s")
-        .copied()
-        .expect("a policy");
+    let short = Device { most_nr_requests: 16, ..Device::default() };
+    let plugin = policy::policies().find("policy", "pcap-s").copied().expect("a policy");
     let told = |devices: &[Device]| {
         let built = plugin.build_and_tell(&Params::new(), devices);
         let (_, told) = built.expect("it builds");
         let find = |key: &str| told.iter().find(|p| p.field.key == key).cloned();
-        (
-            find("nr_requests").expect("read"),
-            find("period").expect("read"),
-        )
+        (find("nr_requests").expect("read"), find("period").expect("read"))
     };
     let (queue, period) = told(&[short, Device::default()]);
     assert_eq!((&queue.value, queue.field.default()), (&None, None));

@@ -10,12 +10,7 @@ use proptest::prelude::*;
 const ROUNDING: f64 = 1e-7;
 
 fn claim(least: f64, asked: f64, most: f64, weight: f64) -> Claim {
-    Claim {
-        least: Watts(least),
-        asked: Watts(asked),
-        most: Watts(most),
-        weight,
-    }
+    Claim { least: Watts(least), asked: Watts(asked), most: Watts(most), weight }
 }
 
 fn shares(cap: f64, split: Split, claims: &[Claim]) -> Vec<f64> {
@@ -30,58 +25,19 @@ fn shares_are_as_computed_by_hand() {
     const ALL: f64 = f64::INFINITY;
     let weight = Split::Weight;
     for (split, claims, want) in [
-        (
-            weight,
-            [claim(5.0, ALL, ALL, 1.0), claim(5.0, ALL, ALL, 3.0)],
-            [25.0, 75.0],
-        ),
-        (
-            weight,
-            [claim(5.0, ALL, ALL, 1.0), claim(5.0, 40.0, ALL, 3.0)],
-            [60.0, 40.0],
-        ),
-        (
-            weight,
-            [claim(30.0, ALL, ALL, 1.0), claim(5.0, ALL, ALL, 3.0)],
-            [30.0, 70.0],
-        ),
-        (
-            Split::Strict,
-            [claim(5.0, ALL, ALL, 1.0), claim(5.0, ALL, ALL, 3.0)],
-            [95.0, 5.0],
-        ),
-        (
-            Split::Strict,
-            [claim(5.0, 70.0, ALL, 1.0), claim(5.0, ALL, ALL, 3.0)],
-            [70.0, 30.0],
-        ),
-        (
-            weight,
-            [claim(5.0, 20.0, ALL, 1.0), claim(5.0, 60.0, ALL, 3.0)],
-            [25.0, 75.0],
-        ),
-        (
-            Split::Strict,
-            [claim(5.0, 20.0, ALL, 1.0), claim(5.0, 60.0, 70.0, 3.0)],
-            [30.0, 70.0],
-        ),
-        (
-            weight,
-            [claim(5.0, 20.0, 24.0, 1.0), claim(5.0, 60.0, 70.0, 3.0)],
-            [24.0, 70.0],
-        ),
-        (
-            weight,
-            [claim(150.0, ALL, ALL, 1.0), claim(50.0, ALL, ALL, 3.0)],
-            [75.0, 25.0],
-        ),
+        (weight, [claim(5.0, ALL, ALL, 1.0), claim(5.0, ALL, ALL, 3.0)], [25.0, 75.0]),
+        (weight, [claim(5.0, ALL, ALL, 1.0), claim(5.0, 40.0, ALL, 3.0)], [60.0, 40.0]),
+        (weight, [claim(30.0, ALL, ALL, 1.0), claim(5.0, ALL, ALL, 3.0)], [30.0, 70.0]),
+        (Split::Strict, [claim(5.0, ALL, ALL, 1.0), claim(5.0, ALL, ALL, 3.0)], [95.0, 5.0]),
+        (Split::Strict, [claim(5.0, 70.0, ALL, 1.0), claim(5.0, ALL, ALL, 3.0)], [70.0, 30.0]),
+        (weight, [claim(5.0, 20.0, ALL, 1.0), claim(5.0, 60.0, ALL, 3.0)], [25.0, 75.0]),
+        (Split::Strict, [claim(5.0, 20.0, ALL, 1.0), claim(5.0, 60.0, 70.0, 3.0)], [30.0, 70.0]),
+        (weight, [claim(5.0, 20.0, 24.0, 1.0), claim(5.0, 60.0, 70.0, 3.0)], [24.0, 70.0]),
+        (weight, [claim(150.0, ALL, ALL, 1.0), claim(50.0, ALL, ALL, 3.0)], [75.0, 25.0]),
     ] {
         let got = shares(100.0, split, &claims);
         for (got, want) in got.iter().zip(want) {
-            assert!(
-                (got - want).abs() < ROUNDING,
-                "{split:?} {claims:?}: {got}, not {want}"
-            );
+            assert!((got - want).abs() < ROUNDING, "{split:?} {claims:?}: {got}, not {want}");
         }
     }
 }

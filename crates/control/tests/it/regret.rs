@@ -47,10 +47,7 @@ struct Scenario {
 
 /// A drive whose rate can be limited.
 fn limited(device: Device) -> Device {
-    Device {
-        can_limit: true,
-        ..device
-    }
+    Device { can_limit: true, ..device }
 }
 
 impl Scenario {
@@ -78,27 +75,19 @@ impl Scenario {
         }
         run.kinds = vec![self.kind; self.drives];
         run.device = self.device;
-        if let Some(expire) = policy
-            .expire
-            .filter(|_| self.device.most_read_expire.is_some())
-        {
+        if let Some(expire) = policy.expire.filter(|_| self.device.most_read_expire.is_some()) {
             run.device.open.read_expire = Some(expire);
         }
         run.threads = self.threads;
         run.tells_response_times = true;
         let mut toml = policy.toml.to_string();
         if self.drives > 1 && policy.is_shared {
-            toml += &format!(
-                "\nefficiency = 1.0\ntolerance = \"{} W\"",
-                TOLERANCE_W * scale
-            );
+            toml += &format!("\nefficiency = 1.0\ntolerance = \"{} W\"", TOLERANCE_W * scale);
         }
         if let Some(map) = self.map.filter(|_| policy.has_map) {
             let mut rng = SplitMix(seed);
             toml += "\n";
-            toml += &map_text(|nr_requests, queue_depth, watts| {
-                watts * map(&mut rng, nr_requests, queue_depth)
-            });
+            toml += &map_text(|nr_requests, queue_depth, watts| watts * map(&mut rng, nr_requests, queue_depth));
         }
         let built = build_for(policy.policy, &toml, &vec![run.device; self.drives]);
         let Some(damage) = self.damage else {
@@ -149,10 +138,7 @@ impl Hindsight {
 
 /// The highest rate of a limit in whole requests per second that keeps the cap, where no setting does.
 fn limited_to(kind: &Kind, device: &Device, cap: f64) -> Option<f64> {
-    let limit = |rate: u32| Command {
-        rate_limit: RateLimit::Requests(Frequency(f64::from(rate))),
-        ..device.open
-    };
+    let limit = |rate: u32| Command { rate_limit: RateLimit::Requests(Frequency(f64::from(rate))), ..device.open };
     let rates = (1..=60).rev().filter(|_| device.can_limit);
     let mut limits = rates.map(limit);
     let best = limits.find(|command| kind.watts(command) <= cap);
@@ -171,10 +157,7 @@ struct Outcome {
 }
 
 fn outcome(s: &Scenario, hindsight: &mut Hindsight, seconds: &[Second]) -> Outcome {
-    let caps = s
-        .phases
-        .iter()
-        .flat_map(|(n, cap)| std::iter::repeat_n(*cap, *n as usize));
+    let caps = s.phases.iter().flat_map(|(n, cap)| std::iter::repeat_n(*cap, *n as usize));
     let n = s.drives as f64;
     let mut out = Outcome::default();
     for (i, (second, cap)) in seconds.iter().zip(caps).enumerate() {
@@ -188,8 +171,7 @@ fn outcome(s: &Scenario, hindsight: &mut Hindsight, seconds: &[Second]) -> Outco
             }
             None => {
                 out.hopeless_j += (over_w - TOLERANCE_W).max(0.0);
-                out.is_said =
-                    matches!(second.status, Status::Unreachable { .. } | Status::Limiting);
+                out.is_said = matches!(second.status, Status::Unreachable { .. } | Status::Limiting);
             }
         }
     }
@@ -209,15 +191,8 @@ struct Candidate {
     is_shared: bool,
 }
 
-const NONE: Candidate = Candidate {
-    name: "none",
-    policy: "none",
-    toml: "",
-    below_w: 0.0,
-    expire: None,
-    has_map: false,
-    is_shared: false,
-};
+const NONE: Candidate =
+    Candidate { name: "none", policy: "none", toml: "", below_w: 0.0, expire: None, has_map: false, is_shared: false };
 
 /// In the order of the columns.
 fn candidates(drives: usize) -> Vec<Candidate> {
@@ -226,48 +201,16 @@ fn candidates(drives: usize) -> Vec<Candidate> {
         1 => ("pcap-agile", "mode = \"throughput\""),
         _ => ("pcap-s", ""),
     };
-    let shared = Candidate {
-        is_shared: drives > 1,
-        ..NONE
-    };
+    let shared = Candidate { is_shared: drives > 1, ..NONE };
     let mut all = vec![
         NONE,
-        Candidate {
-            name: "PCAP",
-            policy: pcap,
-            toml: mode,
-            ..shared
-        },
-        Candidate {
-            name: "PCAP, 2 s, aim",
-            policy: pcap,
-            toml: mode,
-            below_w: TOLERANCE_W,
-            expire: two_s,
-            ..shared
-        },
-        Candidate {
-            name: "feed-forward",
-            policy: "feed-forward",
-            has_map: true,
-            ..shared
-        },
-        Candidate {
-            name: "learning",
-            policy: "learning",
-            has_map: true,
-            ..shared
-        },
+        Candidate { name: "PCAP", policy: pcap, toml: mode, ..shared },
+        Candidate { name: "PCAP, 2 s, aim", policy: pcap, toml: mode, below_w: TOLERANCE_W, expire: two_s, ..shared },
+        Candidate { name: "feed-forward", policy: "feed-forward", has_map: true, ..shared },
+        Candidate { name: "learning", policy: "learning", has_map: true, ..shared },
     ];
     if drives == 1 {
-        all.insert(
-            1,
-            Candidate {
-                name: "throttle",
-                policy: "throttle",
-                ..NONE
-            },
-        );
+        all.insert(1, Candidate { name: "throttle", policy: "throttle", ..NONE });
     }
     all
 }
@@ -285,29 +228,13 @@ fn wandering() -> Vec<(u32, Option<f64>)> {
 }
 
 fn scenarios() -> Vec<Scenario> {
-    let steps = [
-        (120, None),
-        (240, Some(9.0)),
-        (240, Some(8.5)),
-        (240, Some(8.0)),
-        (240, Some(8.8)),
-        (120, None),
-    ];
+    let steps = [(120, None), (240, Some(9.0)), (240, Some(8.5)), (240, Some(8.0)), (240, Some(8.8)), (120, None)];
     let figure_5 = crate::common::plant::FIGURE_5;
     let no_expiry = limited(Device::default());
     let usual = || Scenario::new("", &steps);
-    let bare = |name, wrong| Scenario {
-        name,
-        device: no_expiry,
-        map: Some(wrong),
-        ..usual()
-    };
+    let bare = |name, wrong| Scenario { name, device: no_expiry, map: Some(wrong), ..usual() };
     let kind = Kind::default();
-    let damaged = |name, damage| Scenario {
-        name,
-        damage: Some(damage),
-        ..usual()
-    };
+    let damaged = |name, damage| Scenario { name, damage: Some(damage), ..usual() };
     vec![
         Scenario {
             name: "Figure 5, `deadline` without a longer expiry",
@@ -316,133 +243,68 @@ fn scenarios() -> Vec<Scenario> {
         },
         Scenario::new("Figure 5", &figure_5),
         Scenario::new("caps 9, 8.5, 8, 8.8 W", &steps),
-        Scenario {
-            name: "cap each second",
-            ..Scenario::new("", &wandering())
-        },
+        Scenario { name: "cap each second", ..Scenario::new("", &wandering()) },
         Scenario {
             name: "another drive: 60 % of the range, 0.4 W more",
-            kind: Kind {
-                scale: 0.6,
-                offset_w: 0.4,
-                ..kind
-            },
+            kind: Kind { scale: 0.6, offset_w: 0.4, ..kind },
             ..usual()
         },
         Scenario {
             name: "another drive: 160 % of the range",
-            kind: Kind {
-                scale: 1.6,
-                offset_w: -1.0,
-                ..kind
-            },
+            kind: Kind { scale: 1.6, offset_w: -1.0, ..kind },
             ..usual()
         },
-        Scenario {
-            name: "another drive: 0.4 W more",
-            kind: Kind {
-                offset_w: 0.4,
-                ..kind
-            },
-            ..usual()
-        },
-        Scenario {
-            name: "64 threads, then 128, then 32",
-            threads: Some(|i| [64, 128, 32][i / 400 % 3]),
-            ..usual()
-        },
+        Scenario { name: "another drive: 0.4 W more", kind: Kind { offset_w: 0.4, ..kind }, ..usual() },
+        Scenario { name: "64 threads, then 128, then 32", threads: Some(|i| [64, 128, 32][i / 400 % 3]), ..usual() },
         Scenario {
             name: "bursts: 128 threads for 30 s, 8 for 30 s",
             threads: Some(|i| if i / 30 % 2 == 0 { 128 } else { 8 }),
             ..usual()
         },
         bare("map right, 36 settings", |_, _, _| 1.0),
-        Scenario {
-            ..bare("map wrong by 20 %", |rng, _, _| 0.8 + 0.4 * rng.unit())
-        },
-        bare("one point of the map wrong", |_, n, d| {
-            if (n, d) == (4, 1) {
-                0.75
-            } else {
-                1.0
-            }
-        }),
+        Scenario { ..bare("map wrong by 20 %", |rng, _, _| 0.8 + 0.4 * rng.unit()) },
+        bare("one point of the map wrong", |_, n, d| if (n, d) == (4, 1) { 0.75 } else { 1.0 }),
         bare("map without content: all alike", |_, n, d| {
-            1.0 / Kind::default().watts(&Command {
-                nr_requests: n,
-                queue_depth: d,
-                ..Command::default()
-            }) * 9.0
+            1.0 / Kind::default().watts(&Command { nr_requests: n, queue_depth: d, ..Command::default() }) * 9.0
         }),
         Scenario {
             name: "no elevator",
-            kind: Kind {
-                has_elevator: false,
-                ..kind
-            },
+            kind: Kind { has_elevator: false, ..kind },
             device: no_expiry,
             ..Scenario::new("", &[(120, None), (500, Some(9.7)), (500, Some(10.0))])
         },
         Scenario {
             name: "no elevator, caps that no setting keeps",
-            kind: Kind {
-                has_elevator: false,
-                ..kind
-            },
+            kind: Kind { has_elevator: false, ..kind },
             device: no_expiry,
             is_limited: true,
             aim: LIMITED,
             ..Scenario::new("", &[(120, None), (500, Some(9.2)), (500, Some(8.7))])
         },
-        Scenario {
-            name: "shelf of 16",
-            drives: 16,
-            ..usual()
-        },
-        Scenario {
-            name: "shelf of 100",
-            drives: 100,
-            ..usual()
-        },
-        Scenario {
-            name: "readings with 0.3 W of noise",
-            aim: NOISY,
-            kind: Kind {
-                noise_w: 0.3,
-                ..kind
-            },
-            ..usual()
-        },
+        Scenario { name: "shelf of 16", drives: 16, ..usual() },
+        Scenario { name: "shelf of 100", drives: 100, ..usual() },
+        Scenario { name: "readings with 0.3 W of noise", aim: NOISY, kind: Kind { noise_w: 0.3, ..kind }, ..usual() },
         damaged("readings of 6 s ago", |_, i, all| all[i.saturating_sub(6)]),
         Scenario {
             ..damaged("readings in steps of 1 W", |_, i, all| {
                 let coarse = |w: Watts| Watts(w.0.round());
-                Sample {
-                    power: all[i].power.map(coarse),
-                    ..all[i]
-                }
+                Sample { power: all[i].power.map(coarse), ..all[i] }
             })
         },
         damaged("a reading each 20 s", |_, i, all| {
             let at = i / 20 * 20;
-            Sample {
-                time: Time(1_000_000_000 * (at as u64 + 1)),
-                ..all[at]
-            }
+            Sample { time: Time(1_000_000_000 * (at as u64 + 1)), ..all[at] }
         }),
-        damaged(
-            "one reading in five of 0.1 W, one a minute of 99 W",
-            |_, i, all| {
-                let power = if i % 60 == 7 {
-                    Some(Watts(99.0))
-                } else if i % 5 == 0 {
-                    Some(Watts(0.1))
-                } else {
-                    all[i].power
-                };
-                Sample { power, ..all[i] }
-            },
-        ),
+        damaged("one reading in five of 0.1 W, one a minute of 99 W", |_, i, all| {
+            let power = if i % 60 == 7 {
+                Some(Watts(99.0))
+            } else if i % 5 == 0 {
+                Some(Watts(0.1))
+            } else {
+                all[i].power
+            };
+            Sample { power, ..all[i] }
+        }),
         damaged("no readings from 600 s to 700 s", |_, i, all| {
             if (600..700).contains(&i) {
                 Sample::missing(all[i].time)
@@ -463,8 +325,7 @@ struct Cell {
 
 fn cell(outcomes: &[Outcome]) -> Cell {
     let regret = |o: &Outcome| 1.0 - o.served / o.best;
-    let mean =
-        |of: &dyn Fn(&Outcome) -> f64| outcomes.iter().map(of).sum::<f64>() / outcomes.len() as f64;
+    let mean = |of: &dyn Fn(&Outcome) -> f64| outcomes.iter().map(of).sum::<f64>() / outcomes.len() as f64;
     let most = |of: &dyn Fn(&Outcome) -> f64| outcomes.iter().map(of).fold(f64::MIN, f64::max);
     Cell {
         regret: mean(&regret),
@@ -478,8 +339,7 @@ fn cell(outcomes: &[Outcome]) -> Cell {
 fn falls(s: &Scenario) -> usize {
     let caps = s.phases.iter().map(|p| p.1.unwrap_or(f64::INFINITY));
     let mut before = f64::INFINITY;
-    caps.filter(|cap| *cap < std::mem::replace(&mut before, *cap))
-        .count()
+    caps.filter(|cap| *cap < std::mem::replace(&mut before, *cap)).count()
 }
 
 #[test]
@@ -487,16 +347,17 @@ fn regret_against_the_best_in_hindsight() {
     let first = first_seed(0);
     let n = cases(2);
     println!("seeds {first} to {}", first + n - 1);
-    println!("| scenario | falls | none | throttle | PCAP | PCAP, 2 s, aim | feed-forward | learning | learning, worst |");
+    println!(
+        "| scenario | falls | none | throttle | PCAP | PCAP, 2 s, aim | feed-forward | learning | learning, worst |"
+    );
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     for s in scenarios() {
         let mut hindsight = Hindsight::default();
         let mut row = format!("| {} | {} |", s.name, falls(&s));
         let mut learned = None;
         for candidate in candidates(s.drives) {
-            let outcomes: Vec<Outcome> = (first..first + n)
-                .map(|seed| outcome(&s, &mut hindsight, &s.run(&candidate, seed)))
-                .collect();
+            let outcomes: Vec<Outcome> =
+                (first..first + n).map(|seed| outcome(&s, &mut hindsight, &s.run(&candidate, seed))).collect();
             let cell = cell(&outcomes);
             if candidate.name == "PCAP" && s.drives > 1 {
                 row += " – |";
@@ -505,11 +366,7 @@ fn regret_against_the_best_in_hindsight() {
             learned = Some(cell);
         }
         let cell = learned.expect("the last candidate");
-        println!(
-            "{row} {:.1} %, {:.0} s |",
-            100.0 * cell.most_regret,
-            cell.most_over_s
-        );
+        println!("{row} {:.1} %, {:.0} s |", 100.0 * cell.most_regret, cell.most_over_s);
         let per_fall_s = cell.over_s / falls(&s) as f64;
         let is_kept = cell.regret <= s.aim.0 && per_fall_s <= s.aim.1;
         assert!(is_kept, "{}: need at most {:?}", s.name, s.aim);

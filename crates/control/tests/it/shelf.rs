@@ -32,9 +32,7 @@ fn settled(seconds: &[Second], i: usize) -> &[Second] {
 fn tier_w(seconds: &[Second], tier: usize) -> f64 {
     let first: usize = TIERS[..tier].iter().sum();
     let drives = first..first + TIERS[tier];
-    mean(seconds, |s| {
-        s.drive_watts[drives.clone()].iter().sum::<f64>()
-    }) / TIERS[tier] as f64
+    mean(seconds, |s| s.drive_watts[drives.clone()].iter().sum::<f64>()) / TIERS[tier] as f64
 }
 
 fn total_w(seconds: &[Second]) -> f64 {
@@ -50,18 +48,12 @@ fn tiers_are_cut_from_the_last_and_released_from_the_first() {
         let at_190 = settled(&run, 2);
         for tier in [0, 1] {
             let cut = free * 0.83 / 16.0 - tier_w(at_190, tier);
-            assert!(
-                cut.abs() <= 0.3,
-                "seed {seed}: tier {tier} loses {cut} W at 190 W"
-            );
+            assert!(cut.abs() <= 0.3, "seed {seed}: tier {tier} loses {cut} W at 190 W");
         }
         assert!(tier_w(at_190, 2) < 9.2, "seed {seed}");
         let at_170 = settled(&run, 4);
         let first = tier_w(at_170, 0);
-        assert!(
-            first > 9.0 && first < 10.3,
-            "seed {seed}: {first} W at 170 W"
-        );
+        assert!(first > 9.0 && first < 10.3, "seed {seed}: {first} W at 170 W");
         let at_195 = settled(&run, 5);
         assert!(tier_w(at_195, 0) > tier_w(at_195, 2) + 1.0, "seed {seed}");
         // 150 W is out of reach: 16 drives at (32, 1), 8.30 W each, behind the power supply.
@@ -81,11 +73,7 @@ fn caps_in_reach_are_kept() {
         for i in [1, 2, 3, 4, 5, 8] {
             let seconds = settled(&run, i);
             let cap = seconds[0].cap.expect("a cap");
-            assert!(
-                total_w(seconds) <= cap + 2.0,
-                "seed {seed}: {} W",
-                total_w(seconds)
-            );
+            assert!(total_w(seconds) <= cap + 2.0, "seed {seed}: {} W", total_w(seconds));
         }
     }
 }
@@ -93,10 +81,7 @@ fn caps_in_reach_are_kept() {
 /// Ablations: with one tier, and with equal weights, the first tier is reduced as much as the last.
 #[test]
 fn without_priorities_the_first_tier_is_cut_like_the_last() {
-    for toml in [
-        "",
-        "tiers = [5, 5, 6]\nshare = \"weight\"\nweights = [1.0, 1.0, 1.0]",
-    ] {
+    for toml in ["", "tiers = [5, 5, 6]\nshare = \"weight\"\nweights = [1.0, 1.0, 1.0]"] {
         let run = Run::shelf(1, &FIGURE_10).with(build("pcap-s", toml, 16));
         let at_190 = settled(&run, 2);
         let (first, last) = (tier_w(at_190, 0), tier_w(at_190, 2));
@@ -118,10 +103,7 @@ fn weights_lie_between_equal_and_strict() {
     let between = with(&weights("4.0, 2.0, 1.0"));
     let seconds = settled(&between, 3);
     let (first, second, last) = (tier_w(seconds, 0), tier_w(seconds, 1), tier_w(seconds, 2));
-    assert!(
-        first > second && second > last,
-        "{first} W, {second} W, {last} W"
-    );
+    assert!(first > second && second > last, "{first} W, {second} W, {last} W");
     assert!(first < tier_w(settled(&strict, 3), 0));
 }
 
@@ -135,30 +117,17 @@ fn feed_forward_over_tiers() {
             let cap = seconds[0].cap.expect("a cap");
             // The lowest setting of its map: 16 drives at 7.94 W, 153.1 W.
             let reach = cap.max(153.1);
-            assert!(
-                total_w(seconds) <= reach + 1.0,
-                "seed {seed}: {} W",
-                total_w(seconds)
-            );
+            assert!(total_w(seconds) <= reach + 1.0, "seed {seed}: {} W", total_w(seconds));
             // The first change of each phase already keeps the cap, for all tiers together.
             let from = i * 300 + 12;
-            let most = run[from..from + 8]
-                .iter()
-                .map(|s| s.watts)
-                .fold(0.0, f64::max);
-            assert!(
-                most <= reach + 2.0,
-                "seed {seed}, phase {i}: {most} W for {cap} W"
-            );
+            let most = run[from..from + 8].iter().map(|s| s.watts).fold(0.0, f64::max);
+            assert!(most <= reach + 2.0, "seed {seed}, phase {i}: {most} W for {cap} W");
             let iops = |tier: usize| {
                 let first: usize = TIERS[..tier].iter().sum();
                 let command = seconds[60].commands[first];
                 Kind::default().iops(&command)
             };
-            assert!(
-                iops(0) >= iops(1) && iops(1) >= iops(2),
-                "seed {seed}, phase {i}"
-            );
+            assert!(iops(0) >= iops(1) && iops(1) >= iops(2), "seed {seed}, phase {i}");
         }
     }
 }
@@ -167,61 +136,35 @@ fn feed_forward_over_tiers() {
 /// and in the safe setting.
 #[test]
 fn capped_tiers_rest() {
-    let mut policy = build(
-        "pcap-s",
-        "tiers = [1, 1]\nrest = \"standby\"\nefficiency = 1",
-        2,
-    );
+    let mut policy = build("pcap-s", "tiers = [1, 1]\nrest = \"standby\"\nefficiency = 1", 2);
     let mut commands = [Command::default(); 2];
-    let standby = Rest::Standby {
-        after: Span(60_000_000_000),
-    };
+    let standby = Rest::Standby { after: Span(60_000_000_000) };
     let mut second = 0;
     // Steps of ten seconds, one reading each.
-    let mut after =
-        |policy: &mut dyn Policy, periods: u32, cap: Option<f64>, watts: Option<f64>| {
-            for _ in 0..periods {
-                second += 10;
-                let now = Time(second * 1_000_000_000);
-                let sample = match watts {
-                    Some(watts) => Sample::new(now, Watts(watts)),
-                    None => Sample::missing(now),
-                };
-                let cap = cap.map(Watts);
-                policy.step(&Input { now, cap, sample }, &mut commands);
-            }
-            [commands[0].rest, commands[1].rest]
-        };
+    let mut after = |policy: &mut dyn Policy, periods: u32, cap: Option<f64>, watts: Option<f64>| {
+        for _ in 0..periods {
+            second += 10;
+            let now = Time(second * 1_000_000_000);
+            let sample = match watts {
+                Some(watts) => Sample::new(now, Watts(watts)),
+                None => Sample::missing(now),
+            };
+            let cap = cap.map(Watts);
+            policy.step(&Input { now, cap, sample }, &mut commands);
+        }
+        [commands[0].rest, commands[1].rest]
+    };
     assert_eq!(after(&mut *policy, 3, None, Some(18.0)), [Rest::Own; 2]);
     // 8 W below the cap: both tiers get all they can use.
-    assert_eq!(
-        after(&mut *policy, 30, Some(26.0), Some(18.0)),
-        [Rest::Own; 2]
-    );
+    assert_eq!(after(&mut *policy, 30, Some(26.0), Some(18.0)), [Rest::Own; 2]);
     // 1.5 W above it: the last tier is cut.
-    assert_eq!(
-        after(&mut *policy, 1, Some(16.5), Some(18.0)),
-        [Rest::Own, standby]
-    );
-    assert_eq!(
-        after(&mut *policy, 60, Some(16.5), Some(18.0)),
-        [standby; 2]
-    );
+    assert_eq!(after(&mut *policy, 1, Some(16.5), Some(18.0)), [Rest::Own, standby]);
+    assert_eq!(after(&mut *policy, 60, Some(16.5), Some(18.0)), [standby; 2]);
     assert_eq!(after(&mut *policy, 1, None, Some(18.0)), [Rest::Own; 2]);
     assert_eq!(after(&mut *policy, 9, Some(16.5), None), [standby; 2]);
-    let drive = Device {
-        can_stop: false,
-        ..Device::default()
-    };
+    let drive = Device { can_stop: false, ..Device::default() };
     let table = toml::from_str("rest = \"standby\"").expect("TOML");
-    let built = policies()
-        .find("policy", "pcap-s")
-        .copied()
-        .expect("it")
-        .build(&table, &[Device::default(), drive]);
+    let built = policies().find("policy", "pcap-s").copied().expect("it").build(&table, &[Device::default(), drive]);
     let error = built.err().expect("an error");
-    assert_eq!(
-        (error.key.as_str(), error.got.as_str()),
-        ("rest", "a rest that drive 1 does not have")
-    );
+    assert_eq!((error.key.as_str(), error.got.as_str()), ("rest", "a rest that drive 1 does not have"));
 }

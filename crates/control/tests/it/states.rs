@@ -24,13 +24,7 @@ fn table_1(mode: Mode, rounding: Rounding) -> Pcap {
         most,
         mode,
         snap_back: SnapBack::Drive,
-        gains: Gains {
-            raise: 2.0,
-            lower: 8.0,
-            host_queue_w: 2.0,
-            drive_queue_w: 2.0,
-            rounding,
-        },
+        gains: Gains { raise: 2.0, lower: 8.0, host_queue_w: 2.0, drive_queue_w: 2.0, rounding },
     }
 }
 
@@ -39,16 +33,8 @@ const ROUNDINGS: [Rounding; 3] = [Rounding::Down, Rounding::Nearest, Rounding::U
 
 /// Errors from -5 W to 5 W in steps of 1/32 W without zero, and absurd ones.
 fn errors() -> impl Iterator<Item = f64> {
-    let grid = (-160..=160)
-        .filter(|n| *n != 0)
-        .map(|n| f64::from(n) / 32.0);
-    grid.chain([
-        f64::MAX,
-        f64::MIN,
-        f64::INFINITY,
-        f64::NEG_INFINITY,
-        f64::NAN,
-    ])
+    let grid = (-160..=160).filter(|n| *n != 0).map(|n| f64::from(n) / 32.0);
+    grid.chain([f64::MAX, f64::MIN, f64::INFINITY, f64::NEG_INFINITY, f64::NAN])
 }
 
 /// All states that sequences of errors lead to.
@@ -82,10 +68,7 @@ fn reachable_states_are_inside_the_bounds_of_table_1() {
     for rounding in ROUNDINGS {
         let tail = reachable(&table_1(Mode::TailLatency, rounding));
         for q in &tail {
-            assert!(
-                (4..=32).contains(&q.host) && (1..=8).contains(&q.drive),
-                "{q:?}"
-            );
+            assert!((4..=32).contains(&q.host) && (1..=8).contains(&q.drive), "{q:?}");
         }
         let throughput = reachable(&table_1(Mode::Throughput, rounding));
         for q in &throughput {
@@ -108,10 +91,7 @@ fn a_step_goes_in_the_direction_of_less_or_more_power() {
             match (pcap.mode, error_w > 0.0) {
                 (_, true) => assert!(longer && shorter, "{pcap:?} {error_w}"),
                 (Mode::TailLatency, false) => {
-                    assert!(
-                        is.host <= was.host && is.drive >= was.drive,
-                        "{pcap:?} {error_w}"
-                    );
+                    assert!(is.host <= was.host && is.drive >= was.drive, "{pcap:?} {error_w}");
                 }
                 (Mode::Throughput, false) => {
                     assert!(longer && is.drive >= was.drive, "{pcap:?} {error_w}");
@@ -127,10 +107,7 @@ fn one_queue_changes_at_a_time_in_tail_latency_mode() {
     for queues in reachable(&pcap) {
         for error_w in errors() {
             let is = Pcap { queues, ..pcap }.after(error_w);
-            assert!(
-                is.host == queues.host || is.drive == queues.drive,
-                "{queues:?} {error_w}"
-            );
+            assert!(is.host == queues.host || is.drive == queues.drive, "{queues:?} {error_w}");
         }
     }
 }
@@ -139,10 +116,7 @@ fn one_queue_changes_at_a_time_in_tail_latency_mode() {
 /// and 2 |e| / 2 to raise it.
 #[test]
 fn steps_are_those_of_equations_1_and_2() {
-    let at = |host, drive| Pcap {
-        queues: queues(host, drive),
-        ..table_1(Mode::TailLatency, Rounding::Down)
-    };
+    let at = |host, drive| Pcap { queues: queues(host, drive), ..table_1(Mode::TailLatency, Rounding::Down) };
     for (pcap, error_w, wanted) in [
         (at(4, 1), 1.0, queues(12, 1)),
         (at(4, 1), 1.6, queues(16, 1)),
@@ -158,13 +132,7 @@ fn steps_are_those_of_equations_1_and_2() {
     ] {
         assert_eq!(pcap.after(error_w), wanted, "{:?} {error_w}", pcap.queues);
     }
-    let up = Pcap {
-        gains: Gains {
-            rounding: Rounding::Up,
-            ..at(32, 1).gains
-        },
-        ..at(32, 1)
-    };
+    let up = Pcap { gains: Gains { rounding: Rounding::Up, ..at(32, 1).gains }, ..at(32, 1) };
     assert_eq!(up.after(-0.01), queues(31, 1));
 }
 
@@ -172,11 +140,7 @@ fn steps_are_those_of_equations_1_and_2() {
 #[test]
 fn queues_snap_back_from_the_highest_throughput_as_it_is_read() {
     let path = |snap_back, from: Queues| {
-        let mut pcap = Pcap {
-            queues: from,
-            snap_back,
-            ..table_1(Mode::Throughput, Rounding::Down)
-        };
+        let mut pcap = Pcap { queues: from, snap_back, ..table_1(Mode::Throughput, Rounding::Down) };
         let mut next = || {
             pcap.queues = pcap.after(2.0);
             pcap.queues
@@ -202,10 +166,7 @@ fn queues_snap_back_from_the_highest_throughput_as_it_is_read() {
 fn constant_errors_end_after_a_bounded_number_of_steps() {
     each(|pcap| {
         for error_w in errors().filter(|e| e.abs() >= 1.0 && e.is_finite()) {
-            let (factor, size) = (
-                if error_w > 0.0 { 8.0 } else { 2.0 },
-                error_w.abs().min(1e3),
-            );
+            let (factor, size) = (if error_w > 0.0 { 8.0 } else { 2.0 }, error_w.abs().min(1e3));
             let host_steps = (28.0 / (size * factor).floor()).ceil();
             let drive_steps = (7.0 / (size / 2.0 * factor).floor()).ceil();
             // One more for the jump back from (128, 32).
@@ -215,11 +176,7 @@ fn constant_errors_end_after_a_bounded_number_of_steps() {
             while now.after(error_w) != now.queues {
                 now.queues = now.after(error_w);
                 n += 1.0;
-                assert!(
-                    n <= bound,
-                    "{:?} {error_w}: more than {bound} steps",
-                    pcap.queues
-                );
+                assert!(n <= bound, "{:?} {error_w}: more than {bound} steps", pcap.queues);
             }
             let end = match (pcap.mode, error_w > 0.0) {
                 (Mode::TailLatency, true) => queues(32, 1),
@@ -300,10 +257,7 @@ fn every_sequence_of_four_periods_is_recovered_from() {
                 policy.step(&input(now, period), &mut commands);
             }
             let reached = (commands[0].nr_requests, commands[0].queue_depth);
-            assert_eq!(
-                reached, end,
-                "{name} {toml}, sequence number {number} in base 8"
-            );
+            assert_eq!(reached, end, "{name} {toml}, sequence number {number} in base 8");
         }
     }
 }

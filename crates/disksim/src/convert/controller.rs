@@ -4,8 +4,7 @@ use super::fields::Fields;
 use super::{Note, Treatment};
 use crate::error::Error;
 use headstack_drive::spec::{
-    AfterPrevious, CacheSpec, ExtraDisconnect, LinkSpec, OverheadSpec, QueueCounts, QueueSpec,
-    ReadAhead,
+    AfterPrevious, CacheSpec, ExtraDisconnect, LinkSpec, OverheadSpec, QueueCounts, QueueSpec, ReadAhead,
 };
 use headstack_units::Span;
 
@@ -40,21 +39,12 @@ pub(super) fn read(fields: &mut Fields, report: &mut Vec<Note>) -> Result<Contro
         fields.only(name, 0.0, others)?;
     }
     fields.no_effect(&["Print stats"], "printing only")?;
-    fields.no_effect(
-        &["Avg sectors per cylinder"],
-        "only told to schedulers outside the drive",
-    )?;
-    fields.no_effect(
-        &["Calc sector by sector"],
-        "sectors are always followed one by one",
-    )?;
+    fields.no_effect(&["Avg sectors per cylinder"], "only told to schedulers outside the drive")?;
+    fields.no_effect(&["Calc sector by sector"], "sectors are always followed one by one")?;
     Ok(Controller {
         cache,
         overhead,
-        link: LinkSpec {
-            never_disconnect,
-            ..LinkSpec::default()
-        },
+        link: LinkSpec { never_disconnect, ..LinkSpec::default() },
         queue,
         minimum_write: fields.span("Minimum seek delay", 1.0)?,
         sector_ms: fields.ms("Bulk sector transfer time", false)?,
@@ -71,11 +61,7 @@ fn bus(fields: &mut Fields, overhead: &OverheadSpec) -> Result<(), Error> {
         if free {
             fields.no_effect(&[name], "reselection costs nothing on this drive")?;
         } else if !held {
-            fields.note(
-                name,
-                Treatment::NotModelled,
-                "the link is kept when data run out in the middle of a transfer",
-            );
+            fields.note(name, Treatment::NotModelled, "the link is kept when data run out in the middle of a transfer");
         }
     }
     fields.only(
@@ -83,21 +69,9 @@ fn bus(fields: &mut Fields, overhead: &OverheadSpec) -> Result<(), Error> {
         0.0,
         "only for writes larger than the buffer: they are taken in as space comes free",
     )?;
-    fields.only(
-        "Immed transfer partial hit",
-        1.0,
-        "partial hits send at once what is there",
-    )?;
-    fields.only(
-        "Read directly to buffer",
-        1.0,
-        "sectors count as they arrive",
-    )?;
-    fields.only(
-        "Disconnect write if seek",
-        0.0,
-        "writes take their data in at once",
-    )
+    fields.only("Immed transfer partial hit", 1.0, "partial hits send at once what is there")?;
+    fields.only("Read directly to buffer", 1.0, "sectors count as they arrive")?;
+    fields.only("Disconnect write if seek", 0.0, "writes take their data in at once")
 }
 
 fn cache(fields: &mut Fields, fast_write: bool) -> Result<CacheSpec, Error> {
@@ -130,24 +104,13 @@ fn cache(fields: &mut Fields, fast_write: bool) -> Result<CacheSpec, Error> {
         watermark_of_request: fields.flag("Set watermark by reqsize")?,
         ..CacheSpec::default()
     };
-    fields.no_effect(
-        &["Write hit stop prefetch"],
-        "every write to the medium ends read-ahead",
-    )?;
+    fields.no_effect(&["Write hit stop prefetch"], "every write to the medium ends read-ahead")?;
     if let Some(value) = fields.get("High (read) water mark") {
         if !(0.0..=1.0).contains(&cache.read_watermark) {
-            return Err(Error::new(
-                value.at.clone(),
-                value.show(),
-                "a share from 0 to 1",
-            ));
+            return Err(Error::new(value.at.clone(), value.show(), "a share from 0 to 1"));
         }
     }
-    for name in [
-        "Read any free blocks",
-        "Immediate buffer read",
-        "Immediate buffer write",
-    ] {
+    for name in ["Read any free blocks", "Immediate buffer read", "Immediate buffer write"] {
         fields.note(name, Treatment::Honoured, "inert in DiskSim 4.0");
     }
     // The value has three meanings; two of them have an effect only if no maximum is set.
@@ -158,11 +121,7 @@ fn cache(fields: &mut Fields, fast_write: bool) -> Result<CacheSpec, Error> {
             fields.no_effect(&[name], "only matters where the maximum read-ahead is 0")?
         }
         0 => {}
-        _ => fields.note(
-            name,
-            Treatment::NotModelled,
-            "read-ahead without a maximum ends when the segment is full",
-        ),
+        _ => fields.note(name, Treatment::NotModelled, "read-ahead without a maximum ends when the segment is full"),
     }
     Ok(cache)
 }
@@ -174,36 +133,23 @@ fn overhead_scale(fields: &mut Fields) -> Result<f64, Error> {
     };
     match value.real()? {
         scale if (0.0..=1000.0).contains(&scale) => Ok(scale),
-        _ => Err(Error::new(
-            value.at.clone(),
-            value.show(),
-            "a factor from 0 to 1000",
-        )),
+        _ => Err(Error::new(value.at.clone(), value.show(), "a factor from 0 to 1000")),
     }
 }
 
 fn overhead(fields: &mut Fields, fast_write: bool) -> Result<OverheadSpec, Error> {
     let scale = overhead_scale(fields)?;
     let mut pair = |read: &str, write: &str| -> Result<AfterPrevious, Error> {
-        Ok(AfterPrevious {
-            after_read: fields.span(read, scale)?,
-            after_write: fields.span(write, scale)?,
-        })
+        Ok(AfterPrevious { after_read: fields.span(read, scale)?, after_write: fields.span(write, scale)? })
     };
     let read_hit = pair("Read hit over. after read", "Read hit over. after write")?;
     let read_miss = pair("Read miss over. after read", "Read miss over. after write")?;
     let write_hit = pair("Write hit over. after read", "Write hit over. after write")?;
-    let write_miss = pair(
-        "Write miss over. after read",
-        "Write miss over. after write",
-    )?;
+    let write_miss = pair("Write miss over. after read", "Write miss over. after write")?;
     let read_disconnect = pair("Read disconnect afterread", "Read disconnect afterwrite")?;
     if fast_write {
         fields.no_effect(
-            &[
-                "Write miss over. after read",
-                "Write miss over. after write",
-            ],
+            &["Write miss over. after read", "Write miss over. after write"],
             "with fast writes every write takes the hit overhead",
         )?;
     } else {
@@ -271,10 +217,7 @@ const POLICIES: [(&str, &str); 28] = [
     ("fcfs", ""),
     ("look", ""),
     ("c-look", ""),
-    (
-        "sstf",
-        "distances are counted in cylinders instead of blocks",
-    ),
+    ("sstf", "distances are counted in cylinders instead of blocks"),
     ("look", "addresses are swept instead of cylinders"),
     ("c-look", "addresses are swept instead of cylinders"),
     ("sstf", ""),
@@ -287,20 +230,11 @@ const POLICIES: [(&str, &str); 28] = [
     ("aged-sptf", ""),
     ("aged-sptf", "buffer hits are not taken first"),
     ("aged-sptf", "the time of the transfer is not counted"),
-    (
-        "sstf",
-        "as DiskSim 4.0 does, which never applies the weight of V-SCAN; by cylinder",
-    ),
-    (
-        "sstf",
-        "as DiskSim 4.0 does, which never applies the weight of V-SCAN",
-    ),
+    ("sstf", "as DiskSim 4.0 does, which never applies the weight of V-SCAN; by cylinder"),
+    ("sstf", "as DiskSim 4.0 does, which never applies the weight of V-SCAN"),
     ("sstf", "commands have no priority"),
     ("aged-sptf", "commands have no priority"),
-    (
-        "aged-sptf",
-        "commands have no priority; buffer hits are not taken first",
-    ),
+    ("aged-sptf", "commands have no priority; buffer hits are not taken first"),
     ("sstf", "distance from the last request is not known apart"),
     ("sstf", ""),
     ("sptf", "seek and rotation weigh the same"),
@@ -311,16 +245,8 @@ const POLICIES: [(&str, &str); 28] = [
 ];
 
 /// The block `Scheduler` of a disk or of the driver.
-pub(crate) fn queue(
-    fields: &mut Fields,
-    depth: u32,
-    report: &mut Vec<Note>,
-) -> Result<QueueSpec, Error> {
-    let mut spec = QueueSpec {
-        depth,
-        counts: QueueCounts::Waiting,
-        ..QueueSpec::default()
-    };
+pub(crate) fn queue(fields: &mut Fields, depth: u32, report: &mut Vec<Note>) -> Result<QueueSpec, Error> {
+    let mut spec = QueueSpec { depth, counts: QueueCounts::Waiting, ..QueueSpec::default() };
     let Some(value) = fields.get("Scheduler") else {
         return Ok(spec);
     };
@@ -336,12 +262,10 @@ pub(crate) fn queue(
     if name == "aged-sptf" {
         // Each ms of waiting lowers the time of a command, as the scheduler compares it, by 0.001·w ms.
         let weight = (0.001 * weight).clamp(0.0, 1e6);
-        spec.scheduler_parameters
-            .insert("weight".into(), weight.into());
+        spec.scheduler_parameters.insert("weight".into(), weight.into());
     } else {
         if name == "satf" {
-            spec.scheduler_parameters
-                .insert("cache_aware".into(), false.into());
+            spec.scheduler_parameters.insert("cache_aware".into(), false.into());
         }
         inner.no_effect(&["Timeout time/weight"], "this policy has no weight")?;
     }
@@ -353,20 +277,10 @@ pub(crate) fn queue(
         inner.only(name, 0.0, "predictions have no constant added")?;
     }
     inner.only("Sequential stream scheme", 0.0, "commands are not joined")?;
-    inner.no_effect(
-        &["Maximum concat size", "Sequential stream diff maximum"],
-        "commands are not joined",
-    )?;
+    inner.no_effect(&["Maximum concat size", "Sequential stream diff maximum"], "commands are not joined")?;
     inner.only("Overlapping request scheme", 0.0, "commands are not joined")?;
-    inner.no_effect(
-        &["Scheduling timeout scheme", "Timeout scheduling"],
-        "read and ignored by DiskSim 4.0 too",
-    )?;
-    inner.only(
-        "Scheduling priority scheme",
-        0.0,
-        "commands have no priority",
-    )?;
+    inner.no_effect(&["Scheduling timeout scheme", "Timeout scheduling"], "read and ignored by DiskSim 4.0 too")?;
+    inner.only("Scheduling priority scheme", 0.0, "commands have no priority")?;
     inner.no_effect(&["Priority scheduling"], "commands have no priority")?;
     inner.finish(report);
     Ok(spec)

@@ -23,26 +23,13 @@ pub(crate) struct Fields<'a> {
 impl<'a> Fields<'a> {
     /// `path` is prefixed to the names of parameters in the report.
     pub fn new(block: &'a Block, path: &str) -> Fields<'a> {
-        let path = if path.is_empty() {
-            String::new()
-        } else {
-            format!("{path}: ")
-        };
-        Fields {
-            block,
-            path,
-            seen: HashSet::new(),
-            notes: Vec::new(),
-        }
+        let path = if path.is_empty() { String::new() } else { format!("{path}: ") };
+        Fields { block, path, seen: HashSet::new(), notes: Vec::new() }
     }
 
     /// The value of a parameter without a note. If it returns a value, the caller must add a `note`.
     fn value(&mut self, name: &str) -> Option<&'a Value> {
-        let param = self
-            .block
-            .params
-            .iter()
-            .find(|p| p.names.iter().any(|n| n == name))?;
+        let param = self.block.params.iter().find(|p| p.names.iter().any(|n| n == name))?;
         let own = param.names.iter().find(|n| *n == name)?;
         self.seen.insert(own);
         Some(&param.value)
@@ -60,11 +47,7 @@ impl<'a> Fields<'a> {
             treatment,
             detail: detail.to_string(),
         };
-        match self
-            .notes
-            .iter_mut()
-            .find(|n| n.parameter == note.parameter)
-        {
+        match self.notes.iter_mut().find(|n| n.parameter == note.parameter) {
             Some(earlier) => *earlier = note,
             None => self.notes.push(note),
         }
@@ -93,8 +76,7 @@ impl<'a> Fields<'a> {
     pub fn need(&mut self, name: &str) -> Result<&'a Value, Error> {
         let at = self.block.at.clone();
         let got = format!("{} without {name:?}", self.block.kind);
-        self.get(name)
-            .ok_or_else(|| Error::new(at, got, "this parameter"))
+        self.get(name).ok_or_else(|| Error::new(at, got, "this parameter"))
     }
 
     /// A number; zero if absent.
@@ -167,12 +149,7 @@ impl<'a> Fields<'a> {
 
     /// Reports all parameters that were not read as unknown.
     pub fn finish(self, report: &mut Vec<Note>) {
-        let Fields {
-            block,
-            path,
-            seen,
-            notes,
-        } = self;
+        let Fields { block, path, seen, notes } = self;
         report.extend(notes);
         for param in &block.params {
             for name in param.names.iter().filter(|n| !seen.contains(n.as_str())) {

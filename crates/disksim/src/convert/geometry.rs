@@ -50,11 +50,7 @@ pub(super) fn read(
         "dm_layout_g2" => false,
         kind => {
             let need = "a block dm_layout_g1 or dm_layout_g2; others are not supported";
-            return Err(Error::new(
-                block.at.clone(),
-                format!("a block {kind}"),
-                need,
-            ));
+            return Err(Error::new(block.at.clone(), format!("a block {kind}"), need));
         }
     };
     match g1 {
@@ -82,11 +78,7 @@ pub(super) fn read(
         }
     }
     if geometry.zones.is_empty() {
-        return Err(Error::new(
-            zones.at.clone(),
-            zones.show(),
-            "at least one zone",
-        ));
+        return Err(Error::new(zones.at.clone(), zones.show(), "at least one zone"));
     }
     note_gaps(&geometry.zones, zones, &mut notes);
     fields.finish(report);
@@ -100,9 +92,7 @@ fn read_mapping(fields: &mut Fields, geometry: &mut GeometrySpec) -> Result<(), 
     let mapping = fields.count("LBN-to-PBN mapping scheme", 0, 2, 0)?;
     geometry.layout = ["cylinder-major", "serpentine", "serpentine-disk"][mapping as usize].into();
     geometry.sparing = Sparing::SCHEMES[fields.count("Sparing scheme used", 0, 10, 0)? as usize];
-    geometry.sparing_range_cylinders = fields
-        .count("Rangesize for sparing", 0, 10_000_000, 1)?
-        .max(1);
+    geometry.sparing_range_cylinders = fields.count("Rangesize for sparing", 0, 10_000_000, 1)?.max(1);
     if geometry.sparing != Sparing::Range {
         fields.no_effect(&["Rangesize for sparing"], "only scheme 8 has ranges")?;
     }
@@ -110,12 +100,7 @@ fn read_mapping(fields: &mut Fields, geometry: &mut GeometrySpec) -> Result<(), 
 }
 
 /// Reads the map of extents that a block `dm_layout_g2` names.
-fn read_map(
-    fields: &mut Fields,
-    shape: &Shape,
-    loader: &dyn Loader,
-    geometry: &mut GeometrySpec,
-) -> Result<(), Error> {
+fn read_map(fields: &mut Fields, shape: &Shape, loader: &dyn Loader, geometry: &mut GeometrySpec) -> Result<(), Error> {
     geometry.layout = "extents".into();
     let value = fields.need("Layout Map File")?;
     let name = value.word()?;
@@ -123,12 +108,10 @@ fn read_map(
         .load(name, Some(&value.at.file))
         .map_err(|why| Error::new(value.at.clone(), format!("{name:?}: {why}"), "a layout map"))?;
     let map = map(&path, &text, shape)?;
-    geometry.layout_parameters = [
-        ("extents".to_string(), json!(map.extents)),
-        ("extent_defects".to_string(), json!(map.extent_defects)),
-    ]
-    .into_iter()
-    .collect();
+    geometry.layout_parameters =
+        [("extents".to_string(), json!(map.extents)), ("extent_defects".to_string(), json!(map.extent_defects))]
+            .into_iter()
+            .collect();
     Ok(())
 }
 
@@ -143,11 +126,7 @@ fn unite_skews(geometry: &mut GeometrySpec, units: &[SkewUnit]) {
     for (zone, unit) in geometry.zones.iter_mut().zip(units) {
         if *unit == SkewUnit::Sectors {
             let sectors = zone.sectors_per_track.of(0) as f64;
-            for value in [
-                &mut zone.track_skew,
-                &mut zone.cylinder_skew,
-                &mut zone.offset,
-            ] {
+            for value in [&mut zone.track_skew, &mut zone.cylinder_skew, &mut zone.offset] {
                 *value = value.trunc() / sectors;
             }
         }
@@ -158,19 +137,13 @@ fn unit(value: &Value) -> Result<SkewUnit, Error> {
     match value.word()? {
         "sectors" => Ok(SkewUnit::Sectors),
         "revolutions" => Ok(SkewUnit::Turns),
-        _ => Err(Error::new(
-            value.at.clone(),
-            value.show(),
-            "sectors or revolutions",
-        )),
+        _ => Err(Error::new(value.at.clone(), value.show(), "sectors or revolutions")),
     }
 }
 
 /// Refuses zones that share a cylinder. DiskSim accepts them and has two blocks in one place.
 fn refuse_overlap(value: &Value, zone: &ZoneSpec, earlier: &[ZoneSpec]) -> Result<(), Error> {
-    let shared = |z: &ZoneSpec| {
-        z.first_cylinder <= zone.last_cylinder && zone.first_cylinder <= z.last_cylinder
-    };
+    let shared = |z: &ZoneSpec| z.first_cylinder <= zone.last_cylinder && zone.first_cylinder <= z.last_cylinder;
     let Some(i) = earlier.iter().position(shared) else {
         return Ok(());
     };
@@ -185,10 +158,7 @@ fn refuse_overlap(value: &Value, zone: &ZoneSpec, earlier: &[ZoneSpec]) -> Resul
 
 /// Cylinders between zones are unused: one note for all gaps.
 fn note_gaps(zones: &[ZoneSpec], value: &Value, notes: &mut Vec<Note>) {
-    let mut limits: Vec<(u32, u32)> = zones
-        .iter()
-        .map(|z| (z.first_cylinder, z.last_cylinder))
-        .collect();
+    let mut limits: Vec<(u32, u32)> = zones.iter().map(|z| (z.first_cylinder, z.last_cylinder)).collect();
     limits.sort_unstable();
     let gaps = limits.windows(2).map(|pair| pair[0].1 + 1..pair[1].0);
     let gaps: Vec<Range<u32>> = gaps.filter(|gap| !gap.is_empty()).collect();
@@ -217,17 +187,9 @@ fn zone(
     report: &mut Vec<Note>,
 ) -> Result<(ZoneSpec, Option<SkewUnit>), Error> {
     let block = value.block()?;
-    let kind = if g1 {
-        "dm_layout_g1_zone"
-    } else {
-        "dm_layout_g2_zone"
-    };
+    let kind = if g1 { "dm_layout_g1_zone" } else { "dm_layout_g2_zone" };
     if block.kind != kind {
-        return Err(Error::new(
-            block.at.clone(),
-            value.show(),
-            format!("a block {kind}"),
-        ));
+        return Err(Error::new(block.at.clone(), value.show(), format!("a block {kind}")));
     }
     let mut fields = Fields::new(block, "Layout Model: Zones");
     let first = fields.need("First cylinder number")?;
@@ -265,11 +227,7 @@ fn zone(
         if let Some(value) = fields.get("defects") {
             let flat = indices_of(value)?;
             if flat.len() % 2 != 0 {
-                return Err(Error::new(
-                    value.at.clone(),
-                    value.show(),
-                    "pairs: from, to",
-                ));
+                return Err(Error::new(value.at.clone(), value.show(), "pairs: from, to"));
             }
             zone.remaps = flat.chunks_exact(2).map(|p| [p[0], p[1]]).collect();
         }
@@ -284,14 +242,8 @@ fn zone(
 
 /// Removes impossible slips and remaps and reports them. DiskSim accepts them: it never reaches places outside
 /// the zone, and loses blocks that slips push beyond the spares.
-fn tolerate_defects(
-    fields: &mut Fields,
-    zone: &mut ZoneSpec,
-    sectors: u32,
-    geometry: &GeometrySpec,
-) {
-    let tracks =
-        u64::from(zone.last_cylinder - zone.first_cylinder + 1) * u64::from(geometry.surfaces);
+fn tolerate_defects(fields: &mut Fields, zone: &mut ZoneSpec, sectors: u32, geometry: &GeometrySpec) {
+    let tracks = u64::from(zone.last_cylinder - zone.first_cylinder + 1) * u64::from(geometry.surfaces);
     let per_track = match geometry.sparing {
         Sparing::Tracks => 1,
         _ => u64::from(sectors),
@@ -328,11 +280,7 @@ fn tolerate_defects(
                 true => zone.spares,
                 false => 0,
             };
-            (now, taken) = if slip / unit == now {
-                (now, taken)
-            } else {
-                (slip / unit, 0)
-            };
+            (now, taken) = if slip / unit == now { (now, taken) } else { (slip / unit, 0) };
             if taken < spares {
                 kept.insert(slip);
                 taken += 1;
@@ -375,24 +323,13 @@ fn map(path: &Path, text: &str, shape: &Shape) -> Result<Map, Error> {
             continue;
         }
         let fail = |need: &str| {
-            let at = Position {
-                file: file.clone(),
-                line: index as u32 + 1,
-                column: 1,
-            };
+            let at = Position { file: file.clone(), line: index as u32 + 1, column: 1 };
             let got = format!("{:?}", line.chars().take(60).collect::<String>());
             Err(Error::new(at, got, need))
         };
-        let words: Vec<&str> = line
-            .split(|c: char| c.is_whitespace() || c == ',')
-            .filter(|w| !w.is_empty())
-            .take(12)
-            .collect();
-        let number = |w: &str| {
-            w.parse::<u64>()
-                .ok()
-                .filter(|n| *n <= u32::MAX as u64 * 512)
-        };
+        let words: Vec<&str> =
+            line.split(|c: char| c.is_whitespace() || c == ',').filter(|w| !w.is_empty()).take(12).collect();
+        let number = |w: &str| w.parse::<u64>().ok().filter(|n| *n <= u32::MAX as u64 * 512);
         match words[..] {
             ["lbn", lbn, "-->", "cyl", c, "head", h, "sect", s, word, n] => {
                 let values = [lbn, n, c, h, s].map(number);
@@ -411,24 +348,12 @@ fn map(path: &Path, text: &str, shape: &Shape) -> Result<Map, Error> {
                 };
                 map.extent_defects.push([c, h, s]);
             }
-            _ => {
-                return fail(
-                    "lbn L --> cyl C, head H, sect S, WORD N or Defect at cyl C, head H, sect S",
-                )
-            }
+            _ => return fail("lbn L --> cyl C, head H, sect S, WORD N or Defect at cyl C, head H, sect S"),
         }
     }
     if map.extents.is_empty() {
-        let at = Position {
-            file,
-            line: 4,
-            column: 1,
-        };
-        return Err(Error::new(
-            at,
-            "no extent",
-            "at least one line lbn L --> cyl C, …",
-        ));
+        let at = Position { file, line: 4, column: 1 };
+        return Err(Error::new(at, "no extent", "at least one line lbn L --> cyl C, …"));
     }
     Ok(map)
 }

@@ -31,18 +31,10 @@ pub(super) fn read(
     let mut fields = Fields::new(block, "Mechanical Model");
     if let Some(access) = fields.get("Access time type") {
         if access.word()? != "trackSwitchPlusRotation" {
-            fields.note(
-                "Access time type",
-                Treatment::NotModelled,
-                "positions of platter and arm are always followed",
-            );
+            fields.note("Access time type", Treatment::NotModelled, "positions of platter and arm are always followed");
         }
     }
-    fields.only(
-        "Constant access time",
-        0.0,
-        "positions of platter and arm are always followed",
-    )?;
+    fields.only("Constant access time", 0.0, "positions of platter and arm are always followed")?;
     let seek = seek(&mut fields, cylinders, loader)?;
     let positioning = PositioningSpec {
         head_switch: fields.span("Head switch time", 1.0)?,
@@ -52,22 +44,11 @@ pub(super) fn read(
     let rpm = fields.need("Rotation speed (in rpms)")?;
     let speed = rpm.real()?;
     if !(1.0..=1e6).contains(&speed) {
-        return Err(Error::new(
-            rpm.at.clone(),
-            rpm.show(),
-            "turns per minute from 1 to 1000000",
-        ));
+        return Err(Error::new(rpm.at.clone(), rpm.show(), "turns per minute from 1 to 1000000"));
     }
-    fields.no_effect(
-        &["Percent error in rpms"],
-        "inert in DiskSim 4.0 too: the speed is exact",
-    )?;
+    fields.no_effect(&["Percent error in rpms"], "inert in DiskSim 4.0 too: the speed is exact")?;
     fields.finish(report);
-    Ok(Mechanics {
-        seek,
-        positioning,
-        rotation_speed: Rpm(speed),
-    })
+    Ok(Mechanics { seek, positioning, rotation_speed: Rpm(speed) })
 }
 
 const TIMES: [&str; 7] = [
@@ -129,11 +110,7 @@ fn fixed(value: &Value, n: usize) -> Result<&[Value], Error> {
     if list.len() == n {
         Ok(list)
     } else {
-        Err(Error::new(
-            value.at.clone(),
-            value.show(),
-            format!("a list of {n}"),
-        ))
+        Err(Error::new(value.at.clone(), value.show(), format!("a list of {n}")))
     }
 }
 
@@ -150,10 +127,7 @@ fn hpl(fields: &mut Fields, plus_ten: bool) -> Result<serde_json::Value, Error> 
     });
     if plus_ten {
         let first = fixed(fields.need("First ten seek times")?, 10)?;
-        let times: Result<Vec<_>, Error> = first
-            .iter()
-            .map(|v| Ok(ms_text(ms_of(v, false)?)))
-            .collect();
+        let times: Result<Vec<_>, Error> = first.iter().map(|v| Ok(ms_text(ms_of(v, false)?))).collect();
         params["first"] = times?.into();
     } else {
         let single = values[5].real()?;
@@ -176,34 +150,22 @@ fn table(value: &Value, loader: &dyn Loader) -> Result<serde_json::Value, Error>
         .load(name, Some(&value.at.file))
         .map_err(|why| Error::new(value.at.clone(), format!("{name:?}: {why}"), "a seek table"))?;
     let points = points(&path, &text)?;
-    let rows = points
-        .into_iter()
-        .map(|(cylinders, ms)| json!([cylinders, ms_text(ms)]));
+    let rows = points.into_iter().map(|(cylinders, ms)| json!([cylinders, ms_text(ms)]));
     Ok(rows.collect::<Vec<_>>().into())
 }
 
 fn points(path: &Path, text: &str) -> Result<Vec<(u32, f64)>, Error> {
     let file = Arc::new(path.to_path_buf());
     let fail = |line: usize, got: &str, need: &str| {
-        let at = Position {
-            file: file.clone(),
-            line: line as u32 + 1,
-            column: 1,
-        };
+        let at = Position { file: file.clone(), line: line as u32 + 1, column: 1 };
         let got: String = got.chars().take(60).collect();
         Err(Error::new(at, format!("{got:?}"), need))
     };
     let mut lines = text.lines().enumerate();
     let (_, first) = lines.next().unwrap_or((0, ""));
-    let count = first
-        .strip_prefix("Seek distances measured:")
-        .and_then(|n| n.trim().parse::<usize>().ok());
+    let count = first.strip_prefix("Seek distances measured:").and_then(|n| n.trim().parse::<usize>().ok());
     let Some(count) = count.filter(|n| *n > 0) else {
-        return fail(
-            0,
-            first,
-            "\"Seek distances measured: \" and a count from 1 on",
-        );
+        return fail(0, first, "\"Seek distances measured: \" and a count from 1 on");
     };
     let mut points: Vec<(u32, f64)> = Vec::new();
     for (number, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
@@ -226,11 +188,7 @@ fn points(path: &Path, text: &str) -> Result<Vec<(u32, f64)>, Error> {
     }
     if points.len() < count {
         let got = format!("{} points", points.len());
-        return fail(
-            text.lines().count(),
-            &got,
-            &format!("the {count} that the first line says"),
-        );
+        return fail(text.lines().count(), &got, &format!("the {count} that the first line says"));
     }
     Ok(points)
 }

@@ -33,11 +33,7 @@ impl Import {
     /// One for each value that was tolerated: the place, what was got, and what is used instead.
     pub fn warnings(&self) -> Vec<Warning> {
         let tolerated = |n: &&Note| n.treatment == Treatment::Tolerated;
-        self.report
-            .iter()
-            .filter(tolerated)
-            .map(Note::warning)
-            .collect()
+        self.report.iter().filter(tolerated).map(Note::warning).collect()
     }
 }
 
@@ -48,10 +44,7 @@ impl Note {
             Treatment::Tolerated => TOLERATED,
             _ => NOT_MODELLED,
         };
-        check.warn(format!(
-            "{}: {}: got {}: {}",
-            self.at, self.parameter, self.value, self.detail
-        ))
+        check.warn(format!("{}: {}: got {}: {}", self.at, self.parameter, self.value, self.detail))
     }
 }
 
@@ -120,18 +113,10 @@ impl Document {
             .into_iter()
             .map(|(block, names)| self.import(block, names, loader))
             .collect::<Result<_, _>>()
-            .map_err(|e| Error {
-                parameter: self.parameter_at(&e.at).unwrap_or_default(),
-                ..e
-            })
+            .map_err(|e| Error { parameter: self.parameter_at(&e.at).unwrap_or_default(), ..e })
     }
 
-    fn import(
-        &self,
-        block: &Block,
-        instances: Vec<String>,
-        loader: &dyn Loader,
-    ) -> Result<Import, Error> {
+    fn import(&self, block: &Block, instances: Vec<String>, loader: &dyn Loader) -> Result<Import, Error> {
         let mut report = Vec::new();
         let mut sources = BTreeMap::new();
         let mut source = |key: &str, from: &Block| {
@@ -165,10 +150,7 @@ impl Document {
             source("positioning.minimum_write", block);
         }
         self.surroundings(block, model, &mut report);
-        sources.insert(
-            "power".into(),
-            "chosen: DiskSim parameter files hold no power".into(),
-        );
+        sources.insert("power".into(), "chosen: DiskSim parameter files hold no power".into());
         let name = block.name.clone().unwrap_or_else(|| block.kind.clone());
         let spec = DriveSpec {
             name,
@@ -191,11 +173,7 @@ impl Document {
             cost: Params::new(),
             sources,
         };
-        Ok(Import {
-            spec,
-            instances,
-            report,
-        })
+        Ok(Import { spec, instances, report })
     }
 
     /// The block `dm_disk` of a disk, and the rest of its parameters.
@@ -216,12 +194,7 @@ impl Document {
         };
         let mut controller = controller::read(&mut fields, report)?;
         fields.finish(report);
-        self.bus(
-            instances,
-            controller.sector_ms,
-            &mut controller.link,
-            report,
-        )?;
+        self.bus(instances, controller.sector_ms, &mut controller.link, report)?;
         Ok((model, controller))
     }
 
@@ -234,24 +207,17 @@ impl Document {
         report: &mut Vec<Note>,
     ) -> Result<(), Error> {
         let (mut read, mut write) = (disk_ms, disk_ms);
-        let above = instances
-            .first()
-            .map(|name| self.above(name))
-            .unwrap_or_default();
+        let above = instances.first().map(|name| self.above(name)).unwrap_or_default();
         let nearest = |kind: &str| {
             let node = above.iter().find(|n: &&&Node| n.kind == kind)?;
-            self.block_of_instance(&node.name)
-                .or(self.block(&node.name))
+            self.block_of_instance(&node.name).or(self.block(&node.name))
         };
         if let Some(bus) = nearest("disksim_bus") {
             let mut fields = Fields::new(bus, bus.name.as_deref().unwrap_or("bus"));
             read = read.max(fields.ms("Read block transfer time", false)?);
             write = write.max(fields.ms("Write block transfer time", false)?);
             fields.only("Arbitration time", 0.0, "buses are granted at once")?;
-            fields.no_effect(
-                &["type", "Arbitration type"],
-                "the drive has its link alone",
-            )?;
+            fields.no_effect(&["type", "Arbitration type"], "the drive has its link alone")?;
             fields.no_effect(&["Print stats"], "printing only")?;
             fields.finish(report);
         }
@@ -282,9 +248,7 @@ impl Document {
             if std::ptr::eq(block, disk) || std::ptr::eq(block, model) {
                 continue;
             }
-            if matches!(block.kind.as_str(), "disksim_bus" | "disksim_ctlr")
-                && report.iter().any(told)
-            {
+            if matches!(block.kind.as_str(), "disksim_bus" | "disksim_ctlr") && report.iter().any(told) {
                 continue;
             }
             let detail = match block.kind.as_str() {
@@ -305,15 +269,9 @@ impl Document {
 }
 
 /// The layout, the mechanics and the shape of a block `dm_disk`.
-fn blocks<'a>(
-    model: &'a Block,
-    report: &mut Vec<Note>,
-) -> Result<(&'a Block, &'a Block, geometry::Shape), Error> {
+fn blocks<'a>(model: &'a Block, report: &mut Vec<Note>) -> Result<(&'a Block, &'a Block, geometry::Shape), Error> {
     let mut fields = Fields::new(model, "");
-    fields.no_effect(
-        &["Block count"],
-        "informative: the capacity is the sum over the zones",
-    )?;
+    fields.no_effect(&["Block count"], "informative: the capacity is the sum over the zones")?;
     let layout = fields.need("Layout Model")?.block()?;
     let mechanics = fields.need("Mechanical Model")?.block()?;
     let (surfaces, cylinders) = ("Number of data surfaces", "Number of cylinders");

@@ -67,15 +67,8 @@ impl SystemImport {
 /// # Errors
 /// Text outside the grammar, impossible values, and systems that cannot be simulated, with file, line and
 /// column.
-pub fn import_experiment(
-    path: &Path,
-    trace: Option<&str>,
-    sources: Sources,
-) -> Result<SystemImport, Error> {
-    let loader = FileLoader {
-        sources,
-        ..FileLoader::default()
-    };
+pub fn import_experiment(path: &Path, trace: Option<&str>, sources: Sources) -> Result<SystemImport, Error> {
+    let loader = FileLoader { sources, ..FileLoader::default() };
     parse(path, &loader)?.experiment(&loader, trace)
 }
 
@@ -84,11 +77,7 @@ impl Document {
     ///
     /// # Errors
     /// As [`Document::disks`]; also systems that have no counterpart.
-    pub fn experiment(
-        &self,
-        loader: &dyn Loader,
-        trace: Option<&str>,
-    ) -> Result<SystemImport, Error> {
+    pub fn experiment(&self, loader: &dyn Loader, trace: Option<&str>) -> Result<SystemImport, Error> {
         self.read_experiment(loader, trace).map_err(|e| Error {
             parameter: match e.parameter.as_str() {
                 "" => self.parameter_at(&e.at).unwrap_or_default(),
@@ -98,11 +87,7 @@ impl Document {
         })
     }
 
-    fn read_experiment(
-        &self,
-        loader: &dyn Loader,
-        trace: Option<&str>,
-    ) -> Result<SystemImport, Error> {
+    fn read_experiment(&self, loader: &dyn Loader, trace: Option<&str>) -> Result<SystemImport, Error> {
         let mut report = Vec::new();
         let mut drives = self.disks(loader)?;
         let disks = self.disks_in_order();
@@ -128,11 +113,7 @@ impl Document {
             workload.insert("warm_up".into(), warm_up);
         }
         self.rest(&mut report);
-        Ok(SystemImport {
-            document: json!({ "workload": [workload], "system": [system], "run": run }),
-            drives,
-            report,
-        })
+        Ok(SystemImport { document: json!({ "workload": [workload], "system": [system], "run": run }), drives, report })
     }
 
     /// Names of the disks in the order of the topology.
@@ -172,20 +153,13 @@ impl Document {
         };
         disks.chunks(width).all(|group| {
             group.len() == width
-                && group
-                    .iter()
-                    .all(|d| self.bus_of(d) == self.bus_of(&group[0]))
+                && group.iter().all(|d| self.bus_of(d) == self.bus_of(&group[0]))
                 && kind(&group[0]) == kind(&disks[0])
         })
     }
 
     /// Converts a bus with several disks to a link over them, and removes it from the drives.
-    fn shared_bus(
-        &self,
-        drives: &mut [Import],
-        over: &mut Organisation,
-        report: &mut Vec<Note>,
-    ) -> Result<(), Error> {
+    fn shared_bus(&self, drives: &mut [Import], over: &mut Organisation, report: &mut Vec<Note>) -> Result<(), Error> {
         let first = over.drives.first().and_then(|disk| self.bus_of(disk));
         let Some(bus) = first.and_then(|b| self.block_of_instance(b)) else {
             return Ok(());
@@ -201,9 +175,7 @@ impl Document {
         }
         let controller = self.nearest(&over.drives[0], "disksim_ctlr");
         let controller = controller.and_then(|c| self.block_of_instance(c));
-        let controller = controller.map_or(Ok(0.0), |c| {
-            Fields::new(c, "").ms("Bulk sector transfer time", false)
-        })?;
+        let controller = controller.map_or(Ok(0.0), |c| Fields::new(c, "").ms("Bulk sector transfer time", false))?;
         let slowest = read.max(write).max(controller);
         let is_link = self.share_buses(&over.drives, width) && over.stands_on(width);
         if !is_link {
@@ -229,9 +201,7 @@ impl Document {
     fn take_bus_away(&self, drive: &mut Import) -> Result<(), Error> {
         let name = Some(&drive.spec.name);
         let block = self.blocks().find(|b| b.name.as_ref() == name);
-        let own = block.map_or(Ok(0.0), |b| {
-            Fields::new(b, "").ms("Bulk sector transfer time", false)
-        })?;
+        let own = block.map_or(Ok(0.0), |b| Fields::new(b, "").ms("Bulk sector transfer time", false))?;
         drive.spec.link.read_sector_time = Some(Span::from_ms(own));
         drive.spec.link.write_sector_time = Some(Span::from_ms(own));
         Ok(())
@@ -245,11 +215,7 @@ impl Document {
         let name = block.name.as_deref().unwrap_or("driver");
         let mut fields = Fields::new(block, name);
         fields.no_effect(&["type"], "there is one kind")?;
-        fields.only(
-            "Constant access time",
-            0.0,
-            "drives are simulated, whatever the driver says of their times",
-        )?;
+        fields.only("Constant access time", 0.0, "drives are simulated, whatever the driver says of their times")?;
         let below = fields.flag("Use queueing in subsystem")?;
         let mut notes = Vec::new();
         let queue = controller::queue(&mut fields, 1, &mut notes)?;
@@ -310,11 +276,7 @@ impl Document {
                 "disksim_iosim",
             ];
             if !known.contains(&block.kind.as_str()) {
-                report.push(Note::of_block(
-                    block,
-                    Treatment::NotModelled,
-                    "nothing is made of it",
-                ));
+                report.push(Note::of_block(block, Treatment::NotModelled, "nothing is made of it"));
             }
         }
     }
@@ -340,9 +302,7 @@ fn system_of(name: &str, drives: &[Import], over: &Organisation) -> Map<String, 
         system.insert("drive".into(), table(import));
         system.insert("count".into(), (*n).into());
     } else {
-        let list = kinds
-            .iter()
-            .map(|(import, n)| json!({ "drive": table(import), "count": n }));
+        let list = kinds.iter().map(|(import, n)| json!({ "drive": table(import), "count": n }));
         system.insert("drives".into(), list.collect());
     }
     system.insert("organisation".into(), over.organisation.clone());

@@ -83,11 +83,7 @@ struct Scheme {
     raid5: Value,
 }
 
-pub(super) fn read(
-    document: &Document,
-    disks: &[String],
-    report: &mut Vec<Note>,
-) -> Result<Organisation, Error> {
+pub(super) fn read(document: &Document, disks: &[String], report: &mut Vec<Note>) -> Result<Organisation, Error> {
     let mut over = Organisation {
         drives: disks.to_vec(),
         organisation: "independent".into(),
@@ -172,20 +168,12 @@ fn members(fields: &mut Fields, disks: &[String]) -> Result<Vec<String>, Error> 
 }
 
 /// The parameters of one logorg, and its disks.
-fn logorg(
-    block: &Block,
-    disks: &[String],
-    report: &mut Vec<Note>,
-) -> Result<(Scheme, Vec<String>), Error> {
+fn logorg(block: &Block, disks: &[String], report: &mut Vec<Note>) -> Result<(Scheme, Vec<String>), Error> {
     let mut fields = Fields::new(block, block.name.as_deref().unwrap_or("logorg"));
     let array = one_of(&mut fields, "Addressing mode", &["Parts", "Array"])? == "Array";
     let distribution = fields.get("Distribution scheme").map(|v| v.at.clone());
     let striped = one_of(&mut fields, "Distribution scheme", &["Asis", "Striped"])? == "Striped";
-    let redundancy = one_of(
-        &mut fields,
-        "Redundancy scheme",
-        &["Noredun", "Shadowed", "Parity_rotated"],
-    )?;
+    let redundancy = one_of(&mut fields, "Redundancy scheme", &["Noredun", "Shadowed", "Parity_rotated"])?;
     if !array && (striped || redundancy != "Noredun") {
         let at = distribution.unwrap_or(block.at.clone());
         let got = "Parts with a distribution or redundancy";
@@ -217,11 +205,7 @@ fn logorg(
         "Parity_rotated" => scheme.raid5 = raid5(&mut fields, striped)?,
         _ => {}
     }
-    fields.only(
-        "Synch writes for safety",
-        0.0,
-        "writes of data and parity go out together",
-    )?;
+    fields.only("Synch writes for safety", 0.0, "writes of data and parity go out together")?;
     for name in [
         "Stripe unit",
         "Number of copies",
@@ -250,10 +234,7 @@ fn read_policy(fields: &mut Fields) -> Result<&'static str, Error> {
         3 => ("round-robin", ""),
         4 => ("nearest", ""),
         5 => ("fewest-pending", ""),
-        _ => (
-            "fewest-pending",
-            "taken as fewest-pending: of queues of one length the first is taken",
-        ),
+        _ => ("fewest-pending", "taken as fewest-pending: of queues of one length the first is taken"),
     };
     if !differs.is_empty() {
         fields.note(name, Treatment::NotModelled, differs);

@@ -67,14 +67,9 @@ impl Distribution {
         let list = value.list()?;
         let need = "a list of a distribution and its two numbers, three for twovalue";
         let word = list.first().ok_or_else(|| wrong(value, need))?;
-        let kind = KINDS
-            .into_iter()
-            .find(|k| word.word().is_ok_and(|w| w == *k));
+        let kind = KINDS.into_iter().find(|k| word.word().is_ok_and(|w| w == *k));
         let kind = kind.ok_or_else(|| {
-            let need = format!(
-                "one of {}: nothing else has a counterpart",
-                KINDS.join(", ")
-            );
+            let need = format!("one of {}: nothing else has a counterpart", KINDS.join(", "));
             wrong(word, &need)
         })?;
         let numbers = match (kind, list) {
@@ -83,12 +78,7 @@ impl Distribution {
             _ => return Err(wrong(value, need)),
         };
         // All are times in milliseconds, or blocks, with the same bounds.
-        Ok(Distribution {
-            kind,
-            base: ms_of(numbers.0, true)?,
-            spread: ms_of(numbers.1, true)?,
-            share: numbers.2,
-        })
+        Ok(Distribution { kind, base: ms_of(numbers.0, true)?, spread: ms_of(numbers.1, true)?, share: numbers.2 })
     }
 
     /// The value of a constant distribution.
@@ -101,11 +91,7 @@ impl Distribution {
 
     /// The distribution with values multiplied by `factor`.
     fn times(self, factor: f64) -> Distribution {
-        Distribution {
-            base: self.base * factor,
-            spread: self.spread * factor,
-            ..self
-        }
+        Distribution { base: self.base * factor, spread: self.spread * factor, ..self }
     }
 
     /// In the form of experiments.
@@ -147,11 +133,7 @@ pub(super) fn read(
             }
             fields.finish(report);
         }
-        return Ok(Workload {
-            table,
-            duration: None,
-            max_requests: None,
-        });
+        return Ok(Workload { table, duration: None, max_requests: None });
     }
     let Some(block) = document.blocks().find(|b| b.kind == "disksim_synthio") else {
         let need = "a block disksim_synthio, or a trace instead";
@@ -168,10 +150,7 @@ struct ProcessFlow {
 }
 
 fn process_flow(document: &Document, report: &mut Vec<Note>) -> Result<ProcessFlow, Error> {
-    let mut flow = ProcessFlow {
-        processors: None,
-        scale: 1.0,
-    };
+    let mut flow = ProcessFlow { processors: None, scale: 1.0 };
     let Some(block) = document.blocks().find(|b| b.kind == "disksim_pf") else {
         return Ok(flow);
     };
@@ -199,11 +178,9 @@ fn synthetic(
     let mut fields = Fields::new(block, block.name.as_deref().unwrap_or("synthio"));
     let n = fields.count("Number of I/O requests to generate", 1, u32::MAX, 10_000)?;
     let longest = fields.real("Maximum time of trace generated")?;
-    for name in [
-        "System call/return with each request",
-        "Think time from call to request",
-        "Think time from request to return",
-    ] {
+    for name in
+        ["System call/return with each request", "Think time from call to request", "Think time from request to return"]
+    {
         fields.only(name, 0.0, "processes do nothing but their requests")?;
     }
     let list = fields.need("Generators")?;
@@ -214,11 +191,8 @@ fn synthetic(
         all.push((generator, value));
     }
     fields.finish(report);
-    let mut workload = Workload {
-        table: Map::new(),
-        duration: (longest > 0.0).then(|| format!("{longest} s")),
-        max_requests: None,
-    };
+    let mut workload =
+        Workload { table: Map::new(), duration: (longest > 0.0).then(|| format!("{longest} s")), max_requests: None };
     match &all[..] {
         [] => return Err(Error::new(list.at.clone(), list.show(), "at least one")),
         // A process by itself always has a processor.
@@ -233,9 +207,7 @@ fn synthetic(
         }
         all => {
             let processors = flow.processors.unwrap_or(all.len() as u32);
-            workload
-                .table
-                .insert("processors".into(), processors.into());
+            workload.table.insert("processors".into(), processors.into());
             workload.table.insert("jobs".into(), jobs(all, report)?);
             workload.max_requests = Some(n);
         }
@@ -308,12 +280,7 @@ impl Generator {
     }
 
     /// Generator number `i` of several, without its number of threads.
-    fn job(
-        &self,
-        i: usize,
-        value: &Given,
-        report: &mut Vec<Note>,
-    ) -> Result<Map<String, Value>, Error> {
+    fn job(&self, i: usize, value: &Given, report: &mut Vec<Note>) -> Result<Map<String, Value>, Error> {
         let first = self.devices[0];
         let n = self.devices.len() as u32;
         if self.devices.iter().zip(first..).any(|(d, next)| *d != next) {
@@ -348,11 +315,7 @@ impl Generator {
 }
 
 /// One generator.
-fn generator(
-    value: &Given,
-    over: &Organisation,
-    report: &mut Vec<Note>,
-) -> Result<Generator, Error> {
+fn generator(value: &Given, over: &Organisation, report: &mut Vec<Note>) -> Result<Generator, Error> {
     let mut fields = Fields::new(value.block()?, "Generators");
     let capacity = super::count(&mut fields, "Storage capacity per device", 1)?;
     let devices = devices(&mut fields, over)?;
@@ -367,11 +330,7 @@ fn generator(
         let why = "nobody waits for them: they are as any others";
         fields.note(limited, Treatment::NotModelled, why);
     }
-    fields.note(
-        "Time-limited think times",
-        Treatment::NoTimingEffect,
-        "for those requests",
-    );
+    fields.note("Time-limited think times", Treatment::NoTimingEffect, "for those requests");
     let gaps = gaps(&mut fields, [sequential, local], critical)?;
     let distance = distance(&mut fields, local)?;
     let generator = Generator {
@@ -449,10 +408,5 @@ fn distance(fields: &mut Fields, local: f64) -> Result<Distribution, Error> {
         return Ok(distance);
     }
     fields.note("Local distances", Treatment::NoTimingEffect, NO_SUCH);
-    Ok(Distribution {
-        kind: "normal",
-        base: 0.0,
-        spread: 0.0,
-        share: 0.0,
-    })
+    Ok(Distribution { kind: "normal", base: 0.0, spread: 0.0, share: 0.0 })
 }

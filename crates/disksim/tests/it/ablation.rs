@@ -25,26 +25,10 @@ fn every_detail_is_worth_what_it_was_found_to_be() {
     let Some(dir) = data() else { return };
     let rows: [Row; 15] = [
         ("nothing", |_| {}, [0.268, 0.349, 0.107, 0.090, 0.136]),
-        (
-            "write-back",
-            |s| s.cache.write_back = false,
-            [2.71, 3.66, 2.47, 0.090, 3.45],
-        ),
-        (
-            "read-ahead",
-            |s| s.cache.read_ahead = ReadAhead::None,
-            [1.08, 1.21, 0.788, 1.42, 1.37],
-        ),
-        (
-            "buffer",
-            |s| s.cache.enabled = false,
-            [1.12, 1.28, 0.834, 1.42, 1.42],
-        ),
-        (
-            "bus time",
-            |s| s.link = Default::default(),
-            [0.565, 0.970, 0.656, 1.67, 0.667],
-        ),
+        ("write-back", |s| s.cache.write_back = false, [2.71, 3.66, 2.47, 0.090, 3.45]),
+        ("read-ahead", |s| s.cache.read_ahead = ReadAhead::None, [1.08, 1.21, 0.788, 1.42, 1.37]),
+        ("buffer", |s| s.cache.enabled = false, [1.12, 1.28, 0.834, 1.42, 1.42]),
+        ("bus time", |s| s.link = Default::default(), [0.565, 0.970, 0.656, 1.67, 0.667]),
         (
             "skew",
             |s| {
@@ -54,26 +38,14 @@ fn every_detail_is_worth_what_it_was_found_to_be() {
             },
             [0.296, 0.382, 0.176, 2.34, 0.266],
         ),
-        (
-            "watermark",
-            |s| s.cache.read_watermark = 0.0,
-            [0.268, 0.349, 0.107, 0.881, 0.136],
-        ),
+        ("watermark", |s| s.cache.read_watermark = 0.0, [0.268, 0.349, 0.107, 0.881, 0.136]),
         (
             "overheads keyed by the previous command",
             |s| {
                 let o = &mut s.overhead;
-                for pair in [
-                    &mut o.read_hit,
-                    &mut o.read_miss,
-                    &mut o.write_hit,
-                    &mut o.write_miss,
-                ] {
+                for pair in [&mut o.read_hit, &mut o.read_miss, &mut o.write_hit, &mut o.write_miss] {
                     let mean = Span((pair.after_read.0 + pair.after_write.0) / 2);
-                    *pair = AfterPrevious {
-                        after_read: mean,
-                        after_write: mean,
-                    };
+                    *pair = AfterPrevious { after_read: mean, after_write: mean };
                 }
             },
             [0.268, 0.343, 0.114, 0.090, 0.129],
@@ -88,16 +60,8 @@ fn every_detail_is_worth_what_it_was_found_to_be() {
             },
             [0.268, 0.349, 0.107, 0.205, 0.136],
         ),
-        (
-            "write settle",
-            |s| s.positioning.write_settle = Span::ZERO,
-            [0.268, 0.349, 0.107, 0.242, 0.136],
-        ),
-        (
-            "head switch",
-            |s| s.positioning.head_switch = Span::ZERO,
-            [0.248, 0.362, 0.107, 0.094, 0.139],
-        ),
+        ("write settle", |s| s.positioning.write_settle = Span::ZERO, [0.268, 0.349, 0.107, 0.242, 0.136]),
+        ("head switch", |s| s.positioning.head_switch = Span::ZERO, [0.248, 0.362, 0.107, 0.094, 0.139]),
         (
             "empty space at a zone's front",
             |s| {
@@ -116,11 +80,7 @@ fn every_detail_is_worth_what_it_was_found_to_be() {
             },
             [0.268, 0.349, 0.107, 0.101, 0.136],
         ),
-        (
-            "read hits on written data",
-            |s| s.cache.read_hits_on_written = false,
-            [0.277, 0.335, 0.104, 0.090, 0.136],
-        ),
+        ("read hits on written data", |s| s.cache.read_hits_on_written = false, [0.277, 0.335, 0.104, 0.090, 0.136]),
         (
             "overheads",
             |s| {
@@ -141,10 +101,7 @@ fn every_detail_is_worth_what_it_was_found_to_be() {
             // The HP's demerit is 0.004 above the prototype's even without a change; the recorded values have
             // three digits.
             let near = 0.005 + 0.01 * want;
-            assert!(
-                want.is_nan() || (got - want).abs() <= near,
-                "{name} without {what}"
-            );
+            assert!(want.is_nan() || (got - want).abs() <= near, "{name} without {what}");
         }
     }
 }

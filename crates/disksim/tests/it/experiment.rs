@@ -11,8 +11,7 @@ const DISKS: &str = include_str!("../../../../fuzz/corpus/disksim_parser/drive.p
 const DRIVER: &str = "disksim_iodriver DRV { type = 1, Constant access time = 0.0,
   Scheduler = disksim_ioqueue { Scheduling policy = 3 }, Use queueing in subsystem = 1 }\n";
 
-const GENERATOR: &str =
-    "disksim_synthgen { Storage capacity per device = 1000, devices = [ d0 .. d2 ],
+const GENERATOR: &str = "disksim_synthgen { Storage capacity per device = 1000, devices = [ d0 .. d2 ],
   Blocking factor = 8, Probability of sequential access = 0.0, Probability of local access = 0.0,
   Probability of read access = 0.66, Probability of time-critical request = 0.0,
   Probability of time-limited request = 0.0, Time-limited think times = [ normal, 30.0, 100.0 ],
@@ -41,14 +40,10 @@ const PARITY: &str = "Addressing mode = Array, Distribution scheme = Striped,
 
 fn import_text(text: &str, trace: Option<&str>) -> Result<SystemImport, String> {
     let loader = MemoryLoader {
-        files: [("name.inc", "Print stats"), ("small.parv", text)]
-            .map(|(n, t)| (n.to_string(), t.to_string()))
-            .into(),
+        files: [("name.inc", "Print stats"), ("small.parv", text)].map(|(n, t)| (n.to_string(), t.to_string())).into(),
     };
     let document = parse(Path::new("small.parv"), &loader).map_err(|e| e.to_string())?;
-    document
-        .experiment(&loader, trace)
-        .map_err(|e| e.to_string())
+    document.experiment(&loader, trace).map_err(|e| e.to_string())
 }
 
 fn import(more: &[&str]) -> SystemImport {
@@ -57,14 +52,8 @@ fn import(more: &[&str]) -> SystemImport {
 }
 
 fn go(import: &SystemImport) -> SystemResult {
-    let experiment = import
-        .experiment(Path::new(""))
-        .unwrap_or_else(|e| panic!("{e}"));
-    let result = run(
-        &experiment,
-        &Inputs::new(Vec::new()),
-        &RunOptions::default(),
-    );
+    let experiment = import.experiment(Path::new("")).unwrap_or_else(|e| panic!("{e}"));
+    let result = run(&experiment, &Inputs::new(Vec::new()), &RunOptions::default());
     result.unwrap_or_else(|e| panic!("{e}")).systems.remove(0)
 }
 
@@ -96,10 +85,7 @@ fn a_file_becomes_a_system_and_its_load() {
         "interarrival": { "distribution": "exponential", "mean": "50 ms" },
     });
     assert_eq!(import.document["workload"], json!([{ "synthetic": want }]));
-    assert_eq!(
-        import.document["run"],
-        json!({ "seed": 42, "duration": "1000 s" })
-    );
+    assert_eq!(import.document["run"], json!({ "seed": 42, "duration": "1000 s" }));
     let result = go(&import);
     assert_eq!((result.n_requests, result.n_errors), (2000, 0));
     // 2000 gaps of 50 ms on average; the standard deviation of their sum is 50 ms times the root of 2000.
@@ -118,10 +104,7 @@ fn the_drivers_queue_is_the_drives() {
     assert_eq!(system["queue_depth"], 0);
     assert_eq!(go(&import).n_errors, 0);
     let loud = import.warnings();
-    assert!(
-        !loud.iter().any(|w| w.text.contains("Scheduler")),
-        "{loud:?}"
-    );
+    assert!(!loud.iter().any(|w| w.text.contains("Scheduler")), "{loud:?}");
 }
 
 fn processors(n: u32) -> String {
@@ -171,8 +154,7 @@ fn open_generators_run_as_long_as_there_are_processors() {
         let own = GENERATOR.replace("devices = [ d0 .. d2 ]", &format!("devices = [ {disk} ]"));
         own.replace("exponential, 0.0, 50.0", &format!("exponential, 0.0, {ms}"))
     };
-    let all =
-        [("d0", "50.0"), ("d1", "40.0"), ("d2", "20.0")].map(|(disk, ms)| generator(disk, ms));
+    let all = [("d0", "50.0"), ("d1", "40.0"), ("d2", "20.0")].map(|(disk, ms)| generator(disk, ms));
     let load = load(1).replace(GENERATOR, &all.join(", "));
     let twice = processors(3).replace("Scale = 1.0", "Scale = 2.0");
     for (flow, rate, disks) in [
@@ -185,11 +167,7 @@ fn open_generators_run_as_long_as_there_are_processors() {
         let import = import(&[&load, &flow]);
         let result = go(&import);
         assert_eq!(result.n_requests, 2000, "{flow}");
-        assert!(
-            (result.throughput_iops / rate - 1.0).abs() < 0.08,
-            "{flow}: {}",
-            result.throughput_iops
-        );
+        assert!((result.throughput_iops / rate - 1.0).abs() < 0.08, "{flow}: {}", result.throughput_iops);
         let served = result.drives.iter().map(|d| d.n_requests > 0);
         assert_eq!(served.collect::<Vec<_>>(), disks, "{flow}");
     }
@@ -201,11 +179,9 @@ fn open_generators_run_as_long_as_there_are_processors() {
 #[test]
 fn disksims_own_load_responds_as_in_disksim() {
     let Some(folder) = shared() else { return };
-    for (processors, want_ms, rate, bound) in [(1, 10.937, 40.06, 0.01), (3, 12.718, 120.17, 0.026)]
-    {
+    for (processors, want_ms, rate, bound) in [(1, 10.937, 40.06, 0.01), (3, 12.718, 120.17, 0.026)] {
         let path = folder.join("3disks.parv");
-        let mut import =
-            import_experiment(&path, None, Sources::Inside).unwrap_or_else(|e| panic!("{e}"));
+        let mut import = import_experiment(&path, None, Sources::Inside).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(import.document["workload"][0]["processors"], 1);
         import.document["workload"][0]["processors"] = processors.into();
         import.document["run"]["max_requests"] = 100_000.into();
@@ -213,14 +189,8 @@ fn disksims_own_load_responds_as_in_disksim() {
         let result = go(&import);
         let (mean_ms, iops) = (1e3 * result.response_time_s.mean, result.throughput_iops);
         println!("{processors} processors: {mean_ms:.3} ms, {iops:.2}/s");
-        assert!(
-            (mean_ms / want_ms - 1.0).abs() < bound,
-            "{processors}: {mean_ms} {want_ms}"
-        );
-        assert!(
-            (iops / rate - 1.0).abs() < 0.02,
-            "{processors}: {iops} {rate}"
-        );
+        assert!((mean_ms / want_ms - 1.0).abs() < bound, "{processors}: {mean_ms} {want_ms}");
+        assert!((iops / rate - 1.0).abs() < 0.02, "{processors}: {iops} {rate}");
         // One processor runs one generator, which has one disk.
         let served = result.drives.iter().filter(|d| d.n_requests > 0).count();
         assert_eq!(served, processors);
@@ -255,30 +225,24 @@ fn rotated_parity_is_a_raid5() {
     let result = go(&import);
     let counts = &result.layers[0].counts;
     assert_eq!((result.n_requests, result.n_errors), (2000, 0));
-    assert_eq!(
-        (counts["member_reads"], counts["member_writes"]),
-        (2000, 4000)
-    );
+    assert_eq!((counts["member_reads"], counts["member_writes"]), (2000, 4000));
 }
 
 #[test]
 fn logorgs_become_organisations_and_layers() {
     let six = DISKS
         .replace("d0 .. d2", "d0 .. d5")
-        .replace(
-            "disksim_disk d2 []",
-            "disksim_disk d2 [], disksim_disk d3 [], disksim_disk d4 [], disksim_disk d5 []",
-        )
+        .replace("disksim_disk d2 []", "disksim_disk d2 [], disksim_disk d3 [], disksim_disk d4 [], disksim_disk d5 []")
         .replace(
             "Read block transfer time = 0.2, Write block transfer time = 0.25",
             "Read block transfer time = 0.0, Write block transfer time = 0.0",
         );
-    let array = |keys: &str, disks: &str| {
-        format!("Addressing mode = Array, {keys}, devices = [ {disks} ], Stripe unit = 64")
-    };
+    let array =
+        |keys: &str, disks: &str| format!("Addressing mode = Array, {keys}, devices = [ {disks} ], Stripe unit = 64");
     let plain = "Distribution scheme = Asis, Redundancy scheme = Noredun";
     let striped = "Distribution scheme = Striped, Redundancy scheme = Noredun";
-    let mirrored = "Distribution scheme = Striped, Redundancy scheme = Shadowed, Number of copies = 2, Copy choice on read = 4";
+    let mirrored =
+        "Distribution scheme = Striped, Redundancy scheme = Shadowed, Number of copies = 2, Copy choice on read = 4";
     let mirror = |of: Value| {
         let mut layer = json!({ "name": "raid1", "read_policy": "nearest" });
         if !of.is_null() {
@@ -287,12 +251,7 @@ fn logorgs_become_organisations_and_layers() {
         layer
     };
     for (orgs, organisation, layers, devices) in [
-        (
-            vec![logorg("org", &array(plain, "d0 .. d5"))],
-            json!({ "name": "concatenate" }),
-            Value::Null,
-            1,
-        ),
+        (vec![logorg("org", &array(plain, "d0 .. d5"))], json!({ "name": "concatenate" }), Value::Null, 1),
         (
             vec![logorg("org", &array(striped, "d0 .. d5"))],
             json!({ "name": "raid0", "stripe_unit": "32768 B" }),
@@ -306,10 +265,7 @@ fn logorgs_become_organisations_and_layers() {
             1,
         ),
         (
-            vec![
-                logorg("a", &array(striped, "d0 .. d2")),
-                logorg("org", &array(striped, "d3 .. d5")),
-            ],
+            vec![logorg("a", &array(striped, "d0 .. d2")), logorg("org", &array(striped, "d3 .. d5"))],
             json!("independent"),
             json!([{ "name": "raid0", "stripe_unit": "32768 B", "of": 3 }]),
             2,
@@ -333,18 +289,10 @@ fn logorgs_become_organisations_and_layers() {
         assert_eq!(system.get("layers").cloned().unwrap_or_default(), layers);
         let workload = &import.document["workload"][0];
         let moved = workload.get("remap").cloned().unwrap_or_default();
-        let want = if devices > 1 {
-            json!([[0, devices - 1]])
-        } else {
-            Value::Null
-        };
+        let want = if devices > 1 { json!([[0, devices - 1]]) } else { Value::Null };
         assert_eq!(moved, want);
         let result = go(&import);
-        assert_eq!(
-            (result.n_requests, result.n_errors),
-            (2000, 0),
-            "{organisation} {layers}"
-        );
+        assert_eq!((result.n_requests, result.n_errors), (2000, 0), "{organisation} {layers}");
         // Requests to the last of several devices use other disks than those of the first ones; concatenated,
         // the first 1000 blocks are on one disk.
         let idle = result.drives.iter().filter(|d| d.n_requests == 0).count();
@@ -379,45 +327,27 @@ fn what_has_no_counterpart_is_a_warning_with_its_place() {
     let warnings = import.warnings();
     let line = |text: &str| {
         let whole = format!("{DISKS}{driver}{load}disksim_syncset S {{ type = 1 }}\n");
-        1 + whole[..whole.find(text).expect("the text")]
-            .matches('\n')
-            .count()
+        1 + whole[..whole.find(text).expect("the text")].matches('\n').count()
     };
     for (place, want) in [
-        (
-            "Constant access",
-            "DRV: Constant access time: got 5: drives are simulated",
-        ),
+        ("Constant access", "DRV: Constant access time: got 5: drives are simulated"),
         (
             "disksim_ioqueue { Scheduling policy = 3",
             "DRV: Scheduler: got a block disksim_ioqueue: what a drive has no place for",
         ),
-        (
-            "Probability of time-limited",
-            "Generators: Probability of time-limited request: got 0.1: nobody waits",
-        ),
+        ("Probability of time-limited", "Generators: Probability of time-limited request: got 0.1: nobody waits"),
         (
             "Sequential inter-arrival",
             "Generators: Sequential inter-arrival times: got a list of 3: the general ones are taken in closed loads",
         ),
-        (
-            "disksim_syncset",
-            "disksim_syncset S: got a block: nothing is made of it",
-        ),
+        ("disksim_syncset", "disksim_syncset S: got a block: nothing is made of it"),
     ] {
         let start = format!("small.parv:{}:", line(place));
-        let found = warnings
-            .iter()
-            .any(|w| w.text.starts_with(&start) && w.text.contains(want));
+        let found = warnings.iter().any(|w| w.text.starts_with(&start) && w.text.contains(want));
         assert!(found, "{start} {want}: {warnings:#?}");
     }
     // The bus becomes a link with one time for both directions.
-    assert!(
-        warnings
-            .iter()
-            .any(|w| w.text.contains("the slower direction's time")),
-        "{warnings:?}"
-    );
+    assert!(warnings.iter().any(|w| w.text.contains("the slower direction's time")), "{warnings:?}");
 }
 
 #[test]
@@ -426,16 +356,36 @@ fn other_systems_are_refused_with_their_place() {
     let of = |org: &str, load: &str| import_text(&format!("{DISKS}{org}{load}"), None).unwrap_err();
     let to_org = load(1).replace("devices = [ d0 .. d2 ]", "devices = [ org ]");
     for (org, load, want) in [
-        (org("Parity_rotated", "Parity_disk"), to_org.clone(), "got Parity_disk, need Noredun or Shadowed or Parity_rotated: nothing else has a counterpart"),
+        (
+            org("Parity_rotated", "Parity_disk"),
+            to_org.clone(),
+            "got Parity_disk, need Noredun or Shadowed or Parity_rotated: nothing else has a counterpart",
+        ),
         (org("Striped", "Random"), to_org.clone(), "got Random, need Asis or Striped"),
         (org("Array", "Parts"), to_org.clone(), "got Parts with a distribution or redundancy, need Array"),
         (org("d0 .. d2", "d0 .. d3"), to_org.clone(), "got d3, need disks of the topology, each once"),
         (org("d0 .. d2", "d0, d1, d0"), to_org.clone(), "got d0, need disks of the topology, each once"),
-        (org("Parity_rotated", "Shadowed, Number of copies = 2"), to_org.clone(), "got 2 copies on 3 disks, need whole sets of copies"),
+        (
+            org("Parity_rotated", "Shadowed, Number of copies = 2"),
+            to_org.clone(),
+            "got 2 copies on 3 disks, need whole sets of copies",
+        ),
         (org("org", "other"), to_org.clone(), "got org, need a logorg, or a disk of one that passes numbers on"),
-        (String::new(), load(1).replace("exponential, 0.0, 50.0", "poisson, 0.0, 50.0"), "got poisson, need one of uniform, normal, exponential, twovalue"),
-        (String::new(), load(1).replace("time-critical request = 0.0", "time-critical request = 1.5"), "got 1.5, need a probability"),
-        (String::new(), load(2).replacen("d0 .. d2", "d0, d2", 1), "got devices apart from one another, need devices that follow one another"),
+        (
+            String::new(),
+            load(1).replace("exponential, 0.0, 50.0", "poisson, 0.0, 50.0"),
+            "got poisson, need one of uniform, normal, exponential, twovalue",
+        ),
+        (
+            String::new(),
+            load(1).replace("time-critical request = 0.0", "time-critical request = 1.5"),
+            "got 1.5, need a probability",
+        ),
+        (
+            String::new(),
+            load(2).replacen("d0 .. d2", "d0, d2", 1),
+            "got devices apart from one another, need devices that follow one another",
+        ),
         (String::new(), load(2) + &processors(0), "got 0, need"),
         (String::new(), load(2) + &processors(1).replace("= 1.0", "= -1.0"), "got -1, need a factor of at least 0"),
         (String::new(), load(1).replace("read access = 0.66", "read access = 66"), "got 66, need a probability"),
@@ -444,14 +394,8 @@ fn other_systems_are_refused_with_their_place() {
         assert!(error.starts_with("small.parv:") && error.contains(want), "{want}: {error}");
     }
     let parts = "Addressing mode = Parts, Distribution scheme = Asis, Redundancy scheme = Noredun, devices = [ d0 ]";
-    let error = of(
-        &(logorg("a", parts) + &org("d0 .. d2", "d0 .. d2")),
-        &to_org,
-    );
-    assert!(
-        error.contains("need logorgs alike: a system has one organisation"),
-        "{error}"
-    );
+    let error = of(&(logorg("a", parts) + &org("d0 .. d2", "d0 .. d2")), &to_org);
+    assert!(error.contains("need logorgs alike: a system has one organisation"), "{error}");
 }
 
 /// The files of DiskSim, if available: each becomes an experiment that runs; gaps between zones give one
@@ -466,8 +410,7 @@ fn disksims_own_files_become_experiments() {
         if path.extension() != Some("parv".as_ref()) {
             continue;
         }
-        let import =
-            import_experiment(&path, None, Sources::Inside).unwrap_or_else(|e| panic!("{e}"));
+        let import = import_experiment(&path, None, Sources::Inside).unwrap_or_else(|e| panic!("{e}"));
         let gaps = import.warnings();
         let gaps = gaps.iter().filter(|w| w.text.contains("belong to no zone"));
         assert!(gaps.count() <= import.drives.len(), "{}", path.display());

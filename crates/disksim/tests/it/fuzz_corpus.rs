@@ -7,19 +7,11 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::path::Path;
 
 fn corpus() -> Vec<(String, Vec<u8>)> {
-    let folder = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../fuzz/corpus/disksim_parser"
-    );
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/disksim_parser");
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .map(|p| {
-            (
-                p.file_name().unwrap().to_string_lossy().into_owned(),
-                std::fs::read(p).unwrap(),
-            )
-        })
+        .map(|p| (p.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read(p).unwrap()))
         .collect();
     files.sort();
     assert!(files.len() >= 5, "corpus is missing");
@@ -29,13 +21,9 @@ fn corpus() -> Vec<(String, Vec<u8>)> {
 fn run(main: &[u8], beside: &[(String, Vec<u8>)]) {
     let mut loader = MemoryLoader::default();
     for (name, bytes) in beside {
-        loader
-            .files
-            .insert(name.clone(), String::from_utf8_lossy(bytes).into_owned());
+        loader.files.insert(name.clone(), String::from_utf8_lossy(bytes).into_owned());
     }
-    loader
-        .files
-        .insert("main".into(), String::from_utf8_lossy(main).into_owned());
+    loader.files.insert("main".into(), String::from_utf8_lossy(main).into_owned());
     match parse(Path::new("main"), &loader).and_then(|d| d.disks(&loader)) {
         // The contents of a layout map may be inconsistent; the layout checks them.
         Ok(imports) => {
@@ -58,10 +46,7 @@ fn corpus_never_panics() {
 
 #[test]
 fn mutated_corpus_never_panics() {
-    let seed = std::env::var("HEADSTACK_FUZZ_SEED")
-        .ok()
-        .and_then(|s| s.parse().ok())
-        .unwrap_or(7);
+    let seed = std::env::var("HEADSTACK_FUZZ_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(7);
     println!("seed {seed} (set HEADSTACK_FUZZ_SEED for another)");
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let corpus = corpus();
@@ -111,12 +96,7 @@ fn mutated_corpus_never_panics() {
         // Tables are read through a drive that names them.
         let main = files[which].1.clone();
         run(&main, &files);
-        let drive = files
-            .iter()
-            .find(|f| f.0 == "table.model")
-            .unwrap()
-            .1
-            .clone();
+        let drive = files.iter().find(|f| f.0 == "table.model").unwrap().1.clone();
         run(&drive, &files);
     }
 }

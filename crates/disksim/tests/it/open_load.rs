@@ -17,9 +17,7 @@ impl Python {
         let mut state = [19_650_218u32; 624];
         let mixed = |previous: u32| previous ^ (previous >> 30);
         for i in 1..624 {
-            state[i] = 1_812_433_253u32
-                .wrapping_mul(mixed(state[i - 1]))
-                .wrapping_add(i as u32);
+            state[i] = 1_812_433_253u32.wrapping_mul(mixed(state[i - 1])).wrapping_add(i as u32);
         }
         let mut i = 1;
         let mut next = |state: &mut [u32; 624], factor: u32, add: &dyn Fn(usize) -> u32| {
@@ -84,18 +82,8 @@ fn load(seed: u32, rate: f64, n: u64, capacity: u32) -> Vec<(Time, DriveRequest)
     let request = |id| {
         now_ms += -(1.0 - draw.uniform()).ln() / rate * 1e3;
         let block = draw.below(capacity - 8);
-        let command = if draw.uniform() < 0.6 {
-            Command::Read
-        } else {
-            Command::Write
-        };
-        let request = DriveRequest {
-            id,
-            command,
-            lba: Lba(u64::from(block)),
-            blocks: 8,
-            ..DriveRequest::default()
-        };
+        let command = if draw.uniform() < 0.6 { Command::Read } else { Command::Write };
+        let request = DriveRequest { id, command, lba: Lba(u64::from(block)), blocks: 8, ..DriveRequest::default() };
         (Time((now_ms * 1e6).round() as u64), request)
     };
     (0..n).map(request).collect()
@@ -120,10 +108,7 @@ fn mean_ms(drive: &mut Drive, load: &[(Time, DriveRequest)]) -> f64 {
 fn pythons_numbers() {
     // Two results of random.Random(1040).random().
     let mut draw = Python::new(1040);
-    assert_eq!(
-        [draw.uniform(), draw.uniform()],
-        [0.3046882239880827, 0.5660291590578848]
-    );
+    assert_eq!([draw.uniform(), draw.uniform()], [0.3046882239880827, 0.5660291590578848]);
 }
 
 /// Within 1 % at 40 and 70 requests/s, within 2 % at 100/s, near saturation; both by default and in DiskSim's
@@ -141,22 +126,11 @@ fn means_under_open_load_are_disksims() {
         let mut spec = import.expect("a drive").spec;
         spec.queue.depth = number(6) as u32;
         spec.queue.scheduler = f[1].trim_end_matches("-lbn").to_string();
-        let load = load(
-            number(3) as u32,
-            number(2),
-            number(4) as u64,
-            number(5) as u32,
-        );
+        let load = load(number(3) as u32, number(2), number(4) as u64, number(5) as u32);
         let allowed = if number(2) < 100.0 { 0.01 } else { 0.02 };
         for compat in [false, true] {
-            let options = DriveOptions {
-                compat_disksim_40: compat,
-                ..DriveOptions::default()
-            };
-            let got = mean_ms(
-                &mut Drive::builtin(&spec, &options).expect("a drive"),
-                &load,
-            );
+            let options = DriveOptions { compat_disksim_40: compat, ..DriveOptions::default() };
+            let got = mean_ms(&mut Drive::builtin(&spec, &options).expect("a drive"), &load);
             let off = got / number(7) - 1.0;
             if off.abs() > allowed {
                 wrong.push(format!("{} {} at {}/s: {off:+.4}", f[0], f[1], f[2]));

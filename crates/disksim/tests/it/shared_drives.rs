@@ -10,20 +10,13 @@ use headstack_units::Span;
 
 /// Zones, slips, remaps and spares by counting words in the text, without the parser.
 fn count_text(text: &str) -> (usize, usize, usize, u64) {
-    let bare: String = text
-        .lines()
-        .map(|l| l.split('#').next().unwrap_or(""))
-        .collect::<Vec<_>>()
-        .join("\n");
+    let bare: String = text.lines().map(|l| l.split('#').next().unwrap_or("")).collect::<Vec<_>>().join("\n");
     let lists = |name: &str| -> usize {
         bare.match_indices(name)
             .map(|(i, _)| {
                 let rest = &bare[i..];
                 let (from, to) = (rest.find('[').unwrap(), rest.find(']').unwrap());
-                rest[from + 1..to]
-                    .split(',')
-                    .filter(|w| !w.trim().is_empty())
-                    .count()
+                rest[from + 1..to].split(',').filter(|w| !w.trim().is_empty()).count()
             })
             .sum()
     };
@@ -41,11 +34,7 @@ fn every_drive_converts_with_all_its_zones_and_slips() {
     let Some(data) = data() else { return };
     for name in DRIVES {
         let import = import_file(data.join(format!("{name}.parv"))).unwrap();
-        let model = if name == "hp_c2247a" {
-            "hp_c2247a_validate"
-        } else {
-            name
-        };
+        let model = if name == "hp_c2247a" { "hp_c2247a_validate" } else { name };
         let text = std::fs::read_to_string(data.join(format!("{model}.model"))).unwrap();
         let zones = &import.spec.geometry.zones;
         let found = (
@@ -60,11 +49,7 @@ fn every_drive_converts_with_all_its_zones_and_slips() {
         }
         // The drive as TOML equals the imported drive.
         let text = serde_json::to_string(&import.spec).unwrap();
-        assert_eq!(
-            serde_json::from_str::<DriveSpec>(&text).unwrap(),
-            import.spec,
-            "{name}"
-        );
+        assert_eq!(serde_json::from_str::<DriveSpec>(&text).unwrap(), import.spec, "{name}");
     }
 }
 
@@ -73,15 +58,8 @@ fn seek_tables_equal_the_reference_points() {
     let Some(data) = data() else { return };
     for name in DRIVES {
         let spec = import_file(data.join(format!("{name}.parv"))).unwrap().spec;
-        let table = SeekTable::build(
-            &spec.seek,
-            spec.geometry.cylinders,
-            Span::ZERO,
-            &seek::PLUGINS,
-        )
-        .unwrap();
-        let points =
-            std::fs::read_to_string(data.join(format!("fixtures/{name}.seek.csv"))).unwrap();
+        let table = SeekTable::build(&spec.seek, spec.geometry.cylinders, Span::ZERO, &seek::PLUGINS).unwrap();
+        let points = std::fs::read_to_string(data.join(format!("fixtures/{name}.seek.csv"))).unwrap();
         for line in points.lines().skip(1) {
             let (distance, ms) = line.split_once(',').unwrap();
             let distance: u32 = distance.parse().unwrap();
@@ -90,10 +68,7 @@ fn seek_tables_equal_the_reference_points() {
             }
             let ms: f64 = ms.parse().unwrap();
             let ours = table.ns(distance) as f64 * 1e-6;
-            assert!(
-                (ours - ms).abs() <= 1.5e-6,
-                "{name} {distance}: {ours} for {ms}"
-            );
+            assert!((ours - ms).abs() <= 1.5e-6, "{name} {distance}: {ours} for {ms}");
         }
     }
 }
@@ -125,19 +100,12 @@ fn system_files_parse_and_list_their_disks() {
         let document = parse_file(data.join(name)).unwrap();
         let disks = document.disks(&FileLoader::default()).unwrap();
         let text = std::fs::read_to_string(data.join(name)).unwrap();
-        let sourced = text
-            .lines()
-            .filter(|l| l.trim_start().starts_with("source"))
-            .count();
+        let sourced = text.lines().filter(|l| l.trim_start().starts_with("source")).count();
         assert_eq!(disks.len(), sourced, "{name}");
         assert!(disks.iter().all(|d| !d.instances.is_empty()), "{name}");
     }
     let document = parse_file(data.join("synthopen.parv")).unwrap();
-    let above: Vec<&str> = document
-        .above("disk2")
-        .iter()
-        .map(|n| n.name.as_str())
-        .collect();
+    let above: Vec<&str> = document.above("disk2").iter().map(|n| n.name.as_str()).collect();
     assert_eq!(above, ["bus1", "ctlr0", "bus0", "driver0"]);
 }
 
@@ -154,21 +122,11 @@ fn demerit_is_that_of_the_original_tool() {
             .filter_map(|l| l.split_whitespace().nth(4)?.parse::<f64>().ok())
             .map(|us| us * 1e-6)
             .collect();
-        let responses =
-            std::fs::read_to_string(data.join(format!("fixtures/{name}.resp"))).unwrap();
-        let simulated: Vec<f64> = responses
-            .lines()
-            .map(|l| l.parse::<f64>().unwrap() * 1e-3)
-            .collect();
+        let responses = std::fs::read_to_string(data.join(format!("fixtures/{name}.resp"))).unwrap();
+        let simulated: Vec<f64> = responses.lines().map(|l| l.parse::<f64>().unwrap() * 1e-3).collect();
         let histogram_ms = 1e3 * demerit_histogram(&measured, &simulated);
-        assert!(
-            (histogram_ms - published_ms).abs() <= 0.0006,
-            "{name}: {histogram_ms}"
-        );
+        assert!((histogram_ms - published_ms).abs() <= 0.0006, "{name}: {histogram_ms}");
         let sorted_ms = 1e3 * demerit(&measured, &simulated);
-        assert!(
-            (sorted_ms - published_ms).abs() <= 0.02,
-            "{name}: {sorted_ms}"
-        );
+        assert!((sorted_ms - published_ms).abs() <= 0.02, "{name}: {sorted_ms}");
     }
 }

@@ -12,19 +12,11 @@ const G2: &str = include_str!("../../../../fuzz/corpus/disksim_parser/table.mode
 fn loader(main: &str) -> MemoryLoader {
     let corpus = [
         ("main", main),
-        (
-            "a.seek",
-            include_str!("../../../../fuzz/corpus/disksim_parser/a.seek"),
-        ),
-        (
-            "a.map",
-            include_str!("../../../../fuzz/corpus/disksim_parser/a.map"),
-        ),
+        ("a.seek", include_str!("../../../../fuzz/corpus/disksim_parser/a.seek")),
+        ("a.map", include_str!("../../../../fuzz/corpus/disksim_parser/a.map")),
         ("name.inc", "Print stats"),
     ];
-    MemoryLoader {
-        files: corpus.map(|(n, t)| (n.to_string(), t.to_string())).into(),
-    }
+    MemoryLoader { files: corpus.map(|(n, t)| (n.to_string(), t.to_string())).into() }
 }
 
 fn import(main: &str) -> Result<Import, Error> {
@@ -41,11 +33,7 @@ fn error(main: &str) -> String {
 
 #[test]
 fn a_system_becomes_a_drive() {
-    let Import {
-        spec,
-        instances,
-        report,
-    } = import(SYSTEM).unwrap();
+    let Import { spec, instances, report } = import(SYSTEM).unwrap();
     assert_eq!(instances, ["d0", "d1", "d2"]);
     assert_eq!(spec.name, "SMALL");
     // The slowest of disk (0.1), controller (0.21) and bus (0.2 or 0.25).
@@ -56,14 +44,8 @@ fn a_system_becomes_a_drive() {
     assert_eq!(spec.overhead.read_hit.after_write, Span(500_000));
     assert_eq!(spec.overhead.per_request, Span(1_000_000));
     let extra = spec.overhead.extra_write_disconnect.unwrap();
-    assert_eq!(
-        (extra.pause, extra.seek_delay),
-        (Span(400_000), Span(600_000))
-    );
-    assert_eq!(
-        (extra.long_request_sectors, extra.buffered_sectors_long),
-        (45, 15)
-    );
+    assert_eq!((extra.pause, extra.seek_delay), (Span(400_000), Span(600_000)));
+    assert_eq!((extra.long_request_sectors, extra.buffered_sectors_long), (45, 15));
     assert_eq!(spec.positioning.write_settle, Span(-250_000));
     assert_eq!(spec.queue.scheduler, "aged-sptf");
     assert_eq!(spec.queue.scheduler_parameters["weight"], 0.006);
@@ -80,12 +62,7 @@ fn a_system_becomes_a_drive() {
     assert_eq!(spec.geometry.zones[0].slips, [17, 3]);
     assert_eq!(spec.geometry.zones[0].remaps, [[5, 399]]);
     assert!(spec.sources["cache"].contains("DiskSim parameter file main"));
-    let of = |name: &str| {
-        report
-            .iter()
-            .find(|n| n.parameter == name)
-            .map(|n| n.treatment)
-    };
+    let of = |name: &str| report.iter().find(|n| n.parameter == name).map(|n| n.treatment);
     assert_eq!(of("Colour of the lid"), Some(Treatment::Unknown));
     assert_eq!(of("Preseeking level"), Some(Treatment::NotModelled));
     assert_eq!(of("Block count"), Some(Treatment::NoTimingEffect));
@@ -138,10 +115,7 @@ fn extents_and_seek_tables_come_from_their_files() {
 #[test]
 fn other_layouts_are_refused_by_name() {
     let text = error(&G2.replace("dm_layout_g2 ", "dm_layout_g4 "));
-    assert!(
-        text.contains("got a block dm_layout_g4, need a block dm_layout_g1 or dm_layout_g2"),
-        "{text}"
-    );
+    assert!(text.contains("got a block dm_layout_g4, need a block dm_layout_g1 or dm_layout_g2"), "{text}");
 }
 
 #[test]
@@ -149,34 +123,16 @@ fn every_seek_type_names_its_model() {
     let hpl = "HPL seek equation values = [ 300, 3.81, 0.33, 7.75, 0.0059, 2.5 ]";
     let ten = "First ten seek times = [ 1, 2.0, 3, 4, 5, 6, 7, 8, 9, 10 ]";
     for (text, model, key, value) in [
-        (
-            "constant, Constant seek time = 2.5".into(),
-            "constant",
-            "time",
-            "2.5 ms",
-        ),
-        (
-            "linear, Single cylinder seek time = 1, Full strobe seek time = 9".into(),
-            "linear",
-            "full",
-            "9 ms",
-        ),
+        ("constant, Constant seek time = 2.5".into(), "constant", "time", "2.5 ms"),
+        ("linear, Single cylinder seek time = 1, Full strobe seek time = 9".into(), "linear", "full", "9 ms"),
         (format!("hpl, {hpl}"), "hpl", "single", "2.5 ms"),
-        (
-            format!("hplplus10, {hpl}, {ten}"),
-            "hpl",
-            "long_slope",
-            "0.0059 ms",
-        ),
+        (format!("hplplus10, {hpl}, {ten}"), "hpl", "long_slope", "0.0059 ms"),
     ] {
         let file = G2.replace("extracted, Full seek curve = a.seek", &text);
         let spec = import(&file).unwrap().spec;
         assert_eq!(spec.seek["model"], model, "{text}");
         assert_eq!(spec.seek[key], value, "{text}");
-        assert_eq!(
-            spec.seek.contains_key("first"),
-            text.starts_with("hplplus10")
-        );
+        assert_eq!(spec.seek.contains_key("first"), text.starts_with("hplplus10"));
     }
 }
 
@@ -195,61 +151,25 @@ fn every_sparing_scheme_is_known() {
 
 #[test]
 fn files_may_be_sourced_between_any_two_tokens() {
-    let document = parse(
-        Path::new("main"),
-        &loader("a b { source name.inc = 1, c = d e { } }"),
-    );
+    let document = parse(Path::new("main"), &loader("a b { source name.inc = 1, c = d e { } }"));
     let document = document.unwrap();
-    assert_eq!(
-        document
-            .block("b")
-            .unwrap()
-            .get("Print stats")
-            .unwrap()
-            .integer(),
-        Ok(1)
-    );
-    assert_eq!(
-        document
-            .block("b")
-            .unwrap()
-            .get("c")
-            .unwrap()
-            .block()
-            .unwrap()
-            .kind,
-        "d"
-    );
+    assert_eq!(document.block("b").unwrap().get("Print stats").unwrap().integer(), Ok(1));
+    assert_eq!(document.block("b").unwrap().get("c").unwrap().block().unwrap().kind, "d");
 }
 
 #[test]
 fn errors_say_where_what_and_what_is_needed() {
     for (text, message) in [
-        (
-            "a b {\n x = 1,\n x = 2 }",
-            "main:3:2: got \"x\" a second time, need each parameter once",
-        ),
+        ("a b {\n x = 1,\n x = 2 }", "main:3:2: got \"x\" a second time, need each parameter once"),
         ("a b { x = [ 1, 2 }", "main:1:18: got '}'"),
         ("a b { x y }", "main:1:11: got '}', need '=' after the name"),
         ("a b { x = 1", "got the end of the file, need ',' or '}'"),
-        (
-            "source main",
-            "main:1:8: got main sourcing itself, need files without a cycle",
-        ),
+        ("source main", "main:1:8: got main sourcing itself, need files without a cycle"),
         ("source gone", "main:1:8: got \"gone\": no such file"),
         ("a ; b", "main:1:3: got ';'"),
-        (
-            "instantiate [ d9 .. d1 ] as x",
-            "need equal prefixes and rising numbers",
-        ),
-        (
-            "instantiate [ d1 .. d99999999999 ] as x",
-            "at most 100000 names",
-        ),
-        (
-            "disksim_disk d { }",
-            "main:1:1: got disksim_disk without \"Model\"",
-        ),
+        ("instantiate [ d9 .. d1 ] as x", "need equal prefixes and rising numbers"),
+        ("instantiate [ d1 .. d99999999999 ] as x", "at most 100000 names"),
+        ("disksim_disk d { }", "main:1:1: got disksim_disk without \"Model\""),
     ] {
         let got = error(text);
         assert!(got.contains(message), "{text}: {got}");
@@ -264,26 +184,10 @@ fn errors_say_where_what_and_what_is_needed() {
 #[test]
 fn numbers_that_are_none_are_errors_that_name_their_parameter() {
     for (from, to, message) in [
-        (
-            "Block count = 1",
-            "Block count = abc",
-            "main:8:74: Block count: got abc, need a number",
-        ),
-        (
-            "Percent error in rpms = 0",
-            "Percent error in rpms = none",
-            "Percent error in rpms: got none, need a number",
-        ),
-        (
-            "Print stats = 0",
-            "Print stats = [ 0 ]",
-            "main:4:83: Print stats: got a list of 1, need a number",
-        ),
-        (
-            "slips = [ 17, 3 ]",
-            "slips = [ 17, x ]",
-            "main:16:25: slips: got x, need an integer",
-        ),
+        ("Block count = 1", "Block count = abc", "main:8:74: Block count: got abc, need a number"),
+        ("Percent error in rpms = 0", "Percent error in rpms = none", "Percent error in rpms: got none, need a number"),
+        ("Print stats = 0", "Print stats = [ 0 ]", "main:4:83: Print stats: got a list of 1, need a number"),
+        ("slips = [ 17, 3 ]", "slips = [ 17, x ]", "main:16:25: slips: got x, need an integer"),
         (
             "after write ] = 0.25",
             "after write ] = fast",
@@ -424,7 +328,6 @@ fn gaps_between_zones_are_one_warning() {
     let gaps = warnings.iter().map(|w| &w.text);
     let gaps: Vec<&String> = gaps.filter(|w| w.contains("no zone")).collect();
     assert_eq!(gaps.len(), 1, "{warnings:?}");
-    let want =
-        "cylinders 10 to 11 belong to no zone and hold no block; 2 such gaps in all, 3 cylinders";
+    let want = "cylinders 10 to 11 belong to no zone and hold no block; 2 such gaps in all, 3 cylinders";
     assert!(gaps[0].ends_with(want), "{}", gaps[0]);
 }

@@ -33,16 +33,8 @@ fn files_outside_are_read_only_if_that_is_allowed() {
     let from = folder.0.join("inside/x.parv");
     let outside = folder.0.join("outside").display().to_string();
     let inside = FileLoader::default();
-    let anywhere = FileLoader {
-        sources: Sources::Anywhere,
-        ..FileLoader::default()
-    };
-    for name in [
-        "beside",
-        "below/deep",
-        "below/../beside",
-        "../inside/beside",
-    ] {
+    let anywhere = FileLoader { sources: Sources::Anywhere, ..FileLoader::default() };
+    for name in ["beside", "below/deep", "below/../beside", "../inside/beside"] {
         assert!(load(&inside, name, &from).is_ok(), "{name}");
     }
     for name in ["../outside", "below/../../outside", &outside] {
@@ -52,13 +44,7 @@ fn files_outside_are_read_only_if_that_is_allowed() {
     }
     // Files named by the user, and files along the search path, are always allowed.
     assert!(inside.load(&outside, None).is_ok());
-    let searched = FileLoader {
-        search: vec![folder.0.clone()],
-        ..FileLoader::default()
-    };
+    let searched = FileLoader { search: vec![folder.0.clone()], ..FileLoader::default() };
     assert_eq!(load(&searched, "outside", &from).as_deref(), Ok("outside"));
-    assert_eq!(
-        load(&inside, "absent", &from),
-        Err("no such file".to_string())
-    );
+    assert_eq!(load(&inside, "absent", &from), Err("no such file".to_string()));
 }

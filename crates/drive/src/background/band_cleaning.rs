@@ -62,11 +62,7 @@ impl JobContext<'_> {
         let order = AccessRequest {
             write: step.write,
             minimum_move: if step.write { media.minimum_write } else { 0 },
-            ..AccessRequest::plain(
-                step.sector,
-                step.count,
-                at.max(self.mechanism.timeline.free()),
-            )
+            ..AccessRequest::plain(step.sector, step.count, at.max(self.mechanism.timeline.free()))
         };
         media.step_ends(&step);
         Some(carry_out!(self, &order, Work::Cleaning, &mut LayoutPlaces).end)
@@ -91,16 +87,8 @@ impl JobContext<'_> {
     /// Carries out a pass that writes, piece by piece, to the cache or to the bands. The sectors `partial` are read
     /// first.
     #[inline(never)]
-    pub(super) fn write_to_bands(
-        &mut self,
-        order: &AccessRequest,
-        work: Work,
-        partial: &[PartialSector],
-    ) -> Pass {
-        let mut whole = Pass {
-            end: order.start,
-            ..Pass::default()
-        };
+    pub(super) fn write_to_bands(&mut self, order: &AccessRequest, work: Work, partial: &[PartialSector]) -> Pass {
+        let mut whole = Pass { end: order.start, ..Pass::default() };
         for PartialSector(sector) in partial {
             let part = self.pass(&AccessRequest::plain(*sector, 1, whole.end), work);
             self.buffer.counted.n_read_modify_writes += 1;

@@ -49,12 +49,7 @@ impl BackgroundJob for Checkpoint {
         let Some(after) = context.mapping.checkpoint_from() else {
             return NEVER;
         };
-        let due = context
-            .mechanism
-            .timeline
-            .free()
-            .max(context.times.happened)
-            .max(after);
+        let due = context.mechanism.timeline.free().max(context.times.happened).max(after);
         if due < context.times.wanted_since {
             due
         } else {

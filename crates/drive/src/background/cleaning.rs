@@ -36,14 +36,8 @@ impl JobContext<'_> {
         let order = log.order_of(&next, at);
         let pass: Pass = match next {
             Move::Read(_) => self.pass(&order, Work::Cleaning),
-            Move::Write {
-                cylinder, ready, ..
-            } => {
-                let mut places = Mover {
-                    log,
-                    cylinder,
-                    ready,
-                };
+            Move::Write { cylinder, ready, .. } => {
+                let mut places = Mover { log, cylinder, ready };
                 let order = &order;
                 carry_out!(self, order, Work::Cleaning, &mut places)
             }
@@ -80,14 +74,8 @@ impl BackgroundJob for Cleaning {
         if !context.mapping.wants_cleaning() {
             return NEVER;
         }
-        let idle = context
-            .buffer
-            .unwritten
-            .command_end
-            .saturating_add(idle_after);
-        let due = idle
-            .max(context.mechanism.timeline.free())
-            .max(context.times.happened);
+        let idle = context.buffer.unwritten.command_end.saturating_add(idle_after);
+        let due = idle.max(context.mechanism.timeline.free()).max(context.times.happened);
         if due < context.times.wanted_since {
             due
         } else {

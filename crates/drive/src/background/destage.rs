@@ -90,10 +90,7 @@ impl Destage {
         context.mechanism.active_set = choice.set;
         let size = context.buffer.size;
         let first = size.sector_of(choice.blocks.start);
-        let most = choice
-            .blocks
-            .count()
-            .min(context.buffer.unwritten.pass_most);
+        let most = choice.blocks.count().min(context.buffer.unwritten.pass_most);
         // With a mapping that chooses the places now, the pass may fill a whole track.
         let run = match context.mapping.moves_writes() {
             true => choice.place.sectors_per_track,
@@ -105,11 +102,7 @@ impl Destage {
             place: Some(&choice.place),
             write: true,
             on_arrival: context.cache.write_on_arrival,
-            supply: Some(Supply {
-                start: 0,
-                gate: 1,
-                buffer: u64::MAX,
-            }),
+            supply: Some(Supply { start: 0, gate: 1, buffer: u64::MAX }),
             ..AccessRequest::plain(first, count, at)
         };
         let partial = context.buffer.unwritten.dirty.partial_sectors(range);
@@ -121,17 +114,9 @@ impl Destage {
         context.buffer.unwritten.send(range);
         self.cursor = range.past;
         let past = first + u64::from(count);
-        let segment = if context.cache.read_hits_on_written {
-            context.buffer.segments.place_written(first, past)
-        } else {
-            None
-        };
-        Some(Writing {
-            segment,
-            end: pass.end,
-            past,
-            range: Some(range),
-        })
+        let segment =
+            if context.cache.read_hits_on_written { context.buffer.segments.place_written(first, past) } else { None };
+        Some(Writing { segment, end: pass.end, past, range: Some(range) })
     }
 
     /// Chooses, among the next extents of the sweep, the one with the shortest positioning time.
@@ -161,10 +146,7 @@ impl Destage {
 
     /// Positioning time to these blocks, and the head set that has it; `None` if no head set reaches them.
     fn reach(context: &JobContext, at: u64, blocks: Blocks) -> Option<(u64, Choice)> {
-        let place = context.mapping.locate(
-            context.mechanics,
-            context.buffer.size.sector_of(blocks.start),
-        )?;
+        let place = context.mapping.locate(context.mechanics, context.buffer.size.sector_of(blocks.start))?;
         let mut best = None;
         for (set, arm) in context.mechanism.arms.iter().enumerate() {
             let may = if context.restricted {
@@ -229,11 +211,7 @@ impl Destage {
         let waiting = unwritten.dirty.due_from();
         let waiting = waiting.map_or(NEVER, |t| t.max(idle.min(old)));
         let again = self.nothing_at.map_or(0, |t| t + LOOKS_AGAIN);
-        let free = context
-            .mechanism
-            .timeline
-            .free()
-            .max(context.times.happened);
+        let free = context.mechanism.timeline.free().max(context.times.happened);
         let free = free.max(unwritten.newest);
         let due = waiting.max(free).max(again);
         if due < context.times.wanted_since {

@@ -152,7 +152,9 @@ impl Scan {
             return Err(SpecError::new(
                 "media_scan.mode",
                 format!("{mode:?} with {}", spec.dash),
-                format!("{need}, arms_in_motion = 1, all surfaces shared and no faults; anything else is not supported"),
+                format!(
+                    "{need}, arms_in_motion = 1, all surfaces shared and no faults; anything else is not supported"
+                ),
             ));
         }
         if mechanics.scales_rotation() {
@@ -165,11 +167,7 @@ impl Scan {
         if u128::from(capacity / block) > MOST_SCANNED {
             let least = (u128::from(capacity) * u128::from(sector)).div_ceil(MOST_SCANNED);
             let need = format!("at least {least} B for a medium of that size");
-            return Err(SpecError::new(
-                "media_scan.block",
-                spec.media_scan.block,
-                need,
-            ));
+            return Err(SpecError::new("media_scan.block", spec.media_scan.block, need));
         }
         Ok(())
     }
@@ -225,14 +223,7 @@ impl Scan {
 
     /// The unread blocks of a track that pass completely between two times: the start of each passage and the
     /// block.
-    fn yields(
-        &self,
-        m: &Mechanics,
-        arm: &Arm,
-        track: &Track,
-        from: u64,
-        to: u64,
-    ) -> Vec<(u64, u64)> {
+    fn yields(&self, m: &Mechanics, arm: &Arm, track: &Track, from: u64, to: u64) -> Vec<(u64, u64)> {
         let length = self.block_ns(track);
         if to < from + length {
             return Vec::new();
@@ -257,9 +248,7 @@ impl Scan {
             m.layout.track_near(c as u32, head)
         });
         let sectors = std::iter::once(Some(sector)).chain(stops);
-        sectors
-            .filter_map(|s| s.and_then(|s| self.track(m, s)))
-            .collect()
+        sectors.filter_map(|s| s.and_then(|s| self.track(m, s))).collect()
     }
 
     /// The best detour before an access to `place` (which holds `sector`). The arm stands at `arm` at time
@@ -275,11 +264,7 @@ impl Scan {
         let mut best = Detour::default();
         for track in self.candidates(m, arm, sector, place.cylinder) {
             let there = m.move_ns(arm, track.cylinder, track.head, false);
-            let stop = Arm {
-                cylinder: track.cylinder,
-                head: track.head,
-                ..*arm
-            };
+            let stop = Arm { cylinder: track.cylinder, head: track.head, ..*arm };
             let on = m.move_ns(&stop, place.cylinder, place.head, write);
             let (from, to) = (start + there, end.saturating_sub(on));
             if to <= from {
@@ -304,12 +289,7 @@ impl Scan {
 
     /// Uses the rotational wait of the access that was just added to the timeline. `before` is where its
     /// movement started. The times of the access itself do not change.
-    pub fn use_wait(
-        &mut self,
-        context: &mut JobContext,
-        before: &Arm,
-        target: (u64, &Place, bool),
-    ) {
+    pub fn use_wait(&mut self, context: &mut JobContext, before: &Arm, target: (u64, &Place, bool)) {
         let access = *context.mechanism.timeline.latest();
         let m = context.mechanics;
         let detour = self.best_detour(m, before, target, access.start, access.first);
@@ -331,11 +311,7 @@ impl Scan {
                 there,
                 first,
                 end,
-                track: PhaseTrack {
-                    cylinder: detour.cylinder,
-                    head: detour.head,
-                    ..access.track
-                },
+                track: PhaseTrack { cylinder: detour.cylinder, head: detour.head, ..access.track },
             });
             at = end;
         }
@@ -352,10 +328,7 @@ impl Scan {
             first: access.first.max(at + detour.on),
             ..access
         });
-        context
-            .mechanism
-            .timeline
-            .replace_latest(context.times.now, &parts);
+        context.mechanism.timeline.replace_latest(context.times.now, &parts);
     }
 
     /// Lets the scan's own arm read until `until`. The foreground transfers during `busy`, which ends by
@@ -378,9 +351,7 @@ impl Scan {
             let length = self.block_ns(&track);
             loop {
                 let wanted = (track.first..track.first + track.blocks).filter(|b| self.wanted(*b));
-                let next = wanted
-                    .map(|b| (self.passes(m, &arm, &track, b, there), b))
-                    .min();
+                let next = wanted.map(|b| (self.passes(m, &arm, &track, b, there), b)).min();
                 let (mut first, mut end) = (there, there);
                 if let Some((at, block)) = next {
                     let transfers = self.one_channel && busy.0 < busy.1;
@@ -394,11 +365,7 @@ impl Scan {
                         self.take(block);
                     }
                 } else {
-                    self.next = if track.past >= m.layout.capacity() {
-                        0
-                    } else {
-                        track.past
-                    };
+                    self.next = if track.past >= m.layout.capacity() { 0 } else { track.past };
                 }
                 let access = MechanicalAccess {
                     work: Work::MediaScan,
@@ -408,11 +375,7 @@ impl Scan {
                     there,
                     first,
                     end,
-                    track: PhaseTrack {
-                        cylinder: arm.cylinder,
-                        head: arm.head,
-                        head_set: 0,
-                    },
+                    track: PhaseTrack { cylinder: arm.cylinder, head: arm.head, head_set: 0 },
                 };
                 context.mechanism.timeline.add(context.times.now, access);
                 let over = next.is_none_or(|(at, _)| at >= until);

@@ -69,14 +69,7 @@ macro_rules! carry_out {
         let before = mechanism.arms[mechanism.active_set];
         let arm = &mut mechanism.arms[mechanism.active_set];
         let channels = $context.channels.as_deref_mut();
-        let pass = pass::run(
-            $context.mechanics,
-            places,
-            arm,
-            order,
-            $context.scratch,
-            channels,
-        );
+        let pass = pass::run($context.mechanics, places, arm, order, $context.scratch, channels);
         let cylinders = $context.mechanics.positions();
         let head_sets = &$context.all_head_sets[$context.first_head_set..];
         mechanism.carry(head_sets, cylinders, &before, order.start);
@@ -109,12 +102,7 @@ impl JobContext<'_> {
     /// covers only in part is read first: the sectors `partial`, which are in order, or with a log the old copies of
     /// whole blocks. With the identity the caller adds the turn that sectors written in part need.
     #[inline(always)]
-    pub fn write_pass(
-        &mut self,
-        order: &AccessRequest,
-        work: Work,
-        partial: &[PartialSector],
-    ) -> Pass {
+    pub fn write_pass(&mut self, order: &AccessRequest, work: Work, partial: &[PartialSector]) -> Pass {
         match self.mapping {
             Mapping::Identity => self.pass(order, work),
             Mapping::Log(_) => self.write_elsewhere(order, work, partial),
@@ -123,16 +111,8 @@ impl JobContext<'_> {
     }
 
     #[inline(never)]
-    fn write_elsewhere(
-        &mut self,
-        order: &AccessRequest,
-        work: Work,
-        partial: &[PartialSector],
-    ) -> Pass {
-        let mut read = Pass {
-            end: order.start,
-            ..Pass::default()
-        };
+    fn write_elsewhere(&mut self, order: &AccessRequest, work: Work, partial: &[PartialSector]) -> Pass {
+        let mut read = Pass { end: order.start, ..Pass::default() };
         let mut after = None;
         while let Mapping::Log(log) = &*self.mapping {
             let Some(block) = log.incomplete_after(after, order, partial) else {
@@ -156,15 +136,10 @@ impl JobContext<'_> {
         self.write_late_checkpoint();
         self.clean_under_pressure();
         let last_arrival = match order.supply {
-            Some(s) if wide.count != order.count => {
-                s.start + Mechanics::pass_ns(order.count, order.link_ns)
-            }
+            Some(s) if wide.count != order.count => s.start + Mechanics::pass_ns(order.count, order.link_ns),
             _ => pass.last_arrival,
         };
-        Pass {
-            last_arrival,
-            ..read.then(pass)
-        }
+        Pass { last_arrival, ..read.then(pass) }
     }
 
     /// Extends the pass just carried out by a turn. Some of its sectors are written only in part, so they are read in
@@ -374,8 +349,7 @@ impl Jobs {
     /// [`Destage::send`]: destage::Destage::send
     pub fn send(&mut self, context: &mut JobContext, at: u64, all: bool) -> bool {
         let pass = self.destage.send(context, at, all);
-        pass.map(|writing| self.activity = Activity::Destage(writing))
-            .is_some()
+        pass.map(|writing| self.activity = Activity::Destage(writing)).is_some()
     }
 
     /// Ends the pass in progress, whose data are now on the medium, and returns it; `None` if there was none.

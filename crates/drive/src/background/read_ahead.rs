@@ -36,16 +36,7 @@ pub(crate) struct Run {
 impl Run {
     /// A run of sectors that starts at `time`, without a movement or a wait.
     pub fn at_once(time: u64, count: u32, sector_ns: f64) -> Run {
-        Run {
-            begun: time,
-            there: time,
-            first: time,
-            count,
-            done: 0,
-            distance: 0,
-            sector_ns,
-            late: 0,
-        }
+        Run { begun: time, there: time, first: time, count, done: 0, distance: 0, sector_ns, late: 0 }
     }
 
     /// The run, cut to at most `sectors` sectors.
@@ -135,10 +126,7 @@ impl ReadAhead {
             return false;
         }
         let mut place = Place::default();
-        if !context
-            .mapping
-            .locate_into(context.mechanics, self.next, &mut place)
-        {
+        if !context.mapping.locate_into(context.mechanics, self.next, &mut place) {
             return false;
         }
         if self.next >= needed && self.stops_before(context.cache.read_ahead, &place) {
@@ -232,8 +220,7 @@ impl ReadAhead {
                 0
             } else {
                 // A sector counts as read when all of it has passed.
-                let whole =
-                    ((until - run.first) as i64 as f64 / run.sector_ns + 1e-9) as i64 as u64;
+                let whole = ((until - run.first) as i64 as f64 / run.sector_ns + 1e-9) as i64 as u64;
                 whole.min(run.count as u64) as u32
             };
             if passed > run.done {
@@ -250,12 +237,7 @@ impl ReadAhead {
 
     /// Continues until the sectors before `past` are read, even beyond the limit. Returns when they are.
     /// Calls `each(first, past, start of first, sector_ns)` for each piece; times are in nanoseconds.
-    pub fn read_to(
-        &mut self,
-        context: &mut JobContext,
-        past: u64,
-        mut each: impl FnMut(u64, u64, u64, f64),
-    ) -> u64 {
+    pub fn read_to(&mut self, context: &mut JobContext, past: u64, mut each: impl FnMut(u64, u64, u64, f64)) -> u64 {
         let mut end = self.next_start(context.mechanism);
         while self.next < past {
             if self.run.is_none() && !self.next_run(context, past) {
@@ -294,22 +276,13 @@ impl ReadAhead {
     /// Ends read-ahead at `at`, or as soon as it can be interrupted. Returns when the mechanism is free; 0 if
     /// no run had begun. `now` is the clock.
     #[inline(always)]
-    pub fn stop(
-        &self,
-        now: u64,
-        mechanism: &mut Mechanism,
-        buffer: &mut Buffer,
-        in_sector: bool,
-        at: u64,
-    ) -> u64 {
+    pub fn stop(&self, now: u64, mechanism: &mut Mechanism, buffer: &mut Buffer, in_sector: bool, at: u64) -> u64 {
         buffer.segments.leave_track(self.segment, at);
         let Some((run, free)) = self.stops(in_sector, at) else {
             return 0;
         };
         let end = free.max(run.begun).min(run.at(run.count));
-        mechanism
-            .timeline
-            .add(now, run.access(end, mechanism.track()));
+        mechanism.timeline.add(now, run.access(end, mechanism.track()));
         mechanism.timeline.hold_until(free);
         free
     }
@@ -356,8 +329,6 @@ impl ReadAhead {
 
     /// The run in progress as an access that ends when the run does. The timeline does not have it yet.
     pub fn under_way(&self) -> Option<MechanicalAccess> {
-        self.run
-            .as_ref()
-            .map(|run| run.access(run.at(run.count), Track::default()))
+        self.run.as_ref().map(|run| run.access(run.at(run.count), Track::default()))
     }
 }

@@ -166,13 +166,7 @@ impl DirtyExtents {
         }
         let (first, past) = (range.start.0, range.past.0);
         let mut start = first;
-        let mut merged = Extent {
-            past,
-            floor: now,
-            since: now,
-            head_since: now,
-            tail_since: now,
-        };
+        let mut merged = Extent { past, floor: now, since: now, head_since: now, tail_since: now };
         // An extent that starts at or below the end of the new range and reaches its start touches it.
         while let Some((s, e)) = self.before(past.saturating_add(1)) {
             if e.past < first {
@@ -244,18 +238,13 @@ impl DirtyExtents {
 
     /// Whether all of `range` is dirty.
     pub fn covers(&self, range: Blocks) -> bool {
-        range.is_empty()
-            || self
-                .before(range.start.0.saturating_add(1))
-                .is_some_and(|(_, e)| e.past >= range.past.0)
+        range.is_empty() || self.before(range.start.0.saturating_add(1)).is_some_and(|(_, e)| e.past >= range.past.0)
     }
 
     /// The lowest run of dirty blocks in `range`.
     pub fn first_in(&self, range: Blocks) -> Option<Blocks> {
         let (first, end) = (range.start.0, range.past.0);
-        let reaches = self
-            .before(first.saturating_add(1))
-            .filter(|(_, e)| e.past > first);
+        let reaches = self.before(first.saturating_add(1)).filter(|(_, e)| e.past > first);
         let (start, extent) = match reaches {
             Some(found) => found,
             None => {
@@ -301,9 +290,9 @@ impl DirtyExtents {
     /// an extent contains `from`, its upper part comes first and its lower part last.
     pub fn sweep(&self, from: Lba, scope: Scope) -> impl Iterator<Item = Blocks> + '_ {
         let from = from.0;
-        let across = self.before(from).filter(|(s, e)| {
-            e.past > from && (scope == Scope::All || self.sector == 1 || self.due.contains(s))
-        });
+        let across = self
+            .before(from)
+            .filter(|(s, e)| e.past > from && (scope == Scope::All || self.sector == 1 || self.due.contains(s)));
         let upper = across.map(|(_, e)| blocks(from, e.past));
         let lower = across.map(|(s, _)| blocks(s, from));
         let across = across.map(|(s, _)| s);

@@ -69,9 +69,7 @@ fn extents_are_what_a_list_of_blocks_says() {
     for (seed, sector) in (1..=24u64).zip([1, 8].into_iter().cycle()) {
         let mut noise = XorShift::seeded(seed);
         let mut dirty = nothing(sector, 1000);
-        let mut plain = Plain {
-            blocks: vec![None; BLOCKS as usize],
-        };
+        let mut plain = Plain { blocks: vec![None; BLOCKS as usize] };
         let mut now = 0;
         for step in 0..1500 {
             let about = format!("seed {seed}, sector {sector}, step {step}");
@@ -115,10 +113,7 @@ fn check(dirty: &DirtyExtents, plain: &Plain, noise: &mut XorShift, about: &str)
     // No run is assumed to be younger than both of its ends.
     if let Some(oldest) = dirty.oldest() {
         let of = |b: Lba| plain.blocks[b.0 as usize];
-        let ends = plain
-            .runs()
-            .into_iter()
-            .map(|r| of(r.start).max(of(Lba(r.past.0 - 1))));
+        let ends = plain.runs().into_iter().map(|r| of(r.start).max(of(Lba(r.past.0 - 1))));
         assert!(Some(oldest) <= ends.min().flatten(), "{about}");
     }
 }
@@ -176,21 +171,14 @@ fn the_edge_of_a_stream_stays_young() {
         dirty.insert(blocks(at, at + 128), now);
         at += 128;
         dirty.promote(now);
-        let run = dirty
-            .sweep(Lba(8), Scope::Due)
-            .next()
-            .expect("whole sectors");
+        let run = dirty.sweep(Lba(8), Scope::Due).next().expect("whole sectors");
         let part = dirty.to_write(run, now, false).expect("whole sectors");
         assert_eq!((part.start.0 % 8, part.past.0), (0, at / 8 * 8), "{i}");
         assert!(dirty.partial_sectors(part).is_empty());
         dirty.remove(part);
         let front = blocks(3, 8);
         assert!(dirty.covers(front));
-        assert_eq!(
-            dirty.to_write(front, now, false).is_some(),
-            now >= 1000,
-            "{i}"
-        );
+        assert_eq!(dirty.to_write(front, now, false).is_some(), now >= 1000, "{i}");
     }
     assert_eq!(dirty.blocks(), 5 + at % 8);
 }

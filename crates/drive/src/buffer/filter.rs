@@ -42,11 +42,7 @@ impl Filter {
     /// A filter that never says no.
     #[cfg(test)]
     pub fn of_everything() -> Filter {
-        Filter {
-            bits: [u64::MAX; WORDS],
-            cell_bits: 63,
-            ..Filter::default()
-        }
+        Filter { bits: [u64::MAX; WORDS], cell_bits: 63, ..Filter::default() }
     }
 
     /// The word and the bit of a cell.
@@ -54,10 +50,7 @@ impl Filter {
     fn place(cell: u64) -> (usize, u64) {
         // Fibonacci hashing.
         let spread = cell.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        (
-            spread as usize >> 29 & (WORDS - 1),
-            1 << (spread >> 23 & 63),
-        )
+        (spread as usize >> 29 & (WORDS - 1), 1 << (spread >> 23 & 63))
     }
 
     #[inline]
@@ -94,10 +87,7 @@ impl Filter {
         }
         let first = start >> self.cell_bits;
         let last = end.saturating_sub(1).max(start) >> self.cell_bits;
-        debug_assert!(
-            last <= first + 1,
-            "{start} to {end} is longer than a segment"
-        );
+        debug_assert!(last <= first + 1, "{start} to {end} is longer than a segment");
         self.set(first);
         if last != first {
             self.set(last);

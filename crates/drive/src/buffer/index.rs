@@ -52,13 +52,7 @@ impl Index {
     /// An index of segments that hold at most `size` sectors. Those from `first` on serve reads.
     pub fn new(list: &[Segment], size: u64, first: usize) -> Index {
         let chain_bits = (list.len() * 8).next_power_of_two().trailing_zeros();
-        let link = Link {
-            cell: 0,
-            before: NONE,
-            after: NONE,
-            older: NONE,
-            newer: NONE,
-        };
+        let link = Link { cell: 0, before: NONE, after: NONE, older: NONE, newer: NONE };
         let mut index = Index {
             cell_bits: size.next_power_of_two().trailing_zeros(),
             chain_bits: chain_bits.max(LINE_BITS + 1),
@@ -103,12 +97,7 @@ impl Index {
     }
 
     fn chain_out(&mut self, i: usize) {
-        let Link {
-            cell,
-            before,
-            after,
-            ..
-        } = self.links[i];
+        let Link { cell, before, after, .. } = self.links[i];
         match before {
             NONE => {
                 let chain = self.chain_of(cell);

@@ -11,11 +11,7 @@ struct Pair {
 
 impl Pair {
     /// Does the same with both; the answers and then the segments are the same.
-    fn both<T: PartialEq + std::fmt::Debug>(
-        &mut self,
-        what: &str,
-        act: impl Fn(&mut Segments) -> T,
-    ) -> T {
+    fn both<T: PartialEq + std::fmt::Debug>(&mut self, what: &str, act: impl Fn(&mut Segments) -> T) -> T {
         let (found, want) = (act(&mut self.fast), act(&mut self.plain));
         assert_eq!(found, want, "{what}");
         assert_eq!(self.fast.list(), self.plain.list(), "{what}");
@@ -92,10 +88,7 @@ fn compare(noise: &mut SplitMix, count: usize, fast: impl Fn(usize, u64, bool) -
     // Sizes that are a power of two, and others.
     let size = noise.of(&[1, 5, 16, 100, 512]);
     let separate = noise.one_in(2);
-    let mut pair = Pair {
-        fast: fast(count, size, separate),
-        plain: Segments::looked_through(count, size, separate),
-    };
+    let mut pair = Pair { fast: fast(count, size, separate), plain: Segments::looked_through(count, size, separate) };
     for now in 0..4000 {
         step(&mut pair, noise, now);
         assert_eq!(pair.fast.victim(), victim(pair.plain.list(), separate));

@@ -57,10 +57,7 @@ impl Buffer {
             let (mut at, end) = self.size.sectors_of(extent);
             while let Some(place) = mapping.locate(m, at) {
                 let past = at + u64::from(place.run);
-                if !head_sets
-                    .iter()
-                    .any(|p| p.reaches(1 << place.head, place.cylinder, true))
-                {
+                if !head_sets.iter().any(|p| p.reaches(1 << place.head, place.cylinder, true)) {
                     lost.push(self.size.blocks_of(at, past));
                 }
                 at = past;

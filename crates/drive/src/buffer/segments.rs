@@ -100,10 +100,7 @@ impl Segments {
     /// Segments that are all looked through for every question.
     #[cfg(test)]
     pub(super) fn looked_through(count: usize, size: u64, separate_write: bool) -> Segments {
-        Segments {
-            filter: Filter::of_everything(),
-            ..Segments::unindexed(count, size, separate_write)
-        }
+        Segments { filter: Filter::of_everything(), ..Segments::unindexed(count, size, separate_write) }
     }
 
     #[cfg(test)]
@@ -216,16 +213,12 @@ impl Segments {
         if self.index.is_some() {
             return self.holds_at_near(now, start, end);
         }
-        self.last_used(start, |s| {
-            s.holds(start) & (end <= s.end) & (s.visible_at <= now)
-        })
+        self.last_used(start, |s| s.holds(start) & (end <= s.end) & (s.visible_at <= now))
     }
 
     #[inline(never)]
     fn holds_at_near(&self, now: u64, start: u64, end: u64) -> Option<usize> {
-        self.last_used_near(start, |s| {
-            s.holds(start) & (end <= s.end) & (s.visible_at <= now)
-        })
+        self.last_used_near(start, |s| s.holds(start) & (end <= s.end) & (s.visible_at <= now))
     }
 
     /// The segment to be replaced: an empty one, else the least recently used.
@@ -333,12 +326,7 @@ impl Segments {
     /// The segment that takes written sectors: `appended` if they continue its data. Also the first segment
     /// that already holds some of the sectors. `None` if there are no segments.
     #[inline]
-    pub fn for_written(
-        &mut self,
-        start: u64,
-        end: u64,
-        appended: Option<usize>,
-    ) -> Option<(usize, Option<usize>)> {
+    pub fn for_written(&mut self, start: u64, end: u64, appended: Option<usize>) -> Option<(usize, Option<usize>)> {
         if self.list.is_empty() {
             return None;
         }
@@ -353,12 +341,7 @@ impl Segments {
 
     /// Puts written sectors into segment `i`, behind its data if they continue those. Drops the old sectors
     /// from other segments; `old` is the first segment that holds some of them.
-    pub fn write_into(
-        &mut self,
-        (i, old): (usize, Option<usize>),
-        (start, end): (u64, u64),
-        goes_on: bool,
-    ) {
+    pub fn write_into(&mut self, (i, old): (usize, Option<usize>), (start, end): (u64, u64), goes_on: bool) {
         if old.is_some() {
             self.invalidate(start, end, Some(i));
         }

@@ -126,9 +126,7 @@ impl Unwritten {
     /// Ranges that contain all data that are held. If there are many extents, one range contains them all.
     pub fn stretches(&self, each: &mut dyn FnMut(Blocks)) {
         let others = self.on_their_way.iter().copied();
-        others
-            .chain(self.incoming.map(|i| i.0))
-            .for_each(&mut *each);
+        others.chain(self.incoming.map(|i| i.0)).for_each(&mut *each);
         if self.dirty.len() <= MANY {
             self.dirty.sweep(Lba(0), Scope::All).for_each(each);
         } else if let Some(all) = self.dirty.span() {

@@ -82,11 +82,7 @@ struct Component {
 }
 
 const fn row(name: &'static str, per: Per, low: f64, high: f64) -> Component {
-    Component {
-        name,
-        per,
-        usd: [low, high],
-    }
+    Component { name, per, usd: [low, high] }
 }
 
 /// Table 9(a). Its "Head Suspension" of 2 to 3.60 per assembly is four of 0.50 to 0.90 each. Its motor
@@ -110,10 +106,7 @@ struct Components {
 
 impl CostModel for Components {
     fn cost(&self, parts: &Parts) -> Result<CostRange, SpecError> {
-        let mut sum = CostRange {
-            low: 0.0,
-            high: 0.0,
-        };
+        let mut sum = CostRange { low: 0.0, high: 0.0 };
         for c in &self.prices {
             let n = f64::from(match c.per {
                 Per::Drive => 1,
@@ -155,20 +148,14 @@ mod tests {
         ];
         for (name, columns) in rows {
             // The two parts of the motor driver share a row of the paper.
-            let of_row = |c: &&Component| {
-                c.name.starts_with(name) && (c.name == name || name == "motor-driver")
-            };
+            let of_row = |c: &&Component| c.name.starts_with(name) && (c.name == name || name == "motor-driver");
             let prices: Vec<Component> = TABLE.iter().filter(of_row).copied().collect();
             assert!(!prices.is_empty(), "{name}");
             let model = Components { prices };
             for (arms, [low, high]) in [1, 2, 4].into_iter().zip(columns) {
                 let got = model.cost(&parts(arms)).unwrap();
                 assert!((got.low - low).abs() < 1e-9, "{name}, {arms}: {}", got.low);
-                assert!(
-                    (got.high - high).abs() < 1e-9,
-                    "{name}, {arms}: {}",
-                    got.high
-                );
+                assert!((got.high - high).abs() < 1e-9, "{name}, {arms}: {}", got.high);
             }
         }
     }
@@ -178,10 +165,7 @@ mod tests {
     fn totals_of_the_paper() {
         for (arms, low, high) in [(1, 67.7, 80.8), (2, 100.4, 116.6), (4, 165.8, 188.2)] {
             let got = table_9a(arms);
-            assert!(
-                (got.low - low).abs() < 1e-9 && (got.high - high).abs() < 1e-9,
-                "{got:?}"
-            );
+            assert!((got.low - low).abs() < 1e-9 && (got.high - high).abs() < 1e-9, "{got:?}");
         }
     }
 
@@ -191,10 +175,7 @@ mod tests {
         for (arms, low, high) in [(1, 67.7, 80.8), (2, 100.4, 116.6), (4, 165.8, 188.2)] {
             assert_eq!(table_9a(arms), CostRange { low, high });
         }
-        let three = CostRange {
-            low: 301.2,
-            high: 349.8,
-        };
+        let three = CostRange { low: 301.2, high: 349.8 };
         assert_eq!(table_9a(2).times(3.0), three);
     }
 
@@ -213,13 +194,7 @@ mod tests {
     /// motor, bearing, driver channel and preamplifier of the second assembly are added.
     #[test]
     fn half_the_heads_on_each_assembly() {
-        let of = |arms| Parts {
-            stacks: 1,
-            platters: 9,
-            arms,
-            heads: 18,
-            capacity_blocks: None,
-        };
+        let of = |arms| Parts { stacks: 1, platters: 9, arms, heads: 18, capacity_blocks: None };
         let price = |arms| cost("model = \"components\"", &of(arms)).unwrap();
         let (one, two) = (price(1), price(2));
         assert!((two.low - one.low - (1.0 + 3.0 + 1.5 + 1.2)).abs() < 1e-9);
@@ -227,9 +202,7 @@ mod tests {
         // A second stack adds a spindle motor.
         let stacked = Parts { stacks: 2, ..of(2) };
         let got = cost("model = \"components\"", &stacked).unwrap();
-        assert!(
-            (got.low - two.low - 5.0).abs() < 1e-9 && (got.high - two.high - 10.0).abs() < 1e-9
-        );
+        assert!((got.low - two.low - 5.0).abs() < 1e-9 && (got.high - two.high - 10.0).abs() < 1e-9);
     }
 
     #[test]

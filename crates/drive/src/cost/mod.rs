@@ -31,20 +31,13 @@ impl CostRange {
 
     /// The cost of `n` drives or pieces.
     pub fn times(&self, n: f64) -> CostRange {
-        CostRange {
-            low: self.low * n,
-            high: self.high * n,
-        }
-        .rounded()
+        CostRange { low: self.low * n, high: self.high * n }.rounded()
     }
 
     /// Rounded to 1e-9 dollars, so that sums of cents are shown exactly.
     fn rounded(&self) -> CostRange {
         let round = |usd: f64| (usd * 1e9).round() / 1e9;
-        CostRange {
-            low: round(self.low),
-            high: round(self.high),
-        }
+        CostRange { low: round(self.low), high: round(self.high) }
     }
 }
 
@@ -80,10 +73,7 @@ impl Parts {
             platters: shape.stacks * shape.platters,
             arms: shape.arms,
             heads: shape.stacks * spec.geometry.surfaces * heads_of_surface,
-            capacity_blocks: spec
-                .geometry
-                .capacity_blocks
-                .map(|blocks| blocks * u64::from(shape.stacks)),
+            capacity_blocks: spec.geometry.capacity_blocks.map(|blocks| blocks * u64::from(shape.stacks)),
         })
     }
 }
@@ -112,11 +102,7 @@ plugins! { dyn CostModel: components, price }
 ///
 /// # Errors
 /// A table without `model`, parameters that do not fit the model, or a cost that breaks the contract.
-pub fn build(
-    params: &Params,
-    parts: &Parts,
-    models: &Plugins<dyn CostModel>,
-) -> Result<Option<CostRange>, SpecError> {
+pub fn build(params: &Params, parts: &Parts, models: &Plugins<dyn CostModel>) -> Result<Option<CostRange>, SpecError> {
     if params.is_empty() {
         return Ok(None);
     }
@@ -144,11 +130,7 @@ fn check_range(key: &str, range: [f64; 2]) -> Result<(), SpecError> {
         Ok(())
     } else {
         let got = format!("[{}, {}]", range[0], range[1]);
-        Err(SpecError::new(
-            key,
-            got,
-            format!("[low, high] in USD, 0 to {MOST_USD}, low end first"),
-        ))
+        Err(SpecError::new(key, got, format!("[low, high] in USD, 0 to {MOST_USD}, low end first")))
     }
 }
 
@@ -159,13 +141,7 @@ mod tests {
 
     /// A four-platter drive with one head per surface and arm.
     pub(super) fn parts(arms: u32) -> Parts {
-        Parts {
-            stacks: 1,
-            platters: 4,
-            arms,
-            heads: 8 * arms,
-            capacity_blocks: None,
-        }
+        Parts { stacks: 1, platters: 4, arms, heads: 8 * arms, capacity_blocks: None }
     }
 
     /// Cost from TOML.
@@ -182,14 +158,9 @@ mod tests {
     #[test]
     fn unknown_keys_and_models_are_refused() {
         contract::refuses_unknown_keys(&PLUGINS);
-        let error = cost("model = \"component\"", &parts(1))
-            .unwrap_err()
-            .to_string();
+        let error = cost("model = \"component\"", &parts(1)).unwrap_err().to_string();
         assert!(error.contains("did you mean \"components\"?"), "{error}");
-        assert_eq!(
-            cost("usd = [1, 2]", &parts(1)).unwrap_err().key,
-            "cost.model"
-        );
+        assert_eq!(cost("usd = [1, 2]", &parts(1)).unwrap_err().key, "cost.model");
         assert_eq!(build(&Params::new(), &parts(1), &PLUGINS), Ok(None));
     }
 
@@ -207,10 +178,7 @@ mod tests {
         };
         assert_eq!(of("D1A1S1H1", ""), [1, 4, 1, 8]);
         assert_eq!(of("D1A4S1H1", ""), [1, 4, 4, 32]);
-        assert_eq!(
-            of("D1A2S1H1", "parallelism.arm_share = \"own-share\""),
-            [1, 4, 2, 8]
-        );
+        assert_eq!(of("D1A2S1H1", "parallelism.arm_share = \"own-share\""), [1, 4, 2, 8]);
         assert_eq!(of("D2A2S1H2", ""), [2, 8, 4, 64]);
     }
 
@@ -220,16 +188,8 @@ mod tests {
             let mut table = contract::example(plugin);
             table.insert("model".into(), plugin.name().into());
             for (stacks, platters, arms, heads) in [(1, 4, 1, 8), (1, 9, 2, 18), (3, 3, 6, 36)] {
-                let parts = Parts {
-                    stacks,
-                    platters,
-                    arms,
-                    heads,
-                    capacity_blocks: Some(1 << 30),
-                };
-                let cost = build(&table, &parts, &PLUGINS)
-                    .unwrap()
-                    .unwrap_or_else(|| panic!("{}", plugin.name()));
+                let parts = Parts { stacks, platters, arms, heads, capacity_blocks: Some(1 << 30) };
+                let cost = build(&table, &parts, &PLUGINS).unwrap().unwrap_or_else(|| panic!("{}", plugin.name()));
                 assert!(0.0 < cost.low && cost.low <= cost.mid() && cost.mid() <= cost.high);
                 assert_eq!(build(&table, &parts, &PLUGINS), Ok(Some(cost)));
             }

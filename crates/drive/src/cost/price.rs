@@ -57,11 +57,7 @@ impl CostModel for Price {
             return Ok(CostRange { low, high });
         }
         let blocks = parts.capacity_blocks.ok_or_else(|| {
-            SpecError::new(
-                "usd_per_mb",
-                "no geometry.capacity_blocks",
-                "the capacity that it counts",
-            )
+            SpecError::new("usd_per_mb", "no geometry.capacity_blocks", "the capacity that it counts")
         })?;
         let [low, high] = self.usd_per_mb.unwrap_or_default();
         Ok(CostRange { low, high }.times(blocks as f64 * 512e-6))
@@ -76,15 +72,9 @@ mod tests {
     /// ISCA 2008, Table 1: $0.00042 to $0.00034 per MB of 750,000 MB.
     #[test]
     fn per_megabyte() {
-        let parts = Parts {
-            capacity_blocks: Some(750_000_000_000 / 512),
-            ..parts(1)
-        };
+        let parts = Parts { capacity_blocks: Some(750_000_000_000 / 512), ..parts(1) };
         let got = cost("model = \"price\"\nusd_per_mb = [0.00034, 0.00042]", &parts).unwrap();
-        assert!(
-            (got.low - 255.0).abs() < 1e-3 && (got.high - 315.0).abs() < 1e-3,
-            "{got:?}"
-        );
+        assert!((got.low - 255.0).abs() < 1e-3 && (got.high - 315.0).abs() < 1e-3, "{got:?}");
     }
 
     #[test]

@@ -114,9 +114,7 @@ enum Held {
 impl Control {
     /// The state for these conditions; `None` if they have no timer.
     pub fn of(conditions: &Conditions) -> Option<Box<Control>> {
-        conditions
-            .has_timer()
-            .then(|| Box::new(Control::new(*conditions, 0)))
+        conditions.has_timer().then(|| Box::new(Control::new(*conditions, 0)))
     }
 
     /// The state of a drive that has no completion after `now`.
@@ -166,25 +164,18 @@ impl Drive {
                 queue.scheduler = name;
                 queue.scheduler_parameters = parameters;
                 let schedulers = &self.design.models().schedulers;
-                self.units
-                    .iter_mut()
-                    .try_for_each(|u| u.set_scheduler(&queue, schedulers))
+                self.units.iter_mut().try_for_each(|u| u.set_scheduler(&queue, schedulers))
             }
             Setting::ArmsInMotion(limit) => {
                 for unit in &mut self.units {
                     unit.check_arms_in_motion(limit)?;
                 }
-                self.units
-                    .iter_mut()
-                    .for_each(|u| u.set_arms_in_motion(now, limit));
+                self.units.iter_mut().for_each(|u| u.set_arms_in_motion(now, limit));
                 Ok(())
             }
             Setting::DurationLimits(limits) => self.set_limits(now, *limits),
             Setting::HeededHints(enabled) => {
-                let limits = LimitsSpec {
-                    enabled,
-                    ..self.duration_limits().clone()
-                };
+                let limits = LimitsSpec { enabled, ..self.duration_limits().clone() };
                 self.set_limits(now, limits)
             }
             Setting::PowerCondition(condition) => {
@@ -209,12 +200,7 @@ impl Drive {
     }
 
     /// [`Setting::IdleTimer`].
-    fn set_timer(
-        &mut self,
-        now: Time,
-        condition: Condition,
-        after: Option<Span>,
-    ) -> Result<(), SpecError> {
+    fn set_timer(&mut self, now: Time, condition: Condition, after: Option<Span>) -> Result<(), SpecError> {
         if condition == Condition::Active || !self.has_condition(condition) {
             return Err(no_condition("setting.idle_timer.condition", condition));
         }
@@ -263,11 +249,8 @@ impl Drive {
         self.rest_at(now.0);
         if let Some(control) = &mut self.control {
             let named = |h: &Held| matches!(h, Held::Request(_, r) if r.id == id);
-            if let Some(Held::Request(arrival, request)) = control
-                .held
-                .iter()
-                .position(named)
-                .and_then(|i| control.held.remove(i))
+            if let Some(Held::Request(arrival, request)) =
+                control.held.iter().position(named).and_then(|i| control.held.remove(i))
             {
                 self.done.push(aborted(&request, arrival, now));
                 control.completes(now);
@@ -282,11 +265,7 @@ impl Drive {
         let was_unlimited = self.tags[0].unlimited();
         for queue in 0..self.tags.len() {
             let own = self.design.own_queues;
-            let units = self
-                .units
-                .iter()
-                .enumerate()
-                .filter(|(u, _)| !own || *u == queue);
+            let units = self.units.iter().enumerate().filter(|(u, _)| !own || *u == queue);
             if was_unlimited {
                 // With an unlimited depth, tags are not counted.
                 let waiting = units.clone().map(|(_, u)| u.queue_len()).sum();
@@ -348,8 +327,7 @@ impl Drive {
             self.joins[name as usize].parts = 0;
             self.free_joins.push(name as usize);
         }
-        self.done
-            .push(aborted(&DriveRequest { id, ..request }, arrival, now));
+        self.done.push(aborted(&DriveRequest { id, ..request }, arrival, now));
         for queue in 0..self.tags.len() {
             self.refill(queue, now);
         }
@@ -403,13 +381,8 @@ impl Drive {
             return;
         }
         control.order = Some(order);
-        let flush = DriveRequest {
-            id: OWN,
-            command: Command::Flush,
-            lba: Lba(0),
-            blocks: 0,
-            ..DriveRequest::default()
-        };
+        let flush =
+            DriveRequest { id: OWN, command: Command::Flush, lba: Lba(0), blocks: 0, ..DriveRequest::default() };
         self.submit_now(now, flush);
     }
 
@@ -419,9 +392,7 @@ impl Drive {
         self.units.iter_mut().for_each(|u| u.bring_to(now.0));
         let ends = self.units.iter().map(|u| u.busy_end());
         let at = ends.fold(now.0, u64::max);
-        self.units
-            .iter_mut()
-            .for_each(|u| u.recovers_until(Time(at)));
+        self.units.iter_mut().for_each(|u| u.recovers_until(Time(at)));
         let Some(control) = &mut self.control else {
             return;
         };
@@ -444,12 +415,7 @@ impl Drive {
         let then = ready.saturating_add(takes);
         let active = self.active_until(ready);
         let low = self.low_power_until(ready);
-        self.meter.change(
-            then,
-            active,
-            low.unwrap_or_default(),
-            (design.common.watts, design.common.conditions),
-        );
+        self.meter.change(then, active, low.unwrap_or_default(), (design.common.watts, design.common.conditions));
         for (unit, (_, mechanics)) in self.units.iter_mut().zip(design.units()) {
             unit.change_speed(mechanics, speed, (ready, then));
             unit.recovers_until(Time(then));
@@ -520,9 +486,7 @@ impl Drive {
         };
         let ready = control.low_power.wake(now.0);
         if ready > now.0 {
-            self.units
-                .iter_mut()
-                .for_each(|u| u.recovers_until(Time(ready)));
+            self.units.iter_mut().for_each(|u| u.recovers_until(Time(ready)));
         }
     }
 

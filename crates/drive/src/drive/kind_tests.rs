@@ -55,13 +55,7 @@ fn commands(capacity: u64, seed: u64, spread: u64) -> Vec<(Time, DriveRequest)> 
             18 => Command::WriteThrough,
             _ => Command::Flush,
         };
-        let request = DriveRequest {
-            id,
-            command,
-            lba: Lba(lba),
-            blocks: blocks as u32,
-            ..DriveRequest::default()
-        };
+        let request = DriveRequest { id, command, lba: Lba(lba), blocks: blocks as u32, ..DriveRequest::default() };
         (Time(now), request)
     };
     (0..400).map(command).collect()
@@ -107,10 +101,7 @@ fn every_kind_of_unit_gives_what_the_general_code_gives() {
             kinds[usize::from(unit.serve_generally())] += 1;
         }
         let seed = seed as u64 + 1;
-        let (a, b) = (
-            outcome(&mut usual, (seed, 12), None),
-            outcome(&mut general, (seed, 12), None),
-        );
+        let (a, b) = (outcome(&mut usual, (seed, 12), None), outcome(&mut general, (seed, 12), None));
         assert_eq!(a.0.len(), 400, "{}", spec.name);
         assert!(a == b, "{}, seed {seed}", spec.name);
     }
@@ -130,10 +121,7 @@ fn a_command_served_at_once_gives_what_it_gives_in_the_queue() {
         let (mut queued, mut at_once) = (build(), build());
         let kind = usize::from(build().units[0].serve_generally());
         let (seed, mut n) = (seed as u64 + 1, 0);
-        let (a, b) = (
-            outcome(&mut queued, (seed, 14), None),
-            outcome(&mut at_once, (seed, 14), Some(&mut n)),
-        );
+        let (a, b) = (outcome(&mut queued, (seed, 14), None), outcome(&mut at_once, (seed, 14), Some(&mut n)));
         assert!(a == b, "{}, seed {seed}", spec.name);
         assert!(n == 0 || at_once.serves_in_sequence(), "{}", spec.name);
         counts[kind] += n;

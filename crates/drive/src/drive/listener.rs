@@ -64,16 +64,7 @@ fn at_rest(assembly: u32, time: (u64, u64), condition: Option<ConditionPhase>) -
         (Condition::Standby, Passage::Leaving) => PhaseKind::SpinUp,
         (Condition::Standby, _) => PhaseKind::Standby,
     });
-    Phase {
-        kind,
-        work: None,
-        assembly,
-        from: Time(time.0),
-        to: Time(time.1),
-        distance: 0,
-        track: None,
-        condition,
-    }
+    Phase { kind, work: None, assembly, from: Time(time.0), to: Time(time.1), distance: 0, track: None, condition }
 }
 
 impl Drive {
@@ -109,12 +100,8 @@ impl Drive {
             control.low_power.tell(&mut |c| conditions.push(*c));
         }
         let decided = conditions.last().map_or(0, |c| c.to);
-        let mut telling = Telling {
-            conditions: &conditions,
-            next: vec![0; listener.told.len()],
-            told: &mut listener.told,
-            sink,
-        };
+        let mut telling =
+            Telling { conditions: &conditions, next: vec![0; listener.told.len()], told: &mut listener.told, sink };
         for unit in &mut self.units {
             unit.tell(&mut |phase| telling.works(phase));
         }

@@ -43,10 +43,8 @@ fn layouts() -> Vec<String> {
             ]
             .iter()
             .flat_map(|density| {
-                let list: Vec<String> = density
-                    .iter()
-                    .map(|(bpi, tpi)| format!("{{ bpi = {bpi:?}, tpi = {tpi:?} }}"))
-                    .collect();
+                let list: Vec<String> =
+                    density.iter().map(|(bpi, tpi)| format!("{{ bpi = {bpi:?}, tpi = {tpi:?} }}")).collect();
                 let keys = format!("band_cylinders = 7\ndensity = [{}]\n", list.join(", "));
                 let turned = "head_order = \"alternate\"\ndirection = \"serpentine\"\n";
                 [keys.clone(), format!("{keys}{turned}")]
@@ -100,10 +98,7 @@ fn mappings(sector: u64) -> Vec<String> {
                     128 * sector
                 )
             })),
-            "zoned" => all.push(format!(
-                "{model}zone_size = \"{} B\"\nunrestricted_reads = true\n",
-                256 * sector
-            )),
+            "zoned" => all.push(format!("{model}zone_size = \"{} B\"\nunrestricted_reads = true\n", 256 * sector)),
             _ => all.push(model),
         }
     }
@@ -159,16 +154,13 @@ type Course = Vec<Place>;
 
 impl World<'_> {
     fn new<'a>(spec: &DriveSpec, what: &'a str) -> World<'a> {
-        let mut drive = Drive::builtin(spec, &DriveOptions::default())
-            .unwrap_or_else(|e| panic!("{e}: {what}"));
+        let mut drive = Drive::builtin(spec, &DriveOptions::default()).unwrap_or_else(|e| panic!("{e}: {what}"));
         drive.listen(Time::ZERO);
         let table = &spec.mapping;
         let is = |name: &str| table.get("model").and_then(|m| m.as_str()) == Some(name);
         let sector = spec.geometry.sector_size.0;
         let log = is("log").then(|| {
-            let block = table["block"]
-                .as_str()
-                .and_then(|b| b.parse::<Bytes>().ok());
+            let block = table["block"].as_str().and_then(|b| b.parse::<Bytes>().ok());
             let block = block.expect("the size of a block");
             (block.0 / sector, (0..INITIAL).collect())
         });
@@ -189,15 +181,11 @@ impl World<'_> {
     fn places(&self, sectors: std::ops::Range<u64>) -> Course {
         let server = self.drive.units[0].server();
         let place = |s| server.mapping.locate(&server.mechanics, s);
-        sectors
-            .map(|s| place(s).unwrap_or_else(|| panic!("{}: no place of {s}", self.what)))
-            .collect()
+        sectors.map(|s| place(s).unwrap_or_else(|| panic!("{}: no place of {s}", self.what))).collect()
     }
 
     fn arm(&self) -> (u32, u16) {
-        let arm = self.drive.units[0].server().arms.assemblies[0]
-            .mechanism
-            .arm();
+        let arm = self.drive.units[0].server().arms.assemblies[0].mechanism.arm();
         (arm.cylinder, arm.head)
     }
 
@@ -249,13 +237,8 @@ impl World<'_> {
             false => Default::default(),
         };
         let from = self.arm();
-        let mut request = DriveRequest {
-            id: self.id,
-            command,
-            lba: Lba(lba),
-            blocks: blocks as u32,
-            ..DriveRequest::default()
-        };
+        let mut request =
+            DriveRequest { id: self.id, command, lba: Lba(lba), blocks: blocks as u32, ..DriveRequest::default() };
         let mut done = Vec::new();
         let start = self.now;
         self.drive.submit(Time(start), request);
@@ -290,11 +273,7 @@ impl World<'_> {
             self.cursor = (lba + blocks).next_multiple_of(self.sector_blocks);
         }
         self.read_first += parts;
-        assert_eq!(
-            self.drive.counters().n_read_modify_writes,
-            self.read_first,
-            "{what}"
-        );
+        assert_eq!(self.drive.counters().n_read_modify_writes, self.read_first, "{what}");
         self.now = end + 1_000_000;
     }
 
@@ -320,18 +299,13 @@ impl World<'_> {
         let took: u64 = transfer.map(|p| p.to.0 - p.from.0).sum();
         let sectors: f64 = course.iter().map(|p| p.sector_ns).sum();
         let rounding = 2.0 * course.len() as f64;
-        assert!(
-            (took as f64 - sectors).abs() <= rounding,
-            "{what}: {took} ns for {sectors}: {phases:?}"
-        );
+        assert!((took as f64 - sectors).abs() <= rounding, "{what}: {took} ns for {sectors}: {phases:?}");
     }
 
     /// Each part of a course that does not follow the one before it on its track takes at most the longest movement and
     /// a turn.
     fn check_time(&self, course: &Course, (took, turns): (u64, u64), what: &str) {
-        let follows = |a: &Place, b: &Place| {
-            (a.cylinder, a.head, a.sector + 1) == (b.cylinder, b.head, b.sector)
-        };
+        let follows = |a: &Place, b: &Place| (a.cylinder, a.head, a.sector + 1) == (b.cylinder, b.head, b.sector);
         let breaks = 1 + course.windows(2).filter(|p| !follows(&p[0], &p[1])).count();
         let longest = (FULL_SEEK_NS + 200_000) as f64 + TURN_NS;
         let sectors: f64 = course.iter().map(|p| p.sector_ns).sum();
@@ -351,16 +325,9 @@ impl World<'_> {
                 }
             }
             let p = self.places(sector..sector + 1)[0];
-            let sectors = server
-                .mechanics
-                .layout
-                .track_sectors(p.cylinder, p.head.into());
+            let sectors = server.mechanics.layout.track_sectors(p.cylinder, p.head.into());
             assert!(p.sector < sectors, "{}: {p:?}", self.what);
-            assert!(
-                p.cylinder < server.mechanics.positions(),
-                "{}: {p:?}",
-                self.what
-            );
+            assert!(p.cylinder < server.mechanics.positions(), "{}: {p:?}", self.what);
             let other = taken.insert((p.cylinder, p.head, p.sector), sector);
             assert_eq!(other, None, "{}: {sector}", self.what);
         }
@@ -379,20 +346,13 @@ impl World<'_> {
     fn draw(&self, ends: &[u64], draw: &mut SplitMix) -> (Command, u64, u64) {
         let per = self.sector_blocks;
         let capacity = self.drive.capacity_blocks();
-        let command = draw.of(&[
-            Command::Read,
-            Command::Write,
-            Command::Write,
-            Command::WriteThrough,
-        ]);
+        let command = draw.of(&[Command::Read, Command::Write, Command::Write, Command::WriteThrough]);
         let length = match draw.below(3) {
             0 => 1 + draw.below(per),
             _ => 1 + draw.below((LONGEST - 2) * per),
         };
         let at = match draw.below(3) {
-            0 => {
-                (draw.of(ends) * per + draw.below(2 * per)).saturating_sub(draw.below(length + per))
-            }
+            0 => (draw.of(ends) * per + draw.below(2 * per)).saturating_sub(draw.below(length + per)),
             _ => draw.below(capacity),
         };
         let (lba, blocks) = match draw.below(3) {
@@ -463,8 +423,5 @@ fn commands_go_where_the_data_lie() {
             }
         }
     }
-    assert!(
-        seed > 300 && partial > 1000,
-        "{seed} cases, {partial} parts"
-    );
+    assert!(seed > 300 && partial > 1000, "{seed} cases, {partial} parts");
 }

@@ -21,15 +21,7 @@ fn spec(in_sector: bool) -> DriveSpec {
 /// The drive `later` nanoseconds after the end of a read of sectors 0 to 7, and that time.
 fn after_a_read(in_sector: bool, later: u64) -> (Drive, u64) {
     let mut drive = Drive::builtin(&spec(in_sector), &DriveOptions::default()).expect("a drive");
-    drive.submit(
-        Time(0),
-        DriveRequest {
-            command: Command::Read,
-            lba: Lba(0),
-            blocks: 8,
-            ..DriveRequest::default()
-        },
-    );
+    drive.submit(Time(0), DriveRequest { command: Command::Read, lba: Lba(0), blocks: 8, ..DriveRequest::default() });
     let mut end = 0;
     // The service is computed when it begins.
     drive.advance(Time(1), &mut |c| end = c.completion.0);
@@ -49,10 +41,7 @@ fn choices_expect_read_ahead_to_stop_when_it_does() {
             let server = drive.units[0].server_mut();
             let expected = server.earliest_moves(now).0;
             let stopped = server.stop_read_ahead(now).max(now);
-            assert_eq!(
-                expected, stopped,
-                "in a sector: {in_sector}, {step} steps after the end"
-            );
+            assert_eq!(expected, stopped, "in a sector: {in_sector}, {step} steps after the end");
             later += u64::from(stopped > now);
         }
     }

@@ -2,9 +2,7 @@
 
 use super::Drive;
 use crate::command::{Completion, DriveRequest};
-use crate::mapping::zoned::{
-    ReportingOptions, Sense, ZoneAction, ZoneCondition, ZoneDescriptor, ZoneId,
-};
+use crate::mapping::zoned::{ReportingOptions, Sense, ZoneAction, ZoneCondition, ZoneDescriptor, ZoneId};
 use headstack_units::{Lba, Time};
 use std::ops::Range;
 
@@ -25,11 +23,7 @@ impl Drive {
 
     /// REPORT ZONES: the zones that match `options`, in order of address, starting with the zone that holds `from`.
     /// Empty for a drive without zones.
-    pub fn report_zones(
-        &self,
-        from: Lba,
-        options: ReportingOptions,
-    ) -> impl Iterator<Item = ZoneDescriptor> + '_ {
+    pub fn report_zones(&self, from: Lba, options: ReportingOptions) -> impl Iterator<Item = ZoneDescriptor> + '_ {
         let zones = self.zones.iter();
         zones.flat_map(move |z| z.report(from, options))
     }
@@ -60,11 +54,7 @@ impl Drive {
 
     /// The zones become those of an equal drive after a loss of power. What was open is closed; a write pointer stands at the
     /// first block of its zone that was lost, which `lost` names for a range of 512-byte blocks, or where it was.
-    pub fn recover_zones(
-        &mut self,
-        before: &Drive,
-        lost: &mut dyn FnMut(Range<u64>) -> Option<u64>,
-    ) {
+    pub fn recover_zones(&mut self, before: &Drive, lost: &mut dyn FnMut(Range<u64>) -> Option<u64>) {
         if let (Some(zones), Some(before)) = (&mut self.zones, &before.zones) {
             zones.recover(before, lost);
         }
@@ -78,10 +68,7 @@ impl Drive {
         if let Some(control) = &mut self.control {
             control.completes(now);
         }
-        self.done.push(Completion {
-            sense: Some(sense),
-            ..Completion::refused(request, now)
-        });
+        self.done.push(Completion { sense: Some(sense), ..Completion::refused(request, now) });
         false
     }
 }

@@ -81,16 +81,9 @@ pub(crate) struct Band {
 
 impl Band {
     fn new(cylinders: u32, formats: &[Format], tracks: impl Fn(&Format) -> u32) -> Band {
-        let mut band = Band {
-            width: cylinders * STEPS,
-            ..Band::default()
-        };
+        let mut band = Band { width: cylinders * STEPS, ..Band::default() };
         let part = |f: &Format| {
-            let part = Part {
-                tracks: tracks(f),
-                sectors_before: band.sectors,
-                tracks_before: band.tracks,
-            };
+            let part = Part { tracks: tracks(f), sectors_before: band.sectors, tracks_before: band.tracks };
             band.sectors += u64::from(part.tracks) * u64::from(f.sectors);
             band.tracks += u64::from(part.tracks);
             part
@@ -152,10 +145,7 @@ pub struct Adaptive {
 impl Adaptive {
     /// The layout of a geometry, but for the densities of its surfaces: one for each surface of the drive, or
     /// one for all.
-    pub(crate) fn of_density(
-        spec: &GeometrySpec,
-        density: &[Density],
-    ) -> Result<Adaptive, SpecError> {
+    pub(crate) fn of_density(spec: &GeometrySpec, density: &[Density]) -> Result<Adaptive, SpecError> {
         if spec.layout != NAME {
             return Err(SpecError::new(
                 "geometry.layout",
@@ -173,8 +163,7 @@ impl Adaptive {
         let mut first_address = 0;
         let mut zones = Vec::with_capacity(spec.zones.len());
         for (i, formats) in own.formats(spec)?.iter().enumerate() {
-            let zone =
-                Zone::build(spec, i, first_address, (&own, formats)).map_err(shape::in_zone(i))?;
+            let zone = Zone::build(spec, i, first_address, (&own, formats)).map_err(shape::in_zone(i))?;
             first_address = zone.past_address;
             zones.push(zone);
         }
@@ -187,14 +176,11 @@ impl Adaptive {
             serpentine: own.direction == Direction::Serpentine,
             period_ns,
             sector_bytes: spec.sector_size.0,
-            radii: own
-                .outer_radius
-                .zip(own.inner_radius)
-                .map(|(outer, inner)| Radii {
-                    outer: outer.0,
-                    inner: inner.0,
-                    cylinders: spec.cylinders,
-                }),
+            radii: own.outer_radius.zip(own.inner_radius).map(|(outer, inner)| Radii {
+                outer: outer.0,
+                inner: inner.0,
+                cylinders: spec.cylinders,
+            }),
         })
     }
 
@@ -255,12 +241,7 @@ impl Adaptive {
             sectors_per_track: format.get(),
             run: format.get() - spot.sector,
             before: spot.sector,
-            angle: zone.skews.angle(
-                switches,
-                tracks - switches,
-                u64::from(spot.sector),
-                format.inverse(),
-            ),
+            angle: zone.skews.angle(switches, tracks - switches, u64::from(spot.sector), format.inverse()),
             sector_ns: self.period_ns / f64::from(format.get()),
         }
     }
@@ -272,11 +253,7 @@ impl Adaptive {
         let rest = r - index * zone.full.sectors;
         // In reverse order, counted from the end of the band.
         let reversed = self.alternate && index % 2 == 1;
-        let key = if reversed {
-            band.sectors - 1 - rest
-        } else {
-            rest
-        };
+        let key = if reversed { band.sectors - 1 - rest } else { rest };
         let past = band.parts.partition_point(|p| p.sectors_before <= key);
         let head = past.saturating_sub(1);
         let format = zone.formats[head];
@@ -288,12 +265,7 @@ impl Adaptive {
             rest - part.sectors_before
         };
         let (track, sector) = format.div_rem(within);
-        Spot {
-            band: index,
-            head,
-            track: track as u32,
-            sector,
-        }
+        Spot { band: index, head, track: track as u32, sector }
     }
 
     /// The first address on a track, given in the order of addresses on its surface.
@@ -327,11 +299,7 @@ impl Zone {
         (own, formats): (&Parameters, &[Format]),
     ) -> Result<Zone, SpecError> {
         let zone = &spec.zones[index];
-        let Bands {
-            full: bands,
-            width,
-            last,
-        } = own.bands(spec, zone)?;
+        let Bands { full: bands, width, last } = own.bands(spec, zone)?;
         let full = Band::new(width, formats, |f| f.tracks);
         let last = Band::new(last, formats, |f| f.last_tracks);
         let sectors = u64::from(bands) * full.sectors + last.sectors;

@@ -99,14 +99,7 @@ impl Extents {
         let held = runs.last().map_or(0, Run::past);
         let capacity = shape::capacity(spec, held)?;
         let by_place = Extents::in_order_of_place(&mut runs)?;
-        let layout = Extents {
-            zones,
-            surfaces: spec.surfaces,
-            period_ns,
-            capacity,
-            runs,
-            by_place,
-        };
+        let layout = Extents { zones, surfaces: spec.surfaces, period_ns, capacity, runs, by_place };
         layout.check_defects(spec, map)?;
         Ok(layout)
     }
@@ -182,17 +175,12 @@ impl Extents {
         for (i, [cylinder, head, sector]) in map.extent_defects.iter().enumerate() {
             let key = || format!("geometry.extent_defects[{i}]");
             let (cylinder, head, _) = track(spec, &self.zones, [*cylinder, *head], key())?;
-            let at = u32::try_from(*sector)
-                .ok()
-                .and_then(|s| self.run_at(cylinder, u32::from(head), s));
+            let at = u32::try_from(*sector).ok().and_then(|s| self.run_at(cylinder, u32::from(head), s));
             if let Some(run) = at {
                 return Err(SpecError::new(
                     key(),
                     format!("cylinder {cylinder}, head {head}, sector {sector}"),
-                    format!(
-                        "a place that the extent of address {} leaves out",
-                        run.first
-                    ),
+                    format!("a place that the extent of address {} leaves out", run.first),
                 ));
             }
         }
@@ -223,9 +211,8 @@ fn track(
     [cylinder, head]: [u64; 2],
     key: String,
 ) -> Result<(u32, u16, u16), SpecError> {
-    let holds = |z: &crate::spec::ZoneSpec| {
-        (u64::from(z.first_cylinder)..=u64::from(z.last_cylinder)).contains(&cylinder)
-    };
+    let holds =
+        |z: &crate::spec::ZoneSpec| (u64::from(z.first_cylinder)..=u64::from(z.last_cylinder)).contains(&cylinder);
     let Some(zone) = spec.zones.iter().position(holds) else {
         let got = format!("cylinder {cylinder}");
         return Err(SpecError::new(key, got, "a cylinder of a zone"));
@@ -240,11 +227,7 @@ fn track(
 /// The extents in order of address; neighbours on a track are joined.
 fn runs(spec: &GeometrySpec, extents: &[[u64; 5]], zones: &[Zone]) -> Result<Vec<Run>, SpecError> {
     if extents.is_empty() || extents.len() > u32::MAX as usize {
-        return Err(SpecError::new(
-            "geometry.extents",
-            extents.len(),
-            "1 to 4294967295 extents",
-        ));
+        return Err(SpecError::new("geometry.extents", extents.len(), "1 to 4294967295 extents"));
     }
     let mut order: Vec<usize> = (0..extents.len()).collect();
     order.sort_by_key(|i| extents[*i][0]);
@@ -281,15 +264,7 @@ fn runs(spec: &GeometrySpec, extents: &[[u64; 5]], zones: &[Zone]) -> Result<Vec
             Some(r) if r.track() == (cylinder, head) && r.sector + r.count == sector => {
                 r.count += count;
             }
-            _ => runs.push(Run {
-                first,
-                count,
-                cylinder,
-                sector,
-                head,
-                zone,
-                bounds: (0, 0),
-            }),
+            _ => runs.push(Run { first, count, cylinder, sector, head, zone, bounds: (0, 0) }),
         }
     }
     Ok(runs)
@@ -319,12 +294,7 @@ impl Layout for Extents {
             sectors_per_track,
             run: u64::from(r.count - into).min(self.capacity - sector) as u32,
             before: into,
-            angle: zone.skews.angle(
-                tracks,
-                cylinders,
-                u64::from(at),
-                u64::MAX / u64::from(sectors_per_track),
-            ),
+            angle: zone.skews.angle(tracks, cylinders, u64::from(at), u64::MAX / u64::from(sectors_per_track)),
             sector_ns: self.period_ns / f64::from(sectors_per_track),
         };
         true

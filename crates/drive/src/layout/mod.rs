@@ -144,10 +144,7 @@ pub(crate) fn unknown_key(geometry: &Params, layouts: &Plugins<dyn Layout>) -> O
     if own.others.is_some() {
         return None;
     }
-    let keys: Vec<&str> = (own.fields.iter())
-        .flat_map(|f| [Some(f.key), f.alias])
-        .flatten()
-        .collect();
+    let keys: Vec<&str> = (own.fields.iter()).flat_map(|f| [Some(f.key), f.alias]).flatten().collect();
     let misspelt_name = match geometry.contains_key(KEY) {
         true => None,
         // The keys of the intended layout would all be unknown to this one.
@@ -161,16 +158,11 @@ pub(crate) fn unknown_key(geometry: &Params, layouts: &Plugins<dyn Layout>) -> O
 ///
 /// # Errors
 /// Unknown layout names and geometries that do not fit together, by dotted key.
-pub fn build(
-    spec: &GeometrySpec,
-    layouts: &Plugins<dyn Layout>,
-) -> Result<Box<dyn Layout>, SpecError> {
+pub fn build(spec: &GeometrySpec, layouts: &Plugins<dyn Layout>) -> Result<Box<dyn Layout>, SpecError> {
     let own = &spec.layout_parameters;
     // If `layout` was misspelt, the keys of the intended layout would all be unknown to this one.
     if let Some(error) = misspelt(own, KEY, &[]) {
         return Err(error.within(TABLE));
     }
-    layouts
-        .find("geometry.layout", &spec.layout)?
-        .build(own, spec)
+    layouts.find("geometry.layout", &spec.layout)?.build(own, spec)
 }

@@ -23,20 +23,12 @@ pub(super) fn in_zone(index: usize) -> impl Fn(SpecError) -> SpecError {
 
 /// Number of cylinders of a zone.
 pub(super) fn cylinders(spec: &GeometrySpec, zone: &ZoneSpec) -> Result<u32, SpecError> {
-    bounded(
-        "first_cylinder",
-        zone.first_cylinder,
-        0..=spec.cylinders - 1,
-    )?;
+    bounded("first_cylinder", zone.first_cylinder, 0..=spec.cylinders - 1)?;
     if zone.last_cylinder < zone.first_cylinder || zone.last_cylinder >= spec.cylinders {
         return Err(SpecError::new(
             "last_cylinder",
             zone.last_cylinder,
-            format!(
-                "first_cylinder ({}) to {}",
-                zone.first_cylinder,
-                spec.cylinders - 1
-            ),
+            format!("first_cylinder ({}) to {}", zone.first_cylinder, spec.cylinders - 1),
         ));
     }
     Ok(zone.last_cylinder - zone.first_cylinder + 1)
@@ -53,9 +45,7 @@ pub(super) fn formats(spec: &GeometrySpec, zone: &ZoneSpec) -> Result<Vec<u32>, 
             ));
         }
     }
-    let formats: Vec<u32> = (0..spec.surfaces)
-        .map(|h| zone.sectors_per_track.of(h))
-        .collect();
+    let formats: Vec<u32> = (0..spec.surfaces).map(|h| zone.sectors_per_track.of(h)).collect();
     Ok(formats)
 }
 
@@ -76,11 +66,7 @@ pub(super) fn skews(spec: &GeometrySpec, zone: &ZoneSpec, sectors_per_track: u32
         SkewUnit::Sectors => Turn::from_turns(amount.trunc() / f64::from(sectors_per_track)),
         SkewUnit::Turns => Turn::from_turns(amount),
     };
-    Skews {
-        track: turn(zone.track_skew),
-        cylinder: turn(zone.cylinder_skew),
-        offset: turn(zone.offset),
-    }
+    Skews { track: turn(zone.track_skew), cylinder: turn(zone.cylinder_skew), offset: turn(zone.offset) }
 }
 
 impl Skews {
@@ -114,10 +100,7 @@ pub(super) fn capacity(spec: &GeometrySpec, held: u64) -> Result<u64, SpecError>
         Some(blocks) => Err(SpecError::new(
             "geometry.capacity_blocks",
             blocks,
-            format!(
-                "{per_block} to {}, which is what the surfaces hold",
-                held * per_block
-            ),
+            format!("{per_block} to {}, which is what the surfaces hold", held * per_block),
         )),
     }
 }

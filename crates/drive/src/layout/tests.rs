@@ -36,9 +36,7 @@ pub(super) fn geometry(layout: &str, surfaces: u32, zones: Vec<ZoneSpec>) -> Geo
 }
 
 pub(super) fn banded(band_cylinders: u32) -> Params {
-    [("band_cylinders".to_string(), band_cylinders.into())]
-        .into_iter()
-        .collect()
+    [("band_cylinders".to_string(), band_cylinders.into())].into_iter().collect()
 }
 
 /// Changes the map of a geometry of extents.
@@ -76,10 +74,7 @@ fn takes_any_sparing(layout: &str, same: bool) -> bool {
 /// A random geometry of up to three zones, with everything that this layout allows except remaps.
 fn random(layout: &str, sparing: Sparing, d: &mut SplitMix) -> GeometrySpec {
     let surfaces = d.between(1, 4);
-    let plain = matches!(
-        sparing,
-        Sparing::None | Sparing::DiskEnd | Sparing::ZoneEnd | Sparing::ZoneEndSlipToDiskEnd
-    );
+    let plain = matches!(sparing, Sparing::None | Sparing::DiskEnd | Sparing::ZoneEnd | Sparing::ZoneEndSlipToDiskEnd);
     let mut zones = Vec::new();
     let mut first = 0;
     for _ in 0..d.between(1, 3) {
@@ -97,11 +92,7 @@ fn random(layout: &str, sparing: Sparing, d: &mut SplitMix) -> GeometrySpec {
         if sparing != Sparing::None {
             z.spares = d.between(0, 2);
             let places = (last - first + 1) * surfaces * 3;
-            let limit = if sparing == Sparing::Tracks {
-                ((last - first + 1) * surfaces) as u64
-            } else {
-                places as u64
-            };
+            let limit = if sparing == Sparing::Tracks { ((last - first + 1) * surfaces) as u64 } else { places as u64 };
             z.slips = (0..d.below(3)).map(|_| d.below(limit)).collect();
         }
         zones.push(z);
@@ -147,9 +138,7 @@ fn scatter(g: &mut GeometrySpec, d: &mut SplitMix) {
             }
         }
         while !pieces.is_empty() {
-            let [count, c, h, s] = pieces
-                .swap_remove(d.below(pieces.len() as u64) as usize)
-                .map(u64::from);
+            let [count, c, h, s] = pieces.swap_remove(d.below(pieces.len() as u64) as usize).map(u64::from);
             map.extents.push([first, count, c, h, s]);
             first += count;
         }
@@ -192,24 +181,15 @@ pub(super) fn check(layout: &dyn Layout, g: &GeometrySpec, what: &str) -> BTreeM
     let steps = layout.steps_per_cylinder();
     let mut places = Vec::new();
     for a in 0..capacity {
-        let p = layout
-            .locate(a)
-            .unwrap_or_else(|| panic!("{what}: no place of {a}"));
+        let p = layout.locate(a).unwrap_or_else(|| panic!("{what}: no place of {a}"));
         let spot = (p.cylinder, p.head as u32, p.sector);
         assert!(p.cylinder < g.cylinders * steps, "{what}: {a} {p:?}");
         let sectors = layout.track_sectors(p.cylinder, p.head as u32);
         assert_eq!(sectors, p.sectors_per_track, "{what}: {a} {p:?}");
         let z = &g.zones[p.zone as usize];
-        assert!(
-            (z.first_cylinder..=z.last_cylinder).contains(&(p.cylinder / steps)),
-            "{what}: {a} {p:?}"
-        );
+        assert!((z.first_cylinder..=z.last_cylinder).contains(&(p.cylinder / steps)), "{what}: {a} {p:?}");
         assert!((p.head as u32) < g.surfaces, "{what}: {a} {p:?}");
-        assert_eq!(
-            p.sectors_per_track,
-            sectors_on(g, p.zone as usize, p.head as u32),
-            "{what}: {a} {p:?}"
-        );
+        assert_eq!(p.sectors_per_track, sectors_on(g, p.zone as usize, p.head as u32), "{what}: {a} {p:?}");
         assert!(p.sector < p.sectors_per_track, "{what}: {a} {p:?}");
         let width = 60e9 / g.rotation_speed.0 / p.sectors_per_track as f64;
         assert!((p.sector_ns - width).abs() < 1e-6, "{what}: {a} {p:?}");
@@ -238,19 +218,13 @@ pub(super) fn check(layout: &dyn Layout, g: &GeometrySpec, what: &str) -> BTreeM
                 assert_eq!(u32::from(p.head), h, "{what}: near ({c}, {h}): {p:?}");
                 let own = layout.address_at(c, h, 0);
                 assert!(own.is_none_or(|a| a == near), "{what}: near ({c}, {h})");
-                assert!(
-                    p.cylinder.abs_diff(c) <= 4 * steps,
-                    "{what}: {p:?} near {c}"
-                );
+                assert!(p.cylinder.abs_diff(c) <= 4 * steps, "{what}: {p:?} near {c}");
             }
         }
     }
     // Runs: each address follows the one before it on the track and under the head.
     for (a, p) in places.iter().enumerate() {
-        assert!(
-            p.run >= 1 && a as u64 + p.run as u64 <= capacity,
-            "{what}: {a} {p:?}"
-        );
+        assert!(p.run >= 1 && a as u64 + p.run as u64 <= capacity, "{what}: {a} {p:?}");
         for i in 1..p.run {
             let q = places[a + i as usize];
             assert_eq!(
@@ -260,10 +234,7 @@ pub(super) fn check(layout: &dyn Layout, g: &GeometrySpec, what: &str) -> BTreeM
             );
             let turned = q.angle.since(p.angle).as_turns();
             let want = i as f64 / p.sectors_per_track as f64;
-            assert!(
-                (turned - want).abs() < 1e-12,
-                "{what}: {i} after {a}: {turned} for {want}"
-            );
+            assert!((turned - want).abs() < 1e-12, "{what}: {i} after {a}: {turned} for {want}");
         }
     }
     for (a, p) in places.iter().enumerate() {
@@ -281,10 +252,7 @@ pub(super) fn check(layout: &dyn Layout, g: &GeometrySpec, what: &str) -> BTreeM
     }
     for (a, p) in places.iter().enumerate() {
         let got = layout.track_bounds(a as u64);
-        assert!(
-            got.0 <= a as u64 && a as u64 <= got.1,
-            "{what}: {a} outside {got:?}"
-        );
+        assert!(got.0 <= a as u64 && a as u64 <= got.1, "{what}: {a} outside {got:?}");
         if !remapped {
             assert_eq!(got, bounds[&(p.cylinder, p.head)], "{what}: {a}");
         }
@@ -312,24 +280,15 @@ fn each_reads_its_own_keys_and_no_others() {
         let g = disk(plugin.name(), plugin.example());
         let layout = build(&g).unwrap_or_else(|e| panic!("example of {}: {e}", plugin.name()));
         check(layout.as_ref(), &g, plugin.name());
-        for (key, value, hint) in [
-            ("no_such_key", 1.into(), ""),
-            ("surfces", 1.into(), "; did you mean \"surfaces\"?"),
-        ] {
+        for (key, value, hint) in [("no_such_key", 1.into(), ""), ("surfces", 1.into(), "; did you mean \"surfaces\"?")]
+        {
             let mut g = g.clone();
             g.layout_parameters.insert(key.into(), value);
             let error = build(&g).err().map(|e| e.to_string()).unwrap_or_default();
-            let start =
-                format!("geometry: got key {key:?}, need one of rotation_speed, surfaces, ");
-            assert!(
-                error.starts_with(&start) && error.ends_with(hint),
-                "{error}"
-            );
+            let start = format!("geometry: got key {key:?}, need one of rotation_speed, surfaces, ");
+            assert!(error.starts_with(&start) && error.ends_with(hint), "{error}");
         }
-        for other in PLUGINS
-            .iter()
-            .filter(|p| p.name() != plugin.name() && !p.example().is_empty())
-        {
+        for other in PLUGINS.iter().filter(|p| p.name() != plugin.name() && !p.example().is_empty()) {
             let mut g = g.clone();
             let table: Params = toml::from_str(other.example()).expect("TOML");
             let known = |key: &String| g.layout_parameters.contains_key(key);
@@ -338,12 +297,7 @@ fn each_reads_its_own_keys_and_no_others() {
             }
             g.layout_parameters.extend(table);
             let error = build(&g).err().map(|e| e.to_string()).unwrap_or_default();
-            assert!(
-                error.contains("geometry: got key"),
-                "{} {}: {error:?}",
-                plugin.name(),
-                other.name()
-            );
+            assert!(error.contains("geometry: got key"), "{} {}: {error:?}", plugin.name(), other.name());
         }
     }
 }
@@ -355,12 +309,7 @@ fn the_list_of_keys_is_complete() {
     let mut g = geometry("cylinder-major", 1, vec![zone(0, 1, PerSurface::Same(3))]);
     g.capacity_blocks = Some(3);
     let table = serde_json::to_value(&g).unwrap();
-    let written: Vec<&str> = table
-        .as_object()
-        .unwrap()
-        .keys()
-        .map(String::as_str)
-        .collect();
+    let written: Vec<&str> = table.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(written, GeometrySpec::KEYS);
 }
 
@@ -370,11 +319,7 @@ fn extents_are_of_whole_drives() {
     let mut g = geometry("extents", 2, vec![zone(0, 3, PerSurface::Same(10))]);
     change_map(&mut g, |m| m.extents = vec![[0, 10, 0, 0, 0]]);
     assert!(build(&g).is_ok());
-    g.derived = Some(Derived {
-        by: "dash",
-        first_surface: 0,
-        of_surfaces: 2,
-    });
+    g.derived = Some(Derived { by: "dash", first_surface: 0, of_surfaces: 2 });
     assert_eq!(build(&g).err().map(|e| e.key), Some("dash".into()));
 }
 
@@ -395,22 +340,12 @@ fn every_layout_is_a_bijection_with_true_runs_and_bounds() {
                     Err(e) => refused = e.to_string(),
                 }
             }
-            let same = !matches!(
-                sparing,
-                Sparing::None | Sparing::DiskEnd | Sparing::ZoneEnd | Sparing::ZoneEndSlipToDiskEnd
-            );
+            let same =
+                !matches!(sparing, Sparing::None | Sparing::DiskEnd | Sparing::ZoneEnd | Sparing::ZoneEndSlipToDiskEnd);
             if takes_any_sparing(plugin.name(), true) || !same {
-                assert!(
-                    built >= 20,
-                    "{} {sparing:?}: {built} built, {refused}",
-                    plugin.name()
-                );
+                assert!(built >= 20, "{} {sparing:?}: {built} built, {refused}", plugin.name());
             } else {
-                assert!(
-                    refused.contains("spares"),
-                    "{} {sparing:?}: {refused}",
-                    plugin.name()
-                );
+                assert!(refused.contains("spares"), "{} {sparing:?}: {refused}", plugin.name());
             }
         }
     }
@@ -419,10 +354,7 @@ fn every_layout_is_a_bijection_with_true_runs_and_bounds() {
 /// Large drives are looked up in buckets of addresses; slips and zone ends lie anywhere in them.
 #[test]
 fn stretches_of_addresses_keep_the_promises() {
-    for (seed, sparing) in [Sparing::DiskEnd, Sparing::ZoneEndSlipToDiskEnd]
-        .into_iter()
-        .enumerate()
-    {
+    for (seed, sparing) in [Sparing::DiskEnd, Sparing::ZoneEndSlipToDiskEnd].into_iter().enumerate() {
         let mut d = SplitMix(seed as u64);
         let mut zones = vec![
             zone(0, 43, PerSurface::Same(97)),
@@ -437,10 +369,7 @@ fn stretches_of_addresses_keep_the_promises() {
         let mut g = geometry("cylinder-major", 2, zones);
         g.sparing = sparing;
         let layout = build(&g).unwrap();
-        assert!(
-            layout.capacity() > 2 * 4096,
-            "wider stretches than one address"
-        );
+        assert!(layout.capacity() > 2 * 4096, "wider stretches than one address");
         check(layout.as_ref(), &g, &format!("{sparing:?}"));
     }
 }
@@ -449,13 +378,7 @@ fn stretches_of_addresses_keep_the_promises() {
 /// inside cylinders and tracks, later sectors are turned by the slips.)
 #[test]
 fn extents_repeat_the_layout_that_they_were_taken_from() {
-    for sparing in [
-        Sparing::None,
-        Sparing::Tracks,
-        Sparing::DiskEnd,
-        Sparing::Range,
-        Sparing::ZoneEnd,
-    ] {
+    for sparing in [Sparing::None, Sparing::Tracks, Sparing::DiskEnd, Sparing::Range, Sparing::ZoneEnd] {
         let mut compared = 0;
         for seed in 0..60 {
             let g = random("cylinder-major", sparing, &mut SplitMix(seed));
@@ -480,14 +403,7 @@ fn extents_repeat_the_layout_that_they_were_taken_from() {
 #[test]
 fn contradictory_extents_are_refused_by_key() {
     let base = || {
-        let mut g = geometry(
-            "extents",
-            2,
-            vec![
-                zone(0, 3, PerSurface::Same(10)),
-                zone(4, 9, PerSurface::Same(8)),
-            ],
-        );
+        let mut g = geometry("extents", 2, vec![zone(0, 3, PerSurface::Same(10)), zone(4, 9, PerSurface::Same(8))]);
         // Out of order on purpose: the second half of the first track comes much later.
         change_map(&mut g, |m| {
             m.extents = vec![[5, 8, 0, 1, 2], [0, 5, 0, 0, 0], [13, 8, 4, 0, 0]];
@@ -498,42 +414,18 @@ fn contradictory_extents_are_refused_by_key() {
     check(build(&base()).unwrap().as_ref(), &base(), "three extents");
     type Change = Box<dyn Fn(&mut GeometrySpec)>;
     let cases: Vec<(&str, Change)> = vec![
-        (
-            "geometry.extents: got 0",
-            Box::new(|g| change_map(g, |m| m.extents.clear())),
-        ),
-        (
-            "geometry.extents[0]: got first address 6, need 5",
-            Box::new(|g| change_map(g, |m| m.extents[0][0] = 6)),
-        ),
-        (
-            "geometry.extents[0]: got first address 4, need 5",
-            Box::new(|g| change_map(g, |m| m.extents[0][0] = 4)),
-        ),
-        (
-            "geometry.extents[2]: got 8 sectors from sector 1 on",
-            Box::new(|g| change_map(g, |m| m.extents[2][4] = 1)),
-        ),
-        (
-            "geometry.extents[2]: got 0 sectors",
-            Box::new(|g| change_map(g, |m| m.extents[2][1] = 0)),
-        ),
+        ("geometry.extents: got 0", Box::new(|g| change_map(g, |m| m.extents.clear()))),
+        ("geometry.extents[0]: got first address 6, need 5", Box::new(|g| change_map(g, |m| m.extents[0][0] = 6))),
+        ("geometry.extents[0]: got first address 4, need 5", Box::new(|g| change_map(g, |m| m.extents[0][0] = 4))),
+        ("geometry.extents[2]: got 8 sectors from sector 1 on", Box::new(|g| change_map(g, |m| m.extents[2][4] = 1))),
+        ("geometry.extents[2]: got 0 sectors", Box::new(|g| change_map(g, |m| m.extents[2][1] = 0))),
         (
             "geometry.extents[2]: got 8 sectors from sector 18446744073709551615 on",
             Box::new(|g| change_map(g, |m| m.extents[2][4] = u64::MAX)),
         ),
-        (
-            "geometry.extents[1]: got cylinder 10",
-            Box::new(|g| change_map(g, |m| m.extents[1][2] = 10)),
-        ),
-        (
-            "geometry.extents[1]: got head 2",
-            Box::new(|g| change_map(g, |m| m.extents[1][3] = 2)),
-        ),
-        (
-            "geometry.extents[0]: got zone 0 after zone 1",
-            Box::new(|g| change_map(g, |m| m.extents[1][2] = 5)),
-        ),
+        ("geometry.extents[1]: got cylinder 10", Box::new(|g| change_map(g, |m| m.extents[1][2] = 10))),
+        ("geometry.extents[1]: got head 2", Box::new(|g| change_map(g, |m| m.extents[1][3] = 2))),
+        ("geometry.extents[0]: got zone 0 after zone 1", Box::new(|g| change_map(g, |m| m.extents[1][2] = 5))),
         (
             "geometry.extents: got cylinder 0, head 0, sector 2 twice",
             Box::new(|g| change_map(g, |m| m.extents[0][3] = 0)),
@@ -542,26 +434,11 @@ fn contradictory_extents_are_refused_by_key() {
             "geometry.extent_defects[0]: got cylinder 0, head 1, sector 2",
             Box::new(|g| change_map(g, |m| m.extent_defects[0][2] = 2)),
         ),
-        (
-            "geometry.extent_defects[1]: got head 2",
-            Box::new(|g| change_map(g, |m| m.extent_defects[1][1] = 2)),
-        ),
-        (
-            "geometry.sparing",
-            Box::new(|g| g.sparing = Sparing::ZoneEnd),
-        ),
-        (
-            "geometry.zones[1].slips: got 1",
-            Box::new(|g| g.zones[1].slips = vec![3]),
-        ),
-        (
-            "geometry.zones[1].first_cylinder",
-            Box::new(|g| g.zones[1].first_cylinder = 3),
-        ),
-        (
-            "geometry.capacity_blocks: got 22, need 1 to 21",
-            Box::new(|g| g.capacity_blocks = Some(22)),
-        ),
+        ("geometry.extent_defects[1]: got head 2", Box::new(|g| change_map(g, |m| m.extent_defects[1][1] = 2))),
+        ("geometry.sparing", Box::new(|g| g.sparing = Sparing::ZoneEnd)),
+        ("geometry.zones[1].slips: got 1", Box::new(|g| g.zones[1].slips = vec![3])),
+        ("geometry.zones[1].first_cylinder", Box::new(|g| g.zones[1].first_cylinder = 3)),
+        ("geometry.capacity_blocks: got 22, need 1 to 21", Box::new(|g| g.capacity_blocks = Some(22))),
     ];
     for (message, change) in cases {
         let mut g = base();
@@ -595,11 +472,7 @@ fn remaps_move_single_places_into_spares() {
                 let s = g.surfaces as u64;
                 ((track / s) as u32, (track % s) as u32, sector as u32)
             };
-            let unit = if sparing == Sparing::Tracks {
-                spt as u64
-            } else {
-                1
-            };
+            let unit = if sparing == Sparing::Tracks { spt as u64 } else { 1 };
             let units = (g.cylinders * g.surfaces * spt) as u64 / unit;
             let used = |u: u64| (0..unit).any(|k| at.contains_key(&spot(u * unit + k)));
             let spare = (0..units).find(|u| !used(*u) && !g.zones[0].slips.contains(u));
@@ -638,47 +511,11 @@ fn tracks_come_in_the_promised_order() {
         tracks
     };
     for spt in [PerSurface::Same(4), PerSurface::Each(vec![4, 6])] {
-        let straight = vec![
-            (0, 0),
-            (0, 1),
-            (1, 0),
-            (1, 1),
-            (2, 0),
-            (2, 1),
-            (3, 0),
-            (3, 1),
-        ];
-        let odd = vec![
-            (0, 0),
-            (0, 1),
-            (1, 1),
-            (1, 0),
-            (2, 0),
-            (2, 1),
-            (3, 1),
-            (3, 0),
-        ];
-        let even = vec![
-            (0, 1),
-            (0, 0),
-            (1, 0),
-            (1, 1),
-            (2, 1),
-            (2, 0),
-            (3, 0),
-            (3, 1),
-        ];
+        let straight = vec![(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (3, 1)];
+        let odd = vec![(0, 0), (0, 1), (1, 1), (1, 0), (2, 0), (2, 1), (3, 1), (3, 0)];
+        let even = vec![(0, 1), (0, 0), (1, 0), (1, 1), (2, 1), (2, 0), (3, 0), (3, 1)];
         // Bands of three cylinders; outward on odd heads.
-        let bands = vec![
-            (0, 0),
-            (1, 0),
-            (2, 0),
-            (2, 1),
-            (1, 1),
-            (0, 1),
-            (3, 0),
-            (3, 1),
-        ];
+        let bands = vec![(0, 0), (1, 0), (2, 0), (2, 1), (1, 1), (0, 1), (3, 0), (3, 1)];
         assert_eq!(order("cylinder-major", 0, spt.clone()), straight);
         assert_eq!(order("serpentine", 0, spt.clone()), odd);
         assert_eq!(order("serpentine", 1, spt.clone()), odd);
@@ -704,11 +541,7 @@ fn skews_add_up_over_switches() {
             if a > 0 {
                 // Cylinder-major layouts add the cylinder skew between cylinders. Banded ones add it between
                 // the tracks of a surface, and the track skew between surfaces.
-                let cylinder = if layout == "banded" {
-                    p.head == before.head
-                } else {
-                    p.cylinder != before.cylinder
-                };
+                let cylinder = if layout == "banded" { p.head == before.head } else { p.cylinder != before.cylinder };
                 want += if cylinder { 7.0 } else { 3.0 } / 20.0;
             }
             let off = (p.angle.as_turns() - want + 0.5).rem_euclid(1.0) - 0.5;
@@ -723,29 +556,14 @@ fn contradictory_geometries_are_refused_by_key() {
     let base = || geometry("cylinder-major", 2, vec![zone(0, 9, PerSurface::Same(10))]);
     type Change = Box<dyn Fn(&mut GeometrySpec)>;
     let cases: Vec<(&str, Change)> = vec![
-        (
-            "geometry.layout",
-            Box::new(|g| g.layout = "serpentin".into()),
-        ),
+        ("geometry.layout", Box::new(|g| g.layout = "serpentin".into())),
         ("geometry.surfaces", Box::new(|g| g.surfaces = 0)),
         ("geometry.zones", Box::new(|g| g.zones.clear())),
-        (
-            "first_cylinder",
-            Box::new(|g| g.zones.push(zone(5, 9, PerSurface::Same(9)))),
-        ),
+        ("first_cylinder", Box::new(|g| g.zones.push(zone(5, 9, PerSurface::Same(9))))),
         ("last_cylinder", Box::new(|g| g.zones[0].last_cylinder = 10)),
-        (
-            "sectors_per_track",
-            Box::new(|g| g.zones[0].sectors_per_track = PerSurface::Same(0)),
-        ),
-        (
-            "sectors_per_track",
-            Box::new(|g| g.zones[0].sectors_per_track = PerSurface::Each(vec![1])),
-        ),
-        (
-            "capacity_blocks",
-            Box::new(|g| g.capacity_blocks = Some(201)),
-        ),
+        ("sectors_per_track", Box::new(|g| g.zones[0].sectors_per_track = PerSurface::Same(0))),
+        ("sectors_per_track", Box::new(|g| g.zones[0].sectors_per_track = PerSurface::Each(vec![1]))),
+        ("capacity_blocks", Box::new(|g| g.capacity_blocks = Some(201))),
         (
             "capacity_blocks",
             Box::new(|g| {

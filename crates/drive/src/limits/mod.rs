@@ -84,12 +84,8 @@ struct Times {
 }
 
 impl Times {
-    const NONE: Times = Times {
-        inactive: NEVER,
-        active: NEVER,
-        guideline: NEVER,
-        policies: [Policy::CompleteEarliest; 3],
-    };
+    const NONE: Times =
+        Times { inactive: NEVER, active: NEVER, guideline: NEVER, policies: [Policy::CompleteEarliest; 3] };
 
     fn of(limit: &DurationLimit, guidelines: bool) -> Times {
         let ns = |time: Option<headstack_units::Span>| time.map_or(NEVER, |t| t.non_negative());
@@ -97,11 +93,7 @@ impl Times {
             inactive: ns(limit.inactive),
             active: ns(limit.active),
             guideline: ns(limit.guideline.filter(|_| guidelines)),
-            policies: [
-                limit.inactive_policy,
-                limit.active_policy,
-                limit.guideline_policy,
-            ],
+            policies: [limit.inactive_policy, limit.active_policy, limit.guideline_policy],
         }
     }
 }
@@ -207,14 +199,7 @@ impl Limits {
             }
         };
         self.serial = self.serial.wrapping_add(1).max(1);
-        self.states[index] = State {
-            serial: self.serial,
-            write,
-            named,
-            received,
-            target,
-            ..VACANT
-        };
+        self.states[index] = State { serial: self.serial, write, named, received, target, ..VACANT };
         self.targets += usize::from(target != NEVER);
         if named != UNLIMITED {
             self.enter(index, named, from);
@@ -447,10 +432,7 @@ impl Deadlines<'_> {
     #[inline]
     pub fn of(&self, i: usize) -> Option<Target> {
         let state = self.limits.states.get(i)?;
-        (state.target != NEVER).then_some(Target {
-            received: state.received,
-            wait: state.target,
-        })
+        (state.target != NEVER).then_some(Target { received: state.received, wait: state.target })
     }
 
     /// Number of waiting commands that have a target.

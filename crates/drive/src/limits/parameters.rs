@@ -12,9 +12,8 @@ const SHORTEST: Span = Span(500);
 const LONGEST_READ: Span = Span(10_000_000_000);
 
 /// Shares of performance that a drive may give away for guidelines, as the standard codes them, from code 0.
-pub const PERFORMANCE_CODES: [f64; 13] = [
-    0.0, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05, 0.08, 0.10, 0.15, 0.20,
-];
+pub const PERFORMANCE_CODES: [f64; 13] =
+    [0.0, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05, 0.08, 0.10, 0.15, 0.20];
 
 /// Duration limits and priorities of commands, as the host sets them. [`Setting::DurationLimits`] changes all of it while
 /// the drive runs.
@@ -141,10 +140,7 @@ impl Policy {
 
     /// Whether the command ends when the time is exceeded.
     pub(crate) fn ends(self) -> bool {
-        matches!(
-            self,
-            Policy::CompleteUnavailable | Policy::AbortRecovery | Policy::Abort
-        )
+        matches!(self, Policy::CompleteUnavailable | Policy::AbortRecovery | Policy::Abort)
     }
 
     /// Whether the command goes on under another limit.
@@ -170,8 +166,7 @@ impl LimitsSpec {
     /// Checks what the fields mean together.
     fn check_fields(&self) -> Result<(), SpecError> {
         if !PERFORMANCE_CODES.contains(&self.performance) {
-            let need =
-                "one of 0, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05, 0.08, 0.1, 0.15, 0.2";
+            let need = "one of 0, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05, 0.08, 0.1, 0.15, 0.2";
             return Err(SpecError::new("performance", self.performance, need));
         }
         for (key, list) in [("reads", &self.reads), ("writes", &self.writes)] {
@@ -192,8 +187,7 @@ impl LimitsSpec {
 impl DurationLimit {
     /// Checks that each time has a policy that the standards allow for it.
     fn check_policies(&self, is_last: bool, transport: Transport) -> Result<(), SpecError> {
-        let refuse =
-            |key: &str, policy: Policy, need: &str| Err(SpecError::new(key, policy.word(), need));
+        let refuse = |key: &str, policy: Policy, need: &str| Err(SpecError::new(key, policy.word(), need));
         let policy = self.inactive_policy;
         if policy.changes() || policy == Policy::AbortRecovery {
             let need = "complete-earliest, complete-unavailable or abort";
@@ -249,10 +243,7 @@ mod tests {
         };
         for transport in ["sata", "sas"] {
             assert_eq!(allowed("inactive_policy", 0, transport), [0, 0xd, 0xf]);
-            assert_eq!(
-                allowed("guideline_policy", 5, transport),
-                [0, 1, 2, 0xd, 0xf]
-            );
+            assert_eq!(allowed("guideline_policy", 5, transport), [0, 1, 2, 0xd, 0xf]);
             assert_eq!(allowed("guideline_policy", 6, transport), [0, 0xd, 0xf]);
         }
         assert_eq!(allowed("active_policy", 0, "sata"), [0, 0xd, 0xf]);
@@ -263,10 +254,7 @@ mod tests {
     #[test]
     fn wrong_tables_are_refused() {
         let seven = "{},{},{},{},{},{},{},{}";
-        assert_eq!(
-            error(&format!(r#"{{"writes": [{seven}]}}"#)),
-            "writes: got 8 limits, need at most 7"
-        );
+        assert_eq!(error(&format!(r#"{{"writes": [{seven}]}}"#)), "writes: got 8 limits, need at most 7");
         assert!(error(r#"{"performance": 0.21}"#).starts_with("performance: got 0.21, need one of"));
         let late = error(r#"{"reads": [{}, {"guideline": "0 ms"}]}"#);
         assert!(late.starts_with("reads[1].guideline: got"), "{late}");

@@ -140,10 +140,7 @@ impl Mapping {
     pub fn counted(&self, m: &Mechanics) -> Counters {
         match self {
             Mapping::Identity | Mapping::MediaCache(_) => Counters::default(),
-            Mapping::Log(log) => Counters {
-                recovery_scan_s: log.scan_ns(m).map(|ns| ns as f64 * 1e-9),
-                ..log.counted
-            },
+            Mapping::Log(log) => Counters { recovery_scan_s: log.scan_ns(m).map(|ns| ns as f64 * 1e-9), ..log.counted },
         }
     }
 
@@ -177,14 +174,7 @@ impl Mapping {
 
 impl Places for &Mapping {
     #[inline(always)]
-    fn place(
-        &mut self,
-        m: &Mechanics,
-        order: &AccessRequest,
-        done: u32,
-        _: &Arm,
-        _: u64,
-    ) -> Option<Place> {
+    fn place(&mut self, m: &Mechanics, order: &AccessRequest, done: u32, _: &Arm, _: u64) -> Option<Place> {
         self.locate(m, order.sector + u64::from(done))
     }
 }
@@ -194,10 +184,7 @@ impl Places for &Mapping {
 ///
 /// # Errors
 /// As for reading `[mapping]`.
-pub(crate) fn checkpoints_by(
-    spec: &DriveSpec,
-    writers: &[bool],
-) -> Result<Option<usize>, SpecError> {
+pub(crate) fn checkpoints_by(spec: &DriveSpec, writers: &[bool]) -> Result<Option<usize>, SpecError> {
     let found = parameters::read(spec)?;
     let found = found.filter(|p| p.recovery.model == parameters::RecoveryModel::Checkpoint);
     Ok(found.map(|_| cleaning::first_writer(writers)))
@@ -208,10 +195,7 @@ pub(crate) fn checkpoints_by(
 ///
 /// # Errors
 /// As for reading `[mapping]`, and an arm that does not always write.
-pub(crate) fn cleaning_of(
-    spec: &DriveSpec,
-    writers: &[bool],
-) -> Result<Option<(usize, Span)>, SpecError> {
+pub(crate) fn cleaning_of(spec: &DriveSpec, writers: &[bool]) -> Result<Option<(usize, Span)>, SpecError> {
     let Some(p) = parameters::read(spec)?.filter(|p| p.cleaning.is_on()) else {
         return Ok(None);
     };

@@ -9,9 +9,7 @@ use crate::bounds::{bounded, MOST_WAIT};
 use crate::parallelism::HeadOffset;
 use crate::plugin::{name_in, Plugins};
 use crate::spec::{ArmShare, DriveSpec, MediaScanMode};
-use headstack_schema::{
-    did_you_mean, read_beside, Choice, Kind, Params, SpecError, Table, TableSchema,
-};
+use headstack_schema::{did_you_mean, read_beside, Choice, Kind, Params, SpecError, Table, TableSchema};
 use headstack_units::{Bytes, Span};
 
 /// What `mapping.model` names.
@@ -19,22 +17,10 @@ pub(crate) const KIND: &str = "mapping";
 
 /// The mappings by name, with one line on each.
 pub const MODELS: &[(&str, &str)] = &[
-    (
-        "identity",
-        "each address has a fixed place, that of the layout",
-    ),
-    (
-        "log",
-        "a block is written where the heads can be soonest; its old copy becomes free",
-    ),
-    (
-        "media-cache",
-        "drive-managed shingling: writes go to a cache on the medium, bands are cleaned later",
-    ),
-    (
-        "zoned",
-        "host-managed zones: each is written from its start on (ZBC, ZAC)",
-    ),
+    ("identity", "each address has a fixed place, that of the layout"),
+    ("log", "a block is written where the heads can be soonest; its old copy becomes free"),
+    ("media-cache", "drive-managed shingling: writes go to a cache on the medium, bands are cleaned later"),
+    ("zoned", "host-managed zones: each is written from its start on (ZBC, ZAC)"),
 ];
 
 /// The mappings by name, with their parameters.
@@ -187,10 +173,7 @@ fn log(table: &Params, sector: Bytes) -> Result<LogParameters, SpecError> {
 ///
 /// # Errors
 /// An unknown name.
-pub(super) fn build_policy(
-    p: &LogParameters,
-    policies: &Plugins<dyn Policy>,
-) -> Result<Box<dyn Policy>, SpecError> {
+pub(super) fn build_policy(p: &LogParameters, policies: &Plugins<dyn Policy>) -> Result<Box<dyn Policy>, SpecError> {
     let plugin = policies.find("mapping.policy", &p.policy)?;
     let built = plugin.build(&p.policy_parameters, &());
     built.map_err(|e| e.within("mapping.policy_parameters"))
@@ -204,11 +187,7 @@ fn check_drive(spec: &DriveSpec, p: &LogParameters) -> Result<(), SpecError> {
     };
     let parallel = &spec.parallelism;
     if !parallel.faults.is_empty() {
-        return refuse(
-            "parallelism.faults",
-            format!("{} faults", parallel.faults.len()),
-            "none",
-        );
+        return refuse("parallelism.faults", format!("{} faults", parallel.faults.len()), "none");
     }
     if spec.dash.heads > 1 && parallel.heads == HeadOffset::Radial {
         return refuse("parallelism.heads", "\"radial\"".into(), "\"angular\"");
@@ -221,11 +200,7 @@ fn check_drive(spec: &DriveSpec, p: &LogParameters) -> Result<(), SpecError> {
     }
     let units = spec.dash.stacks > 1 || parallel.arm_share == ArmShare::OwnShare;
     if p.initial_blocks > 0 && units {
-        return refuse(
-            "mapping.initial_blocks",
-            format!("{} with several stacks or shares", p.initial_blocks),
-            "0",
-        );
+        return refuse("mapping.initial_blocks", format!("{} with several stacks or shares", p.initial_blocks), "0");
     }
     Ok(())
 }

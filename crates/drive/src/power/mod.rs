@@ -163,11 +163,7 @@ pub(crate) fn filled(params: &Params, models: &Plugins<dyn PowerModel>) -> Param
 ///
 /// # Errors
 /// Parameters that do not fit the model, and values that break the contract.
-pub fn build(
-    params: &Params,
-    shape: &Shape,
-    models: &Plugins<dyn PowerModel>,
-) -> Result<StateWatts, SpecError> {
+pub fn build(params: &Params, shape: &Shape, models: &Plugins<dyn PowerModel>) -> Result<StateWatts, SpecError> {
     let watts = of_model(params, shape, models)?;
     check(&watts)?;
     Ok(watts)
@@ -197,11 +193,7 @@ pub fn build_bounded(
     Ok(watts)
 }
 
-fn of_model(
-    params: &Params,
-    shape: &Shape,
-    models: &Plugins<dyn PowerModel>,
-) -> Result<StateWatts, SpecError> {
+fn of_model(params: &Params, shape: &Shape, models: &Plugins<dyn PowerModel>) -> Result<StateWatts, SpecError> {
     let within = |e: SpecError| e.within("power");
     let name = match misspelt(params, KEY, &[]) {
         None if !params.contains_key(KEY) => DEFAULT_POWER_MODEL,
@@ -216,9 +208,8 @@ fn of_model(
 fn check(watts: &StateWatts) -> Result<(), SpecError> {
     // Rounding may make an adder of zero slightly negative.
     const HAIR: f64 = 1e-9;
-    let outside = |state: &str, w: f64, bound: String| {
-        Err(SpecError::new("power", format!("{w} W for {state}"), bound))
-    };
+    let outside =
+        |state: &str, w: f64, bound: String| Err(SpecError::new("power", format!("{w} W for {state}"), bound));
     for (state, w, least) in [
         ("idle", watts.idle, 0.0),
         ("seek", watts.seek, watts.idle),
@@ -226,11 +217,7 @@ fn check(watts: &StateWatts) -> Result<(), SpecError> {
         ("transfer", watts.transfer, watts.idle),
         ("standby", watts.standby, 0.0),
         ("sleep", watts.low_power.sleep.unwrap_or_default(), 0.0),
-        (
-            "spin_up",
-            watts.low_power.spin_up.unwrap_or(watts.idle),
-            watts.idle,
-        ),
+        ("spin_up", watts.low_power.spin_up.unwrap_or(watts.idle), watts.idle),
     ] {
         if !(w >= least - HAIR && w <= MOST_WATTS) {
             return outside(state, w, format!("{least} to {MOST_WATTS} W"));
@@ -247,11 +234,7 @@ fn check(watts: &StateWatts) -> Result<(), SpecError> {
     let mut above = ("idle", watts.idle);
     for (state, w) in steps.into_iter().filter_map(|(s, w)| Some((s, w?))) {
         if w.is_nan() || w > above.1 + HAIR {
-            return outside(
-                state,
-                w,
-                format!("at most the {} W of {}", above.1, above.0),
-            );
+            return outside(state, w, format!("at most the {} W of {}", above.1, above.0));
         }
         above = (state, w);
     }
@@ -289,20 +272,14 @@ impl Spindle {
                 return Err(SpecError::new("reference_diameter", "nothing", need));
             }
         };
-        Ok(Spindle {
-            speed,
-            diameter_ratio,
-            platters,
-        })
+        Ok(Spindle { speed, diameter_ratio, platters })
     }
 
     /// Power of all spindles of a drive of this shape, divided by the given power.
     fn ratio(&self, shape: &Shape) -> f64 {
         (shape.rotation_speed.0 / self.speed.0).powf(2.8)
             * self.diameter_ratio.powf(4.6)
-            * self
-                .platters
-                .map_or(1.0, |n| f64::from(shape.platters) / f64::from(n))
+            * self.platters.map_or(1.0, |n| f64::from(shape.platters) / f64::from(n))
             * f64::from(shape.stacks)
     }
 }
@@ -338,12 +315,7 @@ mod tests {
 
     /// A conventional drive of four platters.
     pub(super) fn shape(rpm: f64, arms: u32) -> Shape {
-        Shape {
-            rotation_speed: Rpm(rpm),
-            arms,
-            stacks: 1,
-            platters: 4,
-        }
+        Shape { rotation_speed: Rpm(rpm), arms, stacks: 1, platters: 4 }
     }
 
     /// Power by state for a table in TOML.
@@ -375,14 +347,8 @@ mod tests {
             table.insert("model".into(), plugin.name().into());
             for rpm in [4200.0, 5400.0, 7200.0, 15000.0] {
                 for (arms, stacks, platters) in [(1, 1, 4), (2, 1, 4), (4, 2, 1), (3, 3, 10)] {
-                    let shape = Shape {
-                        rotation_speed: Rpm(rpm),
-                        arms,
-                        stacks,
-                        platters,
-                    };
-                    let w = build(&table, &shape, &PLUGINS)
-                        .unwrap_or_else(|e| panic!("{}: {e}", plugin.name()));
+                    let shape = Shape { rotation_speed: Rpm(rpm), arms, stacks, platters };
+                    let w = build(&table, &shape, &PLUGINS).unwrap_or_else(|e| panic!("{}: {e}", plugin.name()));
                     assert!(0.0 <= w.standby && w.standby <= w.idle && w.idle.is_finite());
                     for active in [w.seek, w.rotation, w.transfer] {
                         assert!(active >= w.idle && active.is_finite(), "{}", plugin.name());
@@ -397,12 +363,7 @@ mod tests {
     #[test]
     fn spindles_scale_with_their_size() {
         let part = |toml: &str, stacks, platters| {
-            let shape = Shape {
-                rotation_speed: Rpm(7200.0),
-                arms: 1,
-                stacks,
-                platters,
-            };
+            let shape = Shape { rotation_speed: Rpm(7200.0), arms: 1, stacks, platters };
             of_shape(toml, &shape).unwrap().idle
         };
         let modes = "spindle = \"6 W\"\nelectronics = \"3 W\"\n";
@@ -414,10 +375,7 @@ mod tests {
             assert!((part(&sized, 1, 4) - 9.0).abs() < 1e-9);
             assert!((part(&sized, 1, 2) - 6.0).abs() < 1e-9);
             assert!((part(&sized, 2, 4) - 15.0).abs() < 1e-9);
-            assert!(
-                (part(model, 1, 2) - 9.0).abs() < 1e-9,
-                "platters not given: as they are"
-            );
+            assert!((part(model, 1, 2) - 9.0).abs() < 1e-9, "platters not given: as they are");
             let small = "platter_diameter = \"2.5 in\"\nreference_diameter = \"3.7 in\"";
             let drag = 6.0 * (2.5f64 / 3.7).powf(4.6);
             let small = format!("{model}{small}");
@@ -441,14 +399,8 @@ mod tests {
         )
         .unwrap()
         .low_power;
-        assert_eq!(
-            [w.idle_a, w.idle_b, w.idle_c],
-            [Some(9.0), Some(7.0), Some(5.0)]
-        );
-        assert_eq!(
-            [w.sleep, w.spin_up, w.spin_up_s],
-            [Some(0.8), Some(29.0), Some(23.0)]
-        );
+        assert_eq!([w.idle_a, w.idle_b, w.idle_c], [Some(9.0), Some(7.0), Some(5.0)]);
+        assert_eq!([w.sleep, w.spin_up, w.spin_up_s], [Some(0.8), Some(29.0), Some(23.0)]);
         for bad in [
             "idle_a = \"9.4 W\"",
             "idle_b = \"4 W\"\nidle_c = \"5 W\"",

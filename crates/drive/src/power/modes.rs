@@ -144,12 +144,7 @@ impl Parameters {
         // The profile has left none of these out.
         let watts = |given| power(given).unwrap_or_default();
         Ok(Modes {
-            scale: Spindle::new(
-                p.rotation_speed,
-                p.platter_diameter,
-                p.reference_diameter,
-                p.platters,
-            )?,
+            scale: Spindle::new(p.rotation_speed, p.platter_diameter, p.reference_diameter, p.platters)?,
             spindle: watts(p.spindle),
             electronics: watts(p.electronics),
             voice_coil: watts(p.voice_coil),
@@ -226,11 +221,7 @@ mod tests {
     fn raid_fitted_profile() {
         for (arms, per_drive) in [(1, 61.4 / 4.0), (2, 37.1 / 2.0), (4, 26.2)] {
             let w = watts("profile = \"raid-fitted\"", 7200.0, arms).unwrap();
-            near(
-                w.idle.max(w.seek.min(per_drive)),
-                per_drive,
-                0.04 * per_drive,
-            );
+            near(w.idle.max(w.seek.min(per_drive)), per_drive, 0.04 * per_drive);
         }
         let four = watts("profile = \"raid-fitted\"", 7200.0, 4).unwrap();
         near(four.with_arms_moving(4), 34.0, 0.1);
@@ -248,12 +239,7 @@ mod tests {
     fn reference_speed_is_a_parameter() {
         let platters: f64 = 6.24 * (10_000.0f64 / 7200.0).powf(2.8) * (3.3f64 / 3.7).powf(4.6);
         near(platters, 9.25, 0.01);
-        let w = watts(
-            "spindle = \"9.25 W\"\nrotation_speed = \"10000 rpm\"",
-            1e4,
-            1,
-        )
-        .unwrap();
+        let w = watts("spindle = \"9.25 W\"\nrotation_speed = \"10000 rpm\"", 1e4, 1).unwrap();
         near(w.idle, 12.31, 0.01);
         let scaled = watts("platter_diameter = \"3.3 in\"", 1e4, 1).unwrap();
         near(scaled.idle, 12.31, 0.01);
@@ -269,10 +255,7 @@ mod tests {
             ("standby = \"90 W\"", "power"),
             ("platters = 0", "power.platters"),
             ("platter_diameter = \"0 mm\"", "power.platter_diameter"),
-            (
-                "spindle = \"5 W\"\nplatter_diameter = \"95 mm\"",
-                "power.reference_diameter",
-            ),
+            ("spindle = \"5 W\"\nplatter_diameter = \"95 mm\"", "power.reference_diameter"),
             ("model = 3", "power.model"),
         ] {
             assert_eq!(watts(toml, 7200.0, 1).unwrap_err().key, key);

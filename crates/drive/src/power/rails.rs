@@ -167,27 +167,16 @@ fn solve(p: &Currents) -> Result<Rails, SpecError> {
     let idle = watts(p.idle);
     let rows = rows(p, idle.iter().sum())?;
     let fit = |rail: usize, first: fn(&[f64; 3]) -> f64| {
-        let rises = rows
-            .iter()
-            .map(|o| (first(&o.shares), o.shares[2], o.watts[rail] - idle[rail]));
+        let rises = rows.iter().map(|o| (first(&o.shares), o.shares[2], o.watts[rail] - idle[rail]));
         non_negative_fit(rises).ok_or_else(|| {
             let need = "a random and a sequential row, or points that differ in kind";
-            SpecError::new(
-                "points",
-                "rows that do not tell seeks and transfers apart",
-                need,
-            )
+            SpecError::new("points", "rows that do not tell seeks and transfers apart", need)
         })
     };
     let [channel, transfer_5] = fit(0, |[seek, rotation, _]| seek + rotation)?;
     let [coil, transfer_12] = fit(1, |[seek, ..]| *seek)?;
     Ok(Rails {
-        scale: Spindle::new(
-            p.rotation_speed,
-            p.platter_diameter,
-            p.reference_diameter,
-            p.platters,
-        )?,
+        scale: Spindle::new(p.rotation_speed, p.platter_diameter, p.reference_diameter, p.platters)?,
         idle,
         channel,
         coil,
@@ -210,25 +199,16 @@ fn solve(p: &Currents) -> Result<Rails, SpecError> {
 fn rows(p: &Currents, idle: f64) -> Result<Vec<Observed>, SpecError> {
     let (s, x) = (p.seek_share, p.transfer_share);
     if !(s > 0.0 && s <= 1.0) {
-        return Err(SpecError::new(
-            "seek_share",
-            s,
-            "a share above 0 and at most 1",
-        ));
+        return Err(SpecError::new("seek_share", s, "a share above 0 and at most 1"));
     }
     if !((0.0..1.0).contains(&x) && s + x <= 1.0) {
-        return Err(SpecError::new(
-            "transfer_share",
-            x,
-            "a share from 0 to below 1, at most 1 with seek_share",
-        ));
+        return Err(SpecError::new("transfer_share", x, "a share from 0 to below 1, at most 1 with seek_share"));
     }
     let blend = |read: Row, write: Option<Row>, key: &str| -> Result<Row, SpecError> {
         if p.read_ratio == 1.0 {
             return Ok(watts(read));
         }
-        let write = write
-            .ok_or_else(|| SpecError::new(key, "nothing", "amperes, as read_ratio is below 1"))?;
+        let write = write.ok_or_else(|| SpecError::new(key, "nothing", "amperes, as read_ratio is below 1"))?;
         let (r, w) = (watts(read), watts(write));
         Ok([0, 1].map(|i| p.read_ratio * r[i] + (1.0 - p.read_ratio) * w[i]))
     };
@@ -257,13 +237,7 @@ fn rows(p: &Currents, idle: f64) -> Result<Vec<Observed>, SpecError> {
         let times = [point.seek_time, point.rotation_time, point.transfer_time];
         let shares = match point.iops {
             None if times.iter().all(Option::is_none) => given,
-            None => {
-                return Err(SpecError::new(
-                    key("iops"),
-                    "nothing",
-                    "the rate of the times",
-                ))
-            }
+            None => return Err(SpecError::new(key("iops"), "nothing", "the rate of the times")),
             Some(_) if given != [0.0; 3] => {
                 let need = "shares of time, or a rate with times per request";
                 return Err(SpecError::new(key("iops"), "both", need));
@@ -304,19 +278,13 @@ fn non_negative_fit(rows: impl Iterator<Item = (f64, f64, f64)>) -> Option<[f64;
     if determinant.is_nan() || determinant <= 1e-6 * aa * bb {
         return None;
     }
-    let free = [
-        (ac * bb - bc * ab) / determinant,
-        (bc * aa - ac * ab) / determinant,
-    ];
+    let free = [(ac * bb - bc * ab) / determinant, (bc * aa - ac * ab) / determinant];
     if free.iter().all(|adder| *adder >= 0.0) {
         return Some(free);
     }
     let on_axis = [[f64::max(ac / aa, 0.0), 0.0], [0.0, f64::max(bc / bb, 0.0)]];
-    let error =
-        |[p, q]: [f64; 2]| aa * p * p + 2.0 * ab * p * q + bb * q * q - 2.0 * (ac * p + bc * q);
-    on_axis
-        .into_iter()
-        .min_by(|l, r| error(*l).total_cmp(&error(*r)))
+    let error = |[p, q]: [f64; 2]| aa * p * p + 2.0 * ab * p * q + bb * q * q - 2.0 * (ac * p + bc * q);
+    on_axis.into_iter().min_by(|l, r| error(*l).total_cmp(&error(*r)))
 }
 
 struct Rails {
@@ -398,20 +366,10 @@ mod tests {
             );
         }
         points += &format!("{{ {}, transfer = 0.95 }}, ", row(0.0, 0.0, 0.95));
-        points += &format!(
-            "{{ {}, seek = 0.3, rotation = 0.6, transfer = 0.1 }}",
-            row(0.3, 0.6, 0.1)
-        );
-        let toml = format!(
-            "model = \"rails\"\nidle = [0.4, 0.5]\nstandby = [0.2, 0.0]\npoints = [{points}]"
-        );
+        points += &format!("{{ {}, seek = 0.3, rotation = 0.6, transfer = 0.1 }}", row(0.3, 0.6, 0.1));
+        let toml = format!("model = \"rails\"\nidle = [0.4, 0.5]\nstandby = [0.2, 0.0]\npoints = [{points}]");
         let w = watts(&toml, 7200.0, 1).unwrap();
-        for (got, need) in [
-            (w.idle, 8.0),
-            (w.seek, 13.8),
-            (w.rotation, 8.7),
-            (w.transfer, 10.6),
-        ] {
+        for (got, need) in [(w.idle, 8.0), (w.seek, 13.8), (w.rotation, 8.7), (w.transfer, 10.6)] {
             assert!((got - need).abs() < 1e-9, "{got} W, need {need} W");
         }
     }
@@ -438,11 +396,7 @@ mod tests {
             [(0.9, 0.1, 2.0), (0.5, 0.5, 0.2), (0.2, 0.1, 0.4)],
             [(0.1, 0.9, 2.0), (0.5, 0.5, 0.1), (0.1, 0.2, 0.5)],
         ] {
-            let error = |p: f64, q: f64| -> f64 {
-                rows.iter()
-                    .map(|(a, b, c)| (p * a + q * b - c).powi(2))
-                    .sum()
-            };
+            let error = |p: f64, q: f64| -> f64 { rows.iter().map(|(a, b, c)| (p * a + q * b - c).powi(2)).sum() };
             let [p, q] = super::non_negative_fit(rows.into_iter()).unwrap();
             assert!(p >= 0.0 && q >= 0.0);
             let best = error(p, q);
@@ -453,10 +407,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(
-            super::non_negative_fit([(0.6, 0.01, 3.0), (0.3, 0.005, 1.5)].into_iter()),
-            None
-        );
+        assert_eq!(super::non_negative_fit([(0.6, 0.01, 3.0), (0.3, 0.005, 1.5)].into_iter()), None);
     }
 
     /// Constellation ES.3 4 TB, table 2 of its manual: low-power conditions and the peak at start.
@@ -479,45 +430,21 @@ mod tests {
             ("transfer_share = 0.5", "power.transfer_share"),
             ("read_ratio = 0.5", "power.random_write"),
             ("read_ratio = 2.0", "power.read_ratio"),
-            (
-                "points = [{ current = [0.5, 0.6] }]",
-                "power.points[0].seek",
-            ),
-            (
-                "points = [{ current = [0.5, 0.6], seek = 0.7, transfer = 0.4 }]",
-                "power.points[0].seek",
-            ),
-            (
-                "points = [{ current = [0.5, 0.6], seek_time = \"4 ms\" }]",
-                "power.points[0].iops",
-            ),
-            (
-                "points = [{ current = [0.5, 0.6], iops = 9, seek = 0.1 }]",
-                "power.points[0].iops",
-            ),
-            (
-                "points = [{ current = [0.3, 0.3], seek = 0.1 }]",
-                "power.points[0].current",
-            ),
-            (
-                "points = [{ current = [0.5, -1], seek = 0.1 }]",
-                "power.points[0].current[1]",
-            ),
+            ("points = [{ current = [0.5, 0.6] }]", "power.points[0].seek"),
+            ("points = [{ current = [0.5, 0.6], seek = 0.7, transfer = 0.4 }]", "power.points[0].seek"),
+            ("points = [{ current = [0.5, 0.6], seek_time = \"4 ms\" }]", "power.points[0].iops"),
+            ("points = [{ current = [0.5, 0.6], iops = 9, seek = 0.1 }]", "power.points[0].iops"),
+            ("points = [{ current = [0.3, 0.3], seek = 0.1 }]", "power.points[0].current"),
+            ("points = [{ current = [0.5, -1], seek = 0.1 }]", "power.points[0].current[1]"),
             ("spin_up = [-1, 0.1]", "power.spin_up[0]"),
         ] {
             assert_eq!(watts(&es3(more), 7200.0, 1).unwrap_err().key, key);
         }
         let low = es3("").replace("[0.82, 0.55]", "[0.1, 0.1]");
-        assert_eq!(
-            watts(&low, 7200.0, 1).unwrap_err().key,
-            "power.sequential_read"
-        );
+        assert_eq!(watts(&low, 7200.0, 1).unwrap_err().key, "power.sequential_read");
         let alike = es3("").replace("sequential_read = [0.82, 0.55]", "");
         assert_eq!(watts(&alike, 7200.0, 1).unwrap_err().key, "power.points");
         let below = es3("").replace("0.24", "-0.24");
-        assert_eq!(
-            watts(&below, 7200.0, 1).unwrap_err().key,
-            "power.standby[0]"
-        );
+        assert_eq!(watts(&below, 7200.0, 1).unwrap_err().key, "power.standby[0]");
     }
 }

@@ -63,11 +63,7 @@ pub enum Addresses {
 impl Arrival {
     /// Arrival at `at`, admitted at once.
     pub(crate) fn simple(at: u64) -> Arrival {
-        Arrival {
-            at,
-            decoding_since: at,
-            after_write: false,
-        }
+        Arrival { at, decoding_since: at, after_write: false }
     }
 }
 
@@ -249,12 +245,7 @@ impl Queue {
         locate: impl FnOnce(&mut Place),
     ) {
         let before = self.newest;
-        let link = Link {
-            before,
-            after: NONE,
-            chunk: 0,
-            at: 0,
-        };
+        let link = Link { before, after: NONE, chunk: 0, at: 0 };
         let i = match self.vacant {
             NONE => self.one_more(request, arrival),
             vacant => vacant,
@@ -295,19 +286,8 @@ impl Queue {
     #[cold]
     fn one_more(&mut self, request: DriveRequest, arrival: Arrival) -> u32 {
         let i = self.links.len() as u32;
-        self.items.0.push(Waiting {
-            request,
-            arrival,
-            sector: 0,
-            count: 0,
-            place: Place::default(),
-        });
-        self.links.push(Link {
-            before: NONE,
-            after: NONE,
-            chunk: 0,
-            at: 0,
-        });
+        self.items.0.push(Waiting { request, arrival, sector: 0, count: 0, place: Place::default() });
+        self.links.push(Link { before: NONE, after: NONE, chunk: 0, at: 0 });
         i
     }
 
@@ -349,12 +329,8 @@ impl Queue {
     /// Adds a command to the positions.
     fn place(&mut self, i: u32) {
         let w = &self.items.0[i as usize];
-        let entry = Entry {
-            cylinder: w.place.cylinder,
-            angle: w.place.angle,
-            write: w.writes(),
-            since: since(w.arrival.at),
-        };
+        let entry =
+            Entry { cylinder: w.place.cylinder, angle: w.place.angle, write: w.writes(), since: since(w.arrival.at) };
         self.least_transfer.0 = self.least_transfer.0.min(w.count);
         if w.place.sector_ns < self.least_transfer.1 {
             self.least_transfer.1 = w.place.sector_ns;
@@ -407,8 +383,7 @@ impl Queue {
     fn order(&mut self, i: usize) {
         let w = &self.items[i];
         if self.needs.cylinders {
-            self.cylinders
-                .insert(u64::from(w.place.cylinder), w.age(), i);
+            self.cylinders.insert(u64::from(w.place.cylinder), w.age(), i);
         }
         if self.in_address_order(w) {
             self.addresses.insert(w.sector, w.age(), i);
@@ -433,8 +408,7 @@ impl Queue {
         }
         let w = &self.items[i];
         if self.needs.cylinders {
-            self.cylinders
-                .remove(u64::from(w.place.cylinder), w.age(), i);
+            self.cylinders.remove(u64::from(w.place.cylinder), w.age(), i);
         }
         if self.in_address_order(w) {
             self.addresses.remove(w.sector, w.age(), i);

@@ -34,8 +34,6 @@ impl Ordered {
     /// Commands whose keys lie in a range, in order.
     pub fn within(&self, keys: Range<u64>) -> impl Iterator<Item = usize> + '_ {
         let past = keys.end.max(keys.start);
-        self.0
-            .range((keys.start, (0, 0), 0)..(past, (0, 0), 0))
-            .map(|f| f.2 as usize)
+        self.0.range((keys.start, (0, 0), 0)..(past, (0, 0), 0)).map(|f| f.2 as usize)
     }
 }

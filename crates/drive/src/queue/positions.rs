@@ -43,13 +43,8 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    const EMPTY: Chunk = Chunk {
-        len: 0,
-        cylinder: [VACANT; CHUNK],
-        angle: [0; CHUNK],
-        since: [0; CHUNK],
-        number: [0; CHUNK],
-    };
+    const EMPTY: Chunk =
+        Chunk { len: 0, cylinder: [VACANT; CHUNK], angle: [0; CHUNK], since: [0; CHUNK], number: [0; CHUNK] };
 
     /// Adds the entry in row `from` of another chunk.
     fn take(&mut self, other: &Chunk, from: usize) {
@@ -113,10 +108,7 @@ impl Positions {
     /// largest values.
     #[inline]
     pub fn least(&self, rank: usize) -> (u32, u32) {
-        let key = self
-            .order
-            .get(rank)
-            .map_or(u64::MAX >> (32 - ANGLE_BITS), |o| o.0);
+        let key = self.order.get(rank).map_or(u64::MAX >> (32 - ANGLE_BITS), |o| o.0);
         let angle = key as u32 & ((1 << ANGLE_BITS) - 1);
         ((key >> ANGLE_BITS) as u32, angle)
     }
@@ -124,9 +116,7 @@ impl Positions {
     /// Number of bytes allocated.
     #[cfg(test)]
     pub(super) fn memory(&self) -> usize {
-        self.chunks.capacity() * std::mem::size_of::<Chunk>()
-            + self.vacant.capacity() * 4
-            + self.order.capacity() * 16
+        self.chunks.capacity() * std::mem::size_of::<Chunk>() + self.vacant.capacity() * 4 + self.order.capacity() * 16
     }
 
     /// The position of the chunk to which a command at this cylinder and angle belongs.

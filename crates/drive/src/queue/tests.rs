@@ -16,12 +16,7 @@ fn push(queue: &mut Queue, id: u64, (cylinder, angle): (u32, u64), write: bool) 
     });
 }
 
-const ALL: Needs = Needs {
-    only_oldest: false,
-    positions: true,
-    cylinders: true,
-    addresses: Addresses::Reads,
-};
+const ALL: Needs = Needs { only_oldest: false, positions: true, cylinders: true, addresses: Addresses::Reads };
 
 /// Compares all orders with the commands themselves.
 fn check(queue: &mut Queue, model: &[u64]) {
@@ -140,10 +135,7 @@ fn numbers_stay() {
 fn orders_are_allocated_when_needed() {
     let queue = Queue::new(ALL);
     assert_eq!(queue.positions.memory(), 0);
-    let mut in_order = Queue::new(Needs {
-        only_oldest: true,
-        ..Needs::default()
-    });
+    let mut in_order = Queue::new(Needs { only_oldest: true, ..Needs::default() });
     let mut long = Queue::new(ALL);
     for id in 0..10_000 {
         push(&mut in_order, id, (id as u32, 0), false);
@@ -179,18 +171,13 @@ fn order_of_age_survives_any_removals() {
     for order in orders(5) {
         let mut queue = Queue::new(Needs::default());
         let mut model: Vec<u64> = (0..5).collect();
-        model
-            .iter()
-            .for_each(|id| push(&mut queue, *id, (0, 0), false));
+        model.iter().for_each(|id| push(&mut queue, *id, (0, 0), false));
         for rank in order {
             let id = model.remove(rank);
             let named = |i: &usize| queue.items()[*i].request.id == id;
             let at = queue.by_age().find(named).expect("a command");
             queue.remove(at);
-            let ages: Vec<u64> = queue
-                .by_age()
-                .map(|i| queue.items()[i].request.id)
-                .collect();
+            let ages: Vec<u64> = queue.by_age().map(|i| queue.items()[i].request.id).collect();
             assert_eq!(ages, model);
         }
         push(&mut queue, 9, (0, 0), false);

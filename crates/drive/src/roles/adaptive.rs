@@ -156,16 +156,7 @@ impl RolePolicy for Adaptive {
             true => (0..arms).map(roles).collect(),
             false => p.split.clone(),
         };
-        let mut modes = vec![
-            Mode {
-                name: "split",
-                roles: split,
-            },
-            Mode {
-                name: "shared",
-                roles: p.shared.clone(),
-            },
-        ];
+        let mut modes = vec![Mode { name: "split", roles: split }, Mode { name: "shared", roles: p.shared.clone() }];
         if p.start == Start::Shared {
             modes.swap(SPLIT, SHARED);
         }

@@ -37,10 +37,7 @@ impl Fixed {
 
 impl RolePolicy for Fixed {
     fn modes(&self, _arms: u32) -> Vec<Mode> {
-        vec![Mode {
-            name: "fixed",
-            roles: self.arms.clone(),
-        }]
+        vec![Mode { name: "fixed", roles: self.arms.clone() }]
     }
 
     fn note(&mut self, _now: u64, _write: bool) {}

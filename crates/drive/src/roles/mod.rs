@@ -59,10 +59,7 @@ impl RolesSpec {
 
 impl Parameter for RolesSpec {
     fn kind() -> Kind {
-        let policy = Kind::Keyed {
-            of: <dyn RolePolicy>::NAME,
-            key: KEY,
-        };
+        let policy = Kind::Keyed { of: <dyn RolePolicy>::NAME, key: KEY };
         Kind::OneOf(vec![RoleTable::kind(), policy])
     }
     fn read(value: &Value) -> Result<RolesSpec, SpecError> {
@@ -127,10 +124,7 @@ type WithModes = (Box<dyn RolePolicy>, Vec<Mode>);
 ///
 /// # Errors
 /// Unknown names and parameters, and modes in which reads or writes are not served, below `parallelism.roles`.
-pub(crate) fn build(
-    spec: &DriveSpec,
-    policies: &Plugins<dyn RolePolicy>,
-) -> Result<Option<WithModes>, SpecError> {
+pub(crate) fn build(spec: &DriveSpec, policies: &Plugins<dyn RolePolicy>) -> Result<Option<WithModes>, SpecError> {
     let within = |e: SpecError| e.within("parallelism.roles");
     let policy: Box<dyn RolePolicy> = match &spec.parallelism.roles {
         RolesSpec::Table(table) if table.is_empty() => return Ok(None),
@@ -172,20 +166,12 @@ pub(crate) fn check(roles: &RoleTable, p: &ParallelismSpec, dash: Dash) -> Resul
         if serving == 0 || (all && serving < roles.len()) {
             return fail(
                 format!("{serving} assemblies with {name:?}"),
-                if all {
-                    "all of them with arm_share = \"own-share\"".into()
-                } else {
-                    "one or more".into()
-                },
+                if all { "all of them with arm_share = \"own-share\"".into() } else { "one or more".into() },
             );
         }
     }
     if let Some(none) = roles.iter().position(Vec::is_empty) {
-        return Err(SpecError::new(
-            format!("parallelism.roles[{none}]"),
-            "[]",
-            "\"read\", \"write\" or both",
-        ));
+        return Err(SpecError::new(format!("parallelism.roles[{none}]"), "[]", "\"read\", \"write\" or both"));
     }
     Ok(())
 }

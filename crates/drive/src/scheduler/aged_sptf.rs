@@ -124,18 +124,10 @@ impl<const PAIRS: bool> CostFunction for Aged<'_, PAIRS> {
 #[inline]
 pub(super) fn choose(search: &mut Search, queue: &Queue, view: &View, weight: f64) -> Choice {
     let found = if view.arm_choice == ArmChoice::Positioning {
-        let price: Aged<'_, true> = Aged {
-            queue,
-            view,
-            weight,
-        };
+        let price: Aged<'_, true> = Aged { queue, view, weight };
         search.best(queue, view, &price)
     } else {
-        let price: Aged<'_, false> = Aged {
-            queue,
-            view,
-            weight,
-        };
+        let price: Aged<'_, false> = Aged { queue, view, weight };
         search.best(queue, view, &price)
     };
     found.unwrap_or(Choice::oldest(queue))
@@ -182,15 +174,7 @@ pub(super) fn choose_beside(
     view: &View,
     (deadlines, order): (Deadlines, &BesideLimits),
 ) -> Choice {
-    let price = AgedBeside {
-        aged: Aged {
-            queue,
-            view,
-            weight: order.weight,
-        },
-        deadlines,
-        order,
-    };
+    let price = AgedBeside { aged: Aged { queue, view, weight: order.weight }, deadlines, order };
     let found = search.best(queue, view, &price);
     found.unwrap_or(Choice::oldest(queue))
 }
@@ -235,10 +219,7 @@ impl CostFunction for Estimated<'_> {
 
 impl Scheduler for AgedSptf {
     fn needs(&self) -> Needs {
-        Needs {
-            positions: true,
-            ..Needs::default()
-        }
+        Needs { positions: true, ..Needs::default() }
     }
 
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
@@ -246,14 +227,7 @@ impl Scheduler for AgedSptf {
         if deviation_ns == 0.0 {
             return choose(&mut self.search, queue, view, self.weight);
         }
-        let price = Estimated {
-            aged: Aged {
-                queue,
-                view,
-                weight: self.weight,
-            },
-            deviation_ns,
-        };
+        let price = Estimated { aged: Aged { queue, view, weight: self.weight }, deviation_ns };
         let found = self.search.best(queue, view, &price);
         found.unwrap_or(Choice::oldest(queue))
     }

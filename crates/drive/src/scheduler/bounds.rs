@@ -109,14 +109,7 @@ impl SeekLowerBound {
             let more = (most[at] + 1).saturating_sub(u32::from(moves[at]));
             spread[at] = more.min(u32::from(u16::MAX)) as u16;
         }
-        SeekLowerBound {
-            moves,
-            spread,
-            shift,
-            far,
-            units_per_ns,
-            reach,
-        }
+        SeekLowerBound { moves, spread, shift, far, units_per_ns, reach }
     }
 
     /// Index of a distance in the tables. Each distance below `NEAR` has its own.
@@ -202,11 +195,7 @@ impl SeekLowerBound {
             apart: start[1] != start[0],
             under: [read, write],
             // Scaled waits may be shortened to nothing.
-            turn: if mechanics.scales_rotation() {
-                0
-            } else {
-                TURN as u16 - 1
-            },
+            turn: if mechanics.scales_rotation() { 0 } else { TURN as u16 - 1 },
         }
     }
 }
@@ -234,13 +223,7 @@ impl<'a> Moment<'a> {
             later = self.floor.later(delay);
             ahead = [0, 1].map(|i| ahead_of(i).wrapping_sub(later[i]));
         }
-        ArmSnapshot {
-            floor: self.floor,
-            cylinder: arm.cylinder,
-            ahead,
-            later,
-            turn: self.turn,
-        }
+        ArmSnapshot { floor: self.floor, cylinder: arm.cylinder, ahead, later, turn: self.turn }
     }
 }
 
@@ -260,12 +243,7 @@ pub(super) struct Ageing {
 
 impl Ageing {
     /// No command becomes cheaper by waiting.
-    pub const NONE: Ageing = Ageing {
-        oldest: 0,
-        shift: 31,
-        per_step: 0,
-        excess: 0,
-    };
+    pub const NONE: Ageing = Ageing { oldest: 0, shift: 31, per_step: 0, excess: 0 };
 
     /// The score of a command that arrived `since`, as chunks store it, for its age.
     #[inline(always)]
@@ -281,9 +259,7 @@ impl Ageing {
     #[inline]
     fn knows(&self, later_ns: u64) -> bool {
         let units = later_ns >> SINCE_BITS;
-        units <= u64::from(u32::MAX)
-            && units >> (self.shift & 31) < i16::MAX as u64
-            && self.per_step < u16::MAX
+        units <= u64::from(u32::MAX) && units >> (self.shift & 31) < i16::MAX as u64 && self.per_step < u16::MAX
     }
 }
 
@@ -348,12 +324,7 @@ impl ArmSnapshot<'_> {
     /// Computes the bounds of all commands of a chunk, each with its age if `AGED`. Returns the least one. The chunk must
     /// not be empty.
     #[inline]
-    pub fn score<const AGED: bool>(
-        &self,
-        chunk: &Chunk,
-        scores: &mut Scores,
-        ageing: &Ageing,
-    ) -> u32 {
+    pub fn score<const AGED: bool>(&self, chunk: &Chunk, scores: &mut Scores, ageing: &Ageing) -> u32 {
         if self.later == [0, 0] && self.ahead[0] == self.ahead[1] {
             self.score_rows::<false, AGED>(chunk, scores, ageing)
         } else {
@@ -455,9 +426,7 @@ impl ArmSnapshot<'_> {
         };
         let wait = score.saturating_sub(moved + later + age);
         // A delay at the limit may be longer in truth.
-        wait >= spread + EXCESS
-            && later < LONGEST_DELAY * TURN
-            && (!AGED || (score < NEVER && ageing.knows(later_ns)))
+        wait >= spread + EXCESS && later < LONGEST_DELAY * TURN && (!AGED || (score < NEVER && ageing.knows(later_ns)))
     }
 
     /// A lower bound of the scores of all commands on one cylinder at angles from `first` to `last`.
@@ -468,11 +437,7 @@ impl ArmSnapshot<'_> {
             let moved = u32::from(self.floor.moves[at + write * DISTANCES]);
             let ahead = first.wrapping_add(u32::from(self.ahead[write]));
             let ahead = ahead.wrapping_sub(moved) & turn;
-            let wait = if ahead + (last - first) > turn {
-                0
-            } else {
-                ahead
-            };
+            let wait = if ahead + (last - first) > turn { 0 } else { ahead };
             wait + moved + u32::from(self.later[write])
         };
         score(0).min(score(1))

@@ -31,9 +31,7 @@ fn mechanics(positioning: &str) -> Mechanics {
         [positioning]
     "#;
     let spec: DriveSpec = toml::from_str(&format!("{text}{positioning}")).expect("a drive");
-    crate::Models::builtin()
-        .mechanics(&spec, &spec.geometry, Turn(1 << 61))
-        .expect("mechanics")
+    crate::Models::builtin().mechanics(&spec, &spec.geometry, Turn(1 << 61)).expect("mechanics")
 }
 
 /// Reads that lie completely in one of these ranges of sectors, or begin at the end of the last range.
@@ -64,13 +62,7 @@ fn waiting(noise: &mut XorShift, capacity: u64) -> (DriveRequest, (u64, u32)) {
         0 => Command::Write,
         _ => Command::Read,
     };
-    let request = DriveRequest {
-        id: 0,
-        command,
-        lba: Lba(sector),
-        blocks: count,
-        ..DriveRequest::default()
-    };
+    let request = DriveRequest { id: 0, command, lba: Lba(sector), blocks: count, ..DriveRequest::default() };
     (request, (sector, count))
 }
 
@@ -100,9 +92,7 @@ fn positioning(view: &View, w: &Waiting) -> f64 {
     for (a, arm) in view.arms.iter().enumerate() {
         if let Some(head_sets) = view.head_sets {
             let place = &w.place;
-            if view.usable >> a & 1 == 0
-                || !head_sets[a].reaches(1 << place.head, place.cylinder, write)
-            {
+            if view.usable >> a & 1 == 0 || !head_sets[a].reaches(1 << place.head, place.cylinder, write) {
                 continue;
             }
         }
@@ -136,9 +126,7 @@ fn brute(name: &str, queue: &Queue, view: &View, up: &mut bool) -> usize {
             true => -1.0,
             false => positioning(view, w) + transfer(w),
         }),
-        "aged-sptf" => scan(queue, |w| {
-            positioning(view, w) - 0.006 * (view.now - w.arrival.at) as f64
-        }),
+        "aged-sptf" => scan(queue, |w| positioning(view, w) - 0.006 * (view.now - w.arrival.at) as f64),
         ESTIMATED => scan(queue, |w| {
             let price = positioning(view, w) - 0.006 * (view.now - w.arrival.at) as f64;
             price + 1.4e6 * error_of(view.now, w.request.id)
@@ -208,11 +196,7 @@ fn follow(name: &str, m: &Mechanics, arms: usize, longest: usize, limited: bool,
     let (mut now, mut id, mut grow) = (1 << 40, 0, true);
     let mut hits = 0;
     for step in 0..longest * 4 {
-        grow = if queue.len() < 2 {
-            true
-        } else {
-            grow && queue.len() < longest
-        };
+        grow = if queue.len() < 2 { true } else { grow && queue.len() < longest };
         for _ in 0..if grow { 1 + noise.below(4) } else { 0 } {
             let (mut request, sectors) = waiting(&mut noise, m.layout.capacity());
             // Falling ids and simultaneous arrivals: ties are decided by arrival, then by id.
@@ -245,30 +229,19 @@ fn follow(name: &str, m: &Mechanics, arms: usize, longest: usize, limited: bool,
             start..start + noise.below(200)
         };
         let buffer = Ranges((0..noise.below(3)).map(|_| held(&mut noise)).collect());
-        let choice = [
-            ArmChoice::Positioning,
-            ArmChoice::Positioning,
-            ArmChoice::Rotation,
-            ArmChoice::Seek,
-        ][noise.below(4) as usize];
+        let choice = [ArmChoice::Positioning, ArmChoice::Positioning, ArmChoice::Rotation, ArmChoice::Seek]
+            [noise.below(4) as usize];
         let read = now + noise.below(1 << 20);
         let view = View {
             mechanics: m,
             arms: &heads,
             head_sets: limited.then_some(&head_sets[..]),
             usable: 1 + 2 * noise.below(1 << (arms - 1)),
-            arm_choice: if limited {
-                choice
-            } else {
-                ArmChoice::Positioning
-            },
+            arm_choice: if limited { choice } else { ArmChoice::Positioning },
             now,
             start: [read, read + noise.below(2) * 300_000],
             active_set: noise.below(arms as u64) as usize,
-            active_delay: [
-                noise.below(2) * noise.below(60_000_000),
-                noise.below(2) * 90_000,
-            ],
+            active_delay: [noise.below(2) * noise.below(60_000_000), noise.below(2) * 90_000],
             last_end: noise.below(m.layout.capacity()),
             buffer: &buffer,
             deadlines: None,
@@ -338,10 +311,7 @@ fn bounds_are_bounds() {
             let delay = [noise.below(2) * noise.below(1 << 26), noise.below(1 << 18)];
             let write = noise.below(2) == 0;
             let w = write as usize;
-            let mut place = m
-                .layout
-                .locate(noise.below(m.layout.capacity()))
-                .expect("a place");
+            let mut place = m.layout.locate(noise.below(m.layout.capacity())).expect("a place");
             if i % 4 == 0 {
                 // Close to where the head arrives, where a few nanoseconds decide on a turn.
                 let seek = m.move_ns(&arm, place.cylinder, place.head, write);
@@ -365,20 +335,14 @@ fn bounds_are_bounds() {
             let approach = floor.at(&m, start).approach(&arm, delay);
             let scores = &mut [0; crate::queue::CHUNK];
             let score = approach.score::<false>(chunk, scores, &Ageing::NONE);
-            assert!(
-                score <= floor.limit::<false>(exact, &Ageing::NONE),
-                "{score} {exact} {arm:?} {place:?} {write}"
-            );
+            assert!(score <= floor.limit::<false>(exact, &Ageing::NONE), "{score} {exact} {arm:?} {place:?} {write}");
             let (cylinder, angle) = (chunk.cylinder[0], u32::from(chunk.angle[0] & !WRITE));
             let wide = (angle.saturating_sub(noise.below(500) as u32), angle);
             assert!(approach.score_of_range(cylinder, wide) <= score);
             if approach.is_sure::<false>(chunk, (0, score), &Ageing::NONE, 0) {
                 sure += 1;
                 let units = exact as f64 / m.rotation.period_ns() * f64::from(1 << 11);
-                assert!(
-                    units <= f64::from(score),
-                    "{score} {units} {arm:?} {place:?} {write}"
-                );
+                assert!(units <= f64::from(score), "{score} {units} {arm:?} {place:?} {write}");
             }
         }
         assert!(m.scales_rotation() || sure > n / 2, "{positioning}: {sure}");
@@ -418,16 +382,10 @@ fn bounds_with_ages_are_bounds() {
             let request = read(id as u64, sector);
             queue.push(request, Arrival::simple(at), (sector, 1), |p| *p = place);
         }
-        let arm = Arm {
-            cylinder: noise.below(9000) as u32,
-            head: 1,
-            angle: Turn(noise.below(u64::MAX)),
-        };
+        let arm = Arm { cylinder: noise.below(9000) as u32, head: 1, angle: Turn(noise.below(u64::MAX)) };
         let start = oldest + later + noise.below(1 << 40);
         let chunk = queue.positions().piece(0);
-        let row = (0..2)
-            .find(|r| chunk.number[*r] == 1)
-            .expect("the younger one");
+        let row = (0..2).find(|r| chunk.number[*r] == 1).expect("the younger one");
         let ageing = floor.ageing(weight, oldest);
         let approach = floor.at(&m, [start; 2]).approach(&arm, [0; 2]);
         let mut scores = [0; crate::queue::CHUNK];
@@ -435,10 +393,7 @@ fn bounds_with_ages_are_bounds() {
         assert_eq!(least as i16, scores[0].min(scores[1]));
         let score = scores[row] as u32;
         let exact = m.position(&arm, &place, false, start).total() as f64 + weight * later as f64;
-        assert!(
-            score <= floor.limit::<true>(exact as u64, &ageing),
-            "{score} {exact} {weight} {later}"
-        );
+        assert!(score <= floor.limit::<true>(exact as u64, &ageing), "{score} {exact} {weight} {later}");
         if approach.is_sure::<true>(chunk, (row, score), &ageing, later) {
             sure += 1;
             slight += (weight * (later as f64) < 1e5) as i32;
@@ -458,13 +413,8 @@ fn looks(name: &str, m: &Mechanics, n: u64) -> f64 {
     let mut queue = Queue::new(plugin.needs());
     let one_more = |queue: &mut Queue, noise: &mut XorShift, id: u64| {
         let sector = noise.below(m.layout.capacity() / 8 - 8) * 8;
-        let request = DriveRequest {
-            id,
-            command: Command::Read,
-            lba: Lba(sector),
-            blocks: 8,
-            ..DriveRequest::default()
-        };
+        let request =
+            DriveRequest { id, command: Command::Read, lba: Lba(sector), blocks: 8, ..DriveRequest::default() };
         queue.push(request, Arrival::simple(id * 100_000), (sector, 8), |p| {
             assert!(m.layout.locate_into(sector, p));
         });
@@ -507,10 +457,7 @@ fn looks(name: &str, m: &Mechanics, n: u64) -> f64 {
 fn the_work_of_a_choice_grows_less_than_the_queue() {
     let m = mechanics("head_switch = \"0.7 ms\"\nwrite_settle = \"0.3 ms\"");
     for plugin in PLUGINS.iter() {
-        let (few, many) = (
-            looks(plugin.name(), &m, 500),
-            looks(plugin.name(), &m, 32_000),
-        );
+        let (few, many) = (looks(plugin.name(), &m, 500), looks(plugin.name(), &m, 32_000));
         println!("{}: {few} of 500, {many} of 32000", plugin.name());
         let most = match plugin.name() {
             "aged-sptf" => 32_000.0 / 5.0,
@@ -524,10 +471,7 @@ fn the_work_of_a_choice_grows_less_than_the_queue() {
 #[test]
 fn choices_beside_limits_equal_plain_scans() {
     let m = mechanics(POSITIONING[0]);
-    let limit = |ms: i64| DurationLimit {
-        guideline: Some(Span(ms * 1_000_000)),
-        ..DurationLimit::default()
-    };
+    let limit = |ms: i64| DurationLimit { guideline: Some(Span(ms * 1_000_000)), ..DurationLimit::default() };
     let spec = LimitsSpec {
         enabled: Heeded::Limits,
         reads: [5, 20, 200].map(limit).to_vec(),
@@ -548,13 +492,7 @@ fn choices_beside_limits_equal_plain_scans() {
             queue.push(request, Arrival::simple(now), sectors, |p| {
                 assert!(m.layout.locate_into(sectors.0, p));
             });
-            limits.waits(
-                queue.newest(),
-                request.hint,
-                request.command.writes(),
-                now,
-                now,
-            );
+            limits.waits(queue.newest(), request.hint, request.command.writes(), now, now);
             now += noise.below(1 << 22);
             queue.place_lone();
             let heads: Vec<Arm> = (0..arms)
@@ -585,17 +523,8 @@ fn choices_beside_limits_equal_plain_scans() {
                     deadlines.of(own.expect("its number"))
                 };
                 let weight = 0.7 / queue.len() as f64;
-                let urgency = Urgency {
-                    after: 0.5,
-                    before_ns: f64::INFINITY,
-                };
-                let order = BesideLimits {
-                    weight,
-                    slack_weight: 0.1,
-                    urgency,
-                    detour_late_ns: 0,
-                    head_start_ns: 0.0,
-                };
+                let urgency = Urgency { after: 0.5, before_ns: f64::INFINITY };
+                let order = BesideLimits { weight, slack_weight: 0.1, urgency, detour_late_ns: 0, head_start_ns: 0.0 };
                 let want = scan(&queue, |w| {
                     let worth = weight * (now - w.arrival.at) as f64;
                     let waited = |t: Target| (now - t.received) as f64;

@@ -65,10 +65,7 @@ impl Scheduler for DeadlineSptf {
         let order = BesideLimits {
             weight: self.ageing_beside_limits / n,
             slack_weight: 0.0,
-            urgency: Urgency {
-                after: self.urgent_after,
-                before_ns: f64::INFINITY,
-            },
+            urgency: Urgency { after: self.urgent_after, before_ns: f64::INFINITY },
             detour_late_ns: 0,
             head_start_ns: self.head_start.non_negative() as f64,
         };

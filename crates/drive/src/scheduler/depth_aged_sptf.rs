@@ -88,10 +88,7 @@ impl Scheduler for DepthAgedSptf {
         let order = BesideLimits {
             weight: self.ageing_beside_limits * falls / n,
             slack_weight: self.slack_ageing / n,
-            urgency: Urgency {
-                after: self.urgent_after,
-                before_ns: self.urgent_before.non_negative() as f64,
-            },
+            urgency: Urgency { after: self.urgent_after, before_ns: self.urgent_before.non_negative() as f64 },
             detour_late_ns: self.detour_late.non_negative(),
             head_start_ns: 0.0,
         };

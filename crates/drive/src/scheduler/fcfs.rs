@@ -14,9 +14,7 @@ use headstack_schema::Table;
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn Scheduler> {
-    Plugin::<dyn Scheduler>::new("fcfs", "First come, first served", "", |model: Fcfs, _| {
-        Ok(Box::new(model))
-    })
+    Plugin::<dyn Scheduler>::new("fcfs", "First come, first served", "", |model: Fcfs, _| Ok(Box::new(model)))
 }
 
 #[derive(Table)]
@@ -24,18 +22,12 @@ struct Fcfs {}
 
 impl Scheduler for Fcfs {
     fn needs(&self) -> Needs {
-        Needs {
-            only_oldest: true,
-            ..Needs::default()
-        }
+        Needs { only_oldest: true, ..Needs::default() }
     }
 
     #[inline]
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
         let index = queue.oldest();
-        Choice {
-            index,
-            arm: view.best_arm(queue, index),
-        }
+        Choice { index, arm: view.best_arm(queue, index) }
     }
 }

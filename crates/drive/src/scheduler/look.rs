@@ -41,11 +41,7 @@ impl Sweep {
     /// The nearest command in the direction of the sweep, from address `from`.
     fn ahead(&self, queue: &Queue, from: u64) -> Option<usize> {
         if let Some(order) = queue.by_address() {
-            return if self.downward {
-                order.last_before(from)
-            } else {
-                order.first_from(from)
-            };
+            return if self.downward { order.last_before(from) } else { order.first_from(from) };
         }
         let sector = |i: usize| queue.items()[i].sector;
         let index = least(queue, |i| match (self.downward, sector(i) < from) {
@@ -59,28 +55,18 @@ impl Sweep {
 
 impl Scheduler for Sweep {
     fn needs(&self) -> Needs {
-        Needs {
-            addresses: Addresses::All,
-            ..Needs::default()
-        }
+        Needs { addresses: Addresses::All, ..Needs::default() }
     }
 
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
         // A drive that has served nothing yet starts at sector 0.
-        let from = if view.last_end >= u64::MAX - 1 {
-            0
-        } else {
-            view.last_end
-        };
+        let from = if view.last_end >= u64::MAX - 1 { 0 } else { view.last_end };
         let mut found = self.ahead(queue, from);
         if found.is_none() {
             self.downward = !self.downward;
             found = self.ahead(queue, from);
         }
         let index = found.unwrap_or(queue.oldest());
-        Choice {
-            index,
-            arm: view.best_arm(queue, index),
-        }
+        Choice { index, arm: view.best_arm(queue, index) }
     }
 }

@@ -120,11 +120,7 @@ impl View<'_> {
 
     /// Positioning time of a command with an arm that has ended the service of another one, `after` nanoseconds from the start.
     fn cost_after(&self, arm: usize, other: &Waiting, after: u64, item: &Waiting) -> u64 {
-        let heads = Arm {
-            cylinder: other.place.cylinder,
-            head: other.place.head,
-            ..self.arms[arm]
-        };
+        let heads = Arm { cylinder: other.place.cylinder, head: other.place.head, ..self.arms[arm] };
         let (place, write) = (&item.place, item.writes());
         let moved = (self.mechanics).move_ns(&heads, place.cylinder, place.head, write);
         let there = self.start[usize::from(other.writes())] + after + moved;
@@ -137,9 +133,7 @@ impl View<'_> {
         #[cfg(test)]
         count(1);
         let (place, write) = (&item.place, item.writes());
-        let seek = self
-            .mechanics
-            .move_ns(arm, place.cylinder, place.head, write);
+        let seek = self.mechanics.move_ns(arm, place.cylinder, place.head, write);
         let moved = delay[write as usize] + seek;
         (moved, self.start[write as usize] + moved)
     }
@@ -157,8 +151,7 @@ impl View<'_> {
             return true;
         };
         let place = &item.place;
-        self.is_usable(arm)
-            && head_sets[arm].reaches(1 << (place.head & 63), place.cylinder, item.writes())
+        self.is_usable(arm) && head_sets[arm].reaches(1 << (place.head & 63), place.cylinder, item.writes())
     }
 
     fn cost_of_free(&self, item: &Waiting) -> (u64, u8) {
@@ -205,10 +198,7 @@ impl Choice {
     /// The command that has waited longest, by the first arm: where nothing can be told apart.
     #[inline]
     fn oldest(queue: &Queue) -> Choice {
-        Choice {
-            index: queue.oldest(),
-            arm: 0,
-        }
+        Choice { index: queue.oldest(), arm: 0 }
     }
 }
 
@@ -245,10 +235,7 @@ plugins! { dyn Scheduler: fcfs, sstf, scan, look, c_look, vscan, sptf, satf, age
 ///
 /// # Errors
 /// Unknown names and parameters, by dotted key.
-pub fn build(
-    spec: &QueueSpec,
-    schedulers: &Plugins<dyn Scheduler>,
-) -> Result<Box<dyn Scheduler>, SpecError> {
+pub fn build(spec: &QueueSpec, schedulers: &Plugins<dyn Scheduler>) -> Result<Box<dyn Scheduler>, SpecError> {
     let plugin = schedulers.find("queue.scheduler", &spec.scheduler)?;
     let built = plugin.build(&spec.scheduler_parameters, &());
     built.map_err(|e| e.within("queue.scheduler_parameters"))

@@ -65,10 +65,7 @@ pub(super) fn needs_of(cache_aware: bool) -> Needs {
 #[inline]
 pub(super) fn served_choice(queue: &Queue, view: &View) -> Option<Choice> {
     let index = oldest_served(queue, view)?;
-    Some(Choice {
-        index,
-        arm: view.best_arm(queue, index),
-    })
+    Some(Choice { index, arm: view.best_arm(queue, index) })
 }
 
 /// The oldest command that the buffer serves. Two searches run in step: one through the commands in order of

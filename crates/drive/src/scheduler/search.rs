@@ -1,9 +1,7 @@
 //! Finds the command of the least price, for prices that grow with positioning time. The choice is exact:
 //! only commands whose lower bound is low enough are computed in full.
 
-use super::bounds::{
-    lone_row, row_of, several, Ageing, ArmSnapshot, Scores, SeekLowerBound, ANY, NEVER,
-};
+use super::bounds::{lone_row, row_of, several, Ageing, ArmSnapshot, Scores, SeekLowerBound, ANY, NEVER};
 use super::{Choice, View};
 use crate::queue::{Chunk, Positions, Queue, CHUNK};
 
@@ -75,8 +73,7 @@ impl<P: CostFunction> Best<'_, P> {
             let before = &self.choice;
             let first = cost < best
                 || (cost == best
-                    && (self.queue.older(index, before.index)
-                        || (index == before.index && arm < before.arm)));
+                    && (self.queue.older(index, before.index) || (index == before.index && arm < before.arm)));
             if !first {
                 return;
             }
@@ -111,12 +108,7 @@ impl<P: CostFunction> Best<'_, P> {
 impl Search {
     /// The command of the least price, the oldest of equal ones; `None` if no free arm reaches any.
     #[inline]
-    pub fn best<P: CostFunction>(
-        &mut self,
-        queue: &Queue,
-        view: &View,
-        price: &P,
-    ) -> Option<Choice> {
+    pub fn best<P: CostFunction>(&mut self, queue: &Queue, view: &View, price: &P) -> Option<Choice> {
         let arms = view.arms.len();
         if arms == 1 {
             let (mut scores, mut least) = ([[0; CHUNK]], [0]);
@@ -221,10 +213,7 @@ fn score<P: CostFunction, const AGED: bool>(
     let mut others = all_least.iter().enumerate();
     let alone = all_least.len() == 1 || others.all(|(a, least)| a == arm || *least > limit);
     let sure = alone && approach.is_sure::<AGED>(chunk, (row, lowest), ageing, later_ns);
-    sure.then_some(Choice {
-        index,
-        arm: arm as u8,
-    })
+    sure.then_some(Choice { index, arm: arm as u8 })
 }
 
 /// Searches outward from each arm, until even the shortest movement to the remaining commands takes too long.

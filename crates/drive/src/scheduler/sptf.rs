@@ -40,8 +40,7 @@ impl CostFunction for WithArm<'_> {
     fn of(&self, i: usize, arm: usize) -> Option<(u64, u8)> {
         let WithArm(queue, view) = self;
         let item = &queue.items()[i];
-        view.reaches(arm, item)
-            .then(|| (view.cost_with(arm, item), arm as u8))
+        view.reaches(arm, item).then(|| (view.cost_with(arm, item), arm as u8))
     }
 
     #[inline]
@@ -68,10 +67,7 @@ impl CostFunction for WithServing<'_> {
 
 impl Scheduler for Sptf {
     fn needs(&self) -> Needs {
-        Needs {
-            positions: true,
-            ..Needs::default()
-        }
+        Needs { positions: true, ..Needs::default() }
     }
 
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
@@ -80,9 +76,6 @@ impl Scheduler for Sptf {
         } else {
             self.search.best(queue, view, &WithServing(queue, view))
         };
-        found.unwrap_or(Choice {
-            index: queue.oldest(),
-            arm: 0,
-        })
+        found.unwrap_or(Choice { index: queue.oldest(), arm: 0 })
     }
 }

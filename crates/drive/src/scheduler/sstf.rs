@@ -14,12 +14,9 @@ use headstack_schema::Table;
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn Scheduler> {
-    Plugin::<dyn Scheduler>::new(
-        "sstf",
-        "Shortest seek time first, by cylinder",
-        "",
-        |model: Sstf, _| Ok(Box::new(model)),
-    )
+    Plugin::<dyn Scheduler>::new("sstf", "Shortest seek time first, by cylinder", "", |model: Sstf, _| {
+        Ok(Box::new(model))
+    })
 }
 
 #[derive(Table)]
@@ -27,10 +24,7 @@ struct Sstf {}
 
 impl Scheduler for Sstf {
     fn needs(&self) -> Needs {
-        Needs {
-            cylinders: true,
-            ..Needs::default()
-        }
+        Needs { cylinders: true, ..Needs::default() }
     }
 
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
@@ -45,9 +39,6 @@ impl Scheduler for Sstf {
             least_of(queue, near, distance)
         });
         let index = found.unwrap_or_else(|| least(queue, distance));
-        Choice {
-            index,
-            arm: view.best_arm(queue, index),
-        }
+        Choice { index, arm: view.best_arm(queue, index) }
     }
 }

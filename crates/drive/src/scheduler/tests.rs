@@ -50,22 +50,9 @@ fn requests(seed: u64, n: u64, gap_ns: u64) -> Vec<(u64, DriveRequest)> {
         .map(|id| {
             now += below(2 * gap_ns + 1);
             let blocks = 1 + below(16) as u32;
-            let command = if below(3) == 0 {
-                Command::Write
-            } else {
-                Command::Read
-            };
+            let command = if below(3) == 0 { Command::Write } else { Command::Read };
             let lba = Lba(below(CYLINDERS * HEADS * SECTORS - 16));
-            (
-                now,
-                DriveRequest {
-                    id,
-                    command,
-                    lba,
-                    blocks,
-                    ..DriveRequest::default()
-                },
-            )
+            (now, DriveRequest { id, command, lba, blocks, ..DriveRequest::default() })
         })
         .collect()
 }
@@ -100,11 +87,7 @@ fn place(lba: u64) -> (At, f64) {
 fn cost(arm: At, arm_angle: f64, r: &DriveRequest, t: f64) -> (f64, f64) {
     let (to, angle) = place(r.lba.0);
     let d = arm.cylinder.abs_diff(to.cylinder) as f64;
-    let mut s = if d == 0.0 {
-        0.0
-    } else {
-        1.0 + 7.0 * (d - 1.0) / (CYLINDERS as f64 - 2.0)
-    };
+    let mut s = if d == 0.0 { 0.0 } else { 1.0 + 7.0 * (d - 1.0) / (CYLINDERS as f64 - 2.0) };
     if arm.head != to.head {
         s = s.max(SWITCH);
     }
@@ -137,10 +120,7 @@ fn judge(
     assert_eq!(done.len(), requests.len());
     let mut waiting: Vec<(u64, DriveRequest)> = requests.to_vec();
     let n = spec.dash.arms as usize;
-    let start = At {
-        cylinder: 0,
-        head: 0,
-    };
+    let start = At { cylinder: 0, head: 0 };
     let mut arms: Vec<(At, f64)> = (0..n).map(|k| (start, k as f64 / n as f64)).collect();
     let (mut free, mut last_end) = (0u64, None);
     for (i, c) in done.iter().enumerate() {
@@ -148,12 +128,7 @@ fn judge(
         let here = waiting.iter().take_while(|w| w.0 <= now).count();
         let index = waiting[..here].iter().position(|w| w.1.id == c.id);
         let index = index.unwrap_or_else(|| panic!("dispatch {i}: {} is not waiting", c.id));
-        let moment = Moment {
-            waiting: &waiting[..here],
-            arms: &arms,
-            now: now as f64 * 1e-6,
-            last_end,
-        };
+        let moment = Moment { waiting: &waiting[..here], arms: &arms, now: now as f64 * 1e-6, last_end };
         if let Err(e) = accept(&moment, index, c.arm as usize) {
             panic!("{} dispatch {i}: {e}", spec.queue.scheduler);
         }
@@ -166,9 +141,7 @@ fn judge(
 
 fn must_be(want: usize, got: usize, m: &Moment) -> Result<(), String> {
     let id = |i: usize| m.waiting[i].1;
-    (want == got)
-        .then_some(())
-        .ok_or(format!("{:?}, need {:?}", id(got), id(want)))
+    (want == got).then_some(()).ok_or(format!("{:?}, need {:?}", id(got), id(want)))
 }
 
 /// Index of the smallest key; of equal ones the earliest arrival.
@@ -188,29 +161,15 @@ fn files_and_list_agree() {
 fn unknown_keys_are_refused() {
     contract::refuses_unknown_keys(&PLUGINS);
     let mut spec = spec("sptf", 1);
-    spec.queue
-        .scheduler_parameters
-        .insert("wieght".into(), 1.into());
-    let error = build(&spec.queue, &PLUGINS)
-        .err()
-        .map(|e| e.to_string())
-        .unwrap_or_default();
-    assert!(
-        error.contains("queue.scheduler_parameters: got key \"wieght\""),
-        "{error}"
-    );
+    spec.queue.scheduler_parameters.insert("wieght".into(), 1.into());
+    let error = build(&spec.queue, &PLUGINS).err().map(|e| e.to_string()).unwrap_or_default();
+    assert!(error.contains("queue.scheduler_parameters: got key \"wieght\""), "{error}");
 }
 
 #[test]
 fn nothing_is_lost_repeated_or_invented_and_runs_repeat() {
     for plugin in PLUGINS.iter() {
-        for (arms, depth, gap) in [
-            (1, 0, 0),
-            (1, 4, 0),
-            (3, 0, 0),
-            (2, 3, 3_000_000),
-            (1, 0, 6_000_000),
-        ] {
+        for (arms, depth, gap) in [(1, 0, 0), (1, 4, 0), (3, 0, 0), (2, 3, 3_000_000), (1, 0, 6_000_000)] {
             let mut spec = spec(plugin.name(), arms);
             spec.queue.depth = depth;
             let mut requests = requests(7 + depth as u64, 400, gap);
@@ -225,12 +184,7 @@ fn nothing_is_lost_repeated_or_invented_and_runs_repeat() {
             // A flush completes after all commands that arrived before it.
             for (i, c) in done.iter().enumerate() {
                 if requests[c.id as usize].1.command == Command::Flush {
-                    assert!(
-                        done[i..].iter().all(|d| d.id >= c.id),
-                        "{} {}",
-                        plugin.name(),
-                        c.id
-                    );
+                    assert!(done[i..].iter().all(|d| d.id >= c.id), "{} {}", plugin.name(), c.id);
                 }
             }
         }
@@ -240,43 +194,30 @@ fn nothing_is_lost_repeated_or_invented_and_runs_repeat() {
 #[test]
 fn sptf_takes_the_cheapest_pair_of_command_and_arm() {
     for (arms, gap) in [(1, 0), (1, 4_000_000), (2, 0), (4, 1_500_000)] {
-        judge(
-            &spec("sptf", arms),
-            &requests(11, 500, gap),
-            |m, index, arm| {
-                let of =
-                    |i: usize, a: usize| cost(m.arms[a].0, m.arms[a].1, &m.waiting[i].1, m.now);
-                let chosen = of(index, arm).0;
-                for i in 0..m.waiting.len() {
-                    for a in 0..m.arms.len() {
-                        let other = of(i, a).1;
-                        if chosen > other + 1e-4 {
-                            return Err(format!(
-                                "{chosen} ms, but {i} with arm {a} takes {other} ms"
-                            ));
-                        }
+        judge(&spec("sptf", arms), &requests(11, 500, gap), |m, index, arm| {
+            let of = |i: usize, a: usize| cost(m.arms[a].0, m.arms[a].1, &m.waiting[i].1, m.now);
+            let chosen = of(index, arm).0;
+            for i in 0..m.waiting.len() {
+                for a in 0..m.arms.len() {
+                    let other = of(i, a).1;
+                    if chosen > other + 1e-4 {
+                        return Err(format!("{chosen} ms, but {i} with arm {a} takes {other} ms"));
                     }
                 }
-                Ok(())
-            },
-        );
+            }
+            Ok(())
+        });
     }
 }
 
 #[test]
 fn every_scheduler_takes_the_arm_that_is_there_first() {
     for plugin in PLUGINS.iter() {
-        judge(
-            &spec(plugin.name(), 3),
-            &requests(12, 300, 1_000_000),
-            |m, index, arm| {
-                let of = |a: usize| cost(m.arms[a].0, m.arms[a].1, &m.waiting[index].1, m.now);
-                let best = (0..3).map(|a| of(a).1).fold(f64::INFINITY, f64::min);
-                (of(arm).0 <= best + 1e-4)
-                    .then_some(())
-                    .ok_or(format!("arm {arm}: {} for {best}", of(arm).0))
-            },
-        );
+        judge(&spec(plugin.name(), 3), &requests(12, 300, 1_000_000), |m, index, arm| {
+            let of = |a: usize| cost(m.arms[a].0, m.arms[a].1, &m.waiting[index].1, m.now);
+            let best = (0..3).map(|a| of(a).1).fold(f64::INFINITY, f64::min);
+            (of(arm).0 <= best + 1e-4).then_some(()).ok_or(format!("arm {arm}: {} for {best}", of(arm).0))
+        });
     }
 }
 
@@ -284,15 +225,9 @@ fn every_scheduler_takes_the_arm_that_is_there_first() {
 fn fcfs_sstf_and_vscan_equal_their_definitions() {
     for gap in [0, 4_000_000] {
         let requests = requests(13, 400, gap);
-        judge(&spec("fcfs", 1), &requests, |m, index, _| {
-            must_be(0, index, m)
-        });
-        let distance = |m: &Moment, r: &DriveRequest| {
-            place(r.lba.0).0.cylinder as f64 - m.arms[0].0.cylinder as f64
-        };
-        judge(&spec("sstf", 1), &requests, |m, index, _| {
-            must_be(least_of(m, |r| distance(m, r).abs()), index, m)
-        });
+        judge(&spec("fcfs", 1), &requests, |m, index, _| must_be(0, index, m));
+        let distance = |m: &Moment, r: &DriveRequest| place(r.lba.0).0.cylinder as f64 - m.arms[0].0.cylinder as f64;
+        judge(&spec("sstf", 1), &requests, |m, index, _| must_be(least_of(m, |r| distance(m, r).abs()), index, m));
         for r in [0.0, 0.2, 1.0] {
             let mut spec = spec("vscan", 1);
             spec.queue.scheduler_parameters.insert("r".into(), r.into());
@@ -300,12 +235,7 @@ fn fcfs_sstf_and_vscan_equal_their_definitions() {
             judge(&spec, &requests, |m, index, _| {
                 let want = least_of(m, |q| {
                     let d = distance(m, q);
-                    d.abs()
-                        + if d * sign < 0.0 {
-                            r * CYLINDERS as f64
-                        } else {
-                            0.0
-                        }
+                    d.abs() + if d * sign < 0.0 { r * CYLINDERS as f64 } else { 0.0 }
                 });
                 let d = distance(m, &m.waiting[want].1);
                 if d != 0.0 {
@@ -347,13 +277,8 @@ fn look_scan_and_c_look_sweep() {
                 if m.waiting.len() > 1 || name == "scan" {
                     up = direction;
                 }
-                let want = least_of(m, |r| {
-                    if ahead(direction, r) {
-                        r.lba.0.abs_diff(end) as f64
-                    } else {
-                        f64::INFINITY
-                    }
-                });
+                let want =
+                    least_of(m, |r| if ahead(direction, r) { r.lba.0.abs_diff(end) as f64 } else { f64::INFINITY });
                 must_be(want, index, m)
             });
         }
@@ -378,14 +303,7 @@ fn scan_moves_the_arm_to_the_edge_before_it_turns() {
                 blocks: 1,
                 ..DriveRequest::default()
             };
-            (
-                if i < first.len() {
-                    i as u64 * 500_000_000
-                } else {
-                    999_000_000
-                },
-                request,
-            )
+            (if i < first.len() { i as u64 * 500_000_000 } else { 999_000_000 }, request)
         };
         let requests: Vec<_> = first.iter().chain(&queue).enumerate().map(read).collect();
         let done = run(&spec, &requests);
@@ -404,10 +322,7 @@ fn scan_moves_the_arm_to_the_edge_before_it_turns() {
         assert_eq!(after.iter().map(|c| c.seek_distance).sum::<u32>(), moved);
         // Both parts of the turn are seeks.
         let seek = after[turn].components.seek as f64 * 1e-6;
-        assert!(
-            (seek - seek_ms(legs[0]) - seek_ms(legs[1])).abs() < 1e-5,
-            "{seek}"
-        );
+        assert!((seek - seek_ms(legs[0]) - seek_ms(legs[1])).abs() < 1e-5, "{seek}");
     }
 }
 

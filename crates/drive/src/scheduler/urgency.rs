@@ -56,10 +56,7 @@ pub(super) struct Urgency {
 
 impl Urgency {
     /// At once.
-    pub const ALWAYS: Urgency = Urgency {
-        after: 0.0,
-        before_ns: f64::INFINITY,
-    };
+    pub const ALWAYS: Urgency = Urgency { after: 0.0, before_ns: f64::INFINITY };
 
     /// Nanoseconds from `now` until a command is urgent; negative if it is.
     pub fn wait_ns(&self, target: Target, now: u64) -> f64 {
@@ -102,12 +99,7 @@ pub(super) fn nearest(
     deadlines: Deadlines,
     urgency: Urgency,
 ) -> Option<Choice> {
-    let urgent = Urgent {
-        queue,
-        view,
-        deadlines,
-        urgency,
-    };
+    let urgent = Urgent { queue, view, deadlines, urgency };
     search.best(queue, view, &urgent)
 }
 
@@ -216,13 +208,7 @@ impl BesideLimits {
 
     /// The command whose service delays an urgent one least, ages counted, among those after which the urgent one is reached
     /// `within` nanoseconds. All are examined: bounds of their positioning say nothing of the way that follows.
-    fn on_the_way(
-        &self,
-        queue: &Queue,
-        view: &View,
-        urgent: Choice,
-        within: u64,
-    ) -> Option<Detour> {
+    fn on_the_way(&self, queue: &Queue, view: &View, urgent: Choice, within: u64) -> Option<Detour> {
         let goal = &queue.items()[urgent.index];
         let set = usize::from(urgent.arm);
         let direct = view.cost_with(set, goal);
@@ -244,15 +230,8 @@ impl BesideLimits {
             let delay = there.saturating_sub(direct);
             let price = delay as f64 - worth;
             if there <= within && best.is_none_or(|b| price < b.price) {
-                let choice = Choice {
-                    index,
-                    arm: urgent.arm,
-                };
-                best = Some(Detour {
-                    choice,
-                    price,
-                    delay,
-                });
+                let choice = Choice { index, arm: urgent.arm };
+                best = Some(Detour { choice, price, delay });
             }
         }
         best

@@ -34,10 +34,7 @@ struct VScan {
 
 impl Scheduler for VScan {
     fn needs(&self) -> Needs {
-        Needs {
-            cylinders: true,
-            ..Needs::default()
-        }
+        Needs { cylinders: true, ..Needs::default() }
     }
 
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
@@ -58,9 +55,6 @@ impl Scheduler for VScan {
         if cylinder(index) != here {
             self.downward = cylinder(index) < here;
         }
-        Choice {
-            index,
-            arm: view.best_arm(queue, index),
-        }
+        Choice { index, arm: view.best_arm(queue, index) }
     }
 }

@@ -95,16 +95,8 @@ impl SeekModel for Arm {
         if distance == 0 {
             return Span::ZERO;
         }
-        let (x, g, v) = (
-            f64::from(distance) * self.pitch_m,
-            self.acceleration,
-            self.velocity_limit,
-        );
-        let travel = if x * g <= v * v {
-            2.0 * (x / g).sqrt()
-        } else {
-            x / v + v / g
-        };
+        let (x, g, v) = (f64::from(distance) * self.pitch_m, self.acceleration, self.velocity_limit);
+        let travel = if x * g <= v * v { 2.0 * (x / g).sqrt() } else { x / v + v / g };
         // A seek over any distance takes at least 1 ns.
         Span(Span::from_secs_f64(travel + self.settle_s).0.max(1))
     }
@@ -123,10 +115,7 @@ mod tests {
     #[test]
     fn both_pieces_by_hand() {
         let m = model("bang-bang", TOML).unwrap();
-        assert_eq!(
-            m.seek(1_000),
-            Span::from_secs_f64(2.0 * 2e-6f64.sqrt() + 1e-3)
-        );
+        assert_eq!(m.seek(1_000), Span::from_secs_f64(2.0 * 2e-6f64.sqrt() + 1e-3));
         assert_eq!(m.seek(2_000), Span::from_ms(5.0));
         assert_eq!(m.seek(10_000), Span::from_ms(13.0));
         // The two formulas meet with the same slope 1/v: one more cylinder takes 1 us more on either side.

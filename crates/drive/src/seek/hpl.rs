@@ -113,10 +113,7 @@ mod tests {
 
     #[test]
     fn refuses_times_that_are_not_positive() {
-        let bad = format!(
-            "{}\nfirst = [\"2 ms\", \"0 ms\"]",
-            super::plugin().example()
-        );
+        let bad = format!("{}\nfirst = [\"2 ms\", \"0 ms\"]", super::plugin().example());
         assert_eq!(model("hpl", &bad).err().expect("refused").key, "first[1]");
         let bad = super::plugin().example().replace("0.33 ms", "-0.33 ms");
         assert_eq!(model("hpl", &bad).err().expect("refused").key, "short_sqrt");

@@ -62,11 +62,7 @@ impl SeekTable {
         for distance in 1..cylinders.max(1) {
             let span = Span(model.seek(distance).0.saturating_add(constant.0));
             // A fitted constant may make the shortest seeks negative: these become zero.
-            let t = if constant.0 < 0 {
-                span.0.max(1)
-            } else {
-                span.0
-            };
+            let t = if constant.0 < 0 { span.0.max(1) } else { span.0 };
             if t <= 0 || t > u32::MAX as i64 {
                 return Err(SpecError::new(
                     "seek",
@@ -80,9 +76,7 @@ impl SeekTable {
     }
 
     fn of(ns: &[u32]) -> SeekTable {
-        SeekTable {
-            ns: CompressedSeekTable::new(ns),
-        }
+        SeekTable { ns: CompressedSeekTable::new(ns) }
     }
 
     /// The table with every time multiplied by `factor`, from 0 to 4; times are limited to 4 s.
@@ -104,9 +98,7 @@ impl SeekTable {
         let last = self.ns.len() - 1;
         let time = |step: usize| match step {
             0 => 0,
-            step => self
-                .ns
-                .at(((step + (steps - 1) / 2) / steps).max(1).min(last)),
+            step => self.ns.at(((step + (steps - 1) / 2) / steps).max(1).min(last)),
         };
         SeekTable::of(&(0..self.ns.len() * steps).map(time).collect::<Vec<_>>())
     }
@@ -164,8 +156,7 @@ fn with_unit(value: &Value, need: &str, units: &[(&str, f64)]) -> Result<f64, Sp
         return Err(wrong_kind(value, need));
     };
     let listed = need.rsplit(": ").next().unwrap_or(need);
-    parse_with_units(text, units, listed)
-        .map_err(|e| SpecError::new("", format!("{:?}", e.got), e.need))
+    parse_with_units(text, units, listed).map_err(|e| SpecError::new("", format!("{:?}", e.got), e.need))
 }
 
 quantity! {
@@ -208,17 +199,11 @@ mod tests {
     #[test]
     fn zero_at_zero_positive_beyond_and_repeatable() {
         for plugin in PLUGINS.iter() {
-            let model = plugin
-                .build(&contract::example(plugin), &())
-                .expect("the example builds");
+            let model = plugin.build(&contract::example(plugin), &()).expect("the example builds");
             assert_eq!(model.seek(0), Span::ZERO, "{}", plugin.name());
             for d in (1..3_000).chain((3_000..20_000).step_by(97)) {
                 let t = model.seek(d);
-                assert!(
-                    t.0 > 0 && t.0 < 4_000_000_000,
-                    "{}: {d} takes {t}",
-                    plugin.name()
-                );
+                assert!(t.0 > 0 && t.0 < 4_000_000_000, "{}: {d} takes {t}", plugin.name());
                 assert_eq!(t, model.seek(d), "{}: {d}", plugin.name());
             }
         }
@@ -246,9 +231,7 @@ mod tests {
     fn a_wrong_model_name_gets_the_list_and_the_nearest() {
         let mut table = Params::new();
         table.insert("model".into(), "liner".into());
-        let error = SeekTable::build(&table, 10, Span::ZERO, &PLUGINS)
-            .unwrap_err()
-            .to_string();
+        let error = SeekTable::build(&table, 10, Span::ZERO, &PLUGINS).unwrap_err().to_string();
         assert!(error.contains("did you mean \"linear\"?"), "{error}");
     }
 }

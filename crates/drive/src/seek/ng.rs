@@ -87,9 +87,6 @@ mod tests {
     #[test]
     fn refuses_a_density_of_zero() {
         let bad = super::plugin().example().replace("10000", "0");
-        assert_eq!(
-            model("ng", &bad).err().expect("refused").key,
-            "tracks_per_inch"
-        );
+        assert_eq!(model("ng", &bad).err().expect("refused").key, "tracks_per_inch");
     }
 }

@@ -41,8 +41,7 @@ impl Points {
             let key = || format!("points[{i}]");
             if distance == 0 || time.0 <= 0 || time > MOST_SEEK {
                 let got = format!("[{distance}, \"{time}\"]");
-                let need =
-                    format!("a distance of 1 or more and a time above 0, at most {MOST_SEEK}");
+                let need = format!("a distance of 1 or more and a time above 0, at most {MOST_SEEK}");
                 return Err(SpecError::new(key(), got, need));
             }
             if let Some(&(last, _)) = points.last().filter(|p| p.0 >= distance) {
@@ -93,19 +92,8 @@ mod tests {
 
     #[test]
     fn exact_at_points_linear_between_and_beyond() {
-        let m = model(
-            "table",
-            "points = [[0, \"0 ms\"], [1, \"1 ms\"], [11, \"3 ms\"], [21, \"2 ms\"]]",
-        )
-        .unwrap();
-        for (d, ms) in [
-            (1, 1.0),
-            (6, 2.0),
-            (11, 3.0),
-            (16, 2.5),
-            (21, 2.0),
-            (31, 1.0),
-        ] {
+        let m = model("table", "points = [[0, \"0 ms\"], [1, \"1 ms\"], [11, \"3 ms\"], [21, \"2 ms\"]]").unwrap();
+        for (d, ms) in [(1, 1.0), (6, 2.0), (11, 3.0), (16, 2.5), (21, 2.0), (31, 1.0)] {
             assert_eq!(m.seek(d), Span::from_ms(ms), "{d}");
         }
     }
@@ -127,9 +115,7 @@ mod tests {
             ("[[2, \"1 ms\"], [3, \"9 ms\"]]", "points"),
             ("[[1, 2]]", "points[0][1]"),
         ] {
-            let error = model("table", &format!("points = {points}"))
-                .err()
-                .expect(points);
+            let error = model("table", &format!("points = {points}")).err().expect(points);
             assert_eq!(error.key, key, "{error}");
         }
     }
@@ -137,10 +123,8 @@ mod tests {
     /// A last segment that falls below zero within the drive's cylinders is found when the drive is built.
     #[test]
     fn a_falling_end_is_refused_for_a_drive_it_does_not_reach() {
-        let table = toml::from_str(
-            "model = \"table\"\npoints = [[1, \"3 ms\"], [10, \"2 ms\"], [11, \"1 ms\"]]",
-        )
-        .unwrap();
+        let table =
+            toml::from_str("model = \"table\"\npoints = [[1, \"3 ms\"], [10, \"2 ms\"], [11, \"1 ms\"]]").unwrap();
         assert!(SeekTable::build(&table, 12, Span::ZERO, &PLUGINS).is_ok());
         let error = SeekTable::build(&table, 13, Span::ZERO, &PLUGINS).unwrap_err();
         assert!(error.to_string().contains("for 12 cylinders"), "{error}");

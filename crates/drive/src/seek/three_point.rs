@@ -47,12 +47,7 @@ struct ThreePoint {
 
 impl ThreePoint {
     fn check_order(&self) -> Result<(), SpecError> {
-        let ThreePoint {
-            single,
-            average,
-            full,
-            ..
-        } = self;
+        let ThreePoint { single, average, full, .. } = self;
         if average < single || average > full {
             let need = format!("a time from single ({single}) to full ({full})");
             return Err(SpecError::new("average", average, need));
@@ -87,9 +82,7 @@ mod tests {
         let n = 163_536u32;
         let m = model("three-point", super::plugin().example()).unwrap();
         let pairs = f64::from(n) * f64::from(n);
-        let mean: f64 = (1..n)
-            .map(|d| m.seek(d).as_ms() * 2.0 * f64::from(n - d) / pairs)
-            .sum();
+        let mean: f64 = (1..n).map(|d| m.seek(d).as_ms() * 2.0 * f64::from(n - d) / pairs).sum();
         assert!((mean / 8.5 - 1.0).abs() < 0.002, "{mean}");
         assert_eq!(m.seek(1), Span::from_ms(0.8));
         assert!((m.seek(n - 1).as_ms() - 17.0).abs() < 0.001);

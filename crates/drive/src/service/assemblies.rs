@@ -45,11 +45,7 @@ pub(super) fn head_sets(
             head_sets.push(HeadSet {
                 assembly: a as u32,
                 surfaces,
-                cylinders: if radial {
-                    (*offset, past)
-                } else {
-                    (0, positions)
-                },
+                cylinders: if radial { (*offset, past) } else { (0, positions) },
                 offset: *offset,
                 reads,
                 writes,
@@ -65,11 +61,7 @@ pub(super) fn head_sets(
 }
 
 /// Refuses combinations of settings that are not supported, for `head_sets` head sets.
-pub(crate) fn check_combination(
-    spec: &DriveSpec,
-    plan: &UnitPlan,
-    head_sets: usize,
-) -> Result<(), SpecError> {
+pub(crate) fn check_combination(spec: &DriveSpec, plan: &UnitPlan, head_sets: usize) -> Result<(), SpecError> {
     let (p, g) = (&spec.parallelism, &plan.geometry);
     if head_sets > 64 {
         return Err(SpecError::new(
@@ -109,9 +101,7 @@ pub(crate) fn check_combination(
 
 /// Whether some head set serves less than all commands, even without faults.
 pub(super) fn restricted(head_sets: &[HeadSet]) -> bool {
-    head_sets
-        .iter()
-        .any(|p| p.offset > 0 || !p.reads || !p.writes)
+    head_sets.iter().any(|p| p.offset > 0 || !p.reads || !p.writes)
 }
 
 /// The assemblies at rest, each with its head sets.
@@ -146,10 +136,7 @@ impl CommandServer {
 
     /// The number of the active head set.
     pub fn active_set(&self) -> usize {
-        self.number_of(
-            self.arms.active,
-            self.arms.assemblies[self.arms.active].mechanism.active_set,
-        )
+        self.number_of(self.arms.active, self.arms.assemblies[self.arms.active].mechanism.active_set)
     }
 
     /// The state of a head set.
@@ -170,14 +157,7 @@ impl CommandServer {
             return Ok(());
         };
         let writing = |(_, head_set): &(usize, &HeadSet)| head_set.writes;
-        let sets: Vec<usize> = self
-            .arms
-            .head_sets
-            .iter()
-            .enumerate()
-            .filter(writing)
-            .map(|p| p.0)
-            .collect();
+        let sets: Vec<usize> = self.arms.head_sets.iter().enumerate().filter(writing).map(|p| p.0).collect();
         let mut arms: Vec<Arm> = Vec::new();
         for i in &sets {
             arms.push(self.arms.assemblies[i / self.arms.sets].mechanism.arms[i % self.arms.sets]);
@@ -206,10 +186,7 @@ impl CommandServer {
 
     fn change_set(&mut self, number: usize, at: u64) {
         if self.kind == BARE {
-            let free = self.arms.assemblies[self.arms.active]
-                .mechanism
-                .timeline
-                .free();
+            let free = self.arms.assemblies[self.arms.active].mechanism.timeline.free();
             let next = &mut self.arms.assemblies[number].mechanism;
             next.timeline.hold_until(free);
             self.arms.active = number;
@@ -282,11 +259,7 @@ impl CommandServer {
     /// The assemblies other than the active one, if assemblies work at the same time; else none.
     pub(super) fn others(&self) -> impl Iterator<Item = usize> {
         let active = self.arms.active;
-        let n = if self.arms.at_once > 1 {
-            self.arms.assemblies.len()
-        } else {
-            0
-        };
+        let n = if self.arms.at_once > 1 { self.arms.assemblies.len() } else { 0 };
         (0..n).filter(move |a| *a != active)
     }
 
@@ -418,13 +391,7 @@ impl CommandServer {
     /// Ends the read-ahead of other assemblies into segment `keep_out` or into sectors `[start, end)`, which
     /// are about to be used otherwise. Returns when their forced read-ahead has ended.
     #[inline]
-    pub(super) fn stop_others(
-        &mut self,
-        at: u64,
-        keep_out: Option<usize>,
-        start: u64,
-        end: u64,
-    ) -> u64 {
+    pub(super) fn stop_others(&mut self, at: u64, keep_out: Option<usize>, start: u64, end: u64) -> u64 {
         match self.arms.at_once {
             1 => 0,
             _ => self.stop_others_at_work(at, keep_out, start, end),
@@ -432,13 +399,7 @@ impl CommandServer {
     }
 
     #[inline(never)]
-    fn stop_others_at_work(
-        &mut self,
-        at: u64,
-        keep_out: Option<usize>,
-        start: u64,
-        end: u64,
-    ) -> u64 {
+    fn stop_others_at_work(&mut self, at: u64, keep_out: Option<usize>, start: u64, end: u64) -> u64 {
         let mut there = 0;
         for a in self.others() {
             let reading = self.arms.assemblies[a].jobs.read_ahead();

@@ -10,10 +10,7 @@ pub(crate) struct Channels {
 
 impl Channels {
     pub fn new(limit: usize) -> Channels {
-        Channels {
-            limit,
-            busy: Vec::new(),
-        }
+        Channels { limit, busy: Vec::new() }
     }
 
     /// Removes the transfers that ended by `now`. Later ones must not start before `now`.
@@ -38,14 +35,8 @@ impl Channels {
     /// Whether all channels are reserved at some moment of `[from, to)`.
     fn full(&self, from: u64, to: u64) -> bool {
         let taken = |t: u64| self.busy.iter().filter(|b| b.0 <= t && t < b.1).count();
-        let starts = self
-            .busy
-            .iter()
-            .map(|b| b.0)
-            .filter(|t| from < *t && *t < to);
-        std::iter::once(from)
-            .chain(starts)
-            .any(|t| taken(t) >= self.limit)
+        let starts = self.busy.iter().map(|b| b.0).filter(|t| from < *t && *t < to);
+        std::iter::once(from).chain(starts).any(|t| taken(t) >= self.limit)
     }
 }
 

@@ -134,10 +134,7 @@ impl Shared {
     /// # Errors
     /// A link rate that is not above zero, by dotted key.
     pub fn new(spec: &DriveSpec) -> Result<Shared, SpecError> {
-        Ok(Shared {
-            cache: spec.cache.clone(),
-            timing: Timing::new(spec)?,
-        })
+        Ok(Shared { cache: spec.cache.clone(), timing: Timing::new(spec)? })
     }
 }
 
@@ -223,15 +220,8 @@ impl CommandServer {
                 ..Buffer::default()
             },
             compat,
-            previous: Previous {
-                write: false,
-                end: u64::MAX,
-            },
-            times: Times {
-                now: 0,
-                happened: 0,
-                wanted_since: NEVER,
-            },
+            previous: Previous { write: false, end: u64::MAX },
+            times: Times { now: 0, happened: 0, wanted_since: NEVER },
             kind: GENERAL,
             done: Completion::default(),
             shared,
@@ -312,8 +302,7 @@ impl CommandServer {
     /// Drops the unwritten data whose place no head set reaches any more.
     pub fn drop_unreachable(&mut self) {
         let head_sets = &self.arms.head_sets[..self.arms.serving * self.arms.sets];
-        self.buffer
-            .drop_unreachable(&self.mechanics, &self.mapping, head_sets);
+        self.buffer.drop_unreachable(&self.mechanics, &self.mapping, head_sets);
     }
 
     /// Where a command's first sector lies now, for a mapping that moves blocks.
@@ -454,10 +443,7 @@ impl CommandServer {
         if self.arms.at_once > 1 {
             return self.run_together(until);
         }
-        if self.arms.assemblies[self.arms.active].jobs.any_under_way()
-            || self.buffer.unwritten.waits()
-            || self.cleans
-        {
+        if self.arms.assemblies[self.arms.active].jobs.any_under_way() || self.buffer.unwritten.waits() || self.cleans {
             self.run_assembly(self.arms.active, until);
         }
     }
@@ -537,9 +523,7 @@ impl CommandServer {
     /// Whether the buffer alone would serve a read at `now`.
     pub fn would_hit(&self, now: u64, sector: u64, past: u64, blocks: Blocks) -> bool {
         let segments = &self.buffer.segments;
-        segments
-            .find(sector)
-            .is_some_and(|i| segments.list()[i].end >= past && self.visible(i, now))
+        segments.find(sector).is_some_and(|i| segments.list()[i].end >= past && self.visible(i, now))
             || self.buffer.unwritten.covers(blocks, now)
     }
 
@@ -572,17 +556,8 @@ impl CommandServer {
             BARE => 0,
             _ => self.stop_read_ahead(at),
         };
-        let ready = if self.compat {
-            ready + free.saturating_sub(at)
-        } else {
-            ready.max(free)
-        };
-        ready.max(
-            self.arms.assemblies[self.arms.active]
-                .mechanism
-                .timeline
-                .free(),
-        )
+        let ready = if self.compat { ready + free.saturating_sub(at) } else { ready.max(free) };
+        ready.max(self.arms.assemblies[self.arms.active].mechanism.timeline.free())
     }
 
     /// Ends the pass in progress. Returns when its data are on the medium; `None` if there was none.
@@ -619,10 +594,7 @@ impl CommandServer {
         }
         self.done = Completion {
             completion: Time(end),
-            components: Components {
-                queue: end - at,
-                ..Components::default()
-            },
+            components: Components { queue: end - at, ..Components::default() },
             cache_hit: end == at,
             mechanical: end > at,
             ..Completion::default()
@@ -650,12 +622,7 @@ impl CommandServer {
 
     /// Whether buffered data are not yet on the medium.
     pub fn destage_pending(&self) -> bool {
-        self.buffer.unwritten.waits()
-            || self
-                .arms
-                .assemblies
-                .iter()
-                .any(|a| a.jobs.writing().is_some())
+        self.buffer.unwritten.waits() || self.arms.assemblies.iter().any(|a| a.jobs.writing().is_some())
     }
 
     /// Adds the time in each active state up to `until`, over all assemblies.

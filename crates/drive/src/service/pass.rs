@@ -113,28 +113,14 @@ pub(crate) struct Supply {
 pub(crate) trait Places {
     /// The place of sector `done` of an order, for an arm that is free at `at`, in nanoseconds; `None` past
     /// the end of the drive.
-    fn place(
-        &mut self,
-        m: &Mechanics,
-        order: &AccessRequest,
-        done: u32,
-        arm: &Arm,
-        at: u64,
-    ) -> Option<Place>;
+    fn place(&mut self, m: &Mechanics, order: &AccessRequest, done: u32, arm: &Arm, at: u64) -> Option<Place>;
 }
 
 /// The places of the layout, without a mapping.
 pub(crate) struct LayoutPlaces;
 
 impl Places for LayoutPlaces {
-    fn place(
-        &mut self,
-        m: &Mechanics,
-        order: &AccessRequest,
-        done: u32,
-        _: &Arm,
-        _: u64,
-    ) -> Option<Place> {
+    fn place(&mut self, m: &Mechanics, order: &AccessRequest, done: u32, _: &Arm, _: u64) -> Option<Place> {
         m.layout.locate(order.sector + u64::from(done))
     }
 }
@@ -168,11 +154,7 @@ impl AccessRequest<'_> {
     /// first sector it passes. It is the first one if the link is faster than the medium, else the last.
     #[inline]
     fn critical(&self, count: u32, place: &Place) -> (u32, f64) {
-        let k = if self.link_ns <= place.sector_ns {
-            0
-        } else {
-            count - 1
-        };
+        let k = if self.link_ns <= place.sector_ns { 0 } else { count - 1 };
         (k, f64::from(k) * place.sector_ns)
     }
 
@@ -261,9 +243,7 @@ pub(super) fn run_plain<const SCALED: bool>(
     place: &Place,
 ) -> Pass {
     let distance = arm.cylinder.abs_diff(place.cylinder);
-    let seek = m
-        .move_ns(arm, place.cylinder, place.head, order.write)
-        .max(order.minimum_move);
+    let seek = m.move_ns(arm, place.cylinder, place.head, order.write).max(order.minimum_move);
     arm.cylinder = place.cylinder;
     arm.head = place.head;
     let there = order.start + seek;
@@ -271,8 +251,7 @@ pub(super) fn run_plain<const SCALED: bool>(
         true => m.wait_ns(arm, place.angle, there),
         false => m.rotation.time_for(m.ahead(arm, place.angle, there)),
     };
-    let transfer =
-        Mechanics::pass_ns(order.count, place.sector_ns) - late(m, arm, place, wait, there);
+    let transfer = Mechanics::pass_ns(order.count, place.sector_ns) - late(m, arm, place, wait, there);
     if SCALED {
         m.skip_rest(arm, place.angle, there);
     }
@@ -323,10 +302,7 @@ fn run_pieces<P: Places>(
 ) {
     scratch.accesses.clear();
     scratch.media.clear();
-    scratch.pass = Pass {
-        end: order.start,
-        ..Pass::default()
-    };
+    scratch.pass = Pass { end: order.start, ..Pass::default() };
     let mut pieces = Pieces {
         m,
         order: &order,
@@ -365,13 +341,7 @@ struct Pieces<'a> {
 
 impl Pieces<'_> {
     /// The next `count` sectors, which are the start of a run.
-    fn take(
-        &mut self,
-        arm: &mut Arm,
-        place: &Place,
-        count: u32,
-        mut channels: Option<&mut Channels>,
-    ) {
+    fn take(&mut self, arm: &mut Arm, place: &Place, count: u32, mut channels: Option<&mut Channels>) {
         let m = self.m;
         let (seek, distance) = self.go_to(arm, place);
         let there = self.scratch.pass.end + seek;
@@ -450,9 +420,7 @@ impl Pieces<'_> {
     /// Whether all data of a write are in the buffer at `at`.
     fn has_all_data(&self, at: u64) -> bool {
         let order = self.order;
-        order
-            .supply
-            .is_none_or(|s| (s.start as f64 + order.count as f64 * order.link_ns) <= at as f64)
+        order.supply.is_none_or(|s| (s.start as f64 + order.count as f64 * order.link_ns) <= at as f64)
     }
 
     /// The head arrives inside the run: its rear part passes now, its front part one turn later.
@@ -473,14 +441,7 @@ impl Pieces<'_> {
     }
 
     /// The sectors pass in order, after a wait.
-    fn in_order(
-        &mut self,
-        place: &Place,
-        count: u32,
-        distance: u32,
-        there: u64,
-        (wait, whole): (u64, u64),
-    ) {
+    fn in_order(&mut self, place: &Place, count: u32, distance: u32, there: u64, (wait, whole): (u64, u64)) {
         self.bound(place, (0, count), there + wait);
         self.add(place, distance, there, there + wait, there + wait + whole);
         self.passes(place, wait, whole, wait);
@@ -508,11 +469,7 @@ impl Pieces<'_> {
             there,
             first,
             end,
-            track: Track {
-                cylinder: place.cylinder,
-                head: place.head,
-                head_set: 0,
-            },
+            track: Track { cylinder: place.cylinder, head: place.head, head_set: 0 },
         });
         self.scratch.pass.end = end;
     }
@@ -556,9 +513,7 @@ mod tests {
     #[test]
     fn plain_passes_are_passes() {
         let spec = small_drive("head_switch = \"0.7 ms\"\nwrite_settle = \"0.3 ms\"");
-        let m = crate::Models::builtin()
-            .mechanics(&spec, &spec.geometry, Turn(1 << 61))
-            .expect("mechanics");
+        let m = crate::Models::builtin().mechanics(&spec, &spec.geometry, Turn(1 << 61)).expect("mechanics");
         let mut noise = XorShift::default();
         let mut draw = |limit| noise.below(limit);
         let (mut arm, mut scratch) = (Arm::default(), Scratch::default());
@@ -590,24 +545,9 @@ mod tests {
             }
             plain[write as usize] += 1;
             let mut other = arm;
-            run_pieces(
-                &m,
-                &mut &Mapping::Identity,
-                &mut other,
-                order,
-                Some(place),
-                &mut scratch,
-                None,
-            );
+            run_pieces(&m, &mut &Mapping::Identity, &mut other, order, Some(place), &mut scratch, None);
             let long = scratch.pass;
-            let mut short = run(
-                &m,
-                &mut &Mapping::Identity,
-                &mut arm,
-                &order,
-                &mut scratch,
-                None,
-            );
+            let mut short = run(&m, &mut &Mapping::Identity, &mut arm, &order, &mut scratch, None);
             assert_eq!(arm, other);
             if write {
                 (short.ready, short.link_bound) = (long.ready, long.link_bound);

@@ -19,9 +19,7 @@ impl CommandServer {
         let limit = match self.shared.cache.read_ahead {
             Extent::None => past,
             Extent::NextTrack => {
-                let (low, high) = self
-                    .mapping
-                    .track_bounds(&self.mechanics, past.min(capacity.saturating_sub(1)));
+                let (low, high) = self.mapping.track_bounds(&self.mechanics, past.min(capacity.saturating_sub(1)));
                 let more = if self.buffer.segments.list()[segment].start < low {
                     let place = self.mapping.locate(&self.mechanics, sector);
                     place.map_or(0, |p| p.sectors_per_track as u64)
@@ -30,9 +28,7 @@ impl CommandServer {
                 };
                 high + 1 + more
             }
-            Extent::TrackEnd | Extent::CylinderEnd | Extent::Limit => {
-                past + self.read_ahead_sectors()
-            }
+            Extent::TrackEnd | Extent::CylinderEnd | Extent::Limit => past + self.read_ahead_sectors(),
         };
         limit.min(capacity)
     }
@@ -40,13 +36,7 @@ impl CommandServer {
     /// Starts read-ahead at `time`, after a read from `sector` to `past`. `follows` is the rest of the run that the read
     /// ended in, if the next sectors pass without a gap.
     #[inline(always)]
-    fn start_read_ahead(
-        &mut self,
-        (sector, past): (u64, u64),
-        segment: usize,
-        time: u64,
-        follows: Option<Run>,
-    ) {
+    fn start_read_ahead(&mut self, (sector, past): (u64, u64), segment: usize, time: u64, follows: Option<Run>) {
         if self.shared.cache.read_ahead == Extent::None {
             return;
         }
@@ -114,8 +104,7 @@ impl CommandServer {
         if !self.shared.cache.almost_hits {
             return;
         }
-        if let Extent::TrackEnd | Extent::CylinderEnd | Extent::Limit = self.shared.cache.read_ahead
-        {
+        if let Extent::TrackEnd | Extent::CylinderEnd | Extent::Limit = self.shared.cache.read_ahead {
             let limit = past + self.read_ahead_sectors();
             let limit = limit.min(self.mapping.capacity(&self.mechanics));
             self.read_on_to(segment, limit);
@@ -189,9 +178,7 @@ impl CommandServer {
         let found = self.buffer.segments.find(task.sector);
         // The sector that is being read ahead at present counts as held, if the drive knows it.
         let found = found.or_else(|| {
-            let reading = self
-                .reading_ahead()
-                .filter(|_| self.shared.cache.almost_hits);
+            let reading = self.reading_ahead().filter(|_| self.shared.cache.almost_hits);
             let almost = reading.filter(|r| r.is_at(task.sector, a));
             almost.map(|r| r.segment)
         });
@@ -216,10 +203,7 @@ impl CommandServer {
         let task = &task;
         let (a, p) = (task.start, task.after_write);
         let t = &self.shared.timing;
-        let (hit, miss) = (
-            task.decoded(t.read_hit.of(p)),
-            task.decoded(t.read_miss.of(p)),
-        );
+        let (hit, miss) = (task.decoded(t.read_hit.of(p)), task.decoded(t.read_miss.of(p)));
         let disconnect = t.read_disconnect.of(p);
         let (reselect, preparation) = (t.first_reselect, t.preparation);
         let (link_ns, tail) = (t.link_read_ns, t.read_completion);
@@ -245,9 +229,7 @@ impl CommandServer {
         let limit = self.read_limit((task.sector, past), segment);
         if whole {
             if !self.read_on_to(segment, limit) {
-                let mech = self
-                    .command_mechanism::<GENERAL>(a, miss)
-                    .max(blocked.unwrap_or(0));
+                let mech = self.command_mechanism::<GENERAL>(a, miss).max(blocked.unwrap_or(0));
                 // If writes wait in the buffer, a pass may be in progress.
                 let idle = self.jobs().writing().is_none();
                 if self.shared.cache.read_ahead_on_idle_hit && idle && !another {
@@ -273,18 +255,11 @@ impl CommandServer {
     /// Reads the rest of a partial hit from the medium, when the command has been processed at `miss` and a write to the
     /// medium has ended at `blocked`. Returns when the mechanism starts, the pass, and the earliest end that the link
     /// allows.
-    fn read_rest(
-        &mut self,
-        task: &Task,
-        segment: usize,
-        (miss, mut blocked): (u64, Option<u64>),
-    ) -> (u64, Pass, u64) {
+    fn read_rest(&mut self, task: &Task, segment: usize, (miss, mut blocked): (u64, Option<u64>)) -> (u64, Pass, u64) {
         if self.deferred_writes() {
             blocked = self.finish_destage();
         }
-        let mech = self
-            .command_mechanism::<GENERAL>(task.start, miss)
-            .max(blocked.unwrap_or(0));
+        let mech = self.command_mechanism::<GENERAL>(task.start, miss).max(blocked.unwrap_or(0));
         let past = task.past();
         let held = self.buffer.segments.list()[segment].end.max(task.sector);
         let order = AccessRequest {
@@ -356,14 +331,7 @@ impl CommandServer {
     /// Keeps the sectors that a pass has read in a segment, and starts read-ahead behind them. The read ends at
     /// `completion`; `sequential`: it continued the read before it.
     #[inline(always)]
-    fn keep_read<const K: u8>(
-        &mut self,
-        task: &Task,
-        segment: usize,
-        pass: &Pass,
-        completion: u64,
-        sequential: bool,
-    ) {
+    fn keep_read<const K: u8>(&mut self, task: &Task, segment: usize, pass: &Pass, completion: u64, sequential: bool) {
         if K == GENERAL {
             self.stop_others(task.start, Some(segment), 0, 0);
         }
@@ -377,9 +345,7 @@ impl CommandServer {
             let passed = (pass.first_wait as i64 as f64 / pass.first_sector_ns.max(1.0)) as i64;
             let low = match task.place {
                 // Either no sector lies before them on the track, or those that do are not needed.
-                Some(p) if p.before == p.sector || passed <= i64::from(p.before) => {
-                    start - u64::from(p.before)
-                }
+                Some(p) if p.before == p.sector || passed <= i64::from(p.before) => start - u64::from(p.before),
                 _ => self.mapping.track_bounds(&self.mechanics, start).0,
             };
             start = start.saturating_sub(passed as u64).max(low);
@@ -402,21 +368,14 @@ impl CommandServer {
             let on_arrival = self.shared.cache.read_on_arrival && !self.compat;
             let in_order = !on_arrival && !self.arms.restricted;
             let rest = task.place.map_or(0, |p| p.run.saturating_sub(task.count));
-            let follows =
-                (in_order && rest > 0).then(|| Run::at_once(pass.end, rest, pass.first_sector_ns));
+            let follows = (in_order && rest > 0).then(|| Run::at_once(pass.end, rest, pass.first_sector_ns));
             self.start_read_ahead((task.sector, task.past()), segment, pass.end, follows);
         }
     }
 
     /// Serves the rest of a partial hit from the read-ahead into `segment`. Returns the pass, and the earliest
     /// end that the link allows; `None` if nothing is read ahead into this segment.
-    fn read_on_for(
-        &mut self,
-        task: &Task,
-        segment: usize,
-        limit: u64,
-        link_ns: f64,
-    ) -> Option<(Pass, u64)> {
+    fn read_on_for(&mut self, task: &Task, segment: usize, limit: u64, link_ns: f64) -> Option<(Pass, u64)> {
         let (a, past) = (task.start, task.past());
         let mut bound = 0u64;
         let (mut context, jobs) = self.context(self.arms.active);
@@ -434,11 +393,7 @@ impl CommandServer {
         r.limit = r.limit.max(limit);
         self.couple(self.arms.active);
         let mech = begun.min(end).max(a);
-        let pass = Pass {
-            end: end.max(mech),
-            transfer: end.saturating_sub(mech),
-            ..Pass::default()
-        };
+        let pass = Pass { end: end.max(mech), transfer: end.saturating_sub(mech), ..Pass::default() };
         Some((pass, bound))
     }
 
@@ -454,11 +409,7 @@ impl CommandServer {
             };
             if let Some(pass) = pass {
                 // The unit has one head set for each assembly.
-                let track = Track {
-                    cylinder: place.cylinder,
-                    head: place.head,
-                    head_set: 0,
-                };
+                let track = Track { cylinder: place.cylinder, head: place.head, head_set: 0 };
                 mechanism.add_plain_pass(self.times.now, order, work, &pass, track);
                 if K == BUFFERED {
                     self.buffer.unwritten.command_end = pass.end;
@@ -481,12 +432,7 @@ pub(super) fn in_buffer(a: u64, waited: u64, bus: u64, done: u64, tail: u64) -> 
     let queue = waited.min(bus - a);
     Completion {
         completion: Time(done + tail),
-        components: Components {
-            queue,
-            overhead: bus - a - queue + tail,
-            bus: done - bus,
-            ..Components::default()
-        },
+        components: Components { queue, overhead: bus - a - queue + tail, bus: done - bus, ..Components::default() },
         cache_hit: true,
         ..Completion::default()
     }
@@ -494,13 +440,7 @@ pub(super) fn in_buffer(a: u64, waited: u64, bus: u64, done: u64, tail: u64) -> 
 
 /// The completion of a command that used the mechanism from `mech` to the end of its pass.
 #[inline]
-pub(super) fn mechanical(
-    a: u64,
-    mech: u64,
-    waited: u64,
-    pass: &Pass,
-    completion: u64,
-) -> Completion {
+pub(super) fn mechanical(a: u64, mech: u64, waited: u64, pass: &Pass, completion: u64) -> Completion {
     let queue = waited.min(mech - a);
     let media = pass.seek + pass.rotation + pass.transfer;
     Completion {

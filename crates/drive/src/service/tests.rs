@@ -46,21 +46,12 @@ struct Host(Drive, u64);
 
 impl Host {
     fn new(spec: &DriveSpec) -> Host {
-        Host(
-            Drive::builtin(spec, &DriveOptions::default()).expect("a drive"),
-            0,
-        )
+        Host(Drive::builtin(spec, &DriveOptions::default()).expect("a drive"), 0)
     }
     /// Submits one command at `at` and waits for its completion.
     fn ask(&mut self, at: u64, command: Command, lba: u64, blocks: u32) -> Completion {
         self.1 += 1;
-        let request = DriveRequest {
-            id: self.1,
-            command,
-            lba: Lba(lba),
-            blocks,
-            ..DriveRequest::default()
-        };
+        let request = DriveRequest { id: self.1, command, lba: Lba(lba), blocks, ..DriveRequest::default() };
         self.0.submit(Time(at), request);
         let mut done = None;
         self.0.advance(Time::NEVER, &mut |c| done = Some(*c));
@@ -90,10 +81,7 @@ fn deferred_writes_complete_in_the_buffer_and_a_flush_waits_for_the_medium() {
     assert!(took >= least && took <= least + REV, "{took}");
     assert!(!host.0.destage_pending());
     let e = host.0.energy(Time(1_000_000_000));
-    assert!(
-        (e.transfer_s - 8.0 * SECTOR as f64 * 1e-9).abs() < 1e-12,
-        "{e:?}"
-    );
+    assert!((e.transfer_s - 8.0 * SECTOR as f64 * 1e-9).abs() < 1e-12, "{e:?}");
     assert!((e.seek_s - 0.002).abs() < 1e-12, "{e:?}");
     // No data are left, so the next flush takes no time.
     let f = host.ask(1_000_000_000, Flush, 0, 0);
@@ -190,10 +178,7 @@ fn a_full_buffer_makes_writes_wait() {
     let w = host.ask(1_000_000, Write, 50_000, 4);
     // One of the four extents must be written first: a seek and at least four sectors.
     let least = 2_000_000 + 4 * SECTOR;
-    assert!(
-        w.components.queue >= least && w.components.queue <= least + REV,
-        "{w:?}"
-    );
+    assert!(w.components.queue >= least && w.components.queue <= least + REV, "{w:?}");
     assert!(w.cache_hit && !w.mechanical);
     // No more is written than needed: three extents and the new one wait.
     host.0.energy(Time(40_000_000));
@@ -216,10 +201,7 @@ fn a_write_longer_than_the_buffer_goes_at_the_rate_of_the_medium() {
         let medium = (50 * 100 + 25 * 11 + 25 * 20) * SECTOR;
         let took = w.completion.0 - w.arrival.0;
         let (least, most) = (medium - (limit + 20) * SECTOR, medium + 2 * REV);
-        assert!(
-            (least..=most).contains(&took),
-            "{limit}: {took}, {least} {most}"
-        );
+        assert!((least..=most).contains(&took), "{limit}: {took}, {least} {most}");
         let c = &w.components;
         assert_eq!(c.queue + c.overhead + c.bus, took);
     }
@@ -231,20 +213,14 @@ fn writes_do_not_wait_for_the_mechanism() {
     let mut spec = deferred();
     spec.cache.dirty_limit = Some(Bytes(64 * 512));
     let mut host = Host::new(&spec);
-    let request = |id, command, lba, blocks| DriveRequest {
-        id,
-        command,
-        lba: Lba(lba),
-        blocks,
-        ..DriveRequest::default()
-    };
+    let request =
+        |id, command, lba, blocks| DriveRequest { id, command, lba: Lba(lba), blocks, ..DriveRequest::default() };
     host.0.submit(Time(0), request(0, Read, 40_000, 8));
     for i in 1..4 {
         host.0.submit(Time(0), request(i, Write, 1000 * i, 8));
     }
     let mut done = Vec::new();
-    host.0
-        .advance(Time::NEVER, &mut |c| done.push((c.id, c.completion.0)));
+    host.0.advance(Time::NEVER, &mut |c| done.push((c.id, c.completion.0)));
     done.sort_unstable();
     // Eight sectors of 10 us for each write; the read takes much longer.
     let written: Vec<u64> = done[1..].iter().map(|d| d.1).collect();
@@ -389,19 +365,10 @@ fn empty_and_outside_requests_complete_as_errors() {
     let mut host = Host::new(&spec());
     let capacity = host.0.capacity_blocks();
     assert_eq!(capacity, 60_000);
-    for (lba, blocks) in [
-        (0, 0),
-        (capacity, 1),
-        (capacity - 1, 2),
-        (u64::MAX, 1),
-        (u64::MAX, u32::MAX),
-    ] {
+    for (lba, blocks) in [(0, 0), (capacity, 1), (capacity - 1, 2), (u64::MAX, 1), (u64::MAX, u32::MAX)] {
         for command in [Read, Write] {
             let c = host.ask(5, command, lba, blocks);
-            assert!(
-                c.error && c.completion == c.arrival,
-                "{lba} {blocks}: {c:?}"
-            );
+            assert!(c.error && c.completion == c.arrival, "{lba} {blocks}: {c:?}");
         }
     }
     assert!(!host.ask(6, Read, capacity - 1, 1).error);

@@ -10,10 +10,7 @@ pub(super) struct ByPrevious([u64; 2]);
 
 impl ByPrevious {
     fn new(pair: &AfterPrevious) -> ByPrevious {
-        ByPrevious([
-            pair.after_read.non_negative(),
-            pair.after_write.non_negative(),
-        ])
+        ByPrevious([pair.after_read.non_negative(), pair.after_write.non_negative()])
     }
     #[inline]
     pub fn of(&self, previous_write: bool) -> u64 {
@@ -55,12 +52,7 @@ impl Timing {
             Some(rate) => return Err(SpecError::new("link.rate", rate, "more than zero")),
             None => None,
         };
-        let sector_ns = |given: Option<Span>| {
-            given
-                .map(|s| s.non_negative() as f64)
-                .or(from_rate)
-                .unwrap_or(0.0)
-        };
+        let sector_ns = |given: Option<Span>| given.map(|s| s.non_negative() as f64).or(from_rate).unwrap_or(0.0);
         let connected = spec.link.never_disconnect;
         let unless_connected = |span: Span| if connected { 0 } else { span.non_negative() };
         let o = &spec.overhead;
@@ -68,16 +60,8 @@ impl Timing {
         Ok(Timing {
             read_hit: ByPrevious::new(&o.read_hit),
             read_miss: ByPrevious::new(&o.read_miss),
-            write: ByPrevious::new(if spec.cache.write_back {
-                &o.write_hit
-            } else {
-                &o.write_miss
-            }),
-            read_disconnect: if connected {
-                ByPrevious::default()
-            } else {
-                ByPrevious::new(&o.read_disconnect)
-            },
+            write: ByPrevious::new(if spec.cache.write_back { &o.write_hit } else { &o.write_miss }),
+            read_disconnect: if connected { ByPrevious::default() } else { ByPrevious::new(&o.read_disconnect) },
             write_disconnect: unless_connected(o.write_disconnect),
             extra_write_disconnect: o.extra_write_disconnect,
             first_reselect: unless_connected(o.first_reselect),

@@ -57,11 +57,7 @@ impl CommandServer {
         if K == GENERAL && self.cleans_bands() {
             self.make_room(*task, &mut admission, through);
         }
-        let work = if through {
-            Work::Request
-        } else {
-            Work::Destage
-        };
+        let work = if through { Work::Request } else { Work::Destage };
         let mut mech = admission.mech;
         if K == GENERAL && self.shared.timing.minimum_write > 0 && !self.mapping.moves_writes() {
             mech += self.settling_minimum(task.sector);
@@ -84,12 +80,8 @@ impl CommandServer {
         let tail = self.shared.timing.write_completion;
         if !through {
             let assembly = &mut self.arms.assemblies[self.arms.active];
-            assembly.jobs.activity = Activity::Destage(Writing {
-                segment,
-                end: pass.end,
-                past: task.past(),
-                range: None,
-            });
+            assembly.jobs.activity =
+                Activity::Destage(Writing { segment, end: pass.end, past: task.past(), range: None });
             self.done = in_buffer(a, admission.waited, admission.bus, arrived, tail);
             return;
         }
@@ -111,10 +103,7 @@ impl CommandServer {
         if direct {
             return;
         }
-        let room = self
-            .context(self.arms.active)
-            .0
-            .make_room(admission.mech, piece);
+        let room = self.context(self.arms.active).0.make_room(admission.mech, piece);
         if through {
             admission.waited += room - admission.mech;
         }
@@ -191,10 +180,7 @@ impl CommandServer {
             }
             self.finish_destage();
             // It may have been told to follow another assembly since.
-            let free = self.arms.assemblies[self.arms.active]
-                .mechanism
-                .timeline
-                .free();
+            let free = self.arms.assemblies[self.arms.active].mechanism.timeline.free();
             admission.mech = admission.mech.max(free);
             return admission;
         }
@@ -204,8 +190,7 @@ impl CommandServer {
                 let command = task.decoded(x.command.non_negative());
                 let away = x.disconnect.non_negative() + x.pause.non_negative();
                 admission.bus = command + away + reselects[0] + preparation;
-                admission.mech =
-                    self.command_mechanism::<K>(a, command + x.seek_delay.non_negative());
+                admission.mech = self.command_mechanism::<K>(a, command + x.seek_delay.non_negative());
                 admission.last_disconnect = x.second_disconnect.non_negative();
                 admission.last_reselect = reselects[1];
             }
@@ -221,9 +206,7 @@ impl CommandServer {
         let Some(place) = self.mapping.locate(&self.mechanics, sector) else {
             return 0;
         };
-        let movement = self
-            .mechanics
-            .move_ns(self.arm(), place.cylinder, place.head, true);
+        let movement = self.mechanics.move_ns(self.arm(), place.cylinder, place.head, true);
         minimum.saturating_sub(movement)
     }
 
@@ -249,11 +232,7 @@ impl CommandServer {
 
     /// Puts written data into a segment, and drops the old data from other segments.
     #[inline(always)]
-    fn place_written<const K: u8>(
-        &mut self,
-        task: &Task,
-        appended: Option<usize>,
-    ) -> Option<usize> {
+    fn place_written<const K: u8>(&mut self, task: &Task, appended: Option<usize>) -> Option<usize> {
         let (start, end) = (task.sector, task.past());
         let (i, mut old) = self.buffer.segments.for_written(start, end, appended)?;
         if K == GENERAL && self.arms.at_once > 1 {
@@ -294,10 +273,7 @@ impl CommandServer {
         (self.previous.write, self.previous.end) = (true, end);
         // Read-ahead must not bring back old data over the written ones.
         let segments = self.buffer.segments.list();
-        if self
-            .reading_ahead()
-            .is_some_and(|r| r.touches(&segments[r.segment], start, end))
-        {
+        if self.reading_ahead().is_some_and(|r| r.touches(&segments[r.segment], start, end)) {
             self.stop_read_ahead(at);
         }
         self.stop_others(at, None, start, end);

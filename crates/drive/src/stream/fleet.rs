@@ -26,11 +26,7 @@ impl Fleet {
     /// # Errors
     /// Numbers of densities and factors that do not fit together, and factors out of bounds, by key. The
     /// densities themselves are checked when a drive is computed.
-    pub fn new(
-        design: Arc<DriveDesign>,
-        densities: Vec<Density>,
-        factors: Vec<f64>,
-    ) -> Result<Fleet, SpecError> {
+    pub fn new(design: Arc<DriveDesign>, densities: Vec<Density>, factors: Vec<f64>) -> Result<Fleet, SpecError> {
         let surfaces = design.shared_spec().geometry.surfaces as usize;
         if densities.len() % surfaces != 0 {
             let need = format!("a multiple of the {surfaces} surfaces of a drive");
@@ -44,12 +40,7 @@ impl Fleet {
         for (i, factor) in factors.iter().enumerate() {
             bounded(format!("factors[{i}]"), *factor, 0.1..=10.0)?;
         }
-        Ok(Fleet {
-            design,
-            densities,
-            factors,
-            stopped: AtomicBool::new(false),
-        })
+        Ok(Fleet { design, densities, factors, stopped: AtomicBool::new(false) })
     }
 
     /// Number of drives.
@@ -76,10 +67,7 @@ impl Fleet {
         }
         let surfaces = self.design.shared_spec().geometry.surfaces as usize;
         let own = &self.densities[drive * surfaces..][..surfaces];
-        let stream = self
-            .design
-            .with_density(own)
-            .and_then(|design| Stream::new(&design));
+        let stream = self.design.with_density(own).and_then(|design| Stream::new(&design));
         stream.map_err(|e| e.within(&format!("drives[{drive}]")))
     }
 
@@ -97,12 +85,7 @@ impl Fleet {
     ///
     /// # Errors
     /// A sweep or noise that is refused, and those of [`Fleet::stream`].
-    pub fn sweep(
-        &self,
-        sweep: &Sweep,
-        noise: &Noise,
-        threads: usize,
-    ) -> Result<Vec<f64>, SpecError> {
+    pub fn sweep(&self, sweep: &Sweep, noise: &Noise, threads: usize) -> Result<Vec<f64>, SpecError> {
         sweep.check(self.len())?;
         noise.check(self.len())?;
         self.rows(sweep.blocks() * sweep.trials, threads, |drive, row| {

@@ -123,21 +123,12 @@ impl Source<'_> {
     /// Time from the end of a track to the beginning of the track `to`; `from` is the first track's place.
     fn switch(&self, from: &Place, to: &Place) -> u128 {
         let m = self.mechanics;
-        let arm = Arm {
-            cylinder: from.cylinder,
-            head: from.head,
-            angle: Turn(0),
-        };
+        let arm = Arm { cylinder: from.cylinder, head: from.head, angle: Turn(0) };
         // A track ends at the angle at which it begins; at `at` its end is under the head.
         let begin = from.angle.0.wrapping_sub(self.into(from));
         let next = to.angle.0.wrapping_sub(self.into(to));
-        let to = Place {
-            angle: Turn(next),
-            ..*to
-        };
-        let at = m
-            .rotation
-            .time_for(Turn(begin).since(m.rotation.angle_at(Time(0))));
+        let to = Place { angle: Turn(next), ..*to };
+        let at = m.rotation.time_for(Turn(begin).since(m.rotation.angle_at(Time(0))));
         let taken = m.position(&arm, &to, false, at).total() as f64 / m.rotation.period_ns();
         let angle = Turn(next).since(Turn(begin));
         let turns = (taken - angle.as_turns()).round().max(0.0);
@@ -168,11 +159,7 @@ impl Source<'_> {
                 if bands.sectors > 0 {
                     bands.time += self.switch_at(at);
                 }
-                let span = Span {
-                    sectors_before: bands.sectors,
-                    start: bands.time,
-                    ..self.span(zone, band, head, at)
-                };
+                let span = Span { sectors_before: bands.sectors, start: bands.time, ..self.span(zone, band, head, at) };
                 bands.time += span.length();
                 bands.sectors += u64::from(span.tracks) * u64::from(span.sectors_per_track);
                 bands.spans.push(span);
@@ -190,10 +177,7 @@ impl Source<'_> {
             let from = self.layout.place(at);
             let next = self.layout.place(at + u64::from(sectors_per_track));
             let over = |distance: u32| {
-                let to = Place {
-                    cylinder: from.cylinder + distance,
-                    ..next
-                };
+                let to = Place { cylinder: from.cylinder + distance, ..next };
                 TURN + self.switch(&from, &to)
             };
             near = over(width / tracks);

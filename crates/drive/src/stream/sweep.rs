@@ -76,9 +76,7 @@ impl Noise {
     /// The damaged extents of a drive, in order of address.
     pub fn damage_of(&self, drive: usize) -> Vec<Damage> {
         let own = self.damage.iter().filter(|d| d.0 == drive);
-        let mut list: Vec<Damage> = own
-            .map(|&(_, from, to, rate)| Damage { from, to, rate })
-            .collect();
+        let mut list: Vec<Damage> = own.map(|&(_, from, to, rate)| Damage { from, to, rate }).collect();
         list.sort_unstable_by_key(|d| d.from);
         list
     }
@@ -149,9 +147,7 @@ impl Sweep {
         let times = self.times(stream, &noise.damage_of(drive));
         let lost = noise.lost_turns_per_byte * self.block as f64;
         let lost = (lost > 0.0).then(|| Poisson::new(lost).ok()).flatten();
-        let jitter = (noise.trial_factor > 0.0)
-            .then(|| Normal::new(1.0, noise.trial_factor).ok())
-            .flatten();
+        let jitter = (noise.trial_factor > 0.0).then(|| Normal::new(1.0, noise.trial_factor).ok()).flatten();
         let period = stream.period_ns();
         for (trial, rates) in rates.chunks_mut(times.len()).enumerate() {
             let mut random = random::stream(self.seed, &format!("sweep-{drive}-{trial}"));

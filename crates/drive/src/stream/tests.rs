@@ -63,11 +63,7 @@ fn random(d: &mut SplitMix) -> DriveSpec {
 /// `(first sector, begin, end)` in nanoseconds from the beginning of the first track.
 fn walk(mechanics: &Mechanics) -> Vec<(u64, u64, u64)> {
     let mut place = mechanics.layout.locate(0).unwrap();
-    let mut arm = Arm {
-        cylinder: place.cylinder,
-        head: place.head,
-        angle: Turn(0),
-    };
+    let mut arm = Arm { cylinder: place.cylinder, head: place.head, angle: Turn(0) };
     let begin = mechanics.wait_ns(&arm, place.angle, 0);
     let (mut at, mut sector, mut tracks) = (begin, 0, Vec::new());
     loop {
@@ -98,17 +94,11 @@ fn a_stream_is_a_walk_over_the_tracks() {
             // One rounding of the walk's wait, one of its pass, one of ours.
             let past = tracks.get(i + 1).map_or(stream.capacity(), |t| t.0 * size);
             let got = stream.ns(past);
-            assert!(
-                got.abs_diff(*end) <= 2,
-                "seed {seed}, track {i}: {got} of {end}"
-            );
+            assert!(got.abs_diff(*end) <= 2, "seed {seed}, track {i}: {got} of {end}");
             let sectors = (past / size - first) as f64;
             let one = begin + ((*end - *begin) as f64 / sectors).round() as u64;
             let got = stream.ns(first * size + size);
-            assert!(
-                got.abs_diff(one) <= 2,
-                "seed {seed}, track {i}: {got} of {one}"
-            );
+            assert!(got.abs_diff(one) <= 2, "seed {seed}, track {i}: {got} of {one}");
             lost += tracks.get(i + 1).map_or(0, |t| (t.1 - end) / 8_333_000);
         }
     }
@@ -164,13 +154,7 @@ fn varied(rest: &str) -> Arc<DriveDesign> {
 }
 
 fn read(id: u64, lba: u64, blocks: u32) -> DriveRequest {
-    DriveRequest {
-        id,
-        command: Command::Read,
-        lba: Lba(lba),
-        blocks,
-        ..DriveRequest::default()
-    }
+    DriveRequest { id, command: Command::Read, lba: Lba(lba), blocks, ..DriveRequest::default() }
 }
 
 /// Times of service may be off by this much, in nanoseconds. A transfer that begins up to 5e-7 turn (4.2 ns) late
@@ -188,9 +172,7 @@ fn a_stream_is_the_service_of_requests_that_wait() {
         let mut drive = design.drive(&DriveOptions::default()).unwrap();
         let (mut lba, mut ends) = (0, Vec::new());
         while lba < drive.capacity_blocks() && ends.len() < 2000 {
-            let blocks = d
-                .between(1, most)
-                .min((drive.capacity_blocks() - lba) as u32);
+            let blocks = d.between(1, most).min((drive.capacity_blocks() - lba) as u32);
             drive.submit(Time(0), read(ends.len() as u64, lba, blocks));
             lba += u64::from(blocks);
             ends.push(lba);
@@ -202,10 +184,7 @@ fn a_stream_is_the_service_of_requests_that_wait() {
         let begin = done[0].1 - stream.ns(ends[0] * 512);
         for ((id, at), end) in done.iter().zip(&ends) {
             let want = begin + stream.ns(end * 512);
-            assert!(
-                at.abs_diff(want) <= SERVICE_NS,
-                "seed {seed}, request {id}: {at} of {want}"
-            );
+            assert!(at.abs_diff(want) <= SERVICE_NS, "seed {seed}, request {id}: {at} of {want}");
         }
     }
 }
@@ -257,11 +236,8 @@ fn re3() -> Arc<DriveDesign> {
             )
         })
         .collect();
-    let geometry = format!(
-        "surfaces = 6\ncylinders = {}\nband_cylinders = {n}\nzones = [{}]",
-        14 * n * bands,
-        zones.join(", ")
-    );
+    let geometry =
+        format!("surfaces = 6\ncylinders = {}\nband_cylinders = {n}\nzones = [{}]", 14 * n * bands, zones.join(", "));
     let mut spec = spec(&geometry, 0.5, "");
     spec.seek = toml::from_str("model = \"constant\"\ntime = \"0.8 ms\"").unwrap();
     built(&spec).unwrap()
@@ -269,10 +245,7 @@ fn re3() -> Arc<DriveDesign> {
 
 fn class(k: i32) -> Density {
     let bpi = (0.031 * f64::from(k)).exp();
-    Density {
-        bpi,
-        tpi: 1.0 / bpi,
-    }
+    Density { bpi, tpi: 1.0 / bpi }
 }
 
 fn classes(list: [i32; 6]) -> Vec<Density> {
@@ -301,10 +274,7 @@ fn three_classes_have_the_rates_of_figure_4() {
     }
     for pair in rates.windows(2) {
         let step = (pair[0] / pair[1]).ln() / 0.031 - 1.0;
-        assert!(
-            (pair[0] / pair[1] / 0.031f64.exp() - 1.0).abs() < 1e-3,
-            "{step}"
-        );
+        assert!((pair[0] / pair[1] / 0.031f64.exp() - 1.0).abs() < 1e-3, "{step}");
     }
 }
 
@@ -320,18 +290,14 @@ fn surfaces_of_all_classes_hold_the_same() {
         let design = base.with_density(&classes(list)).unwrap();
         let layout = design.units()[0].1.layout.clone();
         for zone in &layout.adaptive().unwrap().zones {
-            let held: Vec<f64> = (0..6)
-                .map(|h| f64::from(zone.full.parts[h].tracks) * f64::from(zone.formats[h].get()))
-                .collect();
+            let held: Vec<f64> =
+                (0..6).map(|h| f64::from(zone.full.parts[h].tracks) * f64::from(zone.formats[h].get())).collect();
             let most = held.iter().copied().fold(0.0, f64::max);
             let least = held.iter().copied().fold(f64::MAX, f64::min);
             assert!(most / least < 1.01, "seed {seed}: {list:?} hold {held:?}");
         }
         let held = Stream::new(&design).unwrap().held();
-        assert!(
-            held as f64 > 0.99 * nominal as f64,
-            "seed {seed}: {held} of {nominal}"
-        );
+        assert!(held as f64 > 0.99 * nominal as f64, "seed {seed}: {held} of {nominal}");
     }
 }
 
@@ -344,19 +310,11 @@ fn equal_heads_give_equal_sweeps() {
         let design = base.with_density(&[class(0)]).unwrap();
         Stream::new(&design).unwrap()
     });
-    let sweep = Sweep {
-        block: 128 << 20,
-        first: 0,
-        past: streams[0].capacity(),
-        trials: 1,
-        seed: 1,
-    };
+    let sweep = Sweep { block: 128 << 20, first: 0, past: streams[0].capacity(), trials: 1, seed: 1 };
     let quiet = Noise::default();
     let rates = [0, 1].map(|i| {
         let mut rates = vec![0.0; sweep.blocks()];
-        sweep
-            .run(&streams[i], (i, 1.0), &quiet, &mut rates)
-            .unwrap();
+        sweep.run(&streams[i], (i, 1.0), &quiet, &mut rates).unwrap();
         rates
     });
     assert_eq!(rates[0], rates[1]);
@@ -367,10 +325,7 @@ fn equal_heads_give_equal_sweeps() {
         let own = &rates[0][from as usize..to as usize];
         let most = own.iter().copied().fold(0.0, f64::max);
         let least = own.iter().copied().fold(f64::MAX, f64::min);
-        assert!(
-            own.len() > 100 && most / least < 1.001,
-            "{z}: {least} to {most}"
-        );
+        assert!(own.len() > 100 && most / least < 1.001, "{z}: {least} to {most}");
     }
 }
 
@@ -379,8 +334,7 @@ fn equal_heads_give_equal_sweeps() {
 #[test]
 fn a_switch_that_the_skew_does_not_cover_loses_a_turn() {
     let mut slow = re3().spec().clone();
-    let table =
-        "model = \"table\"\npoints = [[1, \"0.8 ms\"], [115, \"3 ms\"], [216000, \"20 ms\"]]";
+    let table = "model = \"table\"\npoints = [[1, \"0.8 ms\"], [115, \"3 ms\"], [216000, \"20 ms\"]]";
     slow.seek = toml::from_str(table).unwrap();
     let stream = |spec: &DriveSpec| Stream::new(&built(spec).unwrap()).unwrap();
     let (fast, slow) = (stream(re3().spec()), stream(&slow));
@@ -396,13 +350,7 @@ fn a_switch_that_the_skew_does_not_cover_loses_a_turn() {
 #[test]
 fn noise_is_what_it_says() {
     let stream = Stream::new(&re3()).unwrap();
-    let sweep = Sweep {
-        block: 16 << 20,
-        first: 4096,
-        past: 4096 + (64 << 30),
-        trials: 4,
-        seed: 7,
-    };
+    let sweep = Sweep { block: 16 << 20, first: 4096, past: 4096 + (64 << 30), trials: 4, seed: 7 };
     let times = |factor: f64, noise: &Noise| -> Vec<f64> {
         let mut rates = vec![0.0; sweep.blocks() * sweep.trials];
         noise.check(1).unwrap();
@@ -422,10 +370,7 @@ fn noise_is_what_it_says() {
     // Half of block 2 at half the rate takes half as much again.
     let from = sweep.first + 2 * sweep.block;
     let damaged = Noise {
-        damage: vec![
-            (0, from, from + sweep.block / 2, 0.5),
-            (0, sweep.past, u64::MAX, 0.1),
-        ],
+        damage: vec![(0, from, from + sweep.block / 2, 0.5), (0, sweep.past, u64::MAX, 0.1)],
         ..Noise::default()
     };
     for (i, (a, b)) in times(1.0, &damaged).iter().zip(&quiet).enumerate() {
@@ -433,28 +378,13 @@ fn noise_is_what_it_says() {
         assert!((a / b - want).abs() < 0.01, "{i}: {}", a / b);
     }
     // Lost turns are whole turns; 4096 blocks a trial of 16 MiB, one turn per 400 MB.
-    let lossy = Noise {
-        lost_turns_per_byte: 1.0 / 400e6,
-        ..Noise::default()
-    };
-    let turns: Vec<f64> = times(1.0, &lossy)
-        .iter()
-        .zip(&quiet)
-        .map(|(a, b)| (a - b) * 120.0)
-        .collect();
-    assert!(turns
-        .iter()
-        .all(|t| (t - t.round()).abs() < 1e-6 && *t > -1e-6));
-    let (sum, want) = (
-        turns.iter().sum::<f64>(),
-        4.0 * (64u64 << 30) as f64 / 400e6,
-    );
+    let lossy = Noise { lost_turns_per_byte: 1.0 / 400e6, ..Noise::default() };
+    let turns: Vec<f64> = times(1.0, &lossy).iter().zip(&quiet).map(|(a, b)| (a - b) * 120.0).collect();
+    assert!(turns.iter().all(|t| (t - t.round()).abs() < 1e-6 && *t > -1e-6));
+    let (sum, want) = (turns.iter().sum::<f64>(), 4.0 * (64u64 << 30) as f64 / 400e6);
     assert!((sum - want).abs() < 5.0 * want.sqrt(), "{sum} of {want}");
     // One factor per trial.
-    let jitter = Noise {
-        trial_factor: 5e-4,
-        ..Noise::default()
-    };
+    let jitter = Noise { trial_factor: 5e-4, ..Noise::default() };
     let noisy = times(1.0, &jitter);
     let factors: Vec<f64> = noisy.chunks(n).map(|t| t[0] / quiet[0]).collect();
     for (t, trial) in noisy.chunks(n).enumerate() {
@@ -462,10 +392,7 @@ fn noise_is_what_it_says() {
             assert!((a / b - factors[t]).abs() < 1e-12);
         }
     }
-    assert!(
-        factors.iter().all(|f| *f != 1.0 && (f - 1.0).abs() < 4e-3),
-        "{factors:?}"
-    );
+    assert!(factors.iter().all(|f| *f != 1.0 && (f - 1.0).abs() < 4e-3), "{factors:?}");
     assert_eq!(noisy, times(1.0, &jitter));
 }
 
@@ -473,82 +400,33 @@ fn noise_is_what_it_says() {
 fn wrong_sweeps_and_noise_are_refused_by_key() {
     let noise = |json: &str| serde_json::from_str::<Noise>(json).unwrap().check(2);
     for (json, key) in [
-        (
-            r#"{"lost_turns_per_byte": -1}"#,
-            "noise.lost_turns_per_byte",
-        ),
+        (r#"{"lost_turns_per_byte": -1}"#, "noise.lost_turns_per_byte"),
         (r#"{"trial_factor": 0.2}"#, "noise.trial_factor"),
         (r#"{"damage": [[2, 0, 1, 0.5]]}"#, "noise.damage[0][0]"),
         (r#"{"damage": [[0, 5, 5, 0.5]]}"#, "noise.damage[0][2]"),
         (r#"{"damage": [[0, 0, 5, 0.0]]}"#, "noise.damage[0][3]"),
-        (
-            r#"{"damage": [[1, 3, 9, 0.5], [1, 0, 4, 0.5]]}"#,
-            "noise.damage",
-        ),
+        (r#"{"damage": [[1, 3, 9, 0.5], [1, 0, 4, 0.5]]}"#, "noise.damage"),
     ] {
         assert_eq!(noise(json).err().map(|e| e.key), Some(key.into()), "{json}");
     }
     assert!(noise(r#"{"damage": [[1, 4, 9, 0.5], [1, 0, 4, 0.5], [0, 0, 9, 1.0]]}"#).is_ok());
-    let good = Sweep {
-        block: 10,
-        first: 5,
-        past: 25,
-        trials: 1,
-        seed: 0,
-    };
+    let good = Sweep { block: 10, first: 5, past: 25, trials: 1, seed: 0 };
     assert!(good.check(1).is_ok() && good.blocks() == 2);
     for (sweep, key) in [
-        (
-            Sweep {
-                block: 0,
-                ..good.clone()
-            },
-            "block_bytes",
-        ),
-        (
-            Sweep {
-                past: 14,
-                ..good.clone()
-            },
-            "last_byte",
-        ),
-        (
-            Sweep {
-                past: 0,
-                ..good.clone()
-            },
-            "last_byte",
-        ),
-        (
-            Sweep {
-                trials: 0,
-                ..good.clone()
-            },
-            "trials",
-        ),
-        (
-            Sweep {
-                trials: usize::MAX,
-                ..good.clone()
-            },
-            "trials",
-        ),
+        (Sweep { block: 0, ..good.clone() }, "block_bytes"),
+        (Sweep { past: 14, ..good.clone() }, "last_byte"),
+        (Sweep { past: 0, ..good.clone() }, "last_byte"),
+        (Sweep { trials: 0, ..good.clone() }, "trials"),
+        (Sweep { trials: usize::MAX, ..good.clone() }, "trials"),
     ] {
-        assert_eq!(
-            sweep.check(1).err().map(|e| e.key),
-            Some(key.into()),
-            "{sweep:?}"
-        );
+        assert_eq!(sweep.check(1).err().map(|e| e.key), Some(key.into()), "{sweep:?}");
     }
     let error = good.check(1 << 29).err().map(|e| e.key);
     assert_eq!(error, None, "2^30 blocks");
     let error = good.check((1 << 29) + 1).err().map(|e| e.key);
     assert_eq!(error, Some("trials".into()));
     let stream = Stream::new(&varied("")).unwrap();
-    let far = Sweep {
-        past: stream.capacity() + 1,
-        ..good
-    };
+    let far = Sweep { past: stream.capacity() + 1, ..good };
     let error = far.run(&stream, (0, 1.0), &Noise::default(), &mut [0.0; 2]);
     assert_eq!(error.err().map(|e| e.key), Some("last_byte".into()));
 }
@@ -606,23 +484,11 @@ fn designs_of_other_densities_are_those_of_their_descriptions() {
 #[test]
 fn a_fleet_is_its_drives() {
     let design = varied("");
-    let drives: Vec<[Density; 4]> = (0..7)
-        .map(|i| [0, 1, 2, 3].map(|h| class((i * (h + 1)) % 5 - 2)))
-        .collect();
+    let drives: Vec<[Density; 4]> = (0..7).map(|i| [0, 1, 2, 3].map(|h| class((i * (h + 1)) % 5 - 2))).collect();
     let factors: Vec<f64> = (0..7).map(|i| 1.0 + f64::from(i) / 1000.0).collect();
     let fleet = Fleet::new(design.clone(), drives.concat(), factors.clone()).unwrap();
-    let sweep = Sweep {
-        block: 1 << 20,
-        first: 0,
-        past: 100 << 20,
-        trials: 3,
-        seed: 5,
-    };
-    let noise = Noise {
-        lost_turns_per_byte: 1e-7,
-        trial_factor: 1e-3,
-        damage: vec![(6, 0, 5 << 20, 0.5)],
-    };
+    let sweep = Sweep { block: 1 << 20, first: 0, past: 100 << 20, trials: 3, seed: 5 };
+    let noise = Noise { lost_turns_per_byte: 1e-7, trial_factor: 1e-3, damage: vec![(6, 0, 5 << 20, 0.5)] };
     let rates = fleet.sweep(&sweep, &noise, 1).unwrap();
     for threads in [0, 2, 3, 64] {
         assert_eq!(rates, fleet.sweep(&sweep, &noise, threads).unwrap());
@@ -632,9 +498,7 @@ fn a_fleet_is_its_drives() {
     for (i, own) in drives.iter().enumerate() {
         let stream = Stream::new(&design.with_density(own).unwrap()).unwrap();
         let mut want = vec![0.0; sweep.blocks() * sweep.trials];
-        sweep
-            .run(&stream, (i, factors[i]), &noise, &mut want)
-            .unwrap();
+        sweep.run(&stream, (i, factors[i]), &noise, &mut want).unwrap();
         assert_eq!(rates[i * want.len()..][..want.len()], want, "{i}");
         assert_eq!(capacities[i], stream.held());
         assert_eq!(zones[2 * i + 1], stream.zone_rate(1) / factors[i]);

@@ -42,27 +42,18 @@ impl ServiceUnit {
     }
 
     /// The head set that serves a command: the scheduler's choice if it reaches all places.
-    pub(super) fn head_set_for(
-        &self,
-        item: &Waiting,
-        chosen: usize,
-        needed: u64,
-        usable: u64,
-        start: u64,
-    ) -> Reach {
+    pub(super) fn head_set_for(&self, item: &Waiting, chosen: usize, needed: u64, usable: u64, start: u64) -> Reach {
         let head_sets = self.server.serving_head_sets();
         let write = item.request.command.writes();
         let reaches = |i: usize| head_sets[i].reaches(needed, item.place.cylinder, write);
         if usable >> chosen & 1 == 1 && reaches(chosen) {
             return Reach::With(chosen);
         }
-        let best = (0..head_sets.len())
-            .filter(|i| usable >> i & 1 == 1 && reaches(*i))
-            .min_by_key(|i| {
-                let arm = self.server.arm_of(*i);
-                let m = &self.server.mechanics;
-                m.position(arm, &item.place, write, start).total()
-            });
+        let best = (0..head_sets.len()).filter(|i| usable >> i & 1 == 1 && reaches(*i)).min_by_key(|i| {
+            let arm = self.server.arm_of(*i);
+            let m = &self.server.mechanics;
+            m.position(arm, &item.place, write, start).total()
+        });
         if let Some(head_set) = best {
             return Reach::With(head_set);
         }
@@ -79,10 +70,7 @@ impl ServiceUnit {
         let single = self.queue.len() == 1;
         let given = self.rules.fcfs || (single && !self.scheduler.picks_lone());
         if given && self.server.arms.head_sets.len() == 1 {
-            return Choice {
-                index: oldest,
-                arm: 0,
-            };
+            return Choice { index: oldest, arm: 0 };
         }
         self.queue.place_lone();
         if self.server.mapping.moves_writes() {
@@ -95,10 +83,7 @@ impl ServiceUnit {
         let taken_at_once = self.rules.limit == 1 && start < self.server.writing_until();
         let overdue = start.saturating_sub(first.arrival.at) > self.rules.age_limit;
         if barrier || taken_at_once {
-            return Choice {
-                index: oldest,
-                arm: self.server.active_set() as u8,
-            };
+            return Choice { index: oldest, arm: self.server.active_set() as u8 };
         }
         self.server.run_background(start);
         let server = &self.server;
@@ -134,20 +119,14 @@ impl ServiceUnit {
             deadlines: self.limited.as_ref().and_then(|l| l.limits.deadlines()),
         };
         if overdue {
-            return Choice {
-                index: oldest,
-                arm: view.best_arm(queue, oldest),
-            };
+            return Choice { index: oldest, arm: view.best_arm(queue, oldest) };
         }
         let choice = self.scheduler.pick(queue, &view);
         let chosen = &queue.items()[choice.index];
         if chosen.request.command == Command::Flush {
             // Commands that arrived before a flush go first, in order of age and without a detour of the arm.
             self.scheduler.reversal_cylinder();
-            return Choice {
-                index: oldest,
-                arm: choice.arm,
-            };
+            return Choice { index: oldest, arm: choice.arm };
         }
         choice
     }
@@ -223,8 +202,7 @@ impl Buffer for Held<'_> {
 
     fn serves(&self, waiting: &Waiting) -> bool {
         is_held(self.server, waiting, self.now)
-            || (waiting.request.command == Command::Read
-                && self.server.would_join(self.now, waiting.sector))
+            || (waiting.request.command == Command::Read && self.server.would_join(self.now, waiting.sector))
     }
 
     fn ranges(&self, each: &mut dyn FnMut(Range<u64>)) {

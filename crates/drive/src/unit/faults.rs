@@ -42,11 +42,7 @@ pub(crate) struct Faults {
 impl Faults {
     /// No fault so far; `head_sets` is the number of head sets of the unit.
     pub fn new(planned: Vec<PlannedFault>, head_sets: usize) -> Faults {
-        Faults {
-            planned,
-            unknown: vec![0; head_sets],
-            ..Faults::default()
-        }
+        Faults { planned, unknown: vec![0; head_sets], ..Faults::default() }
     }
 
     /// Whether no fault has occurred, known or unknown.
@@ -93,13 +89,9 @@ impl Faults {
         }
         self.degraded = true;
         let reports = std::mem::take(&mut self.unknown_reports);
-        let (found, later): (Vec<_>, Vec<_>) =
-            reports.into_iter().partition(|f| f.assembly == assembly);
+        let (found, later): (Vec<_>, Vec<_>) = reports.into_iter().partition(|f| f.assembly == assembly);
         self.unknown_reports = later;
-        self.known.extend(found.into_iter().map(|f| Fault {
-            deconfigured: Time(at),
-            ..f.report
-        }));
+        self.known.extend(found.into_iter().map(|f| Fault { deconfigured: Time(at), ..f.report }));
     }
 }
 
@@ -156,8 +148,7 @@ impl ServiceUnit {
         }
         let needed = self.surfaces_of(item);
         let mut head_sets = self.server.serving_head_sets().iter();
-        !is_held(&self.server, item, start)
-            && !head_sets.any(|p| p.reaches(needed, item.place.cylinder, item.writes()))
+        !is_held(&self.server, item, start) && !head_sets.any(|p| p.reaches(needed, item.place.cylinder, item.writes()))
     }
 
     /// Completes a waiting command with an error.

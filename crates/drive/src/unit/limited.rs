@@ -26,12 +26,7 @@ impl Limited {
     }
 
     fn of(limits: Limits) -> Box<Limited> {
-        Box::new(Limited {
-            limits,
-            shut_from: NEVER,
-            sent_again: 0,
-            held: VecDeque::new(),
-        })
+        Box::new(Limited { limits, shut_from: NEVER, sent_again: 0, held: VecDeque::new() })
     }
 
     /// Number of commands that the host holds back.

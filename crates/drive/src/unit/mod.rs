@@ -305,9 +305,7 @@ impl ServiceUnit {
             let sectors = self.sectors(request);
             let after_write = self.last_was_write;
             let blocks = blocks_of(request);
-            self.server.done = self
-                .server
-                .read_at_arrival(now.0, after_write, sectors, blocks)?;
+            self.server.done = self.server.read_at_arrival(now.0, after_write, sectors, blocks)?;
             self.last_was_write = false;
             self.sign(request.id, now.0, now.0);
             if self.limited.is_some() {
@@ -362,29 +360,19 @@ impl ServiceUnit {
     /// The arrival of a command after the one that arrived last.
     #[inline(always)]
     fn arrival(&self, arrival: Time, admitted: Time) -> Arrival {
-        Arrival {
-            at: arrival.0,
-            decoding_since: admitted.0 + self.rules.per_request,
-            after_write: self.last_was_write,
-        }
+        Arrival { at: arrival.0, decoding_since: admitted.0 + self.rules.per_request, after_write: self.last_was_write }
     }
 
     #[inline(never)]
     fn enqueue_now(&mut self, arrival: Time, admitted: Time, request: DriveRequest) {
         let (mechanics, mapping) = (&self.server.mechanics, &self.server.mapping);
         let flush = request.command == Command::Flush;
-        let sectors = if flush {
-            (0, 0)
-        } else {
-            self.sectors(&request)
-        };
+        let sectors = if flush { (0, 0) } else { self.sectors(&request) };
         let arrival = self.arrival(arrival, admitted);
         if !flush {
             self.last_was_write = request.command.writes();
         }
-        if let (Some(write_admission), Command::Write) =
-            (&mut self.write_admission, request.command)
-        {
+        if let (Some(write_admission), Command::Write) = (&mut self.write_admission, request.command) {
             write_admission.push(request, arrival);
             return;
         }
@@ -665,14 +653,10 @@ impl ServiceUnit {
             let end = begin + c.seek + c.rotation + c.transfer;
             self.server.scan_beside(end, (end - c.transfer, end));
         } else if outcome.mechanical {
-            let seek =
-                self.server
-                    .mechanics
-                    .move_ns(before, item.place.cylinder, item.place.head, write);
+            let seek = self.server.mechanics.move_ns(before, item.place.cylinder, item.place.head, write);
             // Only a wait after a single movement is used; passes with track switches are left alone.
             if c.seek == seek {
-                self.server
-                    .scan_in_wait(begin, before, (item.sector, &item.place, write));
+                self.server.scan_in_wait(begin, before, (item.sector, &item.place, write));
             }
         }
     }
@@ -722,8 +706,7 @@ impl ServiceUnit {
     /// any more are lost.
     fn deconfigure(&mut self, assembly: u32, at: u64) {
         let server = &mut self.server;
-        self.faults
-            .deconfigure(assembly, at, &mut server.arms.head_sets);
+        self.faults.deconfigure(assembly, at, &mut server.arms.head_sets);
         server.arms.restricted = true;
         if !server.buffer.unwritten.is_empty() {
             // Data may be dropped now. The drive did not rest before.
@@ -749,12 +732,7 @@ impl ServiceUnit {
 /// Whether a command is a read that the buffer alone would serve at `now`.
 fn is_held(server: &CommandServer, item: &Waiting, now: u64) -> bool {
     item.request.command == Command::Read
-        && server.would_hit(
-            now,
-            item.sector,
-            item.sector + item.count as u64,
-            blocks_of(&item.request),
-        )
+        && server.would_hit(now, item.sector, item.sector + item.count as u64, blocks_of(&item.request))
 }
 
 /// The 512-byte blocks of a request.

@@ -81,11 +81,7 @@ impl Roles {
             return Ok(());
         }
         let need = "a mode in which all arms read and write: faults without one are not supported";
-        Err(SpecError::new(
-            "parallelism.roles",
-            "modes with arms that only read or only write",
-            need,
-        ))
+        Err(SpecError::new("parallelism.roles", "modes with arms that only read or only write", need))
     }
 
     /// A command was taken that an arm has to serve.
@@ -119,18 +115,11 @@ impl Roles {
         sum.n_forced += self.forced;
         sum.switching_s += self.switching as f64 * 1e-9;
         for (i, mode) in self.modes.iter().enumerate() {
-            let present = if i == self.current {
-                until.saturating_sub(self.since)
-            } else {
-                0
-            };
+            let present = if i == self.current { until.saturating_sub(self.since) } else { 0 };
             let time_s = (self.time[i] + present) as f64 * 1e-9 / units as f64;
             match sum.modes.iter_mut().find(|m| m.name == mode.name) {
                 Some(known) => known.time_s += time_s,
-                None => sum.modes.push(ModeUse {
-                    name: mode.name,
-                    time_s,
-                }),
+                None => sum.modes.push(ModeUse { name: mode.name, time_s }),
             }
         }
     }
@@ -165,9 +154,7 @@ impl ServiceUnit {
         for a in 0..self.server.arms.assemblies.len() {
             let new = roles::of(&roles.modes[mode].roles, first + a as u32);
             let sets = a * self.server.arms.sets..(a + 1) * self.server.arms.sets;
-            let changed = self.server.arms.head_sets[sets.clone()]
-                .iter()
-                .any(|p| [p.reads, p.writes] != new);
+            let changed = self.server.arms.head_sets[sets.clone()].iter().any(|p| [p.reads, p.writes] != new);
             if !changed {
                 continue;
             }
@@ -196,14 +183,11 @@ impl ServiceUnit {
         // Head sets of the same number reach the same cylinders, whatever the assembly.
         let reached = |set: usize, op: Option<(&Mode, usize)>| {
             let of_set = head_sets.iter().skip(set).step_by(sets);
-            let serving = of_set.filter(|p| {
-                op.is_none_or(|(mode, op)| roles::of(&mode.roles, first + p.assembly)[op])
-            });
+            let serving = of_set.filter(|p| op.is_none_or(|(mode, op)| roles::of(&mode.roles, first + p.assembly)[op]));
             serving.fold(0, |all, p| all | p.surfaces)
         };
         for (i, mode) in roles.modes.iter().enumerate() {
-            let whole = (0..sets)
-                .all(|s| (0..2).all(|op| reached(s, Some((mode, op))) == reached(s, None)));
+            let whole = (0..sets).all(|s| (0..2).all(|op| reached(s, Some((mode, op))) == reached(s, None)));
             if !whole {
                 roles.excluded |= 1 << i;
             }

@@ -19,12 +19,7 @@ impl ServiceUnit {
             return None;
         }
         self.server.run_background(now);
-        let under_way = self
-            .server
-            .arms
-            .assemblies
-            .iter()
-            .any(|a| a.jobs.any_under_way());
+        let under_way = self.server.arms.assemblies.iter().any(|a| a.jobs.any_under_way());
         if under_way || self.destage_pending() || self.log_work_pending() {
             return None;
         }
@@ -74,11 +69,7 @@ impl ServiceUnit {
     ///
     /// # Errors
     /// An unknown scheduler, or parameters that it does not have.
-    pub fn set_scheduler(
-        &mut self,
-        spec: &QueueSpec,
-        schedulers: &Plugins<dyn Scheduler>,
-    ) -> Result<(), SpecError> {
+    pub fn set_scheduler(&mut self, spec: &QueueSpec, schedulers: &Plugins<dyn Scheduler>) -> Result<(), SpecError> {
         self.scheduler = scheduler::build(spec, schedulers)?;
         let needs = self.scheduler.needs();
         self.rules.follow(needs, &self.server.arms.head_sets);
@@ -142,9 +133,7 @@ impl ServiceUnit {
             let serving = head_sets.filter(|(_, p)| p.serves(write));
             let surfaces = serving.map(|(i, p)| {
                 let own = failing.iter().filter(|f| f.assembly == p.assembly);
-                own.fold(p.surfaces & !self.faults.unknown_to(i), |all, f| {
-                    all & !f.surfaces
-                })
+                own.fold(p.surfaces & !self.faults.unknown_to(i), |all, f| all & !f.surfaces)
             });
             surfaces.fold(0, |all, own| all | own)
         };
@@ -181,27 +170,16 @@ impl ServiceUnit {
 
     /// Number of waiting commands called `id` of which no data are in the buffer.
     pub fn count_waiting(&self, id: u64) -> usize {
-        let write_admission = self
-            .write_admission
-            .as_ref()
-            .map_or(0, |e| e.count_waiting(id));
+        let write_admission = self.write_admission.as_ref().map_or(0, |e| e.count_waiting(id));
         let held = self.limited.as_ref().map_or(0, |l| l.count_held(id));
         let queue = self.queue.by_age();
-        write_admission
-            + held
-            + queue
-                .filter(|i| self.queue.items()[*i].request.id == id)
-                .count()
+        write_admission + held + queue.filter(|i| self.queue.items()[*i].request.id == id).count()
     }
 
     /// Removes the oldest waiting command called `id` at `now`. Returns it with its arrival time.
     pub fn take_waiting(&mut self, now: Time, id: u64) -> Option<(DriveRequest, Time)> {
         self.server.happens(now.0);
-        if let Some(found) = self
-            .write_admission
-            .as_mut()
-            .and_then(|e| e.take_waiting(id))
-        {
+        if let Some(found) = self.write_admission.as_mut().and_then(|e| e.take_waiting(id)) {
             return Some(found);
         }
         if let Some(found) = self.limited.as_mut().and_then(|l| l.take_held(id)) {

@@ -14,11 +14,7 @@ impl ServiceUnit {
                 unit,
                 track: a.mechanism.track(),
                 head_sets: sets
-                    .map(|(arm, set)| HeadSetShown {
-                        angle: arm.angle,
-                        offset: set.offset,
-                        surfaces: set.surfaces,
-                    })
+                    .map(|(arm, set)| HeadSetShown { angle: arm.angle, offset: set.offset, surfaces: set.surfaces })
                     .collect(),
             }
         });
@@ -28,10 +24,7 @@ impl ServiceUnit {
     /// The present place of a 512-byte block of the unit, and the number of blocks of a sector.
     pub fn locate(&self, block: u64) -> Option<(Place, u32)> {
         let blocks = self.size.blocks();
-        let place = self
-            .server
-            .mapping
-            .locate(&self.server.mechanics, block / blocks)?;
+        let place = self.server.mapping.locate(&self.server.mechanics, block / blocks)?;
         Some((place, blocks as u32))
     }
 

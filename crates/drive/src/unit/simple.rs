@@ -18,14 +18,10 @@ use headstack_units::Time;
 impl ServiceUnit {
     /// Notes whether the unit is simple; to be called whenever that may change.
     pub(super) fn note_simple(&mut self) {
-        self.simple = self.rules.plain
-            && self.limited.is_none()
-            && self.write_admission.is_none()
-            && !self.server.cleans_bands();
-        self.in_sequence = self.simple
-            && self.rules.in_order
-            && !self.rules.check_arrivals
-            && self.server.kind != service::GENERAL;
+        self.simple =
+            self.rules.plain && self.limited.is_none() && self.write_admission.is_none() && !self.server.cleans_bands();
+        self.in_sequence =
+            self.simple && self.rules.in_order && !self.rules.check_arrivals && self.server.kind != service::GENERAL;
     }
 
     /// Whether the unit serves in sequence.
@@ -36,12 +32,7 @@ impl ServiceUnit {
     /// Serves a command that arrives at `now`, if the unit serves in sequence, no other command waits, and its service
     /// begins before `before`. Otherwise nothing happens, and the command is to be submitted as any other.
     #[inline(always)]
-    pub fn serve_at_once(
-        &mut self,
-        now: Time,
-        request: &DriveRequest,
-        before: Time,
-    ) -> Option<&Completion> {
+    pub fn serve_at_once(&mut self, now: Time, request: &DriveRequest, before: Time) -> Option<&Completion> {
         let waits = !self.in_sequence || !self.queue.is_empty();
         if waits || request.command == Command::Flush || self.is_outside(request) {
             return None;
@@ -67,9 +58,7 @@ impl ServiceUnit {
         let mut place = Place::default();
         let mechanics = &self.server.mechanics;
         // Every sector below the capacity has a place.
-        self.server
-            .mapping
-            .locate_into(mechanics, sector, &mut place);
+        self.server.mapping.locate_into(mechanics, sector, &mut place);
         if !self.server.is_usual(&place, count) || self.partial_sectors(request) > 0 {
             return false;
         }

@@ -95,12 +95,7 @@ impl WriteAdmission {
     /// Earliest time at which the next piece may enter the buffer.
     pub fn next(&self) -> u64 {
         let first = self.writes.front();
-        first.map_or(NEVER, |w| {
-            w.arrival
-                .decoding_since
-                .max(self.link_free)
-                .max(self.looks_at)
-        })
+        first.map_or(NEVER, |w| w.arrival.decoding_since.max(self.link_free).max(self.looks_at))
     }
 }
 
@@ -127,8 +122,7 @@ impl ServiceUnit {
             self.free = self.free.max(entry);
             return Step::Again;
         }
-        if let (Command::Flush, Some(there)) = (first.request.command, self.server.on_link(command))
-        {
+        if let (Command::Flush, Some(there)) = (first.request.command, self.server.on_link(command)) {
             // Data on the link were accepted before the flush.
             self.free = there;
             return Step::Again;
@@ -156,8 +150,7 @@ impl ServiceUnit {
     /// Whether a command is a flush, and a write that arrived before it is not in the buffer yet.
     fn flush_waits(&self, command: &Waiting) -> bool {
         let first = self.write_admission.as_ref().and_then(|e| e.writes.front());
-        command.request.command == Command::Flush
-            && first.is_some_and(|w| w.arrival.at <= command.arrival.at)
+        command.request.command == Command::Flush && first.is_some_and(|w| w.arrival.at <= command.arrival.at)
     }
 
     /// Whether it is a pass's turn. If not, the next turn is a pass's.
@@ -193,11 +186,7 @@ impl ServiceUnit {
     pub(super) fn note_waiting(&mut self) {
         self.server.times.wanted_since = match self.queue.is_empty() {
             true => NEVER,
-            false => {
-                self.queue.items()[self.queue.oldest()]
-                    .arrival
-                    .decoding_since
-            }
+            false => self.queue.items()[self.queue.oldest()].arrival.decoding_since,
         };
     }
 
@@ -220,15 +209,9 @@ impl ServiceUnit {
         if !self.server.has_room(now, piece) {
             return self.make_room(now);
         }
-        let Arrival {
-            decoding_since,
-            after_write,
-            ..
-        } = write.arrival;
+        let Arrival { decoding_since, after_write, .. } = write.arrival;
         self.keep_making_room(now);
-        let (bus, tail) = self
-            .server
-            .admit_to_buffer(now, decoding_since, after_write);
+        let (bus, tail) = self.server.admit_to_buffer(now, decoding_since, after_write);
         let there = self.server.take_in(now, bus, piece);
         let Some(write_admission) = &mut self.write_admission else {
             return Step::Nothing;
@@ -271,10 +254,7 @@ impl ServiceUnit {
     /// If a pass has made some room but not enough, starts the next pass at once.
     fn keep_making_room(&mut self, now: u64) {
         let room = self.server.buffer.unwritten.room();
-        let crowded = self
-            .write_admission
-            .as_ref()
-            .is_some_and(|e| e.crowded && e.exceed(room));
+        let crowded = self.write_admission.as_ref().is_some_and(|e| e.crowded && e.exceed(room));
         if !crowded || self.server.passes_end().is_some() || self.free > now {
             return;
         }
@@ -302,9 +282,7 @@ impl ServiceUnit {
                 // All data that are held are still on the link, or no head reaches their place any more.
                 None => {
                     self.server.drop_unreachable();
-                    later = coming
-                        .filter(|t| *t > now)
-                        .or(self.server.next_at_rest(now));
+                    later = coming.filter(|t| *t > now).or(self.server.next_at_rest(now));
                 }
             }
         }

@@ -5,9 +5,7 @@
 //! lie before their arrivals, or shares that do not add up, do.
 
 use headstack_drive::cost::{self, Parts};
-use headstack_drive::{
-    layout, power, seek, Command, Drive, DriveOptions, DriveRequest, DriveSpec, Models,
-};
+use headstack_drive::{layout, power, seek, Command, Drive, DriveOptions, DriveRequest, DriveSpec, Models};
 use headstack_engine::SpecError;
 use headstack_testkit::XorShift;
 use headstack_units::{Lba, Time};
@@ -225,10 +223,9 @@ fn examples() -> Vec<(String, Value)> {
         value["seek"] = table.into();
         all.push((format!("seek {}", plugin.name()), value));
     }
-    for (name, more) in [
-        ("hpl", json!({"first": ["1 ms", "2 ms"], "single": "1 ms"})),
-        ("bang-bang", json!({"track_pitch": "0.2 um"})),
-    ] {
+    for (name, more) in
+        [("hpl", json!({"first": ["1 ms", "2 ms"], "single": "1 ms"})), ("bang-bang", json!({"track_pitch": "0.2 um"}))]
+    {
         let plugin = seek::PLUGINS.iter().find(|p| p.name() == name).expect(name);
         let mut table: Map<String, Value> = toml::from_str(plugin.example()).expect("an example");
         table.insert("model".into(), name.into());
@@ -273,24 +270,15 @@ fn examples() -> Vec<(String, Value)> {
         all.push((format!("power {model}"), value));
     }
     for (name, table) in [
-        (
-            "usd_per_mb",
-            json!({"model": "price", "usd_per_mb": [0.1, 0.2]}),
-        ),
-        (
-            "components",
-            json!({"model": "components", "usd": {"head": [2.0, 3.0]}}),
-        ),
+        ("usd_per_mb", json!({"model": "price", "usd_per_mb": [0.1, 0.2]})),
+        ("components", json!({"model": "components", "usd": {"head": [2.0, 3.0]}})),
     ] {
         let mut value = full();
         value["cost"] = table;
         all.push((format!("cost {name}"), value));
     }
     for (name, parameters) in [
-        (
-            "aged-sptf",
-            json!({"weight": 0.05, "estimate_deviation": "1 ms"}),
-        ),
+        ("aged-sptf", json!({"weight": 0.05, "estimate_deviation": "1 ms"})),
         ("satf", json!({"cache_aware": true})),
         (
             "depth-aged-sptf",
@@ -320,10 +308,7 @@ fn examples() -> Vec<(String, Value)> {
             if let Some(geometry) = tables["geometry"].as_object_mut() {
                 geometry.remove("density");
             }
-            merge(
-                &mut tables["geometry"],
-                json!({"surface_zones": [format(3, 25), format(5, 17)]}),
-            );
+            merge(&mut tables["geometry"], json!({"surface_zones": [format(3, 25), format(5, 17)]}));
             all.push(("layout adaptive with tables".into(), tables));
         }
         all.push((format!("layout {}", plugin.name()), value));
@@ -358,13 +343,7 @@ fn outcome(value: &Value) -> Result<(), SpecError> {
             _ => Command::Read,
         };
         let lba = Lba(draw(blocks - u64::from(size) + 1));
-        let request = DriveRequest {
-            id,
-            command,
-            lba,
-            blocks: size,
-            ..DriveRequest::default()
-        };
+        let request = DriveRequest { id, command, lba, blocks: size, ..DriveRequest::default() };
         drive.advance(Time(now), &mut check);
         drive.submit(Time(now), request);
     }
@@ -406,12 +385,7 @@ fn unit(text: &str) -> Option<&str> {
 }
 
 /// The paths of all numbers and quantities, and those of all tables.
-fn walk(
-    value: &Value,
-    path: &mut Vec<Step>,
-    leaves: &mut Vec<Vec<Step>>,
-    tables: &mut Vec<Vec<Step>>,
-) {
+fn walk(value: &Value, path: &mut Vec<Step>, leaves: &mut Vec<Vec<Step>>, tables: &mut Vec<Vec<Step>>) {
     match value {
         Value::Object(table) => {
             tables.push(path.clone());
@@ -437,9 +411,7 @@ fn walk(
 /// Whether an error's key is that of the field, of an element of it, or of a table that it is in.
 fn names(key: &str, field: &str) -> bool {
     let inside = |outer: &str, inner: &str| {
-        inner
-            .strip_prefix(outer)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
     };
     !key.is_empty() && (inside(key, field) || inside(field, key))
 }
@@ -464,10 +436,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("geometry.surfaces", "geometry.surface_zones"),
     ("geometry.band_cylinders", "geometry.surface_zones"),
     ("geometry.outer_radius", "geometry.inner_radius"),
-    (
-        "geometry.sparing_range_cylinders",
-        "geometry.capacity_blocks",
-    ),
+    ("geometry.sparing_range_cylinders", "geometry.capacity_blocks"),
     ("positioning.seek_constant", "seek"),
     ("seek.single", "seek.average"),
     ("seek.single", "seek.full"),
@@ -493,15 +462,9 @@ fn absurd(value: &Value) -> Vec<Value> {
         "1e999",
     ];
     match value.as_str().and_then(unit) {
-        Some(unit) => numbers
-            .iter()
-            .map(|n| format!("{n} {unit}").into())
-            .collect(),
+        Some(unit) => numbers.iter().map(|n| format!("{n} {unit}").into()).collect(),
         // JSON has no other numbers; words stand for them.
-        None => numbers
-            .iter()
-            .map(|n| serde_json::from_str(n).unwrap_or_else(|_| (*n).into()))
-            .collect(),
+        None => numbers.iter().map(|n| serde_json::from_str(n).unwrap_or_else(|_| (*n).into())).collect(),
     }
 }
 
@@ -534,9 +497,7 @@ fn absurd_values_are_refused_by_key_or_served() {
                     Err(_) => wrong.push(format!("{what}: the drive panicked")),
                     Ok(Ok(())) => served += 1,
                     Ok(Err(e)) => {
-                        let related = ELSEWHERE
-                            .iter()
-                            .any(|(f, k)| field.starts_with(f) && names(&e.key, k));
+                        let related = ELSEWHERE.iter().any(|(f, k)| field.starts_with(f) && names(&e.key, k));
                         if !names(&e.key, &field) && !related {
                             wrong.push(format!("{what}: {e}"));
                         }
@@ -546,12 +507,7 @@ fn absurd_values_are_refused_by_key_or_served() {
             }
         }
     }
-    assert!(
-        wrong.is_empty(),
-        "{} wrong:\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
     // Most absurd values are refused; zeros and tiny numbers of many fields are not absurd.
     assert!(refused > 3 * served && served > 100, "{refused} {served}");
 }
@@ -573,11 +529,7 @@ fn the_examples_have_every_field() {
         for path in &tables {
             let table = at(&mut example.clone(), path).clone();
             let model = table["model"].as_str().unwrap_or("");
-            for key in at(&mut example.clone(), path)
-                .as_object()
-                .expect("a table")
-                .keys()
-            {
+            for key in at(&mut example.clone(), path).as_object().expect("a table").keys() {
                 present.insert(plain(path, model, key));
             }
             if ["sources", "cost.usd"].contains(&dotted(path).as_str()) {
@@ -603,17 +555,9 @@ fn the_examples_have_every_field() {
 fn what_used_to_wrap_is_an_error() {
     for (path, value, key) in [
         ("/geometry/surfaces", json!(1u64 << 31), "geometry.surfaces"),
-        (
-            "/overhead/read_miss/after_read",
-            json!("1e15 ms"),
-            "overhead.read_miss.after_read",
-        ),
+        ("/overhead/read_miss/after_read", json!("1e15 ms"), "overhead.read_miss.after_read"),
         ("/link/rate", json!("0 MB/s"), "link.rate"),
-        (
-            "/overhead/per_request",
-            json!("-1 ms"),
-            "overhead.per_request",
-        ),
+        ("/overhead/per_request", json!("-1 ms"), "overhead.per_request"),
     ] {
         let mut value_of = full();
         *value_of.pointer_mut(path).expect(path) = value;

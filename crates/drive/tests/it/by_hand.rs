@@ -17,13 +17,7 @@ fn drive() -> DriveSpec {
 
 /// The drive with further tables.
 fn drive_with(tables: &str) -> DriveSpec {
-    let disk = Disk {
-        rpm: 6000,
-        surfaces: 2,
-        cylinders: 300,
-        sectors: 100,
-        skew: Some(("sectors", 10.0, 20.0)),
-    };
+    let disk = Disk { rpm: 6000, surfaces: 2, cylinders: 300, sectors: 100, skew: Some(("sectors", 10.0, 20.0)) };
     let usual = r#"
         [seek]
         model = "constant"
@@ -53,13 +47,7 @@ impl Host {
     }
     /// One command at a time in ms, brought to its end.
     fn ask(&mut self, at: f64, command: Command, lba: u64, blocks: u32) -> Completion {
-        let request = DriveRequest {
-            id: 0,
-            command,
-            lba: Lba(lba),
-            blocks,
-            ..DriveRequest::default()
-        };
+        let request = DriveRequest { id: 0, command, lba: Lba(lba), blocks, ..DriveRequest::default() };
         self.0.advance(Time(ms(at)), &mut |_| {});
         self.0.submit(Time(ms(at)), request);
         let mut done = None;
@@ -83,10 +71,7 @@ fn a_miss_is_a_seek_a_wait_and_its_sectors() {
     let c = Host::new(&drive()).ask(0.0, Read, AT, 8);
     assert_eq!(c.completion.0, ms(10.8));
     let s = c.components;
-    assert_eq!(
-        (s.seek, s.rotation, s.transfer),
-        (ms(2.0), ms(8.0), ms(0.8))
-    );
+    assert_eq!((s.seek, s.rotation, s.transfer), (ms(2.0), ms(8.0), ms(0.8)));
     assert_eq!((s.queue, s.overhead, s.bus), (0, 0, 0));
     assert_eq!(c.seek_distance, 100);
 }
@@ -128,12 +113,7 @@ fn a_read_joined_to_read_ahead_crosses_the_track_with_it() {
 /// takes its overhead for each, and the read-ahead gets ahead meanwhile, so that nearly all are hits.
 #[test]
 fn every_sequential_read_pays_its_overhead() {
-    for name in [
-        "barracuda-es-750",
-        "exos-x18",
-        "ultrastar-7k4000",
-        "ultrastar-hc570",
-    ] {
+    for name in ["barracuda-es-750", "exos-x18", "ultrastar-7k4000", "ultrastar-hc570"] {
         let mut host = Host::new(&shipped::drive(name));
         let (mut now, mut hits) = (0, 0);
         for i in 0..2000 {
@@ -184,13 +164,7 @@ fn written_data_stop_read_ahead_that_would_overwrite_them() {
     spec.cache.destage = Destage::Idle;
     spec.cache.destage_after = Span::from_ms(500.0);
     spec.cache.write_segments = 4;
-    for (lba, goes_on) in [
-        (AT + 30, false),
-        (AT + 36, false),
-        (AT + 40, true),
-        (AT - 4, true),
-        (50_000, true),
-    ] {
+    for (lba, goes_on) in [(AT + 30, false), (AT + 36, false), (AT + 40, true), (AT - 4, true), (50_000, true)] {
         let mut host = Host::new(&spec);
         host.ask(0.0, Read, AT, 8);
         // 0.25 ms after the read: two sectors more are there.
@@ -225,12 +199,9 @@ fn the_whole_track_is_there_after_a_turn() {
 fn sectors_that_pass_before_the_first_are_kept() {
     let mut spec = drive();
     spec.cache.keep_passing_sectors = true;
-    for (first, lba, hit) in [
-        (AT + 50, AT + 20, true),
-        (AT + 50, AT + 19, false),
-        (AT + 10, AT, true),
-        (AT + 10, AT - 1, false),
-    ] {
+    for (first, lba, hit) in
+        [(AT + 50, AT + 20, true), (AT + 50, AT + 19, false), (AT + 10, AT, true), (AT + 10, AT - 1, false)]
+    {
         let mut host = Host::new(&spec);
         host.ask(0.0, Read, first, 8);
         let c = host.ask(30.0, Read, lba, 4);
@@ -293,10 +264,8 @@ fn a_write_waits_for_as_many_sectors_as_the_drive_wants() {
         for (sectors, want) in [(0, 10.8), (4, 10.8), (5, 20.8)] {
             let mut spec = drive_with(tables);
             spec.link.write_sector_time = Some(Span::from_ms(0.05));
-            spec.overhead.extra_write_disconnect = Some(ExtraDisconnect {
-                buffered_sectors: sectors,
-                ..ExtraDisconnect::default()
-            });
+            spec.overhead.extra_write_disconnect =
+                Some(ExtraDisconnect { buffered_sectors: sectors, ..ExtraDisconnect::default() });
             let got = Host::new(&spec).ends(9.8, Write, lba, 8);
             assert_eq!(got, ms(want), "{sectors} sectors, address {lba}");
         }
@@ -337,10 +306,7 @@ fn overheads_add_up() {
     assert_eq!(host.ends(0.0, Read, AT, 8), ms(11.25));
     let c = host.ask(30.0, Read, AT, 8);
     assert_eq!(c.completion.0, ms(30.0 + 0.6 + 0.1 + 0.4 + 0.4));
-    assert_eq!(
-        (c.components.overhead, c.components.bus),
-        (ms(1.1), ms(0.4))
-    );
+    assert_eq!((c.components.overhead, c.components.bus), (ms(1.1), ms(0.4)));
     // Back when all, or half of the sectors have passed: 10.8 + 0.2 + 0.1 + 0.4; 10.4 + 0.7.
     for (share, want) in [(1.0, 11.9), (0.5, 11.5)] {
         spec.cache.read_watermark = share;
@@ -355,10 +321,7 @@ fn overheads_add_up() {
     spec.link.never_disconnect = false;
     spec.cache.read_watermark = 0.0;
     spec.overhead.read_disconnect.after_read = Span::from_ms(20.0);
-    assert_eq!(
-        Host::new(&spec).ends(0.0, Read, AT, 8),
-        ms(20.3 + 0.2 + 0.5 + 0.4)
-    );
+    assert_eq!(Host::new(&spec).ends(0.0, Read, AT, 8), ms(20.3 + 0.2 + 0.5 + 0.4));
 }
 
 /// A write completes when it is in the buffer; the next one elsewhere waits for the medium, one that goes
@@ -419,17 +382,11 @@ fn what_is_under_the_head_is_served_where_a_read_may_join_it() {
         let mut ends = [0; 2];
         host.0.advance(Time(ms(12.05)), &mut |_| {});
         for (id, lba) in [AT + 20, AT + 50].into_iter().enumerate() {
-            let request = DriveRequest {
-                id: id as u64,
-                command: Read,
-                lba: Lba(lba),
-                blocks: 1,
-                ..DriveRequest::default()
-            };
+            let request =
+                DriveRequest { id: id as u64, command: Read, lba: Lba(lba), blocks: 1, ..DriveRequest::default() };
             host.0.submit(Time(ms(12.05)), request);
         }
-        host.0
-            .advance(Time::NEVER, &mut |c| ends[c.id as usize] = c.completion.0);
+        host.0.advance(Time::NEVER, &mut |c| ends[c.id as usize] = c.completion.0);
         assert_eq!(ends, want.map(ms), "almost hits: {almost_hits}");
     }
 }

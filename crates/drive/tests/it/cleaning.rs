@@ -52,13 +52,7 @@ fn run(drive: &mut Drive, seed: u64, steps: bool) -> Vec<Completion> {
             drive.advance(Time(before), &mut |c| done.push(*c));
         }
         drive.advance(Time(now), &mut |c| done.push(*c));
-        let request = DriveRequest {
-            id,
-            command,
-            lba: Lba(lba),
-            blocks,
-            ..DriveRequest::default()
-        };
+        let request = DriveRequest { id, command, lba: Lba(lba), blocks, ..DriveRequest::default() };
         drive.submit(Time(now), request);
     }
     drive.advance(Time::NEVER, &mut |c| done.push(*c));
@@ -92,31 +86,19 @@ fn every_command_completes_once() {
             for (buffer, scheduler) in BUFFERS.iter().zip(["fcfs", "sptf", "look", "satf"]) {
                 seed += 1;
                 let (dash, tables) = arms.split_once('\n').unwrap_or(("", ""));
-                let text =
-                    format!("{tables}{log}[queue]\nscheduler = {scheduler:?}\n[cache]\n{buffer}");
+                let text = format!("{tables}{log}[queue]\nscheduler = {scheduler:?}\n[cache]\n{buffer}");
                 let mut one = drive(dash, &text);
                 let once = run(&mut one, seed, false);
                 check_completions(&once, 500, &format!("seed {seed}: {dash} {text}"));
-                assert!(
-                    one.counters().n_moved_blocks > 0,
-                    "seed {seed}: {dash} {text}"
-                );
+                assert!(one.counters().n_moved_blocks > 0, "seed {seed}: {dash} {text}");
                 let mut two = drive(dash, &text);
                 let stepped = run(&mut two, seed, true);
                 assert_eq!(once, stepped, "seed {seed}: {dash} {text}");
-                assert_eq!(
-                    one.counters().n_moved_blocks,
-                    two.counters().n_moved_blocks,
-                    "seed {seed}"
-                );
+                assert_eq!(one.counters().n_moved_blocks, two.counters().n_moved_blocks, "seed {seed}");
                 let end = once.iter().map(|c| c.completion).max().expect("commands");
                 let background = one.energy(end).background;
                 let saves = log.contains("checkpoint");
-                assert_eq!(
-                    one.counters().n_checkpoints > 0,
-                    saves,
-                    "seed {seed}: {dash} {text}"
-                );
+                assert_eq!(one.counters().n_checkpoints > 0, saves, "seed {seed}: {dash} {text}");
                 assert_eq!(background.checkpoint.time_s > 0.0, saves, "seed {seed}");
                 assert!(background.cleaning.time_s > 0.0, "seed {seed}");
                 assert!(background.cleaning.energy_j > 0.0, "seed {seed}");
@@ -130,10 +112,7 @@ fn every_command_completes_once() {
 /// do instead of looking for ever.
 #[test]
 fn a_full_disk_writes_in_place() {
-    for arms in [
-        "",
-        "dash = \"D1A2S1H1\"\n[parallelism]\narms_in_motion = 2\n",
-    ] {
+    for arms in ["", "dash = \"D1A2S1H1\"\n[parallelism]\narms_in_motion = 2\n"] {
         let (dash, tables) = arms.split_once('\n').unwrap_or(("", ""));
         let text = format!(
             "{tables}[mapping]\nmodel = \"log\"\ninitial_blocks = 1372\n[mapping.cleaning]\n\
@@ -144,11 +123,7 @@ fn a_full_disk_writes_in_place() {
         assert_eq!(done.len(), 500);
         assert!(done.iter().all(|c| !c.error));
         let writes = done.iter().filter(|c| c.moved()).count();
-        assert!(
-            writes > 0 && full.counters().n_in_place_writes > 150,
-            "{}",
-            full.counters().n_in_place_writes
-        );
+        assert!(writes > 0 && full.counters().n_in_place_writes > 150, "{}", full.counters().n_in_place_writes);
         assert_eq!(full.counters().n_moved_blocks, 0, "{arms}");
     }
 }
@@ -157,32 +132,12 @@ fn a_full_disk_writes_in_place() {
 #[test]
 fn wrong_settings_are_refused_by_key() {
     for (head, tables, key) in [
-        (
-            "",
-            "[mapping.cleaning]\npolicy = \"gready\"",
-            "mapping.cleaning.policy",
-        ),
+        ("", "[mapping.cleaning]\npolicy = \"gready\"", "mapping.cleaning.policy"),
         ("", "[mapping.cleaning]\nlow = 1.5", "mapping.cleaning.low"),
-        (
-            "",
-            "[mapping.cleaning]\nlow = 0.5\nhigh = 0.4",
-            "mapping.cleaning.high",
-        ),
-        (
-            "",
-            "[mapping.cleaning]\npressed = 0.2",
-            "mapping.cleaning.pressed",
-        ),
-        (
-            "",
-            "[mapping.cleaning]\nmoves = 0",
-            "mapping.cleaning.moves",
-        ),
-        (
-            "",
-            "[mapping.cleaning]\npolicy = \"greedy\"\narm = 1",
-            "mapping.cleaning.arm",
-        ),
+        ("", "[mapping.cleaning]\nlow = 0.5\nhigh = 0.4", "mapping.cleaning.high"),
+        ("", "[mapping.cleaning]\npressed = 0.2", "mapping.cleaning.pressed"),
+        ("", "[mapping.cleaning]\nmoves = 0", "mapping.cleaning.moves"),
+        ("", "[mapping.cleaning]\npolicy = \"greedy\"\narm = 1", "mapping.cleaning.arm"),
         (
             "dash = \"D1A2S1H1\"",
             "[mapping.cleaning]\npolicy = \"greedy\"\narm = 1\n\
@@ -194,24 +149,10 @@ fn wrong_settings_are_refused_by_key() {
             "[mapping.cleaning]\npolicy = \"greedy\"\npolicy_parameters = { u = 1 }",
             "mapping.cleaning.policy_parameters",
         ),
-        (
-            "",
-            "[mapping.recovery]\nevery = 0",
-            "mapping.recovery.every",
-        ),
-        (
-            "",
-            "[mapping.recovery]\nmodel = \"header\"",
-            "mapping.recovery.model",
-        ),
+        ("", "[mapping.recovery]\nevery = 0", "mapping.recovery.every"),
+        ("", "[mapping.recovery]\nmodel = \"header\"", "mapping.recovery.model"),
     ] {
-        let disk = Disk {
-            rpm: 7200,
-            surfaces: 3,
-            cylinders: 60,
-            sectors: 61,
-            skew: None,
-        };
+        let disk = Disk { rpm: 7200, surfaces: 3, cylinders: 60, sectors: 61, skew: None };
         let seek = "[seek]\nmodel = \"constant\"\ntime = \"1 ms\"\n[mapping]\nmodel = \"log\"\n";
         let text = format!("{head}\n{}", disk.text(&format!("{seek}{tables}")));
         let spec: DriveSpec = toml::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));

@@ -76,14 +76,8 @@ fn fcfs_waits_as_pollaczek_and_khinchine_say() {
         });
         let rate = n as f64 / last as f64;
         let want = rate * second / (2.0 * (1.0 - rate * first));
-        assert!(
-            (first / mean - 1.0).abs() < 0.005,
-            "service {first} for {mean}"
-        );
-        assert!(
-            (waits / want - 1.0).abs() < 0.02,
-            "rho {rho}: wait {waits} for {want} ns"
-        );
+        assert!((first / mean - 1.0).abs() < 0.005, "service {first} for {mean}");
+        assert!((waits / want - 1.0).abs() < 0.02, "rho {rho}: wait {waits} for {want} ns");
     }
 }
 
@@ -101,10 +95,7 @@ fn rotation_is_half_the_arc_between_arms() {
             served[c.arm as usize] += 1;
         });
         let (mean, want) = (sum / count as f64, REV_NS / (2 * n) as f64);
-        assert!(
-            (mean / want - 1.0).abs() < 0.02,
-            "{n} arms: {mean} for {want} ns"
-        );
+        assert!((mean / want - 1.0).abs() < 0.02, "{n} arms: {mean} for {want} ns");
         assert!(most as f64 <= REV_NS, "{n} arms: a wait of {most} ns");
         // By symmetry every arm serves its share.
         for s in served {
@@ -152,10 +143,7 @@ fn sequential_reads_reach_ngs_sustained_rate() {
         let media = SECTORS as f64 * 512.0 / 0.010;
         let turns = heads as f64 * 0.010;
         let want = media * turns / (turns + (heads as f64 - 1.0) * 0.002 + 0.004);
-        assert!(
-            (got / want - 1.0).abs() < 0.01,
-            "{heads} heads: {got} for {want} B/s"
-        );
+        assert!((got / want - 1.0).abs() < 0.01, "{heads} heads: {got} for {want} B/s");
     }
 }
 
@@ -180,16 +168,7 @@ fn mixed(seed: u64, n: u64, capacity: u64) -> Vec<(u64, DriveRequest)> {
                 _ => Command::Read,
             };
             at = lba + blocks as u64;
-            (
-                now,
-                DriveRequest {
-                    id,
-                    command,
-                    lba: Lba(lba),
-                    blocks,
-                    ..DriveRequest::default()
-                },
-            )
+            (now, DriveRequest { id, command, lba: Lba(lba), blocks, ..DriveRequest::default() })
         })
         .collect()
 }
@@ -256,20 +235,9 @@ fn variants() -> Vec<(String, DriveSpec)> {
         if yes() {
             s.geometry.sector_size = Bytes(4096);
         }
-        s.cache.read_ahead = [
-            ReadAhead::None,
-            ReadAhead::TrackEnd,
-            ReadAhead::Limit,
-            ReadAhead::NextTrack,
-        ][i % 4];
+        s.cache.read_ahead = [ReadAhead::None, ReadAhead::TrackEnd, ReadAhead::Limit, ReadAhead::NextTrack][i % 4];
         s.queue.scheduler = ["fcfs", "sptf", "satf", "scan", "c-look"][i % 5].into();
-        all.push((
-            format!(
-                "variant {i}: {:?} {:?} {:?}",
-                s.cache, s.link, s.positioning
-            ),
-            s,
-        ));
+        all.push((format!("variant {i}: {:?} {:?} {:?}", s.cache, s.link, s.positioning), s));
     }
     all
 }
@@ -290,10 +258,7 @@ fn shares_add_up_to_the_response_and_runs_repeat() {
         let end = Time(done.iter().map(|c| c.completion.0).max().unwrap_or(0) + 10_000_000_000);
         let e = drive.energy(end);
         let states = e.idle_s + e.seek_s + e.rotation_s + e.transfer_s + e.standby_s;
-        assert!(
-            (states - end.as_secs_f64()).abs() < 1e-6,
-            "{what}: {states} s of {end:?}"
-        );
+        assert!((states - end.as_secs_f64()).abs() < 1e-6, "{what}: {states} s of {end:?}");
     }
 }
 
@@ -319,9 +284,6 @@ fn energy_is_watts_times_time_in_state() {
         (e.transfer_j, 13.0 * transfer),
         (e.idle_j, 11.0 * idle),
     ] {
-        assert!(
-            (got - want).abs() < 1e-6 * (1.0 + want),
-            "{got} for {want}: {e:?}"
-        );
+        assert!((got - want).abs() < 1e-6 * (1.0 + want), "{got} for {want}: {e:?}");
     }
 }

@@ -12,13 +12,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 fn seek_table(spec: &DriveSpec) -> SeekTable {
-    SeekTable::build(
-        &spec.seek,
-        spec.geometry.cylinders,
-        spec.positioning.seek_constant,
-        &seek::PLUGINS,
-    )
-    .unwrap_or_else(|e| panic!("{}: {e}", spec.name))
+    SeekTable::build(&spec.seek, spec.geometry.cylinders, spec.positioning.seek_constant, &seek::PLUGINS)
+        .unwrap_or_else(|e| panic!("{}: {e}", spec.name))
 }
 
 /// 512-byte blocks that the zones hold.
@@ -28,9 +23,7 @@ fn blocks(spec: &DriveSpec) -> u64 {
         .zones
         .iter()
         .map(|z| {
-            let track: u64 = (0..g.surfaces)
-                .map(|s| u64::from(z.sectors_per_track.of(s)))
-                .sum();
+            let track: u64 = (0..g.surfaces).map(|s| u64::from(z.sectors_per_track.of(s))).sum();
             u64::from(z.last_cylinder - z.first_cylinder + 1) * track
         })
         .sum();
@@ -41,9 +34,7 @@ fn blocks(spec: &DriveSpec) -> u64 {
 fn mean_seek_ms(spec: &DriveSpec) -> f64 {
     let (table, n) = (seek_table(spec), spec.geometry.cylinders);
     let pairs = f64::from(n) * f64::from(n);
-    (1..n)
-        .map(|d| f64::from(table.ns(d)) * 1e-6 * 2.0 * f64::from(n - d) / pairs)
-        .sum()
+    (1..n).map(|d| f64::from(table.ns(d)) * 1e-6 * 2.0 * f64::from(n - d) / pairs).sum()
 }
 
 /// Sustained rate of one zone in MB/s: all tracks of a cylinder and one skew after each, or in bands as many
@@ -81,11 +72,7 @@ fn leaves(value: &toml::Value, prefix: &str, found: &mut Vec<String>) {
 fn names_equal_file_stems() {
     for (path, _, spec) in shipped::files() {
         assert_eq!(path.file_stem().unwrap().to_str(), Some(spec.name.as_str()));
-        assert!(
-            !spec.title.is_empty() && !spec.description.is_empty(),
-            "{}",
-            spec.name
-        );
+        assert!(!spec.title.is_empty() && !spec.description.is_empty(), "{}", spec.name);
     }
 }
 
@@ -99,10 +86,7 @@ fn every_value_has_a_source_and_every_source_a_value() {
         }
         leaves(&toml::Value::Table(table), "", &mut keys);
         let covers = |source: &str, key: &str| {
-            key == source
-                || key
-                    .strip_prefix(source)
-                    .is_some_and(|rest| rest.starts_with('.'))
+            key == source || key.strip_prefix(source).is_some_and(|rest| rest.starts_with('.'))
         };
         for key in &keys {
             assert!(
@@ -134,16 +118,8 @@ fn zones_are_whole_and_hold_the_capacity() {
         if let Some(capacity) = g.capacity_blocks {
             let held = blocks(&spec);
             // Not more than a percent is hidden either: the geometry is that of the capacity.
-            assert!(
-                held >= capacity,
-                "{}: {held} of {capacity} blocks",
-                spec.name
-            );
-            assert!(
-                held - capacity < capacity / 100,
-                "{}: {held} blocks",
-                spec.name
-            );
+            assert!(held >= capacity, "{}: {held} of {capacity} blocks", spec.name);
+            assert!(held - capacity < capacity / 100, "{}: {held} blocks", spec.name);
         }
     }
 }
@@ -153,23 +129,12 @@ fn models_build_and_know_the_drive() {
     for (_, _, spec) in shipped::files() {
         seek_table(&spec);
         if let Some(cylinders) = spec.seek.get("cylinders") {
-            assert_eq!(
-                cylinders.as_u64(),
-                Some(u64::from(spec.geometry.cylinders)),
-                "{}",
-                spec.name
-            );
+            assert_eq!(cylinders.as_u64(), Some(u64::from(spec.geometry.cylinders)), "{}", spec.name);
         }
-        power::build(&spec.power, &Shape::of(&spec), &power::PLUGINS)
+        power::build(&spec.power, &Shape::of(&spec), &power::PLUGINS).unwrap_or_else(|e| panic!("{}: {e}", spec.name));
+        cost::build(&spec.cost, &Parts::of(&spec).expect("parts"), &cost::PLUGINS)
             .unwrap_or_else(|e| panic!("{}: {e}", spec.name));
-        cost::build(
-            &spec.cost,
-            &Parts::of(&spec).expect("parts"),
-            &cost::PLUGINS,
-        )
-        .unwrap_or_else(|e| panic!("{}: {e}", spec.name));
-        Drive::builtin(&spec, &DriveOptions::default())
-            .unwrap_or_else(|e| panic!("{}: {e}", spec.name));
+        Drive::builtin(&spec, &DriveOptions::default()).unwrap_or_else(|e| panic!("{}: {e}", spec.name));
     }
 }
 
@@ -232,11 +197,7 @@ fn long_reads_get_the_rate_of_the_formula() {
 #[test]
 fn drives_of_the_intra_disk_parallelism_paper() {
     let hc = shipped::drive("barracuda-es-750");
-    assert!(
-        (mean_seek_ms(&hc) / 8.5 - 1.0).abs() < 0.01,
-        "{}",
-        mean_seek_ms(&hc)
-    );
+    assert!((mean_seek_ms(&hc) / 8.5 - 1.0).abs() < 0.01, "{}", mean_seek_ms(&hc));
     assert_eq!(seek_table(&hc).ns(1), 800_000);
     let full = f64::from(seek_table(&hc).ns(hc.geometry.cylinders - 1)) * 1e-6;
     assert!((full - 17.0).abs() < 0.001, "{full}");
@@ -244,25 +205,16 @@ fn drives_of_the_intra_disk_parallelism_paper() {
     assert!((outer / 72.0 - 1.0).abs() < 0.01, "{outer} MB/s");
 
     let md = shipped::drive("cheetah-10k-19g");
-    assert!(
-        (mean_seek_ms(&md) / 5.2 - 1.0).abs() < 0.01,
-        "{}",
-        mean_seek_ms(&md)
-    );
+    assert!((mean_seek_ms(&md) / 5.2 - 1.0).abs() < 0.01, "{}", mean_seek_ms(&md));
     assert_eq!(md.geometry.capacity_blocks, Some(19_070_000_000 / 512));
-    let idle = power::build(&md.power, &Shape::of(&md), &power::PLUGINS)
-        .unwrap()
-        .idle;
+    let idle = power::build(&md.power, &Shape::of(&md), &power::PLUGINS).unwrap().idle;
     assert!((idle - 12.31).abs() < 0.01, "{idle} W");
 }
 
 /// Tables 1 and 2 of the dual-actuator logging paper: turn and full stroke.
 #[test]
 fn drives_of_the_logging_paper() {
-    for (name, turn_ms, full_ns) in [
-        ("ibm-18es", 8.333, 12_742_000),
-        ("cheetah-9lp", 5.973, 10_627_000),
-    ] {
+    for (name, turn_ms, full_ns) in [("ibm-18es", 8.333, 12_742_000), ("cheetah-9lp", 5.973, 10_627_000)] {
         let spec = shipped::drive(name);
         assert!((60e3 / spec.geometry.rotation_speed.0 - turn_ms).abs() < 0.001);
         assert_eq!(seek_table(&spec).ns(spec.geometry.cylinders - 1), full_ns);
@@ -285,16 +237,10 @@ fn data_sheets() {
         let spec = shipped::drive(name);
         let last = spec.geometry.zones.len() - 1;
         let first = sustained_mb_per_s(&spec, 0);
-        assert!(
-            (first / outer - 1.0).abs() < 0.005,
-            "{name}: {first} MB/s outside"
-        );
+        assert!((first / outer - 1.0).abs() < 0.005, "{name}: {first} MB/s outside");
         if let Some(inner) = inner {
             let got = sustained_mb_per_s(&spec, last);
-            assert!(
-                (got / inner - 1.0).abs() < 0.005,
-                "{name}: {got} MB/s inside"
-            );
+            assert!((got / inner - 1.0).abs() < 0.005, "{name}: {got} MB/s inside");
         }
     }
     let mean = mean_seek_ms(&shipped::drive("ultrastar-7k4000"));
@@ -330,17 +276,10 @@ fn historical_drives_of_table_1() {
         assert!((media / rate - 1.0).abs() < 0.01, "{name}: {media} MB/s");
         let shape = Shape::of(&spec);
         assert_eq!(shape.arms, arms, "{name}");
-        let watts = power::build(&spec.power, &shape, &power::PLUGINS)
-            .unwrap()
-            .with_arms_moving(arms);
+        let watts = power::build(&spec.power, &shape, &power::PLUGINS).unwrap().with_arms_moving(arms);
         assert!((watts / box_watts - 1.0).abs() < 0.001, "{name}: {watts} W");
-        let cost = cost::build(
-            &spec.cost,
-            &Parts::of(&spec).expect("parts"),
-            &cost::PLUGINS,
-        )
-        .unwrap()
-        .expect("a price");
+        let cost =
+            cost::build(&spec.cost, &Parts::of(&spec).expect("parts"), &cost::PLUGINS).unwrap().expect("a price");
         assert!((cost.low / held - low).abs() < 0.01 && (cost.high / held - high).abs() < 0.01);
     }
 }
@@ -356,13 +295,7 @@ fn reads_per_s(spec: &DriveSpec, outstanding: usize, mut next: impl FnMut() -> (
         if let Some(Reverse(now)) = arrivals.peek().copied().filter(|now| now.0 <= event.0) {
             arrivals.pop();
             let (lba, blocks) = next();
-            let request = DriveRequest {
-                id,
-                command: Command::Read,
-                lba: Lba(lba),
-                blocks,
-                ..DriveRequest::default()
-            };
+            let request = DriveRequest { id, command: Command::Read, lba: Lba(lba), blocks, ..DriveRequest::default() };
             drive.submit(Time(now), request);
             id += 1;
             continue;
@@ -392,12 +325,7 @@ fn random_reads_per_s(spec: &DriveSpec, outstanding: usize) -> f64 {
 /// several: the drive reads on while the host thinks, and serves the read that it is reading for.
 #[test]
 fn sequential_reads_keep_the_media_rate() {
-    for name in [
-        "exos-x18",
-        "constellation-es3-4tb",
-        "constellation-es3-2tb",
-        "ultrastar-7k4000",
-    ] {
+    for name in ["exos-x18", "constellation-es3-4tb", "constellation-es3-2tb", "ultrastar-7k4000"] {
         let spec = shipped::drive(name);
         let want = sustained_mb_per_s(&spec, 0);
         for outstanding in [1, 4, 16] {
@@ -407,10 +335,7 @@ fn sequential_reads_keep_the_media_rate() {
                 (at - 128, 128)
             });
             let got = got * 65536e-6;
-            assert!(
-                (got / want - 1.0).abs() < 0.02,
-                "{name}, {outstanding}: {got} of {want} MB/s"
-            );
+            assert!((got / want - 1.0).abs() < 0.02, "{name}, {outstanding}: {got} of {want} MB/s");
         }
     }
 }
@@ -418,12 +343,9 @@ fn sequential_reads_keep_the_media_rate() {
 /// Published random reads at queue depth 16. `tests/python/test_drives.py` has the writes.
 #[test]
 fn random_reads_at_depth_16() {
-    for (name, published) in [
-        ("exos-x18", 170.0),
-        ("exos-2x14", 304.0),
-        ("exos-2x18-sas", 304.0),
-        ("exos-2x18-sata", 304.0),
-    ] {
+    for (name, published) in
+        [("exos-x18", 170.0), ("exos-2x14", 304.0), ("exos-2x18-sas", 304.0), ("exos-2x18-sata", 304.0)]
+    {
         let got = random_reads_per_s(&shipped::drive(name), 16);
         println!("{name}: {got:.1} random reads per second, published {published}");
         assert!((got / published - 1.0).abs() < 0.05, "{name}: {got}");
@@ -441,13 +363,9 @@ fn random_reads_at_depth_16() {
 /// mainframe drive is a device.
 #[test]
 fn actuators_are_units_where_they_should_be() {
-    for (name, units) in [
-        ("exos-2x14", 2),
-        ("exos-2x18-sas", 2),
-        ("exos-2x18-sata", 1),
-        ("ultrastar-hs760", 2),
-        ("ibm-3380-ak4", 4),
-    ] {
+    for (name, units) in
+        [("exos-2x14", 2), ("exos-2x18-sas", 2), ("exos-2x18-sata", 1), ("ultrastar-hs760", 2), ("ibm-3380-ak4", 4)]
+    {
         let spec = shipped::drive(name);
         let whole = Drive::builtin(&spec, &DriveOptions::default()).unwrap();
         let shown = whole.logical_units();
@@ -458,9 +376,7 @@ fn actuators_are_units_where_they_should_be() {
     }
     let watts = |name| {
         let spec = shipped::drive(name);
-        power::build(&spec.power, &Shape::of(&spec), &power::PLUGINS)
-            .unwrap()
-            .idle
+        power::build(&spec.power, &Shape::of(&spec), &power::PLUGINS).unwrap().idle
     };
     assert!((watts("exos-2x14") - 7.2).abs() < 0.01);
 }

@@ -16,13 +16,7 @@ struct Seen {
 }
 
 /// Random commands of `blocks` over the whole drive, `depth` always outstanding; `count` after the first `skip`.
-fn closed(
-    spec: &DriveSpec,
-    command: Command,
-    blocks: u32,
-    depth: usize,
-    counts: (u64, u64),
-) -> Seen {
+fn closed(spec: &DriveSpec, command: Command, blocks: u32, depth: usize, counts: (u64, u64)) -> Seen {
     let (skip, count) = counts;
     let mut drive = Drive::builtin(spec, &DriveOptions::default()).expect("a drive");
     let places = drive.capacity_blocks() / u64::from(blocks);
@@ -70,12 +64,7 @@ fn closed(
 
 /// Random reads of 128 KiB on a 22 TB SATA drive of 2022 (Western Digital, cdl-tools, README and its plots): depth, reads
 /// per second, 99th percentile in seconds.
-const MEASURED: [(usize, f64, f64); 4] = [
-    (1, 82.0, 0.020),
-    (4, 97.0, 0.065),
-    (16, 141.0, 0.185),
-    (32, 165.0, 0.323),
-];
+const MEASURED: [(usize, f64, f64); 4] = [(1, 82.0, 0.020), (4, 97.0, 0.065), (16, 141.0, 0.185), (32, 165.0, 0.323)];
 
 fn reads_of_128_kib(spec: &DriveSpec, depth: usize) -> Seen {
     closed(spec, Command::Read, 256, depth, (1000, 20_000))
@@ -92,16 +81,8 @@ fn a_drive_of_22_tb_reads_as_measured() {
             seen.p99 * 1e3,
             p99 * 1e3
         );
-        assert!(
-            (seen.per_s / per_s - 1.0).abs() < 0.03,
-            "depth {depth}: {}",
-            seen.per_s
-        );
-        assert!(
-            (seen.p99 / p99 - 1.0).abs() < 0.10,
-            "depth {depth}: {}",
-            seen.p99
-        );
+        assert!((seen.per_s / per_s - 1.0).abs() < 0.03, "depth {depth}: {}", seen.per_s);
+        assert!((seen.p99 / p99 - 1.0).abs() < 0.10, "depth {depth}: {}", seen.p99);
         assert!(seen.most < 1.0, "depth {depth}: {} s", seen.most);
     }
 }
@@ -115,16 +96,9 @@ fn depths_between_lie_between() {
     for depth in [1, 2, 3, 4, 8, 12, 16, 24, 32] {
         let seen = reads_of_128_kib(&spec, depth);
         let ratio = seen.p99 / seen.mean;
-        println!(
-            "depth {depth}: {:.1} reads/s, p99 {ratio:.2} of the mean",
-            seen.per_s
-        );
+        println!("depth {depth}: {:.1} reads/s, p99 {ratio:.2} of the mean", seen.per_s);
         assert!((1.5..1.85).contains(&ratio), "depth {depth}: {ratio}");
-        assert!(
-            seen.per_s > before,
-            "depth {depth}: {} after {before}",
-            seen.per_s
-        );
+        assert!(seen.per_s > before, "depth {depth}: {} after {before}", seen.per_s);
         before = seen.per_s;
     }
 }

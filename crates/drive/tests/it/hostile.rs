@@ -10,8 +10,7 @@ use headstack_drive::power::conditions::Condition;
 use headstack_drive::spec::Destage;
 use headstack_drive::zoned::{ReportingOptions, ZoneAction, ZoneId};
 use headstack_drive::{
-    layout, scheduler, Command, Completion, Drive, DriveEnergy, DriveOptions, DriveRequest,
-    DriveSpec, Part, Setting,
+    layout, scheduler, Command, Completion, Drive, DriveEnergy, DriveOptions, DriveRequest, DriveSpec, Part, Setting,
 };
 use headstack_testkit::commands::shares;
 use headstack_testkit::SplitMix;
@@ -39,10 +38,7 @@ fn geometry(draw: &mut SplitMix) -> String {
         "adaptive" => {
             let mut density = || {
                 let bpi = 0.6 + draw.below(100) as f64 * 0.01;
-                format!(
-                    "{{ bpi = {bpi:?}, tpi = {:?} }}",
-                    0.5 + draw.below(300) as f64 * 0.01
-                )
+                format!("{{ bpi = {bpi:?}, tpi = {:?} }}", 0.5 + draw.below(300) as f64 * 0.01)
             };
             let list = [density(), density()].join(", ");
             let order = draw.of(&["", "head_order = \"alternate\"\n"]);
@@ -144,9 +140,7 @@ fn text(draw: &mut SplitMix) -> String {
     let conventional = mapping.contains("media-cache") || draw.one_in(2);
     let (mut dash, mut share, mut scan) = ("D1A1S1H1", "all", "none");
     if !conventional {
-        dash = draw.of(&[
-            "D1A2S1H1", "D1A3S1H1", "D2A1S1H1", "D1A1S1H2", "D1A2S1H2", "D1A1S2H1",
-        ]);
+        dash = draw.of(&["D1A2S1H1", "D1A3S1H1", "D2A1S1H1", "D1A1S1H2", "D1A2S1H2", "D1A1S2H1"]);
         share = draw.of(&["all", "all", "own-share"]);
         scan = draw.of(&["none", "none", "freeblock", "own-arm"]);
     }
@@ -188,22 +182,10 @@ enum Deed {
 }
 
 fn wrong(id: u64, capacity: u64, draw: &mut SplitMix) -> DriveRequest {
-    let (lba, blocks) = draw.of(&[
-        (0, 0),
-        (capacity, 1),
-        (capacity - 1, 2),
-        (u64::MAX, 1),
-        (u64::MAX - 3, u32::MAX),
-        (0, u32::MAX),
-    ]);
+    let (lba, blocks) =
+        draw.of(&[(0, 0), (capacity, 1), (capacity - 1, 2), (u64::MAX, 1), (u64::MAX - 3, u32::MAX), (0, u32::MAX)]);
     let command = draw.of(&[Command::Read, Command::Write, Command::WriteThrough]);
-    DriveRequest {
-        id,
-        command,
-        lba: Lba(lba),
-        blocks,
-        ..DriveRequest::default()
-    }
+    DriveRequest { id, command, lba: Lba(lba), blocks, ..DriveRequest::default() }
 }
 
 fn setting(draw: &mut SplitMix) -> Setting {
@@ -217,15 +199,8 @@ fn setting(draw: &mut SplitMix) -> Setting {
             }
         }
         2 => Setting::ArmsInMotion(draw.below(4) as u32),
-        3 => Setting::PowerCondition(draw.of(&[
-            Condition::Active,
-            Condition::IdleB,
-            Condition::Standby,
-        ])),
-        4 => Setting::IdleTimer {
-            condition: Condition::IdleB,
-            after: draw.of(&[None, Some(Span::from_ms(20.0))]),
-        },
+        3 => Setting::PowerCondition(draw.of(&[Condition::Active, Condition::IdleB, Condition::Standby])),
+        4 => Setting::IdleTimer { condition: Condition::IdleB, after: draw.of(&[None, Some(Span::from_ms(20.0))]) },
         _ => Setting::SpindleSpeed {
             speed: Rpm(draw.of(&[7200.0, 5400.0, 3600.0])),
             takes: Span::from_ms(draw.below(40) as f64),
@@ -252,12 +227,7 @@ fn deeds(capacity: u64, draw: &mut SplitMix) -> Vec<(u64, Deed)> {
                 warning: draw.one_in(2),
             }),
             4 | 5 => {
-                let action = draw.of(&[
-                    ZoneAction::Reset,
-                    ZoneAction::Finish,
-                    ZoneAction::Open,
-                    ZoneAction::Close,
-                ]);
+                let action = draw.of(&[ZoneAction::Reset, ZoneAction::Finish, ZoneAction::Open, ZoneAction::Close]);
                 let at = draw.below(capacity) / 128 * 128;
                 Deed::Zones(action, (!draw.one_in(3)).then_some(at))
             }
@@ -311,10 +281,7 @@ fn check_energy(before: &DriveEnergy, e: &DriveEnergy, now: u64) {
         assert!(is >= was - 1e-9, "at {now}: {before:?} then {e:?}");
     }
     let s = now as f64 * 1e-9;
-    assert!(
-        (e.total_s() - s).abs() <= 1e-9 * (1.0 + s),
-        "at {now}: {e:?}"
-    );
+    assert!((e.total_s() - s).abs() <= 1e-9 * (1.0 + s), "at {now}: {e:?}");
 }
 
 /// When the energy of a drive is asked for on the way.
@@ -346,16 +313,8 @@ impl Looks<'_> {
 }
 
 /// Carries out the deeds.
-fn run(
-    spec: &DriveSpec,
-    deeds: &[(u64, Deed)],
-    mut looks: Looks,
-    seed: u64,
-) -> (Vec<Completion>, DriveEnergy) {
-    let options = DriveOptions {
-        seed,
-        ..DriveOptions::default()
-    };
+fn run(spec: &DriveSpec, deeds: &[(u64, Deed)], mut looks: Looks, seed: u64) -> (Vec<Completion>, DriveEnergy) {
+    let options = DriveOptions { seed, ..DriveOptions::default() };
     let mut drive = Drive::builtin(spec, &options).expect("built before");
     if let Looks::Never(_) = looks {
         drive.listen(Time::ZERO);
@@ -390,9 +349,7 @@ fn run(
                 let zones = drive.report_zones(Lba(0), ReportingOptions::All);
                 for zone in zones {
                     let past = zone.start.0 + zone.blocks;
-                    let inside = zone
-                        .write_pointer
-                        .is_none_or(|p| zone.start <= p && p.0 <= past);
+                    let inside = zone.write_pointer.is_none_or(|p| zone.start <= p && p.0 <= past);
                     assert!(inside, "{zone:?}");
                 }
             }
@@ -415,13 +372,8 @@ fn run(
     let last = done.iter().map(|c| c.completion.0).max().unwrap_or(0);
     let end = last.max(now) + 1;
     drive.advance(Time(end), &mut |c| done.push(*c));
-    let flush = DriveRequest {
-        id: u64::MAX - 1,
-        command: Command::Flush,
-        lba: Lba(0),
-        blocks: 0,
-        ..DriveRequest::default()
-    };
+    let flush =
+        DriveRequest { id: u64::MAX - 1, command: Command::Flush, lba: Lba(0), blocks: 0, ..DriveRequest::default() };
     drive.submit(Time(end), flush);
     drive.advance(Time::NEVER, &mut |c| done.push(*c));
     assert!(
@@ -431,12 +383,7 @@ fn run(
         drive.next_event(),
         drive.faults()
     );
-    let end = done
-        .iter()
-        .map(|c| c.completion.0)
-        .max()
-        .unwrap_or(0)
-        .max(end);
+    let end = done.iter().map(|c| c.completion.0).max().unwrap_or(0).max(end);
     let end = end + 20_000 * MS;
     let e = drive.energy(Time(end));
     if let Looks::Never(times) = &mut looks {
@@ -474,16 +421,11 @@ fn check_completions(done: &[Completion], deeds: &[(u64, Deed)]) {
 /// Seeds that have found a fault: checkpoints in the past, surfaces lost under a log or a media cache, data lost with a
 /// head, an arm that scans and writes or stands in for another one, a part in service that is aborted, a flush that
 /// overtakes writes which wait for room, a change of speed during a checkpoint.
-const FOUND: [u64; 14] = [
-    1610, 3589, 7209, 9183, 11276, 15616, 16740, 24580, 27146, 35614, 43595, 44442, 46155, 60178,
-];
+const FOUND: [u64; 14] = [1610, 3589, 7209, 9183, 11276, 15616, 16740, 24580, 27146, 35614, 43595, 44442, 46155, 60178];
 
 #[test]
 fn random_drives_keep_their_promises() {
-    let (from, cases) = (
-        headstack_testkit::first_seed(0),
-        headstack_testkit::cases(300),
-    );
+    let (from, cases) = (headstack_testkit::first_seed(0), headstack_testkit::cases(300));
     let (mut built, mut failed) = (0, Vec::new());
     let mut refusals: BTreeMap<String, u64> = BTreeMap::new();
     for seed in (from..from + cases).chain(FOUND) {
@@ -525,13 +467,7 @@ fn random_drives_keep_their_promises() {
         }
     }
     println!("{built} of {cases} drives could be built");
-    refusals
-        .iter()
-        .for_each(|(text, n)| println!("{n}: {text}"));
-    assert!(
-        failed.is_empty(),
-        "{} of {built}: seeds {failed:?}",
-        failed.len()
-    );
+    refusals.iter().for_each(|(text, n)| println!("{n}: {text}"));
+    assert!(failed.is_empty(), "{} of {built}: seeds {failed:?}", failed.len());
     assert!(built * 4 > cases, "{built} of {cases}");
 }

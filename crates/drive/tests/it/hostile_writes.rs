@@ -97,13 +97,7 @@ impl Run {
     fn new(spec: &DriveSpec) -> Run {
         let mut drive = Drive::builtin(spec, &DriveOptions::default()).expect("a drive");
         drive.listen(Time::ZERO);
-        Run {
-            drive,
-            pending: BTreeMap::new(),
-            phases: BTreeMap::new(),
-            errors: 0,
-            last: 0,
-        }
+        Run { drive, pending: BTreeMap::new(), phases: BTreeMap::new(), errors: 0, last: 0 }
     }
 
     fn submit(&mut self, now: u64, request: DriveRequest) {
@@ -135,19 +129,14 @@ impl Run {
         let phases = &mut self.phases;
         // All is done long before.
         let end = Time(self.last + 3_600_000_000_000);
-        self.drive
-            .tell_phases(end, &mut |p| phases.entry(p.assembly).or_default().push(*p));
+        self.drive.tell_phases(end, &mut |p| phases.entry(p.assembly).or_default().push(*p));
         let mut ns = 0;
         for list in self.phases.values() {
             for pair in list.windows(2) {
                 assert_eq!(pair[0].to, pair[1].from, "{pair:?}");
             }
             let wrote = |p: &&Phase| p.work == Some(Work::Destage) && p.kind == PhaseKind::Transfer;
-            ns += list
-                .iter()
-                .filter(wrote)
-                .map(|p| p.to.0 - p.from.0)
-                .sum::<u64>();
+            ns += list.iter().filter(wrote).map(|p| p.to.0 - p.from.0).sum::<u64>();
         }
         // Rounding of each pass is less than a thousandth of a sector.
         (ns + SECTOR_NS / 2) / SECTOR_NS
@@ -211,20 +200,11 @@ fn what_is_written_reaches_the_medium_once() {
             run.submit(now, next);
         }
         run.advance(u64::MAX);
-        assert!(
-            run.pending.is_empty(),
-            "seed {seed}: {:?}\n{text}",
-            run.pending
-        );
+        assert!(run.pending.is_empty(), "seed {seed}: {:?}\n{text}", run.pending);
         assert_eq!(run.errors, 0, "seed {seed}");
         let end = run.last.max(now);
-        let flush = DriveRequest {
-            id: 1000,
-            command: Command::Flush,
-            lba: Lba(0),
-            blocks: 0,
-            ..DriveRequest::default()
-        };
+        let flush =
+            DriveRequest { id: 1000, command: Command::Flush, lba: Lba(0), blocks: 0, ..DriveRequest::default() };
         run.submit(end, flush);
         run.advance(u64::MAX);
         assert!(!run.drive.destage_pending(), "seed {seed}\n{text}");
@@ -237,10 +217,7 @@ fn what_is_written_reaches_the_medium_once() {
         } else {
             // A sector is written again only where a part of it went out before the rest.
             assert!(wrote >= want, "seed {seed}: {wrote} of {want}\n{text}");
-            assert!(
-                wrote <= want + partial,
-                "seed {seed}: {wrote} {want} {partial}\n{text}"
-            );
+            assert!(wrote <= want + partial, "seed {seed}: {wrote} {want} {partial}\n{text}");
         }
         drawn += want;
         long += u64::from(run.last > now);
@@ -278,18 +255,9 @@ fn faults_lose_only_what_nothing_reaches() {
             run.submit(now, request);
         }
         run.advance(u64::MAX);
-        assert!(
-            run.pending.is_empty(),
-            "seed {seed}: {:?}\n{text}",
-            run.pending
-        );
-        let flush = DriveRequest {
-            id: 1000,
-            command: Command::Flush,
-            lba: Lba(0),
-            blocks: 0,
-            ..DriveRequest::default()
-        };
+        assert!(run.pending.is_empty(), "seed {seed}: {:?}\n{text}", run.pending);
+        let flush =
+            DriveRequest { id: 1000, command: Command::Flush, lba: Lba(0), blocks: 0, ..DriveRequest::default() };
         run.submit(run.last.max(now), flush);
         run.advance(u64::MAX);
         assert!(!run.drive.destage_pending(), "seed {seed}\n{text}");

@@ -6,13 +6,12 @@
 
 use headstack_drive::power::StateWatts;
 use headstack_drive::spec::{
-    ArmChoice, ArmShare, Destage, DriveSpec, FaultSpec, HeadOffset, HitCheck, MediaScanMode,
-    Parking, ReadAhead, ReadAheadTrigger,
+    ArmChoice, ArmShare, Destage, DriveSpec, FaultSpec, HeadOffset, HitCheck, MediaScanMode, Parking, ReadAhead,
+    ReadAheadTrigger,
 };
 use headstack_drive::{power, scheduler};
 use headstack_drive::{
-    Command, Completion, Drive, DriveDesign, DriveEnergy, DriveOptions, DriveRequest, Models,
-    Phase, PhaseKind, Work,
+    Command, Completion, Drive, DriveDesign, DriveEnergy, DriveOptions, DriveRequest, Models, Phase, PhaseKind, Work,
 };
 use headstack_testkit::commands::shares;
 use headstack_testkit::{shipped, SplitMix};
@@ -35,12 +34,7 @@ struct Ask {
 
 /// Gives a drive these commands, and brings it up to each of `instants` (in order) on the way; `each`
 /// sees it there. Returns the completions.
-fn run(
-    drive: &mut Drive,
-    asks: &[Ask],
-    instants: &[u64],
-    mut each: impl FnMut(&mut Drive, u64),
-) -> Vec<Completion> {
+fn run(drive: &mut Drive, asks: &[Ask], instants: &[u64], mut each: impl FnMut(&mut Drive, u64)) -> Vec<Completion> {
     let mut done = Vec::new();
     let mut instants = instants.iter().copied().peekable();
     for ask in asks {
@@ -121,20 +115,12 @@ fn near(got: f64, need: f64, scale: f64) -> bool {
 fn check_order(spec: &DriveSpec, phases: &[Phase], what: &str) {
     let p = &spec.parallelism;
     let apart = at_once(spec) > f64::from(spec.dash.stacks);
-    let per_stack = if p.arm_share == ArmShare::OwnShare || apart {
-        1
-    } else {
-        spec.dash.arms
-    };
+    let per_stack = if p.arm_share == ArmShare::OwnShare || apart { 1 } else { spec.dash.arms };
     let mut last: Vec<Option<Phase>> = vec![None; (spec.dash.stacks * spec.dash.arms) as usize];
     for phase in phases {
         let before = &mut last[(phase.assembly / per_stack) as usize];
         assert!(phase.from < phase.to, "{what}: {phase:?}");
-        assert_eq!(
-            phase.distance > 0,
-            phase.kind == PhaseKind::Seek,
-            "{what}: {phase:?}"
-        );
+        assert_eq!(phase.distance > 0, phase.kind == PhaseKind::Seek, "{what}: {phase:?}");
         if let Some(before) = before {
             assert!(before.to <= phase.from, "{what}: {before:?} then {phase:?}");
         }
@@ -162,9 +148,7 @@ fn joined(mut phases: Vec<Phase>) -> Vec<Phase> {
     phases.sort_by_key(|p| (p.assembly, p.from, p.to));
     phases.dedup_by(|next, p| {
         let wait = next.kind == PhaseKind::RotationalWait;
-        let goes_on = wait
-            && (p.kind, p.work, p.assembly, p.to)
-                == (next.kind, next.work, next.assembly, next.from);
+        let goes_on = wait && (p.kind, p.work, p.assembly, p.to) == (next.kind, next.work, next.assembly, next.from);
         if goes_on {
             p.to = next.to;
         }
@@ -177,10 +161,7 @@ fn joined(mut phases: Vec<Phase>) -> Vec<Phase> {
 fn check_interval(e: &DriveEnergy, busy: &Busy, length_s: f64, w: &StateWatts, n: f64, what: &str) {
     let states = [e.seek_s, e.rotation_s, e.transfer_s];
     for (got, need) in states.iter().zip(&busy.states) {
-        assert!(
-            near(*got, *need, length_s),
-            "{what}: {e:?}, phases {busy:?}"
-        );
+        assert!(near(*got, *need, length_s), "{what}: {e:?}, phases {busy:?}");
     }
     let b = &e.background;
     let works = [
@@ -193,10 +174,7 @@ fn check_interval(e: &DriveEnergy, busy: &Busy, length_s: f64, w: &StateWatts, n
     ];
     for (work, got) in works {
         let need = busy.work[work as usize];
-        assert!(
-            near(got, need, length_s),
-            "{what}: {work:?} {got} s, phases {need} s"
-        );
+        assert!(near(got, need, length_s), "{what}: {work:?} {got} s, phases {need} s");
     }
     let idle: f64 = length_s - busy.states.iter().sum::<f64>();
     assert!(near(e.idle_s, idle, length_s), "{what}: {e:?}, idle {idle}");
@@ -213,33 +191,19 @@ fn check_interval(e: &DriveEnergy, busy: &Busy, length_s: f64, w: &StateWatts, n
         + (w.seek - w.idle) * seek
         + (w.rotation - w.idle) * rotation
         + (w.transfer - w.idle) * transfer;
-    assert!(
-        near(e.total_j(), joules, w.idle * length_s),
-        "{what}: {e:?}"
-    );
+    assert!(near(e.total_j(), joules, w.idle * length_s), "{what}: {e:?}");
     let dearest = w.seek.max(w.rotation).max(w.transfer) - w.idle;
     let (low, high) = (w.idle * length_s, (w.idle + n * dearest) * length_s);
     let slack = 1e-9 * high;
     let j = e.total_j();
-    assert!(
-        low - slack <= j && j <= high + slack,
-        "{what}: {j} J of {low} to {high}"
-    );
+    assert!(low - slack <= j && j <= high + slack, "{what}: {j} J of {low} to {high}");
 }
 
 /// All of it for one drive and one load. Returns how many intervals were looked at, and the
 /// completions.
-fn check(
-    design: &Arc<DriveDesign>,
-    asks: &[Ask],
-    draw: &mut SplitMix,
-    what: &str,
-) -> (usize, Vec<Completion>) {
+fn check(design: &Arc<DriveDesign>, asks: &[Ask], draw: &mut SplitMix, what: &str) -> (usize, Vec<Completion>) {
     let spec = design.spec();
-    let options = DriveOptions {
-        seed: 7,
-        ..DriveOptions::default()
-    };
+    let options = DriveOptions { seed: 7, ..DriveOptions::default() };
     let mut plain = design.drive(&options).expect("a drive");
     plain.listen(Time::ZERO);
     let completions = run(&mut plain, asks, &[], |_, _| {});
@@ -248,11 +212,7 @@ fn check(
         assert_eq!(c.completion.0 - c.arrival.0, shares(c), "{what}: {c:?}");
     }
     // Long enough for destaging and read-ahead to come to their end.
-    let last = completions
-        .iter()
-        .map(|c| c.completion.0)
-        .max()
-        .unwrap_or(0);
+    let last = completions.iter().map(|c| c.completion.0).max().unwrap_or(0);
     let end = last.max(asks.last().map_or(0, |a| a.at)) + 5_000 * MS;
     let mut instants = Vec::new();
     let mut t = 0;
@@ -293,10 +253,7 @@ fn check(
 
     let n = at_once(spec);
     let w = power::build(&spec.power, &power::Shape::of(spec), &power::PLUGINS).expect("watts");
-    let mut cutter = Cutter {
-        rest: &phases,
-        open: Vec::new(),
-    };
+    let mut cutter = Cutter { rest: &phases, open: Vec::new() };
     let (mut from, mut sum, mut joules) = (0, DriveEnergy::default(), 0.0);
     for (t, e) in instants.iter().zip(&readings) {
         let busy = cutter.cut(from, *t, n);
@@ -319,10 +276,7 @@ fn check(
     ] {
         assert!(near(got, need, scale), "{what}: {got} s of {need} s");
     }
-    assert!(
-        near(joules, whole.total_j(), whole.total_j()),
-        "{what}: {joules} J"
-    );
+    assert!(near(joules, whole.total_j(), whole.total_j()), "{what}: {joules} J");
     (instants.len(), completions)
 }
 
@@ -359,13 +313,7 @@ fn load(draw: &mut SplitMix, spec: &DriveSpec, capacity: u64, n: u64) -> Vec<Ask
         };
         asks.push(Ask {
             at,
-            request: DriveRequest {
-                id,
-                command,
-                lba: Lba(lba),
-                blocks: blocks as u32,
-                ..DriveRequest::default()
-            },
+            request: DriveRequest { id, command, lba: Lba(lba), blocks: blocks as u32, ..DriveRequest::default() },
         });
     }
     asks
@@ -427,13 +375,7 @@ fn vary_cache(draw: &mut SplitMix, spec: &mut DriveSpec) {
 }
 
 /// A point of the space for a drive, and everything that goes with it.
-fn vary(
-    draw: &mut SplitMix,
-    spec: &mut DriveSpec,
-    parking: Parking,
-    arms_in_motion: u32,
-    idle: bool,
-) {
+fn vary(draw: &mut SplitMix, spec: &mut DriveSpec, parking: Parking, arms_in_motion: u32, idle: bool) {
     let p = &mut spec.parallelism;
     p.parking = parking;
     p.arms_in_motion = arms_in_motion;
@@ -488,8 +430,7 @@ fn vary_faults(draw: &mut SplitMix, spec: &mut DriveSpec) {
             at: Some(below_ms(draw, 300.0)),
             stack: draw.below(u64::from(spec.dash.stacks)) as u32,
             arm: draw.below(u64::from(spec.dash.arms)) as u32,
-            surface: (!draw.one_in(3))
-                .then(|| draw.below(u64::from(spec.geometry.surfaces)) as u32),
+            surface: (!draw.one_in(3)).then(|| draw.below(u64::from(spec.geometry.surfaces)) as u32),
             warning: draw.one_in(2),
             ..FaultSpec::default()
         });
@@ -516,12 +457,7 @@ fn every_point(idle: bool) {
     let seed = 20_080_621;
     println!("seed {seed}");
     let drives = shipped::drives();
-    let modes = [
-        (Parking::Hold, 1),
-        (Parking::Follow, 1),
-        (Parking::Hold, 0),
-        (Parking::Follow, 0),
-    ];
+    let modes = [(Parking::Hold, 1), (Parking::Follow, 1), (Parking::Hold, 0), (Parking::Follow, 0)];
     let (mut intervals, mut errors, mut hits, mut faulty) = (0, 0, 0, 0);
     let mut designs = 0;
     for point in 0..256u32 {
@@ -546,8 +482,7 @@ fn every_point(idle: bool) {
             let (parking, motion) = modes[(point as usize / 3 + i / 3) % 4];
             vary(&mut draw, &mut spec, parking, motion, idle);
             let what = format!("{} {} {parking:?} {motion}", spec.name, spec.dash);
-            let design = DriveDesign::new(&spec, &Models::builtin())
-                .unwrap_or_else(|e| panic!("{what}: {e}"));
+            let design = DriveDesign::new(&spec, &Models::builtin()).unwrap_or_else(|e| panic!("{what}: {e}"));
             let asks = load(&mut draw, &spec, design.capacity_blocks(), 30);
             let (n, done) = check(&design, &asks, &mut draw, &what);
             designs += 1;
@@ -576,13 +511,7 @@ fn every_point_and_drive_with_idle_destaging() {
 }
 
 fn ask(id: u64, at: u64, command: Command, lba: u64, blocks: u32) -> Ask {
-    let request = DriveRequest {
-        id,
-        command,
-        lba: Lba(lba),
-        blocks,
-        ..DriveRequest::default()
-    };
+    let request = DriveRequest { id, command, lba: Lba(lba), blocks, ..DriveRequest::default() };
     Ask { at, request }
 }
 
@@ -593,17 +522,8 @@ fn long_reads_are_charged_to_the_intervals_that_they_fill() {
     let mut drive = Drive::builtin(&spec, &DriveOptions::default()).expect("a drive");
     let w = power::build(&spec.power, &power::Shape::of(&spec), &power::PLUGINS).expect("watts");
     let blocks = 128 << 11;
-    let asks: Vec<Ask> = (0..20)
-        .map(|i| {
-            ask(
-                i,
-                i * 800 * MS,
-                Command::Read,
-                i * u64::from(blocks) * 900,
-                blocks,
-            )
-        })
-        .collect();
+    let asks: Vec<Ask> =
+        (0..20).map(|i| ask(i, i * 800 * MS, Command::Read, i * u64::from(blocks) * 900, blocks)).collect();
     let instants: Vec<u64> = (1..=180).map(|i| i * 100 * MS).collect();
     let mut busiest = 0.0f64;
     run(&mut drive, &asks, &instants, |drive, t| {
@@ -611,10 +531,7 @@ fn long_reads_are_charged_to_the_intervals_that_they_fill() {
         assert!(near(e.total_s(), 0.1, 0.1), "{t}: {e:?}");
         assert!(e.idle_s >= 0.0 && e.idle_j >= 0.0, "{t}: {e:?}");
         let watts = e.total_j() / 0.1;
-        assert!(
-            (w.idle - 1e-9..=w.seek.max(w.transfer) + 1e-9).contains(&watts),
-            "{t}: {watts} W"
-        );
+        assert!((w.idle - 1e-9..=w.seek.max(w.transfer) + 1e-9).contains(&watts), "{t}: {watts} W");
         busiest = busiest.max(e.transfer_s);
         drive.reset_statistics(Time(t));
     });
@@ -631,17 +548,8 @@ fn arms_that_follow_account_for_the_time_that_passed() {
     let mut drive = Drive::builtin(&spec, &DriveOptions::default()).expect("a drive");
     let capacity = drive.capacity_blocks();
     let mut draw = SplitMix(5);
-    let asks: Vec<Ask> = (0..4_800)
-        .map(|i| {
-            ask(
-                i,
-                i * 12_500_000,
-                Command::Read,
-                draw.below(capacity - 8),
-                8,
-            )
-        })
-        .collect();
+    let asks: Vec<Ask> =
+        (0..4_800).map(|i| ask(i, i * 12_500_000, Command::Read, draw.below(capacity - 8), 8)).collect();
     run(&mut drive, &asks, &[], |_, _| {});
     let e = drive.energy(Time(60_000 * MS));
     assert!(near(e.total_s(), 60.0, 60.0), "{e:?}");
@@ -663,19 +571,11 @@ fn destaging_and_reading_share_one_arm() {
         })
         .collect();
     let done = run(&mut drive, &asks, &[], |_, _| {});
-    let end = done
-        .iter()
-        .map(|c| c.completion.0)
-        .max()
-        .expect("completions")
-        + 60_000 * MS;
+    let end = done.iter().map(|c| c.completion.0).max().expect("completions") + 60_000 * MS;
     let e = drive.energy(Time(end));
     let seconds = end as f64 * 1e-9;
     let busy = e.seek_s + e.rotation_s + e.transfer_s;
-    assert!(
-        busy <= seconds && near(e.idle_s, seconds - busy, seconds),
-        "{e:?}"
-    );
+    assert!(busy <= seconds && near(e.idle_s, seconds - busy, seconds), "{e:?}");
     assert!(e.background.destage.time_s > 1.0, "{e:?}");
     let mut phases = Vec::new();
     drive.tell_phases(Time(end), &mut |p| phases.push(*p));
@@ -724,27 +624,13 @@ fn forced_read_ahead_is_kept_and_takes_its_time() {
     });
     let end = last + 1_000 * MS;
     let e = drive.energy(Time(end));
-    assert!(
-        e.total_s() <= end as f64 * 1e-9 + 1e-9 && e.idle_s >= 0.0,
-        "{e:?}"
-    );
+    assert!(e.total_s() <= end as f64 * 1e-9 + 1e-9 && e.idle_s >= 0.0, "{e:?}");
     assert!(misses > 900, "{misses}");
     // Transfers: 8 sectors and 512 for each miss, on the longest or the shortest tracks.
     let turn = 60.0 / spec.geometry.rotation_speed.0;
-    let tracks: Vec<f64> = spec
-        .geometry
-        .zones
-        .iter()
-        .map(|z| f64::from(z.sectors_per_track.of(0)))
-        .collect();
-    let (most, least) = tracks
-        .iter()
-        .fold((0.0f64, f64::MAX), |(a, b), n| (a.max(*n), b.min(*n)));
+    let tracks: Vec<f64> = spec.geometry.zones.iter().map(|z| f64::from(z.sectors_per_track.of(0))).collect();
+    let (most, least) = tracks.iter().fold((0.0f64, f64::MAX), |(a, b), n| (a.max(*n), b.min(*n)));
     let sectors = misses as f64 * 520.0;
     let (low, high) = (sectors * turn / most, sectors * turn / least);
-    assert!(
-        (low..=high).contains(&e.transfer_s),
-        "{} s, need {low} to {high}",
-        e.transfer_s
-    );
+    assert!((low..=high).contains(&e.transfer_s), "{} s, need {low} to {high}", e.transfer_s);
 }

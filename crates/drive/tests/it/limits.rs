@@ -3,8 +3,8 @@
 
 use headstack_drive::spec::DriveSpec;
 use headstack_drive::{
-    Command, Completion, Drive, DriveOptions, DriveRequest, DurationLimit, Heeded, Hint, LimitEnd,
-    LimitsSpec, Policy, Setting, Transport,
+    Command, Completion, Drive, DriveOptions, DriveRequest, DurationLimit, Heeded, Hint, LimitEnd, LimitsSpec, Policy,
+    Setting, Transport,
 };
 use headstack_testkit::disk::Disk;
 use headstack_units::{Lba, Span, Time};
@@ -17,13 +17,7 @@ const MS: u64 = 1_000_000;
 /// 100 turns per second, 100 sectors a track, no buffer, in order of arrival. A read of the first track takes a turn, 10 ms,
 /// and begins at a multiple of it.
 fn small(limits: LimitsSpec) -> DriveSpec {
-    let disk = Disk {
-        rpm: 6000,
-        surfaces: 4,
-        cylinders: 120,
-        sectors: 100,
-        skew: None,
-    };
+    let disk = Disk { rpm: 6000, surfaces: 4, cylinders: 120, sectors: 100, skew: None };
     let mut spec = disk.drive(
         r#"
         [seek]
@@ -39,12 +33,7 @@ fn small(limits: LimitsSpec) -> DriveSpec {
 
 /// Limits of reads, on SAS.
 fn limits(reads: Vec<DurationLimit>) -> LimitsSpec {
-    LimitsSpec {
-        enabled: Heeded::Limits,
-        reads,
-        transport: Transport::Sas,
-        ..LimitsSpec::default()
-    }
+    LimitsSpec { enabled: Heeded::Limits, reads, transport: Transport::Sas, ..LimitsSpec::default() }
 }
 
 fn ms(n: i64) -> Option<Span> {
@@ -52,27 +41,15 @@ fn ms(n: i64) -> Option<Span> {
 }
 
 fn inactive(time: i64, policy: Policy) -> DurationLimit {
-    DurationLimit {
-        inactive: ms(time),
-        inactive_policy: policy,
-        ..DurationLimit::default()
-    }
+    DurationLimit { inactive: ms(time), inactive_policy: policy, ..DurationLimit::default() }
 }
 
 fn active(time: i64, policy: Policy) -> DurationLimit {
-    DurationLimit {
-        active: ms(time),
-        active_policy: policy,
-        ..DurationLimit::default()
-    }
+    DurationLimit { active: ms(time), active_policy: policy, ..DurationLimit::default() }
 }
 
 fn guideline(time: i64, policy: Policy) -> DurationLimit {
-    DurationLimit {
-        guideline: ms(time),
-        guideline_policy: policy,
-        ..DurationLimit::default()
-    }
+    DurationLimit { guideline: ms(time), guideline_policy: policy, ..DurationLimit::default() }
 }
 
 fn new(spec: &DriveSpec) -> Drive {
@@ -112,24 +89,15 @@ fn run(drive: &mut Drive, trace: &[(u64, DriveRequest)]) -> Vec<Completion> {
 /// When each command ended, in milliseconds, and how.
 fn ends(drive: &mut Drive, trace: &[(u64, DriveRequest)]) -> Vec<(u64, LimitEnd)> {
     let done = run(drive, trace);
-    done.iter()
-        .map(|c| (c.completion.0 / MS, c.limit))
-        .collect()
+    done.iter().map(|c| (c.completion.0 / MS, c.limit)).collect()
 }
 
 /// Four reads at time zero, the last one under limit 1: without limits it begins at 30 ms and ends at 40 ms.
 fn fourth(reads: Vec<DurationLimit>) -> (u64, LimitEnd) {
     let trace = [0, 0, 0, 1].map(|limit| (0, limit));
-    let trace: Vec<_> = (0..)
-        .zip(trace)
-        .map(|(id, (at, l))| (at, read(id, l)))
-        .collect();
+    let trace: Vec<_> = (0..).zip(trace).map(|(id, (at, l))| (at, read(id, l))).collect();
     let found = ends(&mut new(&small(limits(reads))), &trace);
-    let others = [
-        (10, LimitEnd::Unlimited),
-        (20, LimitEnd::Unlimited),
-        (30, LimitEnd::Unlimited),
-    ];
+    let others = [(10, LimitEnd::Unlimited), (20, LimitEnd::Unlimited), (30, LimitEnd::Unlimited)];
     assert_eq!(found[..3], others);
     found[3]
 }
@@ -137,77 +105,39 @@ fn fourth(reads: Vec<DurationLimit>) -> (u64, LimitEnd) {
 #[test]
 fn inactive_times_by_hand() {
     use LimitEnd::{AbortedBefore, Met, Missed, Unavailable};
-    assert_eq!(
-        fourth(vec![inactive(15, Policy::CompleteEarliest)]),
-        (40, Missed)
-    );
-    assert_eq!(
-        fourth(vec![inactive(15, Policy::CompleteUnavailable)]),
-        (15, Unavailable)
-    );
-    assert_eq!(
-        fourth(vec![inactive(15, Policy::Abort)]),
-        (15, AbortedBefore)
-    );
+    assert_eq!(fourth(vec![inactive(15, Policy::CompleteEarliest)]), (40, Missed));
+    assert_eq!(fourth(vec![inactive(15, Policy::CompleteUnavailable)]), (15, Unavailable));
+    assert_eq!(fourth(vec![inactive(15, Policy::Abort)]), (15, AbortedBefore));
     // A service that begins at the very end of the time has met it.
-    assert_eq!(
-        fourth(vec![inactive(29, Policy::Abort)]),
-        (29, AbortedBefore)
-    );
+    assert_eq!(fourth(vec![inactive(29, Policy::Abort)]), (29, AbortedBefore));
     assert_eq!(fourth(vec![inactive(30, Policy::Abort)]), (40, Met));
-    assert_eq!(
-        fourth(vec![inactive(30, Policy::CompleteEarliest)]),
-        (40, Met)
-    );
+    assert_eq!(fourth(vec![inactive(30, Policy::CompleteEarliest)]), (40, Met));
     // The limits of writes are others.
     let mut spec = limits(Vec::new());
     spec.writes = vec![inactive(15, Policy::Abort)];
-    let found = ends(
-        &mut new(&small(spec)),
-        &[(0, read(0, 0)), (0, read(1, 0)), (0, read(2, 1))],
-    );
+    let found = ends(&mut new(&small(spec)), &[(0, read(0, 0)), (0, read(1, 0)), (0, read(2, 1))]);
     assert_eq!(found[2], (30, Met));
 }
 
 #[test]
 fn guidelines_by_hand() {
     use LimitEnd::{AbortedBefore, Met, Missed, Unavailable};
-    assert_eq!(
-        fourth(vec![guideline(15, Policy::CompleteEarliest)]),
-        (40, Missed)
-    );
-    assert_eq!(
-        fourth(vec![guideline(15, Policy::CompleteUnavailable)]),
-        (15, Unavailable)
-    );
-    assert_eq!(
-        fourth(vec![guideline(15, Policy::Abort)]),
-        (15, AbortedBefore)
-    );
+    assert_eq!(fourth(vec![guideline(15, Policy::CompleteEarliest)]), (40, Missed));
+    assert_eq!(fourth(vec![guideline(15, Policy::CompleteUnavailable)]), (15, Unavailable));
+    assert_eq!(fourth(vec![guideline(15, Policy::Abort)]), (15, AbortedBefore));
     assert_eq!(fourth(vec![guideline(30, Policy::Abort)]), (40, Met));
-    assert_eq!(
-        fourth(vec![guideline(5, Policy::ContinueNoLimit)]),
-        (40, Missed)
-    );
+    assert_eq!(fourth(vec![guideline(5, Policy::ContinueNoLimit)]), (40, Missed));
     // The next limit: its time has not passed, has passed already, or is met, or it has none.
     let next = |time, next| fourth(vec![guideline(time, Policy::ContinueNextLimit), next]);
     assert_eq!(next(5, guideline(15, Policy::Abort)), (15, AbortedBefore));
-    assert_eq!(
-        next(20, inactive(15, Policy::CompleteUnavailable)),
-        (20, Unavailable)
-    );
+    assert_eq!(next(20, inactive(15, Policy::CompleteUnavailable)), (20, Unavailable));
     assert_eq!(next(5, inactive(30, Policy::Abort)), (40, Missed));
     assert_eq!(next(5, DurationLimit::default()), (40, Missed));
     assert_eq!(next(35, inactive(1, Policy::Abort)), (40, Met));
     // The active time that counts is that of the limit in force.
-    assert_eq!(
-        next(5, active(3, Policy::Abort)),
-        (33, LimitEnd::AbortedDuring)
-    );
+    assert_eq!(next(5, active(3, Policy::Abort)), (33, LimitEnd::AbortedDuring));
     // From the first to the seventh, one by one.
-    let mut all: Vec<_> = (1..7)
-        .map(|i| guideline(i, Policy::ContinueNextLimit))
-        .collect();
+    let mut all: Vec<_> = (1..7).map(|i| guideline(i, Policy::ContinueNextLimit)).collect();
     all.push(guideline(27, Policy::Abort));
     assert_eq!(fourth(all), (27, AbortedBefore));
 }
@@ -225,26 +155,14 @@ fn active_times_by_hand() {
         found[1]
     };
     assert_eq!(second(active(4, Policy::CompleteEarliest)), (20, Missed));
-    assert_eq!(
-        second(active(4, Policy::CompleteUnavailable)),
-        (14, Unavailable)
-    );
+    assert_eq!(second(active(4, Policy::CompleteUnavailable)), (14, Unavailable));
     assert_eq!(second(active(4, Policy::Abort)), (14, AbortedDuring));
-    assert_eq!(
-        second(active(4, Policy::AbortRecovery)),
-        (14, AbortedDuring)
-    );
+    assert_eq!(second(active(4, Policy::AbortRecovery)), (14, AbortedDuring));
     assert_eq!(second(active(10, Policy::Abort)), (20, Met));
     // Two times in one limit: each counts by itself.
-    let both = DurationLimit {
-        inactive: ms(9),
-        ..active(4, Policy::Abort)
-    };
+    let both = DurationLimit { inactive: ms(9), ..active(4, Policy::Abort) };
     assert_eq!(second(both), (14, AbortedDuring));
-    let both = DurationLimit {
-        inactive_policy: Policy::CompleteUnavailable,
-        ..both
-    };
+    let both = DurationLimit { inactive_policy: Policy::CompleteUnavailable, ..both };
     assert_eq!(second(both), (9, Unavailable));
 }
 
@@ -268,16 +186,8 @@ fn sense_of_the_ends() {
 
 /// The third read ends at 5 ms; the fourth arrives at 7 ms.
 fn after_an_error(transport: Transport, policy: Policy) -> Vec<(u64, LimitEnd)> {
-    let limits = LimitsSpec {
-        transport,
-        ..limits(vec![inactive(5, policy)])
-    };
-    let trace = [
-        (0, read(0, 0)),
-        (0, read(1, 0)),
-        (0, read(2, 1)),
-        (7, read(3, 0)),
-    ];
+    let limits = LimitsSpec { transport, ..limits(vec![inactive(5, policy)]) };
+    let trace = [(0, read(0, 0)), (0, read(1, 0)), (0, read(2, 1)), (7, read(3, 0))];
     ends(&mut new(&small(limits)), &trace)
 }
 
@@ -287,39 +197,13 @@ fn after_an_error(transport: Transport, policy: Policy) -> Vec<(u64, LimitEnd)> 
 #[test]
 fn errors_cost_more_on_sata() {
     use LimitEnd::{AbortedBefore, Unavailable, Unlimited};
-    let sas = [
-        (10, Unlimited),
-        (20, Unlimited),
-        (5, AbortedBefore),
-        (30, Unlimited),
-    ];
+    let sas = [(10, Unlimited), (20, Unlimited), (5, AbortedBefore), (30, Unlimited)];
     assert_eq!(after_an_error(Transport::Sas, Policy::Abort), sas);
-    let sas = [
-        (10, Unlimited),
-        (20, Unlimited),
-        (5, Unavailable),
-        (30, Unlimited),
-    ];
-    assert_eq!(
-        after_an_error(Transport::Sas, Policy::CompleteUnavailable),
-        sas
-    );
-    let sata = [
-        (10, Unlimited),
-        (20, Unlimited),
-        (5, Unavailable),
-        (40, Unlimited),
-    ];
-    assert_eq!(
-        after_an_error(Transport::Sata, Policy::CompleteUnavailable),
-        sata
-    );
-    let sata = [
-        (10, Unlimited),
-        (30, Unlimited),
-        (5, AbortedBefore),
-        (40, Unlimited),
-    ];
+    let sas = [(10, Unlimited), (20, Unlimited), (5, Unavailable), (30, Unlimited)];
+    assert_eq!(after_an_error(Transport::Sas, Policy::CompleteUnavailable), sas);
+    let sata = [(10, Unlimited), (20, Unlimited), (5, Unavailable), (40, Unlimited)];
+    assert_eq!(after_an_error(Transport::Sata, Policy::CompleteUnavailable), sata);
+    let sata = [(10, Unlimited), (30, Unlimited), (5, AbortedBefore), (40, Unlimited)];
     assert_eq!(after_an_error(Transport::Sata, Policy::Abort), sata);
 }
 
@@ -332,12 +216,7 @@ fn the_host_reads_the_log_of_an_empty_drive() {
         log_read: Span(5 * MS as i64),
         ..limits(vec![active(4, Policy::CompleteUnavailable)])
     };
-    let trace = [
-        (0, read(0, 1)),
-        (3, read(1, 0)),
-        (12, read(2, 0)),
-        (22, read(3, 0)),
-    ];
+    let trace = [(0, read(0, 1)), (3, read(1, 0)), (12, read(2, 0)), (22, read(3, 0))];
     let found = run(&mut new(&small(limits)), &trace);
     // The first ends at 4 ms. The second was sent before and is read from 10 ms to 20 ms; the third waits for the log, which
     // is read until 25 ms, and so does the fourth.
@@ -353,16 +232,8 @@ fn the_host_reads_the_log_of_an_empty_drive() {
 fn times_begin_anew_when_a_command_is_sent_again() {
     let both = vec![inactive(5, Policy::Abort), inactive(15, Policy::Abort)];
     let found = |transport| {
-        let limits = LimitsSpec {
-            transport,
-            ..limits(both.clone())
-        };
-        let trace = [
-            (0, read(0, 0)),
-            (0, read(1, 0)),
-            (0, read(2, 2)),
-            (0, read(3, 1)),
-        ];
+        let limits = LimitsSpec { transport, ..limits(both.clone()) };
+        let trace = [(0, read(0, 0)), (0, read(1, 0)), (0, read(2, 2)), (0, read(3, 1))];
         ends(&mut new(&small(limits)), &trace)
     };
     assert_eq!(found(Transport::Sas)[2], (15, LimitEnd::AbortedBefore));
@@ -372,16 +243,9 @@ fn times_begin_anew_when_a_command_is_sent_again() {
 #[test]
 fn limits_change_while_the_drive_runs() {
     let spec = limits(vec![inactive(15, Policy::Abort)]);
-    let trace: Vec<_> = [0, 0, 0, 1]
-        .into_iter()
-        .zip(0..)
-        .map(|(l, id)| read(id, l))
-        .collect();
+    let trace: Vec<_> = [0, 0, 0, 1].into_iter().zip(0..).map(|(l, id)| read(id, l)).collect();
     let found = |first: Heeded, at: u64, setting: Setting| {
-        let enabled = LimitsSpec {
-            enabled: first,
-            ..spec.clone()
-        };
+        let enabled = LimitsSpec { enabled: first, ..spec.clone() };
         let mut drive = new(&small(enabled));
         trace.iter().for_each(|r| drive.submit(Time(0), *r));
         let mut done = Vec::new();
@@ -399,28 +263,16 @@ fn limits_change_while_the_drive_runs() {
     assert_eq!(found(Heeded::None, 17, on()), (17, LimitEnd::AbortedBefore));
     assert_eq!(found(Heeded::None, 12, on()), (15, LimitEnd::AbortedBefore));
     let longer = Box::new(limits(vec![inactive(30, Policy::Abort)]));
-    assert_eq!(
-        found(Heeded::Limits, 12, Setting::DurationLimits(longer)),
-        (40, LimitEnd::Met)
-    );
+    assert_eq!(found(Heeded::Limits, 12, Setting::DurationLimits(longer)), (40, LimitEnd::Met));
     // Another scheduler gives waiting commands other numbers.
-    let scheduler = Setting::Scheduler {
-        name: "sptf".into(),
-        parameters: Default::default(),
-    };
-    assert_eq!(
-        found(Heeded::Limits, 12, scheduler),
-        (15, LimitEnd::AbortedBefore)
-    );
+    let scheduler = Setting::Scheduler { name: "sptf".into(), parameters: Default::default() };
+    assert_eq!(found(Heeded::Limits, 12, scheduler), (15, LimitEnd::AbortedBefore));
     let mut drive = new(&small(spec.clone()));
     let mut wrong = spec.clone();
     wrong.performance = 0.3;
     let refused = drive.set(Time(0), Setting::DurationLimits(Box::new(wrong)));
     let text = refused.expect_err("a wrong share").to_string();
-    assert!(
-        text.starts_with("setting.duration_limits.performance: got 0.3, need"),
-        "{text}"
-    );
+    assert!(text.starts_with("setting.duration_limits.performance: got 0.3, need"), "{text}");
     assert_eq!(drive.duration_limits(), &spec);
 }
 
@@ -430,13 +282,9 @@ fn an_aborted_command_is_out_of_its_limit() {
     let mut drive = new(&small(limits(vec![inactive(15, Policy::Abort)])));
     (0..3).for_each(|id| drive.submit(Time(0), read(id, u8::from(id == 2))));
     let mut done = Vec::new();
-    drive.advance(Time(12 * MS), &mut |c| {
-        done.push((c.id, c.completion.0 / MS, c.limit))
-    });
+    drive.advance(Time(12 * MS), &mut |c| done.push((c.id, c.completion.0 / MS, c.limit)));
     assert!(drive.abort(Time(12 * MS), 2));
-    drive.advance(Time::NEVER, &mut |c| {
-        done.push((c.id, c.completion.0 / MS, c.limit))
-    });
+    drive.advance(Time::NEVER, &mut |c| done.push((c.id, c.completion.0 / MS, c.limit)));
     done.sort_unstable();
     let none = LimitEnd::Unlimited;
     assert_eq!(done, [(0, 10, none), (1, 20, none), (2, 12, none)]);
@@ -447,36 +295,17 @@ fn an_aborted_command_is_out_of_its_limit() {
 fn hints_that_are_heeded() {
     assert_eq!(Hint::new(0, true), Ok(Hint::HighPriority));
     let both = Hint::new(2, true).expect_err("both").to_string();
-    assert_eq!(
-        both,
-        "command: got duration limit 2 and high priority, need one of them"
-    );
+    assert_eq!(both, "command: got duration limit 2 and high priority, need one of them");
     assert!(Hint::new(8, false).is_err());
     let hints = |enabled| {
-        let drive = new(&small(LimitsSpec {
-            enabled,
-            ..limits(Vec::new())
-        }));
-        [
-            drive.hint(3, true),
-            drive.hint(0, true),
-            drive.hint(3, false),
-        ]
+        let drive = new(&small(LimitsSpec { enabled, ..limits(Vec::new()) }));
+        [drive.hint(3, true), drive.hint(0, true), drive.hint(3, false)]
     };
     let third = Hint::new(3, false).expect("a limit");
     assert_eq!(hints(Heeded::None), [Hint::None; 3]);
     assert_eq!(hints(Heeded::Limits), [third, Hint::None, third]);
-    assert_eq!(
-        hints(Heeded::Priority),
-        [Hint::HighPriority, Hint::HighPriority, Hint::None]
-    );
-    let unheeded = LimitsSpec {
-        enabled: Heeded::Priority,
-        ..limits(vec![inactive(1, Policy::Abort)])
-    };
-    let found = ends(
-        &mut new(&small(unheeded)),
-        &[(0, read(0, 0)), (0, read(1, 1))],
-    );
+    assert_eq!(hints(Heeded::Priority), [Hint::HighPriority, Hint::HighPriority, Hint::None]);
+    let unheeded = LimitsSpec { enabled: Heeded::Priority, ..limits(vec![inactive(1, Policy::Abort)]) };
+    let found = ends(&mut new(&small(unheeded)), &[(0, read(0, 0)), (0, read(1, 1))]);
     assert_eq!(found[1], (20, LimitEnd::Unlimited));
 }

@@ -1,8 +1,6 @@
 //! Drives with a log mapping or with roles of arms: what must hold whatever they are asked.
 
-use headstack_drive::{
-    Command, Completion, Drive, DriveOptions, DriveRequest, DriveSpec, Part, RoleUse,
-};
+use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest, DriveSpec, Part, RoleUse};
 use headstack_testkit::commands::check_completions;
 use headstack_testkit::disk::{uneven, Disk};
 use headstack_testkit::SplitMix;
@@ -13,21 +11,16 @@ const MS: u64 = 1_000_000;
 /// The drives of the test below: without and with buffer, one and several arms, roles, schedulers.
 fn drives() -> Vec<(String, bool)> {
     let mut all = Vec::new();
-    let cache =
-        "[cache]\nenabled = true\nsegments = 4\nsegment_sectors = 64\nread_ahead = \"limit\"\n\
+    let cache = "[cache]\nenabled = true\nsegments = 4\nsegment_sectors = 64\nread_ahead = \"limit\"\n\
                  keep_passing_sectors = true\n";
     let idle = "write_back = true\ndestage = \"idle\"\ndirty_limit = \"16 KiB\"\npartial_wait = \"2 ms\"\n";
     for policy in ["eager", "current-cylinder", "current-or-frontier", "append"] {
-        let log =
-            format!("[mapping]\nmodel = \"log\"\npolicy = {policy:?}\ninitial_blocks = 900\n");
+        let log = format!("[mapping]\nmodel = \"log\"\npolicy = {policy:?}\ninitial_blocks = 900\n");
         for scheduler in ["fcfs", "sptf", "look", "c-look", "satf"] {
             let queue = format!("[queue]\nscheduler = {scheduler:?}\n");
-            for buffer in [
-                "".to_string(),
-                cache.into(),
-                format!("{cache}write_back = true\n"),
-                format!("{cache}{idle}"),
-            ] {
+            for buffer in
+                ["".to_string(), cache.into(), format!("{cache}write_back = true\n"), format!("{cache}{idle}")]
+            {
                 all.push((format!("{log}{queue}{buffer}"), policy == "eager"));
             }
         }
@@ -65,13 +58,7 @@ fn run_and_fail(drive: &mut Drive, seed: u64, steps: bool, part: Option<Part>) -
         if let Some(part) = part.filter(|_| id == 200) {
             drive.fail(Time(now), part).expect("a part");
         }
-        let request = DriveRequest {
-            id,
-            command,
-            lba: Lba(lba),
-            blocks,
-            ..DriveRequest::default()
-        };
+        let request = DriveRequest { id, command, lba: Lba(lba), blocks, ..DriveRequest::default() };
         drive.submit(Time(now), request);
     }
     drive.advance(Time::NEVER, &mut |c| done.push(*c));
@@ -112,12 +99,7 @@ fn the_other_arm_of_a_log_serves_when_one_fails() {
     for (text, _) in drives().into_iter().filter(|d| d.1) {
         for (arm, surface, warning) in [(0, None, true), (1, None, false), (0, Some(1), false)] {
             seed += 1;
-            let part = Part {
-                stack: 0,
-                arm,
-                surface,
-                warning,
-            };
+            let part = Part { stack: 0, arm, surface, warning };
             let made = || with_dash("dash = \"D1A2S1H1\"", &text);
             let once = run_and_fail(&mut made(), seed, false, Some(part));
             check_completions(&once, 400, &format!("seed {seed}: {text}"));
@@ -132,9 +114,7 @@ fn the_other_arm_of_a_log_serves_when_one_fails() {
 fn every_command_completes_once_while_roles_change() {
     let (mut seed, mut switches) = (1000, 0);
     for (text, _) in drives().into_iter().filter(|d| d.1) {
-        let in_place = text
-            .split_once("[queue]")
-            .map(|t| format!("[queue]{}", t.1));
+        let in_place = text.split_once("[queue]").map(|t| format!("[queue]{}", t.1));
         for text in [&text, &in_place.expect("a queue")] {
             for arms in [
                 "dash = \"D1A2S1H1\"\n[parallelism]\nroles = { policy = \"adaptive\", window = 4, dwell = 3, \
@@ -193,13 +173,7 @@ fn arms_serve_what_their_roles_say() {
                 drive.advance(Time(now), &mut |c| done.push(*c));
                 let lba = Lba(draw.below(drive.capacity_blocks() / 8) * 8);
                 let command = if write { Command::Write } else { Command::Read };
-                let request = DriveRequest {
-                    id,
-                    command,
-                    lba,
-                    blocks: 8,
-                    ..DriveRequest::default()
-                };
+                let request = DriveRequest { id, command, lba, blocks: 8, ..DriveRequest::default() };
                 drive.submit(Time(now), request);
             }
             drive.advance(Time::NEVER, &mut |c| done.push(*c));
@@ -216,62 +190,20 @@ fn arms_serve_what_their_roles_say() {
 /// What cannot be is refused by its key.
 #[test]
 fn wrong_settings_are_refused_by_key() {
-    let disk = Disk {
-        rpm: 7200,
-        surfaces: 3,
-        cylinders: 60,
-        sectors: 61,
-        skew: None,
-    };
+    let disk = Disk { rpm: 7200, surfaces: 3, cylinders: 60, sectors: 61, skew: None };
     for (head, tables, key) in [
-        (
-            "",
-            "[mapping]\nmodel = \"log\"\nblock = \"3 KiB\"",
-            "mapping.block",
-        ),
+        ("", "[mapping]\nmodel = \"log\"\nblock = \"3 KiB\"", "mapping.block"),
         ("", "[mapping]\nmodel = \"lgo\"", "mapping.model"),
         ("", "[mapping]\nmodel = \"loge\"", "mapping.model"),
         ("", "[mapping]\nmodel = \"trail\"", "mapping.model"),
-        (
-            "",
-            "[mapping]\nmodel = \"log\"\npolicy = \"egaer\"",
-            "mapping.policy",
-        ),
-        (
-            "",
-            "[mapping]\nmodel = \"log\"\nreserve = 0.95",
-            "mapping.reserve",
-        ),
-        (
-            "",
-            "[mapping]\nmodel = \"log\"\ninitial_blocks = 1373",
-            "mapping.initial_blocks",
-        ),
-        (
-            "",
-            "[mapping]\nmodel = \"log\"\n[media_scan]\nmode = \"freeblock\"",
-            "media_scan.mode",
-        ),
-        (
-            "dash = \"D1A2S1H1\"",
-            "[parallelism]\nroles = [[\"write\"], []]",
-            "parallelism.roles",
-        ),
-        (
-            "dash = \"D1A2S1H1\"",
-            "[parallelism]\nroles = [[\"read\"]]",
-            "parallelism.roles",
-        ),
-        (
-            "dash = \"D1A2S1H2\"",
-            "[parallelism]\nheads = \"radial\"\n[mapping]\nmodel = \"log\"",
-            "parallelism.heads",
-        ),
-        (
-            "",
-            "[parallelism]\nfaults = [{ at = \"1 s\" }]\n[mapping]\nmodel = \"log\"",
-            "parallelism.faults",
-        ),
+        ("", "[mapping]\nmodel = \"log\"\npolicy = \"egaer\"", "mapping.policy"),
+        ("", "[mapping]\nmodel = \"log\"\nreserve = 0.95", "mapping.reserve"),
+        ("", "[mapping]\nmodel = \"log\"\ninitial_blocks = 1373", "mapping.initial_blocks"),
+        ("", "[mapping]\nmodel = \"log\"\n[media_scan]\nmode = \"freeblock\"", "media_scan.mode"),
+        ("dash = \"D1A2S1H1\"", "[parallelism]\nroles = [[\"write\"], []]", "parallelism.roles"),
+        ("dash = \"D1A2S1H1\"", "[parallelism]\nroles = [[\"read\"]]", "parallelism.roles"),
+        ("dash = \"D1A2S1H2\"", "[parallelism]\nheads = \"radial\"\n[mapping]\nmodel = \"log\"", "parallelism.heads"),
+        ("", "[parallelism]\nfaults = [{ at = \"1 s\" }]\n[mapping]\nmodel = \"log\"", "parallelism.faults"),
     ] {
         let seek = "[seek]\nmodel = \"constant\"\ntime = \"1 ms\"\n";
         let text = format!("{head}\n{}", disk.text(&format!("{seek}{tables}")));

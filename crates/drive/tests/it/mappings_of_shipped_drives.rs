@@ -40,14 +40,8 @@ fn mappings(bytes: u64, number: usize, initial: u64) -> Vec<(&'static str, Strin
             "media-cache" => {
                 let cache = (bytes / 8).min(1 << 40);
                 let sizes = format!("cache_size = \"{cache} B\"\nband_size = \"1 MiB\"\n");
-                all.push((
-                    "media-cache",
-                    format!("{model}{sizes}cleaning = \"lazy\"\n"),
-                ));
-                all.push((
-                    "cleaned cache",
-                    format!("{model}{sizes}clean_after = \"50 ms\"\n"),
-                ));
+                all.push(("media-cache", format!("{model}{sizes}cleaning = \"lazy\"\n")));
+                all.push(("cleaned cache", format!("{model}{sizes}clean_after = \"50 ms\"\n")));
             }
             "zoned" => {
                 let zone = (bytes / 64).next_power_of_two();
@@ -142,8 +136,7 @@ impl World<'_> {
             self.drive.submit(Time(start + 1), flush);
         }
         self.id += 2;
-        self.drive
-            .advance(Time(start + 5 * S), &mut |c| done.push(*c));
+        self.drive.advance(Time(start + 5 * S), &mut |c| done.push(*c));
         assert_eq!(done.len(), 1 + usize::from(kind.writes()), "{what}");
         for c in &done {
             assert!(!c.error, "{what}: {c:?}");
@@ -206,27 +199,12 @@ fn check(drive: Drive, mapping: &str, initial: u64, what: &str, seed: u64) {
         "cleaned log" => (0..initial).collect(),
         _ => BTreeSet::new(),
     };
-    let mut world = World {
-        what,
-        mapping,
-        drive,
-        sector_blocks,
-        written,
-        now: S,
-        id: 0,
-    };
+    let mut world = World { what, mapping, drive, sector_blocks, written, now: S, id: 0 };
     let far = 4_000_000_000.min(capacity - 1);
     for at in ends.into_iter().chain([far, capacity / 2 + 1]) {
-        for command in [
-            Command::Write,
-            Command::Read,
-            Command::WriteThrough,
-            Command::Read,
-        ] {
+        for command in [Command::Write, Command::Read, Command::WriteThrough, Command::Read] {
             let blocks = 1 + draw.below(16);
-            let mut lba = at
-                .saturating_sub(draw.below(blocks + 1))
-                .min(capacity - blocks);
+            let mut lba = at.saturating_sub(draw.below(blocks + 1)).min(capacity - blocks);
             if mapping == "zoned" && command.writes() {
                 // In the conventional zone.
                 lba %= capacity / 128;
@@ -267,20 +245,13 @@ fn every_drive_with_every_mapping() {
                 }
                 // A media cache is described for one arm assembly only, and zones for one logical unit.
                 Err(e) => {
-                    let key = if name == "zoned" {
-                        "parallelism.logical_units"
-                    } else {
-                        "dash"
-                    };
+                    let key = if name == "zoned" { "parallelism.logical_units" } else { "dash" };
                     assert!(e.key == key && !conventional, "{e}: {what}");
                 }
             }
         }
     }
-    assert!(
-        names.len() >= MODELS.len() && seed > 100,
-        "{seed} {names:?}"
-    );
+    assert!(names.len() >= MODELS.len() && seed > 100, "{seed} {names:?}");
 }
 
 /// The flush of one block that was never written before: at most one movement over the whole disk, its wait, and the

@@ -1,8 +1,6 @@
 //! A drive-managed shingled drive: what must hold whatever it is asked, and the behaviour that is published.
 
-use headstack_drive::{
-    Command, Completion, Drive, DriveOptions, DriveRequest, DriveSpec, Phase, PhaseKind, Work,
-};
+use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest, DriveSpec, Phase, PhaseKind, Work};
 use headstack_testkit::commands::{command, shares};
 use headstack_testkit::disk::Disk;
 use headstack_testkit::SplitMix;
@@ -13,19 +11,12 @@ const S: u64 = 1000 * MS;
 const SECTORS: u32 = 128;
 const TURN_NS: f64 = 60e9 / 7200.0;
 
-const SMALL: Disk = Disk {
-    rpm: 7200,
-    surfaces: 2,
-    cylinders: 400,
-    sectors: SECTORS,
-    skew: Some(("sectors", 12.0, 30.0)),
-};
-const SEEK: &str =
-    "[seek]\nmodel = \"linear\"\nsingle = \"1 ms\"\nfull = \"8 ms\"\ncylinders = 400\n\
+const SMALL: Disk =
+    Disk { rpm: 7200, surfaces: 2, cylinders: 400, sectors: SECTORS, skew: Some(("sectors", 12.0, 30.0)) };
+const SEEK: &str = "[seek]\nmodel = \"linear\"\nsingle = \"1 ms\"\nfull = \"8 ms\"\ncylinders = 400\n\
                     [positioning]\nhead_switch = \"0.5 ms\"\nwrite_settle = \"0.2 ms\"\n";
 /// Bands of 8 tracks, a cache of 1 MiB.
-const MAPPING: &str =
-    "[mapping]\nmodel = \"media-cache\"\ncache_size = \"1 MiB\"\nband_size = \"512 KiB\"\n";
+const MAPPING: &str = "[mapping]\nmodel = \"media-cache\"\ncache_size = \"1 MiB\"\nband_size = \"512 KiB\"\n";
 const BAND: u64 = 1024;
 
 fn drive(tables: &str) -> Drive {
@@ -67,22 +58,17 @@ fn random_commands(drive: &mut Drive, seed: u64, steps: bool) -> Vec<Completion>
 /// steps in which the drive is advanced.
 #[test]
 fn every_command_completes_once() {
-    let cache =
-        "[cache]\nenabled = true\nsegments = 4\nsegment_sectors = 64\nread_ahead = \"limit\"\n\
+    let cache = "[cache]\nenabled = true\nsegments = 4\nsegment_sectors = 64\nread_ahead = \"limit\"\n\
                  keep_passing_sectors = true\n";
     let idle = "write_back = true\ndestage = \"idle\"\ndirty_limit = \"16 KiB\"\npartial_wait = \"2 ms\"\n";
     let mut seed = 0;
     for cleaning in ["aggressive", "lazy"] {
         for limits in ["", "initial = \"full\"\n", "cache_extents = 20\n"] {
-            let mapping =
-                format!("{MAPPING}cleaning = {cleaning:?}\nclean_after = \"50 ms\"\n{limits}");
+            let mapping = format!("{MAPPING}cleaning = {cleaning:?}\nclean_after = \"50 ms\"\n{limits}");
             for scheduler in ["fcfs", "sptf", "look", "satf"] {
-                for buffer in [
-                    "".to_string(),
-                    cache.into(),
-                    format!("{cache}write_back = true\n"),
-                    format!("{cache}{idle}"),
-                ] {
+                for buffer in
+                    ["".to_string(), cache.into(), format!("{cache}write_back = true\n"), format!("{cache}{idle}")]
+                {
                     seed += 1;
                     let text = format!("{mapping}[queue]\nscheduler = {scheduler:?}\n{buffer}");
                     let (mut one, mut other) = (drive(&text), drive(&text));
@@ -101,10 +87,7 @@ fn every_command_completes_once() {
                     let end = Time(last + 20 * S);
                     let energy = one.energy(end);
                     assert_eq!(energy, other.energy(end), "seed {seed}: {text}");
-                    assert!(
-                        energy.background.cleaning.energy_j > 0.0,
-                        "seed {seed}: {text}"
-                    );
+                    assert!(energy.background.cleaning.energy_j > 0.0, "seed {seed}: {text}");
                 }
             }
         }
@@ -135,24 +118,16 @@ fn a_band_is_read_and_written_once() {
         // Of an empty band only what was written last has to be there: the blocks up to the end of the write.
         ("empty", 8 + 108),
     ] {
-        let mut drive = drive(&format!(
-            "{MAPPING}initial = {initial:?}\nclean_after = \"300 ms\"\n"
-        ));
+        let mut drive = drive(&format!("{MAPPING}initial = {initial:?}\nclean_after = \"300 ms\"\n"));
         drive.listen(Time::ZERO);
-        drive.submit(
-            Time::ZERO,
-            command(0, Command::WriteThrough, 5 * BAND + 100, 8),
-        );
+        drive.submit(Time::ZERO, command(0, Command::WriteThrough, 5 * BAND + 100, 8));
         let mut end = 0;
         drive.advance(Time::NEVER, &mut |c| end = c.completion.0);
         let phases = cleaning(&mut drive, 10 * S);
         assert_eq!(phases[0].from.0, end + 300 * MS, "{initial}");
         let ns = total_ns(&phases, PhaseKind::Transfer);
         let expected = transfers as f64 * TURN_NS / f64::from(SECTORS);
-        assert!(
-            (ns - expected).abs() < 40.0,
-            "{initial}: {ns} ns, not {expected} ns"
-        );
+        assert!((ns - expected).abs() < 40.0, "{initial}: {ns} ns, not {expected} ns");
         // Nothing else is to be cleaned.
         let more = cleaning(&mut drive, 20 * S);
         assert!(more.is_empty(), "{initial}: {more:?}");
@@ -164,10 +139,7 @@ fn a_band_is_read_and_written_once() {
 fn a_band_that_was_written_anew_is_not_read() {
     let mut drive = drive(&format!("{MAPPING}initial = \"full\"\n"));
     drive.listen(Time::ZERO);
-    drive.submit(
-        Time::ZERO,
-        command(0, Command::WriteThrough, 5 * BAND, 1024),
-    );
+    drive.submit(Time::ZERO, command(0, Command::WriteThrough, 5 * BAND, 1024));
     drive.advance(Time::NEVER, &mut |_| {});
     let phases = cleaning(&mut drive, 10 * S);
     let ns = total_ns(&phases, PhaseKind::Transfer);
@@ -213,9 +185,7 @@ fn rate(drive: &mut Drive, draw: &mut SplitMix, now: &mut u64, n: u64) -> f64 {
 fn fast_until_the_cache_is_full_then_a_fraction() {
     // The cache has 256 writes of 4 KiB.
     for (when, again) in [("aggressive", true), ("lazy", false)] {
-        let mut shingled = drive(&format!(
-            "{MAPPING}initial = \"full\"\ncleaning = {when:?}\n"
-        ));
+        let mut shingled = drive(&format!("{MAPPING}initial = \"full\"\ncleaning = {when:?}\n"));
         let mut plain = drive("");
         let mut draw = SplitMix(7);
         let (mut now, mut at) = (0, 0);
@@ -223,24 +193,15 @@ fn fast_until_the_cache_is_full_then_a_fraction() {
         let fast = rate(&mut shingled, &mut draw, &mut now, 240);
         rate(&mut shingled, &mut draw, &mut now, 100);
         let slow = rate(&mut shingled, &mut draw, &mut now, 100);
-        assert!(
-            fast > 1.2 * conventional,
-            "{fast}/s, conventional {conventional}/s"
-        );
+        assert!(fast > 1.2 * conventional, "{fast}/s, conventional {conventional}/s");
         // A band takes 16 turns at least. Cleaning it frees the oldest extent, and its share of the other ones.
         let extents = 1.0 + 255.0 / (shingled.capacity_blocks() / BAND) as f64;
-        assert!(
-            slow < conventional / 4.0,
-            "{slow}/s, conventional {conventional}/s"
-        );
+        assert!(slow < conventional / 4.0, "{slow}/s, conventional {conventional}/s");
         assert!(slow < extents / (16.0 * TURN_NS * 1e-9), "{slow}/s");
         now += 300 * S;
         let later = rate(&mut shingled, &mut draw, &mut now, 200);
         match again {
-            true => assert!(
-                (later / fast - 1.0).abs() < 0.1,
-                "{later}/s, first {fast}/s"
-            ),
+            true => assert!((later / fast - 1.0).abs() < 0.1, "{later}/s, first {fast}/s"),
             false => assert!(later < 2.0 * slow, "{later}/s, before {slow}/s"),
         }
     }
@@ -257,53 +218,20 @@ fn wrong_settings_are_refused_by_key() {
     let small = |more: &str| table(&format!("cache_size = \"1 MiB\"\n{more}"));
     for (head, tables, key, need) in [
         ("", table(""), "mapping.cache_size", "half of the medium"),
-        (
-            "",
-            table("cache_size = \"1 KiB\""),
-            "mapping.cache_size",
-            "1048576 B",
-        ),
-        (
-            "",
-            small("band_size = \"65537 B\""),
-            "mapping.band_size",
-            "multiple",
-        ),
-        (
-            "",
-            small("cache_extents = 3"),
-            "mapping.cache_extents",
-            "8 or more",
-        ),
-        (
-            "",
-            small("clean_after = \"2 h\""),
-            "mapping.clean_after",
-            "0",
-        ),
+        ("", table("cache_size = \"1 KiB\""), "mapping.cache_size", "1048576 B"),
+        ("", small("band_size = \"65537 B\""), "mapping.band_size", "multiple"),
+        ("", small("cache_extents = 3"), "mapping.cache_extents", "8 or more"),
+        ("", small("clean_after = \"2 h\""), "mapping.clean_after", "0"),
         ("", small("bands = 2"), "mapping", "bands"),
         ("", small("cleaning = \"never\""), "mapping", "lazy"),
         ("dash = \"D1A2S1H1\"", small(""), "dash", "not supported"),
-        (
-            "",
-            small("[media_scan]\nmode = \"freeblock\""),
-            "media_scan.mode",
-            "not supported",
-        ),
-        (
-            "",
-            small("[cache]\nenabled = true\nwrite_on_arrival = true"),
-            "cache.write_on_arrival",
-            "not supported",
-        ),
+        ("", small("[media_scan]\nmode = \"freeblock\""), "media_scan.mode", "not supported"),
+        ("", small("[cache]\nenabled = true\nwrite_on_arrival = true"), "cache.write_on_arrival", "not supported"),
     ] {
         let error = match Drive::builtin(&spec(head, &tables), &DriveOptions::default()) {
             Err(error) => error.to_string(),
             Ok(_) => panic!("{tables} was accepted"),
         };
-        assert!(
-            error.contains(key) && error.contains(need),
-            "{tables}: {error}"
-        );
+        assert!(error.contains(key) && error.contains(need), "{tables}: {error}");
     }
 }

@@ -11,13 +11,7 @@ const CAPACITY: u64 = 4 * 400 * 128;
 
 /// 128 sectors a track in four blocks of 16 KiB; no skew is lost on a track switch of 0.
 fn drive(dash: &str, mode: MediaScanMode) -> DriveSpec {
-    let disk = Disk {
-        rpm: 6000,
-        surfaces: 4,
-        cylinders: 400,
-        sectors: 128,
-        skew: Some(("turns", 0.125, 0.25)),
-    };
+    let disk = Disk { rpm: 6000, surfaces: 4, cylinders: 400, sectors: 128, skew: Some(("turns", 0.125, 0.25)) };
     let mut spec = disk.drive(
         r#"
         [seek]
@@ -45,11 +39,7 @@ fn run(spec: &DriveSpec, n: u64, gap_ns: u64) -> (Vec<Completion>, Drive) {
     for id in 0..n {
         now += below(2 * gap_ns + 1);
         drive.advance(Time(now), &mut |c| done.push(*c));
-        let command = if below(3) == 0 {
-            Command::Write
-        } else {
-            Command::Read
-        };
+        let command = if below(3) == 0 { Command::Write } else { Command::Read };
         drive.submit(
             Time(now),
             DriveRequest {
@@ -123,16 +113,12 @@ fn an_own_arm_leaves_the_foreground_alone() {
 
 #[test]
 fn points_that_cannot_scan_are_refused() {
-    let error =
-        |dash: &str, mode| match Drive::builtin(&drive(dash, mode), &DriveOptions::default()) {
-            Ok(_) => panic!("{dash} was accepted"),
-            Err(e) => e.to_string(),
-        };
+    let error = |dash: &str, mode| match Drive::builtin(&drive(dash, mode), &DriveOptions::default()) {
+        Ok(_) => panic!("{dash} was accepted"),
+        Err(e) => e.to_string(),
+    };
     let e = error("D1A2S1H1", MediaScanMode::Freeblock);
-    assert!(
-        e.contains("media_scan.mode: got Freeblock with D1A2S1H1, need D1A1S1H1"),
-        "{e}"
-    );
+    assert!(e.contains("media_scan.mode: got Freeblock with D1A2S1H1, need D1A1S1H1"), "{e}");
     let e = error("D1A1S1H1", MediaScanMode::OwnArm);
     assert!(e.contains("need D1A2S1H1 or more arms"), "{e}");
     let mut spec = drive("D1A1S1H1", MediaScanMode::Freeblock);
@@ -149,22 +135,11 @@ fn the_scanning_arm_does_not_stand_in_for_a_failed_one() {
     for warning in [true, false] {
         let spec = drive("D1A2S1H1", MediaScanMode::OwnArm);
         let mut drive = Drive::builtin(&spec, &DriveOptions::default()).expect("a drive");
-        let part = Part {
-            stack: 0,
-            arm: 0,
-            surface: None,
-            warning,
-        };
+        let part = Part { stack: 0, arm: 0, surface: None, warning };
         drive.fail(Time::ZERO, part).expect("an arm");
         for (id, command) in (0..).zip([Command::Read, Command::Write]) {
             let lba = Lba(id * 5000);
-            let request = DriveRequest {
-                id,
-                command,
-                lba,
-                blocks: 8,
-                ..DriveRequest::default()
-            };
+            let request = DriveRequest { id, command, lba, blocks: 8, ..DriveRequest::default() };
             drive.submit(Time::ZERO, request);
         }
         let mut done = Vec::new();

@@ -28,35 +28,25 @@ fn spec() -> DriveSpec {
 
 #[test]
 fn a_design_of_other_densities_adds_less_than_16_kib() {
-    alone(
-        "memory_of_like_drives::a_design_of_other_densities_adds_less_than_16_kib",
-        || {
-            let base = DriveDesign::new(&spec(), &Models::builtin()).expect("a design");
-            let (n, mut d) = (10_000, SplitMix(1));
-            let mut designs = Vec::with_capacity(n);
-            let before = resident_bytes();
-            for _ in 0..n {
-                let density = [(); 8].map(|()| {
-                    let bpi = (0.031 * (f64::from(d.between(0, 11)) - 8.0)).exp();
-                    Density {
-                        bpi,
-                        tpi: 1.0 / bpi,
-                    }
-                });
-                designs.push(base.with_density(&density).expect("a design"));
-            }
-            let Some((before, after)) = before.zip(resident_bytes()) else {
-                eprintln!("skipped: the system does not tell how much memory is used");
-                return;
-            };
-            let each = after.saturating_sub(before) / n as u64;
-            println!("{each} B per design");
-            assert!(each < 16 * 1024, "{each} B");
-            assert_ne!(
-                designs[0].capacity_blocks(),
-                designs[1].capacity_blocks(),
-                "drawn apart"
-            );
-        },
-    );
+    alone("memory_of_like_drives::a_design_of_other_densities_adds_less_than_16_kib", || {
+        let base = DriveDesign::new(&spec(), &Models::builtin()).expect("a design");
+        let (n, mut d) = (10_000, SplitMix(1));
+        let mut designs = Vec::with_capacity(n);
+        let before = resident_bytes();
+        for _ in 0..n {
+            let density = [(); 8].map(|()| {
+                let bpi = (0.031 * (f64::from(d.between(0, 11)) - 8.0)).exp();
+                Density { bpi, tpi: 1.0 / bpi }
+            });
+            designs.push(base.with_density(&density).expect("a design"));
+        }
+        let Some((before, after)) = before.zip(resident_bytes()) else {
+            eprintln!("skipped: the system does not tell how much memory is used");
+            return;
+        };
+        let each = after.saturating_sub(before) / n as u64;
+        println!("{each} B per design");
+        assert!(each < 16 * 1024, "{each} B");
+        assert_ne!(designs[0].capacity_blocks(), designs[1].capacity_blocks(), "drawn apart");
+    });
 }

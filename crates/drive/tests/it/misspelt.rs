@@ -96,11 +96,7 @@ fn tables(value: &Value, path: &str, all: &mut Vec<(String, Vec<String>)>) {
 /// The table at a dotted path.
 fn table_at<'a>(value: &'a mut Value, path: &str) -> &'a mut Params {
     let pointer = path.replace(['.', '['], "/").replace(']', "");
-    let pointer = if path.is_empty() {
-        pointer
-    } else {
-        format!("/{pointer}")
-    };
+    let pointer = if path.is_empty() { pointer } else { format!("/{pointer}") };
     let table = value.pointer_mut(&pointer).and_then(Value::as_object_mut);
     table.unwrap_or_else(|| panic!("{path}: no table"))
 }
@@ -117,20 +113,14 @@ fn misspell_all(name: &str, whole: &Value) -> usize {
             let mut value = whole.clone();
             let table = table_at(&mut value, &path);
             // In its place, so that whatever comes before it is still read before it.
-            *table = std::mem::take(table)
-                .into_iter()
-                .map(|(k, v)| (if k == key { wrong.clone() } else { k }, v))
-                .collect();
+            *table =
+                std::mem::take(table).into_iter().map(|(k, v)| (if k == key { wrong.clone() } else { k }, v)).collect();
             let error = outcome(&value).expect_err(&format!("{name}: {path}.{wrong}"));
             let hint = format!("; did you mean {key:?}?");
             // Keys that are words of a list are named as such.
-            let named = [
-                (path.clone(), format!("key {wrong:?}")),
-                (format!("{path}.{wrong}"), format!("{wrong:?}")),
-            ];
+            let named = [(path.clone(), format!("key {wrong:?}")), (format!("{path}.{wrong}"), format!("{wrong:?}"))];
             assert!(
-                named.contains(&(error.key.clone(), error.got.clone()))
-                    && error.need.ends_with(&hint),
+                named.contains(&(error.key.clone(), error.got.clone())) && error.need.ends_with(&hint),
                 "{name}: {path}.{key} as {wrong}: {error}"
             );
             n += 1;
@@ -172,15 +162,9 @@ fn what_is_missing_is_named_where_nothing_is_misspelt() {
     // Near to `band_cylinders`.
     table_at(&mut banded, "geometry").remove("cylinders");
     let error = outcome(&banded).expect_err("no cylinders");
-    assert_eq!(
-        error.to_string(),
-        "geometry.cylinders: got nothing, need a value"
-    );
+    assert_eq!(error.to_string(), "geometry.cylinders: got nothing, need a value");
     table_at(&mut banded, "seek").remove("model");
     table_at(&mut banded, "geometry").insert("cylinders".into(), 40.into());
     let error = outcome(&banded).expect_err("no model");
-    assert_eq!(
-        error.to_string(),
-        "seek.model: got nothing, need the name of a seek model as text"
-    );
+    assert_eq!(error.to_string(), "seek.model: got nothing, need the name of a seek model as text");
 }

@@ -9,13 +9,7 @@ use headstack_units::{Lba, Time};
 
 /// 6000 rpm, so a turn of 10 ms; 100 sectors of 0.1 ms; every seek 5 ms; no skew. At 6000 rpm the
 /// drive draws 11 W idle, 17 W seeking, 13 W waiting or transferring.
-const DISK: Disk = Disk {
-    rpm: 6000,
-    surfaces: 2,
-    cylinders: 1000,
-    sectors: 100,
-    skew: None,
-};
+const DISK: Disk = Disk { rpm: 6000, surfaces: 2, cylinders: 1000, sectors: 100, skew: None };
 
 const REST: &str = r#"
     [seek]
@@ -38,10 +32,7 @@ fn joules(e: &DriveEnergy) -> f64 {
 }
 
 fn near(got: f64, need: f64) {
-    assert!(
-        (got - need).abs() < 1e-9 * need.max(1.0),
-        "got {got}, need {need}"
-    );
+    assert!((got - need).abs() < 1e-9 * need.max(1.0), "got {got}, need {need}");
 }
 
 /// A read at time 0 of ten sectors on cylinder 10: 5 ms of seek, then sector 0 is half a turn
@@ -49,13 +40,8 @@ fn near(got: f64, need: f64) {
 #[test]
 fn one_request_by_hand() {
     let mut drive = Drive::builtin(&drive(), &DriveOptions::default()).unwrap();
-    let request = DriveRequest {
-        id: 0,
-        command: Command::Read,
-        lba: Lba(10 * 200),
-        blocks: 10,
-        ..DriveRequest::default()
-    };
+    let request =
+        DriveRequest { id: 0, command: Command::Read, lba: Lba(10 * 200), blocks: 10, ..DriveRequest::default() };
     drive.submit(Time(0), request);
     let mut done = None;
     drive.advance(Time(1_000_000_000), &mut |c: &Completion| done = Some(*c));
@@ -96,24 +82,12 @@ fn energy_is_the_sum_over_requests() {
             let now = Time(id * 9_000_000);
             drive.advance(now, &mut count);
             let lba = Lba(noise.below(200_000));
-            drive.submit(
-                now,
-                DriveRequest {
-                    id,
-                    command: Command::Read,
-                    lba,
-                    blocks: 1,
-                    ..DriveRequest::default()
-                },
-            );
+            drive.submit(now, DriveRequest { id, command: Command::Read, lba, blocks: 1, ..DriveRequest::default() });
         }
         drive.advance(Time::NEVER, &mut count);
         let s = |ns: u64| ns as f64 * 1e-9;
         let e = drive.energy(Time(last));
-        near(
-            joules(&e),
-            11.0 * s(last) + 6.0 * s(seek) + 2.0 * s(rotation + transfer),
-        );
+        near(joules(&e), 11.0 * s(last) + 6.0 * s(seek) + 2.0 * s(rotation + transfer));
         // With no standing power per arm and one arm in motion, no number of arms draws more than
         // the busiest mode, nor less than idle.
         let mean = joules(&e) / s(last);
@@ -126,10 +100,7 @@ fn energy_is_the_sum_over_requests() {
 /// modes lies between idle and the dearest mode.
 #[test]
 fn the_papers_drive() {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../drives/barracuda-es-750.toml"
-    );
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../drives/barracuda-es-750.toml");
     let text = std::fs::read_to_string(path).expect("a drive file");
     let mut spec: DriveSpec = toml::from_str(&text).expect("a drive");
     let one = power::build(&spec.power, &Shape::of(&spec), &power::PLUGINS).unwrap();
@@ -152,7 +123,6 @@ fn the_papers_drive() {
     slower.rotation_speed.0 = 6200.0;
     let electronics = 5.0 * 0.611;
     let spindle = |w: power::StateWatts| w.idle - electronics;
-    let share =
-        spindle(power::build(&spec.power, &slower, &power::PLUGINS).unwrap()) / spindle(one);
+    let share = spindle(power::build(&spec.power, &slower, &power::PLUGINS).unwrap()) / spindle(one);
     assert!((share - 0.658).abs() < 0.001, "{share}");
 }

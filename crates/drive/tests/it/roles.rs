@@ -34,23 +34,15 @@ fn spec(name: &str, dash: &str, tables: &str) -> Result<DriveSpec, String> {
 
 fn drive(name: &str, dash: &str, tables: &str, seed: u64) -> Drive {
     let spec = spec(name, dash, tables).unwrap_or_else(|e| panic!("{e}: {tables}"));
-    let options = DriveOptions {
-        seed,
-        ..DriveOptions::default()
-    };
+    let options = DriveOptions { seed, ..DriveOptions::default() };
     Drive::builtin(&spec, &options).unwrap_or_else(|e| panic!("{e}: {tables}"))
 }
 
 /// A command of one block, at `now`, served before the next one is given.
 fn serve(drive: &mut Drive, id: u64, now: u64, write: bool, block: u64) -> Completion {
     let command = if write { Command::Write } else { Command::Read };
-    let request = DriveRequest {
-        id,
-        command,
-        lba: Lba(block * u64::from(BLOCK)),
-        blocks: BLOCK,
-        ..DriveRequest::default()
-    };
+    let request =
+        DriveRequest { id, command, lba: Lba(block * u64::from(BLOCK)), blocks: BLOCK, ..DriveRequest::default() };
     drive.advance(Time(now), &mut |c| panic!("an early completion: {c:?}"));
     drive.submit(Time(now), request);
     let mut done = None;
@@ -114,10 +106,8 @@ fn roles_change_when_the_estimate_passes_a_threshold() {
 #[test]
 fn arms_whose_roles_change_wait_for_the_switch() {
     // With three arms the modes differ in the first two only.
-    let (split, shared) = (
-        "[[\"write\"], [\"read\"], [\"read\"]]",
-        "[[\"read\", \"write\"], [\"read\", \"write\"], [\"read\"]]",
-    );
+    let (split, shared) =
+        ("[[\"write\"], [\"read\"], [\"read\"]]", "[[\"read\", \"write\"], [\"read\", \"write\"], [\"read\"]]");
     let made = |time: &str| {
         let roles = format!(
             "[parallelism]\narms_in_motion = 3\nchannels = 3\nroles = {{ policy = \"adaptive\", window = 1, \
@@ -141,10 +131,7 @@ fn arms_whose_roles_change_wait_for_the_switch() {
     assert!((spent.switching_s - 4.0 * 0.09).abs() < 1e-9, "{spent:?}");
     // It starts 90 ms later; the rest is movement and less than two turns.
     let later = late.completion.0 - write.completion.0;
-    assert!(
-        (90 * MS - 9 * MS..90 * MS + 9 * MS).contains(&later),
-        "{later}"
-    );
+    assert!((90 * MS - 9 * MS..90 * MS + 9 * MS).contains(&later), "{later}");
     assert!(late.components.queue >= 90 * MS, "{late:?}");
     // The third arm keeps its role, so it reads at once.
     assert_eq!((read.arm, read.components.queue), (2, 0), "{read:?}");
@@ -156,42 +143,14 @@ fn wrong_roles_are_refused_by_key() {
     for (dash, parallelism, key) in [
         ("D1A2S1H1", "roles = { policy = \"adaptve\" }", ".policy"),
         ("D1A2S1H1", "roles = { window = 10 }", ".policy"),
-        (
-            "D1A2S1H1",
-            "roles = { policy = \"adaptive\", window = 0.5 }",
-            ".window",
-        ),
-        (
-            "D1A2S1H1",
-            "roles = { policy = \"adaptive\", windw = 5 }",
-            "",
-        ),
-        (
-            "D1A2S1H1",
-            "roles = { policy = \"adaptive\", to_shared_below = 0.9 }",
-            ".to_shared_below",
-        ),
-        (
-            "D1A2S1H1",
-            "roles = { policy = \"adaptive\", switch_time = \"2 h\" }",
-            ".switch_time",
-        ),
-        (
-            "D1A3S1H1",
-            "roles = { policy = \"adaptive\", split = [[\"write\"], [\"read\"]] }",
-            "",
-        ),
+        ("D1A2S1H1", "roles = { policy = \"adaptive\", window = 0.5 }", ".window"),
+        ("D1A2S1H1", "roles = { policy = \"adaptive\", windw = 5 }", ""),
+        ("D1A2S1H1", "roles = { policy = \"adaptive\", to_shared_below = 0.9 }", ".to_shared_below"),
+        ("D1A2S1H1", "roles = { policy = \"adaptive\", switch_time = \"2 h\" }", ".switch_time"),
+        ("D1A3S1H1", "roles = { policy = \"adaptive\", split = [[\"write\"], [\"read\"]] }", ""),
         ("D1A1S1H1", "roles = { policy = \"adaptive\" }", ""),
-        (
-            "D1A5S1H1",
-            "arm_share = \"own-share\"\nroles = { policy = \"adaptive\" }",
-            "",
-        ),
-        (
-            "D1A2S1H1",
-            "roles = { policy = \"fixed\", arms = [[\"read\"], [\"read\"]] }",
-            "",
-        ),
+        ("D1A5S1H1", "arm_share = \"own-share\"\nroles = { policy = \"adaptive\" }", ""),
+        ("D1A2S1H1", "roles = { policy = \"fixed\", arms = [[\"read\"], [\"read\"]] }", ""),
         (
             "D1A2S1H1",
             "faults = [{ at = \"1 s\", arm = 0 }]\nroles = { policy = \"adaptive\", \
@@ -216,24 +175,13 @@ fn a_table_is_the_fixed_policy() {
         let mut drive = drive("ibm-18es", "D1A3S1H1", &tables, 1);
         assert_eq!(drive.role_use(Time(5)), None);
         let mut draw = SplitMix(3);
-        let served = |id| {
-            serve(
-                &mut drive,
-                id,
-                id * 50 * MS,
-                draw.below(2) == 0,
-                draw.below(9999),
-            )
-        };
+        let served = |id| serve(&mut drive, id, id * 50 * MS, draw.below(2) == 0, draw.below(9999));
         (0..500).map(served).collect::<Vec<Completion>>()
     };
     let table = "[[\"write\"], [\"read\"], [\"read\", \"write\"]]";
     let fixed = run(&format!("{{ policy = \"fixed\", arms = {table} }}"));
     assert_eq!(run(table), fixed);
-    assert_ne!(
-        run("[[\"write\"], [\"read\", \"write\"], [\"read\"]]"),
-        fixed
-    );
+    assert_ne!(run("[[\"write\"], [\"read\", \"write\"], [\"read\"]]"), fixed);
 }
 
 /// When the only arm that writes fails, the drive takes up roles in which another one does, and keeps them.
@@ -277,18 +225,9 @@ fn loads() -> Vec<Load> {
     let square = |n: usize| (0..34_000 / n).map(move |i| (n, [0.1, 0.95][i % 2]));
     let oscillating = square(4250).chain(square(400)).chain(square(50));
     vec![
-        Load {
-            name: "step",
-            pieces: steps.to_vec(),
-        },
-        Load {
-            name: "ramp",
-            pieces: ramp,
-        },
-        Load {
-            name: "oscillation",
-            pieces: oscillating.collect(),
-        },
+        Load { name: "step", pieces: steps.to_vec() },
+        Load { name: "ramp", pieces: ramp },
+        Load { name: "oscillation", pieces: oscillating.collect() },
     ]
 }
 
@@ -376,11 +315,7 @@ fn until_noticed(w: f64) -> Option<f64> {
 /// The sums of the systems over all pieces of a load with the same write fraction.
 fn pooled(load: &Load, sums: &[Sums], w: f64) -> Sums {
     let all = load.pieces.iter().zip(sums).filter(|(p, _)| p.1 == w);
-    all.fold(Sums::default(), |a, (_, b)| Sums {
-        n: a.n + b.n,
-        ms: a.ms + b.ms,
-        squares: a.squares + b.squares,
-    })
+    all.fold(Sums::default(), |a, (_, b)| Sums { n: a.n + b.n, ms: a.ms + b.ms, squares: a.squares + b.squares })
 }
 
 /// What the adaptive drive may take longer, in milliseconds: its stated cost of switching. `fixed` are the drives
@@ -400,11 +335,7 @@ fn switching_cost(load: &Load, fixed: &[Vec<Sums>; 3]) -> f64 {
         }
         settled = (*n as f64 > noticed).then_some(reads);
         let [dad, dald, shared] = [0, 1, 2].map(|i| pooled(load, &fixed[i], *w).mean());
-        let (old, new) = if reads {
-            (dald, shared)
-        } else {
-            (shared, dald)
-        };
+        let (old, new) = if reads { (dald, shared) } else { (shared, dald) };
         cost += noticed.min(*n as f64) * (old - new.min(dad)).max(0.0);
     }
     cost
@@ -413,17 +344,9 @@ fn switching_cost(load: &Load, fixed: &[Vec<Sums>; 3]) -> f64 {
 /// DAD, DALD, the log with shared roles, and the adaptive drive on a load.
 fn measure_all(name: &str, load: &Load, seed: u64) -> ([Vec<Sums>; 3], Vec<Sums>, RoleUse) {
     let settle = "[positioning]\nsettle_before_every_write = true\n";
-    let log = format!(
-        "{settle}[mapping]\nmodel = \"log\"\ninitial = \"written\"\ninitial_blocks = {INITIAL}\n"
-    );
+    let log = format!("{settle}[mapping]\nmodel = \"log\"\ninitial = \"written\"\ninitial_blocks = {INITIAL}\n");
     let run = |tables: &str| measure(&mut drive(name, "D1A2S1H1", tables, seed), load, seed).0;
-    let fixed = [
-        run(settle),
-        run(&format!(
-            "{log}[parallelism]\nroles = [[\"write\"], [\"read\"]]"
-        )),
-        run(&log),
-    ];
+    let fixed = [run(settle), run(&format!("{log}[parallelism]\nroles = [[\"write\"], [\"read\"]]")), run(&log)];
     let adaptive = format!("{log}[parallelism]\nroles = {{ policy = \"adaptive\" }}");
     let mut drive = drive(name, "D1A2S1H1", &adaptive, seed);
     let (sums, spent) = measure(&mut drive, load, seed);
@@ -470,10 +393,7 @@ fn check(name: &str, seed: u64) {
         assert!(ours <= total(0).min(total(1)) + cost + chance, "{text}");
         assert!(ours <= best + cost + chance, "{text}");
         let most = 1.0 + n / DWELL;
-        assert!(
-            spent.n_switches >= 1 && (spent.n_switches as f64) <= most,
-            "{text}"
-        );
+        assert!(spent.n_switches >= 1 && (spent.n_switches as f64) <= most, "{text}");
         if load.name == "step" {
             // From the start and three steps, and no more.
             assert!(spent.n_switches <= 4, "{text}");
@@ -499,16 +419,10 @@ fn the_defaults_are_those_of_the_policy() {
     let spec = spec("ibm-18es", "D1A2S1H1", tables).expect("a drive");
     let whole = spec.with_all_parameters(&headstack_drive::Models::builtin());
     let roles = whole.parallelism.roles.write();
-    for (key, value) in [
-        ("window", WINDOW),
-        ("dwell", DWELL),
-        ("to_shared_below", TO_SHARED),
-        ("to_split_above", TO_SPLIT),
-    ] {
+    for (key, value) in
+        [("window", WINDOW), ("dwell", DWELL), ("to_shared_below", TO_SHARED), ("to_split_above", TO_SPLIT)]
+    {
         assert_eq!(roles[key].as_f64(), Some(value), "{key}");
     }
-    assert_eq!(
-        roles["switch_time"],
-        serde_json::json!(Span::ZERO.to_string())
-    );
+    assert_eq!(roles["switch_time"], serde_json::json!(Span::ZERO.to_string()));
 }

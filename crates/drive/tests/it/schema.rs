@@ -18,9 +18,7 @@ fn is_valid(schema: &Value, value: &Value) -> bool {
         Value::Object(rules) => rules,
         other => panic!("a schema: {other}"),
     };
-    rules
-        .iter()
-        .all(|(keyword, rule)| fits(rules, keyword, rule, value))
+    rules.iter().all(|(keyword, rule)| fits(rules, keyword, rule, value))
 }
 
 fn fits(rules: &Map<String, Value>, keyword: &str, rule: &Value, value: &Value) -> bool {
@@ -33,26 +31,17 @@ fn fits(rules: &Map<String, Value>, keyword: &str, rule: &Value, value: &Value) 
         "enum" => rule.as_array().expect("words").contains(value),
         "minimum" => value.as_f64().is_none_or(|n| Some(n) >= rule.as_f64()),
         "maximum" => value.as_f64().is_none_or(|n| Some(n) <= rule.as_f64()),
-        "minItems" => value
-            .as_array()
-            .is_none_or(|l| Some(l.len() as u64) >= rule.as_u64()),
-        "maxItems" => value
-            .as_array()
-            .is_none_or(|l| Some(l.len() as u64) <= rule.as_u64()),
-        "maxProperties" => value
-            .as_object()
-            .is_none_or(|t| Some(t.len() as u64) <= rule.as_u64()),
-        "items" => value
-            .as_array()
-            .is_none_or(|l| l.iter().all(|v| is_valid(rule, v))),
+        "minItems" => value.as_array().is_none_or(|l| Some(l.len() as u64) >= rule.as_u64()),
+        "maxItems" => value.as_array().is_none_or(|l| Some(l.len() as u64) <= rule.as_u64()),
+        "maxProperties" => value.as_object().is_none_or(|t| Some(t.len() as u64) <= rule.as_u64()),
+        "items" => value.as_array().is_none_or(|l| l.iter().all(|v| is_valid(rule, v))),
         // Quantities: a digit and a unit at least.
-        "pattern" => value.as_str().is_none_or(|t| {
-            t.contains(|c: char| c.is_ascii_digit()) && t.ends_with(|c: char| c.is_alphabetic())
-        }),
+        "pattern" => value
+            .as_str()
+            .is_none_or(|t| t.contains(|c: char| c.is_ascii_digit()) && t.ends_with(|c: char| c.is_alphabetic())),
         "required" => value.as_object().is_none_or(|t| {
             let keys = rule.as_array().expect("keys").iter();
-            keys.map(|k| k.as_str().expect("a key"))
-                .all(|k| t.contains_key(k))
+            keys.map(|k| k.as_str().expect("a key")).all(|k| t.contains_key(k))
         }),
         "properties" => value.as_object().is_none_or(|t| {
             let own = |(k, v): (&String, &Value)| rule.get(k).is_none_or(|s| is_valid(s, v));
@@ -166,12 +155,7 @@ fn misspelt_keys_and_values_out_of_bounds_are_not() {
         assert!(!is_valid(&schema, &changed), "{place}/{key} = {value}");
         assert!(outcome(&changed).is_err(), "{place}/{key} = {value}");
     }
-    for (place, key) in [
-        ("", "seek"),
-        ("/geometry", "zones"),
-        ("/geometry", "band_cylinders"),
-        ("/seek", "model"),
-    ] {
+    for (place, key) in [("", "seek"), ("/geometry", "zones"), ("/geometry", "band_cylinders"), ("/seek", "model")] {
         let mut changed = whole.clone();
         let table = changed.pointer_mut(place).and_then(Value::as_object_mut);
         table.expect(place).remove(key);
@@ -193,25 +177,15 @@ fn parameters_have_sentences() {
                 // The rules of models repeat names and keys that are described elsewhere.
                 let repeated = property.is_boolean() || property.get("const").is_some();
                 let of_rule = property.get("enum").is_some() && property.get("$comment").is_some();
-                let described = property["description"]
-                    .as_str()
-                    .is_some_and(|d| d.contains('.'));
+                let described = property["description"].as_str().is_some_and(|d| d.contains('.'));
                 let under_rule = property.get("type").is_some() && place.contains("parameters");
-                assert!(
-                    repeated || of_rule || described || under_rule,
-                    "{place}: {property}"
-                );
+                assert!(repeated || of_rule || described || under_rule, "{place}: {property}");
                 *n += 1;
                 walk(property, &place, n);
             }
         }
         for key in ["allOf", "anyOf"] {
-            for schema in rules
-                .get(key)
-                .and_then(Value::as_array)
-                .into_iter()
-                .flatten()
-            {
+            for schema in rules.get(key).and_then(Value::as_array).into_iter().flatten() {
                 walk(schema, place, n);
             }
         }

@@ -33,13 +33,8 @@ fn run(spec: &DriveSpec, seed: u64, at_ns: &[u64]) -> (Vec<f64>, Vec<Phase>) {
                 0 => Command::Write,
                 _ => Command::Read,
             };
-            let request = DriveRequest {
-                id,
-                command,
-                lba: Lba(random.below(blocks)),
-                blocks: 8,
-                ..DriveRequest::default()
-            };
+            let request =
+                DriveRequest { id, command, lba: Lba(random.below(blocks)), blocks: 8, ..DriveRequest::default() };
             (at, request)
         })
         .collect();
@@ -73,13 +68,8 @@ fn the_meter_shows_the_part_of_each_seek_that_is_over() {
         let (with, without) = (spec(dash, true), spec(dash, false));
         let (joules, phases) = run(&with, seed, &at_ns);
         let (plain, _) = run(&without, seed, &at_ns);
-        let law = SeekEnergy::read(&with.power, with.geometry.cylinders)
-            .expect("a law")
-            .expect("a law");
-        let seeks: Vec<&Phase> = phases
-            .iter()
-            .filter(|p| p.kind == PhaseKind::Seek)
-            .collect();
+        let law = SeekEnergy::read(&with.power, with.geometry.cylinders).expect("a law").expect("a law");
+        let seeks: Vec<&Phase> = phases.iter().filter(|p| p.kind == PhaseKind::Seek).collect();
         assert!(seeks.len() > 300, "{dash}: {} seeks", seeks.len());
         let mut inside = 0;
         for ((t, with), without) in at_ns.iter().zip(&joules).zip(&plain) {
@@ -92,10 +82,7 @@ fn the_meter_shows_the_part_of_each_seek_that_is_over() {
                 })
                 .sum();
             let got = with - without;
-            assert!(
-                (got - expected).abs() < 1e-6,
-                "{dash}, seed {seed}: at {t} ns {got} J, need {expected} J"
-            );
+            assert!((got - expected).abs() < 1e-6, "{dash}, seed {seed}: at {t} ns {got} J, need {expected} J");
         }
         assert!(inside > 500, "{dash}: {inside} samples inside seeks");
     }
@@ -108,9 +95,7 @@ fn a_movement_without_a_time_has_its_energy_at_once() {
     free.positioning.seek_scale = 0.0;
     let mut plain = free.clone();
     plain.power.remove("seek_energy");
-    let law = SeekEnergy::read(&free.power, free.geometry.cylinders)
-        .expect("a law")
-        .expect("a law");
+    let law = SeekEnergy::read(&free.power, free.geometry.cylinders).expect("a law").expect("a law");
     // The joules at a time, and the distance of the movement.
     let joules = |spec: &DriveSpec, at: u64| {
         let mut drive = Drive::builtin(spec, &DriveOptions::default()).expect("a drive");
@@ -131,9 +116,6 @@ fn a_movement_without_a_time_has_its_energy_at_once() {
         assert!(distance > 1000, "{distance}");
         let extra = with - joules(&plain, at).0;
         let need = law.joules(distance) * share;
-        assert!(
-            (extra - need).abs() < 1e-6,
-            "at {at}: {extra} J, need {need} J"
-        );
+        assert!((extra - need).abs() < 1e-6, "at {at}: {extra} J, need {need} J");
     }
 }

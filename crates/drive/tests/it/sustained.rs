@@ -18,44 +18,21 @@ struct Published {
 }
 
 const fn published(name: &'static str, mb_per_s: f64, source: &'static str) -> Published {
-    Published {
-        name,
-        mb_per_s,
-        source,
-        of_a_track: false,
-    }
+    Published { name, mb_per_s, source, of_a_track: false }
 }
 
 const PUBLISHED: [Published; 12] = [
-    published(
-        "constellation-es3-4tb",
-        175.0,
-        "product manual, rev. C, section 4",
-    ),
-    published(
-        "constellation-es3-2tb",
-        175.0,
-        "product manual, rev. C, section 4",
-    ),
+    published("constellation-es3-4tb", 175.0, "product manual, rev. C, section 4"),
+    published("constellation-es3-2tb", 175.0, "product manual, rev. C, section 4"),
     published("ultrastar-7k4000", 171.0, "as generally reported"),
     published("exos-x18", 270.0, "data sheet"),
     published("exos-2x14", 524.0, "Tom's Hardware, May 2021"),
     published("exos-2x18-sas", 545.0, "Tom's Hardware, November 2022"),
     published("exos-2x18-sata", 545.0, "product manual: 520 MiB/s"),
     published("ultrastar-hs760", 582.0, "AnandTech, January 2023"),
-    published(
-        "ibm-3380-ak4",
-        4.0 * 3.0,
-        "ISCA 2008, Table 1: 3 MB/s for each actuator",
-    ),
-    Published {
-        of_a_track: true,
-        ..published("fujitsu-m2361a", 2.5, "ISCA 2008, Table 1")
-    },
-    Published {
-        of_a_track: true,
-        ..published("conner-cp3100", 1.0, "ISCA 2008, Table 1")
-    },
+    published("ibm-3380-ak4", 4.0 * 3.0, "ISCA 2008, Table 1: 3 MB/s for each actuator"),
+    Published { of_a_track: true, ..published("fujitsu-m2361a", 2.5, "ISCA 2008, Table 1") },
+    Published { of_a_track: true, ..published("conner-cp3100", 1.0, "ISCA 2008, Table 1") },
     published("barracuda-es-750", 72.0, "ISCA 2008, Table 1"),
 ];
 
@@ -95,13 +72,7 @@ fn media_rate(spec: &DriveSpec) -> f64 {
 fn most(spec: &DriveSpec, write: bool) -> f64 {
     let (g, z) = (&spec.geometry, &spec.geometry.zones[0]);
     let c = &spec.cache;
-    if !(c.enabled
-        && if write {
-            c.write_on_arrival
-        } else {
-            c.read_on_arrival
-        })
-    {
+    if !(c.enabled && if write { c.write_on_arrival } else { c.read_on_arrival }) {
         return media_rate(spec);
     }
     let p = &spec.positioning;
@@ -185,10 +156,7 @@ impl Streams<'_> {
             }
         }
         if self.command == Command::Write {
-            let flush = DriveRequest {
-                command: Command::Flush,
-                ..self.request(0, 0)
-            };
+            let flush = DriveRequest { command: Command::Flush, ..self.request(0, 0) };
             drive.submit(Time(end), flush);
             drive.advance(Time::NEVER, &mut |c| end = end.max(c.completion.0));
         }
@@ -206,14 +174,7 @@ impl Streams<'_> {
         }
     }
 
-    fn collect(
-        &self,
-        drive: &mut Drive,
-        until: Time,
-        next: &mut [u64],
-        arrivals: &mut Arrivals,
-        end: &mut u64,
-    ) {
+    fn collect(&self, drive: &mut Drive, until: Time, next: &mut [u64], arrivals: &mut Arrivals, end: &mut u64) {
         drive.advance(until, &mut |c| {
             assert!(!c.error, "{c:?}");
             *end = (*end).max(c.completion.0);
@@ -239,11 +200,7 @@ fn sweep(number: usize, p: &Published, command: Command, wrong: &mut Vec<String>
     // Long enough that the first positioning, the last flush and the cylinder that is half done are
     // within the tolerance.
     let usual = whole.min(if write { 1 << 20 } else { 1 << 19 });
-    let step = if headstack_testkit::cases(1) > 1 {
-        1
-    } else {
-        3
-    };
+    let step = if headstack_testkit::cases(1) > 1 { 1 } else { 3 };
     for (i, start) in STARTS.into_iter().enumerate() {
         let mut points: Vec<(u32, u64, u64)> = Vec::new();
         for blocks in SIZES {
@@ -268,11 +225,7 @@ fn sweep(number: usize, p: &Published, command: Command, wrong: &mut Vec<String>
             let by_commands = f64::from(blocks) * 512.0 / each;
             // Commands that are slower than the medium let read-ahead come to its limit and end, and the next miss waits
             // for its sector.
-            let share = if !write && by_commands < least {
-                0.75
-            } else {
-                0.97
-            };
+            let share = if !write && by_commands < least { 0.75 } else { 0.97 };
             let want = least.min(by_commands);
             if !(share * want..=1.005 * most(&spec, write)).contains(&rate) {
                 wrong.push(format!(
@@ -297,13 +250,7 @@ fn files_give_the_published_rates() {
         };
         let mb = rate * shares(&spec) as f64 * 1e-6;
         let off = mb / p.mb_per_s - 1.0;
-        assert!(
-            off.abs() < 0.03,
-            "{}: {mb:.1} MB/s of {} ({})",
-            p.name,
-            p.mb_per_s,
-            p.source
-        );
+        assert!(off.abs() < 0.03, "{}: {mb:.1} MB/s of {} ({})", p.name, p.mb_per_s, p.source);
     }
 }
 
@@ -330,14 +277,8 @@ fn sequential_writes_go_at_the_rate_of_the_medium() {
 fn a_write_of_half_the_outer_zone_flows_through_the_buffer() {
     let spec = shipped::drive("exos-x18");
     let blocks = 1u32 << 27;
-    let streams = Streams {
-        spec: &spec,
-        command: Command::Write,
-        blocks,
-        depth: 1,
-        first: 7,
-        length: u64::from(blocks),
-    };
+    let streams =
+        Streams { spec: &spec, command: Command::Write, blocks, depth: 1, first: 7, length: u64::from(blocks) };
     let rate = streams.rate();
     assert!((rate / media_rate(&spec) - 1.0).abs() < 0.01, "{rate}");
 }

@@ -32,13 +32,8 @@ impl Model {
             .sum();
         let mean = sectors / f64::from(g.cylinders);
         Model {
-            seek: SeekTable::build(
-                &spec.seek,
-                g.cylinders,
-                spec.positioning.seek_constant,
-                &seek::PLUGINS,
-            )
-            .expect("a seek table"),
+            seek: SeekTable::build(&spec.seek, g.cylinders, spec.positioning.seek_constant, &seek::PLUGINS)
+                .expect("a seek table"),
             cylinders: f64::from(g.cylinders),
             turn,
             settle: spec.positioning.write_settle.0 as f64 * 1e-9,
@@ -56,19 +51,14 @@ impl Model {
     /// Mean of the least of (seek + uniform wait) over the window, and the mean place in the window of
     /// the one that is least, where neighbours lie `gap` cylinders apart.
     fn least(&self, gap: f64) -> (f64, f64) {
-        let seeks: Vec<f64> = (1..=self.window)
-            .map(|j| self.seek_s(j as f64 * gap))
-            .collect();
+        let seeks: Vec<f64> = (1..=self.window).map(|j| self.seek_s(j as f64 * gap)).collect();
         let end = seeks[0] + self.turn;
         let steps = 2000;
         let dt = end / f64::from(steps);
         let (mut mean, mut place) = (0.0, 0.0);
         for i in 0..steps {
             let t = (f64::from(i) + 0.5) * dt;
-            let above: Vec<f64> = seeks
-                .iter()
-                .map(|s| 1.0 - ((t - s) / self.turn).clamp(0.0, 1.0))
-                .collect();
+            let above: Vec<f64> = seeks.iter().map(|s| 1.0 - ((t - s) / self.turn).clamp(0.0, 1.0)).collect();
             let all: f64 = above.iter().product();
             mean += all * dt;
             for (j, s) in seeks.iter().enumerate() {
@@ -168,11 +158,7 @@ fn with(name: &str, extents: u64, window: u32) -> DriveSpec {
 fn a_full_buffer_goes_at_the_rate_of_the_sweep() {
     // The largest takes three quarters of the time.
     let sizes = [256, 1024, 4096, 16_384];
-    let sizes = &sizes[..if headstack_testkit::cases(1) > 1 {
-        4
-    } else {
-        3
-    }];
+    let sizes = &sizes[..if headstack_testkit::cases(1) > 1 { 4 } else { 3 }];
     for name in ["exos-x18", "constellation-es3-4tb"] {
         for window in [1, 4, 16] {
             for &extents in sizes {
@@ -202,10 +188,7 @@ fn the_rate_of_a_full_buffer_divides_loads() {
     let model = 1.0 / Model::new(&spec).pass_s(2048.0);
     let link = 4096.0 / spec.link.rate.expect("a rate").0;
     let (rate, response) = random_writes(&spec, Load::PerSecond(0.85 * model), 4000, 30_000);
-    println!(
-        "below: {rate:.0}/s of {model:.0}/s, {:.2} us",
-        response * 1e6
-    );
+    println!("below: {rate:.0}/s of {model:.0}/s, {:.2} us", response * 1e6);
     assert!((rate / (0.85 * model) - 1.0).abs() < 0.02);
     // Mean wait in an M/D/1 queue on the link.
     let utilisation = rate * link;
@@ -222,27 +205,14 @@ fn the_rate_of_a_full_buffer_divides_loads() {
 fn nothing_overtakes_a_write_that_waits_for_room() {
     let mut spec = shipped::drive("barracuda-7200.9-2006");
     spec.cache.dirty_limit = Some(Bytes(4096));
-    let write = |id, blocks| DriveRequest {
-        id,
-        command: Command::Write,
-        lba: Lba(0),
-        blocks,
-        ..DriveRequest::default()
-    };
-    let flush = DriveRequest {
-        command: Command::Flush,
-        ..write(2, 0)
-    };
-    let change = Setting::SpindleSpeed {
-        speed: Rpm(3600.0),
-        takes: Span::from_ms(1.0),
-    };
+    let write =
+        |id, blocks| DriveRequest { id, command: Command::Write, lba: Lba(0), blocks, ..DriveRequest::default() };
+    let flush = DriveRequest { command: Command::Flush, ..write(2, 0) };
+    let change = Setting::SpindleSpeed { speed: Rpm(3600.0), takes: Span::from_ms(1.0) };
     for changes in [false, true] {
         let mut drive = Drive::builtin(&spec, &DriveOptions::default()).expect("a drive");
         drive.submit(Time(0), write(1, 64));
-        drive.advance(Time(1000), &mut |_| {
-            panic!("there is room for 8 of 64 blocks")
-        });
+        drive.advance(Time(1000), &mut |_| panic!("there is room for 8 of 64 blocks"));
         match changes {
             true => {
                 drive.set(Time(1000), change.clone()).expect("a change");

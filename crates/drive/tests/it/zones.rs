@@ -1,8 +1,6 @@
 //! A drive with host-managed zones: what its host and its mechanics see of the rules.
 
-use headstack_drive::zoned::{
-    ReportingOptions, Sense, ZoneAction, ZoneCondition, ZoneDescriptor, ZoneId,
-};
+use headstack_drive::zoned::{ReportingOptions, Sense, ZoneAction, ZoneCondition, ZoneDescriptor, ZoneId};
 use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest, DriveSpec};
 use headstack_testkit::disk::Disk;
 use headstack_testkit::SplitMix;
@@ -13,13 +11,7 @@ const MS: u64 = 1_000_000;
 const ZONE: u64 = 128;
 
 fn spec(tables: &str) -> DriveSpec {
-    let disk = Disk {
-        rpm: 7200,
-        surfaces: 2,
-        cylinders: 50,
-        sectors: 61,
-        skew: Some(("sectors", 5.0, 11.0)),
-    };
+    let disk = Disk { rpm: 7200, surfaces: 2, cylinders: 50, sectors: 61, skew: Some(("sectors", 5.0, 11.0)) };
     let seek = "[seek]\nmodel = \"linear\"\nsingle = \"1 ms\"\nfull = \"8 ms\"\ncylinders = 50\n";
     disk.drive(&format!("{seek}{tables}"))
 }
@@ -39,13 +31,7 @@ fn ask(drive: &mut Drive, at: u64, request: DriveRequest) -> Vec<Completion> {
 }
 
 fn request(id: u64, command: Command, lba: u64, blocks: u32) -> DriveRequest {
-    DriveRequest {
-        id,
-        command,
-        lba: Lba(lba),
-        blocks,
-        ..DriveRequest::default()
-    }
+    DriveRequest { id, command, lba: Lba(lba), blocks, ..DriveRequest::default() }
 }
 
 fn all(drive: &Drive) -> Vec<ZoneDescriptor> {
@@ -57,10 +43,7 @@ fn all(drive: &Drive) -> Vec<ZoneDescriptor> {
 #[test]
 fn a_refused_command_takes_no_media_time() {
     for seed in 0..40 {
-        let buffer = [
-            "",
-            "[cache]\nenabled = true\nsegments = 4\nsegment_sectors = 64\nwrite_back = true\n",
-        ];
+        let buffer = ["", "[cache]\nenabled = true\nsegments = 4\nsegment_sectors = 64\nwrite_back = true\n"];
         let tables = format!("{ZONED}{}", buffer[seed as usize % 2]);
         let (mut zoned, mut plain) = (drive(&tables), drive(buffer[seed as usize % 2]));
         let mut draw = SplitMix(seed);
@@ -87,16 +70,8 @@ fn a_refused_command_takes_no_media_time() {
                 continue;
             };
             refused += 1;
-            assert_eq!(
-                (c.arrival, c.completion),
-                (Time(at), Time(at)),
-                "seed {seed}"
-            );
-            assert_eq!(
-                c.sense.is_some(),
-                !is_outside(&plain, &request),
-                "seed {seed}: {c:?}"
-            );
+            assert_eq!((c.arrival, c.completion), (Time(at), Time(at)), "seed {seed}");
+            assert_eq!(c.sense.is_some(), !is_outside(&plain, &request), "seed {seed}: {c:?}");
         }
         zoned.advance(Time::NEVER, &mut |c| done.push(*c));
         plain.advance(Time::NEVER, &mut |c| expected.push(*c));
@@ -161,9 +136,7 @@ fn full_at_the_start() {
     assert_eq!(blocks, drive.capacity_blocks());
     let last = zones.last().expect("a zone");
     assert_eq!(last.blocks, drive.capacity_blocks() % ZONE);
-    assert!(zones[2..]
-        .iter()
-        .all(|z| z.condition == ZoneCondition::Full));
+    assert!(zones[2..].iter().all(|z| z.condition == ZoneCondition::Full));
     drive.submit(Time(0), request(0, Command::Read, last.start.0, 4));
     let mut done = Vec::new();
     drive.advance(Time::NEVER, &mut |c| done.push(*c));
@@ -182,32 +155,17 @@ fn a_drive_without_zones() {
 #[test]
 fn wrong_descriptions_are_refused() {
     for (table, key, need) in [
-        (
-            "zone_size = \"100 KiB\"",
-            "mapping.zone_size",
-            "a power of two",
-        ),
+        ("zone_size = \"100 KiB\"", "mapping.zone_size", "a power of two"),
         ("zone_size = \"32 KiB\"", "mapping.zone_size", "65536 B"),
-        (
-            "zone_size = \"64 KiB\"\nconventional_zones = 50",
-            "mapping.conventional_zones",
-            "at most the 48 zones",
-        ),
+        ("zone_size = \"64 KiB\"\nconventional_zones = 50", "mapping.conventional_zones", "at most the 48 zones"),
         ("zone_size = \"64 KiB\"\nzones = 3", "mapping", "zones"),
-        (
-            "[parallelism]\nlogical_units = true",
-            "parallelism.logical_units",
-            "not supported",
-        ),
+        ("[parallelism]\nlogical_units = true", "parallelism.logical_units", "not supported"),
     ] {
         let spec = spec(&format!("[mapping]\nmodel = \"zoned\"\n{table}\n"));
         let error = match Drive::builtin(&spec, &DriveOptions::default()) {
             Err(error) => error.to_string(),
             Ok(_) => panic!("{table} was accepted"),
         };
-        assert!(
-            error.contains(key) && error.contains(need),
-            "{table}: {error}"
-        );
+        assert!(error.contains(key) && error.contains(need), "{table}: {error}");
     }
 }

@@ -85,13 +85,8 @@ Exit status: 0 ended as asked for, 1 a file, a socket, a meter or a drive failed
     }
 
     fn asked() -> Result<Option<Asked>, String> {
-        let mut asked = Asked {
-            words: Vec::new(),
-            apply: None,
-            is_json: false,
-            log: "text".into(),
-            socket: SOCKET.into(),
-        };
+        let mut asked =
+            Asked { words: Vec::new(), apply: None, is_json: false, log: "text".into(), socket: SOCKET.into() };
         let mut arguments = lexopt::Parser::from_env();
         let said = |e: lexopt::Error| e.to_string();
         while let Some(argument) = arguments.next().map_err(said)? {
@@ -115,9 +110,7 @@ Exit status: 0 ended as asked for, 1 a file, a socket, a meter or a drive failed
                 Short(digit) if digit.is_ascii_digit() || digit == '.' => {
                     let rest = arguments.optional_value().unwrap_or_default();
                     let got = format!("-{digit}{}", rest.to_string_lossy());
-                    return parse_cap(&got)
-                        .map(|_| None)
-                        .map_err(|need| format!("cap: got {got}, need {need}"));
+                    return parse_cap(&got).map(|_| None).map_err(|need| format!("cap: got {got}, need {need}"));
                 }
                 Value(word) => asked.words.push(word.string().map_err(said)?),
                 other => return Err(other.unexpected().to_string()),
@@ -144,9 +137,7 @@ Exit status: 0 ended as asked for, 1 a file, a socket, a meter or a drive failed
     }
 
     fn logged(asked: &Asked) {
-        let log = tracing_subscriber::fmt()
-            .with_writer(std::io::stderr)
-            .with_target(false);
+        let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false);
         match asked.log.as_str() {
             "json" => log.json().init(),
             // The journal has times of its own.
@@ -159,10 +150,7 @@ Exit status: 0 ended as asked for, 1 a file, a socket, a meter or a drive failed
 
     fn serve(file: &Path, asked: &Asked) -> Result<(), HostError> {
         logged(asked);
-        let (stop, reload) = (
-            Arc::new(AtomicBool::new(false)),
-            Arc::new(AtomicBool::new(false)),
-        );
+        let (stop, reload) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
             signal_hook::flag::register(signal, stop.clone())?;
         }

@@ -34,8 +34,7 @@ impl Program {
 
     fn number(&self, text: &str) -> Reading {
         if let Some(pointer) = &self.json {
-            let document: Value =
-                serde_json::from_str(text).map_err(|e| format!("no JSON: {e}"))?;
+            let document: Value = serde_json::from_str(text).map_err(|e| format!("no JSON: {e}"))?;
             let value = document.pointer(pointer);
             let number = value.and_then(Value::as_f64);
             return number.ok_or_else(|| format!("{pointer}: got no number in {}", shown(text)));
@@ -55,11 +54,7 @@ impl Program {
 ///
 /// # Errors
 /// A program that fails, or that takes too long, in words.
-pub fn output(
-    command: &[String],
-    timeout: Duration,
-    told: &[(&str, String)],
-) -> Result<String, String> {
+pub fn output(command: &[String], timeout: Duration, told: &[(&str, String)]) -> Result<String, String> {
     let (program, arguments) = command.split_first().ok_or("need a program")?;
     let mut command = Command::new(program);
     command
@@ -85,9 +80,7 @@ pub fn output(
             }
             let _ = child.wait();
             match e.kind() {
-                io::ErrorKind::TimedOut => {
-                    Err(format!("{program}: took longer than {:?}", timeout))
-                }
+                io::ErrorKind::TimedOut => Err(format!("{program}: took longer than {:?}", timeout)),
                 _ => Err(format!("{program}: {e}")),
             }
         }
@@ -171,8 +164,7 @@ mod tests {
         assert_eq!(after.number(dcmi), Ok(212.0));
         assert!(after.number("Maximum: 3 Watts").is_err());
         let redfish = r#"{"PowerControl": [{"PowerConsumedWatts": 344.5, "MemberId": "0"}]}"#;
-        let json_at =
-            program(json!({ "command": ["x"], "json": "/PowerControl/0/PowerConsumedWatts" }));
+        let json_at = program(json!({ "command": ["x"], "json": "/PowerControl/0/PowerConsumedWatts" }));
         assert_eq!(json_at.number(redfish), Ok(344.5));
         assert!(json_at.number("{}").is_err());
         let plain = program(json!({ "command": ["x"] }));
@@ -184,13 +176,10 @@ mod tests {
 
     #[test]
     fn a_program_that_fails_or_hangs_gives_no_reading() {
-        let run =
-            |command: &[&str]| program(json!({ "command": command, "timeout": "200 ms" })).read();
+        let run = |command: &[&str]| program(json!({ "command": command, "timeout": "200 ms" })).read();
         assert_eq!(run(&["echo", "31.5 W"]), Ok(31.5));
         assert!(run(&["false"]).unwrap_err().contains("exit status: 1"));
-        assert!(run(&["sleep", "60"])
-            .unwrap_err()
-            .contains("longer than 200ms"));
+        assert!(run(&["sleep", "60"]).unwrap_err().contains("longer than 200ms"));
         assert!(run(&["/no/such/program"]).is_err());
         // A descendant that keeps the output open ends with the program's group.
         let folder = std::env::temp_dir().join(format!("headstack-group-{}", std::process::id()));

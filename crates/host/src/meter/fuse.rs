@@ -28,13 +28,7 @@ struct Filter {
 
 impl Filter {
     fn new(over: Span) -> Filter {
-        Filter {
-            over_s: over.as_secs_f64(),
-            correction_w: None,
-            sum_w: 0.0,
-            n: 0,
-            corrected: None,
-        }
+        Filter { over_s: over.as_secs_f64(), correction_w: None, sum_w: 0.0, n: 0, corrected: None }
     }
 
     /// What the model says, and the last reading of the meter with its time. `None` before there was one.
@@ -45,9 +39,7 @@ impl Filter {
             let error_w = meter_w - self.sum_w / f64::from(self.n);
             let passed_s = self.corrected.map(|t| time.since(t).as_secs_f64());
             self.correction_w = Some(match (self.correction_w, passed_s) {
-                (Some(before_w), Some(s)) => {
-                    before_w + (1.0 - (-s / self.over_s).exp()) * (error_w - before_w)
-                }
+                (Some(before_w), Some(s)) => before_w + (1.0 - (-s / self.over_s).exp()) * (error_w - before_w),
                 _ => error_w,
             });
             self.corrected = Some(time);
@@ -77,29 +69,17 @@ impl Fused {
         interval: Span,
         now: fn() -> Time,
     ) -> Fused {
-        Fused {
-            model,
-            meter,
-            filter: Filter::new(over),
-            silent_after: Span(interval.0.saturating_mul(SILENT)),
-            now,
-        }
+        Fused { model, meter, filter: Filter::new(over), silent_after: Span(interval.0.saturating_mul(SILENT)), now }
     }
 }
 
 impl Source for Fused {
     fn read(&mut self) -> Reading {
-        let Last { good, failure } = self
-            .meter
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let Last { good, failure } = self.meter.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let model_w = self.model.read()?;
         let fused_w = self.filter.see(model_w, good);
         match (fused_w, good) {
-            (Some(watts), Some((time, _))) if (self.now)().since(time) <= self.silent_after => {
-                Ok(watts)
-            }
+            (Some(watts), Some((time, _))) if (self.now)().since(time) <= self.silent_after => Ok(watts),
             (_, Some(_)) => Err(failure.unwrap_or_else(|| "the meter is silent".into())),
             _ => Err(failure.unwrap_or_else(|| "the meter has shown nothing yet".into())),
         }
@@ -138,10 +118,7 @@ mod tests {
                 meter_most_w = meter_most_w.max((meter_w - truth(s)).abs());
             }
         }
-        assert!(
-            most_w <= 1.0,
-            "{most_w} W, the meter alone {meter_most_w} W"
-        );
+        assert!(most_w <= 1.0, "{most_w} W, the meter alone {meter_most_w} W");
         assert!(meter_most_w >= 2.9, "{meter_most_w} W");
     }
 
@@ -151,18 +128,13 @@ mod tests {
         let mut filter = Filter::new(Span(50 * SECOND as i64));
         filter.see(5.0, Some((Time(0), 5.0)));
         for s in 1..=100 {
-            let got = filter
-                .see(5.0, Some((Time(s * SECOND), 6.0)))
-                .expect("a reading");
+            let got = filter.see(5.0, Some((Time(s * SECOND), 6.0))).expect("a reading");
             let want = 6.0 - (-(s as f64) / 50.0).exp();
             assert!((got - want).abs() < 1e-9, "{s} s: {got} {want}");
         }
         // The same reading once more changes nothing.
         let before = filter.see(5.0, None).expect("a reading");
-        assert_eq!(
-            filter.see(5.0, Some((Time(100 * SECOND), 60.0))),
-            Some(before)
-        );
+        assert_eq!(filter.see(5.0, Some((Time(100 * SECOND), 60.0))), Some(before));
     }
 
     struct Constant(f64);
@@ -186,14 +158,8 @@ mod tests {
             Fused::new(Box::new(Constant(5.0)), meter, over, interval, now).read()
         };
         assert_eq!(at(Time(900 * SECOND), None), Ok(7.0));
-        assert_eq!(
-            at(Time(899 * SECOND), None),
-            Err("the meter is silent".into())
-        );
+        assert_eq!(at(Time(899 * SECOND), None), Err("the meter is silent".into()));
         assert_eq!(at(Time(899 * SECOND), Some("gone")), Err("gone".into()));
-        assert_eq!(
-            at(Time::ZERO, None),
-            Err("the meter has shown nothing yet".into())
-        );
+        assert_eq!(at(Time::ZERO, None), Err("the meter has shown nothing yet".into()));
     }
 }

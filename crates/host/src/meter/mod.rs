@@ -92,10 +92,7 @@ impl Meters {
 
     /// Reads in a thread of its own, again and again.
     fn begin(&self, mut source: Box<dyn Source>, every: Span) -> std::io::Result<Arc<Mutex<Last>>> {
-        let last = Arc::new(Mutex::new(Last {
-            good: None,
-            failure: None,
-        }));
+        let last = Arc::new(Mutex::new(Last { good: None, failure: None }));
         let (stop, read) = (self.stop.clone(), last.clone());
         let thread = std::thread::Builder::new().name("meter".into());
         // It is not waited for: a file may hang for as long as its device does.
@@ -113,10 +110,7 @@ impl Meters {
     /// The sum of the last readings; `None` before each meter has been read. A single reading far from its neighbours
     /// does not count: it is the median of the last three.
     pub fn sum(&mut self) -> Option<Sum> {
-        let mut sum = Sum {
-            time: Time::NEVER,
-            watts: Watts(-self.base.0),
-        };
+        let mut sum = Sum { time: Time::NEVER, watts: Watts(-self.base.0) };
         for last in &self.last {
             let (time, watts) = last.lock().unwrap_or_else(PoisonError::into_inner).good?;
             sum.time = sum.time.min(time);
@@ -222,12 +216,7 @@ struct File {
 
 impl File {
     fn new(path: &str, unit_w: f64, is_written: bool) -> File {
-        File {
-            path: Path::new(path).into(),
-            unit_w,
-            written: None,
-            is_written,
-        }
+        File { path: Path::new(path).into(), unit_w, written: None, is_written }
     }
 
     /// A change of the file's time is a new reading; only the age of the first is by the date, which may jump.
@@ -235,9 +224,7 @@ impl File {
         let age = match self.written {
             Some((before, _)) if before == written => return,
             Some(_) => Duration::ZERO,
-            None => SystemTime::now()
-                .duration_since(written)
-                .unwrap_or_default(),
+            None => SystemTime::now().duration_since(written).unwrap_or_default(),
         };
         let age_ns = age.as_nanos().min(u128::from(now.0)) as u64;
         self.written = Some((written, Time(now.0 - age_ns)));

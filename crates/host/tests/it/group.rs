@@ -44,9 +44,7 @@ pub struct Bench {
 }
 
 pub fn bench(n: usize, policy: &str, apply: bool, extra: serde_json::Value) -> Bench {
-    let drives: Vec<_> = (0..n)
-        .map(|i| json!({ "path": format!("drive-{i}") }))
-        .collect();
+    let drives: Vec<_> = (0..n).map(|i| json!({ "path": format!("drive-{i}") })).collect();
     let mut table = json!({
         "name": "shelf", "policy": policy, "cap": format!("{} W", 8 * n),
         "meter": [{ "file": "unused" }], "drive": drives,
@@ -105,13 +103,8 @@ impl Bench {
     /// A second with this power at the meter; waits until no write is under way.
     pub fn second(&mut self, watts: Option<f64>) {
         self.now += Span(1_000_000_000);
-        self.group
-            .look(self.now, &mut self.originals)
-            .expect("a policy");
-        let sum = watts.map(|w| Sum {
-            time: self.now,
-            watts: Watts(w),
-        });
+        self.group.look(self.now, &mut self.originals).expect("a policy");
+        let sum = watts.map(|w| Sum { time: self.now, watts: Watts(w) });
         self.group.step(self.now, sum, None, &mut self.originals);
         self.settle();
     }
@@ -120,10 +113,7 @@ impl Bench {
         let end = Instant::now() + Duration::from_secs(60);
         while Instant::now() < end {
             self.group.collect();
-            let busy = self
-                .group
-                .drives()
-                .any(|(_, d)| d.is_some_and(|d| !d.is_idle()));
+            let busy = self.group.drives().any(|(_, d)| d.is_some_and(|d| !d.is_idle()));
             if !busy {
                 return;
             }
@@ -207,10 +197,7 @@ fn what_cannot_be_saved_is_not_changed() {
     std::fs::create_dir_all(&bench.folder.0).expect("the folder");
     bench.seconds(70, 10.0);
     assert!(bench.kernels[0].set(|s| !s.writes.is_empty()));
-    assert_eq!(
-        bench.originals.of("drive-0").expect("kept")[&Knob::NrRequests],
-        "64"
-    );
+    assert_eq!(bench.originals.of("drive-0").expect("kept")[&Knob::NrRequests], "64");
 }
 
 #[test]
@@ -293,10 +280,7 @@ fn without_an_elevator_the_hosts_queue_is_left_alone() {
     bench.kernels[0].set(|s| s.elevator = "none".into());
     bench.seconds(30, 10.0);
     let written = bench.kernels[0].set(|s| s.writes.clone());
-    assert!(
-        written.iter().all(|(knob, _)| *knob != Knob::NrRequests),
-        "{written:?}"
-    );
+    assert!(written.iter().all(|(knob, _)| *knob != Knob::NrRequests), "{written:?}");
     assert_eq!(bench.sizes(0), (64, 1));
 }
 
@@ -325,11 +309,7 @@ fn what_is_not_the_drives_does_not_count() {
     assert_eq!(bench.group.state, State::Settling);
     bench.seconds(90, 9.0);
     assert_eq!(bench.group.state, State::Unreachable { excess: Watts(1.0) });
-    assert!(
-        (90.0..=96.0).contains(&bench.group.over_s),
-        "{}",
-        bench.group.over_s
-    );
+    assert!((90.0..=96.0).contains(&bench.group.over_s), "{}", bench.group.over_s);
 }
 
 /// A late write holds up no step, and the drive gets no other command meanwhile.
@@ -337,29 +317,16 @@ fn what_is_not_the_drives_does_not_count() {
 fn a_slow_drive_holds_up_nobody() {
     let mut bench = bench(2, "pcap-s", true, json!({}));
     bench.kernels[0].set(|s| s.answer = Answer::Late(Duration::from_secs(3)));
-    bench
-        .group
-        .look(bench.now, &mut bench.originals)
-        .expect("a policy");
+    bench.group.look(bench.now, &mut bench.originals).expect("a policy");
     let began = Instant::now();
     for _ in 0..5 {
         bench.now += Span(1_000_000_000);
-        let sum = Some(Sum {
-            time: bench.now,
-            watts: Watts(20.0),
-        });
+        let sum = Some(Sum { time: bench.now, watts: Watts(20.0) });
         bench.group.step(bench.now, sum, None, &mut bench.originals);
     }
-    assert!(bench
-        .group
-        .drives()
-        .any(|(_, d)| d.is_some_and(|d| d.is_pending())));
+    assert!(bench.group.drives().any(|(_, d)| d.is_some_and(|d| d.is_pending())));
     let commands = bench.kernels[0].set(|s| s.writes.len());
-    assert!(
-        commands <= 1,
-        "{commands} writes after {:?}",
-        began.elapsed()
-    );
+    assert!(commands <= 1, "{commands} writes after {:?}", began.elapsed());
     bench.kernels[0].set(|s| s.answer = Answer::Take);
     bench.settle();
     assert!(bench.release());

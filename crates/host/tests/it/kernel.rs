@@ -35,11 +35,7 @@ pub struct State {
 }
 
 fn usual() -> BTreeMap<Knob, String> {
-    let values = [
-        (Knob::NrRequests, "64"),
-        (Knob::QueueDepth, "32"),
-        (Knob::ReadExpire, "500"),
-    ];
+    let values = [(Knob::NrRequests, "64"), (Knob::QueueDepth, "32"), (Knob::ReadExpire, "500")];
     values.map(|(k, v)| (k, v.to_string())).into()
 }
 
@@ -63,12 +59,7 @@ impl Kernel {
     }
 
     pub fn set<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
-        change(
-            &mut self
-                .0
-                .lock()
-                .expect("no test panics while it holds the lock"),
-        )
+        change(&mut self.0.lock().expect("no test panics while it holds the lock"))
     }
 
     /// Takes it away; or brings it back, with the settings of a new device.

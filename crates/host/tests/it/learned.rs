@@ -19,24 +19,15 @@ fn settings_of_before_are_known() {
     first.seconds(20, 7.8);
     first.group.keep_learned();
     let kept = read(&file);
-    let settings = kept["MODEL-1"]["learned"]["settings"]
-        .as_array()
-        .expect("settings")
-        .clone();
-    let powers: Vec<&str> = settings
-        .iter()
-        .filter_map(|s| s["power"].as_str())
-        .collect();
+    let settings = kept["MODEL-1"]["learned"]["settings"].as_array().expect("settings").clone();
+    let powers: Vec<&str> = settings.iter().filter_map(|s| s["power"].as_str()).collect();
     println!("{powers:?}");
     assert!(powers.iter().any(|p| p.starts_with("7.8")), "{powers:?}");
 
     let mut second = bench(1, "learning", true, extra.clone());
     second.seconds(1, 10.0);
     second.group.keep_learned();
-    let again = read(&file)["MODEL-1"]["learned"]["settings"]
-        .as_array()
-        .expect("settings")
-        .clone();
+    let again = read(&file)["MODEL-1"]["learned"]["settings"].as_array().expect("settings").clone();
     assert_eq!(again.len(), settings.len());
     // The setting that was seen to keep the cap is taken at once.
     second.seconds(8, 10.0);
@@ -52,13 +43,7 @@ fn settings_of_before_are_known() {
     other.group.keep_learned();
     let models = read(&file);
     assert_eq!(models.as_object().expect("models").len(), 2);
-    assert_eq!(
-        models["MODEL-1"]["learned"]["settings"]
-            .as_array()
-            .expect("settings")
-            .len(),
-        again.len()
-    );
+    assert_eq!(models["MODEL-1"]["learned"]["settings"].as_array().expect("settings").len(), again.len());
 }
 
 /// A dry run changes nothing, so that what it sees is not what its settings do.
@@ -100,14 +85,9 @@ fn models_behind_one_meter_have_maps_of_their_own() {
     let folder = Folder::new();
     let file = folder.0.join("learned.json");
     let map = folder.0.join("model-2.toml");
-    let point = |n: u32, watts: f64| {
-        format!("{{ nr_requests = {n}, queue_depth = 32, power = \"{watts} W\", iops = 150 }}")
-    };
-    std::fs::write(
-        &map,
-        format!("map = [{}, {}]", point(64, 9.0), point(77, 7.0)),
-    )
-    .expect("a file");
+    let point =
+        |n: u32, watts: f64| format!("{{ nr_requests = {n}, queue_depth = 32, power = \"{watts} W\", iops = 150 }}");
+    std::fs::write(&map, format!("map = [{}, {}]", point(64, 9.0), point(77, 7.0))).expect("a file");
     let extra = json!({
         "learned": file, "parameters": { "efficiency": 1.0, "share": "marginal" },
         "map": [{ "model": "MODEL-2", "file": map }],
@@ -121,11 +101,7 @@ fn models_behind_one_meter_have_maps_of_their_own() {
     bench.group.cap = Some(headstack_units::Watts(23.0));
     bench.seconds(12, 27.0);
     for i in [0, 2] {
-        assert!(
-            [(64, 32), (77, 32)].contains(&bench.sizes(i)),
-            "{:?}",
-            bench.sizes(i)
-        );
+        assert!([(64, 32), (77, 32)].contains(&bench.sizes(i)), "{:?}", bench.sizes(i));
     }
     assert_eq!(bench.sizes(0), bench.sizes(2));
     assert_eq!(bench.sizes(0), (77, 32));
@@ -134,13 +110,8 @@ fn models_behind_one_meter_have_maps_of_their_own() {
     bench.group.keep_learned();
     let kept = read(&file);
     let places = |model: &str| -> Vec<u64> {
-        let settings = kept[model]["learned"]["settings"]
-            .as_array()
-            .expect("settings");
-        settings
-            .iter()
-            .filter_map(|s| s["nr_requests"].as_u64())
-            .collect()
+        let settings = kept[model]["learned"]["settings"].as_array().expect("settings");
+        settings.iter().filter_map(|s| s["nr_requests"].as_u64()).collect()
     };
     assert!(places("MODEL-2").contains(&77), "{kept}");
     assert!(!places("MODEL-1").contains(&77), "{kept}");

@@ -45,36 +45,20 @@ fn a_check_reads_all_and_fails_where_something_is_wrong() {
     };
     let (said, error, code) = check("25 W", "26.5 W", "sdb");
     assert_eq!((error.as_str(), code), ("", Some(0)), "{said}");
-    for line in [
-        "shelf: policy learning",
-        "meter[0]: 26.5 W",
-        "can hold: 24 to 28 W",
-        "nr_requests=64 queue_depth=32",
-    ] {
+    for line in ["shelf: policy learning", "meter[0]: 26.5 W", "can hold: 24 to 28 W", "nr_requests=64 queue_depth=32"]
+    {
         assert!(said.contains(line), "{said}");
     }
     let (said, error, code) = check("23 W", "none", "sdc");
     assert_eq!(code, Some(1), "{said}");
     assert!(error.contains("2 problems"), "{error}{said}");
-    assert!(
-        said.contains("meter[0]: cannot be used: got no number"),
-        "{said}"
-    );
-    assert!(
-        said.contains("sdc: cannot be used: it is not there"),
-        "{said}"
-    );
+    assert!(said.contains("meter[0]: cannot be used: got no number"), "{said}");
+    assert!(said.contains("sdc: cannot be used: it is not there"), "{said}");
     std::fs::write(folder.0.join("sdb/device/state"), "offline\n").expect("a file");
     let (said, _, code) = check("23 W", "26", "sdb");
     assert_eq!(code, Some(1));
-    assert!(
-        said.contains("sdb: cannot be used: its device is offline"),
-        "{said}"
-    );
-    assert!(
-        said.contains("cap: cannot be used: got 23 W, need at least 24 W"),
-        "{said}"
-    );
+    assert!(said.contains("sdb: cannot be used: its device is offline"), "{said}");
+    assert!(said.contains("cap: cannot be used: got 23 W, need at least 24 W"), "{said}");
 }
 
 #[test]
@@ -82,10 +66,7 @@ fn a_cap_that_cannot_be_meant_is_refused_in_words() {
     for words in [&["cap", "shelf", "-5"][..], &["cap", "-5 W"]] {
         let (_, error, code) = run(words);
         assert_eq!(code, Some(2), "{error}");
-        assert!(
-            error.contains("cap: got -5") && error.contains("need watts, such as"),
-            "{error}"
-        );
+        assert!(error.contains("cap: got -5") && error.contains("need watts, such as"), "{error}");
     }
     let group: config::Group = read(&json!({
         "name": "g", "base": "10 W", "meter": [{ "file": "x" }],
@@ -112,10 +93,7 @@ fn a_hook_runs_once_when_a_state_lasts() {
     }))
     .expect("a group");
     let out = folder.0.join("out");
-    let script = format!(
-        "echo $HEADSTACK_STATE $HEADSTACK_POWER_W $HEADSTACK_DRIVES >> {}",
-        out.display()
-    );
+    let script = format!("echo $HEADSTACK_STATE $HEADSTACK_POWER_W $HEADSTACK_DRIVES >> {}", out.display());
     let table = json!({ "command": ["sh", "-c", script], "states": ["settling"], "after": "3 s" });
     let mut hook = Hooked::new(&read::<config::Hook>(&table).expect("a hook"));
     let mut bench = bench(2, "pcap-s", false, json!({}));
@@ -163,14 +141,7 @@ fn a_decision_is_one_line_with_its_reason() {
     };
     daemon.kill().and_then(|()| daemon.wait()).expect("its end");
     let lines: Vec<&str> = said.lines().filter(|l| l.contains("would set")).collect();
-    assert!(
-        lines
-            .iter()
-            .filter(|l| l.contains("(4, 1, 500 ms)"))
-            .count()
-            == 1,
-        "{said}"
-    );
+    assert!(lines.iter().filter(|l| l.contains("(4, 1, 500 ms)")).count() == 1, "{said}");
     let want = "would set group=\"shelf\" power=30.0 cap=24.0 direction=\"lower\" settings=\"3 x (4, 1, 500 ms)\" why=\"6.00 W above the cap\"";
     assert!(lines.last().is_some_and(|l| l.ends_with(want)), "{said}");
 }
@@ -194,22 +165,12 @@ fn names_of_metrics_are_those_that_promtool_takes() {
     let drive = json!({ "name": "sda", "read_expire_ms": 500.0, "writes": 3 });
     let status = json!({ "applies": true, "groups": [{ "name": "g", "drives": [drive] }] });
     let page = page::metrics(&status);
-    assert!(
-        page.contains("headstack_capd_read_expire_seconds{group=\"g\",drive=\"sda\"} 0.5\n"),
-        "{page}"
-    );
+    assert!(page.contains("headstack_capd_read_expire_seconds{group=\"g\",drive=\"sda\"} 0.5\n"), "{page}");
     for line in page.lines().filter(|l| l.starts_with("# TYPE ")) {
         let words: Vec<&str> = line.split(' ').collect();
         let (name, kind) = (words[2], words[3]);
         assert_eq!(name.ends_with("_total"), kind == "counter", "{line}");
-        let units = [
-            "milliseconds",
-            "microwatts",
-            "milliwatts",
-            "minutes",
-            "hours",
-            "percent",
-        ];
+        let units = ["milliseconds", "microwatts", "milliwatts", "minutes", "hours", "percent"];
         assert!(name.split('_').all(|part| !units.contains(&part)), "{line}");
         assert!(page.contains(&format!("# HELP {name} ")), "{line}");
     }

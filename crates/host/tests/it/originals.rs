@@ -28,9 +28,7 @@ fn a_crash_leaves_a_file_from_which_all_is_restored() {
     let mut again = Originals::open(&file).expect("it was written");
     assert_eq!(again.drives(), ["drive-1"]);
     bench.kernels[1].set(|s| s.answer = Answer::Take);
-    assert!(restore(&mut again, find)
-        .expect("the file can be written")
-        .is_empty());
+    assert!(restore(&mut again, find).expect("the file can be written").is_empty());
     assert_eq!(bench.sizes(1), (64, 32));
     assert!(!file.exists());
 }
@@ -51,9 +49,7 @@ fn a_file_of_another_boot_has_nothing() {
     std::fs::write(&file, document.to_string()).expect("the file");
     let mut later = Originals::open(&file).expect("it");
     assert!(later.drives().is_empty());
-    assert!(restore(&mut later, |_| Some(kernel.clone()))
-        .expect("nothing to do")
-        .is_empty());
+    assert!(restore(&mut later, |_| Some(kernel.clone())).expect("nothing to do").is_empty());
     assert!(kernel.set(|s| s.writes.is_empty()));
 }
 

@@ -115,10 +115,7 @@ fn the_age_of_a_file_is_that_of_its_content() {
     // A machine that was started since cannot tell more than that.
     let up_s = headstack_host::clock::now().since(Time::ZERO).as_secs_f64();
     let failures = age_s(&|age| age >= up_s.min(3599.0));
-    assert!(
-        failures[0].starts_with("meter[0]: the last reading is "),
-        "{failures:?}"
-    );
+    assert!(failures[0].starts_with("meter[0]: the last reading is "), "{failures:?}");
     std::fs::write(&path, "9.6\n").expect("a file");
     age_s(&|age| age < up_s.min(1800.0));
 }
@@ -167,10 +164,7 @@ fn one_refusal_keeps_no_other_setting_from_being_restored() {
     let kernel = bench.kernels[0].clone();
     let failed = restore(&mut bench.originals, |_| Some(kernel.clone())).expect("written");
     assert_eq!(failed.len(), 1);
-    assert!(
-        failed[0].1.contains("queue_depth: writing 128"),
-        "{failed:?}"
-    );
+    assert!(failed[0].1.contains("queue_depth: writing 128"), "{failed:?}");
     let left = bench.originals.of("drive-0").expect("it is left");
     assert_eq!(left.keys().collect::<Vec<_>>(), [&Knob::QueueDepth]);
 }

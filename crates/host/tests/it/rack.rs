@@ -42,10 +42,7 @@ impl Two {
         });
         let config: config::Rack = read(&table).expect("a rack");
         let groups = [0, 1].map(|i: usize| benches[i].group.config.clone());
-        Two {
-            rack: Rack::new(&config, &groups),
-            benches,
-        }
+        Two { rack: Rack::new(&config, &groups), benches }
     }
 
     /// A second, in which busy drives draw 11 W with 4 places and 8 W with 32, on a line between, and others 5 W. The shares
@@ -56,10 +53,7 @@ impl Two {
         self.rack.step(first.now, &mut groups);
         let cap_w = self.rack.cap.map(|c| c.0 - BASE_W);
         let shares = self.shares();
-        assert!(
-            cap_w.is_none_or(|cap| shares[0] + shares[1] <= cap + 1e-9),
-            "{shares:?}"
-        );
+        assert!(cap_w.is_none_or(|cap| shares[0] + shares[1] <= cap + 1e-9), "{shares:?}");
         [0, 1].map(|i| {
             let places = f64::from(self.benches[i].sizes(0).0.min(32));
             let watts = match busy[i] {
@@ -140,8 +134,7 @@ fn a_group_without_a_reading_keeps_its_share() {
     let before = two.shares();
     for _ in 0..60 {
         let [first, second] = &mut two.benches;
-        two.rack
-            .step(first.now, &mut [&mut first.group, &mut second.group]);
+        two.rack.step(first.now, &mut [&mut first.group, &mut second.group]);
         first.second(None);
         second.second(Some(5.0));
     }
@@ -164,15 +157,11 @@ fn a_cap_below_what_is_promised_is_refused() {
 fn what_is_shown_adds_up() {
     let mut two = Two::new("weight");
     for bench in &mut two.benches {
-        bench.group.power = Some(Sum {
-            time: Time::ZERO,
-            watts: Watts(8.0),
-        });
+        bench.group.power = Some(Sum { time: Time::ZERO, watts: Watts(8.0) });
     }
     let [first, second] = &two.benches;
     let shown = two.rack.shown(&[&first.group, &second.group]);
-    let want =
-        json!({ "name": "rack", "cap_w": 22.0, "power_w": 19.0, "groups": ["first", "second"] });
+    let want = json!({ "name": "rack", "cap_w": 22.0, "power_w": 19.0, "groups": ["first", "second"] });
     assert_eq!(shown, want);
 }
 
@@ -216,10 +205,7 @@ fn the_daemon_divides_the_cap_that_it_is_told() {
     let mut daemon = Daemon::start(&file, None).expect("a daemon");
     let (stop, reload) = (AtomicBool::new(false), AtomicBool::new(false));
     let socket = folder.0.join("capd");
-    let cap = |watts: f64| Request::Cap {
-        group: Some("rack".into()),
-        cap: Some(Watts(watts)),
-    };
+    let cap = |watts: f64| Request::Cap { group: Some("rack".into()), cap: Some(Watts(watts)) };
     let is_near = |share: Option<f64>, watts: f64| share.is_some_and(|s| (s - watts).abs() < 1e-9);
     let is_divided = |s: [Option<f64>; 2]| is_near(s[0], 21.0) && is_near(s[1], 14.0);
     let told = std::thread::scope(|threads| {
@@ -240,26 +226,14 @@ fn the_daemon_divides_the_cap_that_it_is_told() {
         (refused, told.map_err(|e| e.to_string()))
     });
     let refused = told.0.expect_err("too low a cap");
-    assert!(
-        refused.contains("at least base and the least of all members, 16 W"),
-        "{refused}"
-    );
+    assert!(refused.contains("at least base and the least of all members, 16 W"), "{refused}");
     let (shares, status) = told.1.expect("an answer");
     assert!(is_divided(shares), "{status}");
     let table = page::table(&status);
-    assert!(
-        table.contains("rack: a rack of a, b, power 29.00 W, cap 35.00 W"),
-        "{table}"
-    );
+    assert!(table.contains("rack: a rack of a, b, power 29.00 W, cap 35.00 W"), "{table}");
     let metrics = page::metrics(&status);
-    assert!(
-        metrics.contains("headstack_capd_rack_cap_watts{rack=\"rack\"} 35"),
-        "{metrics}"
-    );
-    assert!(
-        metrics.contains("headstack_capd_share_watts{group=\"a\"} 21"),
-        "{metrics}"
-    );
+    assert!(metrics.contains("headstack_capd_rack_cap_watts{rack=\"rack\"} 35"), "{metrics}");
+    assert!(metrics.contains("headstack_capd_share_watts{group=\"a\"} 21"), "{metrics}");
 }
 
 /// Two groups of one drive each that draw 20 W and 9 W, in a rack whose cap is in a file, and a third drive in the first group
@@ -273,9 +247,7 @@ pub fn configure(folder: &Path, rack: &str) -> std::path::PathBuf {
     );
     for name in ["a", "b"] {
         let watched = match name {
-            "a" => format!(
-                ", {{ path = \"{place}/watched\", control = false, model = {{ idle = \"4 W\" }} }}"
-            ),
+            "a" => format!(", {{ path = \"{place}/watched\", control = false, model = {{ idle = \"4 W\" }} }}"),
             _ => String::new(),
         };
         text += &format!(
@@ -313,8 +285,7 @@ pub fn has(status: &Value, cap: Option<f64>, shares: [Option<f64>; 2]) -> bool {
         (Some(is), Some(want)) => (is - want).abs() < 1e-9,
         (is, want) => is.is_none() && want.is_none() && !status.is_null(),
     };
-    near(&status["racks"][0]["cap_w"], cap)
-        && (0..2).all(|i| near(&status["groups"][i]["share_w"], shares[i]))
+    near(&status["racks"][0]["cap_w"], cap) && (0..2).all(|i| near(&status["groups"][i]["share_w"], shares[i]))
 }
 
 /// A running daemon, told by a signal: the cap of its rack is read again, also one that is gone, and a wrong one changes
@@ -326,9 +297,7 @@ fn a_signal_gives_a_rack_another_cap() {
     let file = configure(&folder.0, "cap = \"35 W\"");
     let socket = folder.0.join("capd");
     let mut daemon = Running(capd().arg("run").arg(&file).spawn().expect("the daemon"));
-    until(&socket, "its cap", |s| {
-        has(s, Some(35.0), [Some(21.0), Some(14.0)])
-    });
+    until(&socket, "its cap", |s| has(s, Some(35.0), [Some(21.0), Some(14.0)]));
     for (rack, cap, shares) in [
         ("cap = \"32 W\"", Some(32.0), [Some(18.0), Some(14.0)]),
         // Below the 16 W that are promised.
@@ -385,26 +354,17 @@ fn a_drive_that_is_only_measured_is_never_changed() {
     assert!(status["groups"][1]["watched_w"].is_null(), "{status}");
     // The meter shows all three drives' power.
     until(&socket, "power", |s| s["groups"][0]["power_w"] == 20.0);
-    let cap = Request::Cap {
-        group: Some("a".into()),
-        cap: Some(Watts(12.0)),
-    };
+    let cap = Request::Cap { group: Some("a".into()), cap: Some(Watts(12.0)) };
     ask(&socket, &cap).expect("a cap");
     let places = |drive: &str| {
         let text = std::fs::read_to_string(folder.0.join(drive).join("queue/nr_requests"));
         text.expect("a file").trim().to_string()
     };
-    until(&socket, "a setting", |s| {
-        s["groups"][0]["drives"][0]["in_force"] == true && places("a") != "64"
-    });
+    until(&socket, "a setting", |s| s["groups"][0]["drives"][0]["in_force"] == true && places("a") != "64");
     let n: u32 = places("a").parse().expect("a number");
     assert!((10..=32).contains(&n), "{n}");
     let status = ask(&socket, &Request::Status).expect("an answer");
-    assert_eq!(
-        status["groups"][0]["drives"].as_array().map(Vec::len),
-        Some(1),
-        "{status}"
-    );
+    assert_eq!(status["groups"][0]["drives"].as_array().map(Vec::len), Some(1), "{status}");
     assert!(daemon.end(Signal::TERM));
     assert_eq!((places("a"), places("watched")), ("64".into(), "64".into()));
     let kept = std::fs::metadata(folder.0.join("watched/queue/nr_requests")).expect("a file");

@@ -39,12 +39,7 @@ struct Shelf {
 impl Shelf {
     /// Two drives under more random reads than their queues hold. `None`, with a message, where it cannot be.
     fn start() -> Option<Shelf> {
-        if Command::new("fio")
-            .arg("--version")
-            .stdout(Stdio::null())
-            .status()
-            .is_err()
-        {
+        if Command::new("fio").arg("--version").stdout(Stdio::null()).status().is_err() {
             println!("skipped: fio is absent");
             return None;
         }
@@ -82,12 +77,7 @@ impl Shelf {
         let thread = std::thread::spawn(move || {
             emulation.serve().expect("it serves");
         });
-        let mut shelf = Shelf {
-            folder,
-            stop,
-            thread: Some(thread),
-            load: Vec::new(),
-        };
+        let mut shelf = Shelf { folder, stop, thread: Some(thread), load: Vec::new() };
         for i in 0..2 {
             // Readings are means of 5 simulated seconds.
             shelf.write(i, "hwmon/power1_average_interval", "5000");
@@ -99,19 +89,8 @@ impl Shelf {
     fn fio(&self, i: usize) -> Child {
         let uri = format!("nbd+unix:///{i}?socket={}", self.path("socket").display());
         Command::new("fio")
-            .args([
-                "--name=reads",
-                "--ioengine=nbd",
-                "--rw=randread",
-                "--bs=4k",
-                "--iodepth=128",
-            ])
-            .args([
-                "--size=4t",
-                "--time_based",
-                "--runtime=600",
-                "--randrepeat=1",
-            ])
+            .args(["--name=reads", "--ioengine=nbd", "--rw=randread", "--bs=4k", "--iodepth=128"])
+            .args(["--size=4t", "--time_based", "--runtime=600", "--randrepeat=1"])
             .arg(format!("--uri={uri}"))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -137,41 +116,26 @@ impl Shelf {
     }
 
     fn sizes(&self) -> Vec<(f64, f64)> {
-        let of = |i| {
-            (
-                self.read(i, "queue/nr_requests"),
-                self.read(i, "device/queue_depth"),
-            )
-        };
+        let of = |i| (self.read(i, "queue/nr_requests"), self.read(i, "device/queue_depth"));
         (0..2).map(of).collect()
     }
 
     fn requests(&self) -> f64 {
         let stat = |i| std::fs::read_to_string(self.file(i, "stat")).expect("stat");
-        let first = |text: String| {
-            text.split_whitespace()
-                .next()
-                .and_then(|n| n.parse::<f64>().ok())
-        };
+        let first = |text: String| text.split_whitespace().next().and_then(|n| n.parse::<f64>().ok());
         (0..2).filter_map(|i| first(stat(i))).sum::<f64>()
     }
 
     /// Seconds of the drives' own clock.
     fn clock(&self) -> f64 {
         let page = std::fs::read_to_string(self.path("control/metrics")).expect("metrics");
-        let line = page
-            .lines()
-            .find_map(|l| l.strip_prefix("headstack_simulated_seconds "));
+        let line = page.lines().find_map(|l| l.strip_prefix("headstack_simulated_seconds "));
         line.and_then(|n| n.parse().ok()).expect("a number")
     }
 
     /// Mean power of both drives over some seconds, and requests per simulated second.
     fn measure(&self, seconds: u64) -> (f64, f64) {
-        let joules = || {
-            (0..2)
-                .map(|i| self.read(i, "hwmon/energy1_input") * 1e-6)
-                .sum::<f64>()
-        };
+        let joules = || (0..2).map(|i| self.read(i, "hwmon/energy1_input") * 1e-6).sum::<f64>();
         let (begun, energy, requests) = (self.clock(), joules(), self.requests());
         std::thread::sleep(Duration::from_secs(seconds));
         let (energy, requests) = (joules() - energy, self.requests() - requests);
@@ -243,25 +207,12 @@ path = "{dir}/1"
     }
 
     fn daemon(&self) -> Running {
-        Running(
-            capd()
-                .arg("run")
-                .arg(self.config())
-                .spawn()
-                .expect("the daemon"),
-        )
+        Running(capd().arg("run").arg(self.config()).spawn().expect("the daemon"))
     }
 
     fn ask(&self, words: &[&str]) -> std::process::Output {
         let socket = self.path("capd");
-        let asked = || {
-            capd()
-                .args(words)
-                .arg("--socket")
-                .arg(&socket)
-                .output()
-                .expect("asked")
-        };
+        let asked = || capd().args(words).arg("--socket").arg(&socket).output().expect("asked");
         // It may not listen yet.
         let end = Instant::now() + Duration::from_secs(60);
         loop {
@@ -330,11 +281,7 @@ fn a_cap_is_held_on_emulated_drives_and_settings_are_restored() {
 
     let mut daemon = shelf.daemon();
     let done = shelf.ask(&["cap", "17 W"]);
-    assert!(
-        done.status.success(),
-        "{}",
-        String::from_utf8_lossy(&done.stderr)
-    );
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let is_held = |watts, iops| watts < cap_w + 1.0 && iops > least;
     let (capped_w, iops) = shelf.until("capped", is_held);
     shelf.until_set();
@@ -348,23 +295,11 @@ fn a_cap_is_held_on_emulated_drives_and_settings_are_restored() {
     let mut daemon = shelf.daemon();
     shelf.ask(&["cap", "17 W"]);
     shelf.until_set();
-    let two = capd()
-        .arg("run")
-        .arg(shelf.config())
-        .output()
-        .expect("it ends");
+    let two = capd().arg("run").arg(shelf.config()).output().expect("it ends");
     assert!(!two.status.success(), "two daemons at once");
     assert!(!daemon.end(Signal::KILL));
     assert_ne!(shelf.sizes(), [(64.0, 32.0); 2]);
-    let done = capd()
-        .arg("restore")
-        .arg(shelf.config())
-        .output()
-        .expect("it ends");
-    assert!(
-        done.status.success(),
-        "{}",
-        String::from_utf8_lossy(&done.stderr)
-    );
+    let done = capd().arg("restore").arg(shelf.config()).output().expect("it ends");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     assert_eq!(shelf.sizes(), [(64.0, 32.0); 2]);
 }

@@ -29,10 +29,7 @@ fn a_cap_outlives_the_daemon_unless_the_configuration_has_another() {
     let mut daemon = start();
     until(&socket, "its cap", |s| s["racks"][0]["cap_w"] == 40.0);
     for (name, watts) in [("rack", 35.0), ("a", 30.0)] {
-        let cap = Request::Cap {
-            group: Some(name.into()),
-            cap: Some(Watts(watts)),
-        };
+        let cap = Request::Cap { group: Some(name.into()), cap: Some(Watts(watts)) };
         ask(&socket, &cap).expect("a cap");
     }
     until(&socket, "what is kept", |_| {
@@ -41,9 +38,7 @@ fn a_cap_outlives_the_daemon_unless_the_configuration_has_another() {
     });
     assert!(!daemon.end(Signal::KILL));
     let mut daemon = start();
-    until(&socket, "the caps of before", |s| {
-        has(s, Some(35.0), [Some(21.0), Some(14.0)])
-    });
+    until(&socket, "the caps of before", |s| has(s, Some(35.0), [Some(21.0), Some(14.0)]));
     assert!(daemon.end(Signal::TERM));
     configure(&folder.0, "cap = \"36 W\"");
     let mut daemon = start();
@@ -97,19 +92,10 @@ fn timers_go_on_and_their_age_is_that_of_the_boot() {
     let mut first = bench(1, "pcap-agile", true, json!({}));
     first.seconds(41, 12.0);
     let then = first.now;
-    let caps = [(
-        "shelf",
-        Cap {
-            configured: Some(Watts(8.0)),
-            cap: Some(Watts(9.0)),
-        },
-    )];
+    let caps = [("shelf", Cap { configured: Some(Watts(8.0)), cap: Some(Watts(9.0)) })];
     StateFile::open(&file, then).keep(then, &caps, &[&first.group], true);
     let kept = read(&file);
-    let date = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .expect("a date")
-        .as_secs();
+    let date = SystemTime::now().duration_since(UNIX_EPOCH).expect("a date").as_secs();
     let with = |changes: &[(&str, Value)]| {
         let mut document = kept.clone();
         for (key, value) in changes {
@@ -122,35 +108,16 @@ fn timers_go_on_and_their_age_is_that_of_the_boot() {
         ("the same boot", with(&[]), 5, true),
         ("the date was set", with(&[("date", json!(5))]), 5, true),
         ("long ago", with(&[]), 601, false),
-        (
-            "another boot",
-            with(&[another.clone(), ("date", json!(date - 30))]),
-            0,
-            true,
-        ),
-        (
-            "another boot, the date was set back",
-            with(&[another.clone(), ("date", json!(date + 1000))]),
-            0,
-            true,
-        ),
-        (
-            "another boot, long ago",
-            with(&[another, ("date", json!(date - 700))]),
-            0,
-            false,
-        ),
+        ("another boot", with(&[another.clone(), ("date", json!(date - 30))]), 0, true),
+        ("another boot, the date was set back", with(&[another.clone(), ("date", json!(date + 1000))]), 0, true),
+        ("another boot, long ago", with(&[another, ("date", json!(date - 700))]), 0, false),
     ] {
         std::fs::write(&file, document.to_string()).expect("a file");
         let mut second = bench(1, "pcap-agile", true, json!({}));
         second.now = Time(then.0 + after_s * SECOND);
         second.second(None);
         let mut state = StateFile::open(&file, second.now);
-        assert_eq!(
-            state.cap("shelf", Some(Watts(8.0))),
-            Some(Some(Watts(9.0))),
-            "{what}"
-        );
+        assert_eq!(state.cap("shelf", Some(Watts(8.0))), Some(Some(Watts(9.0))), "{what}");
         assert_eq!(state.cap("shelf", Some(Watts(7.0))), None, "{what}");
         state.resume(&mut second.group, second.now);
         let want = if goes_on { 39.0..=41.0 } else { 0.0..=0.0 };

@@ -57,12 +57,7 @@ fn main() -> io::Result<()> {
     };
     let (busy, sleeps) = (takes("--busy"), takes("--sleep"));
     let (serves, idles, iscsi) = (takes("--serve"), takes("--floor"), takes("--iscsi"));
-    let number = |i: usize, usual: u64| {
-        arguments
-            .get(i)
-            .and_then(|a| a.parse().ok())
-            .unwrap_or(usual)
-    };
+    let number = |i: usize, usual: u64| arguments.get(i).and_then(|a| a.parse().ok()).unwrap_or(usual);
     if serves || idles {
         let folder = arguments.last().cloned().unwrap_or_default();
         return match serves {
@@ -72,10 +67,7 @@ fn main() -> io::Result<()> {
     }
     let (drives, seconds) = (number(0, 16), number(1, 10));
     let rates: Vec<u64> = match arguments.get(2..) {
-        Some([_, ..]) => arguments[2..]
-            .iter()
-            .filter_map(|a| a.parse().ok())
-            .collect(),
+        Some([_, ..]) => arguments[2..].iter().filter_map(|a| a.parse().ok()).collect(),
         _ => vec![50, 100, 200, 400],
     };
     let protocol = if iscsi { "iSCSI" } else { "NBD" };
@@ -115,10 +107,7 @@ fn serve(folder: &Path, busy: bool, iscsi: bool) -> io::Result<()> {
             metrics: None,
         },
         nbd: (!iscsi).then(|| (Address::Unix(folder.join("socket")), TlsOptions::default())),
-        iscsi: iscsi.then(|| server::Options {
-            address: Some("127.0.0.1:0".into()),
-            ..server::Options::default()
-        }),
+        iscsi: iscsi.then(|| server::Options { address: Some("127.0.0.1:0".into()), ..server::Options::default() }),
     };
     let stop = Arc::new(AtomicBool::new(false));
     let emulation = Emulation::start(&options, stop.clone()).map_err(io::Error::other)?;
@@ -180,10 +169,7 @@ fn watched<'a, S: AsFd + 'a>(sockets: impl Iterator<Item = &'a S>) -> io::Result
 }
 
 fn timeout(wait: Duration) -> Timespec {
-    Timespec {
-        tv_sec: wait.as_secs() as i64,
-        tv_nsec: i64::from(wait.subsec_nanos()),
-    }
+    Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) }
 }
 
 /// A request of the client.
@@ -201,8 +187,7 @@ fn client(mut all: Vec<Drive>, seconds: u64, rate: u64, sleeps: bool) -> io::Res
     let poll = watched(all.iter())?;
     let mut rng = XorShift::seeded(rate);
     let mut gap = || -(1.0 - rng.below(1 << 53) as f64 / (1u64 << 53) as f64).ln();
-    let (start, mut at, mut arrivals) =
-        (Instant::now() + Duration::from_millis(50), 0.0, Vec::new());
+    let (start, mut at, mut arrivals) = (Instant::now() + Duration::from_millis(50), 0.0, Vec::new());
     while at < seconds as f64 {
         at += gap() / (rate * drives) as f64;
         arrivals.push(Duration::from_secs_f64(at));
@@ -216,25 +201,16 @@ fn client(mut all: Vec<Drive>, seconds: u64, rate: u64, sleeps: bool) -> io::Res
             let drive = places.below(drives);
             // Places are unlike one another, so that the record can be compared.
             let blocks = all[drive as usize].bytes / 4096 / 100;
-            let block = (sent.len() as u64)
-                .wrapping_mul(0x9e37_79b9_7f4a_7c15 ^ due.as_nanos() as u64)
-                % blocks;
+            let block = (sent.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15 ^ due.as_nanos() as u64) % blocks;
             let at = Instant::now();
             all[drive as usize].send(sent.len() as u32, block)?;
-            sent.push(Sent {
-                drive,
-                block,
-                at,
-                took: None,
-            });
+            sent.push(Sent { drive, block, at, took: None });
             outstanding += 1;
         }
         let wait = match (sleeps, next.peek()) {
             (false, _) => Duration::ZERO,
             (true, None) => Duration::from_millis(100),
-            (true, Some(due)) => (start + *due)
-                .saturating_duration_since(Instant::now())
-                .saturating_sub(WATCH),
+            (true, Some(due)) => (start + *due).saturating_duration_since(Instant::now()).saturating_sub(WATCH),
         };
         events.clear();
         let room = rustix::buffer::spare_capacity(&mut events);
@@ -257,11 +233,7 @@ fn client(mut all: Vec<Drive>, seconds: u64, rate: u64, sleeps: bool) -> io::Res
 fn measure(drives: u64, seconds: u64, rate: u64, (busy, sleeps): (bool, bool)) -> io::Result<()> {
     let folder = folder();
     describe(&folder, drives)?;
-    let over_nbd = || {
-        (0..drives)
-            .map(|i| Drive::nbd(&folder, i))
-            .collect::<io::Result<Vec<_>>>()
-    };
+    let over_nbd = || (0..drives).map(|i| Drive::nbd(&folder, i)).collect::<io::Result<Vec<_>>>();
     let (mut child, _) = server(&["--serve"], &folder, busy)?;
     let sent = client(over_nbd()?, seconds, rate, sleeps)?;
     drop(child.stdin.take());
@@ -279,12 +251,7 @@ fn measure(drives: u64, seconds: u64, rate: u64, (busy, sleeps): (bool, bool)) -
 }
 
 /// Measures the server over iSCSI.
-fn measure_iscsi(
-    drives: u64,
-    seconds: u64,
-    rate: u64,
-    (busy, sleeps): (bool, bool),
-) -> io::Result<()> {
+fn measure_iscsi(drives: u64, seconds: u64, rate: u64, (busy, sleeps): (bool, bool)) -> io::Result<()> {
     let folder = folder();
     describe(&folder, drives)?;
     let (mut child, urls) = server(&["--serve", "--iscsi"], &folder, busy)?;
@@ -301,10 +268,7 @@ fn measure_iscsi(
 fn simulated(folder: &Path, sent: &[Sent]) -> io::Result<Vec<Option<u64>>> {
     // Device and first block of each recorded request; the same place may be read twice.
     let mut times: BTreeMap<(u64, u64), Vec<u64>> = BTreeMap::new();
-    for line in std::fs::read_to_string(folder.join("record.csv"))?
-        .lines()
-        .skip(1)
-    {
+    for line in std::fs::read_to_string(folder.join("record.csv"))?.lines().skip(1) {
         let part: Vec<&str> = line.split(',').collect();
         let number = |i: usize| part.get(i).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
         let place = (number(1), number(2));

@@ -73,20 +73,14 @@ impl Drive {
         let mut session = Initiator::new(stream, lun);
         let (status, _) = session.login(&[&format!("TargetName={target}"), "SessionType=Normal"]);
         if status != 0 {
-            return Err(io::Error::other(format!(
-                "login: got status {status:#06x}, need 0"
-            )));
+            return Err(io::Error::other(format!("login: got status {status:#06x}, need 0")));
         }
         session.settle(lun);
         let capacity = session.ask(lun, &sixteen(0x9e, 0x10, 0, 32, 0), 32).data;
         session.stream.set_nonblocking(true)?;
         let last = u64::from(word(&capacity, 0)) << 32 | u64::from(word(&capacity, 4));
         assert_eq!(u64::from(word(&capacity, 8)), BLOCK);
-        Ok(Drive {
-            wire: Wire::Iscsi { session, lun },
-            input: Vec::new(),
-            bytes: (last + 1) * BLOCK,
-        })
+        Ok(Drive { wire: Wire::Iscsi { session, lun }, input: Vec::new(), bytes: (last + 1) * BLOCK })
     }
 
     /// Sends a read of [`READ`] bytes; `block` counts such reads from the start of the drive.
@@ -152,9 +146,7 @@ fn reply(wire: &Wire, input: &[u8]) -> io::Result<Option<(usize, u32)>> {
         Wire::Iscsi { .. } => (unit_length(head), head[0] != DATA_IN || head[3] != 0),
     };
     if has_failed {
-        return Err(io::Error::other(format!(
-            "reply: got {head:02x?}, need the data"
-        )));
+        return Err(io::Error::other(format!("reply: got {head:02x?}, need the data")));
     }
     Ok((input.len() >= length).then(|| (length, word(head, cookie_at))))
 }

@@ -89,17 +89,11 @@ Examples:
             Ok(true)
         }
 
-        fn serve(
-            mut self,
-            shared: Arguments,
-            stop: Arc<AtomicBool>,
-        ) -> Result<(Counters, u64), ServeError> {
+        fn serve(mut self, shared: Arguments, stop: Arc<AtomicBool>) -> Result<(Counters, u64), ServeError> {
             self.iscsi.remote = shared.remote;
             let nbd = (self.nbd).map(|text| Address::parse(Some(&text), shared.remote));
             let options = Options {
-                nbd: nbd
-                    .transpose()?
-                    .map(|address| (address, TlsOptions::default())),
+                nbd: nbd.transpose()?.map(|address| (address, TlsOptions::default())),
                 iscsi: Some(self.iscsi),
                 system: shared.finish().map_err(LiveError::Argument)?,
             };

@@ -13,14 +13,7 @@ fn data_come_back_whatever_way_they_went() {
     for (isid, keys) in [
         (1, vec![]),
         (2, vec!["HeaderDigest=CRC32C", "DataDigest=CRC32C"]),
-        (
-            3,
-            vec![
-                "MaxBurstLength=1024",
-                "FirstBurstLength=512",
-                "MaxRecvDataSegmentLength=512",
-            ],
-        ),
+        (3, vec!["MaxBurstLength=1024", "FirstBurstLength=512", "MaxRecvDataSegmentLength=512"]),
     ] {
         let mut session = server.session(isid, &keys);
         session.settle(0);
@@ -98,18 +91,12 @@ fn verify_and_write_same_look_at_the_data() {
     let read = session.ask(0, &ten(READ, 0, 309, 2), 1024).data;
     assert_eq!(read, [&block[..], &[0; 512]].concat());
     // BYTCHK 11b: each block against one. MISCOMPARE in the last one.
-    assert_eq!(
-        session.put(0, &ten(0x2f, 0x06, 10, 300), &block, 0).status,
-        0
-    );
+    assert_eq!(session.put(0, &ten(0x2f, 0x06, 10, 300), &block, 0).status, 0);
     let differs = session.put(0, &ten(0x2f, 0x06, 10, 301), &block, 0);
     assert_eq!(differs.sense, Some((0xe, 0x1d, 0)));
     let whole = block.repeat(3);
     assert_eq!(session.put(0, &ten(0x2f, 0x02, 20, 3), &whole, 0).status, 0);
-    assert_eq!(
-        session.put(0, &ten(0x2e, 0x02, 400, 3), &whole, 0).status,
-        0
-    );
+    assert_eq!(session.put(0, &ten(0x2e, 0x02, 400, 3), &whole, 0).status, 0);
     assert_eq!(session.ask(0, &ten(READ, 0, 400, 3), 1536).data, whole);
 }
 
@@ -124,10 +111,7 @@ fn mode_pages_can_be_changed() {
     let page = one.ask(0, &sense(0), 255).data[4..].to_vec();
     assert_eq!((page[0] & 0x3f, page[1], page.len()), (8, 18, 20));
     let changeable = one.ask(0, &sense(1), 255).data[4..].to_vec();
-    assert_eq!(
-        changeable[2], page[2],
-        "only a cache that is there can be switched off"
-    );
+    assert_eq!(changeable[2], page[2], "only a cache that is there can be switched off");
     let mut list = [&[0; 4][..], &page].concat();
     list[6] ^= changeable[2];
     let select = |save: u8| [0x15, 0x10 | save, 0, 0, list.len() as u8, 0];
@@ -148,18 +132,13 @@ fn mode_pages_can_be_changed() {
 fn a_shelf_is_one_target_or_several() {
     let file = shelf(16);
     let options = |apart| {
-        let iscsi = server::Options {
-            apart,
-            ..server::Options::default()
-        };
+        let iscsi = server::Options { apart, ..server::Options::default() };
         crate::initiator::options(&file.to_string_lossy(), iscsi)
     };
     let server = Server::with(&options(false));
     assert_eq!(server.urls.len(), 16);
     let mut session = server.session(1, &[]);
-    let luns = session
-        .ask(0, &[0xa0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0], 256)
-        .data;
+    let luns = session.ask(0, &[0xa0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0], 256).data;
     assert_eq!((luns.len(), luns[3]), (8 + 16 * 8, 128));
     for lun in 0..16 {
         session.settle(lun);
@@ -176,9 +155,7 @@ fn a_shelf_is_one_target_or_several() {
     assert_eq!(names.len(), 16);
     assert!(names.iter().all(|url| url.ends_with("/0")));
     let mut session = server.session(1, &[]);
-    let luns = session
-        .ask(0, &[0xa0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0], 256)
-        .data;
+    let luns = session.ask(0, &[0xa0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0], 256).data;
     assert_eq!(luns.len(), 16);
     std::fs::remove_file(file).unwrap();
 }
@@ -187,10 +164,7 @@ fn a_shelf_is_one_target_or_several() {
 #[test]
 fn a_full_drive_says_so() {
     let options = |window| {
-        let iscsi = server::Options {
-            window,
-            ..server::Options::default()
-        };
+        let iscsi = server::Options { window, ..server::Options::default() };
         let mut options = crate::initiator::options("exos-x18", iscsi);
         // Far slower than the commands arrive.
         options.system.live.speed = 0.05;

@@ -67,28 +67,18 @@ fn a_head_is_removed_and_taken_back() {
     session.settle(0);
     other.settle(0);
     assert_eq!(capacity(&mut session), 8 * SURFACE);
-    assert_eq!(
-        session.put(0, &ten(WRITE, 0, 7, 1), &[9; 512], 512).status,
-        0
-    );
+    assert_eq!(session.put(0, &ten(WRITE, 0, 7, 1), &[9; 512], 512).status, 0);
     let now = || server.handle.ask(|live| live.now()).unwrap();
     let begin = now();
     assert_eq!(remove(&mut session, 3, 0), None);
     for session in [&mut session, &mut other] {
-        assert_eq!(
-            ready(session),
-            Some((6, 0x2a, 0x09)),
-            "the capacity has changed"
-        );
+        assert_eq!(ready(session), Some((6, 0x2a, 0x09)), "the capacity has changed");
         assert_eq!(ready(session), None);
     }
     let seconds = (now().0 - begin.0) as f64 / 1e9;
     let turn = 60.0 / 3575.0;
     let expected = 776.0 * turn * (7.0 + 6.0 * 0.012 + 0.477);
-    assert!(
-        (seconds / expected - 1.0).abs() < 2e-3,
-        "{seconds} s, expected {expected}"
-    );
+    assert!((seconds / expected - 1.0).abs() < 2e-3, "{seconds} s, expected {expected}");
     assert_eq!(capacity(&mut session), 7 * SURFACE);
     assert_eq!(session.ask(0, &ten(READ, 0, 7, 1), 512).data, [0; 512]);
     let past = ten(READ, 0, (7 * SURFACE) as u32, 1);
@@ -111,12 +101,7 @@ fn a_head_is_removed_and_taken_back() {
     assert_eq!(ready(&mut session), Some((6, 0x2a, 0x09)));
     assert_eq!(capacity(&mut session), 8 * SURFACE);
     assert_eq!(bad_elements(&mut session), (vec![], 0));
-    assert_eq!(
-        session
-            .ask(0, &ten(READ, 0, 7 * SURFACE as u32 - 1, 1), 512)
-            .data,
-        [0; 512]
-    );
+    assert_eq!(session.ask(0, &ten(READ, 0, 7 * SURFACE as u32 - 1, 1), 512).data, [0; 512]);
 }
 
 /// While the drive writes itself anew it takes hardly any commands, and says how far it is.
@@ -134,19 +119,13 @@ fn a_drive_that_removes_a_head_is_away() {
     assert_eq!(sense(&mut session, &sixteen(0x9e, 0x10, 0, 32, 0)), away);
     assert_eq!(remove(&mut session, 4, 0), away);
     assert_eq!(restore(&mut session), away);
-    assert_eq!(
-        sense(&mut session, &[0x12, 0, 0, 0, 96, 0]),
-        None,
-        "INQUIRY"
-    );
+    assert_eq!(sense(&mut session, &[0x12, 0, 0, 0, 96, 0]), None, "INQUIRY");
     assert_eq!(bad_elements(&mut session), (vec![(2, 0xfe, 0)], 2));
     let told = session.ask(0, &[0x03, 0, 0, 0, 18, 0], 18).data;
     assert_eq!((told[2], told[12], told[13]), (2, 0x04, 0x24));
     assert_eq!(told[15..], [0x80, 0, 0], "nothing is written yet");
     // Over any front end.
-    let refused = server
-        .handle
-        .ask(|live| live.remake(0, &[4].into(), None).is_err());
+    let refused = server.handle.ask(|live| live.remake(0, &[4].into(), None).is_err());
     assert!(refused.unwrap());
     set(&server, Setting::Gone(false));
     assert_eq!(ready(&mut session), Some((6, 0x2a, 0x09)));
@@ -162,29 +141,15 @@ fn a_drive_that_removes_a_head_is_away() {
 /// A write that fails, then a loss of power: the removal fails, and may be asked for again.
 #[test]
 fn a_removal_may_fail() {
-    let losses = PowerLosses {
-        is_possible: true,
-        afterwards: Afterwards::Continue,
-        ..PowerLosses::default()
-    };
+    let losses = PowerLosses { is_possible: true, afterwards: Afterwards::Continue, ..PowerLosses::default() };
     let server = served(losses);
     let mut session = server.session(1, &[]);
     session.settle(0);
-    let bad = |fails| {
-        Setting::Bad(Bad {
-            unit: 0,
-            block: 5000,
-            blocks: 1,
-            fails,
-        })
-    };
+    let bad = |fails| Setting::Bad(Bad { unit: 0, block: 5000, blocks: 1, fails });
     set(&server, bad(Fails::Writes));
     assert_eq!(remove(&mut session, 1, 0), None);
     assert_eq!(ready(&mut session), Some((3, 0x31, 0x04)));
-    assert_eq!(
-        sense(&mut session, &ten(READ, 0, 0, 1)),
-        Some((3, 0x31, 0x04))
-    );
+    assert_eq!(sense(&mut session, &ten(READ, 0, 0, 1)), Some((3, 0x31, 0x04)));
     assert_eq!(bad_elements(&mut session).0, [(1, 0xfd, 1)]);
     // The same failure on the way back.
     assert_eq!(restore(&mut session), None);
@@ -193,22 +158,14 @@ fn a_removal_may_fail() {
     set(&server, bad(Fails::None));
     set(&server, Setting::Stuck(None));
     assert_eq!(remove(&mut session, 1, 0), None);
-    server
-        .handle
-        .ask(|live| live.lose_power())
-        .unwrap()
-        .unwrap();
+    server.handle.ask(|live| live.lose_power()).unwrap().unwrap();
     assert_eq!(ready(&mut session), Some((3, 0x31, 0x04)));
     set(&server, Setting::Gone(false));
     assert_eq!(remove(&mut session, 1, 0), None);
     assert_eq!(ready(&mut session), Some((6, 0x2a, 0x09)));
     assert_eq!(capacity(&mut session), 7 * SURFACE);
     // The smaller drive survives a loss of power.
-    server
-        .handle
-        .ask(|live| live.lose_power())
-        .unwrap()
-        .unwrap();
+    server.handle.ask(|live| live.lose_power()).unwrap().unwrap();
     assert_eq!(capacity(&mut session), 7 * SURFACE);
     assert_eq!(bad_elements(&mut session).0, [(1, 0xff, 1)]);
 }
@@ -220,14 +177,8 @@ fn the_rest_of_the_drive_stays() {
     let mut session = server.session(1, &[]);
     session.settle(0);
     let fail = |surface| {
-        let part = headstack_drive::Part {
-            stack: 0,
-            arm: 0,
-            surface: Some(surface),
-            warning: true,
-        };
-        let failed =
-            move |live: &mut headstack_live::live::Live| live.set(&[0, 0], Setting::FailPart(part));
+        let part = headstack_drive::Part { stack: 0, arm: 0, surface: Some(surface), warning: true };
+        let failed = move |live: &mut headstack_live::live::Live| live.set(&[0, 0], Setting::FailPart(part));
         server.handle.ask(failed).unwrap().unwrap();
     };
     fail(1);
@@ -240,10 +191,7 @@ fn the_rest_of_the_drive_stays() {
     // All heads of the smaller drive can be read: 98 s at 7 W and more.
     assert_eq!(sense(&mut session, &ten(READ, 0, 33, 1)), None);
     let after = joules();
-    assert!(
-        after - before > 98.0 * 7.0 && after - before < 98.0 * 14.0,
-        "{before} {after}"
-    );
+    assert!(after - before > 98.0 * 7.0 && after - before < 98.0 * 14.0, "{before} {after}");
     // Head 5 of the whole drive is now number 4.
     fail(4);
     assert_eq!(bad_elements(&mut session).0, [(2, 0xff, 1), (6, 0xcf, 0)]);

@@ -24,17 +24,13 @@ fn select(session: &mut Initiator, page: u8, changes: &[(usize, u8)]) -> Option<
 
 /// Parameter `code` of a log page.
 fn logged(session: &mut Initiator, page: u8, code: u16) -> u64 {
-    let data = session
-        .ask(0, &[0x4d, 0, 0x40 | page, 0, 0, 0, 0, 1, 0, 0], 256)
-        .data;
+    let data = session.ask(0, &[0x4d, 0, 0x40 | page, 0, 0, 0, 0, 1, 0, 0], 256).data;
     let mut at = 4;
     while at + 4 <= data.len() {
         let length = usize::from(data[at + 3]);
         if u16::from_be_bytes([data[at], data[at + 1]]) == code {
             let value = &data[at + 4..at + 4 + length];
-            return value
-                .iter()
-                .fold(0, |all, byte| all << 8 | u64::from(*byte));
+            return value.iter().fold(0, |all, byte| all << 8 | u64::from(*byte));
         }
         at += 4 + length;
     }
@@ -49,12 +45,7 @@ fn a_refused_write_changes_nothing() {
     session.settle(0);
     let (old, new) = (vec![1; 16 * 512], vec![2; 16 * 512]);
     assert_eq!(session.put(0, &ten(WRITE, 0, 1000, 16), &old, 0).status, 0);
-    let bad = Setting::Bad(Bad {
-        unit: 0,
-        block: 1009,
-        blocks: 1,
-        fails: Fails::Writes,
-    });
+    let bad = Setting::Bad(Bad { unit: 0, block: 1009, blocks: 1, fails: Fails::Writes });
     for (fault, key) in [(bad, 3), (Setting::Gone(true), 2)] {
         set(&server, fault);
         // WRITE, WRITE AND VERIFY, WRITE SAME.
@@ -76,27 +67,13 @@ fn recovered_errors_take_their_time() {
     let mut session = server.session(1, &[]);
     session.settle(0);
     let timed = |session: &mut Initiator| {
-        let before = server
-            .handle
-            .ask(|live| live.counters().devices[0].reads.time_ns)
-            .unwrap();
+        let before = server.handle.ask(|live| live.counters().devices[0].reads.time_ns).unwrap();
         let answer = session.ask(0, &ten(READ, 0, 1000, 8), 8 * 512);
-        let after = server
-            .handle
-            .ask(|live| live.counters().devices[0].reads.time_ns)
-            .unwrap();
+        let after = server.handle.ask(|live| live.counters().devices[0].reads.time_ns).unwrap();
         (answer, after - before)
     };
     let takes = Span(700_000_000);
-    set(
-        &server,
-        Setting::Weak(Weak {
-            unit: 0,
-            block: 1003,
-            blocks: 2,
-            takes,
-        }),
-    );
+    set(&server, Setting::Weak(Weak { unit: 0, block: 1003, blocks: 2, takes }));
     let (answer, time) = timed(&mut session);
     assert_eq!((answer.status, answer.data.len()), (0, 8 * 512));
     // At most some tens of ms besides.
@@ -107,17 +84,9 @@ fn recovered_errors_take_their_time() {
     session.send(&unit, &[]);
     let said = session.next().unwrap();
     let sense = &said.data[2..];
-    assert_eq!(
-        (said.header[3], sense[0], sense[2], sense[12], sense[13]),
-        (2, 0xf0, 1, 0x17, 1)
-    );
+    assert_eq!((said.header[3], sense[0], sense[2], sense[12], sense[13]), (2, 0xf0, 1, 0x17, 1));
     assert_eq!(sense[3..7], 1003u32.to_be_bytes());
-    assert_eq!(
-        session
-            .put(0, &ten(WRITE, 0, 1000, 8), &[9; 8 * 512], 0)
-            .status,
-        0
-    );
+    assert_eq!(session.put(0, &ten(WRITE, 0, 1000, 8), &[9; 8 * 512], 0).status, 0);
     let (answer, time) = timed(&mut session);
     assert_eq!((answer.sense, answer.data), (None, vec![9; 8 * 512]));
     assert!(time < 700_000_000, "{time} ns");
@@ -130,25 +99,13 @@ fn a_busy_drive_says_so() {
     let server = Server::start();
     let mut session = server.session(1, &[]);
     session.settle(0);
-    set(
-        &server,
-        Setting::Busy(Busy {
-            lasts: Span(3_600_000_000_000),
-        }),
-    );
+    set(&server, Setting::Busy(Busy { lasts: Span(3_600_000_000_000) }));
     assert_eq!(session.ask(0, &ten(READ, 0, 0, 1), 512).status, 0x08);
-    assert_eq!(
-        session.put(0, &ten(WRITE, 0, 0, 1), &[1; 512], 512).status,
-        0x08
-    );
+    assert_eq!(session.put(0, &ten(WRITE, 0, 0, 1), &[1; 512], 512).status, 0x08);
     assert_eq!(session.ask(0, &[0; 6], 0).status, 0x08);
     assert_eq!(session.ask(0, &[0x12, 0, 0, 0, 96, 0], 96).status, 0);
     set(&server, Setting::Busy(Busy { lasts: Span::ZERO }));
-    assert_eq!(
-        session.ask(0, &ten(READ, 0, 0, 1), 512).data,
-        [0; 512],
-        "nothing was written"
-    );
+    assert_eq!(session.ask(0, &ten(READ, 0, 0, 1), 512).data, [0; 512], "nothing was written");
 }
 
 /// SPC-5: FAILURE PREDICTION THRESHOLD EXCEEDED on request, in the log, and as a unit attention if MRIE is 2.
@@ -160,18 +117,11 @@ fn a_failure_is_predicted() {
     let request = [0x03, 0, 0, 0, 18, 0];
     assert_eq!(session.ask(0, &request, 18).data[12], 0);
     set(&server, Setting::PredictsFailure(true));
-    assert_eq!(
-        session.ask(0, &ten(READ, 0, 0, 1), 512).status,
-        0,
-        "told to nobody by default"
-    );
+    assert_eq!(session.ask(0, &ten(READ, 0, 0, 1), 512).status, 0, "told to nobody by default");
     let sense = session.ask(0, &request, 18).data;
     assert_eq!((sense[2], sense[12], sense[13]), (0, 0x5d, 0));
     assert_eq!(logged(&mut session, 0x2f, 0) >> 8, 0x5d00);
-    assert_eq!(
-        session.ask(0, &[0x1d, 4, 0, 0, 0, 0], 0).sense,
-        Some((4, 0x3e, 0x03))
-    );
+    assert_eq!(session.ask(0, &[0x1d, 4, 0, 0, 0, 0], 0).sense, Some((4, 0x3e, 0x03)));
     set(&server, Setting::PredictsFailure(false));
     assert_eq!(session.ask(0, &ten(READ, 0, 0, 1), 512).status, 0);
     assert_eq!(session.ask(0, &request, 18).data[12], 0);
@@ -180,9 +130,7 @@ fn a_failure_is_predicted() {
     assert_eq!(select(&mut session, 0x1c, &[(3, 2)]), None);
     set(&server, Setting::PredictsFailure(true));
     // What changes in the drive is seen with the next command, which may pass.
-    let ends: Vec<_> = (0..2)
-        .map(|_| session.ask(0, &ten(READ, 0, 0, 1), 512).sense)
-        .collect();
+    let ends: Vec<_> = (0..2).map(|_| session.ask(0, &ten(READ, 0, 0, 1), 512).sense).collect();
     assert!(ends.contains(&Some((6, 0x5d, 0))), "{ends:?}");
 }
 
@@ -202,10 +150,7 @@ fn places_follow_the_depth_of_the_drive() {
     change(2);
     let ends = flood(&mut session, 20);
     let full = ends.iter().filter(|unit| unit.header[3] == 0x28).count();
-    assert!(
-        (15..=18).contains(&full),
-        "{full} of 20 found no place among two"
-    );
+    assert!((15..=18).contains(&full), "{full} of 20 found no place among two");
     change(32);
     let ends = flood(&mut session, 20);
     assert!(ends.iter().all(|unit| unit.header[3] == 0));
@@ -232,12 +177,7 @@ fn an_aborted_command_leaves_the_drive() {
     session.settle(0);
     for hangs in [false, true] {
         if hangs {
-            set(
-                &server,
-                Setting::Stuck(Some(Stuck {
-                    lasts: Span(3_600_000_000_000),
-                })),
-            );
+            set(&server, Setting::Stuck(Some(Stuck { lasts: Span(3_600_000_000_000) })));
         }
         let mut tags = Vec::new();
         for i in 0..16u32 {

@@ -15,10 +15,7 @@ use std::time::Duration;
 
 /// What the fuzzer begins with, by name.
 fn corpus() -> Vec<(String, Vec<u8>)> {
-    let folder = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../fuzz/corpus/iscsi_session"
-    );
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/iscsi_session");
     let mut all: Vec<_> = std::fs::read_dir(folder)
         .expect("the corpus is part of the repository")
         .map(|entry| entry.unwrap())
@@ -69,21 +66,7 @@ fn damage_unit(bytes: &mut Vec<u8>, rng: &mut XorShift) {
     let (from, to) = (starts[nth], starts[nth + 1]);
     let unit = bytes[from..to].to_vec();
     // Opcode, flags, length of headers and data, LUN, tag, length or other tag, numbers, descriptor block or offset.
-    let fields = [
-        0..1,
-        1..2,
-        4..5,
-        5..8,
-        8..16,
-        16..20,
-        20..24,
-        24..28,
-        28..32,
-        32..33,
-        33..48,
-        40..44,
-        44..48,
-    ];
+    let fields = [0..1, 1..2, 4..5, 5..8, 8..16, 16..20, 20..24, 24..28, 28..32, 32..33, 33..48, 40..44, 44..48];
     match rng.below(16) {
         0 => drop(bytes.drain(from..to)),
         1 => drop(bytes.splice(to..to, unit)),
@@ -100,10 +83,7 @@ fn damage_unit(bytes: &mut Vec<u8>, rng: &mut XorShift) {
                 2 => 1 << rng.below(64),
                 _ => rng.below(u64::MAX),
             };
-            for (i, byte) in bytes[from + field.start..from + field.end]
-                .iter_mut()
-                .enumerate()
-            {
+            for (i, byte) in bytes[from + field.start..from + field.end].iter_mut().enumerate() {
                 *byte = value.to_be_bytes()[i % 8];
             }
         }
@@ -208,23 +188,12 @@ fn the_corpus_does_no_harm() {
             }
             let piece = [1 << 16, 1000, 7][rng.below(3) as usize];
             let both = [&bytes[..], &good[..]];
-            let talking = if round % 8 == 0 {
-                &both[..]
-            } else {
-                &both[..1]
-            };
+            let talking = if round % 8 == 0 { &both[..] } else { &both[..1] };
             let said = converse(talking, piece, &admission, &mut shelf, &mut live).unwrap();
             if let Some(said) = said.get(1) {
-                assert!(
-                    content(said) == expected,
-                    "seed {seed}, {name}, round {round}"
-                );
+                assert!(content(said) == expected, "seed {seed}, {name}, round {round}");
             }
-            assert_eq!(
-                (shelf.room.bytes(), shelf.outstanding()),
-                (0, 0),
-                "seed {seed}, {name}, round {round}"
-            );
+            assert_eq!((shelf.room.bytes(), shelf.outstanding()), (0, 0), "seed {seed}, {name}, round {round}");
         }
     }
 }
@@ -250,18 +219,14 @@ fn any_descriptor_block_is_answered() {
     println!("seed {seed}");
     let mut rng = XorShift::seeded(seed);
     for _ in 0..cases(3000) {
-        let mut cdb: Vec<u8> = (0..16)
-            .map(|_| rng.below(256) as u8 & rng.below(256) as u8)
-            .collect();
+        let mut cdb: Vec<u8> = (0..16).map(|_| rng.below(256) as u8 & rng.below(256) as u8).collect();
         if rng.below(4) > 0 {
             let known = [
-                0x00, 0x03, 0x08, 0x0a, 0x12, 0x15, 0x1a, 0x1b, 0x25, 0x28, 0x2a, 0x2e, 0x2f, 0x34,
-                0x35, 0x41, 0x4d, 0x55, 0x5a, 0x5e, 0x5f, 0x88, 0x8a, 0x8f, 0x93, 0x9e, 0xa0, 0xa3,
+                0x00, 0x03, 0x08, 0x0a, 0x12, 0x15, 0x1a, 0x1b, 0x25, 0x28, 0x2a, 0x2e, 0x2f, 0x34, 0x35, 0x41, 0x4d,
+                0x55, 0x5a, 0x5e, 0x5f, 0x88, 0x8a, 0x8f, 0x93, 0x9e, 0xa0, 0xa3,
             ];
             cdb[0] = known[rng.below(known.len() as u64) as usize];
-            cdb[1..]
-                .iter_mut()
-                .for_each(|b| *b &= [0, 0xff, 0x0f][rng.below(3) as usize]);
+            cdb[1..].iter_mut().for_each(|b| *b &= [0, 0xff, 0x0f][rng.below(3) as usize]);
         }
         let lun = rng.below(2) as u8;
         if rng.below(2) == 0 {
@@ -342,12 +307,7 @@ fn what_is_not_taken_has_a_bound() {
             if room > 0 && connection.untaken() < SHARE {
                 (connection.receive(&mut rest, &mut buffer[..room])).unwrap();
             }
-            let mut shared = Shared {
-                shelf: &mut shelf,
-                admission: &admission,
-                most_places: 8,
-                share: SHARE,
-            };
+            let mut shared = Shared { shelf: &mut shelf, admission: &admission, most_places: 8, share: SHARE };
             connection.step(&mut shared, &mut live);
             most = most.max(connection.untaken());
             connection.send(&mut socket, &mut live, SHARE).unwrap();

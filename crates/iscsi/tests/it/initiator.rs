@@ -44,10 +44,7 @@ pub fn options(target: &str, iscsi: server::Options) -> Options {
             metrics: None,
         },
         nbd: None,
-        iscsi: Some(server::Options {
-            address: Some("127.0.0.1:0".into()),
-            ..iscsi
-        }),
+        iscsi: Some(server::Options { address: Some("127.0.0.1:0".into()), ..iscsi }),
     }
 }
 
@@ -73,30 +70,19 @@ impl Server {
         let emulation = Emulation::start(options, stop.clone()).unwrap();
         let (urls, handle) = (emulation.urls(), emulation.handle());
         let thread = std::thread::spawn(move || emulation.serve().unwrap());
-        Server {
-            urls,
-            handle,
-            stop,
-            thread: Some(thread),
-        }
+        Server { urls, handle, stop, thread: Some(thread) }
     }
 
     /// Host and port, and the name of the first target.
     pub fn portal(&self) -> (&str, &str) {
-        let (portal, rest) = self.urls[0]
-            .strip_prefix("iscsi://")
-            .unwrap()
-            .split_once('/')
-            .unwrap();
+        let (portal, rest) = self.urls[0].strip_prefix("iscsi://").unwrap().split_once('/').unwrap();
         (portal, rest.rsplit_once('/').unwrap().0)
     }
 
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.portal().0).unwrap();
         stream.set_nodelay(true).unwrap();
-        stream
-            .set_read_timeout(Some(Duration::from_secs(60)))
-            .unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         stream
     }
 
@@ -119,11 +105,7 @@ impl Server {
     pub fn until_outstanding(&self, n: usize) {
         let end = Instant::now() + Duration::from_secs(60);
         while self.outstanding() != n {
-            assert!(
-                Instant::now() < end,
-                "{} requests are left",
-                self.outstanding()
-            );
+            assert!(Instant::now() < end, "{} requests are left", self.outstanding());
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -203,13 +185,7 @@ pub fn crc(bytes: &[u8]) -> [u8; 4] {
 
 impl Initiator {
     pub fn new(stream: TcpStream, isid: u8) -> Initiator {
-        Initiator {
-            stream,
-            isid,
-            itt: 0,
-            cmd_sn: 100,
-            digests: false,
-        }
+        Initiator { stream, isid, itt: 0, cmd_sn: 100, digests: false }
     }
 
     pub fn send(&mut self, header: &[u8; 48], data: &[u8]) {
@@ -258,10 +234,7 @@ impl Initiator {
 
     /// One unit of a login; status, and keys with their values.
     pub fn login_step(&mut self, flags: u8, keys: &[&str]) -> (u16, Vec<String>) {
-        let text: Vec<u8> = keys
-            .iter()
-            .flat_map(|k| [k.as_bytes(), &[0]].concat())
-            .collect();
+        let text: Vec<u8> = keys.iter().flat_map(|k| [k.as_bytes(), &[0]].concat()).collect();
         let unit = self.login_header(flags, text.len());
         self.send(&unit, &text);
         let Some(unit) = self.next() else {
@@ -338,12 +311,7 @@ impl Initiator {
                     assert_eq!(unit.u32(40) as usize, got.len());
                     got.extend_from_slice(&unit.data);
                     if unit.header[1] & 1 != 0 {
-                        return Answer {
-                            status: unit.header[3],
-                            sense: None,
-                            data: got,
-                            residual,
-                        };
+                        return Answer { status: unit.header[3], sense: None, data: got, residual };
                     }
                 }
                 0x21 => {

@@ -11,10 +11,7 @@ const WRITE: u8 = 0x8a;
 
 /// The drive `ultrastar-hc570` with these limits, so many simulated seconds in a second.
 fn limited(limits: &str, speed: f64) -> Server {
-    let source = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../drives/ultrastar-hc570.toml"
-    );
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../drives/ultrastar-hc570.toml");
     let text = std::fs::read_to_string(source).unwrap();
     // Tests of one process are in threads of their own.
     let thread = std::thread::current().id();
@@ -58,10 +55,7 @@ fn read32(session: &mut Initiator, lba: u64, limit: u8) -> Answer {
     (all[1], all[2]) = (17, 1);
     all[4..].copy_from_slice(&cdb[16..]);
     use std::io::Write;
-    session
-        .stream
-        .write_all(&[&unit[..], &all].concat())
-        .unwrap();
+    session.stream.write_all(&[&unit[..], &all].concat()).unwrap();
     session.answer(&[])
 }
 
@@ -107,9 +101,7 @@ fn a_drive_with_limits_says_so() {
     assert_eq!(one(0x7f, 0x09)[..2], [1, 0x0b]);
     assert_eq!(one(0x7f, 0x0b)[..2], [1, 0x13]);
     assert_eq!(one(0x28, 0)[..2], [0, 3]);
-    let all = session
-        .ask(0, &[0xa3, 0x0c, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0], 4096)
-        .data;
+    let all = session.ask(0, &[0xa3, 0x0c, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0], 4096).data;
     let of = |opcode: u8| {
         let found = all[4..].chunks(8).filter(move |c| c[0] == opcode);
         found.map(|c| c[5]).collect::<Vec<_>>()
@@ -167,13 +159,8 @@ fn a_missed_active_time_has_the_sense_of_its_policy() {
     assert_eq!(counted(&mut session, 0x13), [0, 2, 0]);
     assert_eq!(counted(&mut session, 0x11), [0, 0, 0]);
     assert_eq!(counted(&mut session, 0x21), [0, 1, 0]);
-    let pages = session
-        .ask(0, &[0x4d, 0, 0x40, 0xff, 0, 0, 0, 1, 0, 0], 256)
-        .data;
-    assert!(
-        pages[4..].chunks(2).any(|p| p == [0x19, 0x21]),
-        "{pages:x?}"
-    );
+    let pages = session.ask(0, &[0x4d, 0, 0x40, 0xff, 0, 0, 0, 1, 0, 0], 256).data;
+    assert!(pages[4..].chunks(2).any(|p| p == [0x19, 0x21]), "{pages:x?}");
 }
 
 /// Commands that wait longer than their inactive time end with 2Eh/01h.
@@ -259,10 +246,7 @@ fn limits_are_set_by_mode_select() {
     // Limits that are set in another way are in the pages, and initiators are told.
     let limits = LimitsSpec {
         enabled: Heeded::Limits,
-        reads: vec![DurationLimit {
-            guideline: Some(Span(50_000_000)),
-            ..DurationLimit::default()
-        }],
+        reads: vec![DurationLimit { guideline: Some(Span(50_000_000)), ..DurationLimit::default() }],
         ..LimitsSpec::default()
     };
     let set = server.handle.ask(|live| {

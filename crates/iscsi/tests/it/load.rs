@@ -62,12 +62,7 @@ impl Program {
         let parts = |url: &str| url.split('/').map(String::from).collect::<Vec<_>>();
         let target = format!("TargetName={}", parts(&iscsi)[3]);
         let [iscsi, nbd] = [&iscsi, &nbd].map(|url| parts(url).swap_remove(2));
-        Program {
-            child,
-            iscsi,
-            nbd,
-            target,
-        }
+        Program { child, iscsi, nbd, target }
     }
 
     fn peak(&self) -> u64 {
@@ -132,33 +127,17 @@ fn script(kind: &str, target: &str) -> (Vec<u8>, Vec<u8>) {
             let info = option(6, &[&[0, 0, 0, 0, 0x75, 0x30], &kinds[..]].concat());
             (begun(&info.repeat(63)), Vec::new())
         }
-        2 => (
-            [begun(&[]), request(1, 32 << 20), vec![0; 999]].concat(),
-            Vec::new(),
-        ),
+        2 => ([begun(&[]), request(1, 32 << 20), vec![0; 999]].concat(), Vec::new()),
         3 => {
             let report = sixteen(0x95, 0, 0, u32::MAX, 0);
             (normal, command(0xc1, report, u32::MAX, 2))
         }
-        4 => (
-            discovery,
-            unit(0x44, 0x80, &b"SendTargets=All\0".repeat(3000), &ping),
-        ),
+        4 => (discovery, unit(0x44, 0x80, &b"SendTargets=All\0".repeat(3000), &ping)),
         5 => (discovery, unit(0x40, 0x80, &vec![1; 60 << 10], &ping)),
         6 => {
             let keys = |i: u32| (0..100).map(move |j| format!("X-{i}-{j}=1\0"));
-            let more = |i| {
-                unit(
-                    0x43,
-                    4,
-                    keys(i).collect::<String>().as_bytes(),
-                    &[(24, 100)],
-                )
-            };
-            (
-                login(4, "SessionType=Discovery"),
-                (0..9999).flat_map(more).collect(),
-            )
+            let more = |i| unit(0x43, 4, keys(i).collect::<String>().as_bytes(), &[(24, 100)]);
+            (login(4, "SessionType=Discovery"), (0..9999).flat_map(more).collect())
         }
         _ => {
             let write = sixteen(0x8a, 0, 0, 0xffff, 0);
@@ -286,17 +265,8 @@ fn what_is_held_for_clients_is_bounded() {
     for kind in KINDS {
         let (_, held, wait) = run(&[kind], each, all_time / if is_long { 20 } else { 2 });
         let held = held / each as u64;
-        println!(
-            "| {} | {} | {} kB each | {wait:.1?} |",
-            kind.0,
-            kind.1,
-            held / 1000
-        );
-        assert!(
-            held <= HELD,
-            "{}: got {held} bytes, need {HELD} or less",
-            kind.0
-        );
+        println!("| {} | {} | {} kB each | {wait:.1?} |", kind.0, kind.1, held / 1000);
+        assert!(held <= HELD, "{}: got {held} bytes, need {HELD} or less", kind.0);
     }
     let (held, _, wait) = run(&KINDS, each, all_time);
     let (clients, mebibytes) = (8 * each, held >> 20);

@@ -19,17 +19,9 @@ fn logins_fail_as_the_standard_says() {
         (0x87, vec![&own[..], &target], 0),
         (0x87, vec![&target[..]], 0x0207),
         (0x87, vec![&own], 0x0207),
-        (
-            0x87,
-            vec![&own, "TargetName=iqn.2026-11.org.example:other"],
-            0x0203,
-        ),
+        (0x87, vec![&own, "TargetName=iqn.2026-11.org.example:other"], 0x0203),
         (0x87, vec![&own, "SessionType=Other"], 0x0209),
-        (
-            0x87,
-            vec![&own, &target, "MaxConnections=1", "MaxConnections=1"],
-            0x0200,
-        ),
+        (0x87, vec![&own, &target, "MaxConnections=1", "MaxConnections=1"], 0x0200),
         // The stages go up only.
         (0x84, vec![&own, &target], 0x0200),
         (0x8e, vec![&own, &target], 0x0200),
@@ -47,10 +39,7 @@ fn logins_fail_as_the_standard_says() {
 #[test]
 fn discovery_lists_the_targets() {
     let file = shelf(3);
-    let iscsi = server::Options {
-        apart: true,
-        ..server::Options::default()
-    };
+    let iscsi = server::Options { apart: true, ..server::Options::default() };
     let server = Server::with(&options(&file.to_string_lossy(), iscsi));
     let mut initiator = Initiator::new(server.connect(), 1);
     let (status, _) = initiator.login(&["SessionType=Discovery", "MaxRecvDataSegmentLength=512"]);
@@ -58,11 +47,7 @@ fn discovery_lists_the_targets() {
     let mut text = Vec::new();
     let mut ttt = [0xff; 4];
     loop {
-        let ask: &[u8] = if text.is_empty() {
-            b"SendTargets=All\0"
-        } else {
-            b""
-        };
+        let ask: &[u8] = if text.is_empty() { b"SendTargets=All\0" } else { b"" };
         let mut unit = header(0x04, 0x80, ask.len(), 7);
         unit[20..24].copy_from_slice(&ttt);
         unit[24..28].copy_from_slice(&initiator.cmd_sn.to_be_bytes());
@@ -109,19 +94,15 @@ fn only_those_who_know_the_secret_get_in() {
     let binary = |hex: &str| -> Vec<u8> {
         let hex = hex.strip_prefix("0x").unwrap();
         let pairs = (0..hex.len()).step_by(2);
-        pairs
-            .map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap())
-            .collect()
+        pairs.map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap()).collect()
     };
     let hex = |bytes: &[u8]| -> String {
         let digits: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
         format!("0x{digits}")
     };
-    for (user, secret, status) in [
-        ("host", "a long secret", 0),
-        ("host", "a wrong secret", 0x0201),
-        ("other", "a long secret", 0x0201),
-    ] {
+    for (user, secret, status) in
+        [("host", "a long secret", 0), ("host", "a wrong secret", 0x0201), ("other", "a long secret", 0x0201)]
+    {
         let mut initiator = Initiator::new(server.connect(), 1);
         let own = name(NAME);
         let (_, keys) = initiator.login_step(0x00, &[&own, &target, "AuthMethod=CHAP,None"]);
@@ -130,15 +111,8 @@ fn only_those_who_know_the_secret_get_in() {
         let value = |key: &str| keys.iter().find_map(|k| k.strip_prefix(key)).unwrap();
         let (id, challenge) = (value("CHAP_I="), binary(value("CHAP_C=")));
         let id: u8 = id.parse().unwrap();
-        let response = hex(&Md5::digest(
-            [&[id], secret.as_bytes(), &challenge].concat(),
-        ));
-        let answers = [
-            &format!("CHAP_N={user}")[..],
-            &format!("CHAP_R={response}"),
-            "CHAP_I=5",
-            "CHAP_C=0x010203",
-        ];
+        let response = hex(&Md5::digest([&[id], secret.as_bytes(), &challenge].concat()));
+        let answers = [&format!("CHAP_N={user}")[..], &format!("CHAP_R={response}"), "CHAP_I=5", "CHAP_C=0x010203"];
         let (found, keys) = initiator.login_step(0x81, &answers);
         assert_eq!(found, status, "{user} {secret}");
         if status == 0 {
@@ -153,12 +127,7 @@ fn only_those_who_know_the_secret_get_in() {
     let mut without = Initiator::new(server.connect(), 1);
     assert_eq!(without.login_step(0x87, &[&own, &target]).0, 0x0201);
     let mut without = Initiator::new(server.connect(), 1);
-    assert_eq!(
-        without
-            .login_step(0x81, &[&own, &target, "AuthMethod=None"])
-            .0,
-        0x0201
-    );
+    assert_eq!(without.login_step(0x81, &[&own, &target, "AuthMethod=None"]).0, 0x0201);
     let other = name("iqn.2026-11.org.example:stranger");
     let mut stranger = Initiator::new(server.connect(), 1);
     let (found, _) = stranger.login_step(0x00, &[&other, &target, "AuthMethod=CHAP"]);
@@ -241,10 +210,7 @@ fn a_session_that_comes_again_replaces_itself() {
     ping[24..28].copy_from_slice(&new.cmd_sn.to_be_bytes());
     new.send(&ping, b"ping");
     let echo = new.next().unwrap();
-    assert_eq!(
-        (echo.opcode(), echo.u32(16), &echo.data[..]),
-        (0x20, 55, &b"ping"[..])
-    );
+    assert_eq!((echo.opcode(), echo.u32(16), &echo.data[..]), (0x20, 55, &b"ping"[..]));
     let mut unit = header(0x46, 0x80, 0, 56);
     unit[24..28].copy_from_slice(&new.cmd_sn.to_be_bytes());
     new.send(&unit, &[]);

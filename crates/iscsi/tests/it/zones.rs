@@ -30,16 +30,10 @@ pub fn zoned_file(name: &str, zone_size: &str, capacity_blocks: u64) -> PathBuf 
         "model = \"zoned\"\nzone_size = \"{zone_size}\"\nconventional_zones = 2\n\
          max_open_zones = 3\nunrestricted_reads = true"
     );
-    table.insert(
-        "mapping".into(),
-        mapping.parse::<toml::Table>().unwrap().into(),
-    );
+    table.insert("mapping".into(), mapping.parse::<toml::Table>().unwrap().into());
     let geometry = table["geometry"].as_table_mut().unwrap();
     geometry.insert("capacity_blocks".into(), (capacity_blocks as i64).into());
-    table.insert(
-        "name".into(),
-        format!("zoned-{}", std::process::id()).into(),
-    );
+    table.insert("name".into(), format!("zoned-{}", std::process::id()).into());
     let unique = format!("{:?}", std::thread::current().id()).replace(['(', ')'], "");
     let file = std::env::temp_dir().join(format!("zoned-{}-{unique}.toml", std::process::id()));
     std::fs::write(&file, table.to_string()).unwrap();
@@ -71,13 +65,7 @@ fn zones(session: &mut Initiator, from: u64, options: u8) -> Vec<(u8, u8, u64, u
         .map(|i| {
             let at = 64 + 64 * i;
             let kind = (report.data[at], report.data[at + 1] >> 4);
-            (
-                kind.0,
-                kind.1,
-                u64_at(at + 8),
-                u64_at(at + 16),
-                u64_at(at + 24),
-            )
+            (kind.0, kind.1, u64_at(at + 8), u64_at(at + 16), u64_at(at + 24))
         })
         .collect()
 }
@@ -96,19 +84,13 @@ fn a_report_may_come_in_parts() {
     }
     for (options, listed) in [(0x00, 64), (0x01, 59), (0x03, 3), (0x3f, 2), (0x83, 3)] {
         let found = zones(&mut parts, 0, options);
-        assert_eq!(
-            (found.len(), &found),
-            (listed, &zones(&mut whole, 0, options))
-        );
+        assert_eq!((found.len(), &found), (listed, &zones(&mut whole, 0, options)));
     }
     // The initiator expects less than it asks for: the head, five zones, and a part.
     let report = sixteen(0x95, 0, 0, 8192, 1);
     let all = whole.ask(0, &report, 8192).data;
     let few = parts.ask(0, &report, 400);
-    assert_eq!(
-        (few.data, few.residual.1),
-        (all[..400].to_vec(), 60 * 64 - 400)
-    );
+    assert_eq!((few.data, few.residual.1), (all[..400].to_vec(), 60 * 64 - 400));
 }
 
 /// ZBC-2: types 1 and 2; conditions 0 (no pointer), 1 (empty), 2 (implicitly open), 4 (closed), Eh (full).
@@ -134,56 +116,30 @@ fn zones_keep_the_rules_of_the_standard() {
     assert_eq!(write(&mut session, start).status, 0);
     assert_eq!(write(&mut session, start + 32).sense, Some((5, 0x21, 0x04)));
     assert_eq!(write(&mut session, start).sense, Some((5, 0x21, 0x04)));
-    let read = session
-        .ask(0, &sixteen(READ, 0, start, 64, 0), 64 * 512)
-        .data;
+    let read = session.ask(0, &sixteen(READ, 0, start, 64, 0), 64 * 512).data;
     assert!(read[..16 * 512] == data && read[16 * 512..].iter().all(|b| *b == 0));
-    assert_eq!(
-        zones(&mut session, start, 0x02),
-        [(2, 2, ZONE, start, start + 16)]
-    );
+    assert_eq!(zones(&mut session, start, 0x02), [(2, 2, ZONE, start, start + 16)]);
     // From a conventional zone into one with a pointer: WRITE BOUNDARY VIOLATION.
     assert_eq!(write(&mut session, start - 8).sense, Some((5, 0x21, 0x05)));
 
     // CLOSE, FINISH and RESET; a block that begins no zone is refused.
-    let manage =
-        |s: &mut Initiator, action, lba, all| s.ask(0, &sixteen(0x94, action, lba, 0, all), 0);
+    let manage = |s: &mut Initiator, action, lba, all| s.ask(0, &sixteen(0x94, action, lba, 0, all), 0);
     assert_eq!(manage(&mut session, 1, start, 0).status, 0);
     assert_eq!(zones(&mut session, start, 0x04).len(), 1);
     assert_eq!(manage(&mut session, 2, start, 0).status, 0);
-    assert_eq!(
-        zones(&mut session, start, 0x05),
-        [(2, 14, ZONE, start, u64::MAX)]
-    );
-    assert_eq!(
-        manage(&mut session, 4, start + 8, 0).sense,
-        Some((5, 0x24, 0))
-    );
+    assert_eq!(zones(&mut session, start, 0x05), [(2, 14, ZONE, start, u64::MAX)]);
+    assert_eq!(manage(&mut session, 4, start + 8, 0).sense, Some((5, 0x24, 0)));
     assert_eq!(manage(&mut session, 4, start, 0).status, 0);
     assert_eq!(zones(&mut session, start, 0x01).len(), 62);
-    let read = session
-        .ask(0, &sixteen(READ, 0, start, 16, 0), 16 * 512)
-        .data;
-    assert!(
-        read.iter().all(|b| *b == 0),
-        "a zone that was reset reads as zeroes"
-    );
+    let read = session.ask(0, &sixteen(READ, 0, start, 16, 0), 16 * 512).data;
+    assert!(read.iter().all(|b| *b == 0), "a zone that was reset reads as zeroes");
     // Three zones may be open: the fourth explicit OPEN finds no place.
     for (n, sense) in [(0, None), (1, None), (2, None), (3, Some((7, 0x55, 0x0e)))] {
-        assert_eq!(
-            manage(&mut session, 3, start + n * ZONE, 0).sense,
-            sense,
-            "{n}"
-        );
+        assert_eq!(manage(&mut session, 3, start + n * ZONE, 0).sense, sense, "{n}");
     }
     // Neither does a write to another zone, which then still reads as zeroes.
-    assert_eq!(
-        write(&mut session, start + 5 * ZONE).sense,
-        Some((7, 0x55, 0x0e))
-    );
-    let read = session
-        .ask(0, &sixteen(READ, 0, start + 5 * ZONE, 16, 0), 16 * 512)
-        .data;
+    assert_eq!(write(&mut session, start + 5 * ZONE).sense, Some((7, 0x55, 0x0e)));
+    let read = session.ask(0, &sixteen(READ, 0, start + 5 * ZONE, 16, 0), 16 * 512).data;
     assert!(read.iter().all(|b| *b == 0));
     assert_eq!(manage(&mut session, 4, 0, 1).status, 0);
     assert_eq!(zones(&mut session, 0, 0x01).len(), 62);
@@ -197,10 +153,7 @@ fn a_conventional_disk_has_no_zones() {
     session.settle(0);
     let report = session.ask(0, &sixteen(0x95, 0, 0, 4096, 0), 4096);
     assert_eq!(report.sense, Some((5, 0x20, 0)));
-    assert_eq!(
-        session.ask(0, &[0x12, 1, 0xb6, 0, 64, 0], 64).sense,
-        Some((5, 0x24, 0))
-    );
+    assert_eq!(session.ask(0, &[0x12, 1, 0xb6, 0, 64, 0], 64).sense, Some((5, 0x24, 0)));
 }
 
 /// A bad block: UNRECOVERED READ ERROR with its address, until it is written; a drive that is gone: NOT READY.
@@ -213,36 +166,17 @@ fn faults_have_the_sense_of_a_drive() {
         let done = server.handle.ask(move |live| live.set_fault(&[], setting));
         done.unwrap().unwrap();
     };
-    set(Setting::Bad(Bad {
-        unit: 0,
-        block: 1003,
-        blocks: 2,
-        fails: Fails::Reads,
-    }));
+    set(Setting::Bad(Bad { unit: 0, block: 1003, blocks: 2, fails: Fails::Reads }));
     let unit = session.command_header(0, 0xc1, &ten(0x28, 0, 1000, 8), 8 * 512);
     session.send(&unit, &[]);
     let failed = session.next().unwrap();
     let sense = &failed.data[2..];
-    assert_eq!(
-        (failed.header[3], sense[0], sense[2], sense[12], sense[13]),
-        (2, 0xf0, 3, 0x11, 0)
-    );
+    assert_eq!((failed.header[3], sense[0], sense[2], sense[12], sense[13]), (2, 0xf0, 3, 0x11, 0));
     assert_eq!(sense[3..7], 1003u32.to_be_bytes());
-    assert_eq!(
-        session
-            .put(0, &ten(0x2a, 0, 1000, 8), &[9; 8 * 512], 0)
-            .status,
-        0
-    );
-    assert_eq!(
-        session.ask(0, &ten(0x28, 0, 1000, 8), 8 * 512).data,
-        [9; 8 * 512]
-    );
+    assert_eq!(session.put(0, &ten(0x2a, 0, 1000, 8), &[9; 8 * 512], 0).status, 0);
+    assert_eq!(session.ask(0, &ten(0x28, 0, 1000, 8), 8 * 512).data, [9; 8 * 512]);
     set(Setting::Gone(true));
-    assert_eq!(
-        session.ask(0, &ten(0x28, 0, 0, 1), 512).sense,
-        Some((2, 0x04, 0))
-    );
+    assert_eq!(session.ask(0, &ten(0x28, 0, 0, 1), 512).sense, Some((2, 0x04, 0)));
     set(Setting::Gone(false));
     assert_eq!(session.ask(0, &ten(0x28, 0, 0, 1), 512).status, 0);
 }
@@ -289,10 +223,7 @@ fn zones_fail_on_purpose() {
     assert_eq!(read(&mut session, offline).sense, Some((7, 0x2c, 0x0e)));
     assert_eq!(write(&mut session, offline + 16), Some((7, 0x2c, 0x0e)));
     assert_eq!(write(&mut session, 4 * ZONE), None);
-    let conditions: Vec<u8> = zones(&mut session, read_only, 0)[..2]
-        .iter()
-        .map(|z| z.1)
-        .collect();
+    let conditions: Vec<u8> = zones(&mut session, read_only, 0)[..2].iter().map(|z| z.1).collect();
     assert_eq!(conditions, [0xd, 0xf]);
 }
 
@@ -320,36 +251,22 @@ fn write_pointers_survive_a_loss_of_power_as_data_do() {
             let wrote = session.put(0, &sixteen(WRITE, 0, open + 16 * i, 16, 0), part, 0);
             assert_eq!(wrote.status, 0, "seed {seed}");
         }
-        server
-            .handle
-            .ask(|live| live.lose_power().map(drop))
-            .unwrap()
-            .unwrap();
+        server.handle.ask(|live| live.lose_power().map(drop)).unwrap().unwrap();
         let all = zones(&mut session, kept, 0);
         assert_eq!((all[0].1, all[0].4), (4, kept + 64), "seed {seed}");
         let survived = all[1].4 - open;
         assert_eq!(all[1].1, if survived == 0 { 1 } else { 4 }, "seed {seed}");
         assert_eq!(survived % 8, 0, "whole sectors of 4 KiB");
-        let read = session
-            .ask(0, &sixteen(READ, 0, open, 64, 0), 64 * 512)
-            .data;
+        let read = session.ask(0, &sixteen(READ, 0, open, 64, 0), 64 * 512).data;
         let (before, after) = read.split_at(survived as usize * 512);
         assert!(before == &data[..before.len()], "seed {seed}");
         assert!(after.iter().all(|b| *b == 0), "seed {seed}");
         // The zone goes on there.
-        let wrote = session.put(
-            0,
-            &sixteen(WRITE, 0, open + survived, 16, 0),
-            &data[..16 * 512],
-            0,
-        );
+        let wrote = session.put(0, &sixteen(WRITE, 0, open + survived, 16, 0), &data[..16 * 512], 0);
         assert_eq!(wrote.status, 0, "seed {seed}");
         cut += u32::from(survived < 64);
     }
-    assert!(
-        cut > 0,
-        "power was lost with all data on the medium each time"
-    );
+    assert!(cut > 0, "power was lost with all data on the medium each time");
 }
 
 /// Number, health and blocks of each element, as GET PHYSICAL ELEMENT STATUS has them.
@@ -360,10 +277,7 @@ fn elements(session: &mut Initiator, from: u32, options: u8) -> Vec<(u32, u8, u6
     assert_eq!(report.status, 0);
     let u32_at = |at: usize| u32::from_be_bytes(report.data[at..at + 4].try_into().unwrap());
     let number = u32_at(0) as usize;
-    assert_eq!(
-        (u32_at(4) as usize, report.data.len()),
-        (number, 32 + 32 * number)
-    );
+    assert_eq!((u32_at(4) as usize, report.data.len()), (number, 32 + 32 * number));
     let each = (0..number).map(|i| {
         let at = 32 + 32 * i;
         assert_eq!(report.data[at + 14], 1, "a storage element");
@@ -378,12 +292,7 @@ fn unreadable_without_first_head(name: &str) -> Vec<u64> {
     let server = zoned_drive(name, PowerLosses::default());
     let mut session = server.session(1, &[]);
     session.settle(0);
-    let part = headstack_drive::Part {
-        stack: 0,
-        arm: 0,
-        surface: Some(0),
-        warning: true,
-    };
+    let part = headstack_drive::Part { stack: 0, arm: 0, surface: Some(0), warning: true };
     let failed = (server.handle).ask(move |live| live.set(&[0, 0], Setting::FailPart(part)));
     failed.unwrap().unwrap();
     // VERIFY(16) of each zone, without data.
@@ -408,31 +317,19 @@ fn a_head_is_removed_with_its_zones() {
         assert_eq!(before.iter().map(|e| e.2).sum::<u64>(), 64 * ZONE, "{name}");
         assert!(before.iter().all(|e| e.1 == 1) && elements(&mut session, 1, 0x40).is_empty());
         assert_eq!(elements(&mut session, 3, 0)[0].0, 3);
-        let remove =
-            |s: &mut Initiator, element| s.ask(0, &sixteen(0x9e, 0x1a, 0, element, 0), 0).sense;
+        let remove = |s: &mut Initiator, element| s.ask(0, &sixteen(0x9e, 0x1a, 0, element, 0), 0).sense;
         let none = before.len() as u32 + 1;
         assert_eq!(remove(&mut session, none), Some((5, 0x24, 0)));
         assert_eq!(remove(&mut session, 0), Some((5, 0x24, 0)));
         assert!(zones(&mut session, 0, 0x07).is_empty());
         assert_eq!(remove(&mut session, 1), None);
-        assert_eq!(
-            remove(&mut session, 1),
-            Some((5, 0x24, 0)),
-            "it is removed already"
-        );
+        assert_eq!(remove(&mut session, 1), Some((5, 0x24, 0)), "it is removed already");
         assert_eq!(elements(&mut session, 1, 0x40), [(1, 0xff, before[0].2)]);
-        let offline: Vec<u64> = zones(&mut session, 0, 0x07)
-            .iter()
-            .map(|z| z.3 / ZONE)
-            .collect();
+        let offline: Vec<u64> = zones(&mut session, 0, 0x07).iter().map(|z| z.3 / ZONE).collect();
         // Two zones are conventional, which cannot be offline.
         let expected: Vec<u64> = lost.into_iter().filter(|zone| *zone >= 2).collect();
         assert_eq!(offline, expected, "{name}");
-        let mut read = |zone: u64| {
-            session
-                .ask(0, &sixteen(READ, 0, zone * ZONE, 1, 0), 512)
-                .sense
-        };
+        let mut read = |zone: u64| session.ask(0, &sixteen(READ, 0, zone * ZONE, 1, 0), 512).sense;
         assert_eq!(read(offline[0]), Some((7, 0x2c, 0x0e)));
         let kept = (2..64).find(|zone| !offline.contains(zone)).unwrap();
         assert_eq!(read(kept), None);

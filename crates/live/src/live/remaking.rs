@@ -13,12 +13,7 @@ impl Live {
     ///
     /// # Errors
     /// The device is not one drive, such a drive cannot be, or the drive is away already.
-    pub fn remake(
-        &mut self,
-        device: usize,
-        heads: &BTreeSet<u32>,
-        most: Option<u64>,
-    ) -> Result<(), SpecError> {
+    pub fn remake(&mut self, device: usize, heads: &BTreeSet<u32>, most: Option<u64>) -> Result<(), SpecError> {
         let is_under_way = |r: &Remaking| r.told.progress != Progress::Failed;
         if self.remakes.get(&device).is_some_and(is_under_way) {
             let need = "a drive that is not away";
@@ -33,10 +28,7 @@ impl Live {
         };
         system.note_change();
         self.remember_heads(device, heads, most);
-        let remaking = Remaking {
-            told,
-            next: Some(next),
-        };
+        let remaking = Remaking { told, next: Some(next) };
         self.remakes.insert(device, remaking);
         self.begin_remake(device);
         Ok(())
@@ -88,18 +80,9 @@ impl Live {
             offset: done,
             length: PIECE.min(of - done),
         };
-        let ticket = Ticket {
-            front_end: OWN,
-            tag: device as u64,
-        };
-        let asked = Asked {
-            command: access.command,
-            hint: access.hint,
-        };
-        let bytes = Bytes {
-            offset: access.offset,
-            length: access.length,
-        };
+        let ticket = Ticket { front_end: OWN, tag: device as u64 };
+        let asked = Asked { command: access.command, hint: access.hint };
+        let bytes = Bytes { offset: access.offset, length: access.length };
         self.submit_own(ticket, access, asked, bytes);
     }
 

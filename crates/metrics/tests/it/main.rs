@@ -18,10 +18,7 @@ fn page(at: &str) -> Result<Page, String> {
 /// A page at a port, and where that is.
 fn at_port() -> (Page, String) {
     let page = page("127.0.0.1:0").expect("a port");
-    let at = page
-        .address()
-        .replace("http://", "")
-        .replace("/metrics", "");
+    let at = page.address().replace("http://", "").replace("/metrics", "");
     (page, at)
 }
 
@@ -45,10 +42,7 @@ fn answers_are_those_of_http() {
     assert_eq!(head, got.strip_suffix(BODY).expect("a body"));
     for (request, status) in [
         ("GET / HTTP/1.1\r\n\r\n", "404"),
-        (
-            "POST /metrics HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello",
-            "405",
-        ),
+        ("POST /metrics HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello", "405"),
         ("GET /metrics\r\n\r\n", "400"),
         ("\r\n\r\n", "400"),
         ("\u{0}\u{1}\n\n", "400"),
@@ -90,9 +84,7 @@ fn a_head_without_end_is_refused() {
     let (_page, at) = at_port();
     let mut client = TcpStream::connect(&at).expect("a connection");
     let line = [b'x'; 8192];
-    client
-        .write_all(b"GET /metrics HTTP/1.1\r\nX: ")
-        .expect("sent");
+    client.write_all(b"GET /metrics HTTP/1.1\r\nX: ").expect("sent");
     // It may be closed in the middle.
     let sent = (0..16_384).take_while(|_| client.write_all(&line).is_ok());
     assert!(sent.count() < 16_384, "128 MiB were taken");
@@ -133,10 +125,7 @@ fn only_a_socket_of_nobody_is_replaced() {
     let first = page(&at).expect("nobody listens there");
     assert!(ask_unix(&path).ends_with(BODY));
     let error = page(&at).map(drop).expect_err("it is in use");
-    assert!(
-        error.contains("in use") && error.contains("need one that is free"),
-        "{error}"
-    );
+    assert!(error.contains("in use") && error.contains("need one that is free"), "{error}");
     assert!(ask_unix(&path).ends_with(BODY), "the first is still there");
     // Another one's socket at the same place outlives the first page.
     std::fs::remove_file(&path).expect("removed");

@@ -51,8 +51,7 @@ Examples:
   nbdcopy -- [ headstack-nbd constellation-es3-4tb --speed 0 ] copy.img
 ";
 
-    const NO_KEYS: &str =
-        "--tls-psk: got pre-shared keys, which are not supported, need --tls-certificates";
+    const NO_KEYS: &str = "--tls-psk: got pre-shared keys, which are not supported, need --tls-certificates";
 
     /// Its own arguments.
     #[derive(Default)]
@@ -86,11 +85,7 @@ Examples:
             Ok(true)
         }
 
-        fn serve(
-            self,
-            shared: Arguments,
-            stop: Arc<AtomicBool>,
-        ) -> Result<(Counters, u64), ServeError> {
+        fn serve(self, shared: Arguments, stop: Arc<AtomicBool>) -> Result<(Counters, u64), ServeError> {
             let options = Options {
                 address: Address::parse(self.address.as_deref(), shared.remote)?,
                 tls: self.tls,

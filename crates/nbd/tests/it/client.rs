@@ -42,8 +42,7 @@ pub struct Server {
 /// A folder of its own for a test.
 pub fn folder() -> PathBuf {
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let folder =
-        std::env::temp_dir().join(format!("headstack-nbd-{}-{number}", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("headstack-nbd-{}-{number}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     folder
 }
@@ -83,14 +82,7 @@ impl Server {
         let (bytes, handle) = (emulation.devices()[0].bytes, emulation.handle());
         let metrics = emulation.metrics().map(String::from);
         let thread = std::thread::spawn(move || emulation.serve().unwrap());
-        Server {
-            folder,
-            bytes,
-            handle,
-            metrics,
-            stop,
-            thread: Some(thread),
-        }
+        Server { folder, bytes, handle, metrics, stop, thread: Some(thread) }
     }
 
     /// What asks the server for changes.
@@ -105,9 +97,7 @@ impl Server {
 
     pub fn connect(&self) -> UnixStream {
         let stream = UnixStream::connect(self.folder.join("socket")).unwrap();
-        stream
-            .set_read_timeout(Some(Duration::from_secs(60)))
-            .unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         stream
     }
 
@@ -201,12 +191,7 @@ impl<S: Read + Write> Client<S> {
         }
         send_option(&mut stream, 7, &[0; 6]);
         while read_reply(&mut stream).1 != 1 {}
-        Client {
-            stream,
-            structured,
-            cookie: 0,
-            chunks: Vec::new(),
-        }
+        Client { stream, structured, cookie: 0, chunks: Vec::new() }
     }
 
     pub fn send(&mut self, flags: u16, command: u16, offset: u64, length: u32, data: &[u8]) {
@@ -230,14 +215,7 @@ impl<S: Read + Write> Client<S> {
         assert_eq!(magic, 0x67446698);
         let error = read_u32(&mut self.stream);
         assert_eq!(read_u64(&mut self.stream), self.cookie);
-        let mut data = vec![
-            0;
-            if command == READ && error == 0 {
-                length as usize
-            } else {
-                0
-            }
-        ];
+        let mut data = vec![0; if command == READ && error == 0 { length as usize } else { 0 }];
         self.stream.read_exact(&mut data).unwrap();
         (error, data)
     }

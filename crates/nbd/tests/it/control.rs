@@ -43,9 +43,7 @@ fn shelf(drive: &str) -> Option<(Server, PathBuf)> {
 
 fn read(folder: &Path, file: &str) -> String {
     let text = std::fs::read_to_string(folder.join(file));
-    text.unwrap_or_else(|e| panic!("{file}: {e}"))
-        .trim_end()
-        .into()
+    text.unwrap_or_else(|e| panic!("{file}: {e}")).trim_end().into()
 }
 
 fn write(folder: &Path, file: &str, text: &str) -> std::io::Result<()> {
@@ -63,10 +61,7 @@ fn files_say_what_is_and_set_what_is_written() {
     for (file, want) in [
         ("0/size", blocks.to_string().as_str()),
         ("1/queue/nr_requests", "64"),
-        (
-            "0/queue/scheduler",
-            "none deadline [mq-deadline] ranges bfq",
-        ),
+        ("0/queue/scheduler", "none deadline [mq-deadline] ranges bfq"),
         ("0/queue/rotational", "1"),
         ("0/device/queue_depth", "32"),
         ("0/queue/iosched/read_expire", "500"),
@@ -75,14 +70,8 @@ fn files_say_what_is_and_set_what_is_written() {
         ("0/device/state", "running"),
         ("0/device/cdl_supported", "0"),
         ("0/queue/independent_access_ranges/0/sector", "0"),
-        (
-            "0/queue/independent_access_ranges/1/sector",
-            &(blocks / 2).to_string(),
-        ),
-        (
-            "0/queue/independent_access_ranges/1/nr_sectors",
-            &(blocks / 2).to_string(),
-        ),
+        ("0/queue/independent_access_ranges/1/sector", &(blocks / 2).to_string()),
+        ("0/queue/independent_access_ranges/1/nr_sectors", &(blocks / 2).to_string()),
         ("1/health", "good"),
         ("error", ""),
     ] {
@@ -119,36 +108,12 @@ fn what_does_not_fit_is_einval_and_said_in_words() {
         return;
     };
     for (file, value, said) in [
-        (
-            "0/queue/nr_requests",
-            "many",
-            "got \"many\", need a whole number",
-        ),
-        (
-            "0/queue/scheduler",
-            "cfq",
-            "got \"cfq\", need one of none, deadline, mq-deadline",
-        ),
-        (
-            "0/device/queue_depth",
-            "0",
-            "got 0, need 1 to 32, the drive's commands",
-        ),
-        (
-            "0/device/queue_depth",
-            "33",
-            "got 33, need 1 to 32, the drive's commands",
-        ),
-        (
-            "0/queue/iosched/read_expire",
-            "2147483648",
-            "got 2147483648, need at most 2147483647",
-        ),
-        (
-            "0/device/state",
-            "broken",
-            "need running, offline or blocked",
-        ),
+        ("0/queue/nr_requests", "many", "got \"many\", need a whole number"),
+        ("0/queue/scheduler", "cfq", "got \"cfq\", need one of none, deadline, mq-deadline"),
+        ("0/device/queue_depth", "0", "got 0, need 1 to 32, the drive's commands"),
+        ("0/device/queue_depth", "33", "got 33, need 1 to 32, the drive's commands"),
+        ("0/queue/iosched/read_expire", "2147483648", "got 2147483648, need at most 2147483647"),
+        ("0/device/state", "broken", "need running, offline or blocked"),
         ("0/device/cdl_enable", "1", "no command duration limits"),
         ("change", "queue_depht = 3", "did you mean"),
         ("power_loss", "1", "need one that was started with it"),
@@ -201,27 +166,13 @@ fn faults_and_counts_show_there() {
     let mut client = server.client(false);
     client.write(0, &[7; 4096]);
     client.read(0, 8192);
-    let stat: Vec<u64> = read(&dir, "0/stat")
-        .split_whitespace()
-        .map(|n| n.parse().unwrap())
-        .collect();
+    let stat: Vec<u64> = read(&dir, "0/stat").split_whitespace().map(|n| n.parse().unwrap()).collect();
     assert_eq!(stat.len(), 17);
-    assert_eq!(
-        (stat[0], stat[2], stat[4], stat[6], stat[8]),
-        (1, 16, 1, 8, 0)
-    );
+    assert_eq!((stat[0], stat[2], stat[4], stat[6], stat[8]), (1, 16, 1, 8, 0));
     write(&dir, "change", "layer = \"fault\"\nbad = { block = 16 }").unwrap();
     assert_eq!(client.ask(READ, 8192, 512, b"").0, 5);
-    assert_eq!(
-        read(&dir, "0/health"),
-        "last error: medium, sense 3h/11h/00h"
-    );
-    write(
-        &dir,
-        "change",
-        "drives = [1]\nfail = { surface = 3, warning = true }",
-    )
-    .unwrap();
+    assert_eq!(read(&dir, "0/health"), "last error: medium, sense 3h/11h/00h");
+    write(&dir, "change", "drives = [1]\nfail = { surface = 3, warning = true }").unwrap();
     assert!(read(&dir, "1/health").contains("head 3 of arm 0 of stack 0 out of use since"));
     // Both drives turn.
     let energy: f64 = read(&dir, "1/hwmon/energy1_input").parse().unwrap();
@@ -249,11 +200,7 @@ fn metrics_are_served_over_http() {
     let (host, _) = at.strip_prefix("http://").unwrap().split_once('/').unwrap();
     let ask = |head: &str| {
         let mut stream = TcpStream::connect(host).unwrap();
-        write!(
-            stream,
-            "{head} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-        )
-        .unwrap();
+        write!(stream, "{head} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer
@@ -261,10 +208,7 @@ fn metrics_are_served_over_http() {
     let page = ask("GET /metrics");
     assert!(page.starts_with("HTTP/1.1 200"), "{page}");
     assert!(page.contains("text/plain; version=0.0.4"), "{page}");
-    assert!(
-        page.contains("# TYPE headstack_lateness_seconds histogram"),
-        "{page}"
-    );
+    assert!(page.contains("# TYPE headstack_lateness_seconds histogram"), "{page}");
     assert!(ask("GET /").starts_with("HTTP/1.1 404"));
     assert!(ask("POST /metrics").starts_with("HTTP/1.1 405"));
     // Each bucket holds those before it.
@@ -283,8 +227,5 @@ fn addresses_of_other_machines_are_refused() {
     options.system.metrics = Some(("0.0.0.0:0".into(), false));
     let started = Emulation::start(&options, Arc::new(AtomicBool::new(false)));
     let error = started.err().map(|e| e.to_string()).unwrap_or_default();
-    assert!(
-        error.contains("metrics") && error.contains("--allow-remote"),
-        "{error}"
-    );
+    assert!(error.contains("metrics") && error.contains("--allow-remote"), "{error}");
 }

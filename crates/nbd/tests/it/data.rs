@@ -1,8 +1,6 @@
 //! What is written is read, by whoever asks; wrong requests are refused.
 
-use crate::client::{
-    folder, options, Server, BLOCK_STATUS, CACHE, FLUSH, READ, TRIM, WRITE, WRITE_ZEROES,
-};
+use crate::client::{folder, options, Server, BLOCK_STATUS, CACHE, FLUSH, READ, TRIM, WRITE, WRITE_ZEROES};
 use headstack_live::open::Kept;
 use headstack_testkit::{cases, XorShift};
 
@@ -15,11 +13,7 @@ fn as_an_array_of_bytes(store: impl Fn(&std::path::Path) -> Kept, may_lose_power
     options.system.live.store = store(&folder);
     options.system.live.losses.is_possible = may_lose_power;
     let server = Server::with(folder, &options);
-    let mut clients = [
-        server.client(false),
-        server.client(true),
-        server.client(true),
-    ];
+    let mut clients = [server.client(false), server.client(true), server.client(true)];
     // A window in the middle of the drive that begins inside a page.
     let (base, size) = (server.bytes / 2 + 12_345, 400_000u64);
     let mut array = vec![0u8; size as usize];
@@ -43,11 +37,7 @@ fn as_an_array_of_bytes(store: impl Fn(&std::path::Path) -> Kept, may_lose_power
             }
             4 if step % 4 == 0 => assert_eq!(client.ask(FLUSH, 0, 0, b"").0, 0),
             _ => {
-                let command = if rng.below(2) == 0 {
-                    TRIM
-                } else {
-                    WRITE_ZEROES
-                };
+                let command = if rng.below(2) == 0 { TRIM } else { WRITE_ZEROES };
                 let (error, _) = client.ask(command, base + offset, length as u32, b"");
                 assert_eq!(error, 0);
                 array[range].fill(0);
@@ -95,10 +85,7 @@ fn holes_are_told() {
     client.write(1 << 16, &[1; 1 << 16]);
     let (error, extents) = client.ask(BLOCK_STATUS, 0, 4 << 16, b"");
     assert_eq!(error, 0);
-    let numbers: Vec<u32> = extents
-        .chunks(4)
-        .map(|c| u32::from_be_bytes(c.try_into().unwrap()))
-        .collect();
+    let numbers: Vec<u32> = extents.chunks(4).map(|c| u32::from_be_bytes(c.try_into().unwrap())).collect();
     assert_eq!(numbers, [1 << 16, 3, 1 << 16, 0, 2 << 16, 3]);
     // One extent is enough, if the client says so.
     client.send(1 << 3, BLOCK_STATUS, 1 << 16, 4 << 16, b"");
@@ -114,14 +101,7 @@ fn holes_are_told() {
     client.write(8192, &[1; 4096]);
     let (_, extents) = client.ask(BLOCK_STATUS, 0, 1 << 16, b"");
     let hole = [0, 0, 0, 3];
-    let want = [
-        [0, 0, 16, 0],
-        hole,
-        [0, 0, 32, 0],
-        [0; 4],
-        [0, 0, 208, 0],
-        hole,
-    ];
+    let want = [[0, 0, 16, 0], hole, [0, 0, 32, 0], [0; 4], [0, 0, 208, 0], hole];
     assert_eq!(extents, want.concat());
 }
 
@@ -202,11 +182,7 @@ fn several_requests_of_one_client_are_served_at_once() {
         let first = |row: &str| row.split(',').next().unwrap().parse::<u64>().unwrap();
         let times: Vec<u64> = rows.lines().skip(1).map(first).collect();
         assert!(times.len() == 100 && times.is_sorted(), "{times:?}");
-        let lbas: Vec<&str> = rows
-            .lines()
-            .skip(1)
-            .map(|row| row.split(',').nth(2).unwrap())
-            .collect();
+        let lbas: Vec<&str> = rows.lines().skip(1).map(|row| row.split(',').nth(2).unwrap()).collect();
         let sent = |i: u64| bytes / 100 * (i * 37 % 100) / 512;
         assert!((0..100).map(|i| sent(i).to_string()).eq(lbas));
     });
@@ -227,10 +203,7 @@ fn a_read_beside_a_write_sees_whole_sectors() {
         let (begun, whole) = seen.split_at(512 - at as usize);
         for sector in std::iter::once(begun).chain(whole.chunks(512)) {
             let is_one = sector.iter().all(|b| *b == sector[0]);
-            assert!(
-                is_one && [round - 1, round].contains(&sector[0]),
-                "round {round}"
-            );
+            assert!(is_one && [round - 1, round].contains(&sector[0]), "round {round}");
         }
         assert!(reader.read(at, length).iter().all(|b| *b == round));
     }
@@ -246,17 +219,9 @@ fn long_reads_come_in_chunks_and_holes_are_not_sent() {
     let all = client.read(0, 4 << 20);
     assert!(all[1 << 20..][..600_000] == vec![7; 600_000]);
     assert!(all.iter().filter(|b| **b != 0).count() == 600_000);
-    let sent: usize = client
-        .chunks
-        .iter()
-        .filter(|c| c.0 == 1)
-        .map(|c| c.1 - 8)
-        .sum();
+    let sent: usize = client.chunks.iter().filter(|c| c.0 == 1).map(|c| c.1 - 8).sum();
     assert_eq!(sent, data);
-    assert_eq!(
-        (client.chunks[0], client.chunks.last()),
-        ((2, 12), Some(&(2, 12)))
-    );
+    assert_eq!((client.chunks[0], client.chunks.last()), ((2, 12), Some(&(2, 12))));
     // With DF there is one chunk with everything in it.
     for length in [100_000u32, 4 << 20] {
         client.send(1 << 2, READ, 0, length, b"");
@@ -276,9 +241,8 @@ fn what_will_be_read_soon_is_read_into_the_buffer() {
     let record = server.folder.join("record.csv");
     server.end_and(|| {
         let rows = std::fs::read_to_string(record).unwrap();
-        let times: Vec<u64> = (rows.lines().skip(1))
-            .map(|row| row.rsplit(',').next().unwrap().parse().unwrap())
-            .collect();
+        let times: Vec<u64> =
+            (rows.lines().skip(1)).map(|row| row.rsplit(',').next().unwrap().parse().unwrap()).collect();
         // The first waits for the platter; the second comes from the buffer, at the speed of the link.
         assert_eq!(times.len(), 2);
         assert!(times[1] < 1_000_000 && times[1] < times[0], "{times:?} ns");

@@ -1,8 +1,7 @@
 //! Extended headers, written from the protocol's text.
 
 use crate::client::{
-    read_reply, read_u32, read_u64, send_option, Server, BLOCK_STATUS, CACHE, FLUSH, READ, TRIM,
-    WRITE, WRITE_ZEROES,
+    read_reply, read_u32, read_u64, send_option, Server, BLOCK_STATUS, CACHE, FLUSH, READ, TRIM, WRITE, WRITE_ZEROES,
 };
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -42,14 +41,7 @@ impl Extended {
     }
 
     /// The chunks of the reply to a request.
-    fn ask(
-        &mut self,
-        flags: u16,
-        command: u16,
-        offset: u64,
-        length: u64,
-        data: &[u8],
-    ) -> Vec<Chunk> {
+    fn ask(&mut self, flags: u16, command: u16, offset: u64, length: u64, data: &[u8]) -> Vec<Chunk> {
         self.cookie += 1;
         let mut all = 0x21e4_1c71u32.to_be_bytes().to_vec();
         all.extend_from_slice(&flags.to_be_bytes());
@@ -107,10 +99,7 @@ fn lengths_of_more_than_32_bits() {
     let bytes = server.bytes;
     assert!(bytes > 1 << 44);
     let mut client = Extended::new(&server);
-    assert_eq!(
-        client.error(PAYLOAD, WRITE, 1 << 43, 1 << 20, &[1; 1 << 20]),
-        0
-    );
+    assert_eq!(client.error(PAYLOAD, WRITE, 1 << 43, 1 << 20, &[1; 1 << 20]), 0);
     // Holes before and behind, each longer than 4 GiB: number of the metadata, number of extents, their lengths and flags.
     let chunks = client.ask(0, BLOCK_STATUS, 0, bytes, b"");
     let mut want = vec![0, 0, 0, 1, 0, 0, 0, 3];

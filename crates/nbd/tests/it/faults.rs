@@ -1,8 +1,6 @@
 //! Faults and losses of power, as a client sees them. Times are simulated; nothing waits.
 
-use crate::client::{
-    folder, options, Client, Server, DRIVES, FLUSH, READ, TRIM, WRITE, WRITE_ZEROES,
-};
+use crate::client::{folder, options, Client, Server, DRIVES, FLUSH, READ, TRIM, WRITE, WRITE_ZEROES};
 use headstack_array::change::Change;
 use headstack_array::layer::{Setting, Slow};
 use headstack_live::history::Torn;
@@ -71,11 +69,7 @@ fn a_refused_write_changes_nothing() {
     let zoned = zoned.to_string_lossy().into_owned();
     let bad = json!({ "at": "0 s", "layer": "fault", "bad": { "block": 9, "fails": "writes" } });
     let gone = json!({ "at": "0 s", "layer": "fault", "gone": true });
-    for (drive, fault) in [
-        (BUFFERED, Some(bad)),
-        (BUFFERED, Some(gone)),
-        (&*zoned, None),
-    ] {
+    for (drive, fault) in [(BUFFERED, Some(bad)), (BUFFERED, Some(gone)), (&*zoned, None)] {
         let server = torn(drive, 3, Afterwards::Continue);
         let mut client = server.client(false);
         client.write(0, &[1; 8192]);
@@ -116,28 +110,16 @@ fn what_does_not_fit_is_refused_in_words() {
     let server = Server::start(BUFFERED, 0.0);
     for (table, said) in [
         (json!({ "at": "0 s" }), "one of queue_depth"),
-        (
-            json!({ "at": "0 s", "queue_depth": 4, "drives": [7] }),
-            "drives[0]: got 7, need a drive below 1",
-        ),
-        (
-            json!({ "at": "0 s", "layer": "fault", "bad": { "block": u64::MAX } }),
-            "need 1 or more, inside",
-        ),
-        (
-            json!({ "at": "0 s", "nr_requests": 4, "layer": "host-queue" }),
-            "need one of 0 (fault)",
-        ),
+        (json!({ "at": "0 s", "queue_depth": 4, "drives": [7] }), "drives[0]: got 7, need a drive below 1"),
+        (json!({ "at": "0 s", "layer": "fault", "bad": { "block": u64::MAX } }), "need 1 or more, inside"),
+        (json!({ "at": "0 s", "nr_requests": 4, "layer": "host-queue" }), "need one of 0 (fault)"),
     ] {
         let error = change(&server, table).unwrap_err();
         assert!(error.contains(said), "{error}");
     }
     let done = server.handle().ask(Live::lose_power).unwrap();
     let error = done.unwrap_err().to_string();
-    assert!(
-        error.contains("need one that was started with it"),
-        "{error}"
-    );
+    assert!(error.contains("need one that was started with it"), "{error}");
 }
 
 /// Recorded response times are exactly so much longer.
@@ -146,11 +128,7 @@ fn slow_requests_are_as_late_as_asked_for() {
     let times = |by_ms: i64| -> Vec<u64> {
         let server = Server::start("ibm-18es", 0.0);
         let mut client = server.client(false);
-        let slow = Setting::Slow(Slow {
-            ratio: 1.0,
-            by: Span(by_ms * 1_000_000),
-            lasts: None,
-        });
+        let slow = Setting::Slow(Slow { ratio: 1.0, by: Span(by_ms * 1_000_000), lasts: None });
         let set = move |live: &mut Live| live.set_fault(&[], slow);
         server.handle().ask(set).unwrap().unwrap();
         // One read: what follows would find the platter at another angle.

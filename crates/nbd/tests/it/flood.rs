@@ -84,25 +84,16 @@ fn one_who_asks_for_much_does_not_starve_another() {
     });
     let mut good = program.client(true);
     let mut patient = program.client(true);
-    patient
-        .stream
-        .write_all(&request(READ, 0, 4096)[..20])
-        .unwrap();
+    patient.stream.write_all(&request(READ, 0, 4096)[..20]).unwrap();
     for _ in 0..100 {
-        greedy
-            .stream
-            .write_all(&request(READ, 0, 32 << 20))
-            .unwrap();
+        greedy.stream.write_all(&request(READ, 0, 32 << 20)).unwrap();
     }
     for i in 0..20 {
         good.write(i * 4096, &[i as u8; 4096]);
         assert_eq!(good.read(i * 4096, 4096), [i as u8; 4096]);
     }
     // The rest of a request that came in two parts.
-    patient
-        .stream
-        .write_all(&request(READ, 0, 4096)[20..])
-        .unwrap();
+    patient.stream.write_all(&request(READ, 0, 4096)[20..]).unwrap();
     assert_eq!(read_u32(&mut patient.stream), 0x668e33ef);
     greedy.stream.shutdown(std::net::Shutdown::Both).unwrap();
     println!("the greedy one took {} bytes", thread.join().unwrap());
@@ -143,10 +134,7 @@ fn sockets_that_run_short_come_back() {
     let before = spent(&program);
     std::thread::sleep(Duration::from_millis(500));
     let used = spent(&program) - before;
-    assert!(
-        used < 25,
-        "{used} hundredths of a second while it can do nothing"
-    );
+    assert!(used < 25, "{used} hundredths of a second while it can do nothing");
     drop(crowd);
     // One that waited is accepted now.
     let mut late = program.connect();

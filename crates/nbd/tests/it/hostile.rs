@@ -17,12 +17,7 @@ fn corpus() -> Vec<(String, Vec<u8>)> {
     let mut all: Vec<_> = std::fs::read_dir(folder)
         .expect("the corpus is part of the repository")
         .map(|entry| entry.unwrap())
-        .map(|entry| {
-            (
-                entry.file_name().into_string().unwrap(),
-                std::fs::read(entry.path()).unwrap(),
-            )
-        })
+        .map(|entry| (entry.file_name().into_string().unwrap(), std::fs::read(entry.path()).unwrap()))
         .collect();
     all.sort();
     all
@@ -62,11 +57,7 @@ fn the_corpus_does_no_harm() {
     let certificates = certificates();
     let tls = |mode| {
         let certificates = certificates.clone()?;
-        let options = TlsOptions {
-            mode: Some(mode),
-            certificates: Some(certificates),
-            verify_peer: false,
-        };
+        let options = TlsOptions { mode: Some(mode), certificates: Some(certificates), verify_peer: false };
         Some(Tls::open(&options).unwrap())
     };
     let modes = [Some(Tls::default()), tls(Mode::On), tls(Mode::Require)];
@@ -195,8 +186,7 @@ fn damaged_sessions_harm_nobody_else() {
         let mut bytes = whole[i as usize % 2].clone();
         damage(&mut bytes, &mut rng);
         let mut bad = server.connect();
-        bad.set_read_timeout(Some(Duration::from_millis(2)))
-            .unwrap();
+        bad.set_read_timeout(Some(Duration::from_millis(2))).unwrap();
         // The server may have closed the connection already.
         let _ = bad.write_all(&bytes);
         let mut answers = [0; 4096];
@@ -223,9 +213,8 @@ fn clients_that_vanish_in_the_middle_change_nothing() {
 fn clients_beyond_the_limit_are_closed_and_the_others_are_served() {
     let server = Server::start(SMALL, 0.0);
     let mut good = server.client(false);
-    let many: Vec<_> = (0..1100)
-        .map_while(|_| std::os::unix::net::UnixStream::connect(server.folder.join("socket")).ok())
-        .collect();
+    let many: Vec<_> =
+        (0..1100).map_while(|_| std::os::unix::net::UnixStream::connect(server.folder.join("socket")).ok()).collect();
     good.write(0, b"still");
     assert_eq!(good.read(0, 5), b"still");
     drop(many);

@@ -77,14 +77,7 @@ fn help_and_version_are_printed() {
     };
     let help = said("--help");
     assert_eq!(help, said("-h"));
-    for option in [
-        "--nbd",
-        "--store",
-        "--speed",
-        "--tls",
-        "Exit status",
-        "Examples",
-    ] {
+    for option in ["--nbd", "--store", "--speed", "--tls", "Exit status", "Examples"] {
         assert!(help.contains(option), "{option}");
     }
     assert!(help.lines().all(|line| line.len() <= 120));
@@ -113,26 +106,16 @@ fn the_exit_status_tells_wrong_input_from_what_the_system_refuses() {
         (&["exos-x18", "--unknown"], 2, "--unknown"),
         (&["exos-x18", "--nbd", &busy], 1, "need one that is free"),
         (&["exos-x18", "--store", "/no/such/file"], 1, "store: "),
-        (
-            &[SMALL, "--store", store, "--record", link],
-            2,
-            "the file of the store",
-        ),
+        (&[SMALL, "--store", store, "--record", link], 2, "the file of the store"),
     ] {
         let done = program(arguments).output().unwrap();
         let text = String::from_utf8_lossy(&done.stderr);
         assert_eq!(done.status.code(), Some(status), "{arguments:?}: {text}");
-        assert!(
-            text.starts_with("headstack-nbd: ") && text.contains(said),
-            "{text}"
-        );
+        assert!(text.starts_with("headstack-nbd: ") && text.contains(said), "{text}");
         assert!(done.stdout.is_empty());
     }
     let mut data = [0; 4];
-    std::fs::File::open(store)
-        .unwrap()
-        .read_exact(&mut data)
-        .unwrap();
+    std::fs::File::open(store).unwrap().read_exact(&mut data).unwrap();
     assert_eq!(&data, b"data");
     std::fs::remove_dir_all(folder).unwrap();
 }
@@ -193,17 +176,13 @@ fn a_store_is_for_one_server_and_a_full_disk_ends_the_record_alone() {
     let (path, store) = (path.to_str().unwrap(), store.to_str().unwrap());
     let address = format!("unix:{path}");
     let record = ["--speed", "0", "--record", "/dev/full"];
-    let mut command =
-        program(&[&[SMALL, "--store", store, "--nbd", &address], &record[..]].concat());
+    let mut command = program(&[&[SMALL, "--store", store, "--nbd", &address], &record[..]].concat());
     let mut server = Started(command.stderr(Stdio::piped()).spawn().unwrap());
     soon("it listens", || UnixStream::connect(path).ok());
     let second = program(&[SMALL, "--store", store]).output().unwrap();
     let said = String::from_utf8_lossy(&second.stderr);
     let holder = format!("process {} (headstack-nbd) uses", server.0.id());
-    assert!(
-        second.status.code() == Some(1) && said.contains(&holder),
-        "{said}"
-    );
+    assert!(second.status.code() == Some(1) && said.contains(&holder), "{said}");
     // More lines than are written at once; and the path has a newer socket at the end.
     let mut client = greeted(Path::new(path));
     (0..5_000).for_each(|i| client.write(i * 512, b"kept"));
@@ -213,19 +192,8 @@ fn a_store_is_for_one_server_and_a_full_disk_ends_the_record_alone() {
     signal(&server.0, "TERM");
     assert!(ended(&mut server.0).success());
     let mut said = String::new();
-    server
-        .0
-        .stderr
-        .take()
-        .unwrap()
-        .read_to_string(&mut said)
-        .unwrap();
-    assert_eq!(
-        said.matches("the record ended early: record: /dev/full")
-            .count(),
-        1,
-        "{said}"
-    );
+    server.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(said.matches("the record ended early: record: /dev/full").count(), 1, "{said}");
     UnixStream::connect(path).unwrap();
     drop(newer);
     std::fs::remove_dir_all(folder).unwrap();
@@ -235,10 +203,7 @@ fn a_store_is_for_one_server_and_a_full_disk_ends_the_record_alone() {
 fn it_ends_with_its_parent() {
     let folder = folder();
     let path = folder.join("socket");
-    let script = format!(
-        "{PROGRAM} exos-x18 --exit-with-parent --nbd unix:{}",
-        path.display()
-    );
+    let script = format!("{PROGRAM} exos-x18 --exit-with-parent --nbd unix:{}", path.display());
     ends_with_the_shell(&script, &path, |out| {
         out.read_line(&mut String::new()).unwrap();
     });
@@ -254,10 +219,7 @@ fn a_server_that_a_client_started_for_itself_ends_with_the_client() {
     }
     let folder = folder();
     let path = folder.join("socket");
-    let script = format!(
-        "systemd-socket-activate -l {} {PROGRAM} exos-x18",
-        path.display()
-    );
+    let script = format!("systemd-socket-activate -l {} {PROGRAM} exos-x18", path.display());
     ends_with_the_shell(&script, &path, |_| {
         soon("the socket is there", || path.exists().then_some(()));
     });
@@ -295,9 +257,7 @@ fn systemd_passes_it_sockets() {
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     command.stderr(Stdio::piped());
     let mut child = Started(command.spawn().unwrap());
-    soon("both sockets are there", || {
-        (path.exists() && other.exists()).then_some(())
-    });
+    soon("both sockets are there", || (path.exists() && other.exists()).then_some(()));
     // The program starts with the first client; both sockets lead to the same drive.
     greeted(&path).write(0, b"both");
     assert_eq!(greeted(&other).read(0, 4), b"both");
@@ -328,10 +288,7 @@ fn a_connected_socket_is_refused() {
     soon("the socket is there", || path.exists().then_some(()));
     let _client = UnixStream::connect(&path).unwrap();
     let err = BufReader::new(child.0.stderr.take().unwrap());
-    let said = err
-        .lines()
-        .map_while(Result::ok)
-        .find(|l| l.contains("headstack-nbd: nbd"));
+    let said = err.lines().map_while(Result::ok).find(|l| l.contains("headstack-nbd: nbd"));
     let said = said.unwrap_or_default();
     assert!(said.contains("does not listen"), "{said}");
     drop(child);
@@ -344,43 +301,21 @@ fn nbdcopy_and_nbdinfo_start_it_for_themselves() {
         return;
     }
     let folder = folder();
-    let (image, store, back) = (
-        folder.join("image"),
-        folder.join("store"),
-        folder.join("back"),
-    );
+    let (image, store, back) = (folder.join("image"), folder.join("store"), folder.join("back"));
     let data: Vec<u8> = (0..3_000_000u32).map(|i| (i / 7) as u8).collect();
     std::fs::write(&image, &data).unwrap();
     let serve = ["[", PROGRAM, "conner-cp3100", "--speed", "0", "--store"];
     let ran = |command: &mut Command| {
         let done = command.output().unwrap();
-        assert!(
-            done.status.success(),
-            "{}",
-            String::from_utf8_lossy(&done.stderr)
-        );
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         String::from_utf8(done.stdout).unwrap()
     };
-    ran(Command::new("nbdcopy")
-        .arg("--")
-        .arg(&image)
-        .args(serve)
-        .arg(&store)
-        .arg("]"));
-    ran(Command::new("nbdcopy")
-        .arg("--")
-        .args(serve)
-        .arg(&store)
-        .arg("]")
-        .arg(&back));
+    ran(Command::new("nbdcopy").arg("--").arg(&image).args(serve).arg(&store).arg("]"));
+    ran(Command::new("nbdcopy").arg("--").args(serve).arg(&store).arg("]").arg(&back));
     let back = std::fs::read(back).unwrap();
     assert!(back.len() > data.len() && back[..data.len()] == data);
     assert!(back[data.len()..].iter().all(|b| *b == 0));
-    let said = ran(Command::new("nbdinfo")
-        .arg("--")
-        .args(serve)
-        .arg(&store)
-        .arg("]"));
+    let said = ran(Command::new("nbdinfo").arg("--").args(serve).arg(&store).arg("]"));
     assert!(said.contains("is_rotational: true"), "{said}");
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -15,21 +15,12 @@ use std::time::{Duration, Instant};
 fn recorded(file: &Path) -> Vec<(u64, u64, u64, String, u64)> {
     let text = std::fs::read_to_string(file).unwrap();
     let mut lines = text.lines();
-    assert_eq!(
-        lines.next(),
-        Some("time_ns,device,lba,blocks,op,response_ns")
-    );
+    assert_eq!(lines.next(), Some("time_ns,device,lba,blocks,op,response_ns"));
     let mut found: Vec<_> = lines
         .map(|line| {
             let part: Vec<&str> = line.split(',').collect();
             let number = |i: usize| part[i].parse::<u64>().unwrap();
-            (
-                number(0),
-                number(2),
-                number(3),
-                part[4].to_string(),
-                number(5),
-            )
+            (number(0), number(2), number(3), part[4].to_string(), number(5))
         })
         .collect();
     found.sort();
@@ -49,15 +40,9 @@ fn simulated(requests: &[(u64, u64, u64, String, u64)], drive: &str) -> Vec<u64>
             "W" => Command::Write,
             _ => Command::Flush,
         };
-        let bytes = Bytes {
-            offset: lba * 512,
-            length: blocks * 512,
-        };
+        let bytes = Bytes { offset: lba * 512, length: blocks * 512 };
         devices.advance(Time(*arrival));
-        let asked = Asked {
-            command,
-            hint: Hint::None,
-        };
+        let asked = Asked { command, hint: Hint::None };
         devices.submit(Time(*arrival), 0, i as u64, asked, bytes);
     }
     devices.advance(Time::LATEST);
@@ -65,11 +50,7 @@ fn simulated(requests: &[(u64, u64, u64, String, u64)], drive: &str) -> Vec<u64>
     while let Some(ended) = devices.ended(Time::LATEST) {
         ends.insert(ended.id as usize, ended.at.0);
     }
-    requests
-        .iter()
-        .enumerate()
-        .map(|(i, r)| ends[&i] - r.0)
-        .collect()
+    requests.iter().enumerate().map(|(i, r)| ends[&i] - r.0).collect()
 }
 
 #[test]
@@ -118,8 +99,5 @@ fn no_reply_comes_before_its_time() {
     server.end_and(|| requests = recorded(&kept));
     let simulated: u64 = requests.iter().map(|r| r.4).sum();
     assert!(simulated > 20 * 500_000, "seeks and turns take time");
-    assert!(
-        took >= Duration::from_nanos(simulated / 10),
-        "{took:?} {simulated}"
-    );
+    assert!(took >= Duration::from_nanos(simulated / 10), "{took:?} {simulated}");
 }

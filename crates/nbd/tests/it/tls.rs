@@ -50,19 +50,12 @@ pub fn certificates() -> Option<PathBuf> {
 }
 
 fn asked(mode: Mode, certificates: &Path, verify_peer: bool) -> TlsOptions {
-    TlsOptions {
-        mode: Some(mode),
-        certificates: Some(certificates.into()),
-        verify_peer,
-    }
+    TlsOptions { mode: Some(mode), certificates: Some(certificates.into()), verify_peer }
 }
 
 fn server(tls: TlsOptions) -> Server {
     let folder = folder();
-    let options = headstack_nbd::emulate::Options {
-        tls,
-        ..options(&folder, SMALL, 0.0)
-    };
+    let options = headstack_nbd::emulate::Options { tls, ..options(&folder, SMALL, 0.0) };
     Server::with(folder, &options)
 }
 
@@ -139,14 +132,7 @@ fn where_it_is_required_nothing_else_is_possible() {
     };
     let server = server(asked(Mode::Require, &certificates, false));
     let mut stream = server.greeted();
-    for (code, data) in [
-        (3, &b""[..]),
-        (6, &[0; 6]),
-        (7, &[0; 6]),
-        (8, b""),
-        (9, &[0; 8]),
-        (99, b""),
-    ] {
+    for (code, data) in [(3, &b""[..]), (6, &[0; 6]), (7, &[0; 6]), (8, b""), (9, &[0; 8]), (99, b"")] {
         send_option(&mut stream, code, data);
         assert_eq!(read_reply(&mut stream).1, TLS_REQD, "{code}");
     }
@@ -226,11 +212,7 @@ fn clients_are_verified() {
     }
     drop(server);
     // The authority takes the certificate back.
-    let revoked = Command::new("sh")
-        .args(["-c", REVOKE])
-        .current_dir(&certificates)
-        .output()
-        .unwrap();
+    let revoked = Command::new("sh").args(["-c", REVOKE]).current_dir(&certificates).output().unwrap();
     let said = String::from_utf8_lossy(&revoked.stderr);
     assert!(certificates.join("ca-crl.pem").exists(), "{said}");
     let server = self::server(asked(Mode::Require, &certificates, true));
@@ -271,9 +253,7 @@ fn damaged_records_harm_nobody_else() {
             }
         }
         let _ = stream.write_all(&hello);
-        stream
-            .set_read_timeout(Some(Duration::from_millis(2)))
-            .unwrap();
+        stream.set_read_timeout(Some(Duration::from_millis(2))).unwrap();
         let mut answers = [0; 4096];
         while matches!(stream.read(&mut answers), Ok(n) if n > 0) {}
     }
@@ -297,19 +277,10 @@ fn wrong_certificates_are_named() {
     assert!(said(&options).contains("server-key.pem: got"));
     std::fs::write(certificates.join("server-cert.pem"), "").unwrap();
     let text = said(&options);
-    assert!(
-        text.contains("server-cert.pem: got no certificate, need PEM"),
-        "{text}"
-    );
+    assert!(text.contains("server-cert.pem: got no certificate, need PEM"), "{text}");
     options.certificates = None;
-    assert_eq!(
-        said(&options),
-        "tls: got no certificates, need a folder of them"
-    );
-    options = TlsOptions {
-        verify_peer: true,
-        ..TlsOptions::default()
-    };
+    assert_eq!(said(&options), "tls: got no certificates, need a folder of them");
+    options = TlsOptions { verify_peer: true, ..TlsOptions::default() };
     assert!(said(&options).contains("need on or require"));
     let mode = "yes".parse::<Mode>().unwrap_err().to_string();
     assert_eq!(mode, "tls: got \"yes\", need one of off, on, require");

@@ -9,28 +9,10 @@ use crate::MOST_BLOCKS;
 
 /// The family.
 pub const ENTRIES: &[Entry] = &[
-    Entry::new(
-        "SYNCHRONIZE CACHE(10)",
-        &ten(0x35, IMMED),
-        Class::Writes,
-        synchronize,
-    )
-    .seconds(60),
-    Entry::new(
-        "SYNCHRONIZE CACHE(16)",
-        &sixteen(0x91, IMMED),
-        Class::Writes,
-        synchronize,
-    )
-    .seconds(60),
+    Entry::new("SYNCHRONIZE CACHE(10)", &ten(0x35, IMMED), Class::Writes, synchronize).seconds(60),
+    Entry::new("SYNCHRONIZE CACHE(16)", &sixteen(0x91, IMMED), Class::Writes, synchronize).seconds(60),
     Entry::new("PRE-FETCH(10)", &ten(0x34, IMMED), Class::Reads, prefetch).seconds(TIMEOUT),
-    Entry::new(
-        "PRE-FETCH(16)",
-        &sixteen(0x90, IMMED),
-        Class::Reads,
-        prefetch,
-    )
-    .seconds(TIMEOUT),
+    Entry::new("PRE-FETCH(16)", &sixteen(0x90, IMMED), Class::Reads, prefetch).seconds(TIMEOUT),
 ];
 
 /// The answer does not wait.
@@ -50,10 +32,7 @@ fn prefetch(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     }
     Ok(Reply::Work(Work {
         task: Task::Prefetch,
-        extent: Extent {
-            lba: named.lba,
-            blocks: named.blocks,
-        },
+        extent: Extent { lba: named.lba, blocks: named.blocks },
         forced: false,
         immediate: named.flags & IMMED != 0,
         limit: 0,

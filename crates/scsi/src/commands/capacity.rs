@@ -10,17 +10,10 @@ use zerocopy::{Immutable, IntoBytes, Unaligned};
 
 /// The family.
 pub const ENTRIES: &[Entry] = &[
-    Entry::new(
-        "READ CAPACITY(10)",
-        &[0x25, 0, 0, 0, 0, 0, 0, 0, 0, 0],
-        Class::Status,
-        ten,
-    ),
+    Entry::new("READ CAPACITY(10)", &[0x25, 0, 0, 0, 0, 0, 0, 0, 0, 0], Class::Status, ten),
     Entry::new(
         "READ CAPACITY(16)",
-        &[
-            0x9e, 0x1f, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0,
-        ],
+        &[0x9e, 0x1f, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0],
         Class::Status,
         sixteen,
     )
@@ -50,10 +43,7 @@ struct Sixteen {
 
 fn ten(unit: &mut Unit, _: &Call) -> Result<Reply, Sense> {
     let last = unit.disk().blocks - 1;
-    let data = Ten {
-        last: u32::try_from(last).unwrap_or(u32::MAX).into(),
-        block_bytes: BLOCK.into(),
-    };
+    let data = Ten { last: u32::try_from(last).unwrap_or(u32::MAX).into(), block_bytes: BLOCK.into() };
     Ok(Reply::Data(data.as_bytes().to_vec()))
 }
 

@@ -98,11 +98,7 @@ fn status(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     if cdb.options & 0x0f > 1 {
         return Err(Sense::in_cdb(14, 3));
     }
-    Ok(Reply::Elements(ElementCall::Report {
-        from: cdb.from.get(),
-        only_bad,
-        length: cdb.length.get(),
-    }))
+    Ok(Reply::Elements(ElementCall::Report { from: cdb.from.get(), only_bad, length: cdb.length.get() }))
 }
 
 fn truncate(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {

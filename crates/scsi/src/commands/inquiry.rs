@@ -11,12 +11,7 @@ use zerocopy::byteorder::big_endian::{U16, U32, U64};
 use zerocopy::{Immutable, IntoBytes, Unaligned};
 
 /// The family.
-pub const ENTRIES: &[Entry] = &[Entry::new(
-    "INQUIRY",
-    &[0x12, 0x01, 0xff, 0xff, 0xff, 0],
-    Class::Free,
-    inquiry,
-)];
+pub const ENTRIES: &[Entry] = &[Entry::new("INQUIRY", &[0x12, 0x01, 0xff, 0xff, 0xff, 0], Class::Free, inquiry)];
 
 /// The maker that INQUIRY names.
 pub const VENDOR: &str = "HEADSTCK";
@@ -114,15 +109,10 @@ fn inquiry(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
         };
     }
     let disk = unit.disk();
-    let (_, make) = (PAGES.iter())
-        .find(|(code, page)| *code == cdb.page && page(disk).is_some())
-        .ok_or(Sense::in_cdb(2, 7))?;
+    let (_, make) =
+        (PAGES.iter()).find(|(code, page)| *code == cdb.page && page(disk).is_some()).ok_or(Sense::in_cdb(2, 7))?;
     let content = make(disk).unwrap_or_default();
-    let head = Head {
-        device_type: disk.device_type(),
-        page: cdb.page,
-        length: (content.len() as u16).into(),
-    };
+    let head = Head { device_type: disk.device_type(), page: cdb.page, length: (content.len() as u16).into() };
     Ok(cut([head.as_bytes(), &content].concat(), length))
 }
 
@@ -208,12 +198,7 @@ struct Extended {
 }
 
 fn extended() -> Vec<u8> {
-    let page = Extended {
-        protection: 0,
-        tasks: 0x07,
-        caches: 0x01,
-        rest: [0; 57],
-    };
+    let page = Extended { protection: 0, tasks: 0x07, caches: 0x01, rest: [0; 57] };
     page.as_bytes().to_vec()
 }
 
@@ -231,9 +216,7 @@ fn power_conditions(disk: &Disk) -> Option<Vec<u8>> {
     let bit = |condition, bit: u8| if disk.has(condition) { bit } else { 0 };
     let page = PowerConditions {
         standby: bit(Condition::Standby, 0x01),
-        idle: bit(Condition::IdleA, 0x01)
-            | bit(Condition::IdleB, 0x02)
-            | bit(Condition::IdleC, 0x04),
+        idle: bit(Condition::IdleA, 0x01) | bit(Condition::IdleB, 0x02) | bit(Condition::IdleC, 0x04),
         recovery: [U16::new(0); 6],
     };
     (!disk.conditions.is_empty()).then(|| page.as_bytes().to_vec())

@@ -10,12 +10,8 @@ use zerocopy::byteorder::big_endian::U16;
 use zerocopy::{Immutable, IntoBytes, Unaligned};
 
 /// The family.
-pub const ENTRIES: &[Entry] = &[Entry::new(
-    "LOG SENSE",
-    &[0x4d, 0, 0xff, 0xff, 0, 0xff, 0xff, 0xff, 0xff, 0],
-    Class::Status,
-    log_sense,
-)];
+pub const ENTRIES: &[Entry] =
+    &[Entry::new("LOG SENSE", &[0x4d, 0, 0xff, 0xff, 0, 0xff, 0xff, 0xff, 0xff, 0], Class::Status, log_sense)];
 
 #[derive(IntoBytes, Immutable, Unaligned)]
 #[repr(C)]
@@ -45,9 +41,7 @@ const PAGES: &[(u8, u8, Make)] = &[
     (0x05, 0, |unit| errors(&unit.counts().verifies)),
     // The temperature is not modelled: FFh says that it is not known.
     (0x0d, 0, |_| vec![(0, vec![0, 0xff]), (1, vec![0, 0xff])]),
-    (0x0e, 0, |unit| {
-        vec![(4, unit.counts().starts.to_be_bytes().to_vec())]
-    }),
+    (0x0e, 0, |unit| vec![(4, unit.counts().starts.to_be_bytes().to_vec())]),
     (0x19, 0x21, limits),
     (0x2f, 0, |unit| {
         let code = unit.prediction();
@@ -80,11 +74,7 @@ const BINARY: u8 = 0x03;
 fn log_sense(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     let cdb: &Page10 = view(call.cdb);
     let (code, subpage) = (cdb.page & 0x3f, cdb.subpage);
-    let there = || {
-        PAGES
-            .iter()
-            .filter(|p| p.1 == 0 || unit.disk().limits.is_some())
-    };
+    let there = || PAGES.iter().filter(|p| p.1 == 0 || unit.disk().limits.is_some());
     let with_subpages = || there().flat_map(|p| [p.0, p.1]);
     let content = match (code, subpage) {
         (0, 0) => {
@@ -104,11 +94,7 @@ fn log_sense(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
                 if code < cdb.pointer.get() {
                     continue;
                 }
-                let head = Parameter {
-                    code: code.into(),
-                    control: BINARY,
-                    length: value.len() as u8,
-                };
+                let head = Parameter { code: code.into(), control: BINARY, length: value.len() as u8 };
                 all.extend_from_slice(head.as_bytes());
                 all.extend_from_slice(&value);
             }
@@ -119,11 +105,7 @@ fn log_sense(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
         }
     };
     let spf = if subpage == 0 { 0 } else { 0x40 };
-    let head = Head {
-        page: spf | code,
-        subpage,
-        length: (content.len() as u16).into(),
-    };
+    let head = Head { page: spf | code, subpage, length: (content.len() as u16).into() };
     let all = [head.as_bytes(), &content].concat();
     Ok(cut(all, cdb.length.get().into()))
 }

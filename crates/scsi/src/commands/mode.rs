@@ -12,32 +12,12 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// The family.
 pub const ENTRIES: &[Entry] = &[
-    Entry::new(
-        "MODE SENSE(6)",
-        &[0x1a, DBD, 0xff, 0xff, 0xff, 0],
-        Class::Writes,
-        sense6,
-    ),
-    Entry::new(
-        "MODE SENSE(10)",
-        &[0x5a, DBD | LLBAA, 0xff, 0xff, 0, 0, 0, 0xff, 0xff, 0],
-        Class::Writes,
-        sense10,
-    ),
-    Entry::new(
-        "MODE SELECT(6)",
-        &[0x15, PF | SP, 0, 0, 0xff, 0],
-        Class::Writes,
-        select6,
-    )
-    .takes(|_, cdb| Ok(cdb[4].into())),
-    Entry::new(
-        "MODE SELECT(10)",
-        &[0x55, PF | SP, 0, 0, 0, 0, 0, 0xff, 0xff, 0],
-        Class::Writes,
-        select10,
-    )
-    .takes(|_, cdb| Ok(view::<Page10>(cdb).length.get().into())),
+    Entry::new("MODE SENSE(6)", &[0x1a, DBD, 0xff, 0xff, 0xff, 0], Class::Writes, sense6),
+    Entry::new("MODE SENSE(10)", &[0x5a, DBD | LLBAA, 0xff, 0xff, 0, 0, 0, 0xff, 0xff, 0], Class::Writes, sense10),
+    Entry::new("MODE SELECT(6)", &[0x15, PF | SP, 0, 0, 0xff, 0], Class::Writes, select6)
+        .takes(|_, cdb| Ok(cdb[4].into())),
+    Entry::new("MODE SELECT(10)", &[0x55, PF | SP, 0, 0, 0, 0, 0, 0xff, 0xff, 0], Class::Writes, select10)
+        .takes(|_, cdb| Ok(view::<Page10>(cdb).length.get().into())),
 ];
 
 /// No block descriptor.
@@ -151,11 +131,8 @@ fn sense10(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     let descriptor = match (cdb.flags & DBD, is_long) {
         (0, false) => short_descriptor(unit),
         (0, true) => {
-            let descriptor = LongDescriptor {
-                blocks: unit.disk().blocks.into(),
-                reserved: 0.into(),
-                block_bytes: BLOCK.into(),
-            };
+            let descriptor =
+                LongDescriptor { blocks: unit.disk().blocks.into(), reserved: 0.into(), block_bytes: BLOCK.into() };
             descriptor.as_bytes().to_vec()
         }
         _ => Vec::new(),
@@ -236,11 +213,7 @@ fn check_descriptor(unit: &Unit, block: &[u8], at: usize, is_long: bool) -> Resu
     let (blocks, bytes, most) = match (block.len(), is_long) {
         (0, _) => return Ok(()),
         (8, false) => match ShortDescriptor::ref_from_bytes(block) {
-            Ok(d) => (
-                d.blocks.get().into(),
-                d.block_bytes.get(),
-                u64::from(u32::MAX),
-            ),
+            Ok(d) => (d.blocks.get().into(), d.block_bytes.get(), u64::from(u32::MAX)),
             Err(_) => return Err(Sense::in_parameters(at as u16)),
         },
         (16, true) => match LongDescriptor::ref_from_bytes(block) {

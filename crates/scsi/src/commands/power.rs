@@ -9,31 +9,10 @@ use headstack_drive::power::conditions::Condition;
 
 /// The family.
 pub const ENTRIES: &[Entry] = &[
-    Entry::new(
-        "TEST UNIT READY",
-        &[0x00, 0, 0, 0, 0, 0],
-        Class::Status,
-        ready,
-    ),
-    Entry::new(
-        "REQUEST SENSE",
-        &[0x03, 0x01, 0, 0, 0xff, 0],
-        Class::Free,
-        request_sense,
-    ),
-    Entry::new(
-        "START STOP UNIT",
-        &[0x1b, 0x01, 0, 0x0f, 0xf5, 0],
-        Class::Writes,
-        start_stop,
-    )
-    .seconds(60),
-    Entry::new(
-        "SEND DIAGNOSTIC",
-        &[0x1d, 0x04, 0, 0, 0, 0],
-        Class::Writes,
-        diagnose,
-    ),
+    Entry::new("TEST UNIT READY", &[0x00, 0, 0, 0, 0, 0], Class::Status, ready),
+    Entry::new("REQUEST SENSE", &[0x03, 0x01, 0, 0, 0xff, 0], Class::Free, request_sense),
+    Entry::new("START STOP UNIT", &[0x1b, 0x01, 0, 0x0f, 0xf5, 0], Class::Writes, start_stop).seconds(60),
+    Entry::new("SEND DIAGNOSTIC", &[0x1d, 0x04, 0, 0, 0, 0], Class::Writes, diagnose),
 ];
 
 fn ready(unit: &mut Unit, _: &Call) -> Result<Reply, Sense> {

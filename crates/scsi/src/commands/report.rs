@@ -9,17 +9,12 @@ use zerocopy::{Immutable, IntoBytes, Unaligned};
 
 /// The family.
 pub const ENTRIES: &[Entry] = &[
-    Entry::new(
-        "REPORT LUNS",
-        &[0xa0, 0, 0xff, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0],
-        Class::Free,
-        |unit, call| luns(unit.disk().units, call.cdb).map(Reply::Data),
-    ),
+    Entry::new("REPORT LUNS", &[0xa0, 0, 0xff, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0], Class::Free, |unit, call| {
+        luns(unit.disk().units, call.cdb).map(Reply::Data)
+    }),
     Entry::new(
         "REPORT SUPPORTED OPERATION CODES",
-        &[
-            0xa3, 0x1f, 0x87, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0,
-        ],
+        &[0xa3, 0x1f, 0x87, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0],
         Class::Status,
         opcodes,
     )
@@ -103,13 +98,7 @@ fn rwcdlp(of: &Entry) -> u8 {
 }
 
 fn timeouts(of: &Entry) -> Timeouts {
-    Timeouts {
-        length: 10.into(),
-        reserved: 0,
-        specific: 0,
-        nominal: 0.into(),
-        recommended: of.timeout_s.into(),
-    }
+    Timeouts { length: 10.into(), reserved: 0, specific: 0, nominal: 0.into(), recommended: of.timeout_s.into() }
 }
 
 fn opcodes(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
@@ -129,10 +118,7 @@ fn opcodes(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
 fn all_commands(unit: &Unit, with_timeouts: bool) -> Vec<u8> {
     let mut all = Vec::new();
     for entry in of(unit.disk()) {
-        let (ctdp, action) = (
-            u8::from(with_timeouts) << 1,
-            u8::from(entry.action.is_some()),
-        );
+        let (ctdp, action) = (u8::from(with_timeouts) << 1, u8::from(entry.action.is_some()));
         // RWCDLP is bit 6, CDLP bits 3 and 2.
         let limits = rwcdlp(entry) << 6 | entry.limit_page << 2;
         let command = Command {
@@ -152,12 +138,7 @@ fn all_commands(unit: &Unit, with_timeouts: bool) -> Vec<u8> {
 }
 
 /// What is known of one command. Option 1 is for commands without, 2 for those with a service action, 3 for both.
-fn one_command(
-    unit: &Unit,
-    option: u8,
-    (opcode, action): (u8, u16),
-    with_timeouts: bool,
-) -> Result<Vec<u8>, Sense> {
+fn one_command(unit: &Unit, option: u8, (opcode, action): (u8, u16), with_timeouts: bool) -> Result<Vec<u8>, Sense> {
     let mut of_code = of(unit.disk()).filter(|e| e.opcode() == opcode).peekable();
     let has_actions = of_code.peek().is_some_and(|e| e.action.is_some());
     let is_known = of_code.peek().is_some();
@@ -169,11 +150,7 @@ fn one_command(
     let is_other = option == 3 && !has_actions && action != 0;
     let found = of_code.find(|e| e.action == wanted && !is_other);
     let Some(entry) = found else {
-        let one = One {
-            limit: 0,
-            support: NOT_SUPPORTED,
-            length: 0.into(),
-        };
+        let one = One { limit: 0, support: NOT_SUPPORTED, length: 0.into() };
         return Ok(one.as_bytes().to_vec());
     };
     let mut usage = entry.usage.to_vec();

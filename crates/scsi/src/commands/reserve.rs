@@ -15,11 +15,9 @@ const fn input(name: &'static str, run: fn(&mut Unit, &Call) -> Result<Reply, Se
 
 const fn output(name: &'static str) -> Entry {
     let usage = &[0x5f, 0x1f, 0xff, 0, 0, 0xff, 0xff, 0xff, 0xff, 0];
-    Entry::new(name, usage, Class::Status, out).takes(|_, cdb| {
-        match view::<ReserveOut>(cdb).length.get() {
-            PARAMETERS => Ok(PARAMETERS),
-            _ => Err(Sense::illegal(Code::PARAMETER_LIST_LENGTH_ERROR)),
-        }
+    Entry::new(name, usage, Class::Status, out).takes(|_, cdb| match view::<ReserveOut>(cdb).length.get() {
+        PARAMETERS => Ok(PARAMETERS),
+        _ => Err(Sense::illegal(Code::PARAMETER_LIST_LENGTH_ERROR)),
     })
 }
 
@@ -38,18 +36,8 @@ pub const ENTRIES: &[Entry] = &[
     output("PERSISTENT RESERVE OUT, REGISTER AND IGNORE EXISTING KEY").action(6),
     Entry::new("RESERVE(6)", &[0x16, 0, 0, 0, 0, 0], Class::Status, reserve),
     Entry::new("RELEASE(6)", &[0x17, 0, 0, 0, 0, 0], Class::Free, release),
-    Entry::new(
-        "RESERVE(10)",
-        &[0x56, 0, 0, 0, 0, 0, 0, 0, 0, 0],
-        Class::Status,
-        reserve,
-    ),
-    Entry::new(
-        "RELEASE(10)",
-        &[0x57, 0, 0, 0, 0, 0, 0, 0, 0, 0],
-        Class::Free,
-        release,
-    ),
+    Entry::new("RESERVE(10)", &[0x56, 0, 0, 0, 0, 0, 0, 0, 0, 0], Class::Status, reserve),
+    Entry::new("RELEASE(10)", &[0x57, 0, 0, 0, 0, 0, 0, 0, 0, 0], Class::Free, release),
 ];
 
 /// Bytes of the data of PERSISTENT RESERVE OUT.
@@ -80,18 +68,12 @@ struct Reservation {
 fn answer(unit: &Unit, call: &Call, content: &[u8]) -> Result<Reply, Sense> {
     let cdb: &Page10 = view(call.cdb);
     let generation = unit.reservations().generation();
-    let all = [
-        &generation.to_be_bytes()[..],
-        &(content.len() as u32).to_be_bytes(),
-        content,
-    ];
+    let all = [&generation.to_be_bytes()[..], &(content.len() as u32).to_be_bytes(), content];
     Ok(cut(all.concat(), cdb.length.get().into()))
 }
 
 fn read_keys(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
-    let keys: Vec<u8> = (unit.reservations().registrations())
-        .flat_map(|r| r.key.to_be_bytes())
-        .collect();
+    let keys: Vec<u8> = (unit.reservations().registrations()).flat_map(|r| r.key.to_be_bytes()).collect();
     answer(unit, call, &keys)
 }
 
@@ -173,12 +155,7 @@ fn out(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
         },
         _ => None,
     };
-    let asked = Asked {
-        port: call.port,
-        key: parameters.key.get(),
-        action_key: parameters.action_key.get(),
-        kind,
-    };
+    let asked = Asked { port: call.port, key: parameters.key.get(), action_key: parameters.action_key.get(), kind };
     let told = unit.reservations_mut().act(action, &asked)?;
     Ok(match told {
         None => Reply::Status(Status::ReservationConflict),

@@ -13,27 +13,16 @@ pub const ENTRIES: &[Entry] = &[
     Entry::new("READ(6)", &R6, Class::Reads, read).seconds(TIMEOUT),
     Entry::new("READ(10)", &ten(0x28, DPO_FUA), Class::Reads, read).seconds(TIMEOUT),
     Entry::new("READ(12)", &twelve(0xa8, DPO_FUA), Class::Reads, read).seconds(TIMEOUT),
-    Entry::new("READ(16)", &sixteen(0x88, DPO_FUA), Class::Reads, read)
-        .only(UNLIMITED)
-        .seconds(TIMEOUT),
-    Entry::new("READ(16)", &limited16(0x88), Class::Reads, read)
-        .only(LONG)
-        .limited(READS)
-        .seconds(TIMEOUT),
+    Entry::new("READ(16)", &sixteen(0x88, DPO_FUA), Class::Reads, read).only(UNLIMITED).seconds(TIMEOUT),
+    Entry::new("READ(16)", &limited16(0x88), Class::Reads, read).only(LONG).limited(READS).seconds(TIMEOUT),
     Entry::new("READ(32)", &limited32(0x09), Class::Reads, read)
         .action(0x09)
         .only(LONG)
         .limited(READS)
         .seconds(TIMEOUT),
-    Entry::new("WRITE(6)", &W6, Class::Writes, write)
-        .takes(all_blocks)
-        .seconds(TIMEOUT),
-    Entry::new("WRITE(10)", &ten(0x2a, DPO_FUA), Class::Writes, write)
-        .takes(all_blocks)
-        .seconds(TIMEOUT),
-    Entry::new("WRITE(12)", &twelve(0xaa, DPO_FUA), Class::Writes, write)
-        .takes(all_blocks)
-        .seconds(TIMEOUT),
+    Entry::new("WRITE(6)", &W6, Class::Writes, write).takes(all_blocks).seconds(TIMEOUT),
+    Entry::new("WRITE(10)", &ten(0x2a, DPO_FUA), Class::Writes, write).takes(all_blocks).seconds(TIMEOUT),
+    Entry::new("WRITE(12)", &twelve(0xaa, DPO_FUA), Class::Writes, write).takes(all_blocks).seconds(TIMEOUT),
     Entry::new("WRITE(16)", &sixteen(0x8a, DPO_FUA), Class::Writes, write)
         .only(UNLIMITED)
         .takes(all_blocks)
@@ -49,12 +38,8 @@ pub const ENTRIES: &[Entry] = &[
         .limited(WRITES)
         .takes(all_blocks)
         .seconds(TIMEOUT),
-    Entry::new("WRITE SAME(10)", &ten(0x41, 0), Class::Writes, same)
-        .takes(one_block)
-        .seconds(TIMEOUT),
-    Entry::new("WRITE SAME(16)", &sixteen(0x93, NDOB), Class::Writes, same)
-        .takes(one_block)
-        .seconds(TIMEOUT),
+    Entry::new("WRITE SAME(10)", &ten(0x41, 0), Class::Writes, same).takes(one_block).seconds(TIMEOUT),
+    Entry::new("WRITE SAME(16)", &sixteen(0x93, NDOB), Class::Writes, same).takes(one_block).seconds(TIMEOUT),
     Entry::new("WRITE SAME(32)", &long(0x0d, NDOB), Class::Writes, same)
         .action(0x0d)
         .only(LONG)
@@ -165,10 +150,7 @@ pub fn work(named: Blocks, task: Task) -> Reply {
         0 => Reply::Good,
         blocks => Reply::Work(Work {
             task,
-            extent: Extent {
-                lba: named.lba,
-                blocks,
-            },
+            extent: Extent { lba: named.lba, blocks },
             forced: named.is_forced(),
             immediate: false,
             limit: named.limit,
@@ -199,11 +181,7 @@ fn one_block(unit: &Unit, cdb: &Cdb) -> Result<u32, Sense> {
         // WSNZ of VPD page B0h.
         return Err(Sense::in_cdb(length_byte(cdb), 7));
     }
-    Ok(if is_without_data(cdb, &named) {
-        0
-    } else {
-        BLOCK
-    })
+    Ok(if is_without_data(cdb, &named) { 0 } else { BLOCK })
 }
 
 fn is_without_data(cdb: &Cdb, named: &Blocks) -> bool {
@@ -216,9 +194,6 @@ fn same(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     match zeroes || call.data.len() == BLOCK as usize {
         true => Ok(work(named, Task::WriteSame { zeroes })),
         // The initiator sent less than a block.
-        false => Err(Sense::new(
-            Key::AbortedCommand,
-            Code::NOT_ENOUGH_UNSOLICITED_DATA,
-        )),
+        false => Err(Sense::new(Key::AbortedCommand, Code::NOT_ENOUGH_UNSOLICITED_DATA)),
     }
 }

@@ -10,54 +10,22 @@ use crate::{BLOCK, MOST_BLOCKS};
 
 /// The family.
 pub const ENTRIES: &[Entry] = &[
-    Entry::new("VERIFY(10)", &ten(0x2f, BITS), Class::Reads, verify)
-        .takes(compared)
-        .seconds(TIMEOUT),
-    Entry::new("VERIFY(12)", &twelve(0xaf, BITS), Class::Reads, verify)
-        .takes(compared)
-        .seconds(TIMEOUT),
-    Entry::new("VERIFY(16)", &sixteen(0x8f, BITS), Class::Reads, verify)
-        .takes(compared)
-        .seconds(TIMEOUT),
+    Entry::new("VERIFY(10)", &ten(0x2f, BITS), Class::Reads, verify).takes(compared).seconds(TIMEOUT),
+    Entry::new("VERIFY(12)", &twelve(0xaf, BITS), Class::Reads, verify).takes(compared).seconds(TIMEOUT),
+    Entry::new("VERIFY(16)", &sixteen(0x8f, BITS), Class::Reads, verify).takes(compared).seconds(TIMEOUT),
     Entry::new("VERIFY(32)", &long(0x0a, BITS), Class::Reads, verify)
         .action(0x0a)
         .only(LONG)
         .takes(compared)
         .seconds(TIMEOUT),
-    Entry::new(
-        "WRITE AND VERIFY(10)",
-        &ten(0x2e, BITS),
-        Class::Writes,
-        write,
-    )
-    .takes(written)
-    .seconds(TIMEOUT),
-    Entry::new(
-        "WRITE AND VERIFY(12)",
-        &twelve(0xae, BITS),
-        Class::Writes,
-        write,
-    )
-    .takes(written)
-    .seconds(TIMEOUT),
-    Entry::new(
-        "WRITE AND VERIFY(16)",
-        &sixteen(0x8e, BITS),
-        Class::Writes,
-        write,
-    )
-    .takes(written)
-    .seconds(TIMEOUT),
-    Entry::new(
-        "WRITE AND VERIFY(32)",
-        &long(0x0c, BITS),
-        Class::Writes,
-        write,
-    )
-    .action(0x0c)
-    .only(LONG)
-    .takes(written)
-    .seconds(TIMEOUT),
+    Entry::new("WRITE AND VERIFY(10)", &ten(0x2e, BITS), Class::Writes, write).takes(written).seconds(TIMEOUT),
+    Entry::new("WRITE AND VERIFY(12)", &twelve(0xae, BITS), Class::Writes, write).takes(written).seconds(TIMEOUT),
+    Entry::new("WRITE AND VERIFY(16)", &sixteen(0x8e, BITS), Class::Writes, write).takes(written).seconds(TIMEOUT),
+    Entry::new("WRITE AND VERIFY(32)", &long(0x0c, BITS), Class::Writes, write)
+        .action(0x0c)
+        .only(LONG)
+        .takes(written)
+        .seconds(TIMEOUT),
 ];
 
 /// DPO and BYTCHK.

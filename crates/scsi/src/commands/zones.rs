@@ -27,14 +27,9 @@ pub const ENTRIES: &[Entry] = &[
     action("FINISH ZONE").action(2).only(ZONED),
     action("OPEN ZONE").action(3).only(ZONED),
     action("RESET WRITE POINTER").action(4).only(ZONED),
-    Entry::new(
-        "REPORT ZONES",
-        &[0x95, 0x1f, X, X, X, X, X, X, X, X, X, X, X, X, 0xbf, 0],
-        Class::Reads,
-        report,
-    )
-    .action(0)
-    .only(ZONED),
+    Entry::new("REPORT ZONES", &[0x95, 0x1f, X, X, X, X, X, X, X, X, X, X, X, X, 0xbf, 0], Class::Reads, report)
+        .action(0)
+        .only(ZONED),
 ];
 
 /// What the zones of the drive are asked for.
@@ -65,17 +60,7 @@ fn report(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
         return Err(Sense::illegal(Code::LBA_OUT_OF_RANGE));
     }
     use ReportingOptions::*;
-    let known = [
-        All,
-        Empty,
-        ImplicitlyOpened,
-        ExplicitlyOpened,
-        Closed,
-        Full,
-        ReadOnly,
-        Offline,
-        NotWritePointer,
-    ];
+    let known = [All, Empty, ImplicitlyOpened, ExplicitlyOpened, Closed, Full, ReadOnly, Offline, NotWritePointer];
     let number = cdb.options & 0x3f;
     let options = known.into_iter().find(|known| *known as u8 == number);
     if options.is_none() && !NEVER.contains(&number) {
@@ -154,12 +139,7 @@ pub struct ZoneList {
 
 impl ZoneList {
     /// These zones of a drive, in order of address; `length` bytes are asked for.
-    pub fn new(
-        disk: &Disk,
-        zones: impl Iterator<Item = ZoneDescriptor>,
-        partial: bool,
-        length: u32,
-    ) -> ZoneList {
+    pub fn new(disk: &Disk, zones: impl Iterator<Item = ZoneDescriptor>, partial: bool, length: u32) -> ZoneList {
         let room = (length as usize).saturating_sub(ENTRY) / ENTRY;
         let (mut is_in, mut n, mut first) = (Vec::new(), 0, None);
         for zone in zones.take(if partial { room } else { usize::MAX }) {
@@ -179,13 +159,7 @@ impl ZoneList {
         };
         let mut bytes = [0; ENTRY];
         bytes.copy_from_slice(head.as_bytes());
-        ZoneList {
-            head: bytes,
-            bytes: ((1 + n.min(room)) * ENTRY).min(length as usize),
-            first,
-            blocks,
-            is_in,
-        }
+        ZoneList { head: bytes, bytes: ((1 + n.min(room)) * ENTRY).min(length as usize), first, blocks, is_in }
     }
 
     /// Bytes of the answer.
@@ -199,11 +173,7 @@ impl ZoneList {
     }
 
     /// Part of the answer; `zone` describes the zone that begins at a block.
-    pub fn part(
-        &self,
-        bytes: Range<usize>,
-        zone: impl Fn(Lba) -> Option<ZoneDescriptor>,
-    ) -> Vec<u8> {
+    pub fn part(&self, bytes: Range<usize>, zone: impl Fn(Lba) -> Option<ZoneDescriptor>) -> Vec<u8> {
         // The head is the first entry.
         let entries = bytes.start / ENTRY..bytes.end.div_ceil(ENTRY);
         let head = (entries.start == 0).then_some(self.head);

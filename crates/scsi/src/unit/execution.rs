@@ -79,19 +79,11 @@ impl Unit {
             Err(sense) => return Step::Ends(self.check(&sense)),
         };
         let port = self.ports.get(&nexus).cloned().unwrap_or_default();
-        let call = Call {
-            nexus,
-            port: &port,
-            cdb,
-            data,
-        };
+        let call = Call { nexus, port: &port, cdb, data };
         Step::Ends(match (entry.run)(self, &call) {
             Ok(Reply::Good) => Ending::of(Status::Good),
             Ok(Reply::Status(status)) => Ending::of(status),
-            Ok(Reply::Data(data)) => Ending {
-                data,
-                ..Ending::of(Status::Good)
-            },
+            Ok(Reply::Data(data)) => Ending { data, ..Ending::of(Status::Good) },
             Ok(Reply::Work(work)) => return Step::Works(work),
             Ok(Reply::Zones(call)) => return Step::Zones(call),
             Ok(Reply::Elements(call)) => return Step::Elements(call),
@@ -118,13 +110,7 @@ pub fn absent(units: u16, cdb: &Cdb) -> Ending {
         _ => Err(not_there),
     };
     match data {
-        Ok(data) => Ending {
-            data,
-            ..Ending::of(Status::Good)
-        },
-        Err(sense) => Ending {
-            sense: sense.bytes(false),
-            ..Ending::of(Status::CheckCondition)
-        },
+        Ok(data) => Ending { data, ..Ending::of(Status::Good) },
+        Err(sense) => Ending { sense: sense.bytes(false), ..Ending::of(Status::CheckCondition) },
     }
 }

@@ -56,10 +56,7 @@ pub struct Rates {
 
 impl Default for RateBins {
     fn default() -> RateBins {
-        RateBins {
-            width_ns: FIRST_NS,
-            bins: Vec::new(),
-        }
+        RateBins { width_ns: FIRST_NS, bins: Vec::new() }
     }
 }
 
@@ -119,11 +116,7 @@ pub struct AddressMap {
 
 impl Default for Map {
     fn default() -> Map {
-        Map {
-            width_ns: FIRST_NS,
-            width_blocks: FIRST_BLOCKS,
-            cells: vec![0; MAP * MAP],
-        }
+        Map { width_ns: FIRST_NS, width_blocks: FIRST_BLOCKS, cells: vec![0; MAP * MAP] }
     }
 }
 
@@ -161,9 +154,7 @@ impl Map {
             device,
             bin_s: self.width_ns as f64 / 1e9,
             bin_bytes: self.width_blocks * 512,
-            n_requests: (rows[..times].iter())
-                .map(|r| r[..addresses].to_vec())
-                .collect(),
+            n_requests: (rows[..times].iter()).map(|r| r[..addresses].to_vec()).collect(),
         }
     }
 }
@@ -177,11 +168,7 @@ mod tests {
     fn bins_widen_and_keep_their_sum() {
         let mut rates = RateBins::default();
         for i in 0..1000u64 {
-            let tally = Tally {
-                reads: 1,
-                read_bytes: 1,
-                ..Tally::default()
-            };
+            let tally = Tally { reads: 1, read_bytes: 1, ..Tally::default() };
             rates.add(i * 3_000_000, tally);
         }
         let rates = rates.rates();
@@ -214,10 +201,7 @@ mod tests {
         // From here on bins of 2 MiB, and of 2 ms.
         map.add(64_000_000, 2048 * 64);
         let found = map.of(3);
-        assert_eq!(
-            (found.bin_s, found.bin_bytes, found.device),
-            (0.002, 2 << 20, 3)
-        );
+        assert_eq!((found.bin_s, found.bin_bytes, found.device), (0.002, 2 << 20, 3));
         assert_eq!(found.n_requests.len(), 33);
         assert_eq!(found.n_requests[0][..3], [1, 1, 0]);
         assert_eq!(found.n_requests[32][32], 1);

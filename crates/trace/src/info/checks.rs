@@ -15,8 +15,7 @@ pub const COARSE_TIMES: Check = Check {
 /// Waits that look like pauses.
 pub const PAUSES: Check = Check {
     name: "waits-as-pauses",
-    summary:
-        "waits of a fio log lie before the one before them, so they may be pauses and not times",
+    summary: "waits of a fio log lie before the one before them, so they may be pauses and not times",
     way_out: "read them as pauses: format_parameters = { wait = \"microseconds-since-wait\" }, -p \
               wait=microseconds-since-wait",
 };
@@ -51,14 +50,7 @@ pub const AMBIGUOUS: Check = Check {
 };
 
 /// Every check of a trace.
-pub const CHECKS: &[Check] = &[
-    COARSE_TIMES,
-    PAUSES,
-    BACKWARDS,
-    MISALIGNED,
-    CHANGED_RECORDS,
-    AMBIGUOUS,
-];
+pub const CHECKS: &[Check] = &[COARSE_TIMES, PAUSES, BACKWARDS, MISALIGNED, CHANGED_RECORDS, AMBIGUOUS];
 
 /// The way out of a shared offset, in blocks: both ends of a sector.
 pub fn way_out_of_offset(offset: u64) -> String {
@@ -102,9 +94,7 @@ fn coarse_times(trace: &TraceSummary) -> Option<Warning> {
 
 fn pauses(read: &Counters) -> Option<Warning> {
     let n = read.earlier_waits();
-    let text = format!(
-        "{n} waits lie before the one before them: they look like pauses, not times since the start"
-    );
+    let text = format!("{n} waits lie before the one before them: they look like pauses, not times since the start");
     (n > 0).then(|| PAUSES.warn(text))
 }
 
@@ -145,9 +135,7 @@ fn misaligned(trace: &TraceSummary) -> Option<Warning> {
                 100.0 * shared.share,
                 shared.blocks
             );
-            MISALIGNED
-                .warn(text)
-                .with_way_out(way_out_of_offset(shared.blocks))
+            MISALIGNED.warn(text).with_way_out(way_out_of_offset(shared.blocks))
         }
         None => MISALIGNED.warn(text),
     };
@@ -157,10 +145,7 @@ fn misaligned(trace: &TraceSummary) -> Option<Warning> {
 fn left_out(read: &Counters) -> impl Iterator<Item = Warning> {
     [
         (read.skipped(), "wrong records left out"),
-        (
-            read.filtered(),
-            "records that are no reads, writes or flushes left out",
-        ),
+        (read.filtered(), "records that are no reads, writes or flushes left out"),
         (read.zero_sized(), "reads and writes of no bytes left out"),
     ]
     .into_iter()
@@ -172,16 +157,8 @@ fn ambiguous(read: &Counters) -> Option<Warning> {
     let opened = read.how_opened();
     let fits = opened.fits?;
     let (_, best) = *fits.first()?;
-    let equal: Vec<&str> = fits[1..]
-        .iter()
-        .filter(|(_, score)| *score == best)
-        .map(|(name, _)| *name)
-        .collect();
-    let text = format!(
-        "the trace fits {} as well as {}",
-        equal.join(" and "),
-        opened.format
-    );
+    let equal: Vec<&str> = fits[1..].iter().filter(|(_, score)| *score == best).map(|(name, _)| *name).collect();
+    let text = format!("the trace fits {} as well as {}", equal.join(" and "), opened.format);
     (!equal.is_empty()).then(|| AMBIGUOUS.warn(text))
 }
 
@@ -192,18 +169,10 @@ mod tests {
     use crate::request::{Command, Request};
     use headstack_units::{Lba, Time};
 
-    fn names(
-        requests: impl IntoIterator<Item = (u64, u64, Command)>,
-    ) -> Vec<(&'static str, String)> {
+    fn names(requests: impl IntoIterator<Item = (u64, u64, Command)>) -> Vec<(&'static str, String)> {
         let mut info = TraceInfo::new();
         for (us, lba, op) in requests {
-            info.add(&Request {
-                time: Time(us * 1000),
-                lba: Lba(lba),
-                blocks: 8,
-                op,
-                ..Request::default()
-            });
+            info.add(&Request { time: Time(us * 1000), lba: Lba(lba), blocks: 8, op, ..Request::default() });
         }
         let found = warnings(&info.summary(), &Counters::default());
         found.into_iter().map(|w| (w.name, w.way_out)).collect()
@@ -212,13 +181,7 @@ mod tests {
     #[test]
     fn one_request_in_a_hundred_may_be_misaligned() {
         let writes = |n: u64, off: u64| {
-            (0..n).map(move |i| {
-                (
-                    i * 100 + i % 3,
-                    800 * i + if i < off { 7 } else { 0 },
-                    Command::Write,
-                )
-            })
+            (0..n).map(move |i| (i * 100 + i % 3, 800 * i + if i < off { 7 } else { 0 }, Command::Write))
         };
         assert_eq!(names(writes(1000, 10)), []);
         let [(name, way_out)] = &names(writes(1000, 11))[..] else {
@@ -252,10 +215,7 @@ mod tests {
             texts.join("; ")
         };
         let text = told(&[("mqsim", 60), ("disksim", 60), ("spc", 59)]);
-        assert!(
-            text.starts_with("the trace fits disksim as well as "),
-            "{text}"
-        );
+        assert!(text.starts_with("the trace fits disksim as well as "), "{text}");
         assert_eq!(told(&[("mqsim", 60), ("disksim", 59)]), "");
         assert_eq!(told(&[]), "");
     }

@@ -95,10 +95,7 @@ fn size_class(blocks: u32) -> u32 {
 }
 
 fn classes(counts: &BTreeMap<u32, u64>) -> Vec<SizeClass> {
-    let class = |(&class, &n_requests): (&u32, &u64)| SizeClass {
-        up_to_bytes: 512 << class,
-        n_requests,
-    };
+    let class = |(&class, &n_requests): (&u32, &u64)| SizeClass { up_to_bytes: 512 << class, n_requests };
     counts.iter().map(class).collect()
 }
 
@@ -381,41 +378,25 @@ impl TraceInfo {
             }
         };
         TraceSummary {
-            rate_per_s: if duration_s > 0.0 {
-                gap_count as f64 / duration_s
-            } else {
-                0.0
-            },
+            rate_per_s: if duration_s > 0.0 { gap_count as f64 / duration_s } else { 0.0 },
             duration_s,
             interarrival_s,
             interarrival_quantile_method: "histogram, 3 digits",
             time_resolution_s: self.resolution_ns as f64 / 1e9,
-            operations: (self.operations.iter())
-                .map(|(&op, sizes)| sizes.summary(op))
-                .collect(),
+            operations: (self.operations.iter()).map(|(&op, sizes)| sizes.summary(op)).collect(),
             offsets: self.alignment.offsets,
-            shared_offset: self
-                .alignment
-                .shared_offset()
-                .map(|(blocks, share)| SharedOffset { blocks, share }),
+            shared_offset: self.alignment.shared_offset().map(|(blocks, share)| SharedOffset { blocks, share }),
             sizes: classes(&self.sizes),
             footprint_bytes: self.pages.count() * PAGE_BYTES,
             footprint_is_estimate: self.pages.is_estimate(),
             reuse: self.pages.reuse(PAGE_BYTES),
-            working_set_bytes: self.pages.working_set(
-                WINDOW_NS,
-                duration_ns / WINDOW_NS + 1,
-                PAGE_BYTES,
-            ),
+            working_set_bytes: self.pages.working_set(WINDOW_NS, duration_ns / WINDOW_NS + 1, PAGE_BYTES),
             rates: self.rate_bins.rates(),
             addresses: self.maps.iter().map(|(&d, map)| map.of(d)).collect(),
             devices: self
                 .devices
                 .iter()
-                .map(|(&device, row)| DeviceSummary {
-                    device,
-                    counts: row.summary(),
-                })
+                .map(|(&device, row)| DeviceSummary { device, counts: row.summary() })
                 .collect(),
             total,
         }
@@ -432,16 +413,8 @@ fn mix(mut z: u64) -> u64 {
 fn tally(r: &Request) -> Tally {
     let bytes = u64::from(r.blocks) * 512;
     match r.op.writes() {
-        true => Tally {
-            writes: 1,
-            write_bytes: bytes,
-            ..Tally::default()
-        },
-        false => Tally {
-            reads: 1,
-            read_bytes: bytes,
-            ..Tally::default()
-        },
+        true => Tally { writes: 1, write_bytes: bytes, ..Tally::default() },
+        false => Tally { reads: 1, read_bytes: bytes, ..Tally::default() },
     }
 }
 
@@ -467,20 +440,10 @@ mod tests {
             (3_000_000_000, 1, 16, 3, Command::WriteThrough),
             (4_000_000_000, 1, 0, 0, Command::Flush),
         ] {
-            info.add(&Request {
-                time: Time(time),
-                device,
-                lba: Lba(lba),
-                blocks,
-                op,
-                ..Request::default()
-            });
+            info.add(&Request { time: Time(time), device, lba: Lba(lba), blocks, op, ..Request::default() });
         }
         let s = info.summary();
-        assert_eq!(
-            (s.total.n_requests, s.total.n_reads, s.total.n_flushes),
-            (4, 2, 1)
-        );
+        assert_eq!((s.total.n_requests, s.total.n_reads, s.total.n_flushes), (4, 2, 1));
         assert_eq!((s.total.n_writes, s.total.write_bytes), (1, 3.0 * 512.0));
         assert_eq!((s.duration_s, s.footprint_bytes), (4.0, 3 * 4096));
         assert!((s.interarrival_s.mean - 4.0 / 3.0).abs() < 1e-12);
@@ -490,19 +453,11 @@ mod tests {
         assert_eq!(s.time_resolution_s, 1.0);
         assert_eq!(s.devices[0].counts.sequential_ratio, 0.5);
         assert_eq!(s.sizes[0].up_to_bytes, 2048);
-        let operations: Vec<_> = (s.operations.iter())
-            .map(|o| (o.op, o.n_requests, o.size_max_bytes, o.unaligned_ratio))
-            .collect();
-        let want = [
-            ("read", 2, 4096, 0.0),
-            ("write-through", 1, 1536, 1.0),
-            ("flush", 1, 0, 0.0),
-        ];
+        let operations: Vec<_> =
+            (s.operations.iter()).map(|o| (o.op, o.n_requests, o.size_max_bytes, o.unaligned_ratio)).collect();
+        let want = [("read", 2, 4096, 0.0), ("write-through", 1, 1536, 1.0), ("flush", 1, 0, 0.0)];
         assert_eq!(operations, want);
-        assert_eq!(
-            (s.reuse.n_touches, s.reuse.repeated_touches_ratio),
-            (3, 0.0)
-        );
+        assert_eq!((s.reuse.n_touches, s.reuse.repeated_touches_ratio), (3, 0.0));
         assert_eq!(s.addresses.len(), 2);
         assert!(serde_json::to_string(&s).is_ok());
     }
@@ -514,11 +469,7 @@ mod tests {
         let mut time = 0;
         for gap in [0, 1_000_000_700, 2_100, 35_000_000] {
             time += gap;
-            info.add(&Request {
-                time: Time(time),
-                blocks: 8,
-                ..Request::default()
-            });
+            info.add(&Request { time: Time(time), blocks: 8, ..Request::default() });
         }
         let s = info.summary();
         assert_eq!(s.interarrival_s.max, 1_000_000_700.0 / 1e9);
@@ -531,11 +482,7 @@ mod tests {
         let mut info = TraceInfo::new();
         let pages = 4_000_000u64;
         for page in 0..pages {
-            info.add(&Request {
-                lba: Lba(page * 8),
-                blocks: 8,
-                ..Request::default()
-            });
+            info.add(&Request { lba: Lba(page * 8), blocks: 8, ..Request::default() });
         }
         let s = info.summary();
         assert!(s.footprint_is_estimate);

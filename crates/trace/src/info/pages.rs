@@ -105,10 +105,7 @@ impl Pages {
             self.end_window();
             self.window = window;
         }
-        let page = self.kept.entry(hash).or_insert(Page {
-            touches: 0,
-            window: u64::MAX,
-        });
+        let page = self.kept.entry(hash).or_insert(Page { touches: 0, window: u64::MAX });
         page.touches = page.touches.saturating_add(1);
         self.in_window += u64::from(page.window != window);
         page.window = window;
@@ -121,8 +118,7 @@ impl Pages {
     fn keep_fewer(&mut self) {
         self.zero_bits += 1;
         let (bits, window) = (self.zero_bits, self.window);
-        self.kept
-            .retain(|hash, _| (hash >> DECIDING_BITS).trailing_zeros() >= bits);
+        self.kept.retain(|hash, _| (hash >> DECIDING_BITS).trailing_zeros() >= bits);
         self.in_window = self.kept.values().filter(|p| p.window == window).count() as u64;
     }
 
@@ -164,10 +160,7 @@ impl Pages {
             repeated_touches_ratio: ratio(repeated as f64, self.touches as f64),
             pages_touched_again_ratio: ratio(again as f64, kept as f64),
             pages: (classes[..last].iter().enumerate())
-                .map(|(class, &n)| TouchClass {
-                    up_to_touches: 1 << class,
-                    n_pages: self.all(n),
-                })
+                .map(|(class, &n)| TouchClass { up_to_touches: 1 << class, n_pages: self.all(n) })
                 .collect(),
             is_estimate: self.is_estimate(),
         }
@@ -200,9 +193,7 @@ mod tests {
         assert_eq!((reuse.n_touches, pages.count()), (7, 3));
         assert_eq!(reuse.repeated_touches_ratio, 4.0 / 7.0);
         assert_eq!(reuse.pages_touched_again_ratio, 1.0 / 3.0);
-        let classes: Vec<_> = (reuse.pages.iter())
-            .map(|c| (c.up_to_touches, c.n_pages))
-            .collect();
+        let classes: Vec<_> = (reuse.pages.iter()).map(|c| (c.up_to_touches, c.n_pages)).collect();
         // Pages 2 and 3 once, page 1 five times: above 4, up to 8.
         assert_eq!(classes, [(1, 2), (2, 0), (4, 0), (8, 1)]);
         // Windows 0 and 2 hold two pages each, window 1 none.

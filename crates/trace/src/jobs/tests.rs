@@ -32,10 +32,7 @@ fn play(jobs: &mut Jobs, service: Span, until_ms: f64) -> Vec<(u32, f64)> {
 fn a_thread_waits_for_its_request_and_thinks() {
     let mut j = jobs("[[jobs]]\nthreads = 2\nthink_time = \"1 ms\"").unwrap();
     let issued = play(&mut j, Span::from_ms(4.0), 11.0);
-    assert_eq!(
-        issued,
-        [(0, 0.0), (1, 0.0), (0, 5.0), (1, 5.0), (0, 10.0), (1, 10.0)]
-    );
+    assert_eq!(issued, [(0, 0.0), (1, 0.0), (0, 5.0), (1, 5.0), (0, 10.0), (1, 10.0)]);
 }
 
 /// At 100/s a thread is due every 10 ms. One whose request took 25 ms is late and issues at once.
@@ -50,17 +47,7 @@ fn rates_are_kept_and_caught_up() {
         j.ended(thread, Time::from_secs_f64(end * 1e-3));
     }
     // 10 ms and 20 ms were missed: both come at once, then 30 ms.
-    assert_eq!(
-        issued,
-        [
-            (0, 0.0),
-            (1, 0.0),
-            (0, 25.0),
-            (1, 25.0),
-            (0, 26.0),
-            (1, 26.0)
-        ]
-    );
+    assert_eq!(issued, [(0, 0.0), (1, 0.0), (0, 25.0), (1, 25.0), (0, 26.0), (1, 26.0)]);
     assert_eq!(j.next_time(), Time(30_000_000));
 }
 
@@ -92,10 +79,7 @@ fn bursts_of_a_volume_on_each_device() {
         *count.entry((second, request.device)).or_insert(0) += 1;
         j.ended(thread, now + Span::from_ms(3.0));
     }
-    let wanted: Vec<_> = [2, 3, 4]
-        .iter()
-        .flat_map(|s| [((*s, 4), 10), ((*s, 5), 10)])
-        .collect();
+    let wanted: Vec<_> = [2, 3, 4].iter().flat_map(|s| [((*s, 4), 10), ((*s, 5), 10)]).collect();
     assert_eq!(count.into_iter().collect::<Vec<_>>(), wanted);
 }
 
@@ -155,36 +139,18 @@ fn refuses_what_cannot_be() {
         ("threads = 1\nthink_time = \"-1 s\"", "jobs[0].think_time"),
         ("threads = 1\noffset = \"100 B\"", "jobs[0].offset"),
         ("threads = 1\nvolume = \"0 B\"", "jobs[0].volume"),
-        (
-            "threads = 1\nrequests = { reads = 2 }",
-            "jobs[0].requests.reads",
-        ),
-        (
-            "threads = 1\nrequests = { rate = \"3/s\" }",
-            "jobs[0].requests.rate",
-        ),
-        (
-            "threads = 1\nrequests = { devices = 2 }",
-            "jobs[0].requests.devices",
-        ),
+        ("threads = 1\nrequests = { reads = 2 }", "jobs[0].requests.reads"),
+        ("threads = 1\nrequests = { rate = \"3/s\" }", "jobs[0].requests.rate"),
+        ("threads = 1\nrequests = { devices = 2 }", "jobs[0].requests.devices"),
         ("threads = 1\nblocking = 1.5", "jobs[0].blocking"),
         ("threads = 1\nblocking = 0", "jobs[0].think_time"),
     ] {
-        let error = jobs(&format!("[[jobs]]\n{toml}"))
-            .err()
-            .expect(toml)
-            .to_string();
+        let error = jobs(&format!("[[jobs]]\n{toml}")).err().expect(toml).to_string();
         assert!(error.contains(key), "{toml}: {error}");
     }
     for (toml, want) in [
-        (
-            "processors = 0\n[[jobs]]\nthreads = 1",
-            "processors: got 0, need 1 or more",
-        ),
-        (
-            "processors = 1\n[[jobs]]\nthreads = 1\nrate = \"3/s\"",
-            "jobs[0].rate: got 3 /s",
-        ),
+        ("processors = 0\n[[jobs]]\nthreads = 1", "processors: got 0, need 1 or more"),
+        ("processors = 1\n[[jobs]]\nthreads = 1\nrate = \"3/s\"", "jobs[0].rate: got 3 /s"),
     ] {
         let error = jobs(toml).err().expect(toml).to_string();
         assert!(error.contains(want), "{error}");
@@ -208,14 +174,7 @@ fn threads_share_processors() {
     // Requests of 25 ms: the processor is idle from 20 ms, when both wait, to 35 ms.
     let want = [(0, 10.0), (1, 20.0), (0, 45.0), (1, 55.0), (0, 80.0)];
     assert_eq!(times(&toml(1), 25.0, 81.0), want);
-    let want = [
-        (0, 10.0),
-        (1, 10.0),
-        (0, 24.0),
-        (1, 24.0),
-        (0, 38.0),
-        (1, 38.0),
-    ];
+    let want = [(0, 10.0), (1, 10.0), (0, 24.0), (1, 24.0), (0, 38.0), (1, 38.0)];
     assert_eq!(times(&toml(2), 4.0, 39.0), want);
     // More processors than threads change nothing.
     assert_eq!(times(&toml(9), 4.0, 39.0), want);
@@ -261,7 +220,8 @@ fn threads_wait_for_a_share_of_their_requests() {
 /// (Gross & Harris, Fundamentals of Queueing Theory, finite source queues.)
 #[test]
 fn processors_with_exponential_computation_follow_the_machine_repairmans_model() {
-    let toml = "processors = 1\n[[jobs]]\nthreads = 5\nthink_time = { distribution = \"exponential\", mean = \"10 ms\" }";
+    let toml =
+        "processors = 1\n[[jobs]]\nthreads = 5\nthink_time = { distribution = \"exponential\", mean = \"10 ms\" }";
     let issued = times(toml, 20.0, 4_000_000.0);
     let weight = |k: i32| 2f64.powi(k) / (1..=k).map(f64::from).product::<f64>();
     let sum: f64 = (0..=5).map(weight).sum();
@@ -286,10 +246,7 @@ fn threads_may_go_to_any_device() {
     }
     assert_eq!(count[..2], [0, 0]);
     for n in &count[2..] {
-        assert!(
-            (f64::from(*n) / 12_000.0 - 0.25).abs() < 4.0 * 0.004,
-            "{count:?}"
-        );
+        assert!((f64::from(*n) / 12_000.0 - 0.25).abs() < 4.0 * 0.004, "{count:?}");
     }
 }
 
@@ -327,8 +284,7 @@ fn a_flush_follows_every_nth_write() {
 /// it begins at the end of the write, although another thread computes.
 #[test]
 fn flushes_count_writes_only_end_a_burst_and_need_no_processor() {
-    let toml =
-        "[[jobs]]\nthreads = 1\nflush_every = 1\nvolume = \"80 KiB\"\nrequests = { reads = 0.5 }";
+    let toml = "[[jobs]]\nthreads = 1\nflush_every = 1\nvolume = \"80 KiB\"\nrequests = { reads = 0.5 }";
     let found = operations(toml, 10_000.0);
     let count = |op| found.iter().filter(|(o, ..)| *o == op).count();
     assert_eq!(count(Command::Read) + count(Command::Write), 20);
@@ -340,17 +296,9 @@ fn flushes_count_writes_only_end_a_burst_and_need_no_processor() {
     }
     let toml = "processors = 1\n[[jobs]]\nthreads = 2\nflush_every = 1\nthink_time = \"10 ms\"\n\
                 requests = { reads = 0.0 }";
-    let times: Vec<_> = operations(toml, 35.0)
-        .into_iter()
-        .map(|(op, _, t)| (op, t))
-        .collect();
+    let times: Vec<_> = operations(toml, 35.0).into_iter().map(|(op, _, t)| (op, t)).collect();
     // The second thread computes from 10 to 20 ms; the first one's write ends at 20 ms, its flush at 30 ms.
-    let wanted = [
-        (Command::Write, 10.0),
-        (Command::Write, 20.0),
-        (Command::Flush, 20.0),
-        (Command::Flush, 30.0),
-    ];
+    let wanted = [(Command::Write, 10.0), (Command::Write, 20.0), (Command::Flush, 20.0), (Command::Flush, 30.0)];
     assert_eq!(times, wanted);
 }
 
@@ -358,8 +306,5 @@ fn flushes_count_writes_only_end_a_burst_and_need_no_processor() {
 fn flushes_of_threads_that_do_not_wait_are_refused() {
     let toml = "[[jobs]]\nthreads = 1\nflush_every = 1\nblocking = 0.5";
     let error = jobs(toml).err().expect("an error").to_string();
-    assert!(
-        error.contains("jobs[0].blocking: got 0.5, need 1"),
-        "{error}"
-    );
+    assert!(error.contains("jobs[0].blocking: got 0.5, need 1"), "{error}");
 }

@@ -8,8 +8,7 @@
 //! Sorted within 8192 requests; device sizes are in a separate file.
 
 use super::parse::{
-    by_bytes, need_columns, need_device, need_integer, need_read_or_write, need_time, split, trim,
-    Parsed,
+    by_bytes, need_columns, need_device, need_integer, need_read_or_write, need_time, split, trim, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
 use super::{no_parameters, sniff_lines, text, Format};
@@ -25,10 +24,7 @@ pub const FORMAT: Format = Format {
     size_unit: "bytes",
     sniff: |bytes, _| sniff_lines(Alibaba, bytes, 80),
     open: |input, options| text(Alibaba, input, Times::UNORDERED_DATES, options),
-    example: || {
-        b"419,W,8792731648,16384,1577808144360767\n725,R,59110326272,360448,1577808144360813\n"
-            .to_vec()
-    },
+    example: || b"419,W,8792731648,16384,1577808144360767\n725,R,59110326272,360448,1577808144360813\n".to_vec(),
 };
 
 struct Alibaba;

@@ -13,20 +13,14 @@
 //! ignored. A file with events, but not the selected one, is an error. The flush before a write with data (`F`
 //! before the `W`) is left out.
 
-use super::parse::{
-    field, need_blocks, need_integer, need_process, need_time, record, words, Parsed,
-};
+use super::parse::{field, need_blocks, need_integer, need_process, need_time, record, words, Parsed};
 use super::stream::{Found, LineFormat, Times};
 use super::{text, Format};
 use crate::request::{Command, Request};
 use headstack_schema::{Choice, Table};
 use headstack_units::Lba;
 
-const TIMES: Times = Times {
-    window: 8192,
-    dates: false,
-    spread: false,
-};
+const TIMES: Times = Times { window: 8192, dates: false, spread: false };
 
 /// This format.
 pub const FORMAT: Format = Format {
@@ -67,8 +61,7 @@ pub const FORMAT: Format = Format {
 
 fn device_text(text: &[u8]) -> bool {
     let mut parts = text.splitn(2, |&b| b == b',');
-    let digits =
-        |p: Option<&[u8]>| p.is_some_and(|p| !p.is_empty() && p.iter().all(u8::is_ascii_digit));
+    let digits = |p: Option<&[u8]>| p.is_some_and(|p| !p.is_empty() && p.iter().all(u8::is_ascii_digit));
     digits(parts.next()) && digits(parts.next())
 }
 
@@ -115,13 +108,7 @@ const MAX_DEVICES: usize = 4096;
 
 impl Blkparse {
     fn new(action: Action) -> Blkparse {
-        Blkparse {
-            action: action.letter(),
-            devices: Vec::new(),
-            ended: false,
-            wanted: 0,
-            others: 0,
-        }
+        Blkparse { action: action.letter(), devices: Vec::new(), ended: false, wanted: 0, others: 0 }
     }
     fn device(&mut self, name: &[u8]) -> Parsed<u32> {
         if let Some(i) = self.devices.iter().position(|d| d == name) {
@@ -167,14 +154,7 @@ impl LineFormat for Blkparse {
             Some(b'W') => Command::Write,
             Some(b'D' | b'N') => return Ok(Found::Other),
             _ if rwbs.starts_with(b"F") => Command::Flush,
-            _ => {
-                return Err(field(
-                    7,
-                    "rwbs",
-                    rwbs,
-                    "letters of which one is R, W, D, N or F",
-                ))
-            }
+            _ => return Err(field(7, "rwbs", rwbs, "letters of which one is R, W, D, N or F")),
         };
         if count < 10 || f[8] != b"+" {
             if rwbs.starts_with(b"F") {
@@ -193,30 +173,14 @@ impl LineFormat for Blkparse {
         }
         let lba = need_integer(f[7], 7, "sector")?;
         let blocks = need_blocks(f[9], 9, "count")?;
-        let op = if blocks == 0 && rwbs.starts_with(b"F") {
-            Command::Flush
-        } else {
-            op
-        };
-        Ok(Found::Request(Request {
-            time,
-            device,
-            lba: Lba(lba),
-            blocks,
-            op,
-            process,
-            ..Request::default()
-        }))
+        let op = if blocks == 0 && rwbs.starts_with(b"F") { Command::Flush } else { op };
+        Ok(Found::Request(Request { time, device, lba: Lba(lba), blocks, op, process, ..Request::default() }))
     }
 
     fn finish(&mut self) -> Parsed<()> {
         if self.wanted == 0 && self.others > 0 {
             return Err(record(
-                format!(
-                    "no event {:?}, {} others",
-                    char::from(self.action),
-                    self.others
-                ),
+                format!("no event {:?}, {} others", char::from(self.action), self.others),
                 "events of the kind asked for; hint: format_parameters = { action = \"issue\" } \
                  (--format-parameter action=issue) takes D",
             ));

@@ -21,11 +21,7 @@ use headstack_schema::Table;
 use headstack_units::{Lba, Time};
 use std::io::BufRead;
 
-const TIMES: Times = Times {
-    window: 8192,
-    dates: false,
-    spread: false,
-};
+const TIMES: Times = Times { window: 8192, dates: false, spread: false };
 const MAGIC: u32 = 0x6561_7400;
 const VERSION: u32 = 7;
 
@@ -63,30 +59,9 @@ pub(crate) fn example(little: bool) -> Vec<u8> {
 /// The record of one event: its time and sector, bytes, action, and `pdu` bytes of payload.
 pub(crate) fn event(little: bool, at: (u64, u64), bytes: u32, action: u32, pdu: u16) -> Vec<u8> {
     let mut fields: Vec<Vec<u8>> = Vec::new();
-    let word = |v: u32| {
-        if little {
-            v.to_le_bytes()
-        } else {
-            v.to_be_bytes()
-        }
-        .to_vec()
-    };
-    let long = |v: u64| {
-        if little {
-            v.to_le_bytes()
-        } else {
-            v.to_be_bytes()
-        }
-        .to_vec()
-    };
-    let short = |v: u16| {
-        if little {
-            v.to_le_bytes()
-        } else {
-            v.to_be_bytes()
-        }
-        .to_vec()
-    };
+    let word = |v: u32| if little { v.to_le_bytes() } else { v.to_be_bytes() }.to_vec();
+    let long = |v: u64| if little { v.to_le_bytes() } else { v.to_be_bytes() }.to_vec();
+    let short = |v: u16| if little { v.to_le_bytes() } else { v.to_be_bytes() }.to_vec();
     fields.extend([word(MAGIC | VERSION), word(1), long(at.0), long(at.1)]);
     fields.extend([bytes, action, 77, 8 << 20, 0].map(word));
     fields.extend([short(0), short(pdu), vec![0; usize::from(pdu)]]);
@@ -119,20 +94,11 @@ struct Head<'b> {
 
 impl Head<'_> {
     fn of(bytes: &[u8; 48]) -> Result<Head<'_>, Halt> {
-        let is_little = Head {
-            bytes,
-            is_little: true,
-        }
-        .word(0)
-            & !0xff
-            == MAGIC;
+        let is_little = Head { bytes, is_little: true }.word(0) & !0xff == MAGIC;
         let head = Head { bytes, is_little };
         match head.word(0) {
             magic if magic == MAGIC | VERSION => Ok(head),
-            magic => Err(Halt::Lost(record(
-                format!("magic {magic:#010x}"),
-                format!("{:#010x}", MAGIC | VERSION),
-            ))),
+            magic => Err(Halt::Lost(record(format!("magic {magic:#010x}"), format!("{:#010x}", MAGIC | VERSION)))),
         }
     }
 

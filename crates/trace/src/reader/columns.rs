@@ -53,26 +53,16 @@ impl Columns {
     pub(crate) fn places(&self) -> Vec<usize> {
         let (Address::Lba(a) | Address::Offset(a)) = self.address;
         let (Length::Blocks(l) | Length::Size(l)) = self.length;
-        [self.time, self.op, a, l]
-            .into_iter()
-            .chain(self.device)
-            .chain(self.process)
-            .chain(self.ioprio)
-            .collect()
+        [self.time, self.op, a, l].into_iter().chain(self.device).chain(self.process).chain(self.ioprio).collect()
     }
 
     /// Finds the columns; the error states what is needed.
     pub(crate) fn find(names: &[&str]) -> Result<Columns, String> {
         let place = |name: &str| names.iter().position(|n| *n == name);
-        let (time, time_places) = [
-            ("time_s", 9),
-            ("time_ms", 6),
-            ("time_us", 3),
-            ("time_ns", 0),
-        ]
-        .into_iter()
-        .find_map(|(name, places)| Some((place(name)?, places)))
-        .ok_or("a column time_s, time_ms, time_us or time_ns")?;
+        let (time, time_places) = [("time_s", 9), ("time_ms", 6), ("time_us", 3), ("time_ns", 0)]
+            .into_iter()
+            .find_map(|(name, places)| Some((place(name)?, places)))
+            .ok_or("a column time_s, time_ms, time_us or time_ns")?;
         let address = (place("lba").map(Address::Lba))
             .or(place("offset_bytes").map(Address::Offset))
             .ok_or("a column lba or offset_bytes")?;
@@ -86,16 +76,6 @@ impl Columns {
         let (process, ioprio) = (place("process"), place("ioprio"));
         let named = [device, process, ioprio].into_iter().flatten();
         let last = [time, op, a, l].into_iter().chain(named).max();
-        Ok(Columns {
-            time,
-            time_places,
-            device,
-            address,
-            length,
-            op,
-            process,
-            ioprio,
-            last: last.unwrap_or(0),
-        })
+        Ok(Columns { time, time_places, device, address, length, op, process, ioprio, last: last.unwrap_or(0) })
     }
 }

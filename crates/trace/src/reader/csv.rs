@@ -12,8 +12,8 @@
 
 use super::columns::{Address, Columns, Length};
 use super::parse::{
-    by_bytes, field, need_blocks, need_columns, need_cover, need_device, need_integer, need_ioprio,
-    need_process, need_time, operation, record, split, trim, Parsed, Wrong, OPERATIONS,
+    by_bytes, field, need_blocks, need_columns, need_cover, need_device, need_integer, need_ioprio, need_process,
+    need_time, operation, record, split, trim, Parsed, Wrong, OPERATIONS,
 };
 use super::stream::{Found, LineFormat, Times};
 use super::{no_parameters, text, Format};
@@ -35,9 +35,7 @@ pub const FORMAT: Format = Format {
         Err(_) => 0,
     },
     open: |input, options| text(Csv::default(), input, Times::ORDERED, options),
-    example: || {
-        b"time_ms,device,op,lba,size_bytes\n0.5,0,R,1000,4096\n2,1,W,8,512\n2.25,0,F,0,0\n".to_vec()
-    },
+    example: || b"time_ms,device,op,lba,size_bytes\n0.5,0,R,1000,4096\n2,1,W,8,512\n2.25,0,F,0,0\n".to_vec(),
 };
 
 pub(super) const MAX_COLUMNS: usize = 64;
@@ -56,10 +54,7 @@ fn header(bytes: &[u8]) -> &[u8] {
 
 pub(super) fn names(header: &[u8]) -> Vec<&str> {
     let (f, count) = split::<MAX_COLUMNS>(header, b',');
-    f[..count]
-        .iter()
-        .map(|c| std::str::from_utf8(trim(c)).unwrap_or(""))
-        .collect()
+    f[..count].iter().map(|c| std::str::from_utf8(trim(c)).unwrap_or("")).collect()
 }
 
 fn columns(header: &[u8]) -> Parsed<Columns> {
@@ -105,14 +100,10 @@ pub(crate) fn lacking(bytes: &[u8]) -> Option<Box<Wrong>> {
     let shown = || format!("columns {}", quote_long(&given.join(", ")));
     let small: Vec<String> = given.iter().map(|n| n.to_lowercase()).collect();
     if known(&small.iter().map(String::as_str).collect::<Vec<_>>()) {
-        return Some(record(
-            shown(),
-            format!("names in small letters, {EXAMPLE}"),
-        ));
+        return Some(record(shown(), format!("names in small letters, {EXAMPLE}")));
     }
     let is_name = |n: &&str| {
-        n.starts_with(|c: char| c.is_alphabetic())
-            && !n.contains(|c: char| c.is_whitespace() || c.is_control())
+        n.starts_with(|c: char| c.is_alphabetic()) && !n.contains(|c: char| c.is_whitespace() || c.is_control())
     };
     if given.len() >= 3 && given.iter().all(is_name) {
         let need = format!("those of a csv trace, {EXAMPLE}, or a trace in another format");
@@ -120,9 +111,7 @@ pub(crate) fn lacking(bytes: &[u8]) -> Option<Box<Wrong>> {
     }
     let is_number = |n: &&str| n.parse::<f64>().is_ok();
     if given.len() >= 3 && given.first().is_some_and(is_number) {
-        let need = format!(
-            "a first line with the names of the columns, {EXAMPLE}, or a trace in another format"
-        );
+        let need = format!("a first line with the names of the columns, {EXAMPLE}, or a trace in another format");
         return Some(record(format!("{:?}", super::parse::quote(header)), need));
     }
     None
@@ -165,39 +154,15 @@ fn request<const N: usize>(c: &Columns, line: &[u8]) -> Parsed<Found> {
     };
     let (lba, blocks) = match (c.address, c.length) {
         (Address::Offset(a), Length::Size(l)) => {
-            let found = by_bytes(
-                time,
-                device,
-                op,
-                at(a, "offset_bytes")?,
-                at(l, "size_bytes")?,
-            )?;
-            let said = |request: Request| Request {
-                process,
-                priority,
-                ..request
-            };
+            let found = by_bytes(time, device, op, at(a, "offset_bytes")?, at(l, "size_bytes")?)?;
+            let said = |request: Request| Request { process, priority, ..request };
             return Ok(found.map_or(Found::Nothing, |r| Found::Request(said(r))));
         }
-        (Address::Lba(a), Length::Size(l)) => {
-            (at(a, "lba")?, need_cover(0, at(l, "size_bytes")?)?.1)
+        (Address::Lba(a), Length::Size(l)) => (at(a, "lba")?, need_cover(0, at(l, "size_bytes")?)?.1),
+        (Address::Lba(a), Length::Blocks(l)) => (at(a, "lba")?, need_blocks(trim(f[l]), l, "blocks")?),
+        (Address::Offset(a), Length::Blocks(l)) => {
+            (at(a, "offset_bytes")? / 512, need_blocks(trim(f[l]), l, "blocks")?)
         }
-        (Address::Lba(a), Length::Blocks(l)) => {
-            (at(a, "lba")?, need_blocks(trim(f[l]), l, "blocks")?)
-        }
-        (Address::Offset(a), Length::Blocks(l)) => (
-            at(a, "offset_bytes")? / 512,
-            need_blocks(trim(f[l]), l, "blocks")?,
-        ),
     };
-    Ok(Found::Request(Request {
-        time,
-        device,
-        lba: Lba(lba),
-        blocks,
-        op,
-        process,
-        priority,
-        ..Request::default()
-    }))
+    Ok(Found::Request(Request { time, device, lba: Lba(lba), blocks, op, process, priority, ..Request::default() }))
 }

@@ -9,8 +9,7 @@
 //! Times must not decrease. DiskSim itself only takes block numbers below 2^31.
 
 use super::parse::{
-    field, hexadecimal, need_blocks, need_columns, need_device, need_integer, need_time, record,
-    words, Parsed,
+    field, hexadecimal, need_blocks, need_columns, need_device, need_integer, need_time, record, words, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
 use super::{no_parameters, sniff_lines, text, Format};
@@ -28,10 +27,7 @@ pub const FORMAT: Format = Format {
     size_unit: "512-byte blocks",
     sniff: |bytes, _| {
         // Without a decimal point in the times, the columns could also be those of MQSim.
-        let first = bytes
-            .trim_ascii_start()
-            .split(|b| b.is_ascii_whitespace())
-            .next();
+        let first = bytes.trim_ascii_start().split(|b| b.is_ascii_whitespace()).next();
         let point = first.is_some_and(|f| f.contains(&b'.'));
         sniff_lines(Disksim, bytes, if point { 70 } else { 40 })
     },
@@ -48,18 +44,13 @@ impl LineFormat for Disksim {
         if count > 5 {
             return Err(record("more than 5 columns", "5 columns"));
         }
-        let flags =
-            hexadecimal(f[4]).ok_or_else(|| field(5, "flags", f[4], "a hexadecimal number"))?;
+        let flags = hexadecimal(f[4]).ok_or_else(|| field(5, "flags", f[4], "a hexadecimal number"))?;
         Ok(Found::Request(Request {
             time: need_time(f[0], 0, "time", 6)?,
             device: need_device(f[1], 1, "device")?,
             lba: Lba(need_integer(f[2], 2, "block")?),
             blocks: need_blocks(f[3], 3, "count")?,
-            op: if flags & 1 == 1 {
-                Command::Read
-            } else {
-                Command::Write
-            },
+            op: if flags & 1 == 1 { Command::Read } else { Command::Write },
             ..Request::default()
         }))
     }

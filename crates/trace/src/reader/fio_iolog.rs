@@ -28,8 +28,7 @@ pub const FORMAT: Format = Format {
     example_parameters: "wait = \"microseconds-since-wait\"",
     parameters: <Parameters as Table>::schema,
     times: Times::ORDERED,
-    time_unit:
-        "version 2: milliseconds since the start, or what `wait` says; version 3: microseconds",
+    time_unit: "version 2: milliseconds since the start, or what `wait` says; version 3: microseconds",
     size_unit: "bytes",
     sniff: |bytes, _| {
         if bytes.starts_with(b"fio version ") && bytes[12..].contains(&b'i') {
@@ -79,13 +78,7 @@ struct Iolog {
 
 impl Iolog {
     fn new(wait: Wait, counters: Counters) -> Iolog {
-        Iolog {
-            counters,
-            version: 0,
-            wait,
-            now: Time::ZERO,
-            files: HashMap::new(),
-        }
+        Iolog { counters, version: 0, wait, now: Time::ZERO, files: HashMap::new() }
     }
 
     fn wait(&mut self, text: &[u8]) -> Parsed<Found> {
@@ -101,11 +94,9 @@ impl Iolog {
                 self.now.max(Time(at))
             }
             Wait::MicrosecondsSinceWait if count < 100 => self.now,
-            Wait::MicrosecondsSinceWait => count
-                .checked_mul(1000)
-                .and_then(|ns| self.now.0.checked_add(ns))
-                .map(Time)
-                .ok_or_else(too_long)?,
+            Wait::MicrosecondsSinceWait => {
+                count.checked_mul(1000).and_then(|ns| self.now.0.checked_add(ns)).map(Time).ok_or_else(too_long)?
+            }
         };
         Ok(Found::Nothing)
     }
@@ -161,19 +152,10 @@ impl LineFormat for Iolog {
                 ))
             }
         };
-        let device = *self
-            .files
-            .get(f[0])
-            .ok_or_else(|| field(first + 1, "file", f[0], "a file that was added before"))?;
+        let device =
+            *self.files.get(f[0]).ok_or_else(|| field(first + 1, "file", f[0], "a file that was added before"))?;
         if op == Command::Flush {
-            return Ok(Found::Request(Request {
-                time,
-                device,
-                lba: Lba(0),
-                blocks: 0,
-                op,
-                ..Request::default()
-            }));
+            return Ok(Found::Request(Request { time, device, lba: Lba(0), blocks: 0, op, ..Request::default() }));
         }
         need_columns(count, 4, "file action offset length")?;
         let offset = need_integer(f[2], first + 2, "offset")?;

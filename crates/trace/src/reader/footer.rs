@@ -158,9 +158,7 @@ mod tests {
     /// By hand: field 1 of type i32, field 3 by its number as a text, field 4 as a list of three truth values.
     #[test]
     fn a_list_that_states_more_than_there_is_does_not_fit() {
-        let whole = [
-            0x15, 0x02, 0x08, 0x06, 2, b'a', b'b', 0x19, 0x31, 1, 2, 1, 0,
-        ];
+        let whole = [0x15, 0x02, 0x08, 0x06, 2, b'a', b'b', 0x19, 0x31, 1, 2, 1, 0];
         assert!(fits(&whole));
         for end in 0..whole.len() {
             assert!(!fits(&whole[..end]), "{end}");

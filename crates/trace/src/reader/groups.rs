@@ -74,20 +74,16 @@ fn empty(column: &ColumnDescriptor) -> Values {
         (Some(LogicalType::Integer { is_signed, .. }), _) => Some(!is_signed),
         (None, ConvertedType::NONE) => Some(false),
         (None, kind) => match kind {
-            ConvertedType::INT_8
-            | ConvertedType::INT_16
-            | ConvertedType::INT_32
-            | ConvertedType::INT_64 => Some(false),
-            ConvertedType::UINT_8
-            | ConvertedType::UINT_16
-            | ConvertedType::UINT_32
-            | ConvertedType::UINT_64 => Some(true),
+            ConvertedType::INT_8 | ConvertedType::INT_16 | ConvertedType::INT_32 | ConvertedType::INT_64 => Some(false),
+            ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64 => {
+                Some(true)
+            }
             _ => None,
         },
         _ => None,
     };
-    let text = matches!(column.logical_type(), Some(LogicalType::String))
-        || column.converted_type() == ConvertedType::UTF8;
+    let text =
+        matches!(column.logical_type(), Some(LogicalType::String)) || column.converted_type() == ConvertedType::UTF8;
     match (column.physical_type(), unsigned) {
         (Physical::INT32 | Physical::INT64, Some(true)) => Values::Unsigned(Vec::new()),
         (Physical::INT32 | Physical::INT64, Some(false)) => Values::Signed(Vec::new()),
@@ -95,9 +91,7 @@ fn empty(column: &ColumnDescriptor) -> Values {
         (Physical::BYTE_ARRAY, _) if text => Values::Text(Vec::new()),
         (physical, _) => Values::Other(match column.logical_type() {
             Some(logical) => format!("{logical:?}"),
-            None if column.converted_type() != ConvertedType::NONE => {
-                column.converted_type().to_string()
-            }
+            None if column.converted_type() != ConvertedType::NONE => column.converted_type().to_string(),
             None => physical.to_string(),
         }),
     }
@@ -131,28 +125,16 @@ impl Column {
         let nullable = self.nullable;
         match (&mut self.values, reader) {
             (Values::Other(_), _) => Ok(()),
-            (Values::Signed(to), ColumnReader::Int32ColumnReader(r)) => {
-                read(r, rows, nullable, to, i64::from)
-            }
-            (Values::Signed(to), ColumnReader::Int64ColumnReader(r)) => {
-                read(r, rows, nullable, to, |v| v)
-            }
+            (Values::Signed(to), ColumnReader::Int32ColumnReader(r)) => read(r, rows, nullable, to, i64::from),
+            (Values::Signed(to), ColumnReader::Int64ColumnReader(r)) => read(r, rows, nullable, to, |v| v),
             // An unsigned number is stored as the signed one with the same bits.
             (Values::Unsigned(to), ColumnReader::Int32ColumnReader(r)) => {
                 read(r, rows, nullable, to, |v| u64::from(v as u32))
             }
-            (Values::Unsigned(to), ColumnReader::Int64ColumnReader(r)) => {
-                read(r, rows, nullable, to, |v| v as u64)
-            }
-            (Values::Real(to), ColumnReader::FloatColumnReader(r)) => {
-                read(r, rows, nullable, to, f64::from)
-            }
-            (Values::Real(to), ColumnReader::DoubleColumnReader(r)) => {
-                read(r, rows, nullable, to, |v| v)
-            }
-            (Values::Text(to), ColumnReader::ByteArrayColumnReader(r)) => {
-                read(r, rows, nullable, to, kept)
-            }
+            (Values::Unsigned(to), ColumnReader::Int64ColumnReader(r)) => read(r, rows, nullable, to, |v| v as u64),
+            (Values::Real(to), ColumnReader::FloatColumnReader(r)) => read(r, rows, nullable, to, f64::from),
+            (Values::Real(to), ColumnReader::DoubleColumnReader(r)) => read(r, rows, nullable, to, |v| v),
+            (Values::Text(to), ColumnReader::ByteArrayColumnReader(r)) => read(r, rows, nullable, to, kept),
             _ => Err(ParquetError::General("a column of changing type".into())),
         }
     }
@@ -174,8 +156,7 @@ fn read<T: DataType, V>(
     while to.len() < rows {
         let wanted = (to.len() + most).min(rows);
         let (mut values, mut levels) = (Vec::new(), Vec::new());
-        let (records, ..) =
-            reader.read_records(wanted - to.len(), Some(&mut levels), None, &mut values)?;
+        let (records, ..) = reader.read_records(wanted - to.len(), Some(&mut levels), None, &mut values)?;
         let records = to.len() + records;
         let mut values = values.into_iter().map(&convert);
         if nullable {
@@ -198,14 +179,7 @@ impl<T: ChunkReader + 'static> Groups<T> {
     pub(super) fn new(file: SerializedFileReader<T>, again: T, places: &[usize]) -> Groups<T> {
         let schema = file.metadata().file_metadata().schema_descr();
         let columns = places.iter().map(|p| Column::new(*p, schema)).collect();
-        Groups {
-            file,
-            again: Arc::new(again),
-            columns,
-            next_group: 0,
-            left: 0,
-            rows: 0,
-        }
+        Groups { file, again: Arc::new(again), columns, next_group: 0, left: 0, rows: 0 }
     }
 
     /// Rows of the present batch.
@@ -232,8 +206,7 @@ impl<T: ChunkReader + 'static> Groups<T> {
             self.left = u64::try_from(group.metadata().num_rows()).unwrap_or(0);
             for column in &mut self.columns {
                 let Some(i) = column.stored else { continue };
-                let (stored, inner) =
-                    (group.metadata().column(i), group.get_column_page_reader(i)?);
+                let (stored, inner) = (group.metadata().column(i), group.get_column_page_reader(i)?);
                 let pages = Pages::new(inner, self.again.clone(), stored);
                 let reader = get_column_reader(stored.column_descr_ptr(), Box::new(pages));
                 column.reader = Some(reader);

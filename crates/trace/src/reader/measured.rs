@@ -12,9 +12,7 @@
 //! are the shortest with which no request completes before its millisecond.
 
 use super::csv::{names, Csv, MAX_COLUMNS};
-use super::parse::{
-    by_bytes, decimal, field, need_columns, need_integer, record, split, trim, Parsed,
-};
+use super::parse::{by_bytes, decimal, field, need_columns, need_integer, record, split, trim, Parsed};
 use super::stream::{Failure, Found, LineFormat, Lines, Records};
 use super::validate::{Collect, ValidateRecord};
 use super::{beginning, blkparse, blktrace, csv, io_error, open_input, Format, Input, SNIFFED};
@@ -46,11 +44,7 @@ pub fn read_measured(path: &Path) -> Result<Vec<ValidateRecord>, TraceError> {
         of_events(path, &blktrace::FORMAT)?
     } else if is(blkparse::FORMAT) {
         of_events(path, &blkparse::FORMAT)?
-    } else if first
-        .split(|b| *b == b'\n')
-        .next()
-        .is_some_and(|l| l.contains(&b','))
-    {
+    } else if first.split(|b| *b == b'\n').next().is_some_and(|l| l.contains(&b',')) {
         collect(LatencyLog::default(), input)?.found
     } else {
         return Ok(collect(Collect::default(), input)?.0);
@@ -114,8 +108,7 @@ struct LatencyLog {
 impl LineFormat for LatencyLog {
     fn line(&mut self, line: &[u8]) -> Parsed<Found> {
         let (f, count) = split::<8>(line, b',');
-        let need =
-            "time, latency, direction, size, offset and priority, as fio writes with log_offset=1";
+        let need = "time, latency, direction, size, offset and priority, as fio writes with log_offset=1";
         need_columns(count, 6, need)?;
         let number = |i: usize, name| need_integer(trim(f[i]), i, name);
         let (ms, latency) = (number(0, "time")?, number(1, "latency")?);
@@ -123,18 +116,9 @@ impl LineFormat for LatencyLog {
             b"0" => Command::Read,
             b"1" => Command::Write,
             b"2" => return Ok(Found::Nothing),
-            other => {
-                return Err(field(
-                    3,
-                    "direction",
-                    other,
-                    "0 (read), 1 (write) or 2 (trim)",
-                ))
-            }
+            other => return Err(field(3, "direction", other, "0 (read), 1 (write) or 2 (trim)")),
         };
-        let end = ms
-            .saturating_mul(1_000_000)
-            .max(self.end.saturating_add(latency));
+        let end = ms.saturating_mul(1_000_000).max(self.end.saturating_add(latency));
         let start = Time(end - latency.min(end));
         let request = by_bytes(start, 0, op, number(4, "offset")?, number(3, "size")?)?;
         self.end = end;
@@ -166,29 +150,19 @@ fn of_events(path: &Path, format: &Format) -> Result<Vec<Measured>, TraceError> 
 
 /// The requests with the pauses between them.
 fn in_turn(mut measured: Vec<Measured>, path: &str) -> Result<Vec<ValidateRecord>, TraceError> {
-    let error = |got: String, need: &str| TraceError::Input {
-        path: path.to_string(),
-        got,
-        need: need.to_string(),
-    };
+    let error = |got: String, need: &str| TraceError::Input { path: path.to_string(), got, need: need.to_string() };
     measured.retain(|(r, _)| r.op != Command::Flush && r.blocks > 0);
     measured.sort_by_key(|(r, _)| r.time);
     let mut records = Vec::with_capacity(measured.len());
     for (i, (r, response)) in measured.iter().enumerate() {
         if r.device != measured[0].0.device {
-            return Err(error(
-                format!("device {}", r.device),
-                "requests of one device",
-            ));
+            return Err(error(format!("device {}", r.device), "requests of one device"));
         }
         let end = r.time.0.saturating_add(*response);
         let next = measured.get(i + 1).map_or(end, |(r, _)| r.time.0);
         let Some(think) = next.checked_sub(end) else {
             let got = format!("a request at {next} ns, before the one before it ended at {end} ns");
-            return Err(error(
-                got,
-                "one request after another, as with a queue depth of 1",
-            ));
+            return Err(error(got, "one request after another, as with a queue depth of 1"));
         };
         records.push(ValidateRecord {
             op: r.op,
@@ -213,9 +187,7 @@ mod tests {
         let found = read_measured(&path);
         std::fs::remove_file(&path).unwrap();
         let found = found.map_err(|e| e.to_string())?.into_iter();
-        Ok(found
-            .map(|r| (r.op, r.lba.0, r.blocks, r.measured.0, r.think.0))
-            .collect())
+        Ok(found.map(|r| (r.op, r.lba.0, r.blocks, r.measured.0, r.think.0)).collect())
     }
 
     const ROWS: [Row; 3] = [
@@ -275,13 +247,7 @@ mod tests {
             (23_000_000, 8, 1, 'C', "R"),
             (24_000_000, 9, 1, 'D', "R"),
         ];
-        let number = |letter| {
-            [(1, 'Q'), (7, 'D'), (8, 'C')]
-                .iter()
-                .find(|e| e.1 == letter)
-                .unwrap()
-                .0
-        };
+        let number = |letter| [(1, 'Q'), (7, 'D'), (8, 'C')].iter().find(|e| e.1 == letter).unwrap().0;
         let binary = events.map(|(t, sector, blocks, letter, rw)| {
             let action = number(letter) | if rw == "W" { 0x2_0000 } else { 0x1_0000 };
             blktrace::event(true, (t, sector), 512 * blocks, action, 0)

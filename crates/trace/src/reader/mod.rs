@@ -60,20 +60,12 @@ impl Input {
     /// A compressed file whose first bytes are wrong.
     pub fn from_packed(bytes: Vec<u8>, path: &str) -> Result<Input, TraceError> {
         let (reader, _) = decompressed(Box::new(Cursor::new(bytes)), path, &Counters::default())?;
-        Ok(Input {
-            reader,
-            path: path.to_string(),
-            file: None,
-        })
+        Ok(Input { reader, path: path.to_string(), file: None })
     }
 
     /// From bytes in memory, without decompression.
     pub fn from_bytes(bytes: Vec<u8>, path: &str) -> Input {
-        Input {
-            reader: Box::new(Cursor::new(bytes)),
-            path: path.to_string(),
-            file: None,
-        }
+        Input { reader: Box::new(Cursor::new(bytes)), path: path.to_string(), file: None }
     }
 }
 
@@ -165,10 +157,7 @@ pub(crate) struct Spreading {
 impl Spreading {
     /// Properties of the times of a format with this parameter.
     fn of(&self, times: Times) -> Times {
-        Times {
-            spread: self.spread_seconds,
-            ..times
-        }
+        Times { spread: self.spread_seconds, ..times }
     }
 }
 
@@ -236,10 +225,7 @@ const SNIFFED: usize = 16 * 1024;
 const SNIFFED_LINES: usize = 8;
 
 fn io_error(path: &str, source: std::io::Error) -> TraceError {
-    TraceError::Io {
-        path: path.to_string(),
-        source,
-    }
+    TraceError::Io { path: path.to_string(), source }
 }
 
 /// Up to `count` bytes from the beginning.
@@ -324,42 +310,23 @@ pub(crate) fn open_input(path: &Path, counters: &Counters) -> Result<Input, Trac
         let stdin = Stoppable::new(std::io::stdin(), counters);
         let stdin = Box::new(BufReader::with_capacity(BUFFER, stdin));
         let (reader, _) = decompressed(stdin, "standard input", counters)?;
-        return Ok(Input {
-            reader,
-            path: "standard input".to_string(),
-            file: None,
-        });
+        return Ok(Input { reader, path: "standard input".to_string(), file: None });
     }
     let open = || File::open(path).map_err(|e| io_error(&name, e));
     let file = open()?;
     let metadata = file.metadata().ok().filter(|m| m.is_file());
     let is_file = metadata.is_some();
     counters.begin(metadata.map_or(0, |m| m.len()));
-    let file = Counted {
-        file,
-        counters: counters.clone(),
-    };
+    let file = Counted { file, counters: counters.clone() };
     let file = Stoppable::new(file, counters);
     let buffered = Box::new(BufReader::with_capacity(BUFFER, file));
     let (reader, compressed) = decompressed(buffered, &name, counters)?;
-    Ok(Input {
-        reader,
-        file: if is_file && !compressed {
-            Some(open()?)
-        } else {
-            None
-        },
-        path: name,
-    })
+    Ok(Input { reader, file: if is_file && !compressed { Some(open()?) } else { None }, path: name })
 }
 
 /// The format that fits best, if any: first by the whole beginning, then by most of its lines, so that the
 /// reader can report a single wrong line.
-pub fn detect<'a>(
-    first_bytes: &[u8],
-    file_name: &str,
-    formats: &'a Registry<Format>,
-) -> Option<&'a Format> {
+pub fn detect<'a>(first_bytes: &[u8], file_name: &str, formats: &'a Registry<Format>) -> Option<&'a Format> {
     let best = |bytes: &[u8]| {
         let fits = formats.iter().map(|f| ((f.sniff)(bytes, file_name), f));
         let best = fits.max_by_key(|(confidence, _)| *confidence)?;
@@ -373,16 +340,10 @@ pub fn detect<'a>(
 
 /// The format that fits at least half of the first lines (at most [`SNIFFED_LINES`]), each line by itself; if
 /// several do, the one that fits most lines.
-fn detect_by_lines<'a>(
-    text: &[u8],
-    file_name: &str,
-    formats: &'a Registry<Format>,
-) -> Option<&'a Format> {
+fn detect_by_lines<'a>(text: &[u8], file_name: &str, formats: &'a Registry<Format>) -> Option<&'a Format> {
     let whole = &text[..memchr::memrchr(b'\n', text)?];
-    let lines: Vec<&[u8]> = (whole.split(|&b| b == b'\n'))
-        .filter(|line| !line.trim_ascii().is_empty())
-        .take(SNIFFED_LINES)
-        .collect();
+    let lines: Vec<&[u8]> =
+        (whole.split(|&b| b == b'\n')).filter(|line| !line.trim_ascii().is_empty()).take(SNIFFED_LINES).collect();
     let fits = |f: &Format| -> (usize, u8) {
         let each = lines.iter().map(|line| (f.sniff)(line, file_name));
         let fitting = each.filter(|confidence| *confidence > 0);
@@ -406,11 +367,7 @@ fn undetected(first: &[u8], path: &str, formats: &Registry<Format>) -> TraceErro
         first if is_page(first) => ("a page of HTML".to_string(), ""),
         first => (format!("{:?}", parse::quote(first)), NAME_IT),
     };
-    TraceError::Input {
-        path: path.to_string(),
-        got,
-        need: format!("a trace in one of {}{hint}", names.join(", ")),
-    }
+    TraceError::Input { path: path.to_string(), got, need: format!("a trace in one of {}{hint}", names.join(", ")) }
 }
 
 /// What helps if the format is known, but not seen.
@@ -428,9 +385,7 @@ fn is_text(first: &[u8]) -> bool {
 /// Whether it is a page, as servers send it in place of a file.
 fn is_page(first: &[u8]) -> bool {
     let start = first.trim_ascii_start().to_ascii_lowercase();
-    [&b"<!doctype html"[..], b"<html"]
-        .iter()
-        .any(|tag| start.starts_with(tag))
+    [&b"<!doctype html"[..], b"<html"].iter().any(|tag| start.starts_with(tag))
 }
 
 /// The name of the format that is detected for a file, as by [`open`]; none if no format fits, or if it is not
@@ -438,10 +393,7 @@ fn is_page(first: &[u8]) -> bool {
 ///
 /// # Errors
 /// A file that cannot be read.
-pub fn detected(
-    path: &Path,
-    formats: &Registry<Format>,
-) -> Result<Option<&'static str>, TraceError> {
+pub fn detected(path: &Path, formats: &Registry<Format>) -> Result<Option<&'static str>, TraceError> {
     if !path.is_file() {
         return Ok(None);
     }
@@ -452,11 +404,7 @@ pub fn detected(
 }
 
 /// The `formats` that fit a beginning, each with its score (1 to 100), the best first.
-fn fits(
-    first_bytes: &[u8],
-    file_name: &str,
-    formats: &Registry<Format>,
-) -> Vec<(&'static str, u8)> {
+fn fits(first_bytes: &[u8], file_name: &str, formats: &Registry<Format>) -> Vec<(&'static str, u8)> {
     let mut fits: Vec<_> = (formats.iter())
         .map(|f| (f.name, (f.sniff)(first_bytes, file_name)))
         .filter(|(_, confidence)| *confidence > 0)
@@ -470,11 +418,7 @@ fn fits(
 ///
 /// # Errors
 /// A file that cannot be read; an unknown format; a file that fits none.
-pub fn open(
-    path: &Path,
-    format: Option<&str>,
-    options: &ReadOptions,
-) -> Result<Source, TraceError> {
+pub fn open(path: &Path, format: Option<&str>, options: &ReadOptions) -> Result<Source, TraceError> {
     let named = |name| options.formats.find("format", name);
     let chosen = format.map(named).transpose()?;
     open_with(open_input(path, &options.counters)?, chosen, options)
@@ -484,23 +428,16 @@ pub fn open(
 ///
 /// # Errors
 /// As for [`open`].
-pub fn open_with(
-    mut input: Input,
-    format: Option<&Format>,
-    options: &ReadOptions,
-) -> Result<Source, TraceError> {
+pub fn open_with(mut input: Input, format: Option<&Format>, options: &ReadOptions) -> Result<Source, TraceError> {
     let format = match format {
         Some(format) => format,
         None => {
-            let first =
-                beginning(&mut input.reader, SNIFFED).map_err(|e| io_error(&input.path, e))?;
+            let first = beginning(&mut input.reader, SNIFFED).map_err(|e| io_error(&input.path, e))?;
             let name = input.path.rsplit('/').next().unwrap_or("").to_string();
             let found = detect(&first, &name, &options.formats)
                 .ok_or_else(|| undetected(&first, &input.path, &options.formats))?;
             let rest = std::mem::replace(&mut input.reader, Box::new(std::io::empty()));
-            options
-                .counters
-                .detected(fits(&first, &name, &options.formats));
+            options.counters.detected(fits(&first, &name, &options.formats));
             input.reader = Box::new(Cursor::new(first).chain(rest));
             found
         }

@@ -8,9 +8,7 @@
 //! # Validity
 //! Times must not decrease.
 
-use super::parse::{
-    field, need_blocks, need_columns, need_device, need_integer, record, words, Parsed,
-};
+use super::parse::{field, need_blocks, need_columns, need_device, need_integer, record, words, Parsed};
 use super::stream::{Found, LineFormat, Times};
 use super::{no_parameters, sniff_lines, text, Format};
 use crate::request::{Command, Request};

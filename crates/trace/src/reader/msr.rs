@@ -10,8 +10,7 @@
 //! the same number: another host name is an error.
 
 use super::parse::{
-    by_bytes, need_columns, need_device, need_integer, need_read_or_write, quote, record, split,
-    trim, Parsed,
+    by_bytes, need_columns, need_device, need_integer, need_read_or_write, quote, record, split, trim, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
 use super::{no_parameters, sniff_lines, text, Format};
@@ -43,15 +42,10 @@ struct Msr {
 impl LineFormat for Msr {
     fn line(&mut self, line: &[u8]) -> Parsed<Found> {
         let (f, count) = split::<7>(line, b',');
-        need_columns(
-            count,
-            7,
-            "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime",
-        )?;
+        need_columns(count, 7, "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime")?;
         let ticks = need_integer(f[0], 0, "Timestamp")?;
-        let time = ticks
-            .checked_mul(100)
-            .ok_or_else(|| record(format!("Timestamp {ticks}"), "a time below 2^64 ns"))?;
+        let time =
+            ticks.checked_mul(100).ok_or_else(|| record(format!("Timestamp {ticks}"), "a time below 2^64 ns"))?;
         if self.host != f[1] {
             if !self.host.is_empty() {
                 return Err(record(

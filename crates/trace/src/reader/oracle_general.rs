@@ -18,11 +18,7 @@ use headstack_schema::Table;
 use headstack_units::{Lba, Time};
 use std::io::BufRead;
 
-const TIMES: Times = Times {
-    window: 0,
-    dates: true,
-    spread: false,
-};
+const TIMES: Times = Times { window: 0, dates: true, spread: false };
 
 /// This format.
 pub const FORMAT: Format = Format {

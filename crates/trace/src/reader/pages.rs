@@ -28,18 +28,9 @@ pub(super) struct Pages<T> {
 }
 
 impl<T: ChunkReader> Pages<T> {
-    pub(super) fn new(
-        inner: Box<dyn PageReader>,
-        file: Arc<T>,
-        column: &ColumnChunkMetaData,
-    ) -> Self {
+    pub(super) fn new(inner: Box<dyn PageReader>, file: Arc<T>, column: &ColumnChunkMetaData) -> Self {
         let (at, left) = column.byte_range();
-        Pages {
-            inner,
-            file,
-            at,
-            left,
-        }
+        Pages { inner, file, at, left }
     }
 
     /// Passes over a page; its type.
@@ -52,9 +43,7 @@ impl<T: ChunkReader> Pages<T> {
             };
             let of_dictionary = unpacked > MOST_DICTIONARY || values > unpacked / 4;
             if unpacked > MOST_BYTES || values > 0 && of_dictionary {
-                return refused(format!(
-                    "{unpacked} bytes and a dictionary of {values} values"
-                ));
+                return refused(format!("{unpacked} bytes and a dictionary of {values} values"));
             }
             let whole = (bytes.len() - rest.0.len()) as u64 + packed.max(0) as u64;
             self.left = self.left.saturating_sub(whole);
@@ -74,14 +63,8 @@ impl<T: ChunkReader> PageReader for Pages<T> {
         while self.left > 0 && self.pass()? == INDEX {}
         let page = self.inner.get_next_page()?;
         match &page {
-            Some(p)
-                if p.encoding() == Encoding::DELTA_BYTE_ARRAY
-                    && p.buffer().len() > MOST_SHARING =>
-            {
-                refused(format!(
-                    "{} bytes of texts that share beginnings",
-                    p.buffer().len()
-                ))
+            Some(p) if p.encoding() == Encoding::DELTA_BYTE_ARRAY && p.buffer().len() > MOST_SHARING => {
+                refused(format!("{} bytes of texts that share beginnings", p.buffer().len()))
             }
             _ => Ok(page),
         }

@@ -14,9 +14,7 @@
 use super::columns::{Address, Columns, Length};
 use super::footer::lists_fit;
 use super::groups::{Groups, Values};
-use super::parse::{
-    by_bytes, need_cover, need_ioprio, need_process, operation, quote, record, Parsed, OPERATIONS,
-};
+use super::parse::{by_bytes, need_cover, need_ioprio, need_process, operation, quote, record, Parsed, OPERATIONS};
 use super::stream::{located, Checked, Failure, Found, Records, Times};
 use super::{no_parameters, Format, Input};
 use crate::error::TraceError;
@@ -44,10 +42,7 @@ pub const FORMAT: Format = Format {
     sniff: |bytes, _| if bytes.starts_with(b"PAR1") { 100 } else { 0 },
     open,
     example: || {
-        let requests = [
-            (0u64, 0u32, 1000u64, 8u32, Command::Read),
-            (1_500_000, 1, 8, 1, Command::Write),
-        ];
+        let requests = [(0u64, 0u32, 1000u64, 8u32, Command::Read), (1_500_000, 1, 8, 1, Command::Write)];
         let mut bytes = Vec::new();
         let written = crate::writer::parquet::to_bytes(
             &mut bytes,
@@ -120,9 +115,7 @@ fn check_places(metadata: &ParquetMetaData, file_bytes: u64) -> Result<(), Strin
             let end = end.and_then(|(start, bytes)| start.checked_add(bytes));
             if end.is_none_or(|end| end > file_bytes) || data < 0 || column.num_values() < 0 {
                 let path = column.column_path();
-                return Err(format!(
-                    "column {path} of row group {i} in {bytes} bytes at byte {start} of {file_bytes}"
-                ));
+                return Err(format!("column {path} of row group {i} in {bytes} bytes at byte {start} of {file_bytes}"));
             }
         }
     }
@@ -138,10 +131,7 @@ fn open(input: Input, options: &ReadOptions) -> Result<Source, TraceError> {
     }
     let mut bytes = Vec::new();
     let read = input.reader.take(MAX_IN_MEMORY + 1).read_to_end(&mut bytes);
-    read.map_err(|source| TraceError::Io {
-        path: path.clone(),
-        source,
-    })?;
+    read.map_err(|source| TraceError::Io { path: path.clone(), source })?;
     if bytes.len() as u64 > MAX_IN_MEMORY {
         return Err(unusable(&path, "more than 1 GiB that is not a plain file"));
     }
@@ -174,14 +164,7 @@ fn build<T: ChunkReader + 'static>(
         options.counters.begin(rows.try_into().unwrap_or(0));
         Ok((Groups::new(reader, again, &columns.places()), columns))
     })?;
-    let rows = Rows {
-        groups,
-        columns,
-        row: 0,
-        number: 0,
-        counters: options.counters.clone(),
-        path,
-    };
+    let rows = Rows { groups, columns, row: 0, number: 0, counters: options.counters.clone(), path };
     Ok(Box::new(Checked::new(rows, Times::ORDERED, options)))
 }
 
@@ -241,9 +224,7 @@ impl<T: ChunkReader + 'static> Rows<T> {
     fn request(&self) -> Parsed<Request> {
         let (c, row) = (&self.columns, self.row);
         let column = |i: usize| self.groups.column(i);
-        let small = |v: u64, name: &str| {
-            u32::try_from(v).map_err(|_| record(format!("{name} {v}"), "less than 2^32"))
-        };
+        let small = |v: u64, name: &str| u32::try_from(v).map_err(|_| record(format!("{name} {v}"), "less than 2^32"));
         let time = time(column(c.time), row, c.time_places)?;
         let device = match c.device {
             Some(i) => small(integer(column(i), row, "device")?, "device")?,
@@ -264,11 +245,7 @@ impl<T: ChunkReader + 'static> Rows<T> {
                 let size = integer(column(l), row, "size_bytes")?;
                 let request = by_bytes(time, device, op, offset, size)?;
                 let request = request.unwrap_or_default();
-                return Ok(Request {
-                    process,
-                    priority,
-                    ..request
-                });
+                return Ok(Request { process, priority, ..request });
             }
             (Address::Lba(a), Length::Size(l)) => {
                 let size = integer(column(l), row, "size_bytes")?;
@@ -284,16 +261,7 @@ impl<T: ChunkReader + 'static> Rows<T> {
                 (offset / 512, small(blocks, "blocks")?)
             }
         };
-        Ok(Request {
-            time,
-            device,
-            lba: Lba(lba),
-            blocks,
-            op,
-            process,
-            priority,
-            ..Request::default()
-        })
+        Ok(Request { time, device, lba: Lba(lba), blocks, op, process, priority, ..Request::default() })
     }
 }
 

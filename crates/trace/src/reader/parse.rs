@@ -8,12 +8,7 @@ use headstack_units::{Lba, Time};
 #[derive(Debug)]
 pub(crate) enum Wrong {
     /// One column is wrong.
-    Field {
-        column: usize,
-        name: &'static str,
-        got: String,
-        need: String,
-    },
+    Field { column: usize, name: &'static str, got: String, need: String },
     /// The record as a whole is wrong.
     Record { got: String, need: String },
 }
@@ -37,21 +32,13 @@ pub(crate) fn quote(field: &[u8]) -> String {
 #[cold]
 #[inline(never)]
 pub(crate) fn field(column: usize, name: &'static str, got: &[u8], need: &str) -> Box<Wrong> {
-    Box::new(Wrong::Field {
-        column,
-        name,
-        got: quote(got),
-        need: need.to_string(),
-    })
+    Box::new(Wrong::Field { column, name, got: quote(got), need: need.to_string() })
 }
 
 #[cold]
 #[inline(never)]
 pub(crate) fn record(got: impl Into<String>, need: impl Into<String>) -> Box<Wrong> {
-    Box::new(Wrong::Record {
-        got: got.into(),
-        need: need.into(),
-    })
+    Box::new(Wrong::Record { got: got.into(), need: need.into() })
 }
 
 /// A decimal integer without sign.
@@ -84,10 +71,7 @@ pub(crate) fn integer(text: &[u8]) -> Option<u64> {
 
 /// A hexadecimal integer, with or without `0x`.
 pub(crate) fn hexadecimal(text: &[u8]) -> Option<u64> {
-    let digits = text
-        .strip_prefix(b"0x")
-        .or_else(|| text.strip_prefix(b"0X"))
-        .unwrap_or(text);
+    let digits = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X")).unwrap_or(text);
     if digits.first().is_none_or(|&b| b == b'+' || b == b'-') {
         return None;
     }
@@ -207,15 +191,8 @@ pub(crate) fn need_blocks(text: &[u8], index: usize, name: &'static str) -> Pars
 
 /// Column `index` (from 0) as a decimal number times `10^places`.
 #[inline]
-pub(crate) fn need_time(
-    text: &[u8],
-    index: usize,
-    name: &'static str,
-    places: u32,
-) -> Parsed<Time> {
-    decimal(text, places)
-        .map(Time)
-        .ok_or_else(|| field(index + 1, name, text, "a time that is not negative"))
+pub(crate) fn need_time(text: &[u8], index: usize, name: &'static str, places: u32) -> Parsed<Time> {
+    decimal(text, places).map(Time).ok_or_else(|| field(index + 1, name, text, "a time that is not negative"))
 }
 
 /// Block addresses are at most this, so that byte addresses fit 64 bits.
@@ -237,10 +214,7 @@ pub(crate) fn cover(offset: u64, size: u64) -> Option<(Lba, u32)> {
 #[inline]
 pub(crate) fn need_cover(offset: u64, size: u64) -> Parsed<(Lba, u32)> {
     cover(offset, size).ok_or_else(|| {
-        record(
-            format!("{size} bytes at byte {offset}"),
-            "a range below 2^64 bytes of fewer than 2^32 blocks",
-        )
+        record(format!("{size} bytes at byte {offset}"), "a range below 2^64 bytes of fewer than 2^32 blocks")
     })
 }
 
@@ -267,12 +241,7 @@ pub(crate) fn operation(text: &[u8]) -> Option<Command> {
 pub(crate) fn need_read_or_write(text: &[u8], index: usize, name: &'static str) -> Parsed<Command> {
     match operation(text) {
         Some(op @ (Command::Read | Command::Write)) => Ok(op),
-        _ => Err(field(
-            index + 1,
-            name,
-            text,
-            "one of R, W, read, write in any case",
-        )),
+        _ => Err(field(index + 1, name, text, "one of R, W, read, write in any case")),
     }
 }
 
@@ -327,31 +296,15 @@ pub(crate) fn need_columns(count: usize, need: usize, names: &'static str) -> Pa
     if count >= need {
         Ok(())
     } else {
-        Err(record(
-            format!("{count} columns"),
-            format!("{need} columns: {names}"),
-        ))
+        Err(record(format!("{count} columns"), format!("{need} columns: {names}")))
     }
 }
 
 /// A request from byte address and byte size.
 #[inline]
-pub(crate) fn by_bytes(
-    time: Time,
-    device: u32,
-    op: Command,
-    offset: u64,
-    size: u64,
-) -> Parsed<Option<Request>> {
+pub(crate) fn by_bytes(time: Time, device: u32, op: Command, offset: u64, size: u64) -> Parsed<Option<Request>> {
     let (lba, blocks) = need_cover(offset, size)?;
-    Ok(Some(Request {
-        time,
-        device,
-        lba,
-        blocks,
-        op,
-        ..Request::default()
-    }))
+    Ok(Some(Request { time, device, lba, blocks, op, ..Request::default() }))
 }
 
 #[cfg(test)]
@@ -361,25 +314,13 @@ mod tests {
     #[test]
     fn decimals_are_exact() {
         assert_eq!(decimal(b"0.026214", 9), Some(26_214_000));
-        assert_eq!(
-            decimal(b"1456095145.133076000", 9),
-            Some(1_456_095_145_133_076_000)
-        );
+        assert_eq!(decimal(b"1456095145.133076000", 9), Some(1_456_095_145_133_076_000));
         assert_eq!(decimal(b"7", 9), Some(7_000_000_000));
         assert_eq!(decimal(b".5", 3), Some(500));
         assert_eq!(decimal(b"0.00049", 3), Some(0));
         assert_eq!(decimal(b"0.0005", 3), Some(1));
         assert_eq!(decimal(b"1.2e-05", 9), Some(12_000));
-        for bad in [
-            "",
-            ".",
-            "-1",
-            "1x",
-            "nan",
-            "inf",
-            "1e400",
-            "99999999999999999999",
-        ] {
+        for bad in ["", ".", "-1", "1x", "nan", "inf", "1e400", "99999999999999999999"] {
             assert_eq!(decimal(bad.as_bytes(), 9), None, "{bad}");
         }
     }

@@ -10,8 +10,8 @@
 //! Times must not decrease; they are read exactly to the nanosecond.
 
 use super::parse::{
-    field, need_columns, need_cover, need_device, need_integer, need_read_or_write, need_time,
-    split, trim, Parsed, MAX_BLOCK,
+    field, need_columns, need_cover, need_device, need_integer, need_read_or_write, need_time, split, trim, Parsed,
+    MAX_BLOCK,
 };
 use super::stream::{Checked, Found, LineFormat, Lines, Times};
 use super::{no_parameters, sniff_lines, text, Format};
@@ -51,14 +51,7 @@ impl LineFormat for Spc {
         let time = need_time(trim(f[4]), 4, "time", 9)?;
         // For a size that is not a multiple of 512, the last block counts whole.
         let (_, blocks) = need_cover(0, size)?;
-        Ok(Found::Request(Request {
-            time,
-            device,
-            lba: Lba(lba),
-            blocks,
-            op,
-            ..Request::default()
-        }))
+        Ok(Found::Request(Request { time, device, lba: Lba(lba), blocks, op, ..Request::default() }))
     }
 }
 
@@ -67,11 +60,7 @@ pub struct SpcReader<R>(Checked<Lines<Spc, R>>);
 
 /// Reads SPC text from `input`; `path` is for error messages.
 pub fn spc_reader<R: BufRead + Send>(input: R, path: &str, options: &ReadOptions) -> SpcReader<R> {
-    SpcReader(Checked::new(
-        Lines::new(Spc, input, path),
-        Times::ORDERED,
-        options,
-    ))
+    SpcReader(Checked::new(Lines::new(Spc, input, path), Times::ORDERED, options))
 }
 
 impl<R: BufRead + Send> Iterator for SpcReader<R> {

@@ -19,11 +19,7 @@ use crate::request::{Command, Request};
 use headstack_units::{Lba, Time};
 use std::io::BufRead;
 
-const TIMES: Times = Times {
-    window: 8192,
-    dates: false,
-    spread: false,
-};
+const TIMES: Times = Times { window: 8192, dates: false, spread: false };
 const MAX_HEADER: usize = 1 << 20;
 
 /// This format.
@@ -48,37 +44,8 @@ pub const FORMAT: Format = Format {
     example: || {
         let mut bytes = b"tracedate    = \"Sat Apr 18 1992\"\n\x0c".to_vec();
         for record in [
-            &[
-                52u32,
-                3 << 16 | 1,
-                5,
-                250,
-                1,
-                2,
-                8192,
-                1000,
-                0x0300,
-                0,
-                9,
-                1,
-                0,
-            ][..],
-            &[
-                56,
-                4 << 16 | 1,
-                6,
-                0,
-                1,
-                2,
-                1024,
-                7,
-                0x0400,
-                0,
-                9,
-                0x100,
-                0,
-                3,
-            ],
+            &[52u32, 3 << 16 | 1, 5, 250, 1, 2, 8192, 1000, 0x0300, 0, 9, 1, 0][..],
+            &[56, 4 << 16 | 1, 6, 0, 1, 2, 1024, 7, 0x0400, 0, 9, 0x100, 0, 3],
         ] {
             bytes.extend(record.iter().flat_map(|w| w.to_be_bytes()));
         }
@@ -122,27 +89,18 @@ impl BinaryFormat for Srt {
         };
         let (minor, kind) = (word(1) >> 16, word(1) & 0xffff);
         if !(1..=4).contains(&minor) || !matches!(kind, 1 | 4) {
-            return Err(Halt::Lost(record(
-                format!("record id {:#x}", word(1)),
-                "version 1.1 to 1.4 and kind 1 or 4",
-            )));
+            return Err(Halt::Lost(record(format!("record id {:#x}", word(1)), "version 1.1 to 1.4 and kind 1 or 4")));
         }
         let need = 52 + 4 * u32::from(minor == 4) + 4 * u32::from(kind == 4);
         if word(0) != need {
-            return Err(Halt::Lost(record(
-                format!("record size {}", word(0)),
-                format!("{need}"),
-            )));
+            return Err(Halt::Lost(record(format!("record size {}", word(0)), format!("{need}"))));
         }
         pass_over(input, u64::from(need - 52))?;
         if kind == 4 {
             return Ok(Some(Found::Other));
         }
         if word(3) >= 1_000_000 {
-            return Err(Halt::Wrong(record(
-                format!("{} us in a second", word(3)),
-                "fewer than 1000000",
-            )));
+            return Err(Halt::Wrong(record(format!("{} us in a second", word(3)), "fewer than 1000000")));
         }
         let (_, blocks) = need_cover(0, u64::from(word(6))).map_err(Halt::Wrong)?;
         Ok(Some(Found::Request(Request {
@@ -150,11 +108,7 @@ impl BinaryFormat for Srt {
             device: word(8) >> 8 & 0xff,
             lba: Lba(u64::from(word(7))),
             blocks,
-            op: if word(11) & 1 == 1 {
-                Command::Read
-            } else {
-                Command::Write
-            },
+            op: if word(11) & 1 == 1 { Command::Read } else { Command::Write },
             ..Request::default()
         })))
     }

@@ -57,34 +57,14 @@ pub(crate) trait Records: Send {
 pub(crate) fn located(wrong: Wrong, path: &str, line: u64) -> TraceError {
     let path = path.to_string();
     match wrong {
-        Wrong::Field {
-            column,
-            name,
-            got,
-            need,
-        } => TraceError::Field {
-            path,
-            line,
-            column,
-            name,
-            got,
-            need,
-        },
-        Wrong::Record { got, need } => TraceError::Record {
-            path,
-            line,
-            got,
-            need,
-        },
+        Wrong::Field { column, name, got, need } => TraceError::Field { path, line, column, name, got, need },
+        Wrong::Record { got, need } => TraceError::Record { path, line, got, need },
     }
 }
 
 #[cold]
 fn io_failure(path: &str, source: std::io::Error) -> Failure {
-    Failure::Lost(TraceError::Io {
-        path: path.to_string(),
-        source,
-    })
+    Failure::Lost(TraceError::Io { path: path.to_string(), source })
 }
 
 /// Lines of text.
@@ -100,14 +80,7 @@ pub(crate) struct Lines<F, R> {
 
 impl<F: LineFormat, R: BufRead> Lines<F, R> {
     pub(crate) fn new(format: F, input: R, path: &str) -> Self {
-        Lines {
-            format,
-            input,
-            path: path.to_string(),
-            number: 0,
-            carry: Vec::new(),
-            ended: false,
-        }
+        Lines { format, input, path: path.to_string(), number: 0, carry: Vec::new(), ended: false }
     }
 
     /// The format, with what it has collected.
@@ -155,19 +128,12 @@ impl<F: LineFormat, R: BufRead + Send> Lines<F, R> {
                 self.ended = true;
                 return match self.format.finish() {
                     Ok(()) => None,
-                    Err(wrong) => Some(Err(Failure::Lost(located(
-                        *wrong,
-                        &self.path,
-                        self.number.max(1),
-                    )))),
+                    Err(wrong) => Some(Err(Failure::Lost(located(*wrong, &self.path, self.number.max(1))))),
                 };
             }
             self.number += 1;
             let result = if too_long {
-                Err(record(
-                    "a longer line",
-                    format!("lines of at most {MAX_LINE} bytes"),
-                ))
+                Err(record("a longer line", format!("lines of at most {MAX_LINE} bytes")))
             } else {
                 let line = without_carriage_return(&line);
                 if line.trim_ascii().is_empty() {
@@ -202,10 +168,7 @@ impl<F: LineFormat, R: BufRead + Send> Records for Lines<F, R> {
         self.number += 1;
         let line = without_carriage_return(&buffer[..end]);
         let result = if end > MAX_LINE {
-            Err(record(
-                "a longer line",
-                format!("lines of at most {MAX_LINE} bytes"),
-            ))
+            Err(record("a longer line", format!("lines of at most {MAX_LINE} bytes")))
         } else if line.trim_ascii_start().is_empty() {
             Ok(Found::Nothing)
         } else {
@@ -265,10 +228,7 @@ pub(crate) fn fill<R: BufRead>(input: &mut R, buffer: &mut [u8]) -> Result<bool,
 }
 
 pub(crate) fn truncated(have: usize, need: usize) -> Halt {
-    Halt::Lost(record(
-        format!("a record cut short after {have} bytes"),
-        format!("{need} bytes"),
-    ))
+    Halt::Lost(record(format!("a record cut short after {have} bytes"), format!("{need} bytes")))
 }
 
 /// Skips `count` bytes.
@@ -291,12 +251,7 @@ pub(crate) struct Binary<F, R> {
 
 impl<F: BinaryFormat, R: BufRead> Binary<F, R> {
     pub(crate) fn new(format: F, input: R, path: &str) -> Self {
-        Binary {
-            format,
-            input,
-            path: path.to_string(),
-            number: 0,
-        }
+        Binary { format, input, path: path.to_string(), number: 0 }
     }
 }
 
@@ -306,14 +261,8 @@ impl<F: BinaryFormat, R: BufRead + Send> Records for Binary<F, R> {
         match self.format.record(&mut self.input) {
             Ok(None) => None,
             Ok(Some(found)) => Some(Ok(found)),
-            Err(Halt::Wrong(wrong)) => Some(Err(Failure::Wrong(located(
-                *wrong,
-                &self.path,
-                self.number,
-            )))),
-            Err(Halt::Lost(wrong)) => {
-                Some(Err(Failure::Lost(located(*wrong, &self.path, self.number))))
-            }
+            Err(Halt::Wrong(wrong)) => Some(Err(Failure::Wrong(located(*wrong, &self.path, self.number)))),
+            Err(Halt::Lost(wrong)) => Some(Err(Failure::Lost(located(*wrong, &self.path, self.number)))),
             Err(Halt::Io(e)) => Some(Err(io_failure(&self.path, e))),
         }
     }
@@ -338,22 +287,11 @@ pub struct Times {
 
 impl Times {
     /// In order, counted from the beginning of the trace.
-    pub const ORDERED: Times = Times {
-        window: 0,
-        dates: false,
-        spread: false,
-    };
+    pub const ORDERED: Times = Times { window: 0, dates: false, spread: false };
     /// In order, dates.
-    pub const DATES: Times = Times {
-        dates: true,
-        ..Times::ORDERED
-    };
+    pub const DATES: Times = Times { dates: true, ..Times::ORDERED };
     /// Dates, usually out of order.
-    pub const UNORDERED_DATES: Times = Times {
-        window: 8192,
-        dates: true,
-        spread: false,
-    };
+    pub const UNORDERED_DATES: Times = Times { window: 8192, dates: true, spread: false };
 }
 
 /// Most requests that are spread over one second.
@@ -439,9 +377,7 @@ impl<I: Records> Checked<I> {
         loop {
             let error = match self.records.next_record()? {
                 Ok(Found::Request(request)) => {
-                    if !self.devices.is_empty()
-                        && self.devices.binary_search(&request.device).is_err()
-                    {
+                    if !self.devices.is_empty() && self.devices.binary_search(&request.device).is_err() {
                         self.tally.filtered += 1;
                         continue;
                     }
@@ -523,8 +459,7 @@ impl<I: Records> Checked<I> {
                 match self.next_well_formed() {
                     Some(Ok(request)) => {
                         let number = self.records.number();
-                        self.held
-                            .push(Reverse((request.time.0, number, HeldRequest(request))));
+                        self.held.push(Reverse((request.time.0, number, HeldRequest(request))));
                     }
                     Some(Err(error)) => return Some(Err(error)),
                     None => self.ended = true,
@@ -572,22 +507,14 @@ impl<I: Records> Checked<I> {
             }
             if self.second.len() == MAX_PER_SECOND {
                 return Some(Err(located(
-                    *record(
-                        format!("{MAX_PER_SECOND} requests with one time"),
-                        "fewer in each second to spread them",
-                    ),
+                    *record(format!("{MAX_PER_SECOND} requests with one time"), "fewer in each second to spread them"),
                     self.records.path(),
                     self.records.number(),
                 )));
             }
             let count = self.second.len() as u64;
             for (i, request) in self.second.iter_mut().enumerate() {
-                request.time = Time(
-                    request
-                        .time
-                        .0
-                        .saturating_add(i as u64 * 1_000_000_000 / count),
-                );
+                request.time = Time(request.time.0.saturating_add(i as u64 * 1_000_000_000 / count));
             }
         }
         self.second.pop_front().map(Ok)
@@ -609,11 +536,7 @@ impl<I: Records> Iterator for Checked<I> {
             self.flush_tally();
             return None;
         }
-        let next = if self.spread {
-            self.next_spread()
-        } else {
-            self.next_in_order()
-        };
+        let next = if self.spread { self.next_spread() } else { self.next_in_order() };
         match next {
             Some(Ok(mut request)) => {
                 let zero = self.zero.unwrap_or_default();

@@ -11,8 +11,7 @@
 //! change of hour.
 
 use super::parse::{
-    by_bytes, need_columns, need_device, need_integer, need_read_or_write, need_time, split, trim,
-    Parsed,
+    by_bytes, need_columns, need_device, need_integer, need_read_or_write, need_time, split, trim, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
 use super::{no_parameters, text, Format};

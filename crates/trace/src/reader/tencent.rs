@@ -10,9 +10,7 @@
 //! results meaningless. `spread_seconds` spreads them evenly over their second.
 //! Sorted within 32,768 requests.
 
-use super::parse::{
-    field, need_blocks, need_columns, need_device, need_integer, need_time, split, trim, Parsed,
-};
+use super::parse::{field, need_blocks, need_columns, need_device, need_integer, need_time, split, trim, Parsed};
 use super::stream::{Found, LineFormat, Times};
 use super::{sniff_lines, text, Format, Spreading};
 use crate::request::{Command, Request};

@@ -7,11 +7,7 @@ use headstack_units::{Lba, Time};
 
 fn read(format: &str, bytes: &[u8], options: &ReadOptions) -> Vec<Result<Request, TraceError>> {
     let input = Input::from_bytes(bytes.to_vec(), "test");
-    match open_with(
-        input,
-        Some(formats().find("format", format).unwrap()),
-        options,
-    ) {
+    match open_with(input, Some(formats().find("format", format).unwrap()), options) {
         Ok(source) => source.collect(),
         Err(error) => vec![Err(error)],
     }
@@ -19,10 +15,7 @@ fn read(format: &str, bytes: &[u8], options: &ReadOptions) -> Vec<Result<Request
 
 /// Options with parameters of the format, as TOML.
 fn with(parameters: &str) -> ReadOptions {
-    ReadOptions {
-        parameters: toml::from_str(parameters).unwrap(),
-        ..ReadOptions::default()
-    }
+    ReadOptions { parameters: toml::from_str(parameters).unwrap(), ..ReadOptions::default() }
 }
 
 fn good(format: &str, bytes: &[u8], options: &ReadOptions) -> Vec<(u64, u32, u64, u32, Command)> {
@@ -41,22 +34,11 @@ fn every_format_reads_and_detects_its_example() {
         let requests = good(format.name, &bytes, &options);
         assert!(requests.len() >= 2, "{}: {requests:?}", format.name);
         assert_eq!(options.counters.read(), requests.len() as u64);
-        assert!(
-            requests.windows(2).all(|w| w[0].0 <= w[1].0),
-            "{}",
-            format.name
-        );
-        let name = if format.name == "oracle-general" {
-            "x.oracleGeneral.bin"
-        } else {
-            "x"
-        };
+        assert!(requests.windows(2).all(|w| w[0].0 <= w[1].0), "{}", format.name);
+        let name = if format.name == "oracle-general" { "x.oracleGeneral.bin" } else { "x" };
         let found = detect(&bytes, name, &formats()).map(|f| f.name);
         assert_eq!(found, Some(format.name));
-        assert_eq!(
-            formats().find("format", format.name).unwrap().name,
-            format.name
-        );
+        assert_eq!(formats().find("format", format.name).unwrap().name, format.name);
         assert!(!format.summary.is_empty());
     }
 }
@@ -84,16 +66,9 @@ fn every_text_format_names_a_wrong_line_and_can_skip_it() {
         bytes.extend(b"@!\n");
         let all = read(format.name, &bytes, &ReadOptions::default());
         let error = all.last().unwrap().as_ref().unwrap_err().to_string();
-        assert!(
-            error.starts_with(&format!("test:{}: ", lines + 1)),
-            "{}: {error}",
-            format.name
-        );
+        assert!(error.starts_with(&format!("test:{}: ", lines + 1)), "{}: {error}", format.name);
         assert!(error.contains("need"), "{error}");
-        let options = ReadOptions {
-            on_error: OnError::Skip,
-            ..ReadOptions::default()
-        };
+        let options = ReadOptions { on_error: OnError::Skip, ..ReadOptions::default() };
         good(format.name, &bytes, &options);
         assert_eq!(options.counters.skipped(), 1, "{}", format.name);
     }
@@ -103,11 +78,7 @@ fn every_text_format_names_a_wrong_line_and_can_skip_it() {
 #[test]
 fn binary_records_cut_short_are_errors() {
     // The lengths of the records of each example, including headers.
-    for (name, records) in [
-        ("blktrace", vec![48, 48, 51]),
-        ("oracle-general", vec![24, 24]),
-        ("vscsi", vec![32, 32]),
-    ] {
+    for (name, records) in [("blktrace", vec![48, 48, 51]), ("oracle-general", vec![24, 24]), ("vscsi", vec![32, 32])] {
         let bytes = (formats().find("format", name).unwrap().example)();
         assert_eq!(bytes.len(), records.iter().sum::<usize>(), "{name}");
         let ends: Vec<usize> = records
@@ -119,10 +90,7 @@ fn binary_records_cut_short_are_errors() {
             .collect();
         for end in 1..bytes.len() {
             for on_error in [OnError::Fail, OnError::Skip] {
-                let options = ReadOptions {
-                    on_error,
-                    ..ReadOptions::default()
-                };
+                let options = ReadOptions { on_error, ..ReadOptions::default() };
                 let all = read(name, &bytes[..end], &options);
                 let failed = all.last().is_some_and(|r| r.is_err());
                 assert_eq!(failed, !ends.contains(&end), "{name}: {end} bytes");
@@ -138,11 +106,7 @@ fn binary_records_cut_short_are_errors() {
 
 #[test]
 fn a_wrong_field_is_named_with_line_and_column() {
-    let all = read(
-        "spc",
-        b"0,1,512,R,0.5\n0,1,4k,R,0.6\n",
-        &ReadOptions::default(),
-    );
+    let all = read("spc", b"0,1,512,R,0.5\n0,1,4k,R,0.6\n", &ReadOptions::default());
     assert_eq!(all.len(), 2);
     assert_eq!(
         all[1].as_ref().unwrap_err().to_string(),
@@ -154,23 +118,11 @@ fn a_wrong_field_is_named_with_line_and_column() {
 fn time_running_backwards_has_its_three_answers() {
     let bytes = b"0,1,512,R,5\n0,2,512,R,1\n0,3,512,R,4\n";
     assert!(read("spc", bytes, &ReadOptions::default())[1].is_err());
-    let mut options = ReadOptions {
-        order: Order::Sort(2),
-        ..ReadOptions::default()
-    };
-    let times: Vec<u64> = good("spc", bytes, &options)
-        .iter()
-        .map(|r| r.0 / 1_000_000_000)
-        .collect();
+    let mut options = ReadOptions { order: Order::Sort(2), ..ReadOptions::default() };
+    let times: Vec<u64> = good("spc", bytes, &options).iter().map(|r| r.0 / 1_000_000_000).collect();
     assert_eq!(times, [1, 4, 5]);
-    options = ReadOptions {
-        order: Order::Sort(1),
-        ..ReadOptions::default()
-    };
-    let times: Vec<u64> = good("spc", bytes, &options)
-        .iter()
-        .map(|r| r.0 / 1_000_000_000)
-        .collect();
+    options = ReadOptions { order: Order::Sort(1), ..ReadOptions::default() };
+    let times: Vec<u64> = good("spc", bytes, &options).iter().map(|r| r.0 / 1_000_000_000).collect();
     assert_eq!(times, [5, 5, 5]);
     assert_eq!(options.counters.clamped(), 2);
 }
@@ -183,58 +135,32 @@ fn the_order_of_times_is_asked_for_in_words() {
     assert_eq!(order("sort"), Ok(Order::Sort(Order::SORTED)));
     assert_eq!(order("sort:1"), Ok(Order::Sort(1)));
     assert_eq!(order("sort:4194304"), Ok(Order::Sort(Order::MOST_SORTED)));
-    for wrong in [
-        "",
-        "sorted",
-        "sort:",
-        "sort:0",
-        "sort:-1",
-        "sort:4194305",
-        "strict:2",
-    ] {
+    for wrong in ["", "sorted", "sort:", "sort:0", "sort:-1", "sort:4194305", "strict:2"] {
         let error = order(wrong).unwrap_err();
         let got = format!("got {wrong:?}").replace("\"\"", "empty text");
-        assert!(
-            error.starts_with(&format!("{got}, need format, strict")),
-            "{error}"
-        );
+        assert!(error.starts_with(&format!("{got}, need format, strict")), "{error}");
     }
     // The option that the error suggests works.
     let bytes = b"0,1,512,R,5\n0,2,512,R,1\n";
     let error = read("spc", bytes, &ReadOptions::default()).pop().unwrap();
     let error = error.unwrap_err().to_string();
     let (_, hint) = error.split_once("hint: order = \"").unwrap();
-    let options = ReadOptions {
-        order: order(hint.split_once('"').unwrap().0).unwrap(),
-        ..ReadOptions::default()
-    };
+    let options = ReadOptions { order: order(hint.split_once('"').unwrap().0).unwrap(), ..ReadOptions::default() };
     let times: Vec<u64> = good("spc", bytes, &options).iter().map(|r| r.0).collect();
     assert_eq!(times, [1_000_000_000, 5_000_000_000]);
 }
 
 #[test]
 fn zero_sizes_and_other_devices_are_left_out_and_counted() {
-    let options = ReadOptions {
-        devices: vec![1],
-        ..ReadOptions::default()
-    };
+    let options = ReadOptions { devices: vec![1], ..ReadOptions::default() };
     let bytes = b"0,1,512,R,1\n1,1,0,R,2\n1,7,512,W,3\n";
-    assert_eq!(
-        good("spc", bytes, &options),
-        [(3_000_000_000, 1, 7, 1, Command::Write)]
-    );
-    assert_eq!(
-        (options.counters.zero_sized(), options.counters.filtered()),
-        (1, 1)
-    );
+    assert_eq!(good("spc", bytes, &options), [(3_000_000_000, 1, 7, 1, Command::Write)]);
+    assert_eq!((options.counters.zero_sized(), options.counters.filtered()), (1, 1));
 }
 
 #[test]
 fn addresses_that_no_device_has_are_wrong() {
-    for line in [
-        &b"0,36028797018963969,512,R,1\n"[..],
-        b"0,18446744073709551615,512,R,1\n",
-    ] {
+    for line in [&b"0,36028797018963969,512,R,1\n"[..], b"0,18446744073709551615,512,R,1\n"] {
         assert!(read("spc", line, &ReadOptions::default())[0].is_err());
     }
 }
@@ -243,10 +169,7 @@ fn addresses_that_no_device_has_are_wrong() {
 fn long_lines_cost_no_memory() {
     let mut bytes = vec![b'1'; 10 << 20];
     bytes.extend(b"\n0,1,512,R,1\n");
-    let options = ReadOptions {
-        on_error: OnError::Skip,
-        ..ReadOptions::default()
-    };
+    let options = ReadOptions { on_error: OnError::Skip, ..ReadOptions::default() };
     assert_eq!(good("spc", &bytes, &options).len(), 1);
     assert_eq!(options.counters.skipped(), 1);
 }
@@ -256,13 +179,7 @@ fn blktrace_reads_both_byte_orders() {
     for little in [true, false] {
         let bytes = blktrace::example(little);
         let requests = good("blktrace", &bytes, &ReadOptions::default());
-        assert_eq!(
-            requests,
-            [
-                (1000, 0, 2048, 8, Command::Read),
-                (2000, 0, 8, 1, Command::Write)
-            ]
-        );
+        assert_eq!(requests, [(1000, 0, 2048, 8, Command::Read), (2000, 0, 8, 1, Command::Write)]);
     }
 }
 
@@ -272,25 +189,15 @@ fn processes_and_priorities_are_read() {
     let of = |format: &str, bytes: &[u8]| {
         let all = read(format, bytes, &ReadOptions::default());
         let said = |r: Request| (r.process.0, r.priority.0);
-        all.into_iter()
-            .map(|r| said(r.unwrap()))
-            .collect::<Vec<_>>()
+        all.into_iter().map(|r| said(r.unwrap())).collect::<Vec<_>>()
     };
     let csv = |lines: &str| of("csv", lines.as_bytes());
     let blocks = "ioprio,time_ns,lba,process,blocks,op\n0x,1,2,3,4,R\n";
     let wrong = read("csv", blocks.as_bytes(), &ReadOptions::default());
-    assert!(wrong[0]
-        .as_ref()
-        .is_err_and(|e| e.to_string().contains("ioprio")));
-    assert_eq!(
-        csv("ioprio,time_ns,lba,process,blocks,op\n16412,1,2,3,4,R\n0,1,2,0,4,W\n"),
-        [(3, 16412), (0, 0)]
-    );
+    assert!(wrong[0].as_ref().is_err_and(|e| e.to_string().contains("ioprio")));
+    assert_eq!(csv("ioprio,time_ns,lba,process,blocks,op\n16412,1,2,3,4,R\n0,1,2,0,4,W\n"), [(3, 16412), (0, 0)]);
     // By bytes, where the request is made elsewhere.
-    assert_eq!(
-        csv("time_ns,offset_bytes,size_bytes,op,process\n1,512,512,R,9\n"),
-        [(9, 0)]
-    );
+    assert_eq!(csv("time_ns,offset_bytes,size_bytes,op,process\n1,512,512,R,9\n"), [(9, 0)]);
     let unknown = crate::Process::UNKNOWN.0;
     assert_eq!(csv("time_ns,lba,blocks,op\n1,2,4,R\n"), [(unknown, 0)]);
     for line in ["70000,1,2,3,4,R", "1,1,2,4294967295,4,R"] {
@@ -311,11 +218,7 @@ fn blkparse_takes_one_action() {
     let requests = good("blkparse", &bytes, &ReadOptions::default());
     assert_eq!(
         requests,
-        [
-            (0, 0, 223_490, 8, Command::Write),
-            (10_000, 1, 100, 16, Command::Read),
-            (20_000, 0, 0, 0, Command::Flush)
-        ]
+        [(0, 0, 223_490, 8, Command::Write), (10_000, 1, 100, 16, Command::Read), (20_000, 0, 0, 0, Command::Flush)]
     );
     let options = with(r#"action = "issue""#);
     let lines = b"8,0 3 1 0.000000000 697 D W 8 + 8 [x]\n8,0 3 1 0.1 697 Q W 8 + 8 [x]\n";
@@ -377,8 +280,7 @@ fn blktrace_tells_forced_unit_access_from_a_flush_before() {
 
 #[test]
 fn fio_wait_is_read_both_ways() {
-    let bytes =
-        b"fio version 2 iolog\nf add\nf open\nf wait 5\nf wait 200\nf read 0 512\nf close\n";
+    let bytes = b"fio version 2 iolog\nf add\nf open\nf wait 5\nf wait 200\nf read 0 512\nf close\n";
     let time = |wait: &str| good("fio-iolog", bytes, &with(&format!("wait = {wait:?}")))[0].0;
     assert_eq!(time("milliseconds-since-start"), 200_000_000);
     assert_eq!(time("microseconds-since-wait"), 200_000);
@@ -388,10 +290,7 @@ fn fio_wait_is_read_both_ways() {
 fn seconds_are_spread_evenly_on_request() {
     let bytes = b"10,0,8,0,1\n10,8,8,0,1\n11,0,8,1,1\n";
     let options = with("spread_seconds = true");
-    let times: Vec<u64> = good("tencent", bytes, &options)
-        .iter()
-        .map(|r| r.0)
-        .collect();
+    let times: Vec<u64> = good("tencent", bytes, &options).iter().map(|r| r.0).collect();
     assert_eq!(times, [0, 500_000_000, 1_000_000_000]);
 }
 
@@ -415,17 +314,9 @@ fn writers_round_trip_what_they_hold() {
         0u32..5,
         0u64..1 << 50,
         1u32..1 << 20,
-        prop::sample::select(vec![
-            Command::Read,
-            Command::Write,
-            Command::WriteThrough,
-            Command::Flush,
-        ]),
+        prop::sample::select(vec![Command::Read, Command::Write, Command::WriteThrough, Command::Flush]),
     );
-    let config = ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::with_cases(32)
-    };
+    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(32) };
     proptest!(config, |(gaps in prop::collection::vec(request, 1..50))| {
         for (format, ..) in crate::writer::WRITERS {
             // fio's log counts microseconds and numbers devices in order of appearance.
@@ -473,11 +364,7 @@ fn times_past_the_end_of_simulated_time_are_wrong_records() {
     let csv = b"time_ns,device,lba,blocks,op\n5,0,0,8,read\n4611686018427387904,0,0,8,read\n4611686018427387905,0,0,8,read\n9223372036854775808,0,0,8,read\n";
     let late = "got time 4611686018427387905 ns, need at most 2^62 ns (146 years)";
     for order in [Order::Strict, Order::Sort(2), Order::Sort(100)] {
-        let options = |on_error| ReadOptions {
-            on_error,
-            order,
-            ..ReadOptions::default()
-        };
+        let options = |on_error| ReadOptions { on_error, order, ..ReadOptions::default() };
         let all = read("csv", csv, &options(OnError::Fail));
         assert_eq!(all.len(), 3);
         let error = all[2].as_ref().unwrap_err().to_string();
@@ -488,10 +375,7 @@ fn times_past_the_end_of_simulated_time_are_wrong_records() {
     }
     // Dates count from the first request: here both are beyond 2^63 ns since 1601.
     let msr = b"128166372003061629,src1,0,Read,0,512,0\n128166372003061639,src1,0,Read,0,512,0\n";
-    let times: Vec<u64> = good("msr", msr, &ReadOptions::default())
-        .iter()
-        .map(|r| r.0)
-        .collect();
+    let times: Vec<u64> = good("msr", msr, &ReadOptions::default()).iter().map(|r| r.0).collect();
     assert_eq!(times, [0, 1000]);
 }
 
@@ -510,23 +394,14 @@ fn every_format_takes_its_parameters_and_refuses_others() {
             all[0].as_ref().unwrap_err().to_string()
         };
         let error = refused("no_such_key = 1");
-        let start = format!(
-            "format_parameters: got key \"no_such_key\" for {}, need ",
-            format.name
-        );
+        let start = format!("format_parameters: got key \"no_such_key\" for {}, need ", format.name);
         assert!(error.starts_with(&start), "{error}");
         if let Some((key, _)) = format.example_parameters.split_once(" = ") {
             let misspelt = format!("{}{} = 1", &key[1..2], key);
             let error = refused(&misspelt);
-            assert!(
-                error.ends_with(&format!("did you mean {key:?}?")),
-                "{error}"
-            );
+            assert!(error.ends_with(&format!("did you mean {key:?}?")), "{error}");
             let error = refused(&format!("{key} = []"));
-            assert!(
-                error.starts_with(&format!("format_parameters.{key}: got ")),
-                "{error}"
-            );
+            assert!(error.starts_with(&format!("format_parameters.{key}: got ")), "{error}");
         }
     }
 }
@@ -534,20 +409,13 @@ fn every_format_takes_its_parameters_and_refuses_others() {
 /// A window of 100 MiB of a file fits in 128 MiB, but not in the usual 64 MiB.
 #[test]
 fn files_get_the_extent_that_is_asked_for() {
-    let bytes =
-        b"filename,file_offset,op_type,request_io_size_bytes,disk_io_size_bytes,start_time\n\
+    let bytes = b"filename,file_offset,op_type,request_io_size_bytes,disk_io_size_bytes,start_time\n\
         a,104857600,READ,512,512,1.0\nb,0,READ,512,512,2.0\n";
     let requests = good("thesios", bytes, &with(r#"file_extent = "128 MiB""#));
     let places: Vec<u64> = requests.iter().map(|r| r.2).collect();
     assert_eq!(places, [100 << 11, 128 << 11]);
-    let error = read("thesios", bytes, &ReadOptions::default())[0]
-        .as_ref()
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.contains("hint: format_parameters = { file_extent = "),
-        "{error}"
-    );
+    let error = read("thesios", bytes, &ReadOptions::default())[0].as_ref().unwrap_err().to_string();
+    assert!(error.contains("hint: format_parameters = { file_extent = "), "{error}");
 }
 
 /// The example of each text format, alone and after other first bytes.
@@ -568,12 +436,7 @@ fn a_byte_order_mark_changes_nothing() {
         };
         let plain = read(text.clone().into_bytes(), Some(&format));
         let marked = [BYTE_ORDER_MARK, text.as_bytes()].concat();
-        assert_eq!(
-            read(marked.clone(), Some(&format)),
-            plain,
-            "{}",
-            format.name
-        );
+        assert_eq!(read(marked.clone(), Some(&format)), plain, "{}", format.name);
         // If the format is detected without the byte-order mark, it is also detected with it.
         let found = detect(text.as_bytes(), "test", &formats()).map(|f| f.name);
         let again = detect(&marked, "test", &formats()).map(|f| f.name);
@@ -614,9 +477,7 @@ fn reading_can_be_ended_from_outside() {
     options.counters.stop();
     let path = Path::new("/dev/zero");
     if path.exists() {
-        let error = open(path, Some("csv"), &options)
-            .err()
-            .map(|e| e.to_string());
+        let error = open(path, Some("csv"), &options).err().map(|e| e.to_string());
         assert!(error.is_some_and(|e| e.contains("the reading was ended")));
     }
 }
@@ -642,10 +503,7 @@ fn what_is_no_trace_is_told_in_plain_words() {
             b"timestamp,sector,length,type\n",
             "1: got columns timestamp, sector, length, type, need those of a csv trace, as in time_us,".into(),
         ),
-        (
-            b"1,2,8,R\n",
-            "1: got \"1,2,8,R\", need a first line with the names of the columns, as in time_us,".into(),
-        ),
+        (b"1,2,8,R\n", "1: got \"1,2,8,R\", need a first line with the names of the columns, as in time_us,".into()),
     ] {
         let input = Input::from_bytes(bytes.to_vec(), "test");
         let error = match open_with(input, None, &ReadOptions::default()) {

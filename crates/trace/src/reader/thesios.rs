@@ -13,10 +13,7 @@
 //! (`file_extent`, 64 MiB); an offset beyond it is an error. So distances between files are arbitrary. At most
 //! 2^22 files. Sorted within 8192 requests.
 
-use super::parse::{
-    by_bytes, field, need_columns, need_integer, need_read_or_write, need_time, record, trim,
-    Parsed,
-};
+use super::parse::{by_bytes, field, need_columns, need_integer, need_read_or_write, need_time, record, trim, Parsed};
 use super::stream::{Found, LineFormat, Times};
 use super::{text, Format};
 use crate::request::Command;
@@ -46,12 +43,7 @@ pub const FORMAT: Format = Format {
         let (Parameters { file_extent }, options) = options.take()?;
         // Whole pages, so that files stay aligned. The upper limit is larger than any device.
         let extent = file_extent.0.clamp(512, 1 << 60).next_multiple_of(4096);
-        text(
-            Thesios::new(extent),
-            input,
-            Times::UNORDERED_DATES,
-            &options,
-        )
+        text(Thesios::new(extent), input, Times::UNORDERED_DATES, &options)
     },
     example: || {
         b"filename,file_offset,application,c_time,io_zone,redundancy_type,op_type,service_class,\
@@ -70,14 +62,8 @@ struct Parameters {
     file_extent: Bytes,
 }
 
-const NAMES: [&str; 6] = [
-    "filename",
-    "file_offset",
-    "op_type",
-    "request_io_size_bytes",
-    "disk_io_size_bytes",
-    "start_time",
-];
+const NAMES: [&str; 6] =
+    ["filename", "file_offset", "op_type", "request_io_size_bytes", "disk_io_size_bytes", "start_time"];
 const MAX_COLUMNS: usize = 64;
 const MAX_FILES: usize = 1 << 22;
 
@@ -90,11 +76,7 @@ struct Thesios {
 
 impl Thesios {
     fn new(extent: u64) -> Thesios {
-        Thesios {
-            columns: None,
-            extent,
-            files: HashMap::new(),
-        }
+        Thesios { columns: None, extent, files: HashMap::new() }
     }
 }
 
@@ -127,7 +109,10 @@ impl LineFormat for Thesios {
                 offset + 1,
                 NAMES[1],
                 f[offset],
-                &format!("an end within {} bytes; hint: format_parameters = {{ file_extent = \"1 GiB\" }}", self.extent),
+                &format!(
+                    "an end within {} bytes; hint: format_parameters = {{ file_extent = \"1 GiB\" }}",
+                    self.extent
+                ),
             ));
         }
         let index = match self.files.get(f[name]) {
@@ -141,9 +126,7 @@ impl LineFormat for Thesios {
                 index
             }
         };
-        let base = index
-            .checked_mul(self.extent)
-            .and_then(|b| b.checked_add(begin));
+        let base = index.checked_mul(self.extent).and_then(|b| b.checked_add(begin));
         let at = base.ok_or_else(|| record("an extent past 2^64 bytes", "smaller extents"))?;
         let request = by_bytes(time, 0, kind, at, size)?;
         Ok(request.map_or(Found::Nothing, Found::Request))

@@ -11,9 +11,7 @@
 //! Times never decrease, since they are sums.
 
 use super::measured::collect;
-use super::parse::{
-    decimal, field, need_blocks, need_columns, need_integer, need_read_or_write, words, Parsed,
-};
+use super::parse::{decimal, field, need_blocks, need_columns, need_integer, need_read_or_write, words, Parsed};
 use super::stream::{Found, LineFormat, Times};
 use super::{no_parameters, sniff_lines, text, Format};
 use crate::error::TraceError;
@@ -32,9 +30,7 @@ pub const FORMAT: Format = Format {
     size_unit: "512-byte blocks",
     sniff: |bytes, _| sniff_lines(Validate::default(), bytes, 85),
     open: |input, options| text(Validate::default(), input, Times::ORDERED, options),
-    example: || {
-        b"R Miss  564347  2  14095.370  13876.270\nW Hit 4583180 4 607.00000 34200.00000\n".to_vec()
-    },
+    example: || b"R Miss  564347  2  14095.370  13876.270\nW Hit 4583180 4 607.00000 34200.00000\n".to_vec(),
 };
 
 /// One measured request.
@@ -78,14 +74,8 @@ struct Validate {
 impl LineFormat for Validate {
     fn line(&mut self, line: &[u8]) -> Parsed<Found> {
         let r = parse(line)?;
-        let request = Request {
-            time: self.now,
-            device: 0,
-            lba: r.lba,
-            blocks: r.blocks,
-            op: r.op,
-            ..Request::default()
-        };
+        let request =
+            Request { time: self.now, device: 0, lba: r.lba, blocks: r.blocks, op: r.op, ..Request::default() };
         self.now = self.now + r.measured + r.think;
         Ok(Found::Request(request))
     }

@@ -85,12 +85,7 @@ impl BinaryFormat for Vscsi {
             self.version = match (half(&bytes, 14) >> 8, half(&bytes, 2) >> 8) {
                 (1, _) => 1,
                 (_, 2) => 2,
-                _ => {
-                    return Err(Halt::Lost(record(
-                        "a first record of another version",
-                        "version 1 or 2",
-                    )))
-                }
+                _ => return Err(Halt::Lost(record("a first record of another version", "version 1 or 2"))),
             };
             if self.version == 2 && !fill(input, &mut bytes[32..])? {
                 return Err(super::stream::truncated(32, 40));
@@ -101,11 +96,7 @@ impl BinaryFormat for Vscsi {
                 return Ok(None);
             }
         }
-        let (command_at, length_at, lbn_at) = if self.version == 1 {
-            (12, 4, 16)
-        } else {
-            (0, 8, 16)
-        };
+        let (command_at, length_at, lbn_at) = if self.version == 1 { (12, 4, 16) } else { (0, 8, 16) };
         let version = half(&bytes, command_at + 2) >> 8;
         if version != u16::from(self.version) {
             return Err(Halt::Wrong(record(
@@ -120,16 +111,11 @@ impl BinaryFormat for Vscsi {
             0x35 | 0x91 => Command::Flush,
             _ => return Ok(Some(Found::Other)),
         };
-        let size = u32::from_le_bytes(
-            bytes[length_at..length_at + 4]
-                .try_into()
-                .unwrap_or_default(),
-        );
+        let size = u32::from_le_bytes(bytes[length_at..length_at + 4].try_into().unwrap_or_default());
         let (_, blocks) = need_cover(0, u64::from(size)).map_err(Halt::Wrong)?;
         let ts = long(lbn_at + 8);
-        let time = ts
-            .checked_mul(1000)
-            .ok_or_else(|| Halt::Wrong(record(format!("time {ts} us"), "a time below 2^64 ns")))?;
+        let time =
+            ts.checked_mul(1000).ok_or_else(|| Halt::Wrong(record(format!("time {ts} us"), "a time below 2^64 ns")))?;
         Ok(Some(Found::Request(Request {
             time: Time(time),
             device: 0,

@@ -25,10 +25,7 @@ impl SyntheticSource {
         let n = self.left.min(most as u64) as usize;
         self.left -= n as u64;
         let first = batch.len();
-        let alike = Request {
-            blocks: (self.profile.same_units * self.area.block) as u32,
-            ..Request::default()
-        };
+        let alike = Request { blocks: (self.profile.same_units * self.area.block) as u32, ..Request::default() };
         batch.resize(first + n, alike);
         let batch = &mut batch[first..];
         match self.gaps {
@@ -44,11 +41,7 @@ impl SyntheticSource {
 
     /// Computes times from gaps in units of the mean gap; see [`SyntheticSource::advance`].
     #[inline]
-    fn fill_times(
-        &mut self,
-        batch: &mut [Request],
-        mut draw: impl FnMut(&mut Xoshiro256PlusPlus) -> f64,
-    ) {
+    fn fill_times(&mut self, batch: &mut [Request], mut draw: impl FnMut(&mut Xoshiro256PlusPlus) -> f64) {
         let gap = self.profile.gap;
         let mut random = self.random.arrival.clone();
         let (mut now, mut whole) = (self.now, self.whole);
@@ -77,11 +70,7 @@ impl SyntheticSource {
         let reads = (self.profile.reads * WHOLE).ceil() as u64;
         let mut random = self.random.shape.clone();
         for request in batch {
-            request.op = if random.next_u64() >> 11 < reads {
-                Command::Read
-            } else {
-                Command::Write
-            };
+            request.op = if random.next_u64() >> 11 < reads { Command::Read } else { Command::Write };
         }
         self.random.shape = random;
     }
@@ -92,8 +81,7 @@ impl SyntheticSource {
         if self.area.devices > 1 || self.zipf.is_some() || same == 0 {
             for request in batch {
                 if self.area.devices > 1 {
-                    request.device =
-                        below(&mut self.random.place, u64::from(self.area.devices)) as u32;
+                    request.device = below(&mut self.random.place, u64::from(self.area.devices)) as u32;
                 }
                 let units = match same {
                     0 => u64::from(request.blocks) / self.area.block,

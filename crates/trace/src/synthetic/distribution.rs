@@ -138,11 +138,7 @@ impl Choices {
         if weights.iter().any(|w| *w < 0.0) || !total.is_finite() || total <= 0.0 {
             return Err("weights that are not negative, one of them above 0".to_string());
         }
-        let mut made = Choices {
-            number,
-            values: [0.0; MOST_CHOICES],
-            up_to: [1.0; MOST_CHOICES],
-        };
+        let mut made = Choices { number, values: [0.0; MOST_CHOICES], up_to: [1.0; MOST_CHOICES] };
         made.values[..number].copy_from_slice(values);
         let mut sum = 0.0;
         // The last one keeps 1: a sum of shares may fall short of it.
@@ -205,11 +201,9 @@ impl<Q: Quantity> Distribution<Q> {
                 }
                 Sampler::Normal(mean.value(), deviation.value())
             }
-            Table::TwoValue {
-                value,
-                second,
-                probability,
-            } => Sampler::TwoValue(value.value(), second.value(), *probability),
+            Table::TwoValue { value, second, probability } => {
+                Sampler::TwoValue(value.value(), second.value(), *probability)
+            }
             Table::Choice { values, weights } => {
                 let values: Vec<f64> = values.iter().map(|v| v.value()).collect();
                 Sampler::Choice(Choices::new(&values, weights)?)
@@ -278,12 +272,8 @@ impl Sampler {
                 (self, mean + 3.0 * deviation)
             }
             Sampler::Fixed(value) if is_whole(value) => (self, value),
-            Sampler::TwoValue(value, second, _) if is_whole(value) && is_whole(second) => {
-                (self, value.max(second))
-            }
-            Sampler::Choice(ref c) if c.values().iter().copied().all(is_whole) => {
-                (self, self.reach())
-            }
+            Sampler::TwoValue(value, second, _) if is_whole(value) && is_whole(second) => (self, value.max(second)),
+            Sampler::Choice(ref c) if c.values().iter().copied().all(is_whole) => (self, self.reach()),
             _ => return Err(multiples()),
         };
         match longest <= most {

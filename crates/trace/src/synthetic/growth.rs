@@ -45,17 +45,11 @@ impl Records {
     ///
     /// # Errors
     /// Names the key that cannot be used.
-    pub fn of(
-        workload: &Synthetic,
-        (units, record): (u64, u64),
-        seed: u64,
-    ) -> Result<Option<Records>, TraceError> {
+    pub fn of(workload: &Synthetic, (units, record): (u64, u64), seed: u64) -> Result<Option<Records>, TraceError> {
         let Some(growth) = &workload.growth else {
             return Ok(None);
         };
-        let need = |key: &str, got: Value, need: &str| {
-            Err(refuse(key, got, &format!("{need} with growth")))
-        };
+        let need = |key: &str, got: Value, need: &str| Err(refuse(key, got, &format!("{need} with growth")));
         if record == 0 {
             return need("size", workload.size.write(), "one size");
         }
@@ -65,9 +59,8 @@ impl Records {
         if workload.zipf.is_some() {
             return need("zipf", "an exponent".into(), "none");
         }
-        let follows = |sequential: Option<f64>, local: Option<f64>| {
-            sequential.unwrap_or(0.0) > 0.0 || local.unwrap_or(0.0) > 0.0
-        };
+        let follows =
+            |sequential: Option<f64>, local: Option<f64>| sequential.unwrap_or(0.0) > 0.0 || local.unwrap_or(0.0) > 0.0;
         let phases = workload.phases.iter();
         if follows(Some(workload.sequential), Some(workload.local))
             || phases.clone().any(|p| follows(p.sequential, p.local))
@@ -85,12 +78,7 @@ impl Records {
                 &format!("1 to {most}, which the footprint holds"),
             ));
         }
-        Ok(Some(Records {
-            count: growth.initial,
-            most,
-            new: growth.new,
-            random: stream(seed, "synthetic.growth"),
-        }))
+        Ok(Some(Records { count: growth.initial, most, new: growth.new, random: stream(seed, "synthetic.growth") }))
     }
 
     /// The record of a request; `place` draws among those that there are.

@@ -134,10 +134,7 @@ pub struct LocalDistance {
 impl Default for LocalDistance {
     /// The distance in DiskSim's samples.
     fn default() -> LocalDistance {
-        LocalDistance {
-            mean: Bytes(0),
-            deviation: Bytes(40_000 * 512),
-        }
+        LocalDistance { mean: Bytes(0), deviation: Bytes(40_000 * 512) }
     }
 }
 
@@ -300,11 +297,7 @@ fn refuse(key: &str, got: Value, need: &str) -> TraceError {
         Value::Null => "nothing".into(),
         got => got.to_string(),
     };
-    TraceError::Input {
-        path: format!("synthetic.{key}"),
-        got,
-        need: need.to_string(),
-    }
+    TraceError::Input { path: format!("synthetic.{key}"), got, need: need.to_string() }
 }
 
 impl Synthetic {
@@ -325,11 +318,7 @@ impl Synthetic {
         if self.arrivals != ArrivalProcess::Closed {
             return Ok(None);
         }
-        let closed = ClosedLoop {
-            outstanding: self.outstanding,
-            think_time: self.think.clone(),
-            seed,
-        };
+        let closed = ClosedLoop { outstanding: self.outstanding, think_time: self.think.clone(), seed };
         closed.pauses().map_err(|mut e| {
             e.key = e.key.replace("think_time", "think");
             e.within("synthetic")
@@ -348,30 +337,16 @@ impl Synthetic {
         }
         if self.rounding == Rounding::None {
             let footprint = self.footprint.0 as f64;
-            sampler = sampler
-                .in_blocks(self.block.0 as f64, footprint)
-                .map_err(refused)?;
+            sampler = sampler.in_blocks(self.block.0 as f64, footprint).map_err(refused)?;
         }
         let rate = phase.and_then(|p| p.rate).or(self.rate);
         let gap = match (self.arrivals, &self.interarrival, rate) {
             (ArrivalProcess::Closed, ..) => f64::INFINITY,
             (_, Some(_), None) => 1.0,
-            (_, Some(_), Some(rate)) => {
-                return Err(refuse(
-                    "rate",
-                    rate.write(),
-                    "rate or interarrival, not both",
-                ))
-            }
+            (_, Some(_), Some(rate)) => return Err(refuse("rate", rate.write(), "rate or interarrival, not both")),
             (_, None, Some(rate)) if rate.0 > 0.0 => 1e9 / rate.0,
             (_, None, Some(_)) if phase.is_some() => f64::INFINITY,
-            (_, None, rate) => {
-                return Err(refuse(
-                    "rate",
-                    rate.write(),
-                    "a rate above 0, as in \"250/s\"",
-                ))
-            }
+            (_, None, rate) => return Err(refuse("rate", rate.write(), "a rate above 0, as in \"250/s\"")),
         };
         let duration = phase.map_or(f64::INFINITY, |p| p.duration.0 as f64);
         if duration < 1e6 {
@@ -394,39 +369,20 @@ impl Synthetic {
     }
 
     /// The load of each phase, or of all time; `units` is the number of places on a device.
-    fn profiles(
-        &self,
-        units: u64,
-        shape: &mut Xoshiro256PlusPlus,
-    ) -> Result<Vec<Profile>, TraceError> {
+    fn profiles(&self, units: u64, shape: &mut Xoshiro256PlusPlus) -> Result<Vec<Profile>, TraceError> {
         let mut profiles = if self.phases.is_empty() {
             vec![self.profile(None)?]
         } else if self.arrivals == ArrivalProcess::Closed {
             return Err(refuse("phases", "closed arrivals".into(), "open arrivals"));
         } else {
-            self.phases
-                .iter()
-                .map(|p| self.profile(Some(p)))
-                .collect::<Result<_, _>>()?
+            self.phases.iter().map(|p| self.profile(Some(p))).collect::<Result<_, _>>()?
         };
-        if self.arrivals != ArrivalProcess::Closed
-            && profiles.iter().all(|p| p.gap == f64::INFINITY)
-        {
-            return Err(refuse(
-                "phases.rate",
-                0.0.into(),
-                "one phase with a rate above 0",
-            ));
+        if self.arrivals != ArrivalProcess::Closed && profiles.iter().all(|p| p.gap == f64::INFINITY) {
+            return Err(refuse("phases.rate", 0.0.into(), "one phase with a rate above 0"));
         }
         for p in &mut profiles {
-            if self.rounding == Rounding::Up
-                && (p.size.reach() / self.block.0 as f64).ceil() > units as f64
-            {
-                return Err(refuse(
-                    "size",
-                    p.size.reach().into(),
-                    "sizes within the footprint",
-                ));
+            if self.rounding == Rounding::Up && (p.size.reach() / self.block.0 as f64).ceil() > units as f64 {
+                return Err(refuse("size", p.size.reach().into(), "sizes within the footprint"));
             }
             if let Sampler::Fixed(_) = p.size {
                 // This uses no random numbers of the stream.
@@ -448,11 +404,7 @@ impl Synthetic {
         }
         let units = self.footprint.0 / self.block.0;
         if units == 0 {
-            return Err(refuse(
-                "footprint",
-                self.footprint.write(),
-                "one block to 4 EiB",
-            ));
+            return Err(refuse("footprint", self.footprint.write(), "one block to 4 EiB"));
         }
         let gaps = match (self.arrivals, times("interarrival", &self.interarrival)?) {
             (ArrivalProcess::Closed, _) => Gaps::Closed,
@@ -483,11 +435,7 @@ impl Synthetic {
                 local: times("local_interarrival", &self.local_interarrival)?,
             },
             local_distance,
-            area: Area {
-                block: self.block.0 / 512,
-                units,
-                devices: self.devices,
-            },
+            area: Area { block: self.block.0 / 512, units, devices: self.devices },
             zipf,
             records,
             now: 0.0,
@@ -567,9 +515,7 @@ impl Requests for Generated {
         }
         // Times never decrease, so the last one is the latest.
         let fits = match batch.last() {
-            Some(last) if last.time > Time::LATEST => {
-                batch.partition_point(|r| r.time <= Time::LATEST)
-            }
+            Some(last) if last.time > Time::LATEST => batch.partition_point(|r| r.time <= Time::LATEST),
             _ => batch.len(),
         };
         self.given += (fits - first) as u64;
@@ -667,9 +613,7 @@ impl SyntheticSource {
     #[inline]
     fn draw_units(&mut self) -> u64 {
         match self.profile.same_units {
-            0 => self
-                .profile
-                .draw_size(self.area.block, self.area.units, &mut self.random.shape),
+            0 => self.profile.draw_size(self.area.block, self.area.units, &mut self.random.shape),
             same => same,
         }
     }
@@ -678,9 +622,7 @@ impl SyntheticSource {
     fn draw_op(&mut self) -> Command {
         if self.random.shape.random::<f64>() < self.profile.reads {
             Command::Read
-        } else if self.write_through > 0.0
-            && self.random.through.random::<f64>() < self.write_through
-        {
+        } else if self.write_through > 0.0 && self.random.through.random::<f64>() < self.write_through {
             Command::WriteThrough
         } else {
             Command::Write
@@ -692,10 +634,8 @@ impl SyntheticSource {
         match &self.zipf {
             None => below(&mut self.random.place, self.area.units - units + 1),
             Some((zipf, step)) => {
-                let rank =
-                    (zipf.sample(&mut self.random.place) as u64 - 1).min(self.area.units - 1);
-                let start =
-                    (u128::from(rank) * u128::from(*step) % u128::from(self.area.units)) as u64;
+                let rank = (zipf.sample(&mut self.random.place) as u64 - 1).min(self.area.units - 1);
+                let start = (u128::from(rank) * u128::from(*step) % u128::from(self.area.units)) as u64;
                 start.min(self.area.units - units)
             }
         }
@@ -705,8 +645,7 @@ impl SyntheticSource {
         let (mean, deviation) = self.local_distance;
         let sampler = Sampler::Normal(mean, deviation);
         for _ in 0..1000 {
-            let distance =
-                (sampler.draw(&mut self.random.place) / 512.0) as i64 / self.area.block as i64;
+            let distance = (sampler.draw(&mut self.random.place) / 512.0) as i64 / self.area.block as i64;
             let start = (last / self.area.block).checked_add_signed(distance);
             if let Some(start) = start.filter(|s| *s <= self.area.units - units) {
                 return Some(start);
@@ -743,19 +682,12 @@ impl Iterator for SyntheticSource {
         }
         self.advance(&class);
         let time = Time(self.whole.saturating_add(self.now as i64 as u64));
-        let mut request = Request {
-            time,
-            ..Request::default()
-        };
+        let mut request = Request { time, ..Request::default() };
         let mut placed = false;
         if let (Class::Sequential, Some(last)) = (&class, self.last) {
             let start = last.lba.0 + u64::from(last.blocks);
             if start + u64::from(last.blocks) <= self.area.units * self.area.block {
-                request = Request {
-                    time,
-                    lba: Lba(start),
-                    ..last
-                };
+                request = Request { time, lba: Lba(start), ..last };
                 placed = true;
             }
         }
@@ -774,8 +706,7 @@ impl Iterator for SyntheticSource {
                 Some(start) => start,
                 None => {
                     if self.area.devices > 1 {
-                        request.device =
-                            below(&mut self.random.place, u64::from(self.area.devices)) as u32;
+                        request.device = below(&mut self.random.place, u64::from(self.area.devices)) as u32;
                     }
                     match &mut self.records {
                         Some(records) => records.draw(request.op, &mut self.random.place) * units,

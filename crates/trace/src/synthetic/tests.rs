@@ -23,23 +23,14 @@ fn the_design_page_example_has_the_shares_it_asks_for() {
     let n = all.len() as f64;
     // Five standard deviations of a binomial share and of the sum of exponential gaps.
     let reads = all.iter().filter(|r| r.op == Command::Read).count() as f64 / n;
-    assert!(
-        (reads - 0.6).abs() < 5.0 * (0.24 / n * 1.5).sqrt(),
-        "{reads}"
-    );
+    assert!((reads - 0.6).abs() < 5.0 * (0.24 / n * 1.5).sqrt(), "{reads}");
     let pairs = all.windows(2);
-    let follow =
-        pairs.filter(|w| w[1].lba.0 == w[0].lba.0 + u64::from(w[0].blocks) && w[0].op == w[1].op);
+    let follow = pairs.filter(|w| w[1].lba.0 == w[0].lba.0 + u64::from(w[0].blocks) && w[0].op == w[1].op);
     let sequential = follow.count() as f64 / n;
-    assert!(
-        (sequential - 0.2).abs() < 5.0 * (0.16 / n).sqrt(),
-        "{sequential}"
-    );
+    assert!((sequential - 0.2).abs() < 5.0 * (0.16 / n).sqrt(), "{sequential}");
     let span = all.last().unwrap().time.as_secs_f64();
     assert!((span - 800.0).abs() < 5.0 * 800.0 / n.sqrt(), "{span}");
-    assert!(all
-        .iter()
-        .all(|r| r.lba.0 % 8 == 0 && (r.lba.0 + 8) * 512 <= 100_000_000_000));
+    assert!(all.iter().all(|r| r.lba.0 % 8 == 0 && (r.lba.0 + 8) * 512 <= 100_000_000_000));
     let again: Vec<Request> = s.generator(7).unwrap().collect();
     assert_eq!(all, again);
     let mut many = Vec::new();
@@ -54,15 +45,8 @@ fn the_design_page_example_has_the_shares_it_asks_for() {
 #[test]
 fn writes_through_have_their_share_and_leave_the_rest_alone() {
     let base = "n_requests = 50_000\nreads = 0.4\nrate = '90/s'\nfootprint = '10 GB'";
-    for more in [
-        "",
-        "\nsequential = 0.3",
-        "\nsize = { distribution = 'exponential', mean = '9 KiB' }",
-    ] {
-        let plain: Vec<Request> = read(&format!("{base}{more}"))
-            .generator(5)
-            .unwrap()
-            .collect();
+    for more in ["", "\nsequential = 0.3", "\nsize = { distribution = 'exponential', mean = '9 KiB' }"] {
+        let plain: Vec<Request> = read(&format!("{base}{more}")).generator(5).unwrap().collect();
         let through = read(&format!("{base}{more}\nwrite_through = 0.1"));
         let mut all: Vec<Request> = through.generator(5).unwrap().collect();
         let mut many = Vec::new();
@@ -71,10 +55,7 @@ fn writes_through_have_their_share_and_leave_the_rest_alone() {
         let writes = all.iter().filter(|r| r.op.writes()).count() as f64;
         let share = all.iter().filter(|r| r.op == Command::WriteThrough).count() as f64 / writes;
         // Five standard deviations; sequential requests repeat the operation, 1 / 0.7 times on average.
-        assert!(
-            (share - 0.1).abs() < 5.0 * (0.09 / (0.4 * writes)).sqrt(),
-            "{more}: {share}"
-        );
+        assert!((share - 0.1).abs() < 5.0 * (0.09 / (0.4 * writes)).sqrt(), "{more}: {share}");
         for r in all.iter_mut().filter(|r| r.op == Command::WriteThrough) {
             r.op = Command::Write;
         }
@@ -83,10 +64,7 @@ fn writes_through_have_their_share_and_leave_the_rest_alone() {
     let want = "synthetic.write_through: got 1.5, need 0 to 1";
     assert_eq!(refused(&format!("{base}\nwrite_through = 1.5")), want);
     // What is made by a program is held to the same bounds.
-    let made = Synthetic {
-        write_through: 1.5,
-        ..read(base)
-    };
+    let made = Synthetic { write_through: 1.5, ..read(base) };
     assert_eq!(made.generator(5).unwrap_err().to_string(), want);
 }
 
@@ -107,13 +85,7 @@ fn batches_are_what_single_requests_are() {
             "size = '10 KB'\nrounding = 'up'\nreads = 0.0",
             "size = { distribution = 'exponential', mean = '9 KiB' }\nreads = 1.0",
         ] {
-            for places in [
-                "",
-                "devices = 5",
-                "zipf = 0.8",
-                "sequential = 0.3",
-                "local = 0.4",
-            ] {
+            for places in ["", "devices = 5", "zipf = 0.8", "sequential = 0.3", "local = 0.4"] {
                 let toml = format!("n_requests = 3_000\n{arrivals}\n{sizes}\n{places}");
                 let toml = match arrivals.find("phases") {
                     Some(_) => toml,
@@ -141,18 +113,12 @@ fn batches_are_what_single_requests_are() {
 fn exponential_sizes_follow_disksims_rule() {
     // Sectors = trunc(Exp(8)), rounded up to 8, zero redrawn. With q = exp(-1/8) per sector:
     // P(k units) = (q^(8k-7) - q^(8k+1)) / q, so the mean is 1/(1 - q^8) units.
-    let s = read("n_requests = 400_000\nsize = { distribution = 'exponential', mean = '4 KiB' }\nrounding = 'up'\nrate = '1/s'");
-    let units: f64 = s
-        .generator(1)
-        .unwrap()
-        .map(|r| f64::from(r.blocks / 8))
-        .sum();
-    let expected = 1.0 / (1.0 - (-1.0f64).exp());
-    assert!(
-        (units / 400_000.0 - expected).abs() < 0.01,
-        "{}",
-        units / 400_000.0
+    let s = read(
+        "n_requests = 400_000\nsize = { distribution = 'exponential', mean = '4 KiB' }\nrounding = 'up'\nrate = '1/s'",
     );
+    let units: f64 = s.generator(1).unwrap().map(|r| f64::from(r.blocks / 8)).sum();
+    let expected = 1.0 / (1.0 - (-1.0f64).exp());
+    assert!((units / 400_000.0 - expected).abs() < 0.01, "{}", units / 400_000.0);
 }
 
 /// Means and shares of blocks of 4 KiB by the laws that are asked for: uniform, and the geometric one of the same mean for
@@ -171,17 +137,12 @@ fn sizes_of_whole_blocks_have_the_mean_and_the_shares_asked_for() {
     ] {
         let (size, numbers) = row.split_once(" | ").unwrap();
         let numbers: Vec<f64> = numbers.split(" | ").map(|x| x.parse().unwrap()).collect();
-        let [mean, deviation, first, share] = numbers[..] else {
-            panic!("{row}")
-        };
+        let [mean, deviation, first, share] = numbers[..] else { panic!("{row}") };
         let toml = format!("n_requests = {n}\nrate = '1/s'\nsize = {{ distribution = {size} }}");
         let drawn = read(&toml).generator(3).unwrap();
         let units: Vec<f64> = drawn.map(|r| f64::from(r.blocks / 8)).collect();
         let off = units.iter().sum::<f64>() / n - mean;
-        assert!(
-            off.abs() < 5.0 * deviation / n.sqrt(),
-            "{row}: off by {off} with seed 3"
-        );
+        assert!(off.abs() < 5.0 * deviation / n.sqrt(), "{row}: off by {off} with seed 3");
         let off = units.iter().filter(|u| **u == first).count() as f64 / n - share;
         let bound = 5.0 * (share * (1.0 - share) / n).sqrt();
         assert!(off.abs() <= bound, "{row}: share off by {off} with seed 3");
@@ -242,18 +203,16 @@ fn constant_gaps_skip_the_phases_that_are_over() {
             let at = i * ms * 1_000_000;
             let phase = at.saturating_sub(1) / 1_000_000_000 % 2;
             let op = [Command::Read, Command::Write][phase as usize];
-            assert_eq!(
-                (request.time.0, request.op),
-                (at, op),
-                "{ms} ms, request {i}"
-            );
+            assert_eq!((request.time.0, request.op), (at, op), "{ms} ms, request {i}");
         }
     }
 }
 
 #[test]
 fn local_requests_stay_near() {
-    let s = read("n_requests = 20_000\nlocal = 1.0\nlocal_distance = { deviation = '1 MB' }\nrate = '1/s'\nfootprint = '1 TB'");
+    let s = read(
+        "n_requests = 20_000\nlocal = 1.0\nlocal_distance = { deviation = '1 MB' }\nrate = '1/s'\nfootprint = '1 TB'",
+    );
     let all: Vec<Request> = s.generator(3).unwrap().collect();
     let near = |w: &[Request]| w[0].lba.0.abs_diff(w[1].lba.0) * 512 < 5_000_000;
     assert!(all.windows(2).all(near));
@@ -325,10 +284,7 @@ fn data_grow_by_new_writes() {
     }
     // Five standard deviations.
     assert!((writes as f64 - 150_000.0).abs() < 5.0 * 194.0, "{writes}");
-    assert!(
-        (new as f64 - 0.4 * writes as f64).abs() < 5.0 * 190.0,
-        "{new}"
-    );
+    assert!((new as f64 - 0.4 * writes as f64).abs() < 5.0 * 190.0, "{new}");
     assert!(halves[0].abs_diff(halves[1]) < 5 * 374, "{halves:?}");
     // The space is full: writes are updates.
     let full = toml.replace("4 GB", "20480000 B");
@@ -372,9 +328,8 @@ fn sizes_of_a_choice_come_as_often_as_their_weights() {
         assert!(away < 5.0 * deviation, "{blocks} blocks: {found}");
     }
     assert_eq!(sum, all.len());
-    let equally = read(
-        "n_requests = 40_000\nrate = '1/s'\nsize = { distribution = 'choice', values = ['4 KiB', '8 KiB'] }",
-    );
+    let equally =
+        read("n_requests = 40_000\nrate = '1/s'\nsize = { distribution = 'choice', values = ['4 KiB', '8 KiB'] }");
     let small = equally.generator(3).unwrap().filter(|r| r.blocks == 8);
     let away = (small.count() as f64 / 40_000.0 - 0.5).abs();
     assert!(away < 5.0 * (0.25f64 / 40_000.0).sqrt(), "{away}");
@@ -382,13 +337,8 @@ fn sizes_of_a_choice_come_as_often_as_their_weights() {
 
 #[test]
 fn choices_without_values_or_with_other_weights_are_refused() {
-    let size = |rest: &str| {
-        refused(&format!(
-            "rate = '1/s'\nsize = {{ distribution = 'choice', {rest} }}"
-        ))
-    };
+    let size = |rest: &str| refused(&format!("rate = '1/s'\nsize = {{ distribution = 'choice', {rest} }}"));
     assert!(size("values = []").contains("need 1 to 16 values"));
-    assert!(size("values = ['4 KiB'], weights = [1.0, 2.0]")
-        .contains("one weight for each of the 1 values"));
+    assert!(size("values = ['4 KiB'], weights = [1.0, 2.0]").contains("one weight for each of the 1 values"));
     assert!(size("values = ['4 KiB'], weights = [0.0]").contains("one of them above 0"));
 }

@@ -11,10 +11,7 @@ pub struct Shift(pub i64);
 
 impl Parameter for Shift {
     fn kind() -> Kind {
-        Kind::Form {
-            need: "a whole number of blocks, or a size such as \"-4 KiB\"",
-            example: "-4 KiB",
-        }
+        Kind::Form { need: "a whole number of blocks, or a size such as \"-4 KiB\"", example: "-4 KiB" }
     }
 
     fn read(value: &Value) -> Result<Self, SpecError> {
@@ -44,9 +41,7 @@ impl Shift {
             Some(size) => (-1, size),
             None => (1, text),
         };
-        let size: Bytes = size
-            .parse()
-            .map_err(|_| SpecError::new("", given, "a size such as \"-4 KiB\""))?;
+        let size: Bytes = size.parse().map_err(|_| SpecError::new("", given, "a size such as \"-4 KiB\""))?;
         match size.0 % 512 {
             0 => Shift::new(sign * (size.0 / 512) as i64, given),
             _ => Err(SpecError::new("", given, "a multiple of 512 bytes")),
@@ -63,14 +58,8 @@ pub(super) fn alignment(align: Option<Bytes>) -> Result<Option<i64>, SpecError> 
     const MOST: u64 = 1 << 30;
     match align {
         None => Ok(None),
-        Some(Bytes(size)) if size > 0 && size % 512 == 0 && size <= MOST => {
-            Ok(Some((size / 512) as i64))
-        }
-        Some(size) => Err(SpecError::new(
-            "align",
-            size,
-            "a multiple of 512 bytes, at most 1 GiB",
-        )),
+        Some(Bytes(size)) if size > 0 && size % 512 == 0 && size <= MOST => Ok(Some((size / 512) as i64)),
+        Some(size) => Err(SpecError::new("align", size, "a multiple of 512 bytes, at most 1 GiB")),
     }
 }
 

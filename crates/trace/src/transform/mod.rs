@@ -38,15 +38,11 @@ impl Parameter for Concatenate {
     }
 
     fn read(value: &Value) -> Result<Self, SpecError> {
-        by_kind(
-            value,
-            "a list of sizes, or \"measured\"",
-            |value| match value {
-                Value::Array(_) => Some(Parameter::read(value).map(Concatenate::Sizes)),
-                Value::String(_) => Some(Parameter::read(value).map(Concatenate::Measured)),
-                _ => None,
-            },
-        )
+        by_kind(value, "a list of sizes, or \"measured\"", |value| match value {
+            Value::Array(_) => Some(Parameter::read(value).map(Concatenate::Sizes)),
+            Value::String(_) => Some(Parameter::read(value).map(Concatenate::Measured)),
+            _ => None,
+        })
     }
 
     fn write(&self) -> Value {
@@ -95,11 +91,7 @@ pub struct Transform {
 }
 
 fn refuse(key: &str, got: impl std::fmt::Display, need: &str) -> TraceError {
-    TraceError::Input {
-        path: format!("transform.{key}"),
-        got: got.to_string(),
-        need: need.to_string(),
-    }
+    TraceError::Input { path: format!("transform.{key}"), got: got.to_string(), need: need.to_string() }
 }
 
 /// Most devices in one address space.
@@ -107,10 +99,7 @@ const MAX_DEVICES: usize = 1 << 20;
 
 impl Transform {
     fn is_possible(&self) -> Result<(), SpecError> {
-        for (key, value) in [
-            ("space_scale", self.space_scale),
-            ("time_scale", self.time_scale),
-        ] {
+        for (key, value) in [("space_scale", self.space_scale), ("time_scale", self.time_scale)] {
             if let Some(value) = value.filter(|v| !(*v > 0.0 && v.is_finite())) {
                 return Err(SpecError::new(key, value, "a number above 0"));
             }
@@ -141,21 +130,12 @@ impl Transform {
     ///
     /// # Errors
     /// A key that cannot be used; the errors of `make`; any wrong record in the first pass.
-    pub fn open(
-        &self,
-        mut make: impl FnMut() -> Result<Source, TraceError>,
-    ) -> Result<Source, TraceError> {
+    pub fn open(&self, mut make: impl FnMut() -> Result<Source, TraceError>) -> Result<Source, TraceError> {
         if !matches!(self.concatenate, Some(Concatenate::Measured(_))) {
             return self.apply(make()?);
         }
         let mut sizes: BTreeMap<u32, u64> = BTreeMap::new();
-        let first = Transform {
-            concatenate: None,
-            space_scale: None,
-            align: None,
-            time_scale: None,
-            ..self.clone()
-        };
+        let first = Transform { concatenate: None, space_scale: None, align: None, time_scale: None, ..self.clone() };
         for request in first.apply(make()?)? {
             let request = request?;
             // The second pass refuses it.
@@ -166,20 +146,14 @@ impl Transform {
             let size = sizes.entry(request.device).or_default();
             *size = end.max(*size);
             if sizes.len() > MAX_DEVICES {
-                return Err(refuse(
-                    "concatenate",
-                    "more devices",
-                    "at most 2^20 devices",
-                ));
+                return Err(refuse("concatenate", "more devices", "at most 2^20 devices"));
             }
         }
         let mut bases = BTreeMap::new();
         let mut base = 0u64;
         for (device, size) in sizes {
             bases.insert(device, (base, size));
-            base = base
-                .checked_add(size)
-                .ok_or_else(|| refuse("concatenate", "sizes past 2^64 blocks", "less"))?;
+            base = base.checked_add(size).ok_or_else(|| refuse("concatenate", "sizes past 2^64 blocks", "less"))?;
         }
         self.run(make()?, Some(bases))
     }
@@ -212,11 +186,7 @@ impl Transform {
         self.run(source, bases)
     }
 
-    fn run(
-        &self,
-        source: Source,
-        bases: Option<BTreeMap<u32, (u64, u64)>>,
-    ) -> Result<Source, TraceError> {
+    fn run(&self, source: Source, bases: Option<BTreeMap<u32, (u64, u64)>>) -> Result<Source, TraceError> {
         self.is_possible().map_err(|e| e.within("transform"))?;
         if *self == Transform::default() {
             return Ok(source);
@@ -232,11 +202,7 @@ impl Transform {
             end: self.end.map_or(Time::NEVER, |s| Time(s.non_negative())),
             skip: self.skip,
             count: self.count.unwrap_or(u64::MAX),
-            zero: if self.start_at_zero {
-                None
-            } else {
-                Some(Time::ZERO)
-            },
+            zero: if self.start_at_zero { None } else { Some(Time::ZERO) },
             remap: self.remap.iter().map(|[old, new]| (*old, *new)).collect(),
             shift: self.shift.map_or(0, |shift| shift.0),
             bases,
@@ -271,12 +237,7 @@ struct Transformed {
 
 impl Transformed {
     fn wrong(&self, key: &str, got: String, need: impl Into<String>) -> TraceError {
-        TraceError::Record {
-            path: format!("transform.{key}"),
-            line: self.number,
-            got,
-            need: need.into(),
-        }
+        TraceError::Record { path: format!("transform.{key}"), line: self.number, got, need: need.into() }
     }
 
     /// Changes the place of a request.
@@ -318,8 +279,8 @@ impl Transformed {
         if let Some(unit) = self.align.filter(|_| has_data) {
             let (first, blocks) = address::aligned(start, r.blocks, unit);
             start = first;
-            r.blocks = u32::try_from(blocks)
-                .map_err(|_| self.wrong("align", format!("{} blocks", r.blocks), "2^32 less"))?;
+            r.blocks =
+                u32::try_from(blocks).map_err(|_| self.wrong("align", format!("{} blocks", r.blocks), "2^32 less"))?;
         }
         r.lba = Lba(start as u64);
         Ok(())
@@ -447,10 +408,8 @@ mod tests {
     fn run(toml: &str) -> Vec<(u64, u32, u64)> {
         let transform: Transform = toml::from_str(toml).unwrap();
         let source = transform.open(|| Ok(requests())).unwrap();
-        let all: Vec<(u64, u32, u64)> = source
-            .map(|r| r.unwrap())
-            .map(|r| (r.time.0 / 1_000_000, r.device, r.lba.0))
-            .collect();
+        let all: Vec<(u64, u32, u64)> =
+            source.map(|r| r.unwrap()).map(|r| (r.time.0 / 1_000_000, r.device, r.lba.0)).collect();
         if let Some(kept) = transform.keeps(6) {
             assert_eq!(kept, all.len() as u64, "{toml}");
         }
@@ -460,10 +419,7 @@ mod tests {
     #[test]
     fn each_key_does_what_it_says() {
         assert_eq!(run("devices = [1]"), [(1000, 1, 10), (4000, 1, 40)]);
-        assert_eq!(
-            run("start = '2 s'\nend = '4 s'"),
-            [(2000, 2, 20), (3000, 0, 30)]
-        );
+        assert_eq!(run("start = '2 s'\nend = '4 s'"), [(2000, 2, 20), (3000, 0, 30)]);
         assert_eq!(run("skip = 4\ncount = 1"), [(4000, 1, 40)]);
         assert_eq!(run("skip = 5\nstart_at_zero = true"), [(0, 2, 50)]);
         assert_eq!(run("skip = 5\nremap = [[2, 9]]"), [(5000, 9, 50)]);
@@ -479,26 +435,15 @@ mod tests {
         // Ends of the last two requests: device 1 at 48, device 2 at 58.
         assert_eq!(run(moved), [(4000, 0, 43), (5000, 0, 48 + 53)]);
         // Ends: device 0 at 35, device 1 at 45, device 2 at 55.
-        let bases: Vec<u64> = run("concatenate = 'measured'")
-            .iter()
-            .map(|r| r.2)
-            .collect();
+        let bases: Vec<u64> = run("concatenate = 'measured'").iter().map(|r| r.2).collect();
         assert_eq!(bases, [0, 35 + 10, 35 + 45 + 20, 30, 35 + 40, 35 + 45 + 50]);
-        let bases: Vec<u64> = run("concatenate = ['51200 B', '51200 B', '51200 B']")
-            .iter()
-            .map(|r| r.2)
-            .collect();
+        let bases: Vec<u64> = run("concatenate = ['51200 B', '51200 B', '51200 B']").iter().map(|r| r.2).collect();
         assert_eq!(bases, [0, 110, 220, 30, 140, 250]);
     }
 
     fn change_one(toml: &str, lba: u64, blocks: u32, op: Command) -> Result<(u64, u32), String> {
         let transform: Transform = toml::from_str(toml).unwrap();
-        let one = Request {
-            lba: Lba(lba),
-            blocks,
-            op,
-            ..Request::default()
-        };
+        let one = Request { lba: Lba(lba), blocks, op, ..Request::default() };
         let source: Source = Box::new(Each(std::iter::once(Ok(one))));
         let mut source = transform.apply(source).map_err(|e| e.to_string())?;
         let changed = source.next().unwrap().map_err(|e| e.to_string())?;
@@ -508,23 +453,15 @@ mod tests {
     /// By hand: sectors of 8 blocks begin at 0, 8, 16, 24.
     #[test]
     fn aligned_requests_cover_whole_sectors() {
-        for (lba, blocks, want) in [
-            (0, 8, (0, 8)),
-            (7, 8, (0, 8)),
-            (63, 16, (56, 16)),
-            (9, 1, (8, 8)),
-            (16, 9, (16, 16)),
-            (23, 2, (16, 8)),
-        ] {
+        for (lba, blocks, want) in
+            [(0, 8, (0, 8)), (7, 8, (0, 8)), (63, 16, (56, 16)), (9, 1, (8, 8)), (16, 9, (16, 16)), (23, 2, (16, 8))]
+        {
             let got = change_one("align = '4 KiB'", lba, blocks, Command::Write);
             assert_eq!(got, Ok(want), "{lba} {blocks}");
         }
         // What follows a request still follows it.
         let (a, n) = change_one("align = '4 KiB'", 63, 24, Command::Read).unwrap();
-        assert_eq!(
-            change_one("align = '4 KiB'", 63 + 24, 24, Command::Read),
-            Ok((a + u64::from(n), n))
-        );
+        assert_eq!(change_one("align = '4 KiB'", 63 + 24, 24, Command::Read), Ok((a + u64::from(n), n)));
         let flush = change_one("align = '4 KiB'\nshift = 7", 0, 0, Command::Flush);
         assert_eq!(flush, Ok((0, 0)));
     }
@@ -541,19 +478,12 @@ mod tests {
             let toml = format!("shift = -7\nconcatenate = {sizes}");
             let transform: Transform = toml::from_str(&toml).unwrap();
             let one = || -> Result<Source, TraceError> {
-                let request = Request {
-                    lba: Lba(6),
-                    blocks: 8,
-                    ..Request::default()
-                };
+                let request = Request { lba: Lba(6), blocks: 8, ..Request::default() };
                 Ok(Box::new(Each(std::iter::once(Ok(request)))))
             };
             let mut source = transform.open(one).unwrap();
             let error = source.next().unwrap().unwrap_err().to_string();
-            assert!(
-                error.starts_with("transform.shift:1: got block 6"),
-                "{error}"
-            );
+            assert!(error.starts_with("transform.shift:1: got block 6"), "{error}");
         }
     }
 
@@ -607,11 +537,7 @@ mod tests {
                             Ok(()) => {}
                         }
                     };
-                    assert_eq!(
-                        (&got, &error),
-                        (&want, &want_error),
-                        "{toml:?} {wrong} {most}"
-                    );
+                    assert_eq!((&got, &error), (&want, &want_error), "{toml:?} {wrong} {most}");
                 }
             }
         }
@@ -649,19 +575,13 @@ mod tests {
         for (value, need) in [
             ("\"7\"", "got \"7\", need a size such as \"-4 KiB\""),
             ("\"7 kB\"", "got \"7 kB\", need a multiple of 512 bytes"),
-            (
-                "1.5",
-                "got 1.5, need a whole number of blocks, or a size such as \"-4 KiB\"",
-            ),
+            ("1.5", "got 1.5, need a whole number of blocks, or a size such as \"-4 KiB\""),
             ("9223372036854775807", "need less than 2^55 blocks"),
             ("true", "got true, need a whole number of blocks"),
         ] {
             let table = serde_json::from_str(&format!("{{\"shift\": {value}}}")).unwrap();
             let error = Transform::read(&table).unwrap_err().to_string();
-            assert!(
-                error.starts_with("shift: ") && error.contains(need),
-                "{error}"
-            );
+            assert!(error.starts_with("shift: ") && error.contains(need), "{error}");
         }
     }
 }

@@ -31,11 +31,7 @@ pub const WRITERS: &[(&str, &str, &[&str])] = &[
     ("parquet", "Parquet, exact", &["parquet"]),
     ("csv", "named columns with time_ns, exact", &["csv"]),
     ("spc", "SPC/UMass, exact", &["spc"]),
-    (
-        "fio-iolog",
-        "fio I/O log version 3, microseconds",
-        &["iolog", "fio", "log"],
-    ),
+    ("fio-iolog", "fio I/O log version 3, microseconds", &["iolog", "fio", "log"]),
     ("disksim", "DiskSim ascii, exact", &["disksim", "ascii"]),
 ];
 
@@ -51,11 +47,7 @@ pub fn create(path: &Path, format: Option<&str>) -> Result<Box<dyn TraceWriter>,
 ///
 /// # Errors
 /// As for [`create`].
-pub fn create_in(
-    part: &Path,
-    path: &Path,
-    format: Option<&str>,
-) -> Result<Box<dyn TraceWriter>, TraceError> {
+pub fn create_in(part: &Path, path: &Path, format: Option<&str>) -> Result<Box<dyn TraceWriter>, TraceError> {
     let name = path.display().to_string();
     let ending = path.extension().and_then(|e| e.to_str()).unwrap_or("");
     let found = match format {
@@ -74,10 +66,7 @@ pub fn create_in(
             need: format!("one of {}", names.join(", ")),
         });
     };
-    let file = File::create(part).map_err(|source| TraceError::Io {
-        path: name.clone(),
-        source,
-    })?;
+    let file = File::create(part).map_err(|source| TraceError::Io { path: name.clone(), source })?;
     let output = BufWriter::with_capacity(256 * 1024, file);
     create_on(kind, output, &name)
 }

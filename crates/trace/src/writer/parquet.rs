@@ -19,10 +19,7 @@ pub struct ParquetWriter<W: Write + Send> {
 
 fn failed(path: &str, error: impl std::error::Error + 'static) -> TraceError {
     let other = || std::io::Error::other(error.to_string());
-    TraceError::Io {
-        path: path.to_string(),
-        source: system_error(&error).unwrap_or_else(other),
-    }
+    TraceError::Io { path: path.to_string(), source: system_error(&error).unwrap_or_else(other) }
 }
 
 fn columns(held: &[Request]) -> Vec<Column> {
@@ -42,11 +39,7 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// Failure to write.
     pub fn new(output: W, path: &str) -> Result<Self, TraceError> {
         let writer = TableWriter::new(output, &columns(&[])).map_err(|e| failed(path, e))?;
-        Ok(ParquetWriter {
-            writer,
-            held: Vec::new(),
-            path: path.to_string(),
-        })
+        Ok(ParquetWriter { writer, held: Vec::new(), path: path.to_string() })
     }
 
     fn write_batch(&mut self) -> Result<(), TraceError> {

@@ -58,14 +58,7 @@ pub struct TextWriter<W: Write> {
 impl<W: Write> TextWriter<W> {
     /// A new file on `output`; `path` is for error messages.
     pub fn new(style: Style, output: W, path: &str) -> Self {
-        TextWriter {
-            style,
-            output,
-            path: path.to_string(),
-            number: 0,
-            begun: false,
-            added: HashSet::new(),
-        }
+        TextWriter { style, output, path: path.to_string(), number: 0, begun: false, added: HashSet::new() }
     }
 
     /// Writes the header of the format, once.
@@ -121,21 +114,14 @@ impl<W: Write + Send> TraceWriter for TextWriter<W> {
                 path: self.path.clone(),
                 line: self.number,
                 got: format!("a {}", request.op.name()),
-                need: "what this format can say; hint: csv and parquet hold all operations"
-                    .to_string(),
+                need: "what this format can say; hint: csv and parquet hold all operations".to_string(),
             });
         }
-        self.line(request).map_err(|source| TraceError::Io {
-            path: self.path.clone(),
-            source,
-        })
+        self.line(request).map_err(|source| TraceError::Io { path: self.path.clone(), source })
     }
     fn finish(mut self: Box<Self>) -> Result<(), TraceError> {
         self.begin()
             .and_then(|()| self.output.flush())
-            .map_err(|source| TraceError::Io {
-                path: self.path.clone(),
-                source,
-            })
+            .map_err(|source| TraceError::Io { path: self.path.clone(), source })
     }
 }

@@ -25,11 +25,7 @@ fn request(i: u64, period: u64, written: bool) -> Request {
         device: 0,
         lba: Lba(i % period * 8),
         blocks: 8,
-        op: if written && i % 3 == 0 {
-            Command::Write
-        } else {
-            Command::Read
-        },
+        op: if written && i % 3 == 0 { Command::Write } else { Command::Read },
         ..Request::default()
     }
 }
@@ -42,8 +38,8 @@ fn lines() -> Vec<Request> {
 fn unpack(bytes: Vec<u8>) -> (Vec<Request>, Option<TraceError>) {
     let format = headstack_trace::formats();
     let format = format.get("spc");
-    let source = Input::from_packed(bytes, "packed")
-        .and_then(|input| open_with(input, format, &ReadOptions::default()));
+    let source =
+        Input::from_packed(bytes, "packed").and_then(|input| open_with(input, format, &ReadOptions::default()));
     let mut source = match source {
         Ok(source) => source,
         Err(error) => return (Vec::new(), Some(error)),
@@ -64,10 +60,7 @@ fn unpack(bytes: Vec<u8>) -> (Vec<Request>, Option<TraceError>) {
 #[test]
 fn packed_files_read_as_they_are() {
     for kind in KINDS {
-        let all: Result<Vec<Request>, _> =
-            open(&file("lines", kind), None, &ReadOptions::default())
-                .unwrap()
-                .collect();
+        let all: Result<Vec<Request>, _> = open(&file("lines", kind), None, &ReadOptions::default()).unwrap().collect();
         assert_eq!(all.unwrap(), lines(), "{kind}");
         let long = open(&file("long", kind), None, &ReadOptions::default()).unwrap();
         let mut n = 0;
@@ -95,11 +88,7 @@ fn a_stream_cut_short_is_an_error_wherever_it_is_cut() {
         let bytes = packed("lines", kind);
         for end in 1..bytes.len() {
             let (got, error) = unpack(bytes[..end].to_vec());
-            assert!(
-                error.is_some(),
-                "{kind}: {end} of {} bytes: {got:?}",
-                bytes.len()
-            );
+            assert!(error.is_some(), "{kind}: {end} of {} bytes: {got:?}", bytes.len());
             assert!(lines().starts_with(&got), "{kind}: {end}");
         }
         // In a long file, the requests of good blocks come first, then the error.

@@ -17,10 +17,7 @@ fn corpus() -> Vec<Vec<u8>> {
         bytes
     });
     let mut all: Vec<Vec<u8>> = examples.collect();
-    let folder = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../fuzz/corpus/trace_reader"
-    );
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/trace_reader");
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .expect("the corpus is part of the repository")
         .map(|entry| entry.unwrap().path())
@@ -45,10 +42,7 @@ fn no_reader_breaks_its_contract_on_damaged_traces() {
                     0 => bytes[at] = random.random(),
                     1 => bytes[at] ^= 1 << random.random_range(0..8),
                     2 => bytes.truncate(at.max(1)),
-                    3 => bytes.insert(
-                        at,
-                        *b",. \n-9Rw"[..].get(random.random_range(0..8)).unwrap(),
-                    ),
+                    3 => bytes.insert(at, *b",. \n-9Rw"[..].get(random.random_range(0..8)).unwrap()),
                     4 => {
                         let end = (at + 8).min(bytes.len());
                         bytes[at..end].fill(0xff);
@@ -62,14 +56,8 @@ fn no_reader_breaks_its_contract_on_damaged_traces() {
             }
             let begun = Instant::now();
             let result = std::panic::catch_unwind(|| read_hostile(&bytes));
-            assert!(
-                result.is_ok(),
-                "seed {seed}, input {number}, round {round}: {bytes:?}"
-            );
-            assert!(
-                begun.elapsed() < SLOW,
-                "seed {seed}, input {number}, round {round}: too slow"
-            );
+            assert!(result.is_ok(), "seed {seed}, input {number}, round {round}: {bytes:?}");
+            assert!(begun.elapsed() < SLOW, "seed {seed}, input {number}, round {round}: too slow");
         }
     }
 }

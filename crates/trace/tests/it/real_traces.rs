@@ -4,10 +4,8 @@ use headstack_trace::{open, read_validate, Command, ReadOptions};
 use std::path::PathBuf;
 
 fn shared(path: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("HEADSTACK_SHARED").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")),
-        PathBuf::from,
-    );
+    let root = std::env::var_os("HEADSTACK_SHARED")
+        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")), PathBuf::from);
     let full = root.join("data").join(path);
     if full.exists() {
         Some(full)
@@ -32,10 +30,7 @@ fn real_traces_have_the_counts_of_their_notes() {
         };
         for chosen in [None, Some(format)] {
             let options = ReadOptions::default();
-            let all: Vec<_> = open(&path, chosen, &options)
-                .unwrap()
-                .map(|r| r.unwrap())
-                .collect();
+            let all: Vec<_> = open(&path, chosen, &options).unwrap().map(|r| r.unwrap()).collect();
             let counters = &options.counters;
             let seen = all.len() as u64 + counters.filtered() + counters.zero_sized();
             assert_eq!(seen, count, "{file}");
@@ -47,10 +42,7 @@ fn real_traces_have_the_counts_of_their_notes() {
 
 #[test]
 fn websearch_is_60_s_and_cloudphysics_2_h() {
-    for (file, seconds) in [
-        ("wsrch-small.trace", 60.0),
-        ("cloudPhysicsIO.vscsi", 7200.0),
-    ] {
+    for (file, seconds) in [("wsrch-small.trace", 60.0), ("cloudPhysicsIO.vscsi", 7200.0)] {
         if let Some(path) = shared(&format!("traces/{file}")) {
             let source = open(&path, None, &ReadOptions::default()).unwrap();
             let last = source.last().unwrap().unwrap().time.as_secs_f64();

@@ -119,10 +119,7 @@ impl Parameters {
     }
 
     fn back_seek(&self) -> BackSeek {
-        BackSeek {
-            most: self.back_seek_max.0 / 512,
-            penalty: u64::from(self.back_seek_penalty),
-        }
+        BackSeek { most: self.back_seek_max.0 / 512, penalty: u64::from(self.back_seek_penalty) }
     }
 }
 
@@ -251,11 +248,7 @@ impl Bfq {
     /// The queue of a request's process, which is new if this is its first request.
     fn queue_of(&mut self, now: Time, request: &Queued) -> u32 {
         // Asynchronous requests of all processes are in one queue.
-        let submitter = if request.sync {
-            request.submitter
-        } else {
-            ANYONE
-        };
+        let submitter = if request.sync { request.submitter } else { ANYONE };
         let new = self.queues.len() as u32;
         let q = *self.index.entry((submitter, request.sync)).or_insert(new);
         if q == new {
@@ -391,9 +384,7 @@ impl Elevator for Bfq {
         };
         let q = waiting.queue;
         let (before, back) = (self.queues[q as usize].next, self.parameters.back_seek());
-        let next = self
-            .requests
-            .nearer(before, request.slot, self.drive.last_position, back);
+        let next = self.requests.nearer(before, request.slot, self.drive.last_position, back);
         self.queues[q as usize].next = Some(next);
         if before != Some(next) {
             self.next_changes(q);

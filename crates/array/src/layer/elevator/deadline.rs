@@ -51,17 +51,13 @@ impl Elevator for Deadline {
     }
 
     fn take(&mut self, now: Time) -> Option<u32> {
-        let goes_on = self
-            .next
-            .filter(|_| self.batch < self.parameters.fifo_batch);
+        let goes_on = self.next.filter(|_| self.batch < self.parameters.fifo_batch);
         let slot = match goes_on {
             Some(slot) => slot,
             None => {
                 let direction = self.direction.choose(&self.waiting)?;
                 let (deadline, oldest) = self.waiting.oldest(direction)?;
-                let ahead = self
-                    .next
-                    .filter(|n| self.waiting.direction(*n) == Some(direction));
+                let ahead = self.next.filter(|n| self.waiting.direction(*n) == Some(direction));
                 self.batch = 0;
                 ahead.filter(|_| now < deadline).unwrap_or(oldest)
             }

@@ -19,10 +19,7 @@ use headstack_units::{Span, Time};
 /// The registry's entry.
 pub fn entry() -> Entry {
     let summary = "sorted batches from the last address on, deadlines between them (blk-mq)";
-    Entry::new("mq-deadline", summary, |_, p| {
-        Ok(Box::new(MqDeadline::new(p)))
-    })
-    .with_example("writes_starved = 4")
+    Entry::new("mq-deadline", summary, |_, p| Ok(Box::new(MqDeadline::new(p)))).with_example("writes_starved = 4")
 }
 
 /// The `mq-deadline` elevator; the `ranges` elevator has one for each range.
@@ -54,13 +51,8 @@ impl MqDeadline {
 
     /// The earliest deadline of all waiting requests.
     pub fn first_deadline(&self) -> Time {
-        let oldest = [READ, WRITE]
-            .into_iter()
-            .filter_map(|d| self.waiting.oldest(d));
-        oldest
-            .map(|(deadline, _)| deadline)
-            .min()
-            .unwrap_or(Time::NEVER)
+        let oldest = [READ, WRITE].into_iter().filter_map(|d| self.waiting.oldest(d));
+        oldest.map(|(deadline, _)| deadline).min().unwrap_or(Time::NEVER)
     }
 }
 

@@ -16,9 +16,7 @@ use std::collections::VecDeque;
 /// The registry's entry.
 pub fn entry() -> Entry {
     let summary = "first come, first served";
-    Entry::new("none", summary, |_, _: NoParameters| {
-        Ok(Box::<First>::default())
-    })
+    Entry::new("none", summary, |_, _: NoParameters| Ok(Box::<First>::default()))
 }
 
 /// How many requests a new one is compared with.

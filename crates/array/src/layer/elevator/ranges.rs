@@ -30,10 +30,7 @@ use headstack_units::{Span, Time};
 /// The registry's entry.
 pub fn entry() -> Entry {
     let summary = "deadlines per independent access range, idle actuators first";
-    Entry::new("ranges", summary, |context, p| {
-        Ok(Box::new(Ranges::new(context, &p)))
-    })
-    .with_example("ranges = 2")
+    Entry::new("ranges", summary, |context, p| Ok(Box::new(Ranges::new(context, &p)))).with_example("ranges = 2")
 }
 
 #[derive(Table)]
@@ -65,10 +62,7 @@ struct Ranges {
 
 impl Ranges {
     fn new(context: &Context, table: &OfRanges) -> Ranges {
-        let ranges = (0..table.ranges).map(|_| Range {
-            waiting: MqDeadline::new(table.each.clone()),
-            at_drive: 0,
-        });
+        let ranges = (0..table.ranges).map(|_| Range { waiting: MqDeadline::new(table.each.clone()), at_drive: 0 });
         Ranges {
             ranges: ranges.collect(),
             size: (context.blocks / u64::from(table.ranges)).max(1),

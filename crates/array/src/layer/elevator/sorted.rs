@@ -43,10 +43,7 @@ pub(crate) struct BatchDirection {
 
 impl BatchDirection {
     pub fn new(parameters: &Parameters) -> BatchDirection {
-        BatchDirection {
-            writes_starved: parameters.writes_starved,
-            starved: 0,
-        }
+        BatchDirection { writes_starved: parameters.writes_starved, starved: 0 }
     }
 
     /// The direction of a new batch; `None` if nothing waits.
@@ -89,11 +86,7 @@ struct Place {
 
 impl Place {
     fn key(&self, slot: u32) -> Key {
-        Key {
-            lba: self.lba,
-            order: self.order,
-            slot,
-        }
+        Key { lba: self.lba, order: self.order, slot }
     }
 }
 
@@ -105,11 +98,7 @@ struct Fifo {
     len: usize,
 }
 
-const EMPTY: Fifo = Fifo {
-    first: NONE,
-    last: NONE,
-    len: 0,
-};
+const EMPTY: Fifo = Fifo { first: NONE, last: NONE, len: 0 };
 
 /// Waiting requests, by direction.
 ///
@@ -314,17 +303,7 @@ mod tests {
                     let slot = free.swap_remove(pick(free.len()));
                     let (write, lba) = (x >> 50 & 1 == 1, x >> 54);
                     let blocks = 1;
-                    sorted.add(
-                        now,
-                        &Queued {
-                            slot,
-                            write,
-                            lba,
-                            blocks,
-                            sync: true,
-                            submitter: 0,
-                        },
-                    );
+                    sorted.add(now, &Queued { slot, write, lba, blocks, sync: true, submitter: 0 });
                     let direction = usize::from(write);
                     all.push((now + sorted.expire[direction], step, slot, direction));
                 }
@@ -336,14 +315,7 @@ mod tests {
                 3 if !all.is_empty() => {
                     let (.., slot, direction) = all[pick(all.len())];
                     let (write, lba) = (direction == WRITE, x >> 54);
-                    sorted.resort(&Queued {
-                        slot,
-                        write,
-                        lba,
-                        blocks: 2,
-                        sync: true,
-                        submitter: 0,
-                    });
+                    sorted.resort(&Queued { slot, write, lba, blocks: 2, sync: true, submitter: 0 });
                 }
                 4 if all.len() > 1 => {
                     let (a, b) = (pick(all.len()), pick(all.len() - 1));

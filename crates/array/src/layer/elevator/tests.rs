@@ -5,22 +5,12 @@ use crate::layer::ANYONE;
 use headstack_units::Span;
 
 fn build(name: &str, toml: &str) -> Box<dyn Elevator> {
-    let context = Context {
-        blocks: 1000,
-        params: toml::from_str(toml).expect("a table"),
-    };
+    let context = Context { blocks: 1000, params: toml::from_str(toml).expect("a table") };
     (entries().get(name).expect("an elevator").build)(&context).expect("parameters that fit")
 }
 
 fn queued(slot: u32, write: bool, lba: u64) -> Queued {
-    Queued {
-        slot,
-        write,
-        lba,
-        blocks: 1,
-        sync: true,
-        submitter: ANYONE,
-    }
+    Queued { slot, write, lba, blocks: 1, sync: true, submitter: ANYONE }
 }
 
 /// Adds requests such as `R50` (read at block 50) and takes them all at `now`.
@@ -31,34 +21,16 @@ fn order(elevator: &mut dyn Elevator, arrivals: &str, now: Time) -> String {
         elevator.add(Time::ZERO, &queued(slot as u32, name.starts_with('W'), lba));
     }
     let taken = std::iter::from_fn(|| elevator.take(now));
-    taken
-        .map(|slot| names[slot as usize])
-        .collect::<Vec<_>>()
-        .join(" ")
+    taken.map(|slot| names[slot as usize]).collect::<Vec<_>>().join(" ")
 }
 
 #[test]
 fn both_deadline_elevators_by_hand() {
     let arrivals = "R50 R10 W20 R30 R70 W60 R90 R80 W5";
     for (batch, starved, deadline, mq) in [
-        (
-            2,
-            2,
-            "R50 R70 R80 R90 W20 W60 R10 R30 W5",
-            "W5 W20 R10 R30 R50 R70 W60 R80 R90",
-        ),
-        (
-            2,
-            1,
-            "R50 R70 W20 W60 R10 R30 W5 R90 R80",
-            "W5 W20 R10 R30 W60 R50 R70 R80 R90",
-        ),
-        (
-            16,
-            2,
-            "R50 R70 R80 R90 R10 R30 W20 W60 W5",
-            "W5 W20 W60 R10 R30 R50 R70 R80 R90",
-        ),
+        (2, 2, "R50 R70 R80 R90 W20 W60 R10 R30 W5", "W5 W20 R10 R30 R50 R70 W60 R80 R90"),
+        (2, 1, "R50 R70 W20 W60 R10 R30 W5 R90 R80", "W5 W20 R10 R30 W60 R50 R70 R80 R90"),
+        (16, 2, "R50 R70 R80 R90 R10 R30 W20 W60 W5", "W5 W20 W60 R10 R30 R50 R70 R80 R90"),
     ] {
         let text = format!("fifo_batch = {batch}\nwrites_starved = {starved}");
         for (name, want) in [("deadline", deadline), ("mq-deadline", mq)] {
@@ -67,10 +39,7 @@ fn both_deadline_elevators_by_hand() {
             assert_eq!(got, want, "{name}, {text}");
         }
     }
-    assert_eq!(
-        order(&mut *build("none", ""), arrivals, Time::ZERO),
-        arrivals
-    );
+    assert_eq!(order(&mut *build("none", ""), arrivals, Time::ZERO), arrivals);
 }
 
 /// By hand: at 600 ms all reads are past their deadline of 500 ms. `deadline` starts each batch with the
@@ -169,11 +138,7 @@ fn a_changed_deadline_concerns_later_requests() {
         elevator.add(Time::ZERO, &queued(3, false, 80));
         let late = Time::ZERO + Span::from_ms(600.0);
         let got = [0; 4].map(|_| elevator.take(late).expect("one waits"));
-        assert_eq!(
-            got,
-            [0, 1, 2, 3],
-            "{name}: 50 and 60 in order, then 90, which is late, before 80"
-        );
+        assert_eq!(got, [0, 1, 2, 3], "{name}: 50 and 60 in order, then 90, which is late, before 80");
     }
     assert_eq!(build("none", "").read_expire(), None);
 }
@@ -201,19 +166,12 @@ fn ranges_serve_the_idle_actuator_first() {
     for (slot, lba) in [30, 10, 20, 600, 499, 40].into_iter().enumerate() {
         // Request 4 ends at block 500, so it belongs to the second range.
         let blocks = if slot == 4 { 2 } else { 1 };
-        let request = Queued {
-            blocks,
-            ..queued(slot as u32, false, lba)
-        };
+        let request = Queued { blocks, ..queued(slot as u32, false, lba) };
         elevator.add(Time(slot as u64), &request);
     }
     let take = |e: &mut dyn Elevator| e.take(Time::ZERO).expect("one waits");
     let got: Vec<u32> = (0..4).map(|_| take(&mut *elevator)).collect();
-    assert_eq!(
-        got,
-        [1, 4, 2, 3],
-        "10, 499 to 500, 20, 600: one each, two each"
-    );
+    assert_eq!(got, [1, 4, 2, 3], "10, 499 to 500, 20, 600: one each, two each");
     // Both ranges have two requests at the drive, and only the first has waiting ones.
     assert_eq!(take(&mut *elevator), 0);
     elevator.ended(Time::ZERO, 4);
@@ -272,10 +230,7 @@ fn every_elevator_keeps_its_contract() {
                     }
                     5 if !waiting.is_empty() => {
                         let i = random(waiting.len() as u64) as usize;
-                        let grown = Queued {
-                            blocks: waiting[i].blocks + 1,
-                            ..waiting[i]
-                        };
+                        let grown = Queued { blocks: waiting[i].blocks + 1, ..waiting[i] };
                         if elevator.may_join(&waiting[i], &grown) && random(2) == 0 {
                             waiting[i] = grown;
                             elevator.grown(&grown);
@@ -320,10 +275,7 @@ fn every_elevator_keeps_its_contract() {
                     None => {
                         let resumes = elevator.resumes_at();
                         let name = &entry.about.name;
-                        assert!(
-                            now < resumes && resumes != Time::NEVER,
-                            "{name} seed {seed}"
-                        );
+                        assert!(now < resumes && resumes != Time::NEVER, "{name} seed {seed}");
                         now = resumes;
                     }
                 }
@@ -331,11 +283,7 @@ fn every_elevator_keeps_its_contract() {
             assert_eq!(elevator.take(now), None);
         }
     }
-    assert_eq!(
-        idled,
-        ["bfq".to_string()].into(),
-        "those that keep the device idle"
-    );
+    assert_eq!(idled, ["bfq".to_string()].into(), "those that keep the device idle");
 }
 
 #[test]
@@ -346,21 +294,11 @@ fn parameters_that_do_not_fit_are_refused() {
         ("ranges", "ranges = 9", "ranges: got 9, need 1 to 8"),
         ("none", "x = 1", "got key \"x\""),
     ] {
-        let context = Context {
-            blocks: 1000,
-            params: toml::from_str(text).expect("a table"),
-        };
+        let context = Context { blocks: 1000, params: toml::from_str(text).expect("a table") };
         let built = (entries().get(name).expect("an elevator").build)(&context);
         let error = built.err().map(|e| e.to_string()).unwrap_or_default();
         assert!(error.contains(want), "{name} {text}: {error:?}");
     }
-    let error = entries()
-        .find("elevator", "cfq")
-        .err()
-        .expect("an error")
-        .to_string();
-    assert!(
-        error.contains("none, deadline, mq-deadline, ranges, bfq"),
-        "{error}"
-    );
+    let error = entries().find("elevator", "cfq").err().expect("an error").to_string();
+    assert!(error.contains("none, deadline, mq-deadline, ranges, bfq"), "{error}");
 }

@@ -81,11 +81,7 @@ pub(crate) enum Places {
 
 impl Places {
     pub fn legacy(n: u32) -> Places {
-        Places::Legacy(Legacy {
-            n,
-            pools: Default::default(),
-            batchers: Vec::new(),
-        })
+        Places::Legacy(Legacy { n, pools: Default::default(), batchers: Vec::new() })
     }
 
     /// `n` places; `wake_batch` is computed as in sbitmap if it is `None`.
@@ -214,9 +210,7 @@ impl Places {
 impl Legacy {
     fn is_batcher(&self, now: Time, process: Process) -> bool {
         let known = self.batchers.get(process as usize);
-        known.is_some_and(|(credits, since)| {
-            *credits == BATCH || (*credits > 0 && now.0 - since.0 < BATCH_TIME)
-        })
+        known.is_some_and(|(credits, since)| *credits == BATCH || (*credits > 0 && now.0 - since.0 < BATCH_TIME))
     }
 
     fn make_batcher(&mut self, now: Time, process: Process) {
@@ -353,9 +347,7 @@ mod tests {
     fn a_batcher_goes_beyond_the_pool_by_its_credits() {
         let mut places = Places::legacy(128);
         let now = Time(5);
-        let admitted = (0..1000)
-            .take_while(|_| places.take(now, 7, true, false))
-            .count();
+        let admitted = (0..1000).take_while(|_| places.take(now, 7, true, false)).count();
         assert_eq!(admitted, 127 + 32);
         // No other process is admitted. The async pool is still empty. After 20 ms the batcher is not
         // admitted either.
@@ -369,9 +361,7 @@ mod tests {
     fn half_as_many_again_is_the_end() {
         for (n, hard) in [(4, 6), (8, 12), (16, 24), (32, 48)] {
             let mut places = Places::legacy(n);
-            let admitted = (0..1000)
-                .take_while(|_| places.take(Time(0), 7, true, false))
-                .count();
+            let admitted = (0..1000).take_while(|_| places.take(Time(0), 7, true, false)).count();
             assert_eq!(admitted, hard, "{n} places");
         }
     }
@@ -381,9 +371,7 @@ mod tests {
     fn credits_end_with_time() {
         for (after, want) in [(19_999_999, true), (20_000_000, false)] {
             let mut places = Places::legacy(16);
-            let admitted = (0..16)
-                .filter(|_| places.take(Time(0), 7, true, false))
-                .count();
+            let admitted = (0..16).filter(|_| places.take(Time(0), 7, true, false)).count();
             assert_eq!(admitted, 16);
             assert_eq!(places.take(Time(after), 7, true, false), want, "{after} ns");
         }
@@ -415,9 +403,7 @@ mod tests {
     fn tags_never_overshoot_and_wake_in_batches() {
         let mut places = Places::tags(32, None);
         let mut woken = VecDeque::new();
-        let admitted = (0..1000)
-            .take_while(|_| places.take(Time(0), 7, true, false))
-            .count();
+        let admitted = (0..1000).take_while(|_| places.take(Time(0), 7, true, false)).count();
         assert_eq!(admitted, 32);
         // Distributed in turn: list 0 has 100, 108, ..., list 1 has 101, 109, ...
         for process in 100..140 {
@@ -448,9 +434,7 @@ mod tests {
         assert!(places.is_frozen() && woken.is_empty());
         places.release(Time(1), true, &mut woken);
         assert_eq!(woken, [3]);
-        let admitted = (0..1000)
-            .take_while(|_| places.take(Time(2), 7, true, false))
-            .count();
+        let admitted = (0..1000).take_while(|_| places.take(Time(2), 7, true, false)).count();
         assert_eq!(admitted, 4);
     }
 }

@@ -59,31 +59,23 @@ pub(crate) struct Edges {
 
 impl Edges {
     pub fn new(limits: &Limits) -> Edges {
-        Edges {
-            kept: !limits.never,
-            starts: BTreeSet::new(),
-            ends: BTreeSet::new(),
-        }
+        Edges { kept: !limits.never, starts: BTreeSet::new(), ends: BTreeSet::new() }
     }
 
     pub fn add(&mut self, run: &Run) {
         if !self.kept {
             return;
         }
-        self.starts
-            .insert((run.write, run.lba, run.order, run.slot));
-        self.ends
-            .insert((run.write, run.end(), run.order, run.slot));
+        self.starts.insert((run.write, run.lba, run.order, run.slot));
+        self.ends.insert((run.write, run.end(), run.order, run.slot));
     }
 
     pub fn remove(&mut self, run: &Run) {
         if !self.kept {
             return;
         }
-        self.starts
-            .remove(&(run.write, run.lba, run.order, run.slot));
-        self.ends
-            .remove(&(run.write, run.end(), run.order, run.slot));
+        self.starts.remove(&(run.write, run.lba, run.order, run.slot));
+        self.ends.remove(&(run.write, run.end(), run.order, run.slot));
     }
 
     /// The newest waiting request that ends before `block`.

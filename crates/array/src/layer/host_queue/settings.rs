@@ -80,12 +80,7 @@ impl HostQueue {
     }
 
     /// Another elevator, or the same with other parameters. As in Linux, naming the present one changes nothing.
-    fn set_elevator(
-        &mut self,
-        name: &str,
-        params: &Params,
-        flow: &mut Flow,
-    ) -> Result<(), SpecError> {
+    fn set_elevator(&mut self, name: &str, params: &Params, flow: &mut Flow) -> Result<(), SpecError> {
         let entry = self.elevators.find("setting.elevator", name)?;
         if name == self.elevator && params.is_empty() {
             return Ok(());
@@ -96,10 +91,7 @@ impl HostQueue {
         }
         let build = |blocks: &u64| {
             let params = params.clone();
-            (entry.build)(&Context {
-                blocks: *blocks,
-                params,
-            })
+            (entry.build)(&Context { blocks: *blocks, params })
         };
         let made: Result<Vec<_>, SpecError> = self.members.iter().map(build).collect();
         let made = made.map_err(|e| e.within("setting.elevator_parameters"))?;

@@ -46,12 +46,7 @@ pub(super) struct Wakings {
 
 impl Wakings {
     pub fn new(wake_time: Span, retake: f64) -> Wakings {
-        Wakings {
-            order: VecDeque::new(),
-            wake_time,
-            retake,
-            races: 0,
-        }
+        Wakings { order: VecDeque::new(), wake_time, retake, races: 0 }
     }
 
     /// When the next woken process submits.
@@ -80,11 +75,7 @@ impl HostQueue {
             return self.resume(q, process, flow);
         }
         self.queues[q].waking += 1;
-        let woken = Waking {
-            at: flow.now() + self.waking.wake_time,
-            queue: q as u32,
-            process,
-        };
+        let woken = Waking { at: flow.now() + self.waking.wake_time, queue: q as u32, process };
         add(&mut self.waking.order, woken);
     }
 
@@ -139,10 +130,7 @@ mod tests {
     #[test]
     fn woken_processes_submit_in_order_of_time_then_of_queues() {
         let mut all = VecDeque::new();
-        for (process, (at, queue)) in [(5, 1), (5, 2), (5, 0), (5, 1), (7, 2), (7, 0)]
-            .into_iter()
-            .enumerate()
-        {
+        for (process, (at, queue)) in [(5, 1), (5, 2), (5, 0), (5, 1), (7, 2), (7, 0)].into_iter().enumerate() {
             let (at, process) = (Time(at), process as Process);
             add(&mut all, Waking { at, queue, process });
         }

@@ -111,18 +111,11 @@ impl Tree {
         let Some(at) = last else { return Vec::new() };
         let end = self.flow.places[at.node as usize].end;
         let below = self.nodes[at.node as usize..end as usize].iter();
-        below
-            .filter_map(|n| Some(n.drive()?.facts().number))
-            .collect()
+        below.filter_map(|n| Some(n.drive()?.facts().number)).collect()
     }
 
     /// As [`DriveNode::unwritten`](crate::layer::DriveNode::unwritten), of a unit of the roots. False if a layer divides requests.
-    pub(crate) fn unwritten(
-        &self,
-        unit: usize,
-        blocks: Range<u64>,
-        sink: &mut dyn FnMut(Range<u64>),
-    ) -> bool {
+    pub(crate) fn unwritten(&self, unit: usize, blocks: Range<u64>, sink: &mut dyn FnMut(Range<u64>)) -> bool {
         let mut at = self.units.get(unit).copied();
         while let Some(here) = at {
             if let Some(drive) = self.nodes[here.node as usize].drive() {

@@ -26,8 +26,7 @@ impl Tree {
             let all = self.flow.members[first.start as usize..first.end as usize].iter();
             let mut own = (0..).zip(all).filter(|(_, m)| m.node == node);
             // A drive with several units is several members.
-            removed[node as usize] =
-                removed[above as usize] || own.all(|(i, _)| layer.is_removed(i));
+            removed[node as usize] = removed[above as usize] || own.all(|(i, _)| layer.is_removed(i));
         }
         for (node, removed) in self.nodes.iter_mut().zip(removed) {
             if let Some(drive) = node.drive_mut() {

@@ -56,9 +56,7 @@ impl ReadPolicy {
                 ((*turn - 1) % copies.len() as u64) as usize
             }
             ReadPolicy::Nearest => nearest(),
-            ReadPolicy::FewestPending => {
-                by_key(copies, |c| state.members[c.member as usize].pending)
-            }
+            ReadPolicy::FewestPending => by_key(copies, |c| state.members[c.member as usize].pending),
             ReadPolicy::MdRaid1 => {
                 let reads_on = |c: &Copy| {
                     let member = &state.members[c.member as usize];
@@ -95,19 +93,11 @@ mod tests {
         }
         // The last read of member 2 has not ended yet.
         state.members[2].next = 300;
-        let copies = |lba: [u64; 3]| {
-            [0, 1, 2].map(|m| Copy {
-                member: m,
-                lba: lba[m as usize],
-            })
-        };
+        let copies = |lba: [u64; 3]| [0, 1, 2].map(|m| Copy { member: m, lba: lba[m as usize] });
         let mut turn = 0;
         let mut choose = |name: &str, copies: &[Copy]| {
             let policy = ReadPolicy::WORDS.iter().find(|w| w.0 == name);
-            policy
-                .expect("a policy")
-                .2
-                .choose(copies, &state, &mut turn)
+            policy.expect("a policy").2.choose(copies, &state, &mut turn)
         };
         let at = |lba| copies([lba; 3]);
         assert_eq!(choose("first", &at(890)), 0);

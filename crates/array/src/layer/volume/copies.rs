@@ -46,11 +46,7 @@ pub(crate) trait Joined: Send + Sync {
 struct Single<J>(J);
 
 /// A volume without redundancy over members of these sizes, joined into one space.
-pub(crate) fn single(
-    name: &'static str,
-    space: impl Joined + 'static,
-    sizes: Vec<u64>,
-) -> Box<dyn Layer> {
+pub(crate) fn single(name: &'static str, space: impl Joined + 'static, sizes: Vec<u64>) -> Box<dyn Layer> {
     let copies = Copies::new(Single(space), ReadPolicy::First);
     Box::new(Volume::new(name, Box::new(copies), sizes))
 }
@@ -72,10 +68,7 @@ impl<J: Joined> CopyMap for Single<J> {
     }
     fn pattern(&self, lba: u64) -> Pattern {
         // There are no other copies.
-        Pattern {
-            period: 1,
-            end: lba + 1,
-        }
+        Pattern { period: 1, end: lba + 1 }
     }
 }
 
@@ -89,12 +82,7 @@ pub(crate) struct Copies<M> {
 
 impl<M: CopyMap> Copies<M> {
     pub fn new(map: M, policy: ReadPolicy) -> Copies<M> {
-        Copies {
-            map,
-            policy,
-            turn: 0,
-            candidates: Vec::new(),
-        }
+        Copies { map, policy, turn: 0, candidates: Vec::new() }
     }
 
     /// Plans to read the first blocks of a run from one copy; returns how many blocks.
@@ -190,13 +178,7 @@ impl<M: CopyMap> Placement for Copies<M> {
         self.is_redundant().then(|| lba..lba + blocks)
     }
 
-    fn read(
-        &mut self,
-        state: &State,
-        lba: u64,
-        blocks: u64,
-        plan: &mut Plan,
-    ) -> Result<(), ErrorKind> {
+    fn read(&mut self, state: &State, lba: u64, blocks: u64, plan: &mut Plan) -> Result<(), ErrorKind> {
         let (mut at, end) = (lba, lba + blocks);
         while at < end {
             let (copy, run_end) = self.map.place(at, 0);
@@ -211,13 +193,7 @@ impl<M: CopyMap> Placement for Copies<M> {
         Ok(())
     }
 
-    fn write(
-        &mut self,
-        state: &State,
-        lba: u64,
-        blocks: u64,
-        plan: &mut Plan,
-    ) -> Result<(), ErrorKind> {
+    fn write(&mut self, state: &State, lba: u64, blocks: u64, plan: &mut Plan) -> Result<(), ErrorKind> {
         let (mut at, end) = (lba, lba + blocks);
         while at < end {
             let mut stop = end;
@@ -226,8 +202,7 @@ impl<M: CopyMap> Placement for Copies<M> {
                 let (copy, run_end) = self.map.place(at, i);
                 stop = stop.min(run_end);
                 if state.is_gone(copy.member) && self.is_redundant() {
-                    plan.unwritten
-                        .push((copy.member, copy.lba..copy.lba + (stop - at)));
+                    plan.unwritten.push((copy.member, copy.lba..copy.lba + (stop - at)));
                 } else {
                     plan.write(copy.member, copy.lba, stop - at, Content::Data);
                     written = true;
@@ -260,14 +235,7 @@ impl<M: CopyMap> Placement for Copies<M> {
         true
     }
 
-    fn repair(
-        &mut self,
-        state: &State,
-        member: u32,
-        range: Range<u64>,
-        window: u64,
-        plan: &mut Plan,
-    ) -> Repair {
+    fn repair(&mut self, state: &State, member: u32, range: Range<u64>, window: u64, plan: &mut Plan) -> Repair {
         let (at, run_end) = self.map.at(member, range.start);
         let Some(at) = at else {
             return Repair::Unused(range.start..run_end.min(range.end));

@@ -67,8 +67,7 @@ impl Host {
     /// A request goes on that waited: the first at once, others after it.
     pub fn wake(&mut self, now: Time, op: u32) {
         let last = self.woken.back().map(|(at, _)| Time(at.0 + APART));
-        self.woken
-            .push_back((last.map_or(now, |at| at.max(now)), Then::Begin(op)));
+        self.woken.push_back((last.map_or(now, |at| at.max(now)), Then::Begin(op)));
     }
 
     /// When the next step is done; [`Time::NEVER`] without one.

@@ -117,10 +117,7 @@ mod tests {
                 let list: Vec<_> = held.iter().map(|w| &wants[*w as usize]).collect();
                 for (i, a) in list.iter().enumerate() {
                     for b in &list[i + 1..] {
-                        assert!(
-                            a.end <= b.start || b.end <= a.start,
-                            "seed {seed}: {a:?} {b:?}"
-                        );
+                        assert!(a.end <= b.start || b.end <= a.start, "seed {seed}: {a:?} {b:?}");
                     }
                 }
             }

@@ -46,10 +46,7 @@ pub(crate) mod stripe_cache;
 #[cfg(test)]
 pub(crate) mod walk;
 
-use super::{
-    add_components, ErrorKind, Flow, Layer, LayerCompletion, Request, Setting, Statistics, Waits,
-    ANYONE,
-};
+use super::{add_components, ErrorKind, Flow, Layer, LayerCompletion, Request, Setting, Statistics, Waits, ANYONE};
 use barrier::Barrier;
 use headstack_drive::join::Join;
 use headstack_drive::{Command, Components, Hint};
@@ -93,37 +90,18 @@ pub(crate) trait Placement: Send {
     ///
     /// # Errors
     /// No member can supply a block.
-    fn read(
-        &mut self,
-        state: &State,
-        lba: u64,
-        blocks: u64,
-        plan: &mut Plan,
-    ) -> Result<(), ErrorKind>;
+    fn read(&mut self, state: &State, lba: u64, blocks: u64, plan: &mut Plan) -> Result<(), ErrorKind>;
     /// Plans a write of blocks inside the volume.
     ///
     /// # Errors
     /// As for [`Placement::read`], where old data are needed.
-    fn write(
-        &mut self,
-        state: &State,
-        lba: u64,
-        blocks: u64,
-        plan: &mut Plan,
-    ) -> Result<(), ErrorKind>;
+    fn write(&mut self, state: &State, lba: u64, blocks: u64, plan: &mut Plan) -> Result<(), ErrorKind>;
     /// Whether the other members hold the data of this range of a member.
     fn is_held(&self, state: &State, member: u32, range: Range<u64>) -> bool;
     /// Plans to rewrite a first part of a stale range of a member, at most up to about `window` blocks after its start,
     /// or says how much of it cannot be rewritten. The range may be as large as the member: the work must not grow with
     /// its length, only with the number of stale ranges of the others.
-    fn repair(
-        &mut self,
-        state: &State,
-        member: u32,
-        range: Range<u64>,
-        window: u64,
-        plan: &mut Plan,
-    ) -> Repair;
+    fn repair(&mut self, state: &State, member: u32, range: Range<u64>, window: u64, plan: &mut Plan) -> Repair;
 }
 
 /// The stage in progress of an operation.
@@ -242,11 +220,7 @@ pub struct Volume {
 }
 
 impl Volume {
-    pub(crate) fn new(
-        name: &'static str,
-        placement: Box<dyn Placement>,
-        sizes: Vec<u64>,
-    ) -> Volume {
+    pub(crate) fn new(name: &'static str, placement: Box<dyn Placement>, sizes: Vec<u64>) -> Volume {
         Volume {
             name,
             state: State::new(sizes.len()),
@@ -283,9 +257,7 @@ impl Volume {
     /// Number of stale blocks of each member, of 512 bytes.
     pub fn stale_blocks(&self) -> Vec<u64> {
         let members = self.state.members.iter();
-        members
-            .map(|m| m.stale.iter().map(|r| r.end - r.start).sum())
-            .collect()
+        members.map(|m| m.stale.iter().map(|r| r.end - r.start).sum()).collect()
     }
 
     fn add(&mut self, task: Task, now: Time) -> u32 {
@@ -328,9 +300,7 @@ impl Volume {
             return self.join_rows(op, asked, flow);
         }
         let range = match asked.command.writes() {
-            true => self
-                .placement
-                .write_lock(asked.lba, u64::from(asked.blocks)),
+            true => self.placement.write_lock(asked.lba, u64::from(asked.blocks)),
             false => None,
         };
         if range.is_none_or(|range| self.hold(op, range)) {
@@ -352,9 +322,7 @@ impl Volume {
         let (state, plan) = (&self.state, &mut self.plan);
         let planned = match request.command {
             Command::Read => self.placement.read(state, lba, blocks, plan),
-            Command::Write | Command::WriteThrough => {
-                self.placement.write(state, lba, blocks, plan)
-            }
+            Command::Write | Command::WriteThrough => self.placement.write(state, lba, blocks, plan),
             Command::Flush => plan_flush(state, plan),
         };
         if let Err(kind) = planned {
@@ -439,15 +407,7 @@ impl Volume {
             _ => asked.map_or(Command::Write, |r| r.command),
         };
         for io in ios {
-            let own = Request {
-                id: 0,
-                command,
-                unit: 0,
-                lba: io.lba,
-                blocks: io.blocks,
-                submitter,
-                hint,
-            };
+            let own = Request { id: 0, command, unit: 0, lba: io.lba, blocks: io.blocks, submitter, hint };
             let request = self.open(op, io, own, flow);
             if let Some(listener) = &mut self.listener {
                 let of = |p: &&Piece| p.member == io.member && is_within(p, io);
@@ -472,11 +432,7 @@ impl Volume {
     fn open(&mut self, op: u32, io: &Io, own: Request, flow: &mut Flow) -> u32 {
         let part = self.parts.vacant_entry();
         let request = flow.open(own, part.key() as u32);
-        part.insert(Part {
-            op,
-            request,
-            orphan: false,
-        });
+        part.insert(Part { op, request, orphan: false });
         let member = &mut self.state.members[io.member as usize];
         member.pending += 1;
         if own.command == Command::Read {
@@ -505,13 +461,7 @@ impl Volume {
             self.state.members[member as usize].head = range.end;
         }
         if part.op == ROWS {
-            let ending = Ending {
-                member,
-                range,
-                writes,
-                failed: false,
-                done,
-            };
+            let ending = Ending { member, range, writes, failed: false, done };
             return self.row_part_ends(ending, flow);
         }
         let writing = self.ops[part.op as usize].stage == Stage::Writing;
@@ -699,11 +649,7 @@ impl Volume {
 fn plan_flush(state: &State, plan: &mut Plan) -> Result<(), ErrorKind> {
     for (m, member) in state.members.iter().enumerate() {
         if !member.gone {
-            plan.writes.ios.push(Io {
-                member: m as u32,
-                lba: 0,
-                blocks: 0,
-            });
+            plan.writes.ios.push(Io { member: m as u32, lba: 0, blocks: 0 });
         }
     }
     match plan.writes.ios.is_empty() {
@@ -740,11 +686,9 @@ impl Layer for Volume {
         let asked = flow[request].request;
         let op = self.add(Task::Request(request), flow.now());
         // Reads of a volume with all its members go past the memory in which rows are put together.
-        let direct = asked.command == Command::Flush
-            || asked.command == Command::Read && self.state.degraded.is_empty();
-        if self.barrier_of(asked.command).is_none_or(|b| b.enter(op))
-            && (direct || self.rebuild.enter(op))
-        {
+        let direct =
+            asked.command == Command::Flush || asked.command == Command::Read && self.state.degraded.is_empty();
+        if self.barrier_of(asked.command).is_none_or(|b| b.enter(op)) && (direct || self.rebuild.enter(op)) {
             self.begin(op, &asked, flow);
         }
         self.start_granted(flow);

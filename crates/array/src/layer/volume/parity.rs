@@ -218,17 +218,11 @@ impl Parity {
     /// The runs of rows between the cuts that overlap the request.
     pub(super) fn runs(&self, s: &InStripe) -> impl Iterator<Item = Rows> + '_ {
         let chunks = s.chunks(self.chunk);
-        let (first, last) = (
-            s.span(chunks.start, self.chunk),
-            s.span(chunks.end - 1, self.chunk),
-        );
+        let (first, last) = (s.span(chunks.start, self.chunk), s.span(chunks.end - 1, self.chunk));
         let whole = chunks.end - chunks.start > 2;
         self.cuts.windows(2).filter_map(move |w| {
             let touches = |span: (u64, u64)| span.0 < w[1] && w[0] < span.1;
-            (whole || touches(first) || touches(last)).then_some(Rows {
-                from: w[0],
-                to: w[1],
-            })
+            (whole || touches(first) || touches(last)).then_some(Rows { from: w[0], to: w[1] })
         })
     }
 
@@ -241,12 +235,7 @@ impl Parity {
 
     /// Plans to read the part of a request in one stripe. As in md, rows that replace a lost chunk and are asked for
     /// themselves are read once.
-    fn read_stripe(
-        &mut self,
-        state: &State,
-        s: &InStripe,
-        plan: &mut Plan,
-    ) -> Result<(), ErrorKind> {
+    fn read_stripe(&mut self, state: &State, s: &InStripe, plan: &mut Plan) -> Result<(), ErrorKind> {
         let base = s.stripe * self.chunk;
         let mut pieces = std::mem::take(&mut self.pieces);
         for i in s.chunks(self.chunk) {
@@ -256,11 +245,7 @@ impl Parity {
                 pieces.push(Piece::new(member, base + from, to - from, Content::Data));
                 continue;
             }
-            let alone = InStripe {
-                from: i * self.chunk + from,
-                to: i * self.chunk + to,
-                ..*s
-            };
+            let alone = InStripe { from: i * self.chunk + from, to: i * self.chunk + to, ..*s };
             self.cut(state, &alone);
             for rows in self.runs(&alone) {
                 let (at, len) = (self.at(s, rows), rows.to - rows.from);
@@ -343,13 +328,7 @@ impl Parity {
         t
     }
 
-    fn write_rows(
-        &self,
-        state: &State,
-        s: &InStripe,
-        rows: Rows,
-        plan: &mut Plan,
-    ) -> Result<(), ErrorKind> {
+    fn write_rows(&self, state: &State, s: &InStripe, rows: Rows, plan: &mut Plan) -> Result<(), ErrorKind> {
         let t = self.unavailable(state, s, rows);
         let all_known = t.lost == 0 || (t.lost == 1 && !t.parity_stale && !t.overwritten);
         if t.gone > 1 || !all_known {
@@ -424,14 +403,7 @@ impl Parity {
 
     /// Plans to write the units that the request covers, and the parity. Units of members that are gone are
     /// noted as unwritten.
-    fn write_covered(
-        &self,
-        state: &State,
-        s: &InStripe,
-        rows: Rows,
-        parity: Content,
-        plan: &mut Plan,
-    ) {
+    fn write_covered(&self, state: &State, s: &InStripe, rows: Rows, parity: Content, plan: &mut Plan) {
         let (at, len) = (self.at(s, rows), rows.to - rows.from);
         let mut put = |member: u32, content: Content| match state.is_gone(member) {
             true => plan.unwritten.push((member, at..at + len)),
@@ -474,26 +446,14 @@ impl Placement for Parity {
         Some(from..to)
     }
 
-    fn read(
-        &mut self,
-        state: &State,
-        lba: u64,
-        blocks: u64,
-        plan: &mut Plan,
-    ) -> Result<(), ErrorKind> {
+    fn read(&mut self, state: &State, lba: u64, blocks: u64, plan: &mut Plan) -> Result<(), ErrorKind> {
         for s in self.in_stripes(lba, blocks) {
             self.read_stripe(state, &s, plan)?;
         }
         Ok(())
     }
 
-    fn write(
-        &mut self,
-        state: &State,
-        lba: u64,
-        blocks: u64,
-        plan: &mut Plan,
-    ) -> Result<(), ErrorKind> {
+    fn write(&mut self, state: &State, lba: u64, blocks: u64, plan: &mut Plan) -> Result<(), ErrorKind> {
         for s in self.in_stripes(lba, blocks) {
             self.cut(state, &s);
             for rows in self.runs(&s) {
@@ -509,14 +469,7 @@ impl Placement for Parity {
         others.all(|m| state.is_fresh(m, range.start, len))
     }
 
-    fn repair(
-        &mut self,
-        state: &State,
-        member: u32,
-        range: Range<u64>,
-        window: u64,
-        plan: &mut Plan,
-    ) -> Repair {
+    fn repair(&mut self, state: &State, member: u32, range: Range<u64>, window: u64, plan: &mut Plan) -> Repair {
         let used = self.stripes * self.chunk;
         if range.start >= used {
             return Repair::Unused(range);

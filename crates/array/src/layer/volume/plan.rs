@@ -39,12 +39,7 @@ pub struct Piece {
 impl Piece {
     /// So many blocks of a member.
     pub fn new(member: u32, lba: u64, blocks: u64, content: Content) -> Piece {
-        Piece {
-            member,
-            lba,
-            blocks: blocks as u32,
-            content,
-        }
+        Piece { member, lba, blocks: blocks as u32, content }
     }
 }
 
@@ -112,11 +107,7 @@ impl Transfers {
             }
         }
         self.last[m] = self.ios.len() as u32;
-        self.ios.push(Io {
-            member: piece.member,
-            lba: piece.lba,
-            blocks: piece.blocks,
-        });
+        self.ios.push(Io { member: piece.member, lba: piece.lba, blocks: piece.blocks });
     }
 }
 

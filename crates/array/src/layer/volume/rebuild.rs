@@ -56,14 +56,7 @@ impl Extent {
 
 impl Default for Extent {
     fn default() -> Extent {
-        Extent {
-            grain: WINDOW,
-            request: WINDOW,
-            at_once: WINDOW,
-            most: WINDOW,
-            again_below: WINDOW,
-            shared: false,
-        }
+        Extent { grain: WINDOW, request: WINDOW, at_once: WINDOW, most: WINDOW, again_below: WINDOW, shared: false }
     }
 }
 
@@ -345,16 +338,12 @@ impl Volume {
             let at = planned.as_ref().map_or(range.start, |p| p.end);
             let left = (range.start + most).saturating_sub(at);
             match &planned {
-                Some(done) if at >= range.end || left < grain => {
-                    return Repair::Planned(done.clone())
-                }
+                Some(done) if at >= range.end || left < grain => return Repair::Planned(done.clone()),
                 _ => {}
             }
             let window = (left / grain * grain).max(grain) - at % grain;
             let (plan, rest) = (&mut self.plan, at..range.end);
-            let next = self
-                .placement
-                .repair(&self.state, member, rest, window, plan);
+            let next = self.placement.repair(&self.state, member, rest, window, plan);
             planned = match (next, planned) {
                 (Repair::Planned(part), None) => Some(part),
                 (Repair::Planned(part), Some(done)) => Some(done.start..part.end),
@@ -365,13 +354,7 @@ impl Volume {
     }
 
     /// Plans a run that has its lock. Its range may have been written while it waited.
-    pub(super) fn start_repair(
-        &mut self,
-        op: u32,
-        flow: &mut Flow,
-        member: u32,
-        range: Range<u64>,
-    ) {
+    pub(super) fn start_repair(&mut self, op: u32, flow: &mut Flow, member: u32, range: Range<u64>) {
         let m = &self.state.members[member as usize];
         if m.gone || !m.stale.overlaps(&range) {
             return self.finish(op, flow, Some(ErrorKind::MemberLost));

@@ -68,18 +68,12 @@ impl Volume {
         }
         let rate = p.rebuild_rate;
         for member in &p.gone {
-            self.check_member(*member, false).map_err(|e| SpecError {
-                key: "gone".into(),
-                ..e
-            })?;
+            self.check_member(*member, false).map_err(|e| SpecError { key: "gone".into(), ..e })?;
             self.state.set_gone(*member, true);
             self.state.members[*member as usize].removed = true;
         }
         if rate.is_some() {
-            self.set_rebuild_rate(rate).map_err(|e| SpecError {
-                key: "rebuild_rate".into(),
-                ..e
-            })?;
+            self.set_rebuild_rate(rate).map_err(|e| SpecError { key: "rebuild_rate".into(), ..e })?;
         }
         Ok(self)
     }
@@ -91,15 +85,9 @@ impl Volume {
         self
     }
 
-    fn set_rebuild_least(
-        &mut self,
-        least: Bandwidth,
-        most: Option<Bandwidth>,
-    ) -> Result<(), SpecError> {
+    fn set_rebuild_least(&mut self, least: Bandwidth, most: Option<Bandwidth>) -> Result<(), SpecError> {
         if most.is_none_or(|most| least.0 > most.0) {
-            let most = most.map_or("`rebuild_rate`".into(), |most| {
-                format!("`rebuild_rate`, {most}")
-            });
+            let most = most.map_or("`rebuild_rate`".into(), |most| format!("`rebuild_rate`, {most}"));
             let need = format!("at most {most}");
             return Err(SpecError::new("rebuild_rate_min", least, need));
         }
@@ -133,12 +121,7 @@ impl Volume {
             Setting::RebuildRate(rate) => self.set_rebuild_rate(*rate),
             other => {
                 let volume = format!("the volume {}", self.name);
-                let known = &[
-                    "member_gone",
-                    "member_back",
-                    "member_replaced",
-                    "rebuild_rate",
-                ];
+                let known = &["member_gone", "member_back", "member_replaced", "rebuild_rate"];
                 Err(not_supported(&volume, other, known))
             }
         }
@@ -210,23 +193,14 @@ impl Volume {
             let lost = LayerCompletion {
                 arrival: since,
                 completion: now,
-                components: Components {
-                    queue: now.0 - since.0,
-                    ..Components::default()
-                },
+                components: Components { queue: now.0 - since.0, ..Components::default() },
                 cache_hit: false,
                 drive: ANYONE,
                 ..LayerCompletion::default()
             };
             match op {
                 ROWS => {
-                    let ending = Ending {
-                        member,
-                        range,
-                        writes,
-                        failed: true,
-                        done: lost,
-                    };
+                    let ending = Ending { member, range, writes, failed: true, done: lost };
                     self.row_part_ends(ending, flow);
                 }
                 _ => self.join(op, &lost, flow),

@@ -33,10 +33,7 @@ pub(crate) struct State {
 
 impl State {
     pub fn new(members: usize) -> State {
-        State {
-            members: (0..members).map(|_| MemberState::default()).collect(),
-            degraded: Vec::new(),
-        }
+        State { members: (0..members).map(|_| MemberState::default()).collect(), degraded: Vec::new() }
     }
 
     /// Whether all these blocks of a member are readable and up to date.

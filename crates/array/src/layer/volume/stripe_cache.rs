@@ -111,10 +111,7 @@ impl Run {
     /// An operation joins, or stands behind what waits to be written. Returns false if it stands behind.
     fn add(&mut self, op: u32, s: InStripe, start: u64, parity: &Parity) -> bool {
         let first = s.stripe * parity.chunk;
-        let rows = Rows {
-            from: start - first,
-            to: self.end - first,
-        };
+        let rows = Rows { from: start - first, to: self.end - first };
         let covers = s.chunks(parity.chunk).filter_map(|i| {
             let flag = match s.cover(i, parity.chunk, rows) {
                 Cover::Whole => WHOLE,
@@ -136,34 +133,17 @@ impl Run {
 
     /// What it costs to have some units at hand, of which `gone` cannot be read.
     fn cost(&self, gone: Option<u32>, of: impl Fn(u32, u8) -> bool) -> usize {
-        let missing = (0..)
-            .zip(&self.units)
-            .filter(|(m, unit)| **unit & AT_HAND == 0 && of(*m, **unit));
-        missing
-            .map(|(m, _)| {
-                if Some(m) == gone {
-                    2 * self.units.len()
-                } else {
-                    1
-                }
-            })
-            .sum()
+        let missing = (0..).zip(&self.units).filter(|(m, unit)| **unit & AT_HAND == 0 && of(*m, **unit));
+        missing.map(|(m, _)| if Some(m) == gone { 2 * self.units.len() } else { 1 }).sum()
     }
 
     /// Those of some units that are not at hand are read; or all others, from which `gone` is computed.
-    fn read(
-        &mut self,
-        start: u64,
-        gone: Option<u32>,
-        of: impl Fn(u32, u8) -> bool,
-        todo: &mut Todo,
-    ) {
+    fn read(&mut self, start: u64, gone: Option<u32>, of: impl Fn(u32, u8) -> bool, todo: &mut Todo) {
         let all = self.cost(gone, &of) >= 2 * self.units.len();
         for (m, unit) in (0..).zip(&mut self.units) {
             if *unit & AT_HAND == 0 && Some(m) != gone && (all || of(m, *unit)) {
                 *unit |= READING;
-                todo.reads
-                    .push(false, piece(m, start..self.end, Content::Old));
+                todo.reads.push(false, piece(m, start..self.end, Content::Old));
             }
         }
         if let Some(gone) = gone.filter(|_| all && !self.has(BUSY)) {
@@ -205,8 +185,7 @@ impl Run {
                 todo.unwritten.push((m, start..self.end));
             } else if modify(m, *unit) {
                 *unit = KNOWN | WRITING;
-                todo.writes
-                    .push(false, piece(m, start..self.end, Content::Data));
+                todo.writes.push(false, piece(m, start..self.end, Content::Data));
             } else if Some(m) == gone {
                 *unit = 0;
             }
@@ -247,30 +226,14 @@ impl Run {
 }
 
 impl Todo {
-    fn end(
-        &mut self,
-        ops: Vec<u32>,
-        blocks: u64,
-        read: Option<LayerCompletion>,
-        last: Option<LayerCompletion>,
-    ) {
-        let end = |op| Ended {
-            op,
-            blocks,
-            read,
-            last,
-        };
+    fn end(&mut self, ops: Vec<u32>, blocks: u64, read: Option<LayerCompletion>, last: Option<LayerCompletion>) {
+        let end = |op| Ended { op, blocks, read, last };
         self.ended.extend(ops.into_iter().map(end));
     }
 }
 
 fn piece(member: u32, blocks: Range<u64>, content: Content) -> Piece {
-    Piece {
-        member,
-        lba: blocks.start,
-        blocks: (blocks.end - blocks.start) as u32,
-        content,
-    }
+    Piece { member, lba: blocks.start, blocks: (blocks.end - blocks.start) as u32, content }
 }
 
 impl StripeCache {
@@ -295,12 +258,7 @@ impl StripeCache {
             let end = self.runs.range(at..to).next().map_or(to, |r| *r.0);
             let run = self.runs.entry(at).or_insert_with(|| {
                 self.blocks += end - at;
-                Run {
-                    end,
-                    parity: s.parity as u32,
-                    units: vec![0; self.parity.n as usize],
-                    ..Run::default()
-                }
+                Run { end, parity: s.parity as u32, units: vec![0; self.parity.n as usize], ..Run::default() }
             });
             if let Some(used) = run.idle.take() {
                 self.idle.remove(&(used, at));
@@ -450,9 +408,7 @@ impl Volume {
 
     /// A write joins others in its rows.
     pub(super) fn join_rows(&mut self, op: u32, asked: &Request, flow: &mut Flow) {
-        let rows = self
-            .placement
-            .write_lock(asked.lba, u64::from(asked.blocks));
+        let rows = self.placement.write_lock(asked.lba, u64::from(asked.blocks));
         if rows.is_some_and(|rows| self.locks.overlap(&rows)) {
             self.counts.waited_for_range += 1;
             return self.turn.push(op);
@@ -596,11 +552,7 @@ impl Volume {
         }
         // A read that began before the operation joined was not for it: until it ended it waited.
         let read = ended.read.filter(|read| read.arrival >= o.accounted);
-        for (done, reads) in read
-            .iter()
-            .zip([true])
-            .chain(ended.last.iter().zip([false]))
-        {
+        for (done, reads) in read.iter().zip([true]).chain(ended.last.iter().zip([false])) {
             o.wait_until(done.arrival);
             o.account(done, reads);
         }

@@ -41,14 +41,9 @@ pub(crate) fn walk(
         answers += u64::from(want != Truth::Held);
         assert!(part.start <= at && part.end > at, "{part:?} at {at}");
         // Of a long part, its ends.
-        let ends =
-            (at..part.end.min(at + 500)).chain(part.end.saturating_sub(500).max(at)..part.end);
+        let ends = (at..part.end.min(at + 500)).chain(part.end.saturating_sub(500).max(at)..part.end);
         for block in ends.filter(|b| *b < range.end) {
-            assert_eq!(
-                truth(block),
-                want,
-                "block {block} of {part:?}, member {member}"
-            );
+            assert_eq!(truth(block), want, "block {block} of {part:?}, member {member}");
         }
         at = part.end;
     }
@@ -56,12 +51,7 @@ pub(crate) fn walk(
 }
 
 /// Random stale ranges of `members` members of `blocks` blocks, some of which are gone; `member` is stale as a whole.
-pub(crate) fn damaged(
-    members: usize,
-    blocks: u64,
-    member: u32,
-    random: &mut dyn FnMut(u64) -> u64,
-) -> State {
+pub(crate) fn damaged(members: usize, blocks: u64, member: u32, random: &mut dyn FnMut(u64) -> u64) -> State {
     let mut state = State::new(members);
     for other in 0..members as u32 {
         if other != member && random(5) == 0 {

@@ -28,10 +28,7 @@ struct Counting {
 impl Policy for Counting {
     fn step(&mut self, _: &Input, commands: &mut [Command]) -> Status {
         for (command, open) in commands.iter_mut().zip(&self.open) {
-            *command = Command {
-                nr_requests: self.places,
-                ..*open
-            };
+            *command = Command { nr_requests: self.places, ..*open };
         }
         self.places += 1;
         Status::Regulating
@@ -44,12 +41,7 @@ const COUNTING: Plugin = Plugin {
     example: "",
     drives: Drives::Several,
     needs: &[Need::Queues],
-    read: |_, devices| {
-        Ok(Box::new(Counting {
-            open: devices.iter().map(|d| d.open).collect(),
-            places: FIRST,
-        }))
-    },
+    read: |_, devices| Ok(Box::new(Counting { open: devices.iter().map(|d| d.open).collect(), places: FIRST })),
 };
 
 /// Two drives, each under eight threads with reads of 4 MiB, which take the drive more than 20 ms.
@@ -66,10 +58,7 @@ fn text(places: &str, elevator: &str) -> String {
 fn go(text: &str, threads: usize, folder: &Path) -> RunResult {
     let experiment = Experiment::from_toml(text, Path::new("x.toml"));
     let experiment = experiment.unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let inputs = Inputs {
-        policies: Registry::new("policy", [COUNTING]),
-        ..Inputs::new(vec![shipped::folder()])
-    };
+    let inputs = Inputs { policies: Registry::new("policy", [COUNTING]), ..Inputs::new(vec![shipped::folder()]) };
     let options = RunOptions {
         threads: Some(threads),
         out_dir: Some(folder.into()),
@@ -96,9 +85,7 @@ fn log(path: &Path) -> Vec<(u32, u64, u64)> {
         let drive = column("drive") as u32;
         (drive, column("arrival_ns"), column("completion_ns"))
     };
-    rows.into_iter()
-        .map(|row| of(row.expect("a row")))
-        .collect()
+    rows.into_iter().map(|row| of(row.expect("a row"))).collect()
 }
 
 /// The places of a drive after each step: it takes the policy's wish at the first step after all requests that were in
@@ -110,9 +97,7 @@ fn places_of(drive: u32, log: &[(u32, u64, u64)], steps: usize) -> Vec<u32> {
         let now = first + step as u64 * STEP;
         if now > drained || step == 0 {
             places = FIRST + step as u32;
-            let in_flight = log
-                .iter()
-                .filter(|(d, from, to)| *d == drive && *from < now && *to >= now);
+            let in_flight = log.iter().filter(|(d, from, to)| *d == drive && *from < now && *to >= now);
             drained = in_flight.map(|r| r.2).max().unwrap_or(0);
         }
         places
@@ -145,10 +130,7 @@ fn a_change_of_places_is_pending_until_the_last_request_before_it_has_ended() {
         for mut wanted in wanted {
             let n = wanted.len();
             wanted.dedup();
-            assert!(
-                wanted.len() > 5 && wanted.len() <= n / 2 + 1,
-                "{elevator}: {wanted:?}"
-            );
+            assert!(wanted.len() > 5 && wanted.len() <= n / 2 + 1, "{elevator}: {wanted:?}");
         }
         std::fs::remove_dir_all(&folder).expect("the folder");
     }

@@ -13,15 +13,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 /// The caps of Figures 4 to 6, seconds after the load has begun and watts.
-pub(crate) const CAPS: [(f64, f64); 7] = [
-    (300.0, 9.0),
-    (600.0, 8.5),
-    (900.0, 7.5),
-    (1200.0, 10.5),
-    (1500.0, 9.5),
-    (1800.0, 9.0),
-    (2100.0, 10.0),
-];
+pub(crate) const CAPS: [(f64, f64); 7] =
+    [(300.0, 9.0), (600.0, 8.5), (900.0, 7.5), (1200.0, 10.5), (1500.0, 9.5), (1800.0, 9.0), (2100.0, 10.0)];
 
 /// The seed of all runs but those that say otherwise.
 pub(crate) const SEED: u64 = 1;
@@ -50,14 +43,7 @@ pub(crate) struct Rig<'a> {
 
 impl Default for Rig<'_> {
     fn default() -> Self {
-        Rig {
-            name: "system",
-            queues: (32, 128),
-            elevator: "deadline",
-            throttle: "",
-            more: "",
-            capping: "",
-        }
+        Rig { name: "system", queues: (32, 128), elevator: "deadline", throttle: "", more: "", capping: "" }
     }
 }
 
@@ -71,28 +57,18 @@ pub(crate) fn job(threads: u32, more: &str) -> String {
 
 /// A schedule of caps as TOML.
 pub(crate) fn schedule(caps: &[(f64, f64)]) -> String {
-    let entries = caps
-        .iter()
-        .map(|(at, w)| format!("{{ at = \"{at} s\", cap = \"{w} W\" }}"));
+    let entries = caps.iter().map(|(at, w)| format!("{{ at = \"{at} s\", cap = \"{w} W\" }}"));
     format!("caps = [{}]\n", entries.collect::<Vec<_>>().join(", "))
 }
 
 impl Bench {
     /// 128 threads for so long, measured after 30 s.
     pub(crate) fn steady(seconds: f64) -> Bench {
-        Bench::of(
-            job(128, &format!("duration = \"{} s\"", seconds + 30.0)),
-            30.0,
-        )
+        Bench::of(job(128, &format!("duration = \"{} s\"", seconds + 30.0)), 30.0)
     }
 
     pub(crate) fn of(jobs: String, warm_up_s: f64) -> Bench {
-        Bench {
-            jobs,
-            warm_up_s,
-            seed: SEED,
-            systems: String::new(),
-        }
+        Bench { jobs, warm_up_s, seed: SEED, systems: String::new() }
     }
 
     pub(crate) fn add(&mut self, rig: &Rig) {
@@ -107,11 +83,7 @@ impl Bench {
                 format!("[system.capping]\nnoise = \"0.05 W\"\nresolution = \"0.1 W\"\n{keys}\n")
             }
         };
-        let drive = if rig.more.contains("drive") {
-            ""
-        } else {
-            "drive = \"ultrastar-7k4000-pcap\"\n"
-        };
+        let drive = if rig.more.contains("drive") { "" } else { "drive = \"ultrastar-7k4000-pcap\"\n" };
         write!(
             self.systems,
             "[[system]]\nname = \"{}\"\n{drive}{}\nlayers = [{{ name = \"throttle\"{throttle} }}, \
@@ -131,8 +103,7 @@ impl Bench {
     }
 
     pub(crate) fn experiment(&self) -> Experiment {
-        Experiment::from_toml(&self.toml(), Path::new("test.toml"))
-            .unwrap_or_else(|e| panic!("{e}"))
+        Experiment::from_toml(&self.toml(), Path::new("test.toml")).unwrap_or_else(|e| panic!("{e}"))
     }
 
     pub(crate) fn run(&self) -> RunResult {
@@ -142,15 +113,9 @@ impl Bench {
 }
 
 #[allow(clippy::result_large_err)]
-pub(crate) fn go(
-    experiment: &Experiment,
-    threads: Option<usize>,
-) -> Result<RunResult, headstack_array::RunError> {
+pub(crate) fn go(experiment: &Experiment, threads: Option<usize>) -> Result<RunResult, headstack_array::RunError> {
     let drives = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../drives");
-    let options = RunOptions {
-        threads,
-        ..RunOptions::default()
-    };
+    let options = RunOptions { threads, ..RunOptions::default() };
     run(experiment, &Inputs::new(vec![drives]), &options)
 }
 
@@ -170,11 +135,7 @@ pub(crate) fn mean(system: &SystemResult, column: &str, from: f64, to: f64) -> f
         "depth" => &series.queue_depth,
         other => panic!("no column {other}"),
     };
-    let rows = series
-        .t_s
-        .iter()
-        .zip(values)
-        .filter(|(t, _)| (from + 1e-6..=to + 1e-6).contains(*t));
+    let rows = series.t_s.iter().zip(values).filter(|(t, _)| (from + 1e-6..=to + 1e-6).contains(*t));
     let (mut sum, mut n) = (0.0, 0.0);
     for (_, v) in rows {
         sum += v;
@@ -185,16 +146,10 @@ pub(crate) fn mean(system: &SystemResult, column: &str, from: f64, to: f64) -> f
 
 #[track_caller]
 pub(crate) fn near(got: f64, wanted: f64, tolerance: f64, what: &str) {
-    assert!(
-        (got - wanted).abs() <= tolerance,
-        "{what}: {got}, need {wanted} within {tolerance}"
-    );
+    assert!((got - wanted).abs() <= tolerance, "{what}: {got}, need {wanted} within {tolerance}");
 }
 
 #[track_caller]
 pub(crate) fn inside(got: f64, low: f64, high: f64, what: &str) {
-    assert!(
-        (low..=high).contains(&got),
-        "{what}: {got}, need {low} to {high}"
-    );
+    assert!((low..=high).contains(&got), "{what}: {got}, need {low} to {high}");
 }

@@ -16,30 +16,19 @@ fn the_same_result_on_any_number_of_threads_and_again() {
     let mut bench = bench(120);
     for (name, keys) in [
         ("pcap", schedule(&[(20.0, 9.0)])),
-        (
-            "signal",
-            "signal = { mean = \"9 W\", deviation = \"0.7 W\", least = \"8 W\", most = \"11 W\" }"
-                .into(),
-        ),
+        ("signal", "signal = { mean = \"9 W\", deviation = \"0.7 W\", least = \"8 W\", most = \"11 W\" }".into()),
     ] {
         let capping = format!("{AGILE}{keys}");
-        bench.add(&Rig {
-            name,
-            capping: &capping,
-            ..Rig::default()
-        });
+        bench.add(&Rig { name, capping: &capping, ..Rig::default() });
     }
     let experiment = bench.experiment();
     let one = go(&experiment, Some(1)).expect("it runs");
     let two = go(&experiment, Some(2)).expect("it runs");
     assert_eq!(one.to_json().expect("JSON"), two.to_json().expect("JSON"));
-    let again = Experiment::from_value(one.experiment.clone(), Path::new(""))
-        .expect("the resolved experiment");
+    let again = Experiment::from_value(one.experiment.clone(), Path::new("")).expect("the resolved experiment");
     let again = go(&again, None).expect("it runs again");
     let watts = |r: &headstack_array::RunResult| {
-        let of = |s: &headstack_array::SystemResult| {
-            s.capping.as_ref().expect("capping").series.power_w.clone()
-        };
+        let of = |s: &headstack_array::SystemResult| s.capping.as_ref().expect("capping").series.power_w.clone();
         r.systems.iter().map(of).collect::<Vec<_>>()
     };
     assert_eq!(watts(&one), watts(&again));
@@ -49,15 +38,8 @@ fn the_same_result_on_any_number_of_threads_and_again() {
 #[test]
 fn watching_changes_nothing() {
     let mut bench = bench(60);
-    bench.add(&Rig {
-        name: "without",
-        ..Rig::default()
-    });
-    bench.add(&Rig {
-        name: "watched",
-        capping: "policy = \"none\"",
-        ..Rig::default()
-    });
+    bench.add(&Rig { name: "without", ..Rig::default() });
+    bench.add(&Rig { name: "watched", capping: "policy = \"none\"", ..Rig::default() });
     let result = bench.run();
     let (without, watched) = (of(&result, "without"), of(&result, "watched"));
     assert_eq!(without.n_requests, watched.n_requests);
@@ -76,27 +58,12 @@ fn watching_changes_nothing() {
 #[test]
 fn time_and_energy_over_the_cap() {
     let mut bench = bench(20);
-    for (name, cap, tolerance) in [
-        ("low", 1.0, "0 W"),
-        ("high", 1000.0, "0 W"),
-        ("tolerant", 1.0, "1000 W"),
-    ] {
-        let capping = format!(
-            "policy = \"none\"\ntolerance = \"{tolerance}\"\n{}",
-            schedule(&[(0.0, cap)])
-        );
-        bench.add(&Rig {
-            name,
-            capping: &capping,
-            ..Rig::default()
-        });
+    for (name, cap, tolerance) in [("low", 1.0, "0 W"), ("high", 1000.0, "0 W"), ("tolerant", 1.0, "1000 W")] {
+        let capping = format!("policy = \"none\"\ntolerance = \"{tolerance}\"\n{}", schedule(&[(0.0, cap)]));
+        bench.add(&Rig { name, capping: &capping, ..Rig::default() });
     }
     let result = bench.run();
-    for (name, always, over) in [
-        ("low", 1.0, 1.0),
-        ("high", 0.0, 0.0),
-        ("tolerant", 0.0, 1.0),
-    ] {
+    for (name, always, over) in [("low", 1.0, 1.0), ("high", 0.0, 0.0), ("tolerant", 0.0, 1.0)] {
         let capping = of(&result, name).capping.as_ref().expect("capping");
         assert!(capping.capped_s > 15.0, "{name}: {} s", capping.capped_s);
         let violation_s = always * capping.capped_s;
@@ -112,17 +79,10 @@ fn time_and_energy_over_the_cap() {
 #[test]
 fn both_latencies_side_by_side() {
     let mut bench = bench(120);
-    bench.add(&Rig {
-        queues: (1, 4),
-        capping: "policy = \"none\"",
-        ..Rig::default()
-    });
+    bench.add(&Rig { queues: (1, 4), capping: "policy = \"none\"", ..Rig::default() });
     let result = bench.run();
     let capping = of(&result, "system").capping.clone().expect("capping");
-    let (all, own) = (
-        capping.response_time_s.mean,
-        capping.admitted_response_time_s.mean,
-    );
+    let (all, own) = (capping.response_time_s.mean, capping.admitted_response_time_s.mean);
     // Little's law with 128 and with 4 requests.
     near(all / own, 32.0, 1.5, "ratio");
     near(own, 0.048, 0.003, "from admission");
@@ -133,33 +93,16 @@ fn both_latencies_side_by_side() {
 fn a_meter_with_a_delay_and_a_supply() {
     let capping = "policy = \"none\"\nefficiency = 0.5\ndelay = \"7 s\"\nresolution = \"0.5 W\"";
     let mut bench = bench(60);
-    bench.add(&Rig {
-        capping: &capping.replace("resolution = \"0.5 W\"", ""),
-        ..Rig::default()
-    });
+    bench.add(&Rig { capping: &capping.replace("resolution = \"0.5 W\"", ""), ..Rig::default() });
     let result = bench.run();
     let system = of(&result, "system");
     let series = &system.capping.as_ref().expect("capping").series;
-    near(
-        mean(system, "power", 10.0, 60.0),
-        2.0 * system.power_w.mean,
-        0.5,
-        "before the supply",
-    );
-    assert!(
-        series.measured_w[..7].iter().all(Option::is_none),
-        "{:?}",
-        series.measured_w
-    );
+    near(mean(system, "power", 10.0, 60.0), 2.0 * system.power_w.mean, 0.5, "before the supply");
+    assert!(series.measured_w[..7].iter().all(Option::is_none), "{:?}", series.measured_w);
     for (i, shown) in series.measured_w.iter().enumerate().skip(7) {
         let shown = shown.expect("a reading");
         // A tenth of a watt of resolution, and four standard deviations of noise.
-        near(
-            shown,
-            series.power_w[i - 7],
-            0.05 + 0.2,
-            "the reading of 7 s before",
-        );
+        near(shown, series.power_w[i - 7], 0.05 + 0.2, "the reading of 7 s before");
     }
 }
 
@@ -168,21 +111,12 @@ fn a_meter_with_a_delay_and_a_supply() {
 fn a_meter_that_is_too_late_is_lost() {
     let mut bench = bench(120);
     let capping = format!("{AGILE}delay = \"30 s\"\n{}", schedule(&[(0.0, 10.0)]));
-    bench.add(&Rig {
-        capping: &capping,
-        ..Rig::default()
-    });
+    bench.add(&Rig { capping: &capping, ..Rig::default() });
     let result = bench.run();
     let system = of(&result, "system");
     let series = &system.capping.as_ref().expect("capping").series;
     assert_eq!(series.status.last(), Some(&"lost"));
-    assert_eq!(
-        (
-            mean(system, "places", 60.0, 120.0),
-            mean(system, "depth", 60.0, 120.0)
-        ),
-        (32.0, 1.0)
-    );
+    assert_eq!((mean(system, "places", 60.0, 120.0), mean(system, "depth", 60.0, 120.0)), (32.0, 1.0));
 }
 
 /// Drives of a shelf that are not alike: each keeps its own queues, and the meter shows their sum.
@@ -195,38 +129,18 @@ fn a_shelf_of_unlike_drives() {
         "policy = \"pcap-s\"\nparameters = {{ tiers = [2, 2], efficiency = 1 }}\n{}",
         schedule(&[(50.0, 30.0)])
     );
-    bench.add(&Rig {
-        name: "mixed",
-        more: drives,
-        capping: &capping,
-        ..Rig::default()
-    });
+    bench.add(&Rig { name: "mixed", more: drives, capping: &capping, ..Rig::default() });
     let result = bench.run();
-    let series = &of(&result, "mixed")
-        .capping
-        .as_ref()
-        .expect("capping")
-        .series;
+    let series = &of(&result, "mixed").capping.as_ref().expect("capping").series;
     assert_eq!(series.drive_power_w.len(), 4);
     for (i, watts) in series.power_w.iter().enumerate() {
         let sum: f64 = series.drive_power_w.iter().map(|d| d[i]).sum();
         near(*watts, sum, 1e-9, "the sum");
     }
     // The second tier is cut first.
-    let first = series
-        .drive_power_w
-        .iter()
-        .map(|d| d[45])
-        .collect::<Vec<_>>();
-    let later = series
-        .drive_power_w
-        .iter()
-        .map(|d| d[190])
-        .collect::<Vec<_>>();
-    assert!(
-        later[2] < first[2] && later[3] < first[3],
-        "{first:?} then {later:?}"
-    );
+    let first = series.drive_power_w.iter().map(|d| d[45]).collect::<Vec<_>>();
+    let later = series.drive_power_w.iter().map(|d| d[190]).collect::<Vec<_>>();
+    assert!(later[2] < first[2] && later[3] < first[3], "{first:?} then {later:?}");
 }
 
 /// A policy that moves arms moves them: the map says that one arm draws less.
@@ -236,17 +150,10 @@ fn arms_are_set() {
         format!("{{ nr_requests = 128, queue_depth = 32, arms = {arms}, power = \"{watts} W\", iops = {iops} }}")
     };
     let map = format!("[{}, {}]", point(1, 9.0, 200.0), point(2, 12.0, 350.0));
-    let capping = format!(
-        "policy = \"feed-forward\"\nparameters = {{ map = {map} }}\n{}",
-        schedule(&[(30.0, 10.0)])
-    );
+    let capping = format!("policy = \"feed-forward\"\nparameters = {{ map = {map} }}\n{}", schedule(&[(30.0, 10.0)]));
     let mut bench = bench(90);
     let more = "dash = \"D1A2S1H1\"\nparallelism = { arms_in_motion = 2 }";
-    bench.add(&Rig {
-        more,
-        capping: &capping,
-        ..Rig::default()
-    });
+    bench.add(&Rig { more, capping: &capping, ..Rig::default() });
     let result = bench.run();
     let system = of(&result, "system");
     let arms = &system.capping.as_ref().expect("capping").series.arms;
@@ -266,12 +173,7 @@ fn the_expiry_of_reads_is_set() {
         ("unsorted", "feed-forward", "none"),
         ("theirs", "pcap-agile", "deadline"),
     ] {
-        bench.add(&Rig {
-            name,
-            elevator,
-            capping: &format!("policy = \"{policy}\"\n{caps}"),
-            ..Rig::default()
-        });
+        bench.add(&Rig { name, elevator, capping: &format!("policy = \"{policy}\"\n{caps}"), ..Rig::default() });
     }
     let result = bench.run();
     for (name, want) in [
@@ -290,16 +192,8 @@ fn the_expiry_of_reads_is_set() {
 #[test]
 fn a_throttle_paces() {
     let mut bench = Bench::of(job(8, "duration = \"20 s\""), 0.0);
-    bench.add(&Rig {
-        name: "throttled",
-        throttle: "iops = \"50/s\"",
-        ..Rig::default()
-    });
-    bench.add(&Rig {
-        name: "bytes",
-        throttle: "bandwidth = \"204800 B/s\"",
-        ..Rig::default()
-    });
+    bench.add(&Rig { name: "throttled", throttle: "iops = \"50/s\"", ..Rig::default() });
+    bench.add(&Rig { name: "bytes", throttle: "bandwidth = \"204800 B/s\"", ..Rig::default() });
     let result = bench.run();
     for name in ["throttled", "bytes"] {
         let system = of(&result, name);
@@ -307,8 +201,7 @@ fn a_throttle_paces() {
         // Little's law: 8 requests, all of them always held or served.
         near(system.response_time_s.mean, 8.0 / 50.0, 0.01, name);
         let parts = &system.components_s;
-        let sum =
-            parts.queue + parts.overhead + parts.seek + parts.rotation + parts.transfer + parts.bus;
+        let sum = parts.queue + parts.overhead + parts.seek + parts.rotation + parts.transfer + parts.bus;
         near(sum, system.response_time_s.mean, 1e-9, "shares");
     }
 }
@@ -318,12 +211,7 @@ fn a_throttle_paces() {
 fn a_throttle_changes() {
     let mut bench = Bench::of(job(8, "duration = \"40 s\""), 0.0);
     let more = "change = [{ at = \"20 s\", layer = \"throttle\", iops_limit = \"10/s\" }]";
-    bench.add(&Rig {
-        more,
-        throttle: "iops = \"50/s\"",
-        capping: "policy = \"none\"",
-        ..Rig::default()
-    });
+    bench.add(&Rig { more, throttle: "iops = \"50/s\"", capping: "policy = \"none\"", ..Rig::default() });
     let result = bench.run();
     let system = of(&result, "system");
     near(mean(system, "iops", 2.0, 20.0), 50.0, 0.5, "before");
@@ -341,27 +229,11 @@ fn refuses_what_cannot_be_capped() {
     };
     for (layers, capping, need) in [
         ("[]", AGILE, "system[0].capping.policy"),
-        (
-            "[\"host-queue\"]",
-            "policy = \"throttle\"",
-            "throttle of its own",
-        ),
+        ("[\"host-queue\"]", "policy = \"throttle\"", "throttle of its own"),
         ("[\"host-queue\"]", AGILE, "1 for pcap-agile"),
-        (
-            "[\"host-queue\", \"raid0\"]",
-            "policy = \"pcap-s\"",
-            "host-queue of its own",
-        ),
-        (
-            "[\"host-queue\"]",
-            "policy = \"pcap-s\"\nparameters = { tiers = [3] }",
-            "system[0].capping.parameters.tiers",
-        ),
-        (
-            "[\"host-queue\"]",
-            "policy = \"pcap-z\"",
-            "system[0].capping.policy",
-        ),
+        ("[\"host-queue\", \"raid0\"]", "policy = \"pcap-s\"", "host-queue of its own"),
+        ("[\"host-queue\"]", "policy = \"pcap-s\"\nparameters = { tiers = [3] }", "system[0].capping.parameters.tiers"),
+        ("[\"host-queue\"]", "policy = \"pcap-z\"", "system[0].capping.policy"),
     ] {
         let text = base(layers, capping);
         let error = match Experiment::from_toml(&text, Path::new("x.toml")) {
@@ -377,10 +249,7 @@ fn refuses_what_cannot_be_capped() {
 fn policies_are_those_of_the_inputs() {
     use headstack_array::{run, Inputs, RunOptions};
     use headstack_control::policy::{throttle, Plugin};
-    let own = Plugin {
-        name: "own",
-        ..throttle::PLUGIN
-    };
+    let own = Plugin { name: "own", ..throttle::PLUGIN };
     let policies = headstack_schema::Registry::new("policy", [own]);
     let text = |policy: &str| {
         format!(
@@ -392,10 +261,7 @@ fn policies_are_those_of_the_inputs() {
     };
     let go = |policy: &str| {
         let experiment = Experiment::from_toml(&text(policy), Path::new("x.toml")).expect("valid");
-        let inputs = Inputs {
-            policies: policies.clone(),
-            ..Inputs::new(vec![headstack_testkit::shipped::folder()])
-        };
+        let inputs = Inputs { policies: policies.clone(), ..Inputs::new(vec![headstack_testkit::shipped::folder()]) };
         run(&experiment, &inputs, &RunOptions::default()).map_err(|e| e.to_string())
     };
     let result = go("own").expect("a known policy");
@@ -443,10 +309,7 @@ fn a_result_holds_all_parameters_of_its_policies() {
          signal = {{ mean = \"9 W\", deviation = \"1 W\", least = \"8 W\", most = \"10 W\" }}\n{}{}",
         job(4, "duration = \"3 s\""),
         system("all", ""),
-        system(
-            "own",
-            "capping = { policy = \"pcap-base\", parameters = { raise_factor = 3.0 } }"
-        ),
+        system("own", "capping = { policy = \"pcap-base\", parameters = { raise_factor = 3.0 } }"),
     );
     let experiment = Experiment::from_toml(&text, Path::new("x.toml")).expect("valid");
     let result = go(&experiment, None).expect("it runs");
@@ -463,11 +326,7 @@ fn a_result_holds_all_parameters_of_its_policies() {
         ("throughput_queue_depth", serde_json::json!(32)),
     ];
     let common = &result.experiment["capping"]["parameters"];
-    let in_force = &of(&result, "all")
-        .capping
-        .as_ref()
-        .expect("capping")
-        .parameters;
+    let in_force = &of(&result, "all").capping.as_ref().expect("capping").parameters;
     for (key, value) in table_1 {
         assert_eq!(common[key], value, "{key}");
         assert_eq!(in_force[key], value, "{key}");
@@ -476,27 +335,15 @@ fn a_result_holds_all_parameters_of_its_policies() {
     }
     assert_eq!(common["mode"], "throughput");
     let signal = &result.experiment["capping"]["signal"];
-    assert_eq!(
-        (&signal["every"], &signal["mean"]),
-        (&"4 s".into(), &"9 W".into())
-    );
+    assert_eq!((&signal["every"], &signal["mean"]), (&"4 s".into(), &"9 W".into()));
     assert!(result.defaults.iter().any(|k| k == "capping.signal.every"));
     let own = &result.experiment["system"][1]["capping"]["parameters"];
-    assert_eq!(
-        (&own["raise_factor"], &own["lower_factor"]),
-        (&3.0.into(), &8.0.into())
-    );
+    assert_eq!((&own["raise_factor"], &own["lower_factor"]), (&3.0.into(), &8.0.into()));
     assert!(own.get("nr_requests").is_none(), "{own}");
-    for given in [
-        "capping.parameters.mode",
-        "system.1.capping.parameters.raise_factor",
-    ] {
+    for given in ["capping.parameters.mode", "system.1.capping.parameters.raise_factor"] {
         assert!(!result.defaults.iter().any(|k| k == given), "{given}");
     }
-    assert!(result
-        .defaults
-        .iter()
-        .any(|k| k == "system.1.capping.parameters.lower_factor"));
+    assert!(result.defaults.iter().any(|k| k == "system.1.capping.parameters.lower_factor"));
     let mut document = result.experiment.clone();
     document["defaults"] = result.defaults.clone().into();
     let again = Experiment::from_value(document, Path::new("")).expect("the resolved experiment");

@@ -21,9 +21,7 @@ fn rebuilding(name: &str) -> (Tree, Log) {
     }
     let params = serde_json::from_value(params).expect("parameters");
     let mut volume = tree(entry, below, params).expect("a volume");
-    volume
-        .set(Time::ZERO, &[0], &Setting::MemberReplaced(1))
-        .expect("a member");
+    volume.set(Time::ZERO, &[0], &Setting::MemberReplaced(1)).expect("a member");
     (volume, log)
 }
 
@@ -47,9 +45,7 @@ impl Run {
     }
     fn rate(&mut self, at: u64, rate: Option<Bandwidth>) {
         self.until(at);
-        self.volume
-            .set(Time(at), &[0], &Setting::RebuildRate(rate))
-            .expect("a rate");
+        self.volume.set(Time(at), &[0], &Setting::RebuildRate(rate)).expect("a rate");
     }
 }
 
@@ -72,22 +68,13 @@ fn requests_and_windows_of_raid10_take_turns() {
     run.ask(4500, 4, Read, 1);
     run.rate(7100, None);
     run.ask(7200, 5, Read, 1);
-    run.ends.extend(
-        finish(&mut run.volume)
-            .iter()
-            .map(|d| (d.id, d.completion.0)),
-    );
+    run.ends.extend(finish(&mut run.volume).iter().map(|d| (d.id, d.completion.0)));
     let want = [(1, 1000), (2, 2000), (3, 5000), (4, 8000), (5, 9000)];
     assert_eq!(run.ends, want);
     let log = log.lock().expect("the log");
     let windows = log.iter().filter(|r| u64::from(r.2.blocks) == CHUNK);
     let windows = windows.map(|r| (r.0 .0, r.1, r.2.command, r.2.lba));
-    let want = [
-        (2000, 0, Read, 0),
-        (3000, 1, Write, 0),
-        (5000, 0, Read, CHUNK),
-        (6000, 1, Write, CHUNK),
-    ];
+    let want = [(2000, 0, Read, 0), (3000, 1, Write, 0), (5000, 0, Read, CHUNK), (6000, 1, Write, CHUNK)];
     assert_eq!(windows.collect::<Vec<_>>(), want);
 }
 
@@ -114,12 +101,9 @@ fn requests_that_waited_go_on_one_after_another() {
 /// because the read waits.
 #[test]
 fn flushes_pass_the_barrier_and_raid1_has_none_for_the_array() {
-    for (name, command, want) in [
-        ("raid10", Flush, 500),
-        ("raid10", Read, 4000),
-        ("raid1", Flush, 500),
-        ("raid1", Read, 500),
-    ] {
+    for (name, command, want) in
+        [("raid10", Flush, 500), ("raid10", Read, 4000), ("raid1", Flush, 500), ("raid1", Read, 500)]
+    {
         let (volume, log) = rebuilding(name);
         let ends = Vec::new();
         let mut run = Run { volume, ends };

@@ -42,21 +42,15 @@ fn lists(text: &str) -> Lists {
     let table: toml::Table = text.parse().unwrap_or_else(|e| panic!("{e}\n{text}"));
     let table = serde_json::to_value(table).expect("JSON");
     let list = |key: &str| table[key].as_array().cloned().unwrap_or_default();
-    let layers: Result<Vec<LayerSpec>, SpecError> =
-        list("layers").iter().map(LayerSpec::from_value).collect();
+    let layers: Result<Vec<LayerSpec>, SpecError> = list("layers").iter().map(LayerSpec::from_value).collect();
     let changes: Result<Vec<Change>, SpecError> = list("change").iter().map(Change::read).collect();
-    Lists {
-        layers: layers.unwrap_or_else(|e| panic!("{e}")),
-        changes: changes.unwrap_or_else(|e| panic!("{e}")),
-    }
+    Lists { layers: layers.unwrap_or_else(|e| panic!("{e}")), changes: changes.unwrap_or_else(|e| panic!("{e}")) }
 }
 
 fn tree(count: u32, layers: &[LayerSpec]) -> Tree {
     let spec: DriveSpec = toml::from_str(DRIVE).expect("a drive");
-    let drives =
-        (0..count).map(|_| Drive::builtin(&spec, &DriveOptions::default()).expect("a drive"));
-    Tree::new(drives.collect(), layers, &entries(), &elevator::entries())
-        .unwrap_or_else(|e| panic!("{e}"))
+    let drives = (0..count).map(|_| Drive::builtin(&spec, &DriveOptions::default()).expect("a drive"));
+    Tree::new(drives.collect(), layers, &entries(), &elevator::entries()).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// The error with which changes are refused before a run.
@@ -97,34 +91,19 @@ fn run(count: u32, text: &str, requests: Vec<Request>) -> Ran {
     dry_run_layers(&changes, &mut tree(count, &layers)).unwrap_or_else(|e| panic!("{e}"));
     let mut root = [tree(count, &layers)];
     let n_changes = changes.len() as u64;
-    let options = Options {
-        changes,
-        ..Options::default()
-    };
+    let options = Options { changes, ..Options::default() };
     let (records, outcome) = crate::records::records(&mut root, requests, &options);
     let came = outcome.changes.map_or(0, |c| c.n_done);
     assert_eq!(came, n_changes, "all changes come before the end");
-    Ran {
-        records,
-        layers: root[0].results(),
-        drives: root[0].drives(outcome.end),
-    }
+    Ran { records, layers: root[0].results(), drives: root[0].drives(outcome.end) }
 }
 
 fn read(at: u64, lba: u64, blocks: u32) -> Request {
-    Request {
-        time: Time(at),
-        lba: Lba(lba),
-        blocks,
-        ..Request::default()
-    }
+    Request { time: Time(at), lba: Lba(lba), blocks, ..Request::default() }
 }
 
 fn write(at: u64, lba: u64, blocks: u32) -> Request {
-    Request {
-        op: Command::Write,
-        ..read(at, lba, blocks)
-    }
+    Request { op: Command::Write, ..read(at, lba, blocks) }
 }
 
 /// A read of a whole track of surface 0.
@@ -156,9 +135,7 @@ fn the_depth_of_a_host_queue_changes() {
     let late = text.replace("3 ms", "15 ms");
     assert_eq!(run(1, &late, three()).ends(), [10.0, 30.0, 50.0]);
     // The other direction: both requests are below when the depth is reduced, and stay there.
-    let less = text
-        .replace("depth = 1", "depth = 3")
-        .replace("depth = 2", "depth = 1");
+    let less = text.replace("depth = 1", "depth = 3").replace("depth = 2", "depth = 1");
     assert_eq!(run(1, &less, three()).ends(), [10.0, 50.0, 30.0]);
 }
 
@@ -176,10 +153,7 @@ fn the_places_of_a_host_queue_change() {
     "#;
     let requests: Vec<Request> = (0..8).map(|_| track(0, 0)).collect();
     let same = text.replace("nr_requests = 8", "nr_requests = 4");
-    for (text, want) in [
-        (same.as_str(), 0.010 + 0.020 + 0.030 + 0.040),
-        (text, 0.005 + 0.010 + 0.020 + 0.030),
-    ] {
+    for (text, want) in [(same.as_str(), 0.010 + 0.020 + 0.030 + 0.040), (text, 0.005 + 0.010 + 0.020 + 0.030)] {
         let ran = run(1, text, requests.clone());
         assert_eq!(ran.ends(), [10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0]);
         let blocked = ran.layers[0].sums_s["blocked"];
@@ -208,12 +182,7 @@ fn the_expiry_of_reads_in_a_host_queue_changes() {
     let same = text.replace("\"1 ms\"", "\"1 s\"");
     assert_eq!(run(1, &same, three()).ends(), [10.0, 50.0, 30.0]);
     let error = refused(1, "layers = [{ name = \"host-queue\", elevator = \"none\" }]\n[[change]]\nat = \"1 s\"\nlayer = 0\nread_expire = \"1 s\"\n");
-    assert!(
-        error.starts_with(
-            "system[0].change[0].read_expire: got 1 s, need an elevator with deadlines"
-        ),
-        "{error}"
-    );
+    assert!(error.starts_with("system[0].change[0].read_expire: got 1 s, need an elevator with deadlines"), "{error}");
     assert!(error.contains("not supported"), "{error}");
 }
 
@@ -233,10 +202,7 @@ fn an_elevator_from_the_beginning_is_the_same_as_one_that_was_changed_to() {
             }
         })
         .collect();
-    let names: Vec<String> = elevator::entries()
-        .iter()
-        .map(|e| e.about.name.clone())
-        .collect();
+    let names: Vec<String> = elevator::entries().iter().map(|e| e.about.name.clone()).collect();
     let text = |name: &str| {
         format!("layers = [{{ name = \"host-queue\", elevator = \"{name}\", places = \"blk-mq\", depth = 2 }}]\n")
     };
@@ -246,11 +212,7 @@ fn an_elevator_from_the_beginning_is_the_same_as_one_that_was_changed_to() {
         for before in &names {
             let change = "[[change]]\nat = \"0 s\"\nlayer = \"host-queue\"\n";
             let text = format!("{}{change}elevator = \"{name}\"\n", text(before));
-            assert_eq!(
-                run(1, &text, requests.clone()).ends(),
-                want,
-                "{before}, then {name}"
-            );
+            assert_eq!(run(1, &text, requests.clone()).ends(), want, "{before}, then {name}");
         }
         all.push(want);
     }
@@ -259,23 +221,12 @@ fn an_elevator_from_the_beginning_is_the_same_as_one_that_was_changed_to() {
     // With parameters, also the one that is there already.
     let own = "elevator_parameters = { fifo_batch = 1, read_expire = \"1 ms\" }";
     let from_start = text("mq-deadline").replace(" }]", &format!(", {own} }}]"));
-    let change = format!(
-        "{}[[change]]\nat = \"0 s\"\nlayer = 0\nelevator = \"mq-deadline\"\n{own}\n",
-        text("mq-deadline")
-    );
+    let change =
+        format!("{}[[change]]\nat = \"0 s\"\nlayer = 0\nelevator = \"mq-deadline\"\n{own}\n", text("mq-deadline"));
     let want = run(1, &from_start, requests.clone()).ends();
     assert_eq!(run(1, &change, requests).ends(), want);
-    let alone = refused(
-        1,
-        &format!(
-            "{}[[change]]\nat = \"0 s\"\nlayer = 0\ndepth = 3\n{own}\n",
-            text("none")
-        ),
-    );
-    assert!(
-        alone.contains("elevator_parameters: got depth, need elevator beside them"),
-        "{alone}"
-    );
+    let alone = refused(1, &format!("{}[[change]]\nat = \"0 s\"\nlayer = 0\ndepth = 3\n{own}\n", text("none")));
+    assert!(alone.contains("elevator_parameters: got depth, need elevator beside them"), "{alone}");
 }
 
 /// Drives under layers behave like bare ones (`tests/it/change.rs`): another order, another speed.
@@ -300,11 +251,7 @@ fn drives_under_layers_change() {
 fn a_head_fails_under_a_mirror_and_under_a_queue() {
     let fails = "[[change]]\nat = \"1 s\"\ndrives = [0]\nfail = { surface = 1, warning = true }\n";
     let text = format!("layers = [{{ name = \"raid1\", read_policy = \"first\" }}]\n{fails}");
-    let reads = vec![
-        read(0, 100, 100),
-        read(2 * S, 100, 100),
-        read(3 * S, 0, 100),
-    ];
+    let reads = vec![read(0, 100, 100), read(2 * S, 100, 100), read(3 * S, 0, 100)];
     let ran = run(2, &text, reads.clone());
     assert_eq!(ran.served_by(), [0, 1, 0]);
     assert!(ran.records.iter().all(|r| r.error.is_none()));
@@ -350,8 +297,7 @@ fn a_member_of_a_mirror_leaves_and_comes_back() {
     // With one window at a time the rebuild is stopped after the first, which takes some turns of 10 ms.
     let policy = "read_policy = \"first\"";
     let one = format!("{policy}, rebuild_at_once = \"64 KiB\"");
-    let stopped = rebuilt.replace(policy, &one)
-        + "[[change]]\nat = \"6.03 s\"\nlayer = 1\nrebuild_rate = \"0 B/s\"\n";
+    let stopped = rebuilt.replace(policy, &one) + "[[change]]\nat = \"6.03 s\"\nlayer = 1\nrebuild_rate = \"0 B/s\"\n";
     let ran = run(2, &stopped, requests);
     assert_eq!(ran.layers[1].counts["rebuilt_bytes"], 65536);
     assert_eq!(ran.served_by(), [0, 1, 1, 1, 0, 1, 1]);
@@ -375,12 +321,7 @@ fn a_member_of_a_raid5_fails_and_is_rebuilt() {
         member_replaced = 1
     "#;
     // Left-symmetric: of the first stripe chunk 0 is on member 0, chunk 1 on member 1, the parity on member 2.
-    let requests = vec![
-        read(0, 96, 96),
-        read(2 * S, 96, 96),
-        read(2 * S + 500 * MS, 0, 96),
-        read(60 * S, 96, 96),
-    ];
+    let requests = vec![read(0, 96, 96), read(2 * S, 96, 96), read(2 * S + 500 * MS, 0, 96), read(60 * S, 96, 96)];
     let ran = run(3, text, requests);
     // The transfer of 96 sectors starts at a whole turn; at 60 s the arm first seeks from the last cylinder and
     // waits for the turn.
@@ -429,20 +370,11 @@ fn instances_of_a_layer_are_told_apart() {
         at = "0 s"
         scheduler = "sstf"
     "#;
-    let second = |r: &Request| Request {
-        lba: Lba(r.lba.0 + 20_000),
-        ..*r
-    };
+    let second = |r: &Request| Request { lba: Lba(r.lba.0 + 20_000), ..*r };
     let ran = run(4, text, three());
-    assert_eq!(
-        (ran.ends(), ran.served_by()),
-        (vec![10.0, 30.0, 50.0], vec![0; 3])
-    );
+    assert_eq!((ran.ends(), ran.served_by()), (vec![10.0, 30.0, 50.0], vec![0; 3]));
     let ran = run(4, text, three().iter().map(second).collect());
-    assert_eq!(
-        (ran.ends(), ran.served_by()),
-        (vec![10.0, 50.0, 30.0], vec![3; 3])
-    );
+    assert_eq!((ran.ends(), ran.served_by()), (vec![10.0, 50.0, 30.0], vec![3; 3]));
 }
 
 /// Errors name the place and the choices.
@@ -476,26 +408,15 @@ fn what_cannot_be_is_named_with_its_place() {
         let want = format!("system[0].change[0].{want}");
         assert!(error.starts_with(&want), "{keys}: {error}");
     }
-    let error = refused(
-        2,
-        "layers = [\"independent\"]\n[[change]]\nat = \"1 s\"\nlayer = 0\ndepth = 1\n",
-    );
-    assert!(
-        error.contains("depth: got depth, need a setting of another layer: independent has none"),
-        "{error}"
-    );
+    let error = refused(2, "layers = [\"independent\"]\n[[change]]\nat = \"1 s\"\nlayer = 0\ndepth = 1\n");
+    assert!(error.contains("depth: got depth, need a setting of another layer: independent has none"), "{error}");
     let error = refused(2, "layers = [{ name = \"link\", bandwidth = \"1 MB/s\" }]\n[[change]]\nat = \"1 s\"\nlayer = 0\nbandwidth = \"1 B/s\"\n");
-    assert!(
-        error.contains("change[0].bandwidth: got 1 B/s, need 512 B/s to "),
-        "{error}"
-    );
+    assert!(error.contains("change[0].bandwidth: got 1 B/s, need 512 B/s to "), "{error}");
     // The plan has a second failure, which the first one makes impossible.
-    let twice = "[[change]]\nat = \"1 s\"\nlayer = 1\nmember_gone = 0\n[[change]]\nat = \"2 s\"\nlayer = 1\nmember_gone = 0\n";
+    let twice =
+        "[[change]]\nat = \"1 s\"\nlayer = 1\nmember_gone = 0\n[[change]]\nat = \"2 s\"\nlayer = 1\nmember_gone = 0\n";
     let error = refused(3, &format!("{queues}{twice}"));
-    assert_eq!(
-        error,
-        "system[0].change[1].member_gone: got 0, need a member that is there"
-    );
+    assert_eq!(error, "system[0].change[1].member_gone: got 0, need a member that is there");
 }
 
 /// Changes of layers in a system without layers are refused when the file is read.

@@ -1,9 +1,7 @@
 //! Contract tests of every registered layer and elevator.
 
 use super::mock::{constants, request, tree, Behaviour, Mock};
-use headstack_array::layer::{
-    elevator, entries, Entry, ErrorKind, LayerCompletion, Request, Setting, Tree,
-};
+use headstack_array::layer::{elevator, entries, Entry, ErrorKind, LayerCompletion, Request, Setting, Tree};
 use headstack_array::Member;
 use headstack_drive::Command::{Flush, Read, Write, WriteThrough};
 use headstack_testkit::plugins::folder_matches;
@@ -36,11 +34,7 @@ fn drive(entry: &Entry, seed: u64, step: Option<u64>) -> Vec<LayerCompletion> {
     let mut noise = SplitMix(seed);
     let mut layer = build(entry, seed);
     let units = layer.logical_units();
-    assert!(
-        !units.is_empty() && units.iter().all(|u| *u > 0),
-        "{}",
-        entry.about.name
-    );
+    assert!(!units.is_empty() && units.iter().all(|u| *u > 0), "{}", entry.about.name);
     let mut all = Vec::new();
     let mut now = Time::ZERO;
     for id in 0..300 {
@@ -61,14 +55,7 @@ fn drive(entry: &Entry, seed: u64, step: Option<u64>) -> Vec<LayerCompletion> {
         let lba = noise.below(units[unit as usize] - blocks);
         let command = [Read, Read, Write, WriteThrough, Flush][noise.below(5) as usize];
         let submitter = [noise.below(4) as u32, u32::MAX][noise.below(2) as usize];
-        layer.submit_to(
-            now,
-            Request {
-                unit,
-                submitter,
-                ..request(id, command, lba, blocks as u32)
-            },
-        );
+        layer.submit_to(now, Request { unit, submitter, ..request(id, command, lba, blocks as u32) });
         assert!(layer.next_event() >= now, "{}", entry.about.name);
     }
     loop {
@@ -94,11 +81,7 @@ fn every_layer_ends_each_request_once_whatever_the_steps() {
             let all = drive(entry, seed, None);
             let mut seen = BTreeMap::new();
             for done in &all {
-                assert!(
-                    seen.insert(done.id, *done).is_none(),
-                    "{} ended twice",
-                    done.id
-                );
+                assert!(seen.insert(done.id, *done).is_none(), "{} ended twice", done.id);
                 assert!(done.arrival <= done.admitted && done.admitted <= done.completion);
                 let c = done.components;
                 let sum = c.queue + c.overhead + c.seek + c.rotation + c.transfer + c.bus;
@@ -123,51 +106,28 @@ fn every_layer_refuses_what_is_outside_and_what_it_does_not_know() {
         let units = layer.logical_units();
         let last = units.len() as u32;
         let size = units[0];
-        for (unit, lba, blocks) in [
-            (0, size, 1),
-            (0, size - 1, 2),
-            (0, 5, 0),
-            (0, u64::MAX, u32::MAX),
-            (last, 0, 1),
-            (u32::MAX, 0, 1),
-        ] {
+        for (unit, lba, blocks) in
+            [(0, size, 1), (0, size - 1, 2), (0, 5, 0), (0, u64::MAX, u32::MAX), (last, 0, 1), (u32::MAX, 0, 1)]
+        {
             for command in [Read, Write, WriteThrough] {
                 let now = Time(7);
-                layer.submit_to(
-                    now,
-                    Request {
-                        unit,
-                        ..request(1, command, lba, blocks)
-                    },
-                );
+                layer.submit_to(now, Request { unit, ..request(1, command, lba, blocks) });
                 assert_eq!(layer.next_event(), now, "{}", entry.about.name);
                 let mut told = Vec::new();
                 layer.advance(Time(8), &mut |done| told.push(*done));
                 assert_eq!(told.len(), 1, "{} {unit} {lba} {blocks}", entry.about.name);
                 let error = Some(ErrorKind::OutOfRange);
-                assert_eq!(
-                    (told[0].id, told[0].error, told[0].completion),
-                    (1, error, now),
-                    "{}",
-                    entry.about.name
-                );
+                assert_eq!((told[0].id, told[0].error, told[0].completion), (1, error, now), "{}", entry.about.name);
             }
         }
         assert!(layer.set(Time(9), &[0, 99], &Setting::Requests(8)).is_err());
-        assert!(layer
-            .set(Time(9), &[0, 0, 99, 1], &Setting::MemberGone(99))
-            .is_err());
+        assert!(layer.set(Time(9), &[0, 0, 99, 1], &Setting::MemberGone(99)).is_err());
         assert!(layer.set(Time(9), &[0], &Setting::MemberGone(99)).is_err());
-        let mut params: headstack_drive::spec::Params =
-            toml::from_str(&entry.about.example).expect("a table");
+        let mut params: headstack_drive::spec::Params = toml::from_str(&entry.about.example).expect("a table");
         params.insert("no_such_key".into(), 1.into());
         let (below, _) = constants(4, 5000, 1);
         let error = tree(entry, below, params).err().map(|e| e.to_string());
-        assert!(
-            error.unwrap_or_default().contains("no_such_key"),
-            "{}",
-            entry.about.name
-        );
+        assert!(error.unwrap_or_default().contains("no_such_key"), "{}", entry.about.name);
     }
 }
 
@@ -179,10 +139,8 @@ fn folders_and_lists_name_the_same() {
         _ => vec!["mod", "sorted", "tests"],
     };
     let (layers, elevators) = (entries(), elevator::entries());
-    let all: [(&str, Vec<&str>); 2] = [
-        ("layer", layers.names().collect()),
-        ("layer/elevator", elevators.names().collect()),
-    ];
+    let all: [(&str, Vec<&str>); 2] =
+        [("layer", layers.names().collect()), ("layer/elevator", elevators.names().collect())];
     for (folder, names) in all {
         let source = format!("src/{folder}");
         folder_matches(env!("CARGO_MANIFEST_DIR"), &source, &shared(folder), &names);

@@ -1,8 +1,6 @@
 //! Layers in experiments: compared with the same drives without layers, in trees, on one thread and on two.
 
-use headstack_array::{
-    run, Experiment, Inputs, OpenWorkload, Opened, RunError, RunOptions, RunResult, SystemResult,
-};
+use headstack_array::{run, Experiment, Inputs, OpenWorkload, Opened, RunError, RunOptions, RunResult, SystemResult};
 use headstack_schema::Parameter;
 use headstack_trace::Synthetic;
 use parquet::file::reader::SerializedFileReader;
@@ -26,10 +24,7 @@ fn open(w: &OpenWorkload) -> Result<Opened, RunError> {
 
 #[allow(clippy::result_large_err)]
 fn go(text: &str, threads: usize) -> Result<RunResult, RunError> {
-    let options = RunOptions {
-        threads: Some(threads),
-        ..RunOptions::default()
-    };
+    let options = RunOptions { threads: Some(threads), ..RunOptions::default() };
     go_with(text, &options)
 }
 
@@ -37,10 +32,7 @@ fn go(text: &str, threads: usize) -> Result<RunResult, RunError> {
 fn go_with(text: &str, options: &RunOptions) -> Result<RunResult, RunError> {
     let experiment = Experiment::from_toml(text, Path::new("e.toml"))?;
     let dirs: Vec<PathBuf> = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drives")];
-    let inputs = Inputs {
-        open: &open,
-        ..Inputs::new(dirs)
-    };
+    let inputs = Inputs { open: &open, ..Inputs::new(dirs) };
     run(&experiment, &inputs, options)
 }
 
@@ -98,16 +90,7 @@ fn layers_that_add_nothing_change_nothing() {
     assert_eq!(result.systems.len(), 14);
     let changed = |i: usize| result.systems[i].changes.expect("changes").n_done;
     assert_eq!((changed(8), changed(9)), (4, 4));
-    for (plain, other) in [
-        (0, 2),
-        (1, 3),
-        (4, 6),
-        (5, 7),
-        (8, 10),
-        (9, 11),
-        (4, 12),
-        (5, 13),
-    ] {
+    for (plain, other) in [(0, 2), (1, 3), (4, 6), (5, 7), (8, 10), (9, 11), (4, 12), (5, 13)] {
         let strip = |i: usize| {
             let mut s = result.systems[i].clone();
             s.name.clear();
@@ -115,14 +98,7 @@ fn layers_that_add_nothing_change_nothing() {
             let mut value = serde_json::to_value(&s).expect("JSON");
             // These sums of floating-point numbers are added in another order, so they are compared drive by
             // drive.
-            for key in [
-                "energy_j",
-                "energy_cost_usd",
-                "power_w",
-                "drives",
-                "utilisation",
-                "utilisation_background",
-            ] {
+            for key in ["energy_j", "energy_cost_usd", "power_w", "drives", "utilisation", "utilisation_background"] {
                 value[key] = serde_json::Value::Null;
             }
             // The batches are of requests in the order in which drives report them, which differs here.
@@ -137,25 +113,12 @@ fn layers_that_add_nothing_change_nothing() {
         for key in a.as_object().expect("a table").keys() {
             assert_eq!(a[key], b[key], "{key} of {}", result.systems[other].name);
         }
-        for (i, (a, b)) in result.systems[plain]
-            .drives
-            .iter()
-            .zip(&result.systems[other].drives)
-            .enumerate()
-        {
+        for (i, (a, b)) in result.systems[plain].drives.iter().zip(&result.systems[other].drives).enumerate() {
             assert_eq!(a.n_requests, b.n_requests, "drive {i}");
             // Both are NaN without requests.
-            let means = (
-                a.response_time_mean_s.to_bits(),
-                b.response_time_mean_s.to_bits(),
-            );
+            let means = (a.response_time_mean_s.to_bits(), b.response_time_mean_s.to_bits());
             assert_eq!(means.0, means.1, "drive {i}");
-            assert!(
-                (a.energy_j / b.energy_j - 1.0).abs() < 1e-12,
-                "drive {i}: {} {}",
-                a.energy_j,
-                b.energy_j
-            );
+            assert!((a.energy_j / b.energy_j - 1.0).abs() < 1e-12, "drive {i}: {} {}", a.energy_j, b.energy_j);
         }
     }
 }
@@ -185,7 +148,10 @@ fn redundant_organisations_are_layers() {
             format!("count = 4\norganisation = {volume}"),
             format!("count = 4\norganisation = \"concatenate\"\nlayers = [{volume}]"),
             format!("count = 4\norganisation = {volume}\nlayers = [\"host-queue\"]\n{}", changes("0", name)),
-            format!("count = 4\norganisation = \"concatenate\"\nlayers = [{volume}, \"host-queue\"]\n{}", changes("1", name)),
+            format!(
+                "count = 4\norganisation = \"concatenate\"\nlayers = [{volume}, \"host-queue\"]\n{}",
+                changes("1", name)
+            ),
             format!("count = 4\norganisation = {gone}"),
             format!("count = 4\norganisation = \"concatenate\"\nlayers = [{gone}]"),
         ]);
@@ -214,10 +180,7 @@ fn redundant_organisations_are_layers() {
     let again = serde_json::to_string(&result.experiment).expect("JSON");
     let again = Experiment::from_json(&again, Path::new("")).expect("an experiment");
     let dirs: Vec<PathBuf> = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drives")];
-    let inputs = Inputs {
-        open: &open,
-        ..Inputs::new(dirs)
-    };
+    let inputs = Inputs { open: &open, ..Inputs::new(dirs) };
     let again = run(&again, &inputs, &RunOptions::default()).expect("a run");
     // What was a default in the first run is given in the second; that is said of each drive.
     let simulated = |r: RunResult| -> Vec<String> {
@@ -345,11 +308,7 @@ fn the_log_says_why_a_request_failed() {
     );
     let text = text.replace("5 GB", "10 GB");
     let folder = folder("kinds");
-    let options = RunOptions {
-        out_dir: Some(folder.clone()),
-        log_requests: true,
-        ..RunOptions::default()
-    };
+    let options = RunOptions { out_dir: Some(folder.clone()), log_requests: true, ..RunOptions::default() };
     let result = go_with(&text, &options).expect("a run");
     for s in &result.systems {
         let path = folder.join(s.requests_file.as_ref().expect("a log"));
@@ -398,40 +357,22 @@ fn results_say_what_each_height_did() {
     let result = go(&systems(TREES), 2).expect("a run");
     for s in &result.systems {
         assert_eq!(s.n_errors, 0, "{}", s.name);
-        let names: Vec<(&str, u64)> = s
-            .layers
-            .iter()
-            .map(|l| (l.layer.as_str(), l.instances))
-            .collect();
+        let names: Vec<(&str, u64)> = s.layers.iter().map(|l| (l.layer.as_str(), l.instances)).collect();
         let top = &s.layers[0];
         match s.name.as_str() {
             "degraded" => {
-                let want = [
-                    ("host-queue", 1),
-                    ("raid5", 1),
-                    ("host-queue", 5),
-                    ("drive", 5),
-                ];
+                let want = [("host-queue", 1), ("raid5", 1), ("host-queue", 5), ("drive", 5)];
                 assert_eq!(names, want);
                 let raid5 = &s.layers[1];
                 assert!(raid5.counts["degraded_reads"] > 0);
                 // The missing member is not there.
                 assert_eq!(s.drives.len(), 4);
-                assert!(s
-                    .drives
-                    .iter()
-                    .all(|d| d.n_requests > 0 && !d.name.ends_with("[3]")));
+                assert!(s.drives.iter().all(|d| d.n_requests > 0 && !d.name.ends_with("[3]")));
                 let below = raid5.counts["member_reads"] + raid5.counts["member_writes"];
                 assert!(below > raid5.n_requests);
             }
             "mirrors behind links" => {
-                let want = [
-                    ("raid0", 1),
-                    ("raid1", 4),
-                    ("host-queue", 4),
-                    ("link", 4),
-                    ("drive", 8),
-                ];
+                let want = [("raid0", 1), ("raid1", 4), ("host-queue", 4), ("link", 4), ("drive", 8)];
                 assert_eq!(names, want);
                 assert!(s.layers[2].from_admission_mean_s <= s.layers[2].from_submission_mean_s);
             }
@@ -447,25 +388,11 @@ fn results_say_what_each_height_did() {
         // The root counts the same requests, or a few more that arrived at the end of the warm-up.
         assert_eq!(top.n_requests, s.n_requests, "{}", s.name);
         let mean = s.response_time_s.mean;
-        assert!(
-            (top.from_submission_mean_s / mean - 1.0).abs() < 1e-9,
-            "{}",
-            s.name
-        );
+        assert!((top.from_submission_mean_s / mean - 1.0).abs() < 1e-9, "{}", s.name);
         let parts: u64 = s.drives.iter().map(|d| d.n_requests).sum();
-        assert_eq!(
-            s.layers.last().expect("drives").n_requests,
-            parts,
-            "{}",
-            s.name
-        );
+        assert_eq!(s.layers.last().expect("drives").n_requests, parts, "{}", s.name);
         let shares = &s.components_s;
-        let sum = shares.queue
-            + shares.overhead
-            + shares.seek
-            + shares.rotation
-            + shares.transfer
-            + shares.bus;
+        let sum = shares.queue + shares.overhead + shares.seek + shares.rotation + shares.transfer + shares.bus;
         assert!((sum / mean - 1.0).abs() < 1e-9, "{}", s.name);
     }
 }
@@ -473,43 +400,25 @@ fn results_say_what_each_height_did() {
 #[test]
 fn layers_that_do_not_fit_are_named() {
     for (keys, want) in [
-        (
-            "layers = [\"raid6\"]",
-            "system[0].layers[0].name: got \"raid6\", need one of independent",
-        ),
-        (
-            "layers = [\"raid0\", { of = 2 }]",
-            "system[0].layers[1].name: got nothing, need a name",
-        ),
+        ("layers = [\"raid6\"]", "system[0].layers[0].name: got \"raid6\", need one of independent"),
+        ("layers = [\"raid0\", { of = 2 }]", "system[0].layers[1].name: got nothing, need a name"),
         (
             "layers = [{ name = \"host-queue\", of = 2 }]",
             "system[0].layers[0].of: got 2, need 1: a host-queue stands on one layer",
         ),
-        (
-            "layers = [{ name = \"raid0\", of = 0 }]",
-            "system[0].layers[0].of: got 0, need a whole number, 1 or more",
-        ),
-        (
-            "layers = [7]",
-            "system[0].layers[0]: got 7, need a name or a table",
-        ),
+        ("layers = [{ name = \"raid0\", of = 0 }]", "system[0].layers[0].of: got 0, need a whole number, 1 or more"),
+        ("layers = [7]", "system[0].layers[0]: got 7, need a name or a table"),
         (
             "count = 5\nlayers = [{ name = \"raid1\", of = 2 }]",
             "system[0].layers[0].of: got 2, need a divisor of the 5 layers below",
         ),
-        (
-            "count = 2\nlayers = [{ name = \"raid5\" }]",
-            "system[0].layers[0].below: got 2, need at least 3 members",
-        ),
+        ("count = 2\nlayers = [{ name = \"raid5\" }]", "system[0].layers[0].below: got 2, need at least 3 members"),
         (
             "count = 3\nlayers = [\"raid5\", { name = \"link\", bandwith = \"1 MB/s\" }]",
             "system[0].layers[1]: got key \"bandwith\"",
         ),
     ] {
-        let error = go(&systems(&[("x", keys)]), 1)
-            .err()
-            .map(|e| e.to_string())
-            .unwrap_or_default();
+        let error = go(&systems(&[("x", keys)]), 1).err().map(|e| e.to_string()).unwrap_or_default();
         assert!(error.contains(want), "{keys}: {error:?}");
     }
 }
@@ -556,9 +465,7 @@ seed = 5
         let different = &result.systems[4 + w];
         let names: Vec<&str> = different.drives.iter().map(|d| d.name.as_str()).collect();
         assert_eq!(names.len(), 3);
-        assert!(
-            names[0].ends_with("[0]") && names[1].ends_with("[1]") && names[2].ends_with("[2]")
-        );
+        assert!(names[0].ends_with("[0]") && names[1].ends_with("[1]") && names[2].ends_with("[2]"));
         assert!(names[0].starts_with("cheetah") && names[2].starts_with("barracuda"));
         assert_eq!(different.n_errors, 0);
         // Keys of an entry are kept.
@@ -573,18 +480,12 @@ seed = 5
             "drive = \"cheetah-9lp\"\ndrives = [{ drive = \"cheetah-9lp\" }]",
             "system[0].drives: got drive as well, need one of the two",
         ),
-        (
-            "drives = [{ count = 2 }]",
-            "system[0].drives[0].drive: got nothing",
-        ),
+        ("drives = [{ count = 2 }]", "system[0].drives[0].drive: got nothing"),
         (
             "drives = [{ drive = \"cheetah-9lp\", layers = [] }]",
             "system[0].drives[0]: got key \"layers\", need one of drive, count",
         ),
-        (
-            "drives = [{ drive = \"cheetah-9lp\", count = 0 }]",
-            "system[0].drives[0].count: got 0, need 1 to 100000",
-        ),
+        ("drives = [{ drive = \"cheetah-9lp\", count = 0 }]", "system[0].drives[0].count: got 0, need 1 to 100000"),
         (
             "count = 2\ndrives = [{ drive = \"cheetah-9lp\" }]",
             "system[0].count: got 2, need the count of each drive in its own table",
@@ -595,10 +496,7 @@ seed = 5
         ),
     ] {
         let text = format!("{WORKLOADS}[[system]]\nname = \"x\"\n{keys}\n");
-        let error = go(&text, 1)
-            .err()
-            .map(|e| e.to_string())
-            .unwrap_or_default();
+        let error = go(&text, 1).err().map(|e| e.to_string()).unwrap_or_default();
         assert!(error.contains(want), "{keys}: {error:?}");
     }
 }
@@ -627,21 +525,14 @@ fn counts_of_layers_begin_after_the_warm_up() {
     let system = go(text, 1).expect("a run").systems.remove(0);
     assert_eq!(system.n_requests, 200);
     // A write of the mirror is one of each drive.
-    for (layer, count, each) in [
-        (0, "held", 1),
-        (2, "member_writes", 2),
-        (3, "dispatched", 2),
-    ] {
+    for (layer, count, each) in [(0, "held", 1), (2, "member_writes", 2), (3, "dispatched", 2)] {
         let n = system.layers[layer].counts[count];
         let all = 200 * each;
         assert!((all - each..=all + each).contains(&n), "{count}: {n}");
     }
     // 8 KiB take 8.192 ms to cross.
     let crossing_s = system.layers[1].sums_s["writes_crossing"];
-    assert!(
-        (199.0..=201.0).contains(&(crossing_s / 8.192e-3)),
-        "{crossing_s} s"
-    );
+    assert!((199.0..=201.0).contains(&(crossing_s / 8.192e-3)), "{crossing_s} s");
 }
 
 /// The second drive of a mirror gets no request: it draws its idle power, 9.3 W by its data sheet, for as long as it is
@@ -666,8 +557,7 @@ fn a_removed_drive_draws_nothing() {
     let is_near = |got: f64, want: f64| assert!((got / want - 1.0).abs() < 1e-9, "{got} {want}");
     let whole = system("", "");
     is_near(whole.drives[1].energy_j, 9.3 * whole.duration_s);
-    let change =
-        |at, what| format!("[[system.change]]\nat = \"{at} s\"\nlayer = \"raid1\"\n{what} = 1\n");
+    let change = |at, what| format!("[[system.change]]\nat = \"{at} s\"\nlayer = \"raid1\"\n{what} = 1\n");
     let out = change(10, "member_gone") + &change(30, "member_back");
     let away = system("", &out);
     assert_eq!(away.duration_s, whole.duration_s);
@@ -676,8 +566,5 @@ fn a_removed_drive_draws_nothing() {
     let half = system("1", "");
     assert_eq!(half.drives.len(), 1);
     is_near(half.power_w.mean, whole.drives[0].power_w.mean);
-    is_near(
-        system("1", &change(10, "member_back")).drives[1].energy_j,
-        9.3 * (whole.duration_s - 10.0),
-    );
+    is_near(system("1", &change(10, "member_back")).drives[1].energy_j, 9.3 * (whole.duration_s - 10.0));
 }

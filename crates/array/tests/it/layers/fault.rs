@@ -1,9 +1,7 @@
 //! Faults: times and errors worked out by hand, over a device that takes 1,000 ns for each request, one at a time.
 
 use super::mock::{constants, finish, request, tree};
-use headstack_array::layer::{
-    entries, Bad, Busy, ErrorKind, Fails, LayerCompletion, Setting, Slow, Stuck, Tree, Weak,
-};
+use headstack_array::layer::{entries, Bad, Busy, ErrorKind, Fails, LayerCompletion, Setting, Slow, Stuck, Tree, Weak};
 use headstack_array::Member;
 use headstack_drive::Command::{self, Flush, Read, Write};
 use headstack_units::{Span, Time};
@@ -24,10 +22,7 @@ fn ends(done: &[LayerCompletion]) -> Vec<(u64, u64, Option<ErrorKind>)> {
         let sum = c.queue + c.overhead + c.transfer;
         assert_eq!(sum, d.completion.0 - d.arrival.0, "{d:?}");
     }
-    let mut all: Vec<_> = done
-        .iter()
-        .map(|d| (d.id, d.completion.0, d.error))
-        .collect();
+    let mut all: Vec<_> = done.iter().map(|d| (d.id, d.completion.0, d.error)).collect();
     all.sort_by_key(|e| e.0);
     all
 }
@@ -63,23 +58,13 @@ fn stuck(lasts: i64) -> Setting {
 
 #[test]
 fn all_or_none_of_the_requests_are_slow() {
-    let slow = |ratio, by: i64, lasts: Option<i64>| {
-        Setting::Slow(Slow {
-            ratio,
-            by: Span(by),
-            lasts: lasts.map(Span),
-        })
-    };
+    let slow = |ratio, by: i64, lasts: Option<i64>| Setting::Slow(Slow { ratio, by: Span(by), lasts: lasts.map(Span) });
     let reads: Vec<_> = (0..5).map(|i| (i * 2000, Read, i * 8)).collect();
     let changes = [(0, slow(1.0, 500, Some(3000))), (6000, slow(1.0, 7, None))];
     let got = run(&mut fault(""), &reads, &changes);
     let want = [(0, 1500), (1, 3500), (2, 5000), (3, 7007), (4, 9007)];
     assert_eq!(got, want.map(|(id, end)| (id, end, None)));
-    let got = run(
-        &mut fault("slow = { ratio = 0.0, by = \"1 s\" }"),
-        &reads,
-        &[],
-    );
+    let got = run(&mut fault("slow = { ratio = 0.0, by = \"1 s\" }"), &reads, &[]);
     assert!(got.iter().all(|(id, end, _)| *end == id * 2000 + 1000));
 }
 
@@ -135,25 +120,10 @@ fn what_is_written_can_be_read_again() {
     let got = run(&mut fault(bad), &requests, &[]);
     let errors: Vec<_> = got.iter().map(|e| e.2).collect();
     let (read, write) = (MEDIUM(20), MEDIUM(100));
-    assert_eq!(
-        errors,
-        [None, read, MEDIUM(21), None, None, write, None, None]
-    );
-    assert!(
-        got.iter().all(|(id, end, _)| *end == id * 2000 + 1000),
-        "{got:?}"
-    );
-    let good = Setting::Bad(Bad {
-        unit: 0,
-        block: 20,
-        blocks: 1,
-        fails: Fails::None,
-    });
-    let got = run(
-        &mut fault(bad),
-        &[(0, Read, 16), (2000, Read, 13)],
-        &[(0, good)],
-    );
+    assert_eq!(errors, [None, read, MEDIUM(21), None, None, write, None, None]);
+    assert!(got.iter().all(|(id, end, _)| *end == id * 2000 + 1000), "{got:?}");
+    let good = Setting::Bad(Bad { unit: 0, block: 20, blocks: 1, fails: Fails::None });
+    let got = run(&mut fault(bad), &[(0, Read, 16), (2000, Read, 13)], &[(0, good)]);
     assert_eq!(got, [(0, 1000, MEDIUM(21)), (1, 3000, None)]);
 }
 
@@ -161,19 +131,8 @@ fn what_is_written_can_be_read_again() {
 /// makes blocks well, and so does a time of zero.
 #[test]
 fn weak_blocks_are_read_later() {
-    let weak = |block, blocks, takes| {
-        Setting::Weak(Weak {
-            unit: 0,
-            block,
-            blocks,
-            takes: Span(takes),
-        })
-    };
-    let changes = [
-        (0, weak(20, 2, 700)),
-        (0, weak(22, 1, 300)),
-        (13_000, weak(22, 1, 0)),
-    ];
+    let weak = |block, blocks, takes| Setting::Weak(Weak { unit: 0, block, blocks, takes: Span(takes) });
+    let changes = [(0, weak(20, 2, 700)), (0, weak(22, 1, 300)), (13_000, weak(22, 1, 0))];
     let requests = [
         (0, Read, 0),
         (2000, Read, 14),
@@ -194,48 +153,23 @@ fn weak_blocks_are_read_later() {
 #[test]
 fn a_busy_device_takes_requests_later() {
     let busy = |lasts| Setting::Busy(Busy { lasts: Span(lasts) });
-    let requests = [
-        (0, Read, 0),
-        (100, Read, 8),
-        (600, Read, 16),
-        (700, Flush, 0),
-        (9000, Read, 24),
-    ];
+    let requests = [(0, Read, 0), (100, Read, 8), (600, Read, 16), (700, Flush, 0), (9000, Read, 24)];
     let got = run(&mut fault(""), &requests, &[(500, busy(5000))]);
     let want = [1000, 2000, 6500, 7500, 10_000];
     let want: Vec<_> = (0..).zip(want).map(|(id, end)| (id, end, None)).collect();
     assert_eq!(got, want);
     // It hangs at the end of that: what waited waits on.
-    let got = run(
-        &mut fault(""),
-        &requests[2..3],
-        &[(500, busy(5000)), (5000, stuck(3000))],
-    );
+    let got = run(&mut fault(""), &requests[2..3], &[(500, busy(5000)), (5000, stuck(3000))]);
     assert_eq!(got, [(0, 9000, None)]);
 }
 
 #[test]
 fn a_device_goes_and_comes_back() {
     // At 1,500 ns the first has ended, the end of the second was announced, the third waits.
-    let requests = [
-        (0, Read, 0),
-        (10, Read, 8),
-        (20, Read, 16),
-        (3000, Read, 24),
-        (5000, Read, 32),
-    ];
+    let requests = [(0, Read, 0), (10, Read, 8), (20, Read, 16), (3000, Read, 24), (5000, Read, 32)];
     let changes = [(1500, Setting::Gone(true)), (4000, Setting::Gone(false))];
     let got = run(&mut fault(""), &requests, &changes);
-    assert_eq!(
-        got,
-        [
-            (0, 1000, None),
-            (1, 2000, None),
-            (2, 1500, GONE),
-            (3, 3000, GONE),
-            (4, 6000, None)
-        ]
-    );
+    assert_eq!(got, [(0, 1000, None), (1, 2000, None), (2, 1500, GONE), (3, 3000, GONE), (4, 6000, None)]);
     // What waits for a stuck device fails, too.
     let changes = [(500, stuck(9000)), (1500, Setting::Gone(true))];
     let got = run(&mut fault(""), &requests[..3], &changes);

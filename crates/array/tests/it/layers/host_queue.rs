@@ -23,17 +23,12 @@ fn queue(toml: &str) -> (Tree, Log) {
 /// Requests that reached the layer below: command, first block, blocks.
 fn got(log: &Log) -> Vec<(Command, u64, u32)> {
     let log = log.lock().expect("the log");
-    log.iter()
-        .map(|(_, _, r)| (r.command, r.lba, r.blocks))
-        .collect()
+    log.iter().map(|(_, _, r)| (r.command, r.lba, r.blocks)).collect()
 }
 
 /// Submits these at once behind one request that keeps the device busy; returns what was dispatched after that
 /// one.
-fn behind_one(
-    toml: &str,
-    requests: &[(Command, u64, u32)],
-) -> (Vec<(Command, u64, u32)>, Vec<LayerCompletion>) {
+fn behind_one(toml: &str, requests: &[(Command, u64, u32)]) -> (Vec<(Command, u64, u32)>, Vec<LayerCompletion>) {
     let (mut q, log) = queue(toml);
     q.submit_to(Time::ZERO, request(1000, Read, 99_000, 1));
     for (id, (command, lba, blocks)) in requests.iter().enumerate() {
@@ -51,14 +46,7 @@ fn behind_one(
 
 #[test]
 fn requests_go_down_in_the_elevators_order() {
-    let arrivals = [
-        (Read, 50, 1),
-        (Read, 10, 1),
-        (Write, 20, 1),
-        (Read, 30, 1),
-        (Read, 70, 1),
-        (Write, 60, 1),
-    ];
+    let arrivals = [(Read, 50, 1), (Read, 10, 1), (Write, 20, 1), (Read, 30, 1), (Read, 70, 1), (Write, 60, 1)];
     // A read of block 99,000 is in service. By hand: no request has a higher address, so both elevators begin
     // new batches: reads from the oldest, 50, and on to 70; reads from the oldest, 10, and on to 30; then the
     // writes, from the oldest on.
@@ -92,20 +80,11 @@ fn touching_requests_become_one() {
             _ => assert_eq!(down, [(Read, 100, 24)], "{name}"),
         }
         // No merge with another operation, with write-through, where it is disabled, or where it is too long.
-        let mixed = [
-            (Read, 100, 8),
-            (Write, 108, 8),
-            (WriteThrough, 116, 8),
-            (WriteThrough, 124, 8),
-        ];
+        let mixed = [(Read, 100, 8), (Write, 108, 8), (WriteThrough, 116, 8), (WriteThrough, 124, 8)];
         assert_eq!(behind_one(&elevator(name, ""), &mixed).0.len(), 4, "{name}");
         let (down, _) = behind_one(&elevator(name, "front_merges = false"), &three);
         assert_eq!(down.len(), 2, "{name}");
-        assert_eq!(
-            behind_one(&elevator(name, "merge = false"), &three).0.len(),
-            3,
-            "{name}"
-        );
+        assert_eq!(behind_one(&elevator(name, "merge = false"), &three).0.len(), 3, "{name}");
         let (down, _) = behind_one(&elevator(name, "max_request = \"8 KiB\""), &three);
         let mut sizes: Vec<u32> = down.iter().map(|d| d.2).collect();
         sizes.sort_unstable();
@@ -128,12 +107,7 @@ fn touching_requests_become_one() {
 /// Flushes and write-through requests are dispatched before those in the elevator.
 #[test]
 fn flushes_do_not_wait_for_the_elevator() {
-    let requests = [
-        (Read, 10, 1),
-        (Write, 20, 1),
-        (Flush, 0, 0),
-        (WriteThrough, 30, 1),
-    ];
+    let requests = [(Read, 10, 1), (Write, 20, 1), (Flush, 0, 0), (WriteThrough, 30, 1)];
     let (down, _) = behind_one("depth = 1\nnr_requests = 64", &requests);
     let commands: Vec<Command> = down.iter().map(|d| d.0).collect();
     assert_eq!(commands, [Flush, WriteThrough, Read, Write]);
@@ -164,23 +138,10 @@ fn flushes_that_come_meanwhile_share_the_next_one() {
         done.sort_by_key(|d| d.id);
         let ends: Vec<(u64, u64)> = done.iter().map(|d| (d.id, d.completion.0)).collect();
         // One server, first come first served: flush, reads, flush, and the read that waited for a place.
-        let want = [
-            (1, 2000),
-            (2, 2000),
-            (3, 2000),
-            (4, 5000),
-            (5, 3000),
-            (6, 4000),
-            (7, 6000),
-        ];
+        let want = [(1, 2000), (2, 2000), (3, 2000), (4, 5000), (5, 3000), (6, 4000), (7, 6000)];
         assert_eq!(ends, want, "{text}");
         assert_eq!(done[6].admitted, Time(2000), "{text}");
-        let flushes = log
-            .lock()
-            .unwrap()
-            .iter()
-            .filter(|l| l.2.command == Flush)
-            .count();
+        let flushes = log.lock().unwrap().iter().filter(|l| l.2.command == Flush).count();
         assert_eq!(flushes, 3, "{text}");
         assert_eq!(q.results().remove(0).counts["merged_flushes"], 2);
     }
@@ -190,17 +151,13 @@ fn flushes_that_come_meanwhile_share_the_next_one() {
 /// then the order is that of the new one, and there are as many places as it usually has.
 #[test]
 fn another_elevator_takes_over_when_the_queue_is_empty() {
-    let (mut q, log) =
-        queue("elevator = \"none\"\nnr_requests = 4\ndepth = 1\nwake_time = \"0 s\"");
+    let (mut q, log) = queue("elevator = \"none\"\nnr_requests = 4\ndepth = 1\nwake_time = \"0 s\"");
     let submit = |q: &mut Tree, at: u64, lbas: &[u64]| {
         for lba in lbas {
             q.submit_to(Time(at), request(*lba, Read, *lba, 1));
         }
     };
-    let change = |name: &str| Setting::Elevator {
-        name: name.into(),
-        parameters: Default::default(),
-    };
+    let change = |name: &str| Setting::Elevator { name: name.into(), parameters: Default::default() };
     submit(&mut q, 0, &[3000, 1000, 2000, 500]);
     q.set(Time(1), &[0], &change("mq-deadline")).unwrap();
     submit(&mut q, 2, &[9000, 7000, 8000, 6000, 5000]);
@@ -224,16 +181,9 @@ fn another_elevator_takes_over_when_the_queue_is_empty() {
     let done = finish(&mut q);
     let at_once = done.iter().filter(|d| d.admitted == Time(40_000)).count();
     assert_eq!(at_once, 8);
-    let refused = |q: &mut Tree, name| {
-        q.set(Time(60_000), &[0], &change(name))
-            .unwrap_err()
-            .to_string()
-    };
+    let refused = |q: &mut Tree, name| q.set(Time(60_000), &[0], &change(name)).unwrap_err().to_string();
     let error = refused(&mut q, "cfq");
-    assert!(
-        error.starts_with("setting.elevator: got \"cfq\", need one of none"),
-        "{error}"
-    );
+    assert!(error.starts_with("setting.elevator: got \"cfq\", need one of none"), "{error}");
     let error = refused(&mut queue("elevator = \"deadline\"").0, "none");
     assert!(error.contains("not supported with legacy"), "{error}");
 }
@@ -241,9 +191,7 @@ fn another_elevator_takes_over_when_the_queue_is_empty() {
 /// Requests in flight hold their places; waiting ones are admitted in order when one ends.
 #[test]
 fn places_are_held_until_the_end() {
-    let (mut q, _) = queue(
-        "elevator = \"deadline\"\nnr_requests = 4\ndepth = 2\nmerge = false\nwake_time = \"0 s\"",
-    );
+    let (mut q, _) = queue("elevator = \"deadline\"\nnr_requests = 4\ndepth = 2\nmerge = false\nwake_time = \"0 s\"");
     for id in 0..8 {
         q.submit_to(Time(10), request(id, Read, 1000 * id, 8));
     }
@@ -264,11 +212,7 @@ fn places_are_held_until_the_end() {
 /// Async writes have their own pool in the legacy queue, and share the one pool of blk-mq.
 #[test]
 fn pools_of_reads_and_writes() {
-    for (elevator, sync_writes, want) in [
-        ("deadline", false, 8),
-        ("deadline", true, 4),
-        ("mq-deadline", false, 4),
-    ] {
+    for (elevator, sync_writes, want) in [("deadline", false, 8), ("deadline", true, 4), ("mq-deadline", false, 4)] {
         let text = format!(
             "elevator = \"{elevator}\"\nnr_requests = 4\ndepth = 1\nmerge = false\nsync_writes = {sync_writes}"
         );
@@ -286,13 +230,8 @@ fn pools_of_reads_and_writes() {
 /// While a process waits for a place, none of its other requests is admitted.
 #[test]
 fn a_process_waits_as_a_whole() {
-    let (mut q, _) = queue(
-        "elevator = \"deadline\"\nnr_requests = 4\ndepth = 1\nmerge = false\nwake_time = \"0 s\"",
-    );
-    let by = |submitter, id, command| Request {
-        submitter,
-        ..request(id, command, 1000 * id, 8)
-    };
+    let (mut q, _) = queue("elevator = \"deadline\"\nnr_requests = 4\ndepth = 1\nmerge = false\nwake_time = \"0 s\"");
+    let by = |submitter, id, command| Request { submitter, ..request(id, command, 1000 * id, 8) };
     for id in 0..4 {
         q.submit_to(Time::ZERO, by(id as u32, id, Write));
     }
@@ -308,9 +247,7 @@ fn a_process_waits_as_a_whole() {
 
 #[test]
 fn the_queue_is_resized_while_it_runs() {
-    let (mut q, _) = queue(
-        "elevator = \"deadline\"\nnr_requests = 8\ndepth = 1\nmerge = false\nwake_time = \"0 s\"",
-    );
+    let (mut q, _) = queue("elevator = \"deadline\"\nnr_requests = 8\ndepth = 1\nmerge = false\nwake_time = \"0 s\"");
     for id in 0..12 {
         q.submit_to(Time::ZERO, request(id, Read, 1000 * id, 8));
     }
@@ -327,36 +264,23 @@ fn the_queue_is_resized_while_it_runs() {
     for id in 0..6 {
         q.submit_to(Time::ZERO, request(id, Read, 1000 * id, 8));
     }
-    q.set(Time(1), &[0], &Setting::Requests(16))
-        .expect("a size");
+    q.set(Time(1), &[0], &Setting::Requests(16)).expect("a size");
     let done = finish(&mut q);
     let mut admitted: Vec<u64> = done.iter().map(|d| d.admitted.0).collect();
     admitted.sort_unstable();
     assert_eq!(admitted, [0, 0, 0, 0, 4000, 4000]);
-    let error = q
-        .set(Time(9000), &[0], &Setting::Requests(70_000))
-        .unwrap_err()
-        .to_string();
+    let error = q.set(Time(9000), &[0], &Setting::Requests(70_000)).unwrap_err().to_string();
     assert!(error.contains("got 70000, need at most 65536"), "{error}");
 }
 
 #[test]
 fn parameters_that_do_not_fit_are_refused() {
     for (text, want) in [
-        (
-            "elevator = \"cfq\"",
-            "elevator: got \"cfq\", need one of none",
-        ),
+        ("elevator = \"cfq\"", "elevator: got \"cfq\", need one of none"),
         ("nr_requests = 3", "nr_requests: got 3, need 4 to 65536"),
         ("depth = 0", "depth: got 0, need 1 to 65536"),
-        (
-            "max_request = \"1 KiB\"",
-            "max_request: got 1024 B, need 4096 B to 1073741824 B",
-        ),
-        (
-            "elevator_parameters = { x = 1 }",
-            "elevator_parameters: got key \"x\"",
-        ),
+        ("max_request = \"1 KiB\"", "max_request: got 1024 B, need 4096 B to 1073741824 B"),
+        ("elevator_parameters = { x = 1 }", "elevator_parameters: got key \"x\""),
         ("nr_request = 8", "did you mean \"nr_requests\"?"),
     ] {
         let (below, _) = constants(1, 1000, 1);
@@ -371,10 +295,7 @@ fn parameters_that_do_not_fit_are_refused() {
 fn closed(q: &mut Tree, threads: u32, until: u64) -> Vec<Vec<u64>> {
     let ask = |q: &mut Tree, at: Time, submitter: u32| {
         let lba = 1000 * u64::from(submitter);
-        let request = Request {
-            submitter,
-            ..request(u64::from(submitter), Read, lba, 8)
-        };
+        let request = Request { submitter, ..request(u64::from(submitter), Read, lba, 8) };
         q.submit_to(at, request);
     };
     (0..threads).for_each(|t| ask(q, Time::ZERO, t));
@@ -382,9 +303,7 @@ fn closed(q: &mut Tree, threads: u32, until: u64) -> Vec<Vec<u64>> {
     while q.next_event() != Time::NEVER {
         let next = q.next_event();
         let mut ended = Vec::new();
-        q.advance(Time(next.0 + 1), &mut |d| {
-            ended.push((d.id as u32, d.completion))
-        });
+        q.advance(Time(next.0 + 1), &mut |d| ended.push((d.id as u32, d.completion)));
         for (thread, at) in ended {
             served[thread as usize].push(at.0);
             if at.0 < until {
@@ -401,9 +320,7 @@ fn closed(q: &mut Tree, threads: u32, until: u64) -> Vec<Vec<u64>> {
 /// one after the other then.
 #[test]
 fn a_place_is_kept_for_the_woken_or_taken_by_who_comes_first() {
-    let text = |retake: &str| {
-        format!("nr_requests = 4\ndepth = 4\nmerge = false\nwake_time = \"10 ns\"\n{retake}")
-    };
+    let text = |retake: &str| format!("nr_requests = 4\ndepth = 4\nmerge = false\nwake_time = \"10 ns\"\n{retake}");
     let (mut q, _) = queue(&text("retake = 0"));
     let kept = closed(&mut q, 6, 60_000);
     let counts: Vec<usize> = kept.iter().map(Vec::len).collect();
@@ -438,16 +355,12 @@ fn waits_are_geometric_in_rounds() {
             steps.map(|gap| (gap / 1000.0 - 4.0) / 60.0)
         });
         let waits: Vec<f64> = waits.collect();
-        let share =
-            |from: f64| waits.iter().filter(|w| **w > from).count() as f64 / waits.len() as f64;
+        let share = |from: f64| waits.iter().filter(|w| **w > from).count() as f64 / waits.len() as f64;
         for k in 0..4 {
             let want = (1.0 - p) * f64::powi(p, k);
             let got = share(f64::from(k) + 0.5);
             // 40,000 requests: four standard deviations of a share of one half are 0.01.
-            assert!(
-                (got - want).abs() < 0.015,
-                "{p}: {got}, not {want}, wait {k} rounds"
-            );
+            assert!((got - want).abs() < 0.015, "{p}: {got}, not {want}, wait {k} rounds");
         }
     }
 }
@@ -455,20 +368,14 @@ fn waits_are_geometric_in_rounds() {
 /// A completion that is noticed 300 ns late: the next request reaches the device, and a place is free, when it is.
 #[test]
 fn a_completion_is_noticed_late() {
-    let text =
-        "elevator = \"none\"\nnr_requests = 4\ndepth = 1\nmerge = false\nwake_time = \"0 s\"\n\
+    let text = "elevator = \"none\"\nnr_requests = 4\ndepth = 1\nmerge = false\nwake_time = \"0 s\"\n\
                 completion_time = \"300 ns\"";
     let (mut q, log) = queue(text);
     for id in 0..5 {
         q.submit_to(Time::ZERO, request(id, Read, 1000 * id, 8));
     }
     let done = finish(&mut q);
-    let at: Vec<u64> = log
-        .lock()
-        .expect("the log")
-        .iter()
-        .map(|r| r.0 .0)
-        .collect();
+    let at: Vec<u64> = log.lock().expect("the log").iter().map(|r| r.0 .0).collect();
     assert_eq!(at, [0, 1300, 2600, 3900, 5200]);
     let ends: Vec<u64> = done.iter().map(|d| d.completion.0).collect();
     assert_eq!(ends, [1300, 2600, 3900, 5200, 6500]);
@@ -476,10 +383,7 @@ fn a_completion_is_noticed_late() {
     for d in &done {
         let c = d.components;
         assert_eq!(c.overhead, 300);
-        assert_eq!(
-            c.queue + c.overhead + c.transfer,
-            d.completion.0 - d.arrival.0
-        );
+        assert_eq!(c.queue + c.overhead + c.transfer, d.completion.0 - d.arrival.0);
     }
 }
 
@@ -491,10 +395,7 @@ struct Exponential {
 
 impl Behaviour for Exponential {
     fn serve(&mut self, start: Time, _: &Request) -> (Time, Option<ErrorKind>) {
-        (
-            Time(start.0 + self.noise.exponential(self.mean_ns) as u64),
-            None,
-        )
+        (Time(start.0 + self.noise.exponential(self.mean_ns) as u64), None)
     }
 }
 
@@ -537,20 +438,14 @@ fn submitters_that_wait_are_a_closed_network() {
         (6, "none", 30, 32),
     ] {
         println!("seed {seed}");
-        let server = Exponential {
-            noise: SplitMix(seed),
-            mean_ns: service,
-        };
+        let server = Exponential { noise: SplitMix(seed), mean_ns: service };
         let below = Mock::new(1 << 40, 1, 0, server);
         let text = format!("elevator = \"{elevator}\"\nnr_requests = {places}\ndepth = 2");
         let mut q = build(vec![below.branch()], &text);
         let mut noise = SplitMix(seed + 100);
         let mut issues = BinaryHeap::new();
         for submitter in 0..submitters {
-            issues.push(std::cmp::Reverse((
-                noise.exponential(think) as u64,
-                submitter,
-            )));
+            issues.push(std::cmp::Reverse((noise.exponential(think) as u64, submitter)));
         }
         let (mut n, mut response, mut admitted) = (0u64, 0.0, 0.0);
         let mut now = 0;
@@ -560,10 +455,7 @@ fn submitters_that_wait_are_a_closed_network() {
             if issue <= next {
                 let submitter = issues.pop().expect("an issue").0 .1;
                 let lba = noise.below(1 << 40);
-                let request = Request {
-                    submitter,
-                    ..request(u64::from(submitter), Read, lba & !7, 8)
-                };
+                let request = Request { submitter, ..request(u64::from(submitter), Read, lba & !7, 8) };
                 q.submit_to(Time(issue), request);
                 now = issue;
                 continue;
@@ -574,30 +466,18 @@ fn submitters_that_wait_are_a_closed_network() {
                 response += (done.completion.0 - done.arrival.0) as f64;
                 admitted += (done.completion.0 - done.admitted.0) as f64;
                 let think = noise.exponential(think) as u64;
-                issues.push(std::cmp::Reverse((
-                    done.completion.0 + think,
-                    done.id as u32,
-                )));
+                issues.push(std::cmp::Reverse((done.completion.0 + think, done.id as u32)));
             });
         }
         let (throughput, want) = mva(submitters, think, service);
         let got = response / n as f64;
         let what = format!("{elevator}, {submitters} submitters, {places} places");
-        assert!(
-            (got / want - 1.0).abs() < 0.03,
-            "{what}: response {got} {want}"
-        );
+        assert!((got / want - 1.0).abs() < 0.03, "{what}: response {got} {want}");
         let rate = n as f64 / now as f64;
-        assert!(
-            (rate / throughput - 1.0).abs() < 0.03,
-            "{what}: {rate} {throughput}"
-        );
+        assert!((rate / throughput - 1.0).abs() < 0.03, "{what}: {rate} {throughput}");
         let want = mean_admitted(submitters, places, think, service) / throughput;
         let got = admitted / n as f64;
-        assert!(
-            (got / want - 1.0).abs() < 0.03,
-            "{what}: from admission {got} {want}"
-        );
+        assert!((got / want - 1.0).abs() < 0.03, "{what}: from admission {got} {want}");
     }
 }
 
@@ -630,17 +510,11 @@ fn nothing_is_lost_and_no_limit_is_passed() {
             // Small addresses, so that many requests are adjacent.
             let lba = noise.below(4000 - blocks) % 64 * 8 % (4000 - blocks);
             let submitter = [noise.below(5) as u32, u32::MAX][noise.below(2) as usize];
-            let request = Request {
-                submitter,
-                ..request(id, command, lba, blocks as u32)
-            };
+            let request = Request { submitter, ..request(id, command, lba, blocks as u32) };
             now = Time(now.0 + noise.below(1500));
             let mut collect = |done: &LayerCompletion| {
                 let r = under_way.remove(&done.id).expect("ends once");
-                assert!(
-                    done.error.is_none() && done.completion.0 >= done.arrival.0,
-                    "{r:?}"
-                );
+                assert!(done.error.is_none() && done.completion.0 >= done.arrival.0, "{r:?}");
                 let c = done.components;
                 assert_eq!(c.queue + c.transfer, done.completion.0 - done.arrival.0);
                 if r.command == Flush {
@@ -649,15 +523,13 @@ fn nothing_is_lost_and_no_limit_is_passed() {
             };
             q.advance(now, &mut collect);
             if noise.below(40) == 0 {
-                q.set(now, &[0], &Setting::Requests(4 + noise.below(12) as u32))
-                    .expect("a size");
+                q.set(now, &[0], &Setting::Requests(4 + noise.below(12) as u32)).expect("a size");
             }
             if places == "blk-mq" && noise.below(60) == 0 {
                 let name = ["none", "deadline", "mq-deadline", "ranges"][noise.below(4) as usize];
                 let parameters = Default::default();
                 let name = name.into();
-                q.set(now, &[0], &Setting::Elevator { name, parameters })
-                    .expect("an elevator");
+                q.set(now, &[0], &Setting::Elevator { name, parameters }).expect("an elevator");
             }
             q.submit_to(now, request);
             under_way.insert(id, request);
@@ -686,21 +558,14 @@ fn nothing_is_lost_and_no_limit_is_passed() {
         assert!(balance.values().all(|n| *n == 0), "seed {seed}");
         let longest = log.iter().map(|(_, _, r)| r.blocks).max();
         assert!(longest <= Some(32), "seed {seed}: {longest:?}");
-        let down: Vec<Time> = log
-            .iter()
-            .filter(|l| l.2.command == Flush)
-            .map(|l| l.0)
-            .collect();
+        let down: Vec<Time> = log.iter().filter(|l| l.2.command == Flush).map(|l| l.0).collect();
         shared += flushes.len() - down.len();
         for (arrival, completion) in &flushes {
             // It takes 1,000 ns.
             let fits = |at: &Time| at >= arrival && at.0 + 1000 <= completion.0;
             assert!(down.iter().any(fits), "seed {seed}: {arrival:?}");
         }
-        assert!(
-            down.windows(2).all(|w| w[1].0 - w[0].0 >= 1000),
-            "seed {seed}"
-        );
+        assert!(down.windows(2).all(|w| w[1].0 - w[0].0 >= 1000), "seed {seed}");
         // There is one server, so a dispatched request waits 1,000 ns for each request before it.
         let times: Vec<u64> = log.iter().map(|(at, _, _)| at.0).collect();
         let mut free = 0;

@@ -15,10 +15,7 @@ fn link(members: u32, toml: &str) -> Tree {
 }
 
 fn to(unit: u32, id: u64, command: Command, blocks: u32) -> Request {
-    Request {
-        unit,
-        ..request(id, command, id * 1000, blocks)
-    }
+    Request { unit, ..request(id, command, id * 1000, blocks) }
 }
 
 fn ends(done: &[LayerCompletion]) -> Vec<(u64, u64)> {
@@ -53,10 +50,7 @@ fn single_requests_by_hand() {
     l.submit_to(Time(7), to(0, 0, Flush, 0));
     assert_eq!(ends(&finish(&mut l)), [(0, 1007)]);
     // 4 KiB in frames of 1 KiB with 24 B each: 4,192 B, of which 1,000 ns overlap with the read of the medium.
-    let mut l = link(
-        1,
-        "bandwidth = \"1 GB/s\"\nframe = \"1 KiB\"\nframe_overhead = \"24 B\"",
-    );
+    let mut l = link(1, "bandwidth = \"1 GB/s\"\nframe = \"1 KiB\"\nframe_overhead = \"24 B\"");
     l.submit_to(Time::ZERO, to(0, 0, Read, 8));
     assert_eq!(ends(&finish(&mut l)), [(0, 4192)]);
 }
@@ -72,10 +66,7 @@ fn a_saturated_link_gives_its_bandwidth() {
         ("full", &[Read, Write], 0.4),
         ("half", &[Read, Write], 0.2),
     ] {
-        let mut l = link(
-            8,
-            &format!("bandwidth = \"200 MB/s\"\nduplex = \"{duplex}\""),
-        );
+        let mut l = link(8, &format!("bandwidth = \"200 MB/s\"\nduplex = \"{duplex}\""));
         let (n, blocks) = (4000u64, 128u32);
         let mut left = n;
         let mut end = Time::ZERO;
@@ -103,10 +94,7 @@ fn a_saturated_link_gives_its_bandwidth() {
         }
         assert_eq!(bytes, n * 65536);
         let got = bytes as f64 / end.0 as f64;
-        assert!(
-            (got / want - 1.0).abs() < 0.02,
-            "{duplex} {commands:?}: {got} B/ns"
-        );
+        assert!((got / want - 1.0).abs() < 0.02, "{duplex} {commands:?}: {got} B/ns");
     }
 }
 
@@ -114,20 +102,11 @@ fn a_saturated_link_gives_its_bandwidth() {
 fn parameters_that_do_not_fit_are_refused() {
     for (text, want) in [
         ("", "bandwidth: got nothing"),
-        (
-            "bandwidth = \"0 MB/s\"",
-            "bandwidth: got 0 B/s, need 512 B/s to ",
-        ),
+        ("bandwidth = \"0 MB/s\"", "bandwidth: got 0 B/s, need 512 B/s to "),
         ("bandwidth = \"1e-9 MB/s\"", "need 512 B/s to "),
         ("bandwidth = \"1 MB/s\"\nframe = \"0 B\"", "frame: got 0 B"),
-        (
-            "bandwidth = \"1 MB/s\"\nframe_overhead = \"4 KiB\"",
-            "frame_overhead: got 4096 B",
-        ),
-        (
-            "bandwidth = \"1 MB/s\"\nduplex = \"both\"",
-            "one of full, half",
-        ),
+        ("bandwidth = \"1 MB/s\"\nframe_overhead = \"4 KiB\"", "frame_overhead: got 4096 B"),
+        ("bandwidth = \"1 MB/s\"\nduplex = \"both\"", "one of full, half"),
     ] {
         let (below, _) = constants(1, 1000, 1);
         let params = toml::from_str(text).expect("a table");

@@ -1,8 +1,7 @@
 //! A layer for tests: servers, a queue, service times by a rule, and a log of its requests.
 
 use headstack_array::layer::{
-    elevator, Branch, Context, Entry, ErrorKind, Flow, Layer, LayerCompletion, Request, Setting,
-    Tree, ANYONE,
+    elevator, Branch, Context, Entry, ErrorKind, Flow, Layer, LayerCompletion, Request, Setting, Tree, ANYONE,
 };
 use headstack_array::Member;
 use headstack_drive::{Components, Hint};
@@ -45,15 +44,7 @@ pub struct Mock<B> {
 
 impl<B: Behaviour> Mock<B> {
     pub fn new(blocks: u64, servers: usize, index: u32, behaviour: B) -> Mock<B> {
-        Mock {
-            units: vec![blocks],
-            servers,
-            behaviour,
-            index,
-            waiting: Vec::new(),
-            busy: Vec::new(),
-            now: Time::ZERO,
-        }
+        Mock { units: vec![blocks], servers, behaviour, index, waiting: Vec::new(), busy: Vec::new(), now: Time::ZERO }
     }
 
     /// The mock as a member of a volume.
@@ -71,11 +62,7 @@ impl<B: Behaviour> Mock<B> {
             arrival: w.arrival,
             admitted: w.arrival,
             completion: end,
-            components: Components {
-                queue: start.0 - w.arrival.0,
-                transfer: end.0 - start.0,
-                ..Components::default()
-            },
+            components: Components { queue: start.0 - w.arrival.0, transfer: end.0 - start.0, ..Components::default() },
             moved: true,
             seek_distance: 1,
             drive: self.index,
@@ -93,13 +80,7 @@ impl<B: Behaviour> Mock<B> {
         let at_work = self.busy.iter().filter(|end| **end > self.now).count();
         let free = match at_work < self.servers {
             true => self.now,
-            false => self
-                .busy
-                .iter()
-                .copied()
-                .filter(|end| *end > self.now)
-                .min()
-                .unwrap_or(self.now),
+            false => self.busy.iter().copied().filter(|end| *end > self.now).min().unwrap_or(self.now),
         };
         free.max(first)
     }
@@ -118,10 +99,7 @@ impl<B: Behaviour> Layer for Mock<B> {
         assert!(now >= self.now, "submitted at {now:?} after {:?}", self.now);
         self.now = now;
         self.behaviour.arrives(now, &request);
-        self.waiting.push(Waiting {
-            arrival: now,
-            request,
-        });
+        self.waiting.push(Waiting { arrival: now, request });
     }
     fn ended(&mut self, _number: u32, _flow: &mut Flow) {}
     fn next_event(&self) -> Time {
@@ -132,12 +110,7 @@ impl<B: Behaviour> Layer for Mock<B> {
             let start = self.next_start();
             self.now = start;
             self.busy.retain(|end| *end > start);
-            let present: Vec<Waiting> = self
-                .waiting
-                .iter()
-                .filter(|w| w.arrival <= start)
-                .copied()
-                .collect();
+            let present: Vec<Waiting> = self.waiting.iter().filter(|w| w.arrival <= start).copied().collect();
             let picked = present[self.behaviour.pick(&present)];
             self.waiting.retain(|w| w.request.id != picked.request.id);
             let (end, error) = self.behaviour.serve(start, &picked.request);
@@ -186,11 +159,7 @@ impl Behaviour for Constant {
 pub fn constants(n: u32, blocks: u64, service: u64) -> (Vec<Branch>, Log) {
     let log = Log::default();
     let mocks = (0..n).map(|index| {
-        let behaviour = Constant {
-            index,
-            service,
-            log: log.clone(),
-        };
+        let behaviour = Constant { index, service, log: log.clone() };
         Mock::new(blocks, 1, index, behaviour).branch()
     });
     (mocks.collect(), log)
@@ -208,11 +177,7 @@ pub fn finish(layer: &mut Tree) -> Vec<LayerCompletion> {
 }
 
 /// A layer of a registry over these, as a tree.
-pub fn tree(
-    entry: &Entry,
-    below: Vec<Branch>,
-    params: headstack_drive::spec::Params,
-) -> Result<Tree, SpecError> {
+pub fn tree(entry: &Entry, below: Vec<Branch>, params: headstack_drive::spec::Params) -> Result<Tree, SpecError> {
     let layer = (entry.build)(Context {
         members: below.iter().flat_map(Branch::units).collect(),
         params,
@@ -223,13 +188,5 @@ pub fn tree(
 
 /// A request of no process.
 pub fn request(id: u64, command: headstack_drive::Command, lba: u64, blocks: u32) -> Request {
-    Request {
-        id,
-        command,
-        unit: 0,
-        lba,
-        blocks,
-        submitter: ANYONE,
-        hint: Hint::None,
-    }
+    Request { id, command, unit: 0, lba, blocks, submitter: ANYONE, hint: Hint::None }
 }

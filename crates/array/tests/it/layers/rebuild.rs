@@ -49,20 +49,14 @@ impl Run {
     fn new(name: &str, members: u32, blocks: u64, toml: &str, bad: Option<u64>) -> Run {
         let log = Log::default();
         let below = (0..members).map(|index| {
-            let even = Even {
-                index,
-                bad: bad.filter(|_| index == 0),
-                log: log.clone(),
-            };
+            let even = Even { index, bad: bad.filter(|_| index == 0), log: log.clone() };
             Mock::new(blocks, 1, index, even).branch()
         });
         let params = toml::from_str(&format!("gone = [1]\n{toml}")).expect("a table");
         let all = entries();
         let entry = all.get(name).expect("a layer");
         let mut volume = tree(entry, below.collect(), params).expect("a volume");
-        volume
-            .set(Time::ZERO, &[0], &Setting::MemberReplaced(1))
-            .expect("a member");
+        volume.set(Time::ZERO, &[0], &Setting::MemberReplaced(1)).expect("a member");
         let ends = Vec::new();
         Run { volume, log, ends }
     }
@@ -76,16 +70,14 @@ impl Run {
 
     fn ask(&mut self, at: u64, id: u64, command: Command, lba: u64, blocks: u32) {
         self.until(at);
-        self.volume
-            .submit_to(Time(at), request(id, command, lba, blocks));
+        self.volume.submit_to(Time(at), request(id, command, lba, blocks));
     }
 
     /// What the rebuild asked of the members: time, member, command, first block, blocks.
     fn asked(&self) -> Vec<(u64, u32, Command, u64, u64)> {
         let log = self.log.lock().expect("the log");
         let all = log.iter();
-        all.map(|(at, member, r)| (at.0, *member, r.command, r.lba, u64::from(r.blocks)))
-            .collect()
+        all.map(|(at, member, r)| (at.0, *member, r.command, r.lba, u64::from(r.blocks))).collect()
     }
 
     fn count(&self, name: &str) -> u64 {
@@ -103,19 +95,9 @@ fn mirrors_rebuild_31_windows_at_once() {
     for (name, members, toml) in [
         ("raid1", 2, ""),
         ("raid10", 4, "chunk = \"64 KiB\""),
-        (
-            "raid10",
-            4,
-            "chunk = \"64 KiB\"\nnear = 1\nfar = 2\noffset = true",
-        ),
+        ("raid10", 4, "chunk = \"64 KiB\"\nnear = 1\nfar = 2\noffset = true"),
     ] {
-        let mut run = Run::new(
-            name,
-            members,
-            1000 * WINDOW,
-            &format!("{FAST}\n{toml}"),
-            None,
-        );
+        let mut run = Run::new(name, members, 1000 * WINDOW, &format!("{FAST}\n{toml}"), None);
         run.until(1);
         let reads = run.asked();
         let read: u64 = reads.iter().map(|r| r.4).sum();
@@ -216,10 +198,7 @@ fn requests_of_raid5_go_on_when_a_quarter_is_free() {
 fn a_rebuild_takes_the_time_of_its_members() {
     let blocks = 15 * 200 * WINDOW;
     let turns = (187.0 * 3.0 * TICK as f64 + (2048 * BLOCK) as f64) / (blocks * BLOCK) as f64;
-    for (name, members, least, most) in [
-        ("raid1", 2, 1.0, 1.01),
-        ("raid5", 4, turns - 1e-6, turns + 1e-6),
-    ] {
+    for (name, members, least, most) in [("raid1", 2, 1.0, 1.01), ("raid5", 4, turns - 1e-6, turns + 1e-6)] {
         let mut run = Run::new(name, members, blocks, FAST, None);
         finish(&mut run.volume);
         let last = run.asked().last().map(|r| r.0 + r.4 * BLOCK);
@@ -240,10 +219,7 @@ fn a_rebuild_may_have_one_window_at_a_time() {
     let want: Vec<_> = (0..20)
         .flat_map(|i| {
             let lba = i * WINDOW;
-            [
-                (2 * i * w, 0, Read, lba, WINDOW),
-                ((2 * i + 1) * w, 1, Write, lba, WINDOW),
-            ]
+            [(2 * i * w, 0, Read, lba, WINDOW), ((2 * i + 1) * w, 1, Write, lba, WINDOW)]
         })
         .collect();
     assert_eq!(run.asked(), want);
@@ -256,13 +232,7 @@ fn a_rebuild_may_have_one_window_at_a_time() {
 /// rebuild pauses. 48 windows are the rate of 3 s: of the pauses, each half a second from 5.76 ms on, it goes on after the one that ends in the third second.
 #[test]
 fn a_rebuild_pauses_as_md_does() {
-    let mut run = Run::new(
-        "raid1",
-        2,
-        1000 * WINDOW,
-        "rebuild_rate = \"1 MiB/s\"",
-        None,
-    );
+    let mut run = Run::new("raid1", 2, 1000 * WINDOW, "rebuild_rate = \"1 MiB/s\"", None);
     run.until(2_600_000_000);
     let w = WINDOW * BLOCK;
     let reads = run.asked().into_iter().filter(|r| r.2 == Read);
@@ -286,12 +256,7 @@ fn a_rebuild_pauses_as_md_does() {
 /// of marks add the second that has begun. A rebuild that was held up makes up for it.
 #[test]
 fn a_rebuild_keeps_to_its_rate() {
-    for (name, rate) in [
-        ("raid1", 3e6),
-        ("raid5", 3e6),
-        ("raid10", 3e6),
-        ("raid1", 40e6),
-    ] {
+    for (name, rate) in [("raid1", 3e6), ("raid5", 3e6), ("raid10", 3e6), ("raid1", 40e6)] {
         let rate_text = format!("rebuild_rate = \"{rate} B/s\"");
         let mut run = Run::new(name, 4, 40_000 * WINDOW, &rate_text, None);
         for step in 1..250 {
@@ -301,20 +266,11 @@ fn a_rebuild_keeps_to_its_rate() {
             let second = (now / S) as f64;
             let most = rate * (second + 1.0 + (second / 27.0).floor()) + 33.0 * 65536.0;
             let least = rate * ((now as f64 / S as f64) - 1.5);
-            assert!(
-                (least..=most).contains(&rebuilt),
-                "{name} at {now}: {rebuilt}"
-            );
+            assert!((least..=most).contains(&rebuilt), "{name} at {now}: {rebuilt}");
         }
     }
     // A request holds up the members for 4 s; 1 s later the rebuild is where it would have been.
-    let mut run = Run::new(
-        "raid1",
-        2,
-        40_000 * WINDOW,
-        "rebuild_rate = \"3 MB/s\"",
-        None,
-    );
+    let mut run = Run::new("raid1", 2, 40_000 * WINDOW, "rebuild_rate = \"3 MB/s\"", None);
     run.ask(2 * S, 1, Read, 1_000_000, 4_000_000);
     run.until(9 * S);
     let rebuilt = run.count("rebuilt_bytes") as f64;
@@ -324,13 +280,7 @@ fn a_rebuild_keeps_to_its_rate() {
 /// A rebuild that is set going again has not saved up what it could have done meanwhile.
 #[test]
 fn a_rebuild_begins_anew_after_a_stop() {
-    let mut run = Run::new(
-        "raid1",
-        2,
-        40_000 * WINDOW,
-        "rebuild_rate = \"3 MB/s\"",
-        None,
-    );
+    let mut run = Run::new("raid1", 2, 40_000 * WINDOW, "rebuild_rate = \"3 MB/s\"", None);
     run.until(2 * S);
     for (at, rate) in [(2 * S, None), (20 * S, Some(Bandwidth(3e6)))] {
         run.until(at);
@@ -390,11 +340,7 @@ fn writes_wait_for_the_run_that_they_meet() {
         asked.map(|r| (r.0, r.1, r.2, r.3)).collect()
     };
     let now = w * BLOCK;
-    let want = vec![
-        (now, 0, Write, 500 * w),
-        (now, 1, Write, 500 * w),
-        (now, 0, Read, 20 * w),
-    ];
+    let want = vec![(now, 0, Write, 500 * w), (now, 1, Write, 500 * w), (now, 0, Read, 20 * w)];
     assert_eq!(own(&run), want);
     run.until(600 * w * BLOCK);
     let waited = own(&run)[3..].to_vec();
@@ -414,14 +360,8 @@ fn a_bad_block_costs_its_window() {
     finish(&mut run.volume);
     assert_eq!(run.count("rebuilt_bytes"), 99 * WINDOW * 512);
     assert_eq!(run.count("stale_bytes"), 2 * WINDOW * 512);
-    let again = run
-        .asked()
-        .into_iter()
-        .filter(|r| r.2 == Read && r.4 == WINDOW);
-    let again: Vec<_> = again
-        .map(|r| r.3 / WINDOW)
-        .filter(|w| (15..30).contains(w))
-        .collect();
+    let again = run.asked().into_iter().filter(|r| r.2 == Read && r.4 == WINDOW);
+    let again: Vec<_> = again.map(|r| r.3 / WINDOW).filter(|w| (15..30).contains(w)).collect();
     assert_eq!(again, (15..30).collect::<Vec<_>>());
 }
 
@@ -466,21 +406,12 @@ fn requests_of_raid5_wait_for_the_stripe_cache() {
     let flush = asked.iter().find(|r| r.2 == Flush).map(|r| r.0);
     assert_eq!(flush, Some(1001));
     let reads = own(&run);
-    assert!(
-        !reads.is_empty() && reads.iter().all(|r| *r == (freed, Read)),
-        "{reads:?}"
-    );
+    assert!(!reads.is_empty() && reads.iter().all(|r| *r == (freed, Read)), "{reads:?}");
     let first = asked.iter().position(|r| r.4 == 8);
     let goes_on = asked.iter().position(|r| r.0 == 3 * TICK && r.4 == LONGEST);
     assert!(first.is_some() && first < goes_on);
     // At 1 MiB/s the rebuild begins with 1 MiB, and pauses then.
-    let mut run = Run::new(
-        "raid5",
-        4,
-        1000 * WINDOW,
-        "rebuild_rate = \"1 MiB/s\"",
-        None,
-    );
+    let mut run = Run::new("raid5", 4, 1000 * WINDOW, "rebuild_rate = \"1 MiB/s\"", None);
     run.ask(400_000_000, 1, Read, 500 * WINDOW, 8);
     run.until(450_000_000);
     assert_eq!(own(&run)[0].0, 400_000_000);
@@ -500,13 +431,9 @@ fn runs_of_raid5_are_long_again_behind_a_short_one() {
     finish(&mut run.volume);
     let asked = run.asked().into_iter();
     let written: Vec<_> = asked.filter(|r| r.1 == 1 && r.2 == Write).collect();
-    assert!(written
-        .iter()
-        .all(|w| w.3 + w.4 <= 5120 || w.3 >= 5248 || w.4 == WINDOW));
+    assert!(written.iter().all(|w| w.3 + w.4 <= 5120 || w.3 >= 5248 || w.4 == WINDOW));
     let late = written.iter().filter(|w| w.3 > 20_000 && w.3 < 100_000);
     assert!(late.clone().count() > 50);
-    assert!(late
-        .clone()
-        .all(|w| [LONGEST, 2048 - LONGEST].contains(&w.4)));
+    assert!(late.clone().all(|w| [LONGEST, 2048 - LONGEST].contains(&w.4)));
     assert_eq!(run.count("rebuilt_bytes"), (1000 - 1) * WINDOW * 512);
 }

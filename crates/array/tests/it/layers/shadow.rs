@@ -70,16 +70,8 @@ impl Trial {
                 "chunk": chunk, "unit": format!("{} B", UNIT * 512), "rmw_level": rmw_level,
             }),
         };
-        let serde_json::Value::Object(mut params) = parameters else {
-            panic!("a table")
-        };
-        let policies = [
-            "first",
-            "round-robin",
-            "nearest",
-            "fewest-pending",
-            "md-raid1",
-        ];
+        let serde_json::Value::Object(mut params) = parameters else { panic!("a table") };
+        let policies = ["first", "round-robin", "nearest", "fewest-pending", "md-raid1"];
         if !matches!(level, Level::Raid5 { .. }) {
             let policy = policies[noise.below(policies.len() as u64) as usize];
             params.insert("read_policy".into(), policy.into());
@@ -102,11 +94,7 @@ impl Trial {
             noise: SplitMix(noise.draw()),
         }));
         let disks = (0..n as u32).map(|member| {
-            let disk = Disk {
-                member,
-                world: world.clone(),
-                words: HashMap::new(),
-            };
+            let disk = Disk { member, world: world.clone(), words: HashMap::new() };
             let servers = 1 + noise.below(3) as usize;
             Mock::new(member_blocks, servers, member, disk).branch()
         });
@@ -158,31 +146,16 @@ impl Trial {
             }
             Command::Read => {
                 let start = self.turn;
-                self.reads.insert(
-                    id,
-                    Reading {
-                        from,
-                        blocks,
-                        start,
-                    },
-                );
+                self.reads.insert(id, Reading { from, blocks, start });
             }
             _ => {
                 self.world.lock().unwrap().writes.insert(id, (from, blocks));
                 let start = self.turn;
-                let written = Written {
-                    id,
-                    from,
-                    blocks,
-                    start,
-                    end: None,
-                    failed: false,
-                };
+                let written = Written { id, from, blocks, start, end: None, failed: false };
                 self.writes.push(written);
             }
         }
-        self.volume
-            .submit_to(self.now, request(id, command, from, blocks as u32));
+        self.volume.submit_to(self.now, request(id, command, from, blocks as u32));
     }
 
     fn random_request(&mut self) {
@@ -211,23 +184,14 @@ impl Trial {
     /// Advances the volume by one event and checks the reported steps.
     fn step(&mut self) {
         let next = self.volume.next_event();
-        assert!(
-            next != Time::NEVER && next >= self.now,
-            "{next:?} {:?}",
-            self.now
-        );
+        assert!(next != Time::NEVER && next >= self.now, "{next:?} {:?}", self.now);
         self.now = next;
         let mut all = Vec::new();
-        self.volume
-            .advance(Time(next.0 + 1), &mut |done| all.push(*done));
+        self.volume.advance(Time(next.0 + 1), &mut |done| all.push(*done));
         for done in all {
             let c = done.components;
             let sum = c.queue + c.overhead + c.seek + c.rotation + c.transfer + c.bus;
-            assert_eq!(
-                sum,
-                done.completion.0 - done.arrival.0,
-                "shares of {done:?}"
-            );
+            assert_eq!(sum, done.completion.0 - done.arrival.0, "shares of {done:?}");
             assert!(done.completion <= self.now);
             self.turn += 1;
             self.errors += u64::from(done.error.is_some());
@@ -256,24 +220,14 @@ impl Trial {
 
     /// Whether a read that began at `start` may return this word for block `v`.
     fn is_allowed(&self, start: u64, v: u64, found: u64) -> bool {
-        let of_v = || {
-            self.writes
-                .iter()
-                .filter(|w| (w.from..w.from + w.blocks).contains(&v))
-        };
+        let of_v = || self.writes.iter().filter(|w| (w.from..w.from + w.blocks).contains(&v));
         // A write hides those that ended before it began, if it succeeded before the read began.
-        let hides = |w: &Written, other_end: u64| {
-            !w.failed && w.end.is_some_and(|e| e < start) && other_end < w.start
-        };
+        let hides = |w: &Written, other_end: u64| !w.failed && w.end.is_some_and(|e| e < start) && other_end < w.start;
         let hidden = |end: u64| of_v().any(|w| hides(w, end));
         let initial = found == 0 && !hidden(0);
         initial
             || of_v().any(|w| {
-                let end = if w.failed {
-                    u64::MAX
-                } else {
-                    w.end.unwrap_or(u64::MAX)
-                };
+                let end = if w.failed { u64::MAX } else { w.end.unwrap_or(u64::MAX) };
                 word(w.id, v) == found && !hidden(end)
             })
     }
@@ -359,11 +313,7 @@ impl Trial {
         }
         for places in &world.shape.places {
             let words: Vec<u64> = places.iter().map(|(m, lba)| at(*m, *lba)).collect();
-            assert!(
-                words.windows(2).all(|w| w[0] == w[1]),
-                "seed {}: {places:?}",
-                self.seed
-            );
+            assert!(words.windows(2).all(|w| w[0] == w[1]), "seed {}: {places:?}", self.seed);
         }
     }
 
@@ -379,19 +329,12 @@ impl Trial {
 
 fn levels() -> Vec<(Level, u64, u64)> {
     let mut list = vec![(Level::Raid1, 2, 1), (Level::Raid1, 3, 1)];
-    for (near, far, offset, n) in [
-        (2, 1, false, 4),
-        (2, 1, false, 3),
-        (1, 2, false, 3),
-        (1, 2, true, 4),
-        (2, 2, false, 5),
-    ] {
+    for (near, far, offset, n) in
+        [(2, 1, false, 4), (2, 1, false, 3), (1, 2, false, 3), (1, 2, true, 4), (2, 2, false, 5)]
+    {
         list.push((Level::Raid10 { near, far, offset }, n, 1));
     }
-    for (i, (left, symmetric)) in [(true, true), (true, false), (false, true), (false, false)]
-        .into_iter()
-        .enumerate()
-    {
+    for (i, (left, symmetric)) in [(true, true), (true, false), (false, true), (false, false)].into_iter().enumerate() {
         for n in [3, 4, 6] {
             list.push((Level::Raid5 { left, symmetric }, n, (i as u64 + n) % 3));
         }
@@ -400,9 +343,7 @@ fn levels() -> Vec<(Level, u64, u64)> {
 }
 
 fn seeds(few: u64) -> std::ops::Range<u64> {
-    let wanted = std::env::var("SHADOW_SEEDS")
-        .ok()
-        .and_then(|n| n.parse().ok());
+    let wanted = std::env::var("SHADOW_SEEDS").ok().and_then(|n| n.parse().ok());
     0..wanted.unwrap_or(few)
 }
 

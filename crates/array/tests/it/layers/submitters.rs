@@ -18,15 +18,9 @@ fn seen(arrivals: Arrivals, n: u64) -> Vec<(Time, u32)> {
     let (drives, log) = constants(1, BLOCKS, 3 * MS);
     let organisations = entries();
     let independent = organisations.get("independent").expect("an organisation");
-    let context = Context {
-        member_blocks: vec![BLOCKS],
-        ..Context::default()
-    };
+    let context = Context { member_blocks: vec![BLOCKS], ..Context::default() };
     let organisation = (independent.build)(&context).expect("one drive");
-    let options = Options {
-        arrivals,
-        ..Options::default()
-    };
+    let options = Options { arrivals, ..Options::default() };
     let requests = (0..n).map(|i| {
         Ok::<_, TraceError>(Request {
             time: Time(i * MS),
@@ -39,14 +33,7 @@ fn seen(arrivals: Arrivals, n: u64) -> Vec<(Time, u32)> {
     let layers = layer::entries();
     let entry = layers.get("independent").expect("a layer");
     let mut members = [tree(entry, drives, Default::default()).expect("a tree")];
-    simulate(
-        &mut Each(requests),
-        &mut members,
-        &*organisation,
-        &options,
-        None,
-    )
-    .expect("a run");
+    simulate(&mut Each(requests), &mut members, &*organisation, &options, None).expect("a run");
     let log = log.lock().expect("the log");
     log.iter().map(|(at, _, r)| (*at, r.submitter)).collect()
 }
@@ -77,11 +64,7 @@ fn a_closed_loop_has_as_many_clients_as_requests_outstanding() {
 fn threads_have_numbers_over_all_jobs() {
     let job = json!({ "threads": 2, "think_time": "1 ms", "duration": "1 s" });
     let jobs = Vec::<Job>::read(&json!([job, job])).expect("jobs");
-    let arrivals = Arrivals::Jobs {
-        jobs,
-        processors: None,
-        seed: 7,
-    };
+    let arrivals = Arrivals::Jobs { jobs, processors: None, seed: 7 };
     let seen = seen(arrivals, 0);
     let threads: BTreeSet<u32> = seen.iter().map(|s| s.1).collect();
     assert_eq!(threads, BTreeSet::from([0, 1, 2, 3]));

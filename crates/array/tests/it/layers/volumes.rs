@@ -31,10 +31,8 @@ fn volume(name: &str, members: u32, toml: &str) -> (Tree, Log) {
 fn got(log: &Log) -> Vec<(u64, u32, Command, u64, u32)> {
     let mut log = log.lock().expect("the log");
     let start = log.first().map_or(0, |r| r.0 .0);
-    let mut all: Vec<_> = log
-        .drain(..)
-        .map(|(at, member, r)| (at.0 - start, member, r.command, r.lba, r.blocks))
-        .collect();
+    let mut all: Vec<_> =
+        log.drain(..).map(|(at, member, r)| (at.0 - start, member, r.command, r.lba, r.blocks)).collect();
     all.sort_by_key(|r| (r.0, r.1, r.3));
     all
 }
@@ -65,15 +63,9 @@ fn counts(log: &Log) -> (usize, usize) {
 /// (three) and, for a tie as in md, on 3+1; always or never if so configured.
 #[test]
 fn small_writes_of_raid5_cost_what_the_cheaper_way_costs() {
-    for (members, level, want) in [
-        (3, 1, (1, 2)),
-        (4, 1, (2, 2)),
-        (5, 1, (2, 2)),
-        (9, 1, (2, 2)),
-        (9, 0, (7, 2)),
-        (3, 2, (1, 2)),
-        (4, 2, (2, 2)),
-    ] {
+    for (members, level, want) in
+        [(3, 1, (1, 2)), (4, 1, (2, 2)), (5, 1, (2, 2)), (9, 1, (2, 2)), (9, 0, (7, 2)), (3, 2, (1, 2)), (4, 2, (2, 2))]
+    {
         let text = format!("chunk = \"64 KiB\"\nrmw_level = {level}");
         let (mut v, log) = volume("raid5", members, &text);
         one(&mut v, Write, 5 * ROW, ROW);
@@ -81,16 +73,9 @@ fn small_writes_of_raid5_cost_what_the_cheaper_way_costs() {
         // In a tie the two ways read different units: the parity, or other data.
         let (mut v, log) = volume("raid5", 4, &text);
         one(&mut v, Write, 0, ROW);
-        let readers: Vec<u32> = got(&log)
-            .iter()
-            .filter(|r| r.2 == Read)
-            .map(|r| r.1)
-            .collect();
+        let readers: Vec<u32> = got(&log).iter().filter(|r| r.2 == Read).map(|r| r.1).collect();
         let want = if level == 2 { vec![0, 3] } else { vec![1, 2] };
-        assert_eq!(
-            readers, want,
-            "left-symmetric: data on 0, 1, 2, parity on 3"
-        );
+        assert_eq!(readers, want, "left-symmetric: data on 0, 1, 2, parity on 3");
     }
 }
 
@@ -128,20 +113,12 @@ fn raid5_writes_of_many_rows() {
     // Half a row of one unit: read-modify-write reads unit and parity, 2; reconstruct-write would read 4.
     one(&mut v, Write, 5 * 4 * CHUNK + 4, 2);
     let all = got(&log);
-    let reads: Vec<_> = all
-        .iter()
-        .filter(|r| r.2 == Read)
-        .map(|r| (r.1, r.3, r.4))
-        .collect();
+    let reads: Vec<_> = all.iter().filter(|r| r.2 == Read).map(|r| (r.1, r.3, r.4)).collect();
     assert_eq!(reads, [(0, 5 * CHUNK, 8), (4, 5 * CHUNK, 8)]);
     // In 2+1 both ways read the unit that is written in part: read-modify-write 2, reconstruct-write 2, a tie.
     let (mut v, log) = volume("raid5", 3, text);
     one(&mut v, Write, 4, 2);
-    let reads: Vec<_> = got(&log)
-        .iter()
-        .filter(|r| r.2 == Read)
-        .map(|r| r.1)
-        .collect();
+    let reads: Vec<_> = got(&log).iter().filter(|r| r.2 == Read).map(|r| r.1).collect();
     assert_eq!(reads, [0, 1]);
 }
 
@@ -149,36 +126,13 @@ fn raid5_writes_of_many_rows() {
 #[test]
 fn raid5_layouts_are_mds() {
     type Rows = [([u32; 3], u32); 4];
-    let la: Rows = [
-        ([0, 1, 2], 3),
-        ([0, 1, 3], 2),
-        ([0, 2, 3], 1),
-        ([1, 2, 3], 0),
-    ];
-    let ra: Rows = [
-        ([1, 2, 3], 0),
-        ([0, 2, 3], 1),
-        ([0, 1, 3], 2),
-        ([0, 1, 2], 3),
-    ];
-    let ls: Rows = [
-        ([0, 1, 2], 3),
-        ([3, 0, 1], 2),
-        ([2, 3, 0], 1),
-        ([1, 2, 3], 0),
-    ];
-    let rs: Rows = [
-        ([1, 2, 3], 0),
-        ([2, 3, 0], 1),
-        ([3, 0, 1], 2),
-        ([0, 1, 2], 3),
-    ];
-    for (layout, rows) in [
-        ("left-asymmetric", la),
-        ("right-asymmetric", ra),
-        ("left-symmetric", ls),
-        ("right-symmetric", rs),
-    ] {
+    let la: Rows = [([0, 1, 2], 3), ([0, 1, 3], 2), ([0, 2, 3], 1), ([1, 2, 3], 0)];
+    let ra: Rows = [([1, 2, 3], 0), ([0, 2, 3], 1), ([0, 1, 3], 2), ([0, 1, 2], 3)];
+    let ls: Rows = [([0, 1, 2], 3), ([3, 0, 1], 2), ([2, 3, 0], 1), ([1, 2, 3], 0)];
+    let rs: Rows = [([1, 2, 3], 0), ([2, 3, 0], 1), ([3, 0, 1], 2), ([0, 1, 2], 3)];
+    for (layout, rows) in
+        [("left-asymmetric", la), ("right-asymmetric", ra), ("left-symmetric", ls), ("right-symmetric", rs)]
+    {
         let text = format!("chunk = \"64 KiB\"\nlayout = \"{layout}\"\nrmw_level = 2");
         let (mut v, log) = volume("raid5", 4, &text);
         for (stripe, (data, parity)) in rows.iter().enumerate() {
@@ -188,11 +142,7 @@ fn raid5_layouts_are_mds() {
                 let want = (0, *member, Read, stripe as u64 * CHUNK + 3, 1);
                 assert_eq!(got(&log), [want], "{layout}: chunk {chunk}");
                 one(&mut v, Write, chunk * CHUNK, ROW);
-                let mut writers: Vec<u32> = got(&log)
-                    .iter()
-                    .filter(|r| r.2 == Write)
-                    .map(|r| r.1)
-                    .collect();
+                let mut writers: Vec<u32> = got(&log).iter().filter(|r| r.2 == Write).map(|r| r.1).collect();
                 writers.retain(|m| m != member);
                 assert_eq!(writers, [*parity], "{layout}: chunk {chunk}");
             }
@@ -208,10 +158,7 @@ fn degraded_raid5() {
     // Left-symmetric: stripe 0 has data on 0, 1, 2, 3 and parity on 4.
     let reads = |v: &mut Tree, lba| {
         one(v, Read, lba, 3);
-        got(&log)
-            .iter()
-            .map(|r| (r.1, r.3, r.4))
-            .collect::<Vec<_>>()
+        got(&log).iter().map(|r| (r.1, r.3, r.4)).collect::<Vec<_>>()
     };
     assert_eq!(reads(&mut v, 2), [(0, 2, 3)]);
     // Whole rows of the others are read: blocks 8 to 16.
@@ -227,10 +174,7 @@ fn degraded_raid5() {
     // A whole unit of the missing member: the other data is read, and only the parity is written.
     assert_eq!(both(&mut v, CHUNK, ROW), (vec![0, 2, 3], vec![4]));
     // A part of its unit: all others are read.
-    assert_eq!(
-        both(&mut v, CHUNK + 2 * ROW, 3),
-        (vec![0, 2, 3, 4], vec![4])
-    );
+    assert_eq!(both(&mut v, CHUNK + 2 * ROW, 3), (vec![0, 2, 3, 4], vec![4]));
     // Another member: only read-modify-write is possible.
     assert_eq!(both(&mut v, 4 * ROW, ROW), (vec![0, 4], vec![0, 4]));
     // Three of four units, without the missing member's: read-modify-write, although it reads more.
@@ -276,10 +220,7 @@ fn degraded_reads_over_several_chunks_read_each_row_once() {
     let rest = [(2, 8, 120), (3, 8, 120), (4, 8, 120)];
     assert_eq!(reads(8, 248), [&[(1, 0, 128)][..], &rest].concat());
     let stripe = 4 * CHUNK;
-    assert_eq!(
-        reads(stripe + 100, 156),
-        [1, 2, 3, 4].map(|m| (m, CHUNK, 128))
-    );
+    assert_eq!(reads(stripe + 100, 156), [1, 2, 3, 4].map(|m| (m, CHUNK, 128)));
     let end = (4, CHUNK + 120, 8);
     let begin = [1, 2, 3, 4].map(|m| (m, CHUNK, 8));
     assert_eq!(reads(stripe + 120, 16), [&begin[..], &[end]].concat());
@@ -288,18 +229,13 @@ fn degraded_reads_over_several_chunks_read_each_row_once() {
 #[test]
 fn what_cannot_be_read_any_more_says_so() {
     let (mut v, _) = volume("raid5", 4, "chunk = \"64 KiB\"\ngone = [0]");
-    v.set(Time::ZERO, &[0], &Setting::MemberGone(2))
-        .expect("a member");
+    v.set(Time::ZERO, &[0], &Setting::MemberGone(2)).expect("a member");
     assert_eq!(one(&mut v, Read, 0, 1).error, Some(ErrorKind::MemberLost));
     assert_eq!(one(&mut v, Read, CHUNK, 1).error, None, "on member 1");
-    assert_eq!(
-        one(&mut v, Write, CHUNK, ROW).error,
-        Some(ErrorKind::MemberLost)
-    );
+    assert_eq!(one(&mut v, Write, CHUNK, ROW).error, Some(ErrorKind::MemberLost));
     let (mut v, _) = volume("raid1", 2, "gone = [0]");
     assert_eq!(one(&mut v, Read, 0, 1).error, None);
-    v.set(Time::ZERO, &[0], &Setting::MemberGone(1))
-        .expect("a member");
+    v.set(Time::ZERO, &[0], &Setting::MemberGone(1)).expect("a member");
     assert_eq!(one(&mut v, Read, 0, 1).error, Some(ErrorKind::MemberLost));
     assert_eq!(one(&mut v, Write, 0, 1).error, Some(ErrorKind::MemberLost));
     assert_eq!(one(&mut v, Flush, 0, 0).error, Some(ErrorKind::MemberLost));
@@ -312,16 +248,8 @@ fn raid5_writes_in_order_cost_what_md_measures() {
     for (members, kib, md) in [
         (5, 64, "70+139 70+142 71+142 71+142 70+139"),
         (5, 512, "64+136 72+136 72+160 72+136 72+136"),
-        (
-            12,
-            64,
-            "29+51 28+51 29+56 29+62 30+63 30+63 30+63 30+63 30+62 30+62 30+57 29+51",
-        ),
-        (
-            12,
-            512,
-            "24+32 32+48 32+120 40+120 32+112 32+96 24+24 24+24 32+32 32+32 32+32 32+32",
-        ),
+        (12, 64, "29+51 28+51 29+56 29+62 30+63 30+63 30+63 30+63 30+62 30+62 30+57 29+51"),
+        (12, 512, "24+32 32+48 32+120 40+120 32+112 32+96 24+24 24+24 32+32 32+32 32+32 32+32"),
     ] {
         let (below, log) = constants(members, 1 << 24, SERVICE);
         let params = params(&format!("chunk = \"{kib} KiB\""));
@@ -428,13 +356,9 @@ fn a_member_that_leaves_is_replaced_by_the_others_at_once() {
     let mut done = Vec::new();
     v.advance(Time(500), &mut |d| done.push(*d));
     assert!(done.is_empty());
-    v.set(Time(500), &[0], &Setting::MemberGone(0))
-        .expect("a member");
+    v.set(Time(500), &[0], &Setting::MemberGone(0)).expect("a member");
     done = finish(&mut v);
-    let mut ends: Vec<_> = done
-        .iter()
-        .map(|d| (d.id, d.completion.0, d.drive))
-        .collect();
+    let mut ends: Vec<_> = done.iter().map(|d| (d.id, d.completion.0, d.drive)).collect();
     ends.sort();
     assert_eq!(ends, [(0, 1000, 0), (1, 1500, 1), (2, 2500, 1)]);
     for d in &done {
@@ -443,10 +367,7 @@ fn a_member_that_leaves_is_replaced_by_the_others_at_once() {
     }
     let seconds: Vec<u64> = got(&log).iter().filter(|r| r.1 == 1).map(|r| r.0).collect();
     assert_eq!(seconds, [500, 500]);
-    assert_eq!(
-        (counted(&v, "members_lost"), counted(&v, "retried")),
-        (1, 2)
-    );
+    assert_eq!((counted(&v, "members_lost"), counted(&v, "retried")), (1, 2));
 }
 
 /// A volume that is advanced to given times, the log of its members, and its completions.
@@ -465,8 +386,7 @@ impl Watched {
 
     fn submit(&mut self, at: u64, id: u64, command: Command, lba: u64, blocks: u32) {
         self.go_to(at);
-        self.volume
-            .submit_to(Time(at), request(id, command, lba, blocks));
+        self.volume.submit_to(Time(at), request(id, command, lba, blocks));
     }
 
     fn set(&mut self, at: u64, setting: Setting) -> Result<(), String> {
@@ -484,9 +404,7 @@ impl Watched {
     fn got(&mut self, until: u64) -> Vec<(u32, Command)> {
         self.go_to(until);
         let mut log = self.log.lock().expect("the log");
-        log.drain(..)
-            .map(|(_, member, r)| (member, r.command))
-            .collect()
+        log.drain(..).map(|(_, member, r)| (member, r.command)).collect()
     }
 }
 
@@ -567,10 +485,7 @@ fn what_waits_at_a_member_that_leaves_is_not_on_it() {
     v.go_to(20_000);
     let end = |id: u64| v.done.iter().find(|d| d.id == id).map(|d| d.completion.0);
     // The first request is served by its member; the write and the read after it by the other member.
-    assert_eq!(
-        [end(1), end(2), end(3)],
-        [Some(1000), Some(1001), Some(2001)]
-    );
+    assert_eq!([end(1), end(2), end(3)], [Some(1000), Some(1001), Some(2001)]);
 }
 
 /// A member that serves all but writes, which it refuses as a zoned drive does; it refuses to read the first chunk.
@@ -591,11 +506,7 @@ fn of_zoned(name: &str, zoned: &[u32], members: u32) -> (Tree, Log) {
     let log = Log::default();
     let below = (0..members).map(|index| {
         let log = log.clone();
-        let constant = Constant {
-            index,
-            service: SERVICE,
-            log,
-        };
+        let constant = Constant { index, service: SERVICE, log };
         let blocks = 100 * CHUNK;
         match zoned.contains(&index) {
             true => Mock::new(blocks, 1, index, Zoned(constant)).branch(),
@@ -627,8 +538,7 @@ fn a_member_that_refuses_its_rebuild_is_gone() {
         let stale = counted(&v, "stale_bytes");
         assert_eq!(stale, 100 * CHUNK * 512, "{name}");
         // Only a member that is gone can be replaced.
-        v.set(Time(1 << 40), &[0], &Setting::MemberReplaced(1))
-            .expect("a member");
+        v.set(Time(1 << 40), &[0], &Setting::MemberReplaced(1)).expect("a member");
     }
 }
 
@@ -648,11 +558,7 @@ fn what_a_source_refuses_stays_stale() {
         .collect();
     assert_eq!(first, (0..15).collect::<Vec<_>>());
     assert_eq!(counted(&v, "rebuilt_bytes"), 99 * CHUNK * 512);
-    assert_eq!(
-        counted(&v, "stale_bytes"),
-        2 * CHUNK * 512,
-        "of both members"
-    );
+    assert_eq!(counted(&v, "stale_bytes"), 2 * CHUNK * 512, "of both members");
 }
 
 /// The source of a rebuild is lost under way: what was rebuilt can be read, the rest of 20 TB is passed over, and the
@@ -675,15 +581,10 @@ fn a_rebuild_ends_where_its_source_is_lost() {
         for setting in [Setting::MemberGone(1), Setting::MemberReplaced(1)] {
             v.set(Time::ZERO, &[0], &setting).expect("a member");
         }
-        let lost = Time(if name == "raid5" {
-            100_000_000
-        } else {
-            1_000_000
-        });
+        let lost = Time(if name == "raid5" { 100_000_000 } else { 1_000_000 });
         v.advance(lost, &mut |_| {});
         for source in sources {
-            v.set(lost, &[0], &Setting::MemberGone(*source))
-                .expect("a member");
+            v.set(lost, &[0], &Setting::MemberGone(*source)).expect("a member");
         }
         for (i, lba) in [0, blocks / 2].into_iter().cycle().take(100).enumerate() {
             v.submit_to(Time(lost.0 + 1), request(i as u64, Read, lba, 8));
@@ -693,9 +594,7 @@ fn a_rebuild_ends_where_its_source_is_lost() {
         let rebuilt = counted(&v, "rebuilt_bytes");
         assert!(rebuilt > 100 * 65536, "{name} {text}: {rebuilt}");
         if (name, text) != ("raid10", "near = 2\nchunk = \"64 KiB\"") {
-            let failed = done
-                .iter()
-                .filter(|d| d.error == Some(ErrorKind::MemberLost));
+            let failed = done.iter().filter(|d| d.error == Some(ErrorKind::MemberLost));
             assert_eq!(failed.count(), 50, "{name}: what was not rebuilt");
         }
         // Nothing more is rebuilt; with the source it goes on at once.
@@ -703,8 +602,7 @@ fn a_rebuild_ends_where_its_source_is_lost() {
         v.advance(Time(lost.0 + 1_000_000_000), &mut |_| {});
         assert_eq!(counted(&v, "rebuilt_bytes"), rebuilt);
         let back = Time(lost.0 + 2_000_000_000);
-        v.set(back, &[0], &Setting::MemberBack(sources[0]))
-            .expect("a member");
+        v.set(back, &[0], &Setting::MemberBack(sources[0])).expect("a member");
         v.advance(Time(back.0 + lost.0), &mut |_| {});
         let more = counted(&v, "rebuilt_bytes");
         assert!(more > rebuilt + 100 * 65536, "{name} {text}: {more}");
@@ -715,11 +613,9 @@ fn a_rebuild_ends_where_its_source_is_lost() {
 /// near and offset layouts take the idle member for the second.
 #[test]
 fn raid10_layouts_choose_their_own_policy_of_reads() {
-    for (text, want) in [
-        ("near = 1\nfar = 2", [0, 0]),
-        ("near = 1\nfar = 2\noffset = true", [0, 1]),
-        ("near = 2", [0, 1]),
-    ] {
+    for (text, want) in
+        [("near = 1\nfar = 2", [0, 0]), ("near = 1\nfar = 2\noffset = true", [0, 1]), ("near = 2", [0, 1])]
+    {
         let (mut v, log) = volume("raid10", 2, text);
         for id in 0..2 {
             v.submit_to(Time::ZERO, request(id, Read, 0, ROW as u32));
@@ -742,56 +638,16 @@ fn volumes_refuse_what_does_not_fit() {
     for (name, members, text, want) in [
         ("raid5", 2, "", "below: got 2, need at least 3 members"),
         ("raid1", 1, "", "below: got 1, need at least 2 members"),
-        (
-            "raid5",
-            3,
-            "chunk = \"6 KiB\"",
-            "chunk: got 6144 B, need a positive multiple of 4096 B",
-        ),
-        (
-            "raid5",
-            3,
-            "chunk = \"1 GiB\"",
-            "chunk: got 1073741824 B, need at most the smallest",
-        ),
+        ("raid5", 3, "chunk = \"6 KiB\"", "chunk: got 6144 B, need a positive multiple of 4096 B"),
+        ("raid5", 3, "chunk = \"1 GiB\"", "chunk: got 1073741824 B, need at most the smallest"),
         ("raid5", 3, "rmw_level = 3", "rmw_level: got 3, need 0 to 2"),
-        (
-            "raid5",
-            3,
-            "gone = [3]",
-            "gone: got 3, need one of the 3 members",
-        ),
-        (
-            "raid5",
-            3,
-            "gone = [1, 1]",
-            "gone: got 1, need a member that is there",
-        ),
+        ("raid5", 3, "gone = [3]", "gone: got 3, need one of the 3 members"),
+        ("raid5", 3, "gone = [1, 1]", "gone: got 1, need a member that is there"),
         ("raid5", 3, "rebuild_rate = \"0 MB/s\"", "rebuild_rate: got"),
-        (
-            "raid10",
-            3,
-            "near = 2\nfar = 2",
-            "near: got 2 near times 2 far copies on 3 members",
-        ),
-        (
-            "raid10",
-            4,
-            "near = 1",
-            "near: got 1 near times 1 far copies",
-        ),
-        (
-            "raid1",
-            2,
-            "read_policy = \"nearst\"",
-            "did you mean \"nearest\"?",
-        ),
-        (
-            "raid0",
-            2,
-            "stripe_unit = \"100 B\"",
-            "stripe_unit: got 100 B",
-        ),
+        ("raid10", 3, "near = 2\nfar = 2", "near: got 2 near times 2 far copies on 3 members"),
+        ("raid10", 4, "near = 1", "near: got 1 near times 1 far copies"),
+        ("raid1", 2, "read_policy = \"nearst\"", "did you mean \"nearest\"?"),
+        ("raid0", 2, "stripe_unit = \"100 B\"", "stripe_unit: got 100 B"),
         ("raid5", 3, "chnk = 1", "got key \"chnk\""),
     ] {
         let (below, _) = constants(members, 100 * CHUNK, SERVICE);
@@ -800,22 +656,10 @@ fn volumes_refuse_what_does_not_fit() {
         assert!(error.contains(want), "{name} {text}: {error:?}");
     }
     let (mut v, _) = volume("raid0", 2, "");
-    let error = v
-        .set(Time::ZERO, &[0], &Setting::MemberGone(0))
-        .unwrap_err()
-        .to_string();
+    let error = v.set(Time::ZERO, &[0], &Setting::MemberGone(0)).unwrap_err().to_string();
     assert!(error.contains("a volume with redundancy"), "{error}");
-    let error = v
-        .set(Time::ZERO, &[0, 5], &Setting::MemberGone(0))
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.contains("got 5, need one of the 2 layers below"),
-        "{error}"
-    );
-    let error = v
-        .set(Time::ZERO, &[0], &Setting::Requests(8))
-        .unwrap_err()
-        .to_string();
+    let error = v.set(Time::ZERO, &[0, 5], &Setting::MemberGone(0)).unwrap_err().to_string();
+    assert!(error.contains("got 5, need one of the 2 layers below"), "{error}");
+    let error = v.set(Time::ZERO, &[0], &Setting::Requests(8)).unwrap_err().to_string();
     assert!(error.contains("the volume raid0 supports"), "{error}");
 }

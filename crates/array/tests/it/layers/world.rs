@@ -33,13 +33,7 @@ pub struct Shape {
 
 impl Shape {
     pub fn new(level: Level, n: u64, member_blocks: u64, blocks: u64) -> Shape {
-        let mut shape = Shape {
-            level,
-            n,
-            member_blocks,
-            places: Vec::new(),
-            holds: HashMap::new(),
-        };
+        let mut shape = Shape { level, n, member_blocks, places: Vec::new(), holds: HashMap::new() };
         for v in 0..blocks {
             let places = shape.copies(v);
             for place in &places {
@@ -64,11 +58,7 @@ impl Shape {
                         let x = c * near + copy;
                         let (disk, row) = (x % n, x / n);
                         let disk = (disk + f * near) % n;
-                        let row = if offset {
-                            row * far + f
-                        } else {
-                            row + f * section
-                        };
+                        let row = if offset { row * far + f } else { row + f * section };
                         list.push((disk as u32, row * CHUNK + inside));
                     }
                 }
@@ -91,9 +81,7 @@ impl Shape {
     fn data_disk(&self, s: u64, i: u64) -> u64 {
         let p = self.parity_disk(s);
         match self.level {
-            Level::Raid5 {
-                symmetric: true, ..
-            } => (p + 1 + i) % self.n,
+            Level::Raid5 { symmetric: true, .. } => (p + 1 + i) % self.n,
             _ => i + u64::from(i >= p),
         }
     }
@@ -163,23 +151,14 @@ impl World {
             }
             let ((_, member, _), effect) = entry.remove_entry();
             match effect {
-                Effect::Read {
-                    operation,
-                    lba,
-                    blocks,
-                } => {
+                Effect::Read { operation, lba, blocks } => {
                     let seen = self.seen.entry(operation).or_default();
                     for lba in lba..lba + u64::from(blocks) {
                         let word = self.contents[member as usize].get(&lba).copied();
                         seen.insert((member, lba), word.unwrap_or(0));
                     }
                 }
-                Effect::Write {
-                    operation,
-                    lba,
-                    words,
-                    known,
-                } => {
+                Effect::Write { operation, lba, words, known } => {
                     // What joined rows have read or written is not read again, unless others write the row.
                     let seen = self.seen.entry(ROWS).or_default();
                     if operation == ROWS {
@@ -227,9 +206,7 @@ impl World {
     }
 
     fn need(&self, seen: &Words, member: u32, lba: u64) -> u64 {
-        *seen
-            .get(&(member, lba))
-            .unwrap_or_else(|| panic!("block {lba} of member {member} was needed and not read"))
+        *seen.get(&(member, lba)).unwrap_or_else(|| panic!("block {lba} of member {member} was needed and not read"))
     }
 
     /// The old word of a data block, computed from what the request has read.
@@ -237,10 +214,7 @@ impl World {
         match seen.get(&(member, lba)) {
             Some(word) => *word,
             None => {
-                assert!(
-                    content == Content::RebuildAndWrite,
-                    "{member} {lba} was not read"
-                );
+                assert!(content == Content::RebuildAndWrite, "{member} {lba} was not read");
                 self.others(seen, member, lba)
             }
         }
@@ -280,9 +254,7 @@ impl World {
             Content::Repair if self.shape.has_parity() => self.others(seen, member, lba),
             Content::Repair => {
                 let v = self.shape.holds[&(member, lba)];
-                let copy = self.shape.places[v as usize]
-                    .iter()
-                    .find_map(|p| seen.get(p));
+                let copy = self.shape.places[v as usize].iter().find_map(|p| seen.get(p));
                 *copy.expect("a repair reads a copy")
             }
             Content::Data => {
@@ -302,9 +274,7 @@ impl World {
                         None => sum,
                     })
                 } else {
-                    data.iter().fold(0, |sum, (v, m)| {
-                        sum ^ new(*v).unwrap_or_else(|| self.old(seen, way, *m, lba))
-                    })
+                    data.iter().fold(0, |sum, (v, m)| sum ^ new(*v).unwrap_or_else(|| self.old(seen, way, *m, lba)))
                 }
             }
         }
@@ -363,25 +333,14 @@ impl Behaviour for Disk {
                 if range.clone().any(|b| bad.contains_key(&b)) {
                     return (end, Some(ErrorKind::Unreachable));
                 }
-                Effect::Read {
-                    operation,
-                    lba,
-                    blocks,
-                }
+                Effect::Read { operation, lba, blocks }
             }
             _ => {
                 let (words, known) = self.words.remove(&request.id).expect("its words");
-                Effect::Write {
-                    operation,
-                    lba,
-                    words,
-                    known,
-                }
+                Effect::Write { operation, lba, words, known }
             }
         };
-        world
-            .effects
-            .insert((end.0, self.member, request.id), effect);
+        world.effects.insert((end.0, self.member, request.id), effect);
         (end, None)
     }
 

@@ -58,10 +58,7 @@ impl Case {
         };
         let workloads = self.numbers(workload).into_iter();
         let systems = self.numbers(system).into_iter();
-        [
-            workloads.map(Scope::Workload).collect(),
-            systems.map(Scope::System).collect(),
-        ]
+        [workloads.map(Scope::Workload).collect(), systems.map(Scope::System).collect()]
     }
 
     /// The experiment as a document.
@@ -94,10 +91,7 @@ impl Case {
     pub fn without(&self, left_out: impl Fn(usize) -> bool) -> Case {
         let features = self.features.iter().enumerate();
         let kept = features.filter(|(i, _)| !left_out(*i));
-        Case {
-            features: kept.map(|(_, f)| f.clone()).collect(),
-            ..self.clone()
-        }
+        Case { features: kept.map(|(_, f)| f.clone()).collect(), ..self.clone() }
     }
 
     /// Leaves out the feature that an error is probably about: of those that may be left out, the one that shares most

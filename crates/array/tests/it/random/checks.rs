@@ -31,10 +31,7 @@ fn near(a: f64, b: f64, scale: f64) -> bool {
 /// All checks of one result and its files in `out`.
 pub fn all(result: &RunResult, out: &Path) -> Checked {
     for system in &result.systems {
-        let place = |e: Finding| Finding {
-            text: format!("{} on {}: {}", system.name, system.workload, e.text),
-            ..e
-        };
+        let place = |e: Finding| Finding { text: format!("{} on {}: {}", system.name, system.workload, e.text), ..e };
         one(system, out).map_err(place)?;
     }
     Ok(())
@@ -49,10 +46,7 @@ fn one(system: &SystemResult, out: &Path) -> Checked {
     operations(system, &rows)?;
     littles_law(system, &rows)?;
     for drive in &system.drives {
-        let place = |e: Finding| Finding {
-            text: format!("{}: {}", drive.name, e.text),
-            ..e
-        };
+        let place = |e: Finding| Finding { text: format!("{}: {}", drive.name, e.text), ..e };
         let mut layers = system.layers.iter();
         let redundant = layers.any(|l| l.counts.contains_key("members_lost"));
         states(drive, system.duration_s, redundant).map_err(place)?;
@@ -72,11 +66,7 @@ fn each_request(system: &SystemResult, rows: &[Row]) -> Checked {
         system.n_requests
     );
     let ids: BTreeSet<u64> = rows.iter().map(|r| r.id).collect();
-    need!(
-        "every request ends once",
-        ids.len() == rows.len(),
-        "ids repeat"
-    );
+    need!("every request ends once", ids.len() == rows.len(), "ids repeat");
     if let (Some(first), Some(last)) = (ids.first(), ids.last()) {
         let missing = last - first + 1 - ids.len() as u64;
         need!(
@@ -87,32 +77,15 @@ fn each_request(system: &SystemResult, rows: &[Row]) -> Checked {
         );
     }
     for row in rows {
-        need!(
-            "no completion before its arrival",
-            row.completion_ns >= row.arrival_ns,
-            "{row:?}"
-        );
+        need!("no completion before its arrival", row.completion_ns >= row.arrival_ns, "{row:?}");
         let response = row.completion_ns - row.arrival_ns;
-        need!(
-            "shares add up",
-            row.shares_ns.iter().sum::<u64>() == response,
-            "{row:?}: response {response} ns"
-        );
-        need!(
-            "parts of the queue add up",
-            row.queue_ns.iter().sum::<u64>() == row.shares_ns[0],
-            "{row:?}"
-        );
+        need!("shares add up", row.shares_ns.iter().sum::<u64>() == response, "{row:?}: response {response} ns");
+        need!("parts of the queue add up", row.queue_ns.iter().sum::<u64>() == row.shares_ns[0], "{row:?}");
         let has_kind = row.error_kind.is_some();
         need!("errors have a kind", row.error == has_kind, "{row:?}");
     }
     let errors = rows.iter().filter(|r| r.error).count() as u64;
-    need!(
-        "errors are counted",
-        errors == system.n_errors,
-        "{errors} rows for {} errors",
-        system.n_errors
-    );
+    need!("errors are counted", errors == system.n_errors, "{errors} rows for {} errors", system.n_errors);
     Ok(())
 }
 
@@ -126,29 +99,15 @@ fn means(system: &SystemResult, rows: &[Row]) -> Checked {
     let seconds = |r: &&Row| (r.completion_ns - r.arrival_ns) as f64 * 1e-9;
     let mean = done.iter().map(seconds).sum::<f64>() / n;
     let stated = system.response_time_s.mean;
-    need!(
-        "mean of the log",
-        near(mean, stated, mean),
-        "{mean} s in the log, {stated} s stated"
-    );
+    need!("mean of the log", near(mean, stated, mean), "{mean} s in the log, {stated} s stated");
     let c = &system.components_s;
     let q = &system.queue_parts_s;
     let stated = [c.queue, c.overhead, c.seek, c.rotation, c.transfer, c.bus];
     let stated = [&stated[..], &[q.place, q.elevator, q.array, q.drive]].concat();
     for (i, stated) in stated.into_iter().enumerate() {
-        let of = |r: &Row| {
-            *r.shares_ns
-                .iter()
-                .chain(&r.queue_ns)
-                .nth(i)
-                .expect("a share")
-        };
+        let of = |r: &Row| *r.shares_ns.iter().chain(&r.queue_ns).nth(i).expect("a share");
         let share = done.iter().map(|r| of(r) as f64 * 1e-9).sum::<f64>() / n;
-        need!(
-            "mean shares",
-            near(share, stated, mean),
-            "share {i}: {share} s, {stated} s stated"
-        );
+        need!("mean shares", near(share, stated, mean), "share {i}: {share} s, {stated} s stated");
     }
     let longest = done.iter().map(seconds).fold(0.0, f64::max);
     let stated = system.response_time_s.max;
@@ -157,33 +116,17 @@ fn means(system: &SystemResult, rows: &[Row]) -> Checked {
         "exact" => near(longest, stated, longest),
         _ => (longest - stated).abs() <= 2e-3 * longest + 1e-9,
     };
-    need!(
-        "longest of the log",
-        close,
-        "{longest} s in the log, {stated} s stated"
-    );
+    need!("longest of the log", close, "{longest} s in the log, {stated} s stated");
     let hits = done.iter().filter(|r| r.cache_hit).count() as f64 / n;
     let stated = system.cache_hit_ratio;
-    need!(
-        "hits of the log",
-        near(hits, stated, 1.0),
-        "{hits} in the log, {stated} stated"
-    );
+    need!("hits of the log", near(hits, stated, 1.0), "{hits} in the log, {stated} stated");
     if system.duration_s > 0.0 {
-        let bytes = done
-            .iter()
-            .map(|r| f64::from(r.blocks) * 512.0)
-            .sum::<f64>();
-        for (name, counted, stated) in [
-            ("requests", n, system.throughput_iops),
-            ("bytes", bytes, system.throughput_bytes_per_s),
-        ] {
+        let bytes = done.iter().map(|r| f64::from(r.blocks) * 512.0).sum::<f64>();
+        for (name, counted, stated) in
+            [("requests", n, system.throughput_iops), ("bytes", bytes, system.throughput_bytes_per_s)]
+        {
             let stated = stated * system.duration_s;
-            need!(
-                "throughput",
-                near(counted, stated, counted),
-                "{counted} {name}, {stated} stated"
-            );
+            need!("throughput", near(counted, stated, counted), "{counted} {name}, {stated} stated");
         }
     }
     Ok(())
@@ -192,12 +135,7 @@ fn means(system: &SystemResult, rows: &[Row]) -> Checked {
 /// The operations add up to the requests, in the numbers of the log.
 fn operations(system: &SystemResult, rows: &[Row]) -> Checked {
     let sum: u64 = system.operations.values().map(|o| o.n_requests).sum();
-    need!(
-        "operations add up",
-        sum == system.n_requests,
-        "{sum} of {}",
-        system.n_requests
-    );
+    need!("operations add up", sum == system.n_requests, "{sum} of {}", system.n_requests);
     for (name, operation) in &system.operations {
         let of = |r: &&Row| match r.op.as_str() {
             "write-through" => *name == "write",
@@ -233,21 +171,13 @@ fn littles_law(system: &SystemResult, rows: &[Row]) -> Checked {
     }
     let counted = area / system.duration_s;
     let stated = system.queue_depth_mean;
-    need!(
-        "Little's law",
-        near(counted, stated, counted),
-        "{counted} in the system, {stated} stated"
-    );
+    need!("Little's law", near(counted, stated, counted), "{counted} in the system, {stated} stated");
     if system.n_errors > 0 {
         // The rate and the mean response time are those of the others.
         return Ok(());
     }
     let product = system.throughput_iops * system.response_time_s.mean;
-    need!(
-        "Little's law",
-        near(product, stated, stated),
-        "{product} by the law, {stated} stated"
-    );
+    need!("Little's law", near(product, stated, stated), "{product} by the law, {stated} stated");
     Ok(())
 }
 
@@ -256,40 +186,20 @@ fn littles_law(system: &SystemResult, rows: &[Row]) -> Checked {
 fn states(drive: &DriveResult, duration_s: f64, redundant: bool) -> Checked {
     let t = &drive.time_s;
     let times = [t.idle, t.seek, t.rotation, t.transfer, t.standby];
-    need!(
-        "no negative state",
-        times.iter().all(|t| *t >= 0.0),
-        "{times:?} s"
-    );
+    need!("no negative state", times.iter().all(|t| *t >= 0.0), "{times:?} s");
     let sum: f64 = times.iter().sum();
     need!(
         "states add up to the run",
         near(sum, duration_s, duration_s) || redundant && sum < duration_s,
         "{sum} s of {duration_s} s: {times:?}"
     );
-    need!(
-        "no negative energy",
-        drive.energy_j >= 0.0,
-        "{} J",
-        drive.energy_j
-    );
+    need!("no negative energy", drive.energy_j >= 0.0, "{} J", drive.energy_j);
     powers(&drive.power_w, drive.energy_j, duration_s)?;
     for share in [drive.utilisation, drive.utilisation_background] {
-        need!(
-            "utilisation is a share",
-            (0.0..=1.0).contains(&share),
-            "{share}"
-        );
+        need!("utilisation is a share", (0.0..=1.0).contains(&share), "{share}");
     }
     let b = &drive.background;
-    let works = [
-        b.read_ahead,
-        b.destage,
-        b.media_scan,
-        b.follow,
-        b.cleaning,
-        b.checkpoint,
-    ];
+    let works = [b.read_ahead, b.destage, b.media_scan, b.follow, b.cleaning, b.checkpoint];
     let (mut time, mut energy) = (0.0, 0.0);
     for work in works {
         let is_sane = work.time_s >= 0.0 && work.energy_j >= 0.0;
@@ -298,11 +208,7 @@ fn states(drive: &DriveResult, duration_s: f64, redundant: bool) -> Checked {
         energy += work.energy_j;
     }
     let active = t.seek + t.rotation + t.transfer;
-    need!(
-        "background is a part",
-        time <= active * (1.0 + ROUNDING) + 1e-9,
-        "{time} s of {active} s active"
-    );
+    need!("background is a part", time <= active * (1.0 + ROUNDING) + 1e-9, "{time} s of {active} s active");
     need!(
         "background is a part",
         energy <= drive.energy_j * (1.0 + ROUNDING) + 1e-9,
@@ -316,19 +222,9 @@ fn states(drive: &DriveResult, duration_s: f64, redundant: bool) -> Checked {
         }
         let (low, standby) = (conditions.low_idle(), conditions.all_standby());
         let is_inside = low.time_s <= t.idle * (1.0 + ROUNDING) + 1e-9;
-        need!(
-            "conditions are a part of idle",
-            is_inside,
-            "{low:?} in {} s idle",
-            t.idle
-        );
+        need!("conditions are a part of idle", is_inside, "{low:?} in {} s idle", t.idle);
         let is_all = near(standby.time_s, t.standby, duration_s);
-        need!(
-            "standby has its parts",
-            is_all,
-            "{standby:?}, {} s standby",
-            t.standby
-        );
+        need!("standby has its parts", is_all, "{standby:?}, {} s standby", t.standby);
     }
     Ok(())
 }
@@ -338,30 +234,12 @@ fn powers(power: &PowerByMode, energy_j: f64, duration_s: f64) -> Checked {
     if duration_s <= 0.0 {
         return Ok(());
     }
-    let modes = [
-        power.idle,
-        power.seek,
-        power.rotation,
-        power.transfer,
-        power.standby,
-    ];
-    need!(
-        "no negative power",
-        modes.iter().all(|w| *w >= 0.0),
-        "{power:?}"
-    );
+    let modes = [power.idle, power.seek, power.rotation, power.transfer, power.standby];
+    need!("no negative power", modes.iter().all(|w| *w >= 0.0), "{power:?}");
     let sum: f64 = modes.iter().sum();
-    need!(
-        "modes add up",
-        near(sum, power.mean, power.mean),
-        "{sum} W: {power:?}"
-    );
+    need!("modes add up", near(sum, power.mean, power.mean), "{sum} W: {power:?}");
     let product = power.mean * duration_s;
-    need!(
-        "power times duration",
-        near(product, energy_j, energy_j),
-        "{product} J, {energy_j} J stated"
-    );
+    need!("power times duration", near(product, energy_j, energy_j), "{product} J, {energy_j} J stated");
     Ok(())
 }
 
@@ -369,12 +247,7 @@ fn powers(power: &PowerByMode, energy_j: f64, duration_s: f64) -> Checked {
 fn energies(system: &SystemResult) -> Checked {
     powers(&system.power_w, system.energy_j, system.duration_s)?;
     let sum: f64 = system.drives.iter().map(|d| d.energy_j).sum();
-    need!(
-        "drives add up to the system",
-        near(sum, system.energy_j, sum),
-        "{sum} J, {} J stated",
-        system.energy_j
-    );
+    need!("drives add up to the system", near(sum, system.energy_j, sum), "{sum} J, {} J stated", system.energy_j);
     Ok(())
 }
 
@@ -405,28 +278,16 @@ fn series(system: &SystemResult, file: &Path) -> Checked {
         need!("no negative sample", lowest >= least, "{name}: {lowest} W");
         if system.duration_s > 0.0 {
             let (sum, stated) = (integral(name), mean * system.duration_s);
-            need!(
-                "samples add up",
-                near(sum, stated, system.energy_j),
-                "{name}: {sum} J, {stated} J stated"
-            );
+            need!("samples add up", near(sum, stated, system.energy_j), "{name}: {sum} J, {stated} J stated");
         }
     }
     if system.duration_s > 0.0 {
         let done = (system.n_requests - system.n_errors) as f64;
         let sum = integral("throughput_iops");
-        need!(
-            "completions of samples",
-            near(sum, done, done),
-            "{sum} of {done}"
-        );
+        need!("completions of samples", near(sum, done, done), "{sum} of {done}");
         let stated = system.queue_depth_mean * system.duration_s;
         let sum = integral("queue_depth");
-        need!(
-            "queues of samples",
-            near(sum, stated, stated),
-            "{sum} s, {stated} s stated"
-        );
+        need!("queues of samples", near(sum, stated, stated), "{sum} s, {stated} s stated");
     }
     Ok(())
 }
@@ -444,36 +305,15 @@ fn capping(system: &SystemResult, out: &Path) -> Checked {
         let lowest = least(values);
         need!("no negative power under a cap", lowest >= 0.0, "{lowest} W");
     }
-    need!(
-        "intervals have a length",
-        least(&meter["width_s"]) >= 0.0,
-        "{:?}",
-        meter["width_s"]
-    );
+    need!("intervals have a length", least(&meter["width_s"]) >= 0.0, "{:?}", meter["width_s"]);
     let n = system.drives.len();
-    let behind: Vec<f64> = drives["power_w"]
-        .chunks(n)
-        .map(|all| all.iter().sum())
-        .collect();
-    need!(
-        "a row for each drive",
-        behind.len() == meter["power_w"].len(),
-        "{} rows",
-        behind.len()
-    );
+    let behind: Vec<f64> = drives["power_w"].chunks(n).map(|all| all.iter().sum()).collect();
+    need!("a row for each drive", behind.len() == meter["power_w"].len(), "{} rows", behind.len());
     let efficiency = behind.iter().zip(&meter["power_w"]).map(|(d, m)| d / m);
     let efficiencies: Vec<f64> = efficiency.filter(|e| e.is_finite()).collect();
-    let (low, high) = efficiencies
-        .iter()
-        .fold((f64::INFINITY, 0.0), |(low, high), e| {
-            (e.min(low), e.max(high))
-        });
+    let (low, high) = efficiencies.iter().fold((f64::INFINITY, 0.0), |(low, high), e| (e.min(low), e.max(high)));
     let is_constant = efficiencies.is_empty() || near(low, high, high);
-    need!(
-        "drives add up to the meter",
-        is_constant,
-        "efficiency from {low} to {high}"
-    );
+    need!("drives add up to the meter", is_constant, "efficiency from {low} to {high}");
     Ok(())
 }
 
@@ -491,10 +331,7 @@ pub fn same(a: &RunResult, b: &RunResult) -> Checked {
     let at = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
     let from = at.saturating_sub(60);
     let part = |t: &str| t.chars().skip(from).take(160).collect::<String>();
-    Err(Finding::new(
-        "same bytes on two threads and without a log",
-        format!("{} ... and {} ...", part(&a), part(&b)),
-    ))
+    Err(Finding::new("same bytes on two threads and without a log", format!("{} ... and {} ...", part(&a), part(&b))))
 }
 
 /// Every other file is the same in both folders.
@@ -505,12 +342,7 @@ pub fn same_files(a: &Path, b: &Path) -> Checked {
             continue;
         }
         let read = |folder: &Path| fs::read(folder.join(&name)).ok();
-        need!(
-            "same files on two threads",
-            read(a) == read(b),
-            "{}",
-            name.to_string_lossy()
-        );
+        need!("same files on two threads", read(a) == read(b), "{}", name.to_string_lossy());
     }
     Ok(())
 }

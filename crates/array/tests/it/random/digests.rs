@@ -40,10 +40,7 @@ fn digest(out: &Path) -> u64 {
 #[ignore = "compares two versions of the program; see CONTRIBUTING.md"]
 fn digests_of_random_experiments() {
     let file = std::env::var_os("HEADSTACK_DIGESTS").expect("HEADSTACK_DIGESTS, a file to write");
-    let (count, first) = (
-        headstack_testkit::cases(USUAL),
-        headstack_testkit::first_seed(FIRST),
-    );
+    let (count, first) = (headstack_testkit::cases(USUAL), headstack_testkit::first_seed(FIRST));
     let (next, lines) = (AtomicU64::new(first), Mutex::new(BTreeMap::new()));
     let work = |worker: usize| loop {
         let seed = next.fetch_add(1, Ordering::Relaxed);
@@ -68,10 +65,7 @@ fn digests_of_random_experiments() {
         }
     });
     let lines = lines.into_inner().expect("no panic");
-    let text: String = lines
-        .iter()
-        .map(|(s, line)| format!("{s} {line}\n"))
-        .collect();
+    let text: String = lines.iter().map(|(s, line)| format!("{s} {line}\n")).collect();
     fs::write(&file, text).expect("a file");
     let _ = fs::remove_dir_all(folder(""));
     let failed = lines.values().filter(|line| line.starts_with("Failed"));

@@ -84,11 +84,7 @@ fn nothing_is_measured_in_the_pause_after_the_last_request() {
         );
         let s = only(&result);
         assert_eq!(s.n_requests, 2, "{more}");
-        assert!(
-            (5.0..5.1).contains(&s.duration_s),
-            "{more}: {}",
-            s.duration_s
-        );
+        assert!((5.0..5.1).contains(&s.duration_s), "{more}: {}", s.duration_s);
     }
 }
 
@@ -115,12 +111,7 @@ fn a_rebuild_does_not_work_ahead_of_the_end() {
     let s = only(&result);
     assert_eq!(s.n_requests, 4);
     // Five drives at work draw more than 5 W each.
-    let least = s
-        .series
-        .power_w
-        .iter()
-        .copied()
-        .fold(f64::INFINITY, f64::min);
+    let least = s.series.power_w.iter().copied().fold(f64::INFINITY, f64::min);
     assert!(least > 25.0, "{least} W");
 }
 
@@ -145,11 +136,7 @@ fn a_warm_up_ends_at_its_time_in_a_closed_loop() {
     let (whole, rest) = (only(&whole), only(&rest));
     // The first sample, of 0.1 s, is the warm-up.
     let after = whole.energy_j - whole.series.power_w[0] * 0.1;
-    assert!(
-        (rest.energy_j - after).abs() < 1e-6 * after,
-        "{} J, need {after} J",
-        rest.energy_j
-    );
+    assert!((rest.energy_j - after).abs() < 1e-6 * after, "{} J, need {after} J", rest.energy_j);
 }
 
 /// 60 requests of the warm-up keep the first drive at work long after the second one has served its measured requests.
@@ -187,10 +174,7 @@ fn a_run_ends_after_the_requests_of_its_warm_up() {
 /// pause they had worked ahead of the time at which the warm-up ended with the run.
 #[test]
 fn a_run_that_ends_in_its_warm_up_is_refused() {
-    for arrivals in [
-        "rate = \"100/s\"",
-        "arrivals = \"closed\", outstanding = 10, think = \"3 s\"",
-    ] {
+    for arrivals in ["rate = \"100/s\"", "arrivals = \"closed\", outstanding = 10, think = \"3 s\""] {
         let text = format!(
             r#"
             [workload]
@@ -318,9 +302,5 @@ fn a_drive_rests_once_cleaning_has_found_nothing_to_do() {
     let conditions = s.drives[0].power_conditions.as_ref().unwrap();
     let low = conditions.low_idle().time_s;
     // At rest from 29 ms on, in idle_a 0.6 ms later; the run begins with the first request, before that.
-    assert!(
-        low > 0.3 && low < s.duration_s - 0.01,
-        "{low} of {} s",
-        s.duration_s
-    );
+    assert!(low > 0.3 && low < s.duration_s - 0.01, "{low} of {} s", s.duration_s);
 }

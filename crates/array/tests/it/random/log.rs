@@ -32,8 +32,7 @@ fn open(file: &Path) -> SerializedFileReader<File> {
 /// The rows of a request log.
 pub fn requests(file: &Path) -> Vec<Row> {
     let rows = open(file).into_iter();
-    rows.map(|row| request(&row.expect("a readable row")))
-        .collect()
+    rows.map(|row| request(&row.expect("a readable row"))).collect()
 }
 
 fn request(row: &record::Row) -> Row {
@@ -61,16 +60,8 @@ fn request(row: &record::Row) -> Row {
         id: number("id"),
         arrival_ns: number("arrival_ns"),
         completion_ns: number("completion_ns"),
-        shares_ns: [
-            ns("queue_s"),
-            ns("overhead_s"),
-            ns("seek_s"),
-            ns("rotation_s"),
-            ns("transfer_s"),
-            ns("bus_s"),
-        ],
-        queue_ns: ["place", "elevator", "array", "drive"]
-            .map(|part| ns(&format!("queue_{part}_s"))),
+        shares_ns: [ns("queue_s"), ns("overhead_s"), ns("seek_s"), ns("rotation_s"), ns("transfer_s"), ns("bus_s")],
+        queue_ns: ["place", "elevator", "array", "drive"].map(|part| ns(&format!("queue_{part}_s"))),
         blocks: number("blocks") as u32,
         op: text("op").expect("an operation"),
         cache_hit: is("cache_hit"),
@@ -83,11 +74,8 @@ fn request(row: &record::Row) -> Row {
 pub fn numbers(file: &Path) -> BTreeMap<String, Vec<f64>> {
     let reader = open(file);
     let fields = reader.metadata().file_metadata().schema().get_fields();
-    let mut table: BTreeMap<String, Vec<f64>> = fields
-        .iter()
-        .filter(|f| f.get_physical_type() == DOUBLE)
-        .map(|f| (f.name().to_string(), Vec::new()))
-        .collect();
+    let mut table: BTreeMap<String, Vec<f64>> =
+        fields.iter().filter(|f| f.get_physical_type() == DOUBLE).map(|f| (f.name().to_string(), Vec::new())).collect();
     let mut rows = 0;
     for row in reader {
         rows += 1;

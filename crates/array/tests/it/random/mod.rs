@@ -40,11 +40,7 @@ fn folder(name: &str) -> PathBuf {
 
 /// Runs a case; features that the experiment refuses are left out. The case that ran, or `None` if nothing is left
 /// to leave out, with the errors.
-fn accepted(
-    seed: u64,
-    folder: &Path,
-    progress: &Progress,
-) -> (Option<(Case, Outcome)>, Vec<String>) {
+fn accepted(seed: u64, folder: &Path, progress: &Progress) -> (Option<(Case, Outcome)>, Vec<String>) {
     let mut case = draw::case(seed);
     let mut errors = Vec::new();
     loop {
@@ -86,9 +82,7 @@ fn watched<T>(seed: u64, progress: &Progress, work: impl FnOnce() -> T) -> T {
 fn smaller(mut case: Case, mut finding: Finding, folder: &Path) -> (Case, Finding) {
     let fails = |smaller: &Case, finding: &mut Finding| {
         let progress = Progress::new();
-        let outcome = watched(smaller.seed, &progress, || {
-            run_case(smaller, folder, &progress)
-        });
+        let outcome = watched(smaller.seed, &progress, || run_case(smaller, folder, &progress));
         match outcome {
             Outcome::Failed(found) if found.check == finding.check => {
                 *finding = found;
@@ -188,19 +182,11 @@ fn random_experiments_keep_what_holds_for_every_run() {
         // Whether the folder remains has no effect on later runs.
         let _ = std::fs::remove_dir_all(folder(""));
     }
-    assert!(
-        tally.lost.is_empty(),
-        "refused as a whole: {:?}",
-        tally.lost
-    );
+    assert!(tally.lost.is_empty(), "refused as a whole: {:?}", tally.lost);
     tally.findings.sort_by_key(|(case, _)| case.seed);
     let n = tally.findings.len();
     let shown: Vec<String> = tally.findings.into_iter().take(SHOWN).map(told).collect();
-    assert!(
-        n == 0,
-        "{n} of {count} experiments failed\n\n{}",
-        shown.join("\n\n")
-    );
+    assert!(n == 0, "{n} of {count} experiments failed\n\n{}", shown.join("\n\n"));
     assert_eq!(tally.passed, count);
 }
 
@@ -233,41 +219,18 @@ fn every_entry_of_a_registry_is_drawn() {
     let models = headstack_drive::Models::builtin();
     let mut names: Vec<String> = Vec::new();
     let mut add = |kind: &str, name: &str| names.push(format!("{kind}\"{name}\""));
-    models
-        .schedulers
-        .iter()
-        .for_each(|p| add("scheduler\":", p.name()));
-    models
-        .layouts
-        .iter()
-        .skip(1)
-        .for_each(|p| add("layout\":", p.name()));
+    models.schedulers.iter().for_each(|p| add("scheduler\":", p.name()));
+    models.layouts.iter().skip(1).for_each(|p| add("layout\":", p.name()));
     models.seek.iter().for_each(|p| add("model\":", p.name()));
     models.power.iter().for_each(|p| add("model\":", p.name()));
-    models
-        .policies
-        .iter()
-        .for_each(|p| add("policy\":", p.name()));
-    models
-        .cleaning
-        .iter()
-        .for_each(|p| add("policy\":", p.name()));
+    models.policies.iter().for_each(|p| add("policy\":", p.name()));
+    models.cleaning.iter().for_each(|p| add("policy\":", p.name()));
     models.roles.iter().for_each(|p| add("policy\":", p.name()));
-    headstack_drive::mapping::MODELS
-        .iter()
-        .for_each(|m| add("model\":", m.0));
-    headstack_array::layer::entries()
-        .iter()
-        .for_each(|e| add("name\":", &e.about.name));
-    headstack_array::layer::elevator::entries()
-        .iter()
-        .for_each(|e| add("elevator\":", &e.about.name));
-    headstack_array::organisation::entries()
-        .iter()
-        .for_each(|e| add("name\":", &e.about.name));
-    headstack_control::policy::policies()
-        .iter()
-        .for_each(|p| add("policy\":", p.name));
+    headstack_drive::mapping::MODELS.iter().for_each(|m| add("model\":", m.0));
+    headstack_array::layer::entries().iter().for_each(|e| add("name\":", &e.about.name));
+    headstack_array::layer::elevator::entries().iter().for_each(|e| add("elevator\":", &e.about.name));
+    headstack_array::organisation::entries().iter().for_each(|e| add("name\":", &e.about.name));
+    headstack_control::policy::policies().iter().for_each(|p| add("policy\":", p.name));
     let cases = (FIRST..FIRST + 10 * USUAL).map(|seed| draw::case(seed).document().to_string());
     let all = cases.collect::<Vec<_>>().concat();
     let missing: Vec<&String> = names.iter().filter(|n| !all.contains(n.as_str())).collect();
@@ -284,18 +247,13 @@ fn draw_has_flushes() -> bool {
 /// Leaving features out keeps the other tables, and a needed feature is not left out.
 #[test]
 fn a_case_loses_the_feature_that_an_error_names() {
-    let mut case = (FIRST..)
-        .map(draw::case)
-        .find(|c| c.features.iter().any(|f| f.name == "destage idle"))
-        .expect("a case");
+    let mut case =
+        (FIRST..).map(draw::case).find(|c| c.features.iter().any(|f| f.name == "destage idle")).expect("a case");
     let before = case.features.len();
     assert!(case.drop_refused("system[0].cache.destage_window: got 0, need 1 to 1024"));
     assert_eq!(case.features.len(), before - 1);
     assert!(case.features.iter().all(|f| f.name != "destage idle"));
     while case.drop_refused("") {}
     assert!(case.features.iter().all(|f| f.needed));
-    assert!(case
-        .features
-        .iter()
-        .any(|f| matches!(f.scope, Scope::System(0))));
+    assert!(case.features.iter().any(|f| matches!(f.scope, Scope::System(0))));
 }

@@ -21,10 +21,7 @@ pub struct Finding {
 
 impl Finding {
     pub fn new(check: &'static str, text: impl Into<String>) -> Finding {
-        Finding {
-            check,
-            text: text.into(),
-        }
+        Finding { check, text: text.into() }
     }
 }
 
@@ -77,12 +74,8 @@ pub fn in_folder(folder: &Path, progress: &Progress) -> Result<RunResult, Wrong>
     let experiment = opened.map_err(|e| Wrong::Refused(e.to_string()))?;
     let go = |threads: usize, log_requests: bool| -> Result<(RunResult, PathBuf), Wrong> {
         let out = folder.join(format!("threads-{threads}"));
-        let options = RunOptions {
-            threads: Some(threads),
-            out_dir: Some(out.clone()),
-            log_requests,
-            progress: progress.clone(),
-        };
+        let options =
+            RunOptions { threads: Some(threads), out_dir: Some(out.clone()), log_requests, progress: progress.clone() };
         let inputs = Inputs::new(vec![shipped::folder()]);
         let result = run(&experiment, &inputs, &options).map_err(of_run)?;
         Ok((result, out))

@@ -17,17 +17,10 @@ pub const PERIODS: usize = 36;
 
 /// Configures `cases` random cases. A failing test prints its seed; `PROPTEST_RNG_SEED=SEED` repeats it.
 pub fn random(cases: u32) -> Config {
-    let given = std::env::var("PROPTEST_RNG_SEED")
-        .ok()
-        .and_then(|seed| seed.parse().ok());
+    let given = std::env::var("PROPTEST_RNG_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = given.unwrap_or_else(|| RandomState::new().hash_one(0u8));
     println!("PROPTEST_RNG_SEED={seed}");
-    Config {
-        cases,
-        failure_persistence: None,
-        rng_seed: RngSeed::Fixed(seed),
-        ..Config::default()
-    }
+    Config { cases, failure_persistence: None, rng_seed: RngSeed::Fixed(seed), ..Config::default() }
 }
 
 /// The example parameters of a policy.
@@ -52,18 +45,13 @@ pub fn build(name: &str, toml: &str, drives: usize) -> Box<dyn Policy> {
 pub fn build_for(name: &str, toml: &str, devices: &[Device]) -> Box<dyn Policy> {
     let table = toml::from_str(toml).expect("TOML");
     let plugin = policies().find("policy", name).copied().expect("a policy");
-    plugin
-        .build(&table, devices)
-        .unwrap_or_else(|e| panic!("{name}: {e}"))
+    plugin.build(&table, devices).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
 /// A drive whose elevator has an expiry of reads, at first that of Linux.
 pub fn with_expiry() -> Device {
     Device {
-        open: Command {
-            read_expire: Some(Span::from_ms(500.0)),
-            ..Command::default()
-        },
+        open: Command { read_expire: Some(Span::from_ms(500.0)), ..Command::default() },
         most_read_expire: Some(MOST_READ_EXPIRE),
         ..Device::default()
     }
@@ -85,10 +73,7 @@ pub struct Steps {
 
 impl Steps {
     pub fn of(phases: &[(f64, Option<f64>)]) -> Steps {
-        Steps {
-            phases: phases.to_vec(),
-            second: 0,
-        }
+        Steps { phases: phases.to_vec(), second: 0 }
     }
 }
 

@@ -8,9 +8,7 @@
 
 use super::expiry::tables;
 use headstack_control::ultrastar_7k4000::{look_up, Longer, IOPS, P99_S, POWER_W};
-use headstack_control::{
-    Actuator, Command, Held, Policy, Progress, RateLimit, Sample, Sensor, Work,
-};
+use headstack_control::{Actuator, Command, Held, Policy, Progress, RateLimit, Sample, Sensor, Work};
 use headstack_control::{Controller, Device, Status};
 use headstack_units::{Frequency, Span, Time, Watts};
 use std::fmt::Write;
@@ -65,13 +63,7 @@ pub struct Kind {
 
 impl Default for Kind {
     fn default() -> Kind {
-        Kind {
-            threads: 128,
-            offset_w: 0.0,
-            scale: 1.0,
-            noise_w: 0.05,
-            has_elevator: true,
-        }
+        Kind { threads: 128, offset_w: 0.0, scale: 1.0, noise_w: 0.05, has_elevator: true }
     }
 }
 
@@ -130,10 +122,7 @@ impl Kind {
 
 fn throttled(rate: f64) -> f64 {
     let rate = rate.min(198.0);
-    let row = THROTTLED
-        .iter()
-        .rposition(|(r, _)| *r <= rate)
-        .expect("from zero");
+    let row = THROTTLED.iter().rposition(|(r, _)| *r <= rate).expect("from zero");
     let (r, w) = THROTTLED[row.min(THROTTLED.len() - 2)];
     let (r1, w1) = THROTTLED[row.min(THROTTLED.len() - 2) + 1];
     w + (w1 - w) * (rate - r) / (r1 - r)
@@ -215,11 +204,7 @@ pub fn map_of(kind: &Kind, mut wrong: impl FnMut(u32, u32, f64) -> f64) -> Strin
     let mut toml = String::from("[");
     for nr_requests in [4, 8, 16, 32, 64, 128] {
         for queue_depth in [1, 2, 4, 8, 16, 32] {
-            let command = Command {
-                nr_requests,
-                queue_depth,
-                ..Command::default()
-            };
+            let command = Command { nr_requests, queue_depth, ..Command::default() };
             let power = wrong(nr_requests, queue_depth, kind.watts(&command));
             let iops = kind.iops(&command);
             let done = write!(
@@ -274,10 +259,7 @@ impl Run {
 
     /// The drives in second `i`.
     fn kinds_at(&self, i: usize) -> Vec<Kind> {
-        let at = |kind: &Kind| Kind {
-            threads: self.threads.map_or(kind.threads, |threads| threads(i)),
-            ..*kind
-        };
+        let at = |kind: &Kind| Kind { threads: self.threads.map_or(kind.threads, |threads| threads(i)), ..*kind };
         self.kinds.iter().map(at).collect()
     }
 
@@ -286,23 +268,13 @@ impl Run {
     }
 
     /// As [`Run::with`]; `damage` changes samples, by second.
-    pub fn damaged(
-        &self,
-        policy: Box<dyn Policy>,
-        damage: impl Fn(usize, Sample) -> Sample,
-    ) -> Vec<Second> {
+    pub fn damaged(&self, policy: Box<dyn Policy>, damage: impl Fn(usize, Sample) -> Sample) -> Vec<Second> {
         let n = self.kinds.len();
         let mut controller = Controller::new(policy, &vec![self.device; n]);
         let mut noise = Noise(self.seed);
-        let mut knobs = Knobs {
-            next: vec![self.device.open; n],
-            changes: 0,
-        };
+        let mut knobs = Knobs { next: vec![self.device.open; n], changes: 0 };
         let mut seconds: Vec<Second> = Vec::new();
-        let caps = self
-            .phases
-            .iter()
-            .flat_map(|(s, cap)| std::iter::repeat_n(*cap, *s as usize));
+        let caps = self.phases.iter().flat_map(|(s, cap)| std::iter::repeat_n(*cap, *s as usize));
         for (i, cap) in caps.enumerate() {
             let now = Time(1_000_000_000 * (i as u64 + 1));
             let commands = knobs.next.clone();
@@ -348,10 +320,7 @@ pub fn mean(seconds: &[Second], what: impl Fn(&Second) -> f64) -> f64 {
 
 /// Energy above the cap and its tolerance, in joules.
 pub fn over_cap_j(seconds: &[Second], tolerance_w: f64) -> f64 {
-    let over = |s: &Second| {
-        s.cap
-            .map_or(0.0, |cap| (s.watts - cap - tolerance_w).max(0.0))
-    };
+    let over = |s: &Second| s.cap.map_or(0.0, |cap| (s.watts - cap - tolerance_w).max(0.0));
     seconds.iter().map(over).sum()
 }
 

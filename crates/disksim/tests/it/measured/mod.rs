@@ -8,20 +8,12 @@ use headstack_drive::{DriveDesign, DriveOptions, DriveSpec, Models};
 use std::path::{Path, PathBuf};
 
 /// The drives with a measured trace.
-pub const DRIVES: [&str; 5] = [
-    "atlas10k",
-    "barracuda",
-    "cheetah9LP",
-    "hp_c2247a",
-    "ibm18es",
-];
+pub const DRIVES: [&str; 5] = ["atlas10k", "barracuda", "cheetah9LP", "hp_c2247a", "ibm18es"];
 
 /// The folder of parameter files and traces, if available.
 pub fn data() -> Option<PathBuf> {
-    let shared = std::env::var_os("HEADSTACK_SHARED").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")),
-        PathBuf::from,
-    );
+    let shared = std::env::var_os("HEADSTACK_SHARED")
+        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")), PathBuf::from);
     let dir = shared.join("data/disksim");
     if dir.is_dir() {
         Some(dir)
@@ -33,9 +25,7 @@ pub fn data() -> Option<PathBuf> {
 
 /// The drive of a parameter file.
 pub fn spec(dir: &Path, name: &str) -> DriveSpec {
-    headstack_disksim::import_file(dir.join(format!("{name}.parv")))
-        .unwrap()
-        .spec
+    headstack_disksim::import_file(dir.join(format!("{name}.parv"))).unwrap().spec
 }
 
 /// The measured requests and their response times in seconds.
@@ -58,14 +48,8 @@ pub fn trace(dir: &Path, name: &str) -> (Vec<ReplayRequest>, Vec<f64>) {
 
 /// Response times of a closed replay, in seconds.
 pub fn simulated(spec: &DriveSpec, compat: bool, requests: &[ReplayRequest]) -> Vec<f64> {
-    let options = DriveOptions {
-        compat_disksim_40: compat,
-        ..DriveOptions::default()
-    };
+    let options = DriveOptions { compat_disksim_40: compat, ..DriveOptions::default() };
     let design = DriveDesign::new(spec, &Models::builtin()).unwrap();
     let responses = replay_closed(&design, &options, requests).unwrap();
-    responses
-        .into_iter()
-        .map(|r| r.expect("inside the drive") as f64 * 1e-9)
-        .collect()
+    responses.into_iter().map(|r| r.expect("inside the drive") as f64 * 1e-9).collect()
 }

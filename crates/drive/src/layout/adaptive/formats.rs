@@ -42,9 +42,7 @@ impl Adaptive {
     /// The format of each surface in each zone, in order of heads and zones.
     pub fn surface_formats(&self) -> Vec<Vec<SurfaceFormat>> {
         let of = |head: usize| (0..self.zones.len()).map(move |z| self.format(head, z));
-        (0..self.surfaces as usize)
-            .map(|h| of(h).collect())
-            .collect()
+        (0..self.surfaces as usize).map(|h| of(h).collect()).collect()
     }
 
     fn format(&self, head: usize, zone: usize) -> SurfaceFormat {
@@ -57,10 +55,7 @@ impl Adaptive {
             let past = f64::from(zone.first_step + zone.width()) / steps;
             let inner_edge = r.outer - past * r.pitch();
             let band = f64::from(zone.full.width) / steps * r.pitch();
-            (
-                track_bytes * 8.0 / (2.0 * PI * inner_edge / INCH_M),
-                f64::from(tracks_per_band) / (band / INCH_M),
-            )
+            (track_bytes * 8.0 / (2.0 * PI * inner_edge / INCH_M), f64::from(tracks_per_band) / (band / INCH_M))
         });
         SurfaceFormat {
             tracks_per_band,

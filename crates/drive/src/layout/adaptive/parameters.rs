@@ -156,38 +156,26 @@ impl Parameters {
 
     /// The parameters with these densities.
     pub fn with_density(self, density: &[Density]) -> Parameters {
-        Parameters {
-            density: Some(density.to_vec()),
-            surface_zones: None,
-            ..self
-        }
+        Parameters { density: Some(density.to_vec()), surface_zones: None, ..self }
     }
 
     /// The bands of a zone.
     pub fn bands(&self, spec: &GeometrySpec, zone: &ZoneSpec) -> Result<Bands, SpecError> {
         let cylinders = cylinders(spec, zone)?;
         let width = self.band_cylinders.min(cylinders);
-        Ok(Bands {
-            full: cylinders / width,
-            width,
-            last: cylinders % width,
-        })
+        Ok(Bands { full: cylinders / width, width, last: cylinders % width })
     }
 
     /// The formats of every surface in every zone: one list per zone.
     pub fn formats(&self, spec: &GeometrySpec) -> Result<Vec<Vec<Format>>, SpecError> {
         // The surfaces that this geometry has of the drive's.
-        let (first, of) = spec
-            .derived
-            .map_or((0, spec.surfaces), |d| (d.first_surface, d.of_surfaces));
+        let (first, of) = spec.derived.map_or((0, spec.surfaces), |d| (d.first_surface, d.of_surfaces));
         let surfaces = first as usize..(first + spec.surfaces) as usize;
         let lists = (&self.density, &self.surface_zones);
         match lists {
-            (Some(_), Some(_)) => Err(SpecError::new(
-                "geometry.surface_zones",
-                "both density and surface_zones",
-                "one of them",
-            )),
+            (Some(_), Some(_)) => {
+                Err(SpecError::new("geometry.surface_zones", "both density and surface_zones", "one of them"))
+            }
             (_, Some(tables)) => self.of_tables(spec, tables, (surfaces, of as usize)),
             (density, None) => {
                 let nominal = [Density::NOMINAL];
@@ -230,9 +218,7 @@ impl Parameters {
             surfaces.clone().map(format).collect::<Result<Vec<_>, _>>()
         };
         let zones = spec.zones.iter().enumerate();
-        zones
-            .map(|(i, zone)| of_zone(zone).map_err(in_zone(i)))
-            .collect()
+        zones.map(|(i, zone)| of_zone(zone).map_err(in_zone(i))).collect()
     }
 
     fn of_tables(
@@ -270,16 +256,9 @@ impl Parameters {
                         (share.round() as u32).clamp(1, w * STEPS)
                     }
                 };
-                Ok(Format {
-                    sectors,
-                    tracks: tracks(bands.width),
-                    last_tracks: tracks(bands.last),
-                })
+                Ok(Format { sectors, tracks: tracks(bands.width), last_tracks: tracks(bands.last) })
             };
-            surfaces
-                .clone()
-                .map(format)
-                .collect::<Result<Vec<_>, SpecError>>()
+            surfaces.clone().map(format).collect::<Result<Vec<_>, SpecError>>()
         };
         let zones = spec.zones.iter().enumerate();
         zones.map(|(z, zone)| of_zone(z, zone)).collect()

@@ -34,9 +34,7 @@ pub(in crate::layout) fn vary(g: &mut GeometrySpec, d: &mut SplitMix) {
         z.slips.clear();
     }
     let mut factor = |most: u32| f64::from(d.between(25, most)) / 100.0;
-    let density: Vec<(f64, f64)> = (0..g.surfaces)
-        .map(|_| (factor(150), factor(400)))
-        .collect();
+    let density: Vec<(f64, f64)> = (0..g.surfaces).map(|_| (factor(150), factor(400))).collect();
     g.layout_parameters = densities(d.between(1, 5), &density);
     let mut set = |key: &str, values: [&str; 2]| {
         let value = values[d.below(2) as usize];
@@ -56,11 +54,7 @@ fn walk(g: &GeometrySpec) -> Vec<Step> {
     let serpentine = p.get("direction") == Some(&json!("serpentine"));
     let alternate = p.get("head_order") == Some(&json!("alternate"));
     let density = p["density"].as_array().unwrap();
-    let tpi = |h: u32| {
-        density[(h as usize).min(density.len() - 1)]["tpi"]
-            .as_f64()
-            .unwrap()
-    };
+    let tpi = |h: u32| density[(h as usize).min(density.len() - 1)]["tpi"].as_f64().unwrap();
     let mut steps = Vec::new();
     for (z, zone) in g.zones.iter().enumerate() {
         let unit = match g.skew_unit {
@@ -169,11 +163,7 @@ fn nominal_density_is_banded() {
         for a in 0..own.capacity() {
             let want = banded.locate(a).unwrap();
             let before = own.locate(a).unwrap().before;
-            let want = Place {
-                cylinder: 4 * want.cylinder + 2,
-                before,
-                ..want
-            };
+            let want = Place { cylinder: 4 * want.cylinder + 2, before, ..want };
             assert_eq!(own.locate(a), Some(want), "seed {seed}: {a}");
             assert_eq!(own.track_bounds(a), banded.track_bounds(a), "seed {seed}");
         }
@@ -183,23 +173,17 @@ fn nominal_density_is_banded() {
 /// Tables per surface say what densities say.
 #[test]
 fn tables_of_formats_and_densities_agree() {
-    let zones = vec![
-        zone(0, 8, PerSurface::Same(10)),
-        zone(9, 11, PerSurface::Same(8)),
-    ];
+    let zones = vec![zone(0, 8, PerSurface::Same(10)), zone(9, 11, PerSurface::Same(8))];
     let mut dense = geometry("adaptive", 2, zones);
     dense.layout_parameters = densities(4, &[(1.2, 0.75), (0.5, 1.5)]);
     let mut tables = dense.clone();
     tables.layout_parameters = Params::new();
-    tables
-        .layout_parameters
-        .insert("band_cylinders".into(), 4.into());
+    tables.layout_parameters.insert("band_cylinders".into(), 4.into());
     // 0.75 x 4 and 1.5 x 4 tracks; 10 and 8 sectors times 1.2 and 0.5, rounded.
     let format = |tracks: u32, sectors: u32| json!({"tracks_per_band": tracks, "sectors_per_track": sectors});
-    tables.layout_parameters.insert(
-        "surface_zones".into(),
-        json!([[format(3, 12), format(3, 10)], [format(6, 5), format(6, 4)]]),
-    );
+    tables
+        .layout_parameters
+        .insert("surface_zones".into(), json!([[format(3, 12), format(3, 10)], [format(6, 5), format(6, 4)]]));
     let (a, b) = (build(&dense).unwrap(), build(&tables).unwrap());
     // Zone 0: two bands and one cylinder; zone 1: three cylinders in one band.
     let zone_0 = 2 * (3 * 12 + 6 * 5) + (12 + 2 * 5);
@@ -216,14 +200,8 @@ fn tables_of_formats_and_densities_agree() {
 /// is 2 pi 31 mm long.
 #[test]
 fn radii_give_densities() {
-    let mut g = geometry(
-        "adaptive",
-        2,
-        vec![
-            zone(0, 599, PerSurface::Same(1000)),
-            zone(600, 999, PerSurface::Same(700)),
-        ],
-    );
+    let mut g =
+        geometry("adaptive", 2, vec![zone(0, 599, PerSurface::Same(1000)), zone(600, 999, PerSurface::Same(700))]);
     g.layout_parameters = densities(100, &[(1.0, 1.0), (1.25, 0.8)]);
     let formats = |g: &GeometrySpec| build(g).unwrap().adaptive().unwrap().surface_formats();
     assert!(formats(&g)[0][0].bits_per_inch.is_none());
@@ -233,26 +211,16 @@ fn radii_give_densities() {
     let formats = formats(&g);
     assert_eq!((formats.len(), formats[0].len()), (2, 2));
     let length_in = |mm: f64| 2.0 * std::f64::consts::PI * mm / 25.4;
-    for (head, zone, tracks, sectors, mm) in [
-        (0, 0, 100, 1000, 31.0),
-        (1, 0, 80, 1250, 31.0),
-        (1, 1, 80, 875, 21.0),
-    ] {
+    for (head, zone, tracks, sectors, mm) in [(0, 0, 100, 1000, 31.0), (1, 0, 80, 1250, 31.0), (1, 1, 80, 875, 21.0)] {
         let f = formats[head][zone];
         assert_eq!((f.tracks_per_band, f.sectors_per_track), (tracks, sectors));
         // 6000 rpm.
         let bytes = f64::from(sectors) * 512.0;
         assert!((f.rate_bytes_per_s / (100.0 * bytes) - 1.0).abs() < 1e-12);
         let bpi = bytes * 8.0 / length_in(mm);
-        assert!(
-            (f.bits_per_inch.unwrap() / bpi - 1.0).abs() < 1e-12,
-            "{f:?}"
-        );
+        assert!((f.bits_per_inch.unwrap() / bpi - 1.0).abs() < 1e-12, "{f:?}");
         let tpi = 1016.0 * f64::from(tracks) / 100.0;
-        assert!(
-            (f.tracks_per_inch.unwrap() / tpi - 1.0).abs() < 1e-12,
-            "{f:?}"
-        );
+        assert!((f.tracks_per_inch.unwrap() / tpi - 1.0).abs() < 1e-12, "{f:?}");
     }
 }
 
@@ -275,15 +243,8 @@ fn neighbouring_tracks_are_one_seek_apart() {
         for track in 1..m.layout.capacity() / 2 {
             let place = m.layout.locate(2 * track).unwrap();
             assert!(place.cylinder > before.cylinder, "{tpi}: {track}");
-            let arm = crate::mechanics::Arm {
-                cylinder: before.cylinder,
-                ..Default::default()
-            };
-            assert_eq!(
-                m.move_ns(&arm, place.cylinder, 0, false),
-                1_000_000,
-                "{tpi}: {track}"
-            );
+            let arm = crate::mechanics::Arm { cylinder: before.cylinder, ..Default::default() };
+            assert_eq!(m.move_ns(&arm, place.cylinder, 0, false), 1_000_000, "{tpi}: {track}");
             before = place;
         }
         // The whole stroke, less a track at most at each end: 1 ms and 10 us for each further cylinder.
@@ -301,11 +262,7 @@ fn a_share_of_surfaces_keeps_their_densities() {
     whole.layout_parameters = densities(3, &list);
     let mut part = whole.clone();
     part.surfaces = 2;
-    part.derived = Some(Derived {
-        by: "parallelism.arm_share",
-        first_surface: 2,
-        of_surfaces: 4,
-    });
+    part.derived = Some(Derived { by: "parallelism.arm_share", first_surface: 2, of_surfaces: 4 });
     let mut alone = part.clone();
     alone.derived = None;
     alone.layout_parameters = densities(3, &list[2..]);
@@ -335,12 +292,7 @@ fn drives_with_several_arms_or_stacks_serve_all_addresses() {
     };
     // Sectors of a surface: eight bands of seven cylinders and one of four.
     let held = |sectors: u64, tracks: u64, last: u64| sectors * (8 * tracks + last);
-    let each = [
-        held(24, 5, 3),
-        held(10, 11, 6),
-        held(16, 9, 5),
-        held(20, 7, 4),
-    ];
+    let each = [held(24, 5, 3), held(10, 11, 6), held(16, 9, 5), held(20, 7, 4)];
     let all: u64 = each.iter().sum();
     let least = (each[0] + each[1]).min(each[2] + each[3]);
     let share = "[parallelism]\narm_share = \"own-share\"";
@@ -411,78 +363,34 @@ fn contradictory_parameters_are_refused_by_key() {
     let table = |n: u32, s: u32| json!([{"tracks_per_band": n, "sectors_per_track": s}]);
     let each = |bpi: f64, tpi: f64| json!([{"bpi": 1.0, "tpi": 1.0}, {"bpi": bpi, "tpi": tpi}]);
     let cases = [
-        (
-            "geometry.band_cylinders: got 0",
-            set("band_cylinders", 0.into()),
-        ),
-        (
-            "geometry.density[1].bpi: got 4.1",
-            set("density", each(4.1, 1.0)),
-        ),
-        (
-            "geometry.density[1].tpi: got 0.2",
-            set("density", each(1.0, 0.2)),
-        ),
+        ("geometry.band_cylinders: got 0", set("band_cylinders", 0.into())),
+        ("geometry.density[1].bpi: got 4.1", set("density", each(4.1, 1.0))),
+        ("geometry.density[1].tpi: got 0.2", set("density", each(1.0, 0.2))),
         (
             "geometry.density: got 3",
-            set(
-                "density",
-                json!([{"bpi": 1.0, "tpi": 1.0}, {"bpi": 1.0, "tpi": 1.0}, {"bpi": 1.0, "tpi": 1.0}]),
-            ),
+            set("density", json!([{"bpi": 1.0, "tpi": 1.0}, {"bpi": 1.0, "tpi": 1.0}, {"bpi": 1.0, "tpi": 1.0}])),
         ),
         ("geometry.density: got 2.5", set("density", 2.5.into())),
-        (
-            "geometry.density[0]: got key \"bpu\"",
-            set("density", json!([{"bpu": 1.0, "tpi": 1.0}])),
-        ),
+        ("geometry.density[0]: got key \"bpu\"", set("density", json!([{"bpu": 1.0, "tpi": 1.0}]))),
         ("geometry.head_order", set("head_order", "other".into())),
         ("geometry.direction", set("direction", "outward".into())),
-        (
-            "geometry.surface_zones: got both",
-            set("surface_zones", json!([table(3, 10), table(3, 10)])),
-        ),
-        (
-            "geometry.surface_zones: got 1",
-            tables(json!([table(3, 10)])),
-        ),
-        (
-            "geometry.surface_zones[1]: got 0 entries",
-            tables(json!([table(3, 10), []])),
-        ),
-        (
-            "geometry.surface_zones[1][0].tracks_per_band: got 0",
-            tables(json!([table(3, 10), table(0, 10)])),
-        ),
-        (
-            "geometry.surface_zones[1][0].tracks_per_band: got 13",
-            tables(json!([table(3, 10), table(13, 10)])),
-        ),
-        (
-            "geometry.surface_zones[0][0].sectors_per_track: got 0",
-            tables(json!([table(3, 0), table(3, 10)])),
-        ),
-        (
-            "geometry.outer_radius: got 2",
-            set("outer_radius", "2 m".into()),
-        ),
+        ("geometry.surface_zones: got both", set("surface_zones", json!([table(3, 10), table(3, 10)]))),
+        ("geometry.surface_zones: got 1", tables(json!([table(3, 10)]))),
+        ("geometry.surface_zones[1]: got 0 entries", tables(json!([table(3, 10), []]))),
+        ("geometry.surface_zones[1][0].tracks_per_band: got 0", tables(json!([table(3, 10), table(0, 10)]))),
+        ("geometry.surface_zones[1][0].tracks_per_band: got 13", tables(json!([table(3, 10), table(13, 10)]))),
+        ("geometry.surface_zones[0][0].sectors_per_track: got 0", tables(json!([table(3, 0), table(3, 10)]))),
+        ("geometry.outer_radius: got 2", set("outer_radius", "2 m".into())),
         (
             "geometry.inner_radius: got 0.05 m",
             with(&|g| {
-                g.layout_parameters
-                    .insert("outer_radius".into(), "46 mm".into());
-                g.layout_parameters
-                    .insert("inner_radius".into(), "5 cm".into());
+                g.layout_parameters.insert("outer_radius".into(), "46 mm".into());
+                g.layout_parameters.insert("inner_radius".into(), "5 cm".into());
             }),
         ),
         ("geometry.sparing", with(&|g| g.sparing = Sparing::ZoneEnd)),
-        (
-            "geometry.zones[0].slips: got 1",
-            with(&|g| g.zones[0].slips = vec![3]),
-        ),
-        (
-            "geometry.zones[0].spares: got 1",
-            with(&|g| g.zones[0].spares = 1),
-        ),
+        ("geometry.zones[0].slips: got 1", with(&|g| g.zones[0].slips = vec![3])),
+        ("geometry.zones[0].spares: got 1", with(&|g| g.zones[0].spares = 1)),
         (
             "geometry.zones[0].sectors_per_track: got 3 numbers",
             with(&|g| g.zones[0].sectors_per_track = PerSurface::Each(vec![3, 4, 5])),
@@ -494,23 +402,11 @@ fn contradictory_parameters_are_refused_by_key() {
                 g.layout_parameters.insert("density".into(), each(2.0, 1.0));
             }),
         ),
-        (
-            "geometry.cylinders: got 12500001",
-            with(&|g| g.cylinders = 12_500_001),
-        ),
-        (
-            "geometry.capacity_blocks: got 201",
-            with(&|g| g.capacity_blocks = Some(201)),
-        ),
+        ("geometry.cylinders: got 12500001", with(&|g| g.cylinders = 12_500_001)),
+        ("geometry.capacity_blocks: got 201", with(&|g| g.capacity_blocks = Some(201))),
         (
             "dash: got several surfaces",
-            with(&|g| {
-                g.derived = Some(Derived {
-                    by: "dash",
-                    first_surface: 0,
-                    of_surfaces: 4,
-                })
-            }),
+            with(&|g| g.derived = Some(Derived { by: "dash", first_surface: 0, of_surfaces: 4 })),
         ),
     ];
     for (message, g) in cases {
@@ -518,10 +414,7 @@ fn contradictory_parameters_are_refused_by_key() {
         assert!(error.contains(message), "{message}: {error:?}");
     }
     // One density for all surfaces, and none at all.
-    for density in [
-        json!({"bpi": 1.0, "tpi": 1.0}),
-        json!([{"bpi": 1.0, "tpi": 1.0}]),
-    ] {
+    for density in [json!({"bpi": 1.0, "tpi": 1.0}), json!([{"bpi": 1.0, "tpi": 1.0}])] {
         assert!(build(&set("density", density)).is_ok());
     }
     assert!(build(&with(&|g| drop(g.layout_parameters.remove("density")))).is_ok());

@@ -122,10 +122,7 @@ impl Zone {
             Sparing::CylinderEndSlipToZoneEnd | Sparing::CylinderFrontSlipToZoneEnd => {
                 let place = |v: u64| {
                     let (unit, within) = div_rem(v, self.unit_data);
-                    (
-                        unit * self.unit_places + self.unit_front + within,
-                        self.unit_data - within,
-                    )
+                    (unit * self.unit_places + self.unit_front + within, self.unit_data - within)
                 };
                 let mut v = v;
                 let (mut index, mut run) = place(v);
@@ -195,17 +192,12 @@ impl Zone {
         };
         let mut targets: Vec<u64> = self.remaps.iter().map(|r| r[1]).collect();
         targets.sort_unstable();
-        for (list, what) in [
-            (self.remaps.iter().map(|r| r[0]).collect(), "moved once"),
-            (targets, "the target of one remap"),
-        ] {
+        for (list, what) in
+            [(self.remaps.iter().map(|r| r[0]).collect(), "moved once"), (targets, "the target of one remap")]
+        {
             let list: Vec<u64> = list;
             if let Some(twice) = list.windows(2).find(|w| w[0] == w[1]) {
-                return Err(SpecError::new(
-                    "remaps",
-                    twice[0],
-                    format!("places each {what}"),
-                ));
+                return Err(SpecError::new("remaps", twice[0], format!("places each {what}")));
             }
         }
         for [_, to] in &self.remaps {
@@ -214,11 +206,7 @@ impl Zone {
             }
             let r = self.first_from(to * unit, 0..self.addresses);
             if r < self.addresses && self.index_of(r).0 < (to + 1) * unit {
-                return Err(SpecError::new(
-                    "remaps",
-                    to,
-                    "a place that holds no address",
-                ));
+                return Err(SpecError::new("remaps", to, "a place that holds no address"));
             }
         }
         Ok(())
@@ -235,10 +223,7 @@ impl Zone {
             let spt = self.sectors_on(0) as u64;
             let (track, sector) = div_rem(index, spt);
             let moved = self.remaps.iter().find(|r| r[0] == track);
-            return (
-                moved.map_or(track, |r| r[1]) * spt + sector,
-                run.min(spt - sector),
-            );
+            return (moved.map_or(track, |r| r[1]) * spt + sector, run.min(spt - sector));
         }
         match self.remaps.binary_search_by_key(&index, |r| r[0]) {
             Ok(i) => (self.remaps[i][1], 1),
@@ -297,25 +282,14 @@ impl Bucket {
             if !z.plain || addresses.end > z.past_address {
                 return None;
             }
-            let track = z
-                .per_surface
-                .iter()
-                .map(|f| u64::from(f.sectors.get()))
-                .max()?;
+            let track = z.per_surface.iter().map(|f| u64::from(f.sectors.get())).max()?;
             let v = addresses.start - z.first_address + z.empty;
             let past = v + (addresses.end - addresses.start) + track;
-            let count = z
-                .slips_less_rank
-                .partition_point(|s| *s <= v.saturating_sub(track));
+            let count = z.slips_less_rank.partition_point(|s| *s <= v.saturating_sub(track));
             let none = z.slips_less_rank.get(count).is_none_or(|s| *s >= past);
-            u16::try_from(count)
-                .ok()
-                .filter(|n| none && *n != Bucket::MIXED)
+            u16::try_from(count).ok().filter(|n| none && *n != Bucket::MIXED)
         });
-        Bucket {
-            zone: zone as u16,
-            pushed: pushed.unwrap_or(Bucket::MIXED),
-        }
+        Bucket { zone: zone as u16, pushed: pushed.unwrap_or(Bucket::MIXED) }
     }
 }
 
@@ -325,8 +299,7 @@ impl<O: TrackOrder> ZonedLayout<O> {
         let mut zones = Vec::with_capacity(spec.zones.len());
         let mut first_address = 0u64;
         for (i, zone) in spec.zones.iter().enumerate() {
-            let zone = build_zone(spec, zone, first_address, period_ns, &order)
-                .map_err(shape::in_zone(i))?;
+            let zone = build_zone(spec, zone, first_address, period_ns, &order).map_err(shape::in_zone(i))?;
             first_address += zone.addresses;
             zones.push(zone);
         }
@@ -341,13 +314,7 @@ impl<O: TrackOrder> ZonedLayout<O> {
         let buckets = (0..=(first_address >> bucket_shift))
             .map(|b| Bucket::new(&zones, b << bucket_shift..(b + 1) << bucket_shift))
             .collect();
-        Ok(ZonedLayout {
-            order,
-            zones,
-            capacity,
-            buckets,
-            bucket_shift,
-        })
+        Ok(ZonedLayout { order, zones, capacity, buckets, bucket_shift })
     }
 
     #[inline]
@@ -390,12 +357,7 @@ impl<O: TrackOrder> ZonedLayout<O> {
             let (index, run) = zone.remapped(index, run);
             (index, run, 0, zone.slips_before(index))
         };
-        let found = Found {
-            index,
-            run,
-            before,
-            slips_before,
-        };
+        let found = Found { index, run, before, slips_before };
         self.put(zone, z as u16, sector, found, place);
     }
 
@@ -404,10 +366,7 @@ impl<O: TrackOrder> ZonedLayout<O> {
     fn put(&self, zone: &Zone, z: u16, sector: u64, found: Found, place: &mut Place) {
         let at = self.order.split(zone, found.index);
         let sectors_per_track = at.format.sectors.get();
-        let run = found
-            .run
-            .min((sectors_per_track - at.sector) as u64)
-            .min(zone.end - sector);
+        let run = found.run.min((sectors_per_track - at.sector) as u64).min(zone.end - sector);
         let angle = zone.skews.angle(
             at.track_skews,
             at.cylinder_skews,
@@ -430,10 +389,7 @@ impl<O: TrackOrder> ZonedLayout<O> {
 
 /// Whether spares and slips are spread over the zone in one way, so that places follow addresses.
 fn is_plain(sparing: Sparing) -> bool {
-    matches!(
-        sparing,
-        Sparing::None | Sparing::DiskEnd | Sparing::ZoneEnd | Sparing::ZoneEndSlipToDiskEnd
-    )
+    matches!(sparing, Sparing::None | Sparing::DiskEnd | Sparing::ZoneEnd | Sparing::ZoneEndSlipToDiskEnd)
 }
 
 /// The places of a zone, as its sparing divides them.
@@ -455,20 +411,12 @@ impl ZonePlaces {
         let range = spec.sparing_range_cylinders.max(1) as u64;
         let (unit, unit_front) = match spec.sparing {
             Sparing::CylinderEnd | Sparing::CylinderEndSlipToZoneEnd => (cylinder, 0),
-            Sparing::CylinderFront | Sparing::CylinderFrontSlipToZoneEnd => {
-                (cylinder, zone.spares as u64)
-            }
+            Sparing::CylinderFront | Sparing::CylinderFrontSlipToZoneEnd => (cylinder, zone.spares as u64),
             Sparing::TrackEnd => (track, 0),
             Sparing::Range => (cylinder * range, 0),
             _ => (all, 0),
         };
-        ZonePlaces {
-            all,
-            cylinder,
-            track,
-            unit,
-            unit_front,
-        }
+        ZonePlaces { all, cylinder, track, unit, unit_front }
     }
 
     /// The limit of the numbers of slipped and remapped places, or tracks.
@@ -483,13 +431,7 @@ impl ZonePlaces {
     ///
     /// # Errors
     /// More than the zone can spare.
-    fn lost(
-        &self,
-        spec: &GeometrySpec,
-        zone: &ZoneSpec,
-        cylinders: u32,
-        slips: u64,
-    ) -> Result<u64, SpecError> {
+    fn lost(&self, spec: &GeometrySpec, zone: &ZoneSpec, cylinders: u32, slips: u64) -> Result<u64, SpecError> {
         let (spares, c) = (zone.spares as u64, cylinders as u64);
         let range = spec.sparing_range_cylinders.max(1) as u64;
         let lost = match spec.sparing {
@@ -497,9 +439,7 @@ impl ZonePlaces {
             Sparing::Tracks => spares * self.track,
             Sparing::CylinderEnd | Sparing::CylinderFront => spares * c,
             Sparing::TrackEnd => spares * c * spec.surfaces as u64,
-            Sparing::CylinderEndSlipToZoneEnd | Sparing::CylinderFrontSlipToZoneEnd => {
-                spares * c + slips
-            }
+            Sparing::CylinderEndSlipToZoneEnd | Sparing::CylinderFrontSlipToZoneEnd => spares * c + slips,
             Sparing::DiskEnd => slips,
             Sparing::Range => spares * (c / range),
             Sparing::ZoneEnd => spares,
@@ -536,10 +476,7 @@ fn build_zone(
     let formats = shape::formats(spec, zone)?;
     let same = formats.iter().all(|n| *n == formats[0]);
     let skews = shape::skews(spec, zone, formats[0]);
-    let format = |n: &u32| Format {
-        sectors: Divisor::new(*n),
-        sector_ns: period_ns / *n as f64,
-    };
+    let format = |n: &u32| Format { sectors: Divisor::new(*n), sector_ns: period_ns / *n as f64 };
     let per_surface: Vec<Format> = formats.iter().map(format).collect();
     let (sparing, spares) = (spec.sparing, zone.spares as u64);
     let plain = is_plain(sparing);
@@ -564,11 +501,7 @@ fn build_zone(
     if let Some(bad) = remaps.iter().flatten().find(|p| **p >= limit) {
         return Err(SpecError::new("remaps", bad, below()));
     }
-    let unit_spares = if plain {
-        0
-    } else {
-        spares.min(places.unit - 1)
-    };
+    let unit_spares = if plain { 0 } else { spares.min(places.unit - 1) };
     let slips_less_rank = slips.iter().enumerate().map(|(i, s)| s - i as u64);
     let built = Zone {
         first_cylinder: zone.first_cylinder,
@@ -625,27 +558,19 @@ impl<O: TrackOrder> Layout for ZonedLayout<O> {
         }
         let zone = &self.zones[usize::from(bucket.zone)];
         let r = sector - zone.first_address;
-        let found = Found {
-            index: r + zone.empty + u64::from(bucket.pushed),
-            run: u64::MAX,
-            before: r,
-            slips_before: 0,
-        };
+        let found =
+            Found { index: r + zone.empty + u64::from(bucket.pushed), run: u64::MAX, before: r, slips_before: 0 };
         self.put(zone, bucket.zone, sector, found, place);
         true
     }
 
     fn address_at(&self, cylinder: u32, head: u32, sector: u32) -> Option<u64> {
-        let zone = self
-            .zones
-            .iter()
-            .find(|z| cylinder >= z.first_cylinder && cylinder - z.first_cylinder < z.cylinders)?;
+        let zone =
+            self.zones.iter().find(|z| cylinder >= z.first_cylinder && cylinder - z.first_cylinder < z.cylinders)?;
         if head >= zone.surfaces.get() || sector >= zone.sectors_on(head) {
             return None;
         }
-        let mut index = self
-            .order
-            .join(zone, cylinder - zone.first_cylinder, head, sector);
+        let mut index = self.order.join(zone, cylinder - zone.first_cylinder, head, sector);
         if zone.sparing == Sparing::Tracks && !zone.remaps.is_empty() {
             let spt = zone.sectors_on(0) as u64;
             let track = index / spt;
@@ -662,13 +587,11 @@ impl<O: TrackOrder> Layout for ZonedLayout<O> {
         // The mapping is monotone, so a binary search finds the address, if there is one.
         let low = zone.first_from(index, 0..zone.addresses);
         let address = zone.first_address + low;
-        (low < zone.addresses && zone.index_of(low).0 == index && address < self.capacity)
-            .then_some(address)
+        (low < zone.addresses && zone.index_of(low).0 == index && address < self.capacity).then_some(address)
     }
 
     fn track_sectors(&self, cylinder: u32, head: u32) -> u32 {
-        let inside =
-            |z: &&Zone| cylinder >= z.first_cylinder && cylinder - z.first_cylinder < z.cylinders;
+        let inside = |z: &&Zone| cylinder >= z.first_cylinder && cylinder - z.first_cylinder < z.cylinders;
         match self.zones.iter().find(inside) {
             Some(zone) if head < zone.surfaces.get() => zone.sectors_on(head),
             _ => 0,
@@ -682,10 +605,7 @@ impl<O: TrackOrder> Layout for ZonedLayout<O> {
         let whole = zone.plain && zone.empty == 0 && zone.slips.is_empty();
         let still = zone.skews.track == Turn::default() && zone.skews.cylinder == Turn::default();
         let same = zone.same.filter(|_| whole && still)?;
-        Some(Grid {
-            offset: zone.skews.offset,
-            sectors_per_track: same.sectors.get(),
-        })
+        Some(Grid { offset: zone.skews.offset, sectors_per_track: same.sectors.get() })
     }
 
     fn track_bounds(&self, sector: u64) -> (u64, u64) {
@@ -699,16 +619,8 @@ impl<O: TrackOrder> Layout for ZonedLayout<O> {
         let from = r.saturating_sub(at.sector as u64);
         let to = (r + (end - index)).min(zone.addresses);
         // If the track has no gap, addresses differ as their physical indices do.
-        let first = if zone.index_of(from).0 >= start {
-            from
-        } else {
-            zone.first_from(start, from..r)
-        };
-        let past = if run >= end - index {
-            to
-        } else {
-            zone.first_from(end, r..to)
-        };
+        let first = if zone.index_of(from).0 >= start { from } else { zone.first_from(start, from..r) };
+        let past = if run >= end - index { to } else { zone.first_from(end, r..to) };
         let last = (zone.first_address + past - 1).min(self.capacity - 1);
         (zone.first_address + first, last)
     }

@@ -51,11 +51,7 @@ impl StackOrder {
         let cylinder = cylinder as u32;
         let mut rank = 0;
         loop {
-            let physical = if self.reversed(zone, cylinder) {
-                surfaces - 1 - rank
-            } else {
-                rank
-            };
+            let physical = if self.reversed(zone, cylinder) { surfaces - 1 - rank } else { rank };
             let tracks = zone.per_surface[physical as usize];
             let here = tracks.sectors.get() as u64;
             if rest < here || rank + 1 == surfaces {
@@ -79,11 +75,7 @@ impl TrackOrder for StackOrder {
             }
             None => self.split_unlike(zone, index),
         };
-        let head = if self.reversed(zone, cylinder) {
-            surfaces - 1 - logical
-        } else {
-            logical
-        };
+        let head = if self.reversed(zone, cylinder) { surfaces - 1 - logical } else { logical };
         Split {
             cylinder,
             head,
@@ -130,19 +122,14 @@ impl TrackOrder for BandOrder {
         let (first, width) = self.band(zone, band);
         let mut rest = index - band * full;
         let mut head = 0;
-        while head + 1 < zone.surfaces.get() && rest >= zone.sectors_on(head) as u64 * width as u64
-        {
+        while head + 1 < zone.surfaces.get() && rest >= zone.sectors_on(head) as u64 * width as u64 {
             rest -= zone.sectors_on(head) as u64 * width as u64;
             head += 1;
         }
         let format = zone.per_surface[head as usize];
         let (step, sector) = format.sectors.div_rem(rest);
         let step = step as u32;
-        let within = if head % 2 == 1 {
-            width.saturating_sub(1 + step)
-        } else {
-            step
-        };
+        let within = if head % 2 == 1 { width.saturating_sub(1 + step) } else { step };
         let surfaces = zone.surfaces.get() as u64;
         let switches = band * surfaces + head as u64;
         let tracks = band * self.width as u64 * surfaces + head as u64 * width as u64 + step as u64;
@@ -159,15 +146,9 @@ impl TrackOrder for BandOrder {
     fn join(&self, zone: &Zone, cylinder: u32, head: u32, sector: u32) -> u64 {
         let band = (cylinder / self.width) as u64;
         let (first, width) = self.band(zone, band);
-        let before: u64 = (0..head)
-            .map(|h| zone.sectors_on(h) as u64 * width as u64)
-            .sum();
+        let before: u64 = (0..head).map(|h| zone.sectors_on(h) as u64 * width as u64).sum();
         let within = cylinder - first;
-        let step = if head % 2 == 1 {
-            width - 1 - within
-        } else {
-            within
-        };
+        let step = if head % 2 == 1 { width - 1 - within } else { within };
         band * zone.cylinder_sectors * self.width as u64
             + before
             + step as u64 * zone.sectors_on(head) as u64

@@ -82,10 +82,7 @@ impl Cleaning {
             _ => Err(SpecError::new(
                 "mapping.cleaning.arm",
                 arm,
-                format!(
-                    "an arm that always writes, of {} arms, counted from 0",
-                    writers.len()
-                ),
+                format!("an arm that always writes, of {} arms, counted from 0", writers.len()),
             )),
         }
     }

@@ -24,11 +24,7 @@ fn fuller_cylinders_are_never_worth_more() {
             let age_s = noise.below(1 << 30) as f64 * 1e-3;
             let of = |live| policy.worth(&Segment { live, slots, age_s });
             assert!(of(live).is_finite(), "{}", plugin.name());
-            assert!(
-                of(live + 1) <= of(live),
-                "{}: {live} of {slots}",
-                plugin.name()
-            );
+            assert!(of(live + 1) <= of(live), "{}: {live} of {slots}", plugin.name());
         }
     }
 }
@@ -40,11 +36,7 @@ fn age_counts_for_cost_benefit_only() {
     let worth = |name: &str, live, age_s| {
         let plugin = PLUGINS.iter().find(|p| p.name() == name).expect(name);
         let policy = plugin.build(&example(plugin), &()).expect("the example");
-        policy.worth(&Segment {
-            live,
-            slots: 4,
-            age_s,
-        })
+        policy.worth(&Segment { live, slots: 4, age_s })
     };
     assert!((worth("cost-benefit", 3, 9.0) - 9.0 / 7.0).abs() < 1e-12);
     assert!((worth("cost-benefit", 2, 1.0) - 1.0 / 3.0).abs() < 1e-12);

@@ -194,12 +194,7 @@ impl Log {
             return self.rest_cleaning();
         }
         if let Some(clean) = &mut self.clean {
-            clean.victim = Some(Victim {
-                cylinder,
-                changed: counts.changed,
-                slots,
-                held: Vec::new(),
-            });
+            clean.victim = Some(Victim { cylinder, changed: counts.changed, slots, held: Vec::new() });
         }
         true
     }
@@ -259,11 +254,7 @@ impl Log {
         // The order within the track does not matter.
         let slot = victim.slots.remove(first.0).slot;
         let block = self.movable(slot)?;
-        self.clean.as_mut()?.victim.as_mut()?.held.push(Held {
-            block,
-            slot,
-            ready: u64::MAX,
-        });
+        self.clean.as_mut()?.victim.as_mut()?.held.push(Held { block, slot, ready: u64::MAX });
         Some(Move::Read(block))
     }
 
@@ -287,11 +278,7 @@ impl Log {
             self.rest_cleaning();
             return None;
         };
-        Some(Move::Write {
-            block,
-            cylinder: target,
-            ready,
-        })
+        Some(Move::Write { block, cylinder: target, ready })
     }
 
     /// Takes the soonest whole slot of a cylinder for a block that is moved.
@@ -301,23 +288,12 @@ impl Log {
         (block, cylinder, ready): (u64, u32, u64),
         (arm, at): (&Arm, u64),
     ) -> Option<u64> {
-        let from = From {
-            mechanics: m,
-            arm,
-            start: at,
-            ready,
-            minimum: self.minimum_write,
-        };
-        let found = self
-            .slots
-            .soonest_in(&from, cylinder, Class::Whole, u64::MAX)?;
+        let from = From { mechanics: m, arm, start: at, ready, minimum: self.minimum_write };
+        let found = self.slots.soonest_in(&from, cylinder, Class::Whole, u64::MAX)?;
         let clean = self.clean.as_mut()?;
         self.counted.n_moved_blocks += 1;
         let changed = clean.victim.as_ref().map_or(at, |v| v.changed);
-        let by = SlotUse {
-            at: changed,
-            moved: Moved::Yes,
-        };
+        let by = SlotUse { at: changed, moved: Moved::Yes };
         self.take(m, block, &found, by);
         Some(found.at.slot)
     }
@@ -344,13 +320,7 @@ impl Log {
     }
 
     /// Cleaning counts a slot that was taken for a block.
-    pub(super) fn count_taken(
-        &mut self,
-        block: u64,
-        found: &Found,
-        class: Option<Class>,
-        by: SlotUse,
-    ) {
+    pub(super) fn count_taken(&mut self, block: u64, found: &Found, class: Option<Class>, by: SlotUse) {
         let Some(clean) = &mut self.clean else {
             return;
         };
@@ -412,14 +382,7 @@ pub(crate) struct Mover<'a> {
 }
 
 impl Places for Mover<'_> {
-    fn place(
-        &mut self,
-        m: &Mechanics,
-        order: &AccessRequest,
-        done: u32,
-        arm: &Arm,
-        at: u64,
-    ) -> Option<Place> {
+    fn place(&mut self, m: &Mechanics, order: &AccessRequest, done: u32, arm: &Arm, at: u64) -> Option<Place> {
         let log = &mut *self.log;
         let block = (order.sector + u64::from(done)) >> log.shift;
         let slot = log.take_in(m, (block, self.cylinder, self.ready), (arm, at))?;

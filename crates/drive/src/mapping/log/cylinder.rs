@@ -40,14 +40,7 @@ struct Track {
 impl Track {
     /// A track whose bits have no place yet.
     fn new(angle: Turn, sectors: u32, count: u32, starts: Starts) -> Track {
-        Track {
-            angle,
-            sectors,
-            sector_angle: turn_of(1, sectors.max(2)),
-            word: 0,
-            count,
-            starts,
-        }
+        Track { angle, sectors, sector_angle: turn_of(1, sectors.max(2)), word: 0, count, starts }
     }
 }
 
@@ -103,12 +96,7 @@ impl Cylinder {
         (shift, slots): (u32, u64),
         initial: &InOrder,
     ) -> Cylinder {
-        let mut made = Cylinder {
-            tracks: Box::default(),
-            bits: Box::default(),
-            free: [0; 2],
-            shift,
-        };
+        let mut made = Cylinder { tracks: Box::default(), bits: Box::default(), free: [0; 2], shift };
         let (mut tracks, mut bits) = (Vec::new(), Vec::new());
         for head in 0..surfaces {
             let at = (cylinder, head);
@@ -189,11 +177,7 @@ impl Cylinder {
         let (angle, slot) = self.start(track, ordinal);
         let ahead = angle.wrapping_sub(x);
         let ahead = Turn(if ahead > REACHED { 0 } else { ahead });
-        let at = SlotAt {
-            head,
-            ordinal,
-            slot,
-        };
+        let at = SlotAt { head, ordinal, slot };
         Some((ahead, at))
     }
 
@@ -205,11 +189,7 @@ impl Cylinder {
             let track = &self.tracks[usize::from(head)];
             let word = self.bits.get(track.word as usize + ordinal as usize / 64);
             let bit = word.is_some_and(|w| w >> (ordinal % 64) & 1 == 1);
-            (bit && ordinal < track.count).then(|| SlotAt {
-                head,
-                ordinal,
-                slot: self.start(track, ordinal).1,
-            })
+            (bit && ordinal < track.count).then(|| SlotAt { head, ordinal, slot: self.start(track, ordinal).1 })
         };
         let first = (own < self.heads()).then(|| is_free(own)).flatten();
         let found = first.or_else(|| (0..self.heads()).find_map(is_free))?;
@@ -304,11 +284,7 @@ impl Cylinder {
                 let word = self.bits[track.word as usize + ordinal as usize / 64];
                 if word >> (ordinal % 64) & 1 == 0 {
                     let slot = self.start(track, ordinal).1;
-                    all.push(SlotAt {
-                        head,
-                        ordinal,
-                        slot,
-                    });
+                    all.push(SlotAt { head, ordinal, slot });
                 }
             }
         }
@@ -321,11 +297,7 @@ impl Cylinder {
             Starts::Even { slot: first, .. } => slot.checked_sub(*first)? as u32,
             Starts::Listed(starts) => starts.iter().position(|s| s.slot == slot)? as u32,
         };
-        Some(SlotAt {
-            head: place.head,
-            ordinal,
-            slot,
-        })
+        Some(SlotAt { head: place.head, ordinal, slot })
     }
 
     /// Takes or frees a slot. The numbers of free slots of its class before and after are returned.
@@ -363,11 +335,7 @@ fn turn_of(sector: u64, sectors: u32) -> u64 {
 
 /// A track whose sectors all have consecutive addresses, without a look at each slot; `None` if it is not such a
 /// track or no slot begins on it.
-fn whole_track(
-    layout: &dyn Layout,
-    (cylinder, head): (u32, u32),
-    (shift, slots): (u32, u64),
-) -> Option<Track> {
+fn whole_track(layout: &dyn Layout, (cylinder, head): (u32, u32), (shift, slots): (u32, u64)) -> Option<Track> {
     let address = layout.address_at(cylinder, head, 0)?;
     let place = layout.locate(address)?;
     let sectors = place.sectors_per_track;
@@ -386,11 +354,7 @@ fn whole_track(
 }
 
 /// Angle of sector 0 of a track, its sectors, and the slots that begin on it in order of their angles.
-fn starts(
-    layout: &dyn Layout,
-    (cylinder, head): (u32, u32),
-    (shift, slots): (u32, u64),
-) -> (Turn, u32, Vec<Start>) {
+fn starts(layout: &dyn Layout, (cylinder, head): (u32, u32), (shift, slots): (u32, u64)) -> (Turn, u32, Vec<Start>) {
     let (mut origin, mut found) = (None, Vec::new());
     let (mut sector, sectors) = (0, layout.track_sectors(cylinder, head));
     while sector < sectors {
@@ -442,9 +406,5 @@ fn packed(starts: Vec<Start>, sectors: u32, shift: u32) -> Starts {
     if !even {
         return Starts::Listed(starts.into());
     }
-    Starts::Even {
-        slot: first.slot,
-        sector: sector as u32,
-        whole: (last + usize::from(starts[last].whole)) as u32,
-    }
+    Starts::Even { slot: first.slot, sector: sector as u32, whole: (last + usize::from(starts[last].whole)) as u32 }
 }

@@ -98,15 +98,7 @@ mod tests {
     /// Different blocks have different slots, in order; the gaps between them differ by one slot at most.
     #[test]
     fn free_slots_are_spread_evenly() {
-        for (count, slots) in [
-            (0, 10),
-            (1, 10),
-            (3, 10),
-            (9, 10),
-            (10, 10),
-            (999, 1000),
-            (7, 1 << 40),
-        ] {
+        for (count, slots) in [(0, 10), (1, 10), (3, 10), (9, 10), (10, 10), (999, 1000), (7, 1 << 40)] {
             let initial = InOrder::spread(count, slots);
             let taken: Vec<u64> = (0..count).filter_map(|b| initial.slot(b)).collect();
             assert_eq!(taken.len() as u64, count);

@@ -113,9 +113,7 @@ mod tests {
     #[test]
     fn finds_what_a_sorted_set_finds() {
         let mut noise = XorShift::default();
-        for limit in [
-            1, 63, 64, 65, 4095, 4096, 4097, 9000, 262_143, 262_145, 300_000,
-        ] {
+        for limit in [1, 63, 64, 65, 4095, 4096, 4097, 9000, 262_143, 262_145, 300_000] {
             let mut set = Levels::all(limit);
             let mut oracle: BTreeSet<u32> = (0..limit).collect();
             for step in 0..4000 {
@@ -131,16 +129,8 @@ mod tests {
                     }
                 }
                 let at = noise.below(u64::from(limit) + 70) as u32;
-                assert_eq!(
-                    set.next(at),
-                    oracle.range(at..).next().copied(),
-                    "{at} of {limit}"
-                );
-                assert_eq!(
-                    set.previous(at),
-                    oracle.range(..at).next_back().copied(),
-                    "{at} of {limit}"
-                );
+                assert_eq!(set.next(at), oracle.range(at..).next().copied(), "{at} of {limit}");
+                assert_eq!(set.previous(at), oracle.range(..at).next_back().copied(), "{at} of {limit}");
                 assert_eq!(set.contains(at), oracle.contains(&at));
             }
         }

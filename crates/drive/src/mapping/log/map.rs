@@ -33,10 +33,7 @@ impl BlockMap {
     /// The reverse map: `blocks` blocks by slot.
     pub fn by_slot(slots: u64, blocks: u64, initial: InOrder) -> BlockMap {
         let first = InOrder::block;
-        BlockMap {
-            first,
-            ..BlockMap::new(slots, blocks, initial)
-        }
+        BlockMap { first, ..BlockMap::new(slots, blocks, initial) }
     }
 
     /// Bits of an entry for this many slots.
@@ -141,13 +138,7 @@ mod tests {
     #[test]
     fn remembers_what_was_set() {
         let mut noise = XorShift::default();
-        for (slots, bits) in [
-            (1000, 16),
-            (65_535, 16),
-            (65_536, 17),
-            (1 << 33, 34),
-            ((1 << 40) - 1, 40),
-        ] {
+        for (slots, bits) in [(1000, 16), (65_535, 16), (65_536, 17), (1 << 33, 34), ((1 << 40) - 1, 40)] {
             let blocks = 5000;
             let in_order = 2500;
             let mut map = BlockMap::new(blocks, slots, InOrder::dense(in_order));

@@ -182,11 +182,7 @@ impl Log {
         let shift = shift(p, sector);
         let (slots, blocks) = sizes(p, sector, m.layout.capacity());
         if blocks == 0 {
-            return Err(SpecError::new(
-                "mapping.block",
-                p.block,
-                "blocks of which the disk holds one or more",
-            ));
+            return Err(SpecError::new("mapping.block", p.block, "blocks of which the disk holds one or more"));
         }
         if p.initial_blocks > blocks {
             return Err(SpecError::new(
@@ -213,10 +209,7 @@ impl Log {
             frontier: highest_cylinder(m, initial.past() << shift),
             sector_ns: first.map_or(0.0, |p| p.sector_ns),
             minimum_write,
-            under_way: UnderWay {
-                several: together,
-                ..UnderWay::default()
-            },
+            under_way: UnderWay { several: together, ..UnderWay::default() },
             moves: Moves::default(),
             counted: Counters::default(),
             clean: None,
@@ -287,8 +280,7 @@ impl Log {
     #[cfg(test)]
     pub fn locate(&self, m: &Mechanics, sector: u64) -> Option<Place> {
         let mut place = Place::default();
-        self.locate_into(m, sector, u32::MAX, &mut place)
-            .then_some(place)
+        self.locate_into(m, sector, u32::MAX, &mut place).then_some(place)
     }
 
     /// How many sectors, at most `most`, follow in consecutive slots from this block on. `have` sectors of the block
@@ -298,9 +290,7 @@ impl Log {
         while have < most && block + 1 < self.blocks {
             let left = u64::from((most - have).div_ceil(self.block_sectors()));
             // In a page without entries the blocks lie in order.
-            let same = self
-                .map
-                .untouched(block + 1, left.min(self.blocks - block - 1));
+            let same = self.map.untouched(block + 1, left.min(self.blocks - block - 1));
             if same > 0 && slot == block {
                 block += same;
                 slot += same;
@@ -323,34 +313,21 @@ impl Log {
         let slot = self.slot_of(here);
         let (low, high) = m.layout.track_bounds((slot << self.shift) + inside);
         let (mut first, mut first_slot) = (here, slot);
-        while first > 0
-            && first_slot << self.shift > low
-            && self.slot_of(first - 1) + 1 == first_slot
-        {
+        while first > 0 && first_slot << self.shift > low && self.slot_of(first - 1) + 1 == first_slot {
             (first, first_slot) = (first - 1, first_slot - 1);
         }
         let (mut past, mut past_slot) = (here + 1, slot + 1);
-        while past < self.blocks
-            && past_slot << self.shift <= high
-            && self.slot_of(past) == past_slot
-        {
+        while past < self.blocks && past_slot << self.shift <= high && self.slot_of(past) == past_slot {
             (past, past_slot) = (past + 1, past_slot + 1);
         }
         let before = low.saturating_sub(first_slot << self.shift);
         let behind = ((past_slot << self.shift) - 1).saturating_sub(high);
-        (
-            (first << self.shift) + before,
-            (past << self.shift) - 1 - behind,
-        )
+        ((first << self.shift) + before, (past << self.shift) - 1 - behind)
     }
 
     /// The slot that a write would take with this arm; `None` if no slot is free.
     pub fn predict(&mut self, from: &From) -> Option<Found> {
-        let mut search = Search {
-            slots: &mut self.slots,
-            from: *from,
-            frontier: self.frontier,
-        };
+        let mut search = Search { slots: &mut self.slots, from: *from, frontier: self.frontier };
         match self.policy.choose(&mut search) {
             Some(Slot(found)) => Some(found),
             None => self.slots.soonest(from, Class::Broken, Ties::Nearest),
@@ -359,22 +336,10 @@ impl Log {
 
     /// Writes `block` for the first time; the write arrives at `start`. `arms` are the head sets that write. Returns
     /// the one that takes the write, the slot, and the end of the pass.
-    fn write_new(
-        &mut self,
-        m: &Mechanics,
-        arms: &[Arm],
-        block: u64,
-        start: u64,
-    ) -> Option<(usize, Found, u64)> {
+    fn write_new(&mut self, m: &Mechanics, arms: &[Arm], block: u64, start: u64) -> Option<(usize, Found, u64)> {
         let mut best: Option<(usize, Found)> = None;
         for (i, arm) in arms.iter().enumerate() {
-            let found = self.predict(&From {
-                mechanics: m,
-                arm,
-                start,
-                ready: 0,
-                minimum: self.minimum_write,
-            });
+            let found = self.predict(&From { mechanics: m, arm, start, ready: 0, minimum: self.minimum_write });
             if let Some(found) = found.filter(|f| best.is_none_or(|b| f.cost < b.1.cost)) {
                 best = Some((i, found));
             }
@@ -383,10 +348,7 @@ impl Log {
         let class = self.slots.take(&found);
         self.note_taken(&found);
         self.map.set(block, found.at.slot);
-        let by = SlotUse {
-            at: 0,
-            moved: Moved::No,
-        };
+        let by = SlotUse { at: 0, moved: Moved::No };
         self.count_taken(block, &found, class, by);
         self.count_moved(block, None, found.at.slot);
         let place = self.place_in(m, found.at.slot, 0)?;
@@ -396,13 +358,7 @@ impl Log {
 
     /// Writes the first `count` blocks where the policy chooses, with arrivals of a Poisson process. The arms stay
     /// where the last writes end.
-    pub fn write_initial(
-        &mut self,
-        m: &Mechanics,
-        arms: &mut [Arm],
-        (count, interval): (u64, Span),
-        seed: u64,
-    ) {
+    pub fn write_initial(&mut self, m: &Mechanics, arms: &mut [Arm], (count, interval): (u64, Span), seed: u64) {
         let mut random = random::stream(seed, "initial-blocks");
         let (mut arrival, mut free) = (0.0, 0);
         for block in 0..count {
@@ -422,8 +378,7 @@ impl Log {
 
     fn note_taken(&mut self, found: &Found) {
         self.frontier = self.frontier.max(found.cylinder);
-        self.policy
-            .took(found.cylinder, self.frontier, self.slots.last());
+        self.policy.took(found.cylinder, self.frontier, self.slots.last());
         if let Some(checkpoints) = &mut self.checkpoints {
             checkpoints.took(found.cylinder, found.at.head);
         }
@@ -438,12 +393,7 @@ impl Log {
             self.count_taken(block, found, class, by);
         }
         if self.under_way.several {
-            self.under_way.written.push(Written {
-                block,
-                slot: found.at.slot,
-                end: u64::MAX,
-                moved: by.moved,
-            });
+            self.under_way.written.push(Written { block, slot: found.at.slot, end: u64::MAX, moved: by.moved });
             return;
         }
         let old = self.map.get(block);

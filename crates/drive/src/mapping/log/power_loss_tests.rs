@@ -71,12 +71,7 @@ impl World {
         let initial = 40;
         let p = LogParameters {
             initial_blocks: initial,
-            cleaning: Cleaning {
-                policy: policy.into(),
-                low: 0.9,
-                high: 1.0,
-                ..Cleaning::default()
-            },
+            cleaning: Cleaning { policy: policy.into(), low: 0.9, high: 1.0, ..Cleaning::default() },
             recovery: Recovery { model, every: 25 },
             ..LogParameters::default()
         };
@@ -84,11 +79,7 @@ impl World {
         let mut log = Log::new(&p, &m, &spec.geometry, write, 0, together).expect("a log");
         let cleaner = p.cleaning.build(&cleaning::PLUGINS).expect("a cleaner");
         log.clean_with(&p.cleaning, cleaner, &m);
-        let first = Saved {
-            complete: 0,
-            sequence: 0,
-            map: (0..initial).map(|b| (b, b)).collect(),
-        };
+        let first = Saved { complete: 0, sequence: 0, map: (0..initial).map(|b| (b, b)).collect() };
         World {
             slots: vec![Vec::new(); log.slots.len() as usize],
             all: Vec::new(),
@@ -108,11 +99,7 @@ impl World {
         let last = self.slots[slot as usize].iter().rfind(|w| w.start <= at);
         match last {
             Some(w) => (w.end <= at).then_some(w.content),
-            None => (slot < self.initial).then_some(Content {
-                block: slot,
-                sequence: 0,
-                version: 0,
-            }),
+            None => (slot < self.initial).then_some(Content { block: slot, sequence: 0, version: 0 }),
         }
     }
 
@@ -122,21 +109,11 @@ impl World {
         let address = layout.address_at(place.cylinder, u32::from(place.head), place.sector);
         let slot = address.expect("an address") >> 3;
         self.sequence += 1;
-        let content = Content {
-            block,
-            sequence: self.sequence,
-            version: moved.unwrap_or(self.sequence),
-        };
+        let content = Content { block, sequence: self.sequence, version: moved.unwrap_or(self.sequence) };
         let in_place = self.log.counted.n_in_place_writes > self.in_place;
         self.in_place = self.log.counted.n_in_place_writes;
-        let written = Written {
-            track: (place.cylinder, place.head),
-            start,
-            end,
-            content,
-            in_place,
-            host: moved.is_none(),
-        };
+        let written =
+            Written { track: (place.cylinder, place.head), start, end, content, in_place, host: moved.is_none() };
         self.slots[slot as usize].push(written);
         self.all.push(written);
     }
@@ -164,17 +141,9 @@ impl World {
                 self.held.insert(block, content.version);
                 self.log.read_ends(end);
             }
-            Move::Write {
-                block,
-                cylinder,
-                ready,
-            } => {
+            Move::Write { block, cylinder, ready } => {
                 let order = self.log.order_of(&next, now);
-                let mut places = Mover {
-                    log: &mut self.log,
-                    cylinder,
-                    ready,
-                };
+                let mut places = Mover { log: &mut self.log, cylinder, ready };
                 let place = places.place(&self.m, &order, 0, arm, now);
                 let place = place.expect("a slot of the target");
                 assert_eq!(place.cylinder, cylinder);
@@ -200,19 +169,13 @@ impl World {
             let map = blocks.filter_map(|b| Some((b, self.log.map.get(b)?)));
             self.fixed = Some((self.sequence, map.collect()));
         }
-        let place = LayoutPlaces
-            .place(&self.m, &order, 0, arm, now)
-            .expect("a place");
+        let place = LayoutPlaces.place(&self.m, &order, 0, arm, now).expect("a place");
         assert!(order.sector >= self.log.blocks << 3, "behind all blocks");
         (arm.cylinder, arm.head) = (place.cylinder, place.head);
         self.log.part_ends();
         if self.log.counted.n_checkpoints > complete {
             let (sequence, map) = self.fixed.take().expect("a map");
-            self.saved.push(Saved {
-                complete: end,
-                sequence,
-                map,
-            });
+            self.saved.push(Saved { complete: end, sequence, map });
         }
     }
 
@@ -272,10 +235,7 @@ impl World {
     /// Whether a version of a block may be found at a time: its write has ended, and no later one that began
     /// then. `None`: nothing is found.
     fn allowed(&self, block: u64, version: Option<u64>, at: u64) -> bool {
-        let mut of = self
-            .all
-            .iter()
-            .filter(|w| w.host && w.content.block == block);
+        let mut of = self.all.iter().filter(|w| w.host && w.content.block == block);
         let ended = match version {
             None if block < self.initial => return false,
             None | Some(0) => 0,
@@ -370,10 +330,7 @@ fn run(policy: &str, model: RecoveryModel, together: bool, seed: u64) -> Did {
                 if let Some(slot) = world.log.map.get(block) {
                     let content = world.content(slot, now).expect("a whole copy");
                     assert_eq!(content.block, block);
-                    assert!(
-                        world.allowed(block, Some(content.version), now),
-                        "step {step}"
-                    );
+                    assert!(world.allowed(block, Some(content.version), now), "step {step}");
                     did.reads += 1;
                 }
             }
@@ -412,14 +369,8 @@ fn nothing_is_lost_when_power_is() {
                 all.reads += did.reads;
             }
             let saves = model == RecoveryModel::Checkpoint;
-            assert!(
-                all.moved > 500 && all.reads > 500,
-                "{policy} {model:?}: {all:?}"
-            );
-            assert!(
-                all.in_place > 0,
-                "{policy} {model:?}: no disk was full: {all:?}"
-            );
+            assert!(all.moved > 500 && all.reads > 500, "{policy} {model:?}: {all:?}");
+            assert!(all.in_place > 0, "{policy} {model:?}: no disk was full: {all:?}");
             assert_eq!(all.saved > 20, saves, "{policy} {model:?}: {all:?}");
         }
     }
@@ -429,15 +380,11 @@ fn nothing_is_lost_when_power_is() {
 /// of one cylinder between them; and the tracks of a checkpoint with those written since.
 #[test]
 fn scans_take_their_closed_forms() {
-    for (spec, model) in uneven_disks()
-        .iter()
-        .flat_map(|s| [(s, RecoveryModel::Headers), (s, RecoveryModel::Checkpoint)])
+    for (spec, model) in
+        uneven_disks().iter().flat_map(|s| [(s, RecoveryModel::Headers), (s, RecoveryModel::Checkpoint)])
     {
         let mut world = World::new(spec, "greedy", model, false);
-        let (turn, switch) = (
-            world.m.rotation.period_ns().round() as u64,
-            world.m.head_switch_ns(),
-        );
+        let (turn, switch) = (world.m.rotation.period_ns().round() as u64, world.m.head_switch_ns());
         let mut arm = Arm::default();
         for step in 0..20 {
             world.write(&mut arm, step, (step * 100_000_000, step * 100_000_000 + 1));

@@ -94,10 +94,7 @@ impl Checkpoints {
 
     /// The tracks of a region.
     fn tracks(&self, m: &Mechanics, region: u64) -> Vec<Track> {
-        let (mut at, past) = (
-            self.first + region * self.sectors,
-            self.first + (region + 1) * self.sectors,
-        );
+        let (mut at, past) = (self.first + region * self.sectors, self.first + (region + 1) * self.sectors);
         let mut tracks = Vec::new();
         while let Some(place) = (at < past).then(|| m.layout.locate(at)).flatten() {
             let track = (place.cylinder, place.head);

@@ -39,12 +39,7 @@ pub(super) struct Counts {
 impl Segments {
     /// The state of a disk with this many slots and blocks, and with these initial blocks. Only the first `offered`
     /// slots take blocks.
-    pub fn new(
-        m: &Mechanics,
-        shift: u32,
-        (slots, blocks, offered): (u64, u64, u64),
-        initial: InOrder,
-    ) -> Segments {
+    pub fn new(m: &Mechanics, shift: u32, (slots, blocks, offered): (u64, u64, u64), initial: InOrder) -> Segments {
         let mut cylinders = vec![Counts::default(); m.positions() as usize];
         let block = 1u64 << shift;
         let (mut at, mut slot) = (0, 0);
@@ -138,9 +133,7 @@ impl Segments {
 
     /// The fullest cylinder that has a hole, except `but`; of equal ones the lowest.
     pub fn fullest_with_hole(&self, but: u32) -> Option<u32> {
-        let holed = self
-            .all()
-            .filter(|(n, c)| c.used > 0 && c.open > 0 && *n != but);
+        let holed = self.all().filter(|(n, c)| c.used > 0 && c.open > 0 && *n != but);
         // Shares are compared by cross products, so cylinders of unequal size are compared exactly.
         holed
             .min_by(|a, b| {

@@ -247,11 +247,7 @@ impl FreeSlots {
             if let Some((ahead, at)) = slots.first_after(head, under, class) {
                 let cost = there + m.wait_for(ahead) - from.start;
                 if cost <= most {
-                    best = Some(Found {
-                        cylinder: c,
-                        at,
-                        cost,
-                    });
+                    best = Some(Found { cylinder: c, at, cost });
                 }
             }
         }
@@ -311,11 +307,7 @@ impl FreeSlots {
             }
             let slots = self.cylinder(from.mechanics, c);
             if let Some(at) = slots.free_at(next, class, from.arm.head) {
-                return Some(Found {
-                    cylinder: c,
-                    at,
-                    cost,
-                });
+                return Some(Found { cylinder: c, at, cost });
             }
             let within = best.map_or(u64::MAX, |b| b.cost.saturating_sub(SAME + 1));
             best = self.soonest_in(from, c, class, within).or(best);
@@ -393,11 +385,7 @@ impl FreeSlots {
                 let slots = self.cylinder(from.mechanics, c);
                 if let Some(at) = slots.free_at(best.at.ordinal, class, from.arm.head) {
                     let cost = best.cost;
-                    return Some(Found {
-                        cylinder: c,
-                        at,
-                        cost,
-                    });
+                    return Some(Found { cylinder: c, at, cost });
                 }
             }
         }

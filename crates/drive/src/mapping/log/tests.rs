@@ -56,11 +56,7 @@ fn adaptive(density: [(f64, f64); 3]) -> DriveSpec {
 
 /// Disks whose tracks do not hold a whole number of blocks.
 pub(super) fn uneven_disks() -> [DriveSpec; 3] {
-    [
-        uneven(),
-        adaptive([(0.8, 0.7), (1.0, 0.9), (0.9, 0.6)]),
-        adaptive([(1.2, 1.5), (1.1, 2.1), (0.9, 0.7)]),
-    ]
+    [uneven(), adaptive([(0.8, 0.7), (1.0, 0.9), (0.9, 0.6)]), adaptive([(1.2, 1.5), (1.1, 2.1), (0.9, 0.7)])]
 }
 
 /// A drive whose slots all lie on one grid: no zones, skews or spares, 12 slots on a track.
@@ -86,15 +82,8 @@ fn log(spec: &DriveSpec, policy: &str, initial: u64, together: bool) -> (Log, Me
     with_ties(spec, (policy, "nearest"), initial, together)
 }
 
-fn with_ties(
-    spec: &DriveSpec,
-    (policy, ties): (&str, &str),
-    initial: u64,
-    together: bool,
-) -> (Log, Mechanics) {
-    let m = Models::builtin()
-        .mechanics(spec, &spec.geometry, Turn(1 << 61))
-        .expect("mechanics");
+fn with_ties(spec: &DriveSpec, (policy, ties): (&str, &str), initial: u64, together: bool) -> (Log, Mechanics) {
+    let m = Models::builtin().mechanics(spec, &spec.geometry, Turn(1 << 61)).expect("mechanics");
     let p = LogParameters {
         policy: policy.into(),
         initial_blocks: initial,
@@ -147,13 +136,7 @@ fn the_search_finds_the_soonest_slot() {
             let arm = any_arm(&spec, &m, &mut noise);
             let start = noise.below(1 << 40);
             let ready = start + noise.below(2) * noise.below(20_000_000);
-            let from = From {
-                mechanics: &m,
-                arm: &arm,
-                start,
-                ready,
-                minimum: 0,
-            };
+            let from = From { mechanics: &m, arm: &arm, start, ready, minimum: 0 };
             let free = free_slots(&log, slots);
             let costs = free.iter().map(|s| cost(&m, &arm, *s, start, ready));
             let want = costs.clone().filter(|c| c.1).map(|c| c.0).min();
@@ -181,17 +164,11 @@ fn the_search_finds_the_soonest_slot() {
                 _ => taken[noise.below(taken.len() as u64) as usize],
             };
             if let Some(found) = log.predict(&from) {
-                let by = SlotUse {
-                    at: start,
-                    moved: Moved::No,
-                };
+                let by = SlotUse { at: start, moved: Moved::No };
                 log.take(&m, block, &found, by);
             }
         }
-        assert!(
-            broken > 0 || spec.geometry.zones.len() == 1,
-            "no broken slot was taken"
-        );
+        assert!(broken > 0 || spec.geometry.zones.len() == 1, "no broken slot was taken");
         assert!(full > 0, "the disk was never full");
     }
 }
@@ -208,18 +185,9 @@ fn any_of_equal_distances_is_taken() {
     // Few slots stay free, so many cylinders have none that passes first.
     for block in 0..slots * 4 / 5 {
         let arm = any_arm(&spec, &m, &mut noise);
-        let from = From {
-            mechanics: &m,
-            arm: &arm,
-            start: noise.below(1 << 40),
-            ready: 0,
-            minimum: 0,
-        };
+        let from = From { mechanics: &m, arm: &arm, start: noise.below(1 << 40), ready: 0, minimum: 0 };
         let found = log.slots.soonest(&from, Class::Whole, Ties::Nearest);
-        let by = SlotUse {
-            at: 0,
-            moved: Moved::No,
-        };
+        let by = SlotUse { at: 0, moved: Moved::No };
         log.take(&m, block, &found.expect("a free slot"), by);
     }
     let free = free_slots(&log, slots);
@@ -228,11 +196,7 @@ fn any_of_equal_distances_is_taken() {
         let here = arm.cylinder;
         let turn = m.rotation.time_for(Turn(u64::MAX));
         let start = turn * 1000 + noise.below(turn);
-        let costs: Vec<(u64, u32)> = free
-            .iter()
-            .map(|s| cost(&m, &arm, *s, start, 0))
-            .map(|c| (c.0, c.2))
-            .collect();
+        let costs: Vec<(u64, u32)> = free.iter().map(|s| cost(&m, &arm, *s, start, 0)).map(|c| (c.0, c.2)).collect();
         let least = costs.iter().map(|c| c.0).min().expect("free slots");
         let soonest = costs.iter().filter(|c| c.0 <= least + 8);
         let tied: BTreeSet<u32> = soonest.map(|c| c.1).collect();
@@ -248,27 +212,17 @@ fn any_of_equal_distances_is_taken() {
                 ready: 0,
                 minimum: 0,
             };
-            let found = log
-                .slots
-                .soonest(&from, Class::Whole, Ties::Any)
-                .expect("a slot");
+            let found = log.slots.soonest(&from, Class::Whole, Ties::Any).expect("a slot");
             assert!(tied.contains(&found.cylinder), "case {case}: {found:?}");
             let distance = found.cylinder.abs_diff(here);
             let lower = here.checked_sub(distance).filter(|c| tied.contains(c));
-            assert_eq!(
-                found.cylinder,
-                lower.unwrap_or(here + distance),
-                "case {case}"
-            );
+            assert_eq!(found.cylinder, lower.unwrap_or(here + distance), "case {case}");
             *counts.entry(distance).or_insert(0u64) += 1;
         }
         for d in &distances {
             let n = counts.get(d).copied().unwrap_or(0);
             // Five standard deviations of a binomial number around 400.
-            assert!(
-                n.abs_diff(400) <= 100,
-                "case {case}: {n} of {draws} at distance {d}"
-            );
+            assert!(n.abs_diff(400) <= 100, "case {case}: {n} of {draws} at distance {d}");
         }
     }
 }
@@ -323,10 +277,7 @@ fn runs_are_true(log: &Log, m: &Mechanics) {
     for a in 0..log.capacity() {
         let place = log.locate(m, a).expect("a place");
         let truth = m.layout.locate(layout(a)).expect("a place");
-        assert_eq!(
-            (place.cylinder, place.head, place.angle),
-            (truth.cylinder, truth.head, truth.angle)
-        );
+        assert_eq!((place.cylinder, place.head, place.angle), (truth.cylinder, truth.head, truth.angle));
         let follows = (1..truth.run)
             .take_while(|i| {
                 let next = a + u64::from(*i);
@@ -341,10 +292,7 @@ fn runs_are_true(log: &Log, m: &Mechanics) {
             (least..=most).contains(&there) && there.wrapping_sub(layout(a)) == b.wrapping_sub(a)
         };
         let first = (0..a).rev().take_while(|b| same(*b)).last().unwrap_or(a);
-        let last = (a + 1..log.capacity())
-            .take_while(|b| same(*b))
-            .last()
-            .unwrap_or(a);
+        let last = (a + 1..log.capacity()).take_while(|b| same(*b)).last().unwrap_or(a);
         assert_eq!((low, high), (first, last), "bounds at {a}");
         assert!(u64::from(place.before) <= a - first);
     }
@@ -366,9 +314,7 @@ struct Service {
 fn finds_the_last_write(read: &Service, done: &[Service]) -> bool {
     let writes = done.iter().filter(|s| s.version.is_some());
     let into = writes.clone().filter(|w| w.slot == read.slot);
-    let disturbed = into
-        .clone()
-        .any(|w| w.begin < read.end && read.begin < w.end);
+    let disturbed = into.clone().any(|w| w.begin < read.end && read.begin < w.end);
     let last = |of: &mut dyn Iterator<Item = &Service>| {
         let ended = of.filter(|w| w.end <= read.begin);
         ended.max_by_key(|w| w.end).map(|w| (w.block, w.version))
@@ -393,27 +339,13 @@ fn a_read_finds_the_last_write() {
         }
         let (mut log, m) = log(spec, "eager", 40, together);
         // With two arms the disk is not filled completely, because a full disk reuses slots that may still be read.
-        let blocks = if together {
-            log.blocks - 20
-        } else {
-            log.blocks
-        };
-        let mut arms = [
-            Arm::default(),
-            Arm {
-                angle: Turn(1 << 63),
-                ..Arm::default()
-            },
-        ];
+        let blocks = if together { log.blocks - 20 } else { log.blocks };
+        let mut arms = [Arm::default(), Arm { angle: Turn(1 << 63), ..Arm::default() }];
         // With seed 0 every block is written first, so that no slot is free from then on.
         let fill = if seed == 0 { blocks } else { 0 };
         let (mut free, mut done) = ([0u64; 2], Vec::<Service>::new());
         for step in 0..6000 + fill {
-            let a = if together {
-                (free[1] < free[0]) as usize
-            } else {
-                0
-            };
+            let a = if together { (free[1] < free[0]) as usize } else { 0 };
             let now = free[a] + noise.below(3) * noise.below(4_000_000);
             let now = done.iter().map(|s: &Service| s.begin).fold(now, u64::max);
             let block = match noise.below(4) {
@@ -433,9 +365,7 @@ fn a_read_finds_the_last_write() {
             } else {
                 log.locate(&m, block << 3).expect("a place")
             };
-            let address = m
-                .layout
-                .address_at(place.cylinder, u32::from(place.head), place.sector);
+            let address = m.layout.address_at(place.cylinder, u32::from(place.head), place.sector);
             let service = Service {
                 block,
                 slot: address.expect("an address") >> 3,
@@ -447,17 +377,11 @@ fn a_read_finds_the_last_write() {
             let mut writes = done.iter().filter(|s| s.version.is_some() && s.end <= now);
             let written = block < 40 || writes.any(|s| s.block == block);
             if !write && written {
-                assert!(
-                    finds_the_last_write(&service, &done),
-                    "seed {seed}, step {step}: {service:?}"
-                );
+                assert!(finds_the_last_write(&service, &done), "seed {seed}, step {step}: {service:?}");
             }
             if write {
                 for read in done.iter().filter(|s| s.version.is_none() && s.end > now) {
-                    assert_ne!(
-                        read.slot, service.slot,
-                        "seed {seed}, step {step}: {read:?}"
-                    );
+                    assert_ne!(read.slot, service.slot, "seed {seed}, step {step}: {read:?}");
                 }
             }
             if write || written {
@@ -467,11 +391,7 @@ fn a_read_finds_the_last_write() {
             (arms[a].cylinder, arms[a].head) = (place.cylinder, place.head);
             free[a] = end;
         }
-        assert!(
-            log.counted.n_in_place_writes == 0 || !together,
-            "seed {seed}: {}",
-            log.counted.n_in_place_writes
-        );
+        assert!(log.counted.n_in_place_writes == 0 || !together, "seed {seed}: {}", log.counted.n_in_place_writes);
         in_place += log.counted.n_in_place_writes;
     }
     assert!(in_place > 0, "no disk was full");

@@ -24,13 +24,7 @@ impl Log {
     }
 
     /// Chooses the slot of the block that begins at sector `done` of a write, and takes it.
-    fn choose(
-        &mut self,
-        m: &Mechanics,
-        order: &AccessRequest,
-        done: u32,
-        (arm, start): (&Arm, u64),
-    ) -> Option<Place> {
+    fn choose(&mut self, m: &Mechanics, order: &AccessRequest, done: u32, (arm, start): (&Arm, u64)) -> Option<Place> {
         let block = (order.sector + u64::from(done)) >> self.shift;
         let from = From {
             mechanics: m,
@@ -41,10 +35,7 @@ impl Log {
         };
         let slot = match self.find(m, &from) {
             Some(found) => {
-                let by = SlotUse {
-                    at: start,
-                    moved: Moved::No,
-                };
+                let by = SlotUse { at: start, moved: Moved::No };
                 self.take(m, block, &found, by);
                 found.at.slot
             }
@@ -72,30 +63,19 @@ impl Log {
     pub fn place_in(&self, m: &Mechanics, slot: u64, inside: u32) -> Option<Place> {
         let place = m.layout.locate((slot << self.shift) + u64::from(inside))?;
         let left = self.block_sectors() - inside;
-        Some(Place {
-            run: place.run.min(left),
-            before: place.before.min(inside),
-            ..place
-        })
+        Some(Place { run: place.run.min(left), before: place.before.min(inside), ..place })
     }
 
     /// The slot into which a block is being written.
     fn new_slot(&self, block: u64) -> u64 {
         let written = self.under_way.written.iter().rev();
         let mut written = written.filter(|w| w.block == block && w.end == u64::MAX);
-        written
-            .next()
-            .map_or_else(|| self.slot_of(block), |w| w.slot)
+        written.next().map_or_else(|| self.slot_of(block), |w| w.slot)
     }
 
     /// The pass whose blocks were chosen last ends at `end`.
     pub fn pass_ends(&mut self, end: u64) {
-        for w in self
-            .under_way
-            .written
-            .iter_mut()
-            .filter(|w| w.end == u64::MAX)
-        {
+        for w in self.under_way.written.iter_mut().filter(|w| w.end == u64::MAX) {
             w.end = end;
             self.under_way.written_until = self.under_way.written_until.max(end);
         }
@@ -119,10 +99,7 @@ impl Log {
             on_arrival: false,
             watermark: 0,
             link_ns: order.link_ns,
-            supply: order.supply.map(|s| Supply {
-                start: s.start.saturating_sub(lead as u64),
-                ..s
-            }),
+            supply: order.supply.map(|s| Supply { start: s.start.saturating_sub(lead as u64), ..s }),
         }
     }
 
@@ -160,14 +137,7 @@ pub(crate) struct Writer<'a>(pub &'a mut Log);
 
 impl Places for Writer<'_> {
     #[inline]
-    fn place(
-        &mut self,
-        m: &Mechanics,
-        order: &AccessRequest,
-        done: u32,
-        arm: &Arm,
-        at: u64,
-    ) -> Option<Place> {
+    fn place(&mut self, m: &Mechanics, order: &AccessRequest, done: u32, arm: &Arm, at: u64) -> Option<Place> {
         let log = &mut *self.0;
         let sector = order.sector + u64::from(done);
         let inside = (sector & u64::from(log.block_sectors() - 1)) as u32;

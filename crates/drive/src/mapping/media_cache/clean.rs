@@ -54,11 +54,7 @@ impl MediaCache {
             }
         };
         let place: Place = m.layout.locate(sector)?;
-        Some(Step {
-            sector,
-            count: u64::from(place.run).min(left) as u32,
-            write,
-        })
+        Some(Step { sector, count: u64::from(place.run).min(left) as u32, write })
     }
 
     /// A step was carried out. True if it was the last one of its band, which is clean then.
@@ -96,9 +92,7 @@ impl MediaCache {
         let written = u64::from(self.written[band as usize]);
         let reaches = extents.last().map_or(0, |e| e.past() - start);
         let inside = extents.iter().filter(|e| e.address < start + written);
-        let covered: u64 = inside
-            .map(|e| e.past().min(start + written) - e.address)
-            .sum();
+        let covered: u64 = inside.map(|e| e.past().min(start + written) - e.address).sum();
         extents.sort_unstable_by_key(|e| e.at);
         Some(Cleaning {
             band,

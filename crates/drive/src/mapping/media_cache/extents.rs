@@ -21,11 +21,7 @@ impl Extent {
     /// The part of it in the addresses `[from, past)`; the part must not be empty.
     fn within(&self, from: u64, past: u64) -> Extent {
         let address = self.address.max(from);
-        Extent {
-            address,
-            count: self.past().min(past) - address,
-            at: self.at + (address - self.address),
-        }
+        Extent { address, count: self.past().min(past) - address, at: self.at + (address - self.address) }
     }
 }
 

@@ -139,11 +139,7 @@ impl MediaCache {
                 let run = (e.count - inside).min(self.size - sector);
                 (sector, inside.min(sector), run)
             }
-            Err((from, past)) => (
-                self.size + address,
-                address - from,
-                past.min(self.capacity) - address,
-            ),
+            Err((from, past)) => (self.size + address, address - from, past.min(self.capacity) - address),
         }
     }
 
@@ -165,10 +161,7 @@ impl MediaCache {
     pub fn track_bounds(&self, m: &Mechanics, address: u64) -> (u64, u64) {
         let (sector, before, run) = self.whereabouts(address);
         let (low, high) = m.layout.track_bounds(sector);
-        (
-            address - before.min(sector - low),
-            address + (run - 1).min(high - sector),
-        )
+        (address - before.min(sector - low), address + (run - 1).min(high - sector))
     }
 
     /// The place that the next write to the cache gets.

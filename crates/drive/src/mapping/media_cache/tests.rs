@@ -35,10 +35,7 @@ impl Naive {
     /// Tracks of a band overlap: a write to it begins at its start, or where the latest one ended.
     fn check_order(&mut self, media: &MediaCache, sector: u64, count: u64) {
         if sector < media.size {
-            assert!(
-                sector + count <= media.size,
-                "a write crosses the end of the cache"
-            );
+            assert!(sector + count <= media.size, "a write crosses the end of the cache");
             return;
         }
         let band = media.band_of(sector - media.size);
@@ -46,10 +43,7 @@ impl Naive {
         let end = self.ends.insert(band, sector + count);
         let in_order = sector == media.size + start || Some(sector) == end;
         assert!(in_order, "band {band}: a write at {sector} after {end:?}");
-        assert!(
-            sector + count <= media.size + past,
-            "a write leaves band {band}"
-        );
+        assert!(sector + count <= media.size + past, "a write leaves band {band}");
     }
 
     fn write(&mut self, media: &mut MediaCache, mut address: u64, mut left: u32) {
@@ -85,10 +79,7 @@ impl Naive {
         let mut places = LayoutPlaces;
         let order = AccessRequest::plain(step.sector, step.count, 0);
         let place = places.place(&self.m, &order, 0, &Arm::default(), 0);
-        assert!(
-            place.expect("a place").run >= step.count,
-            "a step leaves its track"
-        );
+        assert!(place.expect("a place").run >= step.count, "a step leaves its track");
         for sector in step.sector..step.sector + u64::from(step.count) {
             if step.write {
                 let address = sector - media.size;
@@ -122,10 +113,7 @@ impl Naive {
             for a in low..=high {
                 let newest = self.newest[a as usize];
                 let held = self.medium[(sector + a - address) as usize];
-                assert!(
-                    newest.is_none() || held == newest,
-                    "{a}: {held:?}, not {newest:?}"
-                );
+                assert!(newest.is_none() || held == newest, "{a}: {held:?}, not {newest:?}");
             }
             address += u64::from(place.run);
         }
@@ -135,9 +123,7 @@ impl Naive {
 
 fn both(p: &MediaCacheParameters) -> (MediaCache, Naive) {
     let spec = small_drive("");
-    let m = Models::builtin()
-        .mechanics(&spec, &spec.geometry, Turn(0))
-        .expect("mechanics");
+    let m = Models::builtin().mechanics(&spec, &spec.geometry, Turn(0)).expect("mechanics");
     let media = MediaCache::new(p, &m, 512, 0).expect("a media cache");
     let naive = Naive {
         medium: vec![None; m.layout.capacity() as usize],

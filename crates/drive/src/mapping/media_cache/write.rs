@@ -72,22 +72,14 @@ impl MediaCache {
             self.cached.remove(address, address + run);
             self.written[self.band_of(address) as usize] += run as u32;
         } else {
-            let new = Extent {
-                address,
-                count: run,
-                at: self.head,
-            };
+            let new = Extent { address, count: run, at: self.head };
             self.cached.insert(new);
             self.log.push_back(new);
             self.head += run;
         }
         self.trim();
         self.moves.note(address, address + run);
-        Some(Place {
-            run: run as u32,
-            before: 0,
-            ..place
-        })
+        Some(Place { run: run as u32, before: 0, ..place })
     }
 
     /// Frees the oldest sectors of the log that hold no current copy.
@@ -108,14 +100,7 @@ pub(crate) struct Writer<'a> {
 }
 
 impl Places for Writer<'_> {
-    fn place(
-        &mut self,
-        m: &Mechanics,
-        order: &AccessRequest,
-        done: u32,
-        _: &Arm,
-        _: u64,
-    ) -> Option<Place> {
+    fn place(&mut self, m: &Mechanics, order: &AccessRequest, done: u32, _: &Arm, _: u64) -> Option<Place> {
         let address = order.sector + u64::from(done);
         self.media.take(m, address, order.count - done, self.direct)
     }

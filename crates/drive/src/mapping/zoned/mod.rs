@@ -123,10 +123,7 @@ impl Zones {
                 true => ZoneCondition::NotWritePointer,
                 false => initial,
             };
-            Zone {
-                condition,
-                written: 0,
-            }
+            Zone { condition, written: 0 }
         };
         let mut zones = Zones {
             zone_blocks,
@@ -151,10 +148,7 @@ impl Zones {
 
     /// What its host has to know.
     pub fn rules(&self) -> ZoneRules {
-        ZoneRules {
-            most_open: u32::try_from(self.max_open).ok(),
-            unrestricted_reads: self.unrestricted_reads,
-        }
+        ZoneRules { most_open: u32::try_from(self.max_open).ok(), unrestricted_reads: self.unrestricted_reads }
     }
 
     /// Checks a command that arrives, and advances the write pointer for a write. The drive itself checks commands that
@@ -215,10 +209,7 @@ impl Zones {
             return Err(Sense::ReadBoundaryViolation);
         }
         let zone = &self.zones[a];
-        let all = matches!(
-            zone.condition,
-            ZoneCondition::Full | ZoneCondition::ReadOnly
-        );
+        let all = matches!(zone.condition, ZoneCondition::Full | ZoneCondition::ReadOnly);
         if all || past <= self.start(a) + zone.written {
             return Ok(());
         }
@@ -267,10 +258,7 @@ impl Zones {
         if self.implicit.len() + self.explicit < self.max_open {
             return Ok(());
         }
-        let oldest = *self
-            .implicit
-            .front()
-            .ok_or(Sense::InsufficientZoneResources)?;
+        let oldest = *self.implicit.front().ok_or(Sense::InsufficientZoneResources)?;
         self.change(oldest as usize, ZoneCondition::Closed);
         Ok(())
     }
@@ -351,19 +339,14 @@ impl Zones {
             ZoneAction::Finish => {
                 matches!(zone.condition, ImplicitlyOpened | ExplicitlyOpened | Closed)
             }
-            ZoneAction::Reset => matches!(
-                zone.condition,
-                Empty | ImplicitlyOpened | ExplicitlyOpened | Closed | Full
-            ),
+            ZoneAction::Reset => matches!(zone.condition, Empty | ImplicitlyOpened | ExplicitlyOpened | Closed | Full),
         };
         let zones = self.zones.iter().enumerate();
         let which: Vec<usize> = zones.filter(|(_, z)| meant(z)).map(|(i, _)| i).collect();
         if action == ZoneAction::Open && which.len() > self.max_open - self.explicit {
             return Err(Sense::InsufficientZoneResources);
         }
-        which
-            .into_iter()
-            .try_for_each(|i| self.manage_one(action, i))
+        which.into_iter().try_for_each(|i| self.manage_one(action, i))
     }
 
     /// Takes over the zones of an equal drive as they are after a loss of power: what was open is closed, and a write pointer

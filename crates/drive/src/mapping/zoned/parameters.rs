@@ -37,11 +37,7 @@ impl Zoned {
     fn check_size(&self) -> Result<(), SpecError> {
         match self.zone_size.0.is_power_of_two() {
             true => Ok(()),
-            false => Err(SpecError::new(
-                "zone_size",
-                self.zone_size,
-                "a power of two",
-            )),
+            false => Err(SpecError::new("zone_size", self.zone_size, "a power of two")),
         }
     }
 
@@ -50,11 +46,9 @@ impl Zoned {
         match self.conventional_zones {
             None => Ok(count.div_ceil(100)),
             Some(n) if n <= count => Ok(n),
-            Some(n) => Err(SpecError::new(
-                "mapping.conventional_zones",
-                n,
-                format!("at most the {count} zones of the drive"),
-            )),
+            Some(n) => {
+                Err(SpecError::new("mapping.conventional_zones", n, format!("at most the {count} zones of the drive")))
+            }
         }
     }
 }

@@ -73,11 +73,7 @@ impl ReportingOptions {
 impl Zones {
     /// The zones that match `options`, in order of address, starting with the zone that holds `from`. Past the end of
     /// the drive there are none.
-    pub fn report(
-        &self,
-        from: Lba,
-        options: ReportingOptions,
-    ) -> impl Iterator<Item = ZoneDescriptor> + '_ {
+    pub fn report(&self, from: Lba, options: ReportingOptions) -> impl Iterator<Item = ZoneDescriptor> + '_ {
         let first = self.index(from.0).min(self.zones.len());
         let all = (first..self.zones.len()).map(|index| self.describe(index));
         let condition = options.condition();

@@ -106,17 +106,11 @@ impl Naive {
 
     fn touched(&self, first: u64, past: u64) -> Vec<usize> {
         let holds = |z: &Plain| (first..past).any(|b| z.blocks.contains(&b));
-        (0..self.zones.len())
-            .filter(|z| holds(&self.zones[*z]))
-            .collect()
+        (0..self.zones.len()).filter(|z| holds(&self.zones[*z])).collect()
     }
 
     fn read(&self, first: u64, past: u64) -> Result<(), Sense> {
-        let zones: Vec<&Plain> = self
-            .touched(first, past)
-            .iter()
-            .map(|z| &self.zones[*z])
-            .collect();
+        let zones: Vec<&Plain> = self.touched(first, past).iter().map(|z| &self.zones[*z]).collect();
         if zones.iter().any(|z| z.condition == Offline) {
             return Err(Sense::ZoneIsOffline);
         }
@@ -138,21 +132,12 @@ impl Naive {
 
     fn write(&mut self, first: u64, past: u64) -> Result<(), Sense> {
         let touched = self.touched(first, past);
-        for (condition, sense) in [
-            (Offline, Sense::ZoneIsOffline),
-            (ReadOnly, Sense::ZoneIsReadOnly),
-        ] {
-            if touched
-                .iter()
-                .any(|z| self.zones[*z].condition == condition)
-            {
+        for (condition, sense) in [(Offline, Sense::ZoneIsOffline), (ReadOnly, Sense::ZoneIsReadOnly)] {
+            if touched.iter().any(|z| self.zones[*z].condition == condition) {
                 return Err(sense);
             }
         }
-        let sequential = touched
-            .iter()
-            .filter(|z| self.zones[**z].is_sequential())
-            .count();
+        let sequential = touched.iter().filter(|z| self.zones[**z].is_sequential()).count();
         if sequential == 0 {
             return Ok(());
         }
@@ -163,11 +148,7 @@ impl Naive {
         if self.zones[z].condition == Full {
             return Err(Sense::InvalidFieldInCdb);
         }
-        let end = self
-            .zones
-            .last()
-            .and_then(|z| z.blocks.last())
-            .map(|b| b + 1);
+        let end = self.zones.last().and_then(|z| z.blocks.last()).map(|b| b + 1);
         if self.zones[z].next() != Some(first) || (past % self.sector != 0 && Some(past) != end) {
             return Err(Sense::UnalignedWriteCommand);
         }
@@ -187,10 +168,7 @@ impl Naive {
         if self.zones.iter().filter(|z| z.is_open()).count() < self.max_open {
             return Ok(());
         }
-        let implicit = self
-            .zones
-            .iter_mut()
-            .filter(|z| z.condition == ImplicitlyOpened);
+        let implicit = self.zones.iter_mut().filter(|z| z.condition == ImplicitlyOpened);
         let oldest = implicit.min_by_key(|z| z.opened);
         oldest.ok_or(Sense::InsufficientZoneResources)?.condition = Closed;
         Ok(())
@@ -264,11 +242,7 @@ fn both(
     };
     let zones = (0..capacity.div_ceil(size)).map(|z| Plain {
         blocks: (z * size..capacity.min((z + 1) * size)).collect(),
-        condition: if z < conventional {
-            NotWritePointer
-        } else {
-            Empty
-        },
+        condition: if z < conventional { NotWritePointer } else { Empty },
         written: BTreeSet::new(),
         opened: 0,
     });
@@ -290,24 +264,14 @@ fn check(zones: &mut Zones, naive: &mut Naive, op: Op, what: &str) {
     let said = apply(zones, op);
     assert_eq!(said, naive.apply(op), "{what}: {op:?} after {before:?}");
     if said.is_err() {
-        assert_eq!(
-            *zones, before,
-            "{what}: a refused command changes nothing: {op:?}"
-        );
+        assert_eq!(*zones, before, "{what}: a refused command changes nothing: {op:?}");
     }
-    let report = zones
-        .report(Lba(0), ReportingOptions::All)
-        .map(|z| (z.condition, z.write_pointer.map(|b| b.0)));
+    let report = zones.report(Lba(0), ReportingOptions::All).map(|z| (z.condition, z.write_pointer.map(|b| b.0)));
     let report: Vec<_> = report.collect();
     assert_eq!(report, naive.report(), "{what}: {op:?} after {before:?}");
 }
 
-const ACTIONS: [ZoneAction; 4] = [
-    ZoneAction::Open,
-    ZoneAction::Close,
-    ZoneAction::Finish,
-    ZoneAction::Reset,
-];
+const ACTIONS: [ZoneAction; 4] = [ZoneAction::Open, ZoneAction::Close, ZoneAction::Finish, ZoneAction::Reset];
 
 /// Every command in every state that can be reached, for a conventional zone and three others of two blocks.
 #[test]
@@ -351,12 +315,7 @@ fn random_commands_agree_with_the_naive_model() {
         let size = 128;
         let capacity = size * 11 + 40;
         let unrestricted = run % 3 == 0;
-        let (mut zones, mut naive) = both(
-            (size, capacity, sector),
-            3,
-            1 + run as u32 % 5,
-            unrestricted,
-        );
+        let (mut zones, mut naive) = both((size, capacity, sector), 3, 1 + run as u32 % 5, unrestricted);
         for _ in 0..1500 {
             let z = noise.below(12);
             let start = z * size;
@@ -406,24 +365,9 @@ fn the_errors_are_those_that_libzbc_expects() {
             Op::Manage(Reset, ZoneId::At(Lba(first + 1))),
             Some(Sense::InvalidFieldInCdb),
         ),
-        (
-            "042 finish past the end (ZBC-1)",
-            &[],
-            Op::Manage(Finish, at(8)),
-            Some(Sense::InvalidFieldInCdb),
-        ),
-        (
-            "024 open past the end (ZBC-1)",
-            &[],
-            Op::Manage(Open, at(8)),
-            Some(Sense::InvalidFieldInCdb),
-        ),
-        (
-            "032 close past the end (ZBC-1)",
-            &[],
-            Op::Manage(Close, at(8)),
-            Some(Sense::InvalidFieldInCdb),
-        ),
+        ("042 finish past the end (ZBC-1)", &[], Op::Manage(Finish, at(8)), Some(Sense::InvalidFieldInCdb)),
+        ("024 open past the end (ZBC-1)", &[], Op::Manage(Open, at(8)), Some(Sense::InvalidFieldInCdb)),
+        ("032 close past the end (ZBC-1)", &[], Op::Manage(Close, at(8)), Some(Sense::InvalidFieldInCdb)),
         (
             "060 read behind the write pointer",
             &[Op::Write(first, first + 8)],
@@ -442,41 +386,21 @@ fn the_errors_are_those_that_libzbc_expects() {
             Op::Read(2 * size - 1, 2 * size + 1),
             Some(Sense::ReadBoundaryViolation),
         ),
-        (
-            "064 read across types",
-            &[],
-            Op::Read(size - 1, size + 1),
-            Some(Sense::AttemptToReadInvalidData),
-        ),
+        ("064 read across types", &[], Op::Read(size - 1, size + 1), Some(Sense::AttemptToReadInvalidData)),
         (
             "073 write to a full zone",
             &[Op::Manage(Finish, at(1))],
             Op::Write(first, first + 8),
             Some(Sense::InvalidFieldInCdb),
         ),
-        (
-            "074 write across types",
-            &[],
-            Op::Write(size - 1, size + 1),
-            Some(Sense::WriteBoundaryViolation),
-        ),
+        ("074 write across types", &[], Op::Write(size - 1, size + 1), Some(Sense::WriteBoundaryViolation)),
         (
             "076 write to a closed zone, all explicitly open",
-            &[
-                Op::Write(first, first + 8),
-                Op::Manage(Close, at(1)),
-                Op::Manage(Open, at(2)),
-                Op::Manage(Open, at(3)),
-            ],
+            &[Op::Write(first, first + 8), Op::Manage(Close, at(1)), Op::Manage(Open, at(2)), Op::Manage(Open, at(3))],
             Op::Write(first + 8, first + 16),
             Some(Sense::InsufficientZoneResources),
         ),
-        (
-            "043 finish all",
-            &[Op::Write(first, first + 8)],
-            Op::Manage(Finish, ZoneId::All),
-            None,
-        ),
+        ("043 finish all", &[Op::Write(first, first + 8)], Op::Manage(Finish, ZoneId::All), None),
     ];
     for (name, before, op, expected) in cases {
         let (mut zones, _) = both((size, 8 * size, 8), 1, 2, false);
@@ -532,10 +456,7 @@ fn reports_list_the_zones_of_a_condition() {
             let found = zones.report(Lba(from), options);
             let found: Vec<u64> = found.map(|z| z.start.0 / size).collect();
             let expected = listed.iter().filter(|z| **z >= from / size);
-            assert!(
-                found.iter().eq(expected),
-                "{options:?} from {from}: {found:?}"
-            );
+            assert!(found.iter().eq(expected), "{options:?} from {from}: {found:?}");
         }
     }
 }

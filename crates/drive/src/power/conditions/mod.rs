@@ -59,12 +59,7 @@ pub enum Condition {
 
 impl Condition {
     /// Every low-power condition, from shallow to deep.
-    pub const LOW: [Condition; 4] = [
-        Condition::IdleA,
-        Condition::IdleB,
-        Condition::IdleC,
-        Condition::Standby,
-    ];
+    pub const LOW: [Condition; 4] = [Condition::IdleA, Condition::IdleB, Condition::IdleC, Condition::Standby];
 
     /// The name in drive files and results.
     pub fn name(self) -> &'static str {
@@ -185,9 +180,7 @@ impl Conditions {
     pub fn new(power: &Params, watts: &StateWatts) -> Result<Conditions, SpecError> {
         let tables: Tables = match power.get(KEY) {
             None => Tables::default(),
-            Some(Value::Object(table)) => {
-                read_table(table).map_err(|e| e.within("power.conditions"))?
-            }
+            Some(Value::Object(table)) => read_table(table).map_err(|e| e.within("power.conditions"))?,
             Some(other) => {
                 let need = "a table of conditions";
                 return Err(SpecError::new("power.conditions", other, need));
@@ -204,10 +197,7 @@ impl Conditions {
         for ((step, condition), (table, power)) in steps.iter_mut().zip(Condition::LOW).zip(given) {
             *step = Step::new(condition, table, power, watts, tables.timers)?;
         }
-        Ok(Conditions {
-            idle_watts: watts.idle,
-            steps,
-        })
+        Ok(Conditions { idle_watts: watts.idle, steps })
     }
 
     /// Whether the drive has a condition.
@@ -238,9 +228,7 @@ impl Conditions {
     /// The same with the timers of `other`.
     #[must_use]
     pub fn with_timers_of(self, other: &Conditions) -> Conditions {
-        Condition::LOW
-            .into_iter()
-            .fold(self, |all, c| all.with_timer(c, other.timer(c)))
+        Condition::LOW.into_iter().fold(self, |all, c| all.with_timer(c, other.timer(c)))
     }
 
     fn step(&self, condition: Condition) -> Option<&Step> {
@@ -315,14 +303,8 @@ impl Step {
         let standby = condition == Condition::Standby;
         let low = &watts.low_power;
         let spin_up = |s: f64| Span::from_secs_f64(s);
-        let recovery = t
-            .recovery_time
-            .or(low.spin_up_s.filter(|_| standby).map(spin_up));
-        let from_spin_up = if standby {
-            low.spin_up
-        } else {
-            Some(watts.idle)
-        };
+        let recovery = t.recovery_time.or(low.spin_up_s.filter(|_| standby).map(spin_up));
+        let from_spin_up = if standby { low.spin_up } else { Some(watts.idle) };
         let recovery_watts = t.recovery_power.map(|w| w.0).or(from_spin_up);
         let (Some(recovery), Some(recovery_watts)) = (recovery, recovery_watts) else {
             if table.is_none() {
@@ -330,10 +312,7 @@ impl Step {
             }
             let (name, need) = match recovery {
                 None => ("recovery_time", "how long the way back takes"),
-                Some(_) => (
-                    "recovery_power",
-                    "the power of spinning up, or power.spin_up",
-                ),
+                Some(_) => ("recovery_power", "the power of spinning up, or power.spin_up"),
             };
             return Err(SpecError::new(key(name), "nothing", need));
         };

@@ -62,11 +62,7 @@ enum State {
 impl Rest {
     /// A drive that becomes idle and ready for commands at `now`.
     pub fn new(now: u64) -> Rest {
-        Rest {
-            state: State::Holding(Condition::Active),
-            reported_until: now,
-            idle_from: now,
-        }
+        Rest { state: State::Holding(Condition::Active), reported_until: now, idle_from: now }
     }
 
     /// The condition that the drive enters, holds or leaves.
@@ -90,12 +86,7 @@ impl Rest {
     }
 
     /// Advances to `until`; events at `until` itself are still to come.
-    pub fn advance(
-        &mut self,
-        design: &Conditions,
-        until: u64,
-        sink: &mut impl FnMut(ConditionPhase),
-    ) {
+    pub fn advance(&mut self, design: &Conditions, until: u64, sink: &mut impl FnMut(ConditionPhase)) {
         while self.reported_until < until {
             let end = self.end(design).unwrap_or(u64::MAX);
             self.tell(design, end.min(until), sink);
@@ -108,12 +99,7 @@ impl Rest {
 
     /// A command arrives at `now`, and the drive recovers for it. The phases of the recovery go to `sink` as
     /// well. Returns when the service can begin.
-    pub fn wake(
-        &mut self,
-        design: &Conditions,
-        now: u64,
-        sink: &mut impl FnMut(ConditionPhase),
-    ) -> u64 {
+    pub fn wake(&mut self, design: &Conditions, now: u64, sink: &mut impl FnMut(ConditionPhase)) -> u64 {
         self.ask(design, now, Condition::Active, sink);
         while self.state != State::Holding(Condition::Active) {
             let end = self.end(design).unwrap_or(self.reported_until);
@@ -124,13 +110,7 @@ impl Rest {
     }
 
     /// The host asks at `now` for a condition that the drive has.
-    pub fn ask(
-        &mut self,
-        design: &Conditions,
-        now: u64,
-        wanted: Condition,
-        sink: &mut impl FnMut(ConditionPhase),
-    ) {
+    pub fn ask(&mut self, design: &Conditions, now: u64, wanted: Condition, sink: &mut impl FnMut(ConditionPhase)) {
         self.advance(design, now, sink);
         let now = now.max(self.reported_until);
         match &mut self.state {
@@ -139,20 +119,10 @@ impl Rest {
                 self.idle_from = now;
                 self.head_for(design, now, condition, wanted);
             }
-            State::Entering {
-                to,
-                before,
-                from,
-                until,
-                ..
-            } if wanted < *to && to.is_broken_off() => {
+            State::Entering { to, before, from, until, .. } if wanted < *to && to.is_broken_off() => {
                 let covered = (now - *from, *until - *from);
                 let back = design.way_back(*before, *to, covered);
-                self.state = State::Leaving {
-                    left: *to,
-                    until: now.saturating_add(back),
-                    then: Some(wanted),
-                };
+                self.state = State::Leaving { left: *to, until: now.saturating_add(back), then: Some(wanted) };
             }
             State::Entering { then, .. } | State::Leaving { then, .. } => *then = Some(wanted),
         }
@@ -163,11 +133,8 @@ impl Rest {
         if wanted > at {
             self.enter(design, now, wanted, true);
         } else if wanted < at {
-            self.state = State::Leaving {
-                left: at,
-                until: now.saturating_add(design.recovery(at)),
-                then: Some(wanted),
-            };
+            self.state =
+                State::Leaving { left: at, until: now.saturating_add(design.recovery(at)), then: Some(wanted) };
         }
     }
 
@@ -202,9 +169,7 @@ impl Rest {
                     self.enter(design, now, to, false);
                 }
             }
-            State::Entering {
-                to, asked, then, ..
-            } => {
+            State::Entering { to, asked, then, .. } => {
                 self.state = State::Holding(to);
                 if asked || then.is_some() {
                     self.idle_from = now;

@@ -10,12 +10,7 @@ const MS: u64 = 1_000_000;
 
 fn design(toml: &str) -> Result<Conditions, SpecError> {
     let power: Params = toml::from_str(toml).expect("TOML");
-    let shape = Shape {
-        rotation_speed: Rpm(7200.0),
-        arms: 1,
-        stacks: 1,
-        platters: 4,
-    };
+    let shape = Shape { rotation_speed: Rpm(7200.0), arms: 1, stacks: 1, platters: 4 };
     Conditions::new(&power, &build(&power, &shape, &PLUGINS)?)
 }
 
@@ -80,14 +75,7 @@ fn time_and_energy_by_condition() {
     all.iter().for_each(|s| time.add(s, 36 * S));
     assert_eq!(time.total_ns(), 33 * S);
     let e = time.energy(&d);
-    let want = [
-        (0.0, 0.0),
-        (8.0, 65.0),
-        (10.0, 64.0),
-        (4.0, 4.0),
-        (5.0, 30.0),
-        (6.0, 150.0),
-    ];
+    let want = [(0.0, 0.0), (8.0, 65.0), (10.0, 64.0), (4.0, 4.0), (5.0, 30.0), (6.0, 150.0)];
     for ((name, got), (seconds, joules)) in e.named().into_iter().zip(want) {
         assert!((got.time_s - seconds).abs() < 1e-9, "{name}: {got:?}");
         assert!((got.energy_j - joules).abs() < 1e-9, "{name}: {got:?}");
@@ -136,10 +124,7 @@ fn a_host_asks() {
     rest.ask(&d, S, Standby, &mut |s| all.push(s));
     rest.ask(&d, 100 * S, IdleB, &mut |s| all.push(s));
     rest.advance(&d, 124 * S, &mut |s| all.push(s));
-    let rows: Vec<_> = all
-        .iter()
-        .map(|s| (s.condition, s.passage, s.from / MS, s.to / MS))
-        .collect();
+    let rows: Vec<_> = all.iter().map(|s| (s.condition, s.passage, s.from / MS, s.to / MS)).collect();
     assert_eq!(
         rows,
         [
@@ -181,12 +166,8 @@ fn timers_are_off_unless_given() {
     assert_eq!(design(&on).unwrap(), design(DRIVE).unwrap());
     // Without a known recovery the drive cannot enter a condition.
     assert!(!design("idle_b = \"7 W\"").unwrap().has(Condition::IdleB));
-    assert!(!design("spin_up_time = \"9 s\"")
-        .unwrap()
-        .has(Condition::Standby));
-    assert!(design("spin_up_time = \"9 s\"\nspin_up = \"20 W\"")
-        .unwrap()
-        .has(Condition::Standby));
+    assert!(!design("spin_up_time = \"9 s\"").unwrap().has(Condition::Standby));
+    assert!(design("spin_up_time = \"9 s\"\nspin_up = \"20 W\"").unwrap().has(Condition::Standby));
 }
 
 #[test]
@@ -195,31 +176,11 @@ fn bad_values_are_named() {
         ("timer = \"2 s\"", "timer = \"0 s\"", "idle_b.timer"),
         ("timer = \"2 s\"", "timer = \"-2 s\"", "idle_b.timer"),
         ("timer = \"2 s\"", "timer = \"200000 h\"", "idle_b.timer"),
-        (
-            "timer = \"20 s\"",
-            "nominal_timer = \"0 s\"",
-            "standby.nominal_timer",
-        ),
-        (
-            "enter_time = \"2 s\"",
-            "enter_time = \"-1 ms\"",
-            "idle_c.enter_time",
-        ),
-        (
-            "recovery_time = \"3 s\"",
-            "recovery_time = \"2 h\"",
-            "idle_c.recovery_time",
-        ),
-        (
-            "enter_time = \"5 s\"",
-            "recovery_power = \"0.5 W\"",
-            "standby.recovery_power",
-        ),
-        (
-            "enter_time = \"5 s\"",
-            "enter_power = \"-1 W\"",
-            "standby.enter_power",
-        ),
+        ("timer = \"20 s\"", "nominal_timer = \"0 s\"", "standby.nominal_timer"),
+        ("enter_time = \"2 s\"", "enter_time = \"-1 ms\"", "idle_c.enter_time"),
+        ("recovery_time = \"3 s\"", "recovery_time = \"2 h\"", "idle_c.recovery_time"),
+        ("enter_time = \"5 s\"", "recovery_power = \"0.5 W\"", "standby.recovery_power"),
+        ("enter_time = \"5 s\"", "enter_power = \"-1 W\"", "standby.enter_power"),
         ("enter_time = \"5 s\"", "enter = \"5 s\"", "standby"),
         (", recovery_time = \"3 s\"", "", "idle_c.recovery_time"),
         ("[conditions]", "[conditions]\ntimers = \"on\"", "timers"),
@@ -233,10 +194,7 @@ fn bad_values_are_named() {
     let no_spin_up = DRIVE.replace("spin_up = \"25 W\"", "");
     let key = design(&no_spin_up).unwrap_err().key;
     assert_eq!(key, "power.conditions.standby.recovery_power");
-    assert_eq!(
-        design("conditions = 3").unwrap_err().key,
-        "power.conditions"
-    );
+    assert_eq!(design("conditions = 3").unwrap_err().key, "power.conditions");
 }
 
 /// A drive with random conditions, in whole milliseconds.
@@ -246,22 +204,15 @@ fn any_design(random: &mut impl Rng) -> Conditions {
         watts *= random.random_range(0.4..1.0);
         random.random_bool(0.75).then(|| Step {
             watts,
-            timer: random
-                .random_bool(0.8)
-                .then(|| random.random_range(1..40) * MS),
+            timer: random.random_bool(0.8).then(|| random.random_range(1..40) * MS),
             enter: random.random_range(0..10) * MS,
-            enter_watts: random
-                .random_bool(0.5)
-                .then(|| random.random_range(0.0..12.0)),
+            enter_watts: random.random_bool(0.5).then(|| random.random_range(0.0..12.0)),
             // A recovery of zero length would not be told.
             recovery: random.random_range(1..20) * MS,
             recovery_watts: random.random_range(10.0..25.0),
         })
     });
-    Conditions {
-        idle_watts: 10.0,
-        steps,
-    }
+    Conditions { idle_watts: 10.0, steps }
 }
 
 /// The condition after each millisecond without commands, computed step by step: the rules in another form.
@@ -270,12 +221,7 @@ fn by_the_clock(d: &Conditions, milliseconds: u64) -> Vec<(Condition, Passage)> 
     let mut seen = Vec::new();
     for now in 0..milliseconds {
         while busy == 0 {
-            let due = |c: &Condition| {
-                d.step(*c)
-                    .and_then(|s| s.timer)
-                    .is_some_and(|t| t <= now * MS)
-                    && *c > at
-            };
+            let due = |c: &Condition| d.step(*c).and_then(|s| s.timer).is_some_and(|t| t <= now * MS) && *c > at;
             // Timers that expired together, or while another condition was entered: the deepest counts.
             let Some(next) = Condition::LOW.into_iter().rev().find(due) else {
                 break;
@@ -283,14 +229,7 @@ fn by_the_clock(d: &Conditions, milliseconds: u64) -> Vec<(Condition, Passage)> 
             at = next;
             busy = d.step(next).map_or(0, |s| s.enter / MS);
         }
-        seen.push((
-            at,
-            if busy > 0 {
-                Passage::Entering
-            } else {
-                Passage::Holding
-            },
-        ));
+        seen.push((at, if busy > 0 { Passage::Entering } else { Passage::Holding }));
         busy = busy.saturating_sub(1);
     }
     seen
@@ -306,15 +245,8 @@ fn the_same_as_by_the_clock() {
         rest.advance(&d, 120 * MS, &mut |s| stretches.push(s));
         for (ms, seen) in by_the_clock(&d, 120).into_iter().enumerate() {
             let now = ms as u64 * MS;
-            let s = stretches
-                .iter()
-                .find(|s| s.from <= now && now < s.to)
-                .expect("no gap");
-            assert_eq!(
-                (s.condition, s.passage),
-                seen,
-                "seed {seed}, {ms} ms, {d:?}"
-            );
+            let s = stretches.iter().find(|s| s.from <= now && now < s.to).expect("no gap");
+            assert_eq!((s.condition, s.passage), seen, "seed {seed}, {ms} ms, {d:?}");
         }
     }
 }
@@ -341,11 +273,7 @@ fn stretches_tile_time() {
                 other.ask(&d, now, c, &mut |s| pieces.push(s));
             } else {
                 let ready = one.wake(&d, now, &mut |s| whole.push(s));
-                assert_eq!(
-                    other.wake(&d, now, &mut |s| pieces.push(s)),
-                    ready,
-                    "seed {seed}"
-                );
+                assert_eq!(other.wake(&d, now, &mut |s| pieces.push(s)), ready, "seed {seed}");
                 assert!(now <= ready && ready <= now + 30 * MS, "seed {seed}");
                 now = ready;
             }
@@ -359,10 +287,7 @@ fn stretches_tile_time() {
         for s in &pieces {
             let w = whole.iter().find(|w| w.from <= s.from && s.to <= w.to);
             let w = w.unwrap_or_else(|| panic!("seed {seed}: {s:?} in none of {whole:?}"));
-            assert_eq!(
-                (s.condition, s.passage, s.watts),
-                (w.condition, w.passage, w.watts)
-            );
+            assert_eq!((s.condition, s.passage, s.watts), (w.condition, w.passage, w.watts));
         }
         let sum = |all: &[ConditionPhase]| all.iter().map(ConditionPhase::joules).sum::<f64>();
         assert!((sum(&whole) - sum(&pieces)).abs() < 1e-9, "seed {seed}");
@@ -373,10 +298,7 @@ fn check_tiling(all: &[ConditionPhase], from: u64, to: u64, seed: u64) {
     let mut at = from;
     let mut last: Option<&ConditionPhase> = None;
     for s in all {
-        assert!(
-            s.from == at && s.to > at && s.watts >= 0.0,
-            "seed {seed}: {s:?} after {last:?}"
-        );
+        assert!(s.from == at && s.to > at && s.watts >= 0.0, "seed {seed}: {s:?} after {last:?}");
         if let Some(l) = last.filter(|l| l.passage != Passage::Leaving) {
             assert!(s.condition >= l.condition, "seed {seed}: {s:?} after {l:?}");
         }

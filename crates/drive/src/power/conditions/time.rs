@@ -36,9 +36,7 @@ impl ConditionTime {
     pub fn since(&self, earlier: &ConditionTime) -> ConditionTime {
         let mut difference = *self;
         let cells = difference.ns.iter_mut().flatten();
-        cells
-            .zip(earlier.ns.iter().flatten())
-            .for_each(|(a, b)| *a -= b);
+        cells.zip(earlier.ns.iter().flatten()).for_each(|(a, b)| *a -= b);
         difference
     }
 
@@ -89,10 +87,7 @@ pub struct ConditionShare {
 
 impl ConditionShare {
     fn plus(self, other: ConditionShare) -> ConditionShare {
-        ConditionShare {
-            time_s: self.time_s + other.time_s,
-            energy_j: self.energy_j + other.energy_j,
-        }
+        ConditionShare { time_s: self.time_s + other.time_s, energy_j: self.energy_j + other.energy_j }
     }
 }
 

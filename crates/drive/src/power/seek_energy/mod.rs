@@ -94,10 +94,7 @@ impl SeekEnergy {
 
     /// The same law for a unit of so many cylinders.
     pub(crate) fn over(self, cylinders: u32) -> SeekEnergy {
-        SeekEnergy {
-            stroke: f64::from(cylinders.saturating_sub(1).max(1)),
-            ..self
-        }
+        SeekEnergy { stroke: f64::from(cylinders.saturating_sub(1).max(1)), ..self }
     }
 
     /// Joules of a seek over `distance` cylinders.

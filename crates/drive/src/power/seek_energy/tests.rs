@@ -22,10 +22,7 @@ fn energies_by_hand() {
         let t_c = ((x - x_full) / v).max(0.0);
         let by_hand = 2.2 * t_a + 0.033 * (x / x_full).min(1.0) + 7.0 * t_c;
         let got = law.joules((x * 100_000.0).round() as u32);
-        assert!(
-            (got - by_hand).abs() < 2e-5,
-            "{x}: {got} J, by hand {by_hand} J"
-        );
+        assert!((got - by_hand).abs() < 2e-5, "{x}: {got} J, by hand {by_hand} J");
         assert!((got * 1e3 - millijoules).abs() < 0.5, "{x}: {got} J");
     }
     assert_eq!(law.joules(0), 0.0);
@@ -40,10 +37,7 @@ fn continuous_and_growing() {
     let mut before = 0.0;
     for d in 0..=100_000u32 {
         let now = law.joules(d);
-        assert!(
-            now >= before && now - before < 3e-4,
-            "{d}: {before} then {now}"
-        );
+        assert!(now >= before && now - before < 3e-4, "{d}: {before} then {now}");
         before = now;
     }
 }
@@ -54,16 +48,8 @@ fn absent_wrong_and_misspelt() {
     for (from, to, key) in [
         ("0.30439", "0.0", "power.seek_energy.coast_from"),
         ("0.30439", "1.5", "power.seek_energy.coast_from"),
-        (
-            "\"7.00065 ms\"",
-            "\"0 ms\"",
-            "power.seek_energy.acceleration_time",
-        ),
-        (
-            "\"2.2 W\"",
-            "\"-2 W\"",
-            "power.seek_energy.acceleration_power",
-        ),
+        ("\"7.00065 ms\"", "\"0 ms\"", "power.seek_energy.acceleration_time"),
+        ("\"2.2 W\"", "\"-2 W\"", "power.seek_energy.acceleration_power"),
         ("\"33 mJ\"", "33", "power.seek_energy.speed_energy"),
         ("coast_power", "coast", "power.seek_energy"),
     ] {

@@ -3,13 +3,7 @@
 use super::*;
 
 pub fn fault(ms: f64, arm: u32, surface: Option<u32>, warning: bool) -> FaultSpec {
-    FaultSpec {
-        at: Some(Span::from_ms(ms)),
-        arm,
-        surface,
-        warning,
-        ..Default::default()
-    }
+    FaultSpec { at: Some(Span::from_ms(ms)), arm, surface, warning, ..Default::default() }
 }
 
 #[test]
@@ -38,10 +32,7 @@ fn an_assembly_that_fails_leaves_the_rest_at_work() {
         }
         for c in &done {
             let start = c.arrival.0 + c.components.queue;
-            assert!(
-                c.arm == 0 || start < 2_000_000_000,
-                "arm 1 works at {start}"
-            );
+            assert!(c.arm == 0 || start < 2_000_000_000, "arm 1 works at {start}");
         }
         assert!(done.iter().any(|c| c.arm == 1));
     }
@@ -50,10 +41,7 @@ fn an_assembly_that_fails_leaves_the_rest_at_work() {
 #[test]
 fn a_surface_that_nothing_reaches_gives_errors_and_others_go_on() {
     let mut spec = at("D1A2S1H1");
-    spec.parallelism.faults = vec![
-        fault(0.0, 0, Some(3), true),
-        fault(4_000.0, 1, Some(3), true),
-    ];
+    spec.parallelism.faults = vec![fault(0.0, 0, Some(3), true), fault(4_000.0, 1, Some(3), true)];
     let capacity = new(&spec).capacity_blocks();
     let reads = single_reads(1_500, 8_000_000, capacity);
     let mut drive = new(&spec);
@@ -90,17 +78,9 @@ fn commands_out_of_reach_fail_at_once_under_load() {
 fn requests_over_several_surfaces_need_an_arm_that_reaches_them_all() {
     let mut spec = at("D1A2S1H1");
     spec.parallelism.faults = vec![fault(0.0, 0, Some(2), true)];
-    let long = |id, lba| DriveRequest {
-        id,
-        command: Command::Read,
-        lba: Lba(lba),
-        blocks: 350,
-        ..DriveRequest::default()
-    };
-    let done = run(
-        &mut new(&spec),
-        &[(0, long(0, 10)), (0, long(1, 8_000)), (0, long(2, 400))],
-    );
+    let long =
+        |id, lba| DriveRequest { id, command: Command::Read, lba: Lba(lba), blocks: 350, ..DriveRequest::default() };
+    let done = run(&mut new(&spec), &[(0, long(0, 10)), (0, long(1, 8_000)), (0, long(2, 400))]);
     for c in &done {
         assert!(!c.error);
         assert!(c.id == 2 || c.arm == 1, "{c:?}");
@@ -121,10 +101,7 @@ fn times_of_failure_come_from_the_seed() {
     let capacity = new(&spec).capacity_blocks();
     let reads = single_reads(3_000, 8_000_000, capacity);
     let times = |seed| {
-        let options = DriveOptions {
-            seed,
-            ..DriveOptions::default()
-        };
+        let options = DriveOptions { seed, ..DriveOptions::default() };
         let mut drive = Drive::builtin(&spec, &options).unwrap();
         run(&mut drive, &reads);
         drive.faults().iter().map(|f| f.failed).collect::<Vec<_>>()
@@ -134,10 +111,7 @@ fn times_of_failure_come_from_the_seed() {
     // Their mean over seeds is the mean asked for (standard error 1 / sqrt(900)).
     let (mut sum, mut n) = (0.0, 0);
     for seed in 0..300 {
-        let options = DriveOptions {
-            seed,
-            ..DriveOptions::default()
-        };
+        let options = DriveOptions { seed, ..DriveOptions::default() };
         let mut drive = Drive::builtin(&spec, &options).unwrap();
         drive.submit(Time(u64::MAX / 4), reads[0].1);
         drive.advance(Time::NEVER, &mut |_| {});

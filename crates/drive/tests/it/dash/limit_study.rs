@@ -22,21 +22,14 @@ fn limit_study_factors_scale_seeks_and_waits() {
         s.positioning.rotation_scale = rotation;
         let done = run(&mut new(&s), &reads);
         let most = done.iter().map(|c| c.components.rotation).max().unwrap();
-        (
-            mean(&done, |c| c.components.seek),
-            mean(&done, |c| c.components.rotation),
-            most as f64,
-        )
+        (mean(&done, |c| c.components.seek), mean(&done, |c| c.components.rotation), most as f64)
     };
     let (seek, rotation, _) = of(1.0, 1.0);
     for f in [0.5, 0.25] {
         assert!((of(f, 1.0).0 / seek - f).abs() < 1e-3);
         // Scaled waits change the phases of what follows: only the mean is f times as long.
         let (_, r, most) = of(1.0, f);
-        assert!(
-            (r / rotation - f).abs() < 0.04 * f,
-            "{r} for {f} of {rotation}"
-        );
+        assert!((r / rotation - f).abs() < 0.04 * f, "{r} for {f} of {rotation}");
         assert!(most <= f * REV_NS + 1.0);
     }
     assert_eq!(of(0.0, 1.0).0, 0.0);

@@ -6,8 +6,7 @@ mod limit_study;
 
 use faults::fault;
 use headstack_drive::spec::{
-    ArmChoice, ArmShare, Destage, DriveSpec, FaultSpec, HeadOffset, HitCheck, Parking, QueueCounts,
-    ReadAhead,
+    ArmChoice, ArmShare, Destage, DriveSpec, FaultSpec, HeadOffset, HitCheck, Parking, QueueCounts, ReadAhead,
 };
 use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest};
 use headstack_testkit::disk::Disk;
@@ -22,13 +21,7 @@ const ACCESS_W: f64 = 2.0;
 
 /// 8 surfaces, 120 cylinders, 100 sectors a track.
 fn conventional() -> DriveSpec {
-    let disk = Disk {
-        rpm: 6000,
-        surfaces: 8,
-        cylinders: 120,
-        sectors: 100,
-        skew: Some(("turns", 0.1, 0.2)),
-    };
+    let disk = Disk { rpm: 6000, surfaces: 8, cylinders: 120, sectors: 100, skew: Some(("turns", 0.1, 0.2)) };
     disk.drive(
         r#"
         [seek]
@@ -77,27 +70,14 @@ fn requests(seed: u64, n: u64, gap_ns: u64, capacity: u64) -> Vec<(u64, DriveReq
             now += below(2 * gap_ns + 1);
             let blocks = 1 + below(40) as u32;
             // A quarter continues the one before.
-            let lba = if below(4) == 0 && end + 40 < capacity {
-                end
-            } else {
-                below(capacity - 40)
-            };
+            let lba = if below(4) == 0 && end + 40 < capacity { end } else { below(capacity - 40) };
             end = lba + blocks as u64;
             let command = match below(30) {
                 0 => Command::Flush,
                 1..=9 => Command::Write,
                 _ => Command::Read,
             };
-            (
-                now,
-                DriveRequest {
-                    id,
-                    command,
-                    lba: Lba(lba),
-                    blocks,
-                    ..DriveRequest::default()
-                },
-            )
+            (now, DriveRequest { id, command, lba: Lba(lba), blocks, ..DriveRequest::default() })
         })
         .collect()
 }
@@ -129,26 +109,18 @@ fn check(spec: &DriveSpec, requests: &[(u64, DriveRequest)]) -> Vec<Completion> 
         assert_eq!(sum, c.completion.0 - c.arrival.0, "{}: {c:?}", spec.dash);
         assert!((c.arm as u32) < spec.dash.stacks * spec.dash.arms);
     }
-    let end = done
-        .iter()
-        .map(|c| c.completion)
-        .max()
-        .unwrap_or(Time::ZERO);
+    let end = done.iter().map(|c| c.completion).max().unwrap_or(Time::ZERO);
     let end = Time(end.0 + 1_000_000_000);
     let e = drive.energy(end);
     let seconds = end.0 as f64 * 1e-9;
     let parts = [e.idle_s, e.seek_s, e.rotation_s, e.transfer_s];
-    assert!(
-        (parts.iter().sum::<f64>() - seconds).abs() < 1e-6,
-        "{parts:?}"
-    );
+    assert!((parts.iter().sum::<f64>() - seconds).abs() < 1e-6, "{parts:?}");
     // As many assemblies at work at once as the mean is taken over.
     let units = match spec.parallelism.arm_share {
         ArmShare::All => spec.dash.stacks * per_stack(spec),
         ArmShare::OwnShare => spec.dash.stacks * spec.dash.arms,
     } as f64;
-    let want =
-        IDLE_W * seconds + units * (SEEK_W * e.seek_s + ACCESS_W * (e.rotation_s + e.transfer_s));
+    let want = IDLE_W * seconds + units * (SEEK_W * e.seek_s + ACCESS_W * (e.rotation_s + e.transfer_s));
     let got = e.idle_j + e.seek_j + e.rotation_j + e.transfer_j;
     // Further stacks have spindles of their own.
     let spindles = 8.0 * f64::from(spec.dash.stacks - 1) * seconds;
@@ -203,10 +175,7 @@ fn idle_destaging_under_a_dense_load_keeps_the_invariants() {
     spec.cache.destage = Destage::Idle;
     spec.cache.write_segments = 2;
     let capacity = new(&spec).capacity_blocks();
-    check(
-        &spec,
-        &requests(14_127_273_130_999_838_639, 80, 500_000, capacity),
-    );
+    check(&spec, &requests(14_127_273_130_999_838_639, 80, 500_000, capacity));
 }
 
 proptest! {
@@ -299,10 +268,7 @@ fn one_arm_is_the_conventional_drive_request_by_request() {
         spelled.parallelism.channels = 0;
         assert_eq!(run(&mut new(&spelled), &requests), want);
         let mut later = base.clone();
-        later.parallelism.faults = vec![FaultSpec {
-            at: Some(Span::from_ms(1e9)),
-            ..Default::default()
-        }];
+        later.parallelism.faults = vec![FaultSpec { at: Some(Span::from_ms(1e9)), ..Default::default() }];
         assert_eq!(run(&mut new(&later), &requests), want);
     }
 }
@@ -311,11 +277,7 @@ fn single_reads(n: u64, gap_ns: u64, capacity: u64) -> Vec<(u64, DriveRequest)> 
     requests(9, n, gap_ns, capacity)
         .into_iter()
         .map(|(at, r)| {
-            let r = DriveRequest {
-                command: Command::Read,
-                blocks: 1,
-                ..r
-            };
+            let r = DriveRequest { command: Command::Read, blocks: 1, ..r };
             (at, r)
         })
         .collect()
@@ -341,10 +303,7 @@ fn heads_at_equal_angles_wait_half_the_arc() {
             r.lba = Lba((noise.state() >> 20) % capacity);
         }
         let done = run(&mut new(&spec), &reads);
-        let (got, want) = (
-            mean(&done, |c| c.components.rotation),
-            REV_NS / f64::from(2 * n),
-        );
+        let (got, want) = (mean(&done, |c| c.components.rotation), REV_NS / f64::from(2 * n));
         assert!((got / want - 1.0).abs() < 0.02, "H{n}: {got} for {want} ns");
     }
 }
@@ -358,10 +317,7 @@ fn radial_heads_shorten_the_stroke() {
     let capacity = new(&spec).capacity_blocks();
     let done = run(&mut new(&spec), &single_reads(4_000, 40_000_000, capacity));
     let most = done.iter().map(|c| c.seek_distance).max().unwrap();
-    assert!(
-        most < 30,
-        "{most} cylinders of travel, need fewer than 120 / 4"
-    );
+    assert!(most < 30, "{most} cylinders of travel, need fewer than 120 / 4");
     // Mean distance between uniform places on a stroke of N is (N^2 - 1) / (3 N).
     let random: Vec<f64> = done.iter().map(|c| f64::from(c.seek_distance)).collect();
     let got = random.iter().sum::<f64>() / random.len() as f64;
@@ -374,13 +330,8 @@ fn ganged_surfaces_transfer_together() {
     for m in [1u32, 2, 4, 8] {
         let mut spec = at(&format!("D1A1S{m}H1"));
         spec.queue.scheduler = "fcfs".into();
-        let request = DriveRequest {
-            id: 0,
-            command: Command::Read,
-            lba: Lba(0),
-            blocks: 96,
-            ..DriveRequest::default()
-        };
+        let request =
+            DriveRequest { id: 0, command: Command::Read, lba: Lba(0), blocks: 96, ..DriveRequest::default() };
         let done = run(&mut new(&spec), &[(0, request)]);
         let want = REV_NS * 0.96 / f64::from(m);
         let got = done[0].components.transfer as f64;
@@ -393,14 +344,7 @@ fn ganged_surfaces_transfer_together() {
 /// Never more commands in service, or transfers at the same time, than allowed.
 #[test]
 fn limits_hold_at_every_instant() {
-    for (arms, motion, channels) in [
-        (4u32, 1u32, 1u32),
-        (4, 2, 1),
-        (4, 4, 1),
-        (4, 4, 2),
-        (3, 0, 0),
-        (2, 2, 1),
-    ] {
+    for (arms, motion, channels) in [(4u32, 1u32, 1u32), (4, 2, 1), (4, 4, 1), (4, 4, 2), (3, 0, 0), (2, 2, 1)] {
         let mut spec = at(&format!("D1A{arms}S1H1"));
         spec.parallelism.arms_in_motion = motion;
         spec.parallelism.channels = channels;
@@ -408,16 +352,7 @@ fn limits_hold_at_every_instant() {
         // Reads within a track: transfer is the end of the response.
         let reads: Vec<_> = single_reads(800, 500_000, capacity)
             .into_iter()
-            .map(|(at, r)| {
-                (
-                    at,
-                    DriveRequest {
-                        blocks: 20,
-                        lba: Lba(r.lba.0 / 100 * 100),
-                        ..r
-                    },
-                )
-            })
+            .map(|(at, r)| (at, DriveRequest { blocks: 20, lba: Lba(r.lba.0 / 100 * 100), ..r }))
             .collect();
         let done = run(&mut new(&spec), &reads);
         let motion = if motion == 0 { arms } else { motion } as usize;
@@ -426,17 +361,10 @@ fn limits_hold_at_every_instant() {
             let at = |t: u64| spans.iter().filter(|s| s.0 <= t && t < s.1).count();
             spans.iter().map(|s| at(s.0)).max().unwrap()
         };
-        let service = done
-            .iter()
-            .map(|c| (c.arrival.0 + c.components.queue, c.completion.0));
-        let transfer = done
-            .iter()
-            .map(|c| (c.completion.0 - c.components.transfer, c.completion.0));
+        let service = done.iter().map(|c| (c.arrival.0 + c.components.queue, c.completion.0));
+        let transfer = done.iter().map(|c| (c.completion.0 - c.components.transfer, c.completion.0));
         let (in_service, at_once) = (most(service.collect()), most(transfer.collect()));
-        assert!(
-            in_service <= motion && at_once <= channels,
-            "{in_service} {at_once}"
-        );
+        assert!(in_service <= motion && at_once <= channels, "{in_service} {at_once}");
         assert_eq!(in_service, motion, "the limit is never reached");
         if channels < motion {
             assert_eq!(at_once, channels, "the limit is never reached");
@@ -444,12 +372,7 @@ fn limits_hold_at_every_instant() {
         // An assembly does one thing at a time.
         for arm in 0..arms as u8 {
             let own = done.iter().filter(|c| c.arm == arm);
-            assert!(
-                most(
-                    own.map(|c| (c.arrival.0 + c.components.queue, c.completion.0))
-                        .collect()
-                ) <= 1
-            );
+            assert!(most(own.map(|c| (c.arrival.0 + c.components.queue, c.completion.0)).collect()) <= 1);
         }
     }
 }
@@ -508,11 +431,7 @@ fn own_shares_split_the_addresses() {
 /// A queue shared by two halves takes in as many commands as one drive's.
 #[test]
 fn a_shared_queue_counts_both_halves() {
-    for (own, counts) in [
-        (false, QueueCounts::Tags),
-        (false, QueueCounts::Waiting),
-        (true, QueueCounts::Tags),
-    ] {
+    for (own, counts) in [(false, QueueCounts::Tags), (false, QueueCounts::Waiting), (true, QueueCounts::Tags)] {
         let mut spec = at("D1A2S1H1");
         spec.parallelism.arm_share = ArmShare::OwnShare;
         spec.parallelism.logical_units = own;
@@ -524,13 +443,8 @@ fn a_shared_queue_counts_both_halves() {
         let mut list: Vec<_> = (0..9u64)
             .map(|id| {
                 let lba = if id < 8 { id * 1000 } else { capacity / 2 + 10 };
-                let r = DriveRequest {
-                    id,
-                    command: Command::Read,
-                    lba: Lba(lba),
-                    blocks: 1,
-                    ..DriveRequest::default()
-                };
+                let r =
+                    DriveRequest { id, command: Command::Read, lba: Lba(lba), blocks: 1, ..DriveRequest::default() };
                 (0, r)
             })
             .collect();
@@ -558,23 +472,15 @@ fn stacks_share_long_requests() {
     let mut spec = at("D4A1S1H1");
     spec.parallelism.stack_unit = Bytes(20 * 512);
     spec.queue.scheduler = "fcfs".into();
-    let read = |id, lba, blocks| DriveRequest {
-        id,
-        command: Command::Read,
-        lba: Lba(lba),
-        blocks,
-        ..DriveRequest::default()
-    };
+    let read =
+        |id, lba, blocks| DriveRequest { id, command: Command::Read, lba: Lba(lba), blocks, ..DriveRequest::default() };
     for lba in [0u64, 20, 40, 60, 80, 100] {
         let done = run(&mut new(&spec), &[(0, read(0, lba, 20))]);
         assert_eq!(done[0].arm as u64, lba / 20 % 4);
     }
     let mut drive = new(&spec);
     let capacity = drive.capacity_blocks();
-    let done = run(
-        &mut drive,
-        &[(0, read(0, 0, 320)), (0, read(1, capacity - 100, 100))],
-    );
+    let done = run(&mut drive, &[(0, read(0, 0, 320)), (0, read(1, capacity - 100, 100))]);
     assert_eq!(done.len(), 2);
     // 80 sectors on each stack: less than a turn of transfer for each.
     let long = done.iter().find(|c| c.id == 0).unwrap();
@@ -592,19 +498,13 @@ fn wrong_descriptions_say_what_is_needed() {
         }
     };
     let e = error(&|s| s.parallelism.arms = vec![Default::default()]);
-    assert!(
-        e.contains("parallelism.arms: got 1 assemblies, need 2"),
-        "{e}"
-    );
+    assert!(e.contains("parallelism.arms: got 1 assemblies, need 2"), "{e}");
     let e = error(&|s| s.parallelism.arms_in_motion = 3);
     assert!(e.contains("parallelism.arms_in_motion: got 3"), "{e}");
     let e = error(&|s| s.parallelism.channels = 9);
     assert!(e.contains("parallelism.channels: got 9"), "{e}");
     let e = error(&|s| s.parallelism.faults = vec![fault(1.0, 2, None, false)]);
-    assert!(
-        e.contains("parallelism.faults[0].arm: got 2, need less than 2"),
-        "{e}"
-    );
+    assert!(e.contains("parallelism.faults[0].arm: got 2, need less than 2"), "{e}");
     let e = error(&|s| s.parallelism.faults = vec![Default::default()]);
     assert!(e.contains("faults[0].at: got neither"), "{e}");
     let e = error(&|s| s.positioning.seek_scale = -1.0);
@@ -613,10 +513,7 @@ fn wrong_descriptions_say_what_is_needed() {
         s.dash.arms = 3;
         s.parallelism.arm_share = ArmShare::OwnShare;
     });
-    assert!(
-        e.contains("parallelism.arm_share: got 8 surfaces for 3"),
-        "{e}"
-    );
+    assert!(e.contains("parallelism.arm_share: got 8 surfaces for 3"), "{e}");
     let e = error(&|s| {
         s.dash.arms = 16;
         s.dash.heads = 16;
@@ -628,12 +525,7 @@ fn wrong_descriptions_say_what_is_needed() {
 /// writes buffered data does not depend on when somebody asks.
 #[test]
 fn asking_in_between_changes_nothing() {
-    for (dash, seed) in [
-        ("D1A2S1H1", 5),
-        ("D1A4S1H1", 6),
-        ("D1A3S1H2", 7),
-        ("D2A2S2H1", 8),
-    ] {
+    for (dash, seed) in [("D1A2S1H1", 5), ("D1A4S1H1", 6), ("D1A3S1H2", 7), ("D2A2S2H1", 8)] {
         println!("{dash} seed {seed}");
         let mut spec = cached(at(dash));
         spec.parallelism.arms_in_motion = 0;

@@ -2,8 +2,7 @@
 
 use headstack_drive::spec::DriveSpec;
 use headstack_drive::{
-    Command, Drive, DriveOptions, DriveRequest, DurationLimit, Heeded, Hint, LimitEnd, LimitsSpec,
-    Policy,
+    Command, Drive, DriveOptions, DriveRequest, DurationLimit, Heeded, Hint, LimitEnd, LimitsSpec, Policy,
 };
 use headstack_testkit::{shipped, XorShift};
 use headstack_units::{Lba, Span, Time};
@@ -73,8 +72,8 @@ pub fn closed(drive: &mut Drive, load: &Load) -> Seen {
                 draw < 0.0
             });
             let limit = limit.map_or(0, |i| i as u8 + 1);
-            let is_plain = load.plain_writes > 0.0
-                && (noise.below(1 << 30) as f64) < load.plain_writes * f64::from(1u32 << 30);
+            let is_plain =
+                load.plain_writes > 0.0 && (noise.below(1 << 30) as f64) < load.plain_writes * f64::from(1u32 << 30);
             let (command, limit) = match is_plain {
                 true => (Command::Write, 0),
                 false => (load.command, limit),
@@ -119,12 +118,7 @@ pub fn closed(drive: &mut Drive, load: &Load) -> Seen {
     assert!(limits.is_empty(), "lost: {limits:?}");
     let all = classes.iter_mut().chain([&mut writes]);
     all.for_each(|c| c.0.sort_by(f64::total_cmp));
-    Seen {
-        per_s: load.count as f64 / ((last - first) as f64 * 1e-9),
-        classes,
-        failed,
-        writes,
-    }
+    Seen { per_s: load.count as f64 / ((last - first) as f64 * 1e-9), classes, failed, writes }
 }
 
 fn hc570(guidelines: &[i64]) -> DriveSpec {
@@ -146,31 +140,18 @@ fn hc570(guidelines: &[i64]) -> DriveSpec {
 
 fn reads(spec: &DriveSpec, depth: usize, shares: &[f64]) -> Seen {
     let mut drive = Drive::builtin(spec, &DriveOptions::default()).expect("a drive");
-    let load = Load {
-        command: Command::Read,
-        blocks: 256,
-        depth,
-        shares,
-        count: 20_000,
-        plain_writes: 0.0,
-    };
+    let load = Load { command: Command::Read, blocks: 256, depth, shares, count: 20_000, plain_writes: 0.0 };
     closed(&mut drive, &load)
 }
 
 fn is_near(got: f64, want: f64, share: f64, what: &str) {
     println!("{what}: {got:.4} for {want}");
-    assert!(
-        (got / want - 1.0).abs() <= share,
-        "{what}: got {got}, need {want} within {share}"
-    );
+    assert!((got / want - 1.0).abs() <= share, "{what}: got {got}, need {want} within {share}");
 }
 
 /// Western Digital, cdl-tools, README: random reads of 128 KiB at depth 32, of which a fifth have a guideline of 50 ms with the
 /// policy complete-earliest, performance 20 %. Mean, median, 99th percentile and largest, in seconds: without a limit, with it.
-const MEASURED: (f64, [[f64; 4]; 2]) = (
-    154.0,
-    [[0.250, 0.266, 0.435, 0.544], [0.034, 0.030, 0.068, 0.088]],
-);
+const MEASURED: (f64, [[f64; 4]; 2]) = (154.0, [[0.250, 0.266, 0.435, 0.544], [0.034, 0.030, 0.068, 0.088]]);
 
 #[test]
 fn limits_at_depth_32_as_measured() {
@@ -188,18 +169,9 @@ fn limits_at_depth_32_as_measured() {
 /// 15 %. 99th percentiles without a limit and with it, in seconds.
 #[test]
 fn limits_at_other_depths() {
-    for (depth, per_s, want) in [
-        (1, 81.0, [0.020, 0.020]),
-        (4, 97.0, [0.068, 0.055]),
-        (16, 131.0, [0.236, 0.061]),
-    ] {
+    for (depth, per_s, want) in [(1, 81.0, [0.020, 0.020]), (4, 97.0, [0.068, 0.055]), (16, 131.0, [0.236, 0.061])] {
         let seen = reads(&hc570(&[50]), depth, &[0.2]);
-        is_near(
-            seen.per_s,
-            per_s,
-            0.05,
-            &format!("depth {depth}, reads per second"),
-        );
+        is_near(seen.per_s, per_s, 0.05, &format!("depth {depth}, reads per second"));
         for (class, want) in seen.classes.iter().zip(want) {
             is_near(class.at(0.99), want, 0.15, &format!("depth {depth}, p99"));
         }
@@ -226,12 +198,7 @@ fn limits_beyond_what_was_measured_gain_nothing() {
     let bound = usual.classes[0].at(0.99);
     let got = seen.classes[1].at(0.99);
     assert!(got <= bound, "{got} {bound}");
-    assert!(
-        seen.per_s <= usual.per_s * 1.02,
-        "{} {}",
-        seen.per_s,
-        usual.per_s
-    );
+    assert!(seen.per_s <= usual.per_s * 1.02, "{} {}", seen.per_s, usual.per_s);
 }
 
 /// A tenth of the reads with 100 ms and a fifth with 300 ms: at depths 4 and 8 the class with the laxer limit was slower than
@@ -245,10 +212,7 @@ fn slack_is_spent_on_the_others() {
         let seen = reads(&hc570(&[100, 300]), depth, &[0.1, 0.2]);
         let [none, strict, lax] = [0, 1, 2].map(|i| seen.classes[i].mean());
         println!("depth {depth}: usual {usual}, none {none}, strict {strict}, lax {lax}");
-        assert!(
-            none < usual && usual < lax,
-            "depth {depth}: {none} < {usual} < {lax}"
-        );
+        assert!(none < usual && usual < lax, "depth {depth}: {none} < {usual} < {lax}");
         assert!(strict < lax);
     }
 }
@@ -264,10 +228,7 @@ fn performance_is_within_what_was_allowed() {
     for share in [0.0, 0.005, 0.02, 0.05, 0.1, 0.2] {
         spec.duration_limits.performance = share;
         let seen = reads(&spec, 32, &[0.2]);
-        println!(
-            "{share}: {} of {} reads per second",
-            seen.per_s, usual.per_s
-        );
+        println!("{share}: {} of {} reads per second", seen.per_s, usual.per_s);
         assert!(seen.per_s >= usual.per_s * (1.0 - share) * 0.99, "{share}");
         if share == 0.0 {
             let all = |s: &Seen| s.classes.iter().map(|c| c.0.clone()).collect::<Vec<_>>();
@@ -283,10 +244,7 @@ fn performance_is_within_what_was_allowed() {
 fn classes_are_in_the_order_of_their_guidelines() {
     let seen = reads(&hc570(&[30, 80, 200]), 32, &[0.1, 0.1, 0.1]);
     let means: Vec<f64> = seen.classes.iter().map(Times::mean).collect();
-    assert!(
-        means[1] < means[2] && means[2] < means[3] && means[3] < means[0],
-        "{means:?}"
-    );
+    assert!(means[1] < means[2] && means[2] < means[3] && means[3] < means[0], "{means:?}");
     let alone = reads(&hc570(&[30, 80, 200]), 1, &[0.1, 0.1, 0.1]);
     for class in &alone.classes[1..] {
         is_near(class.mean(), alone.classes[0].mean(), 0.02, "alone");
@@ -344,12 +302,7 @@ fn an_order_that_could_be_better() {
     for (name, seen) in [("firmware", &firmware), ("deadline-sptf", &own)] {
         println!("{name}: {:.1}/s", seen.per_s);
         for c in &seen.classes {
-            println!(
-                "  mean {:.4} p99 {:.4} max {:.4}",
-                c.mean(),
-                c.at(0.99),
-                c.at(1.0)
-            );
+            println!("  mean {:.4} p99 {:.4} max {:.4}", c.mean(), c.at(0.99), c.at(1.0));
         }
     }
     assert!(own.per_s > firmware.per_s * 1.01);

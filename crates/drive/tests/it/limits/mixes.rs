@@ -8,49 +8,28 @@ use std::collections::BTreeMap;
 
 /// The load of the tools: random commands of 1280 KiB at depth 32, some with limit 1; 60 s or so of them.
 fn load(command: Command, share: &[f64], depth: usize) -> Load<'_> {
-    Load {
-        command,
-        blocks: 2560,
-        depth,
-        shares: share,
-        count: 3000,
-        plain_writes: 0.0,
-    }
+    Load { command, blocks: 2560, depth, shares: share, count: 3000, plain_writes: 0.0 }
 }
 
 fn hc570(list: Vec<DurationLimit>, transport: Transport) -> Drive {
     let mut spec = shipped::drive("ultrastar-hc570");
-    spec.duration_limits = LimitsSpec {
-        transport,
-        writes: list.clone(),
-        ..limits(list)
-    };
+    spec.duration_limits = LimitsSpec { transport, writes: list.clone(), ..limits(list) };
     new(&spec)
 }
 
 /// Checks 1 and 2: what is set is read back, and enabling or disabling twice changes nothing.
 #[test]
 fn settings_come_back() {
-    let list = vec![
-        guideline(50, Policy::ContinueNoLimit),
-        active(20, Policy::AbortRecovery),
-    ];
+    let list = vec![guideline(50, Policy::ContinueNoLimit), active(20, Policy::AbortRecovery)];
     let mut drive = hc570(Vec::new(), Transport::Sas);
     let set = limits(list);
     for _ in 0..2 {
-        drive
-            .set(Time(0), Setting::DurationLimits(Box::new(set.clone())))
-            .expect("limits");
+        drive.set(Time(0), Setting::DurationLimits(Box::new(set.clone()))).expect("limits");
         assert_eq!(drive.duration_limits(), &set);
     }
     for enabled in [Heeded::None, Heeded::None, Heeded::Limits, Heeded::Limits] {
-        drive
-            .set(Time(0), Setting::HeededHints(enabled))
-            .expect("limits");
-        let want = LimitsSpec {
-            enabled,
-            ..set.clone()
-        };
+        drive.set(Time(0), Setting::HeededHints(enabled)).expect("limits");
+        let want = LimitsSpec { enabled, ..set.clone() };
         assert_eq!(drive.duration_limits(), &want);
     }
 }
@@ -60,10 +39,7 @@ fn settings_come_back() {
 fn guidelines_without_errors() {
     for list in [
         vec![guideline(50, Policy::CompleteEarliest)],
-        vec![
-            guideline(20, Policy::ContinueNextLimit),
-            guideline(50, Policy::CompleteEarliest),
-        ],
+        vec![guideline(20, Policy::ContinueNextLimit), guideline(50, Policy::CompleteEarliest)],
     ] {
         let mut drive = hc570(list, Transport::Sata);
         let seen = closed(&mut drive, &load(Command::Read, &[0.1], 32));
@@ -72,10 +48,7 @@ fn guidelines_without_errors() {
         assert_eq!(seen.failed, [0; 8]);
         assert!(limited <= none / 2.0, "{limited} {none}");
     }
-    let mut drive = hc570(
-        vec![guideline(20, Policy::ContinueNoLimit)],
-        Transport::Sata,
-    );
+    let mut drive = hc570(vec![guideline(20, Policy::ContinueNoLimit)], Transport::Sata);
     let seen = closed(&mut drive, &load(Command::Read, &[0.1], 32));
     assert_eq!(seen.failed, [0; 8]);
     assert!(seen.classes[1].mean() < seen.classes[0].mean());
@@ -88,11 +61,7 @@ fn times_that_end_commands() {
     use Policy::{Abort, CompleteEarliest, CompleteUnavailable};
     for transport in [Transport::Sata, Transport::Sas] {
         for policy in [CompleteEarliest, CompleteUnavailable, Abort] {
-            for limit in [
-                guideline(20, policy),
-                active(20, policy),
-                inactive(20, policy),
-            ] {
+            for limit in [guideline(20, policy), active(20, policy), inactive(20, policy)] {
                 let mut drive = hc570(vec![limit], transport);
                 let seen = closed(&mut drive, &load(Command::Read, &[0.9], 32));
                 let ends = policy != CompleteEarliest;
@@ -100,24 +69,15 @@ fn times_that_end_commands() {
                 assert_eq!(seen.failed[0], 0);
             }
         }
-        for (first, second) in [
-            (CompleteUnavailable, Abort),
-            (Abort, CompleteEarliest),
-            (CompleteEarliest, CompleteEarliest),
-        ] {
-            let both = DurationLimit {
-                inactive: ms(20),
-                inactive_policy: first,
-                ..active(20, second)
-            };
+        for (first, second) in
+            [(CompleteUnavailable, Abort), (Abort, CompleteEarliest), (CompleteEarliest, CompleteEarliest)]
+        {
+            let both = DurationLimit { inactive: ms(20), inactive_policy: first, ..active(20, second) };
             let mut drive = hc570(vec![both, guideline(30, Abort)], transport);
             let seen = closed(&mut drive, &load(Command::Read, &[0.5, 0.2], 32));
             assert_eq!(seen.failed[0], 0);
             assert!(seen.failed[2] > 0);
-            assert_eq!(
-                seen.failed[1] > 0,
-                first != CompleteEarliest || second != CompleteEarliest
-            );
+            assert_eq!(seen.failed[1] > 0, first != CompleteEarliest || second != CompleteEarliest);
         }
     }
 }
@@ -127,29 +87,19 @@ fn times_that_end_commands() {
 #[test]
 fn plain_writes_beside_limited_reads() {
     use Policy::{Abort, CompleteEarliest, CompleteUnavailable, ContinueNoLimit};
-    let mixed = |shares| Load {
-        plain_writes: 0.3,
-        ..load(Command::Read, shares, 32)
-    };
+    let mixed = |shares| Load { plain_writes: 0.3, ..load(Command::Read, shares, 32) };
     let writes = |seen: &super::measured::Seen| seen.writes.0.len() as f64;
     for transport in [Transport::Sata, Transport::Sas] {
         let mut drive = hc570(vec![guideline(50, CompleteEarliest)], transport);
         let seen = closed(&mut drive, &mixed(&[0.1]));
         let [none, limited] = [0, 1].map(|i| seen.classes[i].mean());
-        println!(
-            "{transport:?}: mean {limited} and {none} s, writes {} s",
-            seen.writes.mean()
-        );
+        println!("{transport:?}: mean {limited} and {none} s, writes {} s", seen.writes.mean());
         assert_eq!(seen.failed, [0; 8]);
         assert!(limited <= none / 2.0, "{limited} {none}");
         // 30 % of 3,000, within five standard deviations.
         assert!((writes(&seen) - 900.0).abs() < 125.0, "{}", writes(&seen));
         for policy in [CompleteUnavailable, Abort] {
-            for limit in [
-                guideline(20, policy),
-                active(20, policy),
-                inactive(20, policy),
-            ] {
+            for limit in [guideline(20, policy), active(20, policy), inactive(20, policy)] {
                 let mut drive = hc570(vec![limit], transport);
                 let seen = closed(&mut drive, &mixed(&[0.9]));
                 assert!(seen.failed[1] > 0, "{limit:?} {transport:?}");
@@ -213,11 +163,9 @@ fn limits_of_writes() {
 #[test]
 fn no_queue_no_wait() {
     for policy in [Policy::CompleteUnavailable, Policy::Abort] {
-        for (limit, fails) in [
-            (guideline(20, policy), false),
-            (inactive(20, policy), false),
-            (active(20, policy), true),
-        ] {
+        for (limit, fails) in
+            [(guideline(20, policy), false), (inactive(20, policy), false), (active(20, policy), true)]
+        {
             let mut drive = hc570(vec![limit], Transport::Sata);
             let seen = closed(&mut drive, &load(Command::Read, &[0.9], 1));
             assert_eq!(seen.failed[1] > 0, fails, "{limit:?}");
@@ -228,19 +176,8 @@ fn no_queue_no_wait() {
 /// Check 11: only the counter of the time that was exceeded moves, and none for policy 0; as often as commands ended, or more.
 #[test]
 fn counters_count_what_was_exceeded() {
-    for policy in [
-        Policy::CompleteEarliest,
-        Policy::CompleteUnavailable,
-        Policy::Abort,
-    ] {
-        for (kind, limit) in [
-            inactive(20, policy),
-            active(20, policy),
-            guideline(20, policy),
-        ]
-        .into_iter()
-        .enumerate()
-        {
+    for policy in [Policy::CompleteEarliest, Policy::CompleteUnavailable, Policy::Abort] {
+        for (kind, limit) in [inactive(20, policy), active(20, policy), guideline(20, policy)].into_iter().enumerate() {
             let mut drive = hc570(vec![DurationLimit::default(), limit], Transport::Sas);
             let seen = closed(&mut drive, &load(Command::Read, &[0.1, 0.5], 32));
             let counts = drive.limit_counts().expect("counts");
@@ -260,20 +197,10 @@ fn counters_count_what_was_exceeded() {
 }
 
 fn draw_limits(draw: &mut SplitMix) -> Vec<DurationLimit> {
-    use Policy::{
-        Abort, CompleteEarliest, CompleteUnavailable, ContinueNextLimit, ContinueNoLimit,
-    };
-    let time = |draw: &mut SplitMix| {
-        (draw.below(3) > 0).then(|| Span(1_000_000 + draw.below(60_000_000) as i64))
-    };
+    use Policy::{Abort, CompleteEarliest, CompleteUnavailable, ContinueNextLimit, ContinueNoLimit};
+    let time = |draw: &mut SplitMix| (draw.below(3) > 0).then(|| Span(1_000_000 + draw.below(60_000_000) as i64));
     let ends = [CompleteEarliest, CompleteUnavailable, Abort];
-    let all = [
-        CompleteEarliest,
-        CompleteUnavailable,
-        Abort,
-        ContinueNextLimit,
-        ContinueNoLimit,
-    ];
+    let all = [CompleteEarliest, CompleteUnavailable, Abort, ContinueNextLimit, ContinueNoLimit];
     let one = |i: u64, draw: &mut SplitMix| DurationLimit {
         inactive: time(draw),
         inactive_policy: ends[draw.below(3) as usize],
@@ -289,12 +216,7 @@ fn draw_limits(draw: &mut SplitMix) -> Vec<DurationLimit> {
 /// the steps in which the drive is advanced have no effect.
 #[test]
 fn every_command_ends_once() {
-    let names = [
-        "ultrastar-hc570",
-        "exos-2x18-sas",
-        "exos-x18",
-        "cheetah-10k-19g",
-    ];
+    let names = ["ultrastar-hc570", "exos-2x18-sas", "exos-x18", "cheetah-10k-19g"];
     for seed in 0..24 * cases(1) as u64 {
         println!("seed {seed}");
         let mut draw = SplitMix(seed);
@@ -308,21 +230,14 @@ fn every_command_ends_once() {
             ..LimitsSpec::default()
         };
         spec.queue.depth = [0, 4, 32][draw.below(3) as usize];
-        let scheduler =
-            ["fcfs", "sptf", "depth-aged-sptf", "deadline-sptf"][draw.below(4) as usize];
+        let scheduler = ["fcfs", "sptf", "depth-aged-sptf", "deadline-sptf"][draw.below(4) as usize];
         spec.queue.scheduler = scheduler.into();
         spec.queue.scheduler_parameters = Default::default();
         let capacity = new(&spec).capacity_blocks();
         let (mut at, mut trace) = (0, Vec::new());
         for id in 0..300 {
             at += draw.below(16_000_000);
-            let command = [
-                Command::Read,
-                Command::Read,
-                Command::Write,
-                Command::WriteThrough,
-                Command::Flush,
-            ];
+            let command = [Command::Read, Command::Read, Command::Write, Command::WriteThrough, Command::Flush];
             let command = command[(draw.below(21) / 5) as usize];
             let hint = match draw.below(3) {
                 0 => Hint::None,
@@ -349,11 +264,7 @@ fn every_command_ends_once() {
             let limited = matches!(request.hint, Hint::Limit(_))
                 && spec.duration_limits.enabled == Heeded::Limits
                 && request.command != Command::Flush;
-            assert_eq!(
-                c.limit == LimitEnd::Unlimited,
-                !limited,
-                "{request:?} {c:?}"
-            );
+            assert_eq!(c.limit == LimitEnd::Unlimited, !limited, "{request:?} {c:?}");
             assert_eq!(c.error, c.limit.fails());
         }
         assert_eq!(mixed(&spec, &trace, 3_000_000), whole);

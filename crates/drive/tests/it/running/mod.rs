@@ -6,9 +6,7 @@ mod shipped;
 
 use headstack_drive::power::conditions::{Condition, ConditionPhase, Passage};
 use headstack_drive::spec::DriveSpec;
-use headstack_drive::{
-    Command, Completion, Drive, DriveEnergy, DriveOptions, DriveRequest, Phase, PhaseKind, Setting,
-};
+use headstack_drive::{Command, Completion, Drive, DriveEnergy, DriveOptions, DriveRequest, Phase, PhaseKind, Setting};
 use headstack_testkit::disk::Disk;
 use headstack_units::{Lba, Span, Time};
 
@@ -17,13 +15,7 @@ const MS: u64 = 1_000_000;
 
 /// 100 turns per second, 100 sectors a track; idle 10 W, access 13 W; a standby timer of 2 s.
 fn small() -> DriveSpec {
-    let disk = Disk {
-        rpm: 6000,
-        surfaces: 4,
-        cylinders: 120,
-        sectors: 100,
-        skew: None,
-    };
+    let disk = Disk { rpm: 6000, surfaces: 4, cylinders: 120, sectors: 100, skew: None };
     disk.drive(
         r#"
         [seek]
@@ -50,10 +42,7 @@ fn small() -> DriveSpec {
 /// The same that never goes down by itself.
 fn awake() -> DriveSpec {
     let mut spec = small();
-    spec.power["conditions"]["standby"]
-        .as_object_mut()
-        .and_then(|t| t.remove("timer"))
-        .expect("a timer");
+    spec.power["conditions"]["standby"].as_object_mut().and_then(|t| t.remove("timer")).expect("a timer");
     spec
 }
 
@@ -72,13 +61,7 @@ fn new(spec: &DriveSpec) -> Drive {
 }
 
 fn request(id: u64, command: Command, lba: u64, blocks: u32) -> DriveRequest {
-    DriveRequest {
-        id,
-        command,
-        lba: Lba(lba),
-        blocks,
-        ..DriveRequest::default()
-    }
+    DriveRequest { id, command, lba: Lba(lba), blocks, ..DriveRequest::default() }
 }
 
 /// Submits commands at their times and returns the completions in order of their names.
@@ -94,10 +77,7 @@ fn run(drive: &mut Drive, trace: &[(u64, DriveRequest)]) -> Vec<Completion> {
 }
 
 fn near(got: f64, need: f64, what: &str) {
-    assert!(
-        (got - need).abs() < 1e-9 * need.abs().max(1.0),
-        "{what}: got {got}, need {need}"
-    );
+    assert!((got - need).abs() < 1e-9 * need.abs().max(1.0), "{what}: got {got}, need {need}");
 }
 
 /// The whole track 0 at time zero: 10 ms. The drive is idle from 10 ms, spins down from 2.01 to 2.51 s and
@@ -166,14 +146,8 @@ fn samples_by_hand() {
         }
         drive.advance(Time(at), &mut |_| {});
         let e = drive.energy(Time(at));
-        let by_hand: f64 = (0..37)
-            .map(|i| power((from / MS + i) as f64 * 1e-3 + 5e-4) * 1e-3)
-            .sum();
-        near(
-            e.total_j() - before.total_j(),
-            by_hand,
-            &format!("until {at}"),
-        );
+        let by_hand: f64 = (0..37).map(|i| power((from / MS + i) as f64 * 1e-3 + 5e-4) * 1e-3).sum();
+        near(e.total_j() - before.total_j(), by_hand, &format!("until {at}"));
         before = e;
     }
 }
@@ -201,14 +175,7 @@ fn listeners_hear_one_course() {
     run(&mut drive, &[(0, read(0)), (5 * S, read(1))]);
     let course: Vec<_> = told(&mut drive, 9 * S)
         .iter()
-        .map(|p| {
-            (
-                p.kind,
-                p.from.0 / MS,
-                p.to.0 / MS,
-                p.condition.map(|c| c.condition),
-            )
-        })
+        .map(|p| (p.kind, p.from.0 / MS, p.to.0 / MS, p.condition.map(|c| c.condition)))
         .collect();
     let standby = Some(Condition::Standby);
     assert_eq!(
@@ -263,10 +230,7 @@ fn background_work_postpones_timers() {
 fn hits_wait_too() {
     let mut drive = new(&buffered(small()));
     let read = |id| request(id, Command::Read, 0, 100);
-    let done = run(
-        &mut drive,
-        &[(0, read(0)), (100 * MS, read(1)), (60 * S, read(2))],
-    );
+    let done = run(&mut drive, &[(0, read(0)), (100 * MS, read(1)), (60 * S, read(2))]);
     assert!(done[1].cache_hit && done[1].completion < Time(101 * MS));
     assert!(done[2].cache_hit);
     assert!(done[2].completion >= Time(63 * S));
@@ -287,17 +251,13 @@ fn standby_immediate() {
     drive.listen(Time(2));
     drive.advance(Time(5 * MS), &mut |c| done.push(*c));
     assert!(drive.destage_pending());
-    drive
-        .set(Time(5 * MS), Setting::PowerCondition(Condition::Standby))
-        .unwrap();
+    drive.set(Time(5 * MS), Setting::PowerCondition(Condition::Standby)).unwrap();
     drive.submit(Time(6 * MS), request(3, Command::Read, 2000, 1));
     drive.advance(Time::NEVER, &mut |c| done.push(*c));
     assert!(!drive.destage_pending());
     let read = done.iter().find(|c| c.id == 3).expect("done");
     let phases = told(&mut drive, read.completion.0);
-    let destaged = phases
-        .iter()
-        .filter(|p| p.work == Some(headstack_drive::Work::Destage));
+    let destaged = phases.iter().filter(|p| p.work == Some(headstack_drive::Work::Destage));
     let written = destaged.map(|p| p.to.0).max().expect("destaging");
     let phases: Vec<_> = phases.iter().filter_map(|p| p.condition).collect();
     // Down for half a second once all is written, then up at once for the read.
@@ -305,10 +265,7 @@ fn standby_immediate() {
     assert_eq!(phases[1].passage, Passage::Leaving);
     assert_eq!(phases[1].to, written + S / 2 + 3 * S);
     assert_eq!(read.components.queue, written + 3500 * MS - 6 * MS);
-    assert!(
-        done.iter().all(|c| c.id < 4),
-        "the drive's own flush is nobody's business"
-    );
+    assert!(done.iter().all(|c| c.id < 4), "the drive's own flush is nobody's business");
     let e = drive.energy(read.completion);
     near(e.standby_j, 0.5 * 10.0 + 75.0, "standby");
     near(e.total_s(), read.completion.as_secs_f64(), "in all");
@@ -320,8 +277,7 @@ fn idle_drives_change_at_once() {
     let mut drive = new(&awake());
     let done = run(&mut drive, &[(0, request(0, Command::Read, 0, 100))]);
     assert_eq!(done.len(), 1);
-    let ask =
-        |drive: &mut Drive, at: u64, c| drive.set(Time(at), Setting::PowerCondition(c)).unwrap();
+    let ask = |drive: &mut Drive, at: u64, c| drive.set(Time(at), Setting::PowerCondition(c)).unwrap();
     ask(&mut drive, S, Condition::Standby);
     assert_eq!(drive.power_condition(Time(20 * S)), Condition::Standby);
     ask(&mut drive, 20 * S, Condition::IdleB);
@@ -333,15 +289,9 @@ fn idle_drives_change_at_once() {
     near(e.standby_s, 22.0, "standby");
     near(e.standby_j, 5.0 + 18.5 + 75.0, "standby");
     near(e.conditions.idle_b.time_s, 7.4, "idle_b");
-    near(
-        e.conditions.idle_b.energy_j,
-        5.0 + 6.5 * 8.0 + 4.0,
-        "idle_b",
-    );
+    near(e.conditions.idle_b.energy_j, 5.0 + 6.5 * 8.0 + 4.0, "idle_b");
     near(e.total_s(), 31.0, "in all");
-    let refused = drive
-        .set(Time(31 * S), Setting::PowerCondition(Condition::IdleC))
-        .unwrap_err();
+    let refused = drive.set(Time(31 * S), Setting::PowerCondition(Condition::IdleC)).unwrap_err();
     assert_eq!(refused.key, "setting.power_condition");
 }
 
@@ -350,11 +300,8 @@ fn idle_drives_change_at_once() {
 #[test]
 fn idle_timers_are_set_while_it_runs() {
     let mut drive = new(&awake());
-    let read = |drive: &mut Drive, id: u64, at: u64| {
-        run(drive, &[(at, request(id, Command::Read, 0, 100))])[0]
-            .completion
-            .0
-    };
+    let read =
+        |drive: &mut Drive, id: u64, at: u64| run(drive, &[(at, request(id, Command::Read, 0, 100))])[0].completion.0;
     assert_eq!(read(&mut drive, 0, 0), S / 100);
     let set = |drive: &mut Drive, at: u64, condition, after| {
         let setting = Setting::IdleTimer { condition, after };
@@ -370,14 +317,8 @@ fn idle_timers_are_set_while_it_runs() {
     let ended = read(&mut drive, 2, 11 * S);
     // Standby after three seconds, while the other timer has not expired yet: both count from the last completion.
     set(&mut drive, 12 * S, Condition::Standby, after(3)).unwrap();
-    assert_eq!(
-        drive.power_condition(Time(ended + 2 * S + 1)),
-        Condition::IdleB
-    );
-    assert_eq!(
-        drive.power_condition(Time(ended + 3 * S + 1)),
-        Condition::Standby
-    );
+    assert_eq!(drive.power_condition(Time(ended + 2 * S + 1)), Condition::IdleB);
+    assert_eq!(drive.power_condition(Time(ended + 3 * S + 1)), Condition::Standby);
     // Without timers it stays there until a command comes, and then does not rest again.
     for condition in [Condition::IdleB, Condition::Standby] {
         set(&mut drive, 20 * S, condition, None).unwrap();

@@ -27,9 +27,7 @@ fn with_queue(scheduler: &str, depth: u32) -> DriveSpec {
 
 /// Ten reads far away, near, far away, ...; the arm starts at cylinder 0.
 fn far_and_near() -> Vec<(u64, headstack_drive::DriveRequest)> {
-    let mut trace: Vec<_> = (0..10)
-        .map(|i| (i, read(i, if i % 2 == 0 { 110 } else { i })))
-        .collect();
+    let mut trace: Vec<_> = (0..10).map(|i| (i, read(i, if i % 2 == 0 { 110 } else { i }))).collect();
     trace.insert(0, (0, read(10, 0)));
     trace
 }
@@ -38,10 +36,7 @@ fn far_and_near() -> Vec<(u64, headstack_drive::DriveRequest)> {
 /// as before.
 #[test]
 fn a_scheduler_set_at_once_is_the_drives_own() {
-    let other = Setting::Scheduler {
-        name: "sptf".into(),
-        parameters: Default::default(),
-    };
+    let other = Setting::Scheduler { name: "sptf".into(), parameters: Default::default() };
     let mut set = new(&with_queue("fcfs", 0));
     set.set(Time(0), other.clone()).unwrap();
     let wanted = run(&mut new(&with_queue("sptf", 0)), &far_and_near());
@@ -58,15 +53,8 @@ fn a_scheduler_set_at_once_is_the_drives_own() {
     later.advance(Time::NEVER, &mut |c| done.push(*c));
     done.sort_by_key(|c| c.id);
     assert_eq!(done, wanted);
-    let unknown = Setting::Scheduler {
-        name: "sptff".into(),
-        parameters: Default::default(),
-    };
-    assert!(later
-        .set(Time(S), unknown)
-        .unwrap_err()
-        .to_string()
-        .contains("sptf"));
+    let unknown = Setting::Scheduler { name: "sptff".into(), parameters: Default::default() };
+    assert!(later.set(Time(S), unknown).unwrap_err().to_string().contains("sptf"));
 }
 
 #[test]
@@ -103,10 +91,7 @@ fn a_depth_that_changes_among_commands() {
         drive.advance(Time::NEVER, &mut |c| done.push(*c));
         assert_eq!(order(&done), [0, 5, 1, 2, 3, 4], "{counts:?}");
         drive.set(Time(S), Setting::QueueDepth(1)).unwrap();
-        let late = run(
-            &mut drive,
-            &[(S, read(10, 10)), (S, read(11, 110)), (S, read(12, 11))],
-        );
+        let late = run(&mut drive, &[(S, read(10, 10)), (S, read(11, 110)), (S, read(12, 11))]);
         assert_eq!(order(&late), [10, 11, 12], "{counts:?}");
     }
 }
@@ -114,13 +99,7 @@ fn a_depth_that_changes_among_commands() {
 /// A waiting command ends at once, one in service does not, and a place comes free.
 #[test]
 fn aborted_commands() {
-    for (depth, dash) in [
-        (0, "D1A1S1H1"),
-        (1, "D1A1S1H1"),
-        (2, "D1A1S1H1"),
-        (0, "D2A1S1H1"),
-        (1, "D2A1S1H1"),
-    ] {
+    for (depth, dash) in [(0, "D1A1S1H1"), (1, "D1A1S1H1"), (2, "D1A1S1H1"), (0, "D2A1S1H1"), (1, "D2A1S1H1")] {
         let mut spec = with_queue("sstf", depth);
         spec.dash = dash.parse().expect("a point");
         let mut drive = new(&spec);
@@ -156,10 +135,7 @@ fn arms_in_motion() {
     spec.parallelism.arms_in_motion = 0;
     let at_once = |done: &[Completion], at: u64| {
         let begun = |c: &&Completion| c.arrival.0 + c.components.queue <= at;
-        done.iter()
-            .filter(begun)
-            .filter(|c| c.completion.0 > at)
-            .count()
+        done.iter().filter(begun).filter(|c| c.completion.0 > at).count()
     };
     let trace: Vec<_> = (0..80).map(|i| (i, read(i, i * 37 % 120))).collect();
     let mut drive = new(&spec);
@@ -177,17 +153,12 @@ fn arms_in_motion() {
     assert_eq!(done.len(), 80);
     let most = |from: u64, to: u64| (from..to).step_by(50_000).map(|t| at_once(&done, t)).max();
     assert_eq!(most(5 * MS, change), Some(4));
-    let over = done
-        .iter()
-        .filter(|c| c.arrival.0 + c.components.queue < change);
+    let over = done.iter().filter(|c| c.arrival.0 + c.components.queue < change);
     let over = over.map(|c| c.completion.0).max().expect("some");
     assert_eq!(most(over, 59 * MS), Some(1));
     assert!(most(62 * MS, 100 * MS) > Some(1));
     let e = drive.set(Time(S), Setting::ArmsInMotion(5)).unwrap_err();
-    assert_eq!(
-        e.to_string(),
-        "setting.arms_in_motion: got 5, need 1 to 4, which the drive was built for"
-    );
+    assert_eq!(e.to_string(), "setting.arms_in_motion: got 5, need 1 to 4, which the drive was built for");
     assert!(drive.set(Time(S), Setting::ArmsInMotion(0)).is_err());
 }
 
@@ -198,12 +169,7 @@ fn parts_fail_now() {
     let mut spec = with_queue("fcfs", 0);
     spec.dash = "D1A2S1H1".parse().expect("a point");
     spec.parallelism.fault_recovery = "100 ms".parse().expect("time");
-    let part = |arm, warning| Part {
-        stack: 0,
-        arm,
-        surface: Some(0),
-        warning,
-    };
+    let part = |arm, warning| Part { stack: 0, arm, surface: Some(0), warning };
     let one = |drive: &mut Drive, at: u64| run(drive, &[(at, read(at, 30))])[0];
     let mut drive = new(&spec);
     assert!(!one(&mut drive, S).error);
@@ -216,22 +182,8 @@ fn parts_fail_now() {
     assert_eq!(drive.faults().len(), 2);
     assert_eq!(drive.faults()[1].failed, Time(2 * S));
     // Other surfaces are still there.
-    assert!(
-        !run(
-            &mut drive,
-            &[(4 * S, request(9, Command::Read, 30 * 400 + 100, 1))]
-        )[0]
-        .error
-    );
-    let e = drive.fail(
-        Time(5 * S),
-        Part {
-            stack: 0,
-            arm: 2,
-            surface: None,
-            warning: false,
-        },
-    );
+    assert!(!run(&mut drive, &[(4 * S, request(9, Command::Read, 30 * 400 + 100, 1))])[0].error);
+    let e = drive.fail(Time(5 * S), Part { stack: 0, arm: 2, surface: None, warning: false });
     assert!(e.is_err());
     // The same from a description.
     let mut planned = spec.clone();
@@ -257,23 +209,14 @@ fn parts_fail_now() {
 /// under the head. The whole track, then, from the middle on: half a turn of 20 ms, and a turn.
 #[test]
 fn a_change_of_speed_by_hand() {
-    let slower = Setting::SpindleSpeed {
-        speed: Rpm(3000.0),
-        takes: Span::from_ms(100.0),
-    };
+    let slower = Setting::SpindleSpeed { speed: Rpm(3000.0), takes: Span::from_ms(100.0) };
     let mut drive = new(&awake());
     let track = |id| request(id, Command::Read, 0, 100);
-    assert_eq!(
-        run(&mut drive, &[(0, track(0))])[0].completion,
-        Time(10 * MS)
-    );
+    assert_eq!(run(&mut drive, &[(0, track(0))])[0].completion, Time(10 * MS));
     drive.set(Time(S), slower.clone()).unwrap();
     let done = run(&mut drive, &[(1050 * MS, track(1)), (1101 * MS, track(2))]);
     let c = done[0].components;
-    assert_eq!(
-        (c.queue, c.rotation, c.transfer),
-        (50 * MS, 10 * MS, 20 * MS)
-    );
+    assert_eq!((c.queue, c.rotation, c.transfer), (50 * MS, 10 * MS, 20 * MS));
     assert_eq!(done[0].completion, Time(1130 * MS));
     assert_eq!(done[1].completion, Time(1150 * MS));
     // Idle: 10 W until 1.1 s without 10 ms of transfer at 13 W; then 3 W + 7 W x 0.5^2.8, and 3 W more.
@@ -283,10 +226,7 @@ fn a_change_of_speed_by_hand() {
     near(e.rotation_j, 0.01 * (idle + 3.0), "rotation");
     near(e.transfer_j, 0.01 * 13.0 + 0.04 * (idle + 3.0), "transfer");
     near(e.total_s(), 2.0, "in all");
-    let back = Setting::SpindleSpeed {
-        speed: Rpm(6000.0),
-        takes: Span::from_ms(100.0),
-    };
+    let back = Setting::SpindleSpeed { speed: Rpm(6000.0), takes: Span::from_ms(100.0) };
     drive.set(Time(2 * S), back).unwrap();
     // Half a turn at 1.1 s, 45 turns until 2 s, then 7.5: a whole number.
     let back = run(&mut drive, &[(2100 * MS, track(3))]);
@@ -295,14 +235,8 @@ fn a_change_of_speed_by_hand() {
     let e = drive.energy(Time(4 * S));
     near(e.total_j(), 10.0, "a second of idling at the old speed");
     for (speed, takes) in [(0.0, 1.0), (-5.0, 1.0), (f64::NAN, 1.0), (5400.0, -1.0)] {
-        let bad = Setting::SpindleSpeed {
-            speed: Rpm(speed),
-            takes: Span::from_ms(takes),
-        };
-        assert!(
-            drive.set(Time(4 * S), bad).is_err(),
-            "{speed} rpm in {takes} ms"
-        );
+        let bad = Setting::SpindleSpeed { speed: Rpm(speed), takes: Span::from_ms(takes) };
+        assert!(drive.set(Time(4 * S), bad).is_err(), "{speed} rpm in {takes} ms");
     }
 }
 
@@ -312,27 +246,17 @@ fn a_change_of_speed_waits_for_commands() {
     let mut drive = new(&buffered(awake()));
     let mut done = Vec::new();
     for i in 0..6 {
-        let command = if i % 2 == 0 {
-            Command::Write
-        } else {
-            Command::Read
-        };
+        let command = if i % 2 == 0 { Command::Write } else { Command::Read };
         drive.advance(Time(i), &mut |c| done.push(*c));
         drive.submit(Time(i), request(i, command, 1000 * i + 40, 10));
     }
-    let change = Setting::SpindleSpeed {
-        speed: Rpm(3000.0),
-        takes: Span::from_ms(50.0),
-    };
+    let change = Setting::SpindleSpeed { speed: Rpm(3000.0), takes: Span::from_ms(50.0) };
     drive.advance(Time(10), &mut |c| done.push(*c));
     drive.set(Time(10), change).unwrap();
     drive.submit(Time(11), request(6, Command::Read, 30_000, 10));
     assert!(!drive.abort(Time(11), 7));
     drive.submit(Time(11), request(7, Command::Read, 31_000, 10));
-    assert!(
-        drive.abort(Time(12), 7),
-        "one that waits for the change can be aborted"
-    );
+    assert!(drive.abort(Time(12), 7), "one that waits for the change can be aborted");
     drive.advance(Time::NEVER, &mut |c| done.push(*c));
     done.sort_by_key(|c| c.id);
     assert_eq!(done.len(), 8);
@@ -356,18 +280,11 @@ fn what_needs_no_mechanism_also_waits_for_a_change() {
     let active = Setting::PowerCondition(Condition::Active);
     drive.set(Time(MS), active).expect("a condition");
     let capacity = drive.capacity_blocks();
-    let trace = [
-        (2 * MS, request(1, Command::Read, capacity, 1)),
-        (2 * MS, request(2, Command::Read, 0, 10)),
-    ];
+    let trace = [(2 * MS, request(1, Command::Read, capacity, 1)), (2 * MS, request(2, Command::Read, 0, 10))];
     done.extend(run(&mut drive, &trace));
     assert_eq!(done[0].completion, Time(10 * MS));
     for c in &done[1..] {
-        assert_eq!(
-            (c.arrival, c.completion),
-            (Time(2 * MS), Time(10 * MS)),
-            "{c:?}"
-        );
+        assert_eq!((c.arrival, c.completion), (Time(2 * MS), Time(10 * MS)), "{c:?}");
         assert_eq!(c.components.queue, 8 * MS, "{c:?}");
     }
     assert!(done[1].error && done[2].cache_hit, "{done:?}");

@@ -4,9 +4,7 @@ use super::{buffered, near, request, small, MS, S};
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::power::{self, Shape};
 use headstack_drive::spec::{Destage, DriveSpec, Params, Parking};
-use headstack_drive::{
-    Command, Completion, Drive, DriveEnergy, DriveOptions, Phase, PhaseKind, Setting,
-};
+use headstack_drive::{Command, Completion, Drive, DriveEnergy, DriveOptions, Phase, PhaseKind, Setting};
 use headstack_engine::random;
 use headstack_testkit::shipped;
 use headstack_units::{Rpm, Span, Time};
@@ -58,12 +56,7 @@ fn parts(e: &DriveEnergy) -> Vec<f64> {
         e.transfer_j,
         e.standby_j,
     ];
-    all.extend(
-        e.conditions
-            .named()
-            .iter()
-            .flat_map(|(_, c)| [c.time_s, c.energy_j]),
-    );
+    all.extend(e.conditions.named().iter().flat_map(|(_, c)| [c.time_s, c.energy_j]));
     all
 }
 
@@ -76,10 +69,7 @@ struct Run {
 }
 
 fn run(spec: &DriveSpec, seed: u64, sampled: bool, changing: bool) -> Run {
-    let options = DriveOptions {
-        seed,
-        ..DriveOptions::default()
-    };
+    let options = DriveOptions { seed, ..DriveOptions::default() };
     let mut drive = Drive::builtin(spec, &options).expect(&spec.name);
     drive.listen(Time::ZERO);
     let random = &mut random::stream(seed, "running");
@@ -104,11 +94,7 @@ fn run(spec: &DriveSpec, seed: u64, sampled: bool, changing: bool) -> Run {
                 &format!("{}, seed {seed}: {last} to {sample}", spec.name),
             );
             for (a, b) in parts(&e).into_iter().zip(parts(&before)) {
-                assert!(
-                    a >= b - 1e-9,
-                    "{}, seed {seed}: {e:?} after {before:?}",
-                    spec.name
-                );
+                assert!(a >= b - 1e-9, "{}, seed {seed}: {e:?} after {before:?}", spec.name);
             }
             before = e;
             drive.tell_phases(Time(sample), &mut |p| phases.push(*p));
@@ -129,22 +115,13 @@ fn run(spec: &DriveSpec, seed: u64, sampled: bool, changing: bool) -> Run {
     }
     drive.advance(Time::NEVER, &mut |c| done.push(*c));
     done.sort_by_key(|c| c.id);
-    assert!(
-        done.iter().map(|c| c.id).eq(0..id),
-        "{}, seed {seed}",
-        spec.name
-    );
+    assert!(done.iter().map(|c| c.id).eq(0..id), "{}, seed {seed}", spec.name);
     let end = done.iter().map(|c| c.completion.0).max().unwrap_or(0) + 5 * S;
     let energy = drive.energy(Time(end));
     near(energy.total_s(), end as f64 * 1e-9, &spec.name);
     drive.tell_phases(Time(end), &mut |p| phases.push(*p));
     phases.sort_by_key(|p| (p.assembly, p.from));
-    Run {
-        done,
-        energy,
-        phases,
-        end,
-    }
+    Run { done, energy, phases, end }
 }
 
 /// Sets something at random.
@@ -163,10 +140,7 @@ fn change(drive: &mut Drive, now: u64, id: u64, random: &mut impl Rng) {
             condition: condition[random.random_range(1..3)],
             after: [None, Some(Span::from_ms(40.0))][random.random_range(0..2)],
         },
-        5 => Setting::SpindleSpeed {
-            speed,
-            takes: Span::from_ms(random.random_range(0.0..300.0)),
-        },
+        5 => Setting::SpindleSpeed { speed, takes: Span::from_ms(random.random_range(0.0..300.0)) },
         6 => {
             drive.abort(Time(now), id.saturating_sub(random.random_range(0..4)));
             return;
@@ -200,15 +174,8 @@ fn drives_that_are_set_all_the_time() {
                 let other = run(&spec, seed, false, true);
                 let differ = one.done.iter().zip(&other.done).find(|(a, b)| a != b);
                 assert_eq!(differ, None, "{dash}, {parking:?}, {at_once}, seed {seed}");
-                check_run(
-                    &one,
-                    &format!("{dash}, {parking:?}, {at_once}, seed {seed}"),
-                );
-                near(
-                    one.energy.total_j(),
-                    other.energy.total_j(),
-                    &format!("seed {seed}"),
-                );
+                check_run(&one, &format!("{dash}, {parking:?}, {at_once}, seed {seed}"));
+                near(one.energy.total_j(), other.energy.total_j(), &format!("seed {seed}"));
                 assert!(one.energy.standby_s > 0.0, "seed {seed}");
             }
         }
@@ -244,11 +211,7 @@ fn check_run(run: &Run, what: &str) {
         assert!(told >= run.end, "{what}: {told} of {}", run.end);
         let c = &run.energy.conditions;
         let seconds = |ns: u64| ns as f64 * 1e-9;
-        near(
-            seconds(standby),
-            c.standby.time_s + c.spin_down.time_s,
-            what,
-        );
+        near(seconds(standby), c.standby.time_s + c.spin_down.time_s, what);
         near(seconds(spin_up), c.spin_up.time_s, what);
         near(seconds(parked), c.idle_b.time_s + c.idle_c.time_s, what);
         let drawn: f64 = c.named().iter().map(|(_, share)| share.energy_j).sum();
@@ -266,18 +229,10 @@ fn every_shipped_drive_goes_down_and_comes_back() {
         assert_eq!(one.done, other.done, "{}, seed {seed}", spec.name);
         check_run(&one, &format!("{}, seed {seed}", spec.name));
         for (a, b) in parts(&one.energy).into_iter().zip(parts(&other.energy)) {
-            near(
-                a,
-                b,
-                &format!("{}, seed {seed}: asked often, asked once", spec.name),
-            );
+            near(a, b, &format!("{}, seed {seed}: asked often, asked once", spec.name));
         }
         for (name, share) in one.energy.conditions.named() {
-            assert!(
-                share.time_s > 0.0,
-                "{}, seed {seed}: never {name}",
-                spec.name
-            );
+            assert!(share.time_s > 0.0, "{}, seed {seed}: never {name}", spec.name);
         }
     }
 }

@@ -21,9 +21,7 @@ impl Bfq {
         queue.waiting += 1;
         let was_raised = queue.raise.is_raised();
         let before = queue.next;
-        let nearer = self
-            .requests
-            .nearer(before, request.slot, self.drive.last_position, back);
+        let nearer = self.requests.nearer(before, request.slot, self.drive.last_position, back);
         queue.next = Some(nearer);
         let mut interactive = false;
         if !queue.is_busy {

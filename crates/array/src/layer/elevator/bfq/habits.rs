@@ -134,11 +134,7 @@ mod tests {
                 habits.see_think_time(now, 8 * ms);
                 habits.judge_think_time(8 * ms);
                 habits.last_end = now;
-                assert_eq!(
-                    !habits.has_short_think_time,
-                    long && n >= 3,
-                    "{think} ns, {n}"
-                );
+                assert_eq!(!habits.has_short_think_time, long && n >= 3, "{think} ns, {n}");
             }
         }
     }

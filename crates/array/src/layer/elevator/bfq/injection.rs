@@ -31,11 +31,7 @@ pub(super) struct Limit {
 impl Limit {
     /// Nothing is known yet.
     pub fn new(now: Time, limit: u32) -> Limit {
-        Limit {
-            limit,
-            base_ns: 0,
-            lowered: now,
-        }
+        Limit { limit, base_ns: 0, lowered: now }
     }
 
     fn is_older_than(&self, now: Time, ns: u64) -> bool {
@@ -67,14 +63,7 @@ pub(super) struct Injection {
 
 impl Injection {
     /// A request comes to a queue that has no other, waiting or at the drive. `in_turn`: the queue is in service.
-    pub fn arrives(
-        &mut self,
-        now: Time,
-        limit: &mut Limit,
-        in_turn: bool,
-        at_drive: u32,
-        has_short_think_time: bool,
-    ) {
+    pub fn arrives(&mut self, now: Time, limit: &mut Limit, in_turn: bool, at_drive: u32, has_short_think_time: bool) {
         if limit.is_older_than(now, RENEW_NS) {
             *limit = Limit::new(now, u32::from(!has_short_think_time));
             self.slot = None;

@@ -78,15 +78,7 @@ pub(super) struct Order {
 impl Order {
     /// Adds a queue without a share.
     pub fn add(&mut self, weight: u64) {
-        self.shares.push(Share {
-            start: 0,
-            finish: 0,
-            budget: 0,
-            service: 0,
-            weight,
-            place: Place::Out,
-            number: 0,
-        });
+        self.shares.push(Share { start: 0, finish: 0, budget: 0, service: 0, weight, place: Place::Out, number: 0 });
     }
 
     pub fn share(&self, queue: u32) -> &Share {
@@ -264,10 +256,7 @@ mod tests {
         for (got, weight) in got.iter().zip(weights) {
             let fair = all as f64 * weight as f64 / 400.0;
             let off = (*got as f64 - fair).abs();
-            assert!(
-                off <= 2.0 * budget as f64,
-                "{got} of {all}, weight {weight}"
-            );
+            assert!(off <= 2.0 * budget as f64, "{got} of {all}, weight {weight}");
         }
     }
 

@@ -123,10 +123,7 @@ impl Raise {
     pub fn arrives(&mut self, a: &Arrival) -> bool {
         let idle = self.was_idle_for(a.now, a.at_drive, LONG_IDLE_NS);
         let interactive = !self.in_burst && idle;
-        let soft = !self.in_burst
-            && a.at_drive == 0
-            && a.now > self.soft_from
-            && !a.habits.is_totally_seeky();
+        let soft = !self.in_burst && a.at_drive == 0 && a.now > self.soft_from && !a.habits.is_totally_seeky();
         if !a.is_first && self.was_idle_for(a.now, a.at_drive, BURST_IDLE_NS) {
             self.in_burst = false;
         }
@@ -201,9 +198,7 @@ impl Raise {
         if now.0 > self.since.0.saturating_add(self.for_ns) {
             match reason {
                 // It was interactive before, and that time is not over.
-                Reason::SoftRealTime(Some(before))
-                    if now.0 <= before.0.saturating_add(rate.start_ns()) =>
-                {
+                Reason::SoftRealTime(Some(before)) if now.0 <= before.0.saturating_add(rate.start_ns()) => {
                     self.raise(Reason::Interactive, rate);
                     self.since = before;
                 }

@@ -151,11 +151,7 @@ mod tests {
         let mut now = Time::ZERO;
         let mut go = |rate: &mut PeakRate, ms_each: f64, sectors: u64, is_far: bool, n: u64| {
             for _ in 0..n {
-                let request = Dispatched {
-                    sectors,
-                    is_far,
-                    at_drive: 1,
-                };
+                let request = Dispatched { sectors, is_far, at_drive: 1 };
                 rate.dispatched(now, &request);
                 now = Time(now.0 + (ms_each * 1e6) as u64);
                 rate.ended(now);

@@ -123,21 +123,13 @@ impl Requests {
         let (Some(own), Some(earlier)) = (self.get(slot), self.get(other)) else {
             return;
         };
-        if own.queue != earlier.queue || (own.deadline, own.turn) < (earlier.deadline, earlier.turn)
-        {
+        if own.queue != earlier.queue || (own.deadline, own.turn) < (earlier.deadline, earlier.turn) {
             return;
         }
         self.by_turn.remove(&own.by_turn(slot));
         self.by_turn.remove(&earlier.by_turn(other));
-        let exchange = |to: &Waiting, from: &Waiting| Waiting {
-            deadline: from.deadline,
-            turn: from.turn,
-            ..*to
-        };
-        for (slot, waiting) in [
-            (slot, exchange(&own, &earlier)),
-            (other, exchange(&earlier, &own)),
-        ] {
+        let exchange = |to: &Waiting, from: &Waiting| Waiting { deadline: from.deadline, turn: from.turn, ..*to };
+        for (slot, waiting) in [(slot, exchange(&own, &earlier)), (other, exchange(&earlier, &own))] {
             self.places[slot as usize] = Some(waiting);
             self.by_turn.insert(waiting.by_turn(slot));
         }
@@ -157,9 +149,7 @@ impl Requests {
         let last = (queue, u64::MAX, u64::MAX, u32::MAX);
         let mut ahead = self.by_address.range(here..=last);
         let before = self.by_address.range(first..here).next_back();
-        let ahead = ahead
-            .next()
-            .or_else(|| self.by_address.range(first..=last).next());
+        let ahead = ahead.next().or_else(|| self.by_address.range(first..=last).next());
         let both = ahead.into_iter().chain(before);
         let nearest = both.min_by_key(|k| back.nearness(k.1, served.lba));
         nearest.map(|k| k.3)

@@ -6,23 +6,13 @@ use crate::layer::elevator::{entries, Context, Elevator};
 const MS: u64 = 1_000_000;
 
 fn bfq(toml: &str) -> Box<dyn Elevator> {
-    let context = Context {
-        blocks: 1 << 30,
-        params: toml::from_str(toml).expect("a table"),
-    };
+    let context = Context { blocks: 1 << 30, params: toml::from_str(toml).expect("a table") };
     let all = entries();
     (all.get("bfq").expect("an elevator").build)(&context).expect("parameters that fit")
 }
 
 fn read(slot: u32, submitter: u32, lba: u64) -> Queued {
-    Queued {
-        slot,
-        write: false,
-        lba,
-        blocks: 8,
-        sync: true,
-        submitter,
-    }
+    Queued { slot, write: false, lba, blocks: 8, sync: true, submitter }
 }
 
 fn at(ms: u64) -> Time {
@@ -111,10 +101,7 @@ fn a_turn_ends_with_its_budget() {
     let mut e = bfq("low_latency = false\nmax_budget = 10\nslice_idle = \"0 s\"");
     for slot in 0..6 {
         let process = slot / 3;
-        e.add(
-            at(0),
-            &read(slot, process, u64::from(1000 * process + 8 * slot)),
-        );
+        e.add(at(0), &read(slot, process, u64::from(1000 * process + 8 * slot)));
     }
     let taken = [0; 6].map(|_| e.take(at(0)).expect("one waits"));
     assert_eq!(taken, [0, 3, 1, 4, 2, 5]);
@@ -126,18 +113,9 @@ fn a_turn_ends_with_its_budget() {
 fn asynchronous_writes_are_charged_three_times() {
     let mut e = bfq("low_latency = false\nmax_budget = 8\nslice_idle = \"0 s\"");
     let mut got = [0u32; 3];
-    let request = |slot: u32| Queued {
-        sync: slot != 2,
-        write: slot == 2,
-        ..read(slot, slot, u64::from(slot) * 1000)
-    };
+    let request = |slot: u32| Queued { sync: slot != 2, write: slot == 2, ..read(slot, slot, u64::from(slot) * 1000) };
     (0..3).for_each(|slot| e.add(at(0), &request(slot)));
-    let mut waiting: Vec<Queued> = (0..3)
-        .map(|s| Queued {
-            slot: s + 3,
-            ..request(s)
-        })
-        .collect();
+    let mut waiting: Vec<Queued> = (0..3).map(|s| Queued { slot: s + 3, ..request(s) }).collect();
     waiting.iter().for_each(|w| e.add(at(0), w));
     for n in 0..700u64 {
         let slot = e.take(at(n)).expect("all wait");
@@ -148,10 +126,7 @@ fn asynchronous_writes_are_charged_three_times() {
         e.add(at(n), &waiting[process]);
     }
     assert!((got[0] as i32 - got[1] as i32).abs() <= 1, "{got:?}");
-    assert!(
-        (got[0] as i32 - 300).abs() <= 3 && (got[2] as i32 - 100).abs() <= 3,
-        "{got:?}"
-    );
+    assert!((got[0] as i32 - 300).abs() <= 3 && (got[2] as i32 - 100).abs() <= 3, "{got:?}");
 }
 
 /// With `strict_guarantees` one request is at the drive at a time, and a process keeps its turn while it thinks.
@@ -180,10 +155,7 @@ fn requests_of_a_process_are_in_order_of_address() {
     e.add(at(0), &read(0, 7, 1_000_000));
     e.add(at(60), &read(1, 7, 8));
     e.add(at(60), &read(2, 7, 20));
-    assert_eq!(
-        [0; 3].map(|_| e.take(at(60)).expect("one waits")),
-        [1, 0, 2]
-    );
+    assert_eq!([0; 3].map(|_| e.take(at(60)).expect("one waits")), [1, 0, 2]);
 }
 
 /// A process alone with one request at a time: 10 ms of service, then it thinks for 3 ms. Others may be merged only with
@@ -193,17 +165,7 @@ fn only_requests_of_one_process_are_merged() {
     let e = bfq("");
     let (one, other) = (read(0, 1, 0), read(1, 2, 8));
     assert!(!e.may_join(&one, &other));
-    assert!(e.may_join(
-        &one,
-        &Queued {
-            submitter: 1,
-            ..other
-        }
-    ));
-    let write = |submitter| Queued {
-        write: true,
-        sync: false,
-        ..read(0, submitter, 0)
-    };
+    assert!(e.may_join(&one, &Queued { submitter: 1, ..other }));
+    let write = |submitter| Queued { write: true, sync: false, ..read(0, submitter, 0) };
     assert!(e.may_join(&write(1), &write(2)) && !e.may_join(&write(1), &one));
 }

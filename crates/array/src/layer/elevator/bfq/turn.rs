@@ -105,8 +105,7 @@ impl Bfq {
     /// Whether a process would otherwise get less than its share: it is raised and others are not, or it is alone.
     fn idling_is_fairer(&self, q: u32) -> bool {
         let queue = &self.queues[q as usize];
-        let has_rivals =
-            self.busy_raised < self.busy || self.drive.at_drive >= queue.at_drive + OTHERS;
+        let has_rivals = self.busy_raised < self.busy || self.drive.at_drive >= queue.at_drive + OTHERS;
         (queue.raise.is_raised() && has_rivals) || self.busy == 1
     }
 
@@ -210,9 +209,7 @@ impl Bfq {
             queue.raise.note_turn(now);
             if queue.waiting == 0 {
                 match queue.at_drive {
-                    0 => queue
-                        .raise
-                        .set_soft_from(now, self.parameters.slice_idle_ns()),
+                    0 => queue.raise.set_soft_from(now, self.parameters.slice_idle_ns()),
                     _ => queue.raise.is_soft_pending = true,
                 }
             }

@@ -41,11 +41,7 @@ struct Shipped {
 fn shipped_drives() -> &'static [Shipped] {
     static DRIVES: OnceLock<Vec<Shipped>> = OnceLock::new();
     DRIVES.get_or_init(|| {
-        let with_size = |spec: DriveSpec| Shipped {
-            name: spec.name.clone(),
-            blocks: blocks(&spec),
-            spec,
-        };
+        let with_size = |spec: DriveSpec| Shipped { name: spec.name.clone(), blocks: blocks(&spec), spec };
         shipped::drives().into_iter().map(with_size).collect()
     })
 }
@@ -64,8 +60,7 @@ fn blocks(spec: &DriveSpec) -> u64 {
 /// The low-power conditions of a drive file.
 fn conditions(power: &serde_json::Map<String, Value>) -> Vec<&'static str> {
     let table = power.get("conditions").and_then(Value::as_object);
-    let has =
-        |name: &&str| power.contains_key(*name) && table.is_some_and(|t| t.contains_key(*name));
+    let has = |name: &&str| power.contains_key(*name) && table.is_some_and(|t| t.contains_key(*name));
     let low = Condition::LOW.map(Condition::name);
     low.into_iter().filter(has).collect()
 }
@@ -143,11 +138,7 @@ fn shipped_drive(draw: &mut Draw, scope: Scope) -> System {
 fn made_up(draw: &mut Draw, scope: Scope) -> System {
     let models = Models::builtin();
     let layout = &models.layouts[draw.index(models.layouts.len())];
-    let surfaces = if layout.example().is_empty() {
-        draw.between(1, 6)
-    } else {
-        2
-    };
+    let surfaces = if layout.example().is_empty() { draw.between(1, 6) } else { 2 };
     let (cylinders, sectors) = (draw.between(20, 800), draw.between(11, 300));
     let sector = [512, 512, 4096][draw.index(3)];
     let rpm = [3600.0, 5400.0, 7200.0, 15000.0][draw.index(4)];
@@ -157,21 +148,13 @@ fn made_up(draw: &mut Draw, scope: Scope) -> System {
         json!({ "first_cylinder": from, "last_cylinder": to, "sectors_per_track": sectors,
                 "track_skew": 3, "cylinder_skew": 5 })
     };
-    let zones = json!([
-        zone(0, split - 1, sectors),
-        zone(split, cylinders - 1, inner)
-    ]);
+    let zones = json!([zone(0, split - 1, sectors), zone(split, cylinders - 1, inner)]);
     let geometry = json!({
         "rotation_speed": format!("{rpm} rpm"), "surfaces": surfaces, "cylinders": cylinders,
         "sector_size": format!("{sector} B"), "zones": zones,
     });
-    let seek =
-        json!({ "model": "linear", "single": "1 ms", "full": "9 ms", "cylinders": cylinders });
-    let basic = edits([
-        ("drive/name", json!("made-up")),
-        ("drive/geometry", geometry),
-        ("drive/seek", seek),
-    ]);
+    let seek = json!({ "model": "linear", "single": "1 ms", "full": "9 ms", "cylinders": cylinders });
+    let basic = edits([("drive/name", json!("made-up")), ("drive/geometry", geometry), ("drive/seek", seek)]);
     draw.need(scope, "drive", basic);
     let count = drive_count(draw);
     draw.need(scope, "count", edits([("count", json!(count))]));
@@ -187,19 +170,11 @@ fn made_up(draw: &mut Draw, scope: Scope) -> System {
         if !table["cylinders"].is_null() {
             table["cylinders"] = json!(cylinders);
         }
-        draw.add(
-            scope,
-            format!("seek {}", model.name()),
-            edits([("drive/seek", table)]),
-        );
+        draw.add(scope, format!("seek {}", model.name()), edits([("drive/seek", table)]));
     }
     if draw.chance(0.2) {
         let head_switch = draw.time(1e-5, 2e-3);
-        draw.add(
-            scope,
-            "switch",
-            edits([("drive/positioning/head_switch", head_switch)]),
-        );
+        draw.add(scope, "switch", edits([("drive/positioning/head_switch", head_switch)]));
     }
     power_of_made_up(draw, scope);
     let per_cylinder = u64::from(surfaces) * u64::from(inner);
@@ -258,11 +233,7 @@ fn queue(draw: &mut Draw, scope: Scope) {
     }
     if draw.chance(0.15) {
         let counts = draw.of(&["tags", "waiting"]);
-        draw.add(
-            scope,
-            "counts",
-            edits([("set/queue.counts", json!(counts))]),
-        );
+        draw.add(scope, "counts", edits([("set/queue.counts", json!(counts))]));
     }
     if draw.chance(0.2) {
         let limit = draw.time(1e-3, 2.0);
@@ -305,10 +276,7 @@ fn cache(draw: &mut Draw, scope: Scope, system: &System) {
         let extents = ["none", "track-end", "cylinder-end", "limit", "next-track"];
         let keys = edits([
             ("cache/read_ahead", json!(draw.of(&extents))),
-            (
-                "cache/read_ahead_trigger",
-                json!(draw.of(&["always", "sequential"])),
-            ),
+            ("cache/read_ahead_trigger", json!(draw.of(&["always", "sequential"]))),
             ("cache/read_ahead_sectors", json!(draw.between(0, 600))),
             ("cache/read_ahead_minimum", json!(draw.between(0, 60))),
         ]);
@@ -335,11 +303,7 @@ fn cache(draw: &mut Draw, scope: Scope, system: &System) {
     }
     if draw.chance(0.1) {
         let check = draw.of(&["service", "arrival"]);
-        draw.add(
-            scope,
-            "hit check",
-            edits([("cache/hit_check", json!(check))]),
-        );
+        draw.add(scope, "hit check", edits([("cache/hit_check", json!(check))]));
     }
     if draw.chance(0.1) {
         let mark = json!([0.0, 0.5, 1.0][draw.index(3)]);
@@ -351,51 +315,15 @@ fn times(draw: &mut Draw, scope: Scope) {
     let settle = json!(format!("{:.4} ms", draw.scale(0.01, 3.0)));
     for (name, key, value) in [
         ("settle", "set/positioning.write_settle", settle),
-        (
-            "settle always",
-            "set/positioning.settle_before_every_write",
-            json!(true),
-        ),
-        (
-            "seek scale",
-            "set/positioning.seek_scale",
-            json!([0.0, 0.5, 2.0][draw.index(3)]),
-        ),
-        (
-            "rotation scale",
-            "set/positioning.rotation_scale",
-            json!([0.0, 0.5][draw.index(2)]),
-        ),
-        (
-            "minimum write",
-            "set/positioning.minimum_write",
-            draw.time(1e-4, 1e-2),
-        ),
-        (
-            "minimum read",
-            "set/positioning.minimum_read_after_write",
-            draw.time(1e-4, 1e-2),
-        ),
-        (
-            "per request",
-            "set/overhead.per_request",
-            draw.time(1e-6, 1e-2),
-        ),
-        (
-            "write hit",
-            "set/overhead.write_hit.after_read",
-            draw.time(1e-6, 1e-2),
-        ),
-        (
-            "read hit",
-            "set/overhead.read_hit.after_write",
-            draw.time(1e-6, 1e-2),
-        ),
-        (
-            "completion",
-            "set/overhead.write_completion",
-            draw.time(1e-6, 1e-2),
-        ),
+        ("settle always", "set/positioning.settle_before_every_write", json!(true)),
+        ("seek scale", "set/positioning.seek_scale", json!([0.0, 0.5, 2.0][draw.index(3)])),
+        ("rotation scale", "set/positioning.rotation_scale", json!([0.0, 0.5][draw.index(2)])),
+        ("minimum write", "set/positioning.minimum_write", draw.time(1e-4, 1e-2)),
+        ("minimum read", "set/positioning.minimum_read_after_write", draw.time(1e-4, 1e-2)),
+        ("per request", "set/overhead.per_request", draw.time(1e-6, 1e-2)),
+        ("write hit", "set/overhead.write_hit.after_read", draw.time(1e-6, 1e-2)),
+        ("read hit", "set/overhead.read_hit.after_write", draw.time(1e-6, 1e-2)),
+        ("completion", "set/overhead.write_completion", draw.time(1e-6, 1e-2)),
         ("connected", "set/link.never_disconnect", json!(true)),
     ] {
         if draw.chance(0.05) {
@@ -427,22 +355,10 @@ fn mapping(draw: &mut Draw, scope: Scope, system: &System) {
             let band = draw.bytes(65536.0, 1e7, system.sector);
             let cache = draw.bytes((1 << 20) as f64, bytes.min(1e12) / 2.5, system.sector);
             keys.extend(edits([
-                (
-                    "set/mapping/cache_size",
-                    json!(format!("{} B", cache.max(1 << 20))),
-                ),
-                (
-                    "set/mapping/band_size",
-                    json!(format!("{} B", band.max(65536))),
-                ),
-                (
-                    "set/mapping/cache_extents",
-                    json!([0, 8, 100][draw.index(3)]),
-                ),
-                (
-                    "set/mapping/cleaning",
-                    json!(draw.of(&["aggressive", "lazy"])),
-                ),
+                ("set/mapping/cache_size", json!(format!("{} B", cache.max(1 << 20)))),
+                ("set/mapping/band_size", json!(format!("{} B", band.max(65536)))),
+                ("set/mapping/cache_extents", json!([0, 8, 100][draw.index(3)])),
+                ("set/mapping/cleaning", json!(draw.of(&["aggressive", "lazy"]))),
                 ("set/mapping/clean_after", draw.time(1e-4, 3.0)),
                 ("set/mapping/initial", json!(draw.of(&["empty", "full"]))),
             ]));
@@ -453,10 +369,7 @@ fn mapping(draw: &mut Draw, scope: Scope, system: &System) {
             let zone = 1u64 << draw.between(least.clamp(16, 38), 38);
             keys.extend(edits([
                 ("set/mapping/zone_size", json!(format!("{zone} B"))),
-                (
-                    "set/mapping/max_open_zones",
-                    json!([0, 1, 128][draw.index(3)]),
-                ),
+                ("set/mapping/max_open_zones", json!([0, 1, 128][draw.index(3)])),
                 ("set/mapping/unrestricted_reads", json!(draw.chance(0.5))),
                 ("set/mapping/initial", json!(draw.of(&["empty", "full"]))),
             ]));
@@ -482,26 +395,17 @@ fn log(draw: &mut Draw, keys: &mut Vec<(String, Value)>, system: &System) {
     keys.extend(edits([
         ("set/mapping/block", json!(format!("{block} B"))),
         ("set/mapping/policy", json!(policy.name())),
-        (
-            "set/mapping/reserve",
-            json!([0.0, 0.05, 0.3, 0.6][draw.index(4)]),
-        ),
+        ("set/mapping/reserve", json!([0.0, 0.05, 0.3, 0.6][draw.index(4)])),
     ]));
     if draw.chance(0.5) {
-        keys.push((
-            "set/mapping/policy_parameters".into(),
-            example(policy.example()),
-        ));
+        keys.push(("set/mapping/policy_parameters".into(), example(policy.example())));
     }
     if draw.chance(0.5) {
         let most = (capacity as f64 * 0.9).clamp(2.0, 50_000.0);
         let blocks = draw.scale(1.0, most) as u64;
         keys.extend(edits([
             ("set/mapping/initial_blocks", json!(blocks)),
-            (
-                "set/mapping/initial",
-                json!(draw.of(&["in-order", "spread", "written"])),
-            ),
+            ("set/mapping/initial", json!(draw.of(&["in-order", "spread", "written"]))),
         ]));
     }
     if draw.chance(0.5) {
@@ -539,10 +443,7 @@ fn dash(draw: &mut Draw, scope: Scope, system: &mut System) {
         for (key, value) in [
             ("arms_in_motion", json!(draw.between(0, arms))),
             ("channels", json!(draw.between(0, arms))),
-            (
-                "arm_choice",
-                json!(draw.of(&["positioning", "rotation", "seek"])),
-            ),
+            ("arm_choice", json!(draw.of(&["positioning", "rotation", "seek"]))),
             ("parking", json!("follow")),
             ("arm_share", json!("own-share")),
             ("logical_units", json!(true)),
@@ -591,10 +492,7 @@ fn scan(draw: &mut Draw, scope: Scope, system: &mut System) {
         true => edits([("set/media_scan.mode", json!("freeblock"))]),
         false => {
             system.arms = 2;
-            edits([
-                ("set/media_scan.mode", json!("own-arm")),
-                ("dash", json!("D1A2S1H1")),
-            ])
+            edits([("set/media_scan.mode", json!("own-arm")), ("dash", json!("D1A2S1H1"))])
         }
     };
     let sectors = u64::from(draw.between(1, 20));
@@ -657,10 +555,7 @@ fn organisation(draw: &mut Draw, scope: Scope) {
     let mut keys = edits([("organisation/name", json!(name))]);
     if name == "raid0" && draw.chance(0.7) {
         let unit = draw.bytes(4096.0, 1e6, 4096);
-        keys.push((
-            "organisation/stripe_unit".into(),
-            json!(format!("{unit} B")),
-        ));
+        keys.push(("organisation/stripe_unit".into(), json!(format!("{unit} B"))));
     }
     draw.add(scope, format!("organisation {name}"), keys);
 }

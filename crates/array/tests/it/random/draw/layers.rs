@@ -20,11 +20,7 @@ pub fn draw(draw: &mut Draw, s: usize, system: &mut System) {
     let (all, mut layers) = (entries(), Vec::new());
     while draw.chance(0.65) && layers.len() < 4 {
         let (entry, width) = any(draw, &all, below);
-        layers.push((
-            entry.about.name.to_string(),
-            width,
-            table(draw, entry, width),
-        ));
+        layers.push((entry.about.name.to_string(), width, table(draw, entry, width)));
         below /= match entry.lower {
             LowerCount::One => 1,
             LowerCount::Many => width,
@@ -157,25 +153,14 @@ fn volume(draw: &mut Draw, name: &str, table: &mut Value, width: u32) {
                 let most = draw.bytes(65536.0, 4e6, 512);
                 table["rebuild_grows_to"] = json!(format!("{most} B"));
             }
-            let layouts = [
-                "left-symmetric",
-                "left-asymmetric",
-                "right-symmetric",
-                "right-asymmetric",
-            ];
+            let layouts = ["left-symmetric", "left-asymmetric", "right-symmetric", "right-asymmetric"];
             table["layout"] = json!(draw.of(&layouts));
             if draw.chance(0.3) {
                 table["rmw_level"] = json!(draw.between(0, 2));
             }
         }
         _ => {
-            let policies = [
-                "first",
-                "round-robin",
-                "nearest",
-                "fewest-pending",
-                "md-raid1",
-            ];
+            let policies = ["first", "round-robin", "nearest", "fewest-pending", "md-raid1"];
             if draw.chance(0.5) {
                 table["read_policy"] = json!(draw.of(&policies));
             }
@@ -195,9 +180,7 @@ fn capped(draw: &mut Draw, scope: Scope, system: &mut System) {
     let policy = list[draw.index(list.len())];
     if policy.drives == Drives::One {
         system.count = 1;
-        let drives: Vec<usize> = (0..draw.features.len())
-            .filter(|i| draw.features[*i].scope == scope)
-            .collect();
+        let drives: Vec<usize> = (0..draw.features.len()).filter(|i| draw.features[*i].scope == scope).collect();
         for i in drives {
             let edits = &mut draw.features[i].edits;
             for (path, value) in edits {
@@ -221,9 +204,7 @@ fn capped(draw: &mut Draw, scope: Scope, system: &mut System) {
     layers.push(queue);
     let named = |layer: &Value| layer["name"].as_str().unwrap_or_default().to_string();
     system.layers = layers.iter().map(|layer| (named(layer), 1)).collect();
-    let each = layers
-        .into_iter()
-        .map(|layer| ("layers/+".to_string(), layer));
+    let each = layers.into_iter().map(|layer| ("layers/+".to_string(), layer));
     add(draw, scope, system, each.collect());
     let watts = f64::from(system.count) * 12.0;
     let mut keys = edits([("capping/policy", json!(policy.name))]);
@@ -257,10 +238,7 @@ fn capped(draw: &mut Draw, scope: Scope, system: &mut System) {
         ("delay", draw.time(1e-3, 5.0)),
         ("efficiency", json!(0.83)),
         ("tolerance", json!("0.2 W")),
-        (
-            "response_time",
-            json!(draw.of(&["p50", "p90", "p99", "max"])),
-        ),
+        ("response_time", json!(draw.of(&["p50", "p90", "p99", "max"]))),
     ] {
         if draw.chance(0.3) {
             let path = format!("capping/{key}");

@@ -65,12 +65,7 @@ impl Draw {
 
     /// Adds a feature that may be left out.
     pub fn add(&mut self, scope: Scope, name: impl Into<String>, edits: Vec<(String, Value)>) {
-        self.features.push(Feature {
-            scope,
-            name: name.into(),
-            needed: false,
-            edits,
-        });
+        self.features.push(Feature { scope, name: name.into(), needed: false, edits });
     }
 
     /// Adds a feature without which there is no experiment.
@@ -95,9 +90,7 @@ pub fn example(text: &str) -> Value {
 /// The edits that set the entries of a table below `path`.
 pub fn inside(path: &str, table: &Value) -> Vec<(String, Value)> {
     let entries = table.as_object().into_iter().flatten();
-    entries
-        .map(|(key, value)| (format!("{path}/{key}"), value.clone()))
-        .collect()
+    entries.map(|(key, value)| (format!("{path}/{key}"), value.clone())).collect()
 }
 
 /// The random experiment of a seed.
@@ -117,43 +110,24 @@ pub fn case(seed: u64) -> Case {
         workloads::draw(&mut draw, w, smallest, &mut trace);
     }
     run(&mut draw);
-    Case {
-        seed,
-        features: draw.features,
-        trace,
-    }
+    Case { seed, features: draw.features, trace }
 }
 
 /// The table `[run]`.
 fn run(draw: &mut Draw) {
     let seed = draw.between(0, 1 << 30);
-    let basic = edits([
-        ("run/seed", json!(seed)),
-        ("run/allowed_errors", json!(1.0)),
-    ]);
+    let basic = edits([("run/seed", json!(seed)), ("run/allowed_errors", json!(1.0))]);
     draw.need(Scope::Experiment, "run", basic);
     if draw.chance(0.3) {
         let duration = draw.time(1e-3, 100.0);
-        draw.add(
-            Scope::Experiment,
-            "duration",
-            edits([("run/duration", duration)]),
-        );
+        draw.add(Scope::Experiment, "duration", edits([("run/duration", duration)]));
     }
     if draw.chance(0.15) {
         let most = draw.between(1, 300);
-        draw.add(
-            Scope::Experiment,
-            "max_requests",
-            edits([("run/max_requests", json!(most))]),
-        );
+        draw.add(Scope::Experiment, "max_requests", edits([("run/max_requests", json!(most))]));
     }
     if draw.chance(0.1) {
         let limit = draw.between(0, 100);
-        draw.add(
-            Scope::Experiment,
-            "exact_limit",
-            edits([("run/exact_limit", json!(limit))]),
-        );
+        draw.add(Scope::Experiment, "exact_limit", edits([("run/exact_limit", json!(limit))]));
     }
 }
