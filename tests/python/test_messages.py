@@ -305,7 +305,13 @@ def test_drive_files_are_read_as_experiments_are(text, tmp_path, capfd):
 
 def test_sizes_may_be_in_fios_notation(tmp_path):
     def sizes(size: str) -> object:
-        given = {"n_requests": 50, "rate": "50/s", "size": size, "footprint": "1g"}
+        given = {
+            "n_requests": 50,
+            "rate": "50/s",
+            "size": size,
+            "footprint": "1g",
+            "rounding": "up",
+        }
         systems = [{"drive": "barracuda-es-750"}]
         result = headstack.run(workload={"synthetic": given}, systems=systems)
         return set(result.requests["blocks"])

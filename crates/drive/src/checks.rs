@@ -20,10 +20,16 @@ impl DriveSpec {
         self.parallelism.check_against(self.dash, geometry)?;
         let scan = self.media_scan.check_size(geometry);
         scan.map_err(|e| e.within("media_scan"))?;
-        let cache = self.cache.check_size(geometry.sector_size);
-        cache.map_err(|e| e.within("cache"))?;
         let link = self.link.check_rate(geometry.sector_size);
         link.map_err(|e| e.within("link"))
+    }
+
+    /// Checks the room for writes. After the geometry was built: a misspelt size of sectors is named there.
+    ///
+    /// # Errors
+    /// As of [`DriveSpec::check`].
+    pub(crate) fn check_room(&self) -> Result<(), SpecError> {
+        self.cache.check_size(self.geometry.sector_size).map_err(|e| e.within("cache"))
     }
 }
 

@@ -162,6 +162,7 @@ impl DriveDesign {
             };
             units.push((Arc::new(plan), mechanics));
         }
+        spec.check_room()?;
         let watts = power(&spec.power, &Shape::of(spec), &models.power)?;
         let common = Arc::new(Common {
             conditions: Conditions::new(&spec.power, &watts)?,

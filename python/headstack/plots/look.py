@@ -25,9 +25,9 @@ DASHES = ([1, 0], [6, 2], [2, 2], [8, 2, 2, 2], [10, 4], [4, 4], [1, 3])
 
 #: Colours of the parts of time and energy.
 PARTS = {
-    "place": "#9A6B8F",
-    "elevator": "#5F86A8",
-    "array": "#6E7F3C",
+    "place": "#631B21",
+    "elevator": "#4A168B",
+    "array": "#1D293B",
     "queue": "#8C93A0",
     "overhead": "#4A5261",
     "seek": "#7A5FB0",
@@ -51,9 +51,9 @@ DARK = {
     "#A94F8C": "#DD8FBE",
     "#3B93C4": "#A9D8F5",
     "#1B1B1B": "#F0F0F0",
-    "#9A6B8F": "#CFA3C5",
-    "#5F86A8": "#92B4D1",
-    "#6E7F3C": "#A9BD6B",
+    "#631B21": "#A04DDD",
+    "#4A168B": "#59833D",
+    "#1D293B": "#E5E446",
     "#8C93A0": "#8D95A5",
     "#4A5261": "#C3CAD6",
     "#7A5FB0": "#A692DB",

@@ -10,6 +10,7 @@
 //! | `chunk` | contiguous data per member | 512 KiB |
 //! | `unit` | smallest run that is read, computed and written | 4 KiB |
 //! | `rmw_level` | read-modify-write: 0 never; 1 where it reads less than reconstruct-write; 2 also where it reads as much | 1 |
+//! | `stripe_cache` | writes of the same rows join, and what was read or written is not read again; DiskSim has none | yes |
 //! | `rebuild_at_once` | as in `raid1`; md's `stripe_cache_size` | 1 MiB: 256 units of 4 KiB; without a rebuild, rows that writes find |
 //! | `rebuild_grows_to` | what that grows to, by one `unit` each time that all of it is used | it does not grow |
 //! | `rebuild_rate`, `rebuild_rate_min`, `rebuild_request`, `rebuild_host_time`, `gone` | as in `raid1` | |
@@ -58,6 +59,9 @@ pub struct Parameters {
     /// When a small write reads old data and parity: 0 never, 1 if that reads less, 2 if it does not read more.
     #[param(default = 1, range = 0..=2)]
     rmw_level: u8,
+    /// Whether writes of the same rows join, and what was read or written is not read again, as in md.
+    #[param(default = true)]
+    stripe_cache: bool,
     /// Bytes of a member that are being rebuilt at once.
     #[param(default = AT_ONCE, range = WINDOW..=MOST)]
     rebuild_at_once: Bytes,
@@ -119,7 +123,10 @@ pub fn volume(sizes: Vec<u64>, p: &Parameters) -> Result<Volume, SpecError> {
         pieces: Vec::new(),
     };
     let volume = Volume::new(NAME, Box::new(parity.clone()), sizes);
-    let volume = volume.with_stripe_cache(parity, p.rebuild_at_once.0 / 512);
+    let volume = match p.stripe_cache {
+        true => volume.with_stripe_cache(parity, p.rebuild_at_once.0 / 512),
+        false => volume,
+    };
     let volume = volume.with_redundancy(&p.redundancy, unit, p.rebuild_at_once, true)?;
     Ok(volume.grows_to(p.rebuild_grows_to))
 }

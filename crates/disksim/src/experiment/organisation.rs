@@ -272,5 +272,6 @@ fn raid5(fields: &mut Fields, striped: bool) -> Result<Value, Error> {
     let level = u8::from(share != 0.0);
     Ok(json!({
         "name": "raid5", "chunk": blocks(chunk), "unit": "512 B", "layout": layout, "rmw_level": level,
+        "stripe_cache": false,
     }))
 }

@@ -219,6 +219,7 @@ fn rotated_parity_is_a_raid5() {
     let system = system(&import);
     let raid5 = json!({
         "name": "raid5", "chunk": "8192 B", "unit": "512 B", "layout": "left-symmetric", "rmw_level": 1,
+        "stripe_cache": false,
     });
     assert_eq!(system["organisation"], raid5);
     assert_eq!(system["layers"][0]["name"], "link");

@@ -204,7 +204,8 @@ def load(study: Study, key: str) -> Load:
         return _recorded(study, key, study.traces[key])
     original, choices = ORIGINALS[key], study.choices
     count = 20_000 if study.quick else 200_000
-    places = {} if choices.local is None else {"local": choices.local}
+    most = 1.0 - original.stand_in.get("sequential", 0.0)
+    places = {} if choices.local is None else {"local": min(choices.local, most)}
     table: Workload = {
         "name": key,
         "synthetic": cast("Synthetic", {**original.stand_in, **places, "n_requests": count}),
