@@ -223,6 +223,11 @@ class OrganisationRaid5(TypedDict, total=False):
     read more. 0 to 2. Default: 1.
     """
 
+    stripe_cache: bool
+    """Whether writes of the same rows join, and what was read or written is not read again, as in
+    md. Default: true.
+    """
+
     rebuild_at_once: Size
     """Bytes of a member that are being rebuilt at once. 65536 B to 1073741824 B. Unit: one of B,
     kB, MB, GB, TB, KiB, MiB, GiB, TiB. Default: "1048576 B".
