@@ -16,7 +16,7 @@ from .power import seconds
 THREADS = (1, 2, 4, 8, 16, 32, 64, 128)
 CAPS = {"throughput": (9.0, 8.0), "tail-latency": (10.0, 9.0, 8.0)}
 
-#: Rates of all 32 threads together, Figure 7b: so close that utilisations are 2 to 8 points apart.
+#: Rates of all 32 threads together, Figure 7b.
 LOADS = (32, 48, 56, 64, 72, 80, 88, 96, 112, 128, 144, 160, 192)
 
 
