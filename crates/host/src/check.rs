@@ -5,6 +5,7 @@ use crate::clock;
 use crate::config::{Config, Drive, Group};
 use crate::daemon::open_drive;
 use crate::drive::shown;
+use crate::emergency;
 use crate::knobs::{Files, Knob, Knobs};
 use crate::learned::Learned;
 use crate::meter::Meters;
@@ -43,6 +44,9 @@ pub fn check(config: &Config) -> io::Result<Said> {
         said.text += &format!("{}: policy {}\n", group.name, group.policy);
         for drive in &group.drive {
             said.judge(drive.name(), look(drive, config.apply));
+        }
+        if group.emergency.is_some() {
+            said.judge("emergency", emergency::check());
         }
         let power = meters(group, config, &mut said)?;
         let range = range(group);
