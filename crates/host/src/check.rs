@@ -8,6 +8,7 @@ use crate::drive::shown;
 use crate::emergency;
 use crate::knobs::{Files, Knob, Knobs};
 use crate::learned::Learned;
+use crate::meter::command::output;
 use crate::meter::Meters;
 use crate::settings::{device_of, read_all, Bounds};
 use crate::stat::Stat;
@@ -46,7 +47,9 @@ pub fn check(config: &Config) -> io::Result<Said> {
             said.judge(drive.name(), look(drive, config.apply));
         }
         if group.emergency.is_some() {
-            said.judge("emergency", emergency::check());
+            let version = [emergency::PROGRAM, "--version"].map(String::from);
+            let found = output(&version, emergency::TIMEOUT, &[]);
+            said.judge("emergency", found.map(|_| format!("{} is there", emergency::PROGRAM)));
         }
         let power = meters(group, config, &mut said)?;
         let range = range(group);

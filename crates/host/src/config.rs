@@ -159,7 +159,7 @@ pub struct Emergency {
     pub lasts: Span,
 }
 
-/// A low-power condition of SBC-4 that drives leave by themselves with the next command.
+/// A low-power condition, which drives leave by themselves with the next command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Choice)]
 pub enum Condition {
     /// Part of the electronics is off.

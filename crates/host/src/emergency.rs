@@ -1,7 +1,7 @@
 //! Drives that are sent to a low-power condition where no setting of the queues keeps the cap, if the configuration asks for it.
 //!
 //! START STOP UNIT by `sg_start` of sg3_utils. A drive leaves such a condition with the next command, and its own timers are off
-//! until LU_CONTROL (SBC-4, section 5.28).
+//! until LU_CONTROL (SBC-3, START STOP UNIT).
 
 use crate::config::{self, Condition};
 use crate::group::{Group, State};
@@ -11,11 +11,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tracing::{error, info};
 
-/// The program.
+/// The program that sends commands.
 pub const PROGRAM: &str = "sg_start";
 
 /// The longest time that a command may take.
-const TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// LU_CONTROL: drives follow their own timers.
 const OWN_TIMERS: [&str; 1] = ["--pc=7"];
@@ -67,9 +67,10 @@ impl Emergency {
         self.send(words(self.config.condition), group, best, apply);
     }
 
-    /// All drives follow their own timers again.
+    /// All drives follow their own timers again, after what they were told last.
     pub fn release(&mut self, group: &Group, apply: bool) {
         self.tiers = 0;
+        self.finish();
         self.send(&OWN_TIMERS, group, 0, apply);
     }
 
@@ -104,15 +105,6 @@ impl Emergency {
             }
         }
     }
-}
-
-/// Whether the program is there.
-///
-/// # Errors
-/// Why it cannot be run.
-pub fn check() -> Result<String, String> {
-    let command = [PROGRAM, "--version"].map(String::from);
-    output(&command, TIMEOUT, &[]).map(|_| format!("{PROGRAM} is there"))
 }
 
 /// POWER CONDITION and its modifier.
