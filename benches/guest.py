@@ -345,6 +345,7 @@ def run(
     kernel: str = STABLE,
     files: Mapping[str, bytes] = MappingProxyType({}),
     port: str | os.PathLike[str] | None = None,
+    devices: Sequence[str] = (),
 ) -> Mapping[str, bytes]:
     """Boot a guest whose disks sda, sdb, ... are these exports, and run a shell script in it.
 
@@ -365,6 +366,7 @@ def run(
         files: more files of the guest, by path.
         port: a Unix socket that somebody listens at; the guest has it as a virtual serial port
             ``/dev/vport*`` (module ``virtio_console``).
+        devices: more devices of QEMU.
 
     Returns:
         The files that the script left in /out, by name.
@@ -398,6 +400,8 @@ def run(
         if port is not None:
             command += ["-chardev", f"socket,id=port,path={os.fspath(port)}"]
             command += ["-device", "virtio-serial-pci", "-device", "virtserialport,chardev=port"]
+        for device in devices:
+            command += ["-device", device]
         for n, socket in enumerate(() if connects else sockets):
             if socket.startswith("iscsi://"):
                 drive = f"file={socket},if=none,id=d{n},format=raw,cache=none"

@@ -5,8 +5,10 @@ use crate::clock;
 use crate::config::{Config, Drive, Group};
 use crate::daemon::open_drive;
 use crate::drive::shown;
+use crate::emergency;
 use crate::knobs::{Files, Knob, Knobs};
 use crate::learned::Learned;
+use crate::meter::command::output;
 use crate::meter::Meters;
 use crate::settings::{device_of, read_all, Bounds};
 use crate::stat::Stat;
@@ -43,6 +45,11 @@ pub fn check(config: &Config) -> io::Result<Said> {
         said.text += &format!("{}: policy {}\n", group.name, group.policy);
         for drive in &group.drive {
             said.judge(drive.name(), look(drive, config.apply));
+        }
+        if group.emergency.is_some() {
+            let version = [emergency::PROGRAM, "--version"].map(String::from);
+            let found = output(&version, emergency::TIMEOUT, &[]);
+            said.judge("emergency", found.map(|_| format!("{} is there", emergency::PROGRAM)));
         }
         let power = meters(group, config, &mut said)?;
         let range = range(group);

@@ -22,8 +22,8 @@ pub struct Config {
     /// File in which the settings of the time before are kept until they are restored.
     #[param(default = "/var/lib/headstack-capd/originals.json".into())]
     pub originals: String,
-    /// File in which caps that it was given, and where its policies stand, are kept for the next start; by default `state.json`
-    /// beside `originals`.
+    /// File in which caps that it was given, and where its policies stand, are kept for the next start; by default beside
+    /// `originals`, with `.state` after its name.
     pub state: Option<String>,
     /// Unix socket for `headstack-capd status` and `headstack-capd cap`.
     #[param(default = "/run/headstack-capd/socket".into())]
@@ -89,6 +89,8 @@ pub struct Group {
     /// Programs that run when it is in some states.
     #[param(default)]
     pub hook: Vec<Hook>,
+    /// Sends drives to a low-power condition where no setting of the queues keeps the cap.
+    pub emergency: Option<Emergency>,
     /// Name of the policy.
     #[param(default = "learning".into(), kind = Kind::Name("capping policy"))]
     pub policy: String,
@@ -142,6 +144,35 @@ pub struct Hook {
     /// For how long it must have been in one of them.
     #[param(default, range = Span(0)..=Span(3_600_000_000_000))]
     pub after: Span,
+}
+
+/// What is done with drives where no setting of the queues keeps the cap.
+#[derive(Debug, Clone, Copy, PartialEq, Table)]
+pub struct Emergency {
+    /// Where they are sent.
+    pub condition: Condition,
+    /// How long the group must be `unreachable` before that, and again before each further tier. Longer than a command may take.
+    #[param(default = Span(30_000_000_000), range = Span(15_000_000_000)..=Span(3_600_000_000_000))]
+    pub after: Span,
+    /// How long it must not be `unreachable` before they follow their own timers again.
+    #[param(default = Span(600_000_000_000), range = Span(0)..=Span(86_400_000_000_000))]
+    pub lasts: Span,
+}
+
+/// A low-power condition, which drives leave by themselves with the next command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Choice)]
+pub enum Condition {
+    /// Part of the electronics is off.
+    #[choice("idle_a")]
+    IdleA,
+    /// Heads unloaded as well.
+    #[choice("idle_b")]
+    IdleB,
+    /// Lower spindle speed as well.
+    #[choice("idle_c")]
+    IdleC,
+    /// Spun down.
+    Standby,
 }
 
 /// A map of the drives of one model.
@@ -265,7 +296,7 @@ impl Config {
     pub fn state_file(&self) -> PathBuf {
         match &self.state {
             Some(file) => file.into(),
-            None => Path::new(&self.originals).with_file_name("state.json"),
+            None => format!("{}.state", self.originals).into(),
         }
     }
 
@@ -578,6 +609,12 @@ impl Drive {
         let device = std::fs::canonicalize(link).ok()?;
         let folder = Path::new("/sys/block").join(device.file_name()?);
         Some(folder).filter(|p| p.is_dir())
+    }
+
+    /// Its file, such as `/dev/sda`, if it is there.
+    pub fn device(&self) -> Option<String> {
+        let folder = self.folder()?.canonicalize().ok()?;
+        Some(format!("/dev/{}", folder.file_name()?.to_str()?))
     }
 
     fn check_all(&self) -> Result<(), SpecError> {

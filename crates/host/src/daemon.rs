@@ -3,6 +3,7 @@
 use crate::cap::CapFile;
 use crate::clock;
 use crate::config::{self, check_most, chosen, Config};
+use crate::emergency::{self, Emergency};
 use crate::group::{Group, Opener};
 use crate::hook::Hooked;
 use crate::knobs::{Files, Knobs};
@@ -100,6 +101,7 @@ struct Part {
     stepped: Option<Time>,
     file: CapFile,
     hooks: Vec<Hooked>,
+    emergency: Option<Emergency>,
 }
 
 /// The settings of a drive of the configuration, if it is there.
@@ -206,6 +208,7 @@ impl Daemon {
                 stepped: None,
                 file: CapFile::new(group.cap_file.as_ref()),
                 hooks: group.hook.iter().map(Hooked::new).collect(),
+                emergency: group.emergency.map(|e| Emergency::new(e, emergency::PROGRAM)),
             });
         }
         let racks = config.rack.iter().map(|r| Rack::new(r, &config.group));
@@ -240,6 +243,8 @@ impl Daemon {
         };
         daemon.look(clock::now())?;
         daemon.resume(clock::now());
+        // One that was killed may have sent drives away.
+        daemon.end_emergencies();
         daemon.show(clock::now());
         Ok(daemon)
     }
@@ -320,7 +325,17 @@ impl Daemon {
             for hook in &mut part.hooks {
                 hook.step(now, &part.group, self.config.apply);
             }
+            if let Some(emergency) = &mut part.emergency {
+                emergency.step(now, &part.group, self.config.apply);
+            }
         }
+    }
+
+    /// Drives that may have been sent to a low-power condition follow their own timers.
+    fn end_emergencies(&mut self) {
+        let apply = self.config.apply;
+        let all = self.parts.iter_mut().filter(|_| apply);
+        all.for_each(|p| p.emergency.iter_mut().for_each(|e| e.release(&p.group, true)));
     }
 
     /// Keeps what policies have learned, when it is time.
@@ -428,6 +443,8 @@ impl Daemon {
 
     /// Gives all drives their settings of before, within a bounded time.
     fn release(&mut self) -> Result<(), HostError> {
+        self.end_emergencies();
+        self.parts.iter_mut().flat_map(|p| &mut p.emergency).for_each(Emergency::finish);
         let end = std::time::Instant::now() + LAST_WAIT;
         loop {
             let mut is_done = true;
@@ -598,6 +615,7 @@ impl Part {
             "power_w": self.group.at_meters().map(|w| w.0),
             "watched_w": self.watched.as_ref().map(|_| self.group.watched.0),
             "excess_w": excess,
+            "emergency": self.emergency.as_ref().and_then(|e| e.condition()),
             "over_s": self.group.over_s,
             "over_for_s": self.group.over_for(now).as_secs_f64(),
             "reading_age_s": meters.and_then(|m| m.age(now)).map(Span::as_secs_f64),

@@ -57,9 +57,7 @@ impl Hooked {
 /// What the program finds in its environment. Drives of the last tier, which are slowed first, come first.
 fn told(group: &Group) -> [(&'static str, String); 5] {
     let shown = |watts: Option<f64>| watts.map_or(String::new(), |w| w.to_string());
-    let folders = group.drives().filter_map(|(drive, _)| drive.folder()?.canonicalize().ok());
-    let name = |folder: std::path::PathBuf| Some(format!("/dev/{}", folder.file_name()?.to_str()?));
-    let mut drives: Vec<String> = folders.filter_map(name).collect();
+    let mut drives: Vec<String> = group.drives().filter_map(|(drive, _)| drive.device()).collect();
     drives.reverse();
     [
         ("HEADSTACK_GROUP", group.config.name.clone()),

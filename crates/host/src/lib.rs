@@ -13,6 +13,7 @@ pub mod clock;
 pub mod config;
 pub mod daemon;
 pub mod drive;
+pub mod emergency;
 pub mod group;
 pub mod group_state;
 pub mod hook;

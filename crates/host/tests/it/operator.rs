@@ -3,14 +3,17 @@
 use crate::group::{bench, Folder};
 use crate::rack::make_drive;
 use crate::shelf::capd;
-use headstack_host::config;
+use headstack_host::config::{self, Condition};
 use headstack_host::daemon::open_drive;
+use headstack_host::emergency::Emergency;
 use headstack_host::group::{Group, State};
 use headstack_host::hook::Hooked;
 use headstack_host::page;
 use headstack_schema::read;
 use headstack_units::Watts;
 use serde_json::json;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 /// Standard output, standard error, and the exit status.
@@ -55,6 +58,12 @@ fn a_check_reads_all_and_fails_where_something_is_wrong() {
     assert!(said.contains("meter[0]: cannot be used: got no number"), "{said}");
     assert!(said.contains("sdc: cannot be used: it is not there"), "{said}");
     std::fs::write(folder.0.join("sdb/device/state"), "offline\n").expect("a file");
+    let file = folder.0.join("capd.toml");
+    let text = std::fs::read_to_string(&file).expect("it");
+    std::fs::write(&file, text + "emergency = { condition = \"standby\" }\n").expect("a file");
+    let done = capd().arg("check").arg(&file).env("PATH", "/bin-that-is-not").output();
+    let said = String::from_utf8(done.expect("it runs").stdout).expect("text");
+    assert!(said.contains("emergency: cannot be used: sg_start: No such file"), "{said}");
     let (said, _, code) = check("23 W", "26", "sdb");
     assert_eq!(code, Some(1));
     assert!(said.contains("sdb: cannot be used: its device is offline"), "{said}");
@@ -109,6 +118,55 @@ fn a_hook_runs_once_when_a_state_lasts() {
     }
     let said = std::fs::read_to_string(&out).expect("it ran");
     assert_eq!(said, "settling 20 /dev/sdb /dev/sda\n");
+}
+
+/// A stand-in for `sg_start` writes what it is told. `unreachable` for 30 s: the drive of the last tier is sent; after 30 s more
+/// the other one as well, and the first again, as a command may have woken it. All follow their own timers once the group has
+/// been below its cap for 60 s, at once without a cap, and at the end. A dry run sends nothing.
+#[test]
+fn an_emergency_sends_tier_after_tier_and_ends() {
+    let folder = Folder::new();
+    let names = ["sda", "sdb"].map(|name| folder.0.join(name));
+    names.iter().for_each(|name| make_drive(name, "0"));
+    let (program, out) = (folder.0.join("sg_start"), folder.0.join("out"));
+    std::fs::write(&program, format!("#!/bin/sh\necho $* >> {}\n", out.display())).expect("a file");
+    std::fs::set_permissions(&program, Permissions::from_mode(0o755)).expect("a mode");
+    let config: config::Group = read(&json!({
+        "name": "shelf", "policy": "pcap-s", "cap": "16 W", "meter": [{ "file": "unused" }],
+        "drive": [{ "path": names[0] }, { "path": names[1], "tier": 2 }],
+        "emergency": { "condition": "idle_b", "after": "30 s", "lasts": "60 s" },
+    }))
+    .expect("a group");
+    let mut emergency = Emergency::new(config.emergency.expect("it"), &program.display().to_string());
+    let mut bench = bench(2, "pcap-s", true, json!({}));
+    bench.group = Group::new(&config, false, Box::new(open_drive));
+    let mut after = |seconds: usize, watts: f64, apply: bool| {
+        for _ in 0..seconds {
+            bench.second(Some(watts));
+            emergency.step(bench.now, &bench.group, apply);
+            emergency.finish();
+        }
+        let said = std::fs::read_to_string(&out).unwrap_or_default();
+        let _ = std::fs::remove_file(&out);
+        let mut said: Vec<String> = said.lines().map(String::from).collect();
+        said.sort();
+        (bench.group.state.name(), said, emergency.condition())
+    };
+    let sent = |devices: &[&str], words: &str| -> Vec<String> {
+        devices.iter().map(|d| format!("--readonly {words} /dev/{d}")).collect()
+    };
+    let (idle_b, own) = ("--pc=2 --mod=1", "--pc=7");
+    let mut seconds = 0..1000;
+    assert!(seconds.any(|_| after(1, 20.0, true).0 == "unreachable"));
+    assert_eq!(after(29, 20.0, true), ("unreachable", vec![], None));
+    assert_eq!(after(1, 20.0, true).1, sent(&["sdb"], idle_b));
+    assert_eq!(after(29, 20.0, true), ("unreachable", vec![], Some(Condition::IdleB)));
+    assert_eq!(after(1, 20.0, true).1, sent(&["sda", "sdb"], idle_b));
+    assert_eq!(after(59, 15.5, true), ("holding", vec![], Some(Condition::IdleB)));
+    assert_eq!(after(1, 15.5, true), ("holding", sent(&["sda", "sdb"], own), None));
+    assert_eq!(after(60, 15.5, true).1, sent(&[], own));
+    assert!(seconds.any(|_| after(1, 20.0, false).0 == "unreachable"));
+    assert_eq!(after(31, 20.0, false), ("unreachable", vec![], Some(Condition::IdleB)));
 }
 
 /// A step that changes settings is one line, however many drives there are: 30 W of three drives under a cap of 24 W.

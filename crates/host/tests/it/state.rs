@@ -3,6 +3,7 @@
 use crate::group::{bench, Folder};
 use crate::rack::{configure, has, make_drives, until};
 use crate::shelf::{capd, Running};
+use headstack_host::config::Config;
 use headstack_host::originals::this_boot;
 use headstack_host::socket::{ask, Request};
 use headstack_host::state::{Cap, StateFile};
@@ -24,7 +25,7 @@ fn a_cap_outlives_the_daemon_unless_the_configuration_has_another() {
     let folder = Folder::new();
     make_drives(&folder.0);
     let file = configure(&folder.0, "cap = \"40 W\"");
-    let (socket, state) = (folder.0.join("capd"), folder.0.join("state.json"));
+    let (socket, state) = (folder.0.join("capd"), folder.0.join("originals.state"));
     let start = || Running(capd().arg("run").arg(&file).spawn().expect("the daemon"));
     let mut daemon = start();
     until(&socket, "its cap", |s| s["racks"][0]["cap_w"] == 40.0);
@@ -50,6 +51,21 @@ fn a_cap_outlives_the_daemon_unless_the_configuration_has_another() {
     assert!(daemon.end(Signal::TERM));
 }
 
+/// Two daemons in one folder have a file each.
+#[test]
+fn the_file_is_named_after_the_originals() {
+    let folder = Folder::new();
+    make_drives(&folder.0);
+    let file = configure(&folder.0, "cap = \"40 W\"");
+    let text = std::fs::read_to_string(&file).expect("it");
+    let of = |originals: &str| {
+        let other = folder.0.join(format!("{originals}.toml"));
+        std::fs::write(&other, text.replace("/originals\"", &format!("/{originals}\""))).expect("a file");
+        Config::open(&other).expect("a configuration").state_file()
+    };
+    assert_eq!([of("a.json"), of("b.json")], ["a.json.state", "b.json.state"].map(|name| folder.0.join(name)));
+}
+
 /// A damaged file is named, neither used nor written, and the caps of the configuration hold.
 #[test]
 fn a_damaged_file_is_refused() {
@@ -65,7 +81,7 @@ fn a_damaged_file_is_refused() {
         let folder = Folder::new();
         make_drives(&folder.0);
         let file = configure(&folder.0, "cap = \"40 W\"");
-        std::fs::write(folder.0.join("state.json"), text).expect("a file");
+        std::fs::write(folder.0.join("originals.state"), text).expect("a file");
         let log = folder.0.join("log");
         let out = std::fs::File::create(&log).expect("a file");
         let mut command = capd();
@@ -75,7 +91,7 @@ fn a_damaged_file_is_refused() {
         assert!(daemon.end(Signal::TERM));
         let log = std::fs::read_to_string(&log).expect("a log");
         assert!(log.contains("state: ") && log.contains(why), "{why}: {log}");
-        let now = std::fs::read_to_string(folder.0.join("state.json")).expect("a file");
+        let now = std::fs::read_to_string(folder.0.join("originals.state")).expect("a file");
         assert_eq!(now, text);
     }
 }
@@ -88,7 +104,7 @@ const SECOND: u64 = 1_000_000_000;
 #[test]
 fn timers_go_on_and_their_age_is_that_of_the_boot() {
     let folder = Folder::new();
-    let file = folder.0.join("state.json");
+    let file = folder.0.join("originals.state");
     let mut first = bench(1, "pcap-agile", true, json!({}));
     first.seconds(41, 12.0);
     let then = first.now;

@@ -49,7 +49,9 @@ fn start_stop(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
         (0x2, 1) => Some(Condition::IdleB),
         (0x2, 2) => Some(Condition::IdleC),
         (0x3, 0) => Some(Condition::Standby),
-        (0x0..=0x3, _) => return Err(Sense::in_cdb(3, 3)),
+        // LU_CONTROL: the disk's own timers run after its next command anyway.
+        (0x7, 0) => return Ok(Reply::Good),
+        (0x0..=0x3 | 0x7, _) => return Err(Sense::in_cdb(3, 3)),
         _ => return Err(Sense::in_cdb(4, 7)),
     };
     let Some(wanted) = wanted else {
