@@ -2,7 +2,7 @@
 
 use crate::protocol::{allocation, chunk, Failure, ALLOCATION, CHUNK_MAGIC, EXTENDED_CHUNK_MAGIC, SIMPLE_REPLY_MAGIC};
 use bytes::{BufMut, BytesMut};
-use headstack_live::clients::{LONG_WORK, WORK_BYTES};
+use headstack_live::clients::REQUEST_WORK;
 use headstack_live::history::SECTOR;
 use headstack_live::store::{Extent, Store};
 use std::collections::VecDeque;
@@ -126,13 +126,14 @@ impl Replies {
         self.waiting.is_empty()
     }
 
-    /// Adds what is to be sent to `out`, until `most` bytes are there; no part of a reply is longer.
+    /// Adds what is to be sent to `out`, until `most` bytes are there; no part of a reply is longer. Returns the work, in bytes;
+    /// with a search for extents it has as much as bytes, and is over as early.
     ///
     /// # Errors
     /// The store cannot be read after the head of a simple reply was sent.
-    pub fn fill(&mut self, out: &mut BytesMut, store: &Store, most: usize) -> io::Result<()> {
+    pub fn fill(&mut self, out: &mut BytesMut, store: &Store, most: usize) -> io::Result<usize> {
         let mut searched = 0;
-        while out.len() < most && searched < WORK_BYTES {
+        while out.len() + searched < most {
             let is_done = match self.waiting.front_mut() {
                 None => break,
                 Some(Reply::Data(data)) => data.send(out, store, most)?,
@@ -149,7 +150,7 @@ impl Replies {
                     true
                 }
                 Some(Reply::Extents { origin, length, one }) => {
-                    searched += LONG_WORK;
+                    searched += REQUEST_WORK;
                     extents(out, store, origin, *length, *one);
                     true
                 }
@@ -158,7 +159,7 @@ impl Replies {
                 self.waiting.pop_front();
             }
         }
-        Ok(())
+        Ok(out.len() + searched)
     }
 }
 

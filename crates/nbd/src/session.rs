@@ -338,12 +338,12 @@ impl Session {
         });
     }
 
-    /// Adds what is to be sent to `out`, until `most` bytes are there; no part of a reply is longer.
+    /// Adds what is to be sent to `out`, until `most` bytes are there; no part of a reply is longer. Returns the work.
     ///
     /// # Errors
     /// The store cannot be read, and part of a reply is sent already that has no place for an error: the connection
     /// must end.
-    pub fn fill(&mut self, out: &mut BytesMut, store: &Store, most: usize) -> std::io::Result<()> {
+    pub fn fill(&mut self, out: &mut BytesMut, store: &Store, most: usize) -> std::io::Result<usize> {
         self.replies.fill(out, store, most)
     }
 }
