@@ -44,7 +44,7 @@ pub const ALL_WRITTEN: usize = 32 << 20;
 pub const LEAST_WRITTEN: usize = 64 << 10;
 /// Most work of a client in a turn: bytes of its requests and data.
 pub const WORK_BYTES: usize = 256 << 10;
-/// Work of a request besides its bytes.
+/// Work of a request, or of a turn, besides its bytes.
 pub const REQUEST_WORK: usize = 8 << 10;
 /// Work of a pass.
 const PASS_BYTES: usize = 1 << 20;
@@ -59,29 +59,32 @@ pub fn share_of_writes(clients: usize, others: usize) -> usize {
     share(ALL_WRITTEN, LEAST_WRITTEN, clients, others)
 }
 
-/// Work that a client may still have in its turn.
+/// Work that a client may have in its turn: so much with its requests, and as much with replies.
 #[derive(Debug, Clone, Copy)]
-pub struct Work(isize);
+pub struct Work {
+    part: usize,
+    done: usize,
+}
 
 impl Work {
-    /// That of a turn.
-    pub fn turn() -> Work {
-        Work(WORK_BYTES as isize)
+    /// A turn of so much.
+    pub fn of(part: usize) -> Work {
+        Work { part, done: 0 }
     }
 
     /// So much was done.
     pub fn did(&mut self, bytes: usize) {
-        self.0 -= bytes as isize;
+        self.done += bytes;
     }
 
-    /// Whether the turn is over.
+    /// Whether there was enough of it.
     pub fn is_over(self) -> bool {
-        self.0 <= 0
+        self.done >= self.part
     }
 
-    /// Bytes that may still be sent. Each turn sends something.
+    /// Bytes of replies that are taken from the store in this turn.
     pub fn to_send(self, share: usize) -> usize {
-        self.0.max(REQUEST_WORK as isize).unsigned_abs().min(share / 2)
+        self.part.max(REQUEST_WORK).min(share / 2)
     }
 }
 
@@ -165,7 +168,7 @@ pub struct Clients<C> {
     /// Those who want more: one of them has a turn beside those who are busy.
     later: VecDeque<u64>,
     /// Work that is left of the pass, and the part of each client.
-    pass: (isize, isize),
+    pass: (usize, usize),
     /// Bytes that all of them have not taken.
     untaken: usize,
     /// What a socket had.
@@ -268,7 +271,7 @@ impl<C: Connection> Clients<C> {
             key,
             socket,
             connection,
-            work: Work::turn(),
+            work: Work::of(0),
             untaken: 0,
             since: Instant::now(),
             watched,
@@ -313,18 +316,17 @@ impl<C: Connection> Clients<C> {
     pub fn begin_pass(&mut self) {
         self.busy.extend(self.later.pop_front());
         let part = PASS_BYTES / self.busy.len().max(1);
-        self.pass = (PASS_BYTES as isize, part.min(WORK_BYTES) as isize);
+        self.pass = (PASS_BYTES, part.min(WORK_BYTES));
     }
 
     /// Takes out the next client for its turn; `None` if the work of the pass is done.
     pub fn next_turn(&mut self) -> Option<Client<C>> {
-        let (left, part) = &mut self.pass;
-        while *left > 0 {
+        while self.pass.0 > 0 {
             // Some have left.
             if let Some(mut client) = self.clients.remove(&self.busy.pop_front()?) {
                 client.waits = false;
-                client.work = Work(*part);
-                *left -= *part;
+                client.work = Work::of(self.pass.1);
+                self.pass.0 = self.pass.0.saturating_sub(REQUEST_WORK);
                 self.untaken -= client.untaken;
                 return Some(client);
             }
@@ -334,7 +336,7 @@ impl<C: Connection> Clients<C> {
 
     /// A client's turn is over, and it stays.
     pub fn put_back(&mut self, mut client: Client<C>) {
-        self.pass.0 += client.work.0;
+        self.pass.0 = self.pass.0.saturating_sub(client.work.done);
         client.untaken = client.connection.untaken();
         self.untaken += client.untaken;
         self.clients.insert(client.key, client);
@@ -503,7 +505,7 @@ mod tests {
             let socket = Socket::Unix(std::os::unix::net::UnixStream::pair().unwrap().0);
             let (since, watched) = (Instant::now(), EventFlags::empty());
             let (is_readable, waits, is_lost) = (false, false, false);
-            let (work, untaken) = (Work(0), 0);
+            let (work, untaken) = (Work::of(0), 0);
             let client = Client { key, socket, connection, work, untaken, since, watched, is_readable, waits, is_lost };
             clients.clients.insert(key, client);
             clients.wake(key);
@@ -530,7 +532,9 @@ mod tests {
 
     #[test]
     fn a_pass_has_a_bound_and_all_have_turns() {
-        for (number, work, most) in [(1000, 1, 1000), (4, WORK_BYTES, 4), (300, WORK_BYTES, 4), (300, PASS_BYTES, 1)] {
+        for (number, work, most) in
+            [(100, 1, 100), (1000, 1, 128), (4, WORK_BYTES, 4), (300, WORK_BYTES, 4), (300, PASS_BYTES, 1)]
+        {
             let passes = turns(number, work);
             assert!(passes.iter().all(|n| *n == most), "{number} clients with work of {work}: got {passes:?}");
         }

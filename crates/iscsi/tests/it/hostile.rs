@@ -6,7 +6,7 @@ use headstack_iscsi::connection::{Connection, Shared};
 use headstack_iscsi::fuzzing::{converse, shelf, OTHER_TARGET, TARGET};
 use headstack_iscsi::login::Admission;
 use headstack_iscsi::server;
-use headstack_live::clients::{Connection as _, Work};
+use headstack_live::clients::{Connection as _, Work, WORK_BYTES};
 use headstack_live::live::Live;
 use headstack_testkit::{cases, Takes, XorShift};
 use std::io::Write;
@@ -291,7 +291,7 @@ fn what_is_not_taken_has_a_bound() {
                 (connection.receive(&mut rest, &mut buffer[..room])).unwrap();
             }
             let mut shared = Shared { shelf: &mut shelf, admission: &admission, most_places: 8, share: SHARE };
-            let mut work = Work::turn();
+            let mut work = Work::of(WORK_BYTES);
             connection.step(&mut shared, &mut live, &mut work);
             most = most.max(connection.untaken());
             connection.send(&mut socket, &mut live, SHARE, &mut work).unwrap();

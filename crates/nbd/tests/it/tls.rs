@@ -1,7 +1,7 @@
 //! Encrypted connections: clients of rustls, and clients that write bytes of their own.
 
 use crate::client::{folder, options, read_reply, send_option, Client, Server};
-use headstack_live::clients::{Connection as _, Work};
+use headstack_live::clients::{Connection as _, Work, WORK_BYTES};
 use headstack_live::live::Live;
 use headstack_nbd::connection::Connection;
 use headstack_nbd::tls::{Mode, Tls, TlsOptions};
@@ -149,9 +149,9 @@ fn what_is_encrypted_and_not_taken_is_counted() {
         if !sent.is_empty() {
             connection.receive(&mut sent, &mut buffer).unwrap();
         }
-        let (mut work, mut open) = (Work::turn(), Vec::new());
+        let (mut work, mut open) = (Work::of(WORK_BYTES), Vec::new());
         connection.step(&tls, &mut live, SHARE, &mut work, |_, _, request, _| open.push(request)).unwrap();
-        open.iter().for_each(|request| drop(connection.ended(request, None)));
+        open.iter().for_each(|request| assert!(connection.ended(request, None)));
         connection.send(socket, &mut live, SHARE, &mut work).unwrap();
     };
     turn(&mut connection, &mut socket, b"\0\0\0\x03IHAVEOPT\0\0\0\x05\0\0\0\0");
