@@ -101,6 +101,9 @@ impl Connection {
                             let mut session = Session::new(negotiated);
                             session.ends = self.refuses;
                             self.stage = Stage::Session(session);
+                            // It has no share yet.
+                            self.is_cut = true;
+                            return Ok(());
                         }
                     }
                 }
