@@ -10,8 +10,10 @@ use std::io;
 
 /// Shorter reads are sent without a search for zeroes that were never written.
 const SEARCH_BYTES: u32 = 64 << 10;
-/// Most extents in a reply.
-const MAX_EXTENTS: usize = 4096;
+/// Most extents in a reply; a client that wants more asks again.
+const MAX_EXTENTS: usize = 512;
+/// So many are as much work as a request.
+const EXTENTS: usize = 32;
 
 /// The request that a reply answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,8 +152,8 @@ impl Replies {
                     true
                 }
                 Some(Reply::Extents { origin, length, one }) => {
-                    searched += REQUEST_WORK;
-                    extents(out, store, origin, *length, *one);
+                    let found = extents(out, store, origin, *length, *one);
+                    searched += REQUEST_WORK * (1 + found / EXTENTS);
                     true
                 }
             };
@@ -306,10 +308,12 @@ fn failed(out: &mut BytesMut, origin: &Origin, error: u32, at: Option<u64>) {
     }
 }
 
-fn extents(out: &mut BytesMut, store: &Store, origin: &Origin, length: u64, one: bool) {
+/// Adds a reply; returns how many extents it has.
+fn extents(out: &mut BytesMut, store: &Store, origin: &Origin, length: u64, one: bool) -> usize {
     let most = if one { 1 } else { MAX_EXTENTS };
     let Ok(found) = store.extents(origin.offset, length, most) else {
-        return failed(out, origin, Failure::Io as u32, None);
+        failed(out, origin, Failure::Io as u32, None);
+        return 0;
     };
     let n = found.len() as u32;
     match origin.is_extended {
@@ -334,4 +338,5 @@ fn extents(out: &mut BytesMut, store: &Store, origin: &Origin, length: u64, one:
             out.put_u32(flags);
         }
     }
+    n as usize
 }

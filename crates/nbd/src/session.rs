@@ -443,4 +443,23 @@ mod tests {
             assert_eq!((all.len(), found.len(), last), (0, 0, Event::Leaves));
         }
     }
+
+    /// Every second page has data: what a search finds is bounded, and so are the searches of a turn.
+    #[test]
+    fn searches_are_work() {
+        let negotiated = Negotiated { export: 0, headers: Headers::Structured, allocation: true };
+        let (mut session, mut store) = (Session::new(negotiated), Store::memory());
+        for i in 0..1000 {
+            let (offset, content) = (i << 17, Content::Data(vec![1].into()));
+            store.write(i, Bytes { offset, length: 1 }, &content).unwrap();
+        }
+        let mut bytes = Vec::new();
+        put(Headers::Structured, &mut bytes, command::BLOCK_STATUS, 0, 1 << 27, &[]);
+        let (mut input, mut out) = (BytesMut::from(&bytes.repeat(100)[..]), BytesMut::new());
+        assert_eq!(session.next(&mut input, 1 << 40), Event::Wait);
+        let work = session.fill(&mut out, &store, 256 << 10).unwrap();
+        assert!(work >= 256 << 10 && work < 512 << 10, "got {work}");
+        // The head of a chunk, the number of the metadata, and 512 extents each.
+        assert_eq!(out.len(), 2 * (20 + 4 + 512 * 8));
+    }
 }
