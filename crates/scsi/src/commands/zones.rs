@@ -215,9 +215,11 @@ impl ZoneList {
             let start = Lba(self.first + i as u64 * self.blocks);
             zone(start).map_or([0; ENTRY], described_as)
         });
-        let all = head.into_iter().chain(zones).take(entries.len());
-        let skip = bytes.start % ENTRY;
-        all.flatten().skip(skip).take(bytes.len()).collect()
+        let mut part = Vec::with_capacity(entries.len() * ENTRY);
+        head.into_iter().chain(zones).take(entries.len()).for_each(|entry| part.extend_from_slice(&entry));
+        part.drain(..bytes.start % ENTRY);
+        part.truncate(bytes.len());
+        part
     }
 }
 
