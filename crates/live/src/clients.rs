@@ -82,9 +82,10 @@ impl Work {
         self.done >= self.part
     }
 
-    /// Bytes of replies that are taken from the store in this turn.
+    /// Bytes of replies that are taken from the store in this turn: whole sectors, so that no second piece follows one that ends
+    /// within a sector.
     pub fn to_send(self, share: usize) -> usize {
-        self.part.max(REQUEST_WORK).min(share / 2)
+        self.part.max(REQUEST_WORK).min(share / 2) & !0xfff
     }
 }
 
