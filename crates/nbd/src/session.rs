@@ -458,7 +458,7 @@ mod tests {
         let (mut input, mut out) = (BytesMut::from(&bytes.repeat(100)[..]), BytesMut::new());
         assert_eq!(session.next(&mut input, 1 << 40), Event::Wait);
         let work = session.fill(&mut out, &store, 256 << 10).unwrap();
-        assert!(work >= 256 << 10 && work < 512 << 10, "got {work}");
+        assert!((256 << 10..512 << 10).contains(&work), "got {work}");
         // The head of a chunk, the number of the metadata, and 512 extents each.
         assert_eq!(out.len(), 2 * (20 + 4 + 512 * 8));
     }
