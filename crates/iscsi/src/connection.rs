@@ -6,7 +6,7 @@ use crate::pdu::{self, reason, Digests, Taken};
 use crate::session::Session;
 use crate::shelf::Shelf;
 use bytes::{Buf, BytesMut};
-use headstack_live::clients::{append, Connection as _, LONG_WORK, WORK_BYTES};
+use headstack_live::clients::{append, Connection as _, Work, REQUEST_WORK};
 use headstack_live::live::Live;
 use headstack_scsi::attention::Nexus;
 use std::io::{self, ErrorKind, Read, Write};
@@ -86,10 +86,10 @@ impl Connection {
 
     /// Takes units from what was received, until the initiator has its share untaken or has had its work; true if a login
     /// has ended with a session.
-    pub fn step(&mut self, shared: &mut Shared, live: &mut Live) -> bool {
-        let (mut has_begun, mut work) = (false, 0);
+    pub fn step(&mut self, shared: &mut Shared, live: &mut Live, work: &mut Work) -> bool {
+        let mut has_begun = false;
         loop {
-            self.is_cut = work >= WORK_BYTES || self.untaken() >= shared.share;
+            self.is_cut = work.is_over() || self.untaken() >= shared.share;
             let digests = match &self.stage {
                 _ if self.is_cut => return has_begun,
                 Stage::Login(_) => Digests::default(),
@@ -108,9 +108,9 @@ impl Connection {
                 }
                 Taken::Whole(pdu) => has_begun |= self.take(pdu, shared, live),
             }
-            work += before - self.input.len();
+            work.did(REQUEST_WORK + before - self.input.len());
             if let Stage::Session(session) = &mut self.stage {
-                work += LONG_WORK * std::mem::take(&mut session.searches);
+                work.did(std::mem::take(&mut session.searched));
             }
         }
     }
@@ -171,10 +171,17 @@ impl Connection {
     ///
     /// # Errors
     /// The initiator has left, or the store cannot be read.
-    pub fn send(&mut self, socket: &mut impl Write, live: &mut Live, share: usize) -> io::Result<bool> {
+    pub fn send(
+        &mut self,
+        socket: &mut impl Write,
+        live: &mut Live,
+        share: usize,
+        work: &mut Work,
+    ) -> io::Result<bool> {
         // A buffer of which a part was taken would grow by that part.
         if let (Stage::Session(session), true) = (&mut self.stage, self.output.is_empty()) {
-            session.replies().fill(&mut self.output, live, share / 2)?;
+            session.replies().fill(&mut self.output, live, work.to_send(share))?;
+            work.did(self.output.len());
         }
         while !self.output.is_empty() {
             match socket.write(&self.output) {

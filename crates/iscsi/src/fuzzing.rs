@@ -3,7 +3,7 @@
 use crate::connection::{Connection, Shared};
 use crate::login::Admission;
 use crate::shelf::{disk_of, Shelf, Target};
-use headstack_live::clients::{Connection as _, MOST_UNTAKEN};
+use headstack_live::clients::{Connection as _, Work, MOST_UNTAKEN, WORK_BYTES};
 use headstack_live::live::Live;
 use headstack_live::LiveError;
 use std::collections::BTreeMap;
@@ -84,8 +84,9 @@ impl<'a> Initiator<'a> {
         let buffer = &mut self.buffer[..room];
         let is_silent = room > 0 && connection.receive(&mut self.client, buffer).is_err();
         let mut shared = Shared { shelf, admission, most_places: 64, share: MOST_UNTAKEN };
-        connection.step(&mut shared, live);
-        let is_gone = connection.send(&mut self.client, live, MOST_UNTAKEN).is_err();
+        let mut work = Work::of(WORK_BYTES);
+        connection.step(&mut shared, live, &mut work);
+        let is_gone = connection.send(&mut self.client, live, MOST_UNTAKEN, &mut work).is_err();
         let is_same = before == (self.client.rest.len(), self.client.taken.len());
         let is_quiet = is_same && self.client.rest.is_empty() && live.outstanding() == 0;
         self.is_over = is_silent || is_gone || connection.is_over() || is_quiet;

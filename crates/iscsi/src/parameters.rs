@@ -5,13 +5,14 @@
 
 use crate::pdu::Digests;
 use crate::text::number;
+use headstack_live::clients::LEAST_WRITTEN;
 
 /// Most data of a unit that is received.
 pub const MOST_RECEIVED: usize = 64 << 10;
 /// Most data of a sequence.
 const MOST_BURST: u32 = 256 << 10;
 /// Most data before the first R2T.
-pub const FIRST_BURST: u32 = 64 << 10;
+pub const FIRST_BURST: u32 = LEAST_WRITTEN as u32;
 /// Least value of lengths.
 const LEAST: u32 = 512;
 

@@ -1,22 +1,18 @@
 //! Room for the data of writes that are under way, of all sessions together, in bytes.
 //!
 //! # Model
-//! Room is given as data come: each request for data (R2T) gets room for what it asks for. Every session has an equal share
-//! of a common part, so none can take all of it. A write that its share does not hold takes the other part, which has
+//! Room is given as data come: each request for data (R2T) gets room for what it asks for. Every session has a
+//! [share](share_of_writes) of a common part, so none can take all of it. A write that its share does not hold takes the other part, which has
 //! room for the longest write, so one of those always goes on; the others wait for it.
 
-use crate::parameters::FIRST_BURST;
 use crate::shelf::Owner;
+use headstack_live::clients::{share_of_writes, ALL_WRITTEN};
 use headstack_scsi::{BLOCK, MOST_BLOCKS};
 
-/// Bytes of the part in which sessions have shares.
-const COMMON: usize = 32 << 20;
 /// Bytes of the part that one write has.
 const WHOLE: usize = MOST_BLOCKS as usize * BLOCK as usize;
 /// Bytes of data at most.
-pub const MOST_BUFFERED: usize = COMMON + WHOLE;
-/// Least share of a session: what a write brings with it unasked.
-const LEAST_SHARE: usize = FIRST_BURST as usize;
+pub const MOST_BUFFERED: usize = ALL_WRITTEN + WHOLE;
 /// Less than this is not asked for, unless less is left.
 const LEAST_BURST: usize = 8 << 10;
 
@@ -34,8 +30,7 @@ pub struct Room {
 impl Room {
     /// Gives room for `wanted` bytes or for fewer to a session that has `held` already; 0 if there is too little.
     pub fn take(&mut self, held: &mut usize, wanted: usize) -> usize {
-        let share = (COMMON / self.sessions.max(1)).max(LEAST_SHARE);
-        let left = share.saturating_sub(*held).min(COMMON - self.taken);
+        let left = share_of_writes(self.sessions, self.taken - *held).saturating_sub(*held);
         // Parts are whole blocks.
         let given = match wanted <= left {
             true => wanted,
@@ -79,7 +74,7 @@ mod tests {
             for own in &mut held {
                 while room.take(own, 256 << 10) > 0 {}
             }
-            let share = COMMON / sessions;
+            let share = ALL_WRITTEN / sessions;
             assert!(held.iter().all(|own| (share - LEAST_BURST..=share).contains(own)));
             assert_eq!(room.bytes(), held.iter().sum::<usize>());
             let [one, other] = [1, 2].map(|itt| Owner { session: 7, itt });

@@ -136,11 +136,11 @@ impl Iscsi {
         self.clients.receive(client)?;
         let (key, connection) = (client.key, &mut client.connection);
         let mut shared = Shared { shelf: &mut self.shelf, admission: &self.admission, most_places, share };
-        if connection.step(&mut shared, live) {
+        if connection.step(&mut shared, live, &mut client.work) {
             self.sessions += 1;
             self.replace_others(connection.session_ref(), key);
         }
-        let is_blocked = connection.send(&mut client.socket, live, share)?;
+        let is_blocked = connection.send(&mut client.socket, live, share, &mut client.work)?;
         self.clients.end_turn(watch, client, is_blocked)
     }
 
@@ -221,10 +221,8 @@ impl FrontEnd for Iscsi {
             let asked = connection.session_ref().and_then(Session::asked_since);
             asked.is_some_and(|since| now.saturating_duration_since(since) > most)
         });
-        for key in self.clients.take_busy() {
-            let Some(mut client) = self.clients.take(key) else {
-                continue;
-            };
+        self.clients.begin_pass();
+        while let Some(mut client) = self.clients.next_turn() {
             match self.serve_client(watch, live, &mut client) {
                 Ok(()) => self.clients.put_back(client),
                 Err(_) => client.connection.close(&mut self.shelf, live),

@@ -10,7 +10,7 @@ use crate::pdu::{self, opcode, reason, view, zeroed, Lengths, Pdu, FINAL, NO_TAG
 use crate::replies::{Content, Data, Replies, Transfer};
 use crate::shelf::{Finished, Owner, Shelf, Started};
 use crate::text;
-use headstack_live::clients::{LONG_WORK, WORK_BYTES};
+use headstack_live::clients::WORK_BYTES;
 use headstack_live::live::Live;
 use headstack_scsi::cdb::Cdb;
 use headstack_scsi::sense::{Code, Key, Sense};
@@ -25,8 +25,6 @@ use std::time::{Duration, Instant};
 const MOST_IMMEDIATE: usize = 16;
 /// A write that has the room of the longest one must come with so many bytes in a second.
 const LEAST_RATE: u64 = 1 << 20;
-/// A list of zones takes as long as so many other answers: a whole turn.
-const LIST: usize = WORK_BYTES / LONG_WORK;
 /// The bit C of texts: they go on.
 const CONTINUE: u8 = 0x40;
 /// The tag of a text that goes on.
@@ -96,8 +94,8 @@ pub struct Session {
     came: Instant,
     /// Bytes of room that its writes have.
     held: usize,
-    /// Commands that took long, since this was last set.
-    pub searches: usize,
+    /// Work of searches in all zones of a drive, since this was last set.
+    pub searched: usize,
     /// The connection ends once the answers are sent.
     pub leaves: bool,
 }
@@ -129,7 +127,7 @@ impl Session {
             replies: Replies::new(of),
             came: Instant::now(),
             held: 0,
-            searches: 0,
+            searched: 0,
             leaves: false,
         }
     }
@@ -409,12 +407,10 @@ impl Session {
         let owner = self.owner(itt);
         match shelf.execute(live, device, owner, (&cdb, attribute), data) {
             Started::Later => {}
-            Started::Ended(ending) => {
-                self.searches += 1;
-                self.end(itt, shelf, ending);
-            }
+            Started::Ended(ending) => self.end(itt, shelf, ending),
             Started::Listed(zones) => {
-                self.searches += LIST;
+                // A whole turn.
+                self.searched += if zones.was_searched() { WORK_BYTES } else { 0 };
                 if let Some(Task { transfer, lun, .. }) = self.remove(itt, shelf) {
                     let bytes = zones.bytes() as u64;
                     let content = Content::Zones(device, zones);

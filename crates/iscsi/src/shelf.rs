@@ -328,7 +328,8 @@ impl Shelf {
             ZoneCall::Report { from, options, partial, length } => {
                 let zones = options.map(|options| drive.report_zones(from, options));
                 let zones = zones.into_iter().flatten();
-                return Started::Listed(ZoneList::new(unit.disk(), zones, partial, length));
+                let is_all = options == Some(ReportingOptions::All);
+                return Started::Listed(ZoneList::new(unit.disk(), zones, is_all, partial, length));
             }
             ZoneCall::Manage(action, id) => (action, id),
         };

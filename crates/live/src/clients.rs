@@ -10,13 +10,14 @@
 //! - A client that has not taken [its share](Clients::share) of what was made for it is not read from, and gets no more
 //!   work, until its socket takes some of it.
 //! - What was read from a client and not understood yet has the length of the longest unit of its protocol, at most.
-//! - In a turn a client gets work of at most [`WORK_BYTES`]. Of those that want more, one has a turn beside all others, and
-//!   then the sockets are looked at again.
+//! - What clients write and the drives have not taken is in memory up to their [shares](share_of_writes).
+//! - A pass over all clients does work of [`PASS_BYTES`], in equal parts for those who have a turn; then the sockets are looked
+//!   at again, and those who had no turn have the next ones. Of those that want more, one has a turn beside the others.
 
 use crate::front_end::{EventFlags, Watch};
 use crate::socket::{Listener, Socket};
 use bytes::BytesMut;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -37,10 +38,56 @@ pub const MOST_UNTAKEN: usize = 512 << 10;
 const ALL_UNTAKEN: usize = 16 << 20;
 /// Bytes that each may leave untaken in any case: earlier ones may have had larger shares.
 const LEAST_UNTAKEN: usize = 32 << 10;
-/// Work of a client in a turn: bytes of its requests and data.
+/// Bytes of writes that all clients of a front end may have in memory, in equal shares, until the drives have taken them.
+pub const ALL_WRITTEN: usize = 32 << 20;
+/// Bytes of them that each may have while there is room.
+pub const LEAST_WRITTEN: usize = 64 << 10;
+/// Most work of a client in a turn: bytes of its requests and data.
 pub const WORK_BYTES: usize = 256 << 10;
-/// What a request counts besides that may take long although it has few bytes.
-pub const LONG_WORK: usize = 4 << 10;
+/// Work of a request, or of a turn, besides its bytes.
+pub const REQUEST_WORK: usize = 8 << 10;
+/// Work of a pass.
+const PASS_BYTES: usize = 1 << 20;
+
+/// What one of so many clients may hold of `all` bytes, if the others hold so many.
+fn share(all: usize, least: usize, clients: usize, others: usize) -> usize {
+    (all / clients.max(1)).max(least).min(all.saturating_sub(others))
+}
+
+/// The same of writes.
+pub fn share_of_writes(clients: usize, others: usize) -> usize {
+    share(ALL_WRITTEN, LEAST_WRITTEN, clients, others)
+}
+
+/// Work that a client may have in its turn: so much with its requests, and as much with replies.
+#[derive(Debug, Clone, Copy)]
+pub struct Work {
+    part: usize,
+    done: usize,
+}
+
+impl Work {
+    /// A turn of so much.
+    pub fn of(part: usize) -> Work {
+        Work { part, done: 0 }
+    }
+
+    /// So much was done.
+    pub fn did(&mut self, bytes: usize) {
+        self.done += bytes;
+    }
+
+    /// Whether there was enough of it.
+    pub fn is_over(self) -> bool {
+        self.done >= self.part
+    }
+
+    /// Bytes of replies that are taken from the store in this turn: whole sectors, so that no second piece follows one that ends
+    /// within a sector.
+    pub fn to_send(self, share: usize) -> usize {
+        self.part.max(REQUEST_WORK).min(share / 2) & !0xfff
+    }
+}
 
 /// Adds bytes to a buffer of `most` bytes at most, which gets no more memory than that.
 pub fn append(buffer: &mut BytesMut, bytes: &[u8], most: usize) {
@@ -88,6 +135,8 @@ pub struct Client<C> {
     pub socket: Socket,
     /// What the front end knows of it.
     pub connection: C,
+    /// Work of its turn.
+    pub work: Work,
     /// What it had not taken at the end of its last turn, in bytes.
     untaken: usize,
     since: Instant,
@@ -95,10 +144,19 @@ pub struct Client<C> {
     watched: EventFlags,
     /// The socket may have something to read.
     is_readable: bool,
-    /// It wants more than one turn's work.
-    is_later: bool,
+    /// A turn of it comes.
+    waits: bool,
     /// It is to be closed at its next turn.
     is_lost: bool,
+}
+
+impl<C> Client<C> {
+    /// It has a turn, in the order of this queue.
+    fn queue(&mut self, queue: &mut VecDeque<u64>) {
+        if !std::mem::replace(&mut self.waits, true) {
+            queue.push_back(self.key);
+        }
+    }
 }
 
 /// The clients of a front end.
@@ -106,10 +164,12 @@ pub struct Clients<C> {
     listeners: Vec<Listener>,
     clients: BTreeMap<u64, Client<C>>,
     next: u64,
-    /// Those who have a turn next.
-    busy: BTreeSet<u64>,
+    /// Those who have a turn next, in the order in which they came.
+    busy: VecDeque<u64>,
     /// Those who want more: one of them has a turn beside those who are busy.
     later: VecDeque<u64>,
+    /// Work that is left of the pass, and the part of each client.
+    pass: (usize, usize),
     /// Bytes that all of them have not taken.
     untaken: usize,
     /// What a socket had.
@@ -128,8 +188,9 @@ impl<C: Connection> Clients<C> {
             listeners,
             clients: BTreeMap::new(),
             next: CLIENTS,
-            busy: BTreeSet::new(),
+            busy: VecDeque::new(),
             later: VecDeque::new(),
+            pass: (0, 0),
             untaken: 0,
             buffer: vec![0; IN_BYTES].into_boxed_slice(),
             next_look: Instant::now(),
@@ -162,11 +223,7 @@ impl<C: Connection> Clients<C> {
 
     /// Bytes that a client may leave untaken, of which each reply takes half at most.
     pub fn share(&self) -> usize {
-        let share = match self.untaken < ALL_UNTAKEN {
-            true => ALL_UNTAKEN / (self.clients.len() + 1),
-            false => LEAST_UNTAKEN,
-        };
-        share.clamp(LEAST_UNTAKEN, MOST_UNTAKEN)
+        share(ALL_UNTAKEN, LEAST_UNTAKEN, self.clients.len() + 1, self.untaken).clamp(LEAST_UNTAKEN, MOST_UNTAKEN)
     }
 
     /// Bytes that may be read from a client now.
@@ -215,15 +272,16 @@ impl<C: Connection> Clients<C> {
             key,
             socket,
             connection,
+            work: Work::of(0),
             untaken: 0,
             since: Instant::now(),
             watched,
             is_readable: false,
-            is_later: false,
+            waits: true,
             is_lost: false,
         };
         self.clients.insert(key, client);
-        self.busy.insert(key);
+        self.busy.push_back(key);
         Ok(())
     }
 
@@ -242,11 +300,11 @@ impl<C: Connection> Clients<C> {
             return;
         }
         self.next_look = now + LOOK;
-        for (key, client) in &mut self.clients {
+        for client in self.clients.values_mut() {
             let is_slow = client.connection.is_new() && now - client.since > HANDSHAKE;
             if is_slow || is_late(&client.connection, now) {
                 client.is_lost = true;
-                self.busy.insert(*key);
+                client.queue(&mut self.busy);
             }
             client.connection.release();
         }
@@ -255,27 +313,31 @@ impl<C: Connection> Clients<C> {
         }
     }
 
-    /// Those who are busy, in order of their coming, with one of those who want more.
-    pub fn take_busy(&mut self) -> BTreeSet<u64> {
-        let mut busy = std::mem::take(&mut self.busy);
-        if let Some(key) = self.later.pop_front() {
-            busy.insert(key);
-            if let Some(client) = self.clients.get_mut(&key) {
-                client.is_later = false;
-            }
-        }
-        busy
+    /// Begins a pass over those who are busy, and one of those who want more.
+    pub fn begin_pass(&mut self) {
+        self.busy.extend(self.later.pop_front());
+        let part = PASS_BYTES / self.busy.len().max(1);
+        self.pass = (PASS_BYTES, part.min(WORK_BYTES));
     }
 
-    /// Takes a client out for its turn; `None` if it has left.
-    pub fn take(&mut self, key: u64) -> Option<Client<C>> {
-        let client = self.clients.remove(&key)?;
-        self.untaken -= client.untaken;
-        Some(client)
+    /// Takes out the next client for its turn; `None` if the work of the pass is done.
+    pub fn next_turn(&mut self) -> Option<Client<C>> {
+        while self.pass.0 > 0 {
+            // Some have left.
+            if let Some(mut client) = self.clients.remove(&self.busy.pop_front()?) {
+                client.waits = false;
+                client.work = Work::of(self.pass.1);
+                self.pass.0 = self.pass.0.saturating_sub(REQUEST_WORK);
+                self.untaken -= client.untaken;
+                return Some(client);
+            }
+        }
+        None
     }
 
     /// A client's turn is over, and it stays.
     pub fn put_back(&mut self, mut client: Client<C>) {
+        self.pass.0 = self.pass.0.saturating_sub(client.work.done);
         client.untaken = client.connection.untaken();
         self.untaken += client.untaken;
         self.clients.insert(client.key, client);
@@ -316,8 +378,8 @@ impl<C: Connection> Clients<C> {
             client.watched = wanted;
         }
         let goes_on = (client.is_readable && receives) || (!is_blocked && connection.has_more());
-        if goes_on && !std::mem::replace(&mut client.is_later, true) {
-            self.later.push_back(client.key);
+        if goes_on {
+            client.queue(&mut self.later);
         }
         Ok(())
     }
@@ -329,8 +391,8 @@ impl<C: Connection> Clients<C> {
 
     /// Something was done for this client, so it has a turn.
     pub fn wake(&mut self, key: u64) {
-        if self.clients.get(&key).is_some_and(|c| !c.is_later) {
-            self.busy.insert(key);
+        if let Some(client) = self.clients.get_mut(&key) {
+            client.queue(&mut self.busy);
         }
     }
 
@@ -342,7 +404,7 @@ impl<C: Connection> Clients<C> {
                 Turn::Next => {}
                 Turn::Last => client.is_lost = true,
             }
-            self.busy.insert(*key);
+            client.queue(&mut self.busy);
         }
     }
 
@@ -361,9 +423,9 @@ impl<C: Connection> Clients<C> {
         for listener in &self.listeners {
             watch.remove(listener.as_fd());
         }
-        for (key, client) in &mut self.clients {
+        for client in self.clients.values_mut() {
             client.connection.refuse();
-            self.busy.insert(*key);
+            client.queue(&mut self.busy);
         }
     }
 
@@ -402,4 +464,80 @@ pub enum Turn {
     Next,
     /// A turn in which it is closed.
     Last,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Nobody;
+
+    impl Connection for Nobody {
+        fn is_new(&self) -> bool {
+            false
+        }
+        fn room(&self) -> usize {
+            0
+        }
+        fn untaken(&self) -> usize {
+            0
+        }
+        fn receive(&mut self, _: &mut impl Read, _: &mut [u8]) -> io::Result<bool> {
+            Ok(false)
+        }
+        fn has_more(&self) -> bool {
+            false
+        }
+        fn release(&mut self) {}
+        fn is_over(&self) -> bool {
+            false
+        }
+        fn is_idle(&self) -> bool {
+            true
+        }
+        fn refuse(&mut self) {}
+    }
+
+    /// So many clients do so much in each of their turns. Returns how many have a turn in each of the first passes.
+    fn turns(number: u64, work: usize) -> Vec<usize> {
+        let mut clients = Clients::new(Vec::new());
+        for key in 0..number {
+            let connection = Nobody;
+            let socket = Socket::Unix(std::os::unix::net::UnixStream::pair().unwrap().0);
+            let (since, watched) = (Instant::now(), EventFlags::empty());
+            let (is_readable, waits, is_lost) = (false, false, false);
+            let (work, untaken) = (Work::of(0), 0);
+            let client = Client { key, socket, connection, work, untaken, since, watched, is_readable, waits, is_lost };
+            clients.clients.insert(key, client);
+            clients.wake(key);
+        }
+        let (mut had, mut passes) = (vec![0; number as usize], Vec::new());
+        for _ in 0..200 {
+            clients.begin_pass();
+            let mut keys = Vec::new();
+            while let Some(mut client) = clients.next_turn() {
+                assert!(!client.work.is_over());
+                client.work.did(work);
+                keys.push(client.key);
+                clients.put_back(client);
+            }
+            for key in &keys {
+                had[*key as usize] += 1;
+                clients.wake(*key);
+            }
+            passes.push(keys.len());
+        }
+        assert!(had.iter().max().unwrap() - had.iter().min().unwrap() <= 1, "got {had:?}");
+        passes
+    }
+
+    #[test]
+    fn a_pass_has_a_bound_and_all_have_turns() {
+        for (number, work, most) in
+            [(100, 1, 100), (1000, 1, 128), (4, WORK_BYTES, 4), (300, WORK_BYTES, 4), (300, PASS_BYTES, 1)]
+        {
+            let passes = turns(number, work);
+            assert!(passes.iter().all(|n| *n == most), "{number} clients with work of {work}: got {passes:?}");
+        }
+    }
 }

@@ -16,7 +16,7 @@ use std::path::Path;
 /// Bytes that are written at once.
 const PIECE: usize = 64 << 10;
 /// Steps of a search for extents.
-const MOST_STEPS: usize = 4096;
+const MOST_STEPS: usize = 512;
 /// Bytes of a page of a store in memory.
 const PAGE: u64 = 64 << 10;
 

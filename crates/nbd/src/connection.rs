@@ -6,7 +6,7 @@ use crate::protocol::{command, Failure};
 use crate::session::{Event, Request, Session};
 use crate::tls::Tls;
 use bytes::{Buf, BytesMut};
-use headstack_live::clients::{append, Connection as _, LONG_WORK, WORK_BYTES};
+use headstack_live::clients::{append, Connection as _, Work, REQUEST_WORK};
 use headstack_live::content::Content;
 use headstack_live::live::Live;
 use rustls::ServerConnection;
@@ -32,6 +32,8 @@ pub struct Connection {
     output: BytesMut,
     /// What is sent before encryption begins.
     plain: BytesMut,
+    /// Bytes that are encrypted and not sent.
+    encrypted: usize,
     /// Nothing more comes from it.
     is_silent: bool,
     /// It was told that encryption ends.
@@ -53,6 +55,7 @@ impl Connection {
             input: BytesMut::new(),
             output,
             plain: BytesMut::new(),
+            encrypted: 0,
             is_silent: false,
             has_ended: false,
             is_cut: false,
@@ -66,8 +69,7 @@ impl Connection {
     }
 
     fn has_output(&self) -> bool {
-        let encrypted = self.encryption.as_ref().is_some_and(|e| e.wants_write());
-        !self.output.is_empty() || !self.plain.is_empty() || encrypted
+        self.untaken() > 0 || self.encryption.as_ref().is_some_and(|e| e.wants_write())
     }
 
     /// Takes requests from what was received, until the client has so many bytes untaken or has had its work. Those for a
@@ -80,11 +82,11 @@ impl Connection {
         tls: &Tls,
         live: &mut Live,
         share: usize,
+        work: &mut Work,
         mut submit: impl FnMut(&mut Live, usize, Request, Option<Content>),
     ) -> io::Result<()> {
-        let mut work = 0;
         loop {
-            self.is_cut = work >= WORK_BYTES || self.untaken() >= share;
+            self.is_cut = work.is_over() || self.untaken() >= share;
             let before = self.input.len();
             match &mut self.stage {
                 _ if self.is_cut => return Ok(()),
@@ -99,6 +101,9 @@ impl Connection {
                             let mut session = Session::new(negotiated);
                             session.ends = self.refuses;
                             self.stage = Stage::Session(session);
+                            // It has no share yet.
+                            self.is_cut = true;
+                            return Ok(());
                         }
                     }
                 }
@@ -106,14 +111,12 @@ impl Connection {
                     let bytes = live.devices()[session.export].bytes;
                     match session.next(&mut self.input, bytes) {
                         Event::Wait => {
+                            work.did(before - self.input.len());
                             self.is_cut = !session.has_room();
                             return Ok(());
                         }
                         Event::Leaves => self.stage = Stage::Leaving,
                         Event::Request(request) => {
-                            if matches!(request.command, command::TRIM | command::WRITE_ZEROES) {
-                                work += LONG_WORK;
-                            }
                             // A hard disk has no such command.
                             match request.command == command::TRIM {
                                 true => {
@@ -127,7 +130,7 @@ impl Connection {
                     }
                 }
             }
-            work += before - self.input.len();
+            work.did(REQUEST_WORK + before - self.input.len());
         }
     }
 
@@ -142,12 +145,19 @@ impl Connection {
         }
     }
 
-    /// At most so many requests are taken at once, at least one. Of what they write so many `bytes` are kept in memory, but
-    /// no more than are `free` beside those that it has.
-    pub fn share(&mut self, requests: usize, bytes: u64, free: u64) {
+    /// At most so many requests are taken at once, at least one. Of what they write so many `bytes` are kept in memory.
+    pub fn share(&mut self, requests: usize, bytes: u64) {
         if let Stage::Session(session) = &mut self.stage {
             session.room = requests.max(1);
-            session.most_written = bytes.min(session.written + free);
+            session.most_written = bytes;
+        }
+    }
+
+    /// Bytes of its writes that arrive or are served.
+    pub fn written(&self) -> u64 {
+        match &self.stage {
+            Stage::Session(session) => session.written,
+            _ => 0,
         }
     }
 
@@ -174,10 +184,16 @@ impl Connection {
     ///
     /// # Errors
     /// The client has left, or the store cannot be read.
-    pub fn send(&mut self, socket: &mut impl Write, live: &mut Live, share: usize) -> io::Result<bool> {
+    pub fn send(
+        &mut self,
+        socket: &mut impl Write,
+        live: &mut Live,
+        share: usize,
+        work: &mut Work,
+    ) -> io::Result<bool> {
         // A buffer of which a part was taken would grow by that part.
-        if let (Stage::Session(session), true) = (&mut self.stage, self.output.is_empty()) {
-            session.fill(&mut self.output, live.store(session.export), share / 2)?;
+        if let (Stage::Session(session), 0) = (&mut self.stage, self.output.len() + self.encrypted) {
+            work.did(session.fill(&mut self.output, live.store(session.export), work.to_send(share))?);
         }
         let Some(encryption) = &mut self.encryption else {
             return drain(socket, &mut self.output);
@@ -195,6 +211,7 @@ impl Connection {
                 encryption.send_close_notify();
                 self.has_ended = true;
             }
+            self.encrypted = encryption.process_new_packets().map_or(0, |state| state.tls_bytes_to_write());
             if !encryption.wants_write() {
                 return Ok(false);
             }
@@ -227,8 +244,8 @@ impl headstack_live::clients::Connection for Connection {
     }
 
     fn untaken(&self) -> usize {
-        // Replies that wait have no data yet, and their number is that of the requests.
-        self.output.len() + self.plain.len()
+        // Replies that wait have no data yet, and their number is that of the requests. A key update is answered, too.
+        self.output.len() + self.plain.len() + self.encrypted
     }
 
     fn receive(&mut self, socket: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {

@@ -3,7 +3,7 @@
 
 use crate::connection::Connection;
 use crate::tls::Tls;
-use headstack_live::clients::{Connection as _, MOST_UNTAKEN};
+use headstack_live::clients::{Connection as _, Work, MOST_UNTAKEN, WORK_BYTES};
 use headstack_live::live::Live;
 use std::io::{self, Read, Write};
 
@@ -50,12 +50,13 @@ pub fn converse(packets: &[&[u8]], piece: usize, tls: &Tls, live: &mut Live) -> 
         if room > 0 {
             connection.receive(&mut client, &mut buffer[..room])?;
         }
-        connection.step(tls, live, MOST_UNTAKEN, |_, _, request, _| open.push(request))?;
+        let mut work = Work::of(WORK_BYTES);
+        connection.step(tls, live, MOST_UNTAKEN, &mut work, |_, _, request, _| open.push(request))?;
         requests += open.len() as u64;
         for request in open.drain(..) {
             connection.ended(&request, None);
         }
-        connection.send(&mut client, live, MOST_UNTAKEN)?;
+        connection.send(&mut client, live, MOST_UNTAKEN, &mut work)?;
     }
     Ok((requests, client.taken))
 }

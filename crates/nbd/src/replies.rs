@@ -2,7 +2,7 @@
 
 use crate::protocol::{allocation, chunk, Failure, ALLOCATION, CHUNK_MAGIC, EXTENDED_CHUNK_MAGIC, SIMPLE_REPLY_MAGIC};
 use bytes::{BufMut, BytesMut};
-use headstack_live::clients::{LONG_WORK, WORK_BYTES};
+use headstack_live::clients::REQUEST_WORK;
 use headstack_live::history::SECTOR;
 use headstack_live::store::{Extent, Store};
 use std::collections::VecDeque;
@@ -10,8 +10,10 @@ use std::io;
 
 /// Shorter reads are sent without a search for zeroes that were never written.
 const SEARCH_BYTES: u32 = 64 << 10;
-/// Most extents in a reply.
-const MAX_EXTENTS: usize = 4096;
+/// Most extents in a reply; a client that wants more asks again.
+const MAX_EXTENTS: usize = 512;
+/// So many are as much work as a request.
+const EXTENTS: usize = 32;
 
 /// The request that a reply answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,13 +128,14 @@ impl Replies {
         self.waiting.is_empty()
     }
 
-    /// Adds what is to be sent to `out`, until `most` bytes are there; no part of a reply is longer.
+    /// Adds what is to be sent to `out`, until `most` bytes are there; no part of a reply is longer. Returns the work, in bytes;
+    /// with a search for extents it has as much as bytes, and is over as early.
     ///
     /// # Errors
     /// The store cannot be read after the head of a simple reply was sent.
-    pub fn fill(&mut self, out: &mut BytesMut, store: &Store, most: usize) -> io::Result<()> {
+    pub fn fill(&mut self, out: &mut BytesMut, store: &Store, most: usize) -> io::Result<usize> {
         let mut searched = 0;
-        while out.len() < most && searched < WORK_BYTES {
+        while out.len() + searched < most {
             let is_done = match self.waiting.front_mut() {
                 None => break,
                 Some(Reply::Data(data)) => data.send(out, store, most)?,
@@ -149,8 +152,8 @@ impl Replies {
                     true
                 }
                 Some(Reply::Extents { origin, length, one }) => {
-                    searched += LONG_WORK;
-                    extents(out, store, origin, *length, *one);
+                    let found = extents(out, store, origin, *length, *one);
+                    searched += REQUEST_WORK * (1 + found / EXTENTS);
                     true
                 }
             };
@@ -158,7 +161,7 @@ impl Replies {
                 self.waiting.pop_front();
             }
         }
-        Ok(())
+        Ok(out.len() + searched)
     }
 }
 
@@ -305,10 +308,12 @@ fn failed(out: &mut BytesMut, origin: &Origin, error: u32, at: Option<u64>) {
     }
 }
 
-fn extents(out: &mut BytesMut, store: &Store, origin: &Origin, length: u64, one: bool) {
+/// Adds a reply; returns how many extents it has.
+fn extents(out: &mut BytesMut, store: &Store, origin: &Origin, length: u64, one: bool) -> usize {
     let most = if one { 1 } else { MAX_EXTENTS };
     let Ok(found) = store.extents(origin.offset, length, most) else {
-        return failed(out, origin, Failure::Io as u32, None);
+        failed(out, origin, Failure::Io as u32, None);
+        return 0;
     };
     let n = found.len() as u32;
     match origin.is_extended {
@@ -333,4 +338,5 @@ fn extents(out: &mut BytesMut, store: &Store, origin: &Origin, length: u64, one:
             out.put_u32(flags);
         }
     }
+    n as usize
 }

@@ -6,7 +6,7 @@ use crate::protocol::{command, Failure};
 use crate::session::{Request, MAX_REQUESTS};
 use crate::tls::Tls;
 use headstack_drive::{Command, Hint};
-use headstack_live::clients::{Client, Clients, Connection as _};
+use headstack_live::clients::{share_of_writes, Client, Clients, Connection as _};
 use headstack_live::counters::Counters;
 use headstack_live::front_end::{FrontEnd, Watch};
 use headstack_live::live::{Access, Done, Live, Ticket};
@@ -16,8 +16,6 @@ use std::io;
 
 /// Requests of all clients that are served at once, shared out evenly.
 const ALL_REQUESTS: usize = 1 << 14;
-/// Bytes of all clients in memory that the drives have not taken yet, shared out evenly.
-const ALL_WRITTEN: u64 = 32 << 20;
 
 /// What a server has done.
 #[derive(Debug, Clone)]
@@ -69,14 +67,15 @@ impl Nbd {
         let clients = self.clients.len() + 1;
         let left = ALL_REQUESTS.saturating_sub(self.open.len());
         let requests = left.min(ALL_REQUESTS / clients).min(MAX_REQUESTS);
-        let free = ALL_WRITTEN.saturating_sub(live.held() + self.arriving);
-        (client.connection).share(requests, ALL_WRITTEN / clients as u64, free);
+        let all_written = live.held() + self.arriving;
+        let others = all_written.saturating_sub(client.connection.written());
+        client.connection.share(requests, share_of_writes(clients, others as usize) as u64);
         let share = self.clients.share();
         self.clients.receive(client)?;
         let (key, connection) = (client.key, &mut client.connection);
         let was_new = connection.is_new();
         let open = &mut self.open;
-        connection.step(&self.tls, live, share, |live, device, request, content| {
+        connection.step(&self.tls, live, share, &mut client.work, |live, device, request, content| {
             let client = key;
             let tag = open.insert(Open { client, request }) as u64;
             let front_end = watch.front_end();
@@ -86,7 +85,7 @@ impl Nbd {
         if was_new && connection.is_served() {
             self.served += 1;
         }
-        let is_blocked = connection.send(&mut client.socket, live, share)?;
+        let is_blocked = connection.send(&mut client.socket, live, share, &mut client.work)?;
         self.clients.end_turn(watch, client, is_blocked)
     }
 }
@@ -116,10 +115,8 @@ impl FrontEnd for Nbd {
 
     fn work(&mut self, watch: Watch, live: &mut Live) {
         self.clients.look(watch, |_, _| false);
-        for key in self.clients.take_busy() {
-            let Some(mut client) = self.clients.take(key) else {
-                continue;
-            };
+        self.clients.begin_pass();
+        while let Some(mut client) = self.clients.next_turn() {
             self.arriving -= client.connection.arriving();
             if self.serve_client(watch, live, &mut client).is_ok() {
                 self.arriving += client.connection.arriving();

@@ -338,12 +338,12 @@ impl Session {
         });
     }
 
-    /// Adds what is to be sent to `out`, until `most` bytes are there; no part of a reply is longer.
+    /// Adds what is to be sent to `out`, until `most` bytes are there; no part of a reply is longer. Returns the work.
     ///
     /// # Errors
     /// The store cannot be read, and part of a reply is sent already that has no place for an error: the connection
     /// must end.
-    pub fn fill(&mut self, out: &mut BytesMut, store: &Store, most: usize) -> std::io::Result<()> {
+    pub fn fill(&mut self, out: &mut BytesMut, store: &Store, most: usize) -> std::io::Result<usize> {
         self.replies.fill(out, store, most)
     }
 }
@@ -442,5 +442,24 @@ mod tests {
             let (all, found, last) = replies(headers, &bytes, || 7);
             assert_eq!((all.len(), found.len(), last), (0, 0, Event::Leaves));
         }
+    }
+
+    /// Every second page has data: what a search finds is bounded, and so are the searches of a turn.
+    #[test]
+    fn searches_are_work() {
+        let negotiated = Negotiated { export: 0, headers: Headers::Structured, allocation: true };
+        let (mut session, mut store) = (Session::new(negotiated), Store::memory());
+        for i in 0..1000 {
+            let (offset, content) = (i << 17, Content::Data(vec![1].into()));
+            store.write(i, Bytes { offset, length: 1 }, &content).unwrap();
+        }
+        let mut bytes = Vec::new();
+        put(Headers::Structured, &mut bytes, command::BLOCK_STATUS, 0, 1 << 27, &[]);
+        let (mut input, mut out) = (BytesMut::from(&bytes.repeat(100)[..]), BytesMut::new());
+        assert_eq!(session.next(&mut input, 1 << 40), Event::Wait);
+        let work = session.fill(&mut out, &store, 256 << 10).unwrap();
+        assert!((256 << 10..512 << 10).contains(&work), "got {work}");
+        // The head of a chunk, the number of the metadata, and 512 extents each.
+        assert_eq!(out.len(), 2 * (20 + 4 + 512 * 8));
     }
 }

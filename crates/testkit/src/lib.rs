@@ -13,9 +13,11 @@ pub mod memory;
 pub mod noise;
 pub mod plugins;
 pub mod shipped;
+mod takes;
 
 pub use alone::alone;
 pub use noise::{Lcg, SplitMix, XorShift};
+pub use takes::Takes;
 
 /// The number of seeds or cases of a test: `usual` times `HEADSTACK_THOROUGH`, which is 1 unless set, but at least one.
 pub fn cases(usual: u64) -> u64 {

@@ -6,10 +6,10 @@ use headstack_iscsi::connection::{Connection, Shared};
 use headstack_iscsi::fuzzing::{converse, shelf, OTHER_TARGET, TARGET};
 use headstack_iscsi::login::Admission;
 use headstack_iscsi::server;
-use headstack_live::clients::Connection as _;
+use headstack_live::clients::{Connection as _, Work, WORK_BYTES};
 use headstack_live::live::Live;
-use headstack_testkit::{cases, XorShift};
-use std::io::{self, Write};
+use headstack_testkit::{cases, Takes, XorShift};
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -272,23 +272,6 @@ fn initiators_that_vanish_change_nothing() {
     assert_eq!(good.ask(0, &ten(0x28, 0, 0, 1), 512).data, [5; 512]);
 }
 
-/// A socket that takes so many bytes more.
-struct Takes(usize, Vec<u8>);
-
-impl Write for Takes {
-    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-        let n = data.len().min(self.0);
-        self.0 -= n;
-        self.1.extend_from_slice(&data[..n]);
-        let blocks = io::ErrorKind::WouldBlock.into();
-        (n > 0).then_some(n).ok_or(blocks)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// 999 pings of an initiator that takes few of the answers, or all: beyond its share one answer is held, and none is lost.
 #[test]
 fn what_is_not_taken_has_a_bound() {
@@ -308,9 +291,10 @@ fn what_is_not_taken_has_a_bound() {
                 (connection.receive(&mut rest, &mut buffer[..room])).unwrap();
             }
             let mut shared = Shared { shelf: &mut shelf, admission: &admission, most_places: 8, share: SHARE };
-            connection.step(&mut shared, &mut live);
+            let mut work = Work::of(WORK_BYTES);
+            connection.step(&mut shared, &mut live, &mut work);
             most = most.max(connection.untaken());
-            connection.send(&mut socket, &mut live, SHARE).unwrap();
+            connection.send(&mut socket, &mut live, SHARE, &mut work).unwrap();
         }
         assert!(takes > 50_000 || most >= SHARE, "got {most} bytes");
     }

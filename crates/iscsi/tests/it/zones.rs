@@ -2,8 +2,13 @@
 
 use crate::initiator::{options, sixteen, ten, Initiator, Server, SMALL};
 use headstack_array::layer::{Bad, Becomes, FailedZone, Fails, Setting};
+use headstack_drive::zoned::{ZoneCondition, ZoneDescriptor, ZoneType};
 use headstack_iscsi::server;
+use headstack_live::live::Live;
 use headstack_live::power::{Afterwards, PowerLosses};
+use headstack_scsi::commands::zones::ZoneList;
+use headstack_testkit::{cases, XorShift};
+use headstack_units::Lba;
 use std::path::PathBuf;
 
 const READ: u8 = 0x88;
@@ -91,6 +96,45 @@ fn a_report_may_come_in_parts() {
     let all = whole.ask(0, &report, 8192).data;
     let few = parts.ask(0, &report, 400);
     assert_eq!((few.data, few.residual.1), (all[..400].to_vec(), 60 * 64 - 400));
+}
+
+/// Of a list of all zones none is looked at before it is sent, nor those before a part; the list is that of a search.
+#[test]
+fn zones_are_looked_at_as_they_are_sent() {
+    const ZONES: u64 = 67_056;
+    let server_options = options(SMALL, server::Options::default());
+    let mut live = Live::open(&server_options.system.live).unwrap();
+    let mut shelf = headstack_iscsi::fuzzing::shelf(&mut live);
+    let mut disk = shelf.unit(0).disk().clone();
+    disk.blocks = ZONES * ZONE - 100;
+    let looked = std::cell::Cell::new(0);
+    let zone = |start: Lba| {
+        looked.set(looked.get() + 1);
+        let (zone_type, condition) = (ZoneType::SequentialWriteRequired, ZoneCondition::Closed);
+        let (blocks, write_pointer) = (ZONE.min(disk.blocks - start.0), Some(Lba(start.0 + 8)));
+        Some(ZoneDescriptor { zone_type, condition, start, blocks, write_pointer })
+    };
+    let seed = 67;
+    println!("seed {seed}");
+    let mut rng = XorShift::seeded(seed);
+    for (from, partial, length) in [(0, false, u32::MAX), (9, true, u32::MAX), (3, true, 64_000), (5, false, 64_000)] {
+        let zones = || (from..ZONES).filter_map(|i| zone(Lba(i * ZONE)));
+        let searched = ZoneList::new(&disk, zones(), false, partial, length);
+        looked.set(0);
+        let all = ZoneList::new(&disk, zones(), true, partial, length);
+        assert!(looked.get() <= 1 && !all.was_searched() && searched.was_searched());
+        let bytes = all.bytes();
+        assert_eq!(bytes, searched.bytes());
+        for _ in 0..cases(20) {
+            let start = rng.below(bytes as u64) as usize;
+            let end = bytes.min(start + 1 + rng.below(10_000) as usize);
+            looked.set(0);
+            let part = all.part(start..end, zone);
+            assert_eq!(part.len(), end - start);
+            assert!(looked.get() <= (end - start) / 64 + 2, "got {} zones", looked.get());
+            assert!(part == searched.part(start..end, zone), "{start}..{end}");
+        }
+    }
 }
 
 /// ZBC-2: types 1 and 2; conditions 0 (no pointer), 1 (empty), 2 (implicitly open), 4 (closed), Eh (full).

@@ -2,10 +2,12 @@
 
 use crate::client::{folder, options, Server};
 use crate::tls::certificates;
+use headstack_live::clients::{Connection as _, Work, WORK_BYTES};
 use headstack_live::live::Live;
+use headstack_nbd::connection::Connection;
 use headstack_nbd::fuzzing::converse;
 use headstack_nbd::tls::{Mode, Tls, TlsOptions};
-use headstack_testkit::{cases, XorShift};
+use headstack_testkit::{cases, Takes, XorShift};
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
@@ -169,6 +171,35 @@ fn options_have_answers_with_a_bound() {
     let each = (20 + 12) + (20 + 14) + (20 + 2 + text) + 20;
     let found = answered(&mut live, &option(6, &asked).repeat(60));
     assert_eq!(found, 60 * each as u64);
+    drop(live);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// What a client sends behind its choice of an export, in one packet: no more than its share is taken, from the first turn on.
+#[test]
+fn a_share_holds_from_the_first_request_on() {
+    let folder = folder();
+    let mut live = Live::open(&options(&folder, SMALL, 0.0).system.live).unwrap();
+    let go = [&[0, 0, 0, 3], &option(7, &[0; 6])[..]].concat();
+    let request = |command: u8, length: u32| {
+        [&[0x25, 0x60, 0x95, 0x13, 0, 0, 0, command][..], &[0; 16], &length.to_be_bytes()].concat()
+    };
+    for (sent, requests, file) in [(request(0, 4096).repeat(1000), 10, 0), (request(1, 1 << 20), 0, 1 << 20)] {
+        let mut connection = Connection::new(&Tls::default());
+        let all = [&go[..], &sent].concat();
+        let (mut rest, mut buffer, mut taken) = (&all[..], vec![0; 1 << 16], 0);
+        let mut socket = Takes(usize::MAX, Vec::new());
+        for _ in 0..9 {
+            connection.share(10, 4096);
+            if !rest.is_empty() {
+                connection.receive(&mut rest, &mut buffer).unwrap();
+            }
+            let mut work = Work::of(WORK_BYTES);
+            connection.step(&Tls::default(), &mut live, 1 << 16, &mut work, |_, _, _, _| taken += 1).unwrap();
+            connection.send(&mut socket, &mut live, 1 << 16, &mut work).unwrap();
+        }
+        assert_eq!((taken, connection.written(), connection.arriving()), (requests, file, 0));
+    }
     drop(live);
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -1,8 +1,11 @@
 //! Encrypted connections: clients of rustls, and clients that write bytes of their own.
 
 use crate::client::{folder, options, read_reply, send_option, Client, Server};
+use headstack_live::clients::{Connection as _, Work, WORK_BYTES};
+use headstack_live::live::Live;
+use headstack_nbd::connection::Connection;
 use headstack_nbd::tls::{Mode, Tls, TlsOptions};
-use headstack_testkit::{cases, XorShift};
+use headstack_testkit::{cases, Takes, XorShift};
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
@@ -123,6 +126,65 @@ fn data_are_the_same_with_and_without_encryption() {
     assert_eq!(stream.read(&mut [0; 8]).unwrap(), 0);
     drop(server);
     std::fs::remove_dir_all(certificates).unwrap();
+}
+
+/// A client that asks for 4 GB and takes little, and then what was made for it: that is what was counted, and no more than
+/// one reply beyond half of its share.
+#[test]
+fn what_is_encrypted_and_not_taken_is_counted() {
+    // That of one of 125.
+    const SHARE: usize = (16 << 20) / 125;
+    let Some(certificates) = certificates() else {
+        return;
+    };
+    let tls = Tls::open(&asked(Mode::On, &certificates, false)).unwrap();
+    let data_folder = folder();
+    let mut live = Live::open(&options(&data_folder, SMALL, 0.0).system.live).unwrap();
+    let mut connection = Connection::new(&tls);
+    let name = ServerName::try_from("localhost").unwrap();
+    let mut client = ClientConnection::new(config(&certificates, None), name).unwrap();
+    let mut socket = Takes(usize::MAX, Vec::new());
+    // What is sent to the server, and what it makes of it.
+    let mut turn = |connection: &mut Connection, socket: &mut Takes, mut sent: &[u8]| {
+        let mut buffer = vec![0; sent.len()];
+        if !sent.is_empty() {
+            connection.receive(&mut sent, &mut buffer).unwrap();
+        }
+        let (mut work, mut open) = (Work::of(WORK_BYTES), Vec::new());
+        connection.step(&tls, &mut live, SHARE, &mut work, |_, _, request, _| open.push(request)).unwrap();
+        open.iter().for_each(|request| assert!(connection.ended(request, None)));
+        connection.send(socket, &mut live, SHARE, &mut work).unwrap();
+    };
+    turn(&mut connection, &mut socket, b"\0\0\0\x03IHAVEOPT\0\0\0\x05\0\0\0\0");
+    socket.1.clear();
+    let said = |client: &mut ClientConnection| {
+        let mut said = Vec::new();
+        while client.wants_write() {
+            client.write_tls(&mut said).unwrap();
+        }
+        said
+    };
+    while client.is_handshaking() || client.wants_write() {
+        turn(&mut connection, &mut socket, &said(&mut client));
+        client.read_tls(&mut &std::mem::take(&mut socket.1)[..]).unwrap();
+        client.process_new_packets().unwrap();
+    }
+    // The export, and 128 reads of 32 MiB.
+    let read = [&[0x25, 0x60, 0x95, 0x13, 0, 0, 0, 0][..], &[0; 16], &(32u32 << 20).to_be_bytes()].concat();
+    let go = [&b"IHAVEOPT\0\0\0\x07\0\0\0\x06"[..], &[0; 6]].concat();
+    for (bytes, takes) in [(go, usize::MAX), (read.repeat(128), 70_000)] {
+        client.writer().write_all(&bytes).unwrap();
+        socket = Takes(takes, Vec::new());
+        turn(&mut connection, &mut socket, &said(&mut client));
+    }
+    (0..99).for_each(|_| turn(&mut connection, &mut socket, &[]));
+    let held = connection.untaken();
+    assert!(held > SHARE / 4 && held < SHARE / 2 + SHARE / 8, "got {held} bytes");
+    socket = Takes(held, Vec::new());
+    turn(&mut connection, &mut socket, &[]);
+    assert_eq!((socket.1.len(), connection.untaken()), (held, 0));
+    std::fs::remove_dir_all(certificates).unwrap();
+    std::fs::remove_dir_all(data_folder).unwrap();
 }
 
 #[test]

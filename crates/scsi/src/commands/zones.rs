@@ -124,7 +124,8 @@ const NO_POINTER: u64 = u64::MAX;
 const ENTRY: usize = size_of::<Head>();
 const _: () = assert!(size_of::<Zone>() == ENTRY);
 
-/// The answer to REPORT ZONES: which zones are in it. A long one has megabytes, so zones are described as they are sent.
+/// The answer to REPORT ZONES: which zones are in it. A long one has megabytes, so zones are described as they are sent, and those
+/// of a list of all are not looked at before.
 #[derive(Debug)]
 pub struct ZoneList {
     head: [u8; ENTRY],
@@ -133,23 +134,36 @@ pub struct ZoneList {
     first: u64,
     /// Blocks of a zone; only the last one of a drive may be shorter.
     blocks: u64,
-    /// A bit for each zone of the drive from the first one on: whether it is in the list.
-    is_in: Vec<u64>,
+    /// A bit for each zone of the drive from the first one on: whether it is in the list. `None`: all are.
+    is_in: Option<Vec<u64>>,
 }
 
 impl ZoneList {
-    /// These zones of a drive, in order of address; `length` bytes are asked for.
-    pub fn new(disk: &Disk, zones: impl Iterator<Item = ZoneDescriptor>, partial: bool, length: u32) -> ZoneList {
+    /// These zones of a drive, in order of address, and perhaps all from the first one on; `length` bytes are asked for.
+    pub fn new(
+        disk: &Disk,
+        zones: impl Iterator<Item = ZoneDescriptor>,
+        is_all: bool,
+        partial: bool,
+        length: u32,
+    ) -> ZoneList {
         let room = (length as usize).saturating_sub(ENTRY) / ENTRY;
-        let (mut is_in, mut n, mut first) = (Vec::new(), 0, None);
-        for zone in zones.take(if partial { room } else { usize::MAX }) {
-            let (start, blocks) = *first.get_or_insert((zone.start.0, zone.blocks));
-            let i = ((zone.start.0 - start) / blocks) as usize;
-            is_in.resize(i / 64 + 1, 0);
-            is_in[i / 64] |= 1u64 << (i % 64);
-            n += 1;
+        let most = if partial { room } else { usize::MAX };
+        let mut zones = zones.peekable();
+        let first = zones.peek().map(|zone| (zone.start.0, zone.blocks));
+        let (first, blocks) = first.unwrap_or((disk.blocks, 1));
+        let (mut is_in, mut n) = (None, 0);
+        if is_all {
+            n = most.min((disk.blocks - first).div_ceil(blocks) as usize);
+        } else {
+            let bits = is_in.insert(Vec::new());
+            for zone in zones.take(most) {
+                let i = ((zone.start.0 - first) / blocks) as usize;
+                bits.resize(i / 64 + 1, 0);
+                bits[i / 64] |= 1u64 << (i % 64);
+                n += 1;
+            }
         }
-        let (first, blocks) = first.unwrap_or_default();
         let head = Head {
             length: ((n * ENTRY) as u32).into(),
             same: 0,
@@ -169,7 +183,27 @@ impl ZoneList {
 
     /// Bytes of memory that it takes itself.
     pub fn held(&self) -> usize {
-        size_of::<ZoneList>() + self.is_in.len() * size_of::<u64>()
+        size_of::<ZoneList>() + self.is_in.as_ref().map_or(0, Vec::len) * size_of::<u64>()
+    }
+
+    /// Whether the zones of the drive had to be looked at.
+    pub fn was_searched(&self) -> bool {
+        self.is_in.is_some()
+    }
+
+    /// Numbers of the zones that are listed, counted from the first one, from the one at `place` in the list on.
+    fn from(&self, place: usize) -> impl Iterator<Item = usize> + '_ {
+        let words = self.is_in.as_deref();
+        let (mut range, mut skipped) = (place..usize::MAX, 0);
+        if let Some(words) = words {
+            (range, skipped) = (0..64 * words.len(), place);
+            // Words of zones before it are counted, and not looked at.
+            for n in words.iter().map(|word| word.count_ones() as usize) {
+                let Some(rest) = skipped.checked_sub(n) else { break };
+                (range.start, skipped) = (range.start + 64, rest);
+            }
+        }
+        range.filter(move |i| words.is_none_or(|w| w[i / 64] >> (i % 64) & 1 == 1)).skip(skipped)
     }
 
     /// Part of the answer; `zone` describes the zone that begins at a block.
@@ -177,14 +211,15 @@ impl ZoneList {
         // The head is the first entry.
         let entries = bytes.start / ENTRY..bytes.end.div_ceil(ENTRY);
         let head = (entries.start == 0).then_some(self.head);
-        let listed = (0..64 * self.is_in.len()).filter(|i| self.is_in[i / 64] >> (i % 64) & 1 == 1);
-        let zones = listed.skip(entries.start.saturating_sub(1)).map(|i| {
+        let zones = self.from(entries.start.saturating_sub(1)).map(|i| {
             let start = Lba(self.first + i as u64 * self.blocks);
             zone(start).map_or([0; ENTRY], described_as)
         });
-        let all = head.into_iter().chain(zones).take(entries.len());
-        let skip = bytes.start % ENTRY;
-        all.flatten().skip(skip).take(bytes.len()).collect()
+        let mut part = Vec::with_capacity(entries.len() * ENTRY);
+        head.into_iter().chain(zones).take(entries.len()).for_each(|entry| part.extend_from_slice(&entry));
+        part.drain(..bytes.start % ENTRY);
+        part.truncate(bytes.len());
+        part
     }
 }
 
