@@ -250,8 +250,11 @@ def test_what_another_choice_changes_is_told(tmp_path, monkeypatch):
     assert row["verdict"] == "reproduced"
     assert row["choices"][0]["otherwise"][0]["changes"] == ["speed: deviates, 2 m/s"]
     (table,) = row["tables"]
-    assert table["headings"] == ["part", "as chosen", "two"]
-    assert table["rows"] == [["speed", "1 m/s ✓", "2 m/s ✗"], ["length", "5 ✓", "5 ✓"]]
+    assert table["headings"] == ["part", "holds in", "as chosen", "two"]
+    assert table["rows"] == [
+        ["speed", "1 of 2", "1 m/s ✓", "2 m/s ✗"],
+        ["length", "2 of 2", "5 ✓", "5 ✓"],
+    ]
 
 
 @pytest.mark.parametrize(

@@ -270,11 +270,13 @@ def _sensitivity(
         return listed, None
     rows = []
     for part in _shown(taken.parts):
-        cells = (_cell(o, part.what) for o in columns.values())
-        rows.append([part.what, *cells])
+        cells = [_cell(o, part.what) for o in columns.values()]
+        judged = [c[-1] for c in cells if c[-1] in (MET, MISSED, BOTH)]
+        held = len(judged) - judged.count(MISSED)
+        rows.append([part.what, f"{held} of {len(judged)}", *cells])
     marks = f"{MET}: holds, {MISSED}: does not, {BOTH}: fits one of two statements of the paper"
     title = f"Sensitivity: what comes out with other choices ({marks})"
-    return listed, Table(title, ["part", *columns], rows)
+    return listed, Table(title, ["part", "holds in", *columns], rows)
 
 
 #: Marks of a cell of the sensitivity table.

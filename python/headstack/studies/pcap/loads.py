@@ -16,6 +16,9 @@ from . import runs
 BATCH_CAPS = (None, 9.0, 8.75, 8.5, 8.25, 8.0)
 BATCH_BYTES = 122_070 * 4096
 
+#: Caps of Figure 9 in watts.
+BURST_CAPS = (None, 9.0, 8.5, 8.0)
+
 #: Caps of Figure 10 in watts: the first ten minutes are without one.
 SHELF_CAPS = tuple(
     zip(range(600, 3301, 300), (200, 190, 185, 170, 195, 150, 150, 180, 205), strict=False)
@@ -29,41 +32,15 @@ SHELF_THREADS = (16, 128)
 EFFICIENCY = 0.83
 
 
-def _name(cap: float | None) -> str:
-    return "no cap" if cap is None else f"{cap:g} W"
-
-
 def batch(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 8: the time of a batch job under caps."""
     return averaged(study, _batch, ("caps", "steps", "capped"))
 
 
-def _throughput(study: Study) -> runs.Policy:
-    return runs.throughput(study.choices.open_start, study.choices.snap_back)
-
-
-def _policy(study: Study, cap: float | None) -> dict[str, Any]:
-    """Return the throughput mode; without a cap, none: the system has its own queues."""
-    name, parameters = _throughput(study) if cap is not None else runs.NONE
-    return {"policy": name, "parameters": parameters}
-
-
 def _batch(study: Study) -> dict[str, pd.DataFrame]:
     volume = BATCH_BYTES // (4 if study.quick else 1)
     jobs = [runs.job(study.choices.threads, volume=f"{volume} B")]
-    found = runs.of(
-        study,
-        [
-            runs.capped(
-                _name(cap),
-                schedule=() if cap is None else ((0.0, cap),),
-                jobs=jobs,
-                **_policy(study, cap),
-                seed=study.choices.seed,
-            )
-            for cap in BATCH_CAPS
-        ],
-    )
+    found = runs.of(study, [runs.under(study.choices, cap, jobs) for cap in BATCH_CAPS])
     time = {n: float(r["duration_s"]) for n, r in found.items()}
     ratio = {n: t / time["no cap"] for n, t in time.items()}
     rows = [
@@ -76,10 +53,11 @@ def _batch(study: Study) -> dict[str, pd.DataFrame]:
             "iops": float(found[name]["throughput_iops"]),
             "power_w": float(found[name]["capping"]["power_mean_w"]),
         }
-        for name, cap in ((_name(cap), cap) for cap in BATCH_CAPS)
+        for name, cap in ((runs.cap_name(cap), cap) for cap in BATCH_CAPS)
     ]
     falls = {
-        f"{a:g} to {b:g} W": ratio[_name(b)] - ratio[_name(a)] for a, b in pairwise(BATCH_CAPS[1:])
+        f"{a:g} to {b:g} W": ratio[runs.cap_name(b)] - ratio[runs.cap_name(a)]
+        for a, b in pairwise(BATCH_CAPS[1:])
     }
     steps = {
         "largest": max(falls.values()),
@@ -112,19 +90,7 @@ def bursty(study: Study) -> dict[str, pd.DataFrame]:
 
 def _bursty(study: Study) -> dict[str, pd.DataFrame]:
     jobs = _bursts(study.choices.together)
-    found = runs.of(
-        study,
-        [
-            runs.capped(
-                _name(cap),
-                schedule=() if cap is None else ((0.0, cap),),
-                jobs=jobs,
-                seed=study.choices.seed,
-                **_policy(study, cap),
-            )
-            for cap in (None, 9.0, 8.5, 8.0)
-        ],
-    )
+    found = runs.of(study, [runs.under(study.choices, cap, jobs) for cap in BURST_CAPS])
     busy = {n: _in_bursts(r) for n, r in found.items()}
     parts = [
         {"cap": n, "part": part, "iops": iops, "order": i}
