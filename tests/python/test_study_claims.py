@@ -102,7 +102,11 @@ def test_a_page_opens_with_the_verdicts(example):
     definitions = body.index(page.WORDS)
     assert body.index('<td class="text reproduced">') < body.index("<h2") < definitions
     markdown = (out / "example_paper.md").read_text(encoding="utf-8")
-    assert markdown.index("| claim | verdict | what | reason |") < markdown.index(page.WORDS)
+    heads = "| claim | verdict | readings | what | reason |"
+    assert markdown.index(heads) < markdown.index(page.WORDS)
+    # In how many readings a claim holds is beside its verdict.
+    assert "| TURN-1 | reproduced | 1 of 1 |" in markdown
+    assert re.search(r'reproduced">reproduced</td><td class="text">1 of 1</td>', body)
     assert markdown.splitlines()[2].startswith("| claim |")
 
 

@@ -25,8 +25,6 @@ SHELF_CAPS = tuple(
 )
 SHELF_END = 3300
 TIERS = (5, 5, 6)
-#: Threads of each drive that are compared.
-SHELF_THREADS = (16, 128)
 
 #: Efficiency of the power supply: without a cap 16 drives draw 205 W at the meter.
 EFFICIENCY = 0.83
@@ -143,25 +141,7 @@ def _length(result: Mapping[str, Any], job: str) -> float:
 
 def shelf(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 10: PCAP/S over sixteen drives in three tiers."""
-    found = averaged(study, _shelf, ("summary", "settled", "tiers"))
-    return found if study.varied else {**found, "threads": _by_threads(study)}
-
-
-def _by_threads(study: Study) -> pd.DataFrame:
-    """Return the numbers of figure 10 by threads of each drive, which the paper does not state."""
-
-    def numbers(own: Study) -> dict[str, pd.DataFrame]:
-        rows = []
-        for threads in SHELF_THREADS:
-            tables = _shelf(own.choosing(shelf_threads=threads))
-            (row,) = tables["summary"].to_dict("records")
-            for tier in tables["tiers"].to_dict("records"):
-                name = f"tier_{tier['tier']}"
-                row |= {f"{name}_percent": tier["percent"], f"{name}_p80_ms": tier["p80_ms"]}
-            rows.append({"threads": threads, **row})
-        return {"threads": pd.DataFrame(rows)}
-
-    return averaged(study, numbers, ("threads",))["threads"]
+    return averaged(study, _shelf, ("summary", "settled", "tiers"))
 
 
 def _shelf(study: Study) -> dict[str, pd.DataFrame]:
