@@ -10,7 +10,7 @@ from conftest import ROOT
 
 from headstack.errors import ConfigError
 from headstack.picture import Picture
-from headstack.studies import rules
+from headstack.studies import rules, study
 from headstack.studies.claims import Choice, Claim, Falsifier, Node, Paper, Statement
 from headstack.studies.rules import (
     Contradiction,
@@ -255,6 +255,14 @@ def test_what_another_choice_changes_is_told(tmp_path, monkeypatch):
         ["speed", "1 of 2", "1 m/s ✓", "2 m/s ✗"],
         ["length", "2 of 2", "5 ✓", "5 ✓"],
     ]
+
+
+def test_a_part_that_is_open_as_chosen_is_told_where_it_is_not():
+    def outcome(ours, void=""):
+        return Outcome([replace(rules.number("longest", 2.7, ours, "{:.1f} s"), void=void)])
+
+    columns = {"as chosen": outcome(2.9, rules.UNCERTAIN), "64 threads": outcome(3.1)}
+    assert study._by_part(columns) == [["longest", "0 of 1", "2.9 s", "3.1 s ✗"]]
 
 
 @pytest.mark.parametrize(
