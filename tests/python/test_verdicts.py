@@ -1,7 +1,6 @@
 """What verdicts stand on: wrong numbers fail, and the guide has what comes out."""
 
 import itertools
-import random
 import re
 from dataclasses import replace
 
@@ -26,7 +25,7 @@ CLAIMS = {
     "pcap": ("PCAP-1", "PCAP-2", "PCAP-5", "PCAP-8", "PCAP-9"),
 }
 
-#: Parts that are made wrong.
+#: Parts that are made wrong, at least.
 PARTS = 20
 
 
@@ -57,9 +56,9 @@ def numbers(store):
 
 def test_twenty_parts_with_wrong_numbers_fail(numbers):
     """A number 1.5 tolerances from ours, on either side, must not be reproduced."""
-    drawn = random.Random(20).sample(numbers, PARTS)
-    assert len({claim.partition("-")[0] for claim, *_ in drawn}) == len(CLAIMS)
-    for claim, said, tables, scope, at, part in drawn:
+    assert len(numbers) >= PARTS
+    assert {claim.partition("-")[0] for claim, *_ in numbers} == {"IDP", "DALD", "NG", "PCAP"}
+    for claim, said, tables, scope, at, part in numbers:
         for wrong in verdicts.wrong_numbers(said.rule, part.values["ours"], said.tolerance):
             judged = evaluate._part(replace(said, expected=wrong), tables, scope, at, partial=True)
             assert judged.verdict is not Verdict.REPRODUCED, (claim, part.what, wrong)
