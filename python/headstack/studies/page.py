@@ -187,7 +187,7 @@ def _parts(claim: Mapping[str, Any]) -> str:
             + _cell(part["ours"])
             + _cell(_percent(part["deviation"]), "number")
             + _verdict(part["verdict"])
-            + _cell(_kind(part), "text")
+            + _cell(_kind(part), "kind")
             + _cell(_note(part))
             + _cell(_also(part))
             + "</tr>"
