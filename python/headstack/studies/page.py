@@ -295,8 +295,8 @@ def to_markdown(document: Mapping[str, Any], paper: Paper) -> str:
     lines = [f"# {paper.name}: {paper.title}", ""]
     lines += [f"| {' | '.join(SUMMARY)} |", "|---" * len(SUMMARY) + "|"]
     for c in document["claims"]:
-        cells = (c["id"], c["verdict"], c["readings"], _line(c["what"]), _line(c["reason"]))
-        lines.append(f"| {' | '.join(cells)} |")
+        keys = ("id", "verdict", "readings", "what", "reason")
+        lines.append(f"| {' | '.join(_line(c[key]) for key in keys)} |")
     for text in paper.about:
         lines += ["", text]
     if document["traces"]:
