@@ -155,15 +155,6 @@ def test_finished_runs_are_not_done_again(tmp_path):
     assert third.store.simulated == 1
 
 
-def test_systems_that_differ_by_name_alone_are_simulated_once(tmp_path):
-    load = {"synthetic": {"n_requests": 500, "rate": "50/s", "footprint": "10 GB"}}
-    study = Study("x", tmp_path, quick=True, traces={})
-    one, two = study.run([Run(load, hc_sd(name)) for name in ("one", "two")]).values()
-    assert (one.pop("name"), two.pop("name")) == ("one", "two")
-    assert one == two
-    assert study.store.simulated == 1
-
-
 def test_an_interrupt_keeps_what_is_finished(tmp_path):
     def report(label, done, total):
         if "run 2" in label:

@@ -25,7 +25,8 @@ from headstack.studies.rules import (
     number,
     relation,
 )
-from headstack.studies.study import Outcome, reproduce
+from headstack.studies.runs import Run
+from headstack.studies.study import Outcome, Study, reproduce
 from headstack.studies.traces import FOLDER, SHARED, VARIABLE, find
 
 YES, NO = Verdict.REPRODUCED, Verdict.DEVIATES
@@ -239,6 +240,16 @@ def test_a_claim_is_judged_again_with_each_alternative(tmp_path, monkeypatch):
         "the simulator refused: x: got 3, need less",
     )
     assert study.specs == {}
+
+
+def test_systems_that_differ_by_name_alone_are_simulated_once(tmp_path):
+    load = {"synthetic": {"n_requests": 500, "rate": "50/s", "footprint": "10 GB"}}
+    found = Study("x", tmp_path, quick=True, traces={})
+    runs = [Run(load, {"name": n, "drive": "barracuda-es-750"}) for n in ("one", "two")]
+    one, two = found.run(runs).values()
+    assert (one.pop("name"), two.pop("name")) == ("one", "two")
+    assert one == two
+    assert found.store.simulated == 1
 
 
 def test_what_another_choice_changes_is_told(tmp_path, monkeypatch):
