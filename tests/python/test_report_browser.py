@@ -5,7 +5,9 @@ import itertools
 import json
 import re
 
+import altair as alt
 import browser
+import pandas as pd
 import pytest
 
 import headstack.resolved
@@ -95,6 +97,23 @@ def test_everything_is_drawn_without_errors_or_network(chromium, page, told):
     text = chromium.run("document.querySelector('#response-time').textContent")
     for label in plots.labels(told["systems"]):
         assert label.strip() in text
+
+
+def test_pictures_side_by_side_are_drawn(chromium, tmp_path):
+    one = alt.Chart(pd.DataFrame({"x": [0, 1, 2]})).mark_point().encode(x="x:Q", y="x:Q")
+    spec = look.specification(
+        look.style(alt.hconcat(*(alt.layer(one).properties(width=700) for _ in "ab")))
+    )
+    path = tmp_path / "two.html"
+    path.write_text(report.page("two", '<div id="two"></div>', {"two": spec}))
+    chromium.look()
+    chromium.open(path)
+    inside = chromium.run(
+        """[...document.querySelectorAll('#two .mark-symbol path')].filter((p) => {
+        const [at, box] = [p, two].map((e) => e.getBoundingClientRect());
+        return at.left >= box.left && at.right <= box.right && at.bottom <= box.bottom; }).length"""
+    )
+    assert inside == 6
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from headstack.studies.dald import Choices, adaptive, cleaning, related
+from headstack.studies.dald.latency import TABLES, shortest_read
 from headstack.studies.dald.systems import AT_END, CHEETAH, IBM, Spread, compared, measured
 from headstack.studies.study import Study
 
@@ -62,6 +63,17 @@ def test_writes_at_the_end_take_what_a_separate_simulator_says(study):
         points = [(AT_END, w, eta) for w in (0.3, 1.0) for eta in (0.0, 1.0)]
         for point, found in measured(study, drive, points).items():
             assert found.write == pytest.approx(want, abs=0.02), (drive, point)
+
+
+@pytest.mark.parametrize("drive", [IBM, CHEETAH])
+def test_no_policy_of_two_arms_halves_a_read(study, drive):
+    """Shortest seek, a quarter of a turn, transfer: 0.595 and 0.604 of the normal disk's read."""
+    single, _, turn, _, _, _, sectors = TABLES[drive]
+    least = shortest_read(study, drive)
+    assert least == pytest.approx(single + turn / 4 + 8 * turn / sectors, rel=0.005)
+    found = measured(study, drive, [("normal", 0.0, 0.0), ("DAD", 0.0, 0.0)])
+    normal, dad = (a.mean for a in found.values())
+    assert 0.59 < least / normal < 0.61 < dad / normal
 
 
 def test_near_means_are_compared_over_seeds_and_others_are_not(study):

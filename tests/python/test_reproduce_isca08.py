@@ -15,13 +15,14 @@ import numpy as np
 import pytest
 import verdicts
 from conftest import SHARED, command, without_choices
+from test_study_claims import statements
 
 import headstack
 from headstack import drives, plots, studies
 from headstack._bridge import call
 from headstack.errors import ConfigError
 from headstack.studies import page, rules
-from headstack.studies.isca08 import arrays, background, bottleneck, designs, systems
+from headstack.studies.isca08 import arms, arrays, background, bottleneck, designs, systems
 from headstack.studies.isca08.arrays import Cell, p90_ms
 from headstack.studies.isca08.results import RESPONSE_BINS_MS
 from headstack.studies.isca08.systems import (
@@ -358,6 +359,27 @@ def test_what_a_verdict_hangs_on_stands_beside_it(whole):
         assert varied[taken]["changes"]
     for taken in ("first third", "second third", "last third"):
         assert varied[taken]["verdict"] == "reproduced"
+
+
+def test_an_order_of_magnitude_of_all_arrays_is_a_bound_for_each():
+    """49 drives against four are 8.8 times as much, if one draws at most 1.39 times one of them."""
+    assert bottleneck._most() == pytest.approx((24 + 6 + 4 + 15) / 4 / 8.8, rel=1e-12)
+    (claim,) = PAPER.chosen(["IDP-4"])
+    (bound, *_) = statements(claim.parts)
+    assert f"{bottleneck._most():.2f} times" in bound.paper
+
+
+def test_relaxations_gain_little_until_the_load_is_heavy(whole):
+    (claim,) = [c for c in whole[0]["claims"] if c["id"] == "IDP-10"]
+    swept = [p for p in claim["parts"] if "section 7.3" in p["what"]]
+    assert len(swept) == 2 * sum(map(len, arms.GAPS_MS.values()))
+    for part in swept:
+        gap = int(re.search(r"(\d+) ms between", part["what"])[1])
+        base, relaxed = part["values"].values()
+        assert base <= 1.25 * relaxed or gap < 8, part["what"]
+        # The world in which it is false is the heaviest of the loads.
+        false = part["falsifier"]
+        assert false["ours"] > 1.25 * false["reference"], part["what"]
 
 
 def test_no_stand_in_overloads_the_conventional_drive(whole):

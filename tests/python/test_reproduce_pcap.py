@@ -1,6 +1,8 @@
 """`headstack reproduce pcap`: the claims, and what each verdict stands on."""
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import verdicts
@@ -9,9 +11,10 @@ from test_study_claims import statements
 from headstack.errors import ConfigError
 from headstack.paired import difference, interval
 from headstack.studies import load
-from headstack.studies.pcap import arms
+from headstack.studies.pcap import Choices, arms, runs
 from headstack.studies.rules import Rule
-from headstack.studies.study import reproduce
+from headstack.studies.runs import Run
+from headstack.studies.study import Study, reproduce
 
 PAPER = load("pcap")
 
@@ -58,6 +61,21 @@ def test_no_verdict_hangs_on_a_narrow_number_without_error_bars(tmp_path: Path) 
     constant = ("power when idle", "all end at the same time")
     bare = [p["what"] for p in parts if p["narrow"] and not p["half"]]
     assert [what for what in bare if what not in constant] == []
+
+
+def test_a_reading_adds_to_what_a_run_changes_of_the_drive(tmp_path: Path) -> None:
+    seen: list[Run] = []
+
+    class Recording(Study):
+        def run(self, wanted: Iterable[Run]) -> dict[str, dict[str, Any]]:
+            seen.extend(wanted)
+            return {}
+
+    choices = Choices(channel="10 ms")
+    study = Recording("pcap", tmp_path, quick=True, traces={}, choices=choices)
+    own = {"geometry.rotation_speed": "5400 rpm"}
+    runs.of(study, [runs.settled("slow", 1.0, system={"set": own})])
+    assert seen[0].system["set"] == {**own, "power.conditions.idle_a.timer": "10 ms"}
 
 
 def test_watts_are_judged_against_what_requests_change() -> None:

@@ -15,7 +15,7 @@ from conftest import ROOT
 from headstack import studies
 from headstack.errors import ConfigError
 from headstack.picture import MARKS, Axis, Layer, Picture
-from headstack.studies import claims, evaluate, page, seeds
+from headstack.studies import claims, evaluate, page, rules, seeds
 from headstack.studies.rules import Kind, Rule
 from headstack.studies.study import Study, reproduce
 
@@ -102,7 +102,11 @@ def test_a_page_opens_with_the_verdicts(example):
     definitions = body.index(page.WORDS)
     assert body.index('<td class="text reproduced">') < body.index("<h2") < definitions
     markdown = (out / "example_paper.md").read_text(encoding="utf-8")
-    assert markdown.index("| claim | verdict | what | reason |") < markdown.index(page.WORDS)
+    heads = "| claim | verdict | readings | what | reason |"
+    assert markdown.index(heads) < markdown.index(page.WORDS)
+    # In how many readings a claim holds is beside its verdict.
+    assert "| TURN-1 | reproduced | 1 of 1 |" in markdown
+    assert re.search(r'reproduced">reproduced</td><td class="text">1 of 1</td>', body)
     assert markdown.splitlines()[2].startswith("| claim |")
 
 
@@ -280,6 +284,9 @@ def test_a_paper_that_contradicts_itself_is_told_on_the_page():
     assert part.contradiction.holds
     row = part.document()
     assert page._paper(row) == "8.0 W, but also: 6.5 W (section 4)"
+    # Each pair of statements is told once.
+    assert rules.contradictions([part]).endswith("; ours 6.4 W ± 0.1 W")
+    assert rules.contradictions([part] * 3).endswith("± 0.1 W, and 2 more parts")
     # A world that fits the other statement is no world in which the part is false.
     lenient = of_two_statements(6.4, falsifier=claims.Falsifier("as section 4 says", 6.5))
     assert lenient.falsifier.passes

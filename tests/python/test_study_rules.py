@@ -10,7 +10,7 @@ from conftest import ROOT
 
 from headstack.errors import ConfigError
 from headstack.picture import Picture
-from headstack.studies import rules
+from headstack.studies import rules, study
 from headstack.studies.claims import Choice, Claim, Falsifier, Node, Paper, Statement
 from headstack.studies.rules import (
     Contradiction,
@@ -25,7 +25,8 @@ from headstack.studies.rules import (
     number,
     relation,
 )
-from headstack.studies.study import Outcome, reproduce
+from headstack.studies.runs import Run
+from headstack.studies.study import Outcome, Study, reproduce
 from headstack.studies.traces import FOLDER, SHARED, VARIABLE, find
 
 YES, NO = Verdict.REPRODUCED, Verdict.DEVIATES
@@ -241,6 +242,16 @@ def test_a_claim_is_judged_again_with_each_alternative(tmp_path, monkeypatch):
     assert study.specs == {}
 
 
+def test_systems_that_differ_by_name_alone_are_simulated_once(tmp_path):
+    load = {"synthetic": {"n_requests": 500, "rate": "50/s", "footprint": "10 GB"}}
+    found = Study("x", tmp_path, quick=True, traces={})
+    runs = [Run(load, {"name": n, "drive": "barracuda-es-750"}) for n in ("one", "two")]
+    one, two = found.run(runs).values()
+    assert (one.pop("name"), two.pop("name")) == ("one", "two")
+    assert one == two
+    assert found.store.simulated == 1
+
+
 def test_what_another_choice_changes_is_told(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     paper = of_speed(measure, Choice("speed", "1", {"two": {"speed": 2}}))
@@ -250,8 +261,19 @@ def test_what_another_choice_changes_is_told(tmp_path, monkeypatch):
     assert row["verdict"] == "reproduced"
     assert row["choices"][0]["otherwise"][0]["changes"] == ["speed: deviates, 2 m/s"]
     (table,) = row["tables"]
-    assert table["headings"] == ["part", "as chosen", "two"]
-    assert table["rows"] == [["speed", "1 m/s ✓", "2 m/s ✗"], ["length", "5 ✓", "5 ✓"]]
+    assert table["headings"] == ["part", "holds in", "as chosen", "two"]
+    assert table["rows"] == [
+        ["speed", "1 of 2", "1 m/s ✓", "2 m/s ✗"],
+        ["length", "2 of 2", "5 ✓", "5 ✓"],
+    ]
+
+
+def test_a_part_that_is_open_as_chosen_is_told_where_it_is_not():
+    def outcome(ours, void=""):
+        return Outcome([replace(rules.number("longest", 2.7, ours, "{:.1f} s"), void=void)])
+
+    columns = {"as chosen": outcome(2.9, rules.UNCERTAIN), "64 threads": outcome(3.1)}
+    assert study._by_part(columns) == [["longest", "0 of 1", "2.9 s", "3.1 s ✗"]]
 
 
 @pytest.mark.parametrize(

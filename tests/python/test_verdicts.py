@@ -1,27 +1,31 @@
 """What verdicts stand on: wrong numbers fail, and the guide has what comes out."""
 
 import itertools
-import random
 import re
 from dataclasses import replace
 
 import pytest
+import verdicts
 from conftest import ROOT, command
 
 from headstack import studies
 from headstack.cli import reproduce as reproduce_command
 from headstack.studies import evaluate, page
 from headstack.studies.pcap import effects
-from headstack.studies.rules import VERDICTS, Kind, Rule, Verdict, allowance
+from headstack.studies.rules import VERDICTS, Kind, Verdict
 from headstack.studies.study import Study, reproduce
 
-#: Claims that are simulated in seconds, with numbers of the papers among their parts.
+#: Claims that are simulated in seconds, with numbers of the papers among their parts; those of
+#: `snowflakes` were all put in or fitted. Of two papers also what is reproduced; the tests of the
+#: other papers judge all of their claims.
 CLAIMS = {
+    "isca08": ("IDP-9",),
+    "dald": ("DALD-1", "DALD-5", "DALD-7", "DALD-8"),
     "ng98": ("NG-1", "NG-2", "NG-6", "NG-8"),
-    "pcap": ("PCAP-2", "PCAP-5", "PCAP-8", "PCAP-9"),
+    "pcap": ("PCAP-1", "PCAP-2", "PCAP-5", "PCAP-8", "PCAP-9"),
 }
 
-#: Parts that are made wrong.
+#: Parts that are made wrong, at least.
 PARTS = 20
 
 
@@ -37,47 +41,36 @@ def numbers(store):
     found = []
     for name, ids in CLAIMS.items():
         paper = studies.load(name)
-        study = Study(name, store, quick=True, traces={}, choices=paper.choices)
+        study = Study(name, store, quick=True, traces={}, choices=paper.choices).vary()
         for claim in paper.chosen(ids):
             tables = evaluate.rows_of(claim.measure(study))
-            for said, scope, at in evaluate.expand(claim.parts, tables):
+            for said, scope, at in evaluate.expand(claim.parts, tables, partial=True):
                 own = {**scope, **said.where}
                 if said.rule is None or said.expected is None:
                     continue
-                part = evaluate._part(said, tables, own, at)
+                part = evaluate._part(said, tables, own, at, partial=True)
                 if part.kind in (Kind.RESULT, Kind.FITTED) and part.values:
                     found.append((claim.id, said, tables, own, at, part))
     return found
 
 
-def of_a_wrong_paper(said, ours, paper, sign):
-    """A number that a paper might print and that is 1.5 tolerances or more from ours."""
-    if said.rule is not Rule.PRINTED:
-        return ours + 1.5 * sign * allowance(said.rule, ours, said.tolerance)
-    # Half a digit is the tolerance. With a zero at its end a number would have fewer digits.
-    half = allowance(said.rule, paper)
-    steps = [round(paper + sign * k * half, 9) for k in (2, 4)]
-    return next(s for s in steps if allowance(said.rule, s) == half)
-
-
 def test_twenty_parts_with_wrong_numbers_fail(numbers):
     """A number 1.5 tolerances from ours, on either side, must not be reproduced."""
-    drawn = random.Random(20).sample(numbers, PARTS)
-    assert len({claim for claim, *_ in drawn}) > 3
-    for claim, said, tables, scope, at, part in drawn:
-        ours, paper = part.values["ours"], part.values["paper"]
-        for sign in (-1, 1):
-            wrong = of_a_wrong_paper(said, ours, paper, sign)
-            judged = evaluate._part(replace(said, expected=wrong), tables, scope, at)
-            assert judged.verdict is not Verdict.REPRODUCED, (claim, part.what, wrong, ours)
+    assert len(numbers) >= PARTS
+    assert {claim.partition("-")[0] for claim, *_ in numbers} == {"IDP", "DALD", "NG", "PCAP"}
+    for claim, said, tables, scope, at, part in numbers:
+        for wrong in verdicts.wrong_numbers(said.rule, part.values["ours"], said.tolerance):
+            judged = evaluate._part(replace(said, expected=wrong), tables, scope, at, partial=True)
+            assert judged.verdict is not Verdict.REPRODUCED, (claim, part.what, wrong)
 
 
 def test_the_parts_are_judged_by_their_own_numbers(numbers):
     """With ours in the place of the paper's, every part holds: nothing else decides."""
     for claim, said, tables, scope, at, part in numbers:
-        if said.rule is Rule.PRINTED or said.contrary is not None:
+        if said.contrary is not None:
             continue
-        judged = evaluate._part(replace(said, expected=part.values["ours"]), tables, scope, at)
+        ours = part.values["ours"]
+        judged = evaluate._part(replace(said, expected=ours), tables, scope, at, partial=True)
         assert judged.verdict is Verdict.REPRODUCED, (claim, part.what)
 
 
@@ -116,13 +109,14 @@ def test_the_guide_has_the_sentences_of_the_claims():
                 assert reason == f"{claim.what}: {said}"
 
 
-@pytest.mark.parametrize("name", CLAIMS)
-def test_the_guide_has_the_verdicts_of_a_quick_run(name, store):
+@pytest.mark.parametrize("name", ["dald", "ng98", "pcap"])
+def test_the_guide_has_the_rows_of_a_quick_run(name, store):
     rows = {row[0]: row for row in guide()}
     document, _ = reproduce(studies.load(name), store, ids=CLAIMS[name], quick=True)
-    for claim in document["claims"]:
-        if claim["id"] in CLAIMS[name]:
-            assert claim["verdict"] == rows[claim["id"]][1], claim["why"]
+    verdicts.check(document)
+    printed = {row[0]: row for row in page.all_rows([document])}
+    for claim in CLAIMS[name]:
+        assert printed[claim] == rows[claim]
 
 
 @pytest.mark.thorough
@@ -135,6 +129,8 @@ def test_the_guide_has_what_the_tool_prints(tmp_path, monkeypatch):
         for name in studies.PAPERS
     ]
     assert guide() == page.all_rows(documents)
+    for document in documents:
+        verdicts.check(document)
 
 
 @pytest.mark.parametrize(

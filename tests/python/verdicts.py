@@ -1,15 +1,19 @@
 """What must hold for the verdicts of every paper, computed again from its document."""
 
+from dataclasses import replace
 from itertools import product
 
 from headstack.studies import rules
-from headstack.studies.rules import Kind, Rule, Tolerance, Verdict
+from headstack.studies.rules import Contradiction, Falsified, Kind, Rule, Tolerance, Verdict
+
+
+def tolerance(part):
+    return part["tolerance"] and Tolerance(**part["tolerance"])
 
 
 def holds(part, ours, reference):
     """Return whether a part's rule holds for two numbers."""
-    tolerance = part["tolerance"] and Tolerance(**part["tolerance"])
-    return rules.holds(Rule(part["rule"]), ours, reference, tolerance)
+    return rules.holds(Rule(part["rule"]), ours, reference, tolerance(part))
 
 
 def of_part(part):
@@ -54,6 +58,55 @@ def check(document):
             assert part["verdict"] == of_part(part), part["what"]
             if part["counts"]:
                 check_counting(part)
+        check_worlds(claim)
+
+
+def wrong_numbers(rule, ours, tolerance):
+    """Return numbers that a paper might print, 1.5 tolerances from ours on either side."""
+    apart = 1.0 if rule is Rule.IDENTICAL else 1.5 * rules.allowance(rule, ours, tolerance)
+    return [ours - apart, ours + apart]
+
+
+def is_number(part):
+    """Return whether a part is a number of the paper, not a relation."""
+    return part["deviation"] is not None
+
+
+def judged(part, ours, reference):
+    """Judge a part again as a study does, with other numbers and no error bars.
+
+    The paper's other statement holds of our number as before, and not of another one.
+    """
+    names, rule = list(part["values"]), Rule(part["rule"])
+    of = {"kind": Kind(part["kind"]), "tolerance": tolerance(part)}
+    if is_number(part):
+        found = rules.number("", reference, ours, rule=rule, **of)
+    else:
+        found = rules.relation("", "", (names[0], ours), rule, (names[1], reference), **of)
+    if part["contradiction"]:
+        held = ours == part["values"][names[0]] and part["contradiction"]["holds"]
+        found = rules.contradicted(found, Contradiction("", ours, reference, held))
+    false = part["falsifier"] and Falsified(**part["falsifier"])
+    return rules.counted(replace(found, falsifier=false))
+
+
+def check_worlds(claim):
+    """Check that a claim has another verdict where one part that counts is false.
+
+    That is in its nearest false world, and where a number is 1.5 tolerances from that of the paper.
+    """
+    counting = [p for p in claim["parts"] if p["counts"]]
+    for part in counting:
+        ours = next(iter(part["values"].values()))
+        here = [judged(p, *p["values"].values()) for p in counting if p is not part]
+        if part["falsifier"]:
+            false = part["falsifier"]["ours"], part["falsifier"]["reference"]
+            world = rules.verdict([*here, judged(part, *false)])
+            assert world is Verdict.DEVIATES, (claim["id"], part["what"])
+        if is_number(part):
+            for wrong in wrong_numbers(Rule(part["rule"]), ours, tolerance(part)):
+                world = rules.verdict([*here, judged(part, ours, wrong)])
+                assert world is not Verdict.REPRODUCED, (claim["id"], part["what"], wrong)
 
 
 def check_counting(part):

@@ -271,7 +271,7 @@ def _contradiction(
     than = _reference(as_part, names, tables, scope, f"{at}.contrary").value
     tolerance = said.tolerance if rule is said.rule else None
     met = rules.holds(rule, ours, than, tolerance)
-    return rules.Contradiction(text(other.says, scope, at), ours, than, met)
+    return rules.Contradiction(text(other.says, names, at), ours, than, met)
 
 
 def _lacks_rows(false: Falsifier, said: Statement, tables: Rows, scope: Row) -> bool:

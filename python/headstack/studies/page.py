@@ -187,7 +187,7 @@ def _parts(claim: Mapping[str, Any]) -> str:
             + _cell(part["ours"])
             + _cell(_percent(part["deviation"]), "number")
             + _verdict(part["verdict"])
-            + _cell(_kind(part), "text")
+            + _cell(_kind(part), "kind")
             + _cell(_note(part))
             + _cell(_also(part))
             + "</tr>"
@@ -217,8 +217,10 @@ def _table(table: Mapping[str, Any]) -> str:
         for i, h in enumerate(table["headings"])
     )
     rows = "".join(
-        "<tr>" + "".join(_cell(v, "text" if i == 0 else "") for i, v in enumerate(row)) + "</tr>"
-        for row in table["rows"]
+        f'<tr><th scope="row" class="text">{html.escape(first)}</th>'
+        + "".join(_cell(v, "") for v in others)
+        + "</tr>"
+        for first, *others in table["rows"]
     )
     return (
         f'<p class="note">{html.escape(table["title"])}</p><div class="scroll"><table>'
@@ -226,16 +228,22 @@ def _table(table: Mapping[str, Any]) -> str:
     )
 
 
+#: Headings of the table of claims at the top of a page.
+SUMMARY = ("claim", "verdict", "readings", "what", "reason")
+
+
 def to_html(document: Mapping[str, Any], paper: Paper, study: Study) -> str:
     """Return the page: the table of claims, then each claim with its parts and figures."""
     body = [f"<h1>{html.escape(paper.name)}: {html.escape(paper.title)}</h1>"]
     kind = "a quick run with fewer requests" if document["quick"] else "the whole run"
     body.append(f'<p class="note">Headstack {html.escape(document["version"])}, {kind}.</p>')
-    body.append('<div class="scroll"><table><tbody>')
+    heads = "".join(f'<th scope="col" class="text">{h}</th>' for h in SUMMARY)
+    body.append(f'<div class="scroll"><table><thead><tr>{heads}</tr></thead><tbody>')
     for claim in document["claims"]:
         body.append(
             f'<tr><td class="text"><a href="#{claim["id"]}">{claim["id"]}</a></td>'
             + _verdict(claim["verdict"])
+            + _cell(claim["readings"], "text")
             + _cell(claim["what"])
             + _cell(claim["reason"])
             + "</tr>"
@@ -285,11 +293,10 @@ def _line(text: str) -> str:
 def to_markdown(document: Mapping[str, Any], paper: Paper) -> str:
     """Return the page in Markdown, with figures as links."""
     lines = [f"# {paper.name}: {paper.title}", ""]
-    lines += ["| claim | verdict | what | reason |", "|---" * 4 + "|"]
-    lines += [
-        f"| {c['id']} | {c['verdict']} | {_line(c['what'])} | {_line(c['reason'])} |"
-        for c in document["claims"]
-    ]
+    lines += [f"| {' | '.join(SUMMARY)} |", "|---" * len(SUMMARY) + "|"]
+    for c in document["claims"]:
+        keys = ("id", "verdict", "readings", "what", "reason")
+        lines.append(f"| {' | '.join(_line(c[key]) for key in keys)} |")
     for text in paper.about:
         lines += ["", text]
     if document["traces"]:

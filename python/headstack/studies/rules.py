@@ -529,8 +529,13 @@ def why(parts: Sequence[Part]) -> str:
 
 
 def contradictions(parts: Sequence[Part]) -> str:
-    """Return where the paper contradicts itself, with both statements and ours."""
-    return _comparisons([p for p in parts if p.counts], Verdict.INCONSISTENT)
+    """Return where the paper contradicts itself: each pair of statements once, and ours."""
+    pairs: dict[tuple[str, str], list[Part]] = {}
+    for part in parts:
+        if part.counts and part.verdict is Verdict.INCONSISTENT and part.contradiction:
+            pairs.setdefault((part.paper, part.contradiction.says), []).append(part)
+    more = (f", and {len(alike) - 1} more parts" * (len(alike) > 1) for alike in pairs.values())
+    return "; ".join(comparison(a[0]) + n for a, n in zip(pairs.values(), more, strict=True))
 
 
 def _comparisons(parts: Sequence[Part], verdict: Verdict) -> str:

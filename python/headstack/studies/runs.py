@@ -59,10 +59,10 @@ class Run:
         return self.rotation or self.interval > 0
 
     def key(self) -> str:
-        """Return the name under which the result is stored."""
+        """Return the name under which the result is stored; that of the system is not in it."""
         parts: dict[str, Any] = {
             "workload": self.workload,
-            "system": self.system,
+            "system": {k: v for k, v in self.system.items() if k != "name"},
             "rotation": self.rotation,
             "seed": self.seed,
             "core": _core_digest(),

@@ -268,13 +268,21 @@ def _sensitivity(
     taken.readings = readings
     if len(columns) == 1:
         return listed, None
-    rows = []
-    for part in _shown(taken.parts):
-        cells = (_cell(o, part.what) for o in columns.values())
-        rows.append([part.what, *cells])
     marks = f"{MET}: holds, {MISSED}: does not, {BOTH}: fits one of two statements of the paper"
-    title = f"Sensitivity: what comes out with other choices ({marks})"
-    return listed, Table(title, ["part", *columns], rows)
+    title = f"Sensitivity: what comes out with other choices ({marks}; without a mark: open)"
+    return listed, Table(title, ["part", "holds in", *columns], _by_part(columns))
+
+
+def _by_part(columns: Mapping[str, Outcome]) -> list[list[str]]:
+    """Return each part that counts with some choice: in how many it holds, and its values."""
+    counting = {p.what for o in columns.values() for p in o.parts if p.counts}
+    taken, rows = next(iter(columns.values())).parts, []
+    for part in [p for p in taken if p.what in counting] or _shown(taken):
+        cells = [_cell(o, part.what) for o in columns.values()]
+        marks = [c[-1] for c in cells if c[-1] in (MET, MISSED, BOTH)]
+        held = len(marks) - marks.count(MISSED)
+        rows.append([part.what, f"{held} of {len(marks)}", *cells])
+    return rows
 
 
 #: Marks of a cell of the sensitivity table.
@@ -286,7 +294,7 @@ def _cell(outcome: Outcome, what: str) -> str:
     if part is None or part.verdict is Verdict.NOT_RUN:
         return NOTHING
     marks = {Verdict.REPRODUCED: MET, Verdict.DEVIATES: MISSED, Verdict.INCONSISTENT: BOTH}
-    return f"{part.brief} {marks.get(part.verdict, '')}".rstrip()
+    return f"{part.brief} {'' if part.void else marks.get(part.verdict, '')}".rstrip()
 
 
 def _changes(taken: Outcome, other: Outcome) -> list[str]:

@@ -55,6 +55,13 @@ function fitted(spec, width) {
     // The names of systems stand to the right of the strips.
     const names = width < narrow ? 0 : 150;
     for (const strip of chart.vconcat) strip.width = Math.max(120, Math.floor(width - ticks - names));
+  } else if (chart.hconcat) {
+    // Pictures side by side go into as many rows as they need.
+    const most = Math.max(1, Math.floor(width / (leastPanel + gap + ticks)));
+    chart.columns = even(chart.hconcat.length, most);
+    for (const panel of chart.hconcat) panel.width = Math.max(120, Math.floor(width / chart.columns) - gap - ticks);
+    chart.concat = chart.hconcat;
+    delete chart.hconcat;
   } else {
     chart.width = width;
     chart.autosize = { type: "fit-x", contains: "padding" };

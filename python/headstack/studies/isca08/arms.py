@@ -6,7 +6,6 @@ from typing import Any
 import pandas as pd
 
 from headstack.schema import System
-from headstack.studies.rules import Kind
 from headstack.studies.study import Study
 
 from . import results
@@ -69,29 +68,34 @@ def relaxations(study: Study) -> dict[str, pd.DataFrame]:
         parts.append({**tables, "benefits": pd.DataFrame(benefits)})
     found = results.joined(parts)
     if not study.varied:
-        found["benefits"] = pd.concat([found["benefits"], pd.DataFrame(_light(study))])
+        found["sweep"] = _sweep(study)
     return found
 
 
-#: Times between arrivals in ms at which the relaxations are compared: those of section 7.3 and
-#: lighter ones.
-GAPS_MS = (32, 16, 8, 6)
+#: Arrays that break even at 8 ms: arm assemblies, drives. Times between arrivals in ms at which
+#: their relaxations are compared, down to nearly the least that they can carry.
+GAPS_MS = {(2, 2): (32, 16, 8, 6, 4, 3, 2), (4, 1): (32, 16, 8, 6, 4, 3)}
 
 
-def _light(study: Study) -> list[dict[str, Any]]:
-    """Compare on the load of section 7.3, for which arrays of these drives break even at 8 ms."""
+def _sweep(study: Study) -> pd.DataFrame:
+    """Compare under the load of section 7.3, beside each the heaviest of its loads."""
     rows = []
-    cells = [(*design, gap) for design in (("SA(2)", 2, 2), ("SA(4)", 4, 1)) for gap in GAPS_MS]
-    for name, arms, count, gap in cells:
-        run = Cell(name, count, gap).run(study.choices, 100_000)
-        relaxed = {f"{name}, {what}": keys for what, keys in _relaxed(arms).items()}
-        systems: list[System] = [{**run.system, "name": name}]
-        systems += [{**run.system, "name": n, "parallelism": k} for n, k in relaxed.items()]
-        r = study.run(replace(run, system=s) for s in systems)
-        where = f"{count} {name} under the load of section 7.3, {gap} ms between arrivals"
-        of = {"kind": Kind.CONTROL, "workload": "", "note": ""}
-        rows += [{**_benefit(where, name, what, r), **of} for what in _relaxed(arms)]
-    return rows
+    for (arms, count), gaps in GAPS_MS.items():
+        name = f"SA({arms})"
+        for gap in gaps:
+            run = Cell(name, count, gap).run(study.choices, 100_000)
+            relaxed = {f"{name}, {what}": keys for what, keys in _relaxed(arms).items()}
+            systems: list[System] = [{**run.system, "name": name}]
+            systems += [{**run.system, "name": n, "parallelism": k} for n, k in relaxed.items()]
+            r = study.run(replace(run, system=s) for s in systems)
+            rows += [
+                {**_benefit(f"{count} {name}", name, what, r), "gap": gap}
+                for what in _relaxed(arms)
+            ]
+    sweep = pd.DataFrame(rows)
+    heavy = sweep.groupby(["system", "relaxed"])[["base_ms", "relaxed_ms"]].transform("last")
+    times = sweep["base_ms"] / sweep["relaxed_ms"]
+    return sweep.join(heavy.add_prefix("heavy_")).assign(times=times)
 
 
 def _benefit(where: str, name: str, what: str, r: results.Results) -> dict[str, Any]:

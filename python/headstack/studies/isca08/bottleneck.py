@@ -5,10 +5,11 @@ from typing import Any
 import pandas as pd
 
 from headstack.schema import System
+from headstack.studies import rules
 from headstack.studies.study import Study
 
 from . import results
-from .systems import Load, Systems, loads, runs
+from .systems import ORIGINALS, Load, Systems, loads, runs
 
 #: 64 MB in twice as many segments as the 8 MB have. With segments of the same size there would be
 #: eight times as many, and more streams would have read-ahead: a different change.
@@ -35,7 +36,19 @@ def power(study: Study) -> dict[str, pd.DataFrame]:
     found = [(load, _pair(study, load)) for load in loads(study)]
     bars = {f"{load.title} {name}": x for load, r in found for name, x in r.items()}
     tables = results.joined({"runs": results.numbers(load, r)} for load, r in found)
-    return {**tables, **results.power(bars)}
+    runs_of = tables["runs"]
+    one = runs_of["power_w"] / runs_of["drives_of_md"]
+    bounds = {"most_w": _most() * one, "two_w": 2 * one}
+    return {"runs": runs_of.assign(**bounds), **results.power(bars)}
+
+
+def _most() -> float:
+    """Return how many times the power of one drive of MD a large drive may draw.
+
+    The paper's order of magnitude is of all arrays together: 49 drives against four.
+    """
+    drives = [original.count for original in ORIGINALS.values()]
+    return sum(drives) / len(drives) / rules.MAGNITUDE
 
 
 def _scaled(what: str, factor: float) -> tuple[str, dict[str, Any]]:

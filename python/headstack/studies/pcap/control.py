@@ -24,14 +24,9 @@ def policies(study: Study) -> dict[str, tuple[str, Mapping[str, Any]]]:
     """Return the policies of Figures 4 to 6 by name."""
     rounding = study.choices.rounding
     rounded = {"rounding": rounding} if rounding != "down" else {}
-    modes = {"base": runs.BASE, **_modes_of(study, study.choices.start)}
+    modes = {"base": runs.BASE, **runs.modes(study.choices, study.choices.start)}
     found = {name: (policy, {**given, **rounded}) for name, (policy, given) in modes.items()}
     return {**found, "throttling": runs.THROTTLE}
-
-
-def _modes_of(study: Study, start: tuple[int, int]) -> dict[str, runs.Policy]:
-    throughput = runs.throughput(start, study.choices.snap_back)
-    return {"throughput": throughput, "tail-latency": runs.TAIL}
 
 
 def compared(study: Study) -> dict[str, dict[str, Any]]:
@@ -196,7 +191,7 @@ def concurrency(study: Study) -> dict[str, pd.DataFrame]:
 def _concurrency(study: Study) -> dict[str, pd.DataFrame]:
     length, c = 120.0 + seconds(study) / 2, study.choices
     cases = [(mode, cap, n) for mode, caps in CAPS.items() for cap in caps for n in THREADS]
-    modes = _modes_of(study, c.open_start)
+    modes = runs.modes(c, c.open_start)
     wanted = [
         runs.capped(
             f"{mode}, {cap:g} W, {n} threads",
@@ -240,25 +235,20 @@ def _loads(study: Study, length: float) -> pd.DataFrame:
     c = study.choices
     cases = [(x, cap) for x in LOADS for cap in (None, 9.0, 8.0)]
 
-    def name(cap: float | None) -> str:
-        return "no cap" if cap is None else f"{cap:g} W"
-
     def one(load: int, cap: float | None) -> Any:
         jobs = [runs.job(32, rate=f"{load / 32}/s", together=c.together, duration=f"{length} s")]
-        policy = runs.NONE if cap is None else runs.throughput(c.open_start, c.snap_back)
-        schedule = () if cap is None else ((0.0, cap),)
-        return runs.capped(f"{load} /s, {name(cap)}", *policy, schedule, jobs=jobs, seed=c.seed)
+        return runs.under(c, cap, jobs, f"{load} /s, ")
 
     found = runs.of(study, [one(x, cap) for x, cap in cases])
     rows = [
         {
-            "cap": name(cap),
+            "cap": runs.cap_name(cap),
             "load": x,
             "utilisation": float(r["utilisation"]),
             "power_w": runs.mean(r, "power_w", 60, length),
         }
         for x, cap in cases
-        for r in (found[f"{x} /s, {name(cap)}"],)
+        for r in (found[f"{x} /s, {runs.cap_name(cap)}"],)
     ]
     return pd.DataFrame(rows)
 

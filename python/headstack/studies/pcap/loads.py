@@ -16,21 +16,18 @@ from . import runs
 BATCH_CAPS = (None, 9.0, 8.75, 8.5, 8.25, 8.0)
 BATCH_BYTES = 122_070 * 4096
 
+#: Caps of Figure 9 in watts.
+BURST_CAPS = (None, 9.0, 8.5, 8.0)
+
 #: Caps of Figure 10 in watts: the first ten minutes are without one.
 SHELF_CAPS = tuple(
     zip(range(600, 3301, 300), (200, 190, 185, 170, 195, 150, 150, 180, 205), strict=False)
 )
 SHELF_END = 3300
 TIERS = (5, 5, 6)
-#: Threads of each drive that are compared.
-SHELF_THREADS = (16, 128)
 
 #: Efficiency of the power supply: without a cap 16 drives draw 205 W at the meter.
 EFFICIENCY = 0.83
-
-
-def _name(cap: float | None) -> str:
-    return "no cap" if cap is None else f"{cap:g} W"
 
 
 def batch(study: Study) -> dict[str, pd.DataFrame]:
@@ -38,32 +35,10 @@ def batch(study: Study) -> dict[str, pd.DataFrame]:
     return averaged(study, _batch, ("caps", "steps", "capped"))
 
 
-def _throughput(study: Study) -> runs.Policy:
-    return runs.throughput(study.choices.open_start, study.choices.snap_back)
-
-
-def _policy(study: Study, cap: float | None) -> dict[str, Any]:
-    """Return the throughput mode; without a cap, none: the system has its own queues."""
-    name, parameters = _throughput(study) if cap is not None else runs.NONE
-    return {"policy": name, "parameters": parameters}
-
-
 def _batch(study: Study) -> dict[str, pd.DataFrame]:
     volume = BATCH_BYTES // (4 if study.quick else 1)
     jobs = [runs.job(study.choices.threads, volume=f"{volume} B")]
-    found = runs.of(
-        study,
-        [
-            runs.capped(
-                _name(cap),
-                schedule=() if cap is None else ((0.0, cap),),
-                jobs=jobs,
-                **_policy(study, cap),
-                seed=study.choices.seed,
-            )
-            for cap in BATCH_CAPS
-        ],
-    )
+    found = runs.of(study, [runs.under(study.choices, cap, jobs) for cap in BATCH_CAPS])
     time = {n: float(r["duration_s"]) for n, r in found.items()}
     ratio = {n: t / time["no cap"] for n, t in time.items()}
     rows = [
@@ -76,10 +51,11 @@ def _batch(study: Study) -> dict[str, pd.DataFrame]:
             "iops": float(found[name]["throughput_iops"]),
             "power_w": float(found[name]["capping"]["power_mean_w"]),
         }
-        for name, cap in ((_name(cap), cap) for cap in BATCH_CAPS)
+        for name, cap in ((runs.cap_name(cap), cap) for cap in BATCH_CAPS)
     ]
     falls = {
-        f"{a:g} to {b:g} W": ratio[_name(b)] - ratio[_name(a)] for a, b in pairwise(BATCH_CAPS[1:])
+        f"{a:g} to {b:g} W": ratio[runs.cap_name(b)] - ratio[runs.cap_name(a)]
+        for a, b in pairwise(BATCH_CAPS[1:])
     }
     steps = {
         "largest": max(falls.values()),
@@ -112,19 +88,7 @@ def bursty(study: Study) -> dict[str, pd.DataFrame]:
 
 def _bursty(study: Study) -> dict[str, pd.DataFrame]:
     jobs = _bursts(study.choices.together)
-    found = runs.of(
-        study,
-        [
-            runs.capped(
-                _name(cap),
-                schedule=() if cap is None else ((0.0, cap),),
-                jobs=jobs,
-                seed=study.choices.seed,
-                **_policy(study, cap),
-            )
-            for cap in (None, 9.0, 8.5, 8.0)
-        ],
-    )
+    found = runs.of(study, [runs.under(study.choices, cap, jobs) for cap in BURST_CAPS])
     busy = {n: _in_bursts(r) for n, r in found.items()}
     parts = [
         {"cap": n, "part": part, "iops": iops, "order": i}
@@ -177,25 +141,7 @@ def _length(result: Mapping[str, Any], job: str) -> float:
 
 def shelf(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 10: PCAP/S over sixteen drives in three tiers."""
-    found = averaged(study, _shelf, ("summary", "settled", "tiers"))
-    return found if study.varied else {**found, "threads": _by_threads(study)}
-
-
-def _by_threads(study: Study) -> pd.DataFrame:
-    """Return the numbers of figure 10 by threads of each drive, which the paper does not state."""
-
-    def numbers(own: Study) -> dict[str, pd.DataFrame]:
-        rows = []
-        for threads in SHELF_THREADS:
-            tables = _shelf(own.choosing(shelf_threads=threads))
-            (row,) = tables["summary"].to_dict("records")
-            for tier in tables["tiers"].to_dict("records"):
-                name = f"tier_{tier['tier']}"
-                row |= {f"{name}_percent": tier["percent"], f"{name}_p80_ms": tier["p80_ms"]}
-            rows.append({"threads": threads, **row})
-        return {"threads": pd.DataFrame(rows)}
-
-    return averaged(study, numbers, ("threads",))["threads"]
+    return averaged(study, _shelf, ("summary", "settled", "tiers"))
 
 
 def _shelf(study: Study) -> dict[str, pd.DataFrame]:

@@ -124,7 +124,8 @@ def of(study: Study, wanted: Iterable[Run]) -> dict[str, dict[str, Any]]:
     def changed(run: Run) -> Run:
         if run.system["drive"] != DRIVE:
             return run
-        return replace(run, system=cast("System", {**run.system, "set": changes}))
+        own = {**run.system.get("set", {}), **changes}
+        return replace(run, system=cast("System", {**run.system, "set": own}))
 
     return study.run(map(changed, wanted))
 
@@ -179,6 +180,23 @@ THROTTLE: Policy = ("throttle", {})
 
 #: No policy: the queues of the system.
 NONE: Policy = ("none", {})
+
+
+def modes(choices: Any, start: tuple[int, int]) -> dict[str, Policy]:
+    """Return both modes of PCAP; `start` has the queues where the throughput mode begins."""
+    return {"throughput": throughput(start, choices.snap_back), "tail-latency": TAIL}
+
+
+def cap_name(watts: float | None) -> str:
+    """Return what a cap is called."""
+    return "no cap" if watts is None else f"{watts:g} W"
+
+
+def under(choices: Any, watts: float | None, jobs: Sequence[Job], load: str = "") -> Run:
+    """Return a run of Figures 7 to 9: the throughput mode under one cap, or the system without."""
+    policy = NONE if watts is None else modes(choices, choices.open_start)["throughput"]
+    schedule = () if watts is None else ((0.0, watts),)
+    return capped(f"{load}{cap_name(watts)}", *policy, schedule, jobs=jobs, seed=choices.seed)
 
 
 def mean(result: Mapping[str, Any], column: str, start_s: float, end_s: float) -> float:
