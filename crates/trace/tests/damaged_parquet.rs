@@ -252,8 +252,8 @@ fn write(op: ByteArray, rows: u64, optional: bool, properties: WriterPropertiesB
 /// Files whose texts have their lengths apart (Encodings.md of Parquet: blocks of 128 in 4 parts, how many, the first).
 /// Eleven lengths, of `write` or of what it shares with the one before, are made 2^27, for which the library takes 512 MiB.
 fn lengths_that_are_not_there() -> Vec<Vec<u8>> {
-    let eleven = |first| [0x80, 1, 4, 11, 2 * first];
-    let of = |optional, version, encoding, first| {
+    let eleven = |first: u8| [0x80, 1, 4, 11, 2 * first];
+    let of = |optional, version, encoding, first: u8| {
         let properties = WriterProperties::builder().set_writer_version(version);
         let op = ColumnPath::from("op");
         let mut bytes = write("write".into(), 11, optional, properties.set_column_encoding(op, encoding));
