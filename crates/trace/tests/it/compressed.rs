@@ -110,37 +110,25 @@ fn a_stream_cut_short_is_an_error_wherever_it_is_cut() {
     }
 }
 
-/// A block by hand, whose header states a dictionary: The .xz File Format 1.2, section 5.3.1. Behind it a chunk of zeros of
-/// LZMA2 that are not packed.
-fn block(dictionary: u8, chunks: &[u8]) -> Vec<u8> {
-    let mut header = vec![2, 0, 0x21, 1, dictionary, 0, 0, 0];
-    header.extend(crc32(&header).to_le_bytes());
-    let mut block = [&header, chunks, &[0]].concat();
-    block.resize(block.len().next_multiple_of(4), 0);
-    block
-}
-
-fn crc32(bytes: &[u8]) -> u32 {
-    let mut crc = flate2::Crc::new();
-    crc.update(bytes);
-    crc.sum()
-}
-
-/// A stream without checksums, with the lines of a trace in blocks of different dictionaries.
+/// A stream by hand (The .xz File Format 1.2), without checksums: each block has a dictionary, and a text in a chunk of
+/// LZMA2 that is not packed.
 fn xz(blocks: &[(u8, &[u8])]) -> Vec<u8> {
-    let mut stream = vec![0xfd, b'7', b'z', b'X', b'Z', 0, 0, 0];
-    stream.extend(crc32(&stream[6..]).to_le_bytes());
+    let sum = |bytes: &[u8]| {
+        let mut crc = flate2::Crc::new();
+        crc.update(bytes);
+        crc.sum().to_le_bytes()
+    };
+    let mut stream = [&[0xfd, b'7', b'z', b'X', b'Z', 0, 0, 0][..], &sum(&[0, 0])].concat();
     let mut index = vec![0, blocks.len() as u8];
     for (dictionary, text) in blocks {
-        let chunk = [&[1, 0, text.len() as u8 - 1], *text].concat();
-        stream.extend(block(*dictionary, &chunk));
-        index.extend([12 + chunk.len() as u8 + 1, text.len() as u8]);
+        let header = [2, 0, 0x21, 1, *dictionary, 0, 0, 0];
+        stream.extend([&header[..], &sum(&header), &[1, 0, text.len() as u8 - 1], text, &[0]].concat());
+        index.extend([12 + 4 + text.len() as u8, text.len() as u8]);
+        stream.resize(stream.len().next_multiple_of(4), 0);
     }
     index.resize(index.len().next_multiple_of(4), 0);
-    index.extend(crc32(&index).to_le_bytes());
-    let mut footer = (index.len() as u32 / 4 - 1).to_le_bytes().to_vec();
-    footer.extend([0, 0]);
-    [&stream[..], &index, &crc32(&footer).to_le_bytes(), &footer, b"YZ"].concat()
+    let footer = [(index.len() / 4) as u8, 0, 0, 0, 0, 0];
+    [&stream[..], &index, &sum(&index), &sum(&footer), &footer, b"YZ"].concat()
 }
 
 /// 4 GiB less a byte are what the format allows (40), 128 MiB (30) what is read: also in a later block, and a later stream.
