@@ -430,7 +430,8 @@ def over_seeds(
     """
     if not seeds:
         raise ConfigError("seeds: got none, need at least one")
-    runs, missed, document = [], [], {}
+    runs, missed = [], []
+    document: dict[str, Any] = {}
     for seed in seeds:
         try:
             result = cap_sim(experiment, search=False, seed=seed, **options)
@@ -448,11 +449,14 @@ def over_seeds(
         raise ConfigError(need_one_of("against", against, names))
     reference = against or names[0]
     together = [_of_seeds(each) for each in zip(*missed, strict=True)]
-    lowest = _search(experiment, document, together, list(seeds)[: len(runs)], options)
+    # Who has stopped the runs waits for no search.
+    sought = together if len(runs) == len(seeds) else [None] * len(together)
+    lowest = _search(experiment, document, sought, seeds, options)
     places = [k for k, s in enumerate(document["systems"]) if s.get("capping")]
     rows = []
     for i, (row, k) in enumerate(zip(runs[0], places, strict=True)):
-        said = together[k] and _not_held(document, k, together[k], lowest[k])
+        caps = together[k]
+        said = _not_held(document, k, caps, lowest[k]) if caps else _HELD
         like = next(
             j
             for j, other in enumerate(runs[0])
@@ -465,7 +469,7 @@ def over_seeds(
                 **{key: row[key] for key in TEXTS},
                 "n_seeds": len(runs),
                 "against": None if i == like else reference,
-                "answer": _HELD if said == [] else said,
+                "answer": None if caps is None else said,
                 "values": {key: value for key, value in values.items() if value},
             }
         )
