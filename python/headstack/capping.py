@@ -282,11 +282,11 @@ def _of_seeds(each: Iterable[list[Missed] | None]) -> list[Missed] | None:
 def answers(document: Mapping[str, Any]) -> list[str]:
     """Return in sentences which systems hold their caps, and what the others could hold."""
     held, lines = [], []
+    lowest = document.get("lowest_held") or [None] * len(document["systems"])
     for i, missed in enumerate(_all_missed(document)):
         name = f'"{document["systems"][i]["name"]}"'
         if missed:
-            lowest = document["systems"][i]["capping"].get("lowest_held")
-            lines.append(f"{name}: {_not_held(document, i, missed, lowest)}")
+            lines.append(f"{name}: {_not_held(document, i, missed, lowest[i])}")
         elif missed is not None:
             held.append(name)
     return [*([f"{', '.join(held)}: {_HELD}"] if held else []), *lines]
@@ -370,8 +370,8 @@ def cap_sim(experiment: Any, *, search: bool = True, **options: Any) -> api.Resu
     Args:
         experiment: as for `headstack.run`.
         search: whether further runs with higher caps find the lowest one that a system holds, if it
-            did not hold all: the entry ``lowest_held`` of its ``capping``, with ``cap_w`` and
-            ``resolution_w``. Ctrl-C ends this search only.
+            did not hold all: ``lowest_held`` of the document has for each system ``cap_w`` and
+            ``resolution_w``, or None. Ctrl-C ends this search only.
         options: of `headstack.run`.
 
     Raises:
@@ -385,13 +385,12 @@ def cap_sim(experiment: Any, *, search: bool = True, **options: Any) -> api.Resu
     if search and not result.partial:
         seeds = [options.get("seed")]
         lowest = _search(experiment, document, _all_missed(document), seeds, options)
-        for system, found in zip(document["systems"], lowest, strict=True):
-            if found:
-                system["capping"]["lowest_held"] = found
-        if any(lowest) and options.get("out") is not None and result.out is not None:
-            with outputs.adding(result.out, document.get("run_id")) as written:
-                text = result.to_json(curves=True) + "\n"
-                (written.path / outputs.RESULTS_FILE).write_text(text, encoding="utf-8")
+        if any(lowest):
+            document["lowest_held"] = lowest
+            if result.out is not None:
+                with outputs.adding(result.out, document.get("run_id")) as written:
+                    text = result.to_json(curves=True) + "\n"
+                    (written.path / outputs.RESULTS_FILE).write_text(text, encoding="utf-8")
     return result
 
 

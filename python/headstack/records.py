@@ -400,13 +400,6 @@ class Settling(Record):
     """Those that were not met before the next change."""
 
 
-class LowestHeld(Record):
-    """The lowest cap that was held, see `headstack.capping.cap_sim`."""
-
-    cap_w: float
-    resolution_w: float
-
-
 class CappedDrive(Record):
     """One drive under a cap."""
 
@@ -453,9 +446,6 @@ class Capping(Record):
     power_mean_w: float
     power_max_w: float
     settling_s: Settling
-    lowest_held: LowestHeld
-    """Absent if all caps were held, or if it was not searched for."""
-
     power_deviation_w: float
     n_changes: int
     response_time_s: Times
