@@ -274,8 +274,11 @@ impl StripeCache {
                 self.idle.remove(&(used, at));
             }
             todo.waited += u64::from(!run.add(op, s, at, &self.parity));
-            let end = run.end;
-            self.go_on(at, state, todo);
+            run.go_on(at, self.parity.rmw, state, todo);
+            let (end, is_lost) = (run.end, run.joined.is_empty() && !run.has(BUSY));
+            if is_lost {
+                self.go_on(at, state, todo);
+            }
             at = end;
         }
     }
