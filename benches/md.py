@@ -17,7 +17,7 @@ import json
 import random
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
@@ -202,11 +202,8 @@ def measure(level: int, seconds: float) -> tuple[list[Got], float]:
         script += "cat /proc/mdstat >> mdstat; sleep 0.5\n"
     with tempfile.TemporaryDirectory() as folder:
         record = Path(folder) / "session.csv"
-        experiment = shelf(drive_file(Path(folder)), SIZES[level], Path(folder))
-        with headstack.emulate(experiment, iscsi=True, record=record) as disk:
-            most = 120 + len(cases(level)) * (seconds + 20)
-            files = guest.run(disk.urls, script + STOPPED, programs=("fio", "mdadm"),
-                              modules=MODULES, seconds=most, kernel=guest.BACKPORTS)  # fmt: skip
+        most = 120 + len(cases(level)) * (seconds + 20)
+        files = in_guest(script, SIZES[level], {"record": record}, seconds=most)
         late = gap(record, json.loads(files["alone"])["jobs"][0]["read"]["total_ios"])
     found = []
     for n, case in enumerate(cases(level)):
@@ -230,15 +227,30 @@ def gap(record: Path, n: int) -> float:
     return block_layer.gap(requests)
 
 
-def shelf(drive: Path, count: int, folder: Path) -> Path:
-    """Write the experiment of drives side by side."""
-    file = folder / "shelf.toml"
-    file.write_text(
-        '[workload]\nsynthetic = { n_requests = 1, reads = 1.0, sequential = 0.0, size = "4 KiB", '
-        'arrivals = "poisson", rate = "1/s", footprint = "1 GB" }\n'
-        f'[[system]]\nname = "shelf"\ndrive = "{drive}"\ncount = {count}\n'
-    )
-    return file
+def in_guest(
+    script: str, members: int, emulated: Mapping[str, Any] | None = None, **options: Any
+) -> dict[str, bytes]:
+    """Return the files that a script leaves in a guest with so many emulated members.
+
+    `emulated` are more options of `headstack.emulate`, `options` those of `guest.run`.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        drive, file = drive_file(Path(folder)), Path(folder) / "shelf.toml"
+        file.write_text(
+            "[workload]\nsynthetic = { n_requests = 1, reads = 1.0, sequential = 0.0, "
+            'size = "4 KiB", arrivals = "poisson", rate = "1/s", footprint = "1 GB" }\n'
+            f'[[system]]\nname = "shelf"\ndrive = "{drive}"\ncount = {members}\n'
+        )
+        with headstack.emulate(file, iscsi=True, **(emulated or {})) as disk:
+            return guest.run(disk.urls, script + STOPPED, programs=("fio", "mdadm"),
+                             modules=MODULES, kernel=guest.BACKPORTS, **options)  # fmt: skip
+
+
+def trace(file: Path, requests: Iterable[tuple[int, str, int, int]]) -> str:
+    """Write requests as a trace: ns, kind, first byte, bytes; return its path."""
+    rows = [f"{at},{kind},{first // 512},{size // 512}" for at, kind, first, size in requests]
+    file.write_text("\n".join(["time_ns,op,lba,blocks", *rows]) + "\n")
+    return str(file)
 
 
 def system(level: int, state: str, drive: Path, late: float) -> dict[str, Any]:
@@ -313,14 +325,12 @@ def load(case: Case, seconds: float, folder: Path, seed: int) -> dict[str, Any]:
             "jobs": [{"threads": case.threads, "duration": f"{seconds} s", "requests": requests}]
         }
     draw = random.Random(seed)
-    blocks = case.bytes // 512
     places = 4_000_000_000_000 * DATA[case.level] // case.bytes
-    rows = [f"0,{'read' if case.reads else 'write'},{draw.randrange(places) * blocks},{blocks}"
-            for _ in range(int(seconds * 100))]  # fmt: skip
-    trace = folder / "stripes.csv"
-    trace.write_text("\n".join(["time_ns,op,lba,blocks", *rows]) + "\n")
+    kind = "read" if case.reads else "write"
+    requests = ((0, kind, draw.randrange(places) * case.bytes, case.bytes)
+                for _ in range(int(seconds * 100)))  # fmt: skip
     closed = {"closed": {"outstanding": case.threads}}
-    return {"trace": str(trace), "arrivals": closed}
+    return {"trace": trace(folder / "stripes.csv", requests), "arrivals": closed}
 
 
 def listed(level: int, n: int = 150) -> list[tuple[str, int, int]]:
@@ -356,12 +366,7 @@ def count(level: int) -> dict[str, list[tuple[int, int]]]:
             "fio --name=l --read_iolog=/list --direct=1 --ioengine=psync --output=l || exit 1\n"
         )
         script += counted(level, f"a-{state}")
-    with tempfile.TemporaryDirectory() as folder:
-        experiment = shelf(drive_file(Path(folder)), SIZES[level], Path(folder))
-        with headstack.emulate(experiment, iscsi=True, speed=0) as disk:
-            files = guest.run(disk.urls, script + STOPPED, programs=("fio", "mdadm"),
-                              modules=MODULES, kernel=guest.BACKPORTS,
-                              files={"list": iolog(listed(level))})  # fmt: skip
+    files = in_guest(script, SIZES[level], {"speed": 0}, files={"list": iolog(listed(level))})
     return {state: counts(files[f"b-{state}"], files[f"a-{state}"]) for state in states}
 
 
@@ -369,11 +374,9 @@ def count_simulated(level: int, state: str) -> list[int]:
     """Return the requests of each simulated member, of the same list."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        rows = [f"0,{kind},{at // 512},{size // 512}" for kind, at, size in listed(level)]
-        trace = folder / "list.csv"
-        trace.write_text("\n".join(["time_ns,op,lba,blocks", *rows]) + "\n")
+        file = trace(folder / "list.csv", ((0, *request) for request in listed(level)))
         result = headstack.run(
-            workload={"trace": str(trace), "arrivals": {"closed": {"outstanding": 1}}},
+            workload={"trace": file, "arrivals": {"closed": {"outstanding": 1}}},
             systems=system(level, state, drive_file(folder), 1e-3),
         )
     return [drive["n_requests"] for drive in result.document["systems"][0]["drives"]]

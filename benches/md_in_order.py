@@ -78,12 +78,7 @@ def measure(members: int, kib: int, loads: tuple[Load, ...] = LOADS) -> list[Got
         script += md.counted(5, f"b{n}", members)
         script += f"{base} {size} {load.fio} --output=c{n}\nsleep 1\n"
         script += md.counted(5, f"a{n}", members)
-    with tempfile.TemporaryDirectory() as folder:
-        file = md.drive_file(Path(folder))
-        experiment = md.shelf(file, members, Path(folder))
-        with headstack.emulate(experiment, iscsi=True) as disk:
-            files = guest.run(disk.urls, script + md.STOPPED, programs=("fio", "mdadm"),
-                              modules=md.MODULES, seconds=600, kernel=guest.BACKPORTS)  # fmt: skip
+    files = md.in_guest(script, members, seconds=600)
     found = []
     for n in range(len(loads)):
         part = json.loads(files[f"c{n}"])["jobs"][0]["write"]
@@ -99,14 +94,12 @@ def simulate(members: int, kib: int, load: Load, late: float = 1e-3) -> Got:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         at = [round(i * 1e9 / load.rate) if load.rate else 0 for i in range(load.count)]
-        first = load.first << 30
-        rows = [f"{t},write,{(first + i * SIZE) // 512},{SIZE // 512}" for i, t in enumerate(at)]
-        trace = folder / "writes.csv"
-        trace.write_text("\n".join(["time_ns,op,lba,blocks", *rows]) + "\n")
+        writes = ((t, "write", (load.first << 30) + i * SIZE, SIZE) for i, t in enumerate(at))
         array = md.system(5, "healthy", md.drive_file(folder), late)
         array |= {"count": members, "organisation": {"name": "raid5", "chunk": f"{kib} KiB"}}
         closed = {"arrivals": {"closed": {"outstanding": load.outstanding}}}
-        workload = {"trace": str(trace), **({} if load.rate else closed)}
+        file = md.trace(folder / "writes.csv", writes)
+        workload = {"trace": file, **({} if load.rate else closed)}
         one = headstack.run(workload=workload, systems=array).document["systems"][0]
     took, counts = one["response_time_s"], one["layers"][0]["counts"]
     all_ = [(counts["member_reads"], counts["member_writes"])]

@@ -8,9 +8,9 @@ under ``capping`` of each system of the result.
 import itertools
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -133,26 +133,132 @@ def compare(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 #: Intervals of a mean, and intervals for which it must stay below a cap to hold it.
 _SMOOTH, _STAY = 5, 10
 
+#: Least step of the search for the lowest cap that is held, in watts.
+_LEAST_STEP_W = 0.1
 
-def _held(document: Mapping[str, Any], i: int) -> tuple[float, float] | None:
-    """Return the lowest cap that a system did not hold, and its lowest power then; both W.
+#: The answer for a system that holds its caps.
+_HELD = "all caps are held"
 
-    Both are 0 if it held all caps, None if no cap lasted long enough to say.
-    """
-    series = document["systems"][i]["capping"]["series"]
+#: Keys of the table ``capping``, of which one gives the caps.
+_SOURCES = ("caps", "cap_file", "signal")
+
+
+class Missed(NamedTuple):
+    """A cap that a system did not hold, in watts."""
+
+    cap: float
+    #: The lowest power under it, and that less the tolerance: no lower cap was within reach.
+    lowest: float
+    reached: float
+    #: The highest power of the run.
+    highest: float
+
+
+def _missed(document: Mapping[str, Any], i: int) -> list[Missed] | None:
+    """Return the caps that a system did not hold; None if no cap lasted long enough to say."""
+    capping = document["systems"][i]["capping"]
+    series = capping["series"]
     caps, power = series["cap_w"], series["power_w"]
     tolerance = _bridge.call("quantity", "power", _given(document, i).get("tolerance", "0 W"))
     # The cap of an interval is that at the end of the one before.
-    caps = np.array([caps[0], *caps[:-1]], dtype=float)
+    caps = np.array([*caps[:1], *caps[:-1]], dtype=float)
     starts = [0, *(np.flatnonzero(caps[1:] != caps[:-1]) + 1), len(caps)]
-    judged = {}
+    judged: dict[float, float] = {}
     for a, b in itertools.pairwise(starts):
         means = [float(np.mean(power[max(a, k - _SMOOTH + 1) : k + 1])) for k in range(a, b)]
         if b - a >= _STAY and not math.isnan(caps[a]):
-            stays = (max(means[k : k + _STAY]) for k in range(b - a - _STAY + 1))
-            judged[float(caps[a])] = min(stays)
-    missed = [(cap, lowest) for cap, lowest in judged.items() if lowest > cap + tolerance]
-    return min(missed, default=(0.0, 0.0)) if judged else None
+            stays = min(max(means[k : k + _STAY]) for k in range(b - a - _STAY + 1))
+            judged[float(caps[a])] = max(stays, judged.get(float(caps[a]), 0.0))
+    highest = capping["power_max_w"]
+    missed = [
+        Missed(cap, lowest, lowest - tolerance, highest)
+        for cap, lowest in judged.items()
+        if lowest > cap + tolerance
+    ]
+    return missed if judged else None
+
+
+def _lowest(missed: Sequence[Missed], holds: Callable[[float], bool]) -> dict[str, float] | None:
+    """Return the lowest cap that is held, by bisection between what a run has shown.
+
+    Args:
+        missed: caps that were not held.
+        holds: whether all caps are held if none is below some watts, by a run.
+
+    Returns:
+        ``cap_w`` and ``resolution_w``; None if not even the highest power of the run is held.
+
+    """
+    highest = max(one.highest for one in missed)
+    step = max(_LEAST_STEP_W, 10.0 ** (math.floor(math.log10(highest)) - 2))
+    low = max(math.floor(min(one.cap for one in missed) / step), 0)
+    low = max([low, *(math.ceil(round(one.reached / step, 6)) - 1 for one in missed)])
+    high = most = max(math.ceil(highest / step), low + 1)
+    shown = False
+    while high - low > 1 or not shown:
+        middle = (low + high) // 2 if high - low > 1 else high
+        if holds(round(middle * step, 6)):
+            high, shown = middle, True
+        elif middle == most:
+            return None
+        else:
+            low = middle
+    return {"cap_w": round(high * step, 6), "resolution_w": step}
+
+
+def _raised(document: Mapping[str, Any], i: int, least_w: float) -> dict[str, Any]:
+    """Return settings that run entry `i` of the systems alone, with no cap below `least_w`."""
+    series, given = document["systems"][i]["capping"]["series"], answer.given(document, i)
+    caps: list[dict[str, str]] = [{}]
+    for t, cap in zip([0.0, *series["t_s"][1:]], series["cap_w"], strict=True):
+        entry = {} if cap is None else {"cap": f"{max(cap, least_w)} W"}
+        if entry.get("cap") != caps[-1].get("cap"):
+            caps.append({"at": f"{t} s", **entry})
+    own = {k: v for k, v in (given.get("capping") or {}).items() if k not in _SOURCES}
+    workloads = document["experiment"]["workload"]
+    return {
+        "system": [{**given, "capping": {**own, "caps": caps[1:]}}],
+        "workload": [workloads[i % len(workloads)]],
+    }
+
+
+def _search(
+    experiment: Any,
+    document: Mapping[str, Any],
+    missed: Sequence[Sequence[Missed] | None],
+    seeds: Sequence[int | None],
+    options: Mapping[str, Any],
+) -> list[dict[str, float] | None]:
+    """Return for each system the lowest cap that it holds with all seeds; see `cap_sim`.
+
+    Args:
+        experiment: as for `headstack.run`.
+        document: a result of it.
+        missed: the caps that each system did not hold, with any seed.
+        seeds: as for `headstack.run`, one after another.
+        options: those of the run.
+
+    """
+    found: list[dict[str, float] | None] = [None] * len(missed)
+    options = {k: v for k, v in options.items() if k not in ("out", "replace")}
+    again = document["experiment"] if hasattr(experiment, "read") else experiment
+    for i, caps in enumerate(missed):
+
+        def holds(least_w: float, i: int = i) -> bool:
+            more = {**(options.get("set") or {}), **_raised(document, i, least_w)}
+            for seed in seeds:
+                ran = api.run(again, **{**options, "set": more, "seed": seed})
+                if ran.partial:
+                    raise KeyboardInterrupt
+                if _missed(ran.document, 0):
+                    return False
+            return True
+
+        try:
+            found[i] = _lowest(caps, holds) if caps else None
+        except KeyboardInterrupt:
+            break
+    return found
 
 
 def _given(document: Mapping[str, Any], i: int) -> dict[str, Any]:
@@ -161,22 +267,46 @@ def _given(document: Mapping[str, Any], i: int) -> dict[str, Any]:
     return {**whole, **(answer.given(document, i).get("capping") or {})}
 
 
+def _all_missed(document: Mapping[str, Any]) -> list[list[Missed] | None]:
+    """Return `_missed` of all systems; None also where no policy is to hold a cap."""
+    policies = [(s.get("capping") or {}).get("policy", "none") for s in document["systems"]]
+    return [None if name == "none" else _missed(document, i) for i, name in enumerate(policies)]
+
+
+def _of_seeds(each: Iterable[list[Missed] | None]) -> list[Missed] | None:
+    """Return what a system missed with any of some seeds."""
+    judged = [missed for missed in each if missed is not None]
+    return list(itertools.chain(*judged)) if judged else None
+
+
 def answers(document: Mapping[str, Any]) -> list[str]:
     """Return in sentences which systems hold their caps, and what the others could hold."""
     held, lines = [], []
-    for i, system in enumerate(document["systems"]):
-        if not system.get("capping") or system["capping"]["policy"] == "none":
-            continue
-        found = _held(document, i)
-        if found is None or not found[0]:
-            held += [] if found is None else [f'"{system["name"]}"']
-            continue
-        cap, lowest = found
-        digits = 0 if lowest >= 100 else 1
-        least = math.ceil(lowest * 10**digits) / 10**digits
-        said = f"{cap:g} W is not held: at least {least:,.{digits}f} W with these means"
-        lines.append(f'"{system["name"]}": {said}{_way_out(document, i, cap)}')
-    return [*([f"{', '.join(held)}: all caps are held"] if held else []), *lines]
+    lowest = document.get("lowest_held") or [None] * len(document["systems"])
+    for i, missed in enumerate(_all_missed(document)):
+        name = f'"{document["systems"][i]["name"]}"'
+        if missed:
+            lines.append(f"{name}: {_not_held(document, i, missed, lowest[i])}")
+        elif missed is not None:
+            held.append(name)
+    return [*([f"{', '.join(held)}: {_HELD}"] if held else []), *lines]
+
+
+def _not_held(
+    document: Mapping[str, Any],
+    i: int,
+    missed: Sequence[Missed],
+    lowest: Mapping[str, float] | None,
+) -> str:
+    """Return the sentence for a system that did not hold some caps, without its name."""
+    cap, power, *_ = min(missed)
+    if lowest is None:
+        digits = 0 if power >= 100 else 1
+        rest = f"with these means the power came down to {power:,.{digits}f} W"
+    else:
+        least, step = lowest["cap_w"], lowest["resolution_w"]
+        rest = f"at least {least:,g} W with these means (to {step:g} W)"
+    return f"{cap:g} W is not held: {rest}{_way_out(document, i, cap)}"
 
 
 def _way_out(document: Mapping[str, Any], i: int, cap_w: float) -> str:
@@ -234,8 +364,15 @@ def cells(
     return [[cell(row, *column) for column in shown] for row in rows]
 
 
-def cap_sim(experiment: Any, **options: Any) -> api.Result:
+def cap_sim(experiment: Any, *, search: bool = True, **options: Any) -> api.Result:
     """Simulate an experiment with power capping; as `headstack.run`, with its options.
+
+    Args:
+        experiment: as for `headstack.run`.
+        search: whether further runs with higher caps find the lowest one that a system holds, if it
+            did not hold all: ``lowest_held`` of the document has for each system ``cap_w`` and
+            ``resolution_w``, or None. Ctrl-C ends this search only.
+        options: of `headstack.run`.
 
     Raises:
         ConfigError: no system is capped, or as `headstack.run`.
@@ -243,7 +380,17 @@ def cap_sim(experiment: Any, **options: Any) -> api.Result:
     """
     options.setdefault("log_requests", False)
     result = api.run(experiment, **options)
-    capped(result.document)
+    document = result.document
+    capped(document)
+    if search and not result.partial:
+        seeds = [options.get("seed")]
+        lowest = _search(experiment, document, _all_missed(document), seeds, options)
+        if any(lowest):
+            document["lowest_held"] = lowest
+            if result.out is not None:
+                with outputs.adding(result.out, document.get("run_id")) as written:
+                    text = result.to_json(curves=True) + "\n"
+                    (written.path / outputs.RESULTS_FILE).write_text(text, encoding="utf-8")
     return result
 
 
@@ -271,8 +418,9 @@ def over_seeds(
         One row per system and workload: ``name, workload, policy, n_seeds`` and under ``values``
         by key of `compare` the ``mean`` with half of its 95 % confidence interval, ``half``, and
         ``change`` with ``change_half``, the mean difference to the system `against` (times in
-        seconds). A value that no run has is left out, a half of one seed is None. After Ctrl-C
-        ``n_seeds`` is the number of seeds that were complete.
+        seconds). A value that no run has is left out, a half of one seed is None. ``answer`` says
+        which cap is not held with one of the seeds, and the lowest that is held with all; None
+        without a policy. After Ctrl-C ``n_seeds`` is the number of seeds that were complete.
 
     Raises:
         ConfigError: no seed, no system of that name, no system is capped, or as `headstack.run`.
@@ -281,23 +429,33 @@ def over_seeds(
     """
     if not seeds:
         raise ConfigError("seeds: got none, need at least one")
-    runs = []
+    runs, missed = [], []
+    document: dict[str, Any] = {}
     for seed in seeds:
         try:
-            result = cap_sim(experiment, seed=seed, **options)
+            result = cap_sim(experiment, search=False, seed=seed, **options)
         except KeyboardInterrupt:
             break
         if result.partial:
             break
         runs.append(compare(result.document))
+        missed.append(_all_missed(result.document))
+        document = document or result.document
     if not runs:
         raise KeyboardInterrupt
     names = list(dict.fromkeys(str(row["name"]) for row in runs[0]))
     if against is not None and against not in names:
         raise ConfigError(need_one_of("against", against, names))
     reference = against or names[0]
+    together = [_of_seeds(each) for each in zip(*missed, strict=True)]
+    # Who has stopped the runs waits for no search.
+    sought = together if len(runs) == len(seeds) else [None] * len(together)
+    lowest = _search(experiment, document, sought, seeds, options)
+    places = [k for k, s in enumerate(document["systems"]) if s.get("capping")]
     rows = []
-    for i, row in enumerate(runs[0]):
+    for i, (row, k) in enumerate(zip(runs[0], places, strict=True)):
+        caps = together[k]
+        said = _not_held(document, k, caps, lowest[k]) if caps else _HELD
         like = next(
             j
             for j, other in enumerate(runs[0])
@@ -310,6 +468,7 @@ def over_seeds(
                 **{key: row[key] for key in TEXTS},
                 "n_seeds": len(runs),
                 "against": None if i == like else reference,
+                "answer": None if caps is None else said,
                 "values": {key: value for key, value in values.items() if value},
             }
         )

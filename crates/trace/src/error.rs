@@ -15,6 +15,7 @@ fn needed(source: &Error) -> &'static str {
     match (source.raw_os_error(), source.kind()) {
         (_, ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge) => needed_to_write(source),
         (Some(_), _) => "a file that can be read or written",
+        (None, ErrorKind::OutOfMemory) => "at most 128 MiB",
         (None, _) => "a whole file, packed by gzip, zstd, bzip2 or xz",
     }
 }

@@ -5,11 +5,12 @@ use headstack_engine::random::stream;
 use headstack_testkit::memory::peak_bytes;
 use headstack_trace::reader::{formats, open_with, Input};
 use headstack_trace::{OnError, ReadOptions};
-use parquet::basic::{Compression, ZstdLevel};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
-use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterVersion};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::ColumnPath;
 use rand::Rng;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -229,42 +230,67 @@ fn what_is_whole_is_read() {
     }
 }
 
-/// A page of 160 MiB, which is refused before it is unpacked; a dictionary that states 63 values and has three; and 8192 texts of
-/// 300 KB, stored without what they share, 2.4 GB.
-#[test]
-fn small_files_take_little_memory_and_get_short_messages() {
-    let write = |op: ByteArray, rows: u64, version, dictionary| {
-        let properties = WriterProperties::builder()
-            .set_writer_version(version)
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            .set_dictionary_enabled(dictionary)
-            .set_statistics_enabled(EnabledStatistics::None);
-        let schema = Arc::new(parse_message_type(SCHEMAS[0]).unwrap());
-        let (mut bytes, properties) = (Vec::new(), Arc::new(properties.build()));
-        let mut writer = SerializedFileWriter::new(&mut bytes, schema, properties).unwrap();
-        let mut to = writer.next_row_group().unwrap();
-        (0..4).for_each(|i| column(0, i, 0..rows, to.next_column().unwrap().unwrap()));
-        let mut last = to.next_column().unwrap().unwrap();
-        let texts = vec![op; rows as usize];
-        let written = last.typed::<ByteArrayType>().write_batch(&texts, None, None);
-        written.unwrap();
-        last.close().unwrap();
-        to.close().unwrap();
-        writer.close().unwrap();
+/// A file of equal operations, which may be missing if `optional`, without dictionaries.
+fn write(op: ByteArray, rows: u64, optional: bool, properties: WriterPropertiesBuilder) -> Vec<u8> {
+    let properties = properties.set_dictionary_enabled(false).set_statistics_enabled(EnabledStatistics::None);
+    let schema = SCHEMAS[0].replace("required binary", if optional { "optional binary" } else { "required binary" });
+    let schema = Arc::new(parse_message_type(&schema).unwrap());
+    let (mut bytes, properties) = (Vec::new(), Arc::new(properties.build()));
+    let mut writer = SerializedFileWriter::new(&mut bytes, schema, properties).unwrap();
+    let mut to = writer.next_row_group().unwrap();
+    (0..4).for_each(|i| column(0, i, 0..rows, to.next_column().unwrap().unwrap()));
+    let mut last = to.next_column().unwrap().unwrap();
+    let (texts, levels) = (vec![op; rows as usize], vec![1; rows as usize]);
+    let written = last.typed::<ByteArrayType>().write_batch(&texts, optional.then_some(&levels), None);
+    written.unwrap();
+    last.close().unwrap();
+    to.close().unwrap();
+    writer.close().unwrap();
+    bytes
+}
+
+/// Files whose texts have their lengths apart (Encodings.md of Parquet: blocks of 128 in 4 parts, how many, the first).
+/// Eleven lengths, of `write` or of what it shares with the one before, are made 2^27, for which the library takes 512 MiB.
+fn lengths_that_are_not_there() -> Vec<Vec<u8>> {
+    let eleven = |first: u8| [0x80, 1, 4, 11, 2 * first];
+    let of = |optional, version, encoding, first: u8| {
+        let properties = WriterProperties::builder().set_writer_version(version);
+        let op = ColumnPath::from("op");
+        let mut bytes = write("write".into(), 11, optional, properties.set_column_encoding(op, encoding));
+        assert_eq!(read(&bytes, OnError::Skip, None), (11, false));
+        let at = bytes.windows(5).rposition(|w| w == eleven(first)).unwrap() + 3;
+        bytes[at..at + 4].copy_from_slice(&[0x80, 0x80, 0x80, 0x40]);
         bytes
     };
     let (v1, v2) = (WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0);
+    let (apart, sharing) = (Encoding::DELTA_LENGTH_BYTE_ARRAY, Encoding::DELTA_BYTE_ARRAY);
+    let cases = [(apart, 5), (sharing, 0), (sharing, 5)].into_iter().flat_map(|c| [(v1, c), (v2, c)]);
+    cases.flat_map(|(v, (e, first))| [false, true].map(|optional| of(optional, v, e, first))).collect()
+}
+
+/// A page of 160 MiB, which is refused before it is unpacked; a dictionary that states 63 values and has three; 8192 texts of
+/// 300 KB, stored without what they share, 2.4 GB; and lengths that are stated only.
+#[test]
+fn small_files_take_little_memory_and_get_short_messages() {
+    let packed = |version| {
+        let properties = WriterProperties::builder().set_writer_version(version);
+        properties.set_compression(Compression::ZSTD(ZstdLevel::default()))
+    };
+    let (v1, v2) = (packed(WriterVersion::PARQUET_1_0), packed(WriterVersion::PARQUET_2_0));
     let text = |bytes| ByteArray::from(vec![b'x'; bytes]);
     let mut dictionary = files().swap_remove(0);
     // By parquet.thrift: field 7 of the header, a structure with field 1, an i32: three, the number of values of `op`.
     let three = [0x4c, 0x15, 6];
     let at = dictionary.windows(3).rposition(|w| w == three).unwrap();
     dictionary[at + 2] = 2 * 63;
-    for (bytes, message) in [
-        (write(text(160 << 20), 1, v1, false), "a page of 167772164 bytes"),
+    let lengths = lengths_that_are_not_there();
+    let lengths = lengths.into_iter().map(|bytes| (bytes, "a page of 134217728 lengths, more than 8388608"));
+    let others = [
+        (write(text(160 << 20), 1, false, v1), "a page of 167772164 bytes"),
         (dictionary, "a dictionary of 63 values"),
-        (write(text(300_000), 8192, v2, false), "small.parquet:1: got op \"xxxx"),
-    ] {
+        (write(text(300_000), 8192, false, v2), "small.parquet:1: got op \"xxxx"),
+    ];
+    for (bytes, message) in lengths.chain(others) {
         let before = peak_bytes().unwrap();
         let input = Input::from_bytes(bytes.clone(), "small.parquet");
         let format = formats().find("format", "parquet").unwrap().clone();

@@ -49,10 +49,11 @@ def command(
 ) -> int | None:
     """Simulate power capping: policies, caps over time and a meter over simulated drives.
 
-    First it says which policies held their caps, and how low the power of the others came. Each
-    system of the experiment is one policy; all get the same requests, caps and noise. The table
-    says how each kept the cap, and what that cost in throughput and response time. Ctrl-C
-    keeps the policies, with --seeds the seeds, that are complete.
+    First it says which policies held their caps, and the lowest caps that the others hold, which
+    further runs find; Ctrl-C ends that search only. Each system of the experiment is one policy;
+    all get the same requests, caps and noise. The table says how each kept the cap, and what that
+    cost in throughput and response time. Ctrl-C keeps the policies, with --seeds the seeds, that
+    are complete.
 
     Examples:
       headstack cap-sim examples/capping.toml
@@ -66,27 +67,32 @@ def command(
 
     _terminal.check_form(form, as_json)
     given = str(experiment) == "-"
+    name = "standard input" if given else experiment.name
     if seeds is not None or against is not None:
         _refuse(seeds, against, seed, out, given)
-        rows = capping.over_seeds(
-            experiment,
-            range(1, (seeds or 0) + 1),
-            against=against,
-            set=_options.settings(settings),
-            threads=threads,
-        )
+        with _terminal.progress(name) as progress:
+            rows = capping.over_seeds(
+                experiment,
+                range(1, (seeds or 0) + 1),
+                against=against,
+                set=_options.settings(settings),
+                threads=threads,
+                progress=progress,
+            )
         done = rows[0]["n_seeds"]
         partial = done < (seeds or 0)
         if as_json:
             _terminal.print_json({"seeds": done, "policies": rows, "partial": partial})
         else:
+            for row in rows:
+                if row["answer"]:
+                    _terminal.say(f'"{row["name"]}": {row["answer"]}', form)
             headings, cells = capping.seed_cells(rows, _terminal.NONE)
             _terminal.print_table(headings, cells, form=form)
         if partial:
             text = f"{experiment}: partial results, of {done} of {seeds} seeds"
             _terminal.say(text, as_json=True)
         return INTERRUPTED if partial else None
-    name = "standard input" if given else experiment.name
     with _terminal.progress(name) as progress:
         result = capping.cap_sim(
             _terminal.standard_input() if given else experiment,

@@ -10,7 +10,7 @@
 //! | `violation_s` | time in which the power was above cap plus `tolerance` |
 //! | `over_cap_j` | energy above the cap: the sum of what exceeds it, watt-seconds |
 //! | `worst_over_cap_w` | most by which an interval exceeded the cap |
-//! | `settling_s` | after a change of the cap to a lower one or from none: time until the mean of five intervals is within cap plus `tolerance` and stays there for the next ten intervals; `never` counts changes after which that did not happen before the next one |
+//! | `settling_s` | after a change of the cap to a lower one or from none: time until the mean of five intervals is within cap plus `tolerance`, and stays there for ten intervals; `never` counts changes after which that did not happen before the next one; caps of fewer than ten intervals are not judged |
 //! | `power_deviation_w` | oscillation: standard deviation of means of five intervals, in the second half of each time under one cap |
 //! | `n_changes` | settings that changed, over all drives |
 
@@ -259,13 +259,14 @@ fn smooth(outcome: &CappingOutcome, from: usize, i: usize) -> f64 {
 fn settle(result: &mut CappingResult, outcome: &CappingOutcome, segments: &[Segment], tolerance_w: f64) {
     let mut times = Vec::new();
     for s in segments {
-        let Some(cap_w) = s.cap_w.filter(|cap| s.before_w.is_none_or(|before| *cap < before)) else {
+        let falls = |cap: &f64| s.before_w.is_none_or(|before| *cap < before) && s.to - s.from >= STAY;
+        let Some(cap_w) = s.cap_w.filter(falls) else {
             continue;
         };
         result.settling_s.n += 1;
         let within = |i: usize| smooth(outcome, s.from, i) <= cap_w + tolerance_w;
-        let stays = |i: usize| (i..(i + STAY).min(s.to)).all(within);
-        match (s.from..s.to).find(|i| stays(*i)) {
+        let stays = |i: usize| (i..i + STAY).all(within);
+        match (s.from..=s.to - STAY).find(|i| stays(*i)) {
             Some(i) => {
                 let points = &outcome.series.points;
                 times.push(points[i].t_s - (points[s.from].t_s - points[s.from].width_s));

@@ -122,11 +122,8 @@ pub fn volume(sizes: Vec<u64>, p: &Parameters) -> Result<Volume, SpecError> {
         cuts: Vec::new(),
         pieces: Vec::new(),
     };
-    let volume = Volume::new(NAME, Box::new(parity.clone()), sizes);
-    let volume = match p.stripe_cache {
-        true => volume.with_stripe_cache(parity, p.rebuild_at_once.0 / 512),
-        false => volume,
-    };
+    let kept = if p.stripe_cache { p.rebuild_at_once.0 / 512 } else { 0 };
+    let volume = Volume::new(NAME, Box::new(parity.clone()), sizes).with_stripe_cache(parity, kept);
     let volume = volume.with_redundancy(&p.redundancy, unit, p.rebuild_at_once, true)?;
     Ok(volume.grows_to(p.rebuild_grows_to))
 }

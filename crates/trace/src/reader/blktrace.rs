@@ -135,7 +135,8 @@ impl BinaryFormat for Blktrace {
         let (word, long) = (|at| head.word(at), |at| head.long(at));
         pass_over(input, u64::from(head.half(46)))?;
         let action = word(28);
-        let (event, kind) = (action & 0xffff, action >> 16);
+        // An event with a control group has 0x100 added, and the group in its payload.
+        let (event, kind) = (action & 0xfeff, action >> 16);
         // The events of NOTIFY records have their own numbers.
         if kind & 0x400 != 0 || event != self.event {
             return Ok(Some(Found::Nothing));

@@ -17,7 +17,7 @@ const STRUCTURE: u8 = 12;
 pub(super) struct Thrift<'a>(pub &'a [u8]);
 
 impl Thrift<'_> {
-    fn skip(&mut self, bytes: u64) -> Option<()> {
+    pub(super) fn skip(&mut self, bytes: u64) -> Option<()> {
         self.0 = self.0.get(usize::try_from(bytes).ok()?..)?;
         Some(())
     }
@@ -29,7 +29,7 @@ impl Thrift<'_> {
     }
 
     /// A number of seven bits per byte, the lowest ones first.
-    fn number(&mut self) -> Option<u64> {
+    pub(super) fn number(&mut self) -> Option<u64> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;

@@ -28,6 +28,7 @@ mod measured;
 mod pages;
 pub(crate) mod parse;
 pub(crate) mod stream;
+mod xz;
 
 use crate::error::TraceError;
 use crate::options::{Counters, ReadOptions};
@@ -260,7 +261,7 @@ fn decompressed(
             Box::new(decoder)
         }
         3 => Box::new(bzip2::bufread::MultiBzDecoder::new(whole)),
-        _ => Box::new(lzma_rust2::XzReader::new(whole, true)),
+        _ => Box::new(lzma_rust2::XzReader::new(xz::Blocks::new(whole), true)),
     };
     // A few bytes may decompress to an almost endless stream.
     let unpacker = Stoppable::new(unpacker, counters);

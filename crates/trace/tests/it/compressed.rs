@@ -3,6 +3,7 @@
 //! The files in this folder were made by those programs: `lines` has 40 requests, number i at block 8i, every
 //! third one a write; `long` has 40,000, number i at block 8 (i mod 1009).
 
+use headstack_testkit::memory::peak_bytes;
 use headstack_trace::reader::{open_with, Input};
 use headstack_trace::{open, Command, ReadOptions, Request, TraceError};
 use headstack_units::{Lba, Time};
@@ -106,6 +107,51 @@ fn a_stream_cut_short_is_an_error_wherever_it_is_cut() {
         let last = open(&path, Some("spc"), &ReadOptions::default()).map(|s| s.last());
         assert!(!matches!(last, Ok(None | Some(Ok(_)))), "{kind}: {last:?}");
         std::fs::remove_file(&path).unwrap();
+    }
+}
+
+/// A stream by hand (The .xz File Format 1.2), without checksums: each block has a dictionary, and a text in a chunk of
+/// LZMA2 that is not packed.
+fn xz(blocks: &[(u8, &[u8])]) -> Vec<u8> {
+    let sum = |bytes: &[u8]| {
+        let mut crc = flate2::Crc::new();
+        crc.update(bytes);
+        crc.sum().to_le_bytes()
+    };
+    let mut stream = [&[0xfd, b'7', b'z', b'X', b'Z', 0, 0, 0][..], &sum(&[0, 0])].concat();
+    let mut index = vec![0, blocks.len() as u8];
+    for (dictionary, text) in blocks {
+        let header = [2, 0, 0x21, 1, *dictionary, 0, 0, 0];
+        stream.extend([&header[..], &sum(&header), &[1, 0, text.len() as u8 - 1], text, &[0]].concat());
+        index.extend([12 + 4 + text.len() as u8, text.len() as u8]);
+        stream.resize(stream.len().next_multiple_of(4), 0);
+    }
+    index.resize(index.len().next_multiple_of(4), 0);
+    let footer = [(index.len() / 4) as u8, 0, 0, 0, 0, 0];
+    [&stream[..], &index, &sum(&index), &sum(&footer), &footer, b"YZ"].concat()
+}
+
+/// 4 GiB less a byte are what the format allows (40), 128 MiB (30) what is read: also in a later block, and a later stream.
+#[test]
+fn a_dictionary_of_xz_is_bounded() {
+    let line = b"0,8,4096,r,1.5\n";
+    let good = xz(&[(0, line), (30, line)]);
+    let (got, error) = unpack([&good[..], &[0; 8], &good].concat());
+    assert_eq!((got.len(), error.map(|e| e.to_string())), (4, None));
+    for (bytes, lines) in [
+        (xz(&[(40, line)]), 0),
+        (xz(&[(31, line)]), 0),
+        (xz(&[(0, line), (40, line)]), 1),
+        ([good, xz(&[(40, line)])].concat(), 2),
+    ] {
+        let before = peak_bytes().expect("memory");
+        let (got, error) = unpack(bytes);
+        let text = error.expect("an error").to_string();
+        assert!(
+            text.starts_with("packed: got a dictionary of ") && text.ends_with(" bytes, need at most 128 MiB"),
+            "{text}"
+        );
+        assert!(got.len() <= lines && peak_bytes().expect("memory") - before < 16 << 20);
     }
 }
 

@@ -296,7 +296,7 @@ impl Volume {
 
     /// Locks the range of an operation, if it needs one, and starts it.
     fn begin(&mut self, op: u32, asked: &Request, flow: &mut Flow) {
-        if self.may_join(asked) {
+        if self.joins(asked) {
             return self.join_rows(op, asked, flow);
         }
         let range = match asked.command.writes() {
@@ -318,6 +318,13 @@ impl Volume {
                 return self.start_repair(op, flow, member, range);
             }
         };
+        if self.joins(&request) {
+            // It had locked its rows when all their units could be read.
+            if let Some(range) = self.ops[op as usize].lock.take() {
+                self.locks.release(range.start, &mut self.granted);
+            }
+            return self.join_rows(op, &request, flow);
+        }
         let (lba, blocks) = (request.lba, u64::from(request.blocks));
         let (state, plan) = (&self.state, &mut self.plan);
         let planned = match request.command {

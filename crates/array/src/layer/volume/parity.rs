@@ -8,16 +8,8 @@
 //! choice is made for each row, and a tie is reconstructed (`rmw_level` 1). What is in memory costs nothing
 //! (`stripe_cache.rs`).
 //!
-//! When a unit cannot be read, because its member is gone or the unit is stale:
-//! - A read of the unit reads the other members of the row.
-//! - If the write overwrites the whole unit, reconstruct-write is used.
-//! - If the write does not touch the unit, read-modify-write is used.
-//! - If the write covers a part of the unit, all other members are read. They give the unit's old data, and
-//!   the parity is computed anew.
-//! - If the unit holds the parity, reconstruct-write is used. That is so even if its member is gone: md then reads the
-//!   data that are not overwritten, although no parity will be written (measured with Linux 6.12).
-//!
-//! A row is lost if two of its units can neither be read nor are overwritten.
+//! When a unit cannot be read, because its member is gone or the unit is stale, a read of it reads the other members of
+//! the row; `stripe_cache.rs` says what a write does.
 
 use super::plan::{Content, Piece, Plan};
 use super::state::State;
@@ -50,14 +42,6 @@ impl Layout {
         match self {
             Layout::LeftAsymmetric | Layout::RightAsymmetric => i + u64::from(i >= parity),
             Layout::LeftSymmetric | Layout::RightSymmetric => (parity + 1 + i) % n,
-        }
-    }
-
-    /// The data chunk that a member holds: the inverse of [`Layout::data`].
-    fn index(self, member: u64, parity: u64, n: u64) -> u64 {
-        match self {
-            Layout::LeftAsymmetric | Layout::RightAsymmetric => member - u64::from(member > parity),
-            Layout::LeftSymmetric | Layout::RightSymmetric => (member + n - parity - 1) % n,
         }
     }
 }
@@ -142,20 +126,6 @@ impl InStripe {
             Cover::None
         }
     }
-}
-
-/// What cannot be read or written in a run of rows.
-#[derive(Default)]
-struct Unavailable {
-    /// Data chunks that can neither be read nor are overwritten whole: their number, and the last of them.
-    lost: u32,
-    lost_chunk: u64,
-    lost_cover: Option<Cover>,
-    /// A chunk that is overwritten whole cannot be read.
-    overwritten: bool,
-    /// Number of members that are gone.
-    gone: u32,
-    parity_stale: bool,
 }
 
 impl Parity {
@@ -302,66 +272,26 @@ impl Parity {
         from..next.min().unwrap_or(end)
     }
 
-    /// Finds what cannot be read or written in a run of rows.
-    fn unavailable(&self, state: &State, s: &InStripe, rows: Rows) -> Unavailable {
-        let mut t = Unavailable::default();
-        let (at, len) = (self.at(s, rows), rows.to - rows.from);
-        for &m in &state.degraded {
-            if state.is_fresh(m, at, len) {
-                continue;
-            }
-            t.gone += u32::from(state.is_gone(m));
-            if u64::from(m) == s.parity {
-                t.parity_stale = true;
-                continue;
-            }
-            let i = self.layout.index(u64::from(m), s.parity, self.n);
-            match s.cover(i, self.chunk, rows) {
-                Cover::Whole => t.overwritten = true,
-                cover => {
-                    t.lost += 1;
-                    t.lost_chunk = i;
-                    t.lost_cover = Some(cover);
-                }
-            }
-        }
-        t
-    }
-
-    fn write_rows(&self, state: &State, s: &InStripe, rows: Rows, plan: &mut Plan) -> Result<(), ErrorKind> {
-        let t = self.unavailable(state, s, rows);
-        let all_known = t.lost == 0 || (t.lost == 1 && !t.parity_stale && !t.overwritten);
-        if t.gone > 1 || !all_known {
-            return Err(ErrorKind::MemberLost);
-        }
+    /// Plans to write rows all of whose units can be read.
+    fn write_rows(&self, s: &InStripe, rows: Rows, plan: &mut Plan) {
         let units = (rows.to - rows.from) / self.unit;
-        let content = if t.lost_cover == Some(Cover::Part) {
-            let lost = self.layout.data(t.lost_chunk, s.parity, self.n);
-            self.others(s, rows, lost).for_each(|p| plan.read_piece(p));
-            plan.reconstruct_writes += units;
-            Content::RebuildAndWrite
-        } else if self.modifies(s, rows, &t) {
-            self.read_covered(s, rows, plan);
-            plan.read_modify_writes += units;
-            Content::ReadModifyWrite
-        } else {
-            self.read_uncovered(s, rows, plan);
-            plan.reconstruct_writes += units;
-            Content::ReconstructWrite
+        let content = match self.modifies(s, rows) {
+            true => {
+                self.read_covered(s, rows, plan);
+                plan.read_modify_writes += units;
+                Content::ReadModifyWrite
+            }
+            false => {
+                self.read_uncovered(s, rows, plan);
+                plan.reconstruct_writes += units;
+                Content::ReconstructWrite
+            }
         };
-        self.write_covered(state, s, rows, content, plan);
-        Ok(())
+        self.write_covered(s, rows, content, plan);
     }
 
-    /// Whether read-modify-write is used for a run of rows. At least one of the two ways is possible.
-    fn modifies(&self, s: &InStripe, rows: Rows, t: &Unavailable) -> bool {
-        // Reconstruct-write would need the unit that cannot be read.
-        if t.lost > 0 {
-            return true;
-        }
-        if t.parity_stale || t.overwritten {
-            return false;
-        }
+    /// Whether read-modify-write is used for a run of rows.
+    fn modifies(&self, s: &InStripe, rows: Rows) -> bool {
         let covers = s.chunks(self.chunk).map(|i| s.cover(i, self.chunk, rows));
         let (mut covered, mut whole) = (0, 0);
         for cover in covers {
@@ -401,21 +331,15 @@ impl Parity {
         }
     }
 
-    /// Plans to write the units that the request covers, and the parity. Units of members that are gone are
-    /// noted as unwritten.
-    fn write_covered(&self, state: &State, s: &InStripe, rows: Rows, parity: Content, plan: &mut Plan) {
+    /// Plans to write the units that the request covers, and the parity.
+    fn write_covered(&self, s: &InStripe, rows: Rows, parity: Content, plan: &mut Plan) {
         let (at, len) = (self.at(s, rows), rows.to - rows.from);
-        let mut put = |member: u32, content: Content| match state.is_gone(member) {
-            true => plan.unwritten.push((member, at..at + len)),
-            false => plan.write(member, at, len, content),
-        };
         for i in s.chunks(self.chunk) {
             if s.cover(i, self.chunk, rows) != Cover::None {
-                put(self.member(s, i), Content::Data);
+                plan.write(self.member(s, i), at, len, Content::Data);
             }
         }
-        // If the parity's member is gone, `put` notes it as unwritten, whatever its content.
-        put(s.parity as u32, parity);
+        plan.write(s.parity as u32, at, len, parity);
     }
 }
 
@@ -457,7 +381,7 @@ impl Placement for Parity {
         for s in self.in_stripes(lba, blocks) {
             self.cut(state, &s);
             for rows in self.runs(&s) {
-                self.write_rows(state, &s, rows, plan)?;
+                self.write_rows(&s, rows, plan);
             }
         }
         Ok(())

@@ -47,7 +47,7 @@ impl State {
     }
 
     /// Members of which not all these blocks are readable and up to date.
-    pub fn stale_in(&self, range: Range<u64>) -> impl Iterator<Item = u32> + '_ {
+    pub fn stale_in(&self, range: Range<u64>) -> impl Iterator<Item = u32> + Clone + '_ {
         let stale = move |m: &u32| !self.is_fresh(*m, range.start, range.end - range.start);
         self.degraded.iter().copied().filter(stale)
     }

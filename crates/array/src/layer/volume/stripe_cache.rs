@@ -14,7 +14,11 @@
 //!
 //! A unit that cannot be read costs each way that needs it more than all others; if it is needed nevertheless, all others
 //! are read. What reads the others for it, or rebuilds it, locks the rows: it waits for what has joined, and writes wait for it.
-//! Where two units of a row cannot be read, writes lock their rows, too.
+//! If the parity cannot be read, reconstruct-write is used, also if its member is gone: md then reads the data that are not
+//! overwritten, although no parity will be written (measured with Linux 6.12).
+//! A row is lost if two of its units can neither be read nor are overwritten, or if two members are gone.
+//!
+//! Where writes are not to join, they do so only in rows with a unit that cannot be read, and nothing is kept.
 //! # Source
 //! Linux md, `raid5.c`: `add_stripe_bio`, `handle_stripe_fill`, `handle_stripe_dirtying`, `schedule_reconstruction`; counts
 //! of Linux 6.12 in docs/models/md.md.
@@ -25,7 +29,7 @@ use super::parity::{Cover, InStripe, Parity, RmwLevel, Rows};
 use super::plan::{Content, Io, Piece, Step, Transfers};
 use super::state::State;
 use super::{is_refused, Task, Volume};
-use crate::layer::{Flow, LayerCompletion, Request, ANYONE};
+use crate::layer::{ErrorKind, Flow, LayerCompletion, Request, ANYONE};
 use headstack_drive::join::Join;
 use headstack_drive::{Command, Hint};
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,7 +72,7 @@ struct Run {
     idle: Option<u64>,
 }
 
-/// The end of an operation's part in some rows. Without `last` they are to be written in another way.
+/// The end of an operation's part in some rows. Without `last` they are lost.
 struct Ended {
     op: u32,
     blocks: u64,
@@ -95,7 +99,7 @@ struct Todo {
 pub(crate) struct StripeCache {
     parity: Parity,
     runs: BTreeMap<u64, Run>,
-    /// Blocks of a member in all runs, and how many are kept.
+    /// Blocks of a member in all runs, and how many are kept. Without any, writes join only where units cannot be read.
     blocks: u64,
     most: u64,
     /// Runs without writes: when each was last used, its first block.
@@ -152,15 +156,22 @@ impl Run {
         }
     }
 
+    /// Whether the units that cannot be read are computed or overwritten, and can be written but for one.
+    fn is_held(&self, stale: impl Iterator<Item = u32> + Clone, state: &State) -> bool {
+        let is_new = |m: u32| m == self.parity || self.units[m as usize] & WHOLE > 0;
+        stale.clone().all(is_new) && stale.filter(|m| state.is_gone(*m)).count() < 2
+    }
+
     /// Reads what is missing; if nothing is, and nothing is under way, writes all that has joined.
     fn go_on(&mut self, start: u64, rmw: RmwLevel, state: &State, todo: &mut Todo) {
-        let mut stale = state.stale_in(start..self.end);
-        let (gone, others) = (stale.next(), stale.next());
-        if others.is_some() && !self.has(BUSY) {
-            self.give_up(start, None, todo);
-        }
-        if self.joined.is_empty() || others.is_some() {
+        let stale = state.stale_in(start..self.end);
+        let (gone, several) = (stale.clone().next(), stale.clone().nth(1).is_some());
+        if self.joined.is_empty() || several && self.has(BUSY) {
             return;
+        }
+        if several && !self.is_held(stale, state) {
+            let ops = std::mem::take(&mut self.joined);
+            return self.give_up(ops, start, None, todo);
         }
         let parity = self.parity;
         let modify = |m: u32, unit: u8| unit & WANTED > 0 || m == parity;
@@ -168,6 +179,7 @@ impl Run {
         self.read(start, gone, |_, unit| unit & PART > 0, todo);
         let (less, more) = (self.cost(gone, modify), self.cost(gone, reconstruct));
         let modifies = match rmw {
+            _ if several => false,
             RmwLevel::Never => more > self.units.len() && less < more,
             RmwLevel::IfLess => less < more,
             RmwLevel::IfNotMore => less <= more && more > 0,
@@ -216,10 +228,8 @@ impl Run {
         }
     }
 
-    /// What has joined is not written, but ends so: with an error, or to be written in another way.
-    fn give_up(&mut self, start: u64, last: Option<LayerCompletion>, todo: &mut Todo) {
-        let behind = self.behind.drain(..).map(|b| b.0);
-        let ops = self.joined.drain(..).chain(behind).collect();
+    /// Some operations are not written, but end so: with an error.
+    fn give_up(&mut self, ops: Vec<u32>, start: u64, last: Option<LayerCompletion>, todo: &mut Todo) {
         todo.end(ops, self.end - start, None, last);
         self.units.iter_mut().for_each(|unit| *unit &= !WANTED);
     }
@@ -265,7 +275,11 @@ impl StripeCache {
             }
             todo.waited += u64::from(!run.add(op, s, at, &self.parity));
             run.go_on(at, self.parity.rmw, state, todo);
-            at = run.end;
+            let (end, is_lost) = (run.end, run.joined.is_empty() && !run.has(BUSY));
+            if is_lost {
+                self.go_on(at, state, todo);
+            }
+            at = end;
         }
     }
 
@@ -307,7 +321,9 @@ impl StripeCache {
             } else if good {
                 run.read = Some(io.done);
             } else if !io.failed {
-                run.give_up(start, Some(io.done), todo);
+                let behind = run.behind.drain(..).map(|b| b.0);
+                let ops = run.joined.drain(..).chain(behind).collect();
+                run.give_up(ops, start, Some(io.done), todo);
             }
             self.go_on(start, state, todo);
         }
@@ -319,12 +335,17 @@ impl StripeCache {
         let Some(run) = self.runs.get_mut(&start) else {
             return;
         };
-        if run.joined.is_empty() {
-            for (op, s) in std::mem::take(&mut run.behind) {
-                run.add(op, s, start, &self.parity);
+        loop {
+            if run.joined.is_empty() {
+                for (op, s) in std::mem::take(&mut run.behind) {
+                    run.add(op, s, start, &self.parity);
+                }
+            }
+            run.go_on(start, self.parity.rmw, state, todo);
+            if run.behind.is_empty() || !run.joined.is_empty() || run.has(BUSY) {
+                break;
             }
         }
-        run.go_on(start, self.parity.rmw, state, todo);
         if !run.has(BUSY) && run.joined.is_empty() {
             self.uses += 1;
             run.idle = Some(self.uses);
@@ -396,14 +417,13 @@ impl Volume {
         }
     }
 
-    /// Whether a write may join others: in each of its rows all units but one can be read.
-    pub(super) fn may_join(&self, asked: &Request) -> bool {
-        if !asked.command.writes() || self.cache.is_none() {
+    /// Whether a write joins others in its rows.
+    pub(super) fn joins(&self, asked: &Request) -> bool {
+        let Some(cache) = self.cache.as_ref().filter(|_| asked.command.writes()) else {
             return false;
-        }
-        let blocks = u64::from(asked.blocks);
-        let rows = self.placement.write_lock(asked.lba, blocks);
-        rows.is_some_and(|rows| self.state.stale_in(rows).nth(1).is_none())
+        };
+        let rows = || self.placement.write_lock(asked.lba, u64::from(asked.blocks));
+        cache.most > 0 || rows().is_some_and(|rows| self.state.stale_in(rows).next().is_some())
     }
 
     /// A write joins others in its rows.
@@ -530,29 +550,24 @@ impl Volume {
         flow.submit(io.member, request);
     }
 
-    /// Rows of an operation are written, or have to be written in another way.
+    /// Rows of an operation are written, or lost.
     fn rows_end(&mut self, ended: &Ended, flow: &mut Flow) {
         let o = &mut self.ops[ended.op as usize];
         o.blocks_left -= ended.blocks;
-        o.again |= ended.last.is_none();
-        if let Some(last) = &ended.last {
-            for done in ended.read.iter().chain([last]) {
-                o.cache_hit &= done.cache_hit;
-                o.moved |= done.moved;
-            }
-            let error = o.last.error.or(last.error);
-            o.last = LayerCompletion { error, ..*last };
+        let lost = || LayerCompletion::at_once(0, flow.now(), Some(ErrorKind::MemberLost));
+        let last = ended.last.unwrap_or_else(lost);
+        for done in ended.read.iter().chain([&last]) {
+            o.cache_hit &= done.cache_hit;
+            o.moved |= done.moved;
         }
+        let error = o.last.error.or(last.error);
+        o.last = LayerCompletion { error, ..last };
         if o.blocks_left > 0 {
             return;
         }
-        if std::mem::take(&mut o.again) {
-            self.counts.retried += 1;
-            return self.begin_waiting(ended.op, flow);
-        }
         // A read that began before the operation joined was not for it: until it ended it waited.
         let read = ended.read.filter(|read| read.arrival >= o.accounted);
-        for (done, reads) in read.iter().zip([true]).chain(ended.last.iter().zip([false])) {
+        for (done, reads) in read.iter().zip([true]).chain([(&last, false)]) {
             o.wait_until(done.arrival);
             o.account(done, reads);
         }

@@ -5,6 +5,7 @@
 mod control;
 mod draining;
 mod loads;
+mod settling;
 mod shelf;
 mod wiring;
 

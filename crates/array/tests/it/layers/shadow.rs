@@ -67,7 +67,7 @@ impl Trial {
             Level::Raid5 { left, symmetric } => serde_json::json!({
                 "layout": format!("{}-{}", if left { "left" } else { "right" },
                     if symmetric { "symmetric" } else { "asymmetric" }),
-                "chunk": chunk, "unit": format!("{} B", UNIT * 512), "rmw_level": rmw_level,
+                "chunk": chunk, "unit": format!("{} B", UNIT * 512), "rmw_level": rmw_level, "stripe_cache": seed % 4 > 0,
             }),
         };
         let serde_json::Value::Object(mut params) = parameters else { panic!("a table") };
