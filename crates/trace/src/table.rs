@@ -174,19 +174,22 @@ impl Open {
     }
 }
 
+/// What a table is written on: one type, because the Parquet crate is compiled again for each.
+pub type Output<'a> = Box<dyn Write + Send + 'a>;
+
 /// Writes a table, batch after batch.
-pub struct TableWriter<W: Write + Send> {
-    file: SerializedFileWriter<W>,
+pub struct TableWriter<'a> {
+    file: SerializedFileWriter<Output<'a>>,
     columns: Vec<Open>,
     rows: usize,
 }
 
-impl<W: Write + Send> TableWriter<W> {
+impl<'a> TableWriter<'a> {
     /// A new file on `output` with the columns of `first`, which is not yet written.
     ///
     /// # Errors
     /// Failure to write.
-    pub fn new(output: W, first: &[Column]) -> Result<Self> {
+    pub fn new(output: Output<'a>, first: &[Column]) -> Result<Self> {
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
             .set_created_by(concat!("headstack ", env!("CARGO_PKG_VERSION")).into())
@@ -241,7 +244,7 @@ impl<W: Write + Send> TableWriter<W> {
     ///
     /// # Errors
     /// Failure to write.
-    pub fn close(mut self) -> Result<W> {
+    pub fn close(mut self) -> Result<Output<'a>> {
         self.end_group()?;
         self.file.into_inner()
     }
@@ -274,11 +277,12 @@ mod tests {
     #[test]
     fn every_type_comes_back() {
         let first = columns(0..4);
-        let mut writer = TableWriter::new(Vec::new(), &first).unwrap();
+        let mut bytes = Vec::new();
+        let mut writer = TableWriter::new(Box::new(&mut bytes), &first).unwrap();
         writer.write(&first).unwrap();
         writer.write(&columns(4..9)).unwrap();
-        let bytes = Bytes::from(writer.close().unwrap());
-        let reader = SerializedFileReader::new(bytes).unwrap();
+        drop(writer.close().unwrap());
+        let reader = SerializedFileReader::new(Bytes::from(bytes)).unwrap();
         let rows = reader.get_row_iter(None).unwrap().map(Result::unwrap);
         let rows: Vec<Row> = rows.collect();
         assert_eq!(rows.len(), 9);
@@ -301,12 +305,13 @@ mod tests {
     #[test]
     fn a_row_group_is_written_when_it_is_full() {
         let batch = |n: usize| [Column::full("x", (0..n).map(|i| i % 7 == 0))];
-        let mut writer = TableWriter::new(Vec::new(), &batch(0)).unwrap();
+        let mut bytes = Vec::new();
+        let mut writer = TableWriter::new(Box::new(&mut bytes), &batch(0)).unwrap();
         for rows in [GROUP_ROWS - 1, 1, 5] {
             writer.write(&batch(rows)).unwrap();
         }
-        let bytes = Bytes::from(writer.close().unwrap());
-        let reader = SerializedFileReader::new(bytes).unwrap();
+        drop(writer.close().unwrap());
+        let reader = SerializedFileReader::new(Bytes::from(bytes)).unwrap();
         let groups = reader.metadata().row_groups();
         let rows: Vec<i64> = groups.iter().map(|g| g.num_rows()).collect();
         assert_eq!(rows, [GROUP_ROWS as i64, 5]);
@@ -314,16 +319,17 @@ mod tests {
 
     #[test]
     fn a_table_without_rows_has_its_columns() {
-        let writer = TableWriter::new(Vec::new(), &columns(0..0)).unwrap();
-        let bytes = Bytes::from(writer.close().unwrap());
-        let reader = SerializedFileReader::new(bytes).unwrap();
+        let mut bytes = Vec::new();
+        let writer = TableWriter::new(Box::new(&mut bytes), &columns(0..0)).unwrap();
+        drop(writer.close().unwrap());
+        let reader = SerializedFileReader::new(Bytes::from(bytes)).unwrap();
         let footer = reader.metadata().file_metadata();
         assert_eq!((footer.num_rows(), footer.schema().get_fields().len()), (0, 7));
     }
 
     #[test]
     fn a_batch_of_other_columns_is_refused() {
-        let mut writer = TableWriter::new(Vec::new(), &columns(0..0)).unwrap();
+        let mut writer = TableWriter::new(Box::new(Vec::new()), &columns(0..0)).unwrap();
         assert!(writer.write(&columns(0..3)[1..]).is_err());
         let mut other = columns(0..3);
         other[0] = Column::full("u64", [true; 3].into_iter());

@@ -1,6 +1,7 @@
 //! Checks the footer of a Parquet file before the library reads it: the library takes memory for as many elements as
 //! a list states, and the program ends if there is not so much.
 
+use super::groups::Stored;
 use parquet::file::reader::{ChunkReader, Length};
 
 /// Deepest nesting that is read; the format itself needs less than ten.
@@ -123,8 +124,8 @@ impl Thrift<'_> {
 }
 
 /// Whether no list of the footer is longer than the footer. Files that do not end like Parquet are left to the library.
-pub(super) fn lists_fit<T: ChunkReader>(file: &T) -> bool {
-    let length = Length::len(file);
+pub(super) fn lists_fit(file: &Stored) -> bool {
+    let length = file.len();
     let Some(tail_at) = length.checked_sub(TAIL) else {
         return true;
     };
@@ -152,7 +153,7 @@ mod tests {
         let mut file = footer.to_vec();
         file.extend((footer.len() as u32).to_le_bytes());
         file.extend(b"PAR1");
-        lists_fit(&bytes::Bytes::from(file))
+        lists_fit(&Stored::Bytes(file.into()))
     }
 
     /// By hand: field 1 of type i32, field 3 by its number as a text, field 4 as a list of three truth values.
