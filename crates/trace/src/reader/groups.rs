@@ -23,7 +23,7 @@ const KEPT: usize = 64;
 
 /// A file, or what it holds. One type for both: the library is compiled again for each.
 #[derive(Clone)]
-pub(super) enum Stored {
+pub enum Stored {
     File(Arc<File>),
     Bytes(Bytes),
 }
