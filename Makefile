@@ -40,7 +40,7 @@ test-all: $(VENV)/.test $(VENV)/.lint install
 	$(BIN)/python -m pytest -m "" --timeout 3600
 
 test-rust:
-	@env -u MAKEFLAGS cargo test -q --release $(call LIMIT,600) --workspace --lib --tests
+	@env -u MAKEFLAGS cargo test -q --release $(call LIMIT,600) --workspace --tests
 
 test-python:
 	@$(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)

@@ -240,3 +240,18 @@ def test_a_circle_is_found() -> None:
     graph = {"a": {"b"}, "b": {"c"}, "c": {"d"}, "d": {"a", "e"}, "e": set()}
     assert reached(graph, "a") == {"a", "b", "c", "d", "e"}
     assert leaves("crate::{a::{b, c as d}, e}") == ["crate::a::b", "crate::a::c", "crate::e"]
+
+
+def test_tests_use_what_the_program_uses() -> None:
+    """No crate has other features in tests than in the extension: its users would build twice."""
+
+    def features(*which: str) -> set[str]:
+        shown = ["--prefix", "none", "--format", "{p} [{f}]"]
+        command = ["cargo", "tree", "--offline", "--locked", *which, *shown]
+        done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+        return {line.removesuffix(" (*)") for line in done.stdout.splitlines()}
+
+    if shutil.which("cargo") is None:
+        pytest.skip("no cargo")
+    program = features("-p", "headstack-py", "-e", "normal,build")
+    assert program - features("--workspace", "-e", "normal,build,dev") == set()

@@ -5,7 +5,7 @@ use headstack_engine::SpecError;
 use serde_json::Value;
 
 /// No description is nested this deeply; deeper values could overflow the stack of recursive code.
-const MOST_LEVELS: usize = 32;
+pub const MOST_LEVELS: usize = 32;
 
 /// Changes `target` by each entry of `changes`, a dotted key with its value.
 ///
@@ -14,7 +14,7 @@ const MOST_LEVELS: usize = 32;
 /// # Errors
 /// The key as `changes` has it: one that cannot be read, that does not exist in `target`, or has too many
 /// parts.
-pub(crate) fn change_all(target: &mut Value, changes: &Params) -> Result<(), SpecError> {
+pub fn change_all(target: &mut Value, changes: &Params) -> Result<(), SpecError> {
     for (key, change) in changes {
         let path = parse_key(key)?;
         change_value(target, &path, change).map_err(|e| e.within(key))?;
@@ -23,7 +23,7 @@ pub(crate) fn change_all(target: &mut Value, changes: &Params) -> Result<(), Spe
 }
 
 /// One part of a dotted key.
-pub(crate) enum Step {
+pub enum Step {
     /// A key of a table, or an index of a list if it is a number.
     Key(String),
     /// An index of a list, in brackets.
@@ -32,7 +32,7 @@ pub(crate) enum Step {
 
 impl Step {
     /// The index in a list.
-    pub(crate) fn index(&self) -> Option<usize> {
+    pub fn index(&self) -> Option<usize> {
         match self {
             Step::Index(index) => Some(*index),
             Step::Key(key) => key.parse().ok(),
@@ -57,7 +57,7 @@ impl Step {
 ///
 /// # Errors
 /// The key (its beginning if it is long), if it cannot be read or has too many parts.
-pub(crate) fn parse_key(key: &str) -> Result<Vec<Step>, SpecError> {
+pub fn parse_key(key: &str) -> Result<Vec<Step>, SpecError> {
     let levels = 1 + key.matches(['.', '[']).count();
     if levels > MOST_LEVELS {
         let beginning: String = key.chars().take(40).collect();
@@ -136,57 +136,4 @@ fn list_entry<'a>(list: &'a mut Value, step: &Step) -> Result<&'a mut Value, Spe
     };
     let entry = step.index().and_then(|i| list.get_mut(i));
     entry.ok_or_else(|| SpecError::new("", got, format!("an index below {n}")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn changed(key: &str, change: Value) -> Result<Value, String> {
-        let mut target = json!({ "queue": { "depth": 1 }, "zones": [{ "first": 0 }, { "first": 5 }] });
-        let changes = [(key.to_string(), change)].into_iter().collect();
-        change_all(&mut target, &changes).map_err(|e| e.to_string())?;
-        Ok(target)
-    }
-
-    #[test]
-    fn keys_lead_to_tables_and_places_in_lists() {
-        let at = |key: &str, change: Value, place: &str| changed(key, change).unwrap().pointer(place).cloned();
-        assert_eq!(at("queue.depth", json!(4), "/queue/depth"), Some(json!(4)));
-        assert_eq!(at("zones[1].first", json!(7), "/zones/1/first"), Some(json!(7)));
-        assert_eq!(at("queue.depth", json!(null), "/queue/depth"), None);
-        assert_eq!(at("new.key", json!("x"), "/new/key"), Some(json!("x")));
-        assert_eq!(at("zones.1.first", json!(7), "/zones/1/first"), Some(json!(7)));
-        // In a table a number is a key like others.
-        assert_eq!(at("queue.0", json!(7), "/queue/0"), Some(json!(7)));
-    }
-
-    #[test]
-    fn keys_that_cannot_be_followed_are_named() {
-        let error = |key: &str| changed(key, json!(1)).unwrap_err();
-        for key in ["", "a..b", "zones[x]", "zones[1", ".a"] {
-            let want = "got a bad key, need a dotted key, indices in brackets";
-            assert!(error(key).ends_with(want), "{key}: {}", error(key));
-        }
-        assert_eq!(error("zones[7].first"), "zones[7].first: got index 7, need an index below 2");
-        assert!(error("queue.depth.x").starts_with("queue.depth.x: got the key"));
-        assert_eq!(error("zones.first"), "zones.first: got the key \"first\" in a list, need an index below 2");
-        assert_eq!(error("queue[0]"), "queue[0]: got index 0 outside a list, need a key");
-    }
-
-    #[test]
-    fn keys_of_very_many_parts_are_refused() {
-        let key = |levels: usize| vec!["a"; levels].join(".");
-        assert!(changed(&key(MOST_LEVELS), json!(1)).is_ok());
-        for levels in [MOST_LEVELS + 1, 1_400, 1_000_000] {
-            let error = changed(&key(levels), json!(1)).unwrap_err();
-            let want = format!(
-                "a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a....: got {levels} parts, need a key of at most 32 parts"
-            );
-            assert_eq!(error, want);
-        }
-        let error = changed(&format!("a{}", "[0]".repeat(1_400)), json!(1)).unwrap_err();
-        assert!(error.contains("got 1401 parts"), "{error}");
-    }
 }

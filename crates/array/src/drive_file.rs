@@ -76,7 +76,7 @@ impl DriveFile {
     }
 
     /// Reads the drive.
-    fn read(&self, name: &str, inputs: &Inputs) -> Result<DriveSpec, SpecError> {
+    pub fn read(&self, name: &str, inputs: &Inputs) -> Result<DriveSpec, SpecError> {
         let shown = self.path.display().to_string();
         if !self.is_toml() {
             return (inputs.other_drive)(&shown).map_err(|e| {

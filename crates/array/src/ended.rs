@@ -4,7 +4,7 @@ use headstack_units::Time;
 
 /// What is known of a request when it ends.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked {
+pub struct Asked {
     pub arrival: Time,
     pub blocks: u32,
     /// Index in [`OPERATIONS`](crate::outcome::OPERATIONS).
@@ -18,7 +18,7 @@ pub(crate) struct Asked {
 
 /// The times of a request that ended, which are counted in the order of the whole system.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Times {
+pub struct Times {
     /// As in [`Ended`].
     pub response_ns: u64,
     pub service_ns: u64,
@@ -30,7 +30,7 @@ pub(crate) struct Times {
 
 /// A request that ended.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ended {
+pub struct Ended {
     /// Response times from submission, without the time in the queues of drives, and from admission to the host's queue.
     pub response_ns: u64,
     pub service_ns: u64,

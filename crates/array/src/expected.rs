@@ -9,7 +9,7 @@ use std::sync::Mutex;
 
 /// The number of requests of a workload.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum RequestCount {
+pub enum RequestCount {
     /// The exact number.
     Exact(u64),
     /// An estimate.
@@ -24,7 +24,7 @@ impl RequestCount {
 }
 
 /// The numbers of requests of all workloads; each workload runs on every system.
-pub(crate) struct ExpectedRequests<'a> {
+pub struct ExpectedRequests<'a> {
     progress: &'a Progress,
     systems: u64,
     /// Limit of each workload.
@@ -33,12 +33,7 @@ pub(crate) struct ExpectedRequests<'a> {
 }
 
 impl<'a> ExpectedRequests<'a> {
-    pub(crate) fn new(
-        progress: &'a Progress,
-        systems: usize,
-        workloads: usize,
-        at_most: Option<u64>,
-    ) -> ExpectedRequests<'a> {
+    pub fn new(progress: &'a Progress, systems: usize, workloads: usize, at_most: Option<u64>) -> ExpectedRequests<'a> {
         ExpectedRequests {
             progress,
             systems: systems as u64,
@@ -58,7 +53,7 @@ impl<'a> ExpectedRequests<'a> {
     }
 
     /// Sets the number of a workload. The total is known once the numbers of all workloads are.
-    pub(crate) fn set(&self, workload: usize, known: RequestCount) {
+    pub fn set(&self, workload: usize, known: RequestCount) {
         let Ok(mut all) = self.workloads.lock() else {
             return;
         };
@@ -78,7 +73,7 @@ impl<'a> ExpectedRequests<'a> {
 const BATCH: u64 = 1024;
 
 /// A trace that estimates its number of requests while it is read.
-pub(crate) struct EstimatingSource<'a> {
+pub struct EstimatingSource<'a> {
     source: Source,
     counters: Counters,
     expected: &'a ExpectedRequests<'a>,
@@ -116,7 +111,7 @@ impl Requests for EstimatingSource<'_> {
 }
 
 impl<'a> EstimatingSource<'a> {
-    pub(crate) fn new(
+    pub fn new(
         source: Source,
         counters: Counters,
         expected: &'a ExpectedRequests<'a>,
@@ -125,7 +120,7 @@ impl<'a> EstimatingSource<'a> {
         EstimatingSource { source, counters, expected, workload, seen: 0, read: 0 }
     }
 
-    fn count(&mut self, requests: u64) {
+    pub fn count(&mut self, requests: u64) {
         let looks = self.seen / BATCH;
         self.seen += requests;
         if self.seen / BATCH > looks {
@@ -146,61 +141,5 @@ impl<'a> EstimatingSource<'a> {
             self.expected.set(self.workload, RequestCount::Estimate(about));
         }
         self.read = read;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_total_is_known_when_every_workload_is() {
-        let progress = Progress::new();
-        let expected = ExpectedRequests::new(&progress, 3, 2, Some(500));
-        expected.set(1, RequestCount::Exact(2000));
-        assert_eq!(progress.total(), None);
-        expected.set(0, RequestCount::Estimate(100));
-        assert_eq!(progress.total(), Some(3 * (100 + 500)));
-        expected.set(0, RequestCount::Exact(90));
-        // An exact number is not replaced by an estimate.
-        expected.set(0, RequestCount::Estimate(300));
-        assert_eq!(progress.total(), Some(3 * (90 + 500)));
-        progress.add(2000);
-        assert_eq!(progress.total(), Some(2000));
-    }
-    /// Half-way through a file the estimate is near its length, in every format.
-    #[test]
-    fn a_trace_tells_how_long_it_is_while_it_is_read() {
-        use headstack_trace::{create, open, ReadOptions};
-        let dir = std::env::temp_dir().join(format!("headstack-expected-{}", std::process::id()));
-        std::fs::create_dir_all(&dir).unwrap();
-        let n = 60_000u64;
-        let mut text = "time_us,lba,blocks,op\n".to_string();
-        for i in 0..n {
-            let time = 1_000_000_000 + i * 20_000;
-            text += &format!("{time},{},8,R\n", 1_000_000 + i * 7919 % 8_000_000);
-        }
-        let csv = dir.join("long.csv");
-        std::fs::write(&csv, &text).unwrap();
-        let parquet = dir.join("long.parquet");
-        let mut writer = create(&parquet, None).unwrap();
-        for request in open(&csv, None, &ReadOptions::default()).unwrap() {
-            writer.write(&request.unwrap()).unwrap();
-        }
-        writer.finish().unwrap();
-        for path in [csv, parquet] {
-            let progress = Progress::new();
-            let expected = ExpectedRequests::new(&progress, 1, 1, None);
-            let options = ReadOptions::default();
-            let source = open(&path, None, &options).unwrap();
-            let mut watched = EstimatingSource::new(source, options.counters.clone(), &expected, 0);
-            assert_eq!(watched.by_ref().take(n as usize / 2).count(), n as usize / 2);
-            // An estimate is made every 1024 requests, a piece of the file holds some 8000.
-            let about = progress.total().unwrap() as f64;
-            assert!((about / n as f64 - 1.0).abs() < 0.1, "{path:?}: {about}");
-            assert_eq!(watched.count(), n as usize / 2);
-            assert_eq!(progress.total(), Some(n));
-        }
-        std::fs::remove_dir_all(&dir).unwrap();
     }
 }

@@ -340,7 +340,7 @@ fn stem(path: &str) -> String {
 }
 
 /// Name of a trace: its file name without extensions, also if it is compressed.
-fn trace_name(path: &str) -> String {
+pub fn trace_name(path: &str) -> String {
     let packed = [".gz", ".zst", ".bz2", ".xz"];
     let plain = packed.iter().find_map(|p| path.strip_suffix(p));
     stem(plain.unwrap_or(path))
@@ -596,6 +596,3 @@ impl System {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

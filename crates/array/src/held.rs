@@ -17,7 +17,7 @@ const ARRIVALS: u32 = 0;
 const AT_ONCE: usize = usize::MAX;
 
 #[derive(Clone, Copy)]
-enum What {
+pub enum What {
     /// A request of a thread arrives and takes a slot.
     Arrival {
         thread: u32,
@@ -50,7 +50,7 @@ struct HeldTimes {
 }
 
 /// Events of one part of a system, in the order in which they happened there.
-pub(crate) struct Held {
+pub struct Held {
     /// What happened in a logged run.
     events: VecDeque<Event>,
     records: VecDeque<Record>,
@@ -81,7 +81,7 @@ impl Held {
         self.now = (now, member as u32 + 1);
     }
 
-    fn push(&mut self, what: What) {
+    pub fn push(&mut self, what: What) {
         let (time, place) = self.now;
         self.events.push_back(Event { time, place, what });
     }
@@ -133,7 +133,7 @@ impl Held {
 /// Counts events of several parts in the order in which they would have happened if all were simulated together: in
 /// order of time; of equal times arrivals first, in the order in which their threads were set up for them, then members
 /// in the order of their numbers.
-pub(crate) struct Order {
+pub struct Order {
     /// By thread: when it was set up for its next request, as a place in the order of all.
     ready: Vec<u64>,
     /// Threads that were set up, and requests that arrived.
@@ -160,13 +160,13 @@ impl Order {
     }
 
     /// Counts all that is held, and releases it.
-    pub fn count(&mut self, parts: &mut [&mut Held], whole: &mut Observers) {
+    pub(crate) fn count(&mut self, parts: &mut [&mut Held], whole: &mut Observers) {
         self.count_ended(parts, |times| whole.count(times));
         self.count_events(parts, whole);
     }
 
     /// Counts the requests that ended in a run without a log.
-    fn count_ended(&mut self, parts: &mut [&mut Held], mut count: impl FnMut(&Times)) {
+    pub fn count_ended(&mut self, parts: &mut [&mut Held], mut count: impl FnMut(&Times)) {
         let turn = |part: &Held, i: usize| part.ended.get(i).map_or(Time::NEVER, |e| e.turn);
         for (i, part) in parts.iter().enumerate() {
             self.turns.set(i, turn(part, 0));
@@ -249,73 +249,6 @@ impl Order {
         if let Some(ready) = self.ready.get_mut(thread as usize) {
             *ready = self.n_ready;
             self.n_ready += 1;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::request_tracker::NO_THREAD;
-    use headstack_testkit::XorShift;
-
-    /// A request with the number `n` ends: arrivals and members at few different times, so that many are equal.
-    fn end(part: &mut Held, n: u64) {
-        part.ended(&Ended {
-            response_ns: n,
-            service_ns: 0,
-            admitted_ns: 0,
-            drive: 0,
-            blocks: 8,
-            thread: NO_THREAD,
-            job: None,
-            kind: 0,
-            class: 0,
-            measured: true,
-            failed: false,
-        });
-    }
-
-    /// Against a search for the part whose next event has the least time and place: of equal ones, the first part.
-    #[test]
-    fn requests_of_parts_are_counted_in_the_order_of_the_whole() {
-        let mut noise = XorShift::default();
-        for n_parts in [1usize, 2, 3, 16, 17, 64] {
-            let mut order = Order::new(0, n_parts);
-            let mut parts: Vec<Held> = (0..n_parts).map(|_| Held::new(false)).collect();
-            for step in 0..20u64 {
-                let mut lists: Vec<VecDeque<(u64, usize, u64)>> = vec![VecDeque::new(); n_parts];
-                let mut times = vec![step * 100; n_parts];
-                for n in 0..300u64 {
-                    let x = noise.draw();
-                    let i = (x >> 20) as usize % n_parts;
-                    times[i] += x >> 40 & 1;
-                    // An arrival, or an event of one of the two members of this part.
-                    let place = match x >> 50 & 3 {
-                        0 => 0,
-                        own => 2 * i + own as usize % 2 + 1,
-                    };
-                    match place {
-                        0 => parts[i].arrives(Time(times[i]), 0),
-                        own => parts[i].reach(Time(times[i]), own - 1),
-                    }
-                    end(&mut parts[i], n);
-                    lists[i].push_back((times[i], place, n));
-                }
-                let mut want = Vec::new();
-                let next = |lists: &[VecDeque<(u64, usize, u64)>]| {
-                    let heads = lists.iter().enumerate();
-                    let heads = heads.filter_map(|(i, l)| l.front().map(|f| (f.0, f.1, i)));
-                    heads.min().map(|first| first.2)
-                };
-                while let Some(i) = next(&lists) {
-                    want.extend(lists[i].pop_front().map(|f| f.2));
-                }
-                let mut got = Vec::new();
-                let mut held: Vec<&mut Held> = parts.iter_mut().collect();
-                order.count_ended(&mut held, |times| got.push(times.response_ns));
-                assert_eq!(got, want, "{n_parts} parts, step {step}");
-            }
         }
     }
 }

@@ -8,36 +8,47 @@ pub mod change;
 pub mod check;
 pub mod classes;
 pub mod crew;
-mod document;
-mod dotted;
-mod drive_file;
-mod ended;
+#[doc(hidden)]
+pub mod document;
+#[doc(hidden)]
+pub mod dotted;
+#[doc(hidden)]
+pub mod drive_file;
+#[doc(hidden)]
+pub mod ended;
 pub mod entry;
-mod expected;
+#[doc(hidden)]
+pub mod expected;
 pub mod experiment;
 mod failure_limit;
-mod held;
-mod inputs;
+#[doc(hidden)]
+pub mod held;
+#[doc(hidden)]
+pub mod inputs;
 pub mod layer;
 pub mod live;
 pub mod member;
-mod memory_guard;
+#[doc(hidden)]
+pub mod memory_guard;
 mod observers;
 pub mod open;
 pub mod organisation;
 mod outcome;
 pub mod output;
 pub mod overload;
-mod overrides;
+#[doc(hidden)]
+pub mod overrides;
 pub mod provenance;
-mod request_tracker;
+#[doc(hidden)]
+pub mod request_tracker;
 mod resolved;
 pub mod result;
 pub mod run;
 mod schema;
 pub mod simulate;
 mod system;
-mod timetable;
+#[doc(hidden)]
+pub mod timetable;
 pub mod warnings;
 pub mod window;
 

@@ -23,14 +23,14 @@ pub const BATCH_ROWS: usize = 65_536;
 pub struct RequestLog {
     path: PathBuf,
     rows: Vec<Record>,
-    writer: Option<TableWriter<File>>,
+    writer: Option<TableWriter<'static>>,
 }
 
 /// Writes a batch; the first batch opens the file with its columns.
-fn write(writer: &mut Option<TableWriter<File>>, path: &Path, columns: &[Column]) -> Result<(), String> {
+fn write(writer: &mut Option<TableWriter<'static>>, path: &Path, columns: &[Column]) -> Result<(), String> {
     if writer.is_none() {
         let file = File::create(path).map_err(|e| unwritten(path, &e))?;
-        let new = TableWriter::new(file, columns);
+        let new = TableWriter::new(Box::new(file), columns);
         *writer = Some(new.map_err(|e| unwritten(path, &e))?);
     }
     match writer {
@@ -121,7 +121,7 @@ fn parts(r: &Record) -> [u64; 4] {
     r.waits.parts(r.components.queue)
 }
 
-fn close(writer: Option<TableWriter<File>>, path: &Path) -> Result<(), String> {
+fn close(writer: Option<TableWriter<'static>>, path: &Path) -> Result<(), String> {
     match writer {
         Some(writer) => writer.close().map(|_| ()).map_err(|e| unwritten(path, &e)),
         None => Ok(()),

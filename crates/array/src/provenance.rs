@@ -48,13 +48,13 @@ pub struct DriveDescription {
 }
 
 /// SHA-256 in hexadecimal digits.
-pub(crate) fn sha256(bytes: &[u8]) -> String {
+pub fn sha256(bytes: &[u8]) -> String {
     format!("{:x}", Sha256::digest(bytes))
 }
 
 /// Size and SHA-256 of a regular file, read in pieces; none for anything else, if the file cannot be read, or
 /// once `stop` returns true.
-pub(crate) fn hash_file(path: &Path, stop: &dyn Fn() -> bool) -> Option<(u64, String)> {
+pub fn hash_file(path: &Path, stop: &dyn Fn() -> bool) -> Option<(u64, String)> {
     const PIECE: usize = 1 << 20;
     // A pipe can be read only once, so only regular files are opened.
     if !path.is_file() {
@@ -79,7 +79,7 @@ pub(crate) fn hash_file(path: &Path, stop: &dyn Fn() -> bool) -> Option<(u64, St
 
 /// A short name of a run: equal for equal experiments, input files, drives and versions, whatever the
 /// computer, the threads or the output folder.
-pub(crate) fn run_id(experiment: &Value, inputs: &[Input], drives: &[Vec<DriveDescription>], version: &str) -> String {
+pub fn run_id(experiment: &Value, inputs: &[Input], drives: &[Vec<DriveDescription>], version: &str) -> String {
     const DIGITS: usize = 12;
     let whole = json!({
         "experiment": experiment, "inputs": inputs, "drives": drives, "version": version,
@@ -87,44 +87,4 @@ pub(crate) fn run_id(experiment: &Value, inputs: &[Input], drives: &[Vec<DriveDe
     let mut id = sha256(whole.to_string().as_bytes());
     id.truncate(DIGITS);
     id
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// FIPS 180-4, examples.
-    #[test]
-    fn files_are_hashed_by_sha_256() {
-        let path = std::env::temp_dir().join(format!("headstack-hash-{}", std::process::id()));
-        std::fs::write(&path, "abc").unwrap();
-        let got = hash_file(&path, &|| false);
-        let want = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(got, Some((3, want.to_string())));
-        assert_eq!(hash_file(&path, &|| true), None);
-        std::fs::remove_file(&path).unwrap();
-        assert_eq!(hash_file(&path, &|| false), None);
-        assert_eq!(hash_file(&std::env::temp_dir(), &|| false), None);
-    }
-
-    #[test]
-    fn the_identity_depends_on_all_that_decides() {
-        let input = |sha: &str| Input {
-            kind: "trace",
-            path: Some("a".into()),
-            name: None,
-            format: None,
-            bytes: Some(1),
-            sha256: Some(sha.into()),
-        };
-        let id = |seed: u32, sha: &str, version: &str| {
-            run_id(&json!({ "run": { "seed": seed } }), &[input(sha)], &[], version)
-        };
-        let first = id(1, "a", "1");
-        assert_eq!(first, id(1, "a", "1"));
-        for other in [id(2, "a", "1"), id(1, "b", "1"), id(1, "a", "2")] {
-            assert_ne!(first, other);
-        }
-        assert_eq!(first.len(), 12);
-    }
 }

@@ -16,7 +16,7 @@ use headstack_trace::{Jobs, Pauses, Request};
 use headstack_units::Time;
 use in_flight::{InFlight, Slot, NONE};
 use issuer::Issuer;
-pub(crate) use issuer::NO_THREAD;
+pub use issuer::NO_THREAD;
 
 /// Requests in flight, what issues the next ones, and who observes their ends.
 pub(crate) struct RequestTracker<'a, 'l> {

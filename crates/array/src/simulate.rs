@@ -13,7 +13,8 @@
 //! A request that an organisation splits completes with its last part. Its components are those of that part,
 //! so that they add up to its response time. Statistics count requests that arrive after the warm-up.
 
-mod apart;
+#[doc(hidden)]
+pub mod apart;
 mod by_jobs;
 mod dealt;
 mod devices;
@@ -25,7 +26,8 @@ pub(crate) mod options;
 pub(crate) mod record;
 mod samples;
 mod seen;
-pub(crate) mod warm_up;
+#[doc(hidden)]
+pub mod warm_up;
 
 use crate::capping::Capper;
 use crate::ended::Asked;

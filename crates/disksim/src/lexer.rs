@@ -24,7 +24,7 @@ pub(crate) enum Token {
 
 /// A word that is a number.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Number {
+pub enum Number {
     Integer(i64),
     Real(f64),
 }
@@ -178,7 +178,7 @@ fn is_punct(c: char) -> bool {
 }
 
 /// The value of a word that is a number: finite, in digits.
-fn number(word: &str) -> Option<Number> {
+pub fn number(word: &str) -> Option<Number> {
     let digits = word.strip_prefix('-').unwrap_or(word);
     if let Some(hex) = digits.strip_prefix("0x").or(digits.strip_prefix("0X")) {
         if hex.starts_with(['+', '-']) {
@@ -195,20 +195,4 @@ fn number(word: &str) -> Option<Number> {
         return Some(Number::Integer(n));
     }
     word.parse::<f64>().ok().filter(|x| x.is_finite()).map(Number::Real)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_and_numbers() {
-        assert_eq!(number("12"), Some(Number::Integer(12)));
-        assert_eq!(number("-0x1F"), Some(Number::Integer(-31)));
-        assert_eq!(number("1.5e+2"), Some(Number::Real(150.0)));
-        assert_eq!(number("-.5"), Some(Number::Real(-0.5)));
-        for word in ["2nd", "inf", "nan", "-", ".", "..", "a1", "1e999", "0x", "--1"] {
-            assert_eq!(number(word), None, "{word}");
-        }
-    }
 }

@@ -10,7 +10,8 @@ pub mod checks;
 mod convert;
 mod error;
 mod experiment;
-mod lexer;
+#[doc(hidden)]
+pub mod lexer;
 mod loader;
 mod parser;
 pub mod validate;

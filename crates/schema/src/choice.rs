@@ -25,13 +25,15 @@ pub fn kind<C: Choice>() -> Kind {
 /// # Errors
 /// The words that there are, and the nearest one.
 pub fn read<C: Choice>(value: &Value) -> Result<C, SpecError> {
-    let Value::String(word) = value else {
-        return Err(wrong_kind(value, kind::<C>().need()));
+    let found = C::WORDS.iter().find(|(name, ..)| value == name);
+    found.map(|(.., meant)| *meant).ok_or_else(|| no_word(value, kind::<C>()))
+}
+
+fn no_word(value: &Value, kind: Kind) -> SpecError {
+    let need = kind.need();
+    let (Value::String(word), Kind::Choice(words)) = (value, kind) else {
+        return wrong_kind(value, need);
     };
-    let found = C::WORDS.iter().find(|(name, ..)| name == word);
-    found.map(|(.., meant)| *meant).ok_or_else(|| {
-        let hint = did_you_mean(word, C::WORDS.iter().map(|(name, ..)| *name));
-        let need = format!("{}{hint}", kind::<C>().need());
-        SpecError::new("", format!("{word:?}"), need)
-    })
+    let hint = did_you_mean(word, words.iter().map(|w| w.name));
+    SpecError::new("", format!("{word:?}"), format!("{need}{hint}"))
 }

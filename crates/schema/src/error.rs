@@ -180,9 +180,12 @@ impl SpecError {
 
 /// The hint `; did you mean "x"?`, or an empty text if no known name is near.
 pub fn did_you_mean<'a>(got: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(got, &mut known.into_iter())
+}
+
+fn nearest(got: &str, known: &mut dyn Iterator<Item = &str>) -> String {
     let got = got.to_lowercase();
     known
-        .into_iter()
         .map(|k| (strsim::jaro_winkler(&got, &k.to_lowercase()), k))
         .filter(|(score, _)| *score > 0.8)
         .max_by(|a, b| a.0.total_cmp(&b.0))

@@ -165,15 +165,17 @@ impl<'a> Given<'a> {
         }
     }
 
-    /// Reads it with `read`; what is left out has the value of `absent`.
+    /// Reads it with `read`; what is left out has the value of `absent`. Through pointers, so that it is compiled once
+    /// for each type and not for each parameter.
     ///
     /// # Errors
     /// Those of `read`, at the key; a parameter that may not be left out.
+    #[inline(never)]
     pub fn read<T>(
         &self,
         need: &str,
-        absent: impl FnOnce() -> Option<T>,
-        read: impl FnOnce(&Value) -> Result<T, SpecError>,
+        absent: fn() -> Option<T>,
+        read: fn(&Value) -> Result<T, SpecError>,
     ) -> Result<T, SpecError> {
         match self.value {
             Some(value) => read(value).map_err(|e| e.within(self.key)),

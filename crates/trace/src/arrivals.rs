@@ -159,7 +159,7 @@ fn unknown(word: &str) -> SpecError {
 }
 
 /// Reads `{ closed = { ... } }`.
-fn closed(table: &Params) -> Result<Arrivals, SpecError> {
+pub fn closed(table: &Params) -> Result<Arrivals, SpecError> {
     let mut keys = table.iter();
     let (key, value) = keys.next().ok_or_else(|| SpecError::new("", "{}", NEED_CLOSED))?;
     match key.as_str() {

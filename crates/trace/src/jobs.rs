@@ -281,7 +281,7 @@ impl Waits {
 }
 
 /// Marks the number of the thread that issued a request as one that does not wait for it.
-const DETACHED: u32 = 1 << 31;
+pub const DETACHED: u32 = 1 << 31;
 
 /// Jobs that run: they say what is issued next, and are told what has ended.
 pub struct Jobs {
@@ -601,6 +601,3 @@ impl Jobs {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

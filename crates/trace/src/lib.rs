@@ -3,19 +3,27 @@
 //! Everything is a stream of [`Request`]s in time order, with addresses and lengths in 512-byte blocks,
 //! whatever the units of the source.
 
-mod alignment;
-mod arrivals;
+#[doc(hidden)]
+pub mod alignment;
+#[doc(hidden)]
+pub mod arrivals;
 pub mod classes;
-mod error;
+#[doc(hidden)]
+pub mod error;
 #[doc(hidden)]
 pub mod fuzzing;
-mod info;
-mod ioprio;
+#[doc(hidden)]
+pub mod info;
+#[doc(hidden)]
+pub mod ioprio;
 pub mod jobs;
-mod options;
+#[doc(hidden)]
+pub mod options;
 pub mod reader;
-mod request;
-mod source;
+#[doc(hidden)]
+pub mod request;
+#[doc(hidden)]
+pub mod source;
 pub mod synthetic;
 pub mod table;
 pub mod transform;

@@ -209,7 +209,7 @@ impl Counters {
     pub fn how_opened(&self) -> Opened {
         self.0.opened.lock().map_or_else(|_| Opened::default(), |o| o.clone())
     }
-    pub(crate) fn detected(&self, fits: Vec<(&'static str, u8)>) {
+    pub fn detected(&self, fits: Vec<(&'static str, u8)>) {
         if let Ok(mut opened) = self.0.opened.lock() {
             opened.fits = Some(fits);
         }
@@ -254,7 +254,7 @@ impl Counters {
     pub fn filtered(&self) -> u64 {
         self.0.filtered.load(Ordering::Relaxed)
     }
-    pub(crate) fn add(&self, tally: &Tally) {
+    pub fn add(&self, tally: &Tally) {
         for (counter, value) in [
             (&self.0.read, tally.read),
             (&self.0.skipped, tally.skipped),
@@ -272,7 +272,7 @@ impl Counters {
 
 /// Counts that are not yet added to the shared ones: an atomic operation per request would be too slow.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub struct Tally {
     pub read: u64,
     pub skipped: u64,
     pub clamped: u64,

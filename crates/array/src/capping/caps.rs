@@ -146,7 +146,7 @@ impl Signal {
 }
 
 /// The cap in force, as time goes on.
-pub(super) struct CapSchedule {
+pub struct CapSchedule {
     caps: Caps,
     /// Of a schedule: the number of entries in the past.
     past: usize,
@@ -157,6 +157,7 @@ pub(super) struct CapSchedule {
 }
 
 impl CapSchedule {
+    /// The caps of a run with this seed.
     pub fn new(caps: &Caps, seed: u64) -> CapSchedule {
         let mut random = stream(seed, "capping.signal");
         let value = match caps {

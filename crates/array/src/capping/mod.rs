@@ -125,7 +125,7 @@ pub struct Plan {
 }
 
 /// Merges two tables; the keys of `own` replace those of `common`.
-pub(crate) fn merged(common: &Params, own: &Params) -> Params {
+pub fn merged(common: &Params, own: &Params) -> Params {
     let mut table = common.clone();
     // A source of caps in `own` replaces any kind of source in `common`.
     let sources = ["caps", "cap_file", "signal"];
@@ -166,6 +166,3 @@ impl Plan {
         found.map_err(|e| e.within(&self.place))
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -40,13 +40,15 @@
 //! # Validity
 //! No plug lists: requests arrive one at a time. No priorities, cgroups or writeback throttling.
 
-mod admission;
+#[doc(hidden)]
+pub mod admission;
 mod flush;
 mod merging;
 mod parameters;
 mod processes;
 mod settings;
-mod waking;
+#[doc(hidden)]
+pub mod waking;
 
 use super::elevator::{self, Elevator};
 use super::{Context, Elevators, Entry, Flow, Layer, LowerCount, Request, Setting, Statistics, ANYONE};

@@ -134,7 +134,7 @@ impl Waits {
     }
 
     /// Adds `more`, share by share.
-    pub(crate) fn add(&mut self, more: &Waits) {
+    pub fn add(&mut self, more: &Waits) {
         self.place += more.place;
         self.elevator += more.elevator;
         self.array += more.array;

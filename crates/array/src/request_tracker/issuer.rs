@@ -59,7 +59,7 @@ impl After {
 }
 
 /// The thread of a request that belongs to none.
-pub(crate) const NO_THREAD: u32 = u32::MAX;
+pub const NO_THREAD: u32 = u32::MAX;
 
 impl Issues {
     #[inline(always)]

@@ -11,7 +11,8 @@
 //! To add one: write `NAME.rs` with `CHECK` and `find`, and add `NAME` to the list below. The list is the order in
 //! which warnings are shown.
 
-mod words;
+#[doc(hidden)]
+pub mod words;
 
 use crate::experiment::{Experiment, System, Workload};
 use crate::inputs::Inputs;

@@ -8,7 +8,8 @@
 //! angles and is refused.
 
 mod record;
-mod recorded;
+#[doc(hidden)]
+pub mod recorded;
 
 pub use record::{
     ArmRecord, CommandRecord, DriveRecord, HeadSetRecord, PhaseRecord, PlaceRecord, RotationRecord, SampleRecord,
@@ -58,7 +59,7 @@ pub struct WindowRecord {
 }
 
 /// Where drives leave their records, by their numbers in the system.
-pub(crate) type Records = Arc<Mutex<BTreeMap<u32, DriveRecord>>>;
+pub type Records = Arc<Mutex<BTreeMap<u32, DriveRecord>>>;
 
 /// The experiment with the one system and the one workload of a window, ended with it. Their seeds stay the same.
 fn narrowed(experiment: &Experiment, window: &Window) -> Experiment {

@@ -43,7 +43,7 @@ struct Recorder {
 
 impl Recorded {
     /// Drive number `index` of a system, which leaves its record in `records` at the end of the window.
-    pub(crate) fn new(mut drive: Drive, index: u32, window: &Window, records: Records) -> Recorded {
+    pub fn new(mut drive: Drive, index: u32, window: &Window, records: Records) -> Recorded {
         drive.listen(Time::ZERO);
         let recorder = Recorder::new(&drive, window);
         Recorded { drive, index, recorder: Some(Box::new(recorder)), records, early: Vec::new() }
@@ -87,7 +87,7 @@ impl Drop for Recorded {
 }
 
 impl Recorder {
-    fn new(drive: &Drive, window: &Window) -> Recorder {
+    pub fn new(drive: &Drive, window: &Window) -> Recorder {
         let (from, until) = (window.from.0, window.until.0);
         // The last sample is at the end of the window.
         let step = ((until - from).div_ceil(MOST_SAMPLES)).max(LEAST_STEP_NS);
@@ -267,47 +267,5 @@ impl Member for Recorded {
     fn abort(&mut self, now: Time, id: u64) -> bool {
         self.look(now);
         Member::abort(&mut self.drive, now, id)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use headstack_drive::limits::CountsByLimit;
-    use headstack_drive::{Command, DriveDesign, DriveOptions, DurationLimit, Heeded, LimitsSpec, Models};
-    use headstack_trace::{Ioprio, IoprioClass};
-    use headstack_units::{Lba, Span};
-    use std::sync::Arc;
-
-    /// What a drive says of its limits, and has counted, is the same where it is recorded.
-    #[test]
-    fn limits_are_those_of_the_drive() {
-        let mut spec = headstack_testkit::shipped::drive("ultrastar-hc570");
-        let inactive = DurationLimit { inactive: Some(Span(50_000_000)), ..DurationLimit::default() };
-        spec.duration_limits = LimitsSpec { enabled: Heeded::Limits, reads: vec![inactive], ..LimitsSpec::default() };
-        let design = Arc::new(DriveDesign::new(&spec, &Models::builtin()).expect("a drive"));
-        let make = || design.drive(&DriveOptions::default()).expect("a drive");
-        let window = Window { system: 0, workload: 0, from: Time::ZERO, until: Time(1_000_000_000) };
-        let mut plain = make();
-        let mut recorded = Recorded::new(make(), 0, &window, Records::default());
-        fn facts(member: &mut impl Member) -> (bool, Heeded, Option<CountsByLimit>) {
-            // Twenty reads at once, all over the disk, with limit 1.
-            for i in 0..20 {
-                let request = DriveRequest {
-                    id: i,
-                    command: Command::Read,
-                    lba: Lba(i * 7919 % 20 * 1_000_000_000),
-                    blocks: 8,
-                    hint: member.hint(Ioprio::of(IoprioClass::BestEffort, 0, 1).expect("limit 1")),
-                };
-                member.submit(Time::ZERO, request, 0);
-            }
-            member.advance(Time(2_000_000_000), &mut |_| {});
-            (member.has_limits(), member.heeded(), member.limit_counts())
-        }
-        let want = facts(&mut plain);
-        let counted = want.2.is_some_and(|c| c[0][0].n_commands == 20);
-        assert!(want.0 && want.1 == Heeded::Limits && counted, "{want:?}");
-        assert_eq!(facts(&mut recorded), want);
     }
 }

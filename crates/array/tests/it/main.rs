@@ -6,6 +6,7 @@ mod change;
 mod classes;
 mod in_sequence;
 mod layers;
+mod parts;
 mod random;
 mod records;
 mod registries;

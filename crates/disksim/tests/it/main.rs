@@ -5,6 +5,7 @@ mod experiment;
 mod fuzz_corpus;
 mod measured;
 mod open_load;
+mod parts;
 mod real_drives;
 mod shared_drives;
 mod small_files;

@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 /// Number of bins of the rates.
-const MOST_BINS: usize = 512;
+pub const MOST_BINS: usize = 512;
 /// Number of bins of times, and of addresses.
 const MAP: usize = 64;
 /// Initial width of a bin of time: 1 ms.
@@ -17,7 +17,7 @@ const FIRST_BLOCKS: u64 = 2048;
 
 /// The counts of a bin of time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Tally {
+pub struct Tally {
     pub reads: u64,
     pub writes: u64,
     pub read_bytes: u64,
@@ -25,7 +25,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, other: Tally) {
+    pub fn add(&mut self, other: Tally) {
         self.reads += other.reads;
         self.writes += other.writes;
         self.read_bytes = self.read_bytes.saturating_add(other.read_bytes);
@@ -34,9 +34,9 @@ impl Tally {
 }
 
 /// Counts over time.
-pub(super) struct RateBins {
+pub struct RateBins {
     width_ns: u64,
-    bins: Vec<Tally>,
+    pub bins: Vec<Tally>,
 }
 
 /// Rates over time, in bins that start at the first request.
@@ -94,11 +94,11 @@ impl RateBins {
 }
 
 /// Requests of a device by time and address.
-pub(super) struct Map {
+pub struct Map {
     width_ns: u64,
     width_blocks: u64,
     /// Rows of addresses, one row for each bin of time.
-    cells: Vec<u64>,
+    pub cells: Vec<u64>,
 }
 
 /// Reads and writes of a device by time and first address.
@@ -156,55 +156,5 @@ impl Map {
             bin_bytes: self.width_blocks * 512,
             n_requests: (rows[..times].iter()).map(|r| r[..addresses].to_vec()).collect(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Reads of one byte every 3 ms for 3 s: every bin has the count for its width, and none is lost.
-    #[test]
-    fn bins_widen_and_keep_their_sum() {
-        let mut rates = RateBins::default();
-        for i in 0..1000u64 {
-            let tally = Tally { reads: 1, read_bytes: 1, ..Tally::default() };
-            rates.add(i * 3_000_000, tally);
-        }
-        let rates = rates.rates();
-        // 2.997 s in at most 512 bins of 1 ms times a power of two.
-        assert_eq!((rates.bin_s, rates.n_reads.len()), (0.008, 375));
-        assert_eq!(rates.n_reads.iter().sum::<u64>(), 1000);
-        assert_eq!(rates.read_bytes, rates.n_reads);
-        // Bin 1 has 9, 12 and 15 ms; bin 2 has 18 and 21 ms.
-        assert_eq!(rates.n_reads[..3], [3, 3, 2]);
-        assert!(rates.n_writes.iter().all(|n| *n == 0));
-    }
-
-    #[test]
-    fn a_very_late_request_is_no_trouble() {
-        let mut rates = RateBins::default();
-        rates.add(0, Tally::default());
-        rates.add(1 << 62, Tally::default());
-        assert!(rates.bins.len() <= MOST_BINS);
-        let mut map = Map::default();
-        map.add(1 << 62, (1 << 55) - 1);
-        map.add(0, 0);
-        assert_eq!(map.cells.iter().sum::<u64>(), 2);
-    }
-
-    #[test]
-    fn a_map_by_hand() {
-        let mut map = Map::default();
-        map.add(0, 0);
-        map.add(0, 4096);
-        // From here on bins of 2 MiB, and of 2 ms.
-        map.add(64_000_000, 2048 * 64);
-        let found = map.of(3);
-        assert_eq!((found.bin_s, found.bin_bytes, found.device), (0.002, 2 << 20, 3));
-        assert_eq!(found.n_requests.len(), 33);
-        assert_eq!(found.n_requests[0][..3], [1, 1, 0]);
-        assert_eq!(found.n_requests[32][32], 1);
-        assert_eq!(found.n_requests[0].len(), 33);
     }
 }

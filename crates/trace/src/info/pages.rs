@@ -16,13 +16,13 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// Most pages that are kept.
-const MOST: usize = 1 << 19;
+pub const MOST: usize = 1 << 19;
 /// First bit of a hash that is used for sampling. The table uses the bits above and below.
 const DECIDING_BITS: u32 = 24;
 
 /// A hasher for values that are already hashed.
 #[derive(Default)]
-struct Mixed(u64);
+pub struct Mixed(u64);
 
 impl Hasher for Mixed {
     fn finish(&self) -> u64 {
@@ -37,7 +37,7 @@ impl Hasher for Mixed {
 }
 
 /// A kept page.
-struct Page {
+pub struct Page {
     touches: u32,
     /// The window of its last touch.
     window: u64,
@@ -45,8 +45,8 @@ struct Page {
 
 /// Pages and how often they were touched.
 #[derive(Default)]
-pub(super) struct Pages {
-    kept: HashMap<u64, Page, BuildHasherDefault<Mixed>>,
+pub struct Pages {
+    pub kept: HashMap<u64, Page, BuildHasherDefault<Mixed>>,
     zero_bits: u32,
     touches: u64,
     window: u64,
@@ -175,54 +175,5 @@ impl Pages {
             mean: (sum * u128::from(page_bytes)) as f64 / windows.max(1) as f64,
             max: (self.windows_max.max(last) * page_bytes) as f64,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::info::mix;
-
-    #[test]
-    fn touches_and_windows_by_hand() {
-        let mut pages = Pages::default();
-        for (page, window) in [(1, 0), (2, 0), (1, 0), (1, 2), (3, 2), (1, 2), (1, 2)] {
-            pages.touch(mix(page), window);
-        }
-        let reuse = pages.reuse(4096);
-        assert_eq!((reuse.n_touches, pages.count()), (7, 3));
-        assert_eq!(reuse.repeated_touches_ratio, 4.0 / 7.0);
-        assert_eq!(reuse.pages_touched_again_ratio, 1.0 / 3.0);
-        let classes: Vec<_> = (reuse.pages.iter()).map(|c| (c.up_to_touches, c.n_pages)).collect();
-        // Pages 2 and 3 once, page 1 five times: above 4, up to 8.
-        assert_eq!(classes, [(1, 2), (2, 0), (4, 0), (8, 1)]);
-        // Windows 0 and 2 hold two pages each, window 1 none.
-        let set = pages.working_set(60_000_000_000, 3, 4096);
-        assert_eq!(set.window_s, 60.0);
-        assert_eq!((set.mean, set.max), (4.0 * 4096.0 / 3.0, 2.0 * 4096.0));
-    }
-
-    /// Four million pages, every third of them touched twice, in two windows; memory stays bounded.
-    #[test]
-    fn samples_of_many_pages_are_near() {
-        let mut pages = Pages::default();
-        let n = 4_000_000u64;
-        for page in 0..n {
-            pages.touch(mix(page), page * 2 / n);
-        }
-        for page in (0..n).step_by(3) {
-            pages.touch(mix(page), 1);
-        }
-        assert!(pages.is_estimate() && pages.kept.len() <= MOST);
-        let near = |value: f64, expected: f64| {
-            assert!((value / expected - 1.0).abs() < 0.01, "{value} {expected}");
-        };
-        near(pages.count() as f64, n as f64);
-        let reuse = pages.reuse(4096);
-        near(reuse.pages_touched_again_ratio, 1.0 / 3.0);
-        near(reuse.repeated_touches_ratio, 0.25);
-        // The second window has its own half, and a third of the other one.
-        let set = pages.working_set(1_000_000_000, 2, 4096);
-        near(set.max / 4096.0, n as f64 * (0.5 + 0.5 / 3.0));
     }
 }

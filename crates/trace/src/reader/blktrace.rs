@@ -47,7 +47,7 @@ pub const FORMAT: Format = Format {
 };
 
 /// Three events (one of another kind, one with a payload) in the given byte order.
-pub(crate) fn example(little: bool) -> Vec<u8> {
+pub fn example(little: bool) -> Vec<u8> {
     [
         event(little, (1000, 2048), 4096, 0x0011_0001, 0),
         event(little, (1500, 2048), 4096, 0x0041_0007, 0),
@@ -57,7 +57,7 @@ pub(crate) fn example(little: bool) -> Vec<u8> {
 }
 
 /// The record of one event: its time and sector, bytes, action, and `pdu` bytes of payload.
-pub(crate) fn event(little: bool, at: (u64, u64), bytes: u32, action: u32, pdu: u16) -> Vec<u8> {
+pub fn event(little: bool, at: (u64, u64), bytes: u32, action: u32, pdu: u16) -> Vec<u8> {
     let mut fields: Vec<Vec<u8>> = Vec::new();
     let word = |v: u32| if little { v.to_le_bytes() } else { v.to_be_bytes() }.to_vec();
     let long = |v: u64| if little { v.to_le_bytes() } else { v.to_be_bytes() }.to_vec();

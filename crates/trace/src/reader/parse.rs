@@ -6,7 +6,7 @@ use headstack_units::{Lba, Time};
 
 /// An error in a record; the calling loop adds the file and the line.
 #[derive(Debug)]
-pub(crate) enum Wrong {
+pub enum Wrong {
     /// One column is wrong.
     Field { column: usize, name: &'static str, got: String, need: String },
     /// The record as a whole is wrong.
@@ -43,7 +43,7 @@ pub(crate) fn record(got: impl Into<String>, need: impl Into<String>) -> Box<Wro
 
 /// A decimal integer without sign.
 #[inline]
-pub(crate) fn integer(text: &[u8]) -> Option<u64> {
+pub fn integer(text: &[u8]) -> Option<u64> {
     if text.is_empty() || text.len() > 20 {
         return None;
     }
@@ -81,7 +81,7 @@ pub(crate) fn hexadecimal(text: &[u8]) -> Option<u64> {
 /// A decimal number times `10^places`, rounded to the nearest integer: with 9 places, seconds become
 /// nanoseconds exactly. Not negative. A number with an exponent is converted through `f64`.
 #[inline]
-pub(crate) fn decimal(text: &[u8], places: u32) -> Option<u64> {
+pub fn decimal(text: &[u8], places: u32) -> Option<u64> {
     let mut value = 0u64;
     let mut i = 0;
     while i < text.len() {
@@ -201,7 +201,7 @@ pub(crate) const MAX_BLOCK: u64 = 1 << 55;
 /// The 512-byte blocks that `size` bytes from `offset` touch: an address that is not a multiple of 512 begins
 /// in the block that contains it, and the last block counts whole.
 #[inline]
-pub(crate) fn cover(offset: u64, size: u64) -> Option<(Lba, u32)> {
+pub fn cover(offset: u64, size: u64) -> Option<(Lba, u32)> {
     if size == 0 {
         return Some((Lba(offset / 512), 0));
     }
@@ -305,41 +305,4 @@ pub(crate) fn need_columns(count: usize, need: usize, names: &'static str) -> Pa
 pub(crate) fn by_bytes(time: Time, device: u32, op: Command, offset: u64, size: u64) -> Parsed<Option<Request>> {
     let (lba, blocks) = need_cover(offset, size)?;
     Ok(Some(Request { time, device, lba, blocks, op, ..Request::default() }))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn decimals_are_exact() {
-        assert_eq!(decimal(b"0.026214", 9), Some(26_214_000));
-        assert_eq!(decimal(b"1456095145.133076000", 9), Some(1_456_095_145_133_076_000));
-        assert_eq!(decimal(b"7", 9), Some(7_000_000_000));
-        assert_eq!(decimal(b".5", 3), Some(500));
-        assert_eq!(decimal(b"0.00049", 3), Some(0));
-        assert_eq!(decimal(b"0.0005", 3), Some(1));
-        assert_eq!(decimal(b"1.2e-05", 9), Some(12_000));
-        for bad in ["", ".", "-1", "1x", "nan", "inf", "1e400", "99999999999999999999"] {
-            assert_eq!(decimal(bad.as_bytes(), 9), None, "{bad}");
-        }
-    }
-
-    #[test]
-    fn integers_do_not_overflow() {
-        assert_eq!(integer(b"18446744073709551615"), Some(u64::MAX));
-        assert_eq!(integer(b"18446744073709551616"), None);
-        for bad in ["", "-1", "1.0", "1 ", "0x1"] {
-            assert_eq!(integer(bad.as_bytes()), None, "{bad}");
-        }
-    }
-
-    #[test]
-    fn ranges_cover_every_byte() {
-        assert_eq!(cover(0, 512), Some((Lba(0), 1)));
-        assert_eq!(cover(511, 2), Some((Lba(0), 2)));
-        assert_eq!(cover(1024, 1), Some((Lba(2), 1)));
-        assert_eq!(cover(u64::MAX, 2), None);
-        assert_eq!(cover(0, 1 << 42), None);
-    }
 }

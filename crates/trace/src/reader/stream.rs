@@ -14,7 +14,7 @@ use std::io::{BufRead, Read};
 pub(crate) const MAX_LINE: usize = 64 * 1024;
 
 /// The result of a format's parser.
-pub(crate) enum Found {
+pub enum Found {
     /// A request.
     Request(Request),
     /// A record without a request: a comment, a header, another event.
@@ -26,7 +26,7 @@ pub(crate) enum Found {
 }
 
 /// A text format with one record per line.
-pub(crate) trait LineFormat: Send {
+pub trait LineFormat: Send {
     /// Reads one line without its newline; never empty.
     fn line(&mut self, line: &[u8]) -> Parsed<Found>;
     /// Called at the end of the file, for errors such as "no record fitted".
@@ -36,7 +36,7 @@ pub(crate) trait LineFormat: Send {
 }
 
 /// Why a record could not be read.
-pub(crate) enum Failure {
+pub enum Failure {
     /// It is wrong, and the next one can be found.
     Wrong(TraceError),
     /// It is wrong, and the start of the next one is unknown.
@@ -44,7 +44,7 @@ pub(crate) enum Failure {
 }
 
 /// Records in the order of the file.
-pub(crate) trait Records: Send {
+pub trait Records: Send {
     /// The next record, with its number from 1; `None` at the end.
     fn next_record(&mut self) -> Option<Result<Found, Failure>>;
     /// The number of the last record read.
@@ -79,7 +79,7 @@ pub(crate) struct Lines<F, R> {
 }
 
 impl<F: LineFormat, R: BufRead> Lines<F, R> {
-    pub(crate) fn new(format: F, input: R, path: &str) -> Self {
+    pub fn new(format: F, input: R, path: &str) -> Self {
         Lines { format, input, path: path.to_string(), number: 0, carry: Vec::new(), ended: false }
     }
 
@@ -250,7 +250,7 @@ pub(crate) struct Binary<F, R> {
 }
 
 impl<F: BinaryFormat, R: BufRead> Binary<F, R> {
-    pub(crate) fn new(format: F, input: R, path: &str) -> Self {
+    pub fn new(format: F, input: R, path: &str) -> Self {
         Binary { format, input, path: path.to_string(), number: 0 }
     }
 }
@@ -340,7 +340,7 @@ pub struct Checked<I> {
 }
 
 impl<I: Records> Checked<I> {
-    pub(crate) fn new(records: I, times: Times, options: &ReadOptions) -> Self {
+    pub fn new(records: I, times: Times, options: &ReadOptions) -> Self {
         let window = match options.order {
             Order::Format => times.window,
             Order::Strict => 0,

@@ -18,8 +18,10 @@
 //! device. The random numbers are our own: results agree with DiskSim's statistically.
 
 mod columns;
-mod distribution;
-mod growth;
+#[doc(hidden)]
+pub mod distribution;
+#[doc(hidden)]
+pub mod growth;
 
 pub use distribution::{Distribution, Quantity, Table};
 pub use growth::Growth;
@@ -253,7 +255,7 @@ pub struct SyntheticSource {
 
 /// The phases of a load, which follow each other again and again.
 #[derive(Debug, Clone)]
-struct Phases {
+pub struct Phases {
     profiles: Vec<Profile>,
     /// Index of the current one.
     current: usize,
@@ -720,6 +722,3 @@ impl Iterator for SyntheticSource {
         Some(request)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -81,7 +81,7 @@ pub fn create_on<W: Write + Send + 'static>(
     path: &str,
 ) -> Result<Box<dyn TraceWriter>, TraceError> {
     if format == "parquet" {
-        return Ok(Box::new(parquet::ParquetWriter::new(output, path)?));
+        return Ok(Box::new(parquet::ParquetWriter::new(Box::new(output), path)?));
     }
     let style = text::Style::named(format).ok_or_else(|| TraceError::Input {
         path: path.to_string(),

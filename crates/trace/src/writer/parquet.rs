@@ -3,16 +3,15 @@
 use super::TraceWriter;
 use crate::error::TraceError;
 use crate::request::Request;
-use crate::table::{Column, TableWriter};
+use crate::table::{Column, Output, TableWriter};
 use headstack_engine::system_error;
-use std::io::Write;
 
 /// Requests per batch.
 const BATCH: usize = 65_536;
 
 /// Writes Parquet.
-pub struct ParquetWriter<W: Write + Send> {
-    writer: TableWriter<W>,
+pub struct ParquetWriter<'a> {
+    writer: TableWriter<'a>,
     held: Vec<Request>,
     path: String,
 }
@@ -32,12 +31,12 @@ fn columns(held: &[Request]) -> Vec<Column> {
     ]
 }
 
-impl<W: Write + Send> ParquetWriter<W> {
+impl<'a> ParquetWriter<'a> {
     /// A new file on `output`; `path` is for error messages.
     ///
     /// # Errors
     /// Failure to write.
-    pub fn new(output: W, path: &str) -> Result<Self, TraceError> {
+    pub fn new(output: Output<'a>, path: &str) -> Result<Self, TraceError> {
         let writer = TableWriter::new(output, &columns(&[])).map_err(|e| failed(path, e))?;
         Ok(ParquetWriter { writer, held: Vec::new(), path: path.to_string() })
     }
@@ -58,7 +57,7 @@ impl<W: Write + Send> ParquetWriter<W> {
     }
 }
 
-impl<W: Write + Send> TraceWriter for ParquetWriter<W> {
+impl TraceWriter for ParquetWriter<'_> {
     fn write(&mut self, request: &Request) -> Result<(), TraceError> {
         self.held.push(*request);
         if self.held.len() >= BATCH {
@@ -73,7 +72,7 @@ impl<W: Write + Send> TraceWriter for ParquetWriter<W> {
 
 /// The bytes of a file with all of `requests`.
 pub(crate) fn to_bytes(bytes: &mut Vec<u8>, requests: &[Request]) -> Result<(), TraceError> {
-    let mut writer = ParquetWriter::new(bytes, "memory")?;
+    let mut writer = ParquetWriter::new(Box::new(bytes), "memory")?;
     for request in requests {
         writer.write(request)?;
     }

@@ -3,4 +3,5 @@
 
 mod compressed;
 mod fuzz_corpus;
+mod parts;
 mod real_traces;

@@ -31,12 +31,17 @@
 //! also where a drive has several actuators. The limits on places of asynchronous requests are not there.
 
 mod arrival;
-mod habits;
-mod injection;
-mod order;
+#[doc(hidden)]
+pub mod habits;
+#[doc(hidden)]
+pub mod injection;
+#[doc(hidden)]
+pub mod order;
 mod queue;
-mod raising;
-mod rate;
+#[doc(hidden)]
+pub mod raising;
+#[doc(hidden)]
+pub mod rate;
 mod requests;
 mod turn;
 
@@ -443,5 +448,3 @@ impl Elevator for Bfq {
     }
 }
 
-#[cfg(test)]
-mod tests;

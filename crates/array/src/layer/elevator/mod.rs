@@ -10,7 +10,8 @@
 //! To add one: write `crates/array/src/layer/elevator/NAME.rs` with a function `entry`, add `NAME` to the list. A program
 //! adds its own in [`Inputs`](crate::Inputs).
 
-pub(crate) mod sorted;
+#[doc(hidden)]
+pub mod sorted;
 
 use crate::entry::{effective, registered, About};
 use headstack_drive::spec::Params;
@@ -145,6 +146,3 @@ macro_rules! elevators {
     };
 }
 elevators! { none, deadline, mq_deadline, ranges, bfq }
-
-#[cfg(test)]
-mod tests;

@@ -12,7 +12,7 @@ pub(super) const MOST: u32 = 65_536;
 
 /// The table of a host queue.
 #[derive(Table)]
-pub(super) struct Parameters {
+pub struct Parameters {
     /// The order in which requests are dispatched.
     #[param(default = DEFAULT_ELEVATOR.into(), kind = Kind::Name("elevator"))]
     pub elevator: String,

@@ -28,7 +28,7 @@ const RACES: u64 = 0x7261_6365;
 
 /// A woken process that has not submitted yet.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Waking {
+pub struct Waking {
     pub at: Time,
     pub queue: u32,
     pub process: Process,
@@ -112,29 +112,12 @@ impl HostQueue {
 
 /// Adds a woken process. The wake time is the same for all, so it submits last; of those that were woken at the same
 /// moment, the lowest queue is first.
-fn add(all: &mut VecDeque<Waking>, woken: Waking) {
+pub fn add(all: &mut VecDeque<Waking>, woken: Waking) {
     all.push_back(woken);
     let key = |w: &Waking| (w.at, w.queue);
     let mut i = all.len() - 1;
     while i > 0 && key(&all[i - 1]) > key(&all[i]) {
         all.swap(i - 1, i);
         i -= 1;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// By hand: at one time the lowest queue submits first, and of one queue the process that was woken first.
-    #[test]
-    fn woken_processes_submit_in_order_of_time_then_of_queues() {
-        let mut all = VecDeque::new();
-        for (process, (at, queue)) in [(5, 1), (5, 2), (5, 0), (5, 1), (7, 2), (7, 0)].into_iter().enumerate() {
-            let (at, process) = (Time(at), process as Process);
-            add(&mut all, Waking { at, queue, process });
-        }
-        let order: Vec<Process> = all.iter().map(|w| w.process).collect();
-        assert_eq!(order, [2, 0, 3, 1, 5, 4]);
     }
 }

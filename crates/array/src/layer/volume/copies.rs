@@ -8,7 +8,7 @@ use crate::layer::{ErrorKind, Layer};
 use std::ops::Range;
 
 /// Where the copies of a volume's blocks are.
-pub(crate) trait CopyMap: Send {
+pub trait CopyMap: Send {
     /// Size of the volume in 512-byte blocks.
     fn blocks(&self) -> u64;
     /// Number of copies of each block.
@@ -24,7 +24,7 @@ pub(crate) trait CopyMap: Send {
 
 /// Copies of a block and of the block `period` later on a member lie on the same members, those of the second block
 /// also `period` later. This holds up to block `end` of the member.
-pub(crate) struct Pattern {
+pub struct Pattern {
     pub period: u64,
     pub end: u64,
 }
@@ -73,7 +73,7 @@ impl<J: Joined> CopyMap for Single<J> {
 }
 
 /// Copies of which a policy chooses one to read; all are written.
-pub(crate) struct Copies<M> {
+pub struct Copies<M> {
     map: M,
     policy: ReadPolicy,
     turn: u64,

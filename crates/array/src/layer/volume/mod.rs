@@ -32,19 +32,22 @@
 //! of blocks that could not be read.
 
 mod barrier;
-pub(crate) mod choice;
-pub(crate) mod copies;
+#[doc(hidden)]
+pub mod choice;
+#[doc(hidden)]
+pub mod copies;
 mod host;
-mod locks;
+#[doc(hidden)]
+pub mod locks;
 mod pace;
-pub(crate) mod parity;
+#[doc(hidden)]
+pub mod parity;
 pub mod plan;
 mod rebuild;
 pub(crate) mod set;
-pub(crate) mod state;
+#[doc(hidden)]
+pub mod state;
 pub(crate) mod stripe_cache;
-#[cfg(test)]
-pub(crate) mod walk;
 
 use super::{add_components, ErrorKind, Flow, Layer, LayerCompletion, Request, Setting, Statistics, Waits, ANYONE};
 use barrier::Barrier;
@@ -68,7 +71,7 @@ pub type Listener = Box<dyn FnMut(&Step) + Send>;
 /// How a placement answers a request to repair a stale range. The answer is about a first part of the range, as long as
 /// the placement can say at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Repair {
+pub enum Repair {
     /// The plan repairs this first part.
     Planned(Range<u64>),
     /// This first part holds no block of the volume.
@@ -78,7 +81,7 @@ pub(crate) enum Repair {
 }
 
 /// Where the blocks of a volume lie on its members, and with what redundancy.
-pub(crate) trait Placement: Send {
+pub trait Placement: Send {
     /// Size of the volume in 512-byte blocks.
     fn blocks(&self) -> u64;
     /// Whether all blocks can be read while one member is gone.
@@ -220,7 +223,8 @@ pub struct Volume {
 }
 
 impl Volume {
-    pub(crate) fn new(name: &'static str, placement: Box<dyn Placement>, sizes: Vec<u64>) -> Volume {
+    /// A volume whose members have these blocks, with what lies where said by `placement`.
+    pub fn new(name: &'static str, placement: Box<dyn Placement>, sizes: Vec<u64>) -> Volume {
         Volume {
             name,
             state: State::new(sizes.len()),

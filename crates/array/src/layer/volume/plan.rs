@@ -75,7 +75,8 @@ pub struct Step {
 
 /// Requests to members, in ascending order of address for each member.
 #[derive(Debug, Default)]
-pub(crate) struct Transfers {
+pub struct Transfers {
+    /// The requests.
     pub ios: Vec<Io>,
     /// Filled only if there is a listener.
     pub pieces: Vec<Piece>,
@@ -84,6 +85,7 @@ pub(crate) struct Transfers {
 }
 
 impl Transfers {
+    /// Takes all away, but keeps the memory.
     pub fn clear(&mut self) {
         self.ios.clear();
         self.pieces.clear();
@@ -113,7 +115,7 @@ impl Transfers {
 
 /// The plan of one request; kept for reuse.
 #[derive(Debug, Default)]
-pub(crate) struct Plan {
+pub struct Plan {
     /// Whether a listener needs the pieces.
     pub listening: bool,
     /// Requests to members that read.
@@ -131,6 +133,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    /// Takes all away, but keeps the memory.
     pub fn clear(&mut self) {
         self.reads.clear();
         self.writes.clear();
@@ -147,14 +150,17 @@ impl Plan {
         lock.end = lock.end.max(range.end);
     }
 
+    /// Reads blocks of a member.
     pub fn read(&mut self, member: u32, lba: u64, blocks: u64, content: Content) {
         self.read_piece(Piece::new(member, lba, blocks, content));
     }
 
+    /// Reads a piece.
     pub fn read_piece(&mut self, piece: Piece) {
         self.reads.push(self.listening, piece);
     }
 
+    /// Writes blocks of a member.
     pub fn write(&mut self, member: u32, lba: u64, blocks: u64, content: Content) {
         let piece = Piece::new(member, lba, blocks, content);
         self.writes.push(self.listening, piece);

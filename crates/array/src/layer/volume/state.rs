@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// One member of a volume.
 #[derive(Debug, Default)]
-pub(crate) struct MemberState {
+pub struct MemberState {
     /// The member is gone: it is neither read nor written.
     pub gone: bool,
     /// It is gone because it was taken out, and not because it failed.
@@ -25,7 +25,7 @@ pub(crate) struct MemberState {
 
 /// All members.
 #[derive(Debug)]
-pub(crate) struct State {
+pub struct State {
     pub members: Vec<MemberState>,
     /// Members that are gone or have stale ranges, in ascending order.
     pub degraded: Vec<u32>,

@@ -10,7 +10,7 @@
 
 use headstack_units::Time;
 
-const MS: u64 = 1_000_000;
+pub const MS: u64 = 1_000_000;
 /// Base and limit are found anew after this time without a step down.
 const RENEW_NS: u64 = 1_000 * MS;
 /// No measure begins sooner after a step down.
@@ -20,7 +20,7 @@ const TRY_NS: u64 = 100 * MS;
 
 /// The limit of a queue.
 #[derive(Debug, Clone)]
-pub(super) struct Limit {
+pub struct Limit {
     limit: u32,
     /// Time of a request without others; 0: not known.
     base_ns: u64,
@@ -50,7 +50,7 @@ impl Limit {
 
 /// The request whose time is measured.
 #[derive(Debug, Default)]
-pub(super) struct Injection {
+pub struct Injection {
     /// Since when, and whether the next request of the queue in service is the one.
     since: Time,
     begins: bool,
@@ -116,32 +116,5 @@ impl Injection {
             limit.base_ns = took;
         }
         self.has_injected = false;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// By hand: alone 10 ms, so one request may be injected. With it 12 ms: two. With them 16 ms, more than 15: one.
-    #[test]
-    fn the_limit_follows_the_delay() {
-        let (mut all, mut limit) = (Injection::default(), Limit::new(Time::ZERO, 0));
-        let mut now = Time(500 * MS);
-        let mut steps = Vec::new();
-        for (others, took) in [(0, 10), (1, 12), (2, 16)] {
-            all.see(others + 1);
-            all.arrives(now, &mut limit, true, 0, true);
-            all.dispatched(7);
-            all.has_injected = others > 0;
-            now = Time(now.0 + took * MS);
-            all.ended(now, 7, &mut limit, 1);
-            steps.push(limit.at(now, false));
-        }
-        assert_eq!(steps, [1, 2, 1]);
-        // A second later nothing is known.
-        now = Time(now.0 + 1_000 * MS);
-        all.arrives(now, &mut limit, true, 0, true);
-        assert_eq!((limit.at(now, false), limit.at(now, true)), (0, 1));
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 /// A waiting request.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Waiting {
+pub struct Waiting {
     /// The queue that it is in.
     pub queue: u32,
     pub submitter: u32,

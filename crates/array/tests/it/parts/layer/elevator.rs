@@ -1,8 +1,11 @@
 //! Elevators against sequences worked out by hand from the kernel's rules, and tests of their contract.
 
-use super::*;
-use crate::layer::ANYONE;
-use headstack_units::Span;
+mod bfq;
+mod sorted;
+
+use headstack_array::layer::elevator::*;
+use headstack_array::layer::ANYONE;
+use headstack_units::{Span, Time};
 
 fn build(name: &str, toml: &str) -> Box<dyn Elevator> {
     let context = Context { blocks: 1000, params: toml::from_str(toml).expect("a table") };

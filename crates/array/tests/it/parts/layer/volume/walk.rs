@@ -1,8 +1,8 @@
 //! For tests: goes through a stale range as a rebuild does, and compares each answer with the state of single blocks.
 
-use super::plan::Plan;
-use super::state::State;
-use super::{Placement, Repair};
+use headstack_array::layer::volume::plan::Plan;
+use headstack_array::layer::volume::state::State;
+use headstack_array::layer::volume::{Placement, Repair};
 use std::ops::Range;
 
 /// What is true of one block of a member.

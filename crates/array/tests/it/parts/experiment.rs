@@ -1,8 +1,13 @@
 //! Experiments as users write them, and what is said of wrong ones.
 
-use super::*;
-use crate::drive_file::load_drive;
-use crate::inputs::Inputs;
+use headstack_array::drive_file::load_drive;
+use headstack_array::experiment::*;
+use headstack_array::inputs::Inputs;
+use headstack_array::simulate::warm_up::WarmUp;
+use headstack_schema::Parameter;
+use headstack_trace::Order;
+use headstack_units::Span;
+use std::path::Path;
 
 fn error(text: &str) -> String {
     Experiment::from_toml(text, Path::new("x/e.toml")).unwrap_err().to_string()

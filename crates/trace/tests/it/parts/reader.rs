@@ -1,9 +1,16 @@
 //! Contract tests of every format, and tests of the properties of each.
 
-use super::*;
-use crate::{Command, OnError, Order, Request};
+mod footer;
+mod measured;
+mod parse;
+
 use headstack_schema::Parameter;
+use headstack_trace::error::TraceError;
+use headstack_trace::options::ReadOptions;
+use headstack_trace::reader::*;
+use headstack_trace::{Command, OnError, Order, Request};
 use headstack_units::{Lba, Time};
+use std::path::Path;
 
 fn read(format: &str, bytes: &[u8], options: &ReadOptions) -> Vec<Result<Request, TraceError>> {
     let input = Input::from_bytes(bytes.to_vec(), "test");
@@ -198,7 +205,7 @@ fn processes_and_priorities_are_read() {
     assert_eq!(csv("ioprio,time_ns,lba,process,blocks,op\n16412,1,2,3,4,R\n0,1,2,0,4,W\n"), [(3, 16412), (0, 0)]);
     // By bytes, where the request is made elsewhere.
     assert_eq!(csv("time_ns,offset_bytes,size_bytes,op,process\n1,512,512,R,9\n"), [(9, 0)]);
-    let unknown = crate::Process::UNKNOWN.0;
+    let unknown = headstack_trace::Process::UNKNOWN.0;
     assert_eq!(csv("time_ns,lba,blocks,op\n1,2,4,R\n"), [(unknown, 0)]);
     for line in ["70000,1,2,3,4,R", "1,1,2,4294967295,4,R"] {
         let text = format!("ioprio,time_ns,lba,process,blocks,op\n{line}\n");
@@ -318,7 +325,7 @@ fn writers_round_trip_what_they_hold() {
     );
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(32) };
     proptest!(config, |(gaps in prop::collection::vec(request, 1..50))| {
-        for (format, ..) in crate::writer::WRITERS {
+        for (format, ..) in headstack_trace::writer::WRITERS {
             // fio's log counts microseconds and numbers devices in order of appearance.
             let fio = *format == "fio-iolog";
             let holds = |op| match op {
@@ -338,7 +345,7 @@ fn writers_round_trip_what_they_hold() {
                     op, ..Request::default() }
             }).collect();
             let out = Shared::default();
-            let mut writer = crate::writer::create_on(format, out.clone(), "out").unwrap();
+            let mut writer = headstack_trace::writer::create_on(format, out.clone(), "out").unwrap();
             for r in &requests {
                 let written = writer.write(r);
                 prop_assert_eq!(written.is_ok(), holds(r.op), "{}", format);

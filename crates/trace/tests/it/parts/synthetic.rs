@@ -1,4 +1,9 @@
-use super::*;
+use headstack_schema::Parameter;
+use headstack_trace::arrivals::ClosedLoop;
+use headstack_trace::request::{Command, Request};
+use headstack_trace::source::Requests;
+use headstack_trace::synthetic::*;
+use headstack_units::{Span, Time};
 
 fn read(toml: &str) -> Synthetic {
     toml::from_str(toml).unwrap()

@@ -1,8 +1,8 @@
-use super::{Job, Jobs, DETACHED};
-use crate::request::Command;
+use headstack_trace::jobs::{Job, Jobs, DETACHED};
+use headstack_trace::request::Command;
 use headstack_units::{Span, Time};
 
-fn jobs(toml: &str) -> Result<Jobs, crate::TraceError> {
+fn jobs(toml: &str) -> Result<Jobs, headstack_trace::TraceError> {
     #[derive(headstack_schema::Table)]
     struct File {
         processors: Option<u32>,

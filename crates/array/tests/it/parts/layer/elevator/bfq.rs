@@ -1,7 +1,14 @@
 //! Turns of processes, worked out by hand from the kernel's rules.
 
-use super::*;
-use crate::layer::elevator::{entries, Context, Elevator};
+mod habits;
+mod injection;
+mod order;
+mod raising;
+mod rate;
+
+use headstack_array::layer::elevator::{entries, Context};
+use headstack_array::layer::elevator::{Elevator, Queued};
+use headstack_units::Time;
 
 const MS: u64 = 1_000_000;
 

@@ -1,5 +1,5 @@
-use super::caps::{CapAt, CapSchedule, Caps, Signal};
-use super::{merged, Plan};
+use headstack_array::capping::caps::{CapAt, CapSchedule, Caps, Signal};
+use headstack_array::capping::{merged, Plan};
 use headstack_drive::spec::Params;
 use headstack_units::{Span, Watts};
 use std::path::Path;

@@ -1,0 +1,4 @@
+mod elevator;
+mod host_queue;
+mod raid10;
+mod volume;

@@ -1,0 +1,4 @@
+mod choice;
+mod locks;
+mod parity;
+pub mod walk;
