@@ -56,7 +56,6 @@ _MODULES = (
     "formulas",
     "frames",
     "goal",
-    "inference",
     "plots",
     "population",
     "prices",

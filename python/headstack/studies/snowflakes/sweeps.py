@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headstack import inference
 from headstack.population import Population
+from headstack.probe import sweep_fit
 from headstack.studies.study import Study
 
 from . import fresh, sets
@@ -163,8 +163,8 @@ def heads(study: Study) -> dict[str, pd.DataFrame]:
     mean = rates.mean(axis=0) / 1e6
     whole = chosen.drawn.sweep(sets.BLOCK, trials=sets.TRIALS)[0]
     fine = chosen.drawn.sweep(sets.SMALL_BLOCK, 0, int(8e9), trials=sets.TRIALS)[0]
-    found = inference.infer(whole, sets.BLOCK, fine=(fine, sets.SMALL_BLOCK))
-    classes = inference.classes(found.head_rates, chosen.drawn.preset.policy.step)
+    found = sweep_fit.infer(whole, sets.BLOCK, fine=(fine, sets.SMALL_BLOCK))
+    classes = sweep_fit.classes(found.head_rates, chosen.drawn.preset.policy.step)
     drives = sets.block_rates(sets.draw(sets.ENTERPRISE))[:, 0].mean(axis=1) / 1e6
     drive = {
         "band_mb": found.band_bytes / 1e6,

@@ -1,0 +1,125 @@
+"""A mixed trace on the target and on the recovered drive file: the file's verdict.
+
+# Method
+Random reads of several sizes and runs of sequential reads, closed with pauses and open at random
+times, with the buffer in use. The simulated drive loses the same share of turns as the target was
+seen to lose. The demerit is the root mean square distance of the two distributions of response
+times (Ruemmler & Wilkes, IEEE Computer 27(3), 1994), as a share of the measured mean.
+
+# Validity
+No number of the file was fitted to these reads.
+"""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstack import _core
+from headstack.calibration import demerit
+
+from .seek import sampled
+from .value import Value
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Requests of each replay, share of random ones, and sizes in KiB.
+_REQUESTS, _RANDOM, _SIZES_KIB = 1200, 0.7, (4, 8, 16, 64)
+
+#: Load of the open replay, as a share of what the drive does at depth 1.
+_LOAD = 0.6
+
+
+class Replay(NamedTuple):
+    """Demerits as shares of the measured mean.
+
+    Attributes:
+        closed: each request after the one before, with pauses.
+        open: requests that arrive at random times.
+        measured_s: response times on the target, closed and open.
+        simulated_s: the same of the file.
+
+    """
+
+    closed: Value
+    open: Value
+    measured_s: tuple[Floats, Floats]
+    simulated_s: tuple[Floats, Floats]
+
+
+class Trace(NamedTuple):
+    """Requests with their sizes in logical blocks, pauses and times of arrival in s."""
+
+    lbas: list[int]
+    blocks: list[int]
+    waits_s: list[float]
+    at_s: list[float]
+
+
+def simulated(drive: str | Path, *, disturbed: float = 0.0, seed: int = 0) -> Any:
+    """Open a drive file as a target of a host that is never late."""
+    return _core.ProbeTarget.open(
+        f"sim:{drive}", lateness_s=0.0, disturbed=disturbed, seed=seed
+    )
+
+
+def mixed(session: Any, rng: np.random.Generator, count: int, mean_s: float) -> Trace:
+    """Return a mixed trace; `mean_s` is the time of a random read."""
+    per_kib = 1024 / int(session.described["block_bytes"])
+    most = int(session.described["blocks"]) - 2048
+    lbas: list[int] = []
+    blocks: list[int] = []
+    while len(lbas) < count:
+        start = min(int(sampled(session, rng, 1)[0]), most)
+        size = max(session.sector_blocks, int(rng.choice(_SIZES_KIB) * per_kib))
+        run = 1 if rng.random() < _RANDOM else int(rng.integers(4, 9))
+        for i in range(run):
+            lbas.append(min(start + i * size, most))
+            blocks.append(size)
+    waits = rng.exponential(0.3 * mean_s, len(lbas))
+    at = np.cumsum(rng.exponential(mean_s / _LOAD, len(lbas)))
+    return Trace(lbas, blocks, [round(float(w), 7) for w in waits], [float(t) for t in at])
+
+
+def measure(
+    session: Any,
+    drive: str | Path,
+    rng: np.random.Generator,
+    *,
+    mean_s: float,
+    disturbed: float,
+    count: int = _REQUESTS,
+) -> Replay:
+    """Replay a mixed trace on the target and on the file."""
+    trace = mixed(session, rng, count, mean_s)
+    pairs: list[tuple[Floats, Floats]] = []
+    for options in ({"wait_s": trace.waits_s}, {"at_s": trace.at_s}):
+        target = simulated(drive, disturbed=disturbed)
+        both = []
+        for read in (
+            lambda o=options: session.read("replay", trace.lbas, trace.blocks, fua=False, **o),
+            lambda o=options, t=target: t.read(trace.lbas, trace.blocks, fua=False, **o),
+        ):
+            issued, done, _ = read()
+            both.append((np.asarray(done) - np.asarray(issued)) / 1e9)
+        pairs.append((both[0], both[1]))
+    values = []
+    for measured, ours in pairs:
+        share = demerit(measured, ours) / float(measured.mean())
+        room = _by_chance(measured, ours, rng)
+        values.append(Value(share, *room, "measured", len(ours), "replay"))
+    (a, b), (c, d) = pairs
+    return Replay(values[0], values[1], (a, c), (b, d))
+
+
+def _by_chance(measured: Floats, ours: Floats, rng: np.random.Generator) -> tuple[float, float]:
+    """Return the interval of the demerit's share under resampling of both samples."""
+    n = len(measured)
+    draws = []
+    for _ in range(40):
+        mine = rng.integers(0, n, n)
+        draws.append(demerit(measured[mine], ours[mine]) / float(measured[mine].mean()))
+    low, high = np.percentile(draws, [2.5, 97.5])
+    return float(low), float(high)
