@@ -26,6 +26,17 @@ class Places(NamedTuple):
     known: NDArray[np.bool_]
 
 
+class Zone(NamedTuple):
+    """A zone as a probe knows it."""
+
+    first_lba: int
+    blocks: int
+    sectors: tuple[int, ...]
+    tracks: tuple[int, ...]
+    skew_turns: float
+    switch_turns: float
+
+
 class Oracle:
     """The geometry of a drive of the layout `adaptive`, from its file. Angles have no origin."""
 
@@ -49,6 +60,19 @@ class Oracle:
             skews.append((zone["track_skew"], zone["cylinder_skew"], zone.get("offset", 0.0)))
         self.starts, self.skews = np.array(starts), np.array(skews)
         self.blocks = int(starts[-1]) * self.block
+        self.direction = g.get("direction", "inward")
+        self.head_order = g.get("head_order", "same")
+        self.zones = [
+            Zone(
+                starts[z] * self.block,
+                (starts[z + 1] - starts[z]) * self.block,
+                tuple(map(int, self.sectors[z])),
+                tuple(map(int, self.tracks[z])),
+                skews[z][1],
+                skews[z][0],
+            )
+            for z in range(len(skews))
+        ]
 
     def locate(self, lbas: Sequence[int] | Ints) -> Places:
         """Return places of logical blocks."""

@@ -1,13 +1,17 @@
 """Steps of a probe that measure times, on drives of known truth."""
 
+import json
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from probe_oracle import Oracle, Session
 
-from headstack.probe import seek
+from headstack import _bridge, drives
+from headstack.probe import compare, drive_file, seek, switches
+from headstack.probe.value import Value
 
 
 def spec(heads: int = 4) -> dict[str, Any]:
@@ -76,3 +80,56 @@ def test_accesses_are_within_30_us_for_95_percent_of_distances(
     assert np.mean(np.array(errors) <= room) >= 0.95, sorted(errors)[-10:]
     assert found.formula["model"] == "three-point"
     assert found.held_out[0] <= disturbed + 0.02
+
+
+def recovered(session: Session, oracle: Oracle, turn: float) -> drive_file.Found:
+    """What a probe finds of a drive in closed form."""
+    curve = seek.measure(session, oracle, turn, np.random.default_rng(1), trials=12)
+    table, origins = drive_file.geometry_table(oracle, session.described)
+    period = Value(turn, turn * (1 - 1e-7), turn * (1 + 1e-7), "measured", 100, "period", "s")
+    return drive_file.Found(session.described, period, table, origins, 1 / 400, curve)
+
+
+def test_the_recovered_file_is_the_drive(tmp_path: Path) -> None:
+    """The file loads; the engine finds speed, capacity, rates and seeks of the drive in it."""
+    turn = 60 / 7199.6
+    oracle = Oracle(spec())
+    session = Session(oracle, turn, true_access, seed=5)
+    session.described |= {"physical_bytes": 4096, "model": "Test X1"}
+    found = recovered(session, oracle, turn)
+    found.switches = switches.measure(session, oracle, found.curve, np.random.default_rng(2))
+    path = tmp_path / "drive.toml"
+    drive_file.write(found, path)
+    loaded = drives.load(path)
+    info = _bridge.call("drive_info", json.dumps(loaded))
+    assert info["rotation_s"] == pytest.approx(turn, rel=1e-6)
+    assert info["capacity_bytes"] == oracle.blocks * 512
+    # A track of each head takes a turn and its skew.
+    sectors = np.array([500, 485, 500, 485])
+    tracks = np.array([200, 206, 200, 206])
+    rate = (sectors * tracks).sum() * 4096 / (turn * (1.13 * tracks.sum() + 4 * (0.3 - 0.13)))
+    assert info["sustained_bytes_per_s"]["outer"] == pytest.approx(rate, rel=3e-3)
+    ours = dict(info["seek_curve"])
+    for d, seconds in ours.items():
+        if d >= 1:
+            assert seconds == pytest.approx(true_access(d) - 0.2e-3, abs=max(30e-6, 0.03 * seconds))
+    text = path.read_text("utf-8")
+    assert "# declared" in text
+    assert "points = [  # measured: +-" in text
+    assert "nearest formula" in text
+    # Tracks of neighbouring heads at one radius: no switch takes time here.
+    assert found.switches.head_switch is not None
+    assert float(found.switches.head_switch.value) < 30e-6
+
+
+def test_differences_are_told_by_what_they_mean() -> None:
+    given = drives.load("exos-x18")
+    assert compare.differences(given, given) == []
+    slower = json.loads(json.dumps(given))
+    slower["geometry"]["rotation_speed"] = "7190 rpm"
+    slower["queue"]["scheduler"] = "sptf"
+    del slower["queue"]["scheduler_parameters"]
+    found = {d.what: d for d in compare.differences(slower, given)}
+    assert set(found) == {"turns per minute", "order of the queue"}
+    assert found["turns per minute"].means == "the spindle is slower"
+    assert found["turns per minute"].relative == pytest.approx(-10 / 7200)

@@ -66,6 +66,63 @@ class Found:
     notes: list[str] = field(default_factory=list)
 
 
+def geometry_table(
+    geometry: Any, described: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Value | str]]:
+    """Return the table `[geometry]` of zones and heads, and the origin of its keys."""
+    block = max(1, int(described["physical_bytes"]) // int(described["block_bytes"]))
+    logical = int(described["block_bytes"]) // 512
+    major = geometry.layout != "adaptive"
+    width = 1 if major else max(1, round(sum(geometry.zones[0].tracks) / geometry.heads))
+    zones, formats = [], []
+    first = 0
+    for zone in geometry.zones:
+        sectors, tracks = list(zone.sectors), [1] * geometry.heads if major else list(zone.tracks)
+        of_band = sum(n * t for n, t in zip(sectors, tracks, strict=True))
+        cylinders = zone.blocks / block / of_band * width
+        # The last zone holds at least what the drive offers.
+        last = zone is geometry.zones[-1]
+        count = max(1, int(cylinders) + 2 * width if last else round(cylinders))
+        zones.append(
+            {
+                "first_cylinder": first,
+                "last_cylinder": first + count - 1,
+                "sectors_per_track": sectors if major else round(sum(sectors) / len(sectors)),
+                "track_skew": round(float(zone.switch_turns) % 1.0, 6),
+                "cylinder_skew": round(float(zone.skew_turns) % 1.0, 6),
+            }
+        )
+        formats.append(
+            [
+                {"tracks_per_band": t, "sectors_per_track": n}
+                for t, n in zip(tracks, sectors, strict=True)
+            ]
+        )
+        first += count
+    table: dict[str, Any] = {
+        "layout": geometry.layout,
+        "surfaces": geometry.heads,
+        "cylinders": first,
+        "sector_size": "4 KiB" if described["physical_bytes"] == 4096 else "512 B",
+        "skew_unit": "turns",
+        "capacity_blocks": int(described["blocks"]) * logical,
+        "zones": zones,
+    }
+    if not major:
+        table |= {
+            "band_cylinders": width,
+            "direction": geometry.direction,
+            "head_order": geometry.head_order,
+            "surface_zones": [list(each) for each in zip(*formats, strict=True)],
+        }
+    measured: dict[str, Value | str] = dict.fromkeys(
+        ("layout", "surfaces", "zones", "band_cylinders", "direction", "head_order"), "measured"
+    )
+    measured |= dict.fromkeys(("sector_size", "capacity_blocks"), "declared")
+    measured["cylinders"] = "measured: tracks of a surface of mean density"
+    return table, measured
+
+
 def spec(found: Found) -> tuple[dict[str, Any], dict[str, Value | str]]:
     """Return the drive as JSON-like dictionaries, and the origin of its values by their paths."""
     origins: dict[str, Value | str] = {f"geometry.{k}": v for k, v in found.origins.items()}
@@ -87,6 +144,16 @@ def spec(found: Found) -> tuple[dict[str, Any], dict[str, Value | str]]:
     _positioning(found, drive, origins)
     _buffer(found, drive, origins)
     _queue(found, drive, origins)
+    arms = int(found.actuators.count.value) if found.actuators else 1
+    if arms > 1 and found.actuators:
+        drive["dash"] = f"D1A{arms}S1H1"
+        drive["parallelism"] = {
+            "arm_share": "own-share",
+            "logical_units": False,
+            "arms_in_motion": 0,
+            "channels": 0,
+        }
+        origins["parallelism.arm_share"] = found.actuators.ratio
     return drive, origins
 
 
@@ -207,15 +274,15 @@ def text(found: Found) -> str:
     lines = ["# A drive as `headstack probe` measured it. Comments say how each value is known."]
     lines += [f"# {note}" for note in found.notes]
     if found.actuators is not None and int(found.actuators.count.value) > 1:
-        drive["parallelism"] = {}
-        drive.pop("parallelism")
         spans = ", ".join(f"{a}+{n}" for a, n in found.actuators.ranges)
         lines.append(f"# actuators: {found.actuators.count.value}, of the blocks {spans}")
     for gap in found.idle:
         if float(gap.extra_s.value) > 5e-4:
             lines.append(f"# after {gap.gap_s} s without commands: {_ms(gap.extra_s)} more")
     path = ""
-    for line in _toml.dumps(drive).splitlines():
+    # A point on a line.
+    document = re.sub(r'\[\s+(\d+),\s+("[^"]+"),\s+\]', r"[\1, \2]", _toml.dumps(drive))
+    for line in document.splitlines():
         if header := re.fullmatch(r"\[+([^\]]+)\]+", line):
             path = header[1] + "."
         key = re.match(r"([A-Za-z_]+) = ", line)

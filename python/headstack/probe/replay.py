@@ -60,9 +60,7 @@ class Trace(NamedTuple):
 
 def simulated(drive: str | Path, *, disturbed: float = 0.0, seed: int = 0) -> Any:
     """Open a drive file as a target of a host that is never late."""
-    return _core.ProbeTarget.open(
-        f"sim:{drive}", lateness_s=0.0, disturbed=disturbed, seed=seed
-    )
+    return _core.ProbeTarget.open(f"sim:{drive}", lateness_s=0.0, disturbed=disturbed, seed=seed)
 
 
 def mixed(session: Any, rng: np.random.Generator, count: int, mean_s: float) -> Trace:

@@ -91,7 +91,7 @@ class _Sample(NamedTuple):
     heads: NDArray[np.int64]
 
 
-def sampled(session: Any, geometry: Any, rng: np.random.Generator, count: int) -> NDArray[np.int64]:
+def sampled(session: Any, rng: np.random.Generator, count: int) -> NDArray[np.int64]:
     """Return random addresses of physical blocks."""
     block = int(session.sector_blocks)
     return np.asarray(rng.integers(0, session.described["blocks"] // block, count) * block)
@@ -123,7 +123,7 @@ def pairs(
 
     The first pair of each edge is of one track.
     """
-    everywhere = located(geometry, sampled(session, geometry, rng, SAMPLED))
+    everywhere = located(geometry, sampled(session, rng, SAMPLED))
     chosen = []
     for inside, edge in ((False, 0.02), (True, 0.98)):
         start = int(np.argmin(np.abs(everywhere.cylinders - edge * geometry.cylinders)))
@@ -228,14 +228,19 @@ def together(values: Sequence[Value]) -> Value:
 
 def _table(points: Sequence[Point], turnaround: Value) -> tuple[tuple[int, Value], ...]:
     """Return seek times by whole cylinders: means over directions and places."""
-    groups: dict[int, list[Value]] = {}
+    groups: list[list[Point]] = []
     for p in points:
-        groups.setdefault(round(p.cylinders), []).extend([p.inward, p.outward])
+        # Distances that are nearly the same are one point of the table.
+        if groups and p.cylinders <= 1.03 * groups[-1][0].cylinders + 0.25:
+            groups[-1].append(p)
+        else:
+            groups.append([p])
     table = []
-    for distance, values in sorted(groups.items()):
-        mean = together(values)
-        o = float(turnaround.value)
-        seek = [max(t - o, 1e-6) for t in (mean.value, mean.low, mean.high)]
+    o = float(turnaround.value)
+    for group in groups:
+        mean = together([v for p in group for v in (p.inward, p.outward)])
+        seek = [max(float(t) - o, 1e-6) for t in (mean.value, mean.low, mean.high)]
+        distance = max(1, round(float(np.mean([p.cylinders for p in group]))))
         table.append((distance, Value(*seek, "measured", mean.reads, "seek", "s")))
     return tuple(table)
 
@@ -244,7 +249,7 @@ def _random_reads(
     session: Any, geometry: Any, rng: np.random.Generator, count: int
 ) -> tuple[Floats, Floats]:
     """Return distances and times of reads of random addresses."""
-    lbas = sampled(session, geometry, rng, count + 1)
+    lbas = sampled(session, rng, count + 1)
     waits = [float(w) for w in rng.uniform(0, 0.01, count + 1)]
     issued, done, status = session.read("held out", lbas.tolist(), wait_s=waits)
     taken = (np.array(done) - np.array(issued)) / 1e9

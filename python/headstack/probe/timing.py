@@ -1,0 +1,120 @@
+"""The steps of a probe that measure times, in their order, and what comes of them."""
+
+import tempfile
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import actuators, buffer, drive_file, idle, queue, replay, seek, switches
+from .drive_file import Found
+from .value import Value
+
+Ints = NDArray[np.int64]
+
+#: The steps in their order, and the seconds of a probe of 600 s that they take.
+STEPS = {
+    "seek": 60.0,
+    "switches": 15.0,
+    "buffer": 40.0,
+    "actuators": 10.0,
+    "queue": 135.0,
+    "idle": 40.0,
+}
+
+
+def measure(
+    session: Any,
+    geometry: Any,
+    turn: Value,
+    disturbed: float,
+    *,
+    steps: Collection[str] = tuple(STEPS),
+    scale: float = 1.0,
+    told: Callable[[str], None] | None = None,
+) -> Found:
+    """Measure times on a target of known geometry.
+
+    Args:
+        session: of the probe.
+        geometry: zones, heads and the places of addresses.
+        turn: time of a turn.
+        disturbed: share of reads that end late for other reasons.
+        steps: names of `STEPS`.
+        scale: factor on the repeats, for probes of less or more time.
+        told: called with the name of each step as it begins.
+
+    """
+
+    def begins(step: str) -> bool:
+        if step in steps and told:
+            told(step)
+        return step in steps
+
+    begins("seek")
+    curve = seek.measure(
+        session, geometry, float(turn.value), session.rng("seek"), disturbed=disturbed,
+        trials=max(12, round(seek.TRIALS * scale)),
+        held_out=max(200, round(seek.HELD_OUT * scale)),
+    )  # fmt: skip
+    table, origins = drive_file.geometry_table(geometry, session.described)
+    at = geometry.locate(seek.sampled(session, session.rng("sectors"), 1000))
+    sector_turns = float(np.mean(1 / np.asarray(at.sectors_per_track)))
+    turn = Value(
+        curve.turn_s, *(_moved(turn, curve.turn_s)), "measured", turn.reads, turn.step, "s"
+    )
+    found = Found(session.described, turn, table, origins, sector_turns, curve)
+    if begins("switches"):
+        found.switches = switches.measure(
+            session, geometry, curve, session.rng("switches"), disturbed=disturbed
+        )
+    if begins("buffer"):
+        found.buffer = buffer.measure(session, geometry, curve.turn_s, session.rng("buffer"))
+    if begins("actuators"):
+        found.actuators = actuators.measure(session, session.rng("actuators"))
+    if begins("queue"):
+        _queue(session, geometry, found, disturbed, scale)
+    if begins("idle"):
+        found.idle = idle.measure(session, geometry, curve, session.rng("idle"))
+    return found
+
+
+def _moved(turn: Value, refined_s: float) -> tuple[float, float]:
+    """Return the interval of a turn's time around its refined value."""
+    room = max(float(turn.high) - float(turn.low), 2e-7 * refined_s) / 2
+    return refined_s - room, refined_s + room
+
+
+def _queue(session: Any, geometry: Any, found: Found, disturbed: float, scale: float) -> None:
+    """Measure the queue, and fit its order on the drive as far as it is known."""
+    rng = session.rng("queue")
+    depths = queue.by_depth(session, rng, seconds=queue.SECONDS * scale)
+    batches = round(queue.BATCHES * max(0.3, scale))
+    shares = queue.agreement(session, geometry, found.curve, rng, batches=batches)
+    starved = queue.starvation(session, geometry, rng)
+    found.queue = fitted(found, depths, shares, starved, disturbed)
+
+
+def fitted(
+    found: Found,
+    depths: tuple[queue.Depth, ...],
+    shares: dict[str, float],
+    starved: list[tuple[Ints, float]],
+    disturbed: float,
+) -> queue.Queue:
+    """Return the order that fits, by simulations of the drive as far as it is known."""
+    tags = int(found.described.get("queue_depth") or 32)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trial.toml"
+
+        def simulate(order: dict[str, Any], lbas: Ints, depth: int) -> Any:
+            found.queue = queue.Queue(depths, "", {}, order, None, ())
+            drive_file.write(found, path)
+            target = replay.simulated(path, disturbed=disturbed)
+            block = found.described["physical_bytes"] // found.described["block_bytes"]
+            issued, done, _ = target.read(lbas.tolist(), int(block), depth=depth)
+            return np.asarray(issued) / 1e9, np.asarray(done) / 1e9
+
+        return queue.fit(depths, shares, starved, simulate, tags)
