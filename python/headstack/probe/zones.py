@@ -1,0 +1,335 @@
+"""Zones: the cycle of bands that repeats in each of them, and where the next one begins.
+
+# Method
+Bands are followed until their order has repeated. Then cycles farther and farther ahead are read at
+two places of two bands; the last cycle that is as predicted is bisected. What is left of the zone,
+narrower bands, is followed band by band. In the next zone the first band gives the ratio of sectors,
+and the others are expected at that ratio. So every boundary of the drive is known from some
+thousand reads, without reading it.
+
+Where skews at the end of a cylinder differ from those within it by less than a band shows, 48 tracks
+in a row are read several times.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .angle import Angles
+from .bands import Band, Shape, follow, numbered
+from .period import middle, wrap
+
+Floats = NDArray[np.float64]
+
+#: Bands that must be as predicted before a cycle is believed; the same before a zone's early end.
+CONFIRMED, EARLY = 24, 7
+
+#: Most bands of a cycle, and the share of a drive that is a zone by itself if one band fills it.
+MOST_CYCLE, LARGE = 64, 0.015
+
+#: Factor from one cycle that is tried to the next.
+GROWTH = 2.5
+
+#: Tracks that are read in a row for differences of skew, and how often each.
+ROW, TIMES = 48, 4
+
+STEP = "zones"
+
+
+@dataclass(frozen=True)
+class Zone:
+    """Addresses whose bands repeat.
+
+    Attributes:
+        first_lba: its first address.
+        past_lba: the address after its last one.
+        cycle: the bands of its first cycle.
+        cycles: whole cycles.
+        cycle_turns: angle from the begin of a cycle to that of the next.
+        tail: bands after the last whole cycle.
+        whole: whether its end was found.
+
+    """
+
+    first_lba: int
+    past_lba: int
+    cycle: tuple[Band, ...]
+    cycles: int
+    cycle_turns: float
+    tail: tuple[Band, ...] = ()
+    whole: bool = True
+
+    @property
+    def cycle_blocks(self) -> int:
+        """Addresses of a cycle."""
+        return sum(b.blocks for b in self.cycle)
+
+
+def survey(angles: Angles, until_s: float) -> list[Zone]:
+    """Return the zones of a target in order of address, as many as there is time for.
+
+    Args:
+        angles: of the target.
+        until_s: time of the target at which to stop.
+
+    """
+    surveyor = _Surveyor(angles, until_s)
+    while surveyor.more():
+        surveyor.next()
+    return surveyor.zones
+
+
+def cycle_of(bands: list[Band], tolerance: float) -> int:
+    """Return the smallest number of bands after which all of them repeat; 0 if they do not."""
+    jumps = [float(wrap(b.angle_turns - a.last_angle)) for a, b in zip(bands, bands[1:])]  # noqa: B905
+    for p in range(1, len(bands)):
+        pairs = range(p, len(bands))
+        if all(_alike(bands[i], bands[i - p], tolerance) for i in pairs) and all(
+            abs(float(wrap(jumps[i] - jumps[i - p]))) < 2 * tolerance for i in range(p, len(jumps))
+        ):
+            return p
+    return 0
+
+
+def _alike(a: Band, b: Band, tolerance: float) -> bool:
+    skews = abs(float(wrap(np.asarray(a.skew_turns - b.skew_turns))))
+    return (
+        a.sectors_per_track == b.sectors_per_track
+        and a.tracks == b.tracks
+        and (a.tracks == 1 or skews < tolerance)
+    )
+
+
+class _Surveyor:
+    def __init__(self, angles: Angles, until_s: float) -> None:
+        self.angles, self.until_s = angles, until_s
+        self.block = angles.session.sector_blocks
+        self.total = angles.session.sectors * self.block
+        self.zones: list[Zone] = []
+        self.at = 0
+        self.row: Band | None = None
+        self.stopped = False
+
+    def more(self) -> bool:
+        return (
+            not self.stopped and self.at < self.total and self.angles.session.clock_s < self.until_s
+        )
+
+    def follow(self, at: int, expected: list[Shape]) -> Band | None:
+        found = follow(self.angles, at // self.block, expected)
+        return found or follow(self.angles, at // self.block, ())
+
+    def next(self) -> None:
+        """Add the next zone."""
+        before = self.zones[-1] if self.zones else None
+        found = self._like(before) if before is not None else None
+        bands = found or self._search(before)
+        if not bands:
+            self.stopped = True
+            return
+        zone = self._extent(tuple(bands), before)
+        left = self.total - zone.past_lba
+        if left > 0 and (len(zone.cycle) > 1 or left < zone.cycle_blocks):
+            zone = self._tail(zone)
+        self.zones.append(zone)
+        self.at = zone.past_lba
+
+    def _like(self, before: Zone) -> list[Band] | None:
+        """Return the first cycle of a zone that is like the one before, with other sectors."""
+        if self.row is not None:
+            return self._row_like(before)
+        bands: list[Band] = []
+        at, ratio = self.at, 0.0
+        for old in before.cycle:
+            n = old.sectors_per_track
+            likely = round(n * ratio) if ratio else n
+            near = [Shape(likely + d, old.tracks, old.skew_turns) for d in (0, 1, -1)]
+            band = self.follow(at, near)
+            if band is None or abs(band.tracks - old.tracks) > 1:
+                return None
+            if ratio and abs(band.sectors_per_track - likely) > 0.01 * n + 1:
+                return None
+            ratio = ratio or band.sectors_per_track / n
+            bands.append(band)
+            at += band.blocks
+        return bands
+
+    def _row_like(self, before: Zone) -> list[Band] | None:
+        old = before.cycle[0]
+        first = self.follow(self.at, [Shape(old.sectors_per_track, None, old.skew_turns)])
+        if first is None:
+            return None
+        n = first.sectors_per_track
+        blocks = n * old.tracks * self.block
+        return [
+            replace(
+                old,
+                first_lba=self.at,
+                blocks=blocks,
+                sectors_per_track=n,
+                angle_turns=first.angle_turns,
+            )
+        ]
+
+    def _search(self, before: Zone | None) -> list[Band]:
+        """Follow bands until they repeat; return the first cycle, or the first band."""
+        bands: list[Band] = []
+        at = self.at
+        known = [b.shape for b in before.cycle] if before else []
+        tolerance = 2 * self.angles.tolerance
+        while at < self.total and self.angles.session.clock_s < self.until_s:
+            p = cycle_of(bands, tolerance) if len(bands) > 1 else 0
+            if p and len(bands) - p >= max(p, CONFIRMED):
+                return bands[:p]
+            likely = [bands[-p].shape] if p else []
+            band = self.follow(at, likely + known)
+            if band is None:
+                break
+            if p and not _alike(band, bands[-p], tolerance) and len(bands) - p >= max(p, EARLY):
+                return bands[:p]
+            bands.append(band)
+            at += band.blocks
+            if len(bands) == 1 and not self.zones:
+                row = self._row(band)
+                if row is not None:
+                    self.row = row
+                    return [row]
+            if band.blocks > LARGE * self.total or len(bands) > 2 * MOST_CYCLE + CONFIRMED:
+                return bands[:1]
+            known = [band.shape] + [s for s in known if s != band.shape]
+        p = cycle_of(bands, tolerance) if len(bands) > 1 else 0
+        return bands[: p or 1]
+
+    def _row(self, band: Band) -> Band | None:
+        """Return the band of one cylinder if some skews of successive tracks are unlike."""
+        n = band.sectors_per_track
+        lbas = [band.first_lba + k * n * self.block for k in range(ROW)]
+        reads = np.array([self.angles.read(lbas, STEP) for _ in range(TIMES)])
+        at = np.array([middle(r[np.isfinite(r)]) for r in reads.T])
+        skews = wrap(np.diff(at) - band.skew_turns)
+        noise = 1.48 * float(np.median(np.abs(skews - np.median(skews)))) + 1e-4
+        odd = np.flatnonzero(np.abs(skews - np.median(skews)) > 5 * noise)
+        if len(odd) < 2 or len(set(np.diff(odd))) != 1:
+            return None
+        tracks = int(odd[1] - odd[0])
+        if odd[0] + 1 != tracks:
+            return None
+        # Both skews at once: each track has one, and each cylinder's end a difference.
+        k = np.arange(ROW)
+        left = wrap(at - at[0] - k * band.skew_turns - (k // tracks) * np.median(skews[odd]))
+        columns = np.stack([np.ones(ROW), k, k // tracks], axis=1)
+        part = np.linalg.lstsq(columns, left, rcond=None)[0]
+        within = band.skew_turns + float(part[1])
+        return replace(band, tracks=tracks, blocks=tracks * n * self.block, skew_turns=within % 1.0)
+
+    def _extent(self, cycle: tuple[Band, ...], before: Zone | None) -> Zone:
+        """Return the zone of a cycle that begins here, with its number of cycles."""
+        blocks = sum(b.blocks for b in cycle)
+        zone = Zone(self.at, self.at + blocks, cycle, 1, 0.0)
+        if cycle[0].blocks > LARGE * self.total and len(cycle) == 1:
+            return zone
+        at = (self.at + blocks) // self.block
+        if at + 1 >= self.total // self.block:
+            return zone
+        n = cycle[0].sectors_per_track
+        reads = self.angles.read([at * self.block] * 3, STEP)
+        turns = middle(reads[np.isfinite(reads)]) - 1 / n - cycle[0].angle_turns
+        expected = None
+        if before is not None:
+            drift = float(wrap(np.asarray(turns - before.cycle_turns)))
+            if abs(drift) < 1.5 * self.angles.tolerance:
+                # That of the zone before is known from all of its cycles.
+                turns, expected = before.cycle_turns, before.cycles
+        ladder = _Cycles(self.angles, zone, turns % 1.0, expected)
+        count = ladder.count(expected)
+        return replace(
+            zone, cycles=count, cycle_turns=ladder.turns % 1.0, past_lba=self.at + count * blocks
+        )
+
+    def _tail(self, zone: Zone) -> Zone:
+        """Return the zone with the bands after its last whole cycle."""
+        tail: list[Band] = []
+        at, share = zone.past_lba, 1.0
+        for like in zone.cycle:
+            if at >= self.total:
+                break
+            expected = Shape(
+                like.sectors_per_track, max(1, round(like.tracks * share)), like.skew_turns
+            )
+            band = self.follow(at, [expected])
+            if band is None or band.sectors_per_track != like.sectors_per_track:
+                break
+            if band.tracks > like.tracks + 1:
+                break
+            tail.append(band)
+            share = band.tracks / like.tracks
+            at += band.blocks
+        return replace(zone, tail=tuple(tail), past_lba=at)
+
+
+class _Cycles:
+    """Cycles ahead of a zone's first one: which of them are as predicted."""
+
+    def __init__(self, angles: Angles, zone: Zone, turns: float, known: int | None = None) -> None:
+        self.angles, self.zone, self.turns = angles, zone, turns
+        # Cycles over which the angle is known already.
+        self.known = known or 0
+        self.block = angles.session.sector_blocks
+        self.good = 0
+        cycle = zone.cycle
+        ends = [0, len(cycle) // 2] if len(cycle) > 1 else [0]
+        self.bands = [cycle[i] for i in dict.fromkeys(ends)]
+
+    def fits(self, cycle: int) -> bool:
+        """Tell whether a cycle is where it should be; its angle is refined if so."""
+        sectors, predicted = [], []
+        for band in self.bands:
+            n = band.sectors_per_track
+            for track in sorted({0, band.tracks - 1}):
+                first = band.first_lba + cycle * self.zone.cycle_blocks
+                first = first // self.block + track * n
+                if first + n > self.angles.session.sectors:
+                    return False
+                angle = band.angle_turns + track * band.skew_turns + cycle * self.turns
+                sectors += [first, first + n - 1]
+                predicted += [angle + 1 / n, angle + 1]
+        left = self.angles.rest(sectors, predicted, STEP)
+        good = bool((np.abs(left) < 1.5 * self.angles.tolerance).all())
+        if good and cycle > self.known:
+            self.turns += float(np.median(left)) / cycle
+            self.known = cycle
+        if good:
+            self.good = max(self.good, cycle)
+        return good
+
+    def count(self, expected: int | None) -> int:
+        """Return the number of cycles that fit."""
+        bad = None
+        if not self.fits(1):
+            return 1
+        while bad is None:
+            further = max(self.good + 1, int(self.good * GROWTH))
+            if expected and self.good < expected - 1 < 4 * further:
+                further = expected - 1
+            elif expected and self.good == expected - 1:
+                further = expected
+            if not self.fits(further):
+                bad = further
+        while bad - self.good > 1:
+            mid = (bad + self.good) // 2
+            if not self.fits(mid):
+                bad = mid
+        return bad
+
+
+def with_heads(zone: Zone, heads: list[int], directions: list[int]) -> Zone:
+    """Return a zone whose bands have heads and directions, repeated over the cycle's length."""
+
+    def given(bands: tuple[Band, ...]) -> tuple[Band, ...]:
+        return tuple(
+            numbered(b, heads[i % len(heads)], directions[i % len(directions)])
+            for i, b in enumerate(bands)
+        )
+
+    return replace(zone, cycle=given(zone.cycle), tail=given(zone.tail))
