@@ -59,6 +59,7 @@ _MODULES = (
     "plots",
     "population",
     "prices",
+    "probe",
     "records",
     "report",
     "resolved",

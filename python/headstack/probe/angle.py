@@ -35,6 +35,8 @@ class Angles:
     def __init__(self, session: Session, period: Period) -> None:
         self.session, self.period = session, period
         self._rng = session.rng("angles")
+        #: Addresses whose angles were as predicted, and by how many turns they were off.
+        self.checked: list[tuple[int, float]] = []
 
     @property
     def tolerance(self) -> float:
@@ -91,4 +93,7 @@ class Angles:
             for i, three in zip(odd, np.array(more).T, strict=True):
                 kept = three[np.isfinite(three)]
                 left[i] = middle(kept) if len(kept) else np.nan
+        self.checked += [
+            (int(lba), float(r)) for lba, r in zip(lbas, left, strict=True) if abs(r) < self.tolerance
+        ]
         return np.asarray(left)

@@ -44,7 +44,7 @@ AGREED, LONGEST_S = 0.6, 20.0
 MOST_DISTURBED, MOST_ERROR = 0.35, 0.01
 
 
-class NotADisk(HeadstackError):
+class NotADiskError(HeadstackError):
     """The target is no single rotating disk; the text says why."""
 
 
@@ -196,7 +196,7 @@ def find(session: Session) -> Period:
     """Tell whether the target rotates, and return its turn.
 
     Raises:
-        NotADisk: it does not, or there is more than one rotor.
+        NotADiskError: it does not, or there is more than one rotor.
         HeadstackError: other work disturbs too many reads.
 
     """
@@ -214,10 +214,10 @@ def find(session: Session) -> Period:
     good = (taken > HIT_S).all(axis=0) & (answers[0].status == 0) & (answers[1].status == 0)
     ends = np.array([a.done_ns / 1e9 for a in answers])
     if good.mean() < 0.2:
-        raise NotADisk(_why_quick(taken))
+        raise NotADiskError(_why_quick(taken))
     turn, agreed = vote(ends[1, good] - ends[0, good])
     if agreed < AGREED:
-        raise NotADisk(_why_no_period(sectors, taken, agreed))
+        raise NotADiskError(_why_no_period(sectors, taken, agreed))
     period = Period(session, lbas, turn)
     for i in np.flatnonzero(good):
         period.times[0, int(i)] = [float(t) for t in ends[:, i]]
