@@ -80,20 +80,28 @@ class Angles:
     def rest(self, sectors: Sequence[int], predicted: Sequence[float], step: str) -> Floats:
         """Return measured less predicted angles of physical sectors, -1/2 to 1/2 of a turn.
 
-        What is not as predicted is read twice more, and the middle counts.
+        What is not as predicted is read twice more, and the middle counts; where those reads
+        disagree, four times more.
         """
         block = self.session.sector_blocks
         lbas = np.array(sectors, dtype=np.int64) * block
         wanted = np.array(predicted, dtype=np.float64)
         left = wrap(self.read(lbas, step) - wanted)
-        odd = np.flatnonzero(~(np.abs(left) < self.tolerance))
-        if len(odd):
-            more = [left[odd]]
-            more += [wrap(self.read(lbas[odd], step) - wanted[odd]) for _ in range(2)]
-            for i, three in zip(odd, np.array(more).T, strict=True):
-                kept = three[np.isfinite(three)]
-                left[i] = middle(kept) if len(kept) else np.nan
+        odd = np.flatnonzero(~(np.abs(left) < self.tolerance / 2))
+        reads = left[odd][None]
+        for more in (2, 4):
+            if not len(odd):
+                break
+            again = [wrap(self.read(lbas[odd], step) - wanted[odd]) for _ in range(more)]
+            reads = np.concatenate([reads, again])
+            kept = [r[np.isfinite(r)] for r in reads.T]
+            left[odd] = [middle(r) if len(r) else np.nan for r in kept]
+            near = np.abs(wrap(reads - left[odd])) < self.tolerance
+            unsure = near.sum(axis=0) < more
+            odd, reads = odd[unsure], reads[:, unsure]
         self.checked += [
-            (int(lba), float(r)) for lba, r in zip(lbas, left, strict=True) if abs(r) < self.tolerance
+            (int(lba), float(r))
+            for lba, r in zip(lbas, left, strict=True)
+            if abs(r) < self.tolerance
         ]
         return np.asarray(left)

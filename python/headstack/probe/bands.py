@@ -11,7 +11,7 @@ On drives that use all heads of a cylinder in turn, the tracks of a cylinder are
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -95,7 +95,9 @@ class _Ladder:
         within = self.angles.rest([first + half], [about + half / self.n], "bands")
         good = bool(abs(within[0]) < bound)
         if good and track > self.good:
-            self.skew += float(left.mean()) / track
+            # One read of the boundary, or the last track that fitted, has told it already.
+            before = max(self.good, 1) ** 2
+            self.skew += float(left.mean()) / track * track**2 / (track**2 + before / 2)
             self.good = track
         return good
 
@@ -106,6 +108,14 @@ class _Ladder:
             for count in (expected, expected - 1, expected + 1):
                 if count > 1 and self.fits(count - 1) and not self.fits(count):
                     return count
+        while True:
+            bad = self._first_bad()
+            # Not to be told by noise: the track after the last one must fail again.
+            if not self.fits(bad):
+                return bad
+
+    def _first_bad(self) -> int:
+        """Return the track after the last one that fits."""
         bad = None
         while bad is None:
             further = max(self.good + 1, int(self.good * GROWTH))
@@ -228,8 +238,3 @@ def _again(angles: Angles, start: int, line: tuple[float, int], jump: float) -> 
     places = [start + n // 2, start + n - 1, start + n]
     left = angles.rest(places, [end + (n // 2) / n, end + (n - 1) / n, end + jump], "bands")
     return bool((np.abs(left) < angles.tolerance).all())
-
-
-def numbered(band: Band, head: int, direction: int) -> Band:
-    """Return a band with its head and direction."""
-    return replace(band, head=head, direction=direction)

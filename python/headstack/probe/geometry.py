@@ -7,6 +7,7 @@ Radial places are in nominal tracks: those of a surface of mean density, counted
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -196,7 +197,7 @@ class Geometry:
 
     def _switch(self, zone: Zone) -> float:
         cycle = zone.cycle
-        jumps = [b.angle_turns - a.last_angle for a, b in zip(cycle, cycle[1:], strict=False)]
+        jumps = [b.angle_turns - a.last_angle for a, b in pairwise(cycle)]
         if zone.cycles > 1:
             jumps.append(cycle[0].angle_turns + zone.cycle_turns - cycle[-1].last_angle)
         elif zone.tail:

@@ -20,7 +20,7 @@ from .angle import Angles
 from .bands import Band
 from .geometry import MOST_HEADS, Heads
 from .moves import Bisection, Place
-from .zones import Zone
+from .zones import Zone, divided, regrouped
 
 Floats = NDArray[np.float64]
 
@@ -30,11 +30,18 @@ EQUAL_S, TRIALS = 60e-6, 12
 #: Bands that are measured at once, and in all.
 AT_ONCE, MOST = 6, 46
 
+#: Share of the times that may be wrong.
+OUTLIERS = 0.15
+
+#: A band with this share of the drive is a whole zone, in which nothing tells the heads.
+WHOLE = 0.025
+
 
 class Found(NamedTuple):
-    """The heads, the layout if a cylinder uses all in turn, and times to reach tracks of bands.
+    """The zones with whole cycles of heads, the heads, the layout if a cylinder uses all in turn, and times to reach tracks of bands.
 
     Attributes:
+        zones: in which each head has its turn.
         heads: number, order and directions.
         order: "cylinder-major" or "serpentine".
         sure: whether the order was told from times.
@@ -42,6 +49,7 @@ class Found(NamedTuple):
 
     """
 
+    zones: list[Zone]
     heads: Heads
     order: str
     sure: bool
@@ -52,7 +60,10 @@ def find(angles: Angles, zones: list[Zone]) -> Found:
     """Return the heads of a target."""
     cycle = zones[0].cycle
     if len(cycle) == 1 and cycle[0].tracks <= MOST_HEADS:
-        return _of_cylinders(angles, zones[0])
+        return _of_cylinders(angles, zones)
+    alone = all(len(z.cycle) == 1 and z.cycles == 1 for z in zones)
+    if alone and (len(zones) == 1 or cycle[0].blocks > WHOLE * zones[-1].past_lba):
+        return _of_a_row(angles, zones)
     return _of_bands(angles, zones)
 
 
@@ -71,13 +82,13 @@ def _times(angles: Angles, pairs: list[tuple[Place, Place]], trials: int = TRIAL
     return np.array([(there.value + back.value) / 2 for there, back in values])
 
 
-def _of_cylinders(angles: Angles, zone: Zone) -> Found:
+def _of_cylinders(angles: Angles, zones: list[Zone]) -> Found:
     """Tell the order of heads where a cylinder uses all of them in turn."""
-    band = zone.cycle[0]
+    zone, band = zones[0], zones[0].cycle[0]
     tracks = band.tracks
     heads = Heads(tracks, "same", (0,) * tracks)
     if tracks == 1 or zone.cycles < 8:
-        return Found(heads, "cylinder-major", tracks == 1, [])
+        return Found(zones, heads, "cylinder-major", tracks == 1, [])
     pairs = []
     for cylinder in range(0, 6, 2):
         here, there = cylinder * zone.cycle_blocks, (cylinder + 1) * zone.cycle_blocks
@@ -88,37 +99,91 @@ def _of_cylinders(angles: Angles, zone: Zone) -> Found:
     first, last = float(np.median(times[::2])), float(np.median(times[1::2]))
     sure = abs(first - last) > EQUAL_S / 2
     order = "cylinder-major" if sure and first < last else "serpentine"
-    return Found(heads, order, sure, [(first, last)])
+    return Found(zones, heads, order, sure, [(first, last)])
+
+
+def _of_a_row(angles: Angles, zones: list[Zone]) -> Found:
+    """Tell the heads where all skews of a zone are alike.
+
+    A step to the next cylinder takes longer or shorter than a switch to the next head.
+    """
+    band = zones[0].cycle[0]
+    row = min(MOST_HEADS + 2, band.tracks - 1)
+    pairs = [(place(angles, band, 0, k), place(angles, band, 0, k + 1)) for k in range(row)]
+    heads = _spacing(_times(angles, pairs), 1)
+    order = "serpentine"
+    if heads is None:
+        # On one surface again after all heads: no switch of heads.
+        pairs = [(place(angles, band, 0, 0), place(angles, band, 0, k)) for k in range(2, row)]
+        heads, order = _spacing(_times(angles, pairs), 2), "cylinder-major"
+    count = heads or 1
+    found = [divided(z, count) for z in zones]
+    told = Heads(count, "same", (0,) * count, heads is not None)
+    if heads is not None and order == "serpentine" and count > 1:
+        return _of_cylinders(angles, found)
+    return Found(found, told, order, heads is not None, [])
+
+
+def _spacing(times_s: Floats, first: int) -> int | None:
+    """Return the heads if every so many steps take longer or shorter than the others.
+
+    Args:
+        times_s: of steps.
+        first: number of the first one.
+
+    """
+    number = first + np.arange(len(times_s))
+    for heads in range(2, min(MOST_HEADS, len(times_s) // 2) + 1):
+        on, off = times_s[number % heads == 0], times_s[number % heads != 0]
+        apart = abs(float(np.median(on) - np.median(off)))
+        if apart > EQUAL_S and _alike(on, OUTLIERS) and _alike(off, OUTLIERS):
+            return heads
+    return None
+
+
+def _alike(times_s: Floats, outliers: float) -> bool:
+    """Tell whether times are equal but for a share of them."""
+    return bool(np.mean(np.abs(times_s - np.median(times_s)) > EQUAL_S) <= outliers)
+
+
+def _chain(zones: list[Zone]) -> list[tuple[Band, int]]:
+    """Return the first bands in order of address, with the blocks by which they lie further."""
+    chain = []
+    for zone in zones:
+        for turn in range(zone.cycles):
+            chain += [(band, turn * zone.cycle_blocks) for band in zone.cycle]
+            if len(chain) > MOST:
+                return chain
+        chain += [(band, 0) for band in zone.tail]
+    return chain
 
 
 def _of_bands(angles: Angles, zones: list[Zone]) -> Found:
     """Tell number, order and directions of heads whose bands follow each other."""
-    zone = zones[0]
-    count = zone.cycles * len(zone.cycle)
+    cycle = zones[0].cycle
+    period = 1 if zones[0].cycles == 1 else len(cycle)
+    chain = _chain(zones)
     reach: list[tuple[float, float]] = []
     found = None
-    while found is None and len(reach) < min(count - 1, MOST):
-        chosen = range(len(reach) + 1, min(len(reach) + 1 + AT_ONCE, count))
-        origin = place(angles, zone.cycle[0], 0, 0)
+    origin = place(angles, cycle[0], 0, 0)
+    while found is None and len(reach) < min(len(chain) - 1, MOST):
         pairs = []
-        for b in chosen:
-            turn, i = divmod(b, len(zone.cycle))
-            band = zone.cycle[i]
+        for band, blocks in chain[len(reach) + 1 :][:AT_ONCE]:
             pairs += [
-                (origin, place(angles, band, turn * zone.cycle_blocks, track))
-                for track in (0, band.tracks - 1)
+                (origin, place(angles, band, blocks, track)) for track in (0, band.tracks - 1)
             ]
         times = _times(angles, pairs)
         reach += [(float(a), float(z)) for a, z in zip(times[::2], times[1::2], strict=True)]
-        found = _count(np.array(reach).min(axis=1), len(zone.cycle), _mirrored(zone))
+        found = _count(np.array(reach).min(axis=1), period, _mirrored(zones[0]))
     if found is None:
-        return Found(Heads(len(zone.cycle), measured=False), "adaptive", False, reach)
+        return Found(zones, Heads(len(cycle), measured=False), "adaptive", False, reach)
     heads, order = found
     ways = [1]
     for first, last in reach[: heads - 1]:
         apart = last - first
         ways.append(0 if abs(apart) < EQUAL_S else 1 if apart > 0 else -1)
-    return Found(Heads(heads, order, tuple(ways)), "adaptive", True, reach)
+    grouped = regrouped(zones, heads, 2 * angles.tolerance)
+    return Found(grouped, Heads(heads, order, tuple(ways)), "adaptive", True, reach)
 
 
 def _mirrored(zone: Zone) -> bool:
@@ -149,7 +214,8 @@ def _count(nearest_s: Floats, cycle: int, mirrored: bool) -> tuple[int, str] | N
         if order == "alternate":
             same = np.where(around % 2 == 1, place_in == heads - 1, place_in == 0)
         groups = 2 * around + same
-        spread = max(float(np.ptp(nearest_s[groups == g])) for g in np.unique(groups))
+        off = [nearest_s[groups == g] - np.median(nearest_s[groups == g]) for g in set(groups)]
+        outliers = float(np.mean(np.abs(np.concatenate(off)) > EQUAL_S))
         inner = nearest_s[(around == 1) & ~same] if heads > 1 else nearest_s[around == 1]
         outer = nearest_s[(around == 0) & ~same]
         step = (
@@ -159,6 +225,7 @@ def _count(nearest_s: Floats, cycle: int, mirrored: bool) -> tuple[int, str] | N
         )
         if heads == 1:
             step = float(nearest_s[1:3].min() - nearest_s[0])
-        if spread < EQUAL_S and step > EQUAL_S:
-            good.append((heads, order))
-    return max(good) if good else None
+        if outliers <= OUTLIERS and step > EQUAL_S:
+            good.append((-outliers, heads, order))
+    # The fewest outliers; of equal ones the most heads, as fewer fit as well.
+    return max(good)[1:] if good else None

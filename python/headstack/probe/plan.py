@@ -81,7 +81,8 @@ class Probed:
             reads += band.reads
         rate = zone.cycle_blocks * int(self.described["block_bytes"]) / turns
         rate /= self.period.turn_s
-        off = self.angles.tolerance / 4 * rate
+        # Sectors and turns are exact; what is left is the angle over which the cycle was timed.
+        off = 2 * self.period.sigma_s / self.period.turn_s / (turns * zone.cycles) * rate
         return Value(rate, rate - off, rate + off, "measured", reads, "zones", "B/s")
 
     def values(self) -> dict[str, Value]:
@@ -219,7 +220,11 @@ def run(session: Session, budget_s: float, steps: tuple[str, ...], told: Told | 
     clock.begin("heads", f"{len(zones)} zones")
     heads = head_order.find(angles, zones)
     geometry = Geometry(
-        zones, heads.heads, int(session.described["blocks"]), session.sector_blocks, heads.order
+        heads.zones,
+        heads.heads,
+        int(session.described["blocks"]),
+        session.sector_blocks,
+        heads.order,
     )
     probed = Probed(dict(session.described), period, angles, geometry, heads)
     probed.notes += _unknown(probed, session)

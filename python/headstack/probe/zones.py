@@ -12,12 +12,13 @@ in a row are read several times.
 """
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .angle import Angles
-from .bands import Band, Shape, follow, numbered
+from .bands import Band, Shape, follow
 from .period import middle, wrap
 
 Floats = NDArray[np.float64]
@@ -82,7 +83,7 @@ def survey(angles: Angles, until_s: float) -> list[Zone]:
 
 def cycle_of(bands: list[Band], tolerance: float) -> int:
     """Return the smallest number of bands after which all of them repeat; 0 if they do not."""
-    jumps = [float(wrap(b.angle_turns - a.last_angle)) for a, b in zip(bands, bands[1:])]  # noqa: B905
+    jumps = [float(wrap(b.angle_turns - a.last_angle)) for a, b in pairwise(bands)]
     for p in range(1, len(bands)):
         pairs = range(p, len(bands))
         if all(_alike(bands[i], bands[i - p], tolerance) for i in pairs) and all(
@@ -109,7 +110,8 @@ class _Surveyor:
         self.zones: list[Zone] = []
         self.at = 0
         self.row: Band | None = None
-        self.stopped = False
+        self.stopped = self.flat = False
+        self.known: dict[int, Band] = {}
 
     def more(self) -> bool:
         return (
@@ -117,20 +119,28 @@ class _Surveyor:
         )
 
     def follow(self, at: int, expected: list[Shape]) -> Band | None:
+        if at in self.known:
+            return self.known[at]
         found = follow(self.angles, at // self.block, expected)
-        return found or follow(self.angles, at // self.block, ())
+        found = found or follow(self.angles, at // self.block, ())
+        if found is not None:
+            self.known[at] = found
+        return found
 
     def next(self) -> None:
         """Add the next zone."""
-        before = self.zones[-1] if self.zones else None
-        found = self._like(before) if before is not None else None
+        # The last zone with the longest cycle: another one may have been cut short.
+        before = max(reversed(self.zones), key=lambda z: len(z.cycle), default=None)
+        found = None
+        if before is not None and not self.flat:
+            found = self._like(before) or self._again(before)
         bands = found or self._search(before)
         if not bands:
             self.stopped = True
             return
         zone = self._extent(tuple(bands), before)
         left = self.total - zone.past_lba
-        if left > 0 and (len(zone.cycle) > 1 or left < zone.cycle_blocks):
+        if left > 0 and not self.flat and (len(zone.cycle) > 1 or left < zone.cycle_blocks):
             zone = self._tail(zone)
         self.zones.append(zone)
         self.at = zone.past_lba
@@ -155,6 +165,12 @@ class _Surveyor:
             at += band.blocks
         return bands
 
+    def _again(self, before: Zone) -> list[Band] | None:
+        """Try once more to find a zone like the one before: reads may have been late."""
+        for at in [at for at in self.known if at >= self.at]:
+            del self.known[at]
+        return self._like(before)
+
     def _row_like(self, before: Zone) -> list[Band] | None:
         old = before.cycle[0]
         first = self.follow(self.at, [Shape(old.sectors_per_track, None, old.skew_turns)])
@@ -178,6 +194,11 @@ class _Surveyor:
         at = self.at
         known = [b.shape for b in before.cycle] if before else []
         tolerance = 2 * self.angles.tolerance
+        if self.flat:
+            # The shapes of the last bands, those of another head first.
+            known = [z.cycle[0].shape for z in self.zones[-2 * MOST_CYCLE :]][::-1]
+            band = self.follow(at, known[:1] + known)
+            return [band] if band else []
         while at < self.total and self.angles.session.clock_s < self.until_s:
             p = cycle_of(bands, tolerance) if len(bands) > 1 else 0
             if p and len(bands) - p >= max(p, CONFIRMED):
@@ -196,9 +217,11 @@ class _Surveyor:
                     self.row = row
                     return [row]
             if band.blocks > LARGE * self.total or len(bands) > 2 * MOST_CYCLE + CONFIRMED:
+                self.flat = True
                 return bands[:1]
             known = [band.shape] + [s for s in known if s != band.shape]
         p = cycle_of(bands, tolerance) if len(bands) > 1 else 0
+        self.flat = self.flat or not p
         return bands[: p or 1]
 
     def _row(self, band: Band) -> Band | None:
@@ -227,7 +250,7 @@ class _Surveyor:
         """Return the zone of a cycle that begins here, with its number of cycles."""
         blocks = sum(b.blocks for b in cycle)
         zone = Zone(self.at, self.at + blocks, cycle, 1, 0.0)
-        if cycle[0].blocks > LARGE * self.total and len(cycle) == 1:
+        if self.flat:
             return zone
         at = (self.at + blocks) // self.block
         if at + 1 >= self.total // self.block:
@@ -305,9 +328,16 @@ class _Cycles:
 
     def count(self, expected: int | None) -> int:
         """Return the number of cycles that fit."""
-        bad = None
         if not self.fits(1):
             return 1
+        while True:
+            bad = self._first_bad(expected)
+            if not self.fits(bad):
+                return bad
+
+    def _first_bad(self, expected: int | None) -> int:
+        """Return the cycle after the last one that fits."""
+        bad = None
         while bad is None:
             further = max(self.good + 1, int(self.good * GROWTH))
             if expected and self.good < expected - 1 < 4 * further:
@@ -323,13 +353,66 @@ class _Cycles:
         return bad
 
 
-def with_heads(zone: Zone, heads: list[int], directions: list[int]) -> Zone:
-    """Return a zone whose bands have heads and directions, repeated over the cycle's length."""
+def regrouped(zones: list[Zone], heads: int, tolerance: float) -> list[Zone]:
+    """Return zones of single bands as zones in which each head has its turn.
 
-    def given(bands: tuple[Band, ...]) -> tuple[Band, ...]:
-        return tuple(
-            numbered(b, heads[i % len(heads)], directions[i % len(directions)])
-            for i, b in enumerate(bands)
+    Args:
+        zones: of one band each, if they are to be put together; others stay as they are.
+        heads: number of heads.
+        tolerance: difference of skews that is none.
+
+    """
+    if any(len(z.cycle) > 1 or z.cycles > 1 or z.tail for z in zones):
+        return zones
+    found: list[Zone] = []
+    for i in range(0, len(zones), heads):
+        bands = tuple(z.cycle[0] for z in zones[i : i + heads])
+        first, past = bands[0].first_lba, bands[-1].first_lba + bands[-1].blocks
+        before = found[-1] if found else None
+        if before is not None and _goes_on(before, bands):
+            whole = len(bands) == heads and not before.tail
+            if whole and all(
+                _alike(a, b, tolerance) for a, b in zip(before.cycle, bands, strict=True)
+            ):
+                turns = before.cycle_turns
+                if before.cycles == 1:
+                    turns = (bands[0].angle_turns - before.cycle[0].angle_turns) % 1.0
+                found[-1] = replace(
+                    before, cycles=before.cycles + 1, past_lba=past, cycle_turns=turns
+                )
+            else:
+                found[-1] = replace(before, tail=(*before.tail, *bands), past_lba=past)
+            continue
+        found.append(Zone(first, past, bands, 1, 0.0))
+    return found
+
+
+def _goes_on(zone: Zone, bands: tuple[Band, ...]) -> bool:
+    """Tell whether bands have the sectors of a zone's bands, and no more tracks."""
+    if len(zone.tail) >= len(zone.cycle):
+        return False
+    return all(
+        a.sectors_per_track == b.sectors_per_track and b.tracks <= a.tracks
+        for a, b in zip(zone.cycle, bands, strict=False)
+    )
+
+
+def divided(zone: Zone, heads: int) -> Zone:
+    """Return a zone of one band of alike tracks as cylinders of so many heads."""
+    whole = zone.cycle[0]
+    of_track = whole.blocks // whole.tracks
+    count, rest = divmod(whole.tracks, heads)
+    band = replace(whole, tracks=heads, blocks=heads * of_track)
+    turns = (heads * whole.skew_turns) % 1.0
+    tail: tuple[Band, ...] = ()
+    if rest:
+        tail = (
+            replace(
+                whole,
+                first_lba=whole.first_lba + count * band.blocks,
+                tracks=rest,
+                blocks=rest * of_track,
+                angle_turns=(whole.angle_turns + count * turns) % 1.0,
+            ),
         )
-
-    return replace(zone, cycle=given(zone.cycle), tail=given(zone.tail))
+    return replace(zone, cycle=(band,), cycles=count, cycle_turns=turns, tail=tail)
