@@ -1,149 +1,218 @@
-"""What a probe would know of a drive's geometry, from the drive's own file; and a drive to probe.
+"""Drives for tests of the probe, and their bands by the rules of docs/models/adaptive-zoning.md.
 
-Steps of a probe are tested with them apart from the search for the geometry.
+Nothing here is used by the probe.
 """
 
-from collections.abc import Mapping, Sequence
+import copy
+import math
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-
-class Places(NamedTuple):
-    """Places of addresses, one array each."""
-
-    band: Ints
-    track: Ints
-    sector: Ints
-    angle_turns: Floats
-    cylinder: Floats
-    head: Ints
-    sectors_per_track: Ints
-    known: NDArray[np.bool_]
+from headstack import drives, population
+from headstack._toml import dumps
+from headstack.population.drawn import description
 
 
-class Zone(NamedTuple):
-    """A zone as a probe knows it."""
+class Run(NamedTuple):
+    """Successive tracks of one head, or of one cylinder, in physical sectors."""
 
-    first_lba: int
-    blocks: int
-    sectors: tuple[int, ...]
-    tracks: tuple[int, ...]
-    skew_turns: float
-    switch_turns: float
-
-
-class Oracle:
-    """The geometry of a drive of the layout `adaptive`, from its file. Angles have no origin."""
-
-    def __init__(self, spec: Mapping[str, Any]) -> None:
-        g = spec["geometry"]
-        self.layout = g["layout"]
-        self.heads, self.cylinders = int(g["surfaces"]), float(g["cylinders"])
-        self.block = 8 if g.get("sector_size", "512 B") == "4 KiB" else 1
-        self.width = int(g["band_cylinders"])
-        self.tracks, self.sectors, self.first, starts, skews = [], [], [], [0], []
-        for i, zone in enumerate(g["zones"]):
-            formats = [s[i] for s in g["surface_zones"]]
-            tracks = np.array([f["tracks_per_band"] for f in formats])
-            sectors = np.array([f["sectors_per_track"] for f in formats])
-            bands = (zone["last_cylinder"] + 1 - zone["first_cylinder"]) // self.width
-            assert bands * self.width == zone["last_cylinder"] + 1 - zone["first_cylinder"]
-            self.tracks.append(tracks)
-            self.sectors.append(sectors)
-            self.first.append(zone["first_cylinder"])
-            starts.append(starts[-1] + int(bands * (tracks * sectors).sum()))
-            skews.append((zone["track_skew"], zone["cylinder_skew"], zone.get("offset", 0.0)))
-        self.starts, self.skews = np.array(starts), np.array(skews)
-        self.blocks = int(starts[-1]) * self.block
-        self.direction = g.get("direction", "inward")
-        self.head_order = g.get("head_order", "same")
-        self.zones = [
-            Zone(
-                starts[z] * self.block,
-                (starts[z + 1] - starts[z]) * self.block,
-                tuple(map(int, self.sectors[z])),
-                tuple(map(int, self.tracks[z])),
-                skews[z][1],
-                skews[z][0],
-            )
-            for z in range(len(skews))
-        ]
-
-    def locate(self, lbas: Sequence[int] | Ints) -> Places:
-        """Return places of logical blocks."""
-        address = np.asarray(lbas, dtype=np.int64) // self.block
-        zone = np.clip(np.searchsorted(self.starts, address, "right") - 1, 0, len(self.first) - 1)
-        out = np.zeros((6, len(address)))
-        for z in np.unique(zone):
-            mine = zone == z
-            size = self.tracks[z] * self.sectors[z]
-            ends = np.cumsum(size)
-            band, rest = np.divmod(address[mine] - self.starts[z], ends[-1])
-            head = np.searchsorted(ends, rest, "right")
-            track, sector = np.divmod(rest - (ends - size)[head], self.sectors[z][head])
-            cylinder = self.first[z] + band * self.width
-            cylinder = cylinder + (track + 0.5) * self.width / self.tracks[z][head] - 0.5
-            n = self.sectors[z][head]
-            # Skew: between tracks of a surface, and between surfaces.
-            before = (self.tracks[z] - 1).sum()
-            inner = band * before + np.concatenate([[0], np.cumsum(self.tracks[z] - 1)])[head]
-            surface, along, offset = self.skews[z]
-            angle = offset + (inner + track) * along + (band * self.heads + head) * surface
-            out[:, mine] = band * self.heads + head, track, sector, cylinder, n, angle + sector / n
-        band, track, sector, cylinder, n, angle = out
-        whole = [a.astype(np.int64) for a in (band, track, sector, n)]
-        head = whole[0] % self.heads
-        known = np.ones(len(address), dtype=bool)
-        return Places(whole[0], whole[1], whole[2], angle % 1, cylinder, head, whole[3], known)
+    first: int
+    n: int
+    tracks: int
+    head: int
+    zone: int
 
 
-class Session:
-    """A drive in closed form: reads one at a time, without a buffer."""
+def runs(spec: dict[str, Any]) -> list[Run]:
+    """Return the bands of a drive, or its cylinders where all heads are used in turn."""
+    g = spec["geometry"]
+    heads = g["surfaces"]
+    found, at = [], 0
+    for number, zone in enumerate(g["zones"]):
+        cylinders = zone["last_cylinder"] - zone["first_cylinder"] + 1
+        n = zone["sectors_per_track"]
+        if g.get("layout", "cylinder-major") in ("cylinder-major", "serpentine"):
+            found += [Run(at + c * n * heads, n, heads, 0, number) for c in range(cylinders)]
+            at += cylinders * n * heads
+            continue
+        width = g["band_cylinders"]
+        density = g.get("density", [{"bpi": 1, "tpi": 1}])
+        density = density * heads if len(density) == 1 else density
+        for band in range(math.ceil(cylinders / width)):
+            wide = min(width, cylinders - band * width)
+            order = list(range(heads))
+            if g.get("head_order") == "alternate" and band % 2:
+                order.reverse()
+            for head in order:
+                tracks = round(wide * density[head]["tpi"])
+                sectors = round(n * density[head]["bpi"])
+                found.append(Run(at, sectors, tracks, head, number))
+                at += sectors * tracks
+    return found
 
-    def __init__(
-        self,
-        oracle: Oracle,
-        turn_s: float,
-        access_s: Any,
-        *,
-        disturbed: float = 0.02,
-        seed: int = 0,
-    ) -> None:
-        self.geometry, self.turn_s, self.access_s = oracle, turn_s, access_s
-        self.disturbed, self.rng = disturbed, np.random.default_rng(seed)
-        self.described = {"blocks": oracle.blocks, "fua": True, "block_bytes": 512}
-        self.sector_blocks = oracle.block
-        self.now, self.at = 0.0, 0.0
-        self.reads = 0
 
-    def read(
-        self, step: str, lba: Sequence[int], blocks: Any = None, *, wait_s: Any = 0.0, **_: Any
-    ) -> tuple[Ints, Ints, Ints]:
-        """Return times of commands and of ends in ns."""
-        at = self.geometry.locate(lba)
-        angles = at.angle_turns
-        waits = np.broadcast_to(np.asarray(wait_s, dtype=float), len(angles))
-        late = 15e-6 + self.rng.exponential(15e-6, len(angles))
-        late += np.where(
-            self.rng.random(len(angles)) < 0.01, self.rng.exponential(1e-3, len(angles)), 0
-        )
-        lost = (self.rng.random(len(angles)) < self.disturbed) * self.rng.integers(
-            1, 3, len(angles)
-        )
-        issued, done = [], []
-        for i, angle in enumerate(angles):
-            begin = self.now + waits[i]
-            least = begin + self.access_s(abs(at.cylinder[i] - self.at))
-            pas = least + ((angle - least / self.turn_s) % 1.0) * self.turn_s
-            end = pas + lost[i] * self.turn_s + self.turn_s / at.sectors_per_track[i]
-            issued.append(begin)
-            self.now, self.at = end + late[i], at.cylinder[i]
-            done.append(self.now)
-        self.reads += len(angles)
-        to_ns = [np.rint(np.array(t) * 1e9).astype(np.int64) for t in (issued, done)]
-        return to_ns[0], to_ns[1], np.zeros(len(angles), dtype=np.int64)
+@dataclass
+class Figures:
+    """What a probe has right: shares of the bands, and greatest differences."""
+
+    heads: bool
+    order: bool
+    n_exact: float
+    ends: float
+    edges_bands: float
+    rates: float
+    turn_ppm: float
+
+    def wrong(self, factor: float = 1.0) -> list[str]:
+        """Return what misses its bound."""
+        checks = {
+            "heads": self.heads,
+            "order": self.order,
+            "n": 1 - self.n_exact <= 0.01 * factor,
+            "ends": 1 - self.ends <= 0.05 * factor,
+            "edges": self.edges_bands <= factor,
+            "rates": self.rates <= 0.003 * factor,
+            "turn": abs(self.turn_ppm) <= factor,
+        }
+        return [name for name, good in checks.items() if not good]
+
+
+def rates(spec: dict[str, Any]) -> list[float]:
+    """Return the sustained rate of each zone in bytes/s: docs/models/drives.md."""
+    g = spec["geometry"]
+    size = 4096 if g.get("sector_size", "512 B") == "4 KiB" else 512
+    turn = 60 / float(g["rotation_speed"].split()[0])
+    found, every = [], runs(spec)
+    for number, zone in enumerate(g["zones"]):
+        n = zone["sectors_per_track"]
+        unit = 1.0 if g.get("skew_unit") == "turns" else 1 / n
+        track, cylinder = (zone.get(k, 0) * unit for k in ("track_skew", "cylinder_skew"))
+        mine = [r for r in every if r.zone == number][: 2 * g["surfaces"]]
+        if g.get("layout", "cylinder-major") in ("cylinder-major", "serpentine"):
+            h = g["surfaces"]
+            turns, sectors = h + (h - 1) * track + cylinder, h * n
+        else:
+            sectors = sum(r.n * r.tracks for r in mine)
+            turns = sum(r.tracks + (r.tracks - 1) * cylinder + track for r in mine)
+        found.append(sectors * size / turns / turn)
+    return found
+
+
+def figures(probed: Any, spec: dict[str, Any], cycles: int = 3) -> Figures:
+    """Compare a probe with the drive it was made on."""
+    truth = runs(spec)
+    starts = np.array([r.first for r in truth])
+    block = probed.described["physical_bytes"] // probed.described["block_bytes"]
+    g = spec["geometry"]
+    end = probed.described["blocks"] // block
+    right = ends = total = 0
+    for zone in probed.geometry.found:
+        chosen = sorted({0, zone.cycles // 2, zone.cycles - 1})[:cycles]
+        bands = [(b, m * zone.cycle_blocks) for m in chosen for b in zone.cycle]
+        for band, further in bands + [(b, 0) for b in zone.tail]:
+            first = (band.first_lba + further) // block
+            run = truth[int(np.searchsorted(starts, first, side="right")) - 1]
+            past = min(run.first + run.n * run.tracks, end)
+            mine = first + band.sectors_per_track * band.tracks
+            total += 1
+            right += band.sectors_per_track == run.n
+            ends += abs(past - mine) <= run.n and abs(first - run.first) <= run.n
+    edges = [z.first_lba // block for z in probed.geometry.found]
+    true_edges = [next(r for r in truth if r.zone == i) for i in range(len(g["zones"]))]
+    true_edges = [r for r in true_edges if r.first < end]
+    off = float("inf")
+    if len(edges) == len(true_edges):
+        pairs = zip(edges, true_edges, strict=True)
+        off = max(abs(a - r.first) / (r.n * r.tracks) for a, r in pairs)
+    mine_rates = [r.value for r in probed.rates()]
+    true_rates = rates(spec)[: len(true_edges)]
+    apart = float("inf")
+    if len(mine_rates) == len(true_rates):
+        apart = max(abs(a / b - 1) for a, b in zip(mine_rates, true_rates, strict=True))
+    turn = 60 / float(g["rotation_speed"].split()[0])
+    return Figures(
+        probed.geometry.heads == g["surfaces"],
+        _order(probed, g),
+        right / total,
+        ends / total,
+        off,
+        apart,
+        (probed.period.turn_s / turn - 1) * 1e6,
+    )
+
+
+def _order(probed: Any, g: dict[str, Any]) -> bool:
+    """Tell whether layout, order and directions of heads are those of the drive."""
+    layout = g.get("layout", "cylinder-major")
+    mine = probed.geometry
+    if layout in ("cylinder-major", "serpentine"):
+        # Where both look alike that must be said.
+        return mine.head_first and (mine.layout == layout or not probed.heads.sure)
+    way = "serpentine" if layout == "banded" else g.get("direction", "inward")
+    way = way if g["surfaces"] > 1 else "inward"
+    order = g.get("head_order", "same") if g["surfaces"] > 1 else "same"
+    return mine.layout == "adaptive" and (mine.direction, mine.head_order) == (way, order)
+
+
+PRESETS = ("barracuda-7200.9-2006", "barracuda-es2-2008", "wd-re3-2009", "helium-20tb")
+
+
+def drawn(seed: int, number: int, zones: int | None = None) -> dict[str, Any]:
+    """Return drive `number` of a seed: layouts, heads and sectors in turn, values by chance.
+
+    Args:
+        seed: of all drives.
+        number: which of them.
+        zones: only so many zones, from the outside; None: all.
+
+    """
+    rng = np.random.default_rng([seed, number])
+    kind = ("adaptive", "banded", "cylinder-major", "serpentine")[number % 4]
+    heads = int(rng.integers(1, 21))
+    if number % 5 == 0:
+        preset = PRESETS[number // 5 % len(PRESETS)]
+        spec = description(population.draw(preset, n=1, seed=seed), 0)
+        kind, heads = "adaptive", spec["geometry"]["surfaces"]
+    else:
+        spec = copy.deepcopy(dict(drives.load(str(rng.choice(PRESETS)))))
+    spec = {**spec, "name": f"drawn-{seed}-{number}", "geometry": dict(spec["geometry"])}
+    g = spec["geometry"]
+    for key in ("capacity_blocks", "outer_radius", "inner_radius"):
+        g.pop(key, None)
+    g["zones"] = copy.deepcopy(g["zones"][: zones or int(rng.integers(6, 25))])
+    g["surfaces"] = heads
+    g["rotation_speed"] = f"{float(rng.choice([5400, 7200, 10000]) * rng.normal(1, 2e-4)):.4f} rpm"
+    g["sector_size"] = str(rng.choice(["512 B", "4 KiB"]))
+    if g["sector_size"] == "4 KiB" and g["zones"][0]["sectors_per_track"] > 1000:
+        for zone in g["zones"]:
+            zone["sectors_per_track"] //= 3
+    if kind == "adaptive":
+        g["head_order"] = str(rng.choice(["same", "alternate"]))
+        g["direction"] = str(rng.choice(["inward", "serpentine"]))
+        g["band_cylinders"] = int(rng.integers(80, 400))
+        if number % 5:
+            step = rng.integers(-3, 4, heads) * 0.031
+            g["density"] = [
+                {"bpi": round(math.exp(k), 5), "tpi": round(math.exp(-k), 5)} for k in step
+            ]
+    else:
+        for key in ("head_order", "direction", "density", "band_cylinders"):
+            g.pop(key, None)
+        if kind == "banded":
+            g["band_cylinders"] = int(rng.integers(80, 400))
+    g["layout"] = kind
+    track, cylinder = (float(rng.uniform(0.08, 0.3)) for _ in range(2))
+    for zone in g["zones"]:
+        zone.update(track_skew=round(track, 4), cylinder_skew=round(cylinder, 4))
+    spec.pop("capacity_bytes", None)
+    spec["sources"] = {"": "chosen: drawn for a test"}
+    return spec
+
+
+def written(spec: dict[str, Any], folder: Any) -> str:
+    """Write a drive file; return the target that simulates it."""
+    path = folder / f"{spec['name']}.toml"
+    path.write_text(dumps(spec), encoding="utf-8")
+    return f"sim:{path}"

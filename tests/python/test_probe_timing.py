@@ -10,7 +10,7 @@ import pytest
 from probe_oracle import Oracle, Session
 
 from headstack import _bridge, drives
-from headstack.probe import compare, drive_file, seek, switches
+from headstack.probe import actuators, buffer, compare, drive_file, idle, queue, seek, switches
 from headstack.probe.value import Value
 
 
@@ -95,7 +95,6 @@ def test_the_recovered_file_is_the_drive(tmp_path: Path) -> None:
     turn = 60 / 7199.6
     oracle = Oracle(spec())
     session = Session(oracle, turn, true_access, seed=5)
-    session.described |= {"physical_bytes": 4096, "model": "Test X1"}
     found = recovered(session, oracle, turn)
     found.switches = switches.measure(session, oracle, found.curve, np.random.default_rng(2))
     path = tmp_path / "drive.toml"
@@ -133,3 +132,53 @@ def test_differences_are_told_by_what_they_mean() -> None:
     assert set(found) == {"turns per minute", "order of the queue"}
     assert found["turns per minute"].means == "the spindle is slower"
     assert found["turns per minute"].relative == pytest.approx(-10 / 7200)
+
+
+TURN = 60 / 7199.6
+
+
+def curve_of(oracle: Oracle) -> seek.SeekCurve:
+    """The seek curve as a probe finds it, without noise: points of the truth."""
+    points = tuple(
+        (d, Value(true_access(d) - 0.2e-3, 0.0, 0.0, "measured", 1, "seek", "s"))
+        for d in (1, 3, 10, 30, 100, 300, 1000, 3000, 6000, 10_000, 20_000, 39_000)
+    )
+    still = Value(0.2e-3 + TURN / 400, 0.0, 0.0, "measured", 1, "seek", "s")
+    return seek.SeekCurve(still, (), points, {}, (0.0, 0.0), TURN)
+
+
+@pytest.mark.parametrize("rule", ["fcfs", "sstf", "sptf"])
+def test_batches_tell_the_rule_of_the_order(rule: str) -> None:
+    oracle = Oracle(spec())
+    session = Session(oracle, TURN, true_access, seed=5, rule=rule)
+    found = queue.agreement(session, oracle, curve_of(oracle), np.random.default_rng(3), batches=60)
+    assert found[rule] > 0.9
+    assert all(s < 0.75 for r, s in found.items() if r not in {rule, "look"}), found
+
+
+@pytest.mark.parametrize(("segments", "ahead"), [(24, 300), (16, 0), (0, 0)])
+def test_the_buffer_is_found(segments: int, ahead: int) -> None:
+    oracle = Oracle(spec())
+    session = Session(oracle, TURN, true_access, seed=5, segments=segments, ahead=ahead)
+    found = buffer.measure(session, oracle, TURN, np.random.default_rng(4))
+    assert found.enabled.value is bool(segments)
+    if segments:
+        assert found.segments is not None
+        assert found.segments.value == segments
+        assert found.kind == ("limit" if ahead else "none")
+        assert all(abs(k - ahead) <= ahead / 50 for _, k in found.read_ahead)
+        assert found.hit_overhead_s is not None
+        assert found.sector_s is not None
+        # The usual lateness is part of what a host sees.
+        assert float(found.hit_overhead_s.value) == pytest.approx(85e-6, abs=15e-6)
+        assert float(found.sector_s.value) == pytest.approx(2e-6, rel=0.2)
+
+
+def test_one_arm_is_one_actuator_and_never_idles() -> None:
+    oracle = Oracle(spec())
+    session = Session(oracle, TURN, true_access, seed=5)
+    found = actuators.measure(session, np.random.default_rng(5))
+    assert found.number.value == 1
+    assert float(found.ratio.low) > 1.0
+    idled = idle.measure(session, oracle, curve_of(oracle), np.random.default_rng(6))
+    assert max(float(i.extra_s.value) for i in idled) == 0.0

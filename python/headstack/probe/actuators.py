@@ -27,13 +27,13 @@ class Actuators(NamedTuple):
     """What was found of actuators.
 
     Attributes:
-        count: independent actuators behind this unit.
+        number: independent actuators behind this unit.
         ranges: first block and number of blocks of each.
         ratio: time of a pair in two parts over that of a pair in one part.
 
     """
 
-    count: Value
+    number: Value
     ranges: tuple[tuple[int, int], ...]
     ratio: Value
 

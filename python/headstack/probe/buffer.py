@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .seek import sampled
-from .value import Value, exact
+from .value import Value, exact, measured
 
 Floats = NDArray[np.float64]
 
@@ -163,13 +163,13 @@ def _hit_line(probe: _Probe) -> tuple[Value | None, Value | None]:
         return Value(t[0], t[0], t[0], "measured", len(y), "buffer", "s"), None
     slope, start = (float(v) for v in np.polyfit(s, t, 1))
     left = float(np.std(t - (start + slope * s))) + 2e-6
-    room = 1.96 * left / np.sqrt(len(s))
+    room = 1.96 * left / float(np.sqrt(len(s)))
     per = room / float(np.std(s))
     reads = len(y)
     sector = [max(v, 0.0) for v in (slope, slope - per, slope + per)]
     return (
         Value(start, start - room, start + room, "measured", reads, "buffer", "s"),
-        Value(*sector, "measured", reads, "buffer", "s"),
+        measured(sector, reads, "buffer", "s"),
     )
 
 

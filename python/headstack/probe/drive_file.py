@@ -21,7 +21,7 @@ from .idle import Idle
 from .queue import Queue
 from .seek import SeekCurve
 from .switches import Switches
-from .value import Value, default
+from .value import Value, default, measured
 
 #: What drives of the class have where nothing was measured. Read-only probes say nothing of writes.
 _CLASS: dict[str, Any] = {
@@ -123,14 +123,24 @@ def geometry_table(
     return table, measured
 
 
+def repeat_surfaces(table: dict[str, Any], arms: int, blocks: int) -> None:
+    """Give every arm the surfaces that were measured of the first one; `blocks` are of 512 B."""
+    table["surfaces"] *= arms
+    table["capacity_blocks"] = blocks
+    if "surface_zones" in table:
+        table["surface_zones"] *= arms
+    else:
+        for zone in table["zones"]:
+            zone["sectors_per_track"] = list(zone["sectors_per_track"]) * arms
+
+
 def spec(found: Found) -> tuple[dict[str, Any], dict[str, Value | str]]:
     """Return the drive as JSON-like dictionaries, and the origin of its values by their paths."""
     origins: dict[str, Value | str] = {f"geometry.{k}": v for k, v in found.origins.items()}
     turn = found.turn
-    origins["geometry.rotation_speed"] = Value(
-        *(60 / float(t) for t in (turn.value, turn.high, turn.low)),
-        "measured", turn.reads, turn.step, "rpm",
-    )  # fmt: skip
+    origins["geometry.rotation_speed"] = measured(
+        (60 / float(t) for t in (turn.value, turn.high, turn.low)), turn.reads, turn.step, "rpm"
+    )
     drive: dict[str, Any] = {
         "name": _name(found.described),
         "title": f"{found.described.get('model') or 'drive'}, as probed",
@@ -144,7 +154,7 @@ def spec(found: Found) -> tuple[dict[str, Any], dict[str, Value | str]]:
     _positioning(found, drive, origins)
     _buffer(found, drive, origins)
     _queue(found, drive, origins)
-    arms = int(found.actuators.count.value) if found.actuators else 1
+    arms = int(found.actuators.number.value) if found.actuators else 1
     if arms > 1 and found.actuators:
         drive["dash"] = f"D1A{arms}S1H1"
         drive["parallelism"] = {
@@ -197,7 +207,7 @@ def _positioning(found: Found, drive: dict[str, Any], origins: dict[str, Value |
     # A read without a movement also takes its sector's time on medium and link.
     less = found.sector_turns * float(found.turn.value) + link
     times = [max(float(t) - less, 0.0) for t in (o.value, o.low, o.high)]
-    miss = Value(*times, "measured", o.reads, o.step, "s")
+    miss = measured(times, o.reads, o.step, "s")
     hit = found.buffer.hit_overhead_s if found.buffer else None
     drive["overhead"] = {
         "read_miss": {"after_read": _ms(miss), "after_write": _ms(miss)},
@@ -273,9 +283,9 @@ def text(found: Found) -> str:
     drive, origins = spec(found)
     lines = ["# A drive as `headstack probe` measured it. Comments say how each value is known."]
     lines += [f"# {note}" for note in found.notes]
-    if found.actuators is not None and int(found.actuators.count.value) > 1:
+    if found.actuators is not None and int(found.actuators.number.value) > 1:
         spans = ", ".join(f"{a}+{n}" for a, n in found.actuators.ranges)
-        lines.append(f"# actuators: {found.actuators.count.value}, of the blocks {spans}")
+        lines.append(f"# actuators: {found.actuators.number.value}, of the blocks {spans}")
     for gap in found.idle:
         if float(gap.extra_s.value) > 5e-4:
             lines.append(f"# after {gap.gap_s} s without commands: {_ms(gap.extra_s)} more")

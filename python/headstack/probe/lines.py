@@ -67,7 +67,7 @@ def values_of(found: Found) -> Mapping[str, Any]:
         ]
         document["queue"] = {"spec": found.queue.spec, "agreement": found.queue.agreement}
     if found.actuators:
-        document["actuators"] = found.actuators.count.as_dict()
+        document["actuators"] = found.actuators.number.as_dict()
         document["ranges"] = found.actuators.ranges
     document["idle"] = [{"gap_s": i.gap_s, **i.extra_s.as_dict()} for i in found.idle]
     return document

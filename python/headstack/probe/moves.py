@@ -68,7 +68,7 @@ class _Read(NamedTuple):
     pair: int
     way: int
     place: int
-    index: int
+    number: int
     issued_s: float
     done_s: float
 
@@ -79,7 +79,7 @@ class Step(NamedTuple):
     pair: int
     way: int
     place: int
-    index: int
+    number: int
 
 
 def place_at(geometry: Any, lba: int, block: int, count: int) -> Place:
@@ -160,11 +160,11 @@ class Bisection:
                     steps.append(Step(pair, way, 2 * pair + 1 - way, place.next()))
                     share = (trip + 1) / (trips + 1)
                     waits.append(self._wait(steps[-2], steps[-1], grid, posteriors, share))
-        lbas = [int(self._place(s.place).lbas[s.index]) for s in steps]
+        lbas = [int(self._place(s.place).lbas[s.number]) for s in steps]
         answer = self.session.read(self.step, lbas, wait_s=waits)
         for s, issued, done, status in zip(steps, *answer, strict=True):
             if status == 0:
-                self.reads.append(_Read(*s, issued / 1e9, done / 1e9))
+                self.reads.append(_Read(s.pair, s.way, s.place, s.number, issued / 1e9, done / 1e9))
         self._refine()
 
     def _place(self, number: int) -> Place:
@@ -178,7 +178,7 @@ class Bisection:
             return 0.0
         density = np.cumsum(posteriors[step.pair, step.way])
         tested = float(grid[np.searchsorted(density, share * density[-1])])
-        apart = self._angle(step.place, step.index) - self._angle(before.place, before.index)
+        apart = self._angle(step.place, step.number) - self._angle(before.place, before.number)
         return float((apart - tested / self.turn_s) % 1.0) * self.turn_s
 
     def _angle(self, place: int, index: int) -> float:
@@ -195,7 +195,7 @@ class Bisection:
     def _refine(self) -> None:
         """Estimate the angles of all places, then the time of a turn from their drift."""
         places, _, done, phases = self._columns()
-        shifts = np.array([self._place(r.place).shifts[r.index] for r in self.reads])
+        shifts = np.array([self._place(r.place).shifts[r.number] for r in self.reads])
         for last in (False, True):
             left = phases - shifts
             order = np.argsort(places, kind="stable")
@@ -215,7 +215,7 @@ class Bisection:
         """Return pair, way, time from the command to the first pass (s) and turns after it."""
         _, issued, done, _ = self._columns()
         pair, way = (np.array([r[i] for r in self.reads]) for i in (0, 1))
-        angle = np.array([self._angle(r.place, r.index) for r in self.reads])
+        angle = np.array([self._angle(r.place, r.number) for r in self.reads])
         first = (angle - issued / self.turn_s) % 1.0
         taken = (done - issued) / self.turn_s
         turns = np.rint(taken - first)

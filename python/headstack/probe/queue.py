@@ -36,10 +36,13 @@ _STARVED, _NEAR, _NEAR_DEPTH = 5, 300, 16
 #: The simulated ends of reads of these addresses at a depth, s, on a drive with such a queue.
 Simulate = Callable[[dict[str, Any], Ints, int], Floats]
 
-#: The table `[queue]` of each rule, by its ageing if it has one.
-_AGED: dict[str, tuple[str, str, tuple[float, float]]] = {
-    "depth-aged-sptf": ("depth-aged-sptf", "ageing", (0.02, 8.0)),
-    "aged-sptf": ("aged-sptf", "weight", (1e-4, 1.0)),
+#: Shares of choices that differ by less do not tell two rules apart.
+_ALIKE = 0.03
+
+#: Rules with ageing: the name of its parameter, and between which values it is looked for.
+_AGED: dict[str, tuple[str, tuple[float, float]]] = {
+    "depth-aged-sptf": ("ageing", (0.02, 8.0)),
+    "aged-sptf": ("weight", (1e-4, 1.0)),
 }
 
 
@@ -91,7 +94,7 @@ def figures(taken_s: Floats, done_s: Floats, depth: int, step: str) -> tuple[Val
     cuts = ends[:: max(1, count // 20)]
     steps = np.diff(cuts)
     room = 1.96 * float(np.std(steps) / np.mean(steps) / np.sqrt(max(len(steps), 1))) * rate
-    ranks = stats.binom.ppf([0.025, 0.975], count, 0.99).astype(int)
+    ranks = [int(stats.binom.ppf(q, count, 0.99)) for q in (0.025, 0.975)]
     at = np.sort(each)
     low, high = (float(at[min(r, count - 1)]) for r in ranks)
     middle = float(np.quantile(each, 0.99))
@@ -205,19 +208,21 @@ def fit(
     tags: int,
 ) -> Queue:
     """Find the rule and its ageing that give the measured rates and tails."""
-    rule = max(shares, key=lambda r: shares[r])
+    best = max(shares.values())
     base: dict[str, Any] = {"depth": tags}
-    ageing = None
     fits: list[tuple[float, dict[str, Any], Value | None]] = []
-    plain = {**base, "scheduler": rule}
-    fits.append((_misfit(depths, simulate, plain), plain, None))
-    for name, (scheduler, key, bounds) in _AGED.items() if rule == "sptf" else ():
-        fits.append(_aged(depths, simulate, base, scheduler, key, bounds, name))
+    # Rules that explain nearly as many choices are told by rates and tails.
+    for rule in (r for r, share in shares.items() if share > best - _ALIKE):
+        plain = {**base, "scheduler": rule}
+        fits.append((_misfit(depths, simulate, plain), plain, None))
+        for scheduler, (key, bounds) in _AGED.items() if rule == "sptf" else ():
+            fits.append(_aged(depths, simulate, {**base, "scheduler": scheduler}, key, bounds))
     _, spec, ageing = min(fits, key=lambda f: f[0])
     times = tuple(t for _, t in starved)
     limit = _age_limit(starved, simulate, spec)
     if limit is not None:
         spec = {**spec, "age_limit": f"{limit:.3f} s"}
+    rule = next((r for r in shares if r == spec["scheduler"]), "sptf")
     return Queue(depths, rule, shares, spec, ageing, times)
 
 
@@ -225,17 +230,15 @@ def _aged(
     depths: tuple[Depth, ...],
     simulate: Simulate,
     base: dict[str, Any],
-    scheduler: str,
     key: str,
     bounds: tuple[float, float],
-    step: str,
 ) -> tuple[float, dict[str, Any], Value]:
     """Return misfit, table and value of the ageing of a rule that fits best."""
     tried: dict[float, float] = {}
 
     def queue(x: float) -> dict[str, Any]:
         value = float(f"{np.exp(x):.3g}")
-        return {**base, "scheduler": scheduler, "scheduler_parameters": {key: value}}
+        return {**base, "scheduler_parameters": {key: value}}
 
     def misfit(x: float) -> float:
         tried[x] = _misfit(depths, simulate, queue(x))
@@ -258,7 +261,7 @@ def _aged(
     value = float(queue(best)["scheduler_parameters"][key])
     reads = sum(len(d.lbas) for d in depths)
     ends = float(np.exp(min(alike))), float(np.exp(max(alike)))
-    return tried[best], queue(best), Value(value, *ends, "measured", reads, f"depths, {step}")
+    return tried[best], queue(best), Value(value, *ends, "measured", reads, "depths")
 
 
 def _age_limit(

@@ -20,7 +20,7 @@ from headstack import _core
 from headstack.calibration import demerit
 
 from .seek import sampled
-from .value import Value
+from .value import Value, measured
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -94,30 +94,30 @@ def measure(
     trace = mixed(session, rng, count, mean_s)
     pairs: list[tuple[Floats, Floats]] = []
     for options in ({"wait_s": trace.waits_s}, {"at_s": trace.at_s}):
-        target = simulated(drive, disturbed=disturbed)
-        both = []
-        for read in (
-            lambda o=options: session.read("replay", trace.lbas, trace.blocks, fua=False, **o),
-            lambda o=options, t=target: t.read(trace.lbas, trace.blocks, fua=False, **o),
-        ):
-            issued, done, _ = read()
-            both.append((np.asarray(done) - np.asarray(issued)) / 1e9)
-        pairs.append((both[0], both[1]))
+        file = simulated(drive, disturbed=disturbed)
+        theirs = session.read("replay", trace.lbas, trace.blocks, fua=False, **options)
+        ours = file.read(trace.lbas, trace.blocks, fua=False, **options)
+        pairs.append((_taken(theirs), _taken(ours)))
     values = []
-    for measured, ours in pairs:
-        share = demerit(measured, ours) / float(measured.mean())
-        room = _by_chance(measured, ours, rng)
-        values.append(Value(share, *room, "measured", len(ours), "replay"))
+    for target, simulation in pairs:
+        share = demerit(target, simulation) / float(target.mean())
+        room = _by_chance(target, simulation, rng)
+        values.append(measured((share, *room), len(target), "replay"))
     (a, b), (c, d) = pairs
     return Replay(values[0], values[1], (a, c), (b, d))
 
 
-def _by_chance(measured: Floats, ours: Floats, rng: np.random.Generator) -> tuple[float, float]:
+def _taken(answer: Any) -> Floats:
+    issued, done, _ = answer
+    return np.asarray((np.asarray(done) - np.asarray(issued)) / 1e9)
+
+
+def _by_chance(target: Floats, ours: Floats, rng: np.random.Generator) -> tuple[float, float]:
     """Return the interval of the demerit's share under resampling of both samples."""
-    n = len(measured)
+    n = len(target)
     draws = []
     for _ in range(40):
         mine = rng.integers(0, n, n)
-        draws.append(demerit(measured[mine], ours[mine]) / float(measured[mine].mean()))
+        draws.append(demerit(target[mine], ours[mine]) / float(target[mine].mean()))
     low, high = np.percentile(draws, [2.5, 97.5])
     return float(low), float(high)

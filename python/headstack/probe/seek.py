@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import optimize
 
 from .moves import Bisection, Place, place_at
-from .value import Value
+from .value import Value, measured
 
 Floats = NDArray[np.float64]
 
@@ -241,7 +241,7 @@ def _table(points: Sequence[Point], turnaround: Value) -> tuple[tuple[int, Value
         mean = together([v for p in group for v in (p.inward, p.outward)])
         seek = [max(float(t) - o, 1e-6) for t in (mean.value, mean.low, mean.high)]
         distance = max(1, round(float(np.mean([p.cylinders for p in group]))))
-        table.append((distance, Value(*seek, "measured", mean.reads, "seek", "s")))
+        table.append((distance, measured(seek, mean.reads, "seek", "s")))
     return tuple(table)
 
 
@@ -305,7 +305,7 @@ def _best_formula(
         scale = np.maximum(sd, 0.005 * (t + o))
 
         def left(p: Floats, formula: _Formula = formula, scale: Floats = scale) -> Floats:
-            return (formula(d, cylinders, *p) - t) / scale
+            return np.asarray((formula(d, cylinders, *p) - t) / scale)
 
         fit = optimize.least_squares(left, start, loss="cauchy", x_scale=np.maximum(start, 1e-4))
         share = _against(formula(moved, cylinders, *fit.x) + o, taken, curve.turn_s)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import seek
-from .value import Value
+from .value import Value, measured
 
 #: How far the tracks of two heads may be apart, tracks.
 _IN_LINE = 2.0
@@ -53,7 +53,7 @@ def measure(
     for both in done.values():
         found = seek.together(both)
         times = [max(t - float(o.value), 0.0) for t in (found.value, found.low, found.high)]
-        by_head.append(Value(*times, "measured", found.reads, "head switches", "s"))
+        by_head.append(measured(times, found.reads, "head switches", "s"))
     # The pairs that are most nearly in line say what the switch alone takes.
     return Switches(tuple(by_head), min(by_head, key=lambda v: float(v.value)), single)
 

@@ -10,16 +10,17 @@ from numpy.typing import NDArray
 
 from . import actuators, buffer, drive_file, idle, queue, replay, seek, switches
 from .drive_file import Found
-from .value import Value
+from .geometry import Geometry
+from .value import Value, measured
 
 Ints = NDArray[np.int64]
 
 #: The steps in their order, and the seconds of a probe of 600 s that they take.
 STEPS = {
+    "actuators": 10.0,
     "seek": 60.0,
     "switches": 15.0,
     "buffer": 40.0,
-    "actuators": 10.0,
     "queue": 135.0,
     "idle": 40.0,
 }
@@ -53,6 +54,12 @@ def measure(
             told(step)
         return step in steps
 
+    arms = actuators.measure(session, session.rng("actuators")) if begins("actuators") else None
+    whole = session
+    if arms is not None and len(arms.ranges) > 1:
+        # Each arm has surfaces of its own: those of the first one stand for all.
+        blocks = arms.ranges[0][1]
+        session, geometry = _Part(session, blocks), _first(geometry, blocks)
     begins("seek")
     curve = seek.measure(
         session, geometry, float(turn.value), session.rng("seek"), disturbed=disturbed,
@@ -60,22 +67,20 @@ def measure(
         held_out=max(200, round(seek.HELD_OUT * scale)),
     )  # fmt: skip
     table, origins = drive_file.geometry_table(geometry, session.described)
+    if arms is not None and len(arms.ranges) > 1:
+        drive_file.repeat_surfaces(table, len(arms.ranges), _blocks_of_512(whole))
     at = geometry.locate(seek.sampled(session, session.rng("sectors"), 1000))
     sector_turns = float(np.mean(1 / np.asarray(at.sectors_per_track)))
-    turn = Value(
-        curve.turn_s, *(_moved(turn, curve.turn_s)), "measured", turn.reads, turn.step, "s"
-    )
-    found = Found(session.described, turn, table, origins, sector_turns, curve)
+    turn = measured((curve.turn_s, *_moved(turn, curve.turn_s)), turn.reads, turn.step, "s")
+    found = Found(whole.described, turn, table, origins, sector_turns, curve, actuators=arms)
     if begins("switches"):
         found.switches = switches.measure(
             session, geometry, curve, session.rng("switches"), disturbed=disturbed
         )
     if begins("buffer"):
         found.buffer = buffer.measure(session, geometry, curve.turn_s, session.rng("buffer"))
-    if begins("actuators"):
-        found.actuators = actuators.measure(session, session.rng("actuators"))
     if begins("queue"):
-        _queue(session, geometry, found, disturbed, scale)
+        _queue(whole, session, geometry, found, disturbed, scale)
     if begins("idle"):
         found.idle = idle.measure(session, geometry, curve, session.rng("idle"))
     return found
@@ -87,10 +92,36 @@ def _moved(turn: Value, refined_s: float) -> tuple[float, float]:
     return refined_s - room, refined_s + room
 
 
-def _queue(session: Any, geometry: Any, found: Found, disturbed: float, scale: float) -> None:
-    """Measure the queue, and fit its order on the drive as far as it is known."""
+def _first(geometry: Geometry, blocks: int) -> Geometry:
+    """Return the geometry of the first arm's addresses."""
+    zones = [z for z in geometry.found if z.first_lba < blocks]
+    return Geometry(zones, geometry.order_of_heads, blocks, geometry.block, geometry.layout)
+
+
+def _blocks_of_512(session: Any) -> int:
+    return int(session.described["blocks"]) * int(session.described["block_bytes"]) // 512
+
+
+class _Part:
+    """The addresses of the first arm of a session."""
+
+    def __init__(self, session: Any, blocks: int) -> None:
+        self._session = session
+        self.described = {**session.described, "blocks": blocks}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+
+def _queue(
+    whole: Any, session: Any, geometry: Any, found: Found, disturbed: float, scale: float
+) -> None:
+    """Measure the queue, and fit its order on the drive as far as it is known.
+
+    Batches and starvation are those of the first arm.
+    """
     rng = session.rng("queue")
-    depths = queue.by_depth(session, rng, seconds=queue.SECONDS * scale)
+    depths = queue.by_depth(whole, rng, seconds=queue.SECONDS * scale)
     batches = round(queue.BATCHES * max(0.3, scale))
     shares = queue.agreement(session, geometry, found.curve, rng, batches=batches)
     starved = queue.starvation(session, geometry, rng)

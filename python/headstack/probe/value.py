@@ -1,5 +1,6 @@
 """A result of a probe: a number with its interval, and where it is from."""
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -40,6 +41,12 @@ class Value:
         return f"measured: {self.low:.6g} to {self.high:.6g} {self.unit}".rstrip() + (
             f", {self.reads} reads"
         )
+
+
+def measured(triple: Iterable[float], reads: int, step: str, unit: str = "") -> Value:
+    """Return a measured value from itself and the two ends of its interval."""
+    value, low, high = triple
+    return Value(value, low, high, "measured", reads, step, unit)
 
 
 def exact(value: Any, step: str, reads: int = 0, unit: str = "") -> Value:
