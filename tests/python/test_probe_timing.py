@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from probe_oracle import Oracle, Session
+from probe_fake import Oracle, Session
 
 from headstack import _bridge, drives
 from headstack.probe import actuators, buffer, compare, drive_file, idle, queue, seek, switches
