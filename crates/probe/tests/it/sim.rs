@@ -68,7 +68,8 @@ fn forced_reads_pass_the_buffer_by() {
     assert!(gaps(&again.done_ns).iter().all(|gap| *gap < TURN / 4), "{again:?}");
     let forced = one_by_one(&mut disk, &[4000; 6], true);
     assert!(gaps(&forced.done_ns).iter().all(|gap| gap.abs_diff(TURN) <= 2), "{forced:?}");
-    // What was read by force is kept as well.
+    // What was read by force is kept as well, and read-ahead goes on behind it.
+    disk.sleep(TURN, &mut || true).unwrap();
     let after = one_by_one(&mut disk, &[4000, 4001], false);
     assert!(after.done_ns[1] - after.issued_ns[0] < TURN / 4, "{after:?}");
 }
