@@ -171,6 +171,7 @@ def drawn(seed: int, number: int, zones: int | None = None) -> dict[str, Any]:
     rng = np.random.default_rng([seed, number])
     kind = ("adaptive", "banded", "cylinder-major", "serpentine")[number % 4]
     heads = int(rng.integers(1, 21))
+    kind = "cylinder-major" if heads == 1 else kind
     if number % 5 == 0:
         preset = PRESETS[number // 5 % len(PRESETS)]
         spec = description(population.draw(preset, n=1, seed=seed), 0)

@@ -74,8 +74,12 @@ class Band:
 class _Ladder:
     """Tracks ahead of a band's first one: which of them are as predicted."""
 
-    def __init__(self, angles: Angles, start: int, end: float, n: int, skew: float) -> None:
-        self.angles, self.start, self.end, self.n, self.skew = angles, start, end, n, skew
+    def __init__(
+        self, angles: Angles, start: int, end: float, n: int, skew: tuple[float, bool]
+    ) -> None:
+        self.angles, self.start, self.end, self.n = angles, start, end, n
+        # Whether the skew is that of another band, which is exact.
+        self.skew, self.known = skew
         self.good = 0
 
     def fits(self, track: int) -> bool:
@@ -87,7 +91,9 @@ class _Ladder:
         about = self.end + track * self.skew
         left = self.angles.rest([first, last], [about, about + (self.n - 1) / self.n], "bands")
         # A new slope is not tried by what is as far off as the noise allows.
-        bound = 1.3 * self.angles.tolerance
+        # The skew is as exact as the track is far over which it was found.
+        far = track / max(self.good, 1) if self.good or not self.known else 0.0
+        bound = self.angles.tolerance * (0.8 + 0.25 * far)
         if not bool((np.abs(left) < bound).all()):
             return False
         # Both may be right by chance where a skew makes good for other sectors; not the middle too.
@@ -147,7 +153,8 @@ def follow(angles: Angles, start: int, expected: Sequence[Shape]) -> Band | None
     if found is None:
         return None
     n, skew, tracks = found
-    ladder = _Ladder(angles, start, end, n, skew)
+    known = any(shape.skew == skew for shape in expected)
+    ladder = _Ladder(angles, start, end, n, (skew, known))
     count = ladder.tracks(tracks)
     if count == 1 and expected and expected[0].tracks != 1:
         # A read that was late at the wrong place; two of them are unlikely.

@@ -7,7 +7,7 @@ Radial places are in nominal tracks: those of a surface of mean density, counted
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import cycle, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -131,7 +131,7 @@ class Geometry:
             count = zone.cycles * len(zone.cycle)
             at += -(-count // self.heads) * full
             whole = sum(
-                1 for b, c in zip(zone.tail, zone.cycle, strict=False) if b.tracks == c.tracks
+                1 for b, c in zip(zone.tail, cycle(zone.cycle), strict=False) if b.tracks == c.tracks
             )
             at += whole / self.heads * full + (len(zone.tail) - whole) / self.heads * last
         return [*widths, (at, 0.0, 0.0)]
@@ -139,7 +139,7 @@ class Geometry:
     def _last_width(self, zone: Zone, full: float) -> float:
         narrow = [
             b.tracks / c.tracks
-            for b, c in zip(zone.tail, zone.cycle, strict=False)
+            for b, c in zip(zone.tail, cycle(zone.cycle), strict=False)
             if b.tracks < c.tracks
         ]
         return full * (sum(narrow) / len(narrow)) if narrow else full

@@ -33,6 +33,9 @@ AT_ONCE, MOST = 6, 46
 #: Share of the times that may be wrong.
 OUTLIERS = 0.15
 
+#: What a group of equal times costs, in wrong times, and by how much groups must be better than none.
+GROUP, CLEAR = 0.6, 1.0
+
 #: A band with this share of the drive is a whole zone, in which nothing tells the heads.
 WHOLE = 0.025
 
@@ -205,27 +208,22 @@ def _count(nearest_s: Floats, cycle: int, mirrored: bool) -> tuple[int, str] | N
     tried = [(cycle * k, "same") for k in range(1, MOST // cycle + 1)]
     if mirrored and cycle > 1:
         tried.append((cycle // 2, "alternate"))
-    good = []
+    # That all have equal radius, so that nothing is told.
+    best, found = _misfit(nearest_s, np.zeros(len(nearest_s))) - CLEAR, None
     for heads, order in tried:
-        if heads + 2 > len(nearest_s) or heads > MOST_HEADS:
+        if heads + 3 > len(nearest_s) or heads > MOST_HEADS:
             continue
         around, place_in = np.divmod(band, heads)
-        same = (around % 2 == 1) & (place_in == 0) if order == "alternate" else place_in == 0
-        if order == "alternate":
-            same = np.where(around % 2 == 1, place_in == heads - 1, place_in == 0)
-        groups = 2 * around + same
-        off = [nearest_s[groups == g] - np.median(nearest_s[groups == g]) for g in set(groups)]
-        outliers = float(np.mean(np.abs(np.concatenate(off)) > EQUAL_S))
-        inner = nearest_s[(around == 1) & ~same] if heads > 1 else nearest_s[around == 1]
-        outer = nearest_s[(around == 0) & ~same]
-        step = (
-            abs(float(np.median(inner)) - float(np.median(outer)))
-            if len(outer) and len(inner)
-            else 0.0
-        )
-        if heads == 1:
-            step = float(nearest_s[1:3].min() - nearest_s[0])
-        if outliers <= OUTLIERS and step > EQUAL_S:
-            good.append((-outliers, heads, order))
-    # The fewest outliers; of equal ones the most heads, as fewer fit as well.
-    return max(good)[1:] if good else None
+        turned = (order == "alternate") & (around % 2 == 1)
+        same = np.where(turned, place_in == heads - 1, place_in == 0)
+        misfit = _misfit(nearest_s, 2 * around + same)
+        if misfit < best:
+            best, found = misfit, (heads, order)
+    return found
+
+
+def _misfit(times_s: Floats, groups: Floats) -> float:
+    """Return how badly times are equal within groups; each group costs as well."""
+    values = np.unique(groups)
+    off = [times_s[groups == g] - np.median(times_s[groups == g]) for g in values]
+    return float(np.minimum(np.abs(np.concatenate(off)) / EQUAL_S, 1).sum()) + GROUP * len(values)

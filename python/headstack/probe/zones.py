@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from .angle import Angles
 from .bands import Band, Shape, follow
 from .period import middle, wrap
+from .track import boundary
 
 Floats = NDArray[np.float64]
 
@@ -28,6 +29,9 @@ CONFIRMED, EARLY = 24, 7
 
 #: Most bands of a cycle, and the share of a drive that is a zone by itself if one band fills it.
 MOST_CYCLE, LARGE = 64, 0.015
+
+#: Tracks that are skipped where no boundary is as it should be.
+MOST_SKIPPED = 8
 
 #: Factor from one cycle that is tried to the next.
 GROWTH = 2.5
@@ -112,6 +116,7 @@ class _Surveyor:
         self.row: Band | None = None
         self.stopped = self.flat = False
         self.known: dict[int, Band] = {}
+        self.skipped = 0
 
     def more(self) -> bool:
         return (
@@ -136,14 +141,26 @@ class _Surveyor:
             found = self._like(before) or self._again(before)
         bands = found or self._search(before)
         if not bands:
-            self.stopped = True
+            self._skip()
             return
+        self.skipped = 0
         zone = self._extent(tuple(bands), before)
         left = self.total - zone.past_lba
-        if left > 0 and not self.flat and (len(zone.cycle) > 1 or left < zone.cycle_blocks):
+        if left > 0 and not self.flat and (self.row is None or left < zone.cycle_blocks):
             zone = self._tail(zone)
         self.zones.append(zone)
         self.at = zone.past_lba
+
+    def _skip(self) -> None:
+        """Go to the next boundary between tracks: defects may hide the one that was expected."""
+        start = self.at // self.block + 16
+        self.skipped += 1
+        self.stopped = self.skipped > MOST_SKIPPED or start + 1 >= self.total // self.block
+        if self.stopped:
+            return
+        end = float(self.angles.read([start * self.block], STEP)[0])
+        edge = boundary(self.angles, start, end, STEP)
+        self.at = (start + (edge.sectors if edge is not None else 0)) * self.block
 
     def _like(self, before: Zone) -> list[Band] | None:
         """Return the first cycle of a zone that is like the one before, with other sectors."""
@@ -274,9 +291,11 @@ class _Surveyor:
         """Return the zone with the bands after its last whole cycle."""
         tail: list[Band] = []
         at, share = zone.past_lba, 1.0
-        for like in zone.cycle:
+        for i in range(MOST_CYCLE):
             if at >= self.total:
                 break
+            # Heads that are alike make a cycle of fewer bands than there are heads.
+            like = zone.cycle[i % len(zone.cycle)]
             expected = Shape(
                 like.sectors_per_track, max(1, round(like.tracks * share)), like.skew_turns
             )
