@@ -34,16 +34,19 @@ LONGEST_S, COARSE_S, GRID_S, WINDOW_S = 45e-3, 50e-6, 5e-6, 1.5e-3
 #: Errors of a pass against the command that are tried, s.
 _ERRORS_S = (10e-6, 20e-6, 40e-6, 80e-6)
 
+#: Addresses of a place, the shortest wait in turns, and what a former use of an address counts.
+ADDRESSES, _SHORTEST, _AGAIN = 24, 0.02, 0.3
+
 #: A read that ends so much before, s, or after a pass, turns, is no read of that sector.
 _EARLY_S, _LATE_TURNS = 1e-4, 0.25
 
 
 @dataclass
 class Place:
-    """Addresses of one track, each used once if there are enough.
+    """Addresses of one track, of which the one is read that passes soonest.
 
     Attributes:
-        lbas: addresses in the order in which they are read.
+        lbas: addresses.
         shifts: angle of each against the first, turns.
         cylinder: radial place, in nominal tracks.
         head: its head.
@@ -54,12 +57,11 @@ class Place:
     shifts: Floats
     cylinder: float
     head: int
-    used: int = 0
+    uses: Floats = field(default_factory=lambda: np.zeros(0))
 
-    def next(self) -> int:
-        """Return the index of the next address."""
-        self.used += 1
-        return (self.used - 1) % len(self.lbas)
+    def __post_init__(self) -> None:
+        """Begin with addresses that were not used."""
+        self.uses = np.zeros(len(self.lbas))
 
 
 class _Read(NamedTuple):
@@ -82,16 +84,14 @@ class Step(NamedTuple):
     number: int
 
 
-def place_at(geometry: Any, lba: int, block: int, count: int) -> Place:
-    """Return a place on the track of an address, with addresses that go backwards from its middle.
+def place_at(geometry: Any, lba: int, block: int, count: int = ADDRESSES) -> Place:
+    """Return a place on the track of an address, with addresses in its first half.
 
-    Read-ahead goes the other way.
+    So read-ahead does not get to the next track in the short waits between reads.
     """
     at = geometry.locate(np.array([lba], dtype=np.int64))
     n, sector = int(at.sectors_per_track[0]), int(at.sector[0])
-    count = max(1, min(count, n // 3))
-    sectors = n // 2 - 2 * np.arange(count) if count > 1 else np.array([sector])
-    sectors = sectors[sectors >= 0]
+    sectors = np.unique(np.rint(np.linspace(n // 20, n // 2, count)).astype(np.int64))
     lbas = lba + (sectors - sector) * block
     return Place(
         lbas.astype(np.int64), (sectors - sectors[0]) / n, float(at.cylinder[0]), int(at.head[0])
@@ -152,14 +152,18 @@ class Bisection:
         steps: list[Step] = []
         waits: list[float] = []
         grid, posteriors = self._coarse()
-        for pair, (here, there) in enumerate(self.pairs):
-            steps.append(Step(pair, -1, 2 * pair, here.next()))
+        for pair in range(len(self.pairs)):
+            steps.append(Step(pair, -1, 2 * pair, int(np.argmin(self.pairs[pair][0].uses))))
             waits.append(0.0)
             for trip in range(trips):
-                for way, place in ((0, there), (1, here)):
-                    steps.append(Step(pair, way, 2 * pair + 1 - way, place.next()))
+                for way in (0, 1):
                     share = (trip + 1) / (trips + 1)
-                    waits.append(self._wait(steps[-2], steps[-1], grid, posteriors, share))
+                    density = np.cumsum(posteriors[pair, way])
+                    tested = float(grid[np.searchsorted(density, share * density[-1])])
+                    step, wait = self._next(steps[-1], pair, way, tested)
+                    steps.append(step)
+                    waits.append(wait)
+                    self._place(step.place).uses[step.number] += 1
         lbas = [int(self._place(s.place).lbas[s.number]) for s in steps]
         answer = self.session.read(self.step, lbas, wait_s=waits)
         for s, issued, done, status in zip(steps, *answer, strict=True):
@@ -170,16 +174,18 @@ class Bisection:
     def _place(self, number: int) -> Place:
         return self.pairs[number // 2][number % 2]
 
-    def _wait(
-        self, before: Step, step: Step, grid: Floats, posteriors: Floats, share: float
-    ) -> float:
-        """Return the wait after which the target passes at a quantile of the posterior."""
-        if before.place not in self.angles or step.place not in self.angles:
-            return 0.0
-        density = np.cumsum(posteriors[step.pair, step.way])
-        tested = float(grid[np.searchsorted(density, share * density[-1])])
-        apart = self._angle(step.place, step.number) - self._angle(before.place, before.number)
-        return float((apart - tested / self.turn_s) % 1.0) * self.turn_s
+    def _next(self, before: Step, pair: int, way: int, tested_s: float) -> tuple[Step, float]:
+        """Return the next read and the wait after which it passes at the time to be tested."""
+        number = 2 * pair + 1 - way
+        place = self._place(number)
+        if before.place not in self.angles or number not in self.angles:
+            return Step(pair, way, number, int(np.argmin(place.uses))), 0.0
+        apart = self.angles[number] + place.shifts - self._angle(before.place, before.number)
+        waits = (apart - tested_s / self.turn_s - _SHORTEST) % 1.0 + _SHORTEST
+        # Without a way around the buffer, an address that was read before may be a hit.
+        again = 0.0 if self.session.described["fua"] else _AGAIN
+        best = int(np.argmin(waits + again * place.uses))
+        return Step(pair, way, number, best), float(waits[best] % 1.0) * self.turn_s
 
     def _angle(self, place: int, index: int) -> float:
         return self.angles[place] + float(self._place(place).shifts[index])
@@ -224,7 +230,9 @@ class Bisection:
         wrong = (error < -_EARLY_S / self.turn_s) | (error > _LATE_TURNS)
         first = np.where(wrong, taken % 1.0, first)
         turns = np.where(wrong, np.floor(taken), turns)
-        kept = (way >= 0) & (turns >= 0) & ~(wrong & (taken < 0.25))
+        hit = wrong & (taken < 0.25)
+        # After a hit the arm is elsewhere.
+        kept = (way >= 0) & (turns >= 0) & ~hit & ~np.roll(hit, 1)
         return pair[kept], way[kept], first[kept] * self.turn_s, turns[kept].astype(np.int64)
 
     def _logs(self, grids: Floats, error_s: float) -> Floats:

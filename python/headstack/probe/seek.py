@@ -158,24 +158,13 @@ def bisection(
     disturbed: float,
 ) -> Bisection:
     """Return the bisected accesses between pairs of addresses."""
-    block, fua = int(session.sector_blocks), bool(session.described["fua"])
-    count = 1 if fua else 2 * trials
+    block = int(session.sector_blocks)
     places: list[tuple[Place, Place]] = []
     for here, there in lbas:
-        first = place_at(geometry, here, block, count)
-        second = place_at(geometry, there, block, count)
-        if here == there:
-            second = _shifted(first, geometry, block)
+        first = place_at(geometry, here, block)
+        second = place_at(geometry, there, block)
         places.append((first, second))
     return Bisection(session, turn_s, step, places, disturbed).run(trials)
-
-
-def _shifted(place: Place, geometry: Any, block: int) -> Place:
-    """Return a place on the same track, a sixth of a turn before it."""
-    at = geometry.locate(place.lbas[:1])
-    n, sector = int(at.sectors_per_track[0]), int(at.sector[0])
-    back = n // 6 if sector >= n // 6 + 2 * len(place.lbas) else -(n // 6)
-    return Place(place.lbas - back * block, place.shifts, place.cylinder, place.head)
 
 
 def measure(
