@@ -1,7 +1,8 @@
 """The drive file of what was measured: each value with its origin and interval as a comment.
 
 # Ties
-Overheads hold the usual lateness of the host, and what the firmware does before the arm moves;
+The constant part of the host's lateness cannot be told from overheads: it is taken to be as long as
+the random part. Overheads hold what the firmware does before the arm moves;
 `seek_constant` and the bounds of positioning cannot be told apart from them and stay as they are.
 Nothing is known of writes without writes: their values are those of the class.
 """
@@ -73,7 +74,12 @@ def geometry_table(
     block = max(1, int(described["physical_bytes"]) // int(described["block_bytes"]))
     logical = int(described["block_bytes"]) // 512
     major = geometry.layout != "adaptive"
-    width = 1 if major else max(1, round(sum(geometry.zones[0].tracks) / geometry.heads))
+    # Bands are as wide as seeks count them.
+    bands = sum(
+        z.blocks / block / sum(n * t for n, t in zip(z.sectors, z.tracks, strict=True))
+        for z in geometry.zones
+    )
+    width = 1 if major else max(1, round(geometry.cylinders / bands))
     zones, formats = [], []
     first = 0
     for zone in geometry.zones:
@@ -205,10 +211,15 @@ def _positioning(found: Found, drive: dict[str, Any], origins: dict[str, Value |
     _given(drive, origins, "positioning.write_settle", None)
     o, link = found.curve.turnaround, _sector_s(found)
     # A read without a movement also takes its sector's time on medium and link.
-    less = found.sector_turns * float(found.turn.value) + link
+    late = found.curve.lateness_s
+    less = found.sector_turns * float(found.turn.value) + link + late
     times = [max(float(t) - less, 0.0) for t in (o.value, o.low, o.high)]
     miss = measured(times, o.reads, o.step, "s")
     hit = found.buffer.hit_overhead_s if found.buffer else None
+    if hit is not None:
+        # The median of an exponential distribution is 0.7 means.
+        times = [max(float(t) - 1.7 * late, 0.0) for t in (hit.value, hit.low, hit.high)]
+        hit = measured(times, hit.reads, hit.step, "s")
     drive["overhead"] = {
         "read_miss": {"after_read": _ms(miss), "after_write": _ms(miss)},
         "read_hit": {k: _ms(hit or miss) for k in ("after_read", "after_write")},

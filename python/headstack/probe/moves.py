@@ -128,6 +128,8 @@ class Bisection:
         step: name for the log.
         pairs: pairs of places.
         disturbed: share of reads that end late for other reasons.
+        error_s: error of a pass against the command that fits best.
+        lateness_s: mean of the random part of the host's lateness.
 
     """
 
@@ -137,6 +139,7 @@ class Bisection:
     pairs: Sequence[tuple[Place, Place]]
     disturbed: float = 0.02
     error_s: float = 20e-6
+    lateness_s: float = 0.0
     reads: list[_Read] = field(default_factory=list)
     angles: dict[int, float] = field(default_factory=dict)
 
@@ -208,11 +211,14 @@ class Bisection:
             bounds = np.flatnonzero(np.diff(places[order])) + 1
             for mine in np.split(order, bounds):
                 self.angles[int(places[mine[0]])] = centre(left[mine])
-            if last or len(self.reads) < 3 * len(self.pairs) * 2:
-                return
             known = np.array([self.angles[int(p)] for p in places])
             drift = (left - known + 0.5) % 1.0 - 0.5
             near = np.abs(drift) < 0.01
+            # The quartiles of an exponential distribution are 1.1 means apart.
+            quartiles = np.percentile(drift[near], [25, 75]) if near.any() else np.zeros(2)
+            self.lateness_s = float(np.diff(quartiles)[0]) / 1.1 * self.turn_s
+            if last or len(self.reads) < 3 * len(self.pairs) * 2:
+                return
             slope = float(np.polyfit(done[near], drift[near], 1)[0])
             self.turn_s *= 1 + slope * self.turn_s
             phases = done / self.turn_s

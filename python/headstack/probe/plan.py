@@ -294,6 +294,7 @@ def _replay(session: Session, probed: Probed, clock: _Clock) -> None:
             session.rng("replay"),
             mean_s=mean,
             disturbed=probed.period.disturbed,
+            lateness_s=found.curve.lateness_s,
         )
 
 

@@ -59,6 +59,7 @@ class SeekCurve:
         formula: the seek model that holds best for the points, with its parameters.
         held_out: share of held-out reads that contradict the table, and that formula.
         turn_s: time of a turn as refined.
+        lateness_s: mean of the random part of the host's lateness.
 
     """
 
@@ -68,6 +69,7 @@ class SeekCurve:
     formula: dict[str, Any]
     held_out: tuple[float, float]
     turn_s: float
+    lateness_s: float = 0.0
 
     def seek_s(self, cylinders: Floats) -> Floats:
         """Return seek times of distances, straight between the points of the table."""
@@ -199,7 +201,9 @@ def measure(
     moved, taken = _random_reads(session, geometry, rng, held_out)
     formula, worse = _best_formula(curve, geometry.cylinders, moved, taken)
     shares = (_against(curve.access_s(moved), taken, done.turn_s), worse)
-    return SeekCurve(turnaround, tuple(points), table, formula, shares, done.turn_s)
+    return SeekCurve(
+        turnaround, tuple(points), table, formula, shares, done.turn_s, done.lateness_s
+    )
 
 
 def together(values: Sequence[Value]) -> Value:

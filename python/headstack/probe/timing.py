@@ -143,7 +143,7 @@ def fitted(
         def simulate(order: dict[str, Any], lbas: Ints, depth: int) -> Any:
             found.queue = queue.Queue(depths, "", {}, order, None, ())
             drive_file.write(found, path)
-            target = replay.simulated(path, disturbed=disturbed)
+            target = replay.simulated(path, lateness_s=found.curve.lateness_s, disturbed=disturbed)
             block = found.described["physical_bytes"] // found.described["block_bytes"]
             issued, done, _ = target.read(lbas.tolist(), int(block), depth=depth)
             return np.asarray(issued) / 1e9, np.asarray(done) / 1e9
