@@ -1,14 +1,14 @@
 //! A block device of this machine, read directly.
 //!
 //! # Scope
-//! `O_RDONLY | O_DIRECT`; reads beside each other by a thread each. Not supported: SG_IO, so that reads cannot by-pass the
-//! drive's buffer, and writes.
+//! `O_RDONLY | O_DIRECT`; reads that by-pass the drive's buffer through `/dev/sgN`, where that takes them; reads beside each
+//! other by a thread each. Not supported: writes.
 
 use crate::batch::{Batch, Pace, Status};
+use crate::generic::{self, Generic};
 use crate::pace::{Link, Real};
-use crate::wire::lost;
-use crate::{hashed, Described, Kind, ProbeError};
-use headstack_schema::SpecError;
+use crate::scsi;
+use crate::{hashed, lost, no_target, Described, Kind, ProbeError};
 use rustix::fs::{fstatfs, seek, Mode, OFlags, SeekFrom};
 use rustix::io::{pread, Errno};
 use std::fs::{read_dir, read_to_string};
@@ -17,7 +17,7 @@ use std::os::fd::OwnedFd;
 use std::os::linux::fs::MetadataExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{channel, Receiver, Sender, TryRecvError};
+use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 
 /// Most reads beside each other.
@@ -34,7 +34,7 @@ const TMPFS: u64 = 0x0102_1994;
 pub(crate) fn open(path: &Path) -> Result<Real<Reads>, ProbeError> {
     let refused = |got: String| {
         let need = "a block device, such as /dev/sda";
-        ProbeError::Input(SpecError::new("target", format!("{}: {got}", path.display()), need))
+        no_target(format!("{}: {got}", path.display()), need)
     };
     let facts = path.metadata().map_err(|e| refused(e.to_string().to_lowercase()))?;
     if !facts.file_type().is_block_device() {
@@ -50,8 +50,55 @@ pub(crate) fn open(path: &Path) -> Result<Real<Reads>, ProbeError> {
     let file = rustix::fs::open(path, flags, Mode::empty())
         .map_err(|e| refused(std::io::Error::from(e).to_string().to_lowercase()))?;
     let described = describe(&folder, &number).ok_or_else(|| refused("one without a size in /sys".into()))?;
-    let link = Reads::new(file, described.block_bytes);
+    let path = generic::path_of(&folder);
+    let mut reader = Reader { file: file.into(), generic: None, memory: Memory::default() };
+    let described = match path.as_deref().and_then(|path| Generic::open(path).ok()) {
+        Some(mut disk) => {
+            let described = described_by(described, &mut disk);
+            reader.generic = Some(disk).filter(|_| described.fua);
+            described
+        }
+        None => described,
+    };
+    let described = match described.fua {
+        true => described,
+        false => warned(described, &folder),
+    };
+    let link = Reads::new(reader, path, described.block_bytes);
     Ok(Real::new(link, described))
+}
+
+/// What a disk says of itself, with what `/sys` says of the device. It says nothing more if a read with FUA fails.
+fn described_by(device: Described, disk: &mut Generic) -> Described {
+    let Ok(said) = scsi::describe(disk, Kind::Block) else {
+        return device;
+    };
+    let first = said.fua && disk.ask(&scsi::read16(0, 1, true), said.block_bytes as usize).is_ok_and(|r| r.0 == 0);
+    if !first || said.blocks != device.blocks || said.block_bytes != device.block_bytes {
+        return device;
+    }
+    let ranges = if said.ranges.is_empty() { device.ranges } else { said.ranges };
+    Described {
+        queue_depth: device.queue_depth,
+        mounted: device.mounted,
+        caveats: device.caveats,
+        rotational: said.rotational.or(device.rotational),
+        ranges,
+        ..said
+    }
+}
+
+/// What is uncertain of reads that go through the block layer.
+fn warned(mut described: Described, folder: &Path) -> Described {
+    let why = "reads cannot by-pass the drive's buffer (no /dev/sgN that takes them with FUA): addresses are used once";
+    described.caveats.push(why.into());
+    // The one in brackets is in use.
+    let scheduler = said(folder, "queue/scheduler").unwrap_or_default();
+    if !scheduler.contains("[none]") && scheduler != "none" && !scheduler.is_empty() {
+        let why = format!("the host orders requests too (scheduler {scheduler}): none changes no order");
+        described.caveats.push(why);
+    }
+    described
 }
 
 /// Why what is no block device cannot be probed.
@@ -92,13 +139,7 @@ fn describe(folder: &Path, number: &str) -> Option<Described> {
     let block_bytes = counted(folder, "queue/logical_block_size").unwrap_or(512).clamp(512, 65536) as u32;
     let blocks = counted(folder, "size")? * 512 / u64::from(block_bytes);
     let physical = counted(folder, "queue/physical_block_size").unwrap_or(0) as u32;
-    let mut caveats =
-        vec!["reads cannot by-pass the drive's buffer (SG_IO is not supported): addresses are used once".into()];
-    // The one in brackets is in use.
-    let scheduler = said(folder, "queue/scheduler").unwrap_or_default();
-    if !scheduler.contains("[none]") && scheduler != "none" && !scheduler.is_empty() {
-        caveats.push(format!("the host orders requests too (scheduler {scheduler}): none changes no order"));
-    }
+    let mut caveats = Vec::new();
     let below = entries(&folder.join("slaves"));
     if !below.is_empty() {
         let names: Vec<_> = below.iter().filter_map(|p| p.file_name()?.to_str()).collect();
@@ -157,8 +198,17 @@ fn is_held(folder: &Path, number: &str) -> bool {
     is_mounted || parts.iter().any(held) || parts.iter().any(swaps)
 }
 
-/// A read: its place in the batch, first byte, bytes.
-type Job = (usize, u64, usize);
+/// A read of so many blocks of `block` bytes.
+#[derive(Clone, Copy)]
+struct Job {
+    /// Its place in the batch.
+    i: usize,
+    lba: u64,
+    blocks: u32,
+    block: u32,
+    fua: bool,
+}
+
 /// How it ended; an error if the device is gone.
 type Ended = (usize, Result<Status, Errno>);
 
@@ -173,25 +223,47 @@ impl Memory {
         }
     }
 
-    fn read(&mut self, file: &OwnedFd, (i, offset, bytes): Job) -> Ended {
+    fn read(&mut self, file: &OwnedFd, offset: u64, bytes: usize) -> Result<Status, Errno> {
         self.reserve(bytes);
         let start = self.0.as_ptr().align_offset(ALIGNMENT);
-        let result = match pread(file, &mut self.0[start..start + bytes], offset) {
-            Ok(n) if n == bytes => Ok(Status::Good),
-            Ok(_) => Ok(Status::Other),
+        let n = pread(file, &mut self.0[start..start + bytes], offset)?;
+        Ok(if n == bytes { Status::Good } else { Status::Other })
+    }
+}
+
+/// Reads one after another.
+struct Reader {
+    file: Arc<OwnedFd>,
+    generic: Option<Generic>,
+    memory: Memory,
+}
+
+impl Reader {
+    fn read(&mut self, job: Job) -> Ended {
+        let bytes = job.blocks as usize * job.block as usize;
+        let result = match self.generic.as_mut().filter(|_| job.fua) {
+            Some(disk) => {
+                let found = disk.ask(&scsi::read16(job.lba, job.blocks, true), bytes);
+                found.map(|(status, sense, _)| scsi::ended(status, sense))
+            }
+            None => self.memory.read(&self.file, job.lba * u64::from(job.block), bytes),
+        };
+        let result = match result {
             Err(Errno::IO | Errno::NODATA) => Ok(Status::Medium),
             Err(e @ (Errno::NODEV | Errno::NXIO | Errno::NOMEDIUM | Errno::BADF)) => Err(e),
             Err(_) => Ok(Status::Other),
+            good => good,
         };
-        (i, result)
+        (job.i, result)
     }
 }
 
 /// Reads of a device.
 pub(crate) struct Reads {
-    file: Arc<OwnedFd>,
+    reader: Reader,
+    /// File of the generic driver: each thread has it open.
+    generic: Option<PathBuf>,
     block_bytes: u32,
-    memory: Memory,
     /// Whether a read is carried out by the thread that asks for it.
     at_once: bool,
     ended: Option<Ended>,
@@ -203,12 +275,12 @@ pub(crate) struct Reads {
 }
 
 impl Reads {
-    fn new(file: OwnedFd, block_bytes: u32) -> Reads {
+    fn new(reader: Reader, generic: Option<PathBuf>, block_bytes: u32) -> Reads {
         let (jobs, taken) = channel();
         Reads {
-            file: file.into(),
+            generic: generic.filter(|_| reader.generic.is_some()),
+            reader,
             block_bytes,
-            memory: Memory::default(),
             at_once: true,
             ended: None,
             in_flight: 0,
@@ -221,18 +293,17 @@ impl Reads {
 
     /// One thread more. It ends with the sender of jobs.
     fn add_thread(&mut self) {
-        let (file, taken, done) = (self.file.clone(), self.taken.clone(), self.done.0.clone());
-        let work = move || {
-            let mut memory = Memory::default();
-            loop {
-                let job = match taken.lock() {
-                    Ok(taken) => taken.recv(),
-                    Err(_) => return,
-                };
-                match job.map(|job| done.send(memory.read(&file, job))) {
-                    Ok(Ok(())) => {}
-                    _ => return,
-                }
+        let (taken, done) = (self.taken.clone(), self.done.0.clone());
+        let generic = self.generic.as_ref().and_then(|path| Generic::open(path).ok());
+        let mut reader = Reader { file: self.reader.file.clone(), generic, memory: Memory::default() };
+        let work = move || loop {
+            let job = match taken.lock() {
+                Ok(taken) => taken.recv(),
+                Err(_) => return,
+            };
+            match job.map(|job| done.send(reader.read(job))) {
+                Ok(Ok(())) => {}
+                _ => return,
             }
         };
         self.threads += usize::from(std::thread::Builder::new().spawn(work).is_ok());
@@ -248,7 +319,11 @@ impl Link for Reads {
         };
         self.at_once = beside <= 1;
         let most = batch.blocks.iter().max().copied().unwrap_or(0);
-        self.memory.reserve(most as usize * self.block_bytes as usize);
+        let bytes = most as usize * self.block_bytes as usize;
+        match &mut self.reader.generic {
+            Some(disk) if batch.fua => disk.reserve(bytes),
+            _ => self.reader.memory.reserve(bytes),
+        }
         for _ in self.threads..if self.at_once { 0 } else { beside.min(MOST_THREADS) } {
             self.add_thread();
         }
@@ -262,10 +337,9 @@ impl Link for Reads {
     }
 
     fn send(&mut self, batch: &Batch, i: usize) -> Result<(), ProbeError> {
-        let block = u64::from(self.block_bytes);
-        let job = (i, batch.lba[i] * block, batch.blocks[i] as usize * self.block_bytes as usize);
+        let job = Job { i, lba: batch.lba[i], blocks: batch.blocks[i], block: self.block_bytes, fua: batch.fua };
         if self.at_once {
-            self.ended = Some(self.memory.read(&self.file, job));
+            self.ended = Some(self.reader.read(job));
             return Ok(());
         }
         self.in_flight += 1;
@@ -275,10 +349,7 @@ impl Link for Reads {
     fn take(&mut self) -> Result<Option<(usize, Status)>, ProbeError> {
         let ended = match self.at_once {
             true => self.ended.take(),
-            false => match self.done.1.try_recv() {
-                Ok(ended) => Some(ended),
-                Err(TryRecvError::Empty | TryRecvError::Disconnected) => None,
-            },
+            false => self.done.1.try_recv().ok(),
         };
         let Some((i, status)) = ended else {
             return Ok(None);
@@ -327,7 +398,7 @@ mod tests {
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
             std::fs::write(file, format!("{text}\n")).unwrap();
         }
-        let d = describe(&folder, "0:0").unwrap();
+        let d = warned(describe(&folder, "0:0").unwrap(), &folder);
         std::fs::remove_dir_all(&folder).unwrap();
         // `size` and the ranges are in sectors of 512 bytes whatever the blocks.
         assert_eq!((d.blocks, d.block_bytes, d.physical_bytes), (2048, 4096, 4096));
@@ -345,9 +416,9 @@ mod tests {
         let file = OwnedFd::from(std::fs::File::open(&path).unwrap());
         std::fs::remove_file(&path).unwrap();
         let mut memory = Memory::default();
-        assert_eq!(memory.read(&file, (3, 4096, 4096)), (3, Ok(Status::Good)));
-        assert_eq!(memory.read(&file, (4, 8192, 4096)), (4, Ok(Status::Other)));
+        assert_eq!(memory.read(&file, 4096, 4096), Ok(Status::Good));
+        assert_eq!(memory.read(&file, 8192, 4096), Ok(Status::Other));
         let folder = OwnedFd::from(std::fs::File::open("/").unwrap());
-        assert_eq!(memory.read(&folder, (5, 0, 4096)), (5, Ok(Status::Other)));
+        assert_eq!(memory.read(&folder, 0, 4096), Err(Errno::ISDIR));
     }
 }

@@ -7,15 +7,14 @@ use crate::batch::{Batch, Status};
 use crate::flight::Flight;
 use crate::pace::{Link, Real};
 use crate::scsi::{self, Commands, Reply};
-use crate::wire::{lost, Wire};
-use crate::{Kind, ProbeError};
+use crate::wire::Wire;
+use crate::{lost, no_target, Kind, ProbeError};
 use bytes::BytesMut;
 use headstack_iscsi::pdu::{
     opcode, put, take, view, zeroed, Answer, Basic, Command, DataIn, Digests, Lengths, LoginRequest, LoginResponse,
     Pdu, Request, Response, Taken, FINAL, NO_TAG,
 };
 use headstack_iscsi::text;
-use headstack_schema::SpecError;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Sessions of this process.
@@ -51,7 +50,7 @@ pub(crate) fn open(url: &str) -> Result<Real<Session>, ProbeError> {
     });
     let Some((portal, target, lun)) = parts else {
         let need = "iscsi://HOST:PORT/TARGET/LUN with a unit up to 255";
-        return Err(SpecError::new("target", format!("{url:?}"), need).into());
+        return Err(no_target(format!("{url:?}"), need));
     };
     let has_port = portal.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
     let address = if has_port { portal.to_string() } else { format!("{portal}:3260") };
@@ -172,10 +171,8 @@ impl Session {
             self.max_cmd_sn = response.max_cmd_sn.get();
             match response.status.get() {
                 0 => {}
-                0x0201 => return Err(SpecError::new("target", "one that demands CHAP (not supported)", TARGET).into()),
-                0x0203 => {
-                    return Err(SpecError::new("target", format!("{target:?}, which is not there"), TARGET).into())
-                }
+                0x0201 => return Err(no_target("one that demands CHAP (not supported)", TARGET)),
+                0x0203 => return Err(no_target(format!("{target:?}, which is not there"), TARGET)),
                 status => return Err(lost(format!("status {status:#06x} of the login"), TARGET)),
             }
             let answers = text::read(&pdu.data).ok_or_else(|| lost("keys that are none", TARGET))?;

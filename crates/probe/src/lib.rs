@@ -9,6 +9,7 @@ pub mod batch;
 mod block;
 mod clock;
 mod flight;
+mod generic;
 mod iscsi;
 pub mod lateness;
 mod nbd;
@@ -29,14 +30,30 @@ pub use batch::{Answers, Batch, Pace, Status};
 #[derive(Debug, Error)]
 pub enum ProbeError {
     /// What was asked for is wrong, or the target is none.
-    #[error(transparent)]
-    Input(#[from] SpecError),
+    #[error("{0}")]
+    Input(Box<SpecError>),
     /// The target is gone, or answers what is no answer.
     #[error("{0}")]
-    Lost(SpecError),
+    Lost(Box<SpecError>),
     /// Somebody asked for the end.
     #[error("probe: got a request to stop, need time")]
     Stopped,
+}
+
+impl From<SpecError> for ProbeError {
+    fn from(error: SpecError) -> ProbeError {
+        ProbeError::Input(error.into())
+    }
+}
+
+/// What was got is no target.
+pub(crate) fn no_target(got: impl ToString, need: &str) -> ProbeError {
+    SpecError::new("target", got.to_string(), need).into()
+}
+
+/// The target is no more, or is not what it should be.
+pub(crate) fn lost(got: impl ToString, need: &str) -> ProbeError {
+    ProbeError::Lost(SpecError::new("target", got.to_string(), need).into())
 }
 
 /// What kind of target it is.
@@ -158,7 +175,7 @@ pub fn open(name: &str, options: &Options) -> Result<Box<dyn Target>, ProbeError
         _ if path.exists() || name.starts_with('/') => Box::new(block::open(path)?),
         _ => {
             let need = "/dev/NAME, nbd://HOST/EXPORT, iscsi://HOST:PORT/TARGET/LUN, sim:NAME or sim:FILE.toml";
-            return Err(SpecError::new("target", format!("{name:?}"), need).into());
+            return Err(no_target(format!("{name:?}"), need));
         }
     })
 }

@@ -6,14 +6,13 @@
 use crate::batch::{Batch, Status};
 use crate::flight::Flight;
 use crate::pace::{Link, Real};
-use crate::wire::{lost, Wire};
-use crate::{Described, Kind, ProbeError};
+use crate::wire::Wire;
+use crate::{lost, no_target, Described, Kind, ProbeError};
 use bytes::{Buf, BufMut, BytesMut};
 use headstack_nbd::protocol::{
     chunk, command, export, handshake, info, option, reply, Failure, CHUNK_MAGIC, MAGIC, OPTION_MAGIC,
     OPTION_REPLY_MAGIC, REQUEST_BYTES, REQUEST_MAGIC, SIMPLE_REPLY_MAGIC,
 };
-use headstack_schema::SpecError;
 
 /// Longest reply to an option, bytes.
 const MOST_OPTION: u32 = 1 << 16;
@@ -42,7 +41,7 @@ struct Export {
 /// # Errors
 /// A name that is none, no server, or no such export.
 pub(crate) fn open(uri: &str) -> Result<Real<Replies>, ProbeError> {
-    let wrong = |need: &str| ProbeError::Input(SpecError::new("target", format!("{uri:?}"), need));
+    let wrong = |need: &str| no_target(format!("{uri:?}"), need);
     if let Some(rest) = uri.strip_prefix("nbd+unix:///") {
         let (name, query) = rest.split_once('?').unwrap_or((rest, ""));
         let socket = query.split('&').find_map(|pair| pair.strip_prefix("socket="));
@@ -81,7 +80,7 @@ fn of(mut wire: Wire, name: &str) -> Result<Real<Replies>, ProbeError> {
         caveats: vec!["reads of NBD cannot by-pass the buffer: addresses are used once".into()],
     };
     if described.blocks == 0 {
-        return Err(SpecError::new("target", "an export without blocks", "a drive").into());
+        return Err(no_target("an export without blocks", "a drive"));
     }
     let link = Replies::new(wire, export.is_structured, block_bytes);
     Ok(Real::new(link, described))
@@ -138,9 +137,7 @@ fn negotiate(wire: &mut Wire, name: &str) -> Result<Export, ProbeError> {
     match end {
         reply::ACK if sized => {}
         reply::ERR_UNSUP => by_name(wire, name, offered, &mut export)?,
-        reply::ERR_UNKNOWN => {
-            return Err(SpecError::new("target", format!("export {name:?}"), "one of the server").into())
-        }
+        reply::ERR_UNKNOWN => return Err(no_target(format!("export {name:?}"), "one of the server")),
         reply::ERR_TLS_REQD => return Err(lost("a server that demands TLS, which is not supported", "one without")),
         other => return Err(lost(format!("reply {other:#x} to the choice of an export"), SERVER)),
     }

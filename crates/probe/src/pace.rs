@@ -7,8 +7,7 @@
 
 use crate::batch::{Answers, Batch, Issuer, Status};
 use crate::clock::{is_real_time, Clock};
-use crate::{Described, ProbeError, Target};
-use headstack_schema::SpecError;
+use crate::{lost, Described, ProbeError, Target};
 
 /// What commands go to.
 pub(crate) trait Link {
@@ -103,7 +102,7 @@ fn run(
         if issuer.outstanding() == 0 && due > now {
             answered = now;
         } else if now > answered.saturating_add(GONE) {
-            return Err(ProbeError::Lost(SpecError::new("target", "no answer for 60 s", "one that answers")));
+            return Err(lost("no answer for 60 s", "one that answers"));
         }
         let left = due.saturating_sub(now).min(TICK);
         if left > AWAKE && (sleeps || issuer.outstanding() == 0) {

@@ -4,9 +4,7 @@
 //! SPC-6 and SBC-5: INQUIRY with pages 80h, B1h and B9h, READ CAPACITY(16), MODE SENSE(6), READ(16).
 
 use crate::batch::Status;
-use crate::wire::lost;
-use crate::{hashed, Described, Kind, ProbeError};
-use headstack_schema::SpecError;
+use crate::{hashed, lost, no_target, Described, Kind, ProbeError};
 use std::ops::Range;
 
 /// Tries of a command while the disk has something to say first (unit attention).
@@ -103,7 +101,7 @@ fn number(data: &[u8], at: usize) -> Option<u64> {
 /// # Errors
 /// It is not a disk, or is gone.
 pub(crate) fn describe(disk: &mut dyn Commands, kind: Kind) -> Result<Described, ProbeError> {
-    let refused = |got: String| ProbeError::Input(SpecError::new("target", got, DISK));
+    let refused = |got: String| no_target(got, DISK);
     let about = inquiry(disk, None)?.filter(|d| d.len() >= 36);
     let about = about.ok_or_else(|| refused("a unit that does not say what it is".into()))?;
     // Direct access, or with zones that the host manages.

@@ -1,8 +1,7 @@
 //! A socket to a server, and what has arrived on it.
 
-use crate::ProbeError;
+use crate::{lost, no_target, ProbeError};
 use bytes::BytesMut;
-use headstack_schema::SpecError;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::net::{recv, send, RecvFlags, SendFlags};
@@ -24,11 +23,6 @@ pub(crate) struct Wire {
     chunk: Box<[u8]>,
 }
 
-/// The target is no more, or is not what it should be.
-pub(crate) fn lost(got: impl ToString, need: &str) -> ProbeError {
-    ProbeError::Lost(SpecError::new("target", got.to_string(), need))
-}
-
 fn failed(e: impl std::fmt::Display) -> ProbeError {
     lost(e.to_string().to_lowercase(), "a server that answers")
 }
@@ -38,7 +32,7 @@ impl Wire {
     pub fn port(address: &str) -> Result<Wire, ProbeError> {
         let absent = |e: std::io::Error| {
             let got = format!("{address}: {}", e.to_string().to_lowercase());
-            ProbeError::Input(SpecError::new("target", got, "a server that listens"))
+            no_target(got, "a server that listens")
         };
         let found = address.to_socket_addrs().map_err(absent)?;
         let mut error = std::io::Error::other("no address");
@@ -58,7 +52,7 @@ impl Wire {
     pub fn path(path: &str) -> Result<Wire, ProbeError> {
         let absent = |e: std::io::Error| {
             let got = format!("{path}: {}", e.to_string().to_lowercase());
-            ProbeError::Input(SpecError::new("target", got, "a socket with a server"))
+            no_target(got, "a socket with a server")
         };
         Ok(Wire::of(UnixStream::connect(path).map_err(absent)?.into()))
     }

@@ -39,7 +39,7 @@ pub struct ProbeTarget {
 
 fn raised(e: ProbeError) -> PyErr {
     match e {
-        ProbeError::Input(e) => config(e),
+        ProbeError::Input(e) => config(*e),
         e => raise("HeadstackError", e),
     }
 }
