@@ -19,10 +19,11 @@ from headstack import _bridge, _toml, outputs
 from .actuators import Actuators
 from .buffer import Buffer
 from .idle import Idle
+from .policies import Policies
 from .queue import Queue
 from .seek import SeekCurve
 from .switches import Switches
-from .value import Value, default, measured
+from .value import Value, default, exact, measured
 
 #: What drives of the class have where nothing was measured. Read-only probes say nothing of writes.
 _CLASS: dict[str, Any] = {
@@ -61,6 +62,7 @@ class Found:
     curve: SeekCurve
     switches: Switches | None = None
     buffer: Buffer | None = None
+    policies: Policies | None = None
     queue: Queue | None = None
     actuators: Actuators | None = None
     idle: tuple[Idle, ...] = ()
@@ -265,6 +267,13 @@ def _buffer(found: Found, drive: dict[str, Any], origins: dict[str, Value | str]
     for path in _CLASS:
         if path.startswith("cache."):
             _given(drive, origins, path, None)
+    p = found.policies
+    for key, on in p.values.items() if p else ():
+        drive["cache"][key] = on
+        told = p is not None and key in p.told
+        origins[f"cache.{key}"] = (
+            exact(on, "policies") if told else "not identifiable: no load showed it"
+        )
     drive["cache"]["write_segments"] = min(
         drive["cache"]["write_segments"], drive["cache"]["segments"]
     )

@@ -293,7 +293,7 @@ def _replay(session: Session, probed: Probed, clock: _Clock) -> None:
             path,
             session.rng("replay"),
             mean_s=mean,
-            disturbed=probed.period.disturbed,
+            disturbed=found.curve.disturbed,
             lateness_s=found.curve.lateness_s,
         )
 

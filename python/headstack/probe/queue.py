@@ -39,6 +39,9 @@ Simulate = Callable[[dict[str, Any], Ints, int], Floats]
 #: Shares of choices that differ by less do not tell two rules apart.
 _ALIKE = 0.03
 
+#: Misfit that a further number of a rule must save.
+_NUMBER = 10.0
+
 #: Rules with ageing: the name of its parameter, and between which values it is looked for.
 _AGED: dict[str, tuple[str, tuple[float, float]]] = {
     "depth-aged-sptf": ("ageing", (0.02, 8.0)),
@@ -217,7 +220,8 @@ def fit(
         fits.append((_misfit(depths, simulate, plain), plain, None))
         for scheduler, (key, bounds) in _AGED.items() if rule == "sptf" else ():
             fits.append(_aged(depths, simulate, {**base, "scheduler": scheduler}, key, bounds))
-    _, spec, ageing = min(fits, key=lambda f: f[0])
+    # Ageing must fit better by more than another number always does.
+    _, spec, ageing = min(fits, key=lambda f: f[0] + (_NUMBER if f[2] is not None else 0.0))
     times = tuple(t for _, t in starved)
     limit = _age_limit(starved, simulate, spec)
     if limit is not None:

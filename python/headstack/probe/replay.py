@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: Requests of each replay, share of random ones, and sizes in KiB.
-_REQUESTS, _RANDOM, _SIZES_KIB = 1500, 0.7, (4, 8, 16, 64)
+_REQUESTS, _RANDOM, _SIZES_KIB = 3000, 0.85, (4, 8, 16, 64)
 
 #: Runs of the file.
 _RUNS = 4
@@ -89,6 +89,11 @@ def mixed(session: Any, rng: np.random.Generator, count: int, mean_s: float) -> 
     return Trace(lbas, blocks, [round(float(w), 7) for w in waits], [float(t) for t in at])
 
 
+def options_of(trace: Trace, way: str) -> dict[str, list[float]]:
+    """Return the option of a read that sends a trace closed (`wait_s`) or open (`at_s`)."""
+    return {way: trace.waits_s if way == "wait_s" else trace.at_s}
+
+
 def measure(
     session: Any,
     drive: str | Path,
@@ -102,13 +107,13 @@ def measure(
     """Replay a mixed trace on the target and on the file."""
     trace = mixed(session, rng, count, mean_s)
     pairs: list[tuple[Floats, Floats]] = []
-    for options in ({"wait_s": trace.waits_s}, {"at_s": trace.at_s}):
+    for options in (options_of(trace, way) for way in ("wait_s", "at_s")):
         theirs = session.read("replay", trace.lbas, trace.blocks, fua=False, **options)
         ours = []
         for seed in range(_RUNS):
             file = simulated(drive, lateness_s=lateness_s, disturbed=disturbed, seed=seed)
-            ours.append(_taken(file.read(trace.lbas, trace.blocks, fua=False, **options)))
-        pairs.append((_taken(theirs), np.concatenate(ours)))
+            ours.append(taken(file.read(trace.lbas, trace.blocks, fua=False, **options)))
+        pairs.append((taken(theirs), np.concatenate(ours)))
     values = []
     for target, simulation in pairs:
         share = demerit(target, simulation) / float(target.mean())
@@ -118,7 +123,8 @@ def measure(
     return Replay(values[0], values[1], (a, c), (b, d))
 
 
-def _taken(answer: Any) -> Floats:
+def taken(answer: Any) -> Floats:
+    """Return the times of reads, s."""
     issued, done, _ = answer
     return np.asarray((np.asarray(done) - np.asarray(issued)) / 1e9)
 

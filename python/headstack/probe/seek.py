@@ -60,6 +60,7 @@ class SeekCurve:
         held_out: share of held-out reads that contradict the table, and that formula.
         turn_s: time of a turn as refined.
         lateness_s: mean of the random part of the host's lateness.
+        disturbed: share of reads that end whole turns late.
 
     """
 
@@ -70,6 +71,7 @@ class SeekCurve:
     held_out: tuple[float, float]
     turn_s: float
     lateness_s: float = 0.0
+    disturbed: float = 0.0
 
     def seek_s(self, cylinders: Floats) -> Floats:
         """Return seek times of distances, straight between the points of the table."""
@@ -200,9 +202,19 @@ def measure(
     curve = SeekCurve(turnaround, tuple(points), table, {}, (0.0, 0.0), done.turn_s)
     moved, taken = _random_reads(session, geometry, rng, held_out)
     formula, worse = _best_formula(curve, geometry.cylinders, moved, taken)
+    # Without a disturbance a read ends within a turn of its least access.
+    alone = taken > curve.access_s(moved) + done.turn_s + 1e-4
+    late = float(np.concatenate([done.late(), alone]).mean())
     shares = (_against(curve.access_s(moved), taken, done.turn_s), worse)
     return SeekCurve(
-        turnaround, tuple(points), table, formula, shares, done.turn_s, done.lateness_s
+        turnaround,
+        tuple(points),
+        table,
+        formula,
+        shares,
+        done.turn_s,
+        done.lateness_s,
+        late,
     )
 
 

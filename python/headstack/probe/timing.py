@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import actuators, buffer, drive_file, idle, queue, replay, seek, switches
+from . import actuators, buffer, drive_file, idle, policies, queue, replay, seek, switches
 from .drive_file import Found
 from .geometry import Geometry
 from .value import Value, measured
@@ -79,8 +79,10 @@ def measure(
         )
     if begins("buffer"):
         found.buffer = buffer.measure(session, geometry, curve.turn_s, session.rng("buffer"))
+        if found.buffer.enabled.value:
+            found.policies = _policies(whole, found, curve.disturbed)
     if begins("queue"):
-        _queue(whole, session, geometry, found, disturbed, scale)
+        _queue(whole, session, geometry, found, curve.disturbed, scale)
     if begins("idle"):
         found.idle = idle.measure(session, geometry, curve, session.rng("idle"))
     return found
@@ -137,15 +139,38 @@ def fitted(
 ) -> queue.Queue:
     """Return the order that fits, by simulations of the drive as far as it is known."""
     tags = int(found.described.get("queue_depth") or 32)
+    block = int(found.described["physical_bytes"]) // int(found.described["block_bytes"])
+
+    def simulate(order: dict[str, Any], lbas: Ints, depth: int) -> Any:
+        found.queue = queue.Queue(depths, "", {}, order, None, ())
+        issued, done, _ = _simulated(found, disturbed, 0).read(lbas.tolist(), block, depth=depth)
+        return np.asarray(issued) / 1e9, np.asarray(done) / 1e9
+
+    return queue.fit(depths, shares, starved, simulate, tags)
+
+
+def _policies(session: Any, found: Found, disturbed: float) -> policies.Policies:
+    """Return the read policies of the buffer that fit a mixed load."""
+
+    def simulate(values: dict[str, bool], trace: replay.Trace, way: str) -> Any:
+        found.policies = policies.Policies(values, (), 0.0, 0)
+        times = [
+            replay.taken(
+                _simulated(found, disturbed, seed).read(
+                    trace.lbas, trace.blocks, fua=False, **replay.options_of(trace, way)
+                )
+            )
+            for seed in range(2)
+        ]
+        return np.concatenate(times)
+
+    return policies.measure(session, session.rng("policies"), simulate, 1.5 * found.curve.turn_s)
+
+
+def _simulated(found: Found, disturbed: float, seed: int) -> Any:
+    """Open the drive as far as it is known."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trial.toml"
-
-        def simulate(order: dict[str, Any], lbas: Ints, depth: int) -> Any:
-            found.queue = queue.Queue(depths, "", {}, order, None, ())
-            drive_file.write(found, path)
-            target = replay.simulated(path, lateness_s=found.curve.lateness_s, disturbed=disturbed)
-            block = found.described["physical_bytes"] // found.described["block_bytes"]
-            issued, done, _ = target.read(lbas.tolist(), int(block), depth=depth)
-            return np.asarray(issued) / 1e9, np.asarray(done) / 1e9
-
-        return queue.fit(depths, shares, starved, simulate, tags)
+        drive_file.write(found, path)
+        late = found.curve.lateness_s
+        return replay.simulated(path, lateness_s=late, disturbed=disturbed, seed=seed)
