@@ -204,7 +204,9 @@ def drawn(seed: int, number: int, zones: int | None = None) -> dict[str, Any]:
         if kind == "banded":
             g["band_cylinders"] = int(rng.integers(80, 400))
     g["layout"] = kind
-    track, cylinder = (float(rng.uniform(0.08, 0.3)) for _ in range(2))
+    # A head switch takes more or less than the step to a neighbouring cylinder, as on real drives.
+    cylinder = float(rng.uniform(0.08, 0.2))
+    track = cylinder + float(rng.choice([-1, 1]) * rng.uniform(0.02, 0.05))
     for zone in g["zones"]:
         zone.update(track_skew=round(track, 4), cylinder_skew=round(cylinder, 4))
     spec.pop("capacity_bytes", None)

@@ -80,8 +80,8 @@ class Angles:
     def rest(self, sectors: Sequence[int], predicted: Sequence[float], step: str) -> Floats:
         """Return measured less predicted angles of physical sectors, -1/2 to 1/2 of a turn.
 
-        What is not as predicted is read twice more, and the middle counts; where those reads
-        disagree, four times more.
+        What is not as predicted is read twice more, and the middle counts; unless all three agree,
+        four times more.
         """
         block = self.session.sector_blocks
         lbas = np.array(sectors, dtype=np.int64) * block
@@ -97,7 +97,7 @@ class Angles:
             kept = [r[np.isfinite(r)] for r in reads.T]
             left[odd] = [middle(r) if len(r) else np.nan for r in kept]
             near = np.abs(wrap(reads - left[odd])) < self.tolerance
-            unsure = near.sum(axis=0) < more
+            unsure = near.sum(axis=0) < 3
             odd, reads = odd[unsure], reads[:, unsure]
         self.checked += [
             (int(lba), float(r))

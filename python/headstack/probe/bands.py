@@ -111,9 +111,12 @@ class _Ladder:
         """Return the number of tracks that fit."""
         if expected is not None:
             # Bands are rounded to whole tracks: one more or less than those of another zone.
-            for count in (expected, expected - 1, expected + 1):
-                if count > 1 and self.fits(count - 1) and not self.fits(count):
-                    return count
+            if expected > 1 and self.fits(expected - 1):
+                for count in (expected, expected + 1):
+                    if not self.fits(count):
+                        return count
+            elif expected > 2 and self.fits(expected - 2):
+                return expected - 1
         while True:
             bad = self._first_bad()
             # Not to be told by noise: the track after the last one must fail again.

@@ -73,16 +73,19 @@ def find(angles: Angles, zones: list[Zone]) -> Found:
 def place(angles: Angles, band: Band, turn_blocks: int, track: int, count: int = 24) -> Place:
     """Return addresses of a track of a band, which lies so many blocks further on."""
     n, block = band.sectors_per_track, angles.session.sector_blocks
-    sectors = n - 2 - np.arange(min(count, n // 3)) * 2
+    # Near the track's begin: what is read ahead then stays on the track for nearly a turn.
+    sectors = np.arange(min(count, n // 16 + 1))[::-1] * 2
     lbas = band.first_lba + turn_blocks + (track * n + sectors) * block
     return Place(lbas.astype(np.int64), (sectors - sectors[0]) / n, 0.0, 0)
 
 
 def _times(angles: Angles, pairs: list[tuple[Place, Place]], trials: int = TRIALS) -> Floats:
-    """Return the least times between places, the mean of both ways, s."""
+    """Return the least times between places, the mean of both ways by their intervals, s."""
     test = Bisection(angles.session, angles.period.turn_s, "heads", pairs, angles.period.disturbed)
     values = test.run(trials).values()
-    return np.array([(there.value + back.value) / 2 for there, back in values])
+    found = np.array([[v.value for v in both] for both in values])
+    weights = 1 / np.array([[v.high - v.low + 1e-6 for v in both] for both in values]) ** 2
+    return np.asarray((found * weights).sum(axis=1) / weights.sum(axis=1))
 
 
 def _of_cylinders(angles: Angles, zones: list[Zone]) -> Found:
@@ -216,7 +219,8 @@ def _count(nearest_s: Floats, cycle: int, mirrored: bool) -> tuple[int, str] | N
         around, place_in = np.divmod(band, heads)
         turned = (order == "alternate") & (around % 2 == 1)
         same = np.where(turned, place_in == heads - 1, place_in == 0)
-        misfit = _misfit(nearest_s, 2 * around + same)
+        # A head is at its next band sooner than others only if a switch takes longer than that.
+        misfit = min(_misfit(nearest_s, g) for g in (around, np.where(same, around, 0)))
         if misfit < best:
             best, found = misfit, (heads, order)
     return found

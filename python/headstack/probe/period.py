@@ -40,6 +40,9 @@ HIT_S = 0.8e-3
 #: Share of the pairs that must agree, and the longest time between visits of known addresses, s.
 AGREED, LONGEST_S = 0.6, 20.0
 
+#: Visits that tell the phase: the middle of so many is not moved by one that is late.
+VISITS = 12
+
 #: Above this share of disturbed reads, or this part of a turn as the error of one, nothing is told.
 MOST_DISTURBED, MOST_ERROR = 0.35, 0.01
 
@@ -122,7 +125,7 @@ class Period:
         """Visit known addresses if the phase could have drifted, or the clock is another."""
         if self.session.epoch != self.epoch:
             self.recent.clear()
-            self.visit(8)
+            self.visit(VISITS)
             return
         drift = self.turn_sd_s / self.turn_s
         due = min(LONGEST_S, 0.003 * self.turn_s / max(drift, 1e-9))
@@ -141,7 +144,7 @@ class Period:
             if not wrong:
                 self.times.setdefault((self.epoch, i), []).append(int(done) / 1e9)
                 self.recent.append((i, int(done) / 1e9))
-        del self.recent[:-8]
+        del self.recent[:-VISITS]
         self._seen_s = self.session.clock_s
         self.fit()
 
@@ -150,7 +153,7 @@ class Period:
     def fit(self) -> None:
         """Estimate the turn from all pairs of visits, then the phase from the last ones."""
         groups = [np.array(t) for t in self.times.values() if len(t) > 1]
-        for _ in range(4):
+        for attempt in range(5):
             counts = [np.rint((t - t[0]) / self.turn_s) for t in groups]
             offsets = [np.median(t - k * self.turn_s) for t, k in zip(groups, counts, strict=True)]
             rest = [
@@ -158,8 +161,8 @@ class Period:
             ]
             spread = 1.48 * float(np.median(np.abs(np.concatenate(rest))))
             bound = max(4 * spread, 2e-6)
-            # Over a long time the turn itself may be off.
-            drift = 4 * max(self.turn_sd_s, 1e-6 * self.turn_s)
+            # Over a long time the turn itself may be off, before it is fitted.
+            drift = 4 * self.turn_sd_s if attempt else 4e-6 * self.turn_s
             top = bottom = 0.0
             for t, k, r in zip(groups, counts, rest, strict=True):
                 near = np.abs(r) < bound + drift * np.abs(k)
@@ -225,7 +228,9 @@ def find(session: Session) -> Period:
     period.origin_s = float(ends[0, 0])
     both = (ends - period.origin_s) / period.turn_s
     period.angles = np.array([middle(wrap(both[:, i])) for i in range(len(lbas))])
-    order = [int(i) for i in np.flatnonzero(good)]
+    # Those whose two reads agree best: they tell the phase from now on.
+    apart = np.abs(wrap(both[1] - both[0]))
+    order = [int(i) for i in np.argsort(apart, kind="stable") if good[i]]
     period.lbas = [lbas[i] for i in order]
     period.angles = period.angles[order]
     period.times = {(0, j): period.times[0, i] for j, i in enumerate(order)}
@@ -233,6 +238,7 @@ def find(session: Session) -> Period:
     if session.described["fua"]:
         _count_disturbed(period)
     _check_noise(period)
+    period.visit(VISITS)
     return period
 
 
