@@ -9,8 +9,19 @@ import numpy as np
 import pytest
 from probe_fake import Oracle, Session
 
-from headstack import _bridge, drives
-from headstack.probe import actuators, buffer, compare, drive_file, idle, queue, seek, switches
+from headstack import _bridge, _toml, drives, probe
+from headstack.probe import (
+    actuators,
+    buffer,
+    compare,
+    drive_file,
+    idle,
+    queue,
+    replay,
+    seek,
+    switches,
+    timing,
+)
 from headstack.probe.value import Value
 
 
@@ -58,33 +69,104 @@ def true_access(cylinders: float) -> float:
     return 0.2e-3 + single + a * math.sqrt(max(cylinders - 1, 0)) + b * (cylinders - 1)
 
 
-@pytest.mark.parametrize(("disturbed", "room"), [(0.02, 1.0), (0.2, 2.0)])
-def test_accesses_are_within_30_us_for_95_percent_of_distances(
-    disturbed: float, room: float
-) -> None:
+def test_accesses_are_found_beside_other_loads() -> None:
+    """20 % of the reads end late: twice the bounds of a quiet drive, for 95 % of the distances."""
     turn = 60 / 7199.6
     oracle = Oracle(spec())
-    session = Session(oracle, turn, true_access, disturbed=disturbed, seed=5)
+    session = Session(oracle, turn, true_access, disturbed=0.2, seed=5)
     # The time of a turn is known to 2 ppm.
     found = seek.measure(
-        session, oracle, turn * (1 + 2e-6), np.random.default_rng(1), disturbed=disturbed
+        session, oracle, turn * (1 + 2e-6), np.random.default_rng(1), disturbed=0.2, distances=24
     )
     assert found.turn_s == pytest.approx(turn, rel=3e-7)
-    # What is added after the movement: a sector and the usual lateness.
+    assert found.disturbed == pytest.approx(0.2, abs=0.03)
+    assert found.lateness_s == pytest.approx(15e-6, rel=0.2)
     errors = []
     for p in found.points:
         for value in (p.inward, p.outward):
+            # What is added after the movement: a sector and the usual lateness.
             truth = true_access(p.cylinders) + turn / (300 if p.inside else 500) + 25e-6
             errors.append(abs(value.value - truth) / max(30e-6, 0.05 * truth))
-    assert len(found.points) > 50
-    assert np.mean(np.array(errors) <= room) >= 0.95, sorted(errors)[-10:]
+    assert len(found.points) > 40
+    assert np.mean(np.array(errors) <= 2.0) >= 0.95, sorted(errors)[-10:]
     assert found.formula["model"] == "three-point"
-    assert found.held_out[0] <= disturbed + 0.02
+
+
+def simulated_spec() -> dict[str, Any]:
+    """The same drive with a buffer and an order of the queue, for the simulator."""
+    overhead = {"after_read": "0.15 ms", "after_write": "0.15 ms"}
+    seeks = {"single": "0.6 ms", "average": "8 ms", "full": "16 ms", "cylinders": 40_000}
+    return {
+        **spec(),
+        "name": "truth",
+        "seek": {"model": "three-point", **seeks},
+        "positioning": {"head_switch": "0.7 ms"},
+        "cache": {
+            "enabled": True,
+            "segments": 32,
+            "segment_sectors": 256,
+            "read_ahead": "limit",
+            "read_ahead_sectors": 200,
+            "hit_check": "arrival",
+        },
+        "overhead": {"read_hit": overhead, "read_miss": overhead},
+        "link": {"rate": "600 MB/s"},
+        "queue": {
+            "depth": 32,
+            "scheduler": "depth-aged-sptf",
+            "scheduler_parameters": {"ageing": 1.0},
+        },
+    }
+
+
+def test_times_of_a_simulated_drive_are_recovered(tmp_path: Path) -> None:
+    """Lateness 15 us, 2 % disturbed: seeks, buffer, rule and ageing, rates and tails, a replay."""
+    given, path, recovered_path = simulated_spec(), tmp_path / "truth.toml", tmp_path / "found.toml"
+    path.write_text(_toml.dumps(given), encoding="utf-8")
+    oracle, turn = Oracle(given), 60 / 7200
+    with probe.opened(f"sim:{path}", "15 us", 0.02, 0.0, 7) as session:
+        period = Value(turn, turn * (1 - 1e-6), turn * (1 + 1e-6), "measured", 10, "turn", "s")
+        found = timing.measure(session, oracle, period, 0.02, scale=0.35)
+        drive_file.write(found, recovered_path)
+        judged = replay.measure(
+            session, recovered_path, session.rng("replay"), mean_s=0.0125,
+            disturbed=found.curve.disturbed, lateness_s=found.curve.lateness_s,
+        )  # fmt: skip
+    off = [
+        abs(float(v.value) - (true_access(d) - 0.2e-3)) / max(30e-6, 0.05 * true_access(d))
+        for d, v in found.curve.table
+    ]
+    assert np.mean(np.array(off) <= 1.0) >= 0.95, off
+    assert found.switches is not None
+    assert found.switches.head_switch is not None
+    assert float(found.switches.head_switch.value) == pytest.approx(0.7e-3, abs=30e-6)
+    assert found.buffer is not None
+    assert found.buffer.segments is not None
+    assert found.buffer.segments.value == 32
+    assert found.buffer.read_ahead[-1][1] == pytest.approx(200, rel=0.02)
+    assert found.actuators is not None
+    assert found.actuators.number.value == 1
+    assert found.queue is not None
+    assert found.queue.spec["scheduler"] == "depth-aged-sptf"
+    assert found.queue.spec["scheduler_parameters"]["ageing"] == pytest.approx(1.0, abs=0.15)
+    # The file has the rates and tails of the drive, for the same reads.
+    drives_of = [replay.simulated(f, lateness_s=15e-6) for f in (path, recovered_path)]
+    for d in found.queue.depths:
+        truth, ours = (
+            queue.figures(replay.taken(a), np.array(a[1]) / 1e9, d.depth, "")
+            for a in (t.read(d.lbas.tolist(), 8, depth=d.depth) for t in drives_of)
+        )
+        assert float(ours[0].value) == pytest.approx(float(truth[0].value), rel=0.03)
+        assert float(ours[1].value) == pytest.approx(float(truth[1].value), rel=0.10)
+    # Two runs of one drive differ, too: 60 of 3,000 reads are late by whole turns.
+    for value, chance in zip((judged.closed, judged.open), judged.chance, strict=True):
+        assert math.sqrt(max(0.0, float(value.value) ** 2 - chance**2)) < 0.05
+        assert chance < 0.06
 
 
 def recovered(session: Session, oracle: Oracle, turn: float) -> drive_file.Found:
     """What a probe finds of a drive in closed form."""
-    curve = seek.measure(session, oracle, turn, np.random.default_rng(1), trials=12)
+    curve = seek.measure(session, oracle, turn, np.random.default_rng(1), trials=12, distances=18)
     table, origins = drive_file.geometry_table(oracle, session.described)
     period = Value(turn, turn * (1 - 1e-7), turn * (1 + 1e-7), "measured", 100, "period", "s")
     return drive_file.Found(session.described, period, table, origins, 1 / 400, curve)

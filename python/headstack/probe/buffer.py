@@ -22,7 +22,7 @@ from .value import Value, exact, measured
 Floats = NDArray[np.float64]
 
 #: Sizes of hits, sectors; numbers of addresses; waits before a place behind a read is read, turns.
-_SIZES, _ADDRESSES, _WAITS = (1, 4, 16, 32, 64), (1, 2, 4, 8, 16, 32, 64, 128, 256), (1, 4, 20)
+_SIZES, _ADDRESSES, _WAITS = (1, 4, 16, 32, 64), (1, 2, 4, 8, 16, 32, 64, 128, 256), (1, 4, 12)
 
 #: Farthest read-ahead that is looked for, sectors, and repeats of each test.
 _FARTHEST, _REPEATS = 16_384, 3
@@ -132,7 +132,7 @@ def measure(session: Any, geometry: Any, turn_s: float, rng: np.random.Generator
         lead = 1 if trigger == "always" else 3
         # To the track's end, a read near it has less behind it.
         n = int(geometry.locate(np.array([0])).sectors_per_track[0])
-        early, late = (probe.farthest(lead, _WAITS[-1], s) for s in (n // 8, n - n // 4))
+        early, late = (probe.farthest(lead, _WAITS[1], s) for s in (n // 8, n - n // 4))
         if late <= n // 2 < early <= n:
             kind = "track-end"
     return Buffer(

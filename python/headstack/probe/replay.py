@@ -33,7 +33,7 @@ _REQUESTS, _RANDOM, _SIZES_KIB = 3000, 0.85, (4, 8, 16, 64)
 _RUNS = 4
 
 #: Load of the open replay, as a share of what the drive does at depth 1.
-_LOAD = 0.6
+_LOAD = 0.45
 
 
 class Replay(NamedTuple):
@@ -42,6 +42,7 @@ class Replay(NamedTuple):
     Attributes:
         closed: each request after the one before, with pauses.
         open: requests that arrive at random times.
+        chance: what runs of the file have against each other: nothing less can be told.
         measured_s: response times on the target, closed and open.
         simulated_s: the same of the file.
 
@@ -49,6 +50,7 @@ class Replay(NamedTuple):
 
     closed: Value
     open: Value
+    chance: tuple[float, float]
     measured_s: tuple[Floats, Floats]
     simulated_s: tuple[Floats, Floats]
 
@@ -120,13 +122,23 @@ def measure(
         room = _by_chance(target, simulation, rng)
         values.append(measured((share, *room), len(target), "replay"))
     (a, b), (c, d) = pairs
-    return Replay(values[0], values[1], (a, c), (b, d))
+    return Replay(values[0], values[1], (_chance(b), _chance(d)), (a, c), (b, d))
 
 
 def taken(answer: Any) -> Floats:
     """Return the times of reads, s."""
     issued, done, _ = answer
     return np.asarray((np.asarray(done) - np.asarray(issued)) / 1e9)
+
+
+def _chance(simulation: Floats) -> float:
+    """Return the mean demerit of a run of the file against its other runs, as a share of the mean.
+
+    The target was run once, the file several times.
+    """
+    runs = simulation.reshape(_RUNS, -1)
+    each = [demerit(runs[i], np.delete(runs, i, axis=0).ravel()) for i in range(_RUNS)]
+    return float(np.mean(each)) / float(simulation.mean())
 
 
 def _by_chance(target: Floats, ours: Floats, rng: np.random.Generator) -> tuple[float, float]:
