@@ -209,7 +209,8 @@ def drawn(seed: int, number: int, zones: int | None = None) -> dict[str, Any]:
     track = cylinder + float(rng.choice([-1, 1]) * rng.uniform(0.02, 0.05))
     for zone in g["zones"]:
         zone.update(track_skew=round(track, 4), cylinder_skew=round(cylinder, 4))
-    spec.pop("capacity_bytes", None)
+    # Longer than a step to the next cylinder, without which some layouts look alike.
+    spec["positioning"] = {**spec.get("positioning", {}), "head_switch": "0.9 ms"}
     spec["sources"] = {"": "chosen: drawn for a test"}
     return spec
 

@@ -93,7 +93,7 @@ class _Ladder:
         # A new slope is not tried by what is as far off as the noise allows.
         # The skew is as exact as the track is far over which it was found.
         far = track / max(self.good, 1) if self.good or not self.known else 0.0
-        bound = self.angles.tolerance * (0.8 + 0.25 * far)
+        bound = self.angles.tolerance * (1 + 0.2 * far)
         if not bool((np.abs(left) < bound).all()):
             return False
         # Both may be right by chance where a skew makes good for other sectors; not the middle too.
@@ -115,7 +115,7 @@ class _Ladder:
                 for count in (expected, expected + 1):
                     if not self.fits(count):
                         return count
-            elif expected > 2 and self.fits(expected - 2):
+            elif expected > 2 and self.fits(expected - 2) and not self.fits(expected - 1):
                 return expected - 1
         while True:
             bad = self._first_bad()

@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: A cycle of one band with no more tracks than this is a cylinder of so many heads.
-MOST_HEADS = 40
+MOST_HEADS = 24
 
 
 class Places(NamedTuple):
@@ -114,7 +114,7 @@ class Geometry:
         self.head_first = all(len(z.cycle) == 1 and z.cycle[0].tracks == heads.count for z in found)
         self.layout = order if self.head_first else "adaptive"
         odd = heads.directions[1::2]
-        self.direction = "serpentine" if odd and all(d < 0 for d in odd) else "inward"
+        self.direction = "serpentine" if sum(odd) < 0 else "inward"
 
     @cached_property
     def _widths(self) -> list[tuple[float, float, float]]:
@@ -131,7 +131,9 @@ class Geometry:
             count = zone.cycles * len(zone.cycle)
             at += -(-count // self.heads) * full
             whole = sum(
-                1 for b, c in zip(zone.tail, cycle(zone.cycle), strict=False) if b.tracks == c.tracks
+                1
+                for b, c in zip(zone.tail, cycle(zone.cycle), strict=False)
+                if b.tracks == c.tracks
             )
             at += whole / self.heads * full + (len(zone.tail) - whole) / self.heads * last
         return [*widths, (at, 0.0, 0.0)]

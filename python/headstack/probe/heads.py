@@ -27,8 +27,9 @@ Floats = NDArray[np.float64]
 #: Times to reach a track that differ by less are equal, in s, and trials for each.
 EQUAL_S, TRIALS = 60e-6, 12
 
-#: Bands that are measured at once, and in all.
-AT_ONCE, MOST = 6, 46
+#: Bands that are measured at once, and in all, and numbers of the first one.
+AT_ONCE, MOST = 6, 48
+BEGINS = (1, 8, 24, 48)
 
 #: Share of the times that may be wrong.
 OUTLIERS = 0.15
@@ -82,7 +83,8 @@ def place(angles: Angles, band: Band, turn_blocks: int, track: int, count: int =
 def _times(angles: Angles, pairs: list[tuple[Place, Place]], trials: int = TRIALS) -> Floats:
     """Return the least times between places, the mean of both ways by their intervals, s."""
     test = Bisection(angles.session, angles.period.turn_s, "heads", pairs, angles.period.disturbed)
-    values = test.run(trials).values()
+    # Reads that wait for others tell nothing.
+    values = test.run(round(trials * (1 + 3 * angles.period.disturbed))).values()
     found = np.array([[v.value for v in both] for both in values])
     weights = 1 / np.array([[v.high - v.low + 1e-6 for v in both] for both in values]) ** 2
     return np.asarray((found * weights).sum(axis=1) / weights.sum(axis=1))
@@ -103,7 +105,8 @@ def _of_cylinders(angles: Angles, zones: list[Zone]) -> Found:
             pairs.append((place(angles, band, here, track), place(angles, band, there, 0)))
     times = _times(angles, pairs)
     first, last = float(np.median(times[::2])), float(np.median(times[1::2]))
-    sure = abs(first - last) > EQUAL_S / 2
+    apart = times[::2] - times[1::2]
+    sure = abs(first - last) > EQUAL_S and abs(float(np.sign(apart).sum())) == len(apart)
     order = "cylinder-major" if sure and first < last else "serpentine"
     return Found(zones, heads, order, sure, [(first, last)])
 
@@ -158,7 +161,7 @@ def _chain(zones: list[Zone]) -> list[tuple[Band, int]]:
     for zone in zones:
         for turn in range(zone.cycles):
             chain += [(band, turn * zone.cycle_blocks) for band in zone.cycle]
-            if len(chain) > MOST:
+            if len(chain) > MOST + BEGINS[-1]:
                 return chain
         chain += [(band, 0) for band in zone.tail]
     return chain
@@ -169,27 +172,59 @@ def _of_bands(angles: Angles, zones: list[Zone]) -> Found:
     cycle = zones[0].cycle
     period = 1 if zones[0].cycles == 1 else len(cycle)
     chain = _chain(zones)
+    begin = _first_apart(angles, chain)
     reach: list[tuple[float, float]] = []
     found = None
-    origin = place(angles, cycle[0], 0, 0)
-    while found is None and len(reach) < min(len(chain) - 1, MOST):
-        pairs = []
-        for band, blocks in chain[len(reach) + 1 :][:AT_ONCE]:
-            pairs += [
-                (origin, place(angles, band, blocks, track)) for track in (0, band.tracks - 1)
-            ]
-        times = _times(angles, pairs)
-        reach += [(float(a), float(z)) for a, z in zip(times[::2], times[1::2], strict=True)]
-        found = _count(np.array(reach).min(axis=1), period, _mirrored(zones[0]))
+    while found is None and begin + len(reach) < len(chain) and len(reach) < MOST:
+        reach += _reached(angles, chain, begin + len(reach), AT_ONCE)
+        nearest = np.array(reach).min(axis=1)
+        found = _count(nearest, begin, period, _mirrored(zones[0]))
     if found is None:
         return Found(zones, Heads(len(cycle), measured=False), "adaptive", False, reach)
     heads, order = found
-    ways = [1]
-    for first, last in reach[: heads - 1]:
-        apart = last - first
-        ways.append(0 if abs(apart) < EQUAL_S else 1 if apart > 0 else -1)
+    ways = _directions(reach, begin, heads, order)
     grouped = regrouped(zones, heads, 2 * angles.tolerance)
-    return Found(grouped, Heads(heads, order, tuple(ways)), "adaptive", True, reach)
+    return Found(grouped, Heads(heads, order, ways), "adaptive", True, reach)
+
+
+def _first_apart(angles: Angles, chain: list[tuple[Band, int]]) -> int:
+    """Return the first band of which both ends are reached in unlike times.
+
+    A switch of heads hides steps that take less time than it.
+    """
+    for begin in BEGINS:
+        if begin + AT_ONCE > len(chain):
+            break
+        times = np.array(_reached(angles, chain, begin, 3))
+        if float(np.median(np.abs(times[:, 0] - times[:, 1]))) > 1.5 * EQUAL_S:
+            return begin
+    return BEGINS[0]
+
+
+def _reached(
+    angles: Angles, chain: list[tuple[Band, int]], begin: int, count: int
+) -> list[tuple[float, float]]:
+    """Return the least times from the first track to both ends of some bands, s."""
+    origin = place(angles, chain[0][0], 0, 0)
+    pairs = []
+    for band, blocks in chain[begin : begin + count]:
+        pairs += [(origin, place(angles, band, blocks, track)) for track in (0, band.tracks - 1)]
+    times = _times(angles, pairs)
+    return [(float(a), float(z)) for a, z in zip(times[::2], times[1::2], strict=True)]
+
+
+def _directions(
+    reach: list[tuple[float, float]], begin: int, heads: int, order: str
+) -> tuple[int, ...]:
+    """Return the direction of each head, the first one's being inward."""
+    votes = np.zeros(heads)
+    for i, (first, last) in enumerate(reach):
+        around, at = divmod(begin + i, heads)
+        head = heads - 1 - at if order == "alternate" and around % 2 else at
+        if abs(last - first) > EQUAL_S:
+            votes[head] += 1 if last > first else -1
+    votes[0] = 1
+    return tuple(int(v) for v in np.sign(votes))
 
 
 def _mirrored(zone: Zone) -> bool:
@@ -198,32 +233,33 @@ def _mirrored(zone: Zone) -> bool:
     return len(shapes) % 2 == 0 and shapes == shapes[::-1]
 
 
-def _count(nearest_s: Floats, cycle: int, mirrored: bool) -> tuple[int, str] | None:
+def _count(nearest_s: Floats, begin: int, cycle: int, mirrored: bool) -> tuple[int, str] | None:
     """Return heads and order for which bands of equal radius take equally long; None: not yet.
 
     Args:
-        nearest_s: least times to the nearer end of bands 1, 2, ...
+        nearest_s: least times to the nearer end of successive bands.
+        begin: number of the first of these bands.
         cycle: bands after which sectors and skews repeat.
         mirrored: whether the second half of the cycle is the first one backwards.
 
     """
-    band = np.arange(1, len(nearest_s) + 1)
-    tried = [(cycle * k, "same") for k in range(1, MOST // cycle + 1)]
+    band = begin + np.arange(len(nearest_s))
+    tried = [(cycle * k, "same") for k in range(1, MOST_HEADS // cycle + 1)]
     if mirrored and cycle > 1:
         tried.append((cycle // 2, "alternate"))
     # That all have equal radius, so that nothing is told.
-    best, found = _misfit(nearest_s, np.zeros(len(nearest_s))) - CLEAR, None
+    found = [(_misfit(nearest_s, np.zeros(len(nearest_s))) - CLEAR, 0, "")]
     for heads, order in tried:
-        if heads + 3 > len(nearest_s) or heads > MOST_HEADS:
-            continue
-        around, place_in = np.divmod(band, heads)
+        around, at = np.divmod(band, heads)
         turned = (order == "alternate") & (around % 2 == 1)
-        same = np.where(turned, place_in == heads - 1, place_in == 0)
+        same = np.where(turned, at == heads - 1, at == 0)
         # A head is at its next band sooner than others only if a switch takes longer than that.
-        misfit = min(_misfit(nearest_s, g) for g in (around, np.where(same, around, 0)))
-        if misfit < best:
-            best, found = misfit, (heads, order)
-    return found
+        fits = min(_misfit(nearest_s, g) for g in (around, np.where(same, around, 0)))
+        found.append((fits, heads, order))
+    best, *others = sorted(found)
+    clear = all(o[0] > best[0] + CLEAR for o in others)
+    # The next bands must have been seen too, or another number may fit as well.
+    return best[1:] if clear and 0 < best[1] and best[1] + 3 <= len(nearest_s) else None
 
 
 def _misfit(times_s: Floats, groups: Floats) -> float:

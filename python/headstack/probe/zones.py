@@ -106,6 +106,14 @@ def _alike(a: Band, b: Band, tolerance: float) -> bool:
     )
 
 
+def _ends(band: Band, bands: list[Band], cycle: int) -> bool:
+    """Tell whether a band is none of those so far: a zone ends there, and not only the order."""
+    return band.shape[:2] not in {b.shape[:2] for b in bands} and (
+        band.sectors_per_track != bands[-cycle].sectors_per_track
+        or band.tracks < bands[-cycle].tracks
+    )
+
+
 class _Surveyor:
     def __init__(self, angles: Angles, until_s: float) -> None:
         self.angles, self.until_s = angles, until_s
@@ -224,7 +232,7 @@ class _Surveyor:
             band = self.follow(at, likely + known)
             if band is None:
                 break
-            if p and not _alike(band, bands[-p], tolerance) and len(bands) - p >= max(p, EARLY):
+            if p and len(bands) - p >= max(p, EARLY) and _ends(band, bands, p):
                 return bands[:p]
             bands.append(band)
             at += band.blocks
@@ -250,10 +258,8 @@ class _Surveyor:
         skews = wrap(np.diff(at) - band.skew_turns)
         noise = 1.48 * float(np.median(np.abs(skews - np.median(skews)))) + 1e-4
         odd = np.flatnonzero(np.abs(skews - np.median(skews)) > 5 * noise)
-        if len(odd) < 2 or len(set(np.diff(odd))) != 1:
-            return None
-        tracks = int(odd[1] - odd[0])
-        if odd[0] + 1 != tracks:
+        tracks = int(odd[0]) + 1 if len(odd) > 1 else 0
+        if tracks < 2 or list(odd) != list(range(tracks - 1, ROW - 1, tracks)):
             return None
         # Both skews at once: each track has one, and each cylinder's end a difference.
         k = np.arange(ROW)
