@@ -77,17 +77,18 @@ def geometry_table(
     logical = int(described["block_bytes"]) // 512
     major = geometry.layout != "adaptive"
     # Bands are as wide as seeks count them.
+    past = [z.first_lba for z in geometry.zones[1:]] + [int(described["blocks"])]
     bands = sum(
-        z.blocks / block / sum(n * t for n, t in zip(z.sectors, z.tracks, strict=True))
-        for z in geometry.zones
+        (end - z.first_lba) / block / sum(n * t for n, t in zip(z.sectors, z.tracks, strict=True))
+        for z, end in zip(geometry.zones, past, strict=True)
     )
     width = 1 if major else max(1, round(geometry.cylinders / bands))
     zones, formats = [], []
     first = 0
-    for zone in geometry.zones:
+    for zone, end in zip(geometry.zones, past, strict=True):
         sectors, tracks = list(zone.sectors), [1] * geometry.heads if major else list(zone.tracks)
         of_band = sum(n * t for n, t in zip(sectors, tracks, strict=True))
-        cylinders = zone.blocks / block / of_band * width
+        cylinders = (end - zone.first_lba) / block / of_band * width
         # The last zone holds at least what the drive offers.
         last = zone is geometry.zones[-1]
         count = max(1, int(cylinders) + 2 * width if last else round(cylinders))

@@ -37,6 +37,9 @@ _ERRORS_S = (10e-6, 20e-6, 40e-6, 80e-6)
 #: Addresses of a place, the shortest wait in turns, and what a former use of an address counts.
 ADDRESSES, _SHORTEST, _AGAIN = 24, 0.02, 0.3
 
+#: Rounds after which angles are known well enough to plan with.
+_ROUGH = 3
+
 #: A read that ends so much before, s, or after a pass, turns, is no read of that sector.
 _EARLY_S, _LATE_TURNS = 1e-4, 0.25
 
@@ -142,6 +145,8 @@ class Bisection:
     lateness_s: float = 0.0
     reads: list[_Read] = field(default_factory=list)
     angles: dict[int, float] = field(default_factory=dict)
+    _rounds: int = 0
+    _sums: tuple[int, Floats | None] = (0, None)
     _values: tuple[int, list[tuple[Value, Value]]] | None = None
 
     def run(self, trials: int = 20, trips: int = 2) -> "Bisection":
@@ -155,6 +160,7 @@ class Bisection:
         """Go back and forth so many times at every pair."""
         steps: list[Step] = []
         waits: list[float] = []
+        self._rounds += 1
         grid, posteriors = self._coarse()
         for pair in range(len(self.pairs)):
             steps.append(Step(pair, -1, 2 * pair, int(np.argmin(self.pairs[pair][0].uses))))
@@ -224,8 +230,11 @@ class Bisection:
             self.turn_s *= 1 + slope * self.turn_s
             phases = done / self.turn_s
 
-    def passes(self) -> tuple[Ints, Ints, Floats, Ints]:
-        """Return pair, way, time from the command to the first pass (s) and turns after it."""
+    def passes(self, since: int = 0) -> tuple[Ints, Ints, Floats, Ints]:
+        """Return pair, way, time from the command to the first pass (s) and turns after it.
+
+        Of the reads from number `since` on.
+        """
         _, issued, done, _ = self._columns()
         pair, way = (np.array([r[i] for r in self.reads]) for i in (0, 1))
         angle = np.array([self._angle(r.place, r.number) for r in self.reads])
@@ -239,16 +248,16 @@ class Bisection:
         turns = np.where(wrong, np.floor(taken), turns)
         hit = wrong & (taken < 0.25)
         # After a hit the arm is elsewhere.
-        kept = (way >= 0) & (turns >= 0) & ~hit & ~np.roll(hit, 1)
+        kept = (np.arange(len(way)) >= since) & (way >= 0) & (turns >= 0) & ~hit & ~np.roll(hit, 1)
         return pair[kept], way[kept], first[kept] * self.turn_s, turns[kept].astype(np.int64)
 
-    def _logs(self, grids: Floats, error_s: float) -> Floats:
+    def _logs(self, grids: Floats, error_s: float, since: int = 0) -> Floats:
         """Return the logarithm of the likelihood of access times, shaped as they (pair, way, n)."""
         logs = np.zeros(grids.shape)
         if not self.reads:
             return logs
         p = min(max(self.disturbed, 0.005), 0.4)
-        for i, w, r, k in zip(*self.passes(), strict=True):
+        for i, w, r, k in zip(*self.passes(since), strict=True):
             at = r + self.turn_s * np.arange(k - 3, k + 1)
             reached = ndtr((at[:, None] - grids[i, w]) / error_s)
             here, one, two = np.diff(reached, axis=0)[::-1]
@@ -259,8 +268,14 @@ class Bisection:
     def _coarse(self) -> tuple[Floats, Floats]:
         """Return access times (n) and their posteriors (pair, way, n), to plan with."""
         grid = np.arange(COARSE_S / 2, LONGEST_S, COARSE_S)
-        logs = self._logs(np.broadcast_to(grid, (len(self.pairs), 2, len(grid))), COARSE_S)
-        return grid, np.exp(logs - logs.max(axis=2, keepdims=True))
+        each = np.broadcast_to(grid, (len(self.pairs), 2, len(grid)))
+        seen, sums = self._sums
+        # Angles are known well enough after a few rounds: then only new reads are added.
+        if self._rounds <= _ROUGH or sums is None:
+            seen, sums = 0, np.zeros(each.shape)
+        sums = sums + self._logs(each, COARSE_S, seen)
+        self._sums = len(self.reads), sums
+        return grid, np.exp(sums - sums.max(axis=2, keepdims=True))
 
     def _finest(self) -> tuple[Floats, Floats]:
         """Return access times and posteriors around the modes, with the error that fits best."""

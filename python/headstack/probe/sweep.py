@@ -1,8 +1,8 @@
 """Sequential reads of a target in blocks, several times, and what they say of the drive.
 
 # Method
-Each block is read by commands of at most 1 MiB, two outstanding, so that the medium never waits for
-the host. The time of a block is from the end of the block before to its own. Medians over the
+Each block is read by commands of at most 1 MiB, one after the other, as the paper's program did:
+the drive reads ahead in the meantime. The time of a block is from the end of the block before to its own. Medians over the
 trials leave out what was late. `headstack.probe.sweep_fit` finds zones, bands and rates of heads.
 
 # Source
@@ -20,8 +20,8 @@ from . import sweep_fit
 
 Floats = NDArray[np.float64]
 
-#: Largest command, bytes, and commands outstanding.
-_COMMAND, _DEPTH = 1 << 20, 2
+#: Largest command, bytes.
+_COMMAND = 1 << 20
 
 #: Blocks that take so many times as long as the median of their neighbours are outliers.
 _OUTLIER = 1.3
@@ -91,7 +91,7 @@ def measure(
     rates = np.empty((trials, count))
     for trial in range(trials):
         issued, done, _ = session.read(
-            "sweep", lbas.ravel().tolist(), np.tile(sizes, count).tolist(), depth=_DEPTH, fua=False
+            "sweep", lbas.ravel().tolist(), np.tile(sizes, count).tolist(), fua=False
         )
         ends = np.asarray(done).reshape(count, -1).max(axis=1)
         rates[trial] = block_bytes * 1e9 / np.diff(ends, prepend=np.asarray(issued)[0])
