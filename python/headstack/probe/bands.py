@@ -2,10 +2,10 @@
 
 # Method
 The first track's boundary gives sectors and skew. Then the first and the last sector of a track
-farther and farther ahead are read, then its middle: all are where they are predicted only if the track begins and
-ends where it should, so an error of one sector, or another skew, shows at once. The last track that
-fits is bisected. A band that is expected costs a few reads: its first boundary, its last track, and
-the track behind it, which must not fit.
+farther and farther ahead are read, then its middle: all are where they are predicted only if the
+track begins and ends where it should, so an error of one sector, or another skew, shows at once.
+The last track that fits is bisected. A band that is expected costs a few reads: its first boundary,
+its last track, and the track behind it, which must not fit.
 
 On drives that use all heads of a cylinder in turn, the tracks of a cylinder are such a band.
 """

@@ -1,14 +1,15 @@
 """The number of heads, their order, and the direction of their tracks.
 
 # Method
-Sectors and skews repeat after all heads had their turn, or earlier if some heads are alike. The least
-time to get from the first track of the drive to the first and the last track of each band tells the
-rest: bands of equal radius take equally long, and the next ones longer. The end of a band that is
-reached sooner is the outer one.
+Sectors and skews repeat after all heads had their turn, or earlier if some heads are alike. The
+least time to get from the first track of the drive to the first and the last track of each band
+tells the rest: bands of equal radius take equally long, and the next ones longer. The end of a band
+that is reached sooner is the outer one.
 
 # Limits
-Which head is which physically, and whether all directions are mirrored, cannot be told. Where a head
-switch takes as long as a step to the next cylinder, `cylinder-major` and `serpentine` look alike.
+Which head is which physically, and whether all directions are mirrored, cannot be told. Where a
+head switch takes no longer than a step to the next cylinder, `cylinder-major` and `serpentine` look
+alike; where it takes as long and all skews are equal, the heads cannot be counted.
 """
 
 from typing import NamedTuple
@@ -34,7 +35,7 @@ BEGINS = (1, 8, 24, 48)
 #: Share of the times that may be wrong.
 OUTLIERS = 0.15
 
-#: What a group of equal times costs, in wrong times, and by how much groups must be better than none.
+#: What a group of equal times costs, in wrong times, and how much better the best must be.
 GROUP, CLEAR = 0.6, 1.0
 
 #: A band with this share of the drive is a whole zone, in which nothing tells the heads.
@@ -42,12 +43,12 @@ WHOLE = 0.025
 
 
 class Found(NamedTuple):
-    """The zones with whole cycles of heads, the heads, the layout if a cylinder uses all in turn, and times to reach tracks of bands.
+    """The zones with whole cycles of heads, and what was told of the heads.
 
     Attributes:
         zones: in which each head has its turn.
         heads: number, order and directions.
-        order: "cylinder-major" or "serpentine".
+        order: layout if all heads of a cylinder are used in turn.
         sure: whether the order was told from times.
         reach_s: least times to the first and the last track of each band, s.
 
@@ -259,7 +260,7 @@ def _count(nearest_s: Floats, begin: int, cycle: int, mirrored: bool) -> tuple[i
     best, *others = sorted(found)
     clear = all(o[0] > best[0] + CLEAR for o in others)
     # The next bands must have been seen too, or another number may fit as well.
-    return best[1:] if clear and 0 < best[1] and best[1] + 3 <= len(nearest_s) else None
+    return best[1:] if clear and best[1] > 0 and best[1] + 3 <= len(nearest_s) else None
 
 
 def _misfit(times_s: Floats, groups: Floats) -> float:

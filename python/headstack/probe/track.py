@@ -1,9 +1,9 @@
 """Sectors of a track: the next boundary between tracks, exactly, and the skew over it.
 
 # Method
-The angle advances by 1/n from sector to sector and jumps by the skew at a boundary. Reads at growing
-distances give the slope; the first one off the line has passed the boundary, which is then bisected.
-Each decision is whether a read is on the line or on the line after the jump.
+The angle advances by 1/n from sector to sector and jumps by the skew at a boundary. Reads at
+growing distances give the slope; the first one off the line has passed the boundary, which is then
+bisected. Each decision is whether a read is on the line or on the line after the jump.
 """
 
 from typing import NamedTuple

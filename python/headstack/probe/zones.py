@@ -1,14 +1,14 @@
 """Zones: the cycle of bands that repeats in each of them, and where the next one begins.
 
 # Method
-Bands are followed until their order has repeated. Then cycles farther and farther ahead are read at
-two places of two bands; the last cycle that is as predicted is bisected. What is left of the zone,
-narrower bands, is followed band by band. In the next zone the first band gives the ratio of sectors,
-and the others are expected at that ratio. So every boundary of the drive is known from some
-thousand reads, without reading it.
+Bands are followed until their order has repeated. Then cycles farther and farther ahead are read
+at two places of two bands; the last cycle that is as predicted is bisected. What is left of the
+zone, narrower bands, is followed band by band. In the next zone the first band gives the ratio of
+sectors, and the others are expected at that ratio. So every boundary of the drive is known from
+some thousand reads, without reading it.
 
-Where skews at the end of a cylinder differ from those within it by less than a band shows, 48 tracks
-in a row are read several times.
+Where skews at the end of a cylinder differ from those within it by less than a band shows, 48
+tracks in a row are read several times.
 """
 
 from dataclasses import dataclass, replace
