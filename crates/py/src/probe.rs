@@ -3,7 +3,6 @@
 use crate::errors::{config, raise};
 use headstack_probe::{batch, open, sim::Disturbance, Answers, Batch, Options, Pace, ProbeError, Target};
 use headstack_schema::SpecError;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
@@ -28,7 +27,7 @@ impl<T: Clone> Each<T> {
 }
 
 /// When each command was issued and done, and how it ended.
-type Columns = (Vec<u64>, Vec<u64>, Vec<u8>);
+type Columns = (Vec<u64>, Vec<u64>, Vec<u16>);
 
 /// A drive that is probed. Times are nanoseconds since it was opened.
 #[pyclass(frozen)]
@@ -74,7 +73,7 @@ impl ProbeTarget {
         done.map_err(|e| match (signal, e) {
             (Some(signal), _) => signal,
             (None, Some(e)) => raised(e),
-            (None, None) => PyValueError::new_err("probe: got a target that is closed, need an open one"),
+            (None, None) => raise("HeadstackError", "probe: got a target that is closed, need an open one"),
         })
     }
 }
@@ -205,7 +204,7 @@ impl ProbeTarget {
             target.run(&batch, goes_on)
         })?;
         let Answers { issued_ns, done_ns, status } = done;
-        Ok((issued_ns, done_ns, status.into_iter().map(|s| s as u8).collect()))
+        Ok((issued_ns, done_ns, status.into_iter().map(|s| s as u16).collect()))
     }
 }
 
