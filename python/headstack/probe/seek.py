@@ -236,7 +236,7 @@ def _table(points: Sequence[Point], turnaround: Value) -> tuple[tuple[int, Value
     groups: list[list[Point]] = []
     for p in points:
         # Distances that are nearly the same are one point of the table.
-        if groups and p.cylinders <= 1.03 * groups[-1][0].cylinders + 0.25:
+        if groups and round(p.cylinders) <= round(1.03 * groups[-1][0].cylinders):
             groups[-1].append(p)
         else:
             groups.append([p])
@@ -245,7 +245,7 @@ def _table(points: Sequence[Point], turnaround: Value) -> tuple[tuple[int, Value
     for group in groups:
         mean = together([v for p in group for v in (p.inward, p.outward)])
         seek = [max(float(t) - o, 1e-6) for t in (mean.value, mean.low, mean.high)]
-        distance = max(1, round(float(np.mean([p.cylinders for p in group]))))
+        distance = max(1, round(group[0].cylinders))
         table.append((distance, measured(seek, mean.reads, "seek", "s")))
     return tuple(table)
 
