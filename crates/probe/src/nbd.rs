@@ -1,7 +1,8 @@
 //! A client of NBD: several requests in flight, simple and structured replies, over TCP and Unix sockets.
 //!
 //! # Source
-//! `doc/proto.md` and `doc/uri.md` of the NetworkBlockDevice project. Not supported: TLS, extended headers, writes.
+//! `doc/proto.md` and `doc/uri.md` of the NetworkBlockDevice project. Not supported: servers without the option `GO`,
+//! TLS, extended headers, writes.
 
 use crate::batch::{Batch, Status};
 use crate::flight::Flight;
@@ -136,7 +137,6 @@ fn negotiate(wire: &mut Wire, name: &str) -> Result<Export, ProbeError> {
     })?;
     match end {
         reply::ACK if sized => {}
-        reply::ERR_UNSUP => by_name(wire, name, offered, &mut export)?,
         reply::ERR_UNKNOWN => return Err(no_target(format!("export {name:?}"), "one of the server")),
         reply::ERR_TLS_REQD => return Err(lost("a server that demands TLS, which is not supported", "one without")),
         other => return Err(lost(format!("reply {other:#x} to the choice of an export"), SERVER)),
@@ -146,15 +146,6 @@ fn negotiate(wire: &mut Wire, name: &str) -> Result<Export, ProbeError> {
         return Err(lost(format!("blocks of {} and {} bytes", export.least, export.preferred), "powers of two"));
     }
     Ok(export)
-}
-
-/// The export of an old server.
-fn by_name(wire: &mut Wire, name: &str, offered: u16, export: &mut Export) -> Result<(), ProbeError> {
-    send_option(wire, option::EXPORT_NAME, name.as_bytes())?;
-    let zeroes = if offered & handshake::NO_ZEROES == 0 { 124 } else { 0 };
-    let mut data = wire.take(10 + zeroes)?;
-    (export.bytes, export.flags) = (data.get_u64(), data.get_u16());
-    Ok(())
 }
 
 fn send_option(wire: &mut Wire, code: u32, data: &[u8]) -> Result<(), ProbeError> {
