@@ -96,7 +96,13 @@ class Geometry:
     """Zones, bands and heads of a target."""
 
     def __init__(
-        self, found: Sequence[Zone], heads: Heads, blocks: int, sector_blocks: int, order: str
+        self,
+        found: Sequence[Zone],
+        heads: Heads,
+        blocks: int,
+        sector_blocks: int,
+        order: str,
+        ranges: Sequence[tuple[int, int]] | None = None,
     ) -> None:
         """Put zones and heads together.
 
@@ -106,12 +112,15 @@ class Geometry:
             blocks: addresses of the target.
             sector_blocks: addresses of a physical sector.
             order: layout if all heads of a cylinder are used in turn.
+            ranges: first addresses of several actuators, and those after their last ones.
 
         """
         self.found, self.order_of_heads = tuple(found), heads
-        self.heads, self.head_order = heads.count, heads.order
+        self.ranges, self.head_order = list(ranges or [(0, blocks)]), heads.order
+        #: Heads of an actuator, and of all.
+        self.each, self.heads = heads.count, heads.count * len(self.ranges)
         self.total, self.block = blocks, sector_blocks
-        self.head_first = all(len(z.cycle) == 1 and z.cycle[0].tracks == heads.count for z in found)
+        self.head_first = len(found[0].cycle) == 1 and found[0].cycle[0].tracks == self.each
         self.layout = order if self.head_first else "adaptive"
         odd = heads.directions[1::2]
         self.direction = "serpentine" if sum(odd) < 0 else "inward"
@@ -120,7 +129,9 @@ class Geometry:
     def _widths(self) -> list[tuple[float, float, float]]:
         """Of each zone: its first radial place, and the widths of a full band and of the last."""
         widths, at = [], 0.0
-        for zone in self.found:
+        for i, zone in enumerate(self.found):
+            if self._range(i) != self._range(i - 1):
+                at = 0.0  # the other actuator's surfaces begin outside again
             if self.head_first:
                 widths.append((at, 1.0, 1.0))
                 at += zone.cycles + len(zone.tail)
@@ -129,14 +140,19 @@ class Geometry:
             last = self._last_width(zone, full)
             widths.append((at, full, last))
             count = zone.cycles * len(zone.cycle)
-            at += -(-count // self.heads) * full
+            at += -(-count // self.each) * full
             whole = sum(
                 1
                 for b, c in zip(zone.tail, cycle(zone.cycle), strict=False)
                 if b.tracks == c.tracks
             )
-            at += whole / self.heads * full + (len(zone.tail) - whole) / self.heads * last
+            at += whole / self.each * full + (len(zone.tail) - whole) / self.each * last
         return [*widths, (at, 0.0, 0.0)]
+
+    def _range(self, zone: int) -> int:
+        """Return the number of the actuator to which a zone belongs."""
+        starts = [first for first, _ in self.ranges]
+        return int(np.searchsorted(starts, self.found[zone].first_lba, side="right")) - 1
 
     def _last_width(self, zone: Zone, full: float) -> float:
         narrow = [
@@ -149,15 +165,15 @@ class Geometry:
     @property
     def cylinders(self) -> float:
         """Nominal tracks of a surface."""
-        known = self._widths[-1][0]
-        past = self.found[-1].past_lba
-        return known * (self.total / past if past < self.total else 1.0)
+        first, past = self.ranges[-1]
+        reached = self.found[-1].past_lba - first
+        return self._widths[-1][0] * max(1.0, (past - first) / reached)
 
     @cached_property
     def bands(self) -> list[Band]:
         """The bands that were followed, with heads and directions."""
         named = []
-        for zone in self.found:
+        for number, zone in enumerate(self.found):
             for i, band in enumerate((*zone.cycle, *zone.tail)):
                 index = (
                     i
@@ -166,23 +182,32 @@ class Geometry:
                 )
                 head = self._head(index)
                 way = self.order_of_heads.directions[head % len(self.order_of_heads.directions)]
-                named.append(replace(band, head=head, direction=0 if self.head_first else way))
+                named.append(
+                    replace(
+                        band,
+                        head=head + self._range(number) * self.each,
+                        direction=0 if self.head_first else way,
+                    )
+                )
         return named
 
     def _head(self, band: int) -> int:
-        around, place = divmod(band, self.heads)
+        around, place = divmod(band, self.each)
         if self.head_first:
             return 0
         turned = self.head_order == "alternate" and around % 2
-        return self.heads - 1 - place if turned else place
+        return self.each - 1 - place if turned else place
 
     @cached_property
     def zones(self) -> list[ZoneView]:
         """Zones as drive files have them."""
         views = []
-        for zone in self.found:
+        arms = len(self.ranges)
+        for i, zone in enumerate(self.found):
+            if self._range(i):
+                continue  # zones of other actuators have the same formats
             cycle = zone.cycle
-            blocks = zone.past_lba - zone.first_lba
+            blocks = (zone.past_lba - zone.first_lba) * arms
             if self.head_first:
                 band = cycle[0]
                 end = zone.cycle_turns - (band.tracks - 1) * band.skew_turns
@@ -190,11 +215,12 @@ class Geometry:
                 sectors = (band.sectors_per_track,) * self.heads
                 tracks: tuple[int, ...] = (1,) * self.heads
             else:
-                of = {self._head(i): cycle[i % len(cycle)] for i in range(max(self.heads, 1))}
-                sectors = tuple(of[h].sectors_per_track for h in range(self.heads))
-                tracks = tuple(of[h].tracks for h in range(self.heads))
+                of = {self._head(j): cycle[j % len(cycle)] for j in range(self.each)}
+                sectors = tuple(of[h].sectors_per_track for h in range(self.each)) * arms
+                tracks = tuple(of[h].tracks for h in range(self.each)) * arms
                 skews = (_middle(b.skew_turns for b in cycle), self._switch(zone))
-            views.append(ZoneView(zone.first_lba, blocks, sectors, tracks, *skews, "measured"))
+            origin = "measured" if zone.whole else "one track of it was measured"
+            views.append(ZoneView(zone.first_lba, blocks, sectors, tracks, *skews, origin))
         return views
 
     def _switch(self, zone: Zone) -> float:
@@ -239,7 +265,7 @@ class Geometry:
         skew = np.array([b.skew_turns for b in bands])[index]
         begin = np.array([b.angle_turns for b in bands])[index]
         angle = (begin + turn * zone.cycle_turns + track * skew + sector / n) % 1.0
-        known = at < (zone.past_lba if zone.whole else first_tail)
+        known = (at < zone.past_lba) & zone.whole
         band = np.where(
             in_tail,
             zone.cycles * len(zone.cycle) + index - len(zone.cycle),
@@ -254,18 +280,19 @@ class Geometry:
     ) -> tuple[Floats, Ints]:
         """Return radial places and heads of tracks of bands of a zone."""
         begin, full, last = self._widths[number]
+        arm = self._range(number) * self.each
         if self.head_first:
             back = (band % 2 == 1) & (self.layout == "serpentine")
-            head = np.where(back, self.heads - 1 - track, track)
-            return begin + band.astype(float), head
-        around, place = np.divmod(band, self.heads)
+            head = np.where(back, self.each - 1 - track, track)
+            return begin + band.astype(float), head + arm
+        around, place = np.divmod(band, self.each)
         turned = (around % 2 == 1) & (self.head_order == "alternate")
-        head = np.where(turned, self.heads - 1 - place, place)
+        head = np.where(turned, self.each - 1 - place, place)
         ways = np.array([d or 1 for d in self.order_of_heads.directions])
         inward = ways[head % len(ways)] > 0
         share = (np.where(inward, track, tracks - 1 - track) + 0.5) / tracks
         narrow = np.where(in_tail & (tracks < 0.95 * full), last, full)
-        return begin + around * full + share * narrow, head
+        return begin + around * full + share * narrow, head + arm
 
 
 def _middle(turns: "Sequence[float] | object") -> float:

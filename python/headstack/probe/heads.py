@@ -62,7 +62,23 @@ class Found(NamedTuple):
 
 
 def find(angles: Angles, zones: list[Zone]) -> Found:
-    """Return the heads of a target."""
+    """Return the heads of a target, those of its first actuator if it has several."""
+    parts = [
+        [z for z in zones if first <= z.first_lba < past] for first, past in angles.session.ranges
+    ]
+    found = _find(angles, parts[0])
+    if found.zones is parts[0]:
+        return found._replace(zones=zones)
+    count, bound = found.heads.count, 2 * angles.tolerance
+    alone = found.order != "adaptive"
+    rest = []
+    for part in parts[1:]:
+        whole = [divided(z, count) if alone and z.cycles == 1 else z for z in part]
+        rest += whole if alone else regrouped(part, count, bound)
+    return found._replace(zones=[*found.zones, *rest])
+
+
+def _find(angles: Angles, zones: list[Zone]) -> Found:
     cycle = zones[0].cycle
     if len(cycle) == 1 and cycle[0].tracks <= MOST_HEADS:
         return _of_cylinders(angles, zones)

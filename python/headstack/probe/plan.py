@@ -67,7 +67,8 @@ class Probed:
 
     def rates(self) -> list[Value]:
         """Return the rate of long reads in each zone, in bytes/s."""
-        return [self._rate(z) for z in self.geometry.found]
+        first = self.geometry.ranges[0][1]
+        return [self._rate(z) for z in self.geometry.found if z.first_lba < first]
 
     def _rate(self, zone: Zone) -> Value:
         cycle = zone.cycle
@@ -102,7 +103,7 @@ class Probed:
             "layout": order,
             "direction": exact(g.direction, "heads"),
             "head_order": exact(g.head_order, "heads"),
-            "zones": exact(len(g.found), "zones"),
+            "zones": exact(len(g.zones), "zones"),
             "cylinders": Value(
                 g.cylinders, 0.97 * g.cylinders, 1.03 * g.cylinders, "measured", reads, "zones"
             ),
@@ -122,7 +123,7 @@ class Probed:
         bands = "in cylinders" if g.head_first else "in bands on one surface"
         return (
             f"{size / 1e12:.3g} TB at {60 / self.period.turn_s:.1f} rpm, {heads}, addresses "
-            f"{bands}, {len(g.found)} zones from {outer:.0f} to {inner:.0f} MB/s"
+            f"{bands}, {len(g.zones)} zones from {outer:.0f} to {inner:.0f} MB/s"
         )
 
     def document(self) -> dict[str, Any]:
@@ -225,10 +226,13 @@ def run(session: Session, budget_s: float, steps: tuple[str, ...], told: Told | 
         int(session.described["blocks"]),
         session.sector_blocks,
         heads.order,
+        session.ranges,
     )
     probed = Probed(dict(session.described), period, angles, geometry, heads)
     probed.notes += _unknown(probed, session)
     later = [s for s in steps if s != "replay"]
+    if later and len(session.ranges) > 1 and "actuators" not in later:
+        later.append("actuators")  # the file needs to know that they work at once
     if later:
         _times(session, probed, later, clock)
     if "replay" in steps and probed.found is not None:
@@ -307,12 +311,12 @@ def _third(cylinders: float) -> Any:
 def _unknown(probed: Probed, session: Session) -> list[str]:
     """Return what stays unknown of the geometry, and why."""
     g, notes = probed.geometry, []
-    past = g.found[-1].past_lba
-    left = 1 - past / g.total
+    reached = sum(z.past_lba - z.first_lba for z in g.found if z.whole)
+    left = 1 - reached / g.total
     if left > 1e-4:
         notes.append(
-            f"the last {left:.1%} of the addresses were not reached in time: they are taken to be "
-            "like those before"
+            f"the last {left:.1%} of the addresses were not followed in time: sectors of tracks at "
+            "some places of them stand for zones"
         )
     if not probed.heads.heads.measured:
         notes.append("the number of heads is not identifiable: all of them look alike")

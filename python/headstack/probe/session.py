@@ -60,6 +60,13 @@ class Session:
         return int(self.described["blocks"]) // self.sector_blocks
 
     @property
+    def ranges(self) -> list[tuple[int, int]]:
+        """First addresses of the actuators' ranges, and the addresses after their last ones."""
+        whole = self.sectors * self.sector_blocks
+        declared = sorted((int(a), int(n)) for a, n in self.described.get("ranges") or ())
+        return [(a, min(a + n, whole)) for a, n in declared] or [(0, whole)]
+
+    @property
     def clock_s(self) -> float:
         """Time of the target that was used so far, in s."""
         return (self._spent_ns + self._last_ns - (self._first_ns or 0)) / 1e9

@@ -33,6 +33,9 @@ MOST_CYCLE, LARGE = 64, 0.015
 #: Tracks that are skipped where no boundary is as it should be.
 MOST_SKIPPED = 8
 
+#: Places at which single tracks are measured where the time was too short for zones.
+PLACES = 12
+
 #: Factor from one cycle that is tried to the next.
 GROWTH = 2.5
 
@@ -53,7 +56,7 @@ class Zone:
         cycles: whole cycles.
         cycle_turns: angle from the begin of a cycle to that of the next.
         tail: bands after the last whole cycle.
-        whole: whether its end was found.
+        whole: whether it was followed; else one track of it was measured.
 
     """
 
@@ -74,15 +77,28 @@ class Zone:
 def survey(angles: Angles, until_s: float) -> list[Zone]:
     """Return the zones of a target in order of address, as many as there is time for.
 
+    Ranges of other actuators are surveyed apart: their surfaces are others.
+
     Args:
         angles: of the target.
         until_s: time of the target at which to stop.
 
     """
-    surveyor = _Surveyor(angles, until_s)
-    while surveyor.more():
-        surveyor.next()
-    return surveyor.zones
+    zones: list[Zone] = []
+    first_of_all: _Surveyor | None = None
+    ranges = angles.session.ranges
+    begin = angles.session.clock_s
+    for number, (first, past) in enumerate(ranges):
+        share = (until_s - begin) * (number + 1) / len(ranges)
+        surveyor = _Surveyor(angles, begin + share, first, past)
+        if first_of_all is not None:
+            # Its surfaces are likely to have the same formats.
+            surveyor.row, surveyor.model = first_of_all.row, first_of_all.zones[:1]
+        while surveyor.more():
+            surveyor.next()
+        zones += [*surveyor.zones, *surveyor.sampled()]
+        first_of_all = first_of_all or (surveyor if surveyor.zones else None)
+    return zones
 
 
 def cycle_of(bands: list[Band], tolerance: float) -> int:
@@ -106,6 +122,23 @@ def _alike(a: Band, b: Band, tolerance: float) -> bool:
     )
 
 
+def _spacing(skews: Floats) -> int | None:
+    """Return the tracks after which skews are unlike the others; None if there are none."""
+    noise = 1.48 * float(np.median(np.abs(skews - np.median(skews)))) + 1e-4
+    number = np.arange(1, len(skews) + 1)
+    for tracks in range(2, len(skews) // 2 + 1):
+        on, off = skews[number % tracks == 0], skews[number % tracks != 0]
+        apart = float(np.median(on) - np.median(off))
+        far = np.abs(skews - np.median(off)) > abs(apart) / 2
+        if (
+            abs(apart) > 4 * noise
+            and np.mean(far[number % tracks == 0]) >= 0.8
+            and np.mean(far[number % tracks != 0]) <= 0.1
+        ):
+            return tracks
+    return None
+
+
 def _ends(band: Band, bands: list[Band], cycle: int) -> bool:
     """Tell whether a band is none of those so far: a zone ends there, and not only the order."""
     return band.shape[:2] not in {b.shape[:2] for b in bands} and (
@@ -115,12 +148,17 @@ def _ends(band: Band, bands: list[Band], cycle: int) -> bool:
 
 
 class _Surveyor:
-    def __init__(self, angles: Angles, until_s: float) -> None:
+    def __init__(
+        self, angles: Angles, until_s: float, first: int = 0, past: int | None = None
+    ) -> None:
         self.angles, self.until_s = angles, until_s
         self.block = angles.session.sector_blocks
-        self.total = angles.session.sectors * self.block
+        #: The addresses that are surveyed.
+        self.first = first
+        self.total = angles.session.sectors * self.block if past is None else past
         self.zones: list[Zone] = []
-        self.at = 0
+        self.model: list[Zone] = []
+        self.at = first
         self.row: Band | None = None
         self.stopped = self.flat = False
         self.known: dict[int, Band] = {}
@@ -143,7 +181,7 @@ class _Surveyor:
     def next(self) -> None:
         """Add the next zone."""
         # The last zone with the longest cycle: another one may have been cut short.
-        before = max(reversed(self.zones), key=lambda z: len(z.cycle), default=None)
+        before = max(reversed(self.zones or self.model), key=lambda z: len(z.cycle), default=None)
         found = None
         if before is not None and not self.flat:
             found = self._like(before) or self._again(before)
@@ -158,6 +196,44 @@ class _Surveyor:
             zone = self._tail(zone)
         self.zones.append(zone)
         self.at = zone.past_lba
+
+    def sampled(self) -> list[Zone]:
+        """Return zones of the addresses that were not reached: of single tracks at some places."""
+        left = self.total - self.at
+        if not self.zones or left < self.block * ROW:
+            return []
+        model = self.zones[-1].cycle
+        if len(model) == 1 and model[0].blocks > left // (4 * PLACES):
+            model = (replace(model[0], tracks=1, blocks=model[0].sectors_per_track * self.block),)
+        mean = sum(b.blocks for b in model) / sum(b.tracks for b in model) / self.block
+        found = []
+        edges = [self.at + left * i // PLACES for i in range(PLACES + 1)]
+        for first, past in pairwise(edges):
+            n = self._sectors((first + past) // 2 // self.block)
+            if n is None:
+                continue
+            bands, at = [], found[-1].past_lba if found else self.at
+            begin = at
+            for b in model:
+                sectors = max(1, round(b.sectors_per_track * n / mean))
+                blocks = b.tracks * sectors * self.block
+                bands.append(replace(b, first_lba=at, blocks=blocks, sectors_per_track=sectors))
+                at += blocks
+            cycles = max(1, (past - begin) // (at - begin))
+            turns = self.zones[-1].cycle_turns
+            end = begin + cycles * (at - begin)
+            found.append(Zone(begin, end, tuple(bands), cycles, turns, whole=False))
+        return found
+
+    def _sectors(self, start: int) -> int | None:
+        """Return the sectors of the track after the one on which a sector lies."""
+        for number in (0, 1):
+            end = float(self.angles.read([start * self.block], STEP)[0])
+            edge = boundary(self.angles, start, end, STEP)
+            if edge is None or number:
+                return None if edge is None else edge.sectors
+            start += edge.sectors
+        return None
 
     def _skip(self) -> None:
         """Go to the next boundary between tracks: defects may hide the one that was expected."""
@@ -236,17 +312,21 @@ class _Surveyor:
                 return bands[:p]
             bands.append(band)
             at += band.blocks
-            if len(bands) == 1 and not self.zones:
+            if len(bands) == 1 and not self.zones and self.row is None:
                 row = self._row(band)
                 if row is not None:
                     self.row = row
                     return [row]
-            if band.blocks > LARGE * self.total or len(bands) > 2 * MOST_CYCLE + CONFIRMED:
+            if (
+                band.blocks > LARGE * (self.total - self.first)
+                or len(bands) > 2 * MOST_CYCLE + CONFIRMED
+            ):
                 self.flat = True
                 return bands[:1]
             known = [band.shape] + [s for s in known if s != band.shape]
         p = cycle_of(bands, tolerance) if len(bands) > 1 else 0
-        self.flat = self.flat or not p
+        if not p and self.angles.session.clock_s < self.until_s:
+            self.flat = True
         return bands[: p or 1]
 
     def _row(self, band: Band) -> Band | None:
@@ -256,11 +336,10 @@ class _Surveyor:
         reads = np.array([self.angles.read(lbas, STEP) for _ in range(TIMES)])
         at = np.array([middle(r[np.isfinite(r)]) for r in reads.T])
         skews = wrap(np.diff(at) - band.skew_turns)
-        noise = 1.48 * float(np.median(np.abs(skews - np.median(skews)))) + 1e-4
-        odd = np.flatnonzero(np.abs(skews - np.median(skews)) > 5 * noise)
-        tracks = int(odd[0]) + 1 if len(odd) > 1 else 0
-        if tracks < 2 or list(odd) != list(range(tracks - 1, ROW - 1, tracks)):
+        tracks = _spacing(skews)
+        if tracks is None:
             return None
+        odd = np.arange(tracks - 1, ROW - 1, tracks)
         # Both skews at once: each track has one, and each cylinder's end a difference.
         k = np.arange(ROW)
         left = wrap(at - at[0] - k * band.skew_turns - (k // tracks) * np.median(skews[odd]))
