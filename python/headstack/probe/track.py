@@ -38,16 +38,23 @@ def slope(angles: Angles, start: int, end: float, guess: int, step: str) -> floa
 
 
 def boundary(
-    angles: Angles, start: int, end: float, step: str, guess: float | None = None
+    angles: Angles,
+    start: int,
+    end: float,
+    step: str,
+    guess: float | None = None,
+    *,
+    whole: bool = True,
 ) -> Boundary | None:
-    """Return the boundary after the first sector of a track; None if the target ends before.
+    """Return the boundary after a sector of a track; None if the target ends before.
 
     Args:
         angles: of the target.
-        start: the first sector of the track.
+        start: the first sector of the track, or one inside it.
         end: angle at which it ends.
         step: name for the log.
         guess: sectors of the track, if they are known about.
+        whole: whether it is the first one, so that the boundary ends a turn.
 
     """
     total = angles.session.sectors
@@ -72,19 +79,19 @@ def boundary(
             good, turns = further, predicted + left
             if turns > MOST_TURNS and good / turns * angles.tolerance < 0.3 * turns:
                 return Boundary(round(good / turns), 0.0)
-    return _bisected(angles, start, end, step, (good, turns), (bad, jump))
+    return _bisected(angles, (start, whole), end, step, (good, turns), (bad, jump))
 
 
 def _bisected(
     angles: Angles,
-    start: int,
+    begin: tuple[int, bool],
     end: float,
     step: str,
     before: tuple[int, float],
     after: tuple[int, float],
 ) -> Boundary | None:
     """Return the boundary between a sector on the line and one past the jump."""
-    (good, turns), (bad, jump) = before, after
+    (start, whole), (good, turns), (bad, jump) = begin, before, after
     rate = turns / good
     while bad - good > 1:
         # Near the end of the turn, if that is known well enough, else the middle.
@@ -104,9 +111,11 @@ def _bisected(
             rate = turns / good
         else:
             bad, jump = mid, left
-    if bad < LEAST_SECTORS:
+    if whole and bad < LEAST_SECTORS:
         return None
-    ends = [end + (bad - 1) / bad, end]
+    if whole:
+        rate = 1 / bad
+    ends = [end + (bad - 1) * rate, end + bad * rate]
     first, second = angles.rest([start + bad - 1, start + bad], ends, step)
     if abs(first) > angles.tolerance or abs(second) < angles.tolerance:
         return None

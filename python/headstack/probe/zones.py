@@ -229,7 +229,7 @@ class _Surveyor:
         """Return the sectors of the track after the one on which a sector lies."""
         for number in (0, 1):
             end = float(self.angles.read([start * self.block], STEP)[0])
-            edge = boundary(self.angles, start, end, STEP)
+            edge = boundary(self.angles, start, end, STEP, whole=bool(number))
             if edge is None or number:
                 return None if edge is None else edge.sectors
             start += edge.sectors
@@ -243,7 +243,7 @@ class _Surveyor:
         if self.stopped:
             return
         end = float(self.angles.read([start * self.block], STEP)[0])
-        edge = boundary(self.angles, start, end, STEP)
+        edge = boundary(self.angles, start, end, STEP, whole=False)
         self.at = (start + (edge.sectors if edge is not None else 0)) * self.block
 
     def _like(self, before: Zone) -> list[Band] | None:
