@@ -57,6 +57,7 @@ class Depth(NamedTuple):
         iops: reads per second.
         p99_s: time that 99 % of them need at most.
         lbas: their addresses.
+        taken_s: their times.
 
     """
 
@@ -64,6 +65,7 @@ class Depth(NamedTuple):
     iops: Value
     p99_s: Value
     lbas: Ints
+    taken_s: Floats
 
 
 class Queue(NamedTuple):
@@ -122,7 +124,7 @@ def by_depth(
         issued, done, _ = session.read(f"depth {depth}", lbas.tolist(), depth=depth)
         taken = (np.asarray(done) - np.asarray(issued)) / 1e9
         iops, p99 = figures(taken, np.asarray(done) / 1e9, depth, f"depth {depth}")
-        found.append(Depth(depth, iops, p99, lbas))
+        found.append(Depth(depth, iops, p99, lbas, taken))
         rate = 1.15 * float(iops.value)
     return tuple(found)
 

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -124,10 +125,23 @@ def _queue(
     """
     rng = session.rng("queue")
     depths = queue.by_depth(whole, rng, seconds=queue.SECONDS * scale)
+    if whole is session:
+        disturbed = _disturbed(geometry, found, depths[0])
     batches = round(queue.BATCHES * max(0.3, scale))
     shares = queue.agreement(session, geometry, found.curve, rng, batches=batches)
     starved = queue.starvation(session, geometry, rng)
     found.queue = fitted(found, depths, shares, starved, disturbed)
+
+
+def _disturbed(geometry: Geometry, found: Found, alone: queue.Depth) -> float:
+    """Return the share of disturbed reads with what single random reads say of it."""
+    curve = found.curve
+    moved = np.abs(np.diff(geometry.locate(alone.lbas).cylinder))
+    late = seek.disturbed_of(curve, moved, alone.taken_s[1:])
+    before = sum(v.reads for p in curve.points for v in (p.inward, p.outward))
+    share = (curve.disturbed * before + late * len(moved)) / (before + len(moved))
+    found.curve = replace(curve, disturbed=share)
+    return share
 
 
 def fitted(
