@@ -186,7 +186,7 @@ def _sweep(
 
     block = int(_bridge.call("quantity", "size", size))
     with probe.opened(target, *simulated) as session:
-        found = sweep.measure(session, block, trials=trials).summary()
+        found = sweep.measure(session, block, trials=trials).summary
     if as_json:
         _terminal.print_json(found)
         return

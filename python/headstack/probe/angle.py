@@ -59,6 +59,14 @@ class Angles:
     def read(self, lbas: Sequence[int] | Ints, step: str) -> Floats:
         """Return the angles of one read of each address; not-a-number where there is none."""
         self.period.keep()
+        if not self.session.described["fua"] and len(lbas) > 1:
+            # What is read ahead lies behind: the other way round it is not met.
+            order = np.argsort(-np.asarray(lbas), kind="stable")
+            back = np.argsort(order, kind="stable")
+            return self._once(np.asarray(lbas)[order], step)[back]
+        return self._once(lbas, step)
+
+    def _once(self, lbas: Sequence[int] | Ints, step: str) -> Floats:
         answer = self.session.read(step, lbas)
         found = self.period.phase(answer.done_ns)
         found[answer.status != 0] = np.nan
@@ -73,7 +81,7 @@ class Angles:
         for i in np.flatnonzero(taken_ns < HIT_S * 1e9):
             block = self.session.sector_blocks
             far = self._rng.integers(0, self.session.sectors, EVICTING) * block
-            answer = self.session.read(step, [*far, int(lbas[i])])
+            answer = self.session.read(step, [*far, int(lbas[int(i)])])
             late = answer.done_ns[-1] - answer.issued_ns[-1] >= HIT_S * 1e9
             found[i] = self.period.phase(answer.done_ns[-1:])[0] if late else np.nan
 

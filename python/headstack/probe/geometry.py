@@ -4,7 +4,7 @@ Angles are of the begin of sectors, in the frame of `Period.phase` less the usua
 Radial places are in nominal tracks: those of a surface of mean density, counted from the outside.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import cycle, pairwise
@@ -295,7 +295,7 @@ class Geometry:
         return begin + around * full + share * narrow, head + arm
 
 
-def _middle(turns: "Sequence[float] | object") -> float:
+def _middle(turns: Iterable[float]) -> float:
     """Return the median of angles that are near each other."""
-    x = np.array(list(turns), dtype=np.float64)  # type: ignore[call-overload]
+    x = np.array(list(turns), dtype=np.float64)
     return float((x[0] + np.median(wrap(x - x[0]))) % 1.0)

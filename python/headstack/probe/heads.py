@@ -12,6 +12,7 @@ head switch takes no longer than a step to the next cylinder, `cylinder-major` a
 alike; where it takes as long and all skews are equal, the heads cannot be counted.
 """
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -83,6 +84,8 @@ def _find(angles: Angles, zones: list[Zone]) -> Found:
     if len(cycle) == 1 and cycle[0].tracks <= MOST_HEADS:
         return _of_cylinders(angles, zones)
     alone = all(len(z.cycle) == 1 and z.cycles == 1 for z in zones)
+    sectors = [z.cycle[0].sectors_per_track for z in zones]
+    alone = alone and all(a != b for a, b in pairwise(sectors))
     if alone and (len(zones) == 1 or cycle[0].blocks > WHOLE * zones[-1].past_lba):
         return _of_a_row(angles, zones)
     return _of_bands(angles, zones)

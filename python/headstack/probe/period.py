@@ -52,7 +52,7 @@ class NotADiskError(HeadstackError):
     """The target is no single rotating disk; the text says why."""
 
 
-def wrap(turns: Floats) -> Floats:
+def wrap(turns: Floats | float) -> Floats:
     """Return angles as -1/2 to 1/2 of a turn."""
     return np.asarray((turns + 0.5) % 1.0 - 0.5)
 
@@ -231,10 +231,10 @@ def find(session: Session) -> Period:
     period.angles = np.array([middle(wrap(both[:, i])) for i in range(len(lbas))])
     # Those whose two reads agree best: they tell the phase from now on.
     apart = np.abs(wrap(both[1] - both[0]))
-    order = [int(i) for i in np.argsort(apart, kind="stable") if good[i]]
-    period.lbas = [lbas[i] for i in order]
-    period.angles = period.angles[order]
-    period.times = {(0, j): period.times[0, i] for j, i in enumerate(order)}
+    best = [int(i) for i in np.argsort(apart, kind="stable") if good[i]]
+    period.lbas = [lbas[i] for i in best]
+    period.angles = period.angles[best]
+    period.times = {(0, j): period.times[0, i] for j, i in enumerate(best)}
     period._seen_s = session.clock_s
     if session.described["fua"]:
         _count_disturbed(period)

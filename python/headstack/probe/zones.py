@@ -206,9 +206,12 @@ class _Surveyor:
         if len(model) == 1 and model[0].blocks > left // (4 * PLACES):
             model = (replace(model[0], tracks=1, blocks=model[0].sectors_per_track * self.block),)
         mean = sum(b.blocks for b in model) / sum(b.tracks for b in model) / self.block
-        found = []
+        found: list[Zone] = []
         edges = [self.at + left * i // PLACES for i in range(PLACES + 1)]
+        begun = self.angles.session.clock_s
         for first, past in pairwise(edges):
+            if self.angles.session.clock_s - begun > 0.2 * self.until_s:
+                break
             n = self._sectors((first + past) // 2 // self.block)
             if n is None:
                 continue
