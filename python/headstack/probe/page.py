@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 #: What figures show, by name.
 _CAPTIONS = {
     "turn": "Ends of reads of known addresses, less whole turns of the time that was found. A "
-    "wrong time would show as a slope.",
+    "wrong time would show as a slope. Reads that are later by ten deviations are left out.",
     "angles": "Angles that were read less those of the map. Only what fits the map is shown; an "
     "error of one sector in the length of a track would leave steps.",
     "sectors": "Sectors of a track of each head. Steps are the edges of zones.",
@@ -54,8 +54,8 @@ def _axes(x: str, y: str, *, zero: bool = False) -> tuple[Any, Any]:
     import altair as alt
 
     return (
-        alt.X("x:Q", title=x, axis=alt.Axis(format=",~g", tickCount=8)),
-        alt.Y("y:Q", title=y, scale=alt.Scale(zero=zero), axis=alt.Axis(format=",~g")),
+        alt.X("x:Q", title=x, axis=alt.Axis(format=",~f", tickCount=8)),
+        alt.Y("y:Q", title=y, scale=alt.Scale(zero=zero), axis=alt.Axis(format=",~f")),
     )
 
 
@@ -80,7 +80,8 @@ def _dots(points: list[tuple[float, float]], axes: tuple[Any, Any], title: str) 
 def _turn(probed: "Probed") -> "Chart":
     left = probed.period.left
     begin = min((t for t, _ in left), default=0.0)
-    points = [(t - begin, r * 1e6) for t, r in left]
+    most = 10 * probed.period.sigma_s
+    points = [(t - begin, r * 1e6) for t, r in left if abs(r) < most]
     return _dots(points, _axes("time (s)", "residual (us)"), "Turn: residuals of visits")
 
 
