@@ -126,11 +126,11 @@ def test_times_of_a_simulated_drive_are_recovered(tmp_path: Path) -> None:
     oracle, turn = Oracle(given), 60 / 7200
     with probe.opened(f"sim:{path}", "15 us", 0.02, 0.0, 7) as session:
         period = Value(turn, turn * (1 - 1e-6), turn * (1 + 1e-6), "measured", 10, "turn", "s")
-        found = timing.measure(session, oracle, period, 0.02, scale=0.35)
+        found = timing.measure(session, oracle, period, 0.02)
         drive_file.write(found, recovered_path)
         judged = replay.measure(
             session, recovered_path, session.rng("replay"), mean_s=0.0125,
-            disturbed=found.curve.disturbed, lateness_s=found.curve.lateness_s,
+            host=found.host,
         )  # fmt: skip
     off = [
         abs(float(v.value) - (true_access(d) - 0.2e-3)) / max(30e-6, 0.05 * true_access(d))
@@ -150,7 +150,7 @@ def test_times_of_a_simulated_drive_are_recovered(tmp_path: Path) -> None:
     assert found.queue.spec["scheduler"] == "depth-aged-sptf"
     assert found.queue.spec["scheduler_parameters"]["ageing"] == pytest.approx(1.0, abs=0.15)
     # The file has the rates and tails of the drive, for the same reads.
-    drives_of = [replay.simulated(f, lateness_s=15e-6) for f in (path, recovered_path)]
+    drives_of = [replay.simulated(f, replay.Host(15e-6)) for f in (path, recovered_path)]
     for d in found.queue.depths:
         truth, ours = (
             queue.figures(replay.taken(a), np.array(a[1]) / 1e9, d.depth, "")

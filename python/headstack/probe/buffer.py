@@ -80,24 +80,26 @@ class _Probe:
         waits = [0.0] * len(first) + [(turns + apart + 0.1) * self.turn_s]
         return bool(self.read([*first, target], waits=waits)[-1] < 0.25 * self.turn_s)
 
-    def majority(self, lead: int, sectors: int, turns: int, starts: list[int]) -> bool:
-        """Whether most tests are hits; each reads `lead` sectors one after the other first."""
+    def hit(self, lead: int, sectors: int, turns: int, starts: list[int]) -> bool:
+        """Whether a test is a hit; each reads `lead` sectors one after the other first.
+
+        What disturbs makes a hit late, but nothing makes the medium early.
+        """
         block = self.session.sector_blocks
-        votes = [
+        return any(
             self.hits_after(lba, [lba + i * block for i in range(lead)], lead - 1 + sectors, turns)
             for lba in starts
-        ]
-        return sum(votes) * 2 > len(votes)
+        )
 
     def farthest(self, lead: int, turns: int, start: int | None = None) -> int:
         """Return the farthest hit behind a read, sectors; 0 if there is none."""
         low, high = 0, 1
-        while high <= _FARTHEST and self.majority(lead, high, turns, self._starts(start)):
+        while high <= _FARTHEST and self.hit(lead, high, turns, self._starts(start)):
             low, high = high, high * 2
         high = min(high, _FARTHEST)
         while high - low > max(1, low // 64):
             middle = (low + high) // 2
-            if self.majority(lead, middle, turns, self._starts(start)):
+            if self.hit(lead, middle, turns, self._starts(start)):
                 low = middle
             else:
                 high = middle
@@ -180,21 +182,24 @@ def _segments(probe: _Probe) -> tuple[Value, tuple[tuple[int, float], ...]]:
         hits = 0
         for _ in range(_REPEATS):
             lbas = probe.fresh(count)
-            taken = probe.read([*lbas, lbas[0]])[-1]
+            # The first address has just passed when it is read again.
+            at = probe.geometry.locate(np.array([lbas[-1], lbas[0]])).angle_turns
+            wait = (float(at[1] - at[0]) % 1.0 + 0.1) * probe.turn_s
+            taken = probe.read([*lbas, lbas[0]], waits=[0.0] * count + [wait])[-1]
             hits += bool(taken < 0.25 * probe.turn_s)
         return hits / _REPEATS
 
     curve, low, high = [], 0, 2 * _ADDRESSES[-1]
     for count in _ADDRESSES:
         curve.append((count, share(count)))
-        if curve[-1][1] < 0.5:
+        if not curve[-1][1]:
             high = count
             break
         low = count
     while low and high <= _ADDRESSES[-1] and high - low > max(1, low // 32):
         middle = (low + high) // 2
         curve.append((middle, share(middle)))
-        if curve[-1][1] >= 0.5:
+        if curve[-1][1]:
             low = middle
         else:
             high = middle

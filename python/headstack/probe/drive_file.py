@@ -21,6 +21,7 @@ from .buffer import Buffer
 from .idle import Idle
 from .policies import Policies
 from .queue import Queue
+from .replay import Host
 from .seek import SeekCurve
 from .switches import Switches
 from .value import Value, default, exact, measured
@@ -50,6 +51,7 @@ class Found:
         turn: time of a turn, s.
         geometry: table `[geometry]` without the speed.
         origins: origin of its keys.
+        host: what reads suffered that is not the drive's.
         sector_turns: mean share of a turn that a sector takes where seeks were measured.
 
     """
@@ -63,6 +65,7 @@ class Found:
     switches: Switches | None = None
     buffer: Buffer | None = None
     policies: Policies | None = None
+    host: Host = field(default_factory=Host)
     queue: Queue | None = None
     actuators: Actuators | None = None
     idle: tuple[Idle, ...] = ()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 STEPS = ("seek", "switches", "buffer", "actuators", "queue", "idle", "replay")
 
 #: Share of the time for zones, and the seconds of all later steps in a probe of 600 s.
-ZONES_SHARE, LATER_S = 0.45, 350.0
+ZONES_SHARE, LATER_S = 0.45, 520.0
 
 #: Visits of known addresses at the end, over which the turn is exact.
 LAST_VISITS = 24
@@ -297,8 +297,7 @@ def _replay(session: Session, probed: Probed, clock: _Clock) -> None:
             path,
             session.rng("replay"),
             mean_s=mean,
-            disturbed=found.curve.disturbed,
-            lateness_s=found.curve.lateness_s,
+            host=found.host,
         )
 
 

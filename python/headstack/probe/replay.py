@@ -2,10 +2,11 @@
 
 # Method
 Random reads of several sizes and runs of sequential reads, closed with pauses and open at random
-times, with the buffer in use. The host of the simulated drive is as late as that of the target, and
-loses the same share of turns. It runs from several phases of the disk, which a file does not have.
-The demerit is the root mean square distance of the two distributions of response times (Ruemmler &
-Wilkes, IEEE Computer 27(3), 1994), as a share of the measured mean.
+times, with the buffer in use. The host of the simulated drive is as late as that of the target,
+loses the same share of turns, and has the same other client. The file is run from several phases of
+the disk, which it does not have. The demerit is the root mean square distance of the two
+distributions of response times (Ruemmler & Wilkes, IEEE Computer 27(3), 1994), as a share of the
+measured mean.
 
 # Validity
 No number of the file was fitted to these reads.
@@ -64,17 +65,39 @@ class Trace(NamedTuple):
     at_s: list[float]
 
 
-def simulated(
-    drive: str | Path, *, lateness_s: float = 0.0, disturbed: float = 0.0, seed: int = 0
-) -> Any:
+class Host(NamedTuple):
+    """What reads suffer that is not the drive's.
+
+    Attributes:
+        lateness_s: mean of the random part of the host's lateness.
+        disturbed: share of reads that end whole turns late.
+        beside: share of the drive's time that another client takes.
+
+    """
+
+    lateness_s: float = 0.0
+    disturbed: float = 0.0
+    beside: float = 0.0
+
+
+def simulated(drive: str | Path, host: Host, seed: int = 0) -> Any:
     """Open a drive file as a target of a host like that of the probe."""
-    return _core.ProbeTarget.open(
-        f"sim:{drive}", lateness_s=lateness_s, disturbed=disturbed, seed=seed
-    )
+    return _core.ProbeTarget.open(f"sim:{drive}", seed=seed, **host._asdict())
 
 
-def mixed(session: Any, rng: np.random.Generator, count: int, mean_s: float) -> Trace:
-    """Return a mixed trace; `mean_s` is the time of a random read."""
+def mixed(
+    session: Any, rng: np.random.Generator, count: int, mean_s: float, alone: float = _RANDOM
+) -> Trace:
+    """Return a mixed trace of single reads and runs.
+
+    Args:
+        session: of the probe.
+        rng: random numbers.
+        count: least number of requests.
+        mean_s: time of a random read.
+        alone: share of single reads among them and runs.
+
+    """
     per_kib = 1024 / int(session.described["block_bytes"])
     most = int(session.described["blocks"]) - 2048
     lbas: list[int] = []
@@ -82,7 +105,7 @@ def mixed(session: Any, rng: np.random.Generator, count: int, mean_s: float) -> 
     while len(lbas) < count:
         start = min(int(sampled(session, rng, 1)[0]), most)
         size = max(session.sector_blocks, int(rng.choice(_SIZES_KIB) * per_kib))
-        run = 1 if rng.random() < _RANDOM else int(rng.integers(4, 9))
+        run = 1 if rng.random() < alone else int(rng.integers(4, 9))
         for i in range(run):
             lbas.append(min(start + i * size, most))
             blocks.append(size)
@@ -102,8 +125,7 @@ def measure(
     rng: np.random.Generator,
     *,
     mean_s: float,
-    disturbed: float,
-    lateness_s: float = 0.0,
+    host: Host,
     count: int = _REQUESTS,
 ) -> Replay:
     """Replay a mixed trace on the target and on the file."""
@@ -113,7 +135,7 @@ def measure(
         theirs = session.read("replay", trace.lbas, trace.blocks, fua=False, **options)
         ours = []
         for seed in range(_RUNS):
-            file = simulated(drive, lateness_s=lateness_s, disturbed=disturbed, seed=seed)
+            file = simulated(drive, host, seed)
             ours.append(taken(file.read(trace.lbas, trace.blocks, fua=False, **options)))
         pairs.append((taken(theirs), np.concatenate(ours)))
     values = []

@@ -34,6 +34,14 @@ _LONG_S = 1.3e-3
 _SAME_HEAD = 300
 
 
+class Alone(NamedTuple):
+    """Reads of random addresses: pauses before them and their times, s."""
+
+    lbas: NDArray[np.int64]
+    waits_s: Floats
+    taken_s: Floats
+
+
 class Point(NamedTuple):
     """The access over a distance.
 
@@ -64,6 +72,7 @@ class SeekCurve:
         turn_s: time of a turn as refined.
         lateness_s: mean of the random part of the host's lateness.
         disturbed: share of reads that end whole turns late.
+        alone: the reads that were held out.
 
     """
 
@@ -75,6 +84,7 @@ class SeekCurve:
     turn_s: float
     lateness_s: float = 0.0
     disturbed: float = 0.0
+    alone: Alone | None = None
 
     def seek_s(self, cylinders: Floats) -> Floats:
         """Return seek times of distances, straight between the points of the table."""
@@ -203,7 +213,9 @@ def measure(
     points.sort(key=lambda p: p.cylinders)
     table = _table(points, turnaround)
     curve = SeekCurve(turnaround, tuple(points), table, {}, (0.0, 0.0), done.turn_s)
-    moved, taken = _random_reads(session, geometry, rng, held_out)
+    alone = _random_reads(session, rng, held_out)
+    moved, taken = np.abs(np.diff(located(geometry, alone.lbas).cylinders)), alone.taken_s[1:]
+    moved, taken = moved[moved > 1], taken[moved > 1]
     formula, worse = _best_formula(curve, geometry.cylinders, moved, taken)
     tested = done.late()
     late = (float(tested.sum()) + disturbed_of(curve, moved, taken) * len(moved)) / (
@@ -219,6 +231,7 @@ def measure(
         done.turn_s,
         done.lateness_s,
         late,
+        alone,
     )
 
 
@@ -264,17 +277,12 @@ def _table(points: Sequence[Point], turnaround: Value) -> tuple[tuple[int, Value
     return tuple(table)
 
 
-def _random_reads(
-    session: Any, geometry: Any, rng: np.random.Generator, count: int
-) -> tuple[Floats, Floats]:
-    """Return distances and times of reads of random addresses."""
+def _random_reads(session: Any, rng: np.random.Generator, count: int) -> Alone:
+    """Read random addresses, one after the other."""
     lbas = sampled(session, rng, count + 1)
-    waits = [float(w) for w in rng.uniform(0, 0.01, count + 1)]
-    issued, done, status = session.read("held out", lbas.tolist(), wait_s=waits)
-    taken = (np.array(done) - np.array(issued)) / 1e9
-    moved = np.abs(np.diff(located(geometry, lbas).cylinders))
-    kept = (np.array(status)[1:] == 0) & (moved > 1)
-    return moved[kept], taken[1:][kept]
+    waits = rng.uniform(0, 0.01, count + 1)
+    issued, done, _ = session.read("held out", lbas.tolist(), wait_s=waits.tolist())
+    return Alone(lbas, waits, np.asarray((np.asarray(done) - np.asarray(issued)) / 1e9))
 
 
 def _against(access_s: Floats, taken_s: Floats, turn_s: float, room_s: float = 1e-4) -> float:

@@ -2,12 +2,14 @@
 
 import tempfile
 from collections.abc import Callable, Collection
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import optimize
+
+from headstack.calibration import demerit
 
 from . import actuators, buffer, drive_file, idle, policies, queue, replay, seek, switches
 from .drive_file import Found
@@ -15,6 +17,9 @@ from .geometry import Geometry
 from .value import Value, measured
 
 Ints = NDArray[np.int64]
+
+#: From this share of late reads on, another client is looked for.
+_NOISY = 0.05
 
 #: The steps in their order, and the seconds of a probe of 600 s that they take.
 STEPS = {
@@ -74,6 +79,7 @@ def measure(
     sector_turns = float(np.mean(1 / np.asarray(at.sectors_per_track)))
     turn = measured((curve.turn_s, *_moved(turn, curve.turn_s)), turn.reads, turn.step, "s")
     found = Found(whole.described, turn, table, origins, sector_turns, curve, actuators=arms)
+    found.host = _host(found)
     if begins("switches"):
         found.switches = switches.measure(
             session, geometry, curve, session.rng("switches"), disturbed=disturbed
@@ -81,9 +87,9 @@ def measure(
     if begins("buffer"):
         found.buffer = buffer.measure(session, geometry, curve.turn_s, session.rng("buffer"))
         if found.buffer.enabled.value:
-            found.policies = _policies(whole, found, curve.disturbed)
+            found.policies = _policies(whole, found)
     if begins("queue"):
-        _queue(whole, session, geometry, found, curve.disturbed, scale)
+        _queue(whole, session, geometry, found, scale)
     if begins("idle"):
         found.idle = idle.measure(session, geometry, curve, session.rng("idle"))
     return found
@@ -116,21 +122,20 @@ class _Part:
         return getattr(self._session, name)
 
 
-def _queue(
-    whole: Any, session: Any, geometry: Any, found: Found, disturbed: float, scale: float
-) -> None:
+def _queue(whole: Any, session: Any, geometry: Any, found: Found, scale: float) -> None:
     """Measure the queue, and fit its order on the drive as far as it is known.
 
     Batches and starvation are those of the first arm.
     """
     rng = session.rng("queue")
     depths = queue.by_depth(whole, rng, seconds=queue.SECONDS * scale)
-    if whole is session:
-        disturbed = _disturbed(geometry, found, depths[0])
+    if whole is session and not found.host.beside:
+        share = _disturbed(geometry, found, depths[0])
+        found.host = found.host._replace(disturbed=share)
     batches = round(queue.BATCHES * max(0.3, scale))
     shares = queue.agreement(session, geometry, found.curve, rng, batches=batches)
     starved = queue.starvation(session, geometry, rng)
-    found.queue = fitted(found, depths, shares, starved, disturbed)
+    found.queue = fitted(found, depths, shares, starved)
 
 
 def _disturbed(geometry: Geometry, found: Found, alone: queue.Depth) -> float:
@@ -139,9 +144,7 @@ def _disturbed(geometry: Geometry, found: Found, alone: queue.Depth) -> float:
     moved = np.abs(np.diff(geometry.locate(alone.lbas).cylinder))
     late = seek.disturbed_of(curve, moved, alone.taken_s[1:])
     before = sum(v.reads for p in curve.points for v in (p.inward, p.outward))
-    share = (curve.disturbed * before + late * len(moved)) / (before + len(moved))
-    found.curve = replace(curve, disturbed=share)
-    return share
+    return (curve.disturbed * before + late * len(moved)) / (before + len(moved))
 
 
 def fitted(
@@ -149,7 +152,6 @@ def fitted(
     depths: tuple[queue.Depth, ...],
     shares: dict[str, float],
     starved: list[tuple[Ints, float]],
-    disturbed: float,
 ) -> queue.Queue:
     """Return the order that fits, by simulations of the drive as far as it is known."""
     tags = int(found.described.get("queue_depth") or 32)
@@ -157,20 +159,20 @@ def fitted(
 
     def simulate(order: dict[str, Any], lbas: Ints, depth: int) -> Any:
         found.queue = queue.Queue(depths, "", {}, order, None, ())
-        issued, done, _ = _simulated(found, disturbed, 0).read(lbas.tolist(), block, depth=depth)
+        issued, done, _ = _simulated(found, found.host).read(lbas.tolist(), block, depth=depth)
         return np.asarray(issued) / 1e9, np.asarray(done) / 1e9
 
     return queue.fit(depths, shares, starved, simulate, tags)
 
 
-def _policies(session: Any, found: Found, disturbed: float) -> policies.Policies:
+def _policies(session: Any, found: Found) -> policies.Policies:
     """Return the read policies of the buffer that fit a mixed load."""
 
     def simulate(values: dict[str, bool], trace: replay.Trace, way: str) -> Any:
         found.policies = policies.Policies(values, (), 0.0, 0)
         times = [
             replay.taken(
-                _simulated(found, disturbed, seed).read(
+                _simulated(found, found.host, seed).read(
                     trace.lbas, trace.blocks, fua=False, **replay.options_of(trace, way)
                 )
             )
@@ -181,10 +183,39 @@ def _policies(session: Any, found: Found, disturbed: float) -> policies.Policies
     return policies.measure(session, session.rng("policies"), simulate, 1.5 * found.curve.turn_s)
 
 
-def _simulated(found: Found, disturbed: float, seed: int) -> Any:
+def _simulated(found: Found, host: replay.Host, seed: int = 0) -> Any:
     """Open the drive as far as it is known."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trial.toml"
         drive_file.write(found, path)
-        late = found.curve.lateness_s
-        return replay.simulated(path, lateness_s=late, disturbed=disturbed, seed=seed)
+        return replay.simulated(path, host, seed)
+
+
+def _host(found: Found) -> replay.Host:
+    """Return what reads suffer: a share that is late by whole turns, or another client.
+
+    Both make reads late. What fits the times of the random reads that were held out is taken.
+    """
+    curve, alone = found.curve, found.curve.alone
+    plain = replay.Host(curve.lateness_s, curve.disturbed)
+    if alone is None or curve.disturbed < _NOISY:
+        return plain
+    block = int(found.described["physical_bytes"]) // int(found.described["block_bytes"])
+
+    def off(host: replay.Host) -> float:
+        runs = [
+            _simulated(found, host, seed).read(
+                alone.lbas.tolist(), block, wait_s=alone.waits_s.tolist()
+            )
+            for seed in range(2)
+        ]
+        return demerit(alone.taken_s, np.concatenate([replay.taken(r) for r in runs]))
+
+    def with_client(share: float) -> replay.Host:
+        return replay.Host(curve.lateness_s, 0.0, round(float(share), 3))
+
+    best = optimize.minimize_scalar(
+        lambda b: off(with_client(b)), bounds=(0.02, 0.8), method="bounded",
+        options={"xatol": 0.01, "maxiter": 14},
+    )  # fmt: skip
+    return with_client(best.x) if best.fun < off(plain) else plain
