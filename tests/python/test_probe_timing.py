@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import command
 from probe_fake import Oracle, Session
 
 from headstack import _bridge, _toml, drives, probe
@@ -264,3 +265,22 @@ def test_one_arm_is_one_actuator_and_never_idles() -> None:
     assert float(found.ratio.low) > 1.0
     idled = idle.measure(session, oracle, curve_of(oracle), np.random.default_rng(6))
     assert max(float(i.extra_s.value) for i in idled) == 0.0
+
+
+def test_maps_of_heads_cover_the_drive_and_costs_are_those_measured(tmp_path: Path) -> None:
+    done = command(
+        "probe", "sim:wd-re3-2009", "--budget", "90 s", "--steps", "seek", "--lateness", "15 us",
+        "--rescue-maps", tmp_path, "--compare", "exos-x18",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "io.cost.model: MAJ:MIN ctrl=user model=linear rbps=11" in done.stdout
+    assert "heads: 6 against 18" in done.stdout
+    maps = [(tmp_path / f"head-{h}.map").read_text("utf-8").splitlines()[4:] for h in range(6)]
+    rows = [[line.split() for line in text] for text in maps]
+    ends = {sum(int(size, 16) for _, size, _ in each) for each in rows}
+    # The drive's capacity, in bytes; every band is bad in the map of its head alone.
+    assert ends == {int(drives.load("wd-re3-2009")["geometry"]["capacity_blocks"]) * 512}
+    for bands in zip(*rows, strict=True):
+        assert [state for _, _, state in bands].count("-") == (bands[0][2] != "?")
+    # Each map begins with the bands of one cycle of heads: one of them is bad.
+    assert all([state for _, _, state in each[:6]].count("-") == 1 for each in rows)

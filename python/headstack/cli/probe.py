@@ -49,6 +49,14 @@ def command(
             "idle or replay; may be given several times.",
         ),
     ] = None,
+    rescue_maps: Annotated[
+        Path | None,
+        Option(
+            "--rescue-maps",
+            metavar="DIR",
+            help="Write a map of ddrescue for each head: head-N.map.",
+        ),
+    ] = None,
     compare: Annotated[
         str | None, Option(metavar="DRIVE", help="Say what differs from this drive.")
     ] = None,
@@ -126,6 +134,8 @@ def command(
         written.append(found.write_drive(out))
     if page is not None:
         written.append(found.write_page(page))
+    if rescue_maps is not None:
+        written += _rescue_maps(found, rescue_maps)
     if as_json:
         _terminal.print_json(found.document())
     else:
@@ -138,6 +148,7 @@ def command(
 def _print(found: "Probed") -> None:
     """Print the result in one sentence, the values, and what stays unknown."""
     from headstack.cli import _terminal
+    from headstack.probe import lines
 
     _terminal.say(found.sentence)
     _terminal.between()
@@ -146,6 +157,10 @@ def _print(found: "Probed") -> None:
         [[name, _shown(v.value, v.unit), str(v)] for name, v in found.values().items()],
     )
     _terminal.between()
+    if found.found is not None:
+        for line in lines.text(found.found, found.replay):
+            _terminal.say(line)
+        _terminal.between()
     for note in found.notes:
         _terminal.say(f"note: {note}")
 
@@ -156,6 +171,22 @@ def _shown(value: object, unit: str) -> str:
             return f"{value / 1e6:,.2f} MB/s"
         return f"{value * 1e3:.6f} ms" if unit == "s" else f"{value:,.0f} {unit}".rstrip()
     return str(value)
+
+
+def _rescue_maps(found: "Probed", folder: Path) -> list[Path]:
+    """Write a map of ddrescue for each head."""
+    from headstack import outputs
+    from headstack.probe import lines
+
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for head in range(found.geometry.heads):
+        path = folder / f"head-{head}.map"
+        text = lines.rescue_map(found.geometry, head, int(found.described["block_bytes"]))
+        with outputs.whole_file(path) as part:
+            part.write_text(text, encoding="utf-8")
+        paths.append(path)
+    return paths
 
 
 def _compare(found: "Probed", drive: str, as_json: bool) -> None:

@@ -1,11 +1,17 @@
 """Results of a probe in the words of other programs: io.cost of Linux, and maps of ddrescue."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from headstack.errors import ConfigError
+
 from .drive_file import Found
+from .replay import Replay
+
+#: Most rows of a map.
+_MOST_ROWS = 200_000
 
 
 def io_cost_model(found: Found, device: str = "MAJ:MIN") -> str:
@@ -27,25 +33,69 @@ def io_cost_model(found: Found, device: str = "MAJ:MIN") -> str:
     return f"{device} ctrl=user model=linear {values}"
 
 
-def rescue_map(bands: Iterable[Any], head: int, block_bytes: int, blocks: int) -> str:
+def rescue_map(geometry: Any, head: int, block_bytes: int) -> str:
     """Return a map file of ddrescue, in which all that lies on one head is a bad area.
 
-    Bands that were not measured are left as not tried.
+    What was not reached is left as not tried.
+
+    Raises:
+        ConfigError: the drive uses its heads in turn in every cylinder, so a map has too many rows.
+
     """
-    rows: list[tuple[int, int, str]] = []
+    count = sum(z.cycles * len(z.cycle) + len(z.tail) for z in geometry.found)
+    if geometry.head_first or count > _MOST_ROWS:
+        raise ConfigError(
+            f"rescue map: got {count} bands, need at most {_MOST_ROWS}, each on one surface"
+        )
+    rows = []
     at = 0
-    for band in sorted(bands, key=lambda b: int(b.first_lba)):
-        first, count = int(band.first_lba), int(band.blocks)
-        if first > at:
-            rows.append((at, first - at, "?"))
-        rows.append((first, count, "-" if int(band.head) == head else "+"))
-        at = first + count
-    if at < blocks:
-        rows.append((at, blocks - at, "?"))
+    for zone in geometry.found:
+        for i in range(zone.cycles * len(zone.cycle) + len(zone.tail)):
+            turn, place = divmod(i, len(zone.cycle))
+            band = (zone.cycle if turn < zone.cycles else zone.tail)[place]
+            on = int(geometry.locate(np.array([at])).head[0]) == head
+            rows.append((at, band.blocks, "-" if on else "+"))
+            at += band.blocks
+    if at < geometry.total:
+        rows.append((at, geometry.total - at, "?"))
     lines = [f"# Bands of head {head}, from headstack probe", "# current_pos  status  pass"]
     lines += ["0x00000000     ?               1", "#      pos        size  status"]
     lines += [f"0x{a * block_bytes:08X}  0x{n * block_bytes:08X}  {s}" for a, n, s in rows]
     return "\n".join(lines) + "\n"
+
+
+def text(found: Found, replay: Replay | None) -> list[str]:
+    """Return what was measured of times, line by line."""
+    c = found.curve
+    lines = [
+        f"turnaround {float(c.turnaround.value) * 1e3:.3f} ms; seek of one track "
+        f"{float(c.table[0][1].value) * 1e3:.3f} ms, of {c.table[-1][0]:,} tracks "
+        f"{float(c.table[-1][1].value) * 1e3:.2f} ms; {c.held_out[0]:.1%} of the reads held out "
+        "contradict the table"
+    ]
+    if found.buffer is not None:
+        b = found.buffer
+        kept = f"{b.segments.value} segments, read-ahead {b.kind}" if b.segments else "not in use"
+        lines.append(f"buffer: {kept}")
+    if found.actuators is not None:
+        lines.append(f"actuators: {found.actuators.number.value}")
+    if found.queue is not None:
+        ageing = f", ageing {found.queue.ageing.value}" if found.queue.ageing else ""
+        lines.append(f"order of the queue: {found.queue.spec['scheduler']}{ageing}")
+        lines += [
+            f"depth {d.depth}: {float(d.iops.value):.1f} reads/s, 99 % within "
+            f"{float(d.p99_s.value) * 1e3:.0f} ms"
+            for d in found.queue.depths
+        ]
+    if found.host.beside:
+        lines.append(f"another client takes {found.host.beside:.0%} of the drive's time")
+    if replay is not None:
+        lines.append(
+            f"replay against the file: {float(replay.closed.value):.1%} of the mean off closed, "
+            f"{float(replay.open.value):.1%} open (by chance {replay.chance[0]:.1%} and "
+            f"{replay.chance[1]:.1%})"
+        )
+    return [*lines, f"io.cost.model: {io_cost_model(found)}"]
 
 
 def values_of(found: Found) -> Mapping[str, Any]:
@@ -69,5 +119,6 @@ def values_of(found: Found) -> Mapping[str, Any]:
     if found.actuators:
         document["actuators"] = found.actuators.number.as_dict()
         document["ranges"] = found.actuators.ranges
+    document["io_cost_model"] = io_cost_model(found)
     document["idle"] = [{"gap_s": i.gap_s, **i.extra_s.as_dict()} for i in found.idle]
     return document
