@@ -6,6 +6,7 @@ Nothing here is used by the probe.
 import copy
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,13 @@ def runs(spec: dict[str, Any]) -> list[Run]:
     """Return the bands of a drive, or its cylinders where all heads are used in turn."""
     g = spec["geometry"]
     heads = g["surfaces"]
+    if spec.get("dash") == "D1A2S1H1":
+        # Each arm has half of the heads and of the addresses; its zones count on.
+        one = runs({"geometry": {**g, "surfaces": heads // 2}})
+        half = one[-1].first + one[-1].n * one[-1].tracks
+        return one + [r._replace(first=r.first + half, zone=r.zone + len(g["zones"])) for r in one]
+    if g.get("layout") == "extents":
+        return _runs_of_extents(g)
     found, at = [], 0
     for number, zone in enumerate(g["zones"]):
         cylinders = zone["last_cylinder"] - zone["first_cylinder"] + 1
@@ -50,6 +58,19 @@ def runs(spec: dict[str, Any]) -> list[Run]:
                 sectors = round(n * density[head]["bpi"])
                 found.append(Run(at, sectors, tracks, head, number))
                 at += sectors * tracks
+    return found
+
+
+def _runs_of_extents(g: dict[str, Any]) -> list[Run]:
+    """Join extents that follow each other on one surface."""
+    past = [z["last_cylinder"] for z in g["zones"]]
+    found: list[Run] = []
+    for first, n, cylinder, head, _ in g["extents"]:
+        zone = int(np.searchsorted(past, cylinder))
+        if found and (found[-1].head, found[-1].zone) == (head, zone) and g["surfaces"] > 1:
+            found[-1] = found[-1]._replace(tracks=found[-1].tracks + 1)
+        else:
+            found.append(Run(first, n, 1, head, zone))
     return found
 
 
@@ -84,7 +105,9 @@ def rates(spec: dict[str, Any]) -> list[float]:
     g = spec["geometry"]
     size = 4096 if g.get("sector_size", "512 B") == "4 KiB" else 512
     turn = 60 / float(g["rotation_speed"].split()[0])
-    found, every = [], runs(spec)
+    if spec.get("dash") == "D1A2S1H1":
+        g = {**g, "surfaces": g["surfaces"] // 2}
+    found, every = [], runs({"geometry": g})
     for number, zone in enumerate(g["zones"]):
         n = zone["sectors_per_track"]
         unit = 1.0 if g.get("skew_unit") == "turns" else 1 / n
@@ -93,11 +116,30 @@ def rates(spec: dict[str, Any]) -> list[float]:
         if g.get("layout", "cylinder-major") in ("cylinder-major", "serpentine"):
             h = g["surfaces"]
             turns, sectors = h + (h - 1) * track + cylinder, h * n
+        elif g["layout"] == "extents":
+            # By the layout's rule an inward track follows at so much, an outward one at the rest.
+            step = ((g["surfaces"] - 1) * track + cylinder) % 1.0
+            found.append(_extents_rate(mine, g["surfaces"], track, step) * size / turn)
+            continue
         else:
             sectors = sum(r.n * r.tracks for r in mine)
             turns = sum(r.tracks + (r.tracks - 1) * cylinder + track for r in mine)
         found.append(sectors * size / turns / turn)
     return found
+
+
+def _extents_rate(mine: list[Run], heads: int, track: float, step: float) -> float:
+    """Return the sectors of two rounds of bands over their turns."""
+    turns, cylinder, angle = 0.0, 0, []
+    for i, run in enumerate(mine):
+        way = -1 if run.head % 2 else 1
+        begin = cylinder if way > 0 else cylinder + run.tracks - 1
+        angle.append((run.head * track + begin * step, way * step, run.tracks))
+        cylinder += run.tracks if (i + 1) % heads == 0 else 0
+    for (a, skew, tracks), (b, _, _) in pairwise(angle[: heads + 1]):
+        jump = (b - a - (tracks - 1) * skew) % 1.0
+        turns += tracks + (tracks - 1) * (skew % 1.0) + jump
+    return sum(r.n * r.tracks for r in mine[:heads]) / turns
 
 
 def figures(probed: Any, spec: dict[str, Any], cycles: int = 3) -> Figures:
@@ -120,14 +162,15 @@ def figures(probed: Any, spec: dict[str, Any], cycles: int = 3) -> Figures:
             right += band.sectors_per_track == run.n
             ends += abs(past - mine) <= run.n and abs(first - run.first) <= run.n
     edges = [z.first_lba // block for z in probed.geometry.found]
-    true_edges = [next(r for r in truth if r.zone == i) for i in range(len(g["zones"]))]
+    count = 1 + max(r.zone for r in truth)
+    true_edges = [next(r for r in truth if r.zone == i) for i in range(count)]
     true_edges = [r for r in true_edges if r.first < end]
     off = float("inf")
     if len(edges) == len(true_edges):
         pairs = zip(edges, true_edges, strict=True)
         off = max(abs(a - r.first) / (r.n * r.tracks) for a, r in pairs)
     mine_rates = [r.value for r in probed.rates()]
-    true_rates = rates(spec)[: len(true_edges)]
+    true_rates = rates(spec)[: len(mine_rates)]
     apart = float("inf")
     if len(mine_rates) == len(true_rates):
         apart = max(abs(a / b - 1) for a, b in zip(mine_rates, true_rates, strict=True))
@@ -150,7 +193,7 @@ def _order(probed: Any, g: dict[str, Any]) -> bool:
     if layout in ("cylinder-major", "serpentine"):
         # Where both look alike that must be said.
         return mine.head_first and (mine.layout == layout or not probed.heads.sure)
-    way = "serpentine" if layout == "banded" else g.get("direction", "inward")
+    way = "serpentine" if layout in ("banded", "extents") else g.get("direction", "inward")
     way = way if g["surfaces"] > 1 else "inward"
     order = g.get("head_order", "same") if g["surfaces"] > 1 else "same"
     return mine.layout == "adaptive" and (mine.direction, mine.head_order) == (way, order)
@@ -168,6 +211,8 @@ def drawn(seed: int, number: int, zones: int | None = None) -> dict[str, Any]:
         zones: only so many zones, from the outside; None: all.
 
     """
+    if number == 17:
+        return extents(seed)
     rng = np.random.default_rng([seed, number])
     kind = ("adaptive", "banded", "cylinder-major", "serpentine")[number % 4]
     heads = int(rng.integers(1, 21))
@@ -211,8 +256,37 @@ def drawn(seed: int, number: int, zones: int | None = None) -> dict[str, Any]:
         zone.update(track_skew=round(track, 4), cylinder_skew=round(cylinder, 4))
     # Longer than a step to the next cylinder, without which some layouts look alike.
     spec["positioning"] = {**spec.get("positioning", {}), "head_switch": "0.9 ms"}
+    if number in (18, 19):
+        g["surfaces"] = 2 * min(heads, 10)
+        spec["dash"] = "D1A2S1H1"
+        spec["parallelism"] = {"arm_share": "own-share", "logical_units": False}
+        spec["parallelism"] |= {"arms_in_motion": 0, "channels": 0}
     spec["sources"] = {"": "chosen: drawn for a test"}
     return spec
+
+
+def extents(seed: int) -> dict[str, Any]:
+    """Return a small drive whose tracks are a list: bands, outward on odd heads."""
+    rng = np.random.default_rng([seed, 99])
+    spec = copy.deepcopy(dict(drives.load("barracuda-es-750")))
+    heads, width = int(rng.integers(2, 7)), int(rng.integers(40, 90))
+    g = {"layout": "extents", "surfaces": heads, "sector_size": "512 B", "skew_unit": "turns"}
+    g |= {"rotation_speed": "7200 rpm", "zones": [], "extents": []}
+    first, at = 0, 0
+    for n in (800, 760, 700):
+        skews = {"track_skew": 0.11, "cylinder_skew": 0.17}
+        last = first + 10 * width - 1
+        zone = {"first_cylinder": first, "last_cylinder": last, "sectors_per_track": n}
+        g["zones"].append({**zone, **skews})
+        for band in range(first, last, width):
+            for head in range(heads):
+                for t in range(width):
+                    cylinder = band + (width - 1 - t if head % 2 else t)
+                    g["extents"].append([at, n, cylinder, head, 0])
+                    at += n
+        first = last + 1
+    g["cylinders"] = first
+    return {**spec, "name": f"extents-{seed}", "geometry": g, "sources": {"": "chosen: drawn"}}
 
 
 def written(spec: dict[str, Any], folder: Any) -> str:

@@ -23,7 +23,7 @@ def found(spec, folder, **options):
 
 
 # One of each layout in `make test`, with few zones; all twenty in `make test-all`.
-@pytest.mark.parametrize("number", [1, 3, 12, 14])
+@pytest.mark.parametrize("number", [1, 3, 12, 14, 17, 18])
 def test_drives_with_few_zones_are_found(number, tmp_path):
     spec = oracle.drawn(SEED, number, zones=3)
     probed = found(spec, tmp_path)
