@@ -195,6 +195,8 @@ def test_the_vote_finds_the_longest_turn_that_fits(turn_ms):
         ([0.7, 0.7, 1.0, 1.0, 1.0, 1.2, 1.2, 1.2, 1.4, 1.4], (3, "same")),
         ([0.7, 0.7, 0.7, 1.0, 1.0, 1.0, 1.0, 1.2, 1.2, 1.2, 1.2], (4, "same")),
         ([0.7] * 12, None),
+        # A switch takes longer than steps: only the first head's own bands are reached sooner.
+        ([1.0, 1.0, 1.0, 0.8, 1.0, 1.0, 1.0, 0.9, 1.0, 1.0, 1.0, 1.0], (4, "same")),
     ],
 )
 def test_heads_follow_from_steps_of_the_least_time(level_ms, expected):

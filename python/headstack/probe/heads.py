@@ -27,17 +27,20 @@ from .zones import Zone, divided, regrouped
 Floats = NDArray[np.float64]
 
 #: Times to reach a track that differ by less are equal, in s, and trials for each.
-EQUAL_S, TRIALS = 60e-6, 12
+EQUAL_S, TRIALS = 40e-6, 16
 
 #: Bands that are measured at once, and in all, and numbers of the first one.
 AT_ONCE, MOST = 6, 48
 BEGINS = (1, 8, 24, 48)
 
+#: Bands of a head after which directions are looked for.
+FURTHER = (5, 8)
+
 #: Share of the times that may be wrong.
 OUTLIERS = 0.15
 
-#: What a group of equal times costs, in wrong times, and how much better the best must be.
-GROUP, CLEAR = 0.6, 1.0
+#: What a group of equal times costs, and a lower time, in wrong times; how clear the best must be.
+GROUP, DIP, CLEAR = 0.5, 0.2, 0.5
 
 #: A band with this share of the drive is a whole zone, in which nothing tells the heads.
 WHOLE = 0.025
@@ -181,7 +184,7 @@ def _chain(zones: list[Zone]) -> list[tuple[Band, int]]:
     for zone in zones:
         for turn in range(zone.cycles):
             chain += [(band, turn * zone.cycle_blocks) for band in zone.cycle]
-            if len(chain) > MOST + BEGINS[-1]:
+            if len(chain) > (FURTHER[-1] + 1) * MOST_HEADS:
                 return chain
         chain += [(band, 0) for band in zone.tail]
     return chain
@@ -203,6 +206,13 @@ def _of_bands(angles: Angles, zones: list[Zone]) -> Found:
         return Found(zones, Heads(len(cycle), measured=False), "adaptive", False, reach)
     heads, order = found
     ways = _directions(reach, begin, heads, order)
+    for around in FURTHER:
+        if all(ways) or (around + 1) * heads > len(chain):
+            break
+        # Far enough for a step over a band's width not to be hidden by the switch of heads.
+        more = _reached(angles, chain, around * heads, heads)
+        found_there = _directions(more, around * heads, heads, order)
+        ways = tuple(a or b for a, b in zip(ways, found_there, strict=True))
     grouped = regrouped(zones, heads, 2 * angles.tolerance)
     return Found(grouped, Heads(heads, order, ways), "adaptive", True, reach)
 
@@ -272,14 +282,25 @@ def _count(nearest_s: Floats, begin: int, cycle: int, mirrored: bool) -> tuple[i
     for heads, order in tried:
         around, at = np.divmod(band, heads)
         turned = (order == "alternate") & (around % 2 == 1)
-        same = np.where(turned, at == heads - 1, at == 0)
-        # A head is at its next band sooner than others only if a switch takes longer than that.
-        fits = min(_misfit(nearest_s, g) for g in (around, np.where(same, around, 0)))
+        same = np.where(turned, at == heads - 1, at == 0).astype(bool)
+        fits = min(_misfit(nearest_s, around), _dips(nearest_s, same, around))
         found.append((fits, heads, order))
     best, *others = sorted(found)
     clear = all(o[0] > best[0] + CLEAR for o in others)
     # The next bands must have been seen too, or another number may fit as well.
     return best[1:] if clear and best[1] > 0 and best[1] + 3 <= len(nearest_s) else None
+
+
+def _dips(times_s: Floats, same: Floats, around: Floats) -> float:
+    """Return the misfit if only the first head's own bands differ from all others.
+
+    A head is at its next band sooner than the others if a switch takes longer than that.
+    """
+    lower = np.median(times_s) - times_s[same] > EQUAL_S
+    if lower.sum() < 2 or same.all():
+        return float("inf")
+    others = _misfit(times_s[~same], np.zeros(int((~same).sum())))
+    return others + DIP * len(np.unique(around[same]))
 
 
 def _misfit(times_s: Floats, groups: Floats) -> float:

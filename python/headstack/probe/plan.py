@@ -96,12 +96,15 @@ class Probed:
         order = exact(g.layout, "heads", reads)
         if not self.heads.sure:
             order = Value(g.layout, None, None, "not identifiable", reads, "heads")
+        way = exact(g.direction, "heads", reads)
+        if not all(self.heads.heads.directions):
+            way = Value(g.direction, None, None, "not identifiable", reads, "heads")
         rates = self.rates()
         return {
             "turn": self.period.value(),
             "heads": count,
             "layout": order,
-            "direction": exact(g.direction, "heads"),
+            "direction": way,
             "head_order": exact(g.head_order, "heads"),
             "zones": exact(len(g.zones), "zones"),
             "cylinders": Value(
@@ -324,8 +327,8 @@ def _unknown(probed: Probed, session: Session) -> list[str]:
             "cylinder-major and serpentine look alike: a head switch takes as long as a step to "
             "the next cylinder"
         )
-    if g.head_first:
-        notes.append("directions of heads are not identifiable in this layout")
+    if not all(probed.heads.heads.directions):
+        notes.append("directions of heads are not identifiable")
     notes.append("physical head numbers and a mirrored order are not identifiable by reads")
     if session.failed:
         notes.append(f"{len(session.failed)} reads failed, the first at {session.failed[0]}")
