@@ -301,6 +301,7 @@ def _replay(session: Session, probed: Probed, clock: _Clock) -> None:
             session.rng("replay"),
             mean_s=mean,
             host=found.host,
+            count=replay.affordable(clock.budget_s - session.clock_s, mean),
         )
 
 

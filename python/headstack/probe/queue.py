@@ -193,15 +193,18 @@ def starvation(session: Any, geometry: Any, rng: np.random.Generator) -> list[tu
 
 
 def _misfit(depths: tuple[Depth, ...], simulate: Simulate, queue: dict[str, Any]) -> float:
-    """Return squared deviations of rates and tails, in units of 1 % and 5 %."""
+    """Return squared deviations of rates and tails, in units of their deviations by chance."""
     total = 0.0
     for d in depths:
         if d.depth == 1:
             continue
         both = simulate(queue, d.lbas, d.depth)
-        iops, p99 = figures(both[1] - both[0], both[1], d.depth, "")
-        total += (np.log(float(iops.value) / float(d.iops.value)) / 0.01) ** 2
-        total += (np.log(float(p99.value) / float(d.p99_s.value)) / 0.05) ** 2
+        ours = figures(both[1] - both[0], both[1], d.depth, "")
+        for measured, found, least in ((d.iops, ours[0], 0.005), (d.p99_s, ours[1], 0.03)):
+            value = float(measured.value)
+            # What was measured and what is simulated vary alike.
+            chance = (float(measured.high) - float(measured.low)) / value / 3.92 * np.sqrt(2)
+            total += (np.log(float(found.value) / value) / max(chance, least)) ** 2
     return float(total)
 
 

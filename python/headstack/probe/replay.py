@@ -30,6 +30,9 @@ Ints = NDArray[np.int64]
 #: Requests of each replay, share of random ones, and sizes in KiB.
 _REQUESTS, _RANDOM, _SIZES_KIB = 3000, 0.85, (4, 8, 16, 64)
 
+#: Fewest and most requests, and the time of both replays for each, in times of a random read.
+_FEWEST, _MOST, _EACH = 300, 6000, 3.3
+
 #: Runs of the file.
 _RUNS = 4
 
@@ -112,6 +115,11 @@ def mixed(
     waits = rng.exponential(0.3 * mean_s, len(lbas))
     at = np.cumsum(rng.exponential(mean_s / _LOAD, len(lbas)))
     return Trace(lbas, blocks, [round(float(w), 7) for w in waits], [float(t) for t in at])
+
+
+def affordable(left_s: float, mean_s: float) -> int:
+    """Return the requests that can be replayed in the time that is left: the more, the sharper."""
+    return int(np.clip(0.9 * left_s / (_EACH * mean_s), _FEWEST, _MOST))
 
 
 def options_of(trace: Trace, way: str) -> dict[str, list[float]]:
