@@ -687,8 +687,7 @@ impl Layer for Volume {
         let asked = flow[request].request;
         let op = self.add(Task::Request(request), flow.now());
         // Reads of a volume with all its members go past the memory in which rows are put together.
-        let direct =
-            asked.command == Command::Flush || asked.command.reads() && self.state.degraded.is_empty();
+        let direct = asked.command == Command::Flush || asked.command.reads() && self.state.degraded.is_empty();
         if self.barrier_of(asked.command).is_none_or(|b| b.enter(op)) && (direct || self.rebuild.enter(op)) {
             self.begin(op, &asked, flow);
         }
