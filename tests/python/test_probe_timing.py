@@ -270,7 +270,7 @@ def test_one_arm_is_one_actuator_and_never_idles() -> None:
     found = actuators.measure(session, np.random.default_rng(5))
     assert found.number.value == 1
     assert float(found.ratio.low) > 1.0
-    idled = idle.measure(session, oracle, curve_of(oracle), np.random.default_rng(6))
+    idled = idle.measure(session, oracle, curve_of(oracle), np.random.default_rng(6), 24.0)
     assert max(float(i.extra_s.value) for i in idled) == 0.0
 
 

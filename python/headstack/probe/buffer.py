@@ -115,22 +115,25 @@ class _Probe:
         return [int(max(0, x)) for x in np.array(lbas) - back]
 
 
-def measure(session: Any, geometry: Any, turn_s: float, rng: np.random.Generator) -> Buffer:
-    """Measure the buffer with reads that use it."""
+def measure(
+    session: Any, geometry: Any, turn_s: float, rng: np.random.Generator, *, brief: bool = False
+) -> Buffer:
+    """Measure the buffer with reads that use it; in brief, read-ahead after one wait."""
     probe = _Probe(session, geometry, turn_s, rng)
     overhead, sector = _hit_line(probe)
     if overhead is None:
         return Buffer(exact(False, "buffer", probe.reads))
     segments, curve = _segments(probe)
-    ahead = [(w, probe.farthest(1, w)) for w in _WAITS]
+    waits = _WAITS[1:2] if brief else _WAITS
+    ahead = [(w, probe.farthest(1, w)) for w in waits]
     trigger, kind = "always", "limit"
     if ahead[-1][1] == 0:
-        after = probe.farthest(3, _WAITS[-1])
+        after = probe.farthest(3, waits[-1])
         if after:
-            trigger, ahead = "sequential", [*ahead[:-1], (_WAITS[-1], after)]
+            trigger, ahead = "sequential", [*ahead[:-1], (waits[-1], after)]
         else:
             kind = "none"
-    if kind == "limit":
+    if kind == "limit" and not brief:
         lead = 1 if trigger == "always" else 3
         # To the track's end, a read near it has less behind it.
         n = int(geometry.locate(np.array([0])).sectors_per_track[0])

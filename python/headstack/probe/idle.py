@@ -25,11 +25,11 @@ class Idle(NamedTuple):
 
 
 def measure(
-    session: Any, geometry: Any, curve: SeekCurve, rng: np.random.Generator
+    session: Any, geometry: Any, curve: SeekCurve, rng: np.random.Generator, longest_s: float
 ) -> tuple[Idle, ...]:
-    """Return what reads after gaps take more than the seek curve allows at most."""
+    """Return what reads after gaps up to a longest one take more than the seek curve allows."""
     found = []
-    for gap in GAPS_S:
+    for gap in (g for g in GAPS_S if g <= longest_s):
         extra = []
         for _ in range(READS):
             lbas = sampled(session, rng, 2)

@@ -53,11 +53,13 @@ class Policies(NamedTuple):
     reads: int
 
 
-def measure(session: Any, rng: np.random.Generator, simulate: Simulate, mean_s: float) -> Policies:
+def measure(
+    session: Any, rng: np.random.Generator, simulate: Simulate, mean_s: float, count: int
+) -> Policies:
     """Read a mixed load, closed and open, and find the policies that fit it."""
     loads = []
     for way in ("wait_s", "at_s"):
-        trace = mixed(session, rng, REQUESTS, mean_s, _ALONE)
+        trace = mixed(session, rng, count, mean_s, _ALONE)
         options = options_of(trace, way)
         answer = session.read("policies", trace.lbas, trace.blocks, fua=False, **options)
         loads.append((trace, way, taken(answer), _classes(trace)))

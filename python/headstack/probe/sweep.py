@@ -2,8 +2,9 @@
 
 # Method
 Each block is read by commands of at most 1 MiB, one after the other, as the paper's program did:
-the drive reads ahead in the meantime. The time of a block is from the end of the block before to its own. Medians over the
-trials leave out what was late. `headstack.probe.sweep_fit` finds zones, bands and rates of heads.
+the drive reads ahead in the meantime. The time of a block is from the end of the block before to
+its own. Medians over the trials leave out what was late. `headstack.probe.sweep_fit` finds zones,
+bands and rates of heads.
 
 # Source
 Krevat, Tucek and Ganger, "Disks Are Like Snowflakes", CMU-PDL-11-102, section 3.

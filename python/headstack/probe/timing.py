@@ -18,6 +18,9 @@ from .value import Value, measured
 
 Ints = NDArray[np.int64]
 
+#: From this share of the usual time on, the buffer is measured in full.
+_LONG = 0.4
+
 #: From this share of late reads on, another client is looked for.
 _NOISY = 0.05
 
@@ -85,13 +88,16 @@ def measure(
             session, geometry, curve, session.rng("switches"), disturbed=disturbed
         )
     if begins("buffer"):
-        found.buffer = buffer.measure(session, geometry, curve.turn_s, session.rng("buffer"))
-        if found.buffer.enabled.value:
-            found.policies = _policies(whole, found)
+        found.buffer = buffer.measure(
+            session, geometry, curve.turn_s, session.rng("buffer"), brief=scale < _LONG
+        )
+        if found.buffer.enabled.value and scale >= _LONG:
+            count = round(policies.REQUESTS * min(1.0, scale))
+            found.policies = _policies(whole, found, count)
     if begins("queue"):
         _queue(whole, session, geometry, found, scale)
     if begins("idle"):
-        found.idle = idle.measure(session, geometry, curve, session.rng("idle"))
+        found.idle = idle.measure(session, geometry, curve, session.rng("idle"), 24 * scale)
     return found
 
 
@@ -165,7 +171,7 @@ def fitted(
     return queue.fit(depths, shares, starved, simulate, tags)
 
 
-def _policies(session: Any, found: Found) -> policies.Policies:
+def _policies(session: Any, found: Found, count: int) -> policies.Policies:
     """Return the read policies of the buffer that fit a mixed load."""
 
     def simulate(values: dict[str, bool], trace: replay.Trace, way: str) -> Any:
@@ -180,7 +186,9 @@ def _policies(session: Any, found: Found) -> policies.Policies:
         ]
         return np.concatenate(times)
 
-    return policies.measure(session, session.rng("policies"), simulate, 1.5 * found.curve.turn_s)
+    return policies.measure(
+        session, session.rng("policies"), simulate, 1.5 * found.curve.turn_s, count
+    )
 
 
 def _simulated(found: Found, host: replay.Host, seed: int = 0) -> Any:
