@@ -25,6 +25,7 @@ LAYERS = [
     "nbd",
     "scsi",
     "iscsi",
+    "probe",
     "host",
     "py",
 ]

@@ -1,8 +1,9 @@
 """Types of the Rust core. JSON is passed as text; errors are those of `headstack.errors`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 def version() -> str:
     """Version of the core, equal to the package's."""
@@ -211,3 +212,63 @@ def emulate(
 
 def become_server(ends_with_parent: bool) -> None:
     """Raise the limit of open files; if asked, end with the process that started this one."""
+
+class ProbeTarget:
+    """Something that can be probed; Linux alone. Times are nanoseconds since it was opened."""
+
+    @staticmethod
+    def open(
+        name: str,
+        *,
+        lateness_s: float | None = None,
+        disturbed: float = 0.0,
+        beside: float = 0.0,
+        seed: int = 0,
+        allow_writes: bool = False,
+        drive_dirs: Sequence[Path] = (),
+    ) -> ProbeTarget:
+        """Open a block device, an export of NBD or iSCSI, or ``sim:`` with a drive's name or file.
+
+        The numbers are of ``sim:`` alone: the host's mean lateness (None: 15 us; 0: never late), the share of
+        commands that are late by one or two turns, the share of the drive's time that another client takes.
+        """
+    @property
+    def described(self) -> dict[str, Any]:
+        """What it says about itself: kind, blocks, block_bytes, physical_bytes, model, firmware, serial_sha256,
+        rotational, fua, queue_depth, ranges, zoned, mounted, caveats."""
+    def read(
+        self,
+        lba: Sequence[int],
+        blocks: Sequence[int] | int | None = None,
+        *,
+        wait_s: Sequence[float] | float | None = None,
+        depth: int = 1,
+        together: bool = False,
+        fua: bool = True,
+        at_s: Sequence[float] | None = None,
+    ) -> tuple[list[int], list[int], list[int]]:
+        """When each read was issued and done, and how it ended: 0 well, 1 the medium, 2 otherwise.
+
+        Sizes are in logical blocks; one physical block unless said. Each read is issued ``wait_s`` after the one
+        before, or so that ``depth`` are outstanding, or all together, or each ``at_s`` after the call.
+        """
+    def write(
+        self,
+        lba: Sequence[int],
+        blocks: Sequence[int] | int | None = None,
+        *,
+        wait_s: Sequence[float] | float | None = None,
+        depth: int = 1,
+        together: bool = False,
+        fua: bool = False,
+        at_s: Sequence[float] | None = None,
+    ) -> tuple[list[int], list[int], list[int]]:
+        """The same for writes; simulated drives that were opened with ``allow_writes`` alone."""
+    def now_ns(self) -> int:
+        """The time."""
+    def sleep(self, seconds: float) -> None:
+        """Wait; of a simulated drive the clock is advanced."""
+    def close(self) -> None:
+        """Close it; closing twice does nothing."""
+    def truth(self) -> str | None:
+        """Return the file of the simulated drive, for tests; None of others."""

@@ -109,6 +109,7 @@ MORE: dict[str, Callable[[], str | None]] = {
     "guest:initiator": _bench("guest", "need_own_initiator"),
     "headstack-capd": _bench("capd", "program"),
     "headstack-nbd": lambda: _built("headstack-nbd"),
+    "examples/reads": lambda: _built("examples/reads"),
     "nbdkit:nbd": _says("name=nbd", "nbdkit", "nbd", "--dump-plugin"),
     "nbdsh": _nbdsh,
     "postgresql": _postgresql,

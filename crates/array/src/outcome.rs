@@ -22,7 +22,7 @@ pub const OPERATIONS: [&str; 3] = ["read", "write", "flush"];
 #[inline(always)]
 pub(crate) fn operation(op: Command) -> usize {
     match op {
-        Command::Read => 0,
+        Command::Read | Command::ReadThrough => 0,
         Command::Write | Command::WriteThrough => 1,
         Command::Flush => 2,
     }

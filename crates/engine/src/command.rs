@@ -14,12 +14,20 @@ pub enum Command {
     WriteThrough,
     /// Everything that completed or arrived before must be on the medium before this completes.
     Flush,
+    /// Data from the medium to the host, even if the cache has them (forced unit access).
+    ReadThrough,
 }
 
 impl Command {
     /// The name in our files and results.
     pub fn name(self) -> &'static str {
         self.word()
+    }
+
+    /// Whether it transfers data to the host.
+    #[inline]
+    pub fn reads(self) -> bool {
+        matches!(self, Command::Read | Command::ReadThrough)
     }
 
     /// Whether it transfers data from the host.

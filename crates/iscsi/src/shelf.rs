@@ -375,6 +375,7 @@ impl Shelf {
         };
         let cached = self.luns[device].unit.pages().write_cache() && !work.forced;
         let command = match work.task {
+            Task::Read if work.forced => Command::ReadThrough,
             Task::Read | Task::Verify(_) | Task::Prefetch => Command::Read,
             Task::Flush => Command::Flush,
             Task::WriteAndVerify(_) => Command::WriteThrough,

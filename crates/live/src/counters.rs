@@ -167,7 +167,7 @@ impl Counters {
         device.reach(ended.at);
         device.in_flight -= 1;
         let ops = match access.command {
-            Command::Read => &mut device.reads,
+            Command::Read | Command::ReadThrough => &mut device.reads,
             Command::Flush => &mut device.flushes,
             Command::Write | Command::WriteThrough => &mut device.writes,
         };

@@ -267,7 +267,7 @@ impl Live {
         let bytes = access.bytes();
         let asked = Asked { command: access.command, hint: access.hint };
         (self.parts.devices).submit(now, access.device, id as u64, asked, bytes);
-        if access.command != Command::Read {
+        if !access.command.reads() {
             self.writes += 1;
             let writes = self.writes;
             if self.parts.losses.at_write.contains(&writes) {

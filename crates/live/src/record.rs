@@ -101,7 +101,7 @@ impl Record {
         let first = access.offset / BLOCK;
         let last = (access.offset + access.length).div_ceil(BLOCK);
         let (op, first, blocks) = match access.command {
-            Command::Read => ("R", first, last - first),
+            Command::Read | Command::ReadThrough => ("R", first, last - first),
             Command::Flush => ("F", 0, 0),
             Command::Write | Command::WriteThrough => ("W", first, last - first),
         };

@@ -7,6 +7,8 @@ mod drive;
 mod emulate;
 mod errors;
 mod panics;
+#[cfg(target_os = "linux")]
+mod probe;
 mod quantity;
 mod registries;
 mod run;
@@ -27,6 +29,9 @@ mod _core {
     use super::emulate::{become_server, emulate, Emulated};
     #[pymodule_export]
     use super::panics::panics;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::probe::ProbeTarget;
     #[pymodule_export]
     use super::quantity::quantity;
     #[pymodule_export]

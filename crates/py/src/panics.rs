@@ -2,7 +2,7 @@
 
 use pyo3::panic::PanicException;
 use pyo3::prelude::*;
-use pyo3::types::PyCFunction;
+use pyo3::types::{PyCFunction, PyType};
 use std::panic::PanicHookInfo;
 use std::sync::Mutex;
 
@@ -28,7 +28,10 @@ pub fn guard(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let guarded = py.import("headstack.errors")?.getattr("guarded")?;
     let panic = py.get_type::<PanicException>();
     let functions: Vec<_> = (module.dict().iter())
-        .filter(|(name, value)| value.is_callable() && !name.to_string().starts_with('_'))
+        // Classes stay classes.
+        .filter(|(name, value)| {
+            value.is_callable() && !value.is_instance_of::<PyType>() && !name.to_string().starts_with('_')
+        })
         .collect();
     for (name, function) in functions {
         let function = guarded.call1((function, &panic, &panic_message))?;

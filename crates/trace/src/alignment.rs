@@ -33,7 +33,7 @@ impl Alignment {
 
     /// Counts many requests. If all of them cover whole sectors, which is the usual case, only operations are counted.
     pub fn add_all(&mut self, requests: &[Request]) {
-        let (mut bits, mut by_operation) = (0, [0u64; 4]);
+        let (mut bits, mut by_operation) = (0, [0u64; 5]);
         for r in requests {
             bits |= r.lba.0 | u64::from(r.blocks);
             by_operation[r.op as usize] += 1;

@@ -69,7 +69,7 @@ impl ClassOperations {
     fn has(self, op: Command) -> bool {
         match self {
             ClassOperations::All => true,
-            ClassOperations::Reads => op == Command::Read,
+            ClassOperations::Reads => op.reads(),
             ClassOperations::Writes => op.writes(),
         }
     }

@@ -43,6 +43,7 @@ COMMANDS = (
     "check",
     "validate",
     "calibrate",
+    "probe",
     "convert",
     "trace_info",
     "reproduce",

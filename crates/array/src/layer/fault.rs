@@ -323,7 +323,7 @@ impl Fault {
         let range = request.lba..request.lba + u64::from(request.blocks);
         let first = |set: &RangeSet<u64>| set.overlapping(&range).next().map(|r| r.start);
         let found = match request.command {
-            Command::Read => first(&of.reads),
+            Command::Read | Command::ReadThrough => first(&of.reads),
             Command::Flush => None,
             _ => first(&of.writes),
         };
@@ -344,7 +344,7 @@ impl Fault {
     /// How much longer a read takes because of the blocks that it touches.
     fn retries(&self, request: &Request) -> Span {
         let of = self.bad.get(request.unit as usize);
-        let Some(of) = of.filter(|of| !of.weak.is_empty() && request.command == Command::Read) else {
+        let Some(of) = of.filter(|of| !of.weak.is_empty() && request.command.reads()) else {
             return Span::ZERO;
         };
         let range = request.lba..request.lba + u64::from(request.blocks);

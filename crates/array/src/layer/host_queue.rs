@@ -269,7 +269,7 @@ impl HostQueue {
         match request.command {
             Command::Read | Command::Write => {}
             Command::Flush => return queue.flushes.add(slot, &mut queue.ahead),
-            Command::WriteThrough => return queue.ahead.push_back(slot),
+            Command::WriteThrough | Command::ReadThrough => return queue.ahead.push_back(slot),
         }
         queue.elevator.add(now, &run.queued());
         queue.edges.add(&run);
@@ -512,7 +512,7 @@ impl HostQueue {
         match group.command {
             Command::Read | Command::Write => queue.elevator.ended(now, slot),
             Command::Flush => queue.flush_ends(now, group.run.segments),
-            Command::WriteThrough => {}
+            Command::WriteThrough | Command::ReadThrough => {}
         }
         queue.places.release(now, group.run.sync, &mut queue.woken);
         if queue.successor.is_some() {

@@ -167,7 +167,7 @@ impl Layer for Link {
         let now = flow.now();
         let done = &mut flow[request].done;
         let mut end = now;
-        if asked.command == Command::Read && done.error.is_none() {
+        if asked.command.reads() && done.error.is_none() {
             let ns = self.crossing(&asked);
             // The transfer may overlap with reading the medium, as far as the port was free.
             let from = Time(now.0.saturating_sub(ns).max(given_at.0));

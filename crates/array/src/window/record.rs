@@ -221,7 +221,7 @@ impl CommandRecord {
     /// A command that reaches `drive` at `now`.
     pub fn new(drive: &Drive, now: Time, request: &DriveRequest) -> CommandRecord {
         let (op, has_place) = match request.command {
-            Command::Read => ("read", true),
+            Command::Read | Command::ReadThrough => ("read", true),
             Command::Write | Command::WriteThrough => ("write", !drive.moves_writes()),
             Command::Flush => ("flush", false),
         };

@@ -50,7 +50,8 @@ fn commands(capacity: u64, seed: u64, spread: u64) -> Vec<(Time, DriveRequest)> 
         };
         lba = lba.min(capacity - blocks);
         let command = match noise.below(20) {
-            0..=11 => Command::Read,
+            0..=9 => Command::Read,
+            10..=11 => Command::ReadThrough,
             12..=17 => Command::Write,
             18 => Command::WriteThrough,
             _ => Command::Flush,

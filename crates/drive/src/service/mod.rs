@@ -268,6 +268,7 @@ impl CommandServer {
     pub fn execute<const K: u8>(&mut self, task: &Task, command: Command) {
         match command {
             Command::Read => self.read::<K>(task),
+            Command::ReadThrough => self.read_through::<K>(task),
             Command::Flush if K == GENERAL => self.flush(task.start),
             write => self.write::<K>(task, write == Command::WriteThrough),
         }

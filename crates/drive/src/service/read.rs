@@ -149,6 +149,18 @@ impl CommandServer {
         }
     }
 
+    /// Serves a read from the medium whatever the buffer holds. What was read is kept as that of other reads. Data in the
+    /// buffer that wait to be written replace what was read, and are not written first.
+    #[inline(never)]
+    pub fn read_through<const K: u8>(&mut self, task: &Task) {
+        let p = std::mem::replace(&mut self.previous.write, false);
+        let previous_end = std::mem::replace(&mut self.previous.end, task.past());
+        let sequential = !p && task.sector == previous_end;
+        self.happens_to::<K>(task.start);
+        let blocked = if K == BARE || self.holds_nothing() { None } else { self.finish_destage() };
+        self.read_miss::<K>(task, blocked, sequential);
+    }
+
     /// Serves a read for which the buffer or background work may have some of the data. False if they have none; then
     /// `blocked` is the end of the write to the medium that the read has to wait for.
     #[inline(always)]

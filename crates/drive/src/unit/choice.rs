@@ -141,7 +141,7 @@ impl ServiceUnit {
         let all: Vec<usize> = self.queue.by_age().collect();
         for i in all {
             let w = &self.queue.items()[i];
-            if w.request.command == Command::Read {
+            if w.request.command.reads() {
                 if let Some(place) = self.server.mapping.locate(&self.server.mechanics, w.sector) {
                     self.queue.relocate(i, place);
                 }

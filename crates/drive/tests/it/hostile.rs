@@ -184,7 +184,7 @@ enum Deed {
 fn wrong(id: u64, capacity: u64, draw: &mut SplitMix) -> DriveRequest {
     let (lba, blocks) =
         draw.of(&[(0, 0), (capacity, 1), (capacity - 1, 2), (u64::MAX, 1), (u64::MAX - 3, u32::MAX), (0, u32::MAX)]);
-    let command = draw.of(&[Command::Read, Command::Write, Command::WriteThrough]);
+    let command = draw.of(&[Command::Read, Command::ReadThrough, Command::Write, Command::WriteThrough]);
     DriveRequest { id, command, lba: Lba(lba), blocks, ..DriveRequest::default() }
 }
 
@@ -244,7 +244,8 @@ fn deeds(capacity: u64, draw: &mut SplitMix) -> Vec<(u64, Deed)> {
                 let command = match kind {
                     6 | 7 => Command::Flush,
                     8..=11 => Command::WriteThrough,
-                    12..=20 => Command::Read,
+                    12..=14 => Command::ReadThrough,
+                    15..=20 => Command::Read,
                     _ => Command::Write,
                 };
                 Deed::Submit(DriveRequest {

@@ -121,7 +121,7 @@ impl Row {
                 self.flushes += 1;
                 return;
             }
-            Command::Read => {
+            Command::Read | Command::ReadThrough => {
                 self.reads += 1;
                 self.read_blocks += u128::from(r.blocks);
             }

@@ -39,6 +39,8 @@ impl Style {
         match op {
             Command::Read | Command::Write => true,
             Command::WriteThrough => self == Style::Csv,
+            // No reader knows it.
+            Command::ReadThrough => false,
             Command::Flush => matches!(self, Style::Csv | Style::FioIolog),
         }
     }

@@ -332,7 +332,7 @@ impl Volume {
         let (lba, blocks) = (request.lba, u64::from(request.blocks));
         let (state, plan) = (&self.state, &mut self.plan);
         let planned = match request.command {
-            Command::Read => self.placement.read(state, lba, blocks, plan),
+            Command::Read | Command::ReadThrough => self.placement.read(state, lba, blocks, plan),
             Command::Write | Command::WriteThrough => self.placement.write(state, lba, blocks, plan),
             Command::Flush => plan_flush(state, plan),
         };
@@ -414,6 +414,7 @@ impl Volume {
         let submitter = asked.map_or(ANYONE, |r| r.submitter);
         let hint = asked.map_or(Hint::None, |r| r.hint);
         let command = match stage {
+            Stage::Reading if asked.is_some_and(|r| r.command == Command::ReadThrough) => Command::ReadThrough,
             Stage::Reading => Command::Read,
             _ => asked.map_or(Command::Write, |r| r.command),
         };
@@ -446,10 +447,10 @@ impl Volume {
         part.insert(Part { op, request, orphan: false });
         let member = &mut self.state.members[io.member as usize];
         member.pending += 1;
-        if own.command == Command::Read {
+        if own.command.reads() {
             member.next = io.lba + u64::from(io.blocks);
         }
-        self.counts.member_reads += u64::from(own.command == Command::Read);
+        self.counts.member_reads += u64::from(own.command.reads());
         self.counts.member_writes += u64::from(own.command.writes());
         request
     }
@@ -697,8 +698,7 @@ impl Layer for Volume {
         let asked = flow[request].request;
         let op = self.add(Task::Request(request), flow.now());
         // Reads of a volume with all its members go past the memory in which rows are put together.
-        let direct =
-            asked.command == Command::Flush || asked.command == Command::Read && self.state.degraded.is_empty();
+        let direct = asked.command == Command::Flush || asked.command.reads() && self.state.degraded.is_empty();
         if self.barrier_of(asked.command).is_none_or(|b| b.enter(op)) && (direct || self.rebuild.enter(op)) {
             self.begin(op, &asked, flow);
         }

@@ -163,7 +163,7 @@ impl Zones {
             _ => return Ok(()),
         };
         match request.command {
-            Command::Read => self.read(first, past),
+            Command::Read | Command::ReadThrough => self.read(first, past),
             Command::Write | Command::WriteThrough => self.write(first, past),
             Command::Flush => Ok(()),
         }

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import streaming_oracle as oracle
 
-from headstack import inference, population
+from headstack import population
 from headstack.errors import ConfigError
-from headstack.inference.cycle import overlaps
+from headstack.probe import sweep_fit
+from headstack.probe.sweep_fit import overlaps
 from headstack.studies.snowflakes import sets
 
 SEED, DRIVES, TRIALS = 11, 8, 10
@@ -26,7 +27,7 @@ def swept(request):
     drawn = population.draw(request.param, DRIVES, SEED).undamaged()
     rates = drawn.sweep(sets.BLOCK, trials=TRIALS)
     surfaces, step = drawn.classes.shape[1], drawn.preset.policy.step
-    found = [inference.infer(r, sets.BLOCK, surfaces=surfaces, step=step) for r in rates]
+    found = [sweep_fit.infer(r, sets.BLOCK, surfaces=surfaces, step=step) for r in rates]
     return drawn, rates, found
 
 
@@ -61,7 +62,7 @@ def test_the_number_of_heads_is_found_in_small_blocks(swept):
     fine = drawn.sweep(sets.SMALL_BLOCK, 0, int(8e9), trials=TRIALS)
     chosen = distinct(drawn)[:4]
     counts = [
-        inference.infer(rates[i], sets.BLOCK, fine=(fine[i], sets.SMALL_BLOCK)).surfaces
+        sweep_fit.infer(rates[i], sets.BLOCK, fine=(fine[i], sets.SMALL_BLOCK)).surfaces
         for i in chosen
     ]
     surfaces = drawn.classes.shape[1]
@@ -87,7 +88,7 @@ def test_damage_is_left_out():
     rates = one.sweep(sets.BLOCK, 0, sets.quarter(one), trials=TRIALS)[0]
     clean = one.undamaged().sweep(sets.BLOCK, 0, sets.quarter(one), trials=TRIALS)[0]
     assert (rates.mean(axis=0) < 0.75 * clean.mean(axis=0)).sum() > 10
-    found = inference.infer(rates, sets.BLOCK, surfaces=8, step=0.031)
+    found = sweep_fit.infer(rates, sets.BLOCK, surfaces=8, step=0.031)
     assert (found.classes == one.classes[0] - one.classes[0].min()).all()
 
 
@@ -102,29 +103,29 @@ def test_classes_are_found_whatever_the_rate_of_the_nominal_drive():
     true = np.array([0, 3, 1, 0, 7])
     for nominal in (50e6, 107.3e6, 283e6):
         rates = nominal * np.exp(0.031 * true) * (1 + 1e-3 * np.array([1, -1, 0, 1, -1]))
-        assert inference.classes(rates, 0.031).tolist() == true.tolist()
+        assert sweep_fit.classes(rates, 0.031).tolist() == true.tolist()
 
 
 def test_edges_of_steps_by_hand():
     levels = [1.0, 1.05, 1.02, 1.10]
     times = np.repeat(levels, [100, 90, 80, 120])
-    assert inference.zone_edges(times) == [100, 190, 270]
-    assert inference.zone_edges(np.ones(500)) == []
+    assert sweep_fit.zone_edges(times) == [100, 190, 270]
+    assert sweep_fit.zone_edges(np.ones(500)) == []
 
 
 @pytest.mark.parametrize(
     ("rates", "more", "message"),
     [
-        (np.ones((2, 300)), {}, "inference.surfaces"),
-        (np.zeros((2, 300)), {"surfaces": 4}, "inference.rates: got a rate that is none"),
-        (np.ones((1, 0)), {"surfaces": 4}, "inference.rates: got shape"),
+        (np.ones((2, 300)), {}, "sweep.surfaces"),
+        (np.zeros((2, 300)), {"surfaces": 4}, "sweep.rates: got a rate that is none"),
+        (np.ones((1, 0)), {"surfaces": 4}, "sweep.rates: got shape"),
         (np.ones(10), {"surfaces": 4}, "need at least 16"),
-        (np.full((1, 300), 1e8), {"surfaces": 4, "step": -1.0}, "inference.step"),
+        (np.full((1, 300), 1e8), {"surfaces": 4, "step": -1.0}, "sweep.step"),
     ],
 )
 def test_sweeps_that_cannot_be_used_are_refused(rates, more, message):
     with pytest.raises(ConfigError, match=message):
-        inference.infer(rates, sets.BLOCK, **more)
+        sweep_fit.infer(rates, sets.BLOCK, **more)
 
 
 def test_neighbouring_zones_do_not_hide_a_step():
@@ -133,6 +134,6 @@ def test_neighbouring_zones_do_not_hide_a_step():
     steps = np.cumsum(random.uniform(0.03, 0.07, 8))
     sizes = random.integers(70, 150, 8)
     logs = np.repeat(steps, sizes) + 0.002 * random.standard_normal(sizes.sum())
-    edges = inference.zone_edges(np.exp(logs))
+    edges = sweep_fit.zone_edges(np.exp(logs))
     assert edges == list(np.cumsum(sizes)[:-1])
     assert all(b - a >= 70 for a, b in pairwise(edges))

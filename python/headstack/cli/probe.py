@@ -1,0 +1,225 @@
+"""``headstack probe``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from headstack.cli._arguments import Argument, Option
+
+if TYPE_CHECKING:
+    from headstack.probe import Probed
+
+
+def _targets() -> list[str]:
+    from headstack import drives
+
+    return [f"sim:{name}" for name in drives.names()]
+
+
+def command(
+    target: Annotated[
+        str | None,
+        Argument(
+            "TARGET",
+            help="A block device, nbd://HOST/EXPORT, iscsi://HOST/NAME/LUN, sim:DRIVE or "
+            "sim:FILE.toml.",
+            suggest=_targets,
+        ),
+    ] = None,
+    budget: Annotated[
+        str, Option(metavar="TIME", help="Time of the target that may be used.")
+    ] = "10min",
+    out: Annotated[
+        Path | None, Option("--out", "-o", metavar="FILE", help="The drive file to write.")
+    ] = None,
+    page: Annotated[Path | None, Option(metavar="FILE", help="The page to write.")] = None,
+    log: Annotated[
+        Path | None, Option(metavar="FILE", help="Keep every call and its answer in this file.")
+    ] = None,
+    resume: Annotated[bool, Option("--resume", help="Go on with the file of --log.")] = False,
+    from_log: Annotated[
+        Path | None,
+        Option("--from", metavar="LOG", help="Work out a log again, without a target."),
+    ] = None,
+    steps: Annotated[
+        list[str] | None,
+        Option(
+            "--steps",
+            metavar="STEP",
+            help="Only this step after the geometry: seek, switches, buffer, actuators, queue, "
+            "idle or replay; may be given several times.",
+        ),
+    ] = None,
+    rescue_maps: Annotated[
+        Path | None,
+        Option(
+            "--rescue-maps",
+            metavar="DIR",
+            help="Write a map of ddrescue for each head: head-N.map.",
+        ),
+    ] = None,
+    compare: Annotated[
+        str | None, Option(metavar="DRIVE", help="Say what differs from this drive.")
+    ] = None,
+    sweep: Annotated[
+        str | None,
+        Option(metavar="SIZE", help="Instead, read all in blocks of this size. It takes hours."),
+    ] = None,
+    trials: Annotated[int, Option(min=1, help="With --sweep: how often.")] = 10,
+    lateness: Annotated[
+        str | None, Option(metavar="TIME", help="Lateness of a simulated target's host.")
+    ] = None,
+    disturbed: Annotated[
+        float, Option(help="Share of a simulated target's reads that wait for others.")
+    ] = 0.0,
+    beside: Annotated[
+        float, Option(help="Share of a simulated target's time that another client takes.")
+    ] = 0.0,
+    seed: Annotated[int, Option(min=0, help="Seed of addresses and of simulated targets.")] = 0,
+    allow_writes: Annotated[
+        bool, Option("--allow-writes", help="Not supported: a probe only reads.")
+    ] = False,
+    whole_map: Annotated[
+        bool, Option("--map", help="Not supported: every track of the target, one by one.")
+    ] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Measure a disk and write a drive file that the simulator loads.
+
+    It only reads. Every value is measured, declared, a default of the class or not identifiable,
+    with its interval. A simulated drive takes seconds: it has a clock of its own.
+
+    Examples:
+      headstack probe sim:wd-re3-2009 -o mine.toml --page mine.html
+      headstack probe /dev/sdb --budget 10min --log sdb.log -o sdb.toml
+      headstack probe --from sdb.log -o sdb.toml
+
+    """
+    import sys
+
+    from headstack import probe
+    from headstack.cli import _terminal
+    from headstack.errors import ConfigError
+
+    for option, given in (("--allow-writes", allow_writes), ("--map", whole_map)):
+        if given:
+            raise ConfigError(f"{option}: got an option that is not supported, need none")
+    if out is not None and out.suffix != ".toml":
+        raise ConfigError(f'--out: got "{out}", need a name that ends in .toml')
+    if sweep is not None:
+        if target is None:
+            raise ConfigError("--sweep: got no target, need one")
+        _sweep(target, sweep, trials, (lateness, disturbed, beside, seed), as_json)
+        return
+
+    def told(step: str, left_s: float, known: str) -> None:
+        if sys.stderr.isatty():
+            so_far = f"; so far: {known}" if known else ""
+            print(f"{step}: {left_s:.0f} s left{so_far}", file=sys.stderr)
+
+    found = probe.probe(
+        target,
+        budget=budget,
+        log=log,
+        resume=resume,
+        from_log=from_log,
+        steps=steps,
+        lateness=lateness,
+        disturbed=disturbed,
+        beside=beside,
+        seed=seed,
+        told=told,
+    )
+    written = []
+    if out is not None:
+        written.append(found.write_drive(out))
+    if page is not None:
+        written.append(found.write_page(page))
+    if rescue_maps is not None:
+        written += _rescue_maps(found, rescue_maps)
+    if as_json:
+        _terminal.print_json(found.document())
+    else:
+        _print(found)
+    if compare is not None:
+        _compare(found, compare, as_json)
+    _terminal.say_written(written, as_json)
+
+
+def _print(found: "Probed") -> None:
+    """Print the result in one sentence, the values, and what stays unknown."""
+    from headstack.cli import _terminal
+    from headstack.probe import lines
+
+    _terminal.say(found.sentence)
+    _terminal.between()
+    _terminal.print_table(
+        [("value", True), ("found", True), ("how", True)],
+        [[name, _shown(v.value, v.unit), str(v)] for name, v in found.values().items()],
+    )
+    _terminal.between()
+    if found.found is not None:
+        for line in lines.text(found.found, found.replay):
+            _terminal.say(line)
+        _terminal.between()
+    for note in found.notes:
+        _terminal.say(f"note: {note}")
+
+
+def _shown(value: object, unit: str) -> str:
+    if isinstance(value, float):
+        if unit == "B/s":
+            return f"{value / 1e6:,.2f} MB/s"
+        return f"{value * 1e3:.6f} ms" if unit == "s" else f"{value:,.0f} {unit}".rstrip()
+    return str(value)
+
+
+def _rescue_maps(found: "Probed", folder: Path) -> list[Path]:
+    """Write a map of ddrescue for each head."""
+    from headstack import outputs
+    from headstack.probe import lines
+
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for head in range(found.geometry.heads):
+        path = folder / f"head-{head}.map"
+        text = lines.rescue_map(found.geometry, head, int(found.described["block_bytes"]))
+        with outputs.whole_file(path) as part:
+            part.write_text(text, encoding="utf-8")
+        paths.append(path)
+    return paths
+
+
+def _compare(found: "Probed", drive: str, as_json: bool) -> None:
+    from headstack import drives
+    from headstack.cli import _terminal
+    from headstack.errors import ConfigError
+    from headstack.probe import compare, drive_file
+
+    if found.found is None:
+        raise ConfigError("--compare: got no step seek, need it")
+    mine, _ = drive_file.spec(found.found)
+    told = compare.text(compare.differences(mine, drives.load(drive)))
+    for line in told.splitlines():
+        _terminal.say(line, as_json=as_json)
+
+
+def _sweep(
+    target: str,
+    size: str,
+    trials: int,
+    simulated: tuple[str | None, float, float, int],
+    as_json: bool,
+) -> None:
+    """Read the whole target in blocks, and print the rates."""
+    from headstack import _bridge, probe
+    from headstack.cli import _terminal
+    from headstack.probe import sweep
+
+    block = int(_bridge.call("quantity", "size", size))
+    with probe.opened(target, *simulated) as session:
+        found = sweep.measure(session, block, trials=trials).summary
+    if as_json:
+        _terminal.print_json(found)
+        return
+    for key, value in found.items():
+        _terminal.say(f"{key}: {value}")

@@ -1,0 +1,362 @@
+"""Seek curve and turnaround: least access times over distances, and formulas that hold for them.
+
+# Method
+Pairs of tracks of one head, from one track apart to the whole stroke in logarithmic steps, from
+outside and from inside, there and back (`headstack.probe.moves`). Two places of one track give the
+turnaround, which is the access without a movement; a seek is the rest. Formulas are fitted to the
+points and judged by reads of random addresses that no fit has seen: of one such read it is known
+that its least access time is at most its time, and not shorter by more than a turn.
+
+# Limits
+Work of the firmware that overlaps a movement appears in the seek time.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize
+
+from .moves import Bisection, Place, place_at
+from .value import Value, measured
+
+Floats = NDArray[np.float64]
+
+#: Distances, trials of each, addresses of which places are chosen, and random reads held out.
+DISTANCES, TRIALS, SAMPLED, HELD_OUT = 36, 20, 20_000, 1_000
+
+#: The host's longest lateness, s.
+_LONG_S = 1.3e-3
+
+#: Distances below which both tracks have to be of one head, tracks.
+_SAME_HEAD = 300
+
+
+class Alone(NamedTuple):
+    """Reads of random addresses: pauses before them and their times, s."""
+
+    lbas: NDArray[np.int64]
+    waits_s: Floats
+    taken_s: Floats
+
+
+class Point(NamedTuple):
+    """The access over a distance.
+
+    Attributes:
+        cylinders: distance in nominal tracks.
+        inside: whether the pair lies at the inner edge.
+        inward: the access towards the inside.
+        outward: the access towards the outside.
+
+    """
+
+    cylinders: float
+    inside: bool
+    inward: Value
+    outward: Value
+
+
+@dataclass(frozen=True)
+class SeekCurve:
+    """What was measured of seeks.
+
+    Attributes:
+        turnaround: access without a movement, s.
+        points: accesses by distance and place.
+        table: distance in whole cylinders and seek time, shorter first.
+        formula: the seek model that holds best for the points, with its parameters.
+        held_out: share of held-out reads that contradict the table, and that formula.
+        turn_s: time of a turn as refined.
+        lateness_s: mean of the random part of the host's lateness.
+        disturbed: share of reads that end whole turns late.
+        alone: the reads that were held out.
+
+    """
+
+    turnaround: Value
+    points: tuple[Point, ...]
+    table: tuple[tuple[int, Value], ...]
+    formula: dict[str, Any]
+    held_out: tuple[float, float]
+    turn_s: float
+    lateness_s: float = 0.0
+    disturbed: float = 0.0
+    alone: Alone | None = None
+
+    def seek_s(self, cylinders: Floats) -> Floats:
+        """Return seek times of distances, straight between the points of the table."""
+        known = np.array([[d, v.value] for d, v in self.table])
+        found = np.interp(cylinders, known[:, 0], known[:, 1])
+        beyond = cylinders > known[-1, 0]
+        slope = (known[-1, 1] - known[-2, 1]) / (known[-1, 0] - known[-2, 0])
+        found = np.where(beyond, known[-1, 1] + slope * (cylinders - known[-1, 0]), found)
+        return np.where(cylinders < 0.5, 0.0, found)
+
+    def access_s(self, cylinders: Floats) -> Floats:
+        """Return least access times over distances."""
+        return self.seek_s(cylinders) + float(self.turnaround.value)
+
+
+class _Sample(NamedTuple):
+    """Addresses and their places, of which pairs are chosen."""
+
+    lbas: NDArray[np.int64]
+    cylinders: Floats
+    heads: NDArray[np.int64]
+
+
+def sampled(session: Any, rng: np.random.Generator, count: int) -> NDArray[np.int64]:
+    """Return random addresses of physical blocks."""
+    block = int(session.sector_blocks)
+    return np.asarray(rng.integers(0, session.described["blocks"] // block, count) * block)
+
+
+def located(geometry: Any, lbas: NDArray[np.int64]) -> _Sample:
+    """Return addresses with cylinders and heads."""
+    at = geometry.locate(lbas)
+    return _Sample(lbas, np.asarray(at.cylinder), np.asarray(at.head))
+
+
+def near(session: Any, geometry: Any, lba: int, tracks: float) -> _Sample:
+    """Return an address on each of about so many tracks that follow and precede an address."""
+    block = int(session.sector_blocks)
+    n = int(geometry.locate(np.array([lba])).sectors_per_track[0])
+    reach = int(max(1, tracks) * 1.3 * geometry.heads) + geometry.heads
+    steps = np.arange(1, reach + 1)
+    if len(steps) > SAMPLED:
+        steps = np.unique(np.rint(np.geomspace(1, reach, SAMPLED)).astype(np.int64))
+    lbas = lba + np.concatenate([-steps[::-1], steps]) * n * block
+    inside = (lbas >= 0) & (lbas < session.described["blocks"] - n * block)
+    return located(geometry, lbas[inside])
+
+
+def pairs(
+    session: Any, geometry: Any, rng: np.random.Generator, distances: int
+) -> list[tuple[int, int, bool]]:
+    """Return pairs of addresses, the outer one first, and whether they are at the inner edge.
+
+    The first pair of each edge is of one track.
+    """
+    everywhere = located(geometry, sampled(session, rng, SAMPLED))
+    chosen = []
+    for inside, edge in ((False, 0.02), (True, 0.98)):
+        start = int(np.argmin(np.abs(everywhere.cylinders - edge * geometry.cylinders)))
+        lba, cylinder = int(everywhere.lbas[start]), everywhere.cylinders[start]
+        head = everywhere.heads[start]
+        chosen.append((lba, lba, inside))
+        wanted = np.unique(np.rint(np.geomspace(1, 0.96 * geometry.cylinders, distances)))
+        sign = -1 if inside else 1
+        for distance in wanted:
+            found = everywhere
+            if distance < _SAME_HEAD:
+                found = near(session, geometry, lba, distance)
+            off = np.abs(sign * (found.cylinders - cylinder) - distance)
+            if distance < _SAME_HEAD:
+                off = np.where(found.heads == head, off, np.inf)
+            best = int(np.argmin(off))
+            if off[best] > max(0.6, 0.3 * distance):
+                continue
+            other = int(found.lbas[best])
+            chosen.append((other, lba, True) if inside else (lba, other, False))
+    return chosen
+
+
+def bisection(
+    session: Any,
+    geometry: Any,
+    turn_s: float,
+    step: str,
+    lbas: Sequence[tuple[int, int]],
+    *,
+    trials: int,
+    disturbed: float,
+) -> Bisection:
+    """Return the bisected accesses between pairs of addresses."""
+    block = int(session.sector_blocks)
+    places: list[tuple[Place, Place]] = []
+    for here, there in lbas:
+        first = place_at(geometry, here, block)
+        second = place_at(geometry, there, block)
+        places.append((first, second))
+    return Bisection(session, turn_s, step, places, disturbed).run(trials)
+
+
+def measure(
+    session: Any,
+    geometry: Any,
+    turn_s: float,
+    rng: np.random.Generator,
+    *,
+    distances: int = DISTANCES,
+    trials: int = TRIALS,
+    held_out: int = HELD_OUT,
+    disturbed: float = 0.02,
+) -> SeekCurve:
+    """Measure turnaround and seek curve, and judge formulas by random reads."""
+    chosen = pairs(session, geometry, rng, distances)
+    done = bisection(
+        session, geometry, turn_s, "seek", [c[:2] for c in chosen], trials=trials,
+        disturbed=disturbed,
+    )  # fmt: skip
+    still: list[Value] = []
+    points = []
+    for (here, there), (_, _, inside), found in zip(done.pairs, chosen, done.values(), strict=True):
+        distance = abs(there.cylinder - here.cylinder)
+        if distance < 0.25:
+            still += found
+        else:
+            points.append(Point(distance, inside, *found))
+    turnaround = together(still)
+    points.sort(key=lambda p: p.cylinders)
+    table = _table(points, turnaround)
+    curve = SeekCurve(turnaround, tuple(points), table, {}, (0.0, 0.0), done.turn_s)
+    alone = _random_reads(session, rng, held_out)
+    moved, taken = np.abs(np.diff(located(geometry, alone.lbas).cylinders)), alone.taken_s[1:]
+    moved, taken = moved[moved > 1], taken[moved > 1]
+    formula, worse = _best_formula(curve, geometry.cylinders, moved, taken)
+    tested = done.late()
+    late = (float(tested.sum()) + disturbed_of(curve, moved, taken) * len(moved)) / (
+        len(tested) + len(moved)
+    )
+    shares = (_against(curve.access_s(moved), taken, done.turn_s), worse)
+    return SeekCurve(
+        turnaround,
+        tuple(points),
+        table,
+        formula,
+        shares,
+        done.turn_s,
+        done.lateness_s,
+        late,
+        alone,
+    )
+
+
+def disturbed_of(curve: SeekCurve, moved: Floats, taken: Floats) -> float:
+    """Return the share of reads at random angles that end whole turns late.
+
+    Without a disturbance a read ends within a turn of its least access, and the host's longest
+    lateness. Of those that are a turn late, some end before that, too.
+    """
+    above = taken > curve.access_s(moved) + curve.turn_s + _LONG_S
+    return float(above.mean()) / (1 - _LONG_S / (2 * curve.turn_s))
+
+
+def together(values: Sequence[Value]) -> Value:
+    """Return the mean of measurements of one thing, by their precision; it holds their spread."""
+    each = np.array([v.value for v in values])
+    # Half a step of the grid is the least deviation.
+    deviation = np.maximum(np.array([v.high - v.low for v in values]) / 3.92, 3e-6)
+    weights = deviation**-2.0
+    mean = float((weights * each).sum() / weights.sum())
+    spread = float((weights * (each - mean) ** 2).sum() / max(len(each) - 1, 1))
+    room = 1.96 * float(weights.sum() ** -0.5) * max(1.0, spread**0.5)
+    reads = sum(v.reads for v in values)
+    return Value(mean, mean - room, mean + room, "measured", reads, values[0].step, "s")
+
+
+def _table(points: Sequence[Point], turnaround: Value) -> tuple[tuple[int, Value], ...]:
+    """Return seek times by whole cylinders: means over directions and places."""
+    groups: list[list[Point]] = []
+    for p in points:
+        # Distances that are nearly the same are one point of the table.
+        if groups and round(p.cylinders) <= round(1.03 * groups[-1][0].cylinders):
+            groups[-1].append(p)
+        else:
+            groups.append([p])
+    table = []
+    o = float(turnaround.value)
+    for group in groups:
+        mean = together([v for p in group for v in (p.inward, p.outward)])
+        seek = [max(float(t) - o, 1e-6) for t in (mean.value, mean.low, mean.high)]
+        distance = max(1, round(group[0].cylinders))
+        table.append((distance, measured(seek, mean.reads, "seek", "s")))
+    return tuple(table)
+
+
+def _random_reads(session: Any, rng: np.random.Generator, count: int) -> Alone:
+    """Read random addresses, one after the other."""
+    lbas = sampled(session, rng, count + 1)
+    waits = rng.uniform(0, 0.01, count + 1)
+    issued, done, _ = session.read("held out", lbas.tolist(), wait_s=waits.tolist())
+    return Alone(lbas, waits, np.asarray((np.asarray(done) - np.asarray(issued)) / 1e9))
+
+
+def _against(access_s: Floats, taken_s: Floats, turn_s: float, room_s: float = 1e-4) -> float:
+    """Return the share of reads that end before the least access time, or a turn after it."""
+    early = taken_s < access_s - room_s
+    late = taken_s > access_s + turn_s + room_s
+    return float((early | late).mean())
+
+
+#: Formulas: start values from times of short, middle and full seeks, and the times of distances.
+_Formula = Callable[..., Floats]
+
+
+def _three_point(d: Floats, n: float, single: float, average: float, full: float) -> Floats:
+    a = (-10 * single + 15 * average - 5 * full) / (3 * np.sqrt(n))
+    b = (7 * single - 15 * average + 8 * full) / (3 * n)
+    return np.asarray(single + a * np.sqrt(d - 1) + b * (d - 1))
+
+
+def _hpl(
+    d: Floats, n: float, base: float, root: float, limit: float, long_base: float, full: float
+) -> Floats:
+    x = np.clip(limit, 0.01, 0.99) * n
+    slope = (full - long_base) / n
+    return np.where(d < x, base + root * np.sqrt(d / n), long_base + slope * d)
+
+
+def _best_formula(
+    curve: SeekCurve, cylinders: float, moved: Floats, taken: Floats
+) -> tuple[dict[str, Any], float]:
+    """Return the formula that the fewest held-out reads contradict, and their share.
+
+    Among equal ones, that with the smaller deviation from the points is taken.
+    """
+    d = np.array([float(k) for k, _ in curve.table])
+    t = np.array([float(v.value) for _, v in curve.table])
+    sd = np.array([max((v.high - v.low) / 3.92, 5e-6) for _, v in curve.table])
+    single, full = t[0], t[-1]
+    average = float(np.interp(cylinders / 3, d, t))
+    starts: dict[str, tuple[_Formula, list[float]]] = {
+        "three-point": (_three_point, [single, average, full]),
+        "hpl": (_hpl, [single, 2 * (average - single), 0.2, average * 0.8, full]),
+    }
+    o, ranked = float(curve.turnaround.value), []
+    for name, (formula, start) in starts.items():
+        # Relative deviations count where the points are sharper than that.
+        scale = np.maximum(sd, 0.005 * (t + o))
+
+        def left(p: Floats, formula: _Formula = formula, scale: Floats = scale) -> Floats:
+            return np.asarray((formula(d, cylinders, *p) - t) / scale)
+
+        fit = optimize.least_squares(left, start, loss="cauchy", x_scale=np.maximum(start, 1e-4))
+        share = _against(formula(moved, cylinders, *fit.x) + o, taken, curve.turn_s)
+        deviation = float(np.sqrt(np.mean((left(fit.x) * scale) ** 2)))
+        ranked.append((round(share, 3), deviation, name, [float(x) for x in fit.x]))
+    share, deviation, name, p = min(ranked)
+    text = [f"{x * 1e3:.4f} ms" for x in p]
+    if name == "three-point":
+        keys = dict(zip(("single", "average", "full"), text, strict=True))
+        found: dict[str, Any] = {**keys, "cylinders": round(cylinders)}
+    else:
+        limit = float(np.clip(p[2], 0.01, 0.99)) * cylinders
+        found = {
+            "short_base": text[0],
+            "short_sqrt": f"{p[1] * 1e6 / np.sqrt(cylinders):.6f} us",
+            "short_limit": round(limit),
+            "long_base": text[3],
+            "long_slope": f"{(p[4] - p[3]) * 1e9 / cylinders:.6f} ns",
+        }
+    return {"model": name, **found, "deviation_s": deviation}, share
+
+
+def sheet_average_s(curve: SeekCurve, cylinders: float) -> float:
+    """Return the average seek as data sheets define it: over random pairs, without overhead."""
+    d = np.unique(np.rint(np.geomspace(1, cylinders - 1, 2000)))
+    weight = np.gradient(d) * (cylinders - d)
+    return float((weight * curve.seek_s(d)).sum() / weight.sum())

@@ -1,0 +1,197 @@
+"""A target together with the log of all that was asked of it.
+
+A call is answered from the log while it has entries, then by the target, whose answer is appended.
+So a probe that is run again with its log continues where it ended, and one with the log alone comes
+to the same results. A real target has another clock after a resume: that is a new *epoch*. A
+simulated one is asked again what the log has, and so comes to the same state.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstack.errors import ConfigError, HeadstackError
+
+from .log import ANSWER, Log
+
+Ints = NDArray[np.int64]
+
+
+class Answer(NamedTuple):
+    """Times of reads, in ns since the epoch's begin, and their status: 0 is good."""
+
+    issued_ns: Ints
+    done_ns: Ints
+    status: Ints
+
+
+class Session:
+    """A target, or only its log.
+
+    Attributes:
+        described: what the target says of itself.
+        epoch: number of times that a real target was opened anew.
+        commands: number of reads so far.
+        failed: addresses that could not be read.
+
+    """
+
+    def __init__(self, target: Any, log: Log) -> None:
+        self._target, self._log = target, log
+        self._next = 0
+        self._asked = False
+        self._first_ns: int | None = None
+        self._spent_ns = self._last_ns = 0
+        self.described: dict[str, Any] = dict(log.header["described"])
+        self.epoch = self.commands = 0
+        self.failed: list[int] = []
+
+    @property
+    def sector_blocks(self) -> int:
+        """Logical blocks of a physical sector."""
+        d = self.described
+        return max(1, int(d["physical_bytes"]) // int(d["block_bytes"]))
+
+    @property
+    def sectors(self) -> int:
+        """Physical sectors of the target."""
+        return int(self.described["blocks"]) // self.sector_blocks
+
+    @property
+    def ranges(self) -> list[tuple[int, int]]:
+        """First addresses of the actuators' ranges, and the addresses after their last ones."""
+        whole = self.sectors * self.sector_blocks
+        declared = sorted((int(a), int(n)) for a, n in self.described.get("ranges") or ())
+        return [(a, min(a + n, whole)) for a, n in declared] or [(0, whole)]
+
+    @property
+    def clock_s(self) -> float:
+        """Time of the target that was used so far, in s."""
+        return (self._spent_ns + self._last_ns - (self._first_ns or 0)) / 1e9
+
+    def rng(self, step: str) -> np.random.Generator:
+        """Return the random numbers of a step: the same for the same seed."""
+        words = [int(self._log.header["seed"]), *step.encode()]
+        return np.random.Generator(np.random.PCG64(np.random.SeedSequence(words)))
+
+    def read(
+        self,
+        step: str,
+        lba: Sequence[int] | Ints,
+        blocks: int | Sequence[int] | None = None,
+        *,
+        wait_s: float | Sequence[float] = 0.0,
+        depth: int = 1,
+        together: bool = False,
+        fua: bool | None = None,
+        at_s: Sequence[float] | None = None,
+    ) -> Answer:
+        """Read one physical sector at each address, or as many blocks as given.
+
+        Args:
+            step: name of the step of the probe.
+            lba: first logical block of each read.
+            blocks: logical blocks of all or of each; None: one physical sector.
+            wait_s: time before each read, after the one before is done.
+            depth: reads outstanding.
+            together: whether all are issued at once.
+            fua: whether the buffer is by-passed; None: if the target can.
+            at_s: times of arrival, in s after the call.
+
+        Raises:
+            ConfigError: the log has another call here.
+            HeadstackError: the log ends, and there is no target.
+
+        """
+        options: dict[str, Any] = {}
+        if not isinstance(wait_s, int | float):
+            # Rounded, so that another machine's last digits are the same call.
+            options["wait_s"] = [round(float(w), 7) for w in wait_s]
+        elif wait_s:
+            options["wait_s"] = round(float(wait_s), 7)
+        if depth != 1:
+            options["depth"] = int(depth)
+        if together:
+            options["together"] = True
+        if at_s is not None:
+            options["at_s"] = [float(t) for t in at_s]
+        options["fua"] = bool(self.described["fua"]) if fua is None else fua
+        call: dict[str, Any] = {"step": step, "lba": [int(x) for x in lba]}
+        each: int | list[int] = self.sector_blocks
+        if blocks is not None:
+            each = blocks if isinstance(blocks, int) else [int(b) for b in blocks]
+        call["blocks"] = each
+        return self._do({**call, **options})
+
+    def sleep(self, seconds: float) -> None:
+        """Leave the target alone for a while."""
+        self._do({"sleep": float(seconds)})
+
+    def _do(self, call: dict[str, Any]) -> Answer:
+        entry = self._logged(call)
+        if entry is None:
+            if self._target is None:
+                raise HeadstackError(
+                    "log: got its end in the middle of a probe, need the target to go on (--resume)"
+                )
+            self._open()
+            entry = {**call, **self._ask(call)}
+            entry["epoch"] = self.epoch
+            self._log.append(entry)
+            self._next += 1
+        answer = Answer(*(np.array(entry[k], dtype=np.int64) for k in ANSWER))
+        self._count(call, answer)
+        return answer
+
+    def _logged(self, call: dict[str, Any]) -> dict[str, Any] | None:
+        if self._next >= len(self._log.entries):
+            return None
+        entry = self._log.entries[self._next]
+        if {k: v for k, v in entry.items() if k not in (*ANSWER, "epoch")} != call:
+            raise ConfigError(
+                f"log: got another call than that of this plan at entry {self._next + 1}, need a "
+                "log of this version with the same options"
+            )
+        self._next += 1
+        self._start(int(entry["epoch"]))
+        # What the simulated drive did before is what it does now: this brings it to that state.
+        if self._target is not None and self.described["kind"] == "sim":
+            again = self._ask(call)
+            if again["done"] != entry["done"]:
+                raise ConfigError("log: got times that this simulated drive does not give")
+        return entry
+
+    def _open(self) -> None:
+        """Begin a new epoch if the log was written by an earlier process."""
+        if self._log.entries and self.described["kind"] != "sim" and not self._ours():
+            self._start(self.epoch + 1)
+
+    def _ours(self) -> bool:
+        return self._asked
+
+    def _start(self, epoch: int) -> None:
+        if epoch != self.epoch:
+            self._spent_ns += self._last_ns - (self._first_ns or 0)
+            self.epoch, self._first_ns, self._last_ns = epoch, None, 0
+
+    def _ask(self, call: dict[str, Any]) -> dict[str, Any]:
+        self._asked = True
+        if "sleep" in call:
+            self._target.sleep(call["sleep"])
+            now = int(self._target.now_ns())
+            return {"issued": [now], "done": [now], "status": [0]}
+        rest = {k: v for k, v in call.items() if k not in ("step", "lba", "blocks")}
+        answers = self._target.read(call["lba"], call["blocks"], **rest)
+        return dict(zip(ANSWER, ([int(x) for x in a] for a in answers), strict=True))
+
+    def _count(self, call: dict[str, Any], answer: Answer) -> None:
+        if self._first_ns is None:
+            self._first_ns = int(answer.issued_ns[0])
+            self._last_ns = self._first_ns
+        self._last_ns = max(self._last_ns, int(answer.done_ns.max()))
+        if "lba" in call:
+            self.commands += len(call["lba"])
+            wrong = np.flatnonzero(answer.status)
+            self.failed += [int(call["lba"][i]) for i in wrong]

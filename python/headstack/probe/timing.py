@@ -1,0 +1,229 @@
+"""The steps of a probe that measure times, in their order, and what comes of them."""
+
+import tempfile
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize
+
+from headstack.calibration import demerit
+
+from . import actuators, buffer, drive_file, idle, policies, queue, replay, seek, switches
+from .drive_file import Found
+from .geometry import Geometry
+from .value import Value, measured
+
+Ints = NDArray[np.int64]
+
+#: From this share of the usual time on, the buffer is measured in full.
+_LONG = 0.4
+
+#: From this share of late reads on, another client is looked for.
+_NOISY = 0.05
+
+#: The steps in their order, and the seconds of a probe of 600 s that they take.
+STEPS = {
+    "actuators": 10.0,
+    "seek": 60.0,
+    "switches": 15.0,
+    "buffer": 40.0,
+    "queue": 135.0,
+    "idle": 40.0,
+}
+
+
+def measure(
+    session: Any,
+    geometry: Any,
+    turn: Value,
+    disturbed: float,
+    *,
+    steps: Collection[str] = tuple(STEPS),
+    scale: float = 1.0,
+    told: Callable[[str], None] | None = None,
+) -> Found:
+    """Measure times on a target of known geometry.
+
+    Args:
+        session: of the probe.
+        geometry: zones, heads and the places of addresses.
+        turn: time of a turn.
+        disturbed: share of reads that end late for other reasons.
+        steps: names of `STEPS`.
+        scale: factor on the repeats, for probes of less or more time.
+        told: called with the name of each step as it begins.
+
+    """
+
+    def begins(step: str) -> bool:
+        if step in steps and told:
+            told(step)
+        return step in steps
+
+    arms = actuators.measure(session, session.rng("actuators")) if begins("actuators") else None
+    whole = session
+    if arms is not None and len(arms.ranges) > 1:
+        # Each arm has surfaces of its own: those of the first one stand for all.
+        blocks = arms.ranges[0][1]
+        session, geometry = _Part(session, blocks), _first(geometry, blocks)
+    begins("seek")
+    curve = seek.measure(
+        session, geometry, float(turn.value), session.rng("seek"), disturbed=disturbed,
+        trials=max(12, round(seek.TRIALS * scale)),
+        held_out=max(200, round(seek.HELD_OUT * scale)),
+    )  # fmt: skip
+    table, origins = drive_file.geometry_table(geometry, session.described)
+    if arms is not None and len(arms.ranges) > 1:
+        drive_file.repeat_surfaces(table, len(arms.ranges), _blocks_of_512(whole))
+    at = geometry.locate(seek.sampled(session, session.rng("sectors"), 1000))
+    sector_turns = float(np.mean(1 / np.asarray(at.sectors_per_track)))
+    turn = measured((curve.turn_s, *_moved(turn, curve.turn_s)), turn.reads, turn.step, "s")
+    found = Found(whole.described, turn, table, origins, sector_turns, curve, actuators=arms)
+    found.host = _host(found)
+    if begins("switches"):
+        found.switches = switches.measure(
+            session, geometry, curve, session.rng("switches"), disturbed=disturbed
+        )
+    if begins("buffer"):
+        found.buffer = buffer.measure(
+            session, geometry, curve.turn_s, session.rng("buffer"), brief=scale < _LONG
+        )
+        if found.buffer.enabled.value and scale >= _LONG:
+            count = round(policies.REQUESTS * min(1.0, scale))
+            found.policies = _policies(whole, found, count)
+    if begins("queue"):
+        _queue(whole, session, geometry, found, scale)
+    if begins("idle"):
+        found.idle = idle.measure(session, geometry, curve, session.rng("idle"), 24 * scale)
+    return found
+
+
+def _moved(turn: Value, refined_s: float) -> tuple[float, float]:
+    """Return the interval of a turn's time around its refined value."""
+    room = max(float(turn.high) - float(turn.low), 2e-7 * refined_s) / 2
+    return refined_s - room, refined_s + room
+
+
+def _first(geometry: Geometry, blocks: int) -> Geometry:
+    """Return the geometry of the first arm's addresses."""
+    zones = [z for z in geometry.found if z.first_lba < blocks]
+    return Geometry(zones, geometry.order_of_heads, blocks, geometry.block, geometry.layout)
+
+
+def _blocks_of_512(session: Any) -> int:
+    return int(session.described["blocks"]) * int(session.described["block_bytes"]) // 512
+
+
+class _Part:
+    """The addresses of the first arm of a session."""
+
+    def __init__(self, session: Any, blocks: int) -> None:
+        self._session = session
+        self.described = {**session.described, "blocks": blocks}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+
+def _queue(whole: Any, session: Any, geometry: Any, found: Found, scale: float) -> None:
+    """Measure the queue, and fit its order on the drive as far as it is known.
+
+    Batches and starvation are those of the first arm.
+    """
+    rng = session.rng("queue")
+    depths = queue.by_depth(whole, rng, seconds=queue.SECONDS * scale)
+    if whole is session and not found.host.beside:
+        share = _disturbed(geometry, found, depths[0])
+        found.host = found.host._replace(disturbed=share)
+    batches = round(queue.BATCHES * max(0.3, scale))
+    shares = queue.agreement(session, geometry, found.curve, rng, batches=batches)
+    starved = queue.starvation(session, geometry, rng)
+    found.queue = fitted(found, depths, shares, starved)
+
+
+def _disturbed(geometry: Geometry, found: Found, alone: queue.Depth) -> float:
+    """Return the share of disturbed reads with what single random reads say of it."""
+    curve = found.curve
+    moved = np.abs(np.diff(geometry.locate(alone.lbas).cylinder))
+    late = seek.disturbed_of(curve, moved, alone.taken_s[1:])
+    before = sum(v.reads for p in curve.points for v in (p.inward, p.outward))
+    return (curve.disturbed * before + late * len(moved)) / (before + len(moved))
+
+
+def fitted(
+    found: Found,
+    depths: tuple[queue.Depth, ...],
+    shares: dict[str, float],
+    starved: list[tuple[Ints, float]],
+) -> queue.Queue:
+    """Return the order that fits, by simulations of the drive as far as it is known."""
+    tags = int(found.described.get("queue_depth") or 32)
+    block = int(found.described["physical_bytes"]) // int(found.described["block_bytes"])
+
+    def simulate(order: dict[str, Any], lbas: Ints, depth: int) -> Any:
+        found.queue = queue.Queue(depths, "", {}, order, None, ())
+        issued, done, _ = _simulated(found, found.host).read(lbas.tolist(), block, depth=depth)
+        return np.asarray(issued) / 1e9, np.asarray(done) / 1e9
+
+    return queue.fit(depths, shares, starved, simulate, tags)
+
+
+def _policies(session: Any, found: Found, count: int) -> policies.Policies:
+    """Return the read policies of the buffer that fit a mixed load."""
+
+    def simulate(values: dict[str, bool], trace: replay.Trace, way: str) -> Any:
+        found.policies = policies.Policies(values, (), 0.0, 0)
+        times = [
+            replay.taken(
+                _simulated(found, found.host, seed).read(
+                    trace.lbas, trace.blocks, fua=False, **replay.options_of(trace, way)
+                )
+            )
+            for seed in range(2)
+        ]
+        return np.concatenate(times)
+
+    return policies.measure(
+        session, session.rng("policies"), simulate, 1.5 * found.curve.turn_s, count
+    )
+
+
+def _simulated(found: Found, host: replay.Host, seed: int = 0) -> Any:
+    """Open the drive as far as it is known."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trial.toml"
+        drive_file.write(found, path)
+        return replay.simulated(path, host, seed)
+
+
+def _host(found: Found) -> replay.Host:
+    """Return what reads suffer: a share that is late by whole turns, or another client.
+
+    Both make reads late. What fits the times of the random reads that were held out is taken.
+    """
+    curve, alone = found.curve, found.curve.alone
+    plain = replay.Host(curve.lateness_s, curve.disturbed)
+    if alone is None or curve.disturbed < _NOISY:
+        return plain
+    block = int(found.described["physical_bytes"]) // int(found.described["block_bytes"])
+
+    def off(host: replay.Host) -> float:
+        runs = [
+            _simulated(found, host, seed).read(
+                alone.lbas.tolist(), block, wait_s=alone.waits_s.tolist()
+            )
+            for seed in range(2)
+        ]
+        return demerit(alone.taken_s, np.concatenate([replay.taken(r) for r in runs]))
+
+    def with_client(share: float) -> replay.Host:
+        return replay.Host(curve.lateness_s, 0.0, round(float(share), 3))
+
+    best = optimize.minimize_scalar(
+        lambda b: off(with_client(b)), bounds=(0.02, 0.8), method="bounded",
+        options={"xatol": 0.01, "maxiter": 14},
+    )  # fmt: skip
+    return with_client(best.x) if best.fun < off(plain) else plain

@@ -1,0 +1,296 @@
+"""Drives for tests of the probe, and their bands by the rules of docs/models/adaptive-zoning.md.
+
+Nothing here is used by the probe.
+"""
+
+import copy
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from headstack import drives, population
+from headstack._toml import dumps
+from headstack.population.drawn import description
+
+
+class Run(NamedTuple):
+    """Successive tracks of one head, or of one cylinder, in physical sectors."""
+
+    first: int
+    n: int
+    tracks: int
+    head: int
+    zone: int
+
+
+def runs(spec: dict[str, Any]) -> list[Run]:
+    """Return the bands of a drive, or its cylinders where all heads are used in turn."""
+    g = spec["geometry"]
+    heads = g["surfaces"]
+    if spec.get("dash") == "D1A2S1H1":
+        # Each arm has half of the heads and of the addresses; its zones count on.
+        one = runs({"geometry": {**g, "surfaces": heads // 2}})
+        half = one[-1].first + one[-1].n * one[-1].tracks
+        return one + [r._replace(first=r.first + half, zone=r.zone + len(g["zones"])) for r in one]
+    if g.get("layout") == "extents":
+        return _runs_of_extents(g)
+    found, at = [], 0
+    for number, zone in enumerate(g["zones"]):
+        cylinders = zone["last_cylinder"] - zone["first_cylinder"] + 1
+        n = zone["sectors_per_track"]
+        if g.get("layout", "cylinder-major") in ("cylinder-major", "serpentine"):
+            found += [Run(at + c * n * heads, n, heads, 0, number) for c in range(cylinders)]
+            at += cylinders * n * heads
+            continue
+        width = g["band_cylinders"]
+        density = g.get("density", [{"bpi": 1, "tpi": 1}])
+        density = density * heads if len(density) == 1 else density
+        for band in range(math.ceil(cylinders / width)):
+            wide = min(width, cylinders - band * width)
+            order = list(range(heads))
+            if g.get("head_order") == "alternate" and band % 2:
+                order.reverse()
+            for head in order:
+                tracks = round(wide * density[head]["tpi"])
+                sectors = round(n * density[head]["bpi"])
+                found.append(Run(at, sectors, tracks, head, number))
+                at += sectors * tracks
+    return found
+
+
+def _runs_of_extents(g: dict[str, Any]) -> list[Run]:
+    """Join extents that follow each other on one surface."""
+    past = [z["last_cylinder"] for z in g["zones"]]
+    found: list[Run] = []
+    for first, n, cylinder, head, _ in g["extents"]:
+        zone = int(np.searchsorted(past, cylinder))
+        if found and (found[-1].head, found[-1].zone) == (head, zone) and g["surfaces"] > 1:
+            found[-1] = found[-1]._replace(tracks=found[-1].tracks + 1)
+        else:
+            found.append(Run(first, n, 1, head, zone))
+    return found
+
+
+@dataclass
+class Figures:
+    """What a probe has right: shares of the bands, and greatest differences."""
+
+    heads: bool
+    order: bool
+    n_exact: float
+    ends: float
+    edges_bands: float
+    rates: float
+    turn_ppm: float
+
+    def wrong(self, factor: float = 1.0) -> list[str]:
+        """Return what misses its bound."""
+        checks = {
+            "heads": self.heads,
+            "order": self.order,
+            "n": 1 - self.n_exact <= 0.01 * factor,
+            "ends": 1 - self.ends <= 0.05 * factor,
+            "edges": self.edges_bands <= factor,
+            "rates": self.rates <= 0.003 * factor,
+            "turn": abs(self.turn_ppm) <= factor,
+        }
+        return [name for name, good in checks.items() if not good]
+
+
+def rates(spec: dict[str, Any]) -> list[float]:
+    """Return the sustained rate of each zone in bytes/s: docs/models/drives.md."""
+    g = spec["geometry"]
+    size = 4096 if g.get("sector_size", "512 B") == "4 KiB" else 512
+    turn = 60 / float(g["rotation_speed"].split()[0])
+    if spec.get("dash") == "D1A2S1H1":
+        g = {**g, "surfaces": g["surfaces"] // 2}
+    found, every = [], runs({"geometry": g})
+    for number, zone in enumerate(g["zones"]):
+        n = zone["sectors_per_track"]
+        unit = 1.0 if g.get("skew_unit") == "turns" else 1 / n
+        track, cylinder = (zone.get(k, 0) * unit for k in ("track_skew", "cylinder_skew"))
+        mine = [r for r in every if r.zone == number][: 2 * g["surfaces"]]
+        if g.get("layout", "cylinder-major") in ("cylinder-major", "serpentine"):
+            h = g["surfaces"]
+            turns, sectors = h + (h - 1) * track + cylinder, h * n
+        elif g["layout"] == "extents":
+            # By the layout's rule an inward track follows at so much, an outward one at the rest.
+            step = ((g["surfaces"] - 1) * track + cylinder) % 1.0
+            found.append(_extents_rate(mine, g["surfaces"], track, step) * size / turn)
+            continue
+        else:
+            sectors = sum(r.n * r.tracks for r in mine)
+            turns = sum(r.tracks + (r.tracks - 1) * cylinder + track for r in mine)
+        found.append(sectors * size / turns / turn)
+    return found
+
+
+def _extents_rate(mine: list[Run], heads: int, track: float, step: float) -> float:
+    """Return the sectors of two rounds of bands over their turns."""
+    turns, cylinder, angle = 0.0, 0, []
+    for i, run in enumerate(mine):
+        way = -1 if run.head % 2 else 1
+        begin = cylinder if way > 0 else cylinder + run.tracks - 1
+        angle.append((run.head * track + begin * step, way * step, run.tracks))
+        cylinder += run.tracks if (i + 1) % heads == 0 else 0
+    for (a, skew, tracks), (b, _, _) in pairwise(angle[: heads + 1]):
+        jump = (b - a - (tracks - 1) * skew) % 1.0
+        turns += tracks + (tracks - 1) * (skew % 1.0) + jump
+    return sum(r.n * r.tracks for r in mine[:heads]) / turns
+
+
+def figures(probed: Any, spec: dict[str, Any], cycles: int = 3) -> Figures:
+    """Compare a probe with the drive it was made on."""
+    truth = runs(spec)
+    starts = np.array([r.first for r in truth])
+    block = probed.described["physical_bytes"] // probed.described["block_bytes"]
+    g = spec["geometry"]
+    end = probed.described["blocks"] // block
+    right = ends = total = 0
+    for zone in probed.geometry.found:
+        chosen = sorted({0, zone.cycles // 2, zone.cycles - 1})[:cycles]
+        bands = [(b, m * zone.cycle_blocks) for m in chosen for b in zone.cycle]
+        for band, further in bands + [(b, 0) for b in zone.tail]:
+            first = (band.first_lba + further) // block
+            run = truth[int(np.searchsorted(starts, first, side="right")) - 1]
+            past = min(run.first + run.n * run.tracks, end)
+            mine = first + band.sectors_per_track * band.tracks
+            total += 1
+            right += band.sectors_per_track == run.n
+            ends += abs(past - mine) <= run.n and abs(first - run.first) <= run.n
+    edges = [z.first_lba // block for z in probed.geometry.found]
+    count = 1 + max(r.zone for r in truth)
+    true_edges = [next(r for r in truth if r.zone == i) for i in range(count)]
+    true_edges = [r for r in true_edges if r.first < end]
+    off = float("inf")
+    if len(edges) == len(true_edges):
+        pairs = zip(edges, true_edges, strict=True)
+        off = max(abs(a - r.first) / (r.n * r.tracks) for a, r in pairs)
+    mine_rates = [r.value for r in probed.rates()]
+    true_rates = rates(spec)[: len(mine_rates)]
+    apart = float("inf")
+    if len(mine_rates) == len(true_rates):
+        apart = max(abs(a / b - 1) for a, b in zip(mine_rates, true_rates, strict=True))
+    turn = 60 / float(g["rotation_speed"].split()[0])
+    return Figures(
+        probed.geometry.heads == g["surfaces"],
+        _order(probed, g),
+        right / total,
+        ends / total,
+        off,
+        apart,
+        (probed.period.turn_s / turn - 1) * 1e6,
+    )
+
+
+def _order(probed: Any, g: dict[str, Any]) -> bool:
+    """Tell whether layout, order and directions of heads are those of the drive."""
+    layout = g.get("layout", "cylinder-major")
+    mine = probed.geometry
+    if layout in ("cylinder-major", "serpentine"):
+        # Where both look alike that must be said.
+        return mine.head_first and (mine.layout == layout or not probed.heads.sure)
+    way = "serpentine" if layout in ("banded", "extents") else g.get("direction", "inward")
+    way = way if g["surfaces"] > 1 else "inward"
+    order = g.get("head_order", "same") if g["surfaces"] > 1 else "same"
+    return mine.layout == "adaptive" and (mine.direction, mine.head_order) == (way, order)
+
+
+PRESETS = ("barracuda-7200.9-2006", "barracuda-es2-2008", "wd-re3-2009", "helium-20tb")
+
+
+def drawn(seed: int, number: int, zones: int | None = None) -> dict[str, Any]:
+    """Return drive `number` of a seed: layouts, heads and sectors in turn, values by chance.
+
+    Args:
+        seed: of all drives.
+        number: which of them.
+        zones: only so many zones, from the outside; None: all.
+
+    """
+    if number == 17:
+        return extents(seed)
+    rng = np.random.default_rng([seed, number])
+    kind = ("adaptive", "banded", "cylinder-major", "serpentine")[number % 4]
+    heads = int(rng.integers(1, 21))
+    kind = "cylinder-major" if heads == 1 else kind
+    if number % 5 == 0:
+        preset = PRESETS[number // 5 % len(PRESETS)]
+        spec = description(population.draw(preset, n=1, seed=seed), 0)
+        kind, heads = "adaptive", spec["geometry"]["surfaces"]
+    else:
+        spec = copy.deepcopy(dict(drives.load(str(rng.choice(PRESETS)))))
+    spec = {**spec, "name": f"drawn-{seed}-{number}", "geometry": dict(spec["geometry"])}
+    g = spec["geometry"]
+    for key in ("capacity_blocks", "outer_radius", "inner_radius"):
+        g.pop(key, None)
+    g["zones"] = copy.deepcopy(g["zones"][: zones or int(rng.integers(6, 25))])
+    g["surfaces"] = heads
+    g["rotation_speed"] = f"{float(rng.choice([5400, 7200, 10000]) * rng.normal(1, 2e-4)):.4f} rpm"
+    g["sector_size"] = str(rng.choice(["512 B", "4 KiB"]))
+    if g["sector_size"] == "4 KiB" and g["zones"][0]["sectors_per_track"] > 1000:
+        for zone in g["zones"]:
+            zone["sectors_per_track"] //= 3
+    if kind == "adaptive":
+        g["head_order"] = str(rng.choice(["same", "alternate"]))
+        g["direction"] = str(rng.choice(["inward", "serpentine"]))
+        g["band_cylinders"] = int(rng.integers(80, 400))
+        if number % 5:
+            step = rng.integers(-3, 4, heads) * 0.031
+            g["density"] = [
+                {"bpi": round(math.exp(k), 5), "tpi": round(math.exp(-k), 5)} for k in step
+            ]
+    else:
+        for key in ("head_order", "direction", "density", "band_cylinders"):
+            g.pop(key, None)
+        if kind == "banded":
+            g["band_cylinders"] = int(rng.integers(80, 400))
+    g["layout"] = kind
+    # A head switch takes more or less than the step to a neighbouring cylinder, as on real drives.
+    cylinder = float(rng.uniform(0.08, 0.2))
+    track = cylinder + float(rng.choice([-1, 1]) * rng.uniform(0.02, 0.05))
+    for zone in g["zones"]:
+        zone.update(track_skew=round(track, 4), cylinder_skew=round(cylinder, 4))
+    # Longer than a step to the next cylinder, without which some layouts look alike.
+    spec["positioning"] = {**spec.get("positioning", {}), "head_switch": "0.9 ms"}
+    if number in (18, 19):
+        g["surfaces"] = 2 * min(heads, 10)
+        spec["dash"] = "D1A2S1H1"
+        spec["parallelism"] = {"arm_share": "own-share", "logical_units": False}
+        spec["parallelism"] |= {"arms_in_motion": 0, "channels": 0}
+    spec["sources"] = {"": "chosen: drawn for a test"}
+    return spec
+
+
+def extents(seed: int) -> dict[str, Any]:
+    """Return a small drive whose tracks are a list: bands, outward on odd heads."""
+    rng = np.random.default_rng([seed, 99])
+    spec = copy.deepcopy(dict(drives.load("barracuda-es-750")))
+    heads, width = int(rng.integers(2, 7)), int(rng.integers(40, 90))
+    g = {"layout": "extents", "surfaces": heads, "sector_size": "512 B", "skew_unit": "turns"}
+    g |= {"rotation_speed": "7200 rpm", "zones": [], "extents": []}
+    first, at = 0, 0
+    for n in (800, 760, 700):
+        skews = {"track_skew": 0.11, "cylinder_skew": 0.17}
+        last = first + 10 * width - 1
+        zone = {"first_cylinder": first, "last_cylinder": last, "sectors_per_track": n}
+        g["zones"].append({**zone, **skews})
+        for band in range(first, last, width):
+            for head in range(heads):
+                for t in range(width):
+                    cylinder = band + (width - 1 - t if head % 2 else t)
+                    g["extents"].append([at, n, cylinder, head, 0])
+                    at += n
+        first = last + 1
+    g["cylinders"] = first
+    return {**spec, "name": f"extents-{seed}", "geometry": g, "sources": {"": "chosen: drawn"}}
+
+
+def written(spec: dict[str, Any], folder: Any) -> str:
+    """Write a drive file; return the target that simulates it."""
+    path = folder / f"{spec['name']}.toml"
+    path.write_text(dumps(spec), encoding="utf-8")
+    return f"sim:{path}"

@@ -1,0 +1,211 @@
+"""What a probe finds on drives whose truth is known: `probe_oracle` has their bands by rule."""
+
+import json
+import random
+
+import numpy as np
+import probe_oracle as oracle
+import pytest
+
+from headstack import probe
+from headstack.errors import ConfigError, HeadstackError
+from headstack.probe import geometry, heads, log, period, plan, session
+
+#: Of the drives; those of a report are from another seed.
+SEED = 6
+#: Other clients than the probe, as on a quiet host: lateness with a tail, 2 % of reads disturbed.
+QUIET = {"lateness": "15us", "disturbed": 0.02}
+
+
+def found(spec, folder, **options):
+    options = {**QUIET, "steps": (), "seed": 1, **options}
+    return probe.probe(oracle.written(spec, folder), **options)
+
+
+# One of each layout in `make test`, with few zones; all twenty in `make test-all`.
+@pytest.mark.parametrize("number", [1, 3, 12, 14, 17, 18])
+def test_drives_with_few_zones_are_found(number, tmp_path):
+    spec = oracle.drawn(SEED, number, zones=3)
+    probed = found(spec, tmp_path)
+    figures = oracle.figures(probed, spec)
+    assert not figures.wrong(), (SEED, number, figures)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("number", range(20))
+def test_twenty_drives_are_found(number, tmp_path):
+    spec = oracle.drawn(SEED, number)
+    figures = oracle.figures(found(spec, tmp_path, seed=number), spec)
+    assert not figures.wrong(), (SEED, number, figures)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("number", [0, 1, 3, 14])
+def test_disturbed_reads_cost_time_and_not_truth(number, tmp_path):
+    spec = oracle.drawn(SEED, number)
+    figures = oracle.figures(found(spec, tmp_path, disturbed=0.2), spec)
+    assert not figures.wrong(2), (SEED, number, figures)
+
+
+def test_angles_are_those_that_are_read(tmp_path):
+    spec = oracle.drawn(SEED, 12, zones=2)
+    probed = found(spec, tmp_path)
+    rng = np.random.default_rng(SEED)
+    lbas = rng.integers(0, probed.geometry.total // 8, 300) * 8
+    places = probed.geometry.locate(lbas)
+    read = probed.angles
+    core = probe._open(oracle.written(spec, tmp_path), "0us", 0.0, 0.0, 1)
+    live = session.Session(core, log.Log({"seed": 1, "described": probe._plain(core.described)}))
+    again = period.find(live)
+    angles = again.phase(live.read("test", lbas).done_ns)
+    # The frames of two probes differ by one angle; ends of sectors are one sector after begins.
+    left = period.wrap(angles - places.angle_turns - 1 / places.sectors_per_track)
+    left = period.wrap(left - period.middle(left))
+    assert np.quantile(np.abs(left), 0.95) < 0.01, SEED
+    assert read.tolerance < 0.03
+
+
+def test_places_are_those_of_the_oracle(tmp_path):
+    spec = oracle.drawn(SEED, 4, zones=2)
+    probed = found(spec, tmp_path)
+    truth = oracle.runs(spec)
+    starts = np.array([r.first for r in truth])
+    block = probed.described["physical_bytes"] // probed.described["block_bytes"]
+    sectors = np.random.default_rng(SEED).integers(0, probed.geometry.total // block, 500)
+    places = probed.geometry.locate(sectors * block)
+    for i, sector in enumerate(sectors):
+        run = truth[int(np.searchsorted(starts, sector, side="right")) - 1]
+        track, rest = divmod(int(sector) - run.first, run.n)
+        mine = (places.sectors_per_track[i], places.track[i], places.sector[i], places.head[i])
+        assert tuple(map(int, mine)) == (run.n, track, rest, run.head)
+
+
+@pytest.fixture(scope="module")
+def logged(tmp_path_factory):
+    """A small drive, the log of its probe, and its result."""
+    folder = tmp_path_factory.mktemp("log")
+    spec = oracle.drawn(SEED, 8, zones=2)
+    file = folder / "probe.log"
+    result = found(spec, folder, log=file).document()
+    return oracle.written(spec, folder), file, json.dumps(result)
+
+
+def test_a_log_alone_gives_the_same_result(logged):
+    _, file, result = logged
+    assert json.dumps(probe.probe(None, from_log=file).document()) == result
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_an_interrupted_probe_goes_on_to_the_same_result(logged, number, tmp_path):
+    target, file, result = logged
+    whole = file.read_bytes()
+    # Within a line as well: a killed process leaves half of one.
+    cut = random.Random(number).randrange(whole.index(b"\n") + 1, len(whole))
+    part = tmp_path / "part.log"
+    part.write_bytes(whole[:cut])
+    options = {**QUIET, "steps": (), "seed": 1}
+    again = probe.probe(target, log=part, resume=True, **options)
+    assert json.dumps(again.document()) == result, cut
+    assert part.read_bytes() == whole
+
+
+def test_a_log_is_not_overwritten(logged):
+    target, file, _ = logged
+    with pytest.raises(ConfigError, match="is there already, need --resume"):
+        probe.probe(target, log=file, **QUIET)
+
+
+def test_a_log_that_ends_says_so(logged, tmp_path):
+    _, file, _ = logged
+    part = tmp_path / "part.log"
+    part.write_bytes(b"\n".join(file.read_bytes().split(b"\n")[:5]) + b"\n")
+    with pytest.raises(HeadstackError, match="need the target to go on"):
+        probe.probe(None, from_log=part)
+
+
+def test_a_log_of_another_plan_is_refused(logged, tmp_path):
+    _, file, _ = logged
+    lines = file.read_text().split("\n")
+    lines[1] = lines[1].replace('"lba":[', '"lba":[0,', 1)
+    other = tmp_path / "other.log"
+    other.write_text("\n".join(lines))
+    with pytest.raises(ConfigError, match="got another call"):
+        probe.probe(None, from_log=other)
+
+
+def test_too_many_disturbed_reads_are_said(tmp_path):
+    spec = oracle.drawn(SEED, 8, zones=1)
+    with pytest.raises(HeadstackError, match=r"too noisy: \d+% of the reads wait"):
+        found(spec, tmp_path, disturbed=0.6)
+
+
+CHANCE = random.Random(SEED)
+
+
+class Scripted:
+    """A target that answers after times of a rule; it has nothing else of a drive."""
+
+    def __init__(self, rule):
+        self.rule, self.now = rule, 0.0
+        self.described = {
+            "kind": "block",
+            "blocks": 10**9,
+            "block_bytes": 512,
+            "physical_bytes": 512,
+            "fua": True,
+        }
+
+    def read(self, lba, blocks, **_):
+        issued, done = [], []
+        for address in lba:
+            issued.append(int(self.now * 1e9))
+            self.now += self.rule(address)
+            done.append(int(self.now * 1e9))
+        return issued, done, [0] * len(lba)
+
+
+@pytest.mark.parametrize(
+    ("rule", "reason"),
+    [
+        (lambda lba: 80e-6, "less than 0.8 ms"),
+        (lambda lba: 5e-3 + 4e-3 * CHANCE.random(), "do not depend on the distance"),
+    ],
+)
+def test_what_does_not_rotate_is_told(rule, reason):
+    target = Scripted(rule)
+    live = session.Session(target, log.Log({"seed": 1, "described": target.described}))
+    with pytest.raises(probe.NotADiskError, match=reason):
+        plan.run(live, 60.0, (), None)
+
+
+@pytest.mark.parametrize("turn_ms", [4.0, 5.557, 8.333, 16.6])
+def test_the_vote_finds_the_longest_turn_that_fits(turn_ms):
+    rng = np.random.default_rng(int(turn_ms * 1000))
+    turns = rng.integers(1, 300, 80)
+    late = rng.exponential(15e-6, 80) - rng.exponential(15e-6, 80)
+    found_s, agreed = period.vote(turns * turn_ms * 1e-3 + late)
+    assert found_s == pytest.approx(turn_ms * 1e-3, rel=2e-5)
+    assert agreed > 0.9
+
+
+@pytest.mark.parametrize(
+    ("level_ms", "expected"),
+    [
+        # Heads by steps of the least time: three heads, four heads, and none that can be told.
+        ([0.7, 0.7, 1.0, 1.0, 1.0, 1.2, 1.2, 1.2, 1.4, 1.4], (3, "same")),
+        ([0.7, 0.7, 0.7, 1.0, 1.0, 1.0, 1.0, 1.2, 1.2, 1.2, 1.2], (4, "same")),
+        ([0.7] * 12, None),
+        # A switch takes longer than steps: only the first head's own bands are reached sooner.
+        ([1.0, 1.0, 1.0, 0.8, 1.0, 1.0, 1.0, 0.9, 1.0, 1.0, 1.0, 1.0], (4, "same")),
+    ],
+)
+def test_heads_follow_from_steps_of_the_least_time(level_ms, expected):
+    assert heads._count(np.array(level_ms) * 1e-3, 1, 1, False) == expected
+
+
+def test_a_place_past_the_last_zone_is_not_known(tmp_path):
+    spec = oracle.drawn(SEED, 8, zones=1)
+    probed = found(spec, tmp_path)
+    places = probed.geometry.locate([0, probed.geometry.found[-1].past_lba - 8])
+    assert places.known.all()
+    assert isinstance(probed.geometry, geometry.Geometry)
