@@ -425,7 +425,7 @@ class _Cycles:
                 sectors += [first, first + n - 1]
                 predicted += [angle + 1 / n, angle + 1]
         left = self.angles.rest(sectors, predicted, STEP)
-        good = bool((np.abs(left) < 1.5 * self.angles.tolerance).all())
+        good = bool((np.abs(left) < 1.1 * self.angles.tolerance).all())
         if good and cycle > self.known:
             self.turns += float(np.median(left)) / cycle
             self.known = cycle
