@@ -196,7 +196,8 @@ def _order(probed: Any, g: dict[str, Any]) -> bool:
     way = "serpentine" if layout in ("banded", "extents") else g.get("direction", "inward")
     way = way if g["surfaces"] > 1 else "inward"
     order = g.get("head_order", "same") if g["surfaces"] > 1 else "same"
-    return mine.layout == "adaptive" and (mine.direction, mine.head_order) == (way, order)
+    told = mine.head_order == order or not mine.order_told
+    return mine.layout == "adaptive" and mine.direction == way and told
 
 
 PRESETS = ("barracuda-7200.9-2006", "barracuda-es2-2008", "wd-re3-2009", "helium-20tb")

@@ -99,9 +99,7 @@ def probe(
         opened.close()
 
 
-def _open(
-    target: str, lateness: str | None, disturbed: float, beside: float, seed: int
-) -> Any:
+def _open(target: str, lateness: str | None, disturbed: float, beside: float, seed: int) -> Any:
     late = None if lateness is None else float(_bridge.call("quantity", "time", lateness))
     return _core.ProbeTarget.open(
         target, lateness_s=late, disturbed=disturbed, beside=beside, seed=seed

@@ -149,6 +149,14 @@ class Geometry:
             at += whole / self.each * full + (len(zone.tail) - whole) / self.each * last
         return [*widths, (at, 0.0, 0.0)]
 
+    @property
+    def order_told(self) -> bool:
+        """Whether bands tell the order of heads: backwards they are others."""
+        cycle = self.found[0].cycle
+        shapes = [cycle[i % len(cycle)].shape[:2] for i in range(self.each)]
+        same = self.head_order == "same" and not self.head_first
+        return not (same and self.each > 1 and shapes == shapes[::-1])
+
     def _range(self, zone: int) -> int:
         """Return the number of the actuator to which a zone belongs."""
         starts = [first for first, _ in self.ranges]

@@ -72,8 +72,8 @@ def text(found: Found, replay: Replay | None) -> list[str]:
         f"turnaround {float(c.turnaround.value) * 1e3:.3f} ms; seek of one track "
         f"{float(c.table[0][1].value) * 1e3:.3f} ms, of {c.table[-1][0]:,} tracks "
         f"{float(c.table[-1][1].value) * 1e3:.2f} ms, average "
-        f"{sheet_average_s(c, found.geometry['cylinders']) * 1e3:.2f} ms; {c.held_out[0]:.1%} of the "
-        "reads held out contradict the table"
+        f"{sheet_average_s(c, found.geometry['cylinders']) * 1e3:.2f} ms; {c.held_out[0]:.1%} "
+        "of the reads held out contradict the table"
     ]
     if found.buffer is not None:
         b = found.buffer

@@ -99,13 +99,16 @@ class Probed:
         way = exact(g.direction, "heads", reads)
         if not all(self.heads.heads.directions):
             way = Value(g.direction, None, None, "not identifiable", reads, "heads")
+        around = exact(g.head_order, "heads", reads)
+        if not g.order_told:
+            around = Value(g.head_order, None, None, "not identifiable", reads, "heads")
         rates = self.rates()
         return {
             "turn": self.period.value(),
             "heads": count,
             "layout": order,
             "direction": way,
-            "head_order": exact(g.head_order, "heads"),
+            "head_order": around,
             "zones": exact(len(g.zones), "zones"),
             "cylinders": Value(
                 g.cylinders, 0.97 * g.cylinders, 1.03 * g.cylinders, "measured", reads, "zones"
@@ -330,6 +333,8 @@ def _unknown(probed: Probed, session: Session) -> list[str]:
         )
     if not all(probed.heads.heads.directions):
         notes.append("directions of heads are not identifiable")
+    if not g.order_told:
+        notes.append("whether every other band begins with the last head is not identifiable")
     notes.append("physical head numbers and a mirrored order are not identifiable by reads")
     if session.failed:
         notes.append(f"{len(session.failed)} reads failed, the first at {session.failed[0]}")

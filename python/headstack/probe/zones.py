@@ -139,6 +139,12 @@ def _spacing(skews: Floats) -> int | None:
     return None
 
 
+def _one(before: Zone, after: Zone) -> bool:
+    """Tell whether two successive zones are one."""
+    shapes = [[b.shape[:2] for b in z.cycle] for z in (before, after)]
+    return before.past_lba == after.first_lba and not before.tail and shapes[0] == shapes[1]
+
+
 def _ends(band: Band, bands: list[Band], cycle: int) -> bool:
     """Tell whether a band is none of those so far: a zone ends there, and not only the order."""
     return band.shape[:2] not in {b.shape[:2] for b in bands} and (
@@ -194,8 +200,16 @@ class _Surveyor:
         left = self.total - zone.past_lba
         if left > 0 and not self.flat and (self.row is None or left < zone.cycle_blocks):
             zone = self._tail(zone)
-        self.zones.append(zone)
         self.at = zone.past_lba
+        last = self.zones[-1] if self.zones and not self.flat else None
+        if last is not None and _one(last, zone):
+            # A late read had cut it in two; the longer part tells the angle of a cycle.
+            turns = max(last, zone, key=lambda z: z.cycles).cycle_turns
+            cycles = last.cycles + zone.cycles
+            past, tail = zone.past_lba, zone.tail
+            zone = replace(last, cycles=cycles, past_lba=past, tail=tail, cycle_turns=turns)
+            self.zones.pop()
+        self.zones.append(zone)
 
     def sampled(self) -> list[Zone]:
         """Return zones of the addresses that were not reached: of single tracks at some places."""
@@ -425,7 +439,7 @@ class _Cycles:
                 sectors += [first, first + n - 1]
                 predicted += [angle + 1 / n, angle + 1]
         left = self.angles.rest(sectors, predicted, STEP)
-        good = bool((np.abs(left) < 1.5 * self.angles.tolerance).all())
+        good = bool((np.abs(left) < 1.1 * self.angles.tolerance).all())
         if good and cycle > self.known:
             self.turns += float(np.median(left)) / cycle
             self.known = cycle
