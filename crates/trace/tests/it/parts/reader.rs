@@ -330,6 +330,7 @@ fn writers_round_trip_what_they_hold() {
             let fio = *format == "fio-iolog";
             let holds = |op| match op {
                 Command::Read | Command::Write => true,
+                Command::ReadThrough => false,
                 Command::WriteThrough => ["csv", "parquet"].contains(format),
                 Command::Flush => fio || ["csv", "parquet"].contains(format),
             };
