@@ -8,6 +8,7 @@ import numpy as np
 from headstack.errors import ConfigError
 
 from .drive_file import Found
+from .queue import Queue
 from .replay import Replay
 from .seek import sheet_average_s
 
@@ -15,7 +16,7 @@ from .seek import sheet_average_s
 _MOST_ROWS = 200_000
 
 
-def io_cost_model(found: Found, device: str = "MAJ:MIN") -> str:
+def io_cost_model(found: Found, queue: Queue, device: str = "MAJ:MIN") -> str:
     """Return a line for `io.cost.model`: rates of the drive alone, as resctl-bench states them.
 
     Writes are not measured: they get the values of reads.
@@ -25,8 +26,7 @@ def io_cost_model(found: Found, device: str = "MAJ:MIN") -> str:
     sectors = float(np.mean(zones[0]["sectors_per_track"]))
     skew = float(zones[0]["cylinder_skew"])
     rate = sectors * float(found.described["physical_bytes"]) / (turn * (1 + skew))
-    by_depth = {d.depth: float(d.iops.value) for d in found.queue.depths} if found.queue else {}
-    random = by_depth[max(by_depth)] if by_depth else 0.0
+    random = float(max(queue.depths, key=lambda d: d.depth).iops.value)
     # The kernel counts 4 KiB pages for its sequential rate.
     sequential = rate / 4096
     each = {"bps": rate, "seqiops": sequential, "randiops": random}
@@ -97,7 +97,9 @@ def text(found: Found, replay: Replay | None) -> list[str]:
             f"{float(replay.open.value):.1%} open (by chance {replay.chance[0]:.1%} and "
             f"{replay.chance[1]:.1%})"
         )
-    return [*lines, f"io.cost.model: {io_cost_model(found)}"]
+    if found.queue is not None:
+        lines.append(f"io.cost.model: {io_cost_model(found, found.queue)}")
+    return lines
 
 
 def values_of(found: Found) -> Mapping[str, Any]:
@@ -117,10 +119,10 @@ def values_of(found: Found) -> Mapping[str, Any]:
             {"depth": d.depth, "iops": d.iops.as_dict(), "p99": d.p99_s.as_dict()}
             for d in found.queue.depths
         ]
+        document["io_cost_model"] = io_cost_model(found, found.queue)
         document["queue"] = {"spec": found.queue.spec, "agreement": found.queue.agreement}
     if found.actuators:
         document["actuators"] = found.actuators.number.as_dict()
         document["ranges"] = found.actuators.ranges
-    document["io_cost_model"] = io_cost_model(found)
     document["idle"] = [{"gap_s": i.gap_s, **i.extra_s.as_dict()} for i in found.idle]
     return document

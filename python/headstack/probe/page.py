@@ -7,6 +7,8 @@ import numpy as np
 
 from headstack.errors import ConfigError
 
+from . import lines
+
 if TYPE_CHECKING:
     from headstack.plots.look import Chart
 
@@ -193,7 +195,8 @@ def html(probed: "Probed") -> str:
         "probe.html",
         title=title,
         headline=probed.sentence,
-        values=[(k, f"{v.value}", str(v)) for k, v in probed.values().items()],
+        values=[(k, v.shown, str(v)) for k, v in probed.values().items()],
+        lines=lines.text(probed.found, probed.replay) if probed.found else [],
         figures=shown,
         zones=[
             (

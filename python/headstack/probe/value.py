@@ -30,6 +30,17 @@ class Value:
     step: str
     unit: str = ""
 
+    @property
+    def shown(self) -> str:
+        """The value as a person reads it."""
+        if not isinstance(self.value, float):
+            return str(self.value)
+        if self.unit == "B/s":
+            return f"{self.value / 1e6:,.2f} MB/s"
+        if self.unit == "s":
+            return f"{self.value * 1e3:.6f} ms"
+        return f"{self.value:,.0f} {self.unit}".rstrip()
+
     def as_dict(self) -> dict[str, Any]:
         """Return it as a dictionary for JSON."""
         return asdict(self)
