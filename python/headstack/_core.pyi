@@ -229,13 +229,17 @@ class ProbeTarget:
     ) -> ProbeTarget:
         """Open a block device, an export of NBD or iSCSI, or ``sim:`` with a drive's name or file.
 
-        The numbers are of ``sim:`` alone: the host's mean lateness (None: 15 us; 0: never late), the share of
-        commands that are late by one or two turns, the share of the drive's time that another client takes.
+        The numbers are of ``sim:`` alone: the host's mean lateness (None: 15 us; 0: never late),
+        the share of commands that are late by one or two turns, the share of the drive's time that
+        another client takes.
         """
     @property
     def described(self) -> dict[str, Any]:
-        """What it says about itself: kind, blocks, block_bytes, physical_bytes, model, firmware, serial_sha256,
-        rotational, fua, queue_depth, ranges, zoned, mounted, caveats."""
+        """What it says about itself.
+
+        Keys: kind, blocks, block_bytes, physical_bytes, model, firmware, serial_sha256, rotational,
+        fua, queue_depth, ranges, zoned, mounted, caveats.
+        """
     def read(
         self,
         lba: Sequence[int],
@@ -249,8 +253,9 @@ class ProbeTarget:
     ) -> tuple[list[int], list[int], list[int]]:
         """When each read was issued and done, and how it ended: 0 well, 1 the medium, 2 otherwise.
 
-        Sizes are in logical blocks; one physical block unless said. Each read is issued ``wait_s`` after the one
-        before, or so that ``depth`` are outstanding, or all together, or each ``at_s`` after the call.
+        Sizes are in logical blocks; one physical block unless said. Each read is issued ``wait_s``
+        after the one before, or so that ``depth`` are outstanding, or all together, or each
+        ``at_s`` after the call.
         """
     def write(
         self,
@@ -263,9 +268,9 @@ class ProbeTarget:
         fua: bool = False,
         at_s: Sequence[float] | None = None,
     ) -> tuple[list[int], list[int], list[int]]:
-        """The same for writes; simulated drives that were opened with ``allow_writes`` alone."""
+        """Write; only to simulated drives that were opened with ``allow_writes``."""
     def now_ns(self) -> int:
-        """The time."""
+        """Return the time."""
     def sleep(self, seconds: float) -> None:
         """Wait; of a simulated drive the clock is advanced."""
     def close(self) -> None:

@@ -163,3 +163,55 @@ def _print(found: "Probed") -> None:
         _terminal.between()
     for note in found.notes:
         _terminal.say(f"note: {note}")
+
+
+def _rescue_maps(found: "Probed", folder: Path) -> list[Path]:
+    """Write a map of ddrescue for each head."""
+    from headstack import outputs
+    from headstack.probe import lines
+
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for head in range(found.geometry.heads):
+        path = folder / f"head-{head}.map"
+        text = lines.rescue_map(found.geometry, head, int(found.described["block_bytes"]))
+        with outputs.whole_file(path) as part:
+            part.write_text(text, encoding="utf-8")
+        paths.append(path)
+    return paths
+
+
+def _compare(found: "Probed", drive: str, as_json: bool) -> None:
+    from headstack import drives
+    from headstack.cli import _terminal
+    from headstack.errors import ConfigError
+    from headstack.probe import compare, drive_file
+
+    if found.found is None:
+        raise ConfigError("--compare: got no step seek, need it")
+    mine, _ = drive_file.spec(found.found)
+    told = compare.text(compare.differences(mine, drives.load(drive)))
+    for line in told.splitlines():
+        _terminal.say(line, as_json=as_json)
+
+
+def _sweep(
+    target: str,
+    size: str,
+    trials: int,
+    simulated: tuple[str | None, float, float, int],
+    as_json: bool,
+) -> None:
+    """Read the whole target in blocks, and print the rates."""
+    from headstack import _bridge, probe
+    from headstack.cli import _terminal
+    from headstack.probe import sweep
+
+    block = int(_bridge.call("quantity", "size", size))
+    with probe.opened(target, *simulated) as session:
+        found = sweep.measure(session, block, trials=trials).summary
+    if as_json:
+        _terminal.print_json(found)
+        return
+    for key, value in found.items():
+        _terminal.say(f"{key}: {value}")

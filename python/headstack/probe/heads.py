@@ -291,7 +291,7 @@ def _count(nearest_s: Floats, begin: int, cycle: int, mirrored: bool) -> tuple[i
     return best[1:] if clear and best[1] > 0 and best[1] + 3 <= len(nearest_s) else None
 
 
-def _dips(times_s: Floats, same: Floats, around: Floats) -> float:
+def _dips(times_s: Floats, same: NDArray[np.bool_], around: Floats) -> float:
     """Return the misfit if only the first head's own bands differ from all others.
 
     A head is at its next band sooner than the others if a switch takes longer than that.

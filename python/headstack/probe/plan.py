@@ -31,7 +31,7 @@ STEPS = ("seek", "switches", "buffer", "actuators", "queue", "idle", "replay")
 #: Share of the time for zones, and the seconds of all later steps in a probe of 600 s.
 ZONES_SHARE, LATER_S = 0.45, 520.0
 
-#: Steps in the order in which short probes have them, and the least seconds of each on drives of today.
+#: Steps in the order in which short probes have them, and the least seconds of each.
 LEAST_S = {
     "seek": 22.0,
     "queue": 25.0,
