@@ -234,7 +234,8 @@ fn clients_that_vanish_in_the_middle_change_nothing() {
     for whole in ["structured", "extended"].map(session) {
         for length in 0..whole.len() {
             let mut bad = server.connect();
-            bad.write_all(&whole[..length]).unwrap();
+            // Closed at once while the server has still to see that a thousand others have left.
+            let _ = bad.write_all(&whole[..length]);
         }
     }
     assert_eq!(good.read(1 << 20, 1000), [5; 1000]);

@@ -231,7 +231,7 @@ impl Bfq {
             busy: 0,
             busy_raised: 0,
             queueing: Queueing::default(),
-            rate: PeakRate::new(),
+            rate: PeakRate::default(),
             injection: Injection::default(),
             bursts: Bursts::default(),
         }
@@ -447,4 +447,3 @@ impl Elevator for Bfq {
         self.requests.len()
     }
 }
-

@@ -269,6 +269,7 @@ impl Sorted {
         self.fifos[direction].len > 0
     }
 
+    #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.fifos.iter().map(|f| f.len).sum()
     }

@@ -161,6 +161,7 @@ impl Order {
     }
 
     /// The queue that has its turn next, which begins.
+    #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Option<u32> {
         self.begin_until_now();
         if self.started.is_empty() {

@@ -55,8 +55,8 @@ pub struct PeakRate {
     last_end: Time,
 }
 
-impl PeakRate {
-    pub fn new() -> PeakRate {
+impl Default for PeakRate {
+    fn default() -> PeakRate {
         PeakRate {
             rate: USUAL * 2 / 3,
             is_measured: false,
@@ -69,7 +69,9 @@ impl PeakRate {
             last_end: Time::ZERO,
         }
     }
+}
 
+impl PeakRate {
     /// Sectors that are transferred in a time at this rate.
     pub fn sectors_in(&self, span_ns: u64) -> u64 {
         ((u128::from(self.rate) * u128::from(span_ns / 1000)) >> 16) as u64
