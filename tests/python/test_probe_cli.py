@@ -6,6 +6,7 @@ import re
 import probe_oracle as oracle
 import pytest
 
+import headstack
 from headstack.cli import main
 
 QUIET = ["--lateness", "15us", "--disturbed", "0.02"]
@@ -35,6 +36,14 @@ def test_the_command_writes_a_drive_file_and_a_page(target, tmp_path, capsys):
     again = tmp_path / "again.toml"
     assert main(["probe", "--from", str(log), "-o", str(again)]) == 0
     assert again.read_bytes() == drive.read_bytes()
+
+
+def test_a_drive_with_two_actuators_has_a_page(tmp_path):
+    found = headstack.probe("sim:exos-2x18-sas", budget="40 s", steps=())
+    assert len(found.geometry.ranges) == 2
+    text = found.write_page(tmp_path / "two.html").read_text()
+    assert "Sectors of a track" in text
+    assert "Rate of long reads" in text
 
 
 def test_the_document_has_every_value_with_its_origin(target, capsys):

@@ -207,13 +207,16 @@ class Geometry:
         return self.each - 1 - place if turned else place
 
     @cached_property
+    def of_first(self) -> list[Zone]:
+        """Zones of the first actuator; those of the others have the same formats."""
+        return [zone for i, zone in enumerate(self.found) if not self._range(i)]
+
+    @cached_property
     def zones(self) -> list[ZoneView]:
         """Zones as drive files have them."""
         views = []
         arms = len(self.ranges)
-        for i, zone in enumerate(self.found):
-            if self._range(i):
-                continue  # zones of other actuators have the same formats
+        for zone in self.of_first:
             cycle = zone.cycle
             blocks = (zone.past_lba - zone.first_lba) * arms
             if self.head_first:

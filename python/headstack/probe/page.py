@@ -20,12 +20,13 @@ _CAPTIONS = {
     "wrong time would show as a slope. Reads that are later by ten deviations are left out.",
     "angles": "Angles that were read less those of the map. Only what fits the map is shown; an "
     "error of one sector in the length of a track would leave steps.",
-    "sectors": "Sectors of a track of each head. Steps are the edges of zones.",
+    "sectors": "Sectors of a track of each head; with several actuators over the "
+    "addresses of the first one. Steps are the edges of zones.",
     "rates": "Rate of long reads that follows from sectors, turn and skews.",
     "reach": "Least time from the first track of the drive to the first and to the last track of "
     "each band. It steps up after all heads had their turn; the lower of both is the outer end.",
     "seek": "Least seek times with their intervals, and the formula that fits them best.",
-    "queue": "Random reads per second and their 99 % time against the number of commands.",
+    "queue": "Random reads per second against the number of commands outstanding.",
     "replay": "Response times of a mixed load on the target, and of the same load on the file.",
 }
 
@@ -95,10 +96,10 @@ def _angles(probed: "Probed") -> "Chart":
 
 
 def _steps(probed: "Probed", values: list[float]) -> list[tuple[float, float]]:
-    """Return a value of each zone as a line with steps."""
+    """Return a value of each zone of the first actuator as a line with steps."""
     size = int(probed.described["block_bytes"]) / 1e9
     points = []
-    for zone, value in zip(probed.geometry.found, values, strict=True):
+    for zone, value in zip(probed.geometry.of_first, values, strict=True):
         points += [(zone.first_lba * size, value), (zone.past_lba * size, value)]
     return points
 

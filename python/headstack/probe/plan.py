@@ -80,9 +80,8 @@ class Probed:
     notes: list[str] = field(default_factory=list)
 
     def rates(self) -> list[Value]:
-        """Return the rate of long reads in each zone, in bytes/s."""
-        first = self.geometry.ranges[0][1]
-        return [self._rate(z) for z in self.geometry.found if z.first_lba < first]
+        """Return the rate of long reads in each zone of the first actuator, in bytes/s."""
+        return [self._rate(z) for z in self.geometry.of_first]
 
     def _rate(self, zone: Zone) -> Value:
         cycle = zone.cycle
