@@ -9,6 +9,7 @@ Example:
 
 """
 
+import json
 import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -120,8 +121,6 @@ def opened(
 
 def _plain(described: Any) -> Any:
     """Return a description as it comes back from a log."""
-    import json
-
     return json.loads(json.dumps(described))
 
 

@@ -6,7 +6,6 @@ actuator serves them one after the other; two serve them at the same time, so th
 earlier. Where no ranges are declared the parts are halves, and the boundary is bisected.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,10 +91,9 @@ def _boundary(session: Any, rng: np.random.Generator, blocks: int, limit_s: floa
         taken = _pairs(session, rng, (0, blocks // 16), near, _FEWER)
         return float(np.median(taken)) > limit_s
 
-    test: Callable[[int], bool] = with_first
     for _ in range(_STEPS):
         middle = (low + high) // 2
-        if test(middle):
+        if with_first(middle):
             low = middle
         else:
             high = middle

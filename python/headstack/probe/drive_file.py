@@ -23,6 +23,7 @@ from .policies import Policies
 from .queue import Queue
 from .replay import Host
 from .seek import SeekCurve
+from .session import sector_blocks_of
 from .switches import Switches
 from .value import Value, default, exact, measured
 
@@ -76,7 +77,7 @@ def geometry_table(
     geometry: Any, described: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Value | str]]:
     """Return the table `[geometry]` of zones and heads, and the origin of its keys."""
-    block = max(1, int(described["physical_bytes"]) // int(described["block_bytes"]))
+    block = sector_blocks_of(described)
     logical = int(described["block_bytes"]) // 512
     major = geometry.layout != "adaptive"
     # Bands are as wide as seeks count them.
@@ -296,17 +297,16 @@ def _queue(found: Found, drive: dict[str, Any], origins: dict[str, Value | str])
     if q.ageing is not None:
         origins["queue.scheduler_parameters"] = q.ageing
     if q.starved_s:
-        text = f"measured: {max(q.starved_s):.3f} s was the longest"
-        origins["queue.age_limit"] = text
-        if "age_limit" not in q.spec:
-            found.notes.append(f"age limit: not identifiable beyond {max(q.starved_s):.2f} s")
+        origins["queue.age_limit"] = f"measured: {max(q.starved_s):.3f} s was the longest"
 
 
-def text(found: Found) -> str:
+def _text(found: Found, drive: dict[str, Any], origins: dict[str, Value | str]) -> str:
     """Return the drive file: TOML with comments."""
-    drive, origins = spec(found)
     lines = ["# A drive as `headstack probe` measured it. Comments say how each value is known."]
     lines += [f"# {note}" for note in found.notes]
+    q = found.queue
+    if q is not None and q.starved_s and "age_limit" not in q.spec:
+        lines.append(f"# age limit: not identifiable beyond {max(q.starved_s):.2f} s")
     if found.actuators is not None and int(found.actuators.number.value) > 1:
         spans = ", ".join(f"{a}+{n}" for a, n in found.actuators.ranges)
         lines.append(f"# actuators: {found.actuators.number.value}, of the blocks {spans}")
@@ -333,7 +333,7 @@ def write(found: Found, path: str | Path) -> None:
         OSError: the file cannot be written.
 
     """
-    drive, _ = spec(found)
+    drive, origins = spec(found)
     _bridge.call("check_drive", json.dumps(drive))
     with outputs.whole_file(Path(path)) as part:
-        part.write_text(text(found), encoding="utf-8")
+        part.write_text(_text(found, drive, origins), encoding="utf-8")

@@ -25,7 +25,7 @@ _CAPTIONS = {
     "rates": "Rate of long reads that follows from sectors, turn and skews.",
     "reach": "Least time from the first track of the drive to the first and to the last track of "
     "each band. It steps up after all heads had their turn; the lower of both is the outer end.",
-    "seek": "Least seek times with their intervals, and the formula that fits them best.",
+    "seek": "Least seek times, with the ends of their intervals.",
     "queue": "Random reads per second against the number of commands outstanding.",
     "replay": "Response times of a mixed load on the target, and of the same load on the file.",
 }

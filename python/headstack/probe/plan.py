@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from headstack.errors import ConfigError
 from headstack.suggest import need_one_of
 
@@ -185,7 +187,7 @@ class Probed:
 
         if self.found is None:
             raise ConfigError("probe: got no step seek, need it for a drive file")
-        self.found.notes[:] = self.notes
+        self.found.notes = list(self.notes)
         drive_file.write(self.found, path)
         return Path(path)
 
@@ -326,7 +328,7 @@ def _replay(session: Session, probed: Probed, clock: _Clock) -> None:
         path = Path(folder) / "probed.toml"
         drive_file.write(found, path)
         mean = probed.period.turn_s / 2 + float(
-            found.curve.access_s(_third(probed.geometry.cylinders))[0]
+            found.curve.access_s(np.array([probed.geometry.cylinders / 3]))[0]
         )
         probed.replay = replay.measure(
             session,
@@ -336,12 +338,6 @@ def _replay(session: Session, probed: Probed, clock: _Clock) -> None:
             host=found.host,
             count=replay.affordable(clock.budget_s - session.clock_s, mean),
         )
-
-
-def _third(cylinders: float) -> Any:
-    import numpy as np
-
-    return np.array([cylinders / 3])
 
 
 def _unknown(probed: Probed, session: Session) -> list[str]:

@@ -11,6 +11,7 @@ A policy that changes none of these reads keeps the value of the class.
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,7 +66,9 @@ def measure(
         loads.append((trace, way, taken(answer), _classes(trace)))
     found = dict.fromkeys(TRIED, False) | {"read_on_arrival": True, "almost_hits": True}
 
-    def misfit(values: dict[str, bool]) -> float:
+    @cache
+    def misfit_of(chosen: tuple[bool, ...]) -> float:
+        values = dict(zip(TRIED, chosen, strict=True))
         total = 0.0
         for trace, way, target, classes in loads:
             runs = simulate(values, trace, way).reshape(-1, len(target))
@@ -75,6 +78,9 @@ def measure(
                 off = demerit(np.minimum(target[c], most), ours) / float(target.mean())
                 total += float(c.mean()) * off**2
         return float(total**0.5)
+
+    def misfit(values: dict[str, bool]) -> float:
+        return misfit_of(tuple(values[name] for name in TRIED))
 
     best, told = misfit(found), set()
     for _ in range(2):

@@ -6,7 +6,7 @@ to the same results. A real target has another clock after a resume: that is a n
 simulated one is asked again what the log has, and so comes to the same state.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +25,11 @@ class Answer(NamedTuple):
     issued_ns: Ints
     done_ns: Ints
     status: Ints
+
+
+def sector_blocks_of(described: Mapping[str, Any]) -> int:
+    """Return the logical blocks of a physical sector."""
+    return max(1, int(described["physical_bytes"]) // int(described["block_bytes"]))
 
 
 class Session:
@@ -51,8 +56,7 @@ class Session:
     @property
     def sector_blocks(self) -> int:
         """Logical blocks of a physical sector."""
-        d = self.described
-        return max(1, int(d["physical_bytes"]) // int(d["block_bytes"]))
+        return sector_blocks_of(self.described)
 
     @property
     def sectors(self) -> int:
@@ -165,11 +169,8 @@ class Session:
 
     def _open(self) -> None:
         """Begin a new epoch if the log was written by an earlier process."""
-        if self._log.entries and self.described["kind"] != "sim" and not self._ours():
+        if self._log.entries and self.described["kind"] != "sim" and not self._asked:
             self._start(self.epoch + 1)
-
-    def _ours(self) -> bool:
-        return self._asked
 
     def _start(self, epoch: int) -> None:
         if epoch != self.epoch:

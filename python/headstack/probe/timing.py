@@ -14,6 +14,7 @@ from headstack.calibration import demerit
 from . import actuators, buffer, drive_file, idle, policies, queue, replay, seek, switches
 from .drive_file import Found
 from .geometry import Geometry
+from .session import sector_blocks_of
 from .value import Value, measured
 
 Ints = NDArray[np.int64]
@@ -24,15 +25,8 @@ _LONG = 0.4
 #: From this share of late reads on, another client is looked for.
 _NOISY = 0.05
 
-#: The steps in their order, and the seconds of a probe of 600 s that they take.
-STEPS = {
-    "actuators": 10.0,
-    "seek": 60.0,
-    "switches": 15.0,
-    "buffer": 40.0,
-    "queue": 135.0,
-    "idle": 40.0,
-}
+#: The steps in their order.
+STEPS = ("actuators", "seek", "switches", "buffer", "queue", "idle")
 
 
 def measure(
@@ -41,7 +35,7 @@ def measure(
     turn: Value,
     disturbed: float,
     *,
-    steps: Collection[str] = tuple(STEPS),
+    steps: Collection[str] = STEPS,
     scale: float = 1.0,
     told: Callable[[str], None] | None = None,
 ) -> Found:
@@ -161,7 +155,7 @@ def fitted(
 ) -> queue.Queue:
     """Return the order that fits, by simulations of the drive as far as it is known."""
     tags = int(found.described.get("queue_depth") or 32)
-    block = int(found.described["physical_bytes"]) // int(found.described["block_bytes"])
+    block = sector_blocks_of(found.described)
 
     def simulate(order: dict[str, Any], lbas: Ints, depth: int) -> Any:
         found.queue = queue.Queue(depths, "", {}, order, None, ())
@@ -208,7 +202,7 @@ def _host(found: Found) -> replay.Host:
     plain = replay.Host(curve.lateness_s, curve.disturbed)
     if alone is None or curve.disturbed < _NOISY:
         return plain
-    block = int(found.described["physical_bytes"]) // int(found.described["block_bytes"])
+    block = sector_blocks_of(found.described)
 
     def off(host: replay.Host) -> float:
         runs = [
