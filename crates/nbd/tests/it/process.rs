@@ -59,8 +59,13 @@ fn signal(child: &Child, name: &str) {
     assert!(sent.unwrap().success());
 }
 
+/// A connection to a server that starts: its socket is seen a moment before it listens there.
+fn connected(path: &Path) -> UnixStream {
+    soon("it listens", || UnixStream::connect(path).ok())
+}
+
 fn greeted(path: &Path) -> Client {
-    let mut stream = UnixStream::connect(path).unwrap();
+    let mut stream = connected(path);
     let limit = Some(Duration::from_secs(60));
     stream.set_read_timeout(limit).unwrap();
     stream.read_exact(&mut [0; 18]).unwrap();
@@ -178,7 +183,7 @@ fn a_store_is_for_one_server_and_a_full_disk_ends_the_record_alone() {
     let record = ["--speed", "0", "--record", "/dev/full"];
     let mut command = program(&[&[SMALL, "--store", store, "--nbd", &address], &record[..]].concat());
     let mut server = Started(command.stderr(Stdio::piped()).spawn().unwrap());
-    soon("it listens", || UnixStream::connect(path).ok());
+    connected(Path::new(path));
     let second = program(&[SMALL, "--store", store]).output().unwrap();
     let said = String::from_utf8_lossy(&second.stderr);
     let holder = format!("process {} (headstack-nbd) uses", server.0.id());
@@ -257,7 +262,6 @@ fn systemd_passes_it_sockets() {
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     command.stderr(Stdio::piped());
     let mut child = Started(command.spawn().unwrap());
-    soon("both sockets are there", || (path.exists() && other.exists()).then_some(()));
     // The program starts with the first client; both sockets lead to the same drive.
     greeted(&path).write(0, b"both");
     assert_eq!(greeted(&other).read(0, 4), b"both");
@@ -285,8 +289,7 @@ fn a_connected_socket_is_refused() {
     command.args([PROGRAM, "exos-x18"]);
     command.stdin(Stdio::null()).stdout(Stdio::null());
     let mut child = Started(command.stderr(Stdio::piped()).spawn().unwrap());
-    soon("the socket is there", || path.exists().then_some(()));
-    let _client = UnixStream::connect(&path).unwrap();
+    let _client = connected(&path);
     let err = BufReader::new(child.0.stderr.take().unwrap());
     let said = err.lines().map_while(Result::ok).find(|l| l.contains("headstack-nbd: nbd"));
     let said = said.unwrap_or_default();
