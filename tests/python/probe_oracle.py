@@ -393,7 +393,7 @@ def _queue_off(probed: Any, truth: str, mine: Path) -> tuple[float, float]:
 def judged(
     spec: dict[str, Any], folder: Path, seed: int, factor: float = 1.0, **options: Any
 ) -> Judged:
-    """Probe a drive and hold everything against it; bounds are `factor` times those of a quiet host."""
+    """Probe a drive and judge all of it; bounds are `factor` times those of a quiet host."""
     g, target = spec["geometry"], written(spec, folder)
     arms = 2 if spec.get("dash") == "D1A2S1H1" else 1
     order = spec["queue"]["scheduler"]

@@ -92,6 +92,31 @@ def test_angles_are_those_that_are_read(tmp_path):
     assert read.tolerance < 0.03
 
 
+@pytest.mark.parametrize("size", [4096, 512])
+@pytest.mark.parametrize("disturbed", [0.02, 0.2])
+def test_sectors_are_measured_where_the_target_says_512_bytes(size, disturbed, tmp_path):
+    spec = oracle.drawn(SEED, 4, zones=1)
+    spec["geometry"]["sector_size"] = "4 KiB" if size == 4096 else "512 B"
+    # As many as on outer tracks of today.
+    spec["geometry"]["zones"][0]["sectors_per_track"] = 500
+    core = probe._open(oracle.written(spec, tmp_path), "15us", disturbed, 0.0, 1)
+    header = {"seed": 1, "described": {**probe._plain(core.described), "physical_bytes": 512}}
+    found = plan.run(session.Session(core, log.Log(header)), 60.0, (), None)
+    assert found.described["physical_bytes"] == size
+    assert found.geometry.bands[0].sectors_per_track == oracle.runs(spec)[0].n
+    assert found.geometry.heads == spec["geometry"]["surfaces"]
+
+
+@pytest.mark.parametrize("budget", ["20 s", "600 s"])
+def test_the_interval_of_cylinders_holds_them(budget, tmp_path):
+    spec = oracle.drawn(SEED, 4)
+    value = found(spec, tmp_path, budget=budget).values()["cylinders"]
+    truth = sum(r.tracks for r in oracle.runs(spec)) / spec["geometry"]["surfaces"]
+    assert value.low - 1 <= truth <= value.high + 1, (SEED, value)
+    # Counted if all was followed.
+    assert (value.high - value.low < 1) == (budget == "600 s"), value
+
+
 def test_places_are_those_of_the_oracle(tmp_path):
     spec = oracle.drawn(SEED, 4, zones=2)
     probed = found(spec, tmp_path)
@@ -212,6 +237,15 @@ def test_the_vote_finds_the_longest_turn_that_fits(turn_ms):
     late = rng.exponential(15e-6, 80) - rng.exponential(15e-6, 80)
     found_s, agreed = period.vote(turns * turn_ms * 1e-3 + late)
     assert found_s == pytest.approx(turn_ms * 1e-3, rel=2e-5)
+    assert agreed > 0.9
+
+
+def test_the_turn_is_not_twice_as_long_if_close_pairs_are_even_by_chance():
+    rng = np.random.default_rng(SEED)
+    turns = np.concatenate([2 * rng.integers(1, 80, 36), 2 * rng.integers(1, 80, 4) + 1])
+    turns = np.concatenate([turns, rng.integers(170, 340, 80)])
+    found_s, agreed = period.vote(turns * 8.333e-3 + rng.exponential(15e-6, 120))
+    assert found_s == pytest.approx(8.333e-3, rel=2e-5), SEED
     assert agreed > 0.9
 
 

@@ -37,6 +37,9 @@ _ERRORS_S = (10e-6, 20e-6, 40e-6, 80e-6)
 #: Addresses of a place, the shortest wait in turns, and what a former use of an address counts.
 ADDRESSES, _SHORTEST, _AGAIN = 24, 0.02, 0.3
 
+#: Half an interval that is aimed at: s, or a share of the access.
+AIM_S, AIM = 30e-6, 0.05
+
 #: Rounds after which angles are known well enough to plan with.
 _ROUGH = 3
 
@@ -156,13 +159,27 @@ class Bisection:
             self.round(min(trips, trials - done))
         return self
 
-    def round(self, trips: int) -> None:
-        """Go back and forth so many times at every pair."""
+    def sharpen(self, reserve_s: float) -> "Bisection":
+        """Go on for so long with the pairs whose intervals are wider than what is aimed at."""
+        until = self.session.clock_s + reserve_s if reserve_s > 0 else 0.0
+        while reserve_s > 0 and self.session.clock_s < until:
+            wide = []
+            for pair, both in enumerate(self.values()):
+                room = max((float(v.high) - float(v.low)) / 2 for v in both)
+                if room > max(AIM_S, AIM * float(both[0].value)):
+                    wide.append(pair)
+            if not wide:
+                break
+            self.round(2, wide)
+        return self
+
+    def round(self, trips: int, pairs: Sequence[int] | None = None) -> None:
+        """Go back and forth so many times at every pair, or at some."""
         steps: list[Step] = []
         waits: list[float] = []
         self._rounds += 1
         grid, posteriors = self._coarse()
-        for pair in range(len(self.pairs)):
+        for pair in range(len(self.pairs)) if pairs is None else pairs:
             steps.append(Step(pair, -1, 2 * pair, int(np.argmin(self.pairs[pair][0].uses))))
             waits.append(0.0)
             for trip in range(trips):

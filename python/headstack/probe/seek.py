@@ -173,6 +173,7 @@ def bisection(
     *,
     trials: int,
     disturbed: float,
+    reserve_s: float = 0.0,
 ) -> Bisection:
     """Return the bisected accesses between pairs of addresses."""
     block = int(session.sector_blocks)
@@ -181,7 +182,7 @@ def bisection(
         first = place_at(geometry, here, block)
         second = place_at(geometry, there, block)
         places.append((first, second))
-    return Bisection(session, turn_s, step, places, disturbed).run(trials)
+    return Bisection(session, turn_s, step, places, disturbed).run(trials).sharpen(reserve_s)
 
 
 def measure(
@@ -194,12 +195,16 @@ def measure(
     trials: int = TRIALS,
     held_out: int = HELD_OUT,
     disturbed: float = 0.02,
+    reserve_s: float = 0.0,
 ) -> SeekCurve:
-    """Measure turnaround and seek curve, and judge formulas by random reads."""
+    """Measure turnaround and seek curve, and judge formulas by random reads.
+
+    So much time is kept for accesses that are not known well enough after so many trials.
+    """
     chosen = pairs(session, geometry, rng, distances)
     done = bisection(
         session, geometry, turn_s, "seek", [c[:2] for c in chosen], trials=trials,
-        disturbed=disturbed,
+        disturbed=disturbed, reserve_s=reserve_s,
     )  # fmt: skip
     still: list[Value] = []
     points = []
@@ -213,7 +218,7 @@ def measure(
     points.sort(key=lambda p: p.cylinders)
     table = _table(points, turnaround)
     curve = SeekCurve(turnaround, tuple(points), table, {}, (0.0, 0.0), done.turn_s)
-    alone = _random_reads(session, rng, held_out)
+    alone = random_reads(session, rng, held_out)
     moved, taken = np.abs(np.diff(located(geometry, alone.lbas).cylinders)), alone.taken_s[1:]
     moved, taken = moved[moved > 1], taken[moved > 1]
     formula, worse = _best_formula(curve, geometry.cylinders, moved, taken)
@@ -277,7 +282,7 @@ def _table(points: Sequence[Point], turnaround: Value) -> tuple[tuple[int, Value
     return tuple(table)
 
 
-def _random_reads(session: Any, rng: np.random.Generator, count: int) -> Alone:
+def random_reads(session: Any, rng: np.random.Generator, count: int) -> Alone:
     """Read random addresses, one after the other."""
     lbas = sampled(session, rng, count + 1)
     waits = rng.uniform(0, 0.01, count + 1)
