@@ -1,8 +1,8 @@
 """Draws the errors of probes by their budget, as shares of the bounds of the tests.
 
 ``python scripts/probe_budgets.py docs/img`` writes ``probe-budgets.png`` and prints the table: a
-drive with four heads that are unlike each other, on a quiet host. A short probe may take longer than
-its budget, so the figure has the time that it took.
+drive with four heads that are unlike each other, on a quiet host. A short probe may take longer
+than its budget, so the figure has the time that it took.
 """
 
 import statistics

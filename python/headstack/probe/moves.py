@@ -304,15 +304,6 @@ class Bisection:
         self.error_s = _ERRORS_S[best]
         return fine, np.exp(logs[best] - logs[best].max(axis=2, keepdims=True))
 
-    def late(self) -> NDArray[np.bool_]:
-        """Return which trials, of those that are far from the least access, end turns late."""
-        pair, way, first, turns = self.passes()
-        least = np.array([[float(v.value) for v in both] for both in self.values()])[pair, way]
-        needed = np.maximum(np.ceil((least - first) / self.turn_s), 0)
-        off = np.abs((least - first) / self.turn_s - np.rint((least - first) / self.turn_s))
-        clear = off * self.turn_s > max(5 * self.error_s, 1e-4)
-        return np.asarray((turns > needed)[clear])
-
     def values(self) -> list[tuple[Value, Value]]:
         """Return the least access times of each pair, there and back."""
         if self._values and self._values[0] == len(self.reads):

@@ -35,10 +35,9 @@ _SAME_HEAD = 300
 
 
 class Alone(NamedTuple):
-    """Reads of random addresses: pauses before them and their times, s."""
+    """Reads of random addresses, one after the other, and their times, s."""
 
     lbas: NDArray[np.int64]
-    waits_s: Floats
     taken_s: Floats
 
 
@@ -222,10 +221,7 @@ def measure(
     moved, taken = np.abs(np.diff(located(geometry, alone.lbas).cylinders)), alone.taken_s[1:]
     moved, taken = moved[moved > 1], taken[moved > 1]
     formula, worse = _best_formula(curve, geometry.cylinders, moved, taken)
-    tested = done.late()
-    late = (float(tested.sum()) + disturbed_of(curve, moved, taken) * len(moved)) / (
-        len(tested) + len(moved)
-    )
+    late = disturbed_of(curve, moved, taken)
     shares = (_against(curve.access_s(moved), taken, done.turn_s), worse)
     return SeekCurve(
         turnaround,
@@ -283,11 +279,13 @@ def _table(points: Sequence[Point], turnaround: Value) -> tuple[tuple[int, Value
 
 
 def random_reads(session: Any, rng: np.random.Generator, count: int) -> Alone:
-    """Read random addresses, one after the other."""
+    """Read random addresses, one after the other.
+
+    Without pauses, in which a drive may begin to read ahead and then be late.
+    """
     lbas = sampled(session, rng, count + 1)
-    waits = rng.uniform(0, 0.01, count + 1)
-    issued, done, _ = session.read("held out", lbas.tolist(), wait_s=waits.tolist())
-    return Alone(lbas, waits, np.asarray((np.asarray(done) - np.asarray(issued)) / 1e9))
+    issued, done, _ = session.read("held out", lbas.tolist())
+    return Alone(lbas, np.asarray((np.asarray(done) - np.asarray(issued)) / 1e9))
 
 
 def _against(access_s: Floats, taken_s: Floats, turn_s: float, room_s: float = 1e-4) -> float:

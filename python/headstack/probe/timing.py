@@ -147,7 +147,7 @@ def _disturbed(geometry: Geometry, found: Found, alone: queue.Depth) -> float:
     curve = found.curve
     moved = np.abs(np.diff(geometry.locate(alone.lbas).cylinder))
     late = seek.disturbed_of(curve, moved, alone.taken_s[1:])
-    before = sum(v.reads for p in curve.points for v in (p.inward, p.outward))
+    before = 0 if curve.alone is None else len(curve.alone.lbas)
     return (curve.disturbed * before + late * len(moved)) / (before + len(moved))
 
 
@@ -220,8 +220,7 @@ def _host(session: Any, found: Found, more: int) -> replay.Host:
             for seed in range(3):
                 for each in loads:
                     drive = replay.simulated(path, host, seed)
-                    answer = drive.read(each.lbas.tolist(), block, wait_s=each.waits_s.tolist())
-                    runs.append(replay.taken(answer))
+                    runs.append(replay.taken(drive.read(each.lbas.tolist(), block)))
             return float(np.abs(np.quantile(np.concatenate(runs), levels) - measured_s).mean())
 
         def with_client(shares: Any) -> replay.Host:
