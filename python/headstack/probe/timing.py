@@ -71,7 +71,8 @@ def measure(
     curve = seek.measure(
         session, geometry, float(turn.value), session.rng("seek"), disturbed=disturbed,
         trials=max(12, round(seek.TRIALS * scale)),
-        held_out=max(200, round(seek.HELD_OUT * scale)), reserve_s=_RESERVE_S * scale * (scale >= _LONG),
+        held_out=max(200, round(seek.HELD_OUT * scale)),
+        reserve_s=_RESERVE_S * scale if scale >= _LONG else 0.0,
     )  # fmt: skip
     table, origins = drive_file.geometry_table(geometry, session.described)
     if arms is not None and len(arms.ranges) > 1:

@@ -56,16 +56,13 @@ fn track_rate(spec: &DriveSpec) -> f64 {
     bytes * g.rotation_speed.0 / 60.0
 }
 
-/// What one share's medium gives in the outer zone, bytes per second: all tracks of a cylinder and a skew after each, or
-/// in bands as many tracks of one surface.
+/// What one share's medium gives in the outer zone, bytes per second: all tracks of a cylinder, and a
+/// skew after each.
 fn media_rate(spec: &DriveSpec) -> f64 {
     let (g, z) = (&spec.geometry, &spec.geometry.zones[0]);
     assert_eq!(g.skew_unit, SkewUnit::Turns);
     let heads = f64::from(g.surfaces) / arms(spec) as f64;
-    let turns = match g.layout.as_str() {
-        "adaptive" => heads * (1.0 + z.cylinder_skew),
-        _ => heads + (heads - 1.0) * z.track_skew + z.cylinder_skew,
-    };
+    let turns = heads + (heads - 1.0) * z.track_skew + z.cylinder_skew;
     let bytes = heads * f64::from(z.sectors_per_track.of(0)) * g.sector_size.0 as f64;
     bytes / (turns * 60.0 / g.rotation_speed.0)
 }
