@@ -12,10 +12,10 @@ one sector's time on medium and link, and the usual lateness of the host.
 
 # Validity
 Only completions are used as angles, and those of one track are known against each other from its
-number of sectors. Answers of the buffer have no phase and are dropped. Where it cannot be by-passed,
-a track is read against the order of addresses, because what is read ahead lies behind a read, and
-other places are read between the rounds. What is left of a pair without answers of the medium is
-not identifiable.
+number of sectors. Answers of the buffer have no phase and are dropped. Where it cannot be
+by-passed, a track is read against the order of addresses, because what is read ahead lies behind a
+read, and other places are read between the rounds. A pair without answers of the medium is not
+identifiable.
 """
 
 from collections import Counter
