@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
+from headstack.errors import HeadstackError
+
 from .moves import Bisection, Place, place_at
 from .value import Value, measured
 
@@ -26,6 +28,9 @@ Floats = NDArray[np.float64]
 
 #: Distances, trials of each, addresses of which places are chosen, and random reads held out.
 DISTANCES, TRIALS, SAMPLED, HELD_OUT = 36, 20, 20_000, 1_000
+
+#: Fewest distances of a seek table, and reads that may be answers of the buffer.
+_POINTS, _HITS = 4, 24
 
 #: The host's longest lateness, s.
 _LONG_S = 1.3e-3
@@ -142,14 +147,16 @@ def pairs(
     everywhere = located(geometry, sampled(session, rng, SAMPLED))
     chosen = []
     for inside, edge in ((False, 0.02), (True, 0.98)):
-        start = int(np.argmin(np.abs(everywhere.cylinders - edge * geometry.cylinders)))
-        lba, cylinder = int(everywhere.lbas[start]), everywhere.cylinders[start]
-        head = everywhere.heads[start]
+        starts = np.argsort(np.abs(everywhere.cylinders - edge * geometry.cylinders), kind="stable")
+        lba = int(everywhere.lbas[starts[0]])
         chosen.append((lba, lba, inside))
         wanted = np.unique(np.rint(np.geomspace(1, 0.96 * geometry.cylinders, distances)))
         sign = -1 if inside else 1
-        for distance in wanted:
-            found = everywhere
+        for number, distance in enumerate(wanted, start=1):
+            # A track that the buffer has is none to begin at.
+            start = starts[0 if session.described["fua"] else number]
+            lba, cylinder = int(everywhere.lbas[start]), everywhere.cylinders[start]
+            head, found = everywhere.heads[start], everywhere
             if distance < _SAME_HEAD:
                 found = near(session, geometry, lba, distance)
             off = np.abs(sign * (found.cylinders - cylinder) - distance)
@@ -206,13 +213,19 @@ def measure(
         disturbed=disturbed, reserve_s=reserve_s,
     )  # fmt: skip
     still: list[Value] = []
-    points = []
+    points: list[Point] = []
     for (here, there), (_, _, inside), found in zip(done.pairs, chosen, done.values(), strict=True):
         distance = abs(there.cylinder - here.cylinder)
         if distance < 0.25:
-            still += found
-        else:
+            still += [v for v in found if v.origin == "measured"]
+        elif any(v.origin == "measured" for v in found):
             points.append(Point(distance, inside, *found))
+    still = _hits(session, rng, done.turn_s) or still
+    if not still or len(points) < _POINTS:
+        raise HeadstackError(
+            f"probe: seeks: got {len(points)} distances with answers of the medium, need {_POINTS} "
+            "and a track that is read twice; the others came from a buffer or failed"
+        )
     turnaround = together(still)
     points.sort(key=lambda p: p.cylinders)
     table = _table(points, turnaround)
@@ -234,6 +247,24 @@ def measure(
         late,
         alone,
     )
+
+
+def _hits(session: Any, rng: np.random.Generator, turn_s: float) -> list[Value]:
+    """Return the time of answers of a buffer that cannot be by-passed; nothing if it has none.
+
+    It stands for the turnaround: a drive that reads ahead is off the track when a sector of it
+    comes round again. Only the sum of turnaround and seek counts where the arm moves.
+    """
+    if session.described["fua"]:
+        return []
+    twice = np.repeat(sampled(session, rng, _HITS), 2)
+    issued, done, _ = session.read("seek", twice.tolist())
+    times = ((np.asarray(done) - np.asarray(issued)) / 1e9)[1::2]
+    times = times[times < turn_s / 4]
+    if len(times) < _HITS / 2:
+        return []
+    low, middle, high = (float(t) for t in np.quantile(times, [0.3, 0.5, 0.7]))
+    return [Value(middle, low, high, "measured", len(times), "seek", "s")]
 
 
 def disturbed_of(curve: SeekCurve, moved: Floats, taken: Floats) -> float:
@@ -271,7 +302,8 @@ def _table(points: Sequence[Point], turnaround: Value) -> tuple[tuple[int, Value
     table = []
     o = float(turnaround.value)
     for group in groups:
-        mean = together([v for p in group for v in (p.inward, p.outward)])
+        each = [v for p in group for v in (p.inward, p.outward)]
+        mean = together([v for v in each if v.origin == "measured"])
         seek = [max(float(t) - o, 1e-6) for t in (mean.value, mean.low, mean.high)]
         distance = max(1, round(group[0].cylinders))
         table.append((distance, measured(seek, mean.reads, "seek", "s")))
