@@ -219,10 +219,10 @@ class Bisection:
         chosen = range(len(self.pairs)) if pairs is None else pairs
         self._unread = None
         if not self.session.described["fua"]:
-            tested = [self.pairs[i] for i in chosen]
-            visits = [p for a, b in tested for p in [a] * (trips + 1) + [b] * trips]
+            mine = [self.pairs[i] for i in chosen]
+            visits = [p for a, b in mine for p in [a] * (trips + 1) + [b] * trips]
             self._unread = _Unread(visits)
-            self.session.past_others(self.step, int(tested[0][0].lbas[0]))
+            self.session.past_others(self.step, int(mine[0][0].lbas[0]))
         for pair in chosen:
             first = self.pairs[pair][0]
             steps.append(Step(pair, -1, 2 * pair, int(np.argmin(first.uses))))
