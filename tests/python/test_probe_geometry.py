@@ -66,8 +66,8 @@ def test_other_loads_cost_time_and_not_truth(noise, tmp_path, capsys):
     assert_all_meet_their_bounds((0, 1, 3, 6, 14), tmp_path, capsys, factor=2.0, **noise)
 
 
-# An order by angle with ageing and a buffer, and a list without: both with two zones.
-@pytest.mark.parametrize("number", [1, 4])
+# Without a buffer and with one; both with two zones.
+@pytest.mark.parametrize("number", [3, 4])
 def test_a_whole_probe_meets_every_bound(number, tmp_path):
     spec = oracle.drawn(SEED, number, zones=2)
     row = oracle.judged(spec, tmp_path, 1, budget="600 s", **QUIET)
