@@ -90,7 +90,8 @@ def probe(
         kept = Log(header)
         if log is not None:
             path = Path(log)
-            if resume and path.exists():
+            # A process that was killed at once has left a log without a whole line.
+            if resume and path.exists() and b"\n" in path.read_bytes():
                 kept = Log.read(path)
                 if kept.header["described"] != _plain(opened.described):
                     raise ConfigError(f"{path}: got a log of another target, need this one's")

@@ -11,16 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .period import HIT_S, Period, middle, wrap
-from .session import Session
+from .session import MOST_EVICTING, Session
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: Errors of a read that are tolerated: times its standard deviation, and at least, in turns.
 SIGMAS, LEAST = 8.0, 0.006
-
-#: Reads of other places that push an address out of the buffer.
-EVICTING = 40
 
 
 class Angles:
@@ -34,7 +31,6 @@ class Angles:
 
     def __init__(self, session: Session, period: Period) -> None:
         self.session, self.period = session, period
-        self._rng = session.rng("angles")
         #: Addresses whose angles were as predicted, and by how many turns they were off.
         self.checked: list[tuple[int, float]] = []
 
@@ -78,12 +74,21 @@ class Angles:
         self, lbas: Sequence[int] | Ints, taken_ns: Ints, found: Floats, step: str
     ) -> None:
         """Read again, from the medium, what came from the buffer."""
-        for i in np.flatnonzero(taken_ns < HIT_S * 1e9):
-            block = self.session.sector_blocks
-            far = self._rng.integers(0, self.session.sectors, EVICTING) * block
-            answer = self.session.read(step, [*far, int(lbas[int(i)])])
-            late = answer.done_ns[-1] - answer.issued_ns[-1] >= HIT_S * 1e9
-            found[i] = self.period.phase(answer.done_ns[-1:])[0] if late else np.nan
+        session, each = self.session, np.asarray(lbas)
+        hits = np.flatnonzero(taken_ns < HIT_S * 1e9)
+        found[hits] = np.nan
+        while len(hits):
+            # Of equal addresses one at a time, and those that lie behind first.
+            once = hits[np.unique(each[hits], return_index=True)[1]][::-1]
+            answer = session.past_others(step, int(each[once].min()), each[once].tolist())
+            late = (answer.done_ns - answer.issued_ns >= HIT_S * 1e9) & (answer.status == 0)
+            found[once[late]] = self.period.phase(answer.done_ns[late])
+            if late.any():
+                hits = np.setdiff1d(hits, once[late])
+            elif session.evicting < MOST_EVICTING:
+                session.evicting *= 2
+            else:
+                return
 
     def rest(self, sectors: Sequence[int], predicted: Sequence[float], step: str) -> Floats:
         """Return measured less predicted angles of physical sectors, -1/2 to 1/2 of a turn.

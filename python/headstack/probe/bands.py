@@ -24,6 +24,9 @@ from .track import LEAST_SECTORS, boundary, slope
 #: Factor from one track that is tried to the next.
 GROWTH = 1.5
 
+#: Share of the tolerance of one read that is left to the middle of several.
+NEAR = 0.6
+
 
 class Shape(NamedTuple):
     """What is expected of a band: sectors of a track, its tracks (None: unknown), and its skew."""
@@ -85,21 +88,25 @@ class _Ladder:
     def fits(self, track: int) -> bool:
         """Tell whether a track is where it should be; the skew is refined if so."""
         first = self.start + track * self.n
-        last = first + self.n - 1
+        last, half = first + self.n - 1, self.n // 2
         if last >= self.angles.session.sectors:
             return False
         about = self.end + track * self.skew
-        left = self.angles.rest([first, last], [about, about + (self.n - 1) / self.n], "bands")
+        # The middle would come from the buffer if it was not read before the begin.
+        after = [last] if self.angles.session.described["fua"] else [last, first + half]
+        at = [first, *after]
+        left = self.angles.rest(at, [about + (s - first) / self.n for s in at], "bands")
         # A new slope is not tried by what is as far off as the noise allows.
         # The skew is as exact as the track is far over which it was found.
         far = track / max(self.good, 1) if self.good or not self.known else 0.0
-        bound = self.angles.tolerance * (1 + 0.2 * far)
+        bound = NEAR * self.angles.tolerance * (1 + 0.2 * far)
         if not bool((np.abs(left) < bound).all()):
             return False
         # Both may be right by chance where a skew makes good for other sectors; not the middle too.
-        half = self.n // 2
-        within = self.angles.rest([first + half], [about + half / self.n], "bands")
-        good = bool(abs(within[0]) < bound)
+        good = True
+        if len(at) == 2:
+            within = self.angles.rest([first + half], [about + half / self.n], "bands")
+            good = bool(abs(within[0]) < bound)
         if good and track > self.good:
             # One read of the boundary, or the last track that fitted, has told it already.
             before = max(self.good, 1) ** 2

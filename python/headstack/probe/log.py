@@ -63,11 +63,13 @@ class Log:
         if path.exists() and not resume:
             raise ConfigError(f"{path}: got a log that is there already, need --resume or another")
         if resume and path.exists():
-            whole = path.read_bytes()
-            os.truncate(path, whole.rfind(b"\n") + 1)
+            lines = path.read_bytes().rfind(b"\n") + 1
+            os.truncate(path, lines)
             self._file = path.open("ab")
-            return
-        self._file = path.open("xb")
+            if lines:
+                return
+        else:
+            self._file = path.open("xb")
         for document in (self.header, *self.entries):
             self._write(document)
 

@@ -12,9 +12,13 @@ one sector's time on medium and link, and the usual lateness of the host.
 
 # Validity
 Only completions are used as angles, and those of one track are known against each other from its
-number of sectors. Answers of the buffer have no phase and are dropped.
+number of sectors. Answers of the buffer have no phase and are dropped. Where it cannot be
+by-passed, a track is read against the order of addresses, because what is read ahead lies behind a
+read, and other places are read between the rounds. A pair without answers of the medium is not
+identifiable.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -23,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtr
 
-from .value import Value
+from .value import Origin, Value
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -34,8 +38,15 @@ LONGEST_S, COARSE_S, GRID_S, WINDOW_S = 45e-3, 50e-6, 5e-6, 1.5e-3
 #: Errors of a pass against the command that are tried, s.
 _ERRORS_S = (10e-6, 20e-6, 40e-6, 80e-6)
 
-#: Addresses of a place, the shortest wait in turns, and what a former use of an address counts.
-ADDRESSES, _SHORTEST, _AGAIN = 24, 0.02, 0.3
+#: Addresses of a place, and the shortest wait in turns.
+ADDRESSES, _SHORTEST = 24, 0.02
+
+#: Least trials that tell a time; bytes behind a read that a drive may read ahead at once, and the
+#: turns after which that may have come to the end of a place's track.
+_LEAST, _AHEAD, _ENDS = 3, 2 << 20, 0.9
+
+#: Half an interval that is aimed at: a share of the access.
+AIM = 0.05
 
 #: Rounds after which angles are known well enough to plan with.
 _ROUGH = 3
@@ -85,6 +96,31 @@ class Step(NamedTuple):
     way: int
     place: int
     number: int
+
+
+class _Unread:
+    """Addresses of places that the buffer does not have in a round: those before earlier reads.
+
+    Places that begin with the same address are the same track.
+    """
+
+    def __init__(self, visits: list[Place]) -> None:
+        self.visits = Counter(int(p.lbas.min()) for p in visits)
+        self.lowest: dict[int, int] = {}
+
+    def of(self, place: Place) -> Ints:
+        """Return numbers of addresses, lowest first, that leave some for later visits."""
+        track = int(place.lbas.min())
+        order = np.argsort(place.lbas, kind="stable")
+        left = order[place.lbas[order] < self.lowest.get(track, np.inf)]
+        kept = left[max(0, self.visits[track] - 1) :]
+        return kept if len(kept) else left[-1:] if len(left) else order
+
+    def take(self, place: Place, number: int) -> None:
+        """Note a read."""
+        track = int(place.lbas.min())
+        self.visits[track] -= 1
+        self.lowest[track] = int(place.lbas[number])
 
 
 def place_at(geometry: Any, lba: int, block: int, count: int = ADDRESSES) -> Place:
@@ -146,24 +182,55 @@ class Bisection:
     reads: list[_Read] = field(default_factory=list)
     angles: dict[int, float] = field(default_factory=dict)
     _rounds: int = 0
+    _unread: _Unread | None = None
     _sums: tuple[int, Floats | None] = (0, None)
     _values: tuple[int, list[tuple[Value, Value]]] | None = None
 
     def run(self, trials: int = 20, trips: int = 2) -> "Bisection":
         """Make about so many trials of each pair and way, in rounds over all pairs."""
+        if not self.session.described["fua"]:
+            trips = 1
         self.round(1)
         for done in range(1, trials, trips):
             self.round(min(trips, trials - done))
         return self
 
-    def round(self, trips: int) -> None:
-        """Go back and forth so many times at every pair."""
+    def sharpen(self, reserve_s: float) -> "Bisection":
+        """Go on for so long with the pairs whose intervals are wider than what is aimed at."""
+        until = self.session.clock_s + reserve_s if reserve_s > 0 else 0.0
+        while reserve_s > 0 and self.session.clock_s < until:
+            wide = []
+            for pair, both in enumerate(self.values()):
+                known = [v for v in both if v.origin == "measured"]
+                rooms = [(float(v.high) - float(v.low)) / 2 - AIM * float(v.value) for v in known]
+                if max(rooms, default=0.0) > 0:
+                    wide.append(pair)
+            if not wide:
+                break
+            self.round(2, wide)
+        return self
+
+    def round(self, trips: int, pairs: Sequence[int] | None = None) -> None:
+        """Go back and forth so many times at every pair, or at some."""
         steps: list[Step] = []
         waits: list[float] = []
         self._rounds += 1
         grid, posteriors = self._coarse()
-        for pair in range(len(self.pairs)):
-            steps.append(Step(pair, -1, 2 * pair, int(np.argmin(self.pairs[pair][0].uses))))
+        chosen = range(len(self.pairs)) if pairs is None else pairs
+        self._unread = None
+        if not self.session.described["fua"]:
+            mine = [self.pairs[i] for i in chosen]
+            visits = [p for a, b in mine for p in [a] * (trips + 1) + [b] * trips]
+            self._unread = _Unread(visits)
+            self.session.past_others(self.step, int(mine[0][0].lbas[0]))
+        for pair in chosen:
+            first = self.pairs[pair][0]
+            steps.append(Step(pair, -1, 2 * pair, int(np.argmin(first.uses))))
+            if self._unread:
+                some = self._unread.of(first)
+                # From all of them in turn, because some leave no time before the track's end.
+                steps[-1] = Step(pair, -1, 2 * pair, int(some[7 * self._rounds % len(some)]))
+                self._unread.take(first, steps[-1].number)
             waits.append(0.0)
             for trip in range(trips):
                 for way in (0, 1):
@@ -174,6 +241,8 @@ class Bisection:
                     steps.append(step)
                     waits.append(wait)
                     self._place(step.place).uses[step.number] += 1
+                    if self._unread:
+                        self._unread.take(self._place(step.place), step.number)
         lbas = [int(self._place(s.place).lbas[s.number]) for s in steps]
         answer = self.session.read(self.step, lbas, wait_s=waits)
         for s, issued, done, status in zip(steps, *answer, strict=True):
@@ -188,13 +257,22 @@ class Bisection:
         """Return the next read and the wait after which it passes at the time to be tested."""
         number = 2 * pair + 1 - way
         place = self._place(number)
+        options = self._unread.of(place) if self._unread else np.arange(len(place.lbas))
         if before.place not in self.angles or number not in self.angles:
-            return Step(pair, way, number, int(np.argmin(place.uses))), 0.0
+            return Step(pair, way, number, int(options[np.argmin(place.uses[options])])), 0.0
         apart = self.angles[number] + place.shifts - self._angle(before.place, before.number)
         waits = (apart - tested_s / self.turn_s - _SHORTEST) % 1.0 + _SHORTEST
-        # Without a way around the buffer, an address that was read before may be a hit.
-        again = 0.0 if self.session.described["fua"] else _AGAIN
-        best = int(np.argmin(waits + again * place.uses))
+        if self._unread is None:
+            best = int(options[np.argmin(waits[options])])
+            return Step(pair, way, number, best), float(waits[best] % 1.0) * self.turn_s
+        # What is read ahead moves the arm at the end of the track.
+        last = self._place(before.place)
+        since = float(last.shifts[before.number] - last.shifts.min())
+        moved = since + waits > _ENDS
+        best = int(options[np.argmin((waits + moved)[options])])
+        behind = int(place.lbas[best] - last.lbas[before.number])
+        if moved[best] or 0 < behind * int(self.session.described["block_bytes"]) < _AHEAD:
+            way = -1
         return Step(pair, way, number, best), float(waits[best] % 1.0) * self.turn_s
 
     def _angle(self, place: int, index: int) -> float:
@@ -224,7 +302,7 @@ class Bisection:
             # The quartiles of an exponential distribution are 1.1 means apart.
             quartiles = np.percentile(drift[near], [25, 75]) if near.any() else np.zeros(2)
             self.lateness_s = float(np.diff(quartiles)[0]) / 1.1 * self.turn_s
-            if last or len(self.reads) < 3 * len(self.pairs) * 2:
+            if last or len(self.reads) < 3 * len(self.pairs) * 2 or near.sum() < _LEAST:
                 return
             slope = float(np.polyfit(done[near], drift[near], 1)[0])
             self.turn_s *= 1 + slope * self.turn_s
@@ -287,15 +365,6 @@ class Bisection:
         self.error_s = _ERRORS_S[best]
         return fine, np.exp(logs[best] - logs[best].max(axis=2, keepdims=True))
 
-    def late(self) -> NDArray[np.bool_]:
-        """Return which trials, of those that are far from the least access, end turns late."""
-        pair, way, first, turns = self.passes()
-        least = np.array([[float(v.value) for v in both] for both in self.values()])[pair, way]
-        needed = np.maximum(np.ceil((least - first) / self.turn_s), 0)
-        off = np.abs((least - first) / self.turn_s - np.rint((least - first) / self.turn_s))
-        clear = off * self.turn_s > max(5 * self.error_s, 1e-4)
-        return np.asarray((turns > needed)[clear])
-
     def values(self) -> list[tuple[Value, Value]]:
         """Return the least access times of each pair, there and back."""
         if self._values and self._values[0] == len(self.reads):
@@ -310,7 +379,8 @@ class Bisection:
                 at = np.interp(np.array([0.025, 0.5, 0.975]) * density[-1], density, grids[i, w])
                 low, middle, high = (float(t) for t in at)
                 count = int(((pair == i) & (way == w)).sum())
-                both.append(Value(middle, low, high, "measured", count, self.step, "s"))
+                origin: Origin = "measured" if count >= _LEAST else "not identifiable"
+                both.append(Value(middle, low, high, origin, count, self.step, "s"))
             found.append((both[0], both[1]))
         self._values = len(self.reads), found
         return found

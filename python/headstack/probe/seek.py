@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
+from headstack.errors import HeadstackError
+
 from .moves import Bisection, Place, place_at
 from .value import Value, measured
 
@@ -26,6 +28,9 @@ Floats = NDArray[np.float64]
 
 #: Distances, trials of each, addresses of which places are chosen, and random reads held out.
 DISTANCES, TRIALS, SAMPLED, HELD_OUT = 36, 20, 20_000, 1_000
+
+#: Fewest distances of a seek table, and reads that may be answers of the buffer.
+_POINTS, _HITS = 4, 24
 
 #: The host's longest lateness, s.
 _LONG_S = 1.3e-3
@@ -35,10 +40,9 @@ _SAME_HEAD = 300
 
 
 class Alone(NamedTuple):
-    """Reads of random addresses: pauses before them and their times, s."""
+    """Reads of random addresses, one after the other, and their times, s."""
 
     lbas: NDArray[np.int64]
-    waits_s: Floats
     taken_s: Floats
 
 
@@ -143,14 +147,16 @@ def pairs(
     everywhere = located(geometry, sampled(session, rng, SAMPLED))
     chosen = []
     for inside, edge in ((False, 0.02), (True, 0.98)):
-        start = int(np.argmin(np.abs(everywhere.cylinders - edge * geometry.cylinders)))
-        lba, cylinder = int(everywhere.lbas[start]), everywhere.cylinders[start]
-        head = everywhere.heads[start]
+        starts = np.argsort(np.abs(everywhere.cylinders - edge * geometry.cylinders), kind="stable")
+        lba = int(everywhere.lbas[starts[0]])
         chosen.append((lba, lba, inside))
         wanted = np.unique(np.rint(np.geomspace(1, 0.96 * geometry.cylinders, distances)))
         sign = -1 if inside else 1
-        for distance in wanted:
-            found = everywhere
+        for number, distance in enumerate(wanted, start=1):
+            # A track that the buffer has is none to begin at.
+            start = starts[0 if session.described["fua"] else number]
+            lba, cylinder = int(everywhere.lbas[start]), everywhere.cylinders[start]
+            head, found = everywhere.heads[start], everywhere
             if distance < _SAME_HEAD:
                 found = near(session, geometry, lba, distance)
             off = np.abs(sign * (found.cylinders - cylinder) - distance)
@@ -173,6 +179,7 @@ def bisection(
     *,
     trials: int,
     disturbed: float,
+    reserve_s: float = 0.0,
 ) -> Bisection:
     """Return the bisected accesses between pairs of addresses."""
     block = int(session.sector_blocks)
@@ -181,7 +188,7 @@ def bisection(
         first = place_at(geometry, here, block)
         second = place_at(geometry, there, block)
         places.append((first, second))
-    return Bisection(session, turn_s, step, places, disturbed).run(trials)
+    return Bisection(session, turn_s, step, places, disturbed).run(trials).sharpen(reserve_s)
 
 
 def measure(
@@ -194,33 +201,40 @@ def measure(
     trials: int = TRIALS,
     held_out: int = HELD_OUT,
     disturbed: float = 0.02,
+    reserve_s: float = 0.0,
 ) -> SeekCurve:
-    """Measure turnaround and seek curve, and judge formulas by random reads."""
+    """Measure turnaround and seek curve, and judge formulas by random reads.
+
+    So much time is kept for accesses that are not known well enough after so many trials.
+    """
     chosen = pairs(session, geometry, rng, distances)
     done = bisection(
         session, geometry, turn_s, "seek", [c[:2] for c in chosen], trials=trials,
-        disturbed=disturbed,
+        disturbed=disturbed, reserve_s=reserve_s,
     )  # fmt: skip
     still: list[Value] = []
-    points = []
+    points: list[Point] = []
     for (here, there), (_, _, inside), found in zip(done.pairs, chosen, done.values(), strict=True):
         distance = abs(there.cylinder - here.cylinder)
         if distance < 0.25:
-            still += found
-        else:
+            still += [v for v in found if v.origin == "measured"]
+        elif any(v.origin == "measured" for v in found):
             points.append(Point(distance, inside, *found))
+    still = _hits(session, rng, done.turn_s) or still
+    if not still or len(points) < _POINTS:
+        raise HeadstackError(
+            f"probe: seeks: got {len(points)} distances with answers of the medium, need {_POINTS} "
+            "and a track that is read twice; the others came from a buffer or failed"
+        )
     turnaround = together(still)
     points.sort(key=lambda p: p.cylinders)
     table = _table(points, turnaround)
     curve = SeekCurve(turnaround, tuple(points), table, {}, (0.0, 0.0), done.turn_s)
-    alone = _random_reads(session, rng, held_out)
+    alone = random_reads(session, rng, held_out)
     moved, taken = np.abs(np.diff(located(geometry, alone.lbas).cylinders)), alone.taken_s[1:]
     moved, taken = moved[moved > 1], taken[moved > 1]
     formula, worse = _best_formula(curve, geometry.cylinders, moved, taken)
-    tested = done.late()
-    late = (float(tested.sum()) + disturbed_of(curve, moved, taken) * len(moved)) / (
-        len(tested) + len(moved)
-    )
+    late = disturbed_of(curve, moved, taken)
     shares = (_against(curve.access_s(moved), taken, done.turn_s), worse)
     return SeekCurve(
         turnaround,
@@ -233,6 +247,24 @@ def measure(
         late,
         alone,
     )
+
+
+def _hits(session: Any, rng: np.random.Generator, turn_s: float) -> list[Value]:
+    """Return the time of answers of a buffer that cannot be by-passed; nothing if it has none.
+
+    It stands for the turnaround: a drive that reads ahead is off the track when a sector of it
+    comes round again. Only the sum of turnaround and seek counts where the arm moves.
+    """
+    if session.described["fua"]:
+        return []
+    twice = np.repeat(sampled(session, rng, _HITS), 2)
+    issued, done, _ = session.read("seek", twice.tolist())
+    times = ((np.asarray(done) - np.asarray(issued)) / 1e9)[1::2]
+    times = times[times < turn_s / 4]
+    if len(times) < _HITS / 2:
+        return []
+    low, middle, high = (float(t) for t in np.quantile(times, [0.3, 0.5, 0.7]))
+    return [Value(middle, low, high, "measured", len(times), "seek", "s")]
 
 
 def disturbed_of(curve: SeekCurve, moved: Floats, taken: Floats) -> float:
@@ -270,19 +302,22 @@ def _table(points: Sequence[Point], turnaround: Value) -> tuple[tuple[int, Value
     table = []
     o = float(turnaround.value)
     for group in groups:
-        mean = together([v for p in group for v in (p.inward, p.outward)])
+        each = [v for p in group for v in (p.inward, p.outward)]
+        mean = together([v for v in each if v.origin == "measured"])
         seek = [max(float(t) - o, 1e-6) for t in (mean.value, mean.low, mean.high)]
         distance = max(1, round(group[0].cylinders))
         table.append((distance, measured(seek, mean.reads, "seek", "s")))
     return tuple(table)
 
 
-def _random_reads(session: Any, rng: np.random.Generator, count: int) -> Alone:
-    """Read random addresses, one after the other."""
+def random_reads(session: Any, rng: np.random.Generator, count: int) -> Alone:
+    """Read random addresses, one after the other.
+
+    Without pauses, in which a drive may begin to read ahead and then be late.
+    """
     lbas = sampled(session, rng, count + 1)
-    waits = rng.uniform(0, 0.01, count + 1)
-    issued, done, _ = session.read("held out", lbas.tolist(), wait_s=waits.tolist())
-    return Alone(lbas, waits, np.asarray((np.asarray(done) - np.asarray(issued)) / 1e9))
+    issued, done, _ = session.read("held out", lbas.tolist())
+    return Alone(lbas, np.asarray((np.asarray(done) - np.asarray(issued)) / 1e9))
 
 
 def _against(access_s: Floats, taken_s: Floats, turn_s: float, room_s: float = 1e-4) -> float:

@@ -18,6 +18,10 @@ from .log import ANSWER, Log
 
 Ints = NDArray[np.int64]
 
+#: Reads of other places that push an address out of the buffer, most sectors
+#: between them, and steps that are tried.
+EVICTING, MOST_EVICTING, _FAR, STEPS = 40, 320, 6000, 12
+
 
 class Answer(NamedTuple):
     """Times of reads, in ns since the epoch's begin, and their status: 0 is good."""
@@ -40,6 +44,7 @@ class Session:
         epoch: number of times that a real target was opened anew.
         commands: number of reads so far.
         failed: addresses that could not be read.
+        evicting: reads of other places that push an address out of the buffer.
 
     """
 
@@ -52,6 +57,9 @@ class Session:
         self.described: dict[str, Any] = dict(log.header["described"])
         self.epoch = self.commands = 0
         self.failed: list[int] = []
+        self.evicting = EVICTING
+        self._others = self.rng("others")
+        self._took = np.zeros(STEPS)
 
     @property
     def sector_blocks(self) -> int:
@@ -79,6 +87,31 @@ class Session:
         """Return the random numbers of a step: the same for the same seed."""
         words = [int(self._log.header["seed"]), *step.encode()]
         return np.random.Generator(np.random.PCG64(np.random.SeedSequence(words)))
+
+    def past_others(self, step: str, lba: int, then: Sequence[int] = ()) -> Answer:
+        """Read other places, so that the buffer forgets an address; then some addresses.
+
+        The places are a step back after each other: none is in what was read ahead of the one
+        before, and the arm moves little. The step that took the least time lately is taken.
+
+        Returns:
+            the answers of the last addresses.
+
+        """
+        most = max(3, min(_FAR, self.sectors // (4 * self.evicting)))
+        number = int(np.argmin(self._took))
+        back = max(1, round(most * (1 + 2 * (number + 0.5) / STEPS) / 3)) * np.arange(
+            1, self.evicting + 1
+        )
+        begin = lba // self.sector_blocks
+        if begin < back[-1]:
+            begin = int(self._others.integers(back[-1], self.sectors))
+        answer = self.read(step, [*((begin - back) * self.sector_blocks), *then])
+        # What was found long ago counts less: tracks have other lengths elsewhere.
+        self._took *= 0.99
+        places = slice(self.evicting)
+        self._took[number] = np.mean(answer.done_ns[places] - answer.issued_ns[places])
+        return Answer(*(a[self.evicting :] for a in answer))
 
     def read(
         self,

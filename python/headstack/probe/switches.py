@@ -50,10 +50,14 @@ def measure(
     )
     o = curve.turnaround
     by_head = []
-    for both in done.values():
+    for both in ([v for v in both if v.origin == "measured"] for both in done.values()):
+        if not both:
+            continue
         found = seek.together(both)
         times = [max(t - float(o.value), 0.0) for t in (found.value, found.low, found.high)]
         by_head.append(measured(times, found.reads, "head switches", "s"))
+    if not by_head:
+        return Switches((), None, single)
     # The pairs that are most nearly in line say what the switch alone takes.
     return Switches(tuple(by_head), min(by_head, key=lambda v: float(v.value)), single)
 

@@ -1,0 +1,85 @@
+"""Probes whose reads cannot by-pass the buffer, as over NBD."""
+
+import numpy as np
+import probe_oracle as oracle
+import pytest
+
+from headstack import _core, probe
+from headstack.probe import log, moves, period, plan, session
+
+#: Of the drives.
+SEED = 8
+
+
+class Buffered:
+    """A simulated drive without a way around its buffer."""
+
+    def __init__(self, name: str) -> None:
+        self.core = _core.ProbeTarget.open(f"sim:{name}", lateness_s=15e-6, disturbed=0.02, seed=1)
+        self.described = {**self.core.described, "fua": False, "kind": "nbd"}
+
+    def read(self, lba, blocks, **options):
+        return self.core.read(lba, blocks, **{**options, "fua": False})
+
+    def __getattr__(self, name):
+        return getattr(self.core, name)
+
+
+def opened(name: str, kind: type[Buffered] = Buffered) -> session.Session:
+    target = kind(name)
+    header = {"seed": 1, "described": probe._plain(target.described)}
+    return session.Session(target, log.Log(header))
+
+
+def three_point_s(curve, cylinders: float) -> float:
+    """Seek time of a data sheet's three numbers: a root and a line through them."""
+    single, average, full = (float(curve[k].split()[0]) for k in ("single", "average", "full"))
+    n = float(curve["cylinders"])
+    a = (-10 * single + 15 * average - 5 * full) / (3 * n**0.5)
+    b = (7 * single - 15 * average + 8 * full) / (3 * n)
+    return (single + a * (cylinders - 1) ** 0.5 + b * (cylinders - 1)) / 1e3
+
+
+# Bands of one surface, and cylinders.
+@pytest.mark.parametrize("number", [pytest.param(8, marks=pytest.mark.thorough), 14])
+def test_geometry_and_seeks_are_found_past_a_buffer(number, tmp_path):
+    spec = oracle.drawn(SEED, number, zones=2)
+    target = oracle.written(spec, tmp_path).removeprefix("sim:")
+    probed = plan.run(opened(target), 600.0, ("seek", "switches"), None)
+    figures = oracle.figures(probed, spec)
+    assert not figures.wrong(), (SEED, number, figures)
+    assert spec["cache"]["enabled"]
+    curve, found = spec["seek"], probed.found.curve
+    overhead = float(found.turnaround.value)
+    wrong = [
+        (d, float(t.value))
+        for d, t in found.table
+        if abs(float(t.value) - three_point_s(curve, d))
+        > max(30e-6, 0.05 * (three_point_s(curve, d) + overhead))
+    ]
+    assert len(wrong) <= 0.05 * len(found.table), wrong
+
+
+def test_accesses_of_which_the_buffer_answers_are_not_identifiable():
+    class Hits(Buffered):
+        def read(self, lba, blocks, **options):
+            ends = [150_000 * (i + 1) for i in range(len(lba))]
+            return [e - 150_000 for e in ends], ends, [0] * len(lba)
+
+    live = opened("wd-re3-2009", Hits)
+    lbas = np.arange(24, dtype=np.int64) * 40
+    places = [moves.Place(lbas + at, np.arange(24) / 48, 0.0, 0) for at in (0, 9_000_000)]
+    done = moves.Bisection(live, 60 / 7200, "seek", [(places[0], places[1])]).run(12)
+    assert {v.origin for v in done.values()[0]} == {"not identifiable"}
+
+
+def test_a_drive_that_does_not_by_pass_its_buffer_is_told():
+    class Ignoring(Buffered):
+        def __init__(self, name):
+            super().__init__(name)
+            self.described["fua"] = True
+
+    live = opened("wd-re3-2009", Ignoring)
+    assert period.find(live).turn_s == pytest.approx(60 / 7200, rel=1e-5)
+    assert not live.described["fua"]
+    assert "do not by-pass the buffer" in live.described["caveats"][-1]
