@@ -7,6 +7,7 @@
 #![allow(clippy::expect_used, clippy::panic)]
 
 mod alone;
+pub mod checks;
 pub mod commands;
 pub mod disk;
 pub mod memory;
@@ -14,6 +15,7 @@ pub mod noise;
 pub mod plugins;
 pub mod shipped;
 mod takes;
+pub mod world;
 
 pub use alone::alone;
 pub use noise::{Lcg, SplitMix, XorShift};
