@@ -5,7 +5,7 @@ use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest};
 use headstack_testkit::commands::{self, read, response};
 use headstack_testkit::disk::Disk;
 use headstack_testkit::SplitMix;
-use headstack_units::{Lba, Span, Time};
+use headstack_units::{Span, Time};
 
 const CYLINDERS: u64 = 1000;
 const HEADS: u64 = 4;
@@ -168,7 +168,7 @@ fn mixed(seed: u64, n: u64, capacity: u64) -> Vec<(u64, DriveRequest)> {
                 _ => Command::Read,
             };
             at = lba + blocks as u64;
-            (now, DriveRequest { id, command, lba: Lba(lba), blocks, ..DriveRequest::default() })
+            (now, commands::command(id, command, lba, blocks))
         })
         .collect()
 }

@@ -3,10 +3,11 @@
 
 use headstack_drive::phase::{Phase, PhaseKind, Work};
 use headstack_drive::spec::{Destage, FaultSpec};
-use headstack_drive::{Command, DriveRequest, DriveSpec};
+use headstack_drive::{Command, DriveSpec};
+use headstack_testkit::commands;
 use headstack_testkit::world::{Deed, World};
 use headstack_testkit::SplitMix;
-use headstack_units::{Lba, Span};
+use headstack_units::Span;
 use std::collections::BTreeSet;
 
 const SECTOR_NS: u64 = 100_000;
@@ -60,13 +61,7 @@ fn what_is_written_reaches_the_medium_once() {
             let longest = [9, 40, 700][(noise.below(8) / 3) as usize];
             let length = 1 + noise.below(longest);
             let kind = noise.below(10);
-            let request = |command, lba, count: u64| DriveRequest {
-                id,
-                command,
-                lba: Lba(lba),
-                blocks: count as u32,
-                ..DriveRequest::default()
-            };
+            let request = |command, lba, count: u64| commands::command(id, command, lba, count as u32);
             let next = match kind {
                 0 => request(Command::Flush, 0, 0),
                 1..=3 => request(Command::Read, noise.below(blocks - length), length),

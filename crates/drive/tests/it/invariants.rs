@@ -5,8 +5,9 @@ use headstack_drive::power;
 use headstack_drive::spec::{Parking, ReadAhead};
 use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest};
 use headstack_testkit::checks::{self, near};
+use headstack_testkit::commands;
 use headstack_testkit::{shipped, SplitMix};
-use headstack_units::{Lba, Time};
+use headstack_units::Time;
 
 const MS: u64 = 1_000_000;
 
@@ -39,7 +40,7 @@ fn run(drive: &mut Drive, asks: &[Ask], instants: &[u64], mut each: impl FnMut(&
 }
 
 fn ask(id: u64, at: u64, command: Command, lba: u64, blocks: u32) -> Ask {
-    let request = DriveRequest { id, command, lba: Lba(lba), blocks, ..DriveRequest::default() };
+    let request = commands::command(id, command, lba, blocks);
     Ask { at, request }
 }
 

@@ -8,7 +8,7 @@ use faults::fault;
 use headstack_drive::spec::{ArmShare, DriveSpec, FaultSpec, HeadOffset, HitCheck, Parking, QueueCounts, ReadAhead};
 use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest};
 use headstack_testkit::checks;
-use headstack_testkit::commands::run;
+use headstack_testkit::commands::{self, run};
 use headstack_testkit::disk::Disk;
 use headstack_testkit::world::{vary, World};
 use headstack_testkit::{Lcg, SplitMix};
@@ -78,7 +78,7 @@ fn requests(seed: u64, n: u64, gap_ns: u64, capacity: u64) -> Vec<(u64, DriveReq
                 1..=9 => Command::Write,
                 _ => Command::Read,
             };
-            (now, DriveRequest { id, command, lba: Lba(lba), blocks, ..DriveRequest::default() })
+            (now, commands::command(id, command, lba, blocks))
         })
         .collect()
 }
@@ -250,8 +250,7 @@ fn ganged_surfaces_transfer_together() {
     for m in [1u32, 2, 4, 8] {
         let mut spec = at(&format!("D1A1S{m}H1"));
         spec.queue.scheduler = "fcfs".into();
-        let request =
-            DriveRequest { id: 0, command: Command::Read, lba: Lba(0), blocks: 96, ..DriveRequest::default() };
+        let request = commands::command(0, Command::Read, 0, 96);
         let done = run(&mut new(&spec), &[(0, request)]);
         let want = REV_NS * 0.96 / f64::from(m);
         let got = done[0].components.transfer as f64;
@@ -337,13 +336,7 @@ fn own_shares_split_the_addresses() {
     spec.parallelism.logical_units = true;
     let mut drive = new(&spec);
     assert_eq!(drive.logical_units(), [capacity / 2; 2]);
-    let across = DriveRequest {
-        id: 7,
-        command: Command::Read,
-        lba: Lba(capacity / 2 - 5),
-        blocks: 10,
-        ..DriveRequest::default()
-    };
+    let across = commands::command(7, Command::Read, capacity / 2 - 5, 10);
     let done = run(&mut drive, &[(0, across)]);
     assert_eq!((done.len(), done[0].id, done[0].error), (1, 7, false));
 }
@@ -363,8 +356,7 @@ fn a_shared_queue_counts_both_halves() {
         let mut list: Vec<_> = (0..9u64)
             .map(|id| {
                 let lba = if id < 8 { id * 1000 } else { capacity / 2 + 10 };
-                let r =
-                    DriveRequest { id, command: Command::Read, lba: Lba(lba), blocks: 1, ..DriveRequest::default() };
+                let r = commands::command(id, Command::Read, lba, 1);
                 (0, r)
             })
             .collect();
@@ -392,8 +384,7 @@ fn stacks_share_long_requests() {
     let mut spec = at("D4A1S1H1");
     spec.parallelism.stack_unit = Bytes(20 * 512);
     spec.queue.scheduler = "fcfs".into();
-    let read =
-        |id, lba, blocks| DriveRequest { id, command: Command::Read, lba: Lba(lba), blocks, ..DriveRequest::default() };
+    let read = |id, lba, blocks| commands::command(id, Command::Read, lba, blocks);
     for lba in [0u64, 20, 40, 60, 80, 100] {
         let done = run(&mut new(&spec), &[(0, read(0, lba, 20))]);
         assert_eq!(done[0].arm as u64, lba / 20 % 4);
