@@ -9,6 +9,7 @@
 mod alone;
 pub mod checks;
 pub mod commands;
+pub mod damage;
 pub mod disk;
 pub mod memory;
 pub mod noise;
