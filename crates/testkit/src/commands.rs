@@ -1,7 +1,7 @@
 //! Commands for tests, and quantities of their completions.
 
-use headstack_drive::{Command, Completion, DriveRequest};
-use headstack_units::Lba;
+use headstack_drive::{Command, Completion, Drive, DriveRequest};
+use headstack_units::{Lba, Time};
 
 /// A command with this number, address and length, in 512-byte blocks.
 pub fn command(id: u64, command: Command, lba: u64, blocks: u32) -> DriveRequest {
@@ -13,6 +13,17 @@ pub fn read(id: u64, lba: u64, blocks: u32) -> DriveRequest {
     command(id, Command::Read, lba, blocks)
 }
 
+/// Gives a drive these commands at their times in nanoseconds, and lets it end them.
+pub fn run(drive: &mut Drive, commands: &[(u64, DriveRequest)]) -> Vec<Completion> {
+    let mut done = Vec::new();
+    for (at, request) in commands {
+        drive.advance(Time(*at), &mut |c| done.push(*c));
+        drive.submit(Time(*at), *request);
+    }
+    drive.advance(Time::NEVER, &mut |c| done.push(*c));
+    done
+}
+
 /// Response time in nanoseconds.
 pub fn response(c: &Completion) -> u64 {
     c.completion.0 - c.arrival.0
@@ -22,16 +33,4 @@ pub fn response(c: &Completion) -> u64 {
 pub fn shares(c: &Completion) -> u64 {
     let s = &c.components;
     s.queue + s.overhead + s.seek + s.rotation + s.transfer + s.bus
-}
-
-/// Checks that commands numbered from 0 to `count` complete once each and without error, and that the shares of their
-/// times add up. `what` names the case.
-pub fn check_completions(done: &[Completion], count: u64, what: &str) {
-    let mut ids: Vec<u64> = done.iter().map(|c| c.id).collect();
-    ids.sort_unstable();
-    assert_eq!(ids, (0..count).collect::<Vec<u64>>(), "{what}");
-    for c in done {
-        assert!(!c.error, "{what}: {c:?}");
-        assert_eq!(shares(c), response(c), "{what}: {c:?}");
-    }
 }

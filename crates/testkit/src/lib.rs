@@ -7,13 +7,16 @@
 #![allow(clippy::expect_used, clippy::panic)]
 
 mod alone;
+pub mod checks;
 pub mod commands;
+pub mod damage;
 pub mod disk;
 pub mod memory;
 pub mod noise;
 pub mod plugins;
 pub mod shipped;
 mod takes;
+pub mod world;
 
 pub use alone::alone;
 pub use noise::{Lcg, SplitMix, XorShift};

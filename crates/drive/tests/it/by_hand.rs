@@ -5,10 +5,11 @@
 //! Every seek takes 2 ms, a head switch 1 ms. The arm starts at cylinder 0.
 
 use headstack_drive::spec::{Destage, DriveSpec, ExtraDisconnect, FaultSpec, ReadAhead};
-use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest};
+use headstack_drive::{Command, Completion, Drive, DriveOptions};
+use headstack_testkit::commands;
 use headstack_testkit::disk::Disk;
 use headstack_testkit::shipped;
-use headstack_units::{Bandwidth, Lba, Span, Time};
+use headstack_units::{Bandwidth, Span, Time};
 use Command::{Read, Write};
 
 fn drive() -> DriveSpec {
@@ -47,7 +48,7 @@ impl Host {
     }
     /// One command at a time in ms, brought to its end.
     fn ask(&mut self, at: f64, command: Command, lba: u64, blocks: u32) -> Completion {
-        let request = DriveRequest { id: 0, command, lba: Lba(lba), blocks, ..DriveRequest::default() };
+        let request = commands::command(0, command, lba, blocks);
         self.0.advance(Time(ms(at)), &mut |_| {});
         self.0.submit(Time(ms(at)), request);
         let mut done = None;
@@ -382,8 +383,7 @@ fn what_is_under_the_head_is_served_where_a_read_may_join_it() {
         let mut ends = [0; 2];
         host.0.advance(Time(ms(12.05)), &mut |_| {});
         for (id, lba) in [AT + 20, AT + 50].into_iter().enumerate() {
-            let request =
-                DriveRequest { id: id as u64, command: Read, lba: Lba(lba), blocks: 1, ..DriveRequest::default() };
+            let request = commands::command(id as u64, Read, lba, 1);
             host.0.submit(Time(ms(12.05)), request);
         }
         host.0.advance(Time::NEVER, &mut |c| ends[c.id as usize] = c.completion.0);

@@ -1,16 +1,12 @@
 //! Drives with a log that is cleaned: what must hold whatever they are asked.
 
-use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest, DriveSpec};
-use headstack_testkit::commands::check_completions;
+use headstack_drive::{Drive, DriveOptions, DriveSpec};
 use headstack_testkit::disk::{uneven, Disk};
-use headstack_testkit::SplitMix;
-use headstack_units::{Lba, Time};
+use headstack_testkit::world::World;
 
-const MS: u64 = 1_000_000;
-
-/// A small disk of uneven tracks with this `dash` line and these tables.
-fn drive(dash: &str, more: &str) -> Drive {
-    Drive::builtin(&uneven(dash, more), &DriveOptions::default()).expect("a drive")
+/// A small disk of uneven tracks with this `dash` line and these tables, and a long load.
+fn world(seed: u64, dash: &str, more: &str) -> World {
+    World::on(seed, &uneven(dash, more)).expect("a drive").calm().again(10)
 }
 
 /// The policies, with the tables of a log that is two thirds full and cleaned by them; every second one writes
@@ -31,32 +27,6 @@ fn logs() -> Vec<String> {
         }
     }
     all
-}
-
-/// Random commands at random times; the clock is also advanced in between if `steps` is set.
-fn run(drive: &mut Drive, seed: u64, steps: bool) -> Vec<Completion> {
-    let mut draw = SplitMix(seed);
-    let (mut now, mut done) = (0, Vec::new());
-    for id in 0..500 {
-        now += draw.below(50) * MS / 2 + draw.below(20) / 19 * 200 * MS;
-        let lba = draw.below(900) * 8;
-        let blocks = [8, 8, 8, 3, 40][draw.below(5) as usize];
-        let command = match draw.below(20) {
-            0 => Command::Flush,
-            1 => Command::WriteThrough,
-            2..=10 => Command::Write,
-            _ => Command::Read,
-        };
-        let before = now.saturating_sub(draw.below(3 * MS));
-        if steps {
-            drive.advance(Time(before), &mut |c| done.push(*c));
-        }
-        drive.advance(Time(now), &mut |c| done.push(*c));
-        let request = DriveRequest { id, command, lba: Lba(lba), blocks, ..DriveRequest::default() };
-        drive.submit(Time(now), request);
-    }
-    drive.advance(Time::NEVER, &mut |c| done.push(*c));
-    done
 }
 
 const BUFFERS: [&str; 4] = [
@@ -87,22 +57,15 @@ fn every_command_completes_once() {
                 seed += 1;
                 let (dash, tables) = arms.split_once('\n').unwrap_or(("", ""));
                 let text = format!("{tables}{log}[queue]\nscheduler = {scheduler:?}\n[cache]\n{buffer}");
-                let mut one = drive(dash, &text);
-                let once = run(&mut one, seed, false);
-                check_completions(&once, 500, &format!("seed {seed}: {dash} {text}"));
-                assert!(one.counters().n_moved_blocks > 0, "seed {seed}: {dash} {text}");
-                let mut two = drive(dash, &text);
-                let stepped = run(&mut two, seed, true);
-                assert_eq!(once, stepped, "seed {seed}: {dash} {text}");
-                assert_eq!(one.counters().n_moved_blocks, two.counters().n_moved_blocks, "seed {seed}");
-                let end = once.iter().map(|c| c.completion).max().expect("commands");
-                let background = one.energy(end).background;
+                // Hosts that write much.
+                let ran = world(seed % 3, dash, &text).check();
+                let (count, background) = (ran.drive.counters(), ran.energy.background);
+                assert!(count.n_moved_blocks > 0, "seed {seed}: {dash} {text}");
                 let saves = log.contains("checkpoint");
-                assert_eq!(one.counters().n_checkpoints > 0, saves, "seed {seed}: {dash} {text}");
+                assert_eq!(count.n_checkpoints > 0, saves, "seed {seed}: {dash} {text}");
                 assert_eq!(background.checkpoint.time_s > 0.0, saves, "seed {seed}");
-                assert!(background.cleaning.time_s > 0.0, "seed {seed}");
-                assert!(background.cleaning.energy_j > 0.0, "seed {seed}");
-                assert!(one.counters().recovery_scan_s > Some(0.0), "seed {seed}");
+                assert!(background.cleaning.time_s > 0.0 && background.cleaning.energy_j > 0.0, "seed {seed}");
+                assert!(count.recovery_scan_s > Some(0.0), "seed {seed}");
             }
         }
     }
@@ -118,13 +81,11 @@ fn a_full_disk_writes_in_place() {
             "{tables}[mapping]\nmodel = \"log\"\ninitial_blocks = 1372\n[mapping.cleaning]\n\
              policy = \"greedy\"\nlow = 0.5\nhigh = 0.6\npressed = 0.5\n"
         );
-        let mut full = drive(dash, &text);
-        let done = run(&mut full, 7, true);
-        assert_eq!(done.len(), 500);
-        assert!(done.iter().all(|c| !c.error));
-        let writes = done.iter().filter(|c| c.moved()).count();
-        assert!(writes > 0 && full.counters().n_in_place_writes > 150, "{}", full.counters().n_in_place_writes);
-        assert_eq!(full.counters().n_moved_blocks, 0, "{arms}");
+        let ran = world(7, dash, &text).check();
+        assert!(ran.done.iter().all(|c| !c.error));
+        let count = ran.drive.counters();
+        assert!(ran.done.iter().any(|c| c.moved()) && count.n_in_place_writes > 150, "{}", count.n_in_place_writes);
+        assert_eq!(count.n_moved_blocks, 0, "{arms}");
     }
 }
 

@@ -1,11 +1,11 @@
 //! Whole drives against closed forms: queueing, rotation, seek, sustained rate, energy.
 
-use headstack_drive::spec::{Destage, DriveSpec, HitCheck, ReadAhead, ReadAheadTrigger};
+use headstack_drive::spec::DriveSpec;
 use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest};
-use headstack_testkit::commands::{read, response, shares};
+use headstack_testkit::commands::{self, read, response};
 use headstack_testkit::disk::Disk;
 use headstack_testkit::SplitMix;
-use headstack_units::{Bandwidth, Bytes, Lba, Span, Time};
+use headstack_units::{Span, Time};
 
 const CYLINDERS: u64 = 1000;
 const HEADS: u64 = 4;
@@ -168,98 +168,15 @@ fn mixed(seed: u64, n: u64, capacity: u64) -> Vec<(u64, DriveRequest)> {
                 _ => Command::Read,
             };
             at = lba + blocks as u64;
-            (now, DriveRequest { id, command, lba: Lba(lba), blocks, ..DriveRequest::default() })
+            (now, commands::command(id, command, lba, blocks))
         })
         .collect()
 }
 
 fn run(spec: &DriveSpec, requests: &[(u64, DriveRequest)]) -> (Vec<Completion>, Drive) {
     let mut drive = Drive::builtin(spec, &DriveOptions::default()).expect("a drive");
-    let mut done = Vec::new();
-    for (at, r) in requests {
-        drive.advance(Time(*at), &mut |c| done.push(*c));
-        drive.submit(Time(*at), *r);
-    }
-    drive.advance(Time::NEVER, &mut |c| done.push(*c));
+    let done = commands::run(&mut drive, requests);
     (done, drive)
-}
-
-/// Drives that differ in buffer, link, overheads, arms and sector size.
-fn variants() -> Vec<(String, DriveSpec)> {
-    let mut all = vec![("plain".to_string(), drive())];
-    let mut d = SplitMix(5);
-    for i in 0..60 {
-        let mut s = drive();
-        let mut yes = || d.below(2) == 0;
-        s.cache.enabled = yes();
-        s.cache.segments = 4;
-        s.cache.write_back = yes() && s.cache.enabled;
-        s.cache.append_writes = yes();
-        s.cache.read_hits_on_written = yes();
-        s.cache.separate_write_segment = yes();
-        s.cache.read_ahead_on_idle_hit = yes();
-        s.cache.almost_hits = yes();
-        s.cache.read_on_arrival = yes();
-        s.cache.write_on_arrival = yes();
-        s.cache.keep_passing_sectors = yes();
-        s.cache.keep_whole_track = yes();
-        s.cache.discard_requested = yes();
-        s.cache.stop_read_ahead_in_sector = yes();
-        s.link.never_disconnect = yes();
-        if yes() {
-            s.cache.destage = Destage::Idle;
-            s.cache.destage_after = Span::from_ms(1.0);
-            s.cache.write_segments = 2;
-        }
-        if yes() {
-            s.cache.hit_check = HitCheck::Arrival;
-        }
-        if yes() {
-            s.cache.read_ahead_trigger = ReadAheadTrigger::Sequential;
-        }
-        if yes() {
-            s.link.rate = Some(Bandwidth(8e6));
-            s.overhead.read_miss.after_read = Span::from_ms(0.7);
-            s.overhead.write_hit.after_write = Span::from_ms(0.5);
-            s.overhead.write_miss.after_read = Span::from_ms(0.6);
-            s.overhead.read_completion = Span::from_ms(0.1);
-            s.overhead.data_preparation = Span::from_ms(0.2);
-            s.overhead.write_disconnect = Span::from_ms(0.3);
-            s.overhead.per_request = Span::from_ms(0.1);
-        }
-        if yes() {
-            s.positioning.write_settle = Span::from_ms(0.5);
-            s.positioning.head_switch = Span::from_ms(1.0);
-            s.dash.arms = 2;
-        }
-        if yes() {
-            s.geometry.sector_size = Bytes(4096);
-        }
-        s.cache.read_ahead = [ReadAhead::None, ReadAhead::TrackEnd, ReadAhead::Limit, ReadAhead::NextTrack][i % 4];
-        s.queue.scheduler = ["fcfs", "sptf", "satf", "scan", "c-look"][i % 5].into();
-        all.push((format!("variant {i}: {:?} {:?} {:?}", s.cache, s.link, s.positioning), s));
-    }
-    all
-}
-
-#[test]
-fn shares_add_up_to_the_response_and_runs_repeat() {
-    for (what, spec) in variants() {
-        let capacity = CAPACITY * (spec.geometry.sector_size.0 / 512);
-        let requests = mixed(3, 1500, capacity);
-        let (done, mut drive) = run(&spec, &requests);
-        assert_eq!(done.len(), requests.len(), "{what}");
-        for c in &done {
-            assert!(!c.error, "{what}: {c:?}");
-            assert_eq!(shares(c), response(c), "{what}: {c:?}");
-        }
-        assert_eq!(run(&spec, &requests).0, done, "{what}");
-        // States fill the time.
-        let end = Time(done.iter().map(|c| c.completion.0).max().unwrap_or(0) + 10_000_000_000);
-        let e = drive.energy(end);
-        let states = e.idle_s + e.seek_s + e.rotation_s + e.transfer_s + e.standby_s;
-        assert!((states - end.as_secs_f64()).abs() < 1e-6, "{what}: {states} s of {end:?}");
-    }
 }
 
 /// Without a buffer the mechanism is busy exactly while it serves; states draw 11, 17 and 13 W.

@@ -5,9 +5,10 @@ use headstack_drive::cost::{self, Parts};
 use headstack_drive::power::{self, Shape};
 use headstack_drive::seek::{self, SeekTable};
 use headstack_drive::spec::{ArmShare, DriveSpec, SkewUnit};
-use headstack_drive::{Command, Drive, DriveOptions, DriveRequest};
+use headstack_drive::{Command, Drive, DriveOptions};
+use headstack_testkit::commands;
 use headstack_testkit::{shipped, XorShift};
-use headstack_units::{Lba, Time};
+use headstack_units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -295,7 +296,7 @@ fn reads_per_s(spec: &DriveSpec, outstanding: usize, mut next: impl FnMut() -> (
         if let Some(Reverse(now)) = arrivals.peek().copied().filter(|now| now.0 <= event.0) {
             arrivals.pop();
             let (lba, blocks) = next();
-            let request = DriveRequest { id, command: Command::Read, lba: Lba(lba), blocks, ..DriveRequest::default() };
+            let request = commands::command(id, Command::Read, lba, blocks);
             drive.submit(Time(now), request);
             id += 1;
             continue;

@@ -1,9 +1,10 @@
 //! The order of today's firmware against what was measured: rates and tails of random reads at several depths.
 
 use headstack_drive::spec::DriveSpec;
-use headstack_drive::{Command, Drive, DriveOptions, DriveRequest};
+use headstack_drive::{Command, Drive, DriveOptions};
+use headstack_testkit::commands;
 use headstack_testkit::{shipped, XorShift};
-use headstack_units::{Lba, Time};
+use headstack_units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -28,13 +29,7 @@ fn closed(spec: &DriveSpec, command: Command, blocks: u32, depth: usize, counts:
         let event = drive.next_event();
         if let Some(Reverse(now)) = arrivals.peek().copied().filter(|now| now.0 <= event.0) {
             arrivals.pop();
-            let request = DriveRequest {
-                id,
-                command,
-                lba: Lba(noise.below(places) * u64::from(blocks)),
-                blocks,
-                ..DriveRequest::default()
-            };
+            let request = commands::command(id, command, noise.below(places) * u64::from(blocks), blocks);
             drive.submit(Time(now), request);
             id += 1;
             continue;

@@ -6,6 +6,7 @@ use headstack_drive::{
     Command, Completion, Drive, DriveOptions, DriveRequest, DurationLimit, Heeded, Hint, LimitEnd, LimitsSpec, Policy,
     Setting, Transport,
 };
+use headstack_testkit::commands;
 use headstack_testkit::disk::Disk;
 use headstack_units::{Lba, Span, Time};
 
@@ -69,18 +70,12 @@ fn read(id: u64, limit: u8) -> DriveRequest {
 
 /// Submits commands at their times in milliseconds; completions in order of their ids.
 fn run(drive: &mut Drive, trace: &[(u64, DriveRequest)]) -> Vec<Completion> {
-    let mut done = Vec::new();
-    for (at, request) in trace {
-        drive.advance(Time(at * MS), &mut |c| done.push(*c));
-        drive.submit(Time(at * MS), *request);
-    }
-    drive.advance(Time::NEVER, &mut |c| done.push(*c));
+    let trace: Vec<_> = trace.iter().map(|(at, request)| (at * MS, *request)).collect();
+    let mut done = commands::run(drive, &trace);
     done.sort_by_key(|c| c.id);
     assert!(done.iter().map(|c| c.id).eq(0..trace.len() as u64));
     for c in &done {
-        let s = &c.components;
-        let sum = s.queue + s.overhead + s.seek + s.rotation + s.transfer + s.bus;
-        assert_eq!(sum, c.completion.0 - c.arrival.0, "{c:?}");
+        assert_eq!(commands::shares(c), commands::response(c), "{c:?}");
         assert_eq!(c.error, c.limit.fails());
     }
     done

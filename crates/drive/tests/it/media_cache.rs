@@ -1,8 +1,9 @@
 //! A drive-managed shingled drive: what must hold whatever it is asked, and the behaviour that is published.
 
-use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest, DriveSpec, Phase, PhaseKind, Work};
-use headstack_testkit::commands::{command, shares};
+use headstack_drive::{Command, Drive, DriveOptions, DriveSpec, Phase, PhaseKind, Work};
+use headstack_testkit::commands::command;
 use headstack_testkit::disk::Disk;
+use headstack_testkit::world::World;
 use headstack_testkit::SplitMix;
 use headstack_units::Time;
 
@@ -19,39 +20,12 @@ const SEEK: &str = "[seek]\nmodel = \"linear\"\nsingle = \"1 ms\"\nfull = \"8 ms
 const MAPPING: &str = "[mapping]\nmodel = \"media-cache\"\ncache_size = \"1 MiB\"\nband_size = \"512 KiB\"\n";
 const BAND: u64 = 1024;
 
-fn drive(tables: &str) -> Drive {
-    let spec = SMALL.drive(&format!("{SEEK}{tables}"));
-    Drive::builtin(&spec, &DriveOptions::default()).expect("a drive")
+fn spec(tables: &str) -> DriveSpec {
+    SMALL.drive(&format!("{SEEK}{tables}"))
 }
 
-fn random_commands(drive: &mut Drive, seed: u64, steps: bool) -> Vec<Completion> {
-    let mut draw = SplitMix(seed);
-    let capacity = drive.capacity_blocks();
-    let (mut now, mut done) = (0, Vec::new());
-    for id in 0..600 {
-        // Now and then the drive has time to clean.
-        now += match draw.below(40) {
-            0 => 3 * S,
-            _ => draw.below(12) * MS / 2,
-        };
-        let kind = match draw.below(20) {
-            0 => Command::Flush,
-            1 => Command::WriteThrough,
-            2..=12 => Command::Write,
-            _ => Command::Read,
-        };
-        let lba = draw.below(capacity / 4);
-        let blocks = [8, 8, 8, 3, 40, 700][draw.below(6) as usize];
-        let before = now.saturating_sub(draw.below(3 * MS));
-        if steps {
-            drive.advance(Time(before), &mut |c| done.push(*c));
-        }
-        drive.advance(Time(now), &mut |c| done.push(*c));
-        let request: DriveRequest = command(id, kind, lba, blocks);
-        drive.submit(Time(now), request);
-    }
-    drive.advance(Time::NEVER, &mut |c| done.push(*c));
-    done
+fn drive(tables: &str) -> Drive {
+    Drive::builtin(&spec(tables), &DriveOptions::default()).expect("a drive")
 }
 
 /// Every command completes once and without error, shares add up, and neither results nor energy depend on the
@@ -71,23 +45,8 @@ fn every_command_completes_once() {
                 {
                     seed += 1;
                     let text = format!("{mapping}[queue]\nscheduler = {scheduler:?}\n{buffer}");
-                    let (mut one, mut other) = (drive(&text), drive(&text));
-                    let once = random_commands(&mut one, seed, false);
-                    let mut ids: Vec<u64> = once.iter().map(|c| c.id).collect();
-                    ids.sort_unstable();
-                    assert!(ids.into_iter().eq(0..600), "seed {seed}: {text}");
-                    for c in &once {
-                        assert!(!c.error, "seed {seed}: {c:?}");
-                        let response = c.completion.0 - c.arrival.0;
-                        assert_eq!(shares(c), response, "seed {seed}: {c:?}: {text}");
-                    }
-                    let stepped = random_commands(&mut other, seed, true);
-                    assert_eq!(once, stepped, "seed {seed}: {text}");
-                    let last = once.iter().map(|c| c.completion.0).max().unwrap_or(0);
-                    let end = Time(last + 20 * S);
-                    let energy = one.energy(end);
-                    assert_eq!(energy, other.energy(end), "seed {seed}: {text}");
-                    assert!(energy.background.cleaning.energy_j > 0.0, "seed {seed}: {text}");
+                    let ran = World::on(seed, &spec(&text)).expect("a drive").calm().again(6).check();
+                    assert!(ran.energy.background.cleaning.energy_j > 0.0, "seed {seed}: {text}");
                 }
             }
         }

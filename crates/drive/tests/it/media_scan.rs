@@ -2,6 +2,7 @@
 
 use headstack_drive::spec::{DriveSpec, MediaScanMode};
 use headstack_drive::{Command, Completion, Drive, DriveEnergy, DriveOptions, DriveRequest, Part};
+use headstack_testkit::commands;
 use headstack_testkit::disk::Disk;
 use headstack_testkit::Lcg;
 use headstack_units::{Lba, Time};
@@ -40,16 +41,7 @@ fn run(spec: &DriveSpec, n: u64, gap_ns: u64) -> (Vec<Completion>, Drive) {
         now += below(2 * gap_ns + 1);
         drive.advance(Time(now), &mut |c| done.push(*c));
         let command = if below(3) == 0 { Command::Write } else { Command::Read };
-        drive.submit(
-            Time(now),
-            DriveRequest {
-                id,
-                command,
-                lba: Lba(below(CAPACITY - 8)),
-                blocks: 1 + below(8) as u32,
-                ..DriveRequest::default()
-            },
-        );
+        drive.submit(Time(now), commands::command(id, command, below(CAPACITY - 8), 1 + below(8) as u32));
     }
     drive.advance(Time::NEVER, &mut |c| done.push(*c));
     (done, drive)

@@ -1,10 +1,11 @@
 //! Memory grows with what a drive holds, not with how long a command is.
 
 use headstack_drive::spec::Destage;
-use headstack_drive::{Command, Drive, DriveOptions, DriveRequest};
+use headstack_drive::{Command, Drive, DriveOptions};
+use headstack_testkit::commands;
 use headstack_testkit::memory::peak_bytes;
 use headstack_testkit::{alone, shipped};
-use headstack_units::{Lba, Time};
+use headstack_units::Time;
 
 /// One write of 550 GB (a time for each sector would take 8 GB) through buffers of 2 MiB.
 #[test]
@@ -16,13 +17,7 @@ fn a_write_of_half_a_terabyte_takes_little_memory() {
             spec.cache.destage = destage;
             let mut drive = Drive::builtin(&spec, &DriveOptions::default()).expect("a drive");
             let before = peak_bytes();
-            let request = DriveRequest {
-                id: 0,
-                command: Command::Write,
-                lba: Lba(0),
-                blocks: (550_000_000_000u64 / 512) as u32,
-                ..DriveRequest::default()
-            };
+            let request = commands::command(0, Command::Write, 0, (550_000_000_000u64 / 512) as u32);
             drive.submit(Time(0), request);
             let mut end = 0;
             drive.advance(Time::NEVER, &mut |c| end = c.completion.0);

@@ -3,6 +3,7 @@
 use headstack_drive::power::{self, Shape};
 use headstack_drive::spec::DriveSpec;
 use headstack_drive::{Command, Completion, Drive, DriveEnergy, DriveOptions, DriveRequest};
+use headstack_testkit::commands;
 use headstack_testkit::disk::Disk;
 use headstack_testkit::XorShift;
 use headstack_units::{Lba, Time};
@@ -40,8 +41,7 @@ fn near(got: f64, need: f64) {
 #[test]
 fn one_request_by_hand() {
     let mut drive = Drive::builtin(&drive(), &DriveOptions::default()).unwrap();
-    let request =
-        DriveRequest { id: 0, command: Command::Read, lba: Lba(10 * 200), blocks: 10, ..DriveRequest::default() };
+    let request = commands::command(0, Command::Read, 10 * 200, 10);
     drive.submit(Time(0), request);
     let mut done = None;
     drive.advance(Time(1_000_000_000), &mut |c: &Completion| done = Some(*c));

@@ -1,10 +1,11 @@
 //! Roles of arms that change while a drive runs: when, at what cost, and what the adaptive policy guarantees.
 
-use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest, DriveSpec, RoleUse};
+use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveSpec, RoleUse};
 use headstack_schema::Parameter;
+use headstack_testkit::commands;
 use headstack_testkit::shipped;
 use headstack_testkit::SplitMix;
-use headstack_units::{Lba, Span, Time};
+use headstack_units::{Span, Time};
 
 const MS: u64 = 1_000_000;
 /// Blocks of 4 KiB.
@@ -41,8 +42,7 @@ fn drive(name: &str, dash: &str, tables: &str, seed: u64) -> Drive {
 /// A command of one block, at `now`, served before the next one is given.
 fn serve(drive: &mut Drive, id: u64, now: u64, write: bool, block: u64) -> Completion {
     let command = if write { Command::Write } else { Command::Read };
-    let request =
-        DriveRequest { id, command, lba: Lba(block * u64::from(BLOCK)), blocks: BLOCK, ..DriveRequest::default() };
+    let request = commands::command(id, command, block * u64::from(BLOCK), BLOCK);
     drive.advance(Time(now), &mut |c| panic!("an early completion: {c:?}"));
     drive.submit(Time(now), request);
     let mut done = None;
@@ -272,13 +272,7 @@ fn measure(drive: &mut Drive, load: &Load, seed: u64) -> (Vec<Sums>, Option<Role
                 (which * blocks as f64) as u64
             };
             let command = if write { Command::Write } else { Command::Read };
-            let request = DriveRequest {
-                id,
-                command,
-                lba: Lba(block * u64::from(BLOCK)),
-                blocks: BLOCK,
-                ..DriveRequest::default()
-            };
+            let request = commands::command(id, command, block * u64::from(BLOCK), BLOCK);
             drive.submit(Time(now), request);
             drive.advance(Time::NEVER, &mut |c| {
                 let ns = c.completion.since(c.arrival).0 - c.components.queue as i64;

@@ -3,8 +3,9 @@
 use headstack_drive::power::seek_energy::SeekEnergy;
 use headstack_drive::spec::DriveSpec;
 use headstack_drive::{Command, Drive, DriveOptions, DriveRequest, Phase, PhaseKind};
+use headstack_testkit::commands;
 use headstack_testkit::{shipped, XorShift};
-use headstack_units::{Lba, Time};
+use headstack_units::Time;
 
 fn spec(dash: &str, law: bool) -> DriveSpec {
     let (_, text, _) = shipped::files()
@@ -33,8 +34,7 @@ fn run(spec: &DriveSpec, seed: u64, at_ns: &[u64]) -> (Vec<f64>, Vec<Phase>) {
                 0 => Command::Write,
                 _ => Command::Read,
             };
-            let request =
-                DriveRequest { id, command, lba: Lba(random.below(blocks)), blocks: 8, ..DriveRequest::default() };
+            let request = commands::command(id, command, random.below(blocks), 8);
             (at, request)
         })
         .collect();
@@ -99,13 +99,7 @@ fn a_movement_without_a_time_has_its_energy_at_once() {
     // The joules at a time, and the distance of the movement.
     let joules = |spec: &DriveSpec, at: u64| {
         let mut drive = Drive::builtin(spec, &DriveOptions::default()).expect("a drive");
-        let request = DriveRequest {
-            id: 0,
-            command: Command::Read,
-            lba: Lba(drive.capacity_blocks() - 8),
-            blocks: 8,
-            ..DriveRequest::default()
-        };
+        let request = commands::command(0, Command::Read, drive.capacity_blocks() - 8, 8);
         drive.submit(Time(1_000_000), request);
         let mut distance = 0;
         drive.advance(Time(1_000_001), &mut |c| distance = c.seek_distance);

@@ -3,8 +3,9 @@
 
 use headstack_drive::spec::{ArmShare, Destage, DriveSpec, SkewUnit};
 use headstack_drive::{Command, Drive, DriveOptions, DriveRequest};
+use headstack_testkit::commands;
 use headstack_testkit::shipped;
-use headstack_units::{Lba, Time};
+use headstack_units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -165,13 +166,7 @@ impl Streams<'_> {
     }
 
     fn request(&self, stream: u64, lba: u64) -> DriveRequest {
-        DriveRequest {
-            id: stream,
-            command: self.command,
-            lba: Lba(lba),
-            blocks: self.blocks,
-            ..DriveRequest::default()
-        }
+        commands::command(stream, self.command, lba, self.blocks)
     }
 
     fn collect(&self, drive: &mut Drive, until: Time, next: &mut [u64], arrivals: &mut Arrivals, end: &mut u64) {

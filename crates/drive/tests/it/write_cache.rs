@@ -3,8 +3,9 @@
 use headstack_drive::seek::{self, SeekTable};
 use headstack_drive::spec::DriveSpec;
 use headstack_drive::{Command, Drive, DriveOptions, DriveRequest, Setting};
+use headstack_testkit::commands;
 use headstack_testkit::{shipped, XorShift};
-use headstack_units::{Bytes, Lba, Rpm, Span, Time};
+use headstack_units::{Bytes, Rpm, Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -104,13 +105,7 @@ fn random_writes(spec: &DriveSpec, load: Load, skip: u64, count: u64) -> (f64, f
         match arrivals.peek().copied() {
             Some(Reverse(now)) if now <= event.0 => {
                 arrivals.pop();
-                let request = DriveRequest {
-                    id,
-                    command: Command::Write,
-                    lba: Lba(noise.draw() % places * 8),
-                    blocks: 8,
-                    ..DriveRequest::default()
-                };
+                let request = commands::command(id, Command::Write, noise.draw() % places * 8, 8);
                 drive.submit(Time(now), request);
                 id += 1;
                 if let Load::PerSecond(rate) = load {
@@ -205,8 +200,7 @@ fn the_rate_of_a_full_buffer_divides_loads() {
 fn nothing_overtakes_a_write_that_waits_for_room() {
     let mut spec = shipped::drive("barracuda-7200.9-2006");
     spec.cache.dirty_limit = Some(Bytes(4096));
-    let write =
-        |id, blocks| DriveRequest { id, command: Command::Write, lba: Lba(0), blocks, ..DriveRequest::default() };
+    let write = |id, blocks| commands::command(id, Command::Write, 0, blocks);
     let flush = DriveRequest { command: Command::Flush, ..write(2, 0) };
     let change = Setting::SpindleSpeed { speed: Rpm(3600.0), takes: Span::from_ms(1.0) };
     for changes in [false, true] {

@@ -2,6 +2,7 @@
 
 use headstack_drive::zoned::{ReportingOptions, Sense, ZoneAction, ZoneCondition, ZoneDescriptor, ZoneId};
 use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest, DriveSpec};
+use headstack_testkit::commands;
 use headstack_testkit::disk::Disk;
 use headstack_testkit::SplitMix;
 use headstack_units::{Lba, Time};
@@ -31,7 +32,7 @@ fn ask(drive: &mut Drive, at: u64, request: DriveRequest) -> Vec<Completion> {
 }
 
 fn request(id: u64, command: Command, lba: u64, blocks: u32) -> DriveRequest {
-    DriveRequest { id, command, lba: Lba(lba), blocks, ..DriveRequest::default() }
+    commands::command(id, command, lba, blocks)
 }
 
 fn all(drive: &Drive) -> Vec<ZoneDescriptor> {

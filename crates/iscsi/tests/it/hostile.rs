@@ -8,42 +8,11 @@ use headstack_iscsi::login::Admission;
 use headstack_iscsi::server;
 use headstack_live::clients::{Connection as _, Work, WORK_BYTES};
 use headstack_live::live::Live;
+use headstack_testkit::damage::{self, damage};
 use headstack_testkit::{cases, Takes, XorShift};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-
-/// What the fuzzer begins with, by name.
-fn corpus() -> Vec<(String, Vec<u8>)> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/iscsi_session");
-    let mut all: Vec<_> = std::fs::read_dir(folder)
-        .expect("the corpus is part of the repository")
-        .map(|entry| entry.unwrap())
-        .map(|entry| {
-            let name = entry.file_name().into_string().unwrap();
-            (name, std::fs::read(entry.path()).unwrap())
-        })
-        .collect();
-    all.sort();
-    all
-}
-
-/// Changes some of the bytes, drops some or repeats some.
-fn damage(bytes: &mut Vec<u8>, rng: &mut XorShift) {
-    for _ in 0..1 + rng.below(4) {
-        if bytes.is_empty() {
-            return;
-        }
-        let at = rng.below(bytes.len() as u64) as usize;
-        match rng.below(5) {
-            0 => bytes[at] = rng.below(256) as u8,
-            1 => bytes[at] ^= 1 << rng.below(8),
-            2 => bytes.truncate(at + 1),
-            3 => bytes.extend_from_within(at..bytes.len().min(at + 1000)),
-            _ => drop(bytes.drain(at..bytes.len().min(at + 48))),
-        }
-    }
-}
 
 /// Where each unit of a session begins, and its end.
 fn units(bytes: &[u8]) -> Vec<usize> {
@@ -130,7 +99,7 @@ fn opcodes(mut answer: &[u8]) -> Vec<u8> {
 #[test]
 fn the_corpus_is_understood() {
     let mut live = live();
-    let found: Vec<(String, Vec<u8>)> = (corpus().into_iter())
+    let found: Vec<(String, Vec<u8>)> = (damage::corpus("iscsi_session").into_iter())
         .map(|(name, bytes)| {
             let mut shelf = shelf(&mut live);
             let admission = Admission::default();
@@ -165,9 +134,9 @@ fn the_corpus_does_no_harm() {
     let mut rng = XorShift::seeded(seed);
     let rounds = match cases(1) {
         1 => 2000,
-        _ => 1_000_000 / corpus().len() as u64 + 1,
+        _ => 1_000_000 / damage::corpus("iscsi_session").len() as u64 + 1,
     };
-    let good = corpus().into_iter().find(|(name, _)| name == "session");
+    let good = damage::corpus("iscsi_session").into_iter().find(|(name, _)| name == "session");
     let good = replaced(&good.unwrap().1, TARGET.as_bytes(), OTHER_TARGET.as_bytes());
     let mut alone = Vec::new();
     // The first session sets what the second one finds.
@@ -177,13 +146,13 @@ fn the_corpus_does_no_harm() {
     }
     let expected = content(&alone[1]);
     assert!(expected.len() >= 8, "a session that does something");
-    for (name, whole) in corpus() {
+    for (name, whole) in damage::corpus("iscsi_session") {
         let mut shelf = shelf(&mut live);
         for round in 0..rounds {
             let mut bytes = whole.clone();
             match round % 3 {
                 _ if round == 0 => {}
-                0 => damage(&mut bytes, &mut rng),
+                0 => damage(&mut bytes, 48, &mut rng),
                 _ => (0..1 + rng.below(3)).for_each(|_| damage_unit(&mut bytes, &mut rng)),
             }
             let piece = [1 << 16, 1000, 7][rng.below(3) as usize];
@@ -247,7 +216,7 @@ fn initiators_that_vanish_change_nothing() {
     let mut good = server.session(1, &[]);
     good.settle(0);
     assert_eq!(good.put(0, &ten(0x2a, 0, 0, 1), &[5; 512], 512).status, 0);
-    for (_, whole) in corpus() {
+    for (_, whole) in damage::corpus("iscsi_session") {
         for length in (0..whole.len()).step_by(5) {
             let mut bad = server.connect();
             bad.write_all(&whole[..length]).unwrap();

@@ -7,47 +7,19 @@ use headstack_live::live::Live;
 use headstack_nbd::connection::Connection;
 use headstack_nbd::fuzzing::converse;
 use headstack_nbd::tls::{Mode, Tls, TlsOptions};
+use headstack_testkit::damage::{self, damage};
 use headstack_testkit::{cases, Takes, XorShift};
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
 const SMALL: &str = "ibm-18es";
 
-/// What the fuzzer begins with, by name.
-fn corpus() -> Vec<(String, Vec<u8>)> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/nbd_session");
-    let mut all: Vec<_> = std::fs::read_dir(folder)
-        .expect("the corpus is part of the repository")
-        .map(|entry| entry.unwrap())
-        .map(|entry| (entry.file_name().into_string().unwrap(), std::fs::read(entry.path()).unwrap()))
-        .collect();
-    all.sort();
-    all
-}
-
 /// A whole session: flags, structured replies or extended headers, use of the default export, a write, a read, extents, a
 /// flush.
 fn session(name: &str) -> Vec<u8> {
-    let all = corpus();
+    let all = damage::corpus("nbd_session");
     let (_, bytes) = all.iter().find(|(of, _)| of == name).unwrap();
     bytes.clone()
-}
-
-/// Changes some of the bytes, drops some or repeats some.
-fn damage(bytes: &mut Vec<u8>, rng: &mut XorShift) {
-    for _ in 0..1 + rng.below(4) {
-        if bytes.is_empty() {
-            return;
-        }
-        let at = rng.below(bytes.len() as u64) as usize;
-        match rng.below(5) {
-            0 => bytes[at] = rng.below(256) as u8,
-            1 => bytes[at] ^= 1 << rng.below(8),
-            2 => bytes.truncate(at + 1),
-            3 => bytes.extend_from_within(at..bytes.len().min(at + 1000)),
-            _ => drop(bytes.drain(at..bytes.len().min(at + 30))),
-        }
-    }
 }
 
 /// Each session with and without damage, without sockets: nothing panics, and encryption cannot be gone around. In a
@@ -71,13 +43,13 @@ fn the_corpus_does_no_harm() {
     // Each round is six sessions: three modes, twice.
     let rounds = match cases(1) {
         1 => 100,
-        _ => 1_000_000 / (6 * corpus().len() as u64) + 1,
+        _ => 1_000_000 / (6 * damage::corpus("nbd_session").len() as u64) + 1,
     };
-    for (name, whole) in corpus() {
+    for (name, whole) in damage::corpus("nbd_session") {
         for round in 0..rounds {
             let mut bytes = whole.clone();
             if round > 0 {
-                damage(&mut bytes, &mut rng);
+                damage(&mut bytes, 30, &mut rng);
             }
             let piece = [1 << 16, 1000, 7][rng.below(3) as usize];
             for tls in modes.iter().flatten() {
@@ -106,7 +78,7 @@ fn the_corpus_does_no_harm() {
 fn the_corpus_is_understood() {
     let folder = folder();
     let mut live = Live::open(&options(&folder, SMALL, 0.0).system.live).unwrap();
-    let found: Vec<(String, u64)> = (corpus().into_iter())
+    let found: Vec<(String, u64)> = (damage::corpus("nbd_session").into_iter())
         .map(|(name, bytes)| {
             let done = converse(&[&bytes], 1 << 16, &Tls::default(), &mut live);
             (name, done.unwrap().0)
@@ -215,7 +187,7 @@ fn damaged_sessions_harm_nobody_else() {
     let whole = ["structured", "extended"].map(session);
     for i in 0..cases(300) {
         let mut bytes = whole[i as usize % 2].clone();
-        damage(&mut bytes, &mut rng);
+        damage(&mut bytes, 30, &mut rng);
         let mut bad = server.connect();
         bad.set_read_timeout(Some(Duration::from_millis(2))).unwrap();
         // The server may have closed the connection already.

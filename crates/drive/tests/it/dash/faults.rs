@@ -1,6 +1,7 @@
 //! Heads and assemblies that fail.
 
 use super::*;
+use headstack_testkit::commands;
 
 pub fn fault(ms: f64, arm: u32, surface: Option<u32>, warning: bool) -> FaultSpec {
     FaultSpec { at: Some(Span::from_ms(ms)), arm, surface, warning, ..Default::default() }
@@ -78,8 +79,7 @@ fn commands_out_of_reach_fail_at_once_under_load() {
 fn requests_over_several_surfaces_need_an_arm_that_reaches_them_all() {
     let mut spec = at("D1A2S1H1");
     spec.parallelism.faults = vec![fault(0.0, 0, Some(2), true)];
-    let long =
-        |id, lba| DriveRequest { id, command: Command::Read, lba: Lba(lba), blocks: 350, ..DriveRequest::default() };
+    let long = |id, lba| commands::command(id, Command::Read, lba, 350);
     let done = run(&mut new(&spec), &[(0, long(0, 10)), (0, long(1, 8_000)), (0, long(2, 400))]);
     for c in &done {
         assert!(!c.error);

@@ -1,6 +1,7 @@
 //! Seeks and rotational waits scaled by a factor.
 
 use super::*;
+use headstack_testkit::commands;
 
 /// Half the seeks' time, half the waits: the limit study scales what happens, not only what is said.
 #[test]
@@ -43,13 +44,7 @@ fn scaled_waits_keep_sequences_in_phase() {
         let mut spec = conventional();
         spec.queue.scheduler = "fcfs".into();
         spec.positioning.rotation_scale = f;
-        let read = |id, lba, blocks| DriveRequest {
-            id,
-            command: Command::Read,
-            lba: Lba(lba),
-            blocks,
-            ..DriveRequest::default()
-        };
+        let read = |id, lba, blocks| commands::command(id, Command::Read, lba, blocks);
         let list: Vec<_> = (0..9).map(|i| (0, read(i, 30 + 5 * i, 5))).collect();
         let done = run(&mut new(&spec), &list);
         for c in &done[1..] {

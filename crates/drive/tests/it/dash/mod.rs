@@ -5,12 +5,13 @@ mod faults;
 mod limit_study;
 
 use faults::fault;
-use headstack_drive::spec::{
-    ArmChoice, ArmShare, Destage, DriveSpec, FaultSpec, HeadOffset, HitCheck, Parking, QueueCounts, ReadAhead,
-};
+use headstack_drive::spec::{ArmShare, DriveSpec, FaultSpec, HeadOffset, HitCheck, Parking, QueueCounts, ReadAhead};
 use headstack_drive::{Command, Completion, Drive, DriveOptions, DriveRequest};
+use headstack_testkit::checks;
+use headstack_testkit::commands::{self, run};
 use headstack_testkit::disk::Disk;
-use headstack_testkit::Lcg;
+use headstack_testkit::world::{vary, World};
+use headstack_testkit::{Lcg, SplitMix};
 use headstack_units::{Bytes, Lba, Span, Time};
 use proptest::prelude::*;
 
@@ -77,73 +78,33 @@ fn requests(seed: u64, n: u64, gap_ns: u64, capacity: u64) -> Vec<(u64, DriveReq
                 1..=9 => Command::Write,
                 _ => Command::Read,
             };
-            (now, DriveRequest { id, command, lba: Lba(lba), blocks, ..DriveRequest::default() })
+            (now, commands::command(id, command, lba, blocks))
         })
         .collect()
-}
-
-fn run(drive: &mut Drive, requests: &[(u64, DriveRequest)]) -> Vec<Completion> {
-    let mut done = Vec::new();
-    for (at, request) in requests {
-        drive.advance(Time(*at), &mut |c| done.push(*c));
-        drive.submit(Time(*at), *request);
-    }
-    drive.advance(Time::NEVER, &mut |c| done.push(*c));
-    done
 }
 
 fn new(spec: &DriveSpec) -> Drive {
     Drive::builtin(spec, &DriveOptions::default()).unwrap_or_else(|e| panic!("{}: {e}", spec.dash))
 }
 
-/// Nothing lost or repeated, shares add up, energy is the integral of power.
-fn check(spec: &DriveSpec, requests: &[(u64, DriveRequest)]) -> Vec<Completion> {
-    let mut drive = new(spec);
-    let done = run(&mut drive, requests);
-    let mut ids: Vec<u64> = done.iter().map(|c| c.id).collect();
-    ids.sort_unstable();
-    assert_eq!(ids, (0..requests.len() as u64).collect::<Vec<u64>>());
-    for c in &done {
-        let p = &c.components;
-        let sum = p.queue + p.overhead + p.seek + p.rotation + p.transfer + p.bus;
-        assert_eq!(sum, c.completion.0 - c.arrival.0, "{}: {c:?}", spec.dash);
-        assert!((c.arm as u32) < spec.dash.stacks * spec.dash.arms);
-    }
-    let end = done.iter().map(|c| c.completion).max().unwrap_or(Time::ZERO);
-    let end = Time(end.0 + 1_000_000_000);
-    let e = drive.energy(end);
-    let seconds = end.0 as f64 * 1e-9;
-    let parts = [e.idle_s, e.seek_s, e.rotation_s, e.transfer_s];
-    assert!((parts.iter().sum::<f64>() - seconds).abs() < 1e-6, "{parts:?}");
+/// Energy is the integral of power, by hand: 11 W idle, 6 W more for seeks and 2 W more for the rest of the work, and a
+/// spindle of 8 W for each further stack.
+fn check(spec: &DriveSpec, seed: u64) {
+    let world = World::on(seed, spec).unwrap_or_else(|e| panic!("{}: {e}", spec.dash)).calm();
+    let ran = world.check();
+    let e = &ran.energy;
     // As many assemblies at work at once as the mean is taken over.
-    let units = match spec.parallelism.arm_share {
-        ArmShare::All => spec.dash.stacks * per_stack(spec),
-        ArmShare::OwnShare => spec.dash.stacks * spec.dash.arms,
-    } as f64;
-    let want = IDLE_W * seconds + units * (SEEK_W * e.seek_s + ACCESS_W * (e.rotation_s + e.transfer_s));
-    let got = e.idle_j + e.seek_j + e.rotation_j + e.transfer_j;
-    // Further stacks have spindles of their own.
-    let spindles = 8.0 * f64::from(spec.dash.stacks - 1) * seconds;
-    assert!(
-        (got - want).abs() < 1e-6 * want || (got - want - spindles).abs() < 1e-6 * want,
-        "{}: {got} J, by hand {want} J",
-        spec.dash
-    );
-    done
+    let units = checks::at_once(spec);
+    let seconds = ran.end as f64 * 1e-9;
+    let idle = IDLE_W + 8.0 * f64::from(spec.dash.stacks - 1);
+    let want = idle * seconds + units * (SEEK_W * e.seek_s + ACCESS_W * (e.rotation_s + e.transfer_s));
+    assert!((e.total_j() - want).abs() < 1e-6 * want, "{}: {e:?}, by hand {want} J", spec.dash);
 }
 
-/// Assemblies of a stack that can be at work at once: all where they work together, or follow.
-fn per_stack(spec: &DriveSpec) -> u32 {
-    match (spec.parallelism.arms_in_motion, spec.parallelism.parking) {
-        (1, Parking::Hold) => 1,
-        _ => spec.dash.arms,
-    }
-}
-
-/// Every point with degrees up to 4, bare and with a buffer, one command at a time and as many as
-/// there are arms.
+/// Every point with degrees up to 4, bare and with a buffer, one command at a time and as many as there are arms; then
+/// random settings at random points.
 #[test]
-fn every_point_serves_everything_and_repeats() {
+fn every_point_keeps_the_invariants() {
     println!("seed 21");
     for point in 0..256u32 {
         let d = |i: u32| point >> (2 * i) & 3;
@@ -156,61 +117,20 @@ fn every_point_serves_everything_and_repeats() {
             if variant & 2 == 2 {
                 spec.parallelism.arms_in_motion = 0;
             }
-            let capacity = new(&spec).capacity_blocks();
-            assert_eq!(capacity, 8 * 120 * 100 * u64::from(spec.dash.stacks));
-            let requests = requests(21, 120, 2_000_000, capacity);
-            let done = check(&spec, &requests);
-            assert_eq!(done, run(&mut new(&spec), &requests), "{dash}");
+            assert_eq!(new(&spec).capacity_blocks(), 8 * 120 * 100 * u64::from(spec.dash.stacks));
+            check(&spec, 21);
         }
-    }
-}
-
-/// A load that random points came upon.
-#[test]
-fn idle_destaging_under_a_dense_load_keeps_the_invariants() {
-    let mut spec = cached(at("D1A1S1H1"));
-    spec.parallelism.parking = Parking::Follow;
-    spec.parallelism.arm_choice = ArmChoice::Rotation;
-    spec.cache.write_back = true;
-    spec.cache.destage = Destage::Idle;
-    spec.cache.write_segments = 2;
-    let capacity = new(&spec).capacity_blocks();
-    check(&spec, &requests(14_127_273_130_999_838_639, 80, 500_000, capacity));
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
-
-    /// Random points, options and loads.
-    #[test]
-    fn random_points_keep_the_invariants(
-        (k, l, m, n) in (1..=4u32, 1..=4u32, 1..=4u32, 1..=4u32),
-        (motion, channels) in (0..=4u32, 0..=4u32),
-        options in any::<u16>(),
-        seed in any::<u64>(),
-        gap in prop::sample::select(vec![0u64, 500_000, 3_000_000, 30_000_000]),
-    ) {
-        let mut spec = at(&format!("D{k}A{l}S{m}H{n}"));
-        let bit = |i: u32| options >> i & 1 == 1;
-        spec.parallelism.arms_in_motion = motion.min(l);
-        spec.parallelism.channels = channels.min(l);
-        if bit(0) { spec = cached(spec); }
-        if bit(1) { spec.parallelism.heads = HeadOffset::Radial; }
-        if bit(2) { spec.parallelism.parking = Parking::Follow; }
-        if bit(3) { spec.parallelism.arm_choice = ArmChoice::Rotation; }
-        if bit(4) { spec.parallelism.stack_unit = Bytes(0); }
-        if bit(5) && 8 % l == 0 { spec.parallelism.arm_share = ArmShare::OwnShare; }
-        if bit(6) { spec.queue.depth = 3; }
-        if bit(7) { spec.cache.write_back = spec.cache.enabled; }
-        if bit(8) && spec.cache.write_back {
-            spec.cache.destage = Destage::Idle;
-            spec.cache.write_segments = 2;
+        let (seed, mut draw) = (u64::from(point), SplitMix(u64::from(point)));
+        let mut spec = at(&dash);
+        spec.parallelism.arms_in_motion = draw.between(0, spec.dash.arms);
+        spec.parallelism.parking = draw.of(&[Parking::Hold, Parking::Follow]);
+        if draw.one_in(2) && 8 % spec.dash.arms == 0 {
+            spec.parallelism.arm_share = ArmShare::OwnShare;
         }
-        if bit(9) { spec.queue.scheduler = "c-look".into(); }
-        if bit(10) { spec.geometry.layout = "serpentine".into(); }
-        let capacity = new(&spec).capacity_blocks();
-        let requests = requests(seed, 80, gap, capacity);
-        check(&spec, &requests);
+        spec.geometry.layout = draw.of(&["cylinder-major", "serpentine"]).into();
+        let idle = draw.one_in(2);
+        vary(&mut draw, &mut spec, idle);
+        check(&spec, seed);
     }
 }
 
@@ -330,8 +250,7 @@ fn ganged_surfaces_transfer_together() {
     for m in [1u32, 2, 4, 8] {
         let mut spec = at(&format!("D1A1S{m}H1"));
         spec.queue.scheduler = "fcfs".into();
-        let request =
-            DriveRequest { id: 0, command: Command::Read, lba: Lba(0), blocks: 96, ..DriveRequest::default() };
+        let request = commands::command(0, Command::Read, 0, 96);
         let done = run(&mut new(&spec), &[(0, request)]);
         let want = REV_NS * 0.96 / f64::from(m);
         let got = done[0].components.transfer as f64;
@@ -417,13 +336,7 @@ fn own_shares_split_the_addresses() {
     spec.parallelism.logical_units = true;
     let mut drive = new(&spec);
     assert_eq!(drive.logical_units(), [capacity / 2; 2]);
-    let across = DriveRequest {
-        id: 7,
-        command: Command::Read,
-        lba: Lba(capacity / 2 - 5),
-        blocks: 10,
-        ..DriveRequest::default()
-    };
+    let across = commands::command(7, Command::Read, capacity / 2 - 5, 10);
     let done = run(&mut drive, &[(0, across)]);
     assert_eq!((done.len(), done[0].id, done[0].error), (1, 7, false));
 }
@@ -443,8 +356,7 @@ fn a_shared_queue_counts_both_halves() {
         let mut list: Vec<_> = (0..9u64)
             .map(|id| {
                 let lba = if id < 8 { id * 1000 } else { capacity / 2 + 10 };
-                let r =
-                    DriveRequest { id, command: Command::Read, lba: Lba(lba), blocks: 1, ..DriveRequest::default() };
+                let r = commands::command(id, Command::Read, lba, 1);
                 (0, r)
             })
             .collect();
@@ -472,8 +384,7 @@ fn stacks_share_long_requests() {
     let mut spec = at("D4A1S1H1");
     spec.parallelism.stack_unit = Bytes(20 * 512);
     spec.queue.scheduler = "fcfs".into();
-    let read =
-        |id, lba, blocks| DriveRequest { id, command: Command::Read, lba: Lba(lba), blocks, ..DriveRequest::default() };
+    let read = |id, lba, blocks| commands::command(id, Command::Read, lba, blocks);
     for lba in [0u64, 20, 40, 60, 80, 100] {
         let done = run(&mut new(&spec), &[(0, read(0, lba, 20))]);
         assert_eq!(done[0].arm as u64, lba / 20 % 4);
@@ -519,42 +430,4 @@ fn wrong_descriptions_say_what_is_needed() {
         s.dash.heads = 16;
     });
     assert!(e.contains("dash: got 256 head sets"), "{e}");
-}
-
-/// Asking a drive for its energy, or advancing it in small steps, changes no completion: which assembly
-/// writes buffered data does not depend on when somebody asks.
-#[test]
-fn asking_in_between_changes_nothing() {
-    for (dash, seed) in [("D1A2S1H1", 5), ("D1A4S1H1", 6), ("D1A3S1H2", 7), ("D2A2S2H1", 8)] {
-        println!("{dash} seed {seed}");
-        let mut spec = cached(at(dash));
-        spec.parallelism.arms_in_motion = 0;
-        spec.cache.write_back = true;
-        spec.cache.destage = Destage::Idle;
-        spec.cache.destage_after = Span::from_ms(2.0);
-        spec.cache.write_segments = 2;
-        let capacity = new(&spec).capacity_blocks();
-        let requests = requests(seed, 300, 7_000_000, capacity);
-        let plain = run(&mut new(&spec), &requests);
-        let mut drive = new(&spec);
-        let mut asked = Vec::new();
-        let mut now = 0;
-        for (at, request) in &requests {
-            while now + 900_000 < *at {
-                now += 900_000;
-                drive.advance(Time(now), &mut |c| asked.push(*c));
-                let e = drive.energy(Time(now));
-                assert!((e.total_s() - now as f64 * 1e-9).abs() < 1e-9, "{dash}");
-                assert!(e.idle_s >= 0.0 && e.idle_j >= 0.0, "{dash}: {e:?}");
-            }
-            now = *at;
-            drive.advance(Time(*at), &mut |c| asked.push(*c));
-            drive.submit(Time(*at), *request);
-        }
-        drive.advance(Time::NEVER, &mut |c| asked.push(*c));
-        assert_eq!(asked.len(), plain.len());
-        for (a, b) in asked.iter().zip(&plain) {
-            assert_eq!(a, b, "{dash}");
-        }
-    }
 }

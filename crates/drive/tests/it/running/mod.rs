@@ -7,8 +7,9 @@ mod shipped;
 use headstack_drive::power::conditions::{Condition, ConditionPhase, Passage};
 use headstack_drive::spec::DriveSpec;
 use headstack_drive::{Command, Completion, Drive, DriveEnergy, DriveOptions, DriveRequest, Phase, PhaseKind, Setting};
+use headstack_testkit::commands::{self, command as request};
 use headstack_testkit::disk::Disk;
-use headstack_units::{Lba, Span, Time};
+use headstack_units::{Span, Time};
 
 const S: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
@@ -60,18 +61,9 @@ fn new(spec: &DriveSpec) -> Drive {
     Drive::builtin(spec, &DriveOptions::default()).expect("a drive")
 }
 
-fn request(id: u64, command: Command, lba: u64, blocks: u32) -> DriveRequest {
-    DriveRequest { id, command, lba: Lba(lba), blocks, ..DriveRequest::default() }
-}
-
 /// Submits commands at their times and returns the completions in order of their names.
 fn run(drive: &mut Drive, trace: &[(u64, DriveRequest)]) -> Vec<Completion> {
-    let mut done = Vec::new();
-    for (at, request) in trace {
-        drive.advance(Time(*at), &mut |c| done.push(*c));
-        drive.submit(Time(*at), *request);
-    }
-    drive.advance(Time::NEVER, &mut |c| done.push(*c));
+    let mut done = commands::run(drive, trace);
     done.sort_by_key(|c| c.id);
     done
 }
