@@ -32,7 +32,7 @@ struct Extent {
 
 /// Which extents are visited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scope {
+pub enum Scope {
     /// Extents with a whole sector, and extents with an edge that has waited long enough.
     Due,
     /// All extents.
@@ -41,7 +41,7 @@ pub(crate) enum Scope {
 
 /// The dirty data of one buffer.
 #[derive(Debug)]
-pub(crate) struct DirtyExtents {
+pub struct DirtyExtents {
     /// The size of a physical sector, and its number of blocks.
     size: SectorSize,
     sector: u64,

@@ -134,7 +134,8 @@ const VACANT: State = State {
 };
 
 /// What a time that has passed does.
-pub(crate) enum Passed {
+#[doc(hidden)]
+pub enum Passed {
     /// The command with this number in the queue ends so.
     Ends(usize, LimitEnd),
     /// Nothing else.
@@ -142,7 +143,8 @@ pub(crate) enum Passed {
 }
 
 /// The limits of a unit, and the waiting commands that they apply to.
-pub(crate) struct Limits {
+#[doc(hidden)]
+pub struct Limits {
     heeded: Heeded,
     times: [[Times; LimitIndex::COUNT]; 2],
     priority_target: u64,

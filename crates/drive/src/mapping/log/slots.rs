@@ -21,7 +21,7 @@ use headstack_units::Time;
 
 /// The slot for a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Found {
+pub struct Found {
     pub cylinder: u32,
     pub at: SlotAt,
     /// Time from the start until the slot is under the head, in nanoseconds.
@@ -30,7 +30,7 @@ pub(crate) struct Found {
 
 /// The state from which a write starts. Times are in nanoseconds.
 #[derive(Clone, Copy)]
-pub(crate) struct From<'a> {
+pub struct From<'a> {
     pub mechanics: &'a Mechanics,
     pub arm: &'a Arm,
     /// When the arm may start to move.
@@ -59,7 +59,7 @@ const SAME: u64 = 2;
 
 /// The free slots of a unit.
 #[derive(Debug)]
-pub(in crate::mapping) struct FreeSlots {
+pub struct FreeSlots {
     cylinders: Box<[Option<Box<Cylinder>>]>,
     /// The cylinders that may have a free slot: whole, broken.
     some: [Levels; 2],
@@ -154,7 +154,7 @@ impl FreeSlots {
 
     /// The slots of a cylinder.
     #[inline]
-    fn cylinder(&mut self, m: &Mechanics, c: u32) -> &mut Cylinder {
+    pub fn cylinder(&mut self, m: &Mechanics, c: u32) -> &mut Cylinder {
         if self.cylinders[c as usize].is_none() {
             let made = self.make(m, c);
             for class in [Class::Whole, Class::Broken] {
@@ -173,13 +173,6 @@ impl FreeSlots {
     /// Whether a cylinder has a free slot of a class.
     pub fn has(&mut self, m: &Mechanics, c: u32, class: Class) -> bool {
         self.some[class as usize].contains(c) && self.cylinder(m, c).free(class) > 0
-    }
-
-    /// Number of free slots of a cylinder, whole and broken.
-    #[cfg(test)]
-    pub fn free_in(&mut self, m: &Mechanics, c: u32) -> u32 {
-        let cylinder = self.cylinder(m, c);
-        cylinder.free(Class::Whole) + cylinder.free(Class::Broken)
     }
 
     /// The free cylinder of a class nearest to `c`, the lower one of two.

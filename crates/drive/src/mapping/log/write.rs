@@ -130,10 +130,10 @@ impl Log {
 
 /// The number of a block of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Block(u64);
+pub struct Block(u64);
 
 /// Chooses the places of a pass that writes whole blocks.
-pub(crate) struct Writer<'a>(pub &'a mut Log);
+pub struct Writer<'a>(pub &'a mut Log);
 
 impl Places for Writer<'_> {
     #[inline]

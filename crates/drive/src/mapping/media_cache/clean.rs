@@ -6,7 +6,7 @@ use crate::mechanics::Mechanics;
 
 /// A band that is being cleaned.
 #[derive(Debug)]
-pub(super) struct Cleaning {
+pub struct Cleaning {
     pub band: u64,
     /// Its extents that were in the cache when cleaning began, in order of their sectors in the cache.
     extents: Vec<Extent>,
@@ -20,7 +20,7 @@ pub(super) struct Cleaning {
 
 /// The next step of cleaning: sectors of the layout that are read or written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Step {
+pub struct Step {
     pub sector: u64,
     pub count: u32,
     pub write: bool,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// Consecutive addresses in consecutive sectors of the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Extent {
+pub struct Extent {
     /// Its first address.
     pub address: u64,
     pub count: u64,
@@ -27,7 +27,7 @@ impl Extent {
 
 /// The extents of a cache by address. They do not overlap.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Extents(BTreeMap<u64, Extent>);
+pub struct Extents(BTreeMap<u64, Extent>);
 
 impl Extents {
     pub fn len(&self) -> u64 {

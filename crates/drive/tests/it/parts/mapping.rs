@@ -1,0 +1,5 @@
+mod cleaning;
+mod log;
+mod media_cache;
+mod policy;
+mod zoned;
