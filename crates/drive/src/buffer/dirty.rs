@@ -110,6 +110,7 @@ impl DirtyExtents {
     }
 
     /// The range of whole sectors that contains `range`, in blocks.
+    #[inline]
     pub fn in_sectors(&self, range: Blocks) -> Blocks {
         blocks(self.down(range.start.0), self.up(range.past.0))
     }
@@ -160,6 +161,7 @@ impl DirtyExtents {
     }
 
     /// Marks `range` as dirty with data that arrived at `now`.
+    #[inline]
     pub fn insert(&mut self, range: Blocks, now: u64) {
         if range.is_empty() {
             return;
@@ -191,6 +193,7 @@ impl DirtyExtents {
     }
 
     /// Marks `range` as clean. Returns how many of its blocks were dirty.
+    #[inline]
     pub fn remove(&mut self, range: Blocks) -> u64 {
         let before = self.blocks;
         let (first, end) = (range.start.0, range.past.0);
@@ -237,11 +240,13 @@ impl DirtyExtents {
     }
 
     /// Whether all of `range` is dirty.
+    #[inline]
     pub fn covers(&self, range: Blocks) -> bool {
         range.is_empty() || self.before(range.start.0.saturating_add(1)).is_some_and(|(_, e)| e.past >= range.past.0)
     }
 
     /// The lowest run of dirty blocks in `range`.
+    #[inline]
     pub fn first_in(&self, range: Blocks) -> Option<Blocks> {
         let (first, end) = (range.start.0, range.past.0);
         let reaches = self.before(first.saturating_add(1)).filter(|(_, e)| e.past > first);
@@ -257,6 +262,7 @@ impl DirtyExtents {
     }
 
     /// Adds the extents whose edges have waited long enough by `now` to [`Scope::Due`].
+    #[inline]
     pub fn promote(&mut self, now: u64) {
         while let Some((since, start)) = self.waiting.first().copied() {
             if since.saturating_add(self.partial_wait) > now {
@@ -279,6 +285,7 @@ impl DirtyExtents {
     }
 
     /// Whether `scope` holds an extent.
+    #[inline]
     pub fn has(&self, scope: Scope) -> bool {
         match scope {
             Scope::Due if self.sector > 1 => !self.due.is_empty(),
@@ -316,6 +323,7 @@ impl DirtyExtents {
 
     /// The sectors of `part` (an extent or a part of one) that can be written at `now`, as blocks. Edges that
     /// may still wait are left out unless `all` is set. `None` if nothing remains.
+    #[inline]
     pub fn to_write(&self, part: Blocks, now: u64, all: bool) -> Option<Blocks> {
         // Nearly every part begins where its extent does, which is found faster.
         let (start, extent) = match self.extents.get(&part.start.0) {

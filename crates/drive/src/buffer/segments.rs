@@ -35,6 +35,7 @@ impl Segment {
     pub fn overlaps(&self, start: u64, end: u64) -> bool {
         self.holds(start) || self.start.wrapping_sub(start) < end - start
     }
+    #[inline]
     pub fn clear(&mut self) {
         self.start = 0;
         self.end = 0;
@@ -42,6 +43,7 @@ impl Segment {
         self.visible_at = 0;
     }
     /// Keeps only the last `size` sectors.
+    #[inline]
     pub fn bound(&mut self, size: u64) {
         self.start = self.start.max(self.end.saturating_sub(size));
     }
@@ -198,6 +200,7 @@ impl Segments {
     }
 
     /// The segment that holds all of a read's sectors when the read arrives at `now`.
+    #[inline]
     pub fn holds_at(&self, now: u64, start: u64, end: u64) -> Option<usize> {
         if self.index.is_some() {
             return self.holds_at_near(now, start, end);
@@ -330,6 +333,7 @@ impl Segments {
 
     /// Puts written sectors into segment `i`, behind its data if they continue those. Drops the old sectors
     /// from other segments; `old` is the first segment that holds some of them.
+    #[inline]
     pub fn write_into(&mut self, (i, old): (usize, Option<usize>), (start, end): (u64, u64), goes_on: bool) {
         if old.is_some() {
             self.invalidate(start, end, Some(i));
@@ -348,6 +352,7 @@ impl Segments {
 
     /// As [`Segments::write_into`], with the segment that [`Segments::for_written`] chooses. Returns that
     /// segment.
+    #[inline]
     pub fn place_written(&mut self, start: u64, end: u64) -> Option<usize> {
         let taken = self.for_written(start, end, None)?;
         self.write_into(taken, (start, end), false);
@@ -365,6 +370,7 @@ impl Segments {
     }
 
     /// Extends segments to the start of their track, if a whole turn has passed since.
+    #[inline]
     pub fn complete_tracks(&mut self, now: u64) {
         let size = self.size;
         for i in 0..self.list.len() {

@@ -127,6 +127,7 @@ impl SeekLowerBound {
     }
 
     /// A time in nanoseconds; no movement over `distance` or more takes less.
+    #[inline]
     pub fn least_ns(&self, distance: u32) -> u64 {
         let slot = self.reach.partition_point(|r| *r < distance);
         (slot as u64) << SLOT_SHIFT
@@ -430,6 +431,7 @@ impl ArmSnapshot<'_> {
     }
 
     /// A lower bound of the scores of all commands on one cylinder at angles from `first` to `last`.
+    #[inline]
     pub fn score_of_range(&self, cylinder: u32, (first, last): (u32, u32)) -> u32 {
         let at = self.floor.entry(self.cylinder.abs_diff(cylinder));
         let score = |write: usize| {

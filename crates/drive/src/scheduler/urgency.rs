@@ -28,6 +28,7 @@ pub struct Allowance {
 
 impl Allowance {
     /// Whether a command may go first at `now`.
+    #[inline]
     pub fn allows(&mut self, now: u64, share: f64) -> bool {
         let share = share * EARNED;
         let most = share * SAVED_OVER_NS;
@@ -38,6 +39,7 @@ impl Allowance {
     }
 
     /// A command goes first whose positioning takes `own` instead of `other` nanoseconds.
+    #[inline]
     pub fn spend(&mut self, own: u64, other: u64) {
         self.saved_ns -= own.saturating_sub(other) as f64;
     }
@@ -59,6 +61,7 @@ impl Urgency {
     pub const ALWAYS: Urgency = Urgency { after: 0.0, before_ns: f64::INFINITY };
 
     /// Nanoseconds from `now` until a command is urgent; negative if it is.
+    #[inline]
     pub fn wait_ns(&self, target: Target, now: u64) -> f64 {
         let wait = target.wait.min(LONGEST_NS) as f64;
         let waited = now.saturating_sub(target.received) as f64;
@@ -92,6 +95,7 @@ impl CostFunction for Urgent<'_> {
 }
 
 /// The nearest of the urgent commands, the oldest of equal ones; `None` if there is none that a free arm reaches.
+#[inline]
 pub fn nearest(
     search: &mut Search,
     queue: &Queue,

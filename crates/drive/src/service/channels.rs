@@ -14,12 +14,14 @@ impl Channels {
     }
 
     /// Removes the transfers that ended by `now`. Later ones must not start before `now`.
+    #[inline]
     pub fn forget(&mut self, now: u64) {
         self.busy.retain(|b| b.1 > now);
     }
 
     /// Reserves a channel for `length` nanoseconds from `at` on, or a whole number of turns later if none is
     /// free all that time. Returns the start.
+    #[inline]
     pub fn reserve(&mut self, at: u64, length: u64, period_ns: f64) -> u64 {
         let mut turns = 0u32;
         loop {

@@ -150,6 +150,7 @@ impl Clean {
 
 impl Log {
     /// Whether cleaning has something to do.
+    #[inline]
     pub fn wants_cleaning(&self) -> bool {
         self.clean.as_ref().is_some_and(|c| c.wants())
     }
@@ -163,6 +164,7 @@ impl Log {
 
     /// The next move of cleaning, with an arm that is free at `at`; `None` if there is nothing to do, which is
     /// remembered.
+    #[inline]
     pub fn next_move(&mut self, m: &Mechanics, arm: &Arm, at: u64) -> Option<Move> {
         loop {
             if self.clean.as_ref()?.victim.is_none() && !self.choose_victim(m, at) {
@@ -307,6 +309,7 @@ impl Log {
     }
 
     /// The order that reads or writes a block that is moved, not before `at`.
+    #[inline]
     pub fn order_of(&self, next: &Move, at: u64) -> AccessRequest<'static> {
         let (block, write) = match next {
             Move::Read(block) => (*block, false),
@@ -320,6 +323,7 @@ impl Log {
     }
 
     /// Cleaning counts a slot that was taken for a block.
+    #[inline]
     pub fn count_taken(&mut self, block: u64, found: &Found, class: Option<Class>, by: SlotUse) {
         let Some(clean) = &mut self.clean else {
             return;
@@ -335,6 +339,7 @@ impl Log {
     }
 
     /// Cleaning counts a slot that became free, of this cylinder and class.
+    #[inline]
     pub fn count_freed(&mut self, freed: Option<(u32, Class)>) {
         if let (Some(clean), Some((cylinder, class))) = (&mut self.clean, freed) {
             clean.segments.freed(cylinder, class);

@@ -296,6 +296,7 @@ impl Log {
     }
 
     /// The first and the last of the addresses around `sector` that lie in consecutive sectors of its track.
+    #[inline]
     pub fn track_bounds(&self, m: &Mechanics, sector: u64) -> (u64, u64) {
         let here = sector >> self.shift;
         let inside = sector & u64::from(self.block_sectors() - 1);
@@ -315,6 +316,7 @@ impl Log {
     }
 
     /// The slot that a write would take with this arm; `None` if no slot is free.
+    #[inline]
     pub fn predict(&mut self, from: &From) -> Option<Found> {
         let mut search = Search { slots: &mut self.slots, from: *from, frontier: self.frontier };
         match self.policy.choose(&mut search) {
@@ -375,6 +377,7 @@ impl Log {
 
     /// Takes a slot for a block. The slot of its old copy becomes free at once, unless several commands may be in
     /// service.
+    #[inline]
     pub fn take(&mut self, m: &Mechanics, block: u64, found: &Found, by: SlotUse) {
         let class = self.slots.take(found);
         self.note_taken(found);
@@ -400,6 +403,7 @@ impl Log {
 
     /// Brings the map up to `now`: blocks whose pass has ended lie in their new slots. All services that began before
     /// end by `last_end`.
+    #[inline]
     pub fn settle(&mut self, m: &Mechanics, now: u64, last_end: u64) {
         if !self.under_way.several {
             return;

@@ -73,6 +73,7 @@ impl Checkpoints {
     }
 
     /// A slot was taken.
+    #[inline]
     pub fn took(&mut self, cylinder: u32, head: u16) {
         self.taken += 1;
         self.since.insert((cylinder, head));
@@ -121,6 +122,7 @@ impl Log {
 
     /// The next part of a checkpoint, written at `at`: the rest of a track; `None` if there is nothing to write. A
     /// checkpoint begins only when no block is being written; its map is fixed then.
+    #[inline]
     pub fn next_part(&mut self, m: &Mechanics, at: u64) -> Option<AccessRequest<'static>> {
         let on_the_way = self.under_way.written.iter().any(|w| w.end > at);
         let c = self.checkpoints.as_deref_mut()?;

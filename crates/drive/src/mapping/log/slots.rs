@@ -171,11 +171,13 @@ impl FreeSlots {
     }
 
     /// Whether a cylinder has a free slot of a class.
+    #[inline]
     pub fn has(&mut self, m: &Mechanics, c: u32, class: Class) -> bool {
         self.some[class as usize].contains(c) && self.cylinder(m, c).free(class) > 0
     }
 
     /// The free cylinder of a class nearest to `c`, the lower one of two.
+    #[inline]
     pub fn nearest(&mut self, m: &Mechanics, c: u32, class: Class) -> Option<u32> {
         loop {
             let some = &self.some[class as usize];
@@ -197,6 +199,7 @@ impl FreeSlots {
     }
 
     /// The first free cylinder of a class at or after `c`.
+    #[inline]
     pub fn next(&mut self, m: &Mechanics, c: u32, class: Class) -> Option<u32> {
         loop {
             let found = self.some[class as usize].next(c)?;

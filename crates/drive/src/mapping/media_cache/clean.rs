@@ -35,6 +35,7 @@ impl MediaCache {
 
     /// The next step; `None` if the cache is empty. If no band is being cleaned, the band of the oldest data is begun.
     /// A step ends at the end of its track at the latest.
+    #[inline]
     pub fn next_step(&mut self, m: &Mechanics) -> Option<Step> {
         if self.cleaning.is_none() {
             self.cleaning = Some(self.plan()?);
@@ -58,6 +59,7 @@ impl MediaCache {
     }
 
     /// A step was carried out. True if it was the last one of its band, which is clean then.
+    #[inline]
     pub fn step_ends(&mut self, step: &Step) -> bool {
         let Some(cleaning) = &mut self.cleaning else {
             return false;

@@ -40,6 +40,7 @@ impl Extents {
 
     /// The extent that holds `address`, or else the ends of the gap around it: the end of the extent before it (0 if
     /// there is none) and the start of the extent behind it (`u64::MAX` if there is none).
+    #[inline]
     pub fn at(&self, address: u64) -> Result<Extent, (u64, u64)> {
         let before = self.0.range(..=address).next_back();
         match before {
@@ -63,6 +64,7 @@ impl Extents {
     }
 
     /// Forgets the addresses `[from, past)`.
+    #[inline]
     pub fn remove(&mut self, from: u64, past: u64) {
         let inside: Vec<Extent> = self.overlapping(from, past).collect();
         for part in inside {
@@ -87,6 +89,7 @@ impl Extents {
     }
 
     /// Forgets the addresses of `part` that still lie in the sectors of `part`.
+    #[inline]
     pub fn remove_copies(&mut self, part: &Extent) {
         for now in self.copies(part) {
             self.cut(now);
@@ -94,6 +97,7 @@ impl Extents {
     }
 
     /// The first extent of addresses of `part` that still lie where `part` has them.
+    #[inline]
     pub fn first_copy(&self, part: &Extent) -> Option<Extent> {
         let mut now = self.overlapping(part.address, part.past());
         now.find(|e| lies_in(e, part))
@@ -106,6 +110,7 @@ impl Extents {
     }
 
     /// The addresses of `new` lie in its sectors from now on. It is joined to the extent that it continues, if any.
+    #[inline]
     pub fn insert(&mut self, new: Extent) {
         self.remove(new.address, new.past());
         let before = self.0.range_mut(..new.address).next_back();

@@ -142,6 +142,7 @@ impl MediaCache {
     }
 
     /// Writes the present place of `address` into `place`. False, and nothing written, past the end.
+    #[inline]
     pub fn locate_into(&self, m: &Mechanics, address: u64, place: &mut Place) -> bool {
         if address >= self.capacity {
             return false;
@@ -156,6 +157,7 @@ impl MediaCache {
     }
 
     /// The first and the last of the addresses around `address` that lie in consecutive sectors of its track.
+    #[inline]
     pub fn track_bounds(&self, m: &Mechanics, address: u64) -> (u64, u64) {
         let (sector, before, run) = self.whereabouts(address);
         let (low, high) = m.layout.track_bounds(sector);
@@ -163,6 +165,7 @@ impl MediaCache {
     }
 
     /// The place that the next write to the cache gets.
+    #[inline]
     pub fn next_place(&self, m: &Mechanics) -> Option<Place> {
         m.layout.locate(self.head % self.size)
     }

@@ -157,6 +157,7 @@ impl Zones {
     ///
     /// # Errors
     /// The rule that the command breaks. Nothing has changed then.
+    #[inline]
     pub fn admit(&mut self, request: &DriveRequest) -> Result<(), Sense> {
         let (first, blocks) = (request.lba.0, u64::from(request.blocks));
         let past = match first.checked_add(blocks) {
