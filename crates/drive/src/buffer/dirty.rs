@@ -110,7 +110,6 @@ impl DirtyExtents {
     }
 
     /// The range of whole sectors that contains `range`, in blocks.
-    #[inline]
     pub fn in_sectors(&self, range: Blocks) -> Blocks {
         blocks(self.down(range.start.0), self.up(range.past.0))
     }
@@ -240,13 +239,11 @@ impl DirtyExtents {
     }
 
     /// Whether all of `range` is dirty.
-    #[inline]
     pub fn covers(&self, range: Blocks) -> bool {
         range.is_empty() || self.before(range.start.0.saturating_add(1)).is_some_and(|(_, e)| e.past >= range.past.0)
     }
 
     /// The lowest run of dirty blocks in `range`.
-    #[inline]
     pub fn first_in(&self, range: Blocks) -> Option<Blocks> {
         let (first, end) = (range.start.0, range.past.0);
         let reaches = self.before(first.saturating_add(1)).filter(|(_, e)| e.past > first);
@@ -285,7 +282,6 @@ impl DirtyExtents {
     }
 
     /// Whether `scope` holds an extent.
-    #[inline]
     pub fn has(&self, scope: Scope) -> bool {
         match scope {
             Scope::Due if self.sector > 1 => !self.due.is_empty(),

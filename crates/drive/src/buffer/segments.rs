@@ -35,7 +35,6 @@ impl Segment {
     pub fn overlaps(&self, start: u64, end: u64) -> bool {
         self.holds(start) || self.start.wrapping_sub(start) < end - start
     }
-    #[inline]
     pub fn clear(&mut self) {
         self.start = 0;
         self.end = 0;
@@ -43,7 +42,6 @@ impl Segment {
         self.visible_at = 0;
     }
     /// Keeps only the last `size` sectors.
-    #[inline]
     pub fn bound(&mut self, size: u64) {
         self.start = self.start.max(self.end.saturating_sub(size));
     }

@@ -49,7 +49,6 @@ struct AgedSptf {
 
 /// A number with mean 0 and standard deviation 1, about normal, that depends on a time and a command alone.
 #[doc(hidden)]
-#[inline]
 pub fn error_of(now: u64, id: u64) -> f64 {
     // Two rounds of splitmix64's mixing.
     let mut z = now ^ id.wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -127,7 +127,6 @@ impl SeekLowerBound {
     }
 
     /// A time in nanoseconds; no movement over `distance` or more takes less.
-    #[inline]
     pub fn least_ns(&self, distance: u32) -> u64 {
         let slot = self.reach.partition_point(|r| *r < distance);
         (slot as u64) << SLOT_SHIFT

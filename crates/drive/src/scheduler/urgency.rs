@@ -28,7 +28,6 @@ pub struct Allowance {
 
 impl Allowance {
     /// Whether a command may go first at `now`.
-    #[inline]
     pub fn allows(&mut self, now: u64, share: f64) -> bool {
         let share = share * EARNED;
         let most = share * SAVED_OVER_NS;
@@ -39,7 +38,6 @@ impl Allowance {
     }
 
     /// A command goes first whose positioning takes `own` instead of `other` nanoseconds.
-    #[inline]
     pub fn spend(&mut self, own: u64, other: u64) {
         self.saved_ns -= own.saturating_sub(other) as f64;
     }
@@ -61,7 +59,6 @@ impl Urgency {
     pub const ALWAYS: Urgency = Urgency { after: 0.0, before_ns: f64::INFINITY };
 
     /// Nanoseconds from `now` until a command is urgent; negative if it is.
-    #[inline]
     pub fn wait_ns(&self, target: Target, now: u64) -> f64 {
         let wait = target.wait.min(LONGEST_NS) as f64;
         let waited = now.saturating_sub(target.received) as f64;

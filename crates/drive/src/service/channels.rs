@@ -14,7 +14,6 @@ impl Channels {
     }
 
     /// Removes the transfers that ended by `now`. Later ones must not start before `now`.
-    #[inline]
     pub fn forget(&mut self, now: u64) {
         self.busy.retain(|b| b.1 > now);
     }

@@ -68,7 +68,6 @@ pub struct AccessRequest<'a> {
 
 impl Pass {
     /// This pass and the next one as one pass.
-    #[inline]
     pub fn then(self, next: Pass) -> Pass {
         Pass {
             seek: self.seek + next.seek,

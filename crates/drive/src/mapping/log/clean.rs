@@ -150,7 +150,6 @@ impl Clean {
 
 impl Log {
     /// Whether cleaning has something to do.
-    #[inline]
     pub fn wants_cleaning(&self) -> bool {
         self.clean.as_ref().is_some_and(|c| c.wants())
     }
@@ -309,7 +308,6 @@ impl Log {
     }
 
     /// The order that reads or writes a block that is moved, not before `at`.
-    #[inline]
     pub fn order_of(&self, next: &Move, at: u64) -> AccessRequest<'static> {
         let (block, write) = match next {
             Move::Read(block) => (*block, false),
@@ -323,7 +321,6 @@ impl Log {
     }
 
     /// Cleaning counts a slot that was taken for a block.
-    #[inline]
     pub fn count_taken(&mut self, block: u64, found: &Found, class: Option<Class>, by: SlotUse) {
         let Some(clean) = &mut self.clean else {
             return;
@@ -339,7 +336,6 @@ impl Log {
     }
 
     /// Cleaning counts a slot that became free, of this cylinder and class.
-    #[inline]
     pub fn count_freed(&mut self, freed: Option<(u32, Class)>) {
         if let (Some(clean), Some((cylinder, class))) = (&mut self.clean, freed) {
             clean.segments.freed(cylinder, class);

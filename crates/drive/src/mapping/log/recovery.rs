@@ -73,7 +73,6 @@ impl Checkpoints {
     }
 
     /// A slot was taken.
-    #[inline]
     pub fn took(&mut self, cylinder: u32, head: u16) {
         self.taken += 1;
         self.since.insert((cylinder, head));

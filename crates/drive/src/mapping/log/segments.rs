@@ -68,13 +68,11 @@ impl Segments {
     }
 
     /// The block whose current copy lies in a slot.
-    #[inline]
     pub fn block_in(&self, slot: u64) -> Option<u64> {
         self.blocks.get(slot)
     }
 
     /// A block lies in `slot` from now on, and no longer in `old`.
-    #[inline]
     pub fn moves(&mut self, block: u64, old: Option<u64>, slot: u64) {
         if let Some(old) = old {
             self.blocks.clear(old);
@@ -83,7 +81,6 @@ impl Segments {
     }
 
     /// A slot was taken by a write at `at`. For a moved block, `at` is the time of its old cylinder.
-    #[inline]
     pub fn took(&mut self, cylinder: u32, class: Class, at: u64) {
         let c = &mut self.cylinders[cylinder as usize];
         c.changed = c.changed.max(at);
@@ -99,7 +96,6 @@ impl Segments {
     }
 
     /// A slot became free.
-    #[inline]
     pub fn freed(&mut self, cylinder: u32, class: Class) {
         let c = &mut self.cylinders[cylinder as usize];
         c.used -= 1;

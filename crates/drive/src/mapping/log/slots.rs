@@ -171,7 +171,6 @@ impl FreeSlots {
     }
 
     /// Whether a cylinder has a free slot of a class.
-    #[inline]
     pub fn has(&mut self, m: &Mechanics, c: u32, class: Class) -> bool {
         self.some[class as usize].contains(c) && self.cylinder(m, c).free(class) > 0
     }

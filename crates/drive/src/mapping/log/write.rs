@@ -60,7 +60,6 @@ impl Log {
     }
 
     /// The place of a sector of a slot.
-    #[inline]
     pub fn place_in(&self, m: &Mechanics, slot: u64, inside: u32) -> Option<Place> {
         let place = m.layout.locate((slot << self.shift) + u64::from(inside))?;
         let left = self.block_sectors() - inside;
@@ -75,7 +74,6 @@ impl Log {
     }
 
     /// The pass whose blocks were chosen last ends at `end`.
-    #[inline]
     pub fn pass_ends(&mut self, end: u64) {
         for w in self.under_way.written.iter_mut().filter(|w| w.end == u64::MAX) {
             w.end = end;
@@ -107,7 +105,6 @@ impl Log {
     }
 
     /// The read of a block's copy that begins at `start`; `None` if it was never written.
-    #[inline]
     pub fn read_of(&self, block: Block, start: u64) -> Option<AccessRequest<'static>> {
         self.map.get(block.0)?;
         let first = block.0 << self.shift;

@@ -40,7 +40,6 @@ impl Extents {
 
     /// The extent that holds `address`, or else the ends of the gap around it: the end of the extent before it (0 if
     /// there is none) and the start of the extent behind it (`u64::MAX` if there is none).
-    #[inline]
     pub fn at(&self, address: u64) -> Result<Extent, (u64, u64)> {
         let before = self.0.range(..=address).next_back();
         match before {
@@ -89,7 +88,6 @@ impl Extents {
     }
 
     /// Forgets the addresses of `part` that still lie in the sectors of `part`.
-    #[inline]
     pub fn remove_copies(&mut self, part: &Extent) {
         for now in self.copies(part) {
             self.cut(now);
@@ -97,7 +95,6 @@ impl Extents {
     }
 
     /// The first extent of addresses of `part` that still lie where `part` has them.
-    #[inline]
     pub fn first_copy(&self, part: &Extent) -> Option<Extent> {
         let mut now = self.overlapping(part.address, part.past());
         now.find(|e| lies_in(e, part))

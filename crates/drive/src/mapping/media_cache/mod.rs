@@ -165,7 +165,6 @@ impl MediaCache {
     }
 
     /// The place that the next write to the cache gets.
-    #[inline]
     pub fn next_place(&self, m: &Mechanics) -> Option<Place> {
         m.layout.locate(self.head % self.size)
     }

@@ -8,7 +8,6 @@ use crate::service::pass::{AccessRequest, Places};
 impl MediaCache {
     /// How many sectors of a write of `count` from `address` on go to the same kind of place, and whether this is their
     /// home.
-    #[inline]
     pub fn piece(&self, address: u64, count: u32) -> (u32, bool) {
         let band = self.band_of(address);
         let (start, past) = self.bounds(band);
@@ -52,7 +51,6 @@ impl MediaCache {
 
     /// Whether the cache has room for `count` sectors of a write, or for its longest piece if that is less. A write
     /// inside an extent divides it in three.
-    #[inline]
     pub fn has_room(&self, count: u32) -> bool {
         let oldest = self.log.front().map_or(self.head, |e| e.at);
         self.head - oldest + u64::from(count).min(self.most()) <= self.size

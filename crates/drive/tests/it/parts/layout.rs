@@ -1,6 +1,5 @@
 //! The contract of every layout, checked by brute force on small random geometries.
 
-use crate::parts::contract;
 use crate::parts::layout::adaptive::{densities, sectors_on, vary};
 use headstack_drive::layout::extents::Map;
 use headstack_drive::layout::*;
@@ -261,11 +260,6 @@ pub(super) fn check(layout: &dyn Layout, g: &GeometrySpec, what: &str) -> BTreeM
         }
     }
     at
-}
-
-#[test]
-fn files_and_list_agree() {
-    contract::folder_matches_list_but("layout", &["shape", "zoned"], &PLUGINS);
 }
 
 /// The example of each layout builds on a disk of two surfaces, ten cylinders and ten sectors per track.

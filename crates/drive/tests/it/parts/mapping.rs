@@ -1,5 +1,4 @@
 mod cleaning;
 mod log;
 mod media_cache;
-mod policy;
 mod zoned;

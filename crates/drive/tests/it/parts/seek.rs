@@ -17,16 +17,6 @@ pub(super) fn model(name: &str, toml: &str) -> Result<Box<dyn SeekModel>, SpecEr
 }
 
 #[test]
-fn files_and_list_agree() {
-    contract::folder_matches_list("seek", &PLUGINS);
-}
-
-#[test]
-fn unknown_keys_are_refused() {
-    contract::refuses_unknown_keys(&PLUGINS);
-}
-
-#[test]
 fn zero_at_zero_positive_beyond_and_repeatable() {
     for plugin in PLUGINS.iter() {
         let model = plugin.build(&contract::example(plugin), &()).expect("the example builds");

@@ -4,6 +4,7 @@ use headstack_drive::command::{Command, Completion, DriveRequest};
 use headstack_drive::drive::Drive;
 use headstack_drive::spec::{Destage, DriveSpec};
 use headstack_drive::DriveOptions;
+use headstack_testkit::disk::Disk;
 use headstack_testkit::Lcg;
 use headstack_units::{Bandwidth, Bytes, Lba, Span, Time};
 use Command::{Flush, Read, Write};
@@ -15,24 +16,11 @@ const REV: u64 = 10_000_000;
 const SECTOR: u64 = REV / 100;
 
 pub(crate) fn spec() -> DriveSpec {
-    let text = r#"
-        name = "small"
-        [geometry]
-        rotation_speed = "6000 rpm"
-        surfaces = 2
-        cylinders = 300
-        zones = [{ first_cylinder = 0, last_cylinder = 299, sectors_per_track = 100, track_skew = 10.0, cylinder_skew = 20.0 }]
-        [seek]
-        model = "constant"
-        time = "2 ms"
-        [positioning]
-        head_switch = "1 ms"
-        [cache]
-        enabled = true
-        segments = 4
-        segment_sectors = 64
-    "#;
-    toml::from_str(text).expect("a drive")
+    let disk = Disk { rpm: 6000, surfaces: 2, cylinders: 300, sectors: 100, skew: Some(("sectors", 10.0, 20.0)) };
+    disk.drive(
+        "[seek]\nmodel = \"constant\"\ntime = \"2 ms\"\n[positioning]\nhead_switch = \"1 ms\"\n\
+         [cache]\nenabled = true\nsegments = 4\nsegment_sectors = 64",
+    )
 }
 
 fn deferred() -> DriveSpec {

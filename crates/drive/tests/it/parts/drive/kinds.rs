@@ -11,14 +11,10 @@ use headstack_units::{Lba, Time};
 
 /// Every shipped drive as it is, with writes that go to the medium at once, and without a cache.
 fn specs() -> Vec<DriveSpec> {
-    let files = std::fs::read_dir(shipped::folder()).expect("the drives");
-    let mut paths: Vec<_> = files.map(|f| f.expect("a file").path()).collect();
-    paths.sort();
     let mut all = Vec::new();
-    for path in paths {
-        let text = std::fs::read_to_string(path).expect("a text");
+    for drive in shipped::drives() {
         for scheduler in ["fcfs", "sptf"] {
-            let mut spec: DriveSpec = toml::from_str(&text).expect("a drive");
+            let mut spec = drive.clone();
             spec.queue.scheduler = scheduler.into();
             spec.queue.scheduler_parameters = Default::default();
             let mut bare = spec.clone();

@@ -1,16 +1,6 @@
-use crate::parts::contract::{example, folder_matches_list_but, refuses_unknown_keys};
+use crate::parts::contract::example;
 use headstack_drive::mapping::cleaning::{Segment, PLUGINS};
 use headstack_testkit::XorShift;
-
-#[test]
-fn files_and_list_agree() {
-    folder_matches_list_but("mapping/cleaning", &["parameters"], &PLUGINS);
-}
-
-#[test]
-fn policies_refuse_unknown_keys() {
-    refuses_unknown_keys(&PLUGINS);
-}
 
 /// The contract: finite, and a fuller cylinder of the same age is never worth more.
 #[test]
