@@ -95,7 +95,7 @@ impl CompressedSeekTable {
         }
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.near.len() + self.far.above.len()
     }
 

@@ -67,7 +67,7 @@ pub struct Segments {
     found: Vec<usize>,
 }
 
-/// More segments than this get an [`Index`].
+/// More segments than this get an index.
 pub const FEW: usize = 32;
 
 impl Segments {

@@ -273,7 +273,7 @@ impl Limits {
     }
 
     /// When the next time passes; [`NEVER`] if none does.
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         while let Some(Reverse((time, index, serial))) = self.passing.peek() {
             if self.states[*index as usize].serial == *serial {
                 return *time;

@@ -43,7 +43,7 @@ const LONGEST_DELAY: u32 = 3;
 /// a turn too high. Includes rounding.
 const EARLY: u32 = 2;
 
-/// A bound may exceed the true time by less than this: [`EARLY`] and rounding.
+/// A bound may exceed the true time by less than this: `EARLY` and rounding.
 pub const EXCESS: u32 = 4;
 
 /// Tables derived from a drive's mechanics; computed once.

@@ -46,7 +46,7 @@ use timing::Timing;
 // kind, so that most questions are not asked for every command of a usual drive.
 
 /// A command is one pass and nothing else: no buffer, no background work, places as in the layout, and no assembly
-/// depends on another. Only usual commands are served by this code ([`CommandServer::is_usual`]).
+/// depends on another. Only usual commands are served by this code (`CommandServer::is_usual`).
 pub const BARE: u8 = 0;
 /// As [`BARE`], with segments. The background is read-ahead, and writes that go to the medium at once.
 pub const CACHED: u8 = 1;

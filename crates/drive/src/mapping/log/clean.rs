@@ -368,7 +368,7 @@ impl Log {
 
     /// From now on the log is cleaned.
     pub fn clean_with(&mut self, p: &Cleaning, policy: Box<dyn Cleaner>, m: &Mechanics) {
-        let all = self.slots.len();
+        let all = self.slots.count();
         let sizes = (all, self.blocks, all - self.withdrawn);
         let segments = Segments::new(m, self.shift, sizes, self.slots.initial());
         self.clean = Some(Box::new(Clean::new(p, policy, segments)));

@@ -219,7 +219,7 @@ impl Log {
 
     /// Takes the slots of the checkpoints out of use.
     fn reserve_checkpoints(&mut self, p: &LogParameters, m: &Mechanics, sector: u64) {
-        let slots = self.slots.len();
+        let slots = self.slots.count();
         self.withdrawn = region_slots(p, sector, slots);
         if self.withdrawn > 0 {
             let first = slots - self.withdrawn;

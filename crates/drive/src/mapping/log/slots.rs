@@ -119,7 +119,7 @@ impl FreeSlots {
     }
 
     /// Number of slots.
-    pub fn len(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         self.slots
     }
 

@@ -150,7 +150,7 @@ fn the_search_finds_the_soonest_slot() {
     let even = [(skewed, "any"), (on_grid(), "nearest"), (on_grid(), "any")];
     for (spec, ties) in uneven.into_iter().chain(even) {
         let (mut log, m) = with_ties(&spec, ("eager", ties), 20, false);
-        let slots = log.slots.len();
+        let slots = log.slots.count();
         let (mut broken, mut full) = (0, 0);
         let mut taken: Vec<u64> = (0..20).collect();
         for step in 0..4 * slots {
@@ -202,7 +202,7 @@ fn any_of_equal_distances_is_taken() {
     let mut noise = XorShift::default();
     let spec = on_grid();
     let (mut log, m) = with_ties(&spec, ("eager", "any"), 0, false);
-    let slots = log.slots.len();
+    let slots = log.slots.count();
     // Few slots stay free, so many cylinders have none that passes first.
     for block in 0..slots * 4 / 5 {
         let arm = any_arm(&spec, &m, &mut noise);
@@ -257,7 +257,7 @@ fn free_slots_and_map_agree() {
         for (i, spec) in uneven_disks().iter().cycle().take(6).enumerate() {
             let together = i >= 3;
             let (mut log, m) = log(spec, plugin.name(), 30, together);
-            let slots = log.slots.len();
+            let slots = log.slots.count();
             let mut arm = Arm::default();
             let mut now = 0;
             for _ in 0..3 * slots {

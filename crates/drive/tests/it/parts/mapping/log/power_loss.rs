@@ -81,7 +81,7 @@ impl World {
         log.clean_with(&p.cleaning, cleaner, &m);
         let first = Saved { complete: 0, sequence: 0, map: (0..initial).map(|b| (b, b)).collect() };
         World {
-            slots: vec![Vec::new(); log.slots.len() as usize],
+            slots: vec![Vec::new(); log.slots.count() as usize],
             all: Vec::new(),
             in_place: 0,
             m,
