@@ -286,6 +286,7 @@ impl FreeSlots {
     }
 
     /// The same on a grid, where no farther slot is reached before the next one of the grid.
+    #[inline]
     fn search_on_grid(&mut self, grid: &SlotGrid, from: &From, class: Class) -> Option<Found> {
         let here = from.arm.cylinder;
         let mut best = self.in_own_cylinder(from, class);
@@ -331,6 +332,7 @@ impl FreeSlots {
 
     /// On a grid: a slot that passes at the same time as `best`, at one of the distances that have one, drawn with
     /// equal probability.
+    #[inline]
     fn any_like(&mut self, from: &From, class: Class, best: Found) -> Found {
         let (mut reached, mut past) = (0, self.cylinders());
         while past - reached > 1 {
