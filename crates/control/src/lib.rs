@@ -24,9 +24,12 @@
 
 mod command;
 mod controller;
-mod guard;
-mod learning;
-mod map;
+#[doc(hidden)]
+pub mod guard;
+#[doc(hidden)]
+pub mod learning;
+#[doc(hidden)]
+pub mod map;
 mod pcap;
 pub mod policy;
 pub mod rack;

@@ -8,16 +8,16 @@ use serde_json::Value;
 
 /// One setting, and the drive's performance under it while more requests wait than the host queue holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Point {
-    pub(crate) nr_requests: u32,
-    pub(crate) queue_depth: u32,
+pub struct Point {
+    pub nr_requests: u32,
+    pub queue_depth: u32,
     /// Time from a read's arrival to its deadline; `None`: the drive's own.
-    pub(crate) read_expire: Option<Span>,
-    pub(crate) arms: u32,
-    pub(crate) power_w: f64,
-    pub(crate) iops: f64,
+    pub read_expire: Option<Span>,
+    pub arms: u32,
+    pub power_w: f64,
+    pub iops: f64,
     /// Response time from admission, in seconds: the mean or the 99th percentile, as the policy uses.
-    pub(crate) response_time_s: f64,
+    pub response_time_s: f64,
 }
 
 /// The drive's own expiry of reads, as far as the map knows it: the default of Linux, for which the first tables of the

@@ -295,6 +295,12 @@ impl DriveDesign {
         &self.units
     }
 
+    /// The mechanics of the first unit.
+    #[doc(hidden)]
+    pub fn mechanics(&self) -> &Mechanics {
+        &self.units[0].1
+    }
+
     /// The power conditions that a drive can be in.
     pub fn conditions(&self) -> &Conditions {
         &self.common.conditions

@@ -23,15 +23,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 mod control;
-#[cfg(test)]
-mod kind_tests;
 mod limits;
 mod listener;
-#[cfg(test)]
-mod places_tests;
 mod shown;
-#[cfg(test)]
-mod stop_tests;
 mod zones;
 
 pub use control::{Part, Setting};

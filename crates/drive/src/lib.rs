@@ -6,18 +6,18 @@
 mod assembly;
 mod background;
 mod bounds;
-mod buffer;
+#[doc(hidden)]
+pub mod buffer;
 mod checks;
 pub mod command;
-mod compressed_seek_table;
+#[doc(hidden)]
+pub mod compressed_seek_table;
 pub mod cost;
 pub mod counters;
 pub mod depopulation;
 mod described;
 pub mod design;
 pub mod drive;
-#[cfg(test)]
-mod fixtures;
 pub mod join;
 pub mod layout;
 pub mod limits;
@@ -32,13 +32,15 @@ pub mod phase;
 pub mod plugin;
 pub mod power;
 pub mod queue;
-mod recent_mechanics;
+#[doc(hidden)]
+pub mod recent_mechanics;
 pub mod replay;
 pub mod roles;
 pub mod scheduler;
 pub mod seek;
 mod sense;
-mod service;
+#[doc(hidden)]
+pub mod service;
 pub mod shipped;
 pub mod spec;
 pub mod stream;

@@ -239,7 +239,8 @@ pub struct FaultSpec {
 
 /// One way to reach a sector: a head set of an assembly. The head sets of an assembly move together.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct HeadSet {
+#[doc(hidden)]
+pub struct HeadSet {
     pub assembly: u32,
     /// Bit `h` is set if it serves surface (or gang of surfaces) `h`.
     pub surfaces: u64,
@@ -298,31 +299,5 @@ impl ParallelismSpec {
                 }
             })
             .collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dash_reads_what_it_writes() {
-        for text in ["D1A1S1H1", "D2A4S1H16", "D16A1S3H2"] {
-            assert_eq!(text.parse::<Dash>().unwrap().to_string(), text);
-        }
-        assert_eq!("d1a2s1h1".parse::<Dash>().unwrap().arms, 2);
-        for text in ["", "D1", "D1A1S1", "D0A1S1H1", "D1A17S1H1", "D1A1S1H1x", "A1D1S1H1", "D1A1S1H99999999999"] {
-            let error = text.parse::<Dash>().unwrap_err().to_string();
-            assert!(error.contains("e.g. \"D1A2S1H1\""), "{error}");
-        }
-    }
-
-    /// Figure 1 of the paper: (a) has two transfer paths, (b) four.
-    #[test]
-    fn figure_1_counts_the_paths() {
-        let paths = |text: &str| text.parse::<Dash>().unwrap().transfer_paths();
-        assert_eq!(paths("D1A1S1H1"), 1);
-        assert_eq!(paths("D1A2S1H1"), 2);
-        assert_eq!(paths("D1A2S1H2"), 4);
     }
 }

@@ -14,7 +14,7 @@ const WHOLE: usize = MOST_BLOCKS as usize * BLOCK as usize;
 /// Bytes of data at most.
 pub const MOST_BUFFERED: usize = ALL_WRITTEN + WHOLE;
 /// Less than this is not asked for, unless less is left.
-const LEAST_BURST: usize = 8 << 10;
+pub const LEAST_BURST: usize = 8 << 10;
 
 /// The room.
 #[derive(Debug, Default)]
@@ -59,29 +59,5 @@ impl Room {
     /// Bytes that are taken, of which a write in the other part counts all.
     pub fn bytes(&self) -> usize {
         self.taken + self.whole.map_or(0, |_| WHOLE)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_session_has_its_share_and_one_write_the_rest() {
-        for sessions in [1, 3, 100, 512] {
-            let mut room = Room { sessions, ..Room::default() };
-            let mut held = vec![0; sessions];
-            for own in &mut held {
-                while room.take(own, 256 << 10) > 0 {}
-            }
-            let share = ALL_WRITTEN / sessions;
-            assert!(held.iter().all(|own| (share - LEAST_BURST..=share).contains(own)));
-            assert_eq!(room.bytes(), held.iter().sum::<usize>());
-            let [one, other] = [1, 2].map(|itt| Owner { session: 7, itt });
-            assert!(room.take_whole(one) && room.take_whole(one) && !room.take_whole(other));
-            assert!(room.bytes() <= MOST_BUFFERED);
-            held.iter_mut().for_each(|own| room.free(one, own, *own));
-            assert!(room.bytes() == 0 && room.take_whole(other));
-        }
     }
 }

@@ -47,7 +47,7 @@ pub const WORK_BYTES: usize = 256 << 10;
 /// Work of a request, or of a turn, besides its bytes.
 pub const REQUEST_WORK: usize = 8 << 10;
 /// Work of a pass.
-const PASS_BYTES: usize = 1 << 20;
+pub const PASS_BYTES: usize = 1 << 20;
 
 /// What one of so many clients may hold of `all` bytes, if the others hold so many.
 fn share(all: usize, least: usize, clients: usize, others: usize) -> usize {
@@ -151,6 +151,23 @@ pub struct Client<C> {
 }
 
 impl<C> Client<C> {
+    /// A client that nothing is known of and that has no turn.
+    #[doc(hidden)]
+    pub fn new(key: u64, socket: Socket, connection: C) -> Client<C> {
+        Client {
+            key,
+            socket,
+            connection,
+            work: Work::of(0),
+            untaken: 0,
+            since: Instant::now(),
+            watched: EventFlags::empty(),
+            is_readable: false,
+            waits: false,
+            is_lost: false,
+        }
+    }
+
     /// It has a turn, in the order of this queue.
     fn queue(&mut self, queue: &mut VecDeque<u64>) {
         if !std::mem::replace(&mut self.waits, true) {
@@ -162,7 +179,8 @@ impl<C> Client<C> {
 /// The clients of a front end.
 pub struct Clients<C> {
     listeners: Vec<Listener>,
-    clients: BTreeMap<u64, Client<C>>,
+    #[doc(hidden)]
+    pub clients: BTreeMap<u64, Client<C>>,
     next: u64,
     /// Those who have a turn next, in the order in which they came.
     busy: VecDeque<u64>,
@@ -268,18 +286,7 @@ impl<C: Connection> Clients<C> {
         let watched = EventFlags::IN;
         watch.add(socket.as_fd(), key, watched)?;
         let connection = make(key, &socket)?;
-        let client = Client {
-            key,
-            socket,
-            connection,
-            work: Work::of(0),
-            untaken: 0,
-            since: Instant::now(),
-            watched,
-            is_readable: false,
-            waits: true,
-            is_lost: false,
-        };
+        let client = Client { watched, waits: true, ..Client::new(key, socket, connection) };
         self.clients.insert(key, client);
         self.busy.push_back(key);
         Ok(())
@@ -464,80 +471,4 @@ pub enum Turn {
     Next,
     /// A turn in which it is closed.
     Last,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    struct Nobody;
-
-    impl Connection for Nobody {
-        fn is_new(&self) -> bool {
-            false
-        }
-        fn room(&self) -> usize {
-            0
-        }
-        fn untaken(&self) -> usize {
-            0
-        }
-        fn receive(&mut self, _: &mut impl Read, _: &mut [u8]) -> io::Result<bool> {
-            Ok(false)
-        }
-        fn has_more(&self) -> bool {
-            false
-        }
-        fn release(&mut self) {}
-        fn is_over(&self) -> bool {
-            false
-        }
-        fn is_idle(&self) -> bool {
-            true
-        }
-        fn refuse(&mut self) {}
-    }
-
-    /// So many clients do so much in each of their turns. Returns how many have a turn in each of the first passes.
-    fn turns(number: u64, work: usize) -> Vec<usize> {
-        let mut clients = Clients::new(Vec::new());
-        for key in 0..number {
-            let connection = Nobody;
-            let socket = Socket::Unix(std::os::unix::net::UnixStream::pair().unwrap().0);
-            let (since, watched) = (Instant::now(), EventFlags::empty());
-            let (is_readable, waits, is_lost) = (false, false, false);
-            let (work, untaken) = (Work::of(0), 0);
-            let client = Client { key, socket, connection, work, untaken, since, watched, is_readable, waits, is_lost };
-            clients.clients.insert(key, client);
-            clients.wake(key);
-        }
-        let (mut had, mut passes) = (vec![0; number as usize], Vec::new());
-        for _ in 0..200 {
-            clients.begin_pass();
-            let mut keys = Vec::new();
-            while let Some(mut client) = clients.next_turn() {
-                assert!(!client.work.is_over());
-                client.work.did(work);
-                keys.push(client.key);
-                clients.put_back(client);
-            }
-            for key in &keys {
-                had[*key as usize] += 1;
-                clients.wake(*key);
-            }
-            passes.push(keys.len());
-        }
-        assert!(had.iter().max().unwrap() - had.iter().min().unwrap() <= 1, "got {had:?}");
-        passes
-    }
-
-    #[test]
-    fn a_pass_has_a_bound_and_all_have_turns() {
-        for (number, work, most) in
-            [(100, 1, 100), (1000, 1, 128), (4, WORK_BYTES, 4), (300, WORK_BYTES, 4), (300, PASS_BYTES, 1)]
-        {
-            let passes = turns(number, work);
-            assert!(passes.iter().all(|n| *n == most), "{number} clients with work of {work}: got {passes:?}");
-        }
-    }
 }

@@ -18,18 +18,21 @@ const PIECE: usize = 64 << 10;
 /// Steps of a search for extents.
 const MOST_STEPS: usize = 512;
 /// Bytes of a page of a store in memory.
-const PAGE: u64 = 64 << 10;
+pub const PAGE: u64 = 64 << 10;
 
 /// The bytes of a device. What was never written is zero.
 #[derive(Debug)]
 pub struct Store {
-    kept: Kept,
+    #[doc(hidden)]
+    pub kept: Kept,
     /// What was written and a loss of power may undo: it is not in `kept` yet. `None` where no power is lost.
-    history: Option<History>,
+    #[doc(hidden)]
+    pub history: Option<History>,
 }
 
+#[doc(hidden)]
 #[derive(Debug)]
-enum Kept {
+pub enum Kept {
     /// Pages that were written, and where there are some.
     Memory(BTreeMap<u64, Box<[u8]>>, Extents<There>),
     /// A file with holes.
@@ -412,43 +415,5 @@ fn next_change(file: &File, at: u64, end: u64) -> io::Result<(bool, u64)> {
         // The file system does not know.
         Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok((false, end)),
         Err(e) => Err(e.into()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn write(store: &mut Store, number: u64, offset: u64, length: u64, content: Content) {
-        let place = Bytes { offset, length };
-        store.write(number, place, &content).unwrap();
-    }
-
-    /// A search costs extents, not pages, and what is not settled costs its writes, not its bytes.
-    #[test]
-    fn extents_are_known() {
-        let (mut store, pages) = (Store::memory(), 4096);
-        // In an order in which each is beside none before.
-        for i in 0..pages {
-            let data = Content::Data(vec![1].into());
-            write(&mut store, i, i * 2731 % pages * PAGE, 1, data);
-        }
-        let extent = |pages, hole| Extent { bytes: pages * PAGE, hole };
-        let Kept::Memory(_, runs) = &store.kept else { unreachable!("it is in memory") };
-        assert_eq!(runs.len(), 1);
-        let found = store.extents(0, 2 * pages * PAGE, 9).unwrap();
-        assert_eq!(found, [extent(pages, false), extent(pages, true)]);
-        store.keep_history();
-        // Trims leave nothing behind, whatever their number and length; zeroes that are written leave one extent each.
-        for i in 0..1_000_000 {
-            store.discard(i % 7 * PAGE, 4 << 30).unwrap();
-        }
-        assert!(store.history().unwrap().is_empty());
-        for i in 0..100 {
-            write(&mut store, i, i << 32, 1 << 32, Content::Zeroes { keep: false });
-        }
-        let versions = store.history.iter().flat_map(History::versions);
-        assert_eq!(versions.map(Extents::len).sum::<usize>(), 100);
-        assert_eq!(store.extents(0, 100 << 32, 9).unwrap(), [extent(100 << 16, true)]);
     }
 }

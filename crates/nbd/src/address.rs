@@ -137,7 +137,8 @@ pub fn uri(listener: &Listener, tls: Mode) -> String {
 }
 
 /// A path in the query of a URI.
-fn escaped(path: &str) -> String {
+#[doc(hidden)]
+pub fn escaped(path: &str) -> String {
     let mut found = String::new();
     for byte in path.bytes() {
         match byte {
@@ -148,28 +149,4 @@ fn escaped(path: &str) -> String {
         }
     }
     found
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses() {
-        let unix = Address::parse(Some("unix:/tmp/a b"), false).unwrap();
-        assert_eq!(unix, Address::Unix("/tmp/a b".into()));
-        let tcp = Address::parse(None, false).unwrap();
-        assert_eq!(tcp.to_string(), "127.0.0.1:10809");
-        for (text, need) in [
-            ("unix:", "a path"),
-            ("10809", "unix:PATH, systemd or HOST:PORT"),
-            ("systemd", "LISTEN_FDS"),
-            ("0.0.0.0:10809", "--allow-remote"),
-        ] {
-            let error = Address::parse(Some(text), false).unwrap_err().to_string();
-            assert!(error.contains(need), "{error}");
-        }
-        assert!(Address::parse(Some("0.0.0.0:10809"), true).is_ok());
-        assert_eq!(escaped("/tmp/a b%"), "/tmp/a%20b%25");
-    }
 }

@@ -21,7 +21,8 @@ pub mod attention;
 pub mod cdb;
 pub mod commands;
 pub mod disk;
-mod limits;
+#[doc(hidden)]
+pub mod limits;
 pub mod pages;
 pub mod reservation;
 pub mod sense;

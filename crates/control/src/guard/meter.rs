@@ -19,10 +19,10 @@ const NORMAL: f64 = 1.4826;
 
 /// A meter.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Meter {
+pub struct Meter {
     /// The longest age of a reading, and the longest time between two, with a decay.
-    pub(super) delay_ns: u64,
-    pub(super) interval_ns: u64,
+    pub delay_ns: u64,
+    pub interval_ns: u64,
     /// The place in [`STEPS_W`] of its step, and the number of readings that agreed.
     step: usize,
     n_agreed: u32,
@@ -39,7 +39,7 @@ fn decayed(longest: u64, new: u64) -> u64 {
 
 impl Meter {
     /// Takes a reading of this age, so long after the one before.
-    pub(super) fn see(&mut self, power_w: f64, age: Span, interval: Option<Span>) {
+    pub fn see(&mut self, power_w: f64, age: Span, interval: Option<Span>) {
         if let Some(interval) = interval {
             let interval = interval.non_negative().min(MOST_INTERVAL_NS);
             self.interval_ns = decayed(self.interval_ns, interval);
@@ -64,7 +64,7 @@ impl Meter {
     }
 
     /// Its step in watts; 0 if there is none, or too few readings.
-    pub(super) fn step_w(&self) -> f64 {
+    pub fn step_w(&self) -> f64 {
         match STEPS_W.get(self.step) {
             Some(step_w) if self.n_agreed >= MANY => *step_w,
             _ => 0.0,
@@ -72,7 +72,7 @@ impl Meter {
     }
 
     /// Takes a whole period with one setting: its median, and the median distance of its readings from that.
-    pub(super) fn see_period(&mut self, median_w: f64, distance_w: Option<f64>) {
+    pub fn see_period(&mut self, median_w: f64, distance_w: Option<f64>) {
         let mean = |mean: &mut f64, new: f64| *mean += RECENT * (new - *mean);
         if let Some(distance_w) = distance_w {
             mean(&mut self.within, (NORMAL * distance_w).powi(2));
@@ -84,44 +84,12 @@ impl Meter {
     }
 
     /// The drives have another setting.
-    pub(super) fn changed(&mut self) {
+    pub fn changed(&mut self) {
         self.last_w = None;
     }
 
     /// Standard deviation of single readings under one setting, in watts.
-    pub(super) fn scatter_w(&self) -> f64 {
+    pub fn scatter_w(&self) -> f64 {
         (self.within + self.between).sqrt()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use headstack_testkit::SplitMix;
-
-    /// Sums of twelve uniform numbers are nearly normal, with a variance of 1.
-    #[test]
-    fn the_scatter_is_that_of_the_readings() {
-        let mut rng = SplitMix(3);
-        let mut normal = || (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0;
-        let mut meter = Meter::default();
-        for _ in 0..400 {
-            // The level of periods varies by 0.4 W, single readings of a period by 0.3 W about it.
-            let level_w = 9.0 + 0.4 * normal();
-            let mut period = super::super::period::Period::new(true);
-            for _ in 0..41 {
-                period.add(level_w + 0.3 * normal(), None);
-            }
-            let median_w = period.reading().expect("readings").power_w;
-            meter.see_period(median_w, period.distance_w());
-        }
-        assert!((meter.scatter_w() - 0.5).abs() < 0.1, "{}", meter.scatter_w());
-        // A change of the setting is no scatter.
-        let before_w = meter.scatter_w();
-        meter.changed();
-        meter.see_period(20.0, None);
-        assert_eq!(meter.scatter_w(), before_w);
-        meter.see_period(30.0, None);
-        assert!(meter.scatter_w() > 2.0);
     }
 }

@@ -57,18 +57,18 @@ impl First {
 
 /// What a period has so far.
 #[derive(Debug, Clone)]
-pub(super) struct Period {
+pub struct Period {
     power: Mean,
     response_time: Mean,
     rate: Mean,
     first: First,
     /// Whether the median of the first readings counts in place of the mean of all.
-    pub(super) is_robust: bool,
+    pub is_robust: bool,
 }
 
 impl Period {
     /// A period without readings.
-    pub(super) fn new(is_robust: bool) -> Period {
+    pub fn new(is_robust: bool) -> Period {
         Period {
             power: Mean::default(),
             response_time: Mean::default(),
@@ -79,12 +79,12 @@ impl Period {
     }
 
     /// Begins another one.
-    pub(super) fn begin(&mut self) {
+    pub fn begin(&mut self) {
         *self = Period::new(self.is_robust);
     }
 
     /// Takes a reading.
-    pub(super) fn add(&mut self, power_w: f64, work: Option<Work>) {
+    pub fn add(&mut self, power_w: f64, work: Option<Work>) {
         self.power.add(power_w);
         if self.is_robust {
             self.first.add(power_w);
@@ -99,7 +99,7 @@ impl Period {
     }
 
     /// Power, response time and rate; `None` without a reading.
-    pub(super) fn reading(&self) -> Option<Reading> {
+    pub fn reading(&self) -> Option<Reading> {
         self.power.get().map(|mean_w| Reading {
             power_w: self.first.median().unwrap_or(mean_w),
             response_time_s: self.response_time.get(),
@@ -108,13 +108,13 @@ impl Period {
     }
 
     /// The median distance of its readings from their median; `None` with fewer than three.
-    pub(super) fn distance_w(&self) -> Option<f64> {
+    pub fn distance_w(&self) -> Option<f64> {
         let first = Some(self.first).filter(|f| f.n >= 3)?;
         first.distance(first.median()?)
     }
 
     /// What it has, if it has at least `n` readings and each is above this power.
-    pub(super) fn all_above(&self, n: u32, least_w: f64) -> Option<Reading> {
+    pub fn all_above(&self, n: u32, least_w: f64) -> Option<Reading> {
         let are_above = self.first.values[..self.first.n].iter().all(|w| *w > least_w);
         let is_enough = self.is_robust && self.power.n >= n;
         self.reading().filter(|_| is_enough && are_above)

@@ -5,6 +5,6 @@ pub(crate) mod load;
 pub(crate) mod memory;
 pub(crate) mod search;
 pub(crate) mod settings;
-pub(crate) mod share;
+pub mod share;
 pub(crate) mod shelf;
 pub(crate) mod state;

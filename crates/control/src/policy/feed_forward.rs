@@ -107,15 +107,16 @@ const LEAST_RATIO: f64 = 0.1;
 const MOST_RATIO: f64 = 10.0;
 
 /// Drives with a common setting.
-struct Tier {
+#[doc(hidden)]
+pub struct Tier {
     drives: usize,
     /// The place of their map.
     map: usize,
     /// Index of the current setting, and of the one before the last change.
-    at: usize,
-    before: usize,
+    pub at: usize,
+    pub before: usize,
     /// Corrected power by point.
-    power_w: Vec<f64>,
+    pub power_w: Vec<f64>,
 }
 
 /// Whether something is done.
@@ -136,7 +137,8 @@ struct Aim {
 }
 
 /// Bounds of the response time, and how it is predicted.
-struct Latency {
+#[doc(hidden)]
+pub struct Latency {
     target_s: f64,
     limit_s: f64,
     /// Measured over predicted response time.
@@ -151,26 +153,28 @@ struct Correction {
 }
 
 /// What was seen last.
+#[doc(hidden)]
 #[derive(Default)]
-struct Seen {
+pub struct Seen {
     /// The last cap, and whether no period under it has been looked at.
     cap_w: Option<f64>,
     is_new_cap: bool,
     /// The mean of the last period. The mean before the last change, until the map is corrected with it.
     mean_w: Option<f64>,
-    mean_before_w: Option<f64>,
+    pub mean_before_w: Option<f64>,
 }
 
-struct FeedForward {
+#[doc(hidden)]
+pub struct FeedForward {
     guard: Guard,
     /// Of each model of drives.
-    maps: Vec<Vec<Point>>,
-    tiers: Vec<Tier>,
+    pub maps: Vec<Vec<Point>>,
+    pub tiers: Vec<Tier>,
     open: Vec<Command>,
     aim: Aim,
-    latency: Latency,
+    pub latency: Latency,
     correction: Correction,
-    seen: Seen,
+    pub seen: Seen,
 }
 
 impl Aim {
@@ -241,7 +245,7 @@ impl Latency {
     }
 
     /// The best point regardless of power, of those with the drive's own expiry of reads if there are any.
-    fn best(&self, points: &[Point]) -> usize {
+    pub fn best(&self, points: &[Point]) -> usize {
         let has_own = |c: &usize| points[*c].read_expire.is_none();
         let own = self.best_of(points, (0..points.len()).filter(has_own));
         own.or_else(|| self.best_of(points, 0..points.len())).unwrap_or(0)
@@ -269,7 +273,7 @@ impl Correction {
 }
 
 impl FeedForward {
-    fn new(reader: &mut Reader, devices: &[Device]) -> Result<FeedForward, SpecError> {
+    pub fn new(reader: &mut Reader, devices: &[Device]) -> Result<FeedForward, SpecError> {
         several(devices)?;
         let n = devices.len();
         let settings = GuardSettings::read(reader, Span(5_000_000_000), n)?;
@@ -457,7 +461,7 @@ impl FeedForward {
     }
 
     /// Corrects the points to which the last change led.
-    fn learn_from(&mut self, mean_w: f64) {
+    pub fn learn_from(&mut self, mean_w: f64) {
         let Some(before_w) = self.seen.mean_before_w.take() else {
             return;
         };
@@ -511,7 +515,8 @@ fn change(tier: &Tier, c: usize) -> f64 {
     tier.drives as f64 * (tier.power_w[c] - tier.power_w[tier.at])
 }
 
-fn lowest(points: &[Point]) -> usize {
+#[doc(hidden)]
+pub fn lowest(points: &[Point]) -> usize {
     let less = |a: usize, b: usize| points[b].power_w < points[a].power_w;
     (0..points.len()).fold(0, |a, b| if less(a, b) { b } else { a })
 }
@@ -551,88 +556,5 @@ impl Policy for FeedForward {
 
     fn resume(&mut self, state: &Value, since: Span) -> Result<(), SpecError> {
         self.guard.resume(state, since)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Sample;
-    use headstack_units::Time;
-
-    fn step(policy: &mut FeedForward, s: u64, cap: Option<f64>, watts: f64) {
-        let now = Time(s * 1_000_000_000);
-        let input = Input { now, cap: cap.map(Watts), sample: Sample::new(now, Watts(watts)) };
-        policy.step(&input, &mut [Command::default()]);
-    }
-
-    /// The largest correction after a change at 5 s that is measured at 11 s; `interruption` is the cap at 6 s.
-    fn corrected(interruption: Option<f64>) -> f64 {
-        let device = Device::default();
-        let mut policy = FeedForward::new(&mut Reader::new(&crate::Params::new()), &[device]).expect("it builds");
-        step(&mut policy, 0, Some(8.5), 9.15);
-        step(&mut policy, 5, Some(8.5), 9.15);
-        step(&mut policy, 6, interruption, 9.15);
-        step(&mut policy, 11, Some(8.5), 11.0);
-        let tier = &policy.tiers[0];
-        let off = |(power, point): (&f64, &Point)| (power - point.power_w).abs();
-        tier.power_w.iter().zip(&policy.maps[0]).map(off).fold(0.0, f64::max)
-    }
-
-    /// An interruption between a change and its measurement is not an error of the map.
-    #[test]
-    fn learns_from_changes_that_nothing_interrupted() {
-        assert!(corrected(Some(8.5)) > 0.9, "11 W instead of 8.5 W: half of 2 W");
-        assert_eq!(corrected(None), 0.0);
-    }
-
-    /// Exactly the tolerance from the cap, on both sides, is within it: nothing changes. A little more is not. All numbers
-    /// are sums of powers of two, so that their differences are exact.
-    #[test]
-    fn the_tolerance_itself_is_within_it() {
-        let table = "tolerance = \"0.25 W\"\nmap = [\
-            { nr_requests = 128, queue_depth = 32, power = \"9.5 W\", iops = 200 },\
-            { nr_requests = 128, queue_depth = 4, power = \"8.5 W\", iops = 150 },\
-            { nr_requests = 128, queue_depth = 1, power = \"7.5 W\", iops = 100 }]";
-        let table: crate::Params = toml::from_str(table).expect("TOML");
-        // The first cap leads to the middle point, the second is in force for several periods.
-        let settled = |watts: f64| {
-            let device = Device::default();
-            let mut policy = FeedForward::new(&mut Reader::new(&table), &[device]).expect("it builds");
-            policy.correction.is_on = false;
-            let begun = (0..=15).map(|s| (s, 8.75, 8.5));
-            let rest = (16..=60).map(|s| (s, 8.5, watts));
-            let mut seen = Vec::new();
-            for (s, cap, watts) in begun.chain(rest) {
-                let watts = if policy.tiers[0].at == 0 { 9.5 } else { watts };
-                step(&mut policy, s, Some(cap), watts);
-                seen.push(policy.tiers[0].at);
-            }
-            assert_eq!(seen[15], 1, "{seen:?}");
-            *seen.last().expect("steps")
-        };
-        assert_eq!(settled(8.75), 1);
-        assert_eq!(settled(8.765625), 2);
-    }
-
-    /// Errors of the map beyond all bounds: its own point is corrected by 1 W for each change, and by 3 W in all, in both
-    /// directions.
-    #[test]
-    fn corrections_reach_their_bounds() {
-        let device = Device::default();
-        let mut policy = FeedForward::new(&mut Reader::new(&crate::Params::new()), &[device]).expect("it builds");
-        let at = policy.latency.best(&policy.maps[0]);
-        let point_w = policy.maps[0][at].power_w;
-        for (error_w, want) in
-            [(100.0, [1.0, 2.0, 3.0, 3.0, 3.0, 3.0, 3.0]), (-100.0, [2.0, 1.0, 0.0, -1.0, -2.0, -3.0, -3.0])]
-        {
-            for want in want {
-                (policy.tiers[0].at, policy.tiers[0].before) = (at, lowest(&policy.maps[0]));
-                policy.seen.mean_before_w = Some(9.0);
-                policy.learn_from(9.0 + error_w);
-                let off_w = policy.tiers[0].power_w[at] - point_w;
-                assert!((off_w - want).abs() < 1e-9, "{off_w} {want}");
-            }
-        }
     }
 }

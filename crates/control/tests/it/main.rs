@@ -13,6 +13,7 @@ mod learning_tiers;
 mod machine;
 mod models;
 mod parameters;
+mod parts;
 mod rack;
 mod regret;
 mod shelf;

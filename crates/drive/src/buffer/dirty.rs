@@ -32,7 +32,7 @@ struct Extent {
 
 /// Which extents are visited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scope {
+pub enum Scope {
     /// Extents with a whole sector, and extents with an edge that has waited long enough.
     Due,
     /// All extents.
@@ -41,7 +41,7 @@ pub(crate) enum Scope {
 
 /// The dirty data of one buffer.
 #[derive(Debug)]
-pub(crate) struct DirtyExtents {
+pub struct DirtyExtents {
     /// The size of a physical sector, and its number of blocks.
     size: SectorSize,
     sector: u64,
@@ -160,6 +160,7 @@ impl DirtyExtents {
     }
 
     /// Marks `range` as dirty with data that arrived at `now`.
+    #[inline]
     pub fn insert(&mut self, range: Blocks, now: u64) {
         if range.is_empty() {
             return;
@@ -191,6 +192,7 @@ impl DirtyExtents {
     }
 
     /// Marks `range` as clean. Returns how many of its blocks were dirty.
+    #[inline]
     pub fn remove(&mut self, range: Blocks) -> u64 {
         let before = self.blocks;
         let (first, end) = (range.start.0, range.past.0);
@@ -257,6 +259,7 @@ impl DirtyExtents {
     }
 
     /// Adds the extents whose edges have waited long enough by `now` to [`Scope::Due`].
+    #[inline]
     pub fn promote(&mut self, now: u64) {
         while let Some((since, start)) = self.waiting.first().copied() {
             if since.saturating_add(self.partial_wait) > now {
@@ -316,6 +319,7 @@ impl DirtyExtents {
 
     /// The sectors of `part` (an extent or a part of one) that can be written at `now`, as blocks. Edges that
     /// may still wait are left out unless `all` is set. `None` if nothing remains.
+    #[inline]
     pub fn to_write(&self, part: Blocks, now: u64, all: bool) -> Option<Blocks> {
         // Nearly every part begins where its extent does, which is found faster.
         let (start, extent) = match self.extents.get(&part.start.0) {

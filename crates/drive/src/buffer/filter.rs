@@ -39,12 +39,6 @@ impl Filter {
         filter
     }
 
-    /// A filter that never says no.
-    #[cfg(test)]
-    pub fn of_everything() -> Filter {
-        Filter { bits: [u64::MAX; WORDS], cell_bits: 63, ..Filter::default() }
-    }
-
     /// The word and the bit of a cell.
     #[inline]
     fn place(cell: u64) -> (usize, u64) {

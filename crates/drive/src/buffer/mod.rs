@@ -6,15 +6,11 @@ use crate::mechanics::Mechanics;
 use crate::parallelism::HeadSet;
 use headstack_units::Lba;
 
-pub(crate) mod blocks;
-pub(crate) mod dirty;
-#[cfg(test)]
-mod dirty_tests;
+pub mod blocks;
+pub mod dirty;
 mod filter;
 mod index;
-#[cfg(test)]
-mod index_tests;
-mod segments;
+pub mod segments;
 mod unwritten;
 
 pub(crate) use blocks::{Blocks, PartialSector, SectorSize};

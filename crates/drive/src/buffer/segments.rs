@@ -5,7 +5,7 @@ use super::index::Index;
 
 /// One segment, with the sectors `[start, end)`; `end` is never below `start`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Segment {
+pub struct Segment {
     pub start: u64,
     pub end: u64,
     /// Order of last use: the largest number is the latest.
@@ -51,8 +51,8 @@ impl Segment {
 #[derive(Debug, Default)]
 // In this order in memory: what each command needs is together (docs/design/decisions.md, closed loops).
 #[repr(C)]
-pub(crate) struct Segments {
-    list: Vec<Segment>,
+pub struct Segments {
+    pub list: Vec<Segment>,
     /// When each segment was last used; 0 if it is empty.
     ages: Vec<u64>,
     /// With many segments: what is asked of a search through all of them otherwise. The answers are the same.
@@ -67,8 +67,8 @@ pub(crate) struct Segments {
     found: Vec<usize>,
 }
 
-/// More segments than this get an [`Index`].
-const FEW: usize = 32;
+/// More segments than this get an index.
+pub const FEW: usize = 32;
 
 impl Segments {
     pub fn new(count: usize, size: u64, separate_write: bool) -> Segments {
@@ -81,7 +81,7 @@ impl Segments {
     }
 
     /// Segments without an index, however many there are.
-    pub(super) fn unindexed(count: usize, size: u64, separate_write: bool) -> Segments {
+    pub fn unindexed(count: usize, size: u64, separate_write: bool) -> Segments {
         let mut empty = Segment::default();
         empty.clear();
         let list = vec![empty; count];
@@ -95,17 +95,6 @@ impl Segments {
             index: None,
             found: Vec::new(),
         }
-    }
-
-    /// Segments that are all looked through for every question.
-    #[cfg(test)]
-    pub(super) fn looked_through(count: usize, size: u64, separate_write: bool) -> Segments {
-        Segments { filter: Filter::of_everything(), ..Segments::unindexed(count, size, separate_write) }
-    }
-
-    #[cfg(test)]
-    pub(super) fn is_indexed(&self) -> bool {
-        self.index.is_some()
     }
 
     /// The segments by number.
@@ -209,6 +198,7 @@ impl Segments {
     }
 
     /// The segment that holds all of a read's sectors when the read arrives at `now`.
+    #[inline]
     pub fn holds_at(&self, now: u64, start: u64, end: u64) -> Option<usize> {
         if self.index.is_some() {
             return self.holds_at_near(now, start, end);
@@ -341,6 +331,7 @@ impl Segments {
 
     /// Puts written sectors into segment `i`, behind its data if they continue those. Drops the old sectors
     /// from other segments; `old` is the first segment that holds some of them.
+    #[inline]
     pub fn write_into(&mut self, (i, old): (usize, Option<usize>), (start, end): (u64, u64), goes_on: bool) {
         if old.is_some() {
             self.invalidate(start, end, Some(i));
@@ -359,6 +350,7 @@ impl Segments {
 
     /// As [`Segments::write_into`], with the segment that [`Segments::for_written`] chooses. Returns that
     /// segment.
+    #[inline]
     pub fn place_written(&mut self, start: u64, end: u64) -> Option<usize> {
         let taken = self.for_written(start, end, None)?;
         self.write_into(taken, (start, end), false);
@@ -376,6 +368,7 @@ impl Segments {
     }
 
     /// Extends segments to the start of their track, if a whole turn has passed since.
+    #[inline]
     pub fn complete_tracks(&mut self, now: u64) {
         let size = self.size;
         for i in 0..self.list.len() {
@@ -386,61 +379,6 @@ impl Segments {
                     s.whole_track = Segment::NEVER;
                 });
             }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Every small segment compared with the definition, sector by sector.
-    #[test]
-    fn segments_hold_and_overlap_by_definition() {
-        for (start, end) in (0..6).flat_map(|s| (s..6).map(move |e| (s, e))) {
-            let mut s = Segment::default();
-            (s.start, s.end) = (start, end);
-            let held = |sector: u64| start <= sector && sector < end;
-            assert_eq!(s.is_empty(), !(0..8).any(held));
-            for from in 0..8 {
-                assert_eq!(s.holds(from), held(from), "[{start}, {end}) {from}");
-                for to in from + 1..8 {
-                    let any = (from..to).any(held);
-                    if !s.is_empty() {
-                        assert_eq!(s.overlaps(from, to), any, "[{start}, {end}) [{from}, {to})");
-                    }
-                }
-            }
-            s.bound(2);
-            let kept: Vec<u64> = (0..8).filter(|i| s.holds(*i)).collect();
-            let newest: Vec<u64> = (0..8).filter(|i| held(*i) && i + 2 >= end).collect();
-            assert_eq!(kept, newest, "[{start}, {end})");
-        }
-    }
-
-    /// The victim is an empty segment, else the least recently used. Segment 0 is one only if it is not
-    /// reserved for writes.
-    #[test]
-    fn the_one_used_longest_ago_goes() {
-        for separate in [false, true] {
-            let first = usize::from(separate);
-            let mut s = Segments::new(4, 16, separate);
-            assert_eq!(s.victim(), Some(first));
-            for i in [2, 0, 3, 1] {
-                s.touch(i);
-                s.extend(i, 100 * i as u64 + 50);
-            }
-            assert_eq!(s.list[2].start, 250 - 16);
-            assert_eq!(s.victim(), Some(2));
-            assert_eq!(s.find(249), Some(2));
-            assert_eq!(s.find(250), None);
-            assert_eq!(s.find(49), (!separate).then_some(0));
-            s.touch(2);
-            assert_eq!(s.victim(), Some(if separate { 3 } else { 0 }));
-            s.invalidate(345, 346, None);
-            assert_eq!(s.victim(), Some(3));
-            s.invalidate(140, 150, Some(1));
-            assert_eq!(s.find(149), Some(1));
         }
     }
 }

@@ -4,7 +4,7 @@ use super::Drive;
 use crate::layout::Place;
 use crate::phase::Track;
 use crate::unit::ServiceUnit;
-use headstack_units::{Lba, Rotation, Turn};
+use headstack_units::{Lba, Rotation, Time, Turn};
 
 /// An arm assembly.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,6 +87,19 @@ impl Drive {
     /// Whether a write gets its place only when its service begins.
     pub fn moves_writes(&self) -> bool {
         self.units.iter().any(ServiceUnit::moves_writes)
+    }
+
+    /// From now on all commands are served by the code for all units. Returns the kind of each unit.
+    #[doc(hidden)]
+    pub fn serve_generally(&mut self) -> Vec<u8> {
+        self.units.iter_mut().map(ServiceUnit::serve_generally).collect()
+    }
+
+    /// When choices at `at` expect that the first unit's read-ahead has stopped, and when it has if it is stopped.
+    #[doc(hidden)]
+    pub fn stops_read_ahead(&mut self, at: Time) -> (Time, Time) {
+        let (expected, stopped) = self.units[0].stops_read_ahead(at.0);
+        (Time(expected), Time(stopped))
     }
 
     /// What the buffer holds, as of the last [`Drive::energy`] or [`Drive::tell_phases`].

@@ -28,8 +28,6 @@ use headstack_units::Divisor;
 
 mod formats;
 mod parameters;
-#[cfg(test)]
-pub(super) mod tests;
 
 pub use self::formats::SurfaceFormat;
 pub use self::parameters::Density;
@@ -60,7 +58,8 @@ pub(crate) fn step_of(track: u32, tracks: u32, width: u32) -> u32 {
 
 /// The tracks of one surface in a band.
 #[derive(Clone, Copy)]
-pub(crate) struct Part {
+#[doc(hidden)]
+pub struct Part {
     pub tracks: u32,
     /// Sectors and tracks of the surfaces before it in the band.
     pub sectors_before: u64,
@@ -69,7 +68,8 @@ pub(crate) struct Part {
 
 /// The content of a band of a given width.
 #[derive(Default)]
-pub(crate) struct Band {
+#[doc(hidden)]
+pub struct Band {
     /// Width in radial steps.
     pub width: u32,
     /// Sectors and tracks on all surfaces; 0 if the zone has no such band.
@@ -103,7 +103,8 @@ impl Band {
 }
 
 /// A zone: full bands, and one that may be narrower.
-pub(crate) struct Zone {
+#[doc(hidden)]
+pub struct Zone {
     pub first_address: u64,
     pub past_address: u64,
     /// The step of its outer edge.
@@ -129,7 +130,8 @@ struct Spot {
 
 /// The layout; see the description of this file.
 pub struct Adaptive {
-    pub(crate) zones: Box<[Zone]>,
+    #[doc(hidden)]
+    pub zones: Box<[Zone]>,
     /// Addresses, and those that the zones hold.
     capacity: u64,
     held: u64,

@@ -21,8 +21,6 @@ use headstack_schema::{misspelt, unknown_keys, Params, Registered, SpecError, Ta
 use headstack_units::Turn;
 
 mod shape;
-#[cfg(test)]
-mod tests;
 mod zoned;
 
 /// The place of a sector, and how many sectors follow it on the same track without a gap.

@@ -134,7 +134,8 @@ const VACANT: State = State {
 };
 
 /// What a time that has passed does.
-pub(crate) enum Passed {
+#[doc(hidden)]
+pub enum Passed {
     /// The command with this number in the queue ends so.
     Ends(usize, LimitEnd),
     /// Nothing else.
@@ -142,7 +143,8 @@ pub(crate) enum Passed {
 }
 
 /// The limits of a unit, and the waiting commands that they apply to.
-pub(crate) struct Limits {
+#[doc(hidden)]
+pub struct Limits {
     heeded: Heeded,
     times: [[Times; LimitIndex::COUNT]; 2],
     priority_target: u64,
@@ -186,6 +188,7 @@ impl Limits {
     }
 
     /// A command has got number `index` in the queue. It was received at `received`; what has passed before `from` acts then.
+    #[inline]
     pub fn waits(&mut self, index: usize, hint: Hint, write: bool, received: u64, from: u64) {
         if index >= self.states.len() {
             self.states.resize(index + 1, VACANT);
@@ -247,6 +250,7 @@ impl Limits {
     }
 
     /// A command has left the queue without an end of its own.
+    #[inline]
     pub fn leaves(&mut self, index: usize) {
         if let Some(state) = self.states.get_mut(index) {
             self.targets -= usize::from(state.target != NEVER);
@@ -269,7 +273,7 @@ impl Limits {
     }
 
     /// When the next time passes; [`NEVER`] if none does.
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         while let Some(Reverse((time, index, serial))) = self.passing.peek() {
             if self.states[*index as usize].serial == *serial {
                 return *time;
@@ -280,6 +284,7 @@ impl Limits {
     }
 
     /// The next time passes, at its moment.
+    #[inline]
     pub fn pass(&mut self) -> Passed {
         let now = self.next();
         let Some(Reverse((_, index, _))) = self.passing.pop() else {
@@ -318,6 +323,7 @@ impl Limits {
     }
 
     /// The service of a command begins at `start` and would complete as `done` says. Its active time may change that.
+    #[inline]
     pub fn serves(&mut self, index: usize, start: u64, done: &mut Completion) {
         let Some(state) = self.states.get(index).copied() else {
             return;
@@ -362,6 +368,7 @@ impl Limits {
     }
 
     /// A command that never waited in the queue has ended: the buffer has taken its data, or has served it.
+    #[inline]
     pub fn meets(&mut self, hint: Hint, write: bool, done: &mut Completion) {
         if let (Hint::Limit(limit), Heeded::Limits) = (hint, self.heeded) {
             self.ends(write, limit.place() as u8, LimitEnd::Met, done);

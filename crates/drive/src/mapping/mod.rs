@@ -12,10 +12,13 @@
 
 mod beside;
 pub mod cleaning;
-mod log;
-pub(crate) mod media_cache;
+#[doc(hidden)]
+pub mod log;
+#[doc(hidden)]
+pub mod media_cache;
 mod moves;
-mod parameters;
+#[doc(hidden)]
+pub mod parameters;
 pub mod policy;
 pub mod zoned;
 

@@ -13,7 +13,7 @@ use headstack_schema::{did_you_mean, read_beside, Choice, Kind, Params, SpecErro
 use headstack_units::{Bytes, Span};
 
 /// What `mapping.model` names.
-pub(crate) const KIND: &str = "mapping";
+pub const KIND: &str = "mapping";
 
 /// The mappings by name, with one line on each.
 pub const MODELS: &[(&str, &str)] = &[
@@ -24,7 +24,7 @@ pub const MODELS: &[(&str, &str)] = &[
 ];
 
 /// The mappings by name, with their parameters.
-pub(crate) fn tables() -> Vec<(String, TableSchema)> {
+pub fn tables() -> Vec<(String, TableSchema)> {
     let table = |(name, _): &(&str, &str)| {
         let table = match *name {
             "log" => LogParameters::schema(),
@@ -44,7 +44,7 @@ struct Identity {}
 /// The table `[mapping.recovery]` of a drive file.
 #[derive(Debug, Clone, PartialEq, Table)]
 #[table(defaults)]
-pub(crate) struct Recovery {
+pub struct Recovery {
     /// How the map is found after a loss of power.
     pub model: RecoveryModel,
     /// With `checkpoint`: number of slots that are taken between two checkpoints.
@@ -54,7 +54,7 @@ pub(crate) struct Recovery {
 
 /// How the map is found after a loss of power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
-pub(crate) enum RecoveryModel {
+pub enum RecoveryModel {
     /// The map need not be restored: it is in nonvolatile memory.
     #[default]
     None,
@@ -67,7 +67,7 @@ pub(crate) enum RecoveryModel {
 /// The parameters of `model = "log"`.
 #[derive(Debug, Clone, PartialEq, Table)]
 #[table(defaults)]
-pub(crate) struct LogParameters {
+pub struct LogParameters {
     /// Size of a block: the unit that is mapped. A power of two, at least a physical sector.
     #[param(default = Bytes(4096), range = Bytes(512)..=Bytes(16 << 20))]
     pub block: Bytes,
@@ -95,7 +95,7 @@ pub(crate) struct LogParameters {
 
 /// Where the initial blocks lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
-pub(crate) enum Initial {
+pub enum Initial {
     /// Each in its place of the layout.
     #[default]
     InOrder,
@@ -119,7 +119,7 @@ impl LogParameters {
 /// # Errors
 /// Unknown models, keys and names, numbers outside their bounds, and settings of the drive that cannot be combined with
 /// a log, by dotted key.
-pub(crate) fn read(spec: &DriveSpec) -> Result<Option<LogParameters>, SpecError> {
+pub fn read(spec: &DriveSpec) -> Result<Option<LogParameters>, SpecError> {
     let table = &spec.mapping;
     if table.is_empty() {
         return Ok(None);
@@ -173,7 +173,7 @@ fn log(table: &Params, sector: Bytes) -> Result<LogParameters, SpecError> {
 ///
 /// # Errors
 /// An unknown name.
-pub(super) fn build_policy(p: &LogParameters, policies: &Plugins<dyn Policy>) -> Result<Box<dyn Policy>, SpecError> {
+pub fn build_policy(p: &LogParameters, policies: &Plugins<dyn Policy>) -> Result<Box<dyn Policy>, SpecError> {
     let plugin = policies.find("mapping.policy", &p.policy)?;
     let built = plugin.build(&p.policy_parameters, &());
     built.map_err(|e| e.within("mapping.policy_parameters"))

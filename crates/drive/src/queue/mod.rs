@@ -59,14 +59,6 @@ pub enum Addresses {
     All,
 }
 
-#[cfg(test)]
-impl Arrival {
-    /// Arrival at `at`, admitted at once.
-    pub(crate) fn simple(at: u64) -> Arrival {
-        Arrival { at, decoding_since: at, after_write: false }
-    }
-}
-
 /// A waiting command, with the place of its first sector.
 #[derive(Debug, Clone, Copy)]
 pub struct Waiting {
@@ -193,7 +185,8 @@ impl Queue {
     }
     /// The number of the command that was pushed last. The queue must not be empty.
     #[inline]
-    pub(crate) fn newest(&self) -> usize {
+    #[doc(hidden)]
+    pub fn newest(&self) -> usize {
         self.newest as usize
     }
     /// The numbers of the commands, from the oldest to the newest.
@@ -415,6 +408,3 @@ impl Queue {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -114,8 +114,8 @@ impl Positions {
     }
 
     /// Number of bytes allocated.
-    #[cfg(test)]
-    pub(super) fn memory(&self) -> usize {
+    #[doc(hidden)]
+    pub fn memory(&self) -> usize {
         self.chunks.capacity() * std::mem::size_of::<Chunk>() + self.vacant.capacity() * 4 + self.order.capacity() * 16
     }
 

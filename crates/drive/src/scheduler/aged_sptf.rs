@@ -48,7 +48,8 @@ struct AgedSptf {
 }
 
 /// A number with mean 0 and standard deviation 1, about normal, that depends on a time and a command alone.
-pub(super) fn error_of(now: u64, id: u64) -> f64 {
+#[doc(hidden)]
+pub fn error_of(now: u64, id: u64) -> f64 {
     // Two rounds of splitmix64's mixing.
     let mut z = now ^ id.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     for _ in 0..2 {
@@ -168,7 +169,9 @@ impl CostFunction for AgedBeside<'_> {
 }
 
 /// As [`choose`], with commands of which some have limits, by the prices of [`AgedBeside`].
-pub(super) fn choose_beside(
+#[doc(hidden)]
+#[inline]
+pub fn choose_beside(
     search: &mut Search,
     queue: &Queue,
     view: &View,

@@ -11,13 +11,13 @@ use crate::queue::{since, Chunk, ANGLE_BITS, CHUNK, SINCE_BITS, WRITE};
 use headstack_units::{Time, Turn};
 
 /// Bounds for the commands of a chunk, in its order. Entries beyond its length are meaningless, or [`NEVER`] or more.
-pub(super) type Scores = [i16; CHUNK];
+pub type Scores = [i16; CHUNK];
 
 /// Larger than any bound of a positioning time. With a turn it still fits 16 bits.
-pub(super) const NEVER: u32 = 30_000;
+pub const NEVER: u32 = 30_000;
 
 /// A limit that every command is within.
-pub(super) const ANY: u32 = i16::MAX as u32;
+pub const ANY: u32 = i16::MAX as u32;
 
 /// Units per turn.
 const TURN: u32 = 1 << ANGLE_BITS;
@@ -43,11 +43,11 @@ const LONGEST_DELAY: u32 = 3;
 /// a turn too high. Includes rounding.
 const EARLY: u32 = 2;
 
-/// A bound may exceed the true time by less than this: [`EARLY`] and rounding.
-pub(super) const EXCESS: u32 = 4;
+/// A bound may exceed the true time by less than this: `EARLY` and rounding.
+pub const EXCESS: u32 = 4;
 
 /// Tables derived from a drive's mechanics; computed once.
-pub(super) struct SeekLowerBound {
+pub struct SeekLowerBound {
     /// The shortest movement, by [`SeekLowerBound::entry`] of the distance; first for reads, then for writes.
     moves: Box<[u16; 2 * DISTANCES]>,
     /// By the same index and in the same units: how much longer the longest movement is.
@@ -201,7 +201,7 @@ impl SeekLowerBound {
 }
 
 /// The moments from which scores count, for all arms.
-pub(super) struct Moment<'a> {
+pub struct Moment<'a> {
     floor: &'a SeekLowerBound,
     /// Whether reads and writes start at different moments.
     apart: bool,
@@ -232,7 +232,7 @@ impl<'a> Moment<'a> {
 /// # Model
 /// The time since the oldest arrival, shifted to 15 bits, times a factor of 16 bits. A time too long for 15 bits counts
 /// as the longest that fits, so the added score is a lower bound, but for the rounding in `excess`.
-pub(super) struct Ageing {
+pub struct Ageing {
     /// Arrival of the oldest command, as chunks store it.
     oldest: u32,
     shift: u32,
@@ -264,7 +264,7 @@ impl Ageing {
 }
 
 /// An arm at one moment, prepared to be compared with many commands.
-pub(super) struct ArmSnapshot<'a> {
+pub struct ArmSnapshot<'a> {
     floor: &'a SeekLowerBound,
     cylinder: u32,
     /// For reads and for writes: what to add to an angle to get its distance ahead of the heads when the arm
@@ -301,20 +301,20 @@ fn rows_up_to(scores: &Scores, len: usize, limit: u32) -> i16 {
 
 /// Whether several of the first `len` scores are at most `limit`; rows that hold no command may count.
 #[inline]
-pub(super) fn several(scores: &Scores, len: usize, limit: u32) -> bool {
+pub fn several(scores: &Scores, len: usize, limit: u32) -> bool {
     rows_up_to(scores, len, limit) >= 2 * ONE
 }
 
 /// The row of the only score that is at most `limit`; `None` if there are several. At least one must be.
 #[inline]
-pub(super) fn lone_row(scores: &Scores, len: usize, limit: u32) -> Option<usize> {
+pub fn lone_row(scores: &Scores, len: usize, limit: u32) -> Option<usize> {
     let sum = rows_up_to(scores, len, limit);
     (sum < 2 * ONE).then_some((sum - ONE) as usize % CHUNK)
 }
 
 /// The first of `len` rows that has the least score. If only rows without a command have it, the first one.
 #[inline]
-pub(super) fn row_of(scores: &Scores, len: usize, least: u32) -> usize {
+pub fn row_of(scores: &Scores, len: usize, least: u32) -> usize {
     let mut scores = scores.iter().take(len);
     let found = scores.position(|score| *score as u32 == least);
     found.unwrap_or(0)
@@ -430,6 +430,7 @@ impl ArmSnapshot<'_> {
     }
 
     /// A lower bound of the scores of all commands on one cylinder at angles from `first` to `last`.
+    #[inline]
     pub fn score_of_range(&self, cylinder: u32, (first, last): (u32, u32)) -> u32 {
         let at = self.floor.entry(self.cylinder.abs_diff(cylinder));
         let score = |write: usize| {

@@ -19,13 +19,12 @@ use crate::spec::QueueSpec;
 use headstack_schema::SpecError;
 use std::ops::Range;
 
-mod bounds;
-#[cfg(test)]
-mod choice_tests;
-mod search;
-#[cfg(test)]
-mod tests;
-mod urgency;
+#[doc(hidden)]
+pub mod bounds;
+#[doc(hidden)]
+pub mod search;
+#[doc(hidden)]
+pub mod urgency;
 
 pub use crate::queue::{Addresses, Needs};
 use bounds::{ArmSnapshot, Moment};
@@ -38,7 +37,8 @@ pub struct View<'a> {
     /// The head sets and their positions.
     pub arms: &'a [Arm],
     /// What each head set reaches and its assembly; `None` if all reach everything and all are free.
-    pub(crate) head_sets: Option<&'a [HeadSet]>,
+    #[doc(hidden)]
+    pub head_sets: Option<&'a [HeadSet]>,
     /// Bit `a` is set if head set `a` is free.
     pub usable: u64,
     /// The rule by which one of several possible arms is chosen.
@@ -130,8 +130,6 @@ impl View<'_> {
     /// Time until an arm is on a command's track, and the moment of its arrival, in nanoseconds.
     #[inline]
     fn reach(&self, arm: &Arm, delay: [u64; 2], item: &Waiting) -> (u64, u64) {
-        #[cfg(test)]
-        count(1);
         let (place, write) = (&item.place, item.writes());
         let seek = self.mechanics.move_ns(arm, place.cylinder, place.head, write);
         let moved = delay[write as usize] + seek;
@@ -246,8 +244,6 @@ fn least<K: PartialOrd + Copy>(queue: &Queue, key: impl Fn(usize) -> K) -> usize
     let mut best = queue.oldest();
     let mut best_key = key(best);
     for i in queue.by_age().skip(1) {
-        #[cfg(test)]
-        count(1);
         let k = key(i);
         if k < best_key || (k == best_key && queue.older(i, best)) {
             (best, best_key) = (i, k);
@@ -270,24 +266,10 @@ fn least_of<K: PartialOrd + Copy>(
 ) -> Option<usize> {
     let mut best: Option<(usize, K)> = None;
     for i in some {
-        #[cfg(test)]
-        count(1);
         let k = key(i);
         if best.is_none_or(|b| k < b.1 || (k == b.1 && queue.older(i, b.0))) {
             best = Some((i, k));
         }
     }
     best.map(|b| b.0)
-}
-
-#[cfg(test)]
-thread_local! {
-    /// Number of commands that schedulers of this thread have examined.
-    static LOOKS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
-}
-
-/// Adds to [`LOOKS`].
-#[cfg(test)]
-fn count(looks: u64) {
-    LOOKS.with(|l| l.set(l.get() + looks));
 }

@@ -75,11 +75,7 @@ fn oldest_served(queue: &Queue, view: &View) -> Option<usize> {
     if view.buffer.is_empty() {
         return None;
     }
-    let serves = |i: usize| {
-        #[cfg(test)]
-        super::count(1);
-        view.buffer.serves(&queue.items()[i])
-    };
+    let serves = |i: usize| view.buffer.serves(&queue.items()[i]);
     // Of commands that arrived together, the one with the lowest id.
     let first_of_equals = |i: usize, later: &mut dyn Iterator<Item = usize>| {
         let mut best = i;

@@ -6,7 +6,7 @@ use super::{Choice, View};
 use crate::queue::{Chunk, Positions, Queue, CHUNK};
 
 /// The price by which a scheduler compares commands.
-pub(super) trait CostFunction {
+pub trait CostFunction {
     /// The command with the least value is chosen.
     type Cost: PartialOrd + Copy;
 
@@ -41,7 +41,7 @@ pub(super) trait CostFunction {
 /// Buffers of drives with several arms, kept from choice to choice. With one arm they are on the stack: in a run with
 /// many drives, what belongs to a drive is in no cache.
 #[derive(Default)]
-pub(super) struct Search {
+pub struct Search {
     scores: Vec<Scores>,
     /// For each arm, the least score.
     least: Vec<u32>,
@@ -274,8 +274,6 @@ fn look_at_piece<P: CostFunction>(
         return;
     }
     let chunk = positions.piece(rank);
-    #[cfg(test)]
-    super::count(chunk.len as u64);
     if chunk.len > 0 {
         let least = match P::IS_AGED {
             true => approach.score::<true>(chunk, scores, best.ageing),

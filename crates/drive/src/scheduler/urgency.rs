@@ -21,7 +21,7 @@ const EARNED: f64 = 0.8;
 /// first spends what its positioning takes longer than that of the command whose turn it was. While nothing is saved, limits have
 /// no effect.
 #[derive(Debug, Default)]
-pub(super) struct Allowance {
+pub struct Allowance {
     saved_ns: f64,
     seen: u64,
 }
@@ -49,7 +49,7 @@ const LONGEST_NS: u64 = 300_000_000;
 
 /// When a command with a target becomes urgent: after this share of its target, or so long before its end if that is later.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Urgency {
+pub struct Urgency {
     pub after: f64,
     pub before_ns: f64,
 }
@@ -92,7 +92,8 @@ impl CostFunction for Urgent<'_> {
 }
 
 /// The nearest of the urgent commands, the oldest of equal ones; `None` if there is none that a free arm reaches.
-pub(super) fn nearest(
+#[inline]
+pub fn nearest(
     search: &mut Search,
     queue: &Queue,
     view: &View,
@@ -113,7 +114,7 @@ pub(super) fn nearest(
 /// at most `detour_late_ns` after its target. A command with a target that is not urgent goes next where it is nearer
 /// than the one whose turn it is plus `head_start_ns`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct BesideLimits {
+pub struct BesideLimits {
     pub weight: f64,
     pub slack_weight: f64,
     pub urgency: Urgency,

@@ -15,11 +15,9 @@
 //! Data that another assembly is still reading count as absent.
 
 pub(crate) mod assemblies;
-pub(crate) mod channels;
-pub(crate) mod pass;
+pub mod channels;
+pub mod pass;
 mod read;
-#[cfg(test)]
-pub(crate) mod tests;
 mod timing;
 mod write;
 
@@ -48,15 +46,15 @@ use timing::Timing;
 // kind, so that most questions are not asked for every command of a usual drive.
 
 /// A command is one pass and nothing else: no buffer, no background work, places as in the layout, and no assembly
-/// depends on another. Only usual commands are served by this code ([`CommandServer::is_usual`]).
-pub(crate) const BARE: u8 = 0;
+/// depends on another. Only usual commands are served by this code (`CommandServer::is_usual`).
+pub const BARE: u8 = 0;
 /// As [`BARE`], with segments. The background is read-ahead, and writes that go to the medium at once.
-pub(crate) const CACHED: u8 = 1;
+pub const CACHED: u8 = 1;
 /// As [`CACHED`], also where writes wait in the buffer for an idle mechanism, or sectors are taken in the order in which
 /// they pass. The unit has one assembly.
-pub(crate) const BUFFERED: u8 = 2;
+pub const BUFFERED: u8 = 2;
 /// Everything else.
-pub(crate) const GENERAL: u8 = 3;
+pub const GENERAL: u8 = 3;
 
 /// A command as the service sees it, in physical sectors. Times are in nanoseconds.
 #[derive(Debug, Clone, Copy)]

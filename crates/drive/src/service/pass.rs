@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 /// The times of a pass, and when its data were available to the link. All in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Pass {
+pub struct Pass {
     /// When the last sector had passed.
     pub end: u64,
     pub seek: u64,
@@ -31,20 +31,20 @@ pub(crate) struct Pass {
 
 /// Buffers for passes over several runs, kept from one pass to the next.
 #[derive(Debug, Default)]
-pub(crate) struct Scratch {
+pub struct Scratch {
     /// For writes longer than the buffer: when each of the latest sectors was written, as many as the buffer
     /// holds.
     media: VecDeque<u64>,
     /// The latest pass over several runs. It is not a return value, so that the usual pass stays in
     /// registers.
-    pass: Pass,
+    pub pass: Pass,
     /// The accesses of the latest pass over several runs. The caller sets their kind of work and head set.
-    pub accesses: Vec<MechanicalAccess>,
+    pub(crate) accesses: Vec<MechanicalAccess>,
 }
 
 /// The parameters of a pass. Times are in nanoseconds.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct AccessRequest<'a> {
+pub struct AccessRequest<'a> {
     /// The place of the first sector, if it is known.
     pub place: Option<&'a Place>,
     pub sector: u64,
@@ -100,7 +100,7 @@ impl AccessRequest<'_> {
 
 /// When the sectors of a write are in the buffer.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Supply {
+pub struct Supply {
     /// When the link starts, in nanoseconds.
     pub start: u64,
     /// Number of sectors that must be in the buffer before the first is written.
@@ -110,14 +110,14 @@ pub(crate) struct Supply {
 }
 
 /// Where the pieces of a pass lie.
-pub(crate) trait Places {
+pub trait Places {
     /// The place of sector `done` of an order, for an arm that is free at `at`, in nanoseconds; `None` past
     /// the end of the drive.
     fn place(&mut self, m: &Mechanics, order: &AccessRequest, done: u32, arm: &Arm, at: u64) -> Option<Place>;
 }
 
 /// The places of the layout, without a mapping.
-pub(crate) struct LayoutPlaces;
+pub struct LayoutPlaces;
 
 impl Places for LayoutPlaces {
     fn place(&mut self, m: &Mechanics, order: &AccessRequest, done: u32, _: &Arm, _: u64) -> Option<Place> {
@@ -160,7 +160,7 @@ impl AccessRequest<'_> {
 
     /// Whether all sectors lie in one run and fit the buffer. This is the usual case.
     #[inline]
-    fn is_plain(&self, place: &Place) -> bool {
+    pub fn is_plain(&self, place: &Place) -> bool {
         (1..=place.run).contains(&self.count)
             && self.reversal_cylinder.is_none()
             && self.supply.is_none_or(|s| self.count as u64 <= s.buffer)
@@ -171,7 +171,7 @@ impl AccessRequest<'_> {
 /// are fewer channels than arms, each run reserves one, and sectors are taken in order even if the drive
 /// reads on arrival.
 #[inline(always)]
-pub(crate) fn run<P: Places>(
+pub fn run<P: Places>(
     m: &Mechanics,
     places: &mut P,
     arm: &mut Arm,
@@ -291,7 +291,7 @@ pub(super) fn run_plain<const SCALED: bool>(
 
 /// A pass run by run, with its result in `scratch`; `first` is the place of its first sector.
 #[inline(never)]
-fn run_pieces<P: Places>(
+pub fn run_pieces<P: Places>(
     m: &Mechanics,
     places: &mut P,
     arm: &mut Arm,
@@ -498,62 +498,5 @@ impl Pieces<'_> {
             Some(_) => self.arrived as u64,
             None => 0,
         };
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fixtures::small_drive;
-    use crate::mapping::Mapping;
-    use headstack_testkit::XorShift;
-    use headstack_units::Turn;
-
-    /// A pass that can take the short way gives the same result on the long way.
-    #[test]
-    fn plain_passes_are_passes() {
-        let spec = small_drive("head_switch = \"0.7 ms\"\nwrite_settle = \"0.3 ms\"");
-        let m = crate::Models::builtin().mechanics(&spec, &spec.geometry, Turn(1 << 61)).expect("mechanics");
-        let mut noise = XorShift::default();
-        let mut draw = |limit| noise.below(limit);
-        let (mut arm, mut scratch) = (Arm::default(), Scratch::default());
-        let mut plain = [0; 2];
-        for _ in 0..20_000 {
-            let start = draw(1 << 40);
-            let write = draw(2) == 0;
-            let order = AccessRequest {
-                place: None,
-                reversal_cylinder: None,
-                sector: draw(m.layout.capacity()),
-                count: draw(40) as u32,
-                write,
-                start,
-                minimum_move: draw(2) * draw(3_000_000),
-                on_arrival: draw(2) == 0,
-                watermark: draw(30) as u32,
-                // A sector takes 88 us.
-                link_ns: [0.0, 20e3, 88.4e3, 130e3][draw(4) as usize],
-                supply: write.then(|| Supply {
-                    start: start + draw(6_000_000),
-                    gate: draw(20) as u32,
-                    buffer: 20 + draw(30),
-                }),
-            };
-            let place = m.layout.locate(order.sector).expect("below the capacity");
-            if !order.is_plain(&place) {
-                continue;
-            }
-            plain[write as usize] += 1;
-            let mut other = arm;
-            run_pieces(&m, &mut &Mapping::Identity, &mut other, order, Some(place), &mut scratch, None);
-            let long = scratch.pass;
-            let mut short = run(&m, &mut &Mapping::Identity, &mut arm, &order, &mut scratch, None);
-            assert_eq!(arm, other);
-            if write {
-                (short.ready, short.link_bound) = (long.ready, long.link_bound);
-            }
-            assert_eq!(short, long, "{order:?}");
-        }
-        assert!(plain.iter().all(|n| *n > 6_000), "{plain:?}");
     }
 }

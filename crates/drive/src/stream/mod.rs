@@ -27,8 +27,6 @@ use headstack_units::{Divisor, Rotation, Time, Turn};
 
 mod fleet;
 mod sweep;
-#[cfg(test)]
-mod tests;
 
 pub use fleet::Fleet;
 pub use sweep::{Damage, Noise, Sweep};

@@ -95,22 +95,16 @@ pub(crate) struct ServiceUnit {
 }
 
 impl ServiceUnit {
-    /// The part that serves commands.
-    #[cfg(test)]
-    pub fn server(&self) -> &CommandServer {
-        &self.server
-    }
-
-    #[cfg(test)]
-    pub fn server_mut(&mut self) -> &mut CommandServer {
-        &mut self.server
-    }
-
     /// From now on all commands are served by the code for all units. Returns the kind of unit that this is.
-    #[cfg(test)]
     pub fn serve_generally(&mut self) -> u8 {
         self.in_sequence = false;
         std::mem::replace(&mut self.server.kind, service::GENERAL)
+    }
+
+    /// When choices at `at` expect that read-ahead has stopped, and when it has if it is stopped.
+    pub fn stops_read_ahead(&mut self, at: u64) -> (u64, u64) {
+        self.server.run_background(at);
+        (self.server.earliest_moves(at).0, self.server.stop_read_ahead(at))
     }
 
     /// Builds a unit at rest with an empty buffer.

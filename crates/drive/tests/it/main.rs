@@ -19,6 +19,7 @@ mod memory;
 mod memory_of_equal_drives;
 mod memory_of_like_drives;
 mod misspelt;
+mod parts;
 mod power;
 mod roles;
 mod running;

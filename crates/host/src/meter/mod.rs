@@ -1,7 +1,9 @@
 //! Meters: each is read in a thread of its own, and their last readings are added.
 
-pub(crate) mod command;
-mod fuse;
+#[doc(hidden)]
+pub mod command;
+#[doc(hidden)]
+pub mod fuse;
 pub mod model;
 
 use crate::clock;
@@ -30,12 +32,13 @@ pub trait Source: Send {
 }
 
 /// The last of a meter.
+#[doc(hidden)]
 #[derive(Debug, Clone)]
-struct Last {
+pub struct Last {
     /// When the last good reading was begun, and its watts.
-    good: Option<(Time, f64)>,
+    pub good: Option<(Time, f64)>,
     /// Why the last reading failed.
-    failure: Option<String>,
+    pub failure: Option<String>,
 }
 
 /// The meters of a group.

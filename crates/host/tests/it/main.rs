@@ -9,6 +9,7 @@ mod learned;
 mod operator;
 mod originals;
 mod others;
+mod parts;
 mod rack;
 mod shelf;
 mod state;

@@ -10,5 +10,6 @@ mod faults;
 mod hostile;
 mod limits;
 mod load;
+mod parts;
 mod sessions;
 mod zones;

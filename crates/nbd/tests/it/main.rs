@@ -9,6 +9,7 @@ mod faults;
 mod flood;
 mod handshake;
 mod hostile;
+mod parts;
 mod process;
 mod times;
 mod tls;

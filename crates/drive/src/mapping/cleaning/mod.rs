@@ -15,10 +15,10 @@
 //! adds its own in [`Models`](crate::Models).
 
 mod parameters;
-#[cfg(test)]
-mod tests;
 
-pub(crate) use parameters::{first_writer, tables, Cleaning};
+#[doc(hidden)]
+pub use parameters::Cleaning;
+pub(crate) use parameters::{first_writer, tables};
 
 use crate::plugin::{plugins, ModelKind};
 

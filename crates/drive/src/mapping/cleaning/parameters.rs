@@ -12,7 +12,8 @@ const NONE: &str = "none";
 /// When and how a log is cleaned.
 #[derive(Debug, Clone, PartialEq, Table)]
 #[table(defaults, check = Cleaning::check_order)]
-pub(crate) struct Cleaning {
+#[doc(hidden)]
+pub struct Cleaning {
     /// Which cylinder is emptied, and where its blocks go: the name of a file in `mapping/cleaning`; `none`: no
     /// cleaning.
     #[param(default = NONE.into(), kind = Kind::Name("cleaning policy"))]

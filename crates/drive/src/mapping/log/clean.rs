@@ -22,7 +22,7 @@ use crate::service::pass::{AccessRequest, Places};
 
 /// The cleaning of a log and its state.
 #[derive(Debug)]
-pub(super) struct Clean {
+pub struct Clean {
     pub segments: Segments,
     policy: Box<dyn Cleaner>,
     /// Shares of the cylinders, as in the table `[mapping.cleaning]`.
@@ -65,7 +65,7 @@ struct Held {
 
 /// What cleaning does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Move {
+pub enum Move {
     /// A block is read.
     Read(u64),
     /// A block is written into this cylinder.
@@ -163,6 +163,7 @@ impl Log {
 
     /// The next move of cleaning, with an arm that is free at `at`; `None` if there is nothing to do, which is
     /// remembered.
+    #[inline]
     pub fn next_move(&mut self, m: &Mechanics, arm: &Arm, at: u64) -> Option<Move> {
         loop {
             if self.clean.as_ref()?.victim.is_none() && !self.choose_victim(m, at) {
@@ -320,7 +321,7 @@ impl Log {
     }
 
     /// Cleaning counts a slot that was taken for a block.
-    pub(super) fn count_taken(&mut self, block: u64, found: &Found, class: Option<Class>, by: SlotUse) {
+    pub fn count_taken(&mut self, block: u64, found: &Found, class: Option<Class>, by: SlotUse) {
         let Some(clean) = &mut self.clean else {
             return;
         };
@@ -335,7 +336,7 @@ impl Log {
     }
 
     /// Cleaning counts a slot that became free, of this cylinder and class.
-    pub(super) fn count_freed(&mut self, freed: Option<(u32, Class)>) {
+    pub fn count_freed(&mut self, freed: Option<(u32, Class)>) {
         if let (Some(clean), Some((cylinder, class))) = (&mut self.clean, freed) {
             clean.segments.freed(cylinder, class);
             clean.look();
@@ -344,14 +345,14 @@ impl Log {
 
     /// Cleaning notes in which slot a block lies from now on.
     #[inline]
-    pub(super) fn count_moved(&mut self, block: u64, old: Option<u64>, slot: u64) {
+    pub fn count_moved(&mut self, block: u64, old: Option<u64>, slot: u64) {
         if let Some(clean) = &mut self.clean {
             clean.segments.moves(block, old, slot);
         }
     }
 
     /// The host writes a block: the copy that cleaning has read or is writing is no longer used.
-    pub(super) fn forget_moves(&mut self, block: u64) {
+    pub fn forget_moves(&mut self, block: u64) {
         let Some(clean) = &mut self.clean else {
             return;
         };
@@ -367,7 +368,7 @@ impl Log {
 
     /// From now on the log is cleaned.
     pub fn clean_with(&mut self, p: &Cleaning, policy: Box<dyn Cleaner>, m: &Mechanics) {
-        let all = self.slots.len();
+        let all = self.slots.count();
         let sizes = (all, self.blocks, all - self.withdrawn);
         let segments = Segments::new(m, self.shift, sizes, self.slots.initial());
         self.clean = Some(Box::new(Clean::new(p, policy, segments)));
@@ -375,7 +376,7 @@ impl Log {
 }
 
 /// Chooses the slot of a block that is moved.
-pub(crate) struct Mover<'a> {
+pub struct Mover<'a> {
     pub log: &'a mut Log,
     pub cylinder: u32,
     pub ready: u64,

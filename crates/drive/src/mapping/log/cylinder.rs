@@ -17,7 +17,7 @@ const REACHED: u64 = crate::mechanics::REACHED;
 
 /// Whole slots, or broken ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::mapping) enum Class {
+pub enum Class {
     Whole,
     Broken,
 }
@@ -68,7 +68,7 @@ struct Start {
 
 /// A slot of a cylinder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct SlotAt {
+pub struct SlotAt {
     pub head: u16,
     /// Its number among the slots of the track.
     pub ordinal: u32,
@@ -77,7 +77,7 @@ pub(crate) struct SlotAt {
 
 /// The slots of one cylinder.
 #[derive(Debug)]
-pub(in crate::mapping) struct Cylinder {
+pub struct Cylinder {
     tracks: Box<[Track]>,
     /// A set bit for each free slot, track by track.
     bits: Box<[u64]>,

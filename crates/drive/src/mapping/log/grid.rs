@@ -6,7 +6,7 @@ use headstack_units::Turn;
 /// The angles at which slots begin: integer multiples of one angle, the same on all tracks. All slots are whole. So a
 /// slot in a farther cylinder is never reached earlier, on any surface.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct SlotGrid {
+pub struct SlotGrid {
     offset: Turn,
     /// Number of slots of a track.
     slots: u32,

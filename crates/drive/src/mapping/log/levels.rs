@@ -3,7 +3,7 @@
 /// A set of numbers below a limit. The lowest level has one bit for each number, the next level one bit for each 64
 /// numbers, and so on up to a single word. A search takes as many steps as there are levels: 4 for ten million numbers.
 #[derive(Debug)]
-pub(super) struct Levels {
+pub struct Levels {
     /// The words of each level. Bit `w` of a level is set if word `w` of the level before is not zero.
     words: Box<[Box<[u64]>]>,
 }
@@ -100,39 +100,5 @@ impl Levels {
             i = i * 64 + bit(words[i]) as usize;
         }
         i as u32
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use headstack_testkit::XorShift;
-    use std::collections::BTreeSet;
-
-    /// Compares with a sorted set, for limits around the sizes of words and levels.
-    #[test]
-    fn finds_what_a_sorted_set_finds() {
-        let mut noise = XorShift::default();
-        for limit in [1, 63, 64, 65, 4095, 4096, 4097, 9000, 262_143, 262_145, 300_000] {
-            let mut set = Levels::all(limit);
-            let mut oracle: BTreeSet<u32> = (0..limit).collect();
-            for step in 0..4000 {
-                let n = noise.below(u64::from(limit)) as u32;
-                // At first mostly removals, so that long gaps occur.
-                if noise.below(if step < 3000 { 10 } else { 2 }) == 0 {
-                    set.insert(n);
-                    oracle.insert(n);
-                } else {
-                    for n in n..(n + 1 + noise.below(200) as u32).min(limit) {
-                        set.remove(n);
-                        oracle.remove(&n);
-                    }
-                }
-                let at = noise.below(u64::from(limit) + 70) as u32;
-                assert_eq!(set.next(at), oracle.range(at..).next().copied(), "{at} of {limit}");
-                assert_eq!(set.previous(at), oracle.range(..at).next_back().copied(), "{at} of {limit}");
-                assert_eq!(set.contains(at), oracle.contains(&at));
-            }
-        }
     }
 }

@@ -7,13 +7,13 @@
 use super::initial::InOrder;
 
 /// Number of blocks of a page.
-const PAGE: u64 = 1024;
+pub const PAGE: u64 = 1024;
 
 /// The slot of each block.
 #[derive(Debug)]
-pub(super) struct BlockMap {
+pub struct BlockMap {
     bits: u32,
-    pages: Box<[Option<Box<[u64]>>]>,
+    pub pages: Box<[Option<Box<[u64]>>]>,
     initial: InOrder,
     /// Where a block lies until it is written.
     first: fn(&InOrder, u64) -> Option<u64>,
@@ -39,12 +39,6 @@ impl BlockMap {
     /// Bits of an entry for this many slots.
     pub fn bits_for(slots: u64) -> u32 {
         (u64::BITS - slots.leading_zeros()).max(16)
-    }
-
-    /// Bits of an entry.
-    #[cfg(test)]
-    pub fn bits(&self) -> u32 {
-        self.bits
     }
 
     /// The slot of a block; `None` if it was never written.
@@ -125,49 +119,5 @@ fn put(page: &mut [u64], bits: u32, i: u64, value: u64) {
     if at + bits > 64 {
         let up = 64 - at;
         page[word + 1] = page[word + 1] & !(mask >> up) | value >> up;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use headstack_testkit::XorShift;
-    use std::collections::HashMap;
-
-    /// Compares with a hash map, for entries of 16 to 40 bits.
-    #[test]
-    fn remembers_what_was_set() {
-        let mut noise = XorShift::default();
-        for (slots, bits) in [(1000, 16), (65_535, 16), (65_536, 17), (1 << 33, 34), ((1 << 40) - 1, 40)] {
-            let blocks = 5000;
-            let in_order = 2500;
-            let mut map = BlockMap::new(blocks, slots, InOrder::dense(in_order));
-            assert_eq!(map.bits(), bits, "{slots} slots");
-            let mut oracle: HashMap<u64, u64> = (0..in_order).map(|b| (b, b)).collect();
-            for _ in 0..20_000 {
-                let (block, slot) = (noise.below(blocks), noise.below(slots));
-                map.set(block, slot);
-                oracle.insert(block, slot);
-                let block = noise.below(blocks);
-                assert_eq!(map.get(block), oracle.get(&block).copied());
-                if noise.below(8) == 0 {
-                    map.clear(block);
-                    oracle.remove(&block);
-                    assert_eq!(map.get(block), None);
-                }
-            }
-            map.set(1, slots - 1);
-            assert_eq!(map.get(1), Some(slots - 1));
-        }
-    }
-
-    /// 20 TB in blocks of 4 KiB: the entries take less than 19 GiB.
-    #[test]
-    fn the_map_of_20_tb_fits_24_gib() {
-        let slots = 20_000_000_000_000u64 / 4096;
-        let map = BlockMap::new(slots, slots, InOrder::dense(0));
-        let page = (PAGE * u64::from(map.bits())).div_ceil(64) * 8;
-        let all = map.pages.len() as u64 * (page + 16);
-        assert!(all < 19 << 30, "{all} bytes");
     }
 }

@@ -23,22 +23,18 @@
 //! The map is in memory. `recovery` models checkpoints of the map and the time to restore it after a loss of power;
 //! without it both take no time.
 
-mod clean;
-pub(in crate::mapping) mod cylinder;
-mod grid;
-mod initial;
-mod levels;
-mod map;
-#[cfg(test)]
-mod power_loss_tests;
-mod recovery;
-mod segments;
-pub(in crate::mapping) mod slots;
-#[cfg(test)]
-mod tests;
-pub(in crate::mapping) mod write;
+pub mod clean;
+pub mod cylinder;
+pub mod grid;
+pub mod initial;
+pub mod levels;
+pub mod map;
+pub mod recovery;
+pub mod segments;
+pub mod slots;
+pub mod write;
 
-pub(crate) use clean::{Move, Mover};
+pub use clean::{Move, Mover};
 
 use super::moves::Moves;
 use super::parameters::{Initial, LogParameters, RecoveryModel};
@@ -55,55 +51,55 @@ use initial::InOrder;
 use map::BlockMap;
 use rand::RngCore;
 use recovery::Checkpoints;
-pub(crate) use slots::From;
+pub use slots::From;
 use slots::{Found, FreeSlots, Ties};
 
 /// A log mapping and its state.
 #[derive(Debug)]
-pub(crate) struct Log {
+pub struct Log {
     /// Base-2 logarithm of the physical sectors of a block.
     shift: u32,
     /// Number of blocks that are offered.
-    blocks: u64,
-    map: BlockMap,
-    slots: FreeSlots,
+    pub blocks: u64,
+    pub map: BlockMap,
+    pub slots: FreeSlots,
     policy: Box<dyn Policy>,
     /// The highest cylinder in which a slot was ever taken.
-    frontier: u32,
+    pub frontier: u32,
     /// Time in which a sector of the first track passes, in nanoseconds.
     sector_ns: f64,
     /// Lower bound of a write's movement, in nanoseconds.
     minimum_write: u64,
-    under_way: UnderWay,
-    pub moves: Moves,
+    pub under_way: UnderWay,
+    pub(super) moves: Moves,
     /// What is counted: blocks moved, blocks written over their old copy, checkpoints.
     pub counted: Counters,
     /// Cleaning, if the log is cleaned.
-    clean: Option<Box<Clean>>,
+    pub clean: Option<Box<Clean>>,
     /// How the map is found after a loss of power.
     recovery: RecoveryModel,
     /// Checkpoints, if they are written.
-    checkpoints: Option<Box<Checkpoints>>,
+    pub checkpoints: Option<Box<Checkpoints>>,
     /// Number of slots that hold checkpoints: the last ones of the disk.
     withdrawn: u64,
 }
 
 /// What is not settled yet because several commands may be in service at once.
 #[derive(Debug, Default)]
-struct UnderWay {
+pub struct UnderWay {
     /// Whether several may be. If not, nothing is ever unsettled.
     several: bool,
     /// Blocks that are being written, with their new slots and the end of their pass.
-    written: Vec<Written>,
+    pub written: Vec<Written>,
     /// When the latest pass that wrote blocks ended or ends.
     written_until: u64,
     /// Slots that become free when no service can read them any more, and when that is.
-    released: Vec<(u64, u64)>,
+    pub released: Vec<(u64, u64)>,
 }
 
 /// A block on its way to a slot.
 #[derive(Debug, Clone, Copy)]
-struct Written {
+pub struct Written {
     block: u64,
     slot: u64,
     end: u64,
@@ -112,7 +108,7 @@ struct Written {
 
 /// Whose copy is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Moved {
+pub enum Moved {
     /// That of the host.
     No,
     /// Cleaning writes the block again.
@@ -123,14 +119,14 @@ enum Moved {
 
 /// Why and when a slot is taken.
 #[derive(Debug, Clone, Copy)]
-struct SlotUse {
+pub struct SlotUse {
     /// For a moved block: the time at which its old cylinder was last written.
-    at: u64,
-    moved: Moved,
+    pub at: u64,
+    pub moved: Moved,
 }
 
 /// Number of sectors that are offered of a layout with this many physical sectors.
-pub(super) fn offered_sectors(p: &LogParameters, sector: u64, capacity: u64) -> u64 {
+pub fn offered_sectors(p: &LogParameters, sector: u64, capacity: u64) -> u64 {
     sizes(p, sector, capacity).1 << shift(p, sector)
 }
 
@@ -223,7 +219,7 @@ impl Log {
 
     /// Takes the slots of the checkpoints out of use.
     fn reserve_checkpoints(&mut self, p: &LogParameters, m: &Mechanics, sector: u64) {
-        let slots = self.slots.len();
+        let slots = self.slots.count();
         self.withdrawn = region_slots(p, sector, slots);
         if self.withdrawn > 0 {
             let first = slots - self.withdrawn;
@@ -251,7 +247,7 @@ impl Log {
 
     /// The slot in which a block is found now.
     #[inline]
-    fn slot_of(&self, block: u64) -> u64 {
+    pub fn slot_of(&self, block: u64) -> u64 {
         self.map.get(block).unwrap_or(block)
     }
 
@@ -274,13 +270,6 @@ impl Log {
         place.run = place.run.min(run);
         place.before = place.before.min(inside as u32);
         true
-    }
-
-    /// The present place of the address `sector`; `None` past the end.
-    #[cfg(test)]
-    pub fn locate(&self, m: &Mechanics, sector: u64) -> Option<Place> {
-        let mut place = Place::default();
-        self.locate_into(m, sector, u32::MAX, &mut place).then_some(place)
     }
 
     /// How many sectors, at most `most`, follow in consecutive slots from this block on. `have` sectors of the block
@@ -307,6 +296,7 @@ impl Log {
     }
 
     /// The first and the last of the addresses around `sector` that lie in consecutive sectors of its track.
+    #[inline]
     pub fn track_bounds(&self, m: &Mechanics, sector: u64) -> (u64, u64) {
         let here = sector >> self.shift;
         let inside = sector & u64::from(self.block_sectors() - 1);
@@ -326,6 +316,7 @@ impl Log {
     }
 
     /// The slot that a write would take with this arm; `None` if no slot is free.
+    #[inline]
     pub fn predict(&mut self, from: &From) -> Option<Found> {
         let mut search = Search { slots: &mut self.slots, from: *from, frontier: self.frontier };
         match self.policy.choose(&mut search) {
@@ -386,7 +377,8 @@ impl Log {
 
     /// Takes a slot for a block. The slot of its old copy becomes free at once, unless several commands may be in
     /// service.
-    fn take(&mut self, m: &Mechanics, block: u64, found: &Found, by: SlotUse) {
+    #[inline]
+    pub fn take(&mut self, m: &Mechanics, block: u64, found: &Found, by: SlotUse) {
         let class = self.slots.take(found);
         self.note_taken(found);
         if self.clean.is_some() {
@@ -411,6 +403,7 @@ impl Log {
 
     /// Brings the map up to `now`: blocks whose pass has ended lie in their new slots. All services that began before
     /// end by `last_end`.
+    #[inline]
     pub fn settle(&mut self, m: &Mechanics, now: u64, last_end: u64) {
         if !self.under_way.several {
             return;

@@ -30,7 +30,7 @@ use crate::service::pass::AccessRequest;
 use std::collections::BTreeSet;
 
 /// Physical sectors of one checkpoint: a sector with its sequence number, and the packed map.
-pub(super) fn checkpoint_sectors(blocks: u64, bits: u32, sector_bytes: u64) -> u64 {
+pub fn checkpoint_sectors(blocks: u64, bits: u32, sector_bytes: u64) -> u64 {
     let map = u128::from(blocks) * u128::from(bits);
     1 + map.div_ceil(8 * u128::from(sector_bytes)) as u64
 }
@@ -40,7 +40,7 @@ type Track = (u32, u16);
 
 /// The checkpoints of a log.
 #[derive(Debug)]
-pub(super) struct Checkpoints {
+pub struct Checkpoints {
     every: u64,
     /// First address of the two regions, and the length of each, in physical sectors.
     first: u64,
@@ -53,7 +53,7 @@ pub(super) struct Checkpoints {
     taken: u64,
     /// The tracks in which slots were taken since the map of the latest complete checkpoint was fixed, and
     /// since that of the one in progress.
-    since: BTreeSet<Track>,
+    pub since: BTreeSet<Track>,
     newer: BTreeSet<Track>,
 }
 
@@ -84,12 +84,6 @@ impl Checkpoints {
     /// The latest checkpoint includes all slots taken up to now.
     pub fn restart(&mut self) {
         *self = Checkpoints::new(self.every, self.first, self.sectors);
-    }
-
-    /// The listed tracks.
-    #[cfg(test)]
-    pub fn since(&self) -> &BTreeSet<Track> {
-        &self.since
     }
 
     /// The tracks of a region.
@@ -127,6 +121,7 @@ impl Log {
 
     /// The next part of a checkpoint, written at `at`: the rest of a track; `None` if there is nothing to write. A
     /// checkpoint begins only when no block is being written; its map is fixed then.
+    #[inline]
     pub fn next_part(&mut self, m: &Mechanics, at: u64) -> Option<AccessRequest<'static>> {
         let on_the_way = self.under_way.written.iter().any(|w| w.end > at);
         let c = self.checkpoints.as_deref_mut()?;

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 /// Blocks by slot, and counts by cylinder.
 #[derive(Debug)]
-pub(super) struct Segments {
+pub struct Segments {
     blocks: BlockMap,
     cylinders: Box<[Counts]>,
     /// Number of cylinders that have slots, all of them free.
@@ -25,7 +25,7 @@ pub(super) struct Segments {
 
 /// What is known of a cylinder.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Counts {
+pub struct Counts {
     /// Number of slots.
     pub slots: u32,
     /// Number of slots that are not free.

@@ -21,7 +21,7 @@ use headstack_units::Time;
 
 /// The slot for a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Found {
+pub struct Found {
     pub cylinder: u32,
     pub at: SlotAt,
     /// Time from the start until the slot is under the head, in nanoseconds.
@@ -30,7 +30,7 @@ pub(crate) struct Found {
 
 /// The state from which a write starts. Times are in nanoseconds.
 #[derive(Clone, Copy)]
-pub(crate) struct From<'a> {
+pub struct From<'a> {
     pub mechanics: &'a Mechanics,
     pub arm: &'a Arm,
     /// When the arm may start to move.
@@ -59,7 +59,7 @@ const SAME: u64 = 2;
 
 /// The free slots of a unit.
 #[derive(Debug)]
-pub(in crate::mapping) struct FreeSlots {
+pub struct FreeSlots {
     cylinders: Box<[Option<Box<Cylinder>>]>,
     /// The cylinders that may have a free slot: whole, broken.
     some: [Levels; 2],
@@ -119,7 +119,7 @@ impl FreeSlots {
     }
 
     /// Number of slots.
-    pub fn len(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         self.slots
     }
 
@@ -154,7 +154,7 @@ impl FreeSlots {
 
     /// The slots of a cylinder.
     #[inline]
-    fn cylinder(&mut self, m: &Mechanics, c: u32) -> &mut Cylinder {
+    pub fn cylinder(&mut self, m: &Mechanics, c: u32) -> &mut Cylinder {
         if self.cylinders[c as usize].is_none() {
             let made = self.make(m, c);
             for class in [Class::Whole, Class::Broken] {
@@ -175,14 +175,8 @@ impl FreeSlots {
         self.some[class as usize].contains(c) && self.cylinder(m, c).free(class) > 0
     }
 
-    /// Number of free slots of a cylinder, whole and broken.
-    #[cfg(test)]
-    pub fn free_in(&mut self, m: &Mechanics, c: u32) -> u32 {
-        let cylinder = self.cylinder(m, c);
-        cylinder.free(Class::Whole) + cylinder.free(Class::Broken)
-    }
-
     /// The free cylinder of a class nearest to `c`, the lower one of two.
+    #[inline]
     pub fn nearest(&mut self, m: &Mechanics, c: u32, class: Class) -> Option<u32> {
         loop {
             let some = &self.some[class as usize];
@@ -204,6 +198,7 @@ impl FreeSlots {
     }
 
     /// The first free cylinder of a class at or after `c`.
+    #[inline]
     pub fn next(&mut self, m: &Mechanics, c: u32, class: Class) -> Option<u32> {
         loop {
             let found = self.some[class as usize].next(c)?;
@@ -291,6 +286,7 @@ impl FreeSlots {
     }
 
     /// The same on a grid, where no farther slot is reached before the next one of the grid.
+    #[inline]
     fn search_on_grid(&mut self, grid: &SlotGrid, from: &From, class: Class) -> Option<Found> {
         let here = from.arm.cylinder;
         let mut best = self.in_own_cylinder(from, class);
@@ -336,6 +332,7 @@ impl FreeSlots {
 
     /// On a grid: a slot that passes at the same time as `best`, at one of the distances that have one, drawn with
     /// equal probability.
+    #[inline]
     fn any_like(&mut self, from: &From, class: Class, best: Found) -> Found {
         let (mut reached, mut past) = (0, self.cylinders());
         while past - reached > 1 {

@@ -82,6 +82,7 @@ impl Log {
     }
 
     /// A write order widened to whole blocks, whose movement may start at `start`.
+    #[inline]
     pub fn whole_blocks<'a>(&self, order: &AccessRequest<'a>, start: u64) -> AccessRequest<'a> {
         let inside = u64::from(self.block_sectors() - 1);
         let first = order.sector & !inside;
@@ -130,10 +131,10 @@ impl Log {
 
 /// The number of a block of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Block(u64);
+pub struct Block(u64);
 
 /// Chooses the places of a pass that writes whole blocks.
-pub(crate) struct Writer<'a>(pub &'a mut Log);
+pub struct Writer<'a>(pub &'a mut Log);
 
 impl Places for Writer<'_> {
     #[inline]

@@ -6,7 +6,7 @@ use crate::mechanics::Mechanics;
 
 /// A band that is being cleaned.
 #[derive(Debug)]
-pub(super) struct Cleaning {
+pub struct Cleaning {
     pub band: u64,
     /// Its extents that were in the cache when cleaning began, in order of their sectors in the cache.
     extents: Vec<Extent>,
@@ -20,7 +20,7 @@ pub(super) struct Cleaning {
 
 /// The next step of cleaning: sectors of the layout that are read or written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Step {
+pub struct Step {
     pub sector: u64,
     pub count: u32,
     pub write: bool,
@@ -35,6 +35,7 @@ impl MediaCache {
 
     /// The next step; `None` if the cache is empty. If no band is being cleaned, the band of the oldest data is begun.
     /// A step ends at the end of its track at the latest.
+    #[inline]
     pub fn next_step(&mut self, m: &Mechanics) -> Option<Step> {
         if self.cleaning.is_none() {
             self.cleaning = Some(self.plan()?);
@@ -58,6 +59,7 @@ impl MediaCache {
     }
 
     /// A step was carried out. True if it was the last one of its band, which is clean then.
+    #[inline]
     pub fn step_ends(&mut self, step: &Step) -> bool {
         let Some(cleaning) = &mut self.cleaning else {
             return false;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// Consecutive addresses in consecutive sectors of the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Extent {
+pub struct Extent {
     /// Its first address.
     pub address: u64,
     pub count: u64,
@@ -27,7 +27,7 @@ impl Extent {
 
 /// The extents of a cache by address. They do not overlap.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Extents(BTreeMap<u64, Extent>);
+pub struct Extents(BTreeMap<u64, Extent>);
 
 impl Extents {
     pub fn len(&self) -> u64 {
@@ -63,6 +63,7 @@ impl Extents {
     }
 
     /// Forgets the addresses `[from, past)`.
+    #[inline]
     pub fn remove(&mut self, from: u64, past: u64) {
         let inside: Vec<Extent> = self.overlapping(from, past).collect();
         for part in inside {
@@ -106,6 +107,7 @@ impl Extents {
     }
 
     /// The addresses of `new` lie in its sectors from now on. It is joined to the extent that it continues, if any.
+    #[inline]
     pub fn insert(&mut self, new: Extent) {
         self.remove(new.address, new.past());
         let before = self.0.range_mut(..new.address).next_back();

@@ -24,13 +24,11 @@
 
 mod clean;
 mod extents;
-mod parameters;
-#[cfg(test)]
-mod tests;
+pub mod parameters;
 mod write;
 
-pub(crate) use parameters::{read, MediaCacheParameters};
-pub(crate) use write::Writer;
+pub use parameters::{read, MediaCacheParameters};
+pub use write::Writer;
 
 use super::moves::Moves;
 use super::zoned::Initial;
@@ -44,36 +42,36 @@ use std::collections::VecDeque;
 
 /// A media cache, its bands, and their state. Sizes are in physical sectors.
 #[derive(Debug)]
-pub(crate) struct MediaCache {
+pub struct MediaCache {
     /// Size of the cache. The homes lie behind it.
-    size: u64,
+    pub size: u64,
     /// Sectors of a band; the last one may be smaller.
-    band: u64,
+    pub band: u64,
     /// Number of addresses.
     capacity: u64,
     /// The largest number of extents; `u64::MAX`: no limit.
-    most_extents: u64,
+    pub most_extents: u64,
     aggressive: bool,
     /// How long the drive must have been idle before it cleans, in nanoseconds.
     pub clean_after: u64,
     /// Lower bound of a write's movement, in nanoseconds.
     pub minimum_write: u64,
-    cached: Extents,
+    pub cached: Extents,
     /// The extents written to the cache, oldest first. Their sectors follow each other and wrap around at the end.
-    log: VecDeque<Extent>,
+    pub log: VecDeque<Extent>,
     /// Where the log ends: the number of sectors ever written to it. The position in the cache is this number modulo
     /// its size.
     head: u64,
     /// Write pointer of each band: the number of its sectors that have been written.
     written: Box<[u32]>,
     cleaning: Option<Cleaning>,
-    pub moves: Moves,
+    pub(super) moves: Moves,
     /// Number of bands that were cleaned.
     pub cleaned: u64,
 }
 
 /// Number of physical sectors that are offered of a layout with `capacity` sectors of `sector` bytes.
-pub(super) fn offered_sectors(p: &MediaCacheParameters, sector: u64, capacity: u64) -> u64 {
+pub fn offered_sectors(p: &MediaCacheParameters, sector: u64, capacity: u64) -> u64 {
     capacity.saturating_sub(p.cache_size.0 / sector)
 }
 
@@ -144,6 +142,7 @@ impl MediaCache {
     }
 
     /// Writes the present place of `address` into `place`. False, and nothing written, past the end.
+    #[inline]
     pub fn locate_into(&self, m: &Mechanics, address: u64, place: &mut Place) -> bool {
         if address >= self.capacity {
             return false;
@@ -158,6 +157,7 @@ impl MediaCache {
     }
 
     /// The first and the last of the addresses around `address` that lie in consecutive sectors of its track.
+    #[inline]
     pub fn track_bounds(&self, m: &Mechanics, address: u64) -> (u64, u64) {
         let (sector, before, run) = self.whereabouts(address);
         let (low, high) = m.layout.track_bounds(sector);

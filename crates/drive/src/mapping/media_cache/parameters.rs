@@ -10,7 +10,7 @@ use headstack_units::{Bytes, Span};
 /// The parameters of a drive-managed shingled drive.
 #[derive(Debug, Clone, PartialEq, Table)]
 #[table(defaults, check = MediaCacheParameters::check_extents)]
-pub(crate) struct MediaCacheParameters {
+pub struct MediaCacheParameters {
     /// Size of the media cache, less than half of the medium. It is not offered as capacity.
     #[param(default = Bytes(25_000_000_000), range = Bytes(1 << 20)..=Bytes(1 << 40))]
     pub cache_size: Bytes,
@@ -31,7 +31,7 @@ pub(crate) struct MediaCacheParameters {
 
 /// When bands are cleaned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
-pub(crate) enum When {
+pub enum When {
     /// Whenever the drive is idle, and when the cache is full.
     #[default]
     Aggressive,
@@ -44,7 +44,7 @@ pub(crate) enum When {
 /// # Errors
 /// Unknown keys, numbers outside their bounds, and settings of the drive that cannot be combined with a media cache, by
 /// dotted key.
-pub(crate) fn read(spec: &DriveSpec) -> Result<Option<MediaCacheParameters>, SpecError> {
+pub fn read(spec: &DriveSpec) -> Result<Option<MediaCacheParameters>, SpecError> {
     let named = spec.mapping.get("model").and_then(|m| m.as_str());
     if named != Some("media-cache") {
         return Ok(None);

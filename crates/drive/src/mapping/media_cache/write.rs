@@ -34,12 +34,12 @@ impl MediaCache {
         (band * self.band - address).min(u64::from(count))
     }
 
-    pub(super) fn band_of(&self, address: u64) -> u64 {
+    pub fn band_of(&self, address: u64) -> u64 {
         address / self.band
     }
 
     /// The addresses of a band: its first one, and the one after its last.
-    pub(super) fn bounds(&self, band: u64) -> (u64, u64) {
+    pub fn bounds(&self, band: u64) -> (u64, u64) {
         let start = band * self.band;
         (start, (start + self.band).min(self.capacity))
     }
@@ -83,7 +83,8 @@ impl MediaCache {
     }
 
     /// Frees the oldest sectors of the log that hold no current copy.
-    pub(super) fn trim(&mut self) {
+    #[inline]
+    pub fn trim(&mut self) {
         while let Some(oldest) = self.log.front() {
             if self.cached.first_copy(oldest).is_some() {
                 return;
@@ -94,7 +95,7 @@ impl MediaCache {
 }
 
 /// Chooses the places of a pass that writes a piece ([`MediaCache::piece`]): home if `direct`.
-pub(crate) struct Writer<'a> {
+pub struct Writer<'a> {
     pub media: &'a mut MediaCache,
     pub direct: bool,
 }

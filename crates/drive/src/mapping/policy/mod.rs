@@ -9,9 +9,6 @@
 //! To add one: write `crates/drive/src/mapping/policy/NAME.rs` with a function `plugin`, and add `NAME` to the list. A program
 //! adds its own in [`Models`](crate::Models).
 
-#[cfg(test)]
-mod tests;
-
 use super::log::cylinder::Class;
 pub use super::log::slots::Ties;
 use super::log::slots::{Found, FreeSlots, From};

@@ -19,13 +19,13 @@
 
 mod parameters;
 mod report;
-#[cfg(test)]
-mod tests;
 
 pub use crate::drive::ZoneRules;
 pub use crate::sense::Sense;
+pub(crate) use parameters::read;
 pub use parameters::Initial;
-pub(crate) use parameters::{read, Zoned};
+#[doc(hidden)]
+pub use parameters::Zoned;
 pub use report::{ReportingOptions, ZoneDescriptor, ZoneType};
 
 use crate::command::{Command, DriveRequest};
@@ -88,7 +88,8 @@ struct Zone {
 
 /// The zones of a drive. All addresses and sizes are in 512-byte blocks.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Zones {
+#[doc(hidden)]
+pub struct Zones {
     /// Size of a zone; the last one may be smaller.
     zone_blocks: u64,
     capacity: u64,
@@ -156,6 +157,7 @@ impl Zones {
     ///
     /// # Errors
     /// The rule that the command breaks. Nothing has changed then.
+    #[inline]
     pub fn admit(&mut self, request: &DriveRequest) -> Result<(), Sense> {
         let (first, blocks) = (request.lba.0, u64::from(request.blocks));
         let past = match first.checked_add(blocks) {

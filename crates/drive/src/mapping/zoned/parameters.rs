@@ -8,7 +8,8 @@ use headstack_units::Bytes;
 /// The parameters of a drive with host-managed zones.
 #[derive(Debug, Clone, PartialEq, Table)]
 #[table(defaults, check = Zoned::check_size)]
-pub(crate) struct Zoned {
+#[doc(hidden)]
+pub struct Zoned {
     /// Size of a zone: a power of two. The last zone may be smaller.
     #[param(default = Bytes(256 << 20), range = Bytes(1 << 16)..=Bytes(1 << 40))]
     pub zone_size: Bytes,

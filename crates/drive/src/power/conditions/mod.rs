@@ -24,8 +24,6 @@
 //! bound.
 
 mod rest;
-#[cfg(test)]
-mod tests;
 mod time;
 
 pub use rest::{ConditionPhase, Rest};
@@ -87,20 +85,23 @@ pub enum Passage {
 /// The power conditions of a drive: part of its design.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Conditions {
-    idle_watts: f64,
+    #[doc(hidden)]
+    pub idle_watts: f64,
     /// In the order of [`Condition::LOW`].
-    steps: [Option<Step>; 4],
+    #[doc(hidden)]
+    pub steps: [Option<Step>; 4],
 }
 
 /// One condition. Times are in nanoseconds.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Step {
-    watts: f64,
-    timer: Option<u64>,
-    enter: u64,
-    enter_watts: Option<f64>,
-    recovery: u64,
-    recovery_watts: f64,
+pub struct Step {
+    pub watts: f64,
+    pub timer: Option<u64>,
+    pub enter: u64,
+    pub enter_watts: Option<f64>,
+    pub recovery: u64,
+    pub recovery_watts: f64,
 }
 
 /// The longest timer that the standards can express: 32 bits of 100 ms.
@@ -231,7 +232,8 @@ impl Conditions {
         Condition::LOW.into_iter().fold(self, |all, c| all.with_timer(c, other.timer(c)))
     }
 
-    fn step(&self, condition: Condition) -> Option<&Step> {
+    #[doc(hidden)]
+    pub fn step(&self, condition: Condition) -> Option<&Step> {
         let at = Condition::LOW.iter().position(|c| *c == condition)?;
         self.steps[at].as_ref()
     }

@@ -115,6 +115,3 @@ impl SeekEnergy {
         nearest(self.joules(distance) * 1e9)
     }
 }
-
-#[cfg(test)]
-mod tests;

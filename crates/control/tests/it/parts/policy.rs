@@ -1,0 +1,2 @@
+mod feed_forward;
+mod throttle;

@@ -1,0 +1,4 @@
+mod blocks;
+mod dirty;
+mod index;
+mod segments;

@@ -1,0 +1,4 @@
+mod cleaning;
+mod log;
+mod media_cache;
+mod zoned;

@@ -1,0 +1,7 @@
+//! Tests of single parts of the crate.
+
+mod chap;
+mod parameters;
+mod pdu;
+mod room;
+mod text;

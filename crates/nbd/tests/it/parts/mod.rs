@@ -1,0 +1,4 @@
+//! Tests of single parts of the crate.
+
+mod address;
+mod session;

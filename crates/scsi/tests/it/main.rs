@@ -1,0 +1,3 @@
+//! Tests of the crate from outside, in one program: many would take longer to link than to run.
+
+mod parts;

@@ -1,0 +1,5 @@
+//! Tests of single parts of the crate.
+
+mod limits;
+mod sense;
+mod tasks;
