@@ -8,7 +8,6 @@ import pytest
 from conftest import ROOT
 
 from headstack import active_level, api, drives
-from headstack.errors import ConfigError
 
 DRIVES = ("ultrastar-hc570", "exos-x18")
 
@@ -111,31 +110,6 @@ def test_a_lower_level_draws_less_for_each_read():
     idle = 5.3
     above = [(w - idle) / rate for w, rate in zip(watts, iops, strict=True)]
     assert above == sorted(above, reverse=True)
-
-
-@pytest.mark.parametrize(
-    ("name", "told"),
-    [
-        ("barracuda-es-750", "power.voice_coil: got nothing"),
-        ("ultrastar-7k4000-pcap", 'seek.model: got "bang-bang", need "three-point"'),
-    ],
-)
-def test_other_models_are_refused(name, told):
-    with pytest.raises(ConfigError) as e:
-        active_level.by_distance(drives.load(name))
-    assert told in str(e.value)
-
-
-@pytest.mark.parametrize("level", [0.0, -1.0, 1.1, float("nan")])
-def test_levels_have_bounds(level):
-    spec = active_level.by_distance(drives.load("exos-x18"))
-    with pytest.raises(ConfigError, match="need a share above 0, at most 1"):
-        active_level.at_level(spec, level)
-
-
-def test_a_level_needs_seeks_by_distance():
-    with pytest.raises(ConfigError, match="need bang-bang with power"):
-        active_level.at_level(drives.load("exos-x18"), 0.5)
 
 
 def test_the_example_prints_the_tables_of_the_guide(tmp_path):

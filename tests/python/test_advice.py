@@ -411,49 +411,6 @@ def test_a_short_trace_is_said(tmp_path):
     assert any("the trace is too short: p99 rests on the 20 slowest" in n for n in found.notes)
 
 
-BAD = {
-    "no goal": ([], "--goal: got none, need it"),
-    "goal": (["--goal", "p98=1ms"], "goal: measure"),
-    "capacity": (["--goal", "p99=1ms", "--capacity", "12"], 'capacity: '),
-    "drive": (["--goal", "p99=1ms", "--drives", "exos-x81"], 'did you mean "exos-x18"'),
-    "no price": (
-        ["--goal", "p99=1ms", "--drives", "exos-x18", "--minimise", "cost"],
-        "minimise: got drives without a price (exos-x18), need a table of prices",
-    ),
-    "kinds of prices": (
-        ["--goal", "p99=1ms", "--drives", "barracuda-es-750,exos-2x18-sata", "--budget", "900"],
-        "budget: got prices of the kinds components, price, need a table of prices for all",
-    ),
-    "organisation": (
-        ["--goal", "p99=1ms", "--organisations", "raid6"],
-        'organisations: got "raid6", need one of',
-    ),
-    "survives": (
-        ["--goal", "p99=1ms", "--organisations", "raid0", "--survives", "1"],
-        "organisations: got raid0, need raid10 or raid5 to survive a failure",
-    ),
-    "minimise": (["--goal", "p99=1ms", "--minimise", "size"], 'minimise: got "size", need one of'),
-    "set": (["--goal", "p99=1ms", "--set", "system.0.count=2"], "need a key of the workload"),
-    "growth": (["--goal", "p99=1ms", "--growth", "0"], "growth: got 0.0, need a number above 0"),
-    "chunks": (["--goal", "p99=1ms", "--chunks", "64"], 'chunks: got "64", need'),
-    "caches": (["--goal", "p99=1ms", "--caches", "none"], 'caches: got "none", need one of'),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_wrong_input(name):
-    args, want = BAD[name]
-    done = command("advise", "--trace", TRACE, *args)
-    assert done.returncode == 2, done.stderr
-    assert want in done.stderr, done.stderr
-
-
-def test_a_missing_trace_is_an_error():
-    done = command("advise", "--trace", "absent.csv", "--goal", "p99=1ms")
-    assert done.returncode == 2
-    assert "absent.csv" in done.stderr
-
-
 def test_the_folder_gets_page_answer_and_system(tmp_path, blank_figures):
     done = command(
         "advise", "--trace", TRACE, "--goal", "p99=35ms", "--drives", "exos-x18,exos-2x18-sas",

@@ -1,7 +1,5 @@
 import copy
-import datetime
 import doctest
-import fractions
 import html
 import inspect
 import io
@@ -328,7 +326,6 @@ def test_pauses_of_a_closed_loop_may_be_drawn():
     assert drawn.document["systems"] == fixed.document["systems"]
 
 
-NOTHING = {"workload": None, "systems": None}
 SYSTEMS = [{"name": "one", "drive": "barracuda-es-750"}]
 
 
@@ -429,85 +426,6 @@ def test_frames_and_paths_are_workloads(tmp_path):
     assert [s.n_requests for s in both] == [3, 10]
     with pytest.raises(headstack.TraceError, match=r"^workload\[1\]: row 1: got time"):
         ran(workload=[WORKLOAD, frame.assign(time_us=[5, 4, 6])], systems=SYSTEMS)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"workload": 3}, "workload: got a int, need a table, a path or a DataFrame"),
-        ({"workload": [WORKLOAD, 3]}, "workload[1]: got a int, need a table"),
-        ({"workload": "absent.trace"}, "workload[0].trace: absent.trace: got no such file"),
-        ({"workload": None}, "workload: got nothing, need"),
-        ({"workload": {**WORKLOAD, 3: 4}}, "workload: got key 3, need text"),
-        ({"workload": {"synthetic": "x"}}, "workload.synthetic: got string"),
-        ({"systems": "one"}, "system: got string"),
-        ({"systems": 3}, "system: got integer 3"),
-        ({"systems": ["one"]}, "system[0]: got string"),
-        ({"systems": [("name", "drive")]}, "system[0]: got a list, need a table"),
-        ({"systems": None}, "system: got nothing, need"),
-        ({"systems": []}, "system: got none, need at least one"),
-        ({"systems": [{"drive": "exos-x18", "count": 0}]}, "system[0].count: got 0"),
-        ({"systems": [{"drive": {"name": {1, 2}}}]}, "system[0].drive.name: got a set"),
-        ({"systems": [{"drive": "x", "name": "\ud800"}]}, 'system[0].name: got "\\ud800"'),
-        ({"systems": [{"drive": "x", "count": 10**5000}]}, "system[0].count: got an integer of"),
-        (
-            {"systems": [{"drive": "exos-x18", "count": fractions.Fraction(3, 2)}]},
-            "system[0].count: got floating point 1.5, need a whole number",
-        ),
-        (
-            {"systems": [{"drive": "exos-x18", "seed": datetime.date(2024, 1, 1)}]},
-            'system[0].seed: got string "2024-01-01"',
-        ),
-        (
-            {"systems": [{"drive": "exos-x18", "queue_depth": float("nan")}]},
-            "system[0].queue_depth: got nan, need a finite number",
-        ),
-        ({"run": "x"}, "run: got string"),
-        ({"run": {"max_requets": 7}}, 'run: got key "max_requets", need one of'),
-        ({"run": {"duration": "-1 s"}}, "run.duration: got -1 s"),
-        ({"cost": [1]}, "cost: got "),
-        (
-            {"experiment": {"workload": WORKLOAD, "system": SYSTEMS, "cost": [1]}, **NOTHING},
-            "cost: got a list",
-        ),
-        ({"cost": {"pue": 0.5}}, "cost.pue: got 0.5"),
-        ({"seed": -1}, "seed: got integer -1"),
-        ({"seed": "x"}, 'seed: got string "x"'),
-        ({"threads": "x"}, 'threads: got "x", need a whole number'),
-        ({"threads": 0}, "threads: got 0, need a whole number, 1 or more"),
-        ({"threads": 10**22}, "threads: got an integer of 74 bits"),
-        ({"set": 3}, "set: got 3, need a table"),
-        ({"set": {3: 3}}, "set: got key 3, need text"),
-        ({"set": {"system.0.count": {1}}}, "set system.0.count: got a set"),
-        ({"set": {"system.4.count": 1}}, "set system.4.count: got index 4, need an index below 1"),
-        (
-            {"set": {"system.0.scheduler": "stpf", "run.seed": 1}},
-            'set system.0.scheduler: system[0].drive.queue.scheduler: got "stpf", need one of',
-        ),
-        (
-            {"set": {"workload.synthetic.raet": "1/s"}},
-            'set workload.synthetic.raet: workload[0].synthetic: got key "raet"',
-        ),
-        ({"experiment": 3, **NOTHING}, "run: got a int, need a path"),
-        ({"experiment": "a.toml"}, "run: got no experiment or two"),
-        (
-            {"experiment": {"workload": WORKLOAD}, **NOTHING},
-            "system: got nothing",
-        ),
-        (
-            {"experiment": WORKLOAD, **NOTHING},
-            'experiment: got key "synthetic"',
-        ),
-        (
-            {"experiment": "\ud800.toml", **NOTHING},
-            'run: got "\\ud800.toml", need text in Unicode',
-        ),
-    ],
-)
-def test_what_is_wrong_is_told_with_its_key(arguments, message):
-    with pytest.raises(headstack.HeadstackError) as e:
-        ran(**{"workload": WORKLOAD, "systems": SYSTEMS, **arguments})
-    assert str(e.value).startswith(message), e.value
 
 
 def test_open_files_are_experiments(tmp_path, experiment, monkeypatch):

@@ -230,25 +230,6 @@ def test_the_command_writes_a_drive_with_sources(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("name", "head", "told"),
-    [
-        ("exos-x18", 18, "head: got 18, need one from 0 to 17"),
-        ("exos-x18", -1, "head: got -1, need one from 0 to 17"),
-        ("exos-2x14", 1, 'dash: got "D1A2S1H1", need D1A1S1H1'),
-    ],
-)
-def test_what_cannot_be_is_refused(name, head, told):
-    with pytest.raises(ConfigError) as e:
-        depopulation.depopulate(drives.load(name), head)
-    assert told in str(e.value)
-
-
-def test_the_head_may_come_from_the_files_faults_alone(capsys):
-    assert main(["drives", "depopulate", "exos-x18"]) == 2
-    assert "--head: got nothing, need" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
     ("change", "told"),
     [
         ({"slips": [3]}, "zones[0].slips: got [3], need none"),

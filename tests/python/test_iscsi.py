@@ -12,15 +12,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import guest
+import iscsi_peers
 import pytest
 from conftest import ROOT
 
 import headstack
 from headstack.errors import ConfigError
-
-sys.path.insert(0, str(ROOT / "benches"))
-import guest
-import iscsi_peers
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux")
 
