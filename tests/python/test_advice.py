@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ROOT, SHARED, THOROUGH, command
+from conftest import ROOT, SHARED, command
 
 import headstack
-from headstack import ConfigError, advice, prices
 from headstack import answer as headstack_answer
+from headstack import prices
 from headstack.advice import answer as answers
 from headstack.advice import confidence, page, question, search, space
 from headstack.sweeps import processes, store, worker
@@ -438,10 +438,3 @@ def test_figures_are_valid():
     assert set(charts) == {"front", "drives"}
     for chart in charts.values():
         chart.to_dict()  # validated
-
-
-def test_a_question_is_checked():
-    with pytest.raises(ConfigError, match="need 0 or 1"):
-        asked_of(survives=2)
-    assert advice.Question is question.Question
-    assert THOROUGH >= 1

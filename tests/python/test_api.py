@@ -283,17 +283,6 @@ def test_every_example_runs(path: Path):
 WORKLOAD = {"synthetic": {"n_requests": 10, "rate": "50/s", "footprint": "1 GB"}}
 
 
-def test_very_deep_tables_are_errors():
-    deep = 1
-    for _ in range(5000):
-        deep = {"a": deep}
-    dotted = {".".join(["a"] * 1400): 1}
-    for changes, need in [(deep, "need at most 64"), (dotted, "got 1400 parts, need a key of")]:
-        system = {"drive": "barracuda-es-750", "set": changes}
-        with pytest.raises(headstack.ConfigError, match=need):
-            headstack.run(workload=WORKLOAD, systems=[system], log_requests=False)
-
-
 def test_organisations_with_redundancy_are_one_word():
     """A member fails by a change that names the organisation; the answer is that of the layer."""
     load = {"n_requests": 500, "rate": "40/s", "footprint": "1 GB"}

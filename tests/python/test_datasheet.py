@@ -8,7 +8,6 @@ import pytest
 
 from headstack import _bridge, api, datasheet, drives
 from headstack.cli import main
-from headstack.errors import ConfigError
 
 #: Values of each drive's data sheet, manual or paper, from the sources in its hand-made file. If
 #: none states seek times or an inner rate, the values chosen in that file; no other values of it.
@@ -128,14 +127,6 @@ def test_the_writes_of_a_sheet_alone_are_those_that_the_maker_states():
     load = {"reads": 0.0, "sequential": 0.0, "size": "4 KiB", "footprint": "18 TB"}
     system = closed_loop(spec, 16, n_requests=100_000, warm_up=70_000, **load)
     assert system["throughput_iops"] == pytest.approx(550, rel=0.05)
-
-
-def test_more_random_reads_than_the_seek_times_allow_are_refused():
-    sheet = {**SHEETS["exos-x18"], "random_reads": 400}
-    with pytest.raises(ConfigError) as e:
-        drives.from_datasheet("d", **sheet)
-    assert 'random_reads: got "400", need ' in str(e.value)
-    assert "which these seek times allow" in str(e.value)
 
 
 def closed_loop(spec, outstanding, warm_up=100, **load):

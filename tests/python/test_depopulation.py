@@ -13,7 +13,6 @@ from conftest import ROOT, THOROUGH
 
 from headstack import api, depopulation, drives, population, streaming
 from headstack.cli import main
-from headstack.errors import ConfigError
 
 SEED = 20261124
 
@@ -227,21 +226,6 @@ def test_the_command_writes_a_drive_with_sources(tmp_path, capsys):
     assert reads(made, blocks)["n_errors"] == 0
     assert main([*args, "--out", str(tmp_path)]) == 2
     assert "exists" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"slips": [3]}, "zones[0].slips: got [3], need none"),
-        ({"spares": 2}, "zones[0].spares: got 2, need none"),
-    ],
-)
-def test_defects_are_not_supported(change, told):
-    spec = drives.load("exos-x18")
-    spec["geometry"]["zones"][0] |= change
-    with pytest.raises(ConfigError) as e:
-        depopulation.depopulate(spec, 1)
-    assert told in str(e.value)
 
 
 @pytest.fixture(scope="module")

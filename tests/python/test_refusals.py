@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import ROOT
-from test_datasheet import GOOD
+from test_datasheet import GOOD, SHEETS
 from test_streaming import drive
 
 import headstack
@@ -33,11 +33,17 @@ from headstack import (
     formulas,
     goal,
     prices,
+    resolved,
     streaming,
+    studies,
     view,
     workload,
 )
+from headstack.probe import sweep_fit
 from headstack.start import fio
+from headstack.studies.isca08 import designs
+from headstack.studies.snowflakes import sets
+from headstack.studies.study import reproduce
 
 TABLE = Path(__file__).with_suffix("").with_name("refusals.txt")
 
@@ -61,6 +67,7 @@ FILES = {
     "broken.json": '{"systems": [',
     "other.json": '{"a": 1}',
     "a.fio": "[x]\nsize=1g\ndirect=1\n",
+    "short.toml": 'name = "a"\nsecret = "short"\n',
 }
 
 #: The form of every message, and of the lines of the file that may stand below.
@@ -84,6 +91,21 @@ def run(workload=WORKLOAD, systems=SYSTEMS, **more):
     return headstack.run(**{"log_requests": False, **more}, workload=workload, systems=systems)
 
 
+def nested(levels):
+    """Return tables in tables, so many levels."""
+    table = 1
+    for _ in range(levels):
+        table = {"a": table}
+    return table
+
+
+def damaged(**more):
+    """Return a drive with this in its first zone."""
+    made = drives.load("exos-x18")
+    made["geometry"]["zones"][0] |= more
+    return made
+
+
 def spec(value):
     """Read a workload and run it, as a frame or path is run."""
     systems = [{"drive": "exos-x18", "count": 2, "organisation": "independent"}]
@@ -97,13 +119,24 @@ def named(said):
 
 
 #: What the expressions of the table may use.
+MODULES = (
+    active_level,
+    capping,
+    datasheet,
+    depopulation,
+    designs,
+    drives,
+    formulas,
+    goal,
+    headstack,
+)
+MODULES += (resolved, sets, streaming, studies, sweep_fit, view, io, datetime, fractions)
 NAMES = {
-    "GOOD": GOOD, "LOAD": LOAD, "NOTHING": NOTHING, "SYSTEM": SYSTEM, "WORKLOAD": WORKLOAD,
-    "active_level": active_level, "capping": capping, "datasheet": datasheet, "datetime": datetime,
-    "depopulation": depopulation, "drive": drive, "drives": drives, "formulas": formulas,
-    "fractions": fractions, "goal": goal, "headstack": headstack, "io": io, "np": np, "pd": pd,
-    "run": run, "spec": spec, "streaming": streaming, "view": view,
-}  # fmt: skip
+    **{m.__name__.rpartition(".")[2]: m for m in MODULES},
+    **{f.__name__: f for f in (damaged, drive, nested, reproduce, run, spec)},
+    **{"GOOD": GOOD, "LOAD": LOAD, "NOTHING": NOTHING, "SHEETS": SHEETS, "SYSTEM": SYSTEM},
+    **{"WORKLOAD": WORKLOAD, "np": np, "pd": pd},
+}
 
 
 def told(capfd, args):

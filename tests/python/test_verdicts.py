@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 import verdicts
-from conftest import ROOT, command
+from conftest import ROOT
 
 from headstack import studies
 from headstack.cli import reproduce as reproduce_command
@@ -131,20 +131,6 @@ def test_the_guide_has_what_the_tool_prints(tmp_path, monkeypatch):
     assert guide() == page.all_rows(documents)
     for document in documents:
         verdicts.check(document)
-
-
-@pytest.mark.parametrize(
-    ("args", "said"),
-    [
-        (["--all", "pcap"], "--all: got pcap too, need --all alone, or one paper"),
-        (["--all", "--seeds", "2"], "--all: got --seeds too, need --all alone, or one paper"),
-        ([], "PAPER: got none, need one of isca08, "),
-    ],
-)
-def test_all_papers_or_one(args, said):
-    done = command("reproduce", *args)
-    assert done.returncode != 0
-    assert said in done.stderr
 
 
 def test_a_claim_without_its_traces_says_where_it_looked_before_it_runs(
