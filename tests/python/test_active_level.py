@@ -1,11 +1,7 @@
 """Active power levels: seeks and energy against the kinematics, and the example of the guide."""
 
-import re
-import subprocess
-import sys
-
 import pytest
-from conftest import ROOT
+from conftest import check_rows, printed
 
 from headstack import active_level, api, drives
 
@@ -113,15 +109,5 @@ def test_a_lower_level_draws_less_for_each_read():
 
 
 def test_the_example_prints_the_tables_of_the_guide(tmp_path):
-    script, figure = ROOT / "examples" / "power_settings.py", tmp_path / "figure"
-    done = subprocess.run(
-        [sys.executable, script, "--figure", figure], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert figure.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
-    page = (ROOT / "docs" / "studies" / "power-settings.md").read_text(encoding="utf-8")
-    printed = [re.split(r"\s{2,}", line.strip()) for line in done.stdout.splitlines()]
-    rows = [row for row in printed if len(row) in (4, 5, 6) and row[0][0] != "─"]
-    assert len(rows) > 40
-    for row in rows:
-        assert f"| {' | '.join(row)} |" in page
+    shown = printed("power_settings", tmp_path)
+    assert check_rows(shown, "studies/power-settings.md", (4, 5, 6)) > 40

@@ -4,10 +4,9 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 
 import pytest
-from conftest import ROOT, SHARED
+from conftest import ROOT, SHARED, process
 from conftest import command as run
 from rich.console import Console
 
@@ -15,17 +14,6 @@ from headstack import calibration, drives, table, validation
 from headstack.cli import COMMANDS, _terminal, main
 
 NAMES = [m.replace("_", "-") for m in COMMANDS]
-
-
-def process(*args: object) -> "subprocess.CompletedProcess[str]":
-    """A command in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "headstack", *map(str, args)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=False,
-    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -338,25 +326,16 @@ def test_single_values_are_replaced_by_option(experiment):
     assert (got["name"], got["n_requests"]) == ("a = b", 200)
 
 
-def fed(text: bytes, *args: object, folder=ROOT) -> "subprocess.CompletedProcess[bytes]":
-    return subprocess.run(
-        [sys.executable, "-m", "headstack", *map(str, args)],
-        input=text,
-        capture_output=True,
-        cwd=folder,
-        check=False,
-    )
-
-
 def test_standard_input_is_an_experiment(experiment, tmp_path):
     want = json.loads(run("run", experiment, "--json").stdout)
-    done = fed(experiment.read_bytes(), "run", "-", "--json")
+    done = process("run", "-", "--json", input=experiment.read_bytes(), text=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["systems"] == want["systems"]
     # Relative paths start from the working directory.
     traced = b'[workload]\ntrace = "t.csv"\n[[system]]\ndrive = "exos-x18"\n'
     (tmp_path / "t.csv").write_text("time_us,lba,blocks,op\n0,8,8,R\n")
-    done = fed(traced, "run", "-", "--out", "out", "--set", "system.0.count=2", folder=tmp_path)
+    args = ("run", "-", "--out", "out", "--set", "system.0.count=2")
+    done = process(*args, input=traced, text=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "standard input" in (tmp_path / "out" / "report.html").read_text()
     for text, message in {
@@ -365,7 +344,7 @@ def test_standard_input_is_an_experiment(experiment, tmp_path):
         b"a = '\xff'": b"standard input: got bytes that are not UTF-8",
         traced + b"count = 0": b"standard input:5:9: system[0].count: got 0",
     }.items():
-        done = fed(text, "run", "-")
+        done = process("run", "-", input=text, text=False)
         assert done.returncode == 2, done
         assert done.stderr.startswith(message), done.stderr
 

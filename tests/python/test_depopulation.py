@@ -1,15 +1,11 @@
 """Drives without one of their heads: closed forms against walks, the engine and runs."""
 
-import importlib.util
 import json
-import re
-import subprocess
-import sys
 from collections import Counter
 
 import numpy as np
 import pytest
-from conftest import ROOT, THOROUGH
+from conftest import ROOT, THOROUGH, check_rows, loaded, printed
 
 from headstack import api, depopulation, drives, population, streaming
 from headstack.cli import main
@@ -230,13 +226,7 @@ def test_the_command_writes_a_drive_with_sources(tmp_path, capsys):
 
 @pytest.fixture(scope="module")
 def example():
-    path = ROOT / "examples" / "depopulation.py"
-    spec = importlib.util.spec_from_file_location("depopulation_example", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
+    return loaded(ROOT / "examples" / "depopulation.py")
 
 
 def test_the_pools_ways_by_hand(example):
@@ -268,15 +258,4 @@ def test_the_pools_ways_by_hand(example):
 
 
 def test_the_example_prints_the_table_of_the_guide(tmp_path):
-    script, figure = ROOT / "examples" / "depopulation.py", tmp_path / "figure"
-    done = subprocess.run(
-        [sys.executable, script, "--figure", figure], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert figure.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
-    page = (ROOT / "docs" / "guide" / "depopulation.md").read_text(encoding="utf-8")
-    printed = [re.split(r"\s{2,}", line.strip()) for line in done.stdout.splitlines()]
-    rows = [row for row in printed if len(row) == 7 and row[0] != "way"]
-    assert len(rows) == 4
-    for row in rows:
-        assert f"| {' | '.join(row)} |" in page
+    assert check_rows(printed("depopulation", tmp_path), "guide/depopulation.md", (7,)) == 4

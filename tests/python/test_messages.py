@@ -9,26 +9,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, command
+from conftest import HEADSTACK, ROOT, command, process
 from test_refusals import FOREIGN, FORM, LOAD, SYSTEM, told
 
 import headstack
 import headstack.cli
 from headstack import _core, calibration, drives
 from headstack.errors import printable
-
-
-def headstack_of(*args: object, limits=None, **more) -> "subprocess.CompletedProcess[str]":
-    """Run the command line; `limits` is a function that is called in the new process."""
-    return subprocess.run(
-        [sys.executable, "-m", "headstack", *map(str, args)],
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=limits,
-        timeout=120,
-        **more,
-    )
 
 
 def message(capfd: pytest.CaptureFixture[str], *args: object) -> str:
@@ -171,18 +158,12 @@ def test_a_full_device_is_named(tmp_path):
     trace = tmp_path / "a.csv"
     trace.write_text("time_us,lba,blocks,op\n1,2,8,R\n")
     for kind in ("csv", "parquet"):
-        done = headstack_of("convert", trace, "/dev/full", "--to", kind)
+        done = process("convert", trace, "/dev/full", "--to", kind)
         want = "/dev/full: got no space left on device, need room for what is written\n"
-        assert (done.returncode, done.stderr) == (1 if kind == "" else done.returncode, want)
-        assert done.returncode != 0
+        assert (done.returncode != 0, done.stderr) == (True, want)
     with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "headstack", "trace-info", trace],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        words, pipe = [*HEADSTACK, "trace-info", trace], subprocess.PIPE
+        done = subprocess.run(words, stdout=full, stderr=pipe, text=True, check=False)
     want = "standard output: got no space left on device, need room for what is written\n"
     assert (done.returncode, done.stderr) == (1, want)
     assert Path("/dev/full").is_char_device()
@@ -195,7 +176,7 @@ def test_where_there_is_no_room_nothing_half_is_left(n_bytes, experiment, tmp_pa
         resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
 
     out = tmp_path / "out"
-    done = headstack_of("run", experiment, "--out", out, limits=limits)
+    done = process("run", experiment, "--out", out, preexec_fn=limits)
     assert done.returncode == 1, done
     assert FORM.fullmatch(done.stderr.removesuffix("\n")), done.stderr
     assert not FOREIGN.search(done.stderr)
@@ -216,7 +197,7 @@ def test_short_of_memory_is_said(n_bytes, experiment, tmp_path):
     def limits() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (n_bytes, n_bytes))
 
-    done = headstack_of("run", experiment, "--out", tmp_path / "out", limits=limits)
+    done = process("run", experiment, "--out", tmp_path / "out", preexec_fn=limits)
     assert done.returncode == 1, done
     assert FORM.fullmatch(done.stderr.removesuffix("\n")), done.stderr
     assert "memory" in done.stderr
@@ -239,7 +220,7 @@ drive = "barracuda-es-750"
     def limits() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (n_bytes, n_bytes))
 
-    done = headstack_of("run", path, "--out", out, limits=limits)
+    done = process("run", path, "--out", out, preexec_fn=limits)
     assert done.returncode == 1, done
     assert FORM.fullmatch(done.stderr.removesuffix("\n")), done.stderr
     assert "overloaded: got no more memory with" in done.stderr
@@ -252,7 +233,7 @@ def test_a_damaged_parquet_file_is_said_in_one_line(tmp_path):
     trace, packed = tmp_path / "a.csv", tmp_path / "a.parquet"
     rows = "".join(f"{i},{i * 8 % 9999},8,{'RW'[i % 2]}\n" for i in range(5000))
     trace.write_text(f"time_us,lba,blocks,op\n{rows}")
-    assert headstack_of("convert", trace, packed).returncode == 0
+    assert process("convert", trace, packed).returncode == 0
     whole = packed.read_bytes()
     said = set()
     for place in range(8, len(whole) - 8, max(1, len(whole) // 40)):

@@ -8,13 +8,13 @@ import random
 import resource
 import signal
 import subprocess
-import sys
 import time
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
-from conftest import ROOT, THOROUGH, command
+from conftest import HEADSTACK, ROOT, THOROUGH, command, process
 from scipy import stats
 
 import headstack
@@ -203,23 +203,9 @@ def test_what_decides_a_run_decides_whether_it_is_known(tmp_path, monkeypatch):
     assert computed() == 2
 
 
-def start(sweep_file: Path, out: Path, *more: str) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "headstack",
-            "sweep",
-            sweep_file,
-            "--out",
-            out,
-            "--no-figures",
-            *more,
-        ],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
-    )
+def start(sweep_file: Path, out: Path, *more: str, pipe: int = subprocess.DEVNULL) -> Any:
+    words = [*HEADSTACK, "sweep", sweep_file, "--out", out, "--no-figures", *more]
+    return subprocess.Popen(words, stdout=pipe, stderr=pipe, text=True)
 
 
 def test_a_sweep_that_is_killed_goes_on_with_the_same_bytes(sweep_file, tmp_path):
@@ -257,13 +243,7 @@ def test_a_sweep_that_is_killed_goes_on_with_the_same_bytes(sweep_file, tmp_path
 def test_an_interrupted_sweep_says_how_to_go_on(sweep_file, tmp_path):
     sweep_file.write_text(SWEEP.replace("seeds = 3", "seeds = 2000"))
     out = tmp_path / "out"
-    child = subprocess.Popen(
-        [sys.executable, "-m", "headstack", "sweep", sweep_file, "--out", out, "--no-figures"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
-    )
+    child = start(sweep_file, out, pipe=subprocess.PIPE)
     journal, until = out / store.JOURNAL, time.monotonic() + 240
     while time.monotonic() < until and not (journal.exists() and journal.stat().st_size):
         time.sleep(0.01)
@@ -306,14 +286,8 @@ def test_two_sweeps_do_not_write_to_one_folder(sweep_file, tmp_path):
 def test_no_room_is_an_error_and_nothing_is_taken_for_whole(sweep_file, tmp_path):
     whole, out = tmp_path / "whole", tmp_path / "out"
     headstack.sweep(sweep_file, out=whole)
-    done = subprocess.run(
-        [sys.executable, "-m", "headstack", "sweep", sweep_file, "--out", out, "--no-figures"],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000)),
-        check=False,
-    )
+    least = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))  # noqa: E731
+    done = process("sweep", sweep_file, "--out", out, "--no-figures", preexec_fn=least)
     assert done.returncode == 1
     assert "need room" in done.stderr
     assert "Traceback" not in done.stderr
