@@ -223,6 +223,14 @@ def test_every_mark_is_drawn():
         drawn = tidy.draw(picture, {"t": table}, [{"x": 2.0, "y": 1.0, "panel": "", "what": "w",
                                                    "text": "1"}]).to_dict()  # fmt: skip
         assert "paper: " in json.dumps(drawn)
+    # The words of levels, ours and the paper's, are beside the plot, where no line crosses them.
+    level = {"x": "", "y": 1.0, "panel": "", "what": "w", "text": "1"}
+    shown = Picture("p", "title", "t", layers=(Layer("line"), Layer("level", text="say")), **axes)
+    layers = tidy.draw(shown, {"t": table}, [level]).to_dict()["layer"]
+    words = [
+        (x["encoding"]["x"], x["mark"]["dx"] > 0) for x in layers if x["mark"]["type"] == "text"
+    ]
+    assert words == [({"value": "width"}, True)] * 2
     names = Picture("p", "title", "t", mark="bar", x=Axis("n", "n", "N"), y=Axis("y", "y"))
     places = [{"n": n, "y": 1.0} for n in (10, 9)]
     point = {"x": 9, "y": 1.0, "panel": "", "what": "w", "text": "1"}

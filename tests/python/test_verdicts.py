@@ -4,6 +4,7 @@ import hashlib
 import itertools
 import json
 import re
+import tomllib
 from dataclasses import replace
 
 import pytest
@@ -14,6 +15,7 @@ from headstack import studies
 from headstack.cli import reproduce as reproduce_command
 from headstack.errors import ConfigError
 from headstack.studies import evaluate, page
+from headstack.studies.isca08 import systems
 from headstack.studies.pcap import effects
 from headstack.studies.rules import VERDICTS, Kind, Verdict
 from headstack.studies.study import Study, reproduce
@@ -75,6 +77,39 @@ def test_the_parts_are_judged_by_their_own_numbers(numbers):
         ours = part.values["ours"]
         judged = evaluate._part(replace(said, expected=ours), tables, scope, at, partial=True)
         assert judged.verdict is Verdict.REPRODUCED, (claim, part.what)
+
+
+#: Readings that were taken because of a result, by the notes on how the models were made.
+SELECTED = {
+    "isca08": {"order", "rate", "footprint"},
+    "dald": {"ties", "initial", "settle", "policy"},
+    "ng98": {"single", "track"},
+    "snowflakes": {"split", "tail"},
+    "pcap": {
+        "threads", "rounding", "together", "start", "open_start", "snap_back", "law",
+        "shelf_threads",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", studies.PAPERS)
+def test_a_reading_says_by_which_result_it_was_selected(name):
+    path = ROOT / "python" / "headstack" / "studies" / name / "claims.toml"
+    readings = tomllib.loads(path.read_text(encoding="utf-8"))["reading"]
+    assert {k for k, r in readings.items() if r.get("selected")} == SELECTED[name]
+    assert all(r["says"] for r in readings.values())
+
+
+def test_interleaved_streams_answer_as_the_first_minute_of_websearch(store):
+    """Within 7 % of the means of a separate simulator of the same model on that minute."""
+    paper, sa = studies.load("isca08"), systems.TAKEN.sa
+    study = Study("isca08", store, quick=True, traces={}, choices=paper.choices).vary(streams=4)
+    (load,) = systems.loads(study)
+    ms = {"MD": 11.8, "SA(2)": 13.3, "SA(3)": 9.1, "SA(4)": 7.5}
+    arrays = (systems.TAKEN.md("websearch"), sa(2), sa(3), sa(4))
+    found = study.run(systems.runs(load, *arrays))
+    assert load.stand_in
+    assert {n: systems.mean_ms(r) for n, r in found.items()} == pytest.approx(ms, rel=0.07)
 
 
 # The table of the guide.
@@ -202,6 +237,14 @@ def test_a_claim_without_its_traces_says_where_it_looked_before_it_runs(
         said = capsys.readouterr().err
         assert where in said
         assert f"{named}: run on synthetic stand-ins, which decide nothing" in said
+
+
+@pytest.mark.parametrize(
+    ("stand_in", "said"), [({"verdict": "deviates"}, "a synthetic stand-in"), (None, "left out")]
+)
+def test_a_page_says_what_ran_in_the_place_of_a_trace(stand_in, said):
+    document = {"traces": {"a": None}, "claims": [{"stand_in": stand_in}]}
+    assert said in page.trace_lines(document)[0]
 
 
 def test_all_papers_are_one_document():

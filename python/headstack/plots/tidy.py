@@ -34,7 +34,7 @@ def draw(
     Args:
         picture: what is drawn; its title is already filled in.
         tables: rows by table.
-        paper: the paper's values: ``x``, ``y``, ``panel``, ``what`` and ``text``.
+        paper: the paper's values: ``x``, ``y``, ``panel``, ``what``, ``text`` and ``below``.
         scope: values of columns to which all its tables are limited.
 
     Raises:
@@ -280,9 +280,11 @@ class _Drawing:
     def _level(self, layer: Layer, base: Any, place: dict[str, Any], _: Any) -> list[Any]:
         y = place["y"]
         rule = base.mark_rule(color=look.AXIS, strokeDash=[3, 3]).encode(y=y)
-        words = base.mark_text(
-            align="right", baseline="bottom", dx=-4, dy=-2, color=look.FAINT_INK
-        ).encode(y=y, x=look.across("width"), text=alt.Text(f"{_field(layer.text)}:N"))
+        # Beside the plot, where no line is; the paper's words are a little above.
+        low = 8 if any(p["x"] == "" for p in self.paper) else 0
+        words = base.mark_text(align="left", dx=5, dy=low, color=look.FAINT_INK).encode(
+            y=y, x=look.across("width"), text=alt.Text(f"{_field(layer.text)}:N")
+        )
         return [rule, words]
 
     def _text(self, layer: Layer, base: Any, place: dict[str, Any], colour: Any) -> list[Any]:
@@ -314,8 +316,11 @@ class _Drawing:
     def _paper_levels(self, levels: Rows) -> list[Any]:
         base = alt.Chart(pd.DataFrame(list(levels))).encode(y=alt.Y("y:Q"))
         rule = base.mark_rule(color=look.INK, strokeDash=[8, 3, 2, 3], strokeWidth=1.3)
-        named = base.transform_calculate(label="'paper: ' + datum.text").encode(x=look.across(4))
-        return [rule, look.halo(named, alt.ColorValue(look.INK), "label:N", dy=-7, align="left")]
+        high = -8 if any(x.mark == "level" for x in self.layers) else 0
+        named = base.transform_calculate(label="'paper: ' + datum.text").encode(
+            x=look.across("width"), text="label:N"
+        )
+        return [rule, named.mark_text(align="left", dx=5, dy=high, color=look.INK)]
 
     def _paper(self, points: Rows) -> list[Any]:
         levels = [p for p in points if p["x"] == ""]
@@ -339,7 +344,11 @@ class _Drawing:
                 shape="diamond", size=110, filled=False, strokeWidth=2, color=look.INK, opacity=1
             )
         named = base.transform_calculate(label="'paper: ' + datum.said")
-        return [*drawn, marks, look.halo(named, alt.ColorValue(look.INK), "label:N", dy=-11)]
+        words = [
+            look.halo(named.transform_filter(side), alt.ColorValue(look.INK), "label:N", dy=dy)
+            for side, dy in (("!datum.below", -11), ("datum.below", 13))
+        ]
+        return [*drawn, marks, *words]
 
 
 def _scale(kind: Any, axis: Axis, room: bool) -> Any:

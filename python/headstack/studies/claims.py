@@ -90,11 +90,15 @@ class Contrary:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a figure shows the paper's number of a part: at a place of x, or as a level."""
+    """Where a figure shows the paper's number of a part: at a place of x, or as a level.
+
+    The words of a place are above it, or below.
+    """
 
     figure: str
     x: str | float = ""
     panel: str = ""
+    below: bool = False
 
 
 @dataclass(frozen=True)

@@ -241,7 +241,7 @@ def _part(said: Statement, tables: Rows, scope: Row, at: str, *, partial: bool =
         column = place.x.strip("{}") if isinstance(place.x, str) else ""
         x = names[column] if column in names and place.x == f"{{{column}}}" else place.x
         figure, panel = text(place.figure, names, at), text(place.panel, names, at)
-        part = replace(part, drawn=(figure, x, panel))
+        part = replace(part, drawn=(figure, x, panel, place.below))
     return rules.counted(part)
 
 
@@ -362,11 +362,11 @@ def because(claim: Claim, tables: Rows) -> dict[Verdict, str]:
 
 
 def paper_points(found: Sequence[Part], figure: str) -> list[dict[str, Any]]:
-    """Return the paper's numbers that a figure shows: ``x, y, panel, what``."""
+    """Return the paper's numbers that a figure shows: ``x, y, panel, what, text, below``."""
     points = []
     for part in found:
         if part.drawn and part.drawn[0] == figure and part.verdict is not Verdict.NOT_RUN:
-            _, x, panel = part.drawn
+            _, x, panel, below = part.drawn
             points.append({"x": x, "y": part.values["paper"], "panel": panel, "what": part.what,
-                           "text": part.paper})  # fmt: skip
+                           "text": part.paper, "below": below})  # fmt: skip
     return points

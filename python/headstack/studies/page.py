@@ -76,11 +76,13 @@ def _stand_in_note(claim: Mapping[str, Any]) -> str:
 
 
 def trace_lines(document: Mapping[str, Any]) -> list[str]:
-    """Return one line per workload of the paper: the trace that was used, or "none"."""
+    """Return one line per workload of the paper: the trace that was used, or that there is none."""
+    ran = any(c["stand_in"] for c in document["claims"])
+    instead = "a synthetic stand-in that decides nothing" if ran else "so what needs it is left out"
     lines = []
     for workload, used in document["traces"].items():
         if used is None:
-            lines.append(f"{workload}: no trace, a synthetic stand-in that decides nothing")
+            lines.append(f"{workload}: no trace, {instead}")
         else:
             size, digest = used["size_bytes"], used["sha256"][:12]
             by = used["found_by"]
@@ -100,7 +102,7 @@ def _choice_lines(claim: Mapping[str, Any]) -> list[tuple[str, str]]:
             n = len(other["changes"])
             changed = f", {n} part{'s' * (n != 1)} otherwise" if n else ", every part as before"
             others.append(f"{other['taken']}: {verdict}{changed}")
-        told = f"{choice['choice']}: {choice['taken']}. {'; '.join(others)}."
+        told = f"{choice['choice']}: {choice['taken']}. Otherwise: {'; '.join(others)}."
         if choice["says"]:
             told += f" Left open by: {choice['says']}."
         if choice["selected"]:

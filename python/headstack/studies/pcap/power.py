@@ -213,6 +213,8 @@ def _queues(study: Study) -> dict[str, pd.DataFrame]:
         "drop_128_ms": drops[128],
         "drop_elsewhere_ms": max(v for k, v in drops.items() if k != 128),
         "wait_ratio": at[32, 128]["wait_ms"] / at[32, 32]["wait_ms"],
+        # Threads that have one request each fill no more places than there are threads.
+        "used_ratio": min(128, c.threads) / 32,
         "range_w": max(power.values()) - power[1, 128],
     }
     return {"queues": pd.DataFrame(rows), "summary": pd.DataFrame([summary])}
