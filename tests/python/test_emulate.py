@@ -1,6 +1,5 @@
 """Emulated drives: usual clients, recorded sessions and arguments."""
 
-import os
 import random
 import signal
 import socket
@@ -12,7 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from conftest import ROOT, THOROUGH
+from conftest import HEADSTACK, ROOT, THOROUGH
 
 import headstack
 
@@ -102,15 +101,8 @@ def test_the_socket_and_its_folder_go():
 
 
 def started(*args: object) -> "subprocess.Popen[str]":
-    env = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
-    return subprocess.Popen(
-        [sys.executable, "-m", "headstack", "emulate", *map(str, args)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=env,
-        cwd=ROOT,
-    )
+    words, pipe = [*HEADSTACK, "emulate", *map(str, args)], subprocess.PIPE
+    return subprocess.Popen(words, stdout=pipe, stderr=pipe, text=True, cwd=ROOT)
 
 
 def test_the_command_prints_the_uri_and_ends_with_a_signal(tmp_path):
