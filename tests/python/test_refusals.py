@@ -135,7 +135,7 @@ NAMES = {
     **{m.__name__.rpartition(".")[2]: m for m in MODULES},
     **{f.__name__: f for f in (damaged, drive, nested, reproduce, run, spec)},
     **{"GOOD": GOOD, "LOAD": LOAD, "NOTHING": NOTHING, "SHEETS": SHEETS, "SYSTEM": SYSTEM},
-    **{"WORKLOAD": WORKLOAD, "np": np, "pd": pd},
+    **{"SYSTEMS": SYSTEMS, "WORKLOAD": WORKLOAD, "np": np, "pd": pd},
 }
 
 
