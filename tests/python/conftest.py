@@ -15,6 +15,7 @@ from unittest import mock
 import needs
 import pytest
 
+import headstack
 from headstack.cli import main
 from headstack.studies import study
 from headstack.studies.claims import Claim
@@ -72,6 +73,17 @@ def process(*args: object, **more: Any) -> "subprocess.CompletedProcess[Any]":
     """Run the command line in a process of its own, from the repository's folder."""
     given = {"capture_output": True, "text": True, "cwd": ROOT, "timeout": 240, **more}
     return subprocess.run([*HEADSTACK, *map(str, args)], check=False, **given)
+
+
+def closed_loop(drive: Any, outstanding: int, warm_up: int = 0, **load: Any) -> dict[str, Any]:
+    """Return the results of a drive that always has so many random reads of 4 KiB to do."""
+    reads = {"n_requests": 3000, "reads": 1.0, "sequential": 0.0, "size": "4 KiB"}
+    synthetic = {**reads, "arrivals": "poisson", "rate": "1000/s", **load}
+    arrivals = {"closed": {"outstanding": outstanding}}
+    workload = {"synthetic": synthetic, "arrivals": arrivals, "warm_up": warm_up}
+    systems = [{"name": "s", "drive": drive}]
+    result = headstack.run(workload=workload, systems=systems, log_requests=False)
+    return result.document["systems"][0]
 
 
 def loaded(path: Path) -> ModuleType:

@@ -1,9 +1,9 @@
 """Active power levels: seeks and energy against the kinematics, and the example of the guide."""
 
 import pytest
-from conftest import check_rows, printed
+from conftest import check_rows, closed_loop, printed
 
-from headstack import active_level, api, drives
+from headstack import active_level, drives
 
 DRIVES = ("ultrastar-hc570", "exos-x18")
 
@@ -17,19 +17,8 @@ def curve(spec):
 
 
 def reads(spec, outstanding=1):
-    blocks = spec["geometry"]["capacity_blocks"]
-    synthetic = {
-        "n_requests": 4000,
-        "reads": 1.0,
-        "sequential": 0.0,
-        "size": "4 KiB",
-        "arrivals": "poisson",
-        "rate": "1000/s",
-        "footprint": f"{blocks * 512 // 4096 * 4096} B",
-    }
-    workload = {"synthetic": synthetic, "arrivals": {"closed": {"outstanding": outstanding}}}
-    systems = [{"name": "s", "drive": spec}]
-    return api.run(workload=workload, systems=systems).document["systems"][0]
+    footprint = f"{spec['geometry']['capacity_blocks'] * 512 // 4096 * 4096} B"
+    return closed_loop(spec, outstanding, n_requests=4000, footprint=footprint)
 
 
 @pytest.mark.parametrize("name", DRIVES)

@@ -5,6 +5,7 @@ import tomllib
 from fractions import Fraction
 
 import pytest
+from conftest import closed_loop
 
 from headstack import _bridge, api, datasheet, drives
 from headstack.cli import main
@@ -117,7 +118,7 @@ def test_drives_of_today_have_the_order_of_their_firmware():
 def test_random_reads_at_depth_16_are_the_sheets(published):
     sheet = {**SHEETS["exos-x18"], "random_reads": published}
     spec = drives.from_datasheet("solved", **sheet)
-    system = closed_loop(spec, 16, sequential=0.0, size="4 KiB", footprint="18 TB")
+    system = closed_loop(spec, 16, warm_up=100, footprint="18 TB")
     assert system["throughput_iops"] == pytest.approx(published, rel=0.05)
 
 
@@ -129,23 +130,10 @@ def test_the_writes_of_a_sheet_alone_are_those_that_the_maker_states():
     assert system["throughput_iops"] == pytest.approx(550, rel=0.05)
 
 
-def closed_loop(spec, outstanding, warm_up=100, **load):
-    synthetic = {
-        "n_requests": 3000,
-        "reads": 1.0,
-        "arrivals": "poisson",
-        "rate": "1000/s",
-        **load,
-    }
-    arrivals = {"closed": {"outstanding": outstanding}}
-    workload = {"synthetic": synthetic, "arrivals": arrivals, "warm_up": warm_up}
-    return api.run(workload=workload, systems=[{"name": "s", "drive": spec}]).document["systems"][0]
-
-
 def test_a_long_read_gets_the_rate_of_the_sheet():
     """Sequential reads in the simulator, not the formula that was used."""
     spec = drives.from_datasheet("solved", **SHEETS["constellation-es3-4tb"])
-    system = closed_loop(spec, 4, sequential=1.0, size="1 MiB", footprint="4 GB")
+    system = closed_loop(spec, 4, warm_up=100, sequential=1.0, size="1 MiB", footprint="4 GB")
     assert system["throughput_bytes_per_s"] == pytest.approx(175e6, rel=0.02)
 
 
@@ -155,7 +143,7 @@ def test_power_of_random_reads_is_the_sheets():
     watts = described(spec)["power_w"]
     assert watts["idle"] == pytest.approx(8, abs=0.01)
     assert watts["standby"] == pytest.approx(0.9)
-    system = closed_loop(spec, 1, sequential=0.0, size="4 KiB", footprint="4 TB")
+    system = closed_loop(spec, 1, warm_up=100, footprint="4 TB")
     assert system["power_w"]["mean"] == pytest.approx(11.3, rel=0.03)
 
 

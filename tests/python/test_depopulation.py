@@ -5,9 +5,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from conftest import ROOT, THOROUGH, check_rows, loaded, printed
+from conftest import ROOT, THOROUGH, check_rows, closed_loop, loaded, printed
 
-from headstack import api, depopulation, drives, population, streaming
+from headstack import depopulation, drives, population, streaming
 from headstack.cli import main
 
 SEED = 20261124
@@ -172,19 +172,7 @@ def test_a_head_that_is_faster_than_the_others_takes_more_with_it():
 
 
 def reads(drive, blocks):
-    synthetic = {
-        "n_requests": 2000,
-        "reads": 1.0,
-        "sequential": 0.0,
-        "size": "4 KiB",
-        "arrivals": "poisson",
-        "rate": "1000/s",
-        "footprint": f"{blocks * 512} B",
-    }
-    workload = {"synthetic": synthetic, "arrivals": {"closed": {"outstanding": 4}}}
-    return api.run(workload=workload, systems=[{"name": "s", "drive": drive}]).document["systems"][
-        0
-    ]
+    return closed_loop(drive, 4, n_requests=2000, footprint=f"{blocks * 512} B")
 
 
 def test_reads_of_the_failed_head_fail_until_it_is_removed():
