@@ -10,15 +10,12 @@ import tempfile
 from base64 import b64decode
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "python"))
+import browser
+from PIL import Image
 
-import browser  # noqa: E402
-from PIL import Image  # noqa: E402
+from headstack import view
 
-from headstack import view  # noqa: E402
-
-EXAMPLE = ROOT / "examples" / "side-by-side.toml"
+EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "side-by-side.toml"
 #: Frames per second, and simulated milliseconds per second.
 RATE, SPEED = 8, 5.0
 WIDTH = 1000

@@ -53,7 +53,7 @@ def test_tests_ask_for_programs_before_they_begin() -> None:
     """By `@pytest.mark.needs`: a skip inside a test would leave open what it holds."""
     texts = {f.name: f.read_text("utf-8") for f in (ROOT / "tests" / "python").glob("*.py")}
     asks = {name for name, text in texts.items() if "shutil.which" in text}
-    assert asks == {"needs.py", "browser.py"}
+    assert asks == {"needs.py", "browser.py", "guest.py"}
 
 
 def test_imports_point_up_the_list() -> None:

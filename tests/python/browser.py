@@ -24,7 +24,7 @@ PATIENCE_S = 60.0
 
 
 def found() -> str | None:
-    """The browser of this machine, or None."""
+    """Return the browser of this machine, or None."""
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
@@ -114,7 +114,7 @@ class Browser:
             self.events.append(self._read())
 
     def run(self, script: str) -> Any:
-        """The value of an expression or promise in the page."""
+        """Return the value of an expression or promise in the page."""
         answer = self.send(
             "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True
         )
@@ -149,7 +149,7 @@ class Browser:
         )
 
     def complaints(self) -> list[str]:
-        """Errors that the page wrote to its console, and its network requests."""
+        """Return errors that the page wrote to its console, and its network requests."""
         said = [
             json.dumps(e["params"])
             for e in self.events
@@ -193,7 +193,7 @@ class Browser:
             )
 
     def tabbed(self, most: int = 400) -> list[dict[str, Any]]:
-        """What the key Tab reaches, from the begin of the page until it leaves it.
+        """Return what the key Tab reaches, from the begin of the page until it leaves it.
 
         Of each: its number among all that can have the focus, whether it is in the window, and
         whether its focus can be seen: an outline, or another change of its look.

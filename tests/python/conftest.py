@@ -1,15 +1,21 @@
 import contextlib
+import importlib.util
 import io
 import os
+import re
 import signal
 import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from unittest import mock
 
 import needs
 import pytest
 
+import headstack
 from headstack.cli import main
 from headstack.studies import study
 from headstack.studies.claims import Claim
@@ -57,6 +63,66 @@ def command(*args: object, **env: str) -> "subprocess.CompletedProcess[str]":
         text.flush()
         shown.append(text.buffer.getvalue().decode())  # type: ignore[attr-defined]
     return subprocess.CompletedProcess(given, code, *shown)
+
+
+#: The command line as a process of its own.
+HEADSTACK = (sys.executable, "-m", "headstack")
+
+
+def process(*args: object, **more: Any) -> "subprocess.CompletedProcess[Any]":
+    """Run the command line in a process of its own, from the repository's folder."""
+    given = {"capture_output": True, "text": True, "cwd": ROOT, "timeout": 240, **more}
+    return subprocess.run([*HEADSTACK, *map(str, args)], check=False, **given)
+
+
+def closed_loop(drive: Any, outstanding: int, warm_up: int = 0, **load: Any) -> dict[str, Any]:
+    """Return the results of a drive that always has so many random reads of 4 KiB to do."""
+    reads = {"n_requests": 3000, "reads": 1.0, "sequential": 0.0, "size": "4 KiB"}
+    synthetic = {**reads, "arrivals": "poisson", "rate": "1000/s", **load}
+    arrivals = {"closed": {"outstanding": outstanding}}
+    workload = {"synthetic": synthetic, "arrivals": arrivals, "warm_up": warm_up}
+    systems = [{"name": "s", "drive": drive}]
+    result = headstack.run(workload=workload, systems=systems, log_requests=False)
+    return result.document["systems"][0]
+
+
+def loaded(path: Path) -> ModuleType:
+    """Return an example or a script as a module."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def printed(example: str, folder: Path, *args: object) -> str:
+    """Run an example as a program; return what it prints beside its figure."""
+    script, figure = ROOT / "examples" / f"{example}.py", folder / "figure"
+    words = [sys.executable, script, *map(str, args), "--figure", figure]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert figure.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
+    return done.stdout
+
+
+def check_rows(shown: str, page: str, columns: tuple[int, ...]) -> int:
+    """Check that a page of docs has all rows of tables that are printed; return how many."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    rows = [re.split(r"\s{2,}", line.strip()) for line in shown.splitlines()]
+    rows = [r for r in rows if len(r) in columns and r[0][0] != "─" and r[0] != "way"]
+    for row in rows:
+        assert f"| {' | '.join(row)} |" in text
+    return len(rows)
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A browser for all tests of a process."""
+    import browser  # needs a Unix
+
+    with browser.Browser(tmp_path_factory.mktemp("profile")) as one:
+        yield one
 
 
 def without_choices(patch: pytest.MonkeyPatch, *claims: str) -> None:

@@ -8,7 +8,6 @@ import functools
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -33,7 +32,6 @@ def _bench(module: str, function: str, **given: str) -> Callable[[], str | None]
 
     def ask() -> str | None:
         # It needs a Unix.
-        sys.path.insert(0, str(ROOT / "benches"))
         import guest
 
         try:

@@ -1,14 +1,9 @@
 """Active power levels: seeks and energy against the kinematics, and the example of the guide."""
 
-import re
-import subprocess
-import sys
-
 import pytest
-from conftest import ROOT
+from conftest import check_rows, closed_loop, printed
 
-from headstack import active_level, api, drives
-from headstack.errors import ConfigError
+from headstack import active_level, drives
 
 DRIVES = ("ultrastar-hc570", "exos-x18")
 
@@ -22,19 +17,8 @@ def curve(spec):
 
 
 def reads(spec, outstanding=1):
-    blocks = spec["geometry"]["capacity_blocks"]
-    synthetic = {
-        "n_requests": 4000,
-        "reads": 1.0,
-        "sequential": 0.0,
-        "size": "4 KiB",
-        "arrivals": "poisson",
-        "rate": "1000/s",
-        "footprint": f"{blocks * 512 // 4096 * 4096} B",
-    }
-    workload = {"synthetic": synthetic, "arrivals": {"closed": {"outstanding": outstanding}}}
-    systems = [{"name": "s", "drive": spec}]
-    return api.run(workload=workload, systems=systems).document["systems"][0]
+    footprint = f"{spec['geometry']['capacity_blocks'] * 512 // 4096 * 4096} B"
+    return closed_loop(spec, outstanding, n_requests=4000, footprint=footprint)
 
 
 @pytest.mark.parametrize("name", DRIVES)
@@ -113,41 +97,6 @@ def test_a_lower_level_draws_less_for_each_read():
     assert above == sorted(above, reverse=True)
 
 
-@pytest.mark.parametrize(
-    ("name", "told"),
-    [
-        ("barracuda-es-750", "power.voice_coil: got nothing"),
-        ("ultrastar-7k4000-pcap", 'seek.model: got "bang-bang", need "three-point"'),
-    ],
-)
-def test_other_models_are_refused(name, told):
-    with pytest.raises(ConfigError) as e:
-        active_level.by_distance(drives.load(name))
-    assert told in str(e.value)
-
-
-@pytest.mark.parametrize("level", [0.0, -1.0, 1.1, float("nan")])
-def test_levels_have_bounds(level):
-    spec = active_level.by_distance(drives.load("exos-x18"))
-    with pytest.raises(ConfigError, match="need a share above 0, at most 1"):
-        active_level.at_level(spec, level)
-
-
-def test_a_level_needs_seeks_by_distance():
-    with pytest.raises(ConfigError, match="need bang-bang with power"):
-        active_level.at_level(drives.load("exos-x18"), 0.5)
-
-
 def test_the_example_prints_the_tables_of_the_guide(tmp_path):
-    script, figure = ROOT / "examples" / "power_settings.py", tmp_path / "figure"
-    done = subprocess.run(
-        [sys.executable, script, "--figure", figure], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert figure.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
-    page = (ROOT / "docs" / "studies" / "power-settings.md").read_text(encoding="utf-8")
-    printed = [re.split(r"\s{2,}", line.strip()) for line in done.stdout.splitlines()]
-    rows = [row for row in printed if len(row) in (4, 5, 6) and row[0][0] != "─"]
-    assert len(rows) > 40
-    for row in rows:
-        assert f"| {' | '.join(row)} |" in page
+    shown = printed("power_settings", tmp_path)
+    assert check_rows(shown, "studies/power-settings.md", (4, 5, 6)) > 40

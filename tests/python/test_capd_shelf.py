@@ -4,11 +4,8 @@ import sys
 from collections.abc import Sequence
 from math import log2
 
-import pytest
-from conftest import ROOT
-
-sys.path.insert(0, str(ROOT / "benches"))
 import capd_shelf
+import pytest
 from capd_shelf import Step
 
 pytestmark = [

@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -16,7 +17,6 @@ import pytest
 import headstack
 from headstack import _toml, capping
 from headstack.cli import main
-from headstack.errors import ConfigError
 
 JOBS = {
     "threads": 128,
@@ -32,14 +32,20 @@ def system(name: str, policy: str, **parameters: object) -> dict[str, object]:
     return {"name": name, "drive": "ultrastar-7k4000-pcap", "layers": LAYERS, "capping": table}
 
 
+def capped(*systems: dict[str, object], at: str, lasts: str, cap: str = "8 W") -> dict[str, Any]:
+    """Return an experiment: systems under a cap from then on, and how long their load lasts."""
+    caps = {"tolerance": "0.2 W", "caps": [{"at": at, "cap": cap}]}
+    return {
+        "workload": {"jobs": [{**JOBS, "duration": lasts}]},
+        "system": list(systems),
+        "capping": caps,
+    }
+
+
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory) -> headstack.Result:
     systems = [system("free", "none"), system("pcap", "pcap-agile", mode="throughput")]
-    experiment = {
-        "workload": {"jobs": [JOBS]},
-        "system": systems,
-        "capping": {"tolerance": "0.2 W", "caps": [{"at": "20 s", "cap": "8 W"}]},
-    }
+    experiment = capped(*systems, at="20 s", lasts="60 s")
     return capping.cap_sim(experiment, out=tmp_path_factory.mktemp("capped"))
 
 
@@ -61,9 +67,7 @@ def test_what_cannot_be_held_is_answered_first() -> None:
     """PCAP does not reach 7.6 W, and without work the drive draws more than 4 W."""
 
     def answered(cap: str, *systems: dict[str, object]) -> tuple[list[str], headstack.Result]:
-        caps = {"tolerance": "0.2 W", "caps": [{"at": "20 s", "cap": cap}]}
-        load = {"jobs": [{**JOBS, "duration": "3 min"}]}
-        result = capping.cap_sim({"workload": load, "system": systems, "capping": caps})
+        result = capping.cap_sim(capped(*systems, at="20 s", lasts="3 min", cap=cap))
         return capping.answers(result.document), result
 
     pcap = {**system("pcap", "pcap-agile"), "layers": LAYERS[1:]}
@@ -234,29 +238,6 @@ def test_the_table_without_an_elevator_is_that_of_the_page(
     assert rows["learning, with an elevator"]["violation_s"] <= 10
 
 
-def test_an_experiment_without_capping_is_refused() -> None:
-    bare = {"name": "bare", "drive": "ultrastar-7k4000-pcap"}
-    workload = {"jobs": [{**JOBS, "duration": "1 s"}]}
-    with pytest.raises(ConfigError, match="capping"):
-        capping.cap_sim({"workload": workload, "system": [bare]})
-
-
-@pytest.mark.parametrize(
-    ("table", "key"),
-    [
-        ({"policy": "pcap-z"}, "capping.policy"),
-        ({"policy": "pcap-agile", "parameters": {"period": "0 s"}}, "parameters.period"),
-        ({"policy": "none", "caps": [{"at": "1 s", "cap": "0 W"}]}, "caps[0].cap"),
-        ({"policy": "none", "interval": "1 us"}, "capping.interval"),
-    ],
-)
-def test_wrong_tables_are_told_by_key(table: dict[str, object], key: str) -> None:
-    one = {**system("x", "none"), "capping": table}
-    with pytest.raises(ConfigError) as error:
-        capping.cap_sim({"workload": {"jobs": [JOBS]}, "system": [one]})
-    assert key in str(error.value)
-
-
 def test_policies_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "capping", "--json"]) == 0
     names = {p["name"] for p in json.loads(capsys.readouterr().out)["capping"]}
@@ -282,17 +263,11 @@ def test_a_policy_is_shown_with_its_parameters(capsys: pytest.CaptureFixture[str
     }
     assert main(["models", "seek", "linear"]) == 0
     assert "Example" in capsys.readouterr().out
-    assert main(["models", "capping", "pcap-agle"]) == 2
-    assert 'did you mean "pcap-agile"' in capsys.readouterr().err
 
 
 def test_seeds_give_paired_differences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     systems = [system("free", "none"), system("pcap", "pcap-agile", mode="throughput")]
-    experiment = {
-        "workload": {"jobs": [{**JOBS, "duration": "30 s"}]},
-        "system": systems,
-        "capping": {"tolerance": "0.2 W", "caps": [{"at": "10 s", "cap": "8 W"}]},
-    }
+    experiment = capped(*systems, at="10 s", lasts="30 s")
     free, pcap = capping.over_seeds(experiment, range(1, 4))
     assert free["against"] is None
     assert pcap["against"] == "free"
@@ -305,8 +280,6 @@ def test_seeds_give_paired_differences(tmp_path: Path, capsys: pytest.CaptureFix
         assert pcap["values"][key]["mean"] == pytest.approx(sum(b[key] for _, b in singles) / 3)
         # The same requests: differences vary less than their size.
         assert 0 < pcap["values"][key]["change_half"] < abs(pcap["values"][key]["change"])
-    with pytest.raises(ConfigError, match='against: got "pcab", need one of free, pcap'):
-        capping.over_seeds(experiment, [1], against="pcab")
     file = tmp_path / "e.toml"
     result = capping.cap_sim(experiment)
     file.write_text(result.experiment_toml(), encoding="utf-8")
@@ -315,9 +288,6 @@ def test_seeds_give_paired_differences(tmp_path: Path, capsys: pytest.CaptureFix
     rows = json.loads(capsys.readouterr().out)["policies"]
     assert [r["against"] for r in rows] == ["pcap", None]
     assert rows[0]["values"]["p99_s"]["change_half"] is None
-    for wrong in (["--against", "pcap"], ["--seeds", "2", "--seed", "1"]):
-        assert main(["cap-sim", str(file), *wrong]) == 2
-        assert "need" in capsys.readouterr().err
 
 
 def test_a_result_holds_the_meter_and_the_file_of_caps(tmp_path: Path) -> None:
@@ -354,11 +324,7 @@ def interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """
     done: list[int] = []
     systems = [system(name, "none") for name in ("one", "two", "three")]
-    experiment = {
-        "workload": {"jobs": [{**JOBS, "duration": "20 min"}]},
-        "system": systems,
-        "capping": {"caps": [{"at": "10 s", "cap": "8 W"}]},
-    }
+    experiment = capped(*systems, at="10 s", lasts="20 min")
     single = capping.cap_sim({**experiment, "system": systems[:1]}).document["systems"][0]
 
     @contextmanager
@@ -400,11 +366,8 @@ def test_an_interrupt_keeps_the_seeds_that_are_complete(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "e.toml"
-    experiment = {
-        "workload": {"jobs": [{**JOBS, "duration": "4 s"}]},
-        "system": [system("free", "none"), system("pcap", "pcap-agile")],
-        "capping": {"caps": [{"at": "1 s", "cap": "8 W"}]},
-    }
+    systems = [system("free", "none"), system("pcap", "pcap-agile")]
+    experiment = capped(*systems, at="1 s", lasts="4 s")
     file.write_text(_toml.dumps(experiment), encoding="utf-8")
     run, seeds = capping.cap_sim, []
 

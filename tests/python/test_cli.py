@@ -4,10 +4,9 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 
 import pytest
-from conftest import ROOT, SHARED
+from conftest import ROOT, SHARED, process
 from conftest import command as run
 from rich.console import Console
 
@@ -15,17 +14,6 @@ from headstack import calibration, drives, table, validation
 from headstack.cli import COMMANDS, _terminal, main
 
 NAMES = [m.replace("_", "-") for m in COMMANDS]
-
-
-def process(*args: object) -> "subprocess.CompletedProcess[str]":
-    """A command in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "headstack", *map(str, args)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=False,
-    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -84,91 +72,6 @@ def test_run_writes_report_tables_and_figures(experiment, tmp_path):
     assert list(out.glob("series-*.parquet"))
     again = run("report", out, "-o", tmp_path / "again.html", "--no-figures")
     assert again.returncode == 0, again.stderr
-
-
-@pytest.mark.parametrize(
-    ("args", "parts"),
-    [
-        (["rnu"], ["command: got", "rnu", 'did you mean "run"?']),
-        (["drives", "barracuda-es-75"], ["drive: got", 'did you mean "barracuda-es-750"?']),
-        (["run", "absent.toml"], ["absent.toml: got", "need"]),
-        (["run"], ["headstack run: got no", "EXPERIMENT"]),
-        (["run", "--jsno", "x"], ["headstack run: got", "--jsno", "--json"]),
-        (["report", "absent"], ["absent", "need a results file"]),
-        (["trace-info", "absent.trace"], ["absent.trace"]),
-        (["validate", "absent"], ["absent: got no directory"]),
-        (["validate", ".", "--compat", "disksim"], ["--compat: got", "disksim-4.0"]),
-        (["run", "x.toml", "--set", "a"], ['--set: got "a", need KEY=VALUE']),
-        (["run", "x.toml", "--set", "=3"], ['--set: got "=3", need KEY=VALUE']),
-        (["run", "x.toml", "--set", "a=1", "--set", "a=2"], ['--set: got "a" twice']),
-        (["run", "x.toml", "--set", "a=[1"], ["--set a: got [1, need valid TOML"]),
-        (["run", "x.toml", "--set", "a=nan"], ["--set a: got nan, need a finite number"]),
-        (["run", "examples/demo.toml", "--set", "system.9.x=1"], ["--set system.9.x: got index 9"]),
-        (["run", "x.toml", "--format", "html"], ['--format: got "html", need one of text']),
-        (["run", "x.toml", "--format", "csv", "--json"], ["got csv and --json, need one"]),
-        (["drives", "--format", "cvs"], ['--format: got "cvs"', 'mean "csv"?']),
-        (["completion", "fsh"], ['shell: got "fsh"', 'did you mean "fish"?']),
-        (["completion"], ["headstack completion: got no SHELL"]),
-        (["trace-info", "x", "--from", "mqsm"], ['--from: got "mqsm"', 'mean "mqsim"?']),
-        (["trace-info", "x", "--from", "msr", "--format", "spc"], ['--format: got "spc"']),
-        (["run", "x.toml", "--seed", "x"], ['--seed: got "x", need', "integer"]),
-        (["run", "x.toml", "--threads=0"], ['--threads: got "0", need', "1"]),
-        (["run", "x.toml", "--threads"], ["headstack run: --threads: got nothing, need a value"]),
-        (["convert", "a.csv"], ["headstack convert: got no OUT"]),
-        (["convert", "a", "b", "c"], ['headstack convert: got "c"', "no more arguments"]),
-        (["trace-info", "x", "--format", "mqsm"], ['--format: got "mqsm"', 'mean "mqsim"?']),
-        (["trace-info", "x", "--on-error", "skp"], ['--on-error: got "skp"', 'mean "skip"?']),
-        (["trace-info", "x", "--order", "sorted"], ['order: got "sorted"', "sort:N"]),
-        (["models", "sek"], ['kind: got "sek"', 'did you mean "seek"?']),
-        (["calibrate", "exos-x18", "absent.trace"], ["absent.trace: got no such file"]),
-        (["drives", "exos-x18", "--json", "--plot", "README.md"], ["README.md: got a file"]),
-        (["run", "examples/demo.toml", "--out", "README.md"], ["out: got", "README.md", "need"]),
-        (["run", "examples/demo.toml", "--out", "/proc"], ["out: got", "/proc", "written"]),
-    ],
-)
-def test_wrong_input_is_one_line_and_code_2(args, parts):
-    done = run(*args)
-    assert done.returncode == 2, done
-    assert done.stdout == ""
-    assert done.stderr.count("\n") == 1, done.stderr
-    for part in parts:
-        assert part in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "need"),
-    [
-        ('"barracuda-es-750"', '"barracuda-es-75"', "barracuda-es-750"),
-        ('"fcfs"\n', '"stpf"\n', "sptf"),
-        ("reads = 0.6", "raeds = 0.6", "raeds"),
-        ("[workload]", "[workload", ":2"),
-        ('"50/s"', "50", "50"),
-        ("0.6", "nan", "synthetic.reads: got nan"),
-        ("reads = 0.6", "reads = 1.6", "workload[0].synthetic.reads: got 1.6, need 0 to 1"),
-        ('"50/s"', '"0 /s"', 'workload[0].synthetic.rate: got "0 /s", need a rate above 0'),
-        ("[[system]]", "time_scale = -1\n[[system]]", "workload.time_scale: got -1"),
-        ("[workload]", "[run]\nthreads = 0\n[workload]", "run.threads: got 0"),
-    ],
-)
-def test_a_wrong_experiment_names_the_place(experiment, old, new, need):
-    text = experiment.read_text()
-    if old.startswith('"fcfs'):
-        head, _, tail = text.rpartition(old)
-        text = head + new + tail
-    else:
-        text = text.replace(old, new)
-    experiment.write_text(text)
-    done = run("run", experiment, "--json")
-    assert (done.returncode, done.stdout) == (2, ""), done
-    # The message, the line of the file, and what is wrong in it.
-    message, line, marks = done.stderr.splitlines()
-    assert message.startswith(f"{experiment}:"), done.stderr
-    assert need in message
-    number = message.removeprefix(f"{experiment}:").split(":")[0]
-    # Dots stand for what does not fit.
-    shown = line.removeprefix(f"{number} | ").removeprefix("...").removesuffix("...")
-    assert shown in experiment.read_text().splitlines()[int(number) - 1]
-    assert "^" in marks
 
 
 @pytest.mark.parametrize("name", drives.names())
@@ -289,22 +192,6 @@ def test_an_empty_trace_is_said_to_be_empty(tmp_path):
     done = run("trace-info", trace, "--plot", tmp_path)
     assert done.returncode == 2
     assert "need at least one read or write" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("system", "part"),
-    [
-        ({}, "systems[0].name: got None, need text"),
-        ({"name": "x", "power_w": 3}, "systems[0].power_w: got 3, need a table"),
-        ({"name": "x", "n_requests": "3"}, "systems[0].n_requests: got '3', need a number"),
-        ({"name": "x", "response_time_cdf": [1]}, "systems[0].response_time_cdf: got 1"),
-    ],
-)
-def test_a_wrong_results_file_names_the_place(tmp_path, system, part):
-    (tmp_path / "result.json").write_text(json.dumps({"systems": [system]}))
-    done = run("report", tmp_path, "-o", tmp_path / "r.html")
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert part in done.stderr
 
 
 @pytest.fixture
@@ -439,40 +326,16 @@ def test_single_values_are_replaced_by_option(experiment):
     assert (got["name"], got["n_requests"]) == ("a = b", 200)
 
 
-def test_what_is_set_wrongly_names_option_and_place(experiment):
-    for pair, message in {
-        "system.0.scheduler=stpf": 'system[0].drive.queue.scheduler: got "stpf", need one of',
-        "system.0.schedular=sptf": 'system[0]: got key "schedular", need one of',
-        "workload.synthetic.rate=50": "workload[0].synthetic.rate: got ",
-        "sytem.0.count=2": 'experiment: got key "sytem", need one of',
-        "run.threads=0": "run.threads: got 0",
-    }.items():
-        key = pair.partition("=")[0]
-        done = run("run", experiment, "--set", pair, "--set", "cost.years=2", "--json")
-        assert (done.returncode, done.stdout) == (2, ""), done
-        assert done.stderr.startswith(f"{experiment}: --set {key}: {message}"), done.stderr
-        assert done.stderr.count("\n") == 1
-
-
-def fed(text: bytes, *args: object, folder=ROOT) -> "subprocess.CompletedProcess[bytes]":
-    return subprocess.run(
-        [sys.executable, "-m", "headstack", *map(str, args)],
-        input=text,
-        capture_output=True,
-        cwd=folder,
-        check=False,
-    )
-
-
 def test_standard_input_is_an_experiment(experiment, tmp_path):
     want = json.loads(run("run", experiment, "--json").stdout)
-    done = fed(experiment.read_bytes(), "run", "-", "--json")
+    done = process("run", "-", "--json", input=experiment.read_bytes(), text=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["systems"] == want["systems"]
     # Relative paths start from the working directory.
     traced = b'[workload]\ntrace = "t.csv"\n[[system]]\ndrive = "exos-x18"\n'
     (tmp_path / "t.csv").write_text("time_us,lba,blocks,op\n0,8,8,R\n")
-    done = fed(traced, "run", "-", "--out", "out", "--set", "system.0.count=2", folder=tmp_path)
+    args = ("run", "-", "--out", "out", "--set", "system.0.count=2")
+    done = process(*args, input=traced, text=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "standard input" in (tmp_path / "out" / "report.html").read_text()
     for text, message in {
@@ -481,7 +344,7 @@ def test_standard_input_is_an_experiment(experiment, tmp_path):
         b"a = '\xff'": b"standard input: got bytes that are not UTF-8",
         traced + b"count = 0": b"standard input:5:9: system[0].count: got 0",
     }.items():
-        done = fed(text, "run", "-")
+        done = process("run", "-", input=text, text=False)
         assert done.returncode == 2, done
         assert done.stderr.startswith(message), done.stderr
 
@@ -691,21 +554,6 @@ def test_a_parameter_file_with_a_trace(tmp_path):
     assert 'trace = "../day.trace"' in toml.read_text(encoding="utf-8")
     (system,) = json.loads(run("run", toml, "--json").stdout)["systems"]
     assert [d["n_requests"] for d in system["drives"]] == [1, 0, 1]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "want"),
-    [
-        (["small.parv", "small.csv"], "small.csv: got an experiment to write, need a name that"),
-        (["small.parv", "small.toml", "--limit", "3"], "--limit: got small.parv, need a trace"),
-        (["a.csv", "b.csv", "--trace", "c.csv"], "--trace: got a.csv, need a DiskSim parameter"),
-        (["absent.parv", "small.toml"], "absent.parv"),
-    ],
-)
-def test_what_cannot_be_converted_is_said(arguments, want):
-    done = run("convert", *arguments)
-    assert done.returncode == 2
-    assert want in done.stderr
 
 
 def test_the_table_of_a_run_fits_eighty_columns(document, monkeypatch):

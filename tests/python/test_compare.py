@@ -146,21 +146,6 @@ def test_standard_input_is_compared(experiment, capsys, monkeypatch):
     assert any(line.startswith("| fcfs | p99 ms |") and line.endswith("1.000 |") for line in lines)
 
 
-def test_what_cannot_be_compared_is_said(runs, capsys):
-    _, out = runs
-    for args, message in [
-        ([], "headstack compare: got no RESULT"),
-        ([out], "compare: got 1 result, need two or more"),
-        ([out, "absent"], "absent: got no such file"),
-        ([out, "absent.json"], "absent.json: got no such file"),
-        ([out, out, "--format", "cvs"], '--format: got "cvs", need one of text, markdown, csv'),
-        ([out, out, "--format", "csv", "--json"], "--format: got csv and --json"),
-    ]:
-        assert main(["compare", *map(str, args)]) == 2
-        printed = capsys.readouterr()
-        assert (printed.out, printed.err[: len(message)]) == ("", message)
-
-
 def test_csv_says_in_words_what_marks_mean(tmp_path, capsys):
     texts = {"slow": "4000/s", "fine": "20/s"}
     for name, rate in texts.items():

@@ -1,19 +1,14 @@
 """Drives without one of their heads: closed forms against walks, the engine and runs."""
 
-import importlib.util
 import json
-import re
-import subprocess
-import sys
 from collections import Counter
 
 import numpy as np
 import pytest
-from conftest import ROOT, THOROUGH
+from conftest import ROOT, THOROUGH, check_rows, closed_loop, loaded, printed
 
-from headstack import api, depopulation, drives, population, streaming
+from headstack import depopulation, drives, population, streaming
 from headstack.cli import main
-from headstack.errors import ConfigError
 
 SEED = 20261124
 
@@ -177,19 +172,7 @@ def test_a_head_that_is_faster_than_the_others_takes_more_with_it():
 
 
 def reads(drive, blocks):
-    synthetic = {
-        "n_requests": 2000,
-        "reads": 1.0,
-        "sequential": 0.0,
-        "size": "4 KiB",
-        "arrivals": "poisson",
-        "rate": "1000/s",
-        "footprint": f"{blocks * 512} B",
-    }
-    workload = {"synthetic": synthetic, "arrivals": {"closed": {"outstanding": 4}}}
-    return api.run(workload=workload, systems=[{"name": "s", "drive": drive}]).document["systems"][
-        0
-    ]
+    return closed_loop(drive, 4, n_requests=2000, footprint=f"{blocks * 512} B")
 
 
 def test_reads_of_the_failed_head_fail_until_it_is_removed():
@@ -229,49 +212,9 @@ def test_the_command_writes_a_drive_with_sources(tmp_path, capsys):
     assert "exists" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("name", "head", "told"),
-    [
-        ("exos-x18", 18, "head: got 18, need one from 0 to 17"),
-        ("exos-x18", -1, "head: got -1, need one from 0 to 17"),
-        ("exos-2x14", 1, 'dash: got "D1A2S1H1", need D1A1S1H1'),
-    ],
-)
-def test_what_cannot_be_is_refused(name, head, told):
-    with pytest.raises(ConfigError) as e:
-        depopulation.depopulate(drives.load(name), head)
-    assert told in str(e.value)
-
-
-def test_the_head_may_come_from_the_files_faults_alone(capsys):
-    assert main(["drives", "depopulate", "exos-x18"]) == 2
-    assert "--head: got nothing, need" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"slips": [3]}, "zones[0].slips: got [3], need none"),
-        ({"spares": 2}, "zones[0].spares: got 2, need none"),
-    ],
-)
-def test_defects_are_not_supported(change, told):
-    spec = drives.load("exos-x18")
-    spec["geometry"]["zones"][0] |= change
-    with pytest.raises(ConfigError) as e:
-        depopulation.depopulate(spec, 1)
-    assert told in str(e.value)
-
-
 @pytest.fixture(scope="module")
 def example():
-    path = ROOT / "examples" / "depopulation.py"
-    spec = importlib.util.spec_from_file_location("depopulation_example", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
+    return loaded(ROOT / "examples" / "depopulation.py")
 
 
 def test_the_pools_ways_by_hand(example):
@@ -303,15 +246,4 @@ def test_the_pools_ways_by_hand(example):
 
 
 def test_the_example_prints_the_table_of_the_guide(tmp_path):
-    script, figure = ROOT / "examples" / "depopulation.py", tmp_path / "figure"
-    done = subprocess.run(
-        [sys.executable, script, "--figure", figure], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert figure.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
-    page = (ROOT / "docs" / "guide" / "depopulation.md").read_text(encoding="utf-8")
-    printed = [re.split(r"\s{2,}", line.strip()) for line in done.stdout.splitlines()]
-    rows = [row for row in printed if len(row) == 7 and row[0] != "way"]
-    assert len(rows) == 4
-    for row in rows:
-        assert f"| {' | '.join(row)} |" in page
+    assert check_rows(printed("depopulation", tmp_path), "guide/depopulation.md", (7,)) == 4

@@ -1,10 +1,9 @@
 """Every drive file loads, shows and plots; published numbers result as in the manual."""
 
-import importlib.util
 import json
 
 import pytest
-from conftest import ROOT, command
+from conftest import ROOT, command, loaded
 
 from headstack import api, drives, table
 from headstack.cli import main
@@ -15,11 +14,7 @@ TABLE = ROOT / "docs" / "models" / "drives.md"
 
 @pytest.fixture(scope="module")
 def compare():
-    path = ROOT / "scripts" / "compare_drives.py"
-    spec = importlib.util.spec_from_file_location("compare_drives", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded(ROOT / "scripts" / "compare_drives.py")
 
 
 @pytest.fixture

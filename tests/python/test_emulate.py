@@ -1,6 +1,5 @@
 """Emulated drives: usual clients, recorded sessions and arguments."""
 
-import os
 import random
 import signal
 import socket
@@ -12,10 +11,9 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from conftest import ROOT, THOROUGH, command
+from conftest import HEADSTACK, ROOT, THOROUGH
 
 import headstack
-from headstack.errors import ConfigError, HeadstackError
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux")
 
@@ -75,36 +73,6 @@ def test_a_recorded_session_is_a_trace_with_the_same_times(drive, tmp_path):
     assert list(times) == [int(row[5]) for row in rows]
 
 
-def test_arguments_are_checked():
-    for change, said in (
-        ({"target": "exos-x81"}, 'drive: got "exos-x81".*did you mean "exos-x18"'),
-        ({"speed": -1.0}, "speed: got -1, need 0 to"),
-        ({"speed": float("nan")}, "speed: got NaN, need 0 to"),
-        ({"nbd": "0.0.0.0:0"}, "nbd: got .*need an address of this machine alone"),
-        ({"nbd": "nowhere"}, "nbd: got .*need unix:PATH, systemd or HOST:PORT"),
-        ({"nbd": "systemd"}, "nbd: got .*need LISTEN_FDS"),
-        ({"tls": "yes"}, 'tls: got "yes", need one of off, on, require'),
-        ({"tls": "on"}, "tls: got no certificates, need a folder"),
-        ({"tls_certificates": "/no/such/folder"}, "tls: /no/such/folder/server-cert.pem: got"),
-        ({"system": "x"}, "--system: got .*need an experiment"),
-        ({"target": "examples/demo.toml"}, "--system: got none, need one of nearline"),
-        ({"target": "examples/demo.toml", "system": "18 TB"}, "--system: got .*need one of"),
-        ({"target": "absent.toml"}, "absent.toml"),
-    ):
-        given = {"target": "exos-x18", **change}
-        with pytest.raises(ConfigError, match=said):
-            headstack.emulate(given.pop("target"), **given)
-    with pytest.raises(HeadstackError, match=r"store: .*need a file that can be read and written"):
-        headstack.emulate("exos-x18", store="/no/such/folder/data")
-    with pytest.raises(HeadstackError, match=r"record: .*need a file that can be written"):
-        headstack.emulate("exos-x18", record="/no/such/folder/data")
-
-
-def test_what_only_a_simulation_does_is_refused():
-    with pytest.raises(ConfigError, match=r"capping.*not supported in real time"):
-        headstack.emulate("examples/capping.toml", system="throttling")
-
-
 def test_systems_of_an_experiment(tmp_path):
     file = tmp_path / "shelf.toml"
     file.write_text(
@@ -133,15 +101,8 @@ def test_the_socket_and_its_folder_go():
 
 
 def started(*args: object) -> "subprocess.Popen[str]":
-    env = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
-    return subprocess.Popen(
-        [sys.executable, "-m", "headstack", "emulate", *map(str, args)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=env,
-        cwd=ROOT,
-    )
+    words, pipe = [*HEADSTACK, "emulate", *map(str, args)], subprocess.PIPE
+    return subprocess.Popen(words, stdout=pipe, stderr=pipe, text=True, cwd=ROOT)
 
 
 def test_the_command_prints_the_uri_and_ends_with_a_signal(tmp_path):
@@ -190,9 +151,3 @@ def test_what_is_acknowledged_survives_kill_9(tmp_path):
                 file.seek(block * 4096)
                 assert file.read(4096) == data, (kill, block)
     assert len(acknowledged) > 20
-
-
-def test_the_command_says_what_is_wrong():
-    done = command("emulate", "exos-x18", "--nbd", "0.0.0.0:1")
-    assert done.returncode == 2
-    assert "need an address of this machine alone, or --allow-remote" in done.stderr

@@ -3,16 +3,13 @@
 import sys
 from collections.abc import Sequence
 
-import pytest
-from conftest import ROOT
-
-import headstack
-
-sys.path.insert(0, str(ROOT / "benches"))
 import block_layer
 import database
 import guest
+import pytest
 from block_layer import Case, Request
+
+import headstack
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux"),

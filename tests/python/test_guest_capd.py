@@ -5,13 +5,10 @@ The guest runs the kernel of Debian's backports. Where it, or a tool, is absent,
 
 import sys
 
-import capd_faults
-import pytest
-from conftest import ROOT
-
-sys.path.insert(0, str(ROOT / "benches"))
 import capd
+import capd_faults
 import live_caps
+import pytest
 from capd import Group
 
 pytestmark = [

@@ -5,13 +5,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import guest
 import pytest
 from conftest import ROOT
 
 import headstack
-
-sys.path.insert(0, str(ROOT / "benches"))
-import guest
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux"),

@@ -4,12 +4,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-import pytest
-from conftest import ROOT
-
-sys.path.insert(0, str(ROOT / "benches"))
 import md
 import md_in_order
+import pytest
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux"),

@@ -10,17 +10,14 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
+import error_handling
+import guest
 import pytest
-from conftest import ROOT
+from block_layer import Request
 from test_guest import most_at_once
 from test_iscsi import zoned
 
 import headstack
-
-sys.path.insert(0, str(ROOT / "benches"))
-import error_handling
-import guest
-from block_layer import Request
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux"),

@@ -9,14 +9,12 @@ import json
 import sys
 from pathlib import Path
 
+import capd
+import guest
 import pytest
 from conftest import ROOT
 
 import headstack
-
-sys.path.insert(0, str(ROOT / "benches"))
-import capd
-import guest
 
 SYSTEM = Path("lib/systemd/system")
 TOOLS = ("systemd", "systemctl", "curl", "sg_sat_identify", "sg_start")

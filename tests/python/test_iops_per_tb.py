@@ -1,25 +1,14 @@
 """`examples/iops_per_tb.py`: the rates it finds, prices by hand, and the tables of its page."""
 
-import importlib.util
-import re
-import subprocess
-import sys
-
 import pytest
-from conftest import ROOT
+from conftest import ROOT, check_rows, loaded, printed
 
 from headstack import drives
 
 
 @pytest.fixture(scope="module")
 def example():
-    path = ROOT / "examples" / "iops_per_tb.py"
-    spec = importlib.util.spec_from_file_location("iops_per_tb", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
+    return loaded(ROOT / "examples" / "iops_per_tb.py")
 
 
 def test_drives_have_their_size_order_and_arms(example):
@@ -79,15 +68,5 @@ def test_prices_by_hand(example):
 
 @pytest.mark.thorough
 def test_the_tables_are_those_of_the_page(tmp_path):
-    script, figure = ROOT / "examples" / "iops_per_tb.py", tmp_path / "figure"
-    done = subprocess.run(
-        [sys.executable, script, "--figure", figure], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert figure.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
-    page = (ROOT / "docs" / "studies" / "iops-per-tb.md").read_text(encoding="utf-8")
-    printed = [re.split(r"\s{2,}", line.strip()) for line in done.stdout.splitlines()]
-    rows = [row for row in printed if len(row) in (2, 5, 8) and row[0][0] != "─"]
-    assert len(rows) == 34
-    for row in rows:
-        assert f"| {' | '.join(row)} |" in page
+    shown = printed("iops_per_tb", tmp_path)
+    assert check_rows(shown, "studies/iops-per-tb.md", (2, 5, 8)) == 34

@@ -10,8 +10,6 @@ from random import Random
 
 import pytest
 from conftest import ROOT, THOROUGH
-
-sys.path.insert(0, str(ROOT / "benches"))
 from iscsi_peers import Initiator
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux")

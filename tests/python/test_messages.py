@@ -3,240 +3,76 @@
 import errno
 import json
 import os
-import re
 import resource
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, command
+from conftest import HEADSTACK, ROOT, command, process
+from test_refusals import FOREIGN, FORM, LOAD, SYSTEM, told
 
 import headstack
 import headstack.cli
-from headstack import calibration, drives
+from headstack import _core, calibration, drives
 from headstack.errors import printable
-
-SYNTHETIC = 'synthetic = { n_requests = 100, size = "4 KiB", rate = "50/s" }'
-WORKLOAD = f"[workload]\n{SYNTHETIC}\n"
-SYSTEM = '[[system]]\nname = "one"\ndrive = "barracuda-es-750"\n'
-WHOLE = "a whole number"
-UNITS = "a number and a unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB"
-
-#: The form of every message.
-FORM = re.compile(r"^[^\n]+: got [^\n]+, need [^\n]+\n$")
-
-#: A line of the excerpt of a file: its number, or none beside marks and gaps.
-EXCERPT = re.compile(r"^( *\d+ |\.\.\.| +)(\||$)")
-
-#: Messages of libraries that do not help users.
-FOREIGN = re.compile(
-    r"something else|did not match any variant|annot overwrite|\bmap\b|a sequence|os error|"
-    r"Traceback|panicked|External|recurs|got \"\"|got ,|, need $"
-)
-
-
-def headstack_of(*args: object, limits=None, **more) -> "subprocess.CompletedProcess[str]":
-    """Run the command line; `limits` is a function that is called in the new process."""
-    return subprocess.run(
-        [sys.executable, "-m", "headstack", *map(str, args)],
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=limits,
-        timeout=120,
-        **more,
-    )
 
 
 def message(capfd: pytest.CaptureFixture[str], *args: object) -> str:
-    """The message of the command line for wrong input."""
-    code = headstack.cli.main([str(a) for a in args])
-    shown = capfd.readouterr()
-    assert (code, shown.out) == (2, ""), shown
-    # Below the message there may be the line of the file that it is about.
-    first, *excerpt = shown.err.removesuffix("\n").split("\n")
-    assert FORM.match(f"{first}\n"), shown.err
-    assert not FOREIGN.search(f"{first}\n"), shown.err
-    assert all(EXCERPT.match(line) for line in excerpt), shown.err
-    return first
+    return told(capfd, [str(a) for a in args])
 
 
-def synthetic(**keys: str) -> str:
-    given = {"n_requests": "100", "rate": '"50/s"', **keys}
-    text = ", ".join(f"{k} = {v}" for k, v in given.items())
-    return f"[workload]\nsynthetic = {{ {text} }}\n{SYSTEM}"
+@pytest.mark.parametrize("command", ["run", "drives"])
+@pytest.mark.parametrize(
+    ("text", "place", "need"),
+    [
+        ("[" * 500 + "]" * 500, ":1:", "got more levels, need fewer levels"),
+        ("{ a = " * 500 + "1" + " }" * 500, ":1:", "got more levels, need fewer levels"),
+        ("9" * 5000, ":1:5", "got a larger number, need a whole number"),
+        ("1\na.b = 2", ":2:1", "got a key inside an integer, need a table"),
+        ('"\x1b[2J"', ":1:6", "got "),
+    ],
+)
+def test_strange_toml_is_one_line(command, text, place, need, tmp_path, capfd):
+    file = tmp_path / "strange.toml"
+    file.write_text(f"a = {text}\n")
+    said = message(capfd, command, file)
+    assert said.startswith(f"{file}{place}"), said
+    assert need in said
 
 
-EXPERIMENTS = {
-    # A value with several forms: the error is that of the form that was meant.
-    "size-list": (
-        synthetic(size='["4 KiB"]'),
-        'workload[0].synthetic.size: got ["4 KiB"], need one value with its unit',
-    ),
-    "size-unit": (synthetic(size='"4q"'), f'workload[0].synthetic.size: got "4q", need {UNITS}'),
-    "size-bare": (synthetic(size="4096"), "workload[0].synthetic.size: got 4096, need one value"),
-    "distribution": (
-        synthetic(size='{ distribution = "unifrm" }'),
-        'workload[0].synthetic.size.distribution: got "unifrm", need one of fixed, ',
-    ),
-    "distribution-key": (
-        synthetic(size='{ distribution = "uniform", min = "1 KiB" }'),
-        "workload[0].synthetic.size.max: got nothing, need a value",
-    ),
-    "warm-up-list": (
-        f"{WORKLOAD}warm_up = []\n{SYSTEM}",
-        "workload.warm_up: got [], need a number of requests, or a length of time",
-    ),
-    "warm-up-unit": (
-        f'{WORKLOAD}warm_up = "4 parsec"\n{SYSTEM}',
-        'workload.warm_up: got "4 parsec", need a number and a unit: one of s, ms',
-    ),
-    "warm-up-negative": (
-        f"{WORKLOAD}warm_up = -4\n{SYSTEM}",
-        "workload.warm_up: got -4, need a number of requests, or a length of time",
-    ),
-    "concatenate": (
-        f"{WORKLOAD}concatenate = 3\n{SYSTEM}",
-        'workload.concatenate: got 3, need a list of sizes, or "measured"',
-    ),
-    "sectors": (
-        f"{WORKLOAD}{SYSTEM}[system.set.geometry]\nzones = [{{ first_cylinder = {{}} }}]\n",
-        f"system[0].drive.geometry.zones[0].first_cylinder: got a table, need {WHOLE}",
-    ),
-    # Kinds of values, with the names in TOML.
-    "table": (
-        f"[workload]\nsynthetic = 3\n{SYSTEM}",
-        "workload.synthetic: got integer 3, need a table",
-    ),
-    "set": (f"{WORKLOAD}{SYSTEM}set = 3\n", "system[0].set: got integer 3, need a table"),
-    "list": (
-        f'{WORKLOAD}device_blocks = "x"\n{SYSTEM}',
-        'workload.device_blocks: got string "x", need a list',
-    ),
-    "pair": (f"{WORKLOAD}remap = [[1]]\n{SYSTEM}", "workload.remap[0]: got 1, need a list of 2"),
-    "word": (
-        f"{WORKLOAD}past_end = 3\n{SYSTEM}",
-        "workload.past_end: got integer 3, need one of error, wrap",
-    ),
-    "key of a workload": (
-        f"{WORKLOAD}{SYSTEM}[run]\npast_end = 'wrap'\n",
-        'run: got key "past_end", need it in a workload, as workload.past_end',
-    ),
-    "too-much": (
-        f"{WORKLOAD}{SYSTEM}queue_depth = 5_000_000_000\n",
-        "system[0].queue_depth: got integer 5000000000, need a whole number, 0 or more, at most "
-        "4294967295",
-    ),
-    # TOML.
-    "extend": (f"a = 1\na.b = 2\n{SYSTEM}", ":2:1: got a key inside an integer, need a table"),
-    "extend-table": (
-        "a = { b = 1 }\n[a.c]\nd = 1\n",
-        ":2:2: got a key inside an inline table, need a table",
-    ),
-    "equals": ("a\n", ':1:2: got "a", need KEY = VALUE, [TABLE] or'),
-    "10^22": (
-        f"[run]\nthreads = {10**22}\n{WORKLOAD}{SYSTEM}",
-        f":2:11: got integer {10**22}, need a whole number from -2^63 to 2^63 - 1",
-    ),
-    "digits": (
-        f"[run]\nthreads = {'9' * 5000}\n",
-        ":2:11: got a larger number, need a whole number",
-    ),
-    "deep": (f"a = {'[' * 500}{']' * 500}\n", "got more levels, need fewer levels"),
-    "deep-tables": (f"a = {'{ a = ' * 500}1{' }' * 500}\n", "got more levels, need fewer levels"),
-    "directory": (None, ": got a directory, need a file of TOML"),
-    # Traces of an experiment.
-    "absent": (
-        f'[workload]\ntrace = "absent.trace"\n{SYSTEM}',
-        "absent.trace: got no such file or directory, need a file that can be read",
-    ),
-    "empty-path": (
-        f'[workload]\ntrace = ""\n{SYSTEM}',
-        "workload[0].trace: got empty text, need a path",
-    ),
-    "second": (
-        f'[[workload]]\n{SYNTHETIC}\n[[workload]]\ntrace = "bad.csv"\n{SYSTEM}',
-        'bad.csv:2: column 3 "blocks": got "x", need an integer',
-    ),
-    # Characters that control a terminal.
-    "key": (f'"\\u001b[2J" = 1\n{WORKLOAD}{SYSTEM}', r'got key "\u{1b}[2J", need one of'),
-    "drive": (
-        f'{WORKLOAD}[[system]]\ndrive = "\\u009b2J\\u202e"\n',
-        r'system[0].drive: got "\u{9b}2J\u{202e}", need a path or one of',
-    ),
-    "raw": ('a = "\x1b[2J"\n', ":1:6: got "),
-}
-
-
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_experiments(name, tmp_path, capfd):
-    text, want = EXPERIMENTS[name]
-    file = tmp_path / "x.toml"
-    if text is None:
-        file.mkdir()
-    else:
-        file.write_text(text)
-    (tmp_path / "bad.csv").write_text("time_us,lba,blocks,op\n1,2,x,R\n")
-    said = message(capfd, "run", file)
-    assert said.startswith(str(file)), said
-    assert want in said
-    if name in ("absent", "second"):
-        key = "workload[0].trace" if name == "absent" else "workload[1].trace"
-        assert said.startswith(f"{file}: {key}: {tmp_path}/"), said
-
-
-GOOD = "0,1000,4096,r,0.1\n"
-TRACES = {
-    "column": (
-        "time_us,lba,op\n1,2,R\n",
-        ":1: got columns time_us, lba, op, need a column blocks or size_bytes",
-    ),
-    "no-time": ("lba,blocks,op\n1,2,R\n", ":1: got columns lba, blocks, op, need a column time_s"),
-    "first-line": (
-        f"x,1000,4096,r,0.1\n{GOOD * 3}",
-        ':1: column 1 "ASU": got "x", need an integer from 0',
-    ),
-    "third-line": (
-        f"{GOOD * 2}0,1000,4096,q,0.1\n{GOOD}",
-        ':3: column 4 "op": got "q", need one of',
-    ),
-    "notation": (
-        "time_us,lba,size_bytes,op\n1,2,4k,R\n",
-        ':2: column 3 "size_bytes": got "4k", need an integer that is not negative, without a',
-    ),
-    "nothing": (
-        "time_us,lba,size_bytes,op\n1,2,,R\n",
-        ':2: column 3 "size_bytes": got nothing, need an integer',
-    ),
-    "empty": ("", ": got an empty file, need a trace in one of"),
-    "blank": ("\n \n", ": got blank lines only, need a trace in one of"),
-    "escape": (
-        "time_us,lba,size_bytes,op\n1,2,\x1b[2J,R\n",
-        r':2: column 3 "size_bytes": got "\u{1b}[2J", need an integer',
-    ),
-    "escape-column": ("lba,op,\x1b[2J\n", r":1: got columns lba, op, \u{1b}[2J, need a column"),
-    "escape-format": ("\x1b[2J\n", r': got "\u{1b}[2J\n", need a trace in one of'),
-}
-
-
-@pytest.mark.parametrize("name", TRACES)
-def test_traces(name, tmp_path, capfd):
-    text, want = TRACES[name]
-    trace = tmp_path / "a.txt"
-    trace.write_text(text)
-    assert message(capfd, "trace-info", trace).startswith(f"{trace}{want}")
-    target = tmp_path / "b.csv"
-    assert message(capfd, "convert", trace, target).startswith(f"{trace}{want}")
-    assert list(tmp_path.iterdir()) == [trace]
+@pytest.mark.parametrize("in_thread", [False, True])
+def test_an_error_inside_the_core_is_one_line(in_thread):
+    with pytest.raises(headstack.HeadstackError, match="got an internal error at crates/") as error:
+        _core.panics(in_thread)
+    assert "please report it" in str(error.value)
+    assert "\n" not in str(error.value)
+    assert error.value.__cause__ is None
+    # On the command line it is all that is said, with the exit code of a failure.
+    code = (
+        "import sys; from headstack import _core, cli; "
+        f"cli._run = lambda _: _core.panics({in_thread}); sys.exit(cli.main([]))"
+    )
+    bare = {k: v for k, v in os.environ.items() if k != "RUST_BACKTRACE"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=bare, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert FORM.fullmatch(done.stderr.removesuffix("\n")), done.stderr
+    assert "got an internal error at crates/py/src/panics.rs" in done.stderr
 
 
 def test_a_wrong_first_line_can_be_left_out(tmp_path, capfd):
     trace = tmp_path / "a.txt"
-    trace.write_text(f"x,1000,4096,r,0.1\n{GOOD * 3}")
-    assert headstack.cli.main(["trace-info", str(trace), "--on-error", "skip", "--json"]) == 0
+    trace.write_text("x,1000,4096,r,0.1\n" + "0,1000,4096,r,0.1\n" * 3)
+    args = ["trace-info", str(trace), "--on-error", "skip"]
+    assert headstack.cli.main([*args, "--json"]) == 0
     info = json.loads(capfd.readouterr().out)
     assert (info["n_requests"], info["n_skipped"]) == (3, 1)
+    assert headstack.cli.main(args) == 0
+    shown = capfd.readouterr().out
+    assert "spc, fits most of the first lines, not all" in shown
+    assert "1 wrong records left out" in shown
 
 
 def test_names_of_files_do_not_steer_the_terminal(tmp_path, capfd):
@@ -258,7 +94,7 @@ def test_names_of_any_bytes_are_names(command, capfd):
 def test_names_in_results_do_not_steer_the_terminal(tmp_path, capfd):
     file = tmp_path / "x.toml"
     named = SYSTEM.replace('"one"', r'"\u001b]0;x\u0007"')
-    file.write_text(WORKLOAD.replace("[workload]", '[workload]\nname = "\\u009bA"') + named)
+    file.write_text(LOAD.replace("[workload]", '[workload]\nname = "\\u009bA"') + named)
     assert headstack.cli.main(["run", str(file)]) == 0
     shown = capfd.readouterr().out
     assert r"\u{1b}]0;x\u{7}" in shown
@@ -280,27 +116,10 @@ def test_drive_files_do_not_steer_the_terminal(tmp_path, capfd):
 )
 def test_any_text_names_a_system(name, tmp_path):
     file = tmp_path / "x.toml"
-    file.write_text(WORKLOAD + SYSTEM.replace('"one"', json.dumps(name)))
+    file.write_text(LOAD + SYSTEM.replace('"one"', json.dumps(name)))
     done = command("run", file, "--out", tmp_path / "out")
     assert (done.returncode, done.stderr) == (0, ""), done
     assert headstack.load(tmp_path / "out").document["systems"][0]["name"] == name
-
-
-def test_numbers_of_python_are_checked_where_they_are_given():
-    load = {"n_requests": 10, "rate": "50/s"}
-    given = {"workload": {"synthetic": load}, "systems": [{"drive": "exos-x18"}]}
-    for key, need in {"threads": "one of at most 64", "seed": "one of at most 64"}.items():
-        with pytest.raises(headstack.ConfigError, match=f"{key}: got .*, need {need}"):
-            headstack.run(**given, **{key: 10**22}, log_requests=False)
-
-
-@pytest.mark.parametrize("text", ["deep", "digits", "extend", "raw"])
-def test_drive_files_are_read_as_experiments_are(text, tmp_path, capfd):
-    file = tmp_path / "x.toml"
-    file.write_text(EXPERIMENTS[text][0])
-    said = message(capfd, "drives", file)
-    assert said.startswith(f"{file}:")
-    assert EXPERIMENTS[text][1] in said
 
 
 def test_sizes_may_be_in_fios_notation(tmp_path):
@@ -339,18 +158,12 @@ def test_a_full_device_is_named(tmp_path):
     trace = tmp_path / "a.csv"
     trace.write_text("time_us,lba,blocks,op\n1,2,8,R\n")
     for kind in ("csv", "parquet"):
-        done = headstack_of("convert", trace, "/dev/full", "--to", kind)
+        done = process("convert", trace, "/dev/full", "--to", kind)
         want = "/dev/full: got no space left on device, need room for what is written\n"
-        assert (done.returncode, done.stderr) == (1 if kind == "" else done.returncode, want)
-        assert done.returncode != 0
+        assert (done.returncode != 0, done.stderr) == (True, want)
     with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "headstack", "trace-info", trace],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        words, pipe = [*HEADSTACK, "trace-info", trace], subprocess.PIPE
+        done = subprocess.run(words, stdout=full, stderr=pipe, text=True, check=False)
     want = "standard output: got no space left on device, need room for what is written\n"
     assert (done.returncode, done.stderr) == (1, want)
     assert Path("/dev/full").is_char_device()
@@ -363,9 +176,9 @@ def test_where_there_is_no_room_nothing_half_is_left(n_bytes, experiment, tmp_pa
         resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
 
     out = tmp_path / "out"
-    done = headstack_of("run", experiment, "--out", out, limits=limits)
+    done = process("run", experiment, "--out", out, preexec_fn=limits)
     assert done.returncode == 1, done
-    assert FORM.match(done.stderr), done.stderr
+    assert FORM.fullmatch(done.stderr.removesuffix("\n")), done.stderr
     assert not FOREIGN.search(done.stderr)
     assert done.stderr.startswith(f"{out}"), done.stderr
     assert os.strerror(errno.EFBIG).lower() in done.stderr
@@ -384,9 +197,9 @@ def test_short_of_memory_is_said(n_bytes, experiment, tmp_path):
     def limits() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (n_bytes, n_bytes))
 
-    done = headstack_of("run", experiment, "--out", tmp_path / "out", limits=limits)
+    done = process("run", experiment, "--out", tmp_path / "out", preexec_fn=limits)
     assert done.returncode == 1, done
-    assert FORM.match(done.stderr), done.stderr
+    assert FORM.fullmatch(done.stderr.removesuffix("\n")), done.stderr
     assert "memory" in done.stderr
     # The numbers are still there.
     assert headstack.load(tmp_path / "out").summary["n_requests"].tolist() == [300]
@@ -407,9 +220,9 @@ drive = "barracuda-es-750"
     def limits() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (n_bytes, n_bytes))
 
-    done = headstack_of("run", path, "--out", out, limits=limits)
+    done = process("run", path, "--out", out, preexec_fn=limits)
     assert done.returncode == 1, done
-    assert FORM.match(done.stderr), done.stderr
+    assert FORM.fullmatch(done.stderr.removesuffix("\n")), done.stderr
     assert "overloaded: got no more memory with" in done.stderr
     assert "Traceback" not in done.stderr
     assert "panicked" not in done.stderr
@@ -420,7 +233,7 @@ def test_a_damaged_parquet_file_is_said_in_one_line(tmp_path):
     trace, packed = tmp_path / "a.csv", tmp_path / "a.parquet"
     rows = "".join(f"{i},{i * 8 % 9999},8,{'RW'[i % 2]}\n" for i in range(5000))
     trace.write_text(f"time_us,lba,blocks,op\n{rows}")
-    assert headstack_of("convert", trace, packed).returncode == 0
+    assert process("convert", trace, packed).returncode == 0
     whole = packed.read_bytes()
     said = set()
     for place in range(8, len(whole) - 8, max(1, len(whole) // 40)):
@@ -430,7 +243,7 @@ def test_a_damaged_parquet_file_is_said_in_one_line(tmp_path):
         said.add(_told_of(packed))
     # Some damage is not detected, for example in the statistics.
     for text in said - {""}:
-        assert FORM.match(text + "\n"), text
+        assert FORM.fullmatch(text), text
         assert "panicked" not in text
     assert len(said) > 1
 

@@ -359,25 +359,6 @@ def test_the_command_writes_tables_drives_and_figures(tmp_path, capsys):
     assert "2 drives of 6 heads" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (["exos-x18"], 'geometry.layout: got "serpentine", need "adaptive"'),
-        (["wd-re3-2009", "--policy", "clasic"], 'policy.name: got "clasic"'),
-        (["wd-re3-2009", "--set", "heads.sd=1"], '--set: got "heads.sd"'),
-        (["wd-re3-2009", "--set", "heads.head_sd=-1"], "heads.head_sd: got -1, need 0 to 1"),
-        (["wd-re3-2009", "--set", "policy.step=0"], "policy.step: got 0, need above 0"),
-        (["wd-re3-2009", "--set", "policy.highest=1.5"], "policy.highest: got 1.5"),
-        (["wd-re3-2009", "--n", "0"], "--n"),
-        (["wd-re3-2009", "--drives", "3"], "--drives: got it without --out"),
-        (["no-such-drive"], 'drive: got "no-such-drive"'),
-    ],
-)
-def test_wrong_input_is_told_with_its_key(args, message, capsys):
-    assert main(["population", *args]) == 2
-    assert message in capsys.readouterr().err
-
-
 def test_presets_and_policies_stand_in_the_docs():
     text = (ROOT / "docs" / "models" / "adaptive-zoning.md").read_text(encoding="utf-8")
     for name in (*NAMES, *population.POLICIES):

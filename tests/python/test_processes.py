@@ -1,11 +1,9 @@
 """Every process writes the same bytes, with any number of threads, also for layers with changes."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
-from conftest import ROOT
+from conftest import process
 
 WORKLOADS = """
 [[workload]]
@@ -75,26 +73,8 @@ layers = [{ name = "raid10", near = 1, far = 2, chunk = "64 KiB" }]
 
 def files(experiment: Path, out: Path, threads: int, **env: str) -> dict[str, bytes]:
     """The files that a separate process writes: the document, the request logs and the series."""
-    command = [
-        sys.executable,
-        "-m",
-        "headstack",
-        "run",
-        experiment,
-        "--out",
-        out,
-        "--json",
-        "--requests",
-        "--no-figures",
-    ]
-    done = subprocess.run(
-        [*map(str, command), "--threads", str(threads)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **env},
-        cwd=ROOT,
-        check=False,
-    )
+    args = ["--out", out, "--json", "--requests", "--no-figures", "--threads", threads]
+    done = process("run", experiment, *args, env={**os.environ, **env})
     assert done.returncode == 0, done.stderr
     # The manifest contains date and command.
     tables = [*out.glob("*.parquet"), out / "result.json"]

@@ -6,7 +6,6 @@ import json
 import re
 
 import altair as alt
-import browser
 import pandas as pd
 import pytest
 
@@ -15,12 +14,6 @@ from headstack import plots, report
 from headstack.plots import look
 
 pytestmark = pytest.mark.needs("browser")
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory):
-    with browser.Browser(tmp_path_factory.mktemp("profile")) as one:
-        yield one
 
 
 @pytest.fixture

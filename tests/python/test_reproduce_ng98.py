@@ -4,16 +4,14 @@ Bounds are from the article, from closed forms, and from a prototype of the same
 not part of the project.
 """
 
-import json
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 import verdicts
-from conftest import command, without_choices
 
-from headstack import formulas, plots, studies
+from headstack import formulas, studies
 from headstack.formulas import KB, MB
 from headstack.studies.ng98 import (
     Choices,
@@ -36,7 +34,7 @@ from headstack.studies.ng98.drive import (
     curve,
 )
 from headstack.studies.rules import Kind, Rule, holds
-from headstack.studies.study import Study, reproduce
+from headstack.studies.study import Study
 
 PAPER = studies.load("ng98")
 IDS = [f"NG-{n}" for n in range(1, 10)]
@@ -57,10 +55,7 @@ def study(out):
 @pytest.fixture(scope="session")
 def whole(out):
     """A quick run of all claims: its document and study."""
-    with pytest.MonkeyPatch.context() as m:
-        m.setattr(plots, "save", lambda chart, stem: [])
-        without_choices(m, "NG-9")
-        return reproduce(PAPER, out, quick=True)
+    return verdicts.whole("ng98", out, "NG-9")
 
 
 def wider(k):
@@ -71,21 +66,6 @@ def ratios(places, k):
     """Return the factors of number and time of seeks in cylinders k times as large."""
     before, after = (workloads.seeks(places, wider(n)) for n in (1, k))
     return after[0] / before[0], after[1] / before[1]
-
-
-# The command.
-
-
-def test_all_claims_are_in_the_document(tmp_path):
-    done = command("reproduce", "ng98", "NG-6", "--quick", "--json", "--out", tmp_path)
-    assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
-    assert document["paper"] == "ng98"
-    assert [c["id"] for c in document["claims"]] == IDS
-    (claim,) = [c for c in document["claims"] if c["id"] == "NG-6"]
-    assert claim["verdict"] == "reproduced"
-    assert (tmp_path / claim["figure"]).read_bytes().startswith(b"\x89PNG")
-    assert "NG-6" in (tmp_path / "ng98.html").read_text()
 
 
 #: The conclusion of NG-5 hangs on settling; NG-9 is arithmetic, and benchmarks of unknown programs.

@@ -11,9 +11,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import verdicts
-from conftest import command, without_choices
 
-from headstack import plots, population, studies
+from headstack import population, studies
 from headstack.population.format import track_bytes
 from headstack.studies.snowflakes import (
     extents,
@@ -28,7 +27,6 @@ from headstack.studies.snowflakes import (
     sweeps,
     zoning,
 )
-from headstack.studies.study import reproduce
 
 PAPER = studies.load("snowflakes")
 IDS = [f"SNOW-{n}" for n in range(1, 7)]
@@ -38,10 +36,7 @@ MIB, GIB = 2**20, 2**30
 @pytest.fixture(scope="session")
 def whole(tmp_path_factory):
     """A quick run of all claims: its document and study."""
-    with pytest.MonkeyPatch.context() as m:
-        m.setattr(plots, "save", lambda chart, stem: [])
-        without_choices(m, "SNOW-5")
-        return reproduce(PAPER, tmp_path_factory.mktemp("snowflakes"), quick=True)
+    return verdicts.whole("snowflakes", tmp_path_factory.mktemp("snowflakes"), "SNOW-5")
 
 
 @pytest.fixture(scope="session")
@@ -53,21 +48,6 @@ def parts(whole):
 def closest():
     """The 25 drives of 2008 that are closest to the paper's, of all seeds."""
     return sets.draw(sets.SPREAD, None, sets.closest_seed())
-
-
-# The command.
-
-
-def test_all_claims_are_in_the_document(tmp_path):
-    done = command("reproduce", "snowflakes", "SNOW-1", "--quick", "--json", "--out", tmp_path)
-    assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
-    assert document["paper"] == "snowflakes"
-    assert [c["id"] for c in document["claims"]] == IDS
-    claim = document["claims"][0]
-    assert claim["verdict"] == "not-run"
-    assert (tmp_path / claim["figure"]).read_bytes().startswith(b"\x89PNG")
-    assert "SNOW-1" in (tmp_path / "snowflakes.html").read_text()
 
 
 #: The verdicts, by what each stands on: see the reasons in the claims.

@@ -1,15 +1,13 @@
 """`headstack.schema`: made from the JSON Schema, and what a type checker says of experiments."""
 
-import importlib.util
 import re
-import sys
 import tomllib
 from pathlib import Path
 from types import ModuleType
 
 import mypy.api
 import pytest
-from conftest import ROOT
+from conftest import ROOT, loaded
 
 from headstack import _bridge
 
@@ -50,13 +48,7 @@ LINES = [
 
 
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("schema_types", SCRIPT)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["schema_types"] = module
-    spec.loader.exec_module(module)
-    return module
+    return loaded(SCRIPT)
 
 
 def test_the_files_are_those_of_the_schema():

@@ -1,21 +1,12 @@
 """`examples/smallest_array.py`: arrays are compared by the same rule, over seeds, and by cost."""
 
-import importlib.util
-import sys
-
 import pytest
-from conftest import ROOT
+from conftest import ROOT, loaded
 
 
 @pytest.fixture(scope="module")
 def example():
-    path = ROOT / "examples" / "smallest_array.py"
-    spec = importlib.util.spec_from_file_location("smallest_array", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
+    return loaded(ROOT / "examples" / "smallest_array.py")
 
 
 def array(example, kind, count, p99s, low=100.0, high=120.0, drive="barracuda-es-750"):

@@ -165,50 +165,6 @@ def test_a_stonewall_is_a_beginning():
     job = "[global]\ndirect=1\nfilename=/dev/a\nsize=1m\nruntime=5\ntime_based\n"
     job += "[a]\n[b]\nstonewall\n[c]\n"
     assert [j.get("start") for j in fio.read(job, "x", {}).jobs] == [None, "5 s", "5 s"]
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("rw=trim", ':4: rw: got "trim", need one of read'),
-        ("rw=rw", ':4: rw: got "rw", need randrw'),
-        ("rw=randreed", 'did you mean "randread"'),
-        ("bs=5k%", ':4: bs: got "5k%"'),
-        ("bs=1000", ':4: bs: got "1000", need a multiple of 512'),
-        ("size=50%", ":4: size: got"),
-        ("zonemode=zbd", ':4: got option "zonemode", need a file without it: not supported'),
-        ("iodeph=4", 'got option "iodeph", need a file without it; did you mean "iodepth"?'),
-        ("ioengine=mmap", ':4: ioengine: got "mmap", need one of io_uring'),
-        ("random_distribution=normal:20", ":4: random_distribution: got"),
-        ("numjobs=x", ':4: numjobs: got "x", need a whole number, 1 or more'),
-        ("direct=0", "the host's page cache is not supported"),
-        ("thinktime_blocks=4\nthinktime=1", ':4: thinktime_blocks: got "4", need 1'),
-        ("fsync=1\nrw=write\nioengine=libaio\niodepth=4", ":4: fsync: got"),
-        ("stonewall\n[y]\nstonewall", ":6: stonewall: got"),
-        ("size=${SIZE}", ":4: size: got"),
-        ("runtime=1fortnight", ':4: runtime: got "1fortnight", need a length of time'),
-        ("bssplit=4k/80:8k/30", ":4: bssplit: got"),
-        ("include other.fio", ":4: got"),
-        ("rate_process=poisson\nrate_iops=10\nthinktime=1", ":4: rate_process: got"),
-    ],
-)
-def test_what_jobs_cannot_say_is_an_error_with_its_line(line, message):
-    job = f"[x]\nsize=1g\ndirect=1\n{line}\n"
-    with pytest.raises(headstack.ConfigError) as error:
-        fio.read(job, "x.fio", {})
-    assert message in str(error.value)
-
-
-def test_errors_of_the_form_of_a_file():
-    for job, message in {
-        "": "x.fio: got no job",
-        "rw=read\n": 'x.fio:1: got "rw=read", need a section',
-        "[x\n": 'x.fio:1: got "[x", need a section',
-        "[x]\ndirect=1\n": "job x: size: got nothing, need the bytes",
-    }.items():
-        with pytest.raises(headstack.ConfigError, match="x") as error:
-            fio.read(job, "x.fio", {})
-        assert message in str(error.value)
     # What is missing may be given.
     assert fio.read("[x]\n", "x.fio", {"direct": "1", "size": "1g"}).devices == [1 << 30]
 
@@ -266,25 +222,6 @@ def test_a_trace_of_several_devices_and_odd_places(tmp_path):
     empty.write_text("time_us,lba,blocks,op\n")
     with pytest.raises(headstack.TraceError, match="got no requests"):
         start.from_trace(empty)
-
-
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        ([], "headstack init: got nothing, need one trace or one job file"),
-        (["a.csv", "--fio", "b.fio"], "got 2 files"),
-        (["absent.fio"], "absent.fio: got no such file"),
-        (["absent.csv"], "absent.csv"),
-        (["a.fio", "--goal", "p9=1"], "--goal: "),
-        (["a.csv", "--set", "size=1g"], "--set: got it with a trace"),
-        (["a.fio", "--from", "csv"], "--from: got it with a job file"),
-        (["examples/database.fio", "--drive", "exos-x81"], 'drive: got "exos-x81"'),
-    ],
-)
-def test_wrong_input_of_init_is_one_line(args, message):
-    done = command("init", *args)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done
-    assert message in done.stderr
 
 
 def test_the_example_of_a_job_file_runs(tmp_path):

@@ -183,43 +183,6 @@ def test_ten_thousand_drives_by_zone():
     assert np.array_equal(rates[4321], one[0])
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"densities": [[1.0, 1.0]]}, r"densities: got shape \(1, 2\), need 3 axes"),
-        (
-            {"densities": np.ones((1, 2, 2))},
-            r"densities: got shape \(1, 2, 2\), need \(drives, 3, 2\)",
-        ),
-        (
-            {"densities": np.full((1, 3, 2), 9.0)},
-            r"drives\[0\]\.geometry\.density\[0\]\.bpi: got 9",
-        ),
-        ({"densities": [[["a"]]]}, "densities: got .*, need numbers"),
-        (
-            {"densities": np.ones((2, 3, 2)), "factors": [1.0]},
-            "factors: got 1, need one for each of 2",
-        ),
-        ({"factors": [math.nan]}, r"factors\[0\]: got NaN"),
-        ({"block_bytes": 0}, "block_bytes: got 0"),
-        ({"block_bytes": -1}, "block_bytes: got -1"),
-        ({"last_byte": 1}, "last_byte: got 1"),
-        ({"last_byte": 1 << 39}, "last_byte: got"),
-        ({"trials": 0}, "trials: got 0"),
-        ({"trials": 1.5}, "trials: got 1.5, need a whole number"),
-        ({"noise": streaming.Noise(trial_factor=-1)}, r"noise\.trial_factor: got -1"),
-        (
-            {"noise": streaming.Noise(damage=[streaming.Damage(1, 0, 9, 0.5)])},
-            r"noise\.damage\[0\]\[0\]: got 1, need a drive below 1",
-        ),
-    ],
-)
-def test_wrong_input_is_refused(given, message):
-    args = {"block_bytes": 1000, "last_byte": 100_000, **given}
-    with pytest.raises(ConfigError, match=message):
-        streaming.sweep(drive(), **args)
-
-
 def test_other_layouts_are_refused():
     other = drive(layout="cylinder-major")
     del other["geometry"]["band_cylinders"]

@@ -7,7 +7,6 @@ import pytest
 import streaming_oracle as oracle
 
 from headstack import population
-from headstack.errors import ConfigError
 from headstack.probe import sweep_fit
 from headstack.probe.sweep_fit import overlaps
 from headstack.studies.snowflakes import sets
@@ -111,21 +110,6 @@ def test_edges_of_steps_by_hand():
     times = np.repeat(levels, [100, 90, 80, 120])
     assert sweep_fit.zone_edges(times) == [100, 190, 270]
     assert sweep_fit.zone_edges(np.ones(500)) == []
-
-
-@pytest.mark.parametrize(
-    ("rates", "more", "message"),
-    [
-        (np.ones((2, 300)), {}, "sweep.surfaces"),
-        (np.zeros((2, 300)), {"surfaces": 4}, "sweep.rates: got a rate that is none"),
-        (np.ones((1, 0)), {"surfaces": 4}, "sweep.rates: got shape"),
-        (np.ones(10), {"surfaces": 4}, "need at least 16"),
-        (np.full((1, 300), 1e8), {"surfaces": 4, "step": -1.0}, "sweep.step"),
-    ],
-)
-def test_sweeps_that_cannot_be_used_are_refused(rates, more, message):
-    with pytest.raises(ConfigError, match=message):
-        sweep_fit.infer(rates, sets.BLOCK, **more)
 
 
 def test_neighbouring_zones_do_not_hide_a_step():

@@ -1,6 +1,8 @@
 """What verdicts stand on: wrong numbers fail, and the guide has what comes out."""
 
+import hashlib
 import itertools
+import json
 import re
 import tomllib
 from dataclasses import replace
@@ -11,6 +13,7 @@ from conftest import ROOT, command
 
 from headstack import studies
 from headstack.cli import reproduce as reproduce_command
+from headstack.errors import ConfigError
 from headstack.studies import evaluate, page
 from headstack.studies.isca08 import systems
 from headstack.studies.pcap import effects
@@ -168,18 +171,54 @@ def test_the_guide_has_what_the_tool_prints(tmp_path, monkeypatch):
         verdicts.check(document)
 
 
-@pytest.mark.parametrize(
-    ("args", "said"),
-    [
-        (["--all", "pcap"], "--all: got pcap too, need --all alone, or one paper"),
-        (["--all", "--seeds", "2"], "--all: got --seeds too, need --all alone, or one paper"),
-        ([], "PAPER: got none, need one of isca08, "),
-    ],
-)
-def test_all_papers_or_one(args, said):
-    done = command("reproduce", *args)
-    assert done.returncode != 0
-    assert said in done.stderr
+#: The papers: what their claims are called, how many there are, and one that takes little time.
+PAPERS = {
+    "isca08": ("IDP", 13, "IDP-12"),
+    "ng98": ("NG", 9, "NG-6"),
+    "snowflakes": ("SNOW", 6, "SNOW-1"),
+    "pcap": ("PCAP", 11, "PCAP-8"),
+}
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_the_command_writes_all_claims_figures_pages_and_a_manifest(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADSTACK_TRACES", str(tmp_path))
+    prefix, n, judged = PAPERS[name]
+    out = tmp_path / "out"
+    done = command("reproduce", name, judged, "--quick", "--json", "--out", out)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["paper"] == name
+    assert [c["id"] for c in document["claims"]] == [f"{prefix}-{i + 1}" for i in range(n)]
+    for row in document["claims"]:
+        assert {"what", "paper", "ours", "deviation", "verdict", "figure", "why"} <= row.keys()
+        assert row["verdict"] in list(Verdict)
+        assert row["verdict"] == "reproduced" or row["why"]
+    (claim,) = (c for c in document["claims"] if c["id"] == judged)
+    assert (out / claim["figure"]).read_bytes().startswith(b"\x89PNG")
+    assert (out / claim["figure"]).with_suffix(".svg").is_file()
+    assert judged in (out / f"{name}.html").read_text()
+    manifest = json.loads((out / "manifest.json").read_text())
+    files = {f["file"]: f for f in manifest["files"]}
+    assert {f"{name}.{kind}" for kind in ("html", "md", "json")} | {claim["figure"]} <= set(files)
+    for file, entry in files.items():
+        content = (out / file).read_bytes()
+        assert entry["size_bytes"] == len(content)
+        assert entry["sha256"] == hashlib.sha256(content).hexdigest()
+        assert entry["run_id"] == manifest["run_id"]
+    assert page.run_id(page.load(out, name)) == manifest["run_id"]
+
+
+def test_another_papers_files_stay_and_changed_ones_are_refused(tmp_path):
+    out = tmp_path / "out"
+    for name, claim in (("isca08", "IDP-12"), ("ng98", "NG-1")):
+        assert command("reproduce", name, claim, "--quick", "--out", out).returncode == 0
+    files = {f["file"] for f in json.loads((out / "manifest.json").read_text())["files"]}
+    assert {"isca08.json", "isca08.html", "ng98.json"} < files
+    text = (out / "isca08.json").read_text()
+    (out / "isca08.json").write_text(text.replace("not-run", "deviates", 1))
+    with pytest.raises(ConfigError, match="need the"):
+        page.load(out, "isca08")
 
 
 def test_a_claim_without_its_traces_says_where_it_looked_before_it_runs(

@@ -2,7 +2,6 @@
 
 import random
 
-import browser
 import pytest
 import view_oracle
 from conftest import ROOT
@@ -17,12 +16,6 @@ PAIRS = [
     ["one arm", "one arm, in order"],
     ["writes in place", "writes to a log"],
 ]
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory):
-    with browser.Browser(tmp_path_factory.mktemp("profile")) as one:
-        yield one
 
 
 @pytest.fixture(scope="module", params=PAIRS, ids=" | ".join)

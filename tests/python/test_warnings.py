@@ -481,8 +481,14 @@ def interrupted(folder: Path, *, at: int, more: str = "") -> headstack.Result:
     return result
 
 
-def test_an_interrupted_run_says_how_much_it_has_seen(tmp_path):
-    result = interrupted(tmp_path, at=5 * REQUESTS // 4)
+@pytest.fixture(scope="module")
+def cut(tmp_path_factory) -> headstack.Result:
+    """Two systems, of which the second one was interrupted after a quarter of its requests."""
+    return interrupted(tmp_path_factory.mktemp("cut"), at=5 * REQUESTS // 4)
+
+
+def test_an_interrupted_run_says_how_much_it_has_seen(cut):
+    result = cut
     assert result.partial
     one_, two = result.document["systems"]
     assert "covered" not in one_
@@ -516,9 +522,9 @@ def test_a_run_that_was_not_interrupted_does_not_say_so(tmp_path):
     assert list(table.prefixes(result.document)) == []
 
 
-def test_the_common_prefix_is_what_a_run_of_that_length_measures(tmp_path):
+def test_the_common_prefix_is_what_a_run_of_that_length_measures(cut, tmp_path):
     """A run that ends there is the oracle: the systems see the same requests."""
-    result = interrupted(tmp_path, at=5 * REQUESTS // 4)
+    result = cut
     found = prefix.common(result.document["systems"])
     assert found is not None
     # A whole number of milliseconds, so that the duration can be written.
@@ -534,8 +540,8 @@ def test_the_common_prefix_is_what_a_run_of_that_length_measures(tmp_path):
             assert part[key]["mean"] == pytest.approx(whole[key]["mean"], rel=0.01), key
 
 
-def test_the_common_prefix_is_shown(tmp_path, capsys, monkeypatch):
-    result = interrupted(tmp_path, at=5 * REQUESTS // 4)
+def test_the_common_prefix_is_shown(cut, tmp_path, capsys, monkeypatch):
+    result = cut
     ((title, columns, rows),) = table.prefixes(result.document)
     assert re.fullmatch(r"synthetic: the first [\d,.]+ s, which all systems have seen", title)
     assert [c.title for c in columns] == [
@@ -549,17 +555,19 @@ def test_the_common_prefix_is_shown(tmp_path, capsys, monkeypatch):
     assert [row[0] for row in rows] == ["one", "two"]
     assert title in report.to_html(result.document)
     monkeypatch.setattr(headstack, "run", lambda *_, **__: result)
-    assert cli.main(["run", str(tmp_path / "two.toml")]) == 130
+    path = tmp_path / "two.toml"
+    path.write_text(TWO_SYSTEMS.format(n=REQUESTS, more=""))
+    assert cli.main(["run", str(path)]) == 130
     shown = capsys.readouterr().out
     assert (
         shown.index("warning (interrupted): two: ") < shown.index("partial: ") < shown.index(title)
     )
 
 
-def test_a_comparison_takes_equal_prefixes(tmp_path):
+def test_a_comparison_takes_equal_prefixes(cut, tmp_path):
     from headstack import comparison
 
-    part = interrupted(tmp_path, at=5 * REQUESTS // 4)
+    part = cut
     path = tmp_path / "whole.toml"
     path.write_text(TWO_SYSTEMS.format(n=REQUESTS, more=""))
     whole = headstack.run(path, log_requests=False)

@@ -5,7 +5,6 @@ import pyarrow as pa
 import pytest
 
 from headstack import _bridge, api, workload
-from headstack.errors import ConfigError, TraceError
 
 ROWS = {
     "time_us": [0, 1870, 1905, 4000],
@@ -104,51 +103,6 @@ def test_the_simulation_sees_the_frame(csv):
     pd.testing.assert_frame_equal(
         frame.drop(columns="workload"), file.drop(columns="workload"), check_exact=True
     )
-
-
-@pytest.mark.parametrize(
-    ("value", "told"),
-    [
-        (3, "workload: got a int, need a table, a path or a DataFrame of requests"),
-        (None, "workload: got a NoneType, need a table, a path or a DataFrame of requests"),
-        (pd.DataFrame({"time": [1.0], "lba": [0]}), "workload: time: got double, need lengths"),
-        (pd.DataFrame({"a": [1]}), "workload: got a, need the columns time_s, lba, blocks and op"),
-        (pd.DataFrame({"op": ["R", 3]}), "need columns of one type each"),
-        (
-            pd.DataFrame({"time_s": pd.to_timedelta([1], unit="s"), "lba": [0]}),
-            "workload: time_s: got duration[",
-        ),
-    ],
-)
-def test_what_is_no_workload(value, told):
-    with pytest.raises(ConfigError) as e, workload.as_spec(value):
-        raise AssertionError("entered")
-    assert told in str(e.value)
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"time_us": [0, 5, 4, 6]}, "workload: row 2: got time 4000 ns after 5000 ns"),
-        ({"lba": [0, -1, 0, 0]}, "workload: row 1: got lba -1"),
-        ({"op": ["R", "R", "R", "X"]}, 'workload: row 3: got op "X"'),
-        ({"blocks": [1.5, 1, 1, 1]}, "workload: row 0: got blocks of type floating-point"),
-        ({"lba": [0, None, 0, 0]}, "workload: row 0: got lba of type floating-point"),
-    ],
-)
-def test_wrong_rows_are_named_by_their_place_in_the_frame(change, told):
-    frame = pd.DataFrame({**ROWS, **change})
-    with pytest.raises((TraceError, ConfigError)) as e, workload.as_spec(frame) as table:
-        api.run(workload=table, systems=DRIVE)
-    assert told in str(e.value)
-    assert "parquet" not in str(e.value)
-
-
-def test_missing_columns_are_told_without_a_temporary_file():
-    frame = pd.DataFrame({"time_s": [0.0], "op": ["R"]})
-    with pytest.raises((TraceError, ConfigError)) as e, workload.as_spec(frame, "w[1]") as table:
-        info(table)
-    assert str(e.value) == "w[1]: got columns time_s, op, need a column lba or offset_bytes"
 
 
 def test_results_do_not_say_where_the_file_of_a_frame_was(tmp_path):

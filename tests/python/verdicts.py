@@ -3,8 +3,26 @@
 from dataclasses import replace
 from itertools import product
 
-from headstack.studies import rules
+import pytest
+from conftest import without_choices
+
+from headstack import plots, studies
+from headstack.studies import rules, study
 from headstack.studies.rules import Contradiction, Falsified, Kind, Rule, Tolerance, Verdict
+
+
+def whole(name, out, *as_chosen, traces=None):
+    """Return document and study of a quick run of all claims; of `as_chosen` no other reading.
+
+    Drawing takes longer than the runs: the study keeps the specifications of its figures.
+    """
+    with pytest.MonkeyPatch.context() as m:
+        for variable in ("HEADSTACK_TRACES", "HEADSTACK_SHARED"):
+            m.delenv(variable, raising=False)
+        m.chdir(out)
+        m.setattr(plots, "save", lambda chart, stem: [])
+        without_choices(m, *as_chosen)
+        return study.reproduce(studies.load(name), out, quick=True, traces=traces)
 
 
 def tolerance(part):

@@ -1,0 +1,1 @@
+../tests/python/browser.py
