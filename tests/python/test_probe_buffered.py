@@ -60,11 +60,15 @@ def test_geometry_and_seeks_are_found_past_a_buffer(number, tmp_path):
     assert len(wrong) <= 0.05 * len(found.table), wrong
 
 
-def test_accesses_of_which_the_buffer_answers_are_not_identifiable():
+@pytest.mark.parametrize("status", [0, 1])
+def test_accesses_without_answers_of_the_medium_are_not_identifiable(status):
+    """A buffer answers, or reads fail."""
+
     class Hits(Buffered):
         def read(self, lba, blocks, **options):
             ends = [150_000 * (i + 1) for i in range(len(lba))]
-            return [e - 150_000 for e in ends], ends, [0] * len(lba)
+            # One pair's reads are three, those of other places more.
+            return [e - 150_000 for e in ends], ends, [status * (len(lba) <= 3)] * len(lba)
 
     live = opened("wd-re3-2009", Hits)
     lbas = np.arange(24, dtype=np.int64) * 40

@@ -48,6 +48,9 @@ _LEAST, _AHEAD, _ENDS = 3, 2 << 20, 0.9
 #: Rounds after which angles are known well enough to plan with.
 _ROUGH = 3
 
+#: Share of a pair's reads that may end elsewhere than at their angles: tracks of other lengths.
+_MOST_ASTRAY = 0.1
+
 #: A read that ends so much before, s, or after a pass, turns, is no read of that sector.
 _EARLY_S, _LATE_TURNS = 1e-4, 0.25
 
@@ -180,6 +183,7 @@ class Bisection:
     angles: dict[int, float] = field(default_factory=dict)
     _rounds: int = 0
     _unread: _Unread | None = None
+    _astray: Floats = field(default_factory=lambda: np.zeros(0))
     _sums: tuple[int, Floats | None] = (0, None)
     _values: tuple[int, list[tuple[Value, Value]]] | None = None
 
@@ -268,6 +272,8 @@ class Bisection:
 
     def _refine(self) -> None:
         """Estimate the angles of all places, then the time of a turn from their drift."""
+        if not self.reads:
+            return
         places, _, done, phases = self._columns()
         shifts = np.array([self._place(r.place).shifts[r.number] for r in self.reads])
         for last in (False, True):
@@ -293,6 +299,10 @@ class Bisection:
 
         Of the reads from number `since` on.
         """
+        if not self.reads:
+            self._astray = np.ones(len(self.pairs))
+            none = np.zeros(0, dtype=np.int64)
+            return none, none, np.zeros(0), none
         _, issued, done, _ = self._columns()
         pair, way = (np.array([r[i] for r in self.reads]) for i in (0, 1))
         angle = np.array([self._angle(r.place, r.number) for r in self.reads])
@@ -302,6 +312,10 @@ class Bisection:
         error = taken - first - turns
         # A wrong angle, or none: the read's own end is the pass.
         wrong = (error < -_EARLY_S / self.turn_s) | (error > _LATE_TURNS)
+        tests = np.bincount(pair[way >= 0], minlength=len(self.pairs))
+        self._astray = np.bincount(
+            pair[(way >= 0) & wrong], minlength=len(self.pairs)
+        ) / tests.clip(1)
         first = np.where(wrong, taken % 1.0, first)
         turns = np.where(wrong, np.floor(taken), turns)
         hit = wrong & (taken < 0.25)
@@ -368,7 +382,8 @@ class Bisection:
                 at = np.interp(np.array([0.025, 0.5, 0.975]) * density[-1], density, grids[i, w])
                 low, middle, high = (float(t) for t in at)
                 count = int(((pair == i) & (way == w)).sum())
-                origin: Origin = "measured" if count >= _LEAST else "not identifiable"
+                told = count >= _LEAST and self._astray[i] < _MOST_ASTRAY
+                origin: Origin = "measured" if told else "not identifiable"
                 both.append(Value(middle, low, high, origin, count, self.step, "s"))
             found.append((both[0], both[1]))
         self._values = len(self.reads), found

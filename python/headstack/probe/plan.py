@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headstack.errors import ConfigError
+from headstack.errors import ConfigError, HeadstackError
 from headstack.suggest import need_one_of
 
+from . import alone, sector
 from . import heads as head_order
 from . import period as periods
 from . import zones as zone_search
@@ -233,9 +234,15 @@ def run(session: Session, budget_s: float, steps: tuple[str, ...], told: Told | 
     clock = _Clock(session, budget_s, told)
     clock.begin("turn", "")
     period = periods.find(session)
+    sector.measure(session, period)
+    alone.check(session, period)
     clock.begin("zones", f"{60 / period.turn_s:.2f} rpm")
     angles = Angles(session, period)
     zones = zone_search.survey(angles, budget_s * ZONES_SHARE)
+    if not zones and session.clock_s > budget_s * ZONES_SHARE:
+        raise HeadstackError(
+            f"probe: {session.clock_s:.0f} s were not enough for one zone, need a longer --budget"
+        )
     if not zones:
         raise periods.NotADiskError(
             "no boundary between tracks was found: the angles of neighbouring addresses do not "
