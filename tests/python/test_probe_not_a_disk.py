@@ -59,7 +59,7 @@ def live(target) -> session.Session:
 @pytest.mark.parametrize(("kind", "chunk"), [("raid0", CHUNK), ("raid0", 8192), ("raid1", 1)])
 def test_drives_that_share_addresses_are_told(kind, chunk, phase_s, fua):
     """Equal turns or not: their angles never tell them from one drive, if they are in phase."""
-    with pytest.raises(HeadstackError, match="several drives|too noisy"):
+    with pytest.raises(HeadstackError, match=r"several drives|too noisy"):
         plan.run(live(Raid(kind, phase_s, fua, chunk)), 60.0, (), None)
 
 

@@ -274,6 +274,11 @@ def run(session: Session, budget_s: float, steps: tuple[str, ...], told: Told | 
     period.visit(LAST_VISITS)
     clock.end()
     probed.seconds = clock.seconds
+    if session.epoch:
+        probed.notes.append(
+            f"the target was opened {session.epoch + 1} times: the probe was resumed, with a clock "
+            "and angles of their own"
+        )
     return probed
 
 
