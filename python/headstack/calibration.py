@@ -23,7 +23,6 @@ mechanics are those of the drive file.
 
 import copy
 import json
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,16 +44,6 @@ if TYPE_CHECKING:
 
 #: Simulates a drive (JSON) on the fitted requests; returns response times in seconds.
 Evaluate = Callable[[str], npt.ArrayLike]
-
-_UNIT_MS = {
-    "s": 1e3,
-    "ms": 1.0,
-    "us": 1e-3,
-    "µs": 1e-3,
-    "ns": 1e-6,
-    "min": 6e4,
-    "h": 3.6e6,
-}
 
 #: Read-ahead policies that drives use although their files do not state them.
 POLICIES: "dict[str, Cache]" = {
@@ -212,18 +201,11 @@ def objective(requests: Requests, simulated_s: Floats) -> float:
     return float(np.sum(_residuals(requests, simulated_s) ** 2))
 
 
-def _ms(text: str) -> float:
-    found = re.fullmatch(r"\s*([-+0-9.eE_]+)\s*(\S+)\s*", text)
-    if found is None or found[2] not in _UNIT_MS:
-        raise ConfigError(f'got "{text}", need a time with its unit: one of {", ".join(_UNIT_MS)}')
-    return float(found[1]) * _UNIT_MS[found[2]]
-
-
 def _get(spec: Spec, path: tuple[str, ...]) -> float:
     node: Any = spec
     for key in path:
         node = node.get(key, {})
-    return _ms(node) if node else 0.0
+    return float(_bridge.call("quantity", "time", node)) * 1e3 if node else 0.0
 
 
 def _set(spec: Spec, path: tuple[str, ...], ms: float) -> None:

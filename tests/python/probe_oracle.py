@@ -5,15 +5,18 @@ Nothing here is used by the probe.
 
 import copy
 import math
+import tomllib
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from headstack import drives, population
+from headstack import drives, population, probe
 from headstack._toml import dumps
 from headstack.population.drawn import description
+from headstack.probe import queue, replay
 
 
 class Run(NamedTuple):
@@ -217,6 +220,7 @@ def drawn(seed: int, number: int, zones: int | None = None) -> dict[str, Any]:
     rng = np.random.default_rng([seed, number])
     kind = ("adaptive", "banded", "cylinder-major", "serpentine")[number % 4]
     heads = int(rng.integers(1, 21))
+    heads = 1 if number == 9 else heads
     kind = "cylinder-major" if heads == 1 else kind
     if number % 5 == 0:
         preset = PRESETS[number // 5 % len(PRESETS)]
@@ -255,8 +259,7 @@ def drawn(seed: int, number: int, zones: int | None = None) -> dict[str, Any]:
     track = cylinder + float(rng.choice([-1, 1]) * rng.uniform(0.02, 0.05))
     for zone in g["zones"]:
         zone.update(track_skew=round(track, 4), cylinder_skew=round(cylinder, 4))
-    # Longer than a step to the next cylinder, without which some layouts look alike.
-    spec["positioning"] = {**spec.get("positioning", {}), "head_switch": "0.9 ms"}
+    _timed(spec, np.random.default_rng([seed, number, 1]))
     if number in (18, 19):
         g["surfaces"] = 2 * min(heads, 10)
         spec["dash"] = "D1A2S1H1"
@@ -264,6 +267,27 @@ def drawn(seed: int, number: int, zones: int | None = None) -> dict[str, Any]:
         spec["parallelism"] |= {"arms_in_motion": 0, "channels": 0}
     spec["sources"] = {"": "chosen: drawn for a test"}
     return spec
+
+
+def _timed(spec: dict[str, Any], rng: np.random.Generator) -> None:
+    """Draw seeks, overheads, buffer and order of the queue."""
+    single, average = rng.uniform(0.25, 0.8), rng.uniform(6.5, 11)
+    times = {"single": single, "average": average, "full": rng.uniform(2.0, 2.1) * average}
+    cylinders = spec["geometry"]["zones"][-1]["last_cylinder"] + 1
+    spec["seek"] = {k: f"{ms:.4f} ms" for k, ms in times.items()}
+    spec["seek"] |= {"model": "three-point", "cylinders": cylinders}
+    # Longer than a step to the next cylinder, without which some layouts look alike.
+    switch = f"{single + rng.uniform(0.1, 0.4):.4f} ms"
+    spec["positioning"] = {**spec.get("positioning", {}), "head_switch": switch}
+    late = dict.fromkeys(("after_read", "after_write"), f"{rng.uniform(0.05, 0.3):.4f} ms")
+    spec["overhead"] = {**spec.get("overhead", {}), "read_miss": late}
+    if rng.random() < 0.3:
+        spec["cache"] = {"enabled": False}
+    order: dict[str, Any] = {"scheduler": str(rng.choice(["fcfs", "sstf", "look", "sptf"]))}
+    if rng.random() < 0.5:
+        ageing = {"ageing": round(float(rng.uniform(0.5, 2)), 3)}
+        order = {"scheduler": "depth-aged-sptf", "scheduler_parameters": ageing}
+    spec["queue"] = {"depth": 32, **order}
 
 
 def extents(seed: int) -> dict[str, Any]:
@@ -287,7 +311,9 @@ def extents(seed: int) -> dict[str, Any]:
                     at += n
         first = last + 1
     g["cylinders"] = first
-    return {**spec, "name": f"extents-{seed}", "geometry": g, "sources": {"": "chosen: drawn"}}
+    spec |= {"name": f"extents-{seed}", "geometry": g, "sources": {"": "chosen: drawn"}}
+    _timed(spec, rng)
+    return spec
 
 
 def written(spec: dict[str, Any], folder: Any) -> str:
@@ -295,3 +321,112 @@ def written(spec: dict[str, Any], folder: Any) -> str:
     path = folder / f"{spec['name']}.toml"
     path.write_text(dumps(spec), encoding="utf-8")
     return f"sim:{path}"
+
+
+class Judged(NamedTuple):
+    """A drive, what a probe of it has wrong, and the bounds that it misses.
+
+    Attributes:
+        drive: in words.
+        values: by name; shares and differences are relative.
+        misses: names of values outside of their bounds.
+
+    """
+
+    drive: str
+    values: dict[str, float]
+    misses: list[str]
+
+
+#: Bounds of values that are differences or misfits.
+BOUNDS = {"seek": 1.0, "iops": 0.03, "p99": 0.10, "closed": 0.05, "open": 0.05}
+
+
+def _ms(text: str) -> float:
+    number, unit = text.split()
+    return float(number) * {"ms": 1.0, "us": 1e-3}[unit]
+
+
+def _access_off(probed: Any, spec: dict[str, Any], file: dict[str, Any]) -> float:
+    """Return overhead and seek's difference, in bounds: 5 % or 30 us, at 95 % of the distances.
+
+    The truth is the three-point curve of docs/models/seek.md.
+    """
+    seek, end = spec["seek"], spec["geometry"]["zones"][-1]["last_cylinder"] + 1
+    d = np.unique(np.rint(np.geomspace(1, 0.96 * end, 72)))
+    n, single, average, full = (seek["cylinders"], *(_ms(seek[k]) for k in _POINTS))
+    a = (-10 * single + 15 * average - 5 * full) / (3 * math.sqrt(n))
+    b = (7 * single - 15 * average + 8 * full) / (3 * n)
+    truth = single + a * np.sqrt(d - 1) + b * (d - 1) + _overhead(spec)
+    points = np.array([(k, _ms(t)) for k, t in file["seek"]["points"]])
+    # The probe counts tracks of a surface of mean density.
+    nominal = d * probed.geometry.cylinders / end
+    mine = np.interp(nominal, points[:, 0], points[:, 1]) + _overhead(file)
+    off = np.abs(mine - truth) / np.maximum(0.05 * truth, 0.03)
+    return float(np.quantile(off, 0.95))
+
+
+_POINTS = ("single", "average", "full")
+
+
+def _overhead(drive: dict[str, Any]) -> float:
+    return _ms(drive["overhead"]["read_miss"]["after_read"])
+
+
+def _queue_off(probed: Any, truth: str, mine: Path) -> tuple[float, float]:
+    """Return the greatest differences of rates and of 99th percentiles over all depths."""
+    block = probed.described["physical_bytes"] // probed.described["block_bytes"]
+    rng = np.random.default_rng(7)
+    off = []
+    for depth in (1, 2, 4, 8, 16, 32):
+        lbas = (rng.integers(0, probed.described["blocks"] // block, 15_000) * block).tolist()
+        answers = (
+            replay.simulated(f, replay.Host(15e-6)).read(lbas, block, depth=depth)
+            for f in (truth.removeprefix("sim:"), mine)
+        )
+        both = [queue.figures(replay.taken(a), np.array(a[1]) / 1e9, depth, "") for a in answers]
+        off.append([abs(float(b.value) / float(a.value) - 1) for a, b in zip(*both, strict=True)])
+    iops, p99 = np.max(off, axis=0)
+    return float(iops), float(p99)
+
+
+def judged(
+    spec: dict[str, Any], folder: Path, seed: int, factor: float = 1.0, **options: Any
+) -> Judged:
+    """Probe a drive and judge all of it; bounds are `factor` times those of a quiet host."""
+    g, target = spec["geometry"], written(spec, folder)
+    arms = 2 if spec.get("dash") == "D1A2S1H1" else 1
+    order = spec["queue"]["scheduler"]
+    drive = (
+        f"{spec['name']}: {g['layout']}, {g['surfaces']} heads, {g['sector_size']}, "
+        f"{len(g['zones'])} zones, {order}, buffer {'on' if spec['cache']['enabled'] else 'off'}, "
+        f"{arms} arm{'s' * (arms - 1)}"
+    )
+    probed = probe.probe(target, seed=seed, **options)
+    right = figures(probed, spec)
+    mine = probed.write_drive(folder / f"{spec['name']}-probed.toml")
+    values: dict[str, float] = dict(vars(right))
+    values["seek"] = _access_off(probed, spec, tomllib.loads(mine.read_text("utf-8")))
+    values["iops"], values["p99"] = _queue_off(probed, target, mine)
+    times = probed.found
+    if times is not None and times.actuators is not None:
+        values["arms"] = int(times.actuators.number.value) == arms
+    for way in ("closed", "open") if probed.replay is not None else ():
+        value, chance = getattr(probed.replay, way), probed.replay.chance[way == "open"]
+        # Two runs of one drive differ, too.
+        values[way] = math.sqrt(max(0.0, float(value.value) ** 2 - chance**2))
+        values[f"{way} by chance"] = chance
+    values["seconds"] = sum(probed.seconds.values())
+    misses = right.wrong(factor) + [k for k in BOUNDS if values.get(k, 1e9) > BOUNDS[k] * factor]
+    misses += [] if values.get("arms") else ["arms"]
+    return Judged(drive, values, misses)
+
+
+def table(rows: list[Judged]) -> str:
+    """Return all values of all drives as lines."""
+    names = list(max((row.values for row in rows), key=len))
+    lines = [" | ".join(["drive", *names, "misses"])]
+    for row in rows:
+        shown = [f"{float(row.values[k]):.4g}" if k in row.values else "-" for k in names]
+        lines.append(" | ".join([row.drive, *shown, ", ".join(row.misses) or "-"]))
+    return "\n".join(lines)

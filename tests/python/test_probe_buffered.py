@@ -87,3 +87,29 @@ def test_a_drive_that_does_not_by_pass_its_buffer_is_told():
     assert period.find(live).turn_s == pytest.approx(60 / 7200, rel=1e-5)
     assert not live.described["fua"]
     assert "do not by-pass the buffer" in live.described["caveats"][-1]
+
+
+def test_accesses_are_found_over_a_resume():
+    """The clock begins anew between two rounds, at another angle."""
+
+    class Resumed(Buffered):
+        later_ns = 0
+
+        def read(self, lba, blocks, **options):
+            issued, done, status = self.core.read(lba, blocks, **options)
+            return [t + self.later_ns for t in issued], [t + self.later_ns for t in done], status
+
+    found = []
+    for later_ns in (0, 123_456_789):
+        target = Resumed("wd-re3-2009")
+        target.described["fua"] = True
+        live = session.Session(target, log.Log({"seed": 1, "described": target.described}))
+        lbas = np.arange(24, dtype=np.int64)[::-1] * 2
+        places = [moves.Place(lbas + at, (lbas - lbas[0]) / 2019, 0.0, 0) for at in (0, 2019 * 50)]
+        test = moves.Bisection(live, 60 / 7200, "seek", [(places[0], places[1])]).run(12)
+        target.later_ns = later_ns
+        live.epoch += later_ns > 0
+        found.append(test.run(12).values()[0])
+    for a, b in zip(*found, strict=True):
+        assert a.origin == b.origin == "measured"
+        assert float(a.value) == pytest.approx(float(b.value), abs=20e-6)

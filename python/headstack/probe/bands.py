@@ -24,6 +24,9 @@ from .track import LEAST_SECTORS, boundary, slope
 #: Factor from one track that is tried to the next.
 GROWTH = 1.5
 
+#: Share of the tolerance of one read that is left to the middle of several.
+NEAR = 0.6
+
 
 class Shape(NamedTuple):
     """What is expected of a band: sectors of a track, its tracks (None: unknown), and its skew."""
@@ -96,7 +99,7 @@ class _Ladder:
         # A new slope is not tried by what is as far off as the noise allows.
         # The skew is as exact as the track is far over which it was found.
         far = track / max(self.good, 1) if self.good or not self.known else 0.0
-        bound = self.angles.tolerance * (1 + 0.2 * far)
+        bound = NEAR * self.angles.tolerance * (1 + 0.2 * far)
         if not bool((np.abs(left) < bound).all()):
             return False
         # Both may be right by chance where a skew makes good for other sectors; not the middle too.

@@ -131,7 +131,8 @@ def geometry_table(
     measured: dict[str, Value | str] = dict.fromkeys(
         ("layout", "surfaces", "zones", "band_cylinders", "direction", "head_order"), "measured"
     )
-    measured |= dict.fromkeys(("sector_size", "capacity_blocks"), "declared")
+    measured["capacity_blocks"] = "declared"
+    measured["sector_size"] = described.get("sector_size_from", "declared")
     measured["cylinders"] = "measured: tracks of a surface of mean density"
     return table, measured
 

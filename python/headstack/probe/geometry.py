@@ -20,6 +20,9 @@ from .zones import Zone
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+#: Sectors of the innermost tracks, as a share of those of the outermost, are seldom less.
+LEAST_INNER = 0.4
+
 #: A cycle of one band with no more tracks than this is a cylinder of so many heads.
 MOST_HEADS = 24
 
@@ -176,6 +179,31 @@ class Geometry:
         first, past = self.ranges[-1]
         reached = self.found[-1].past_lba - first
         return self._widths[-1][0] * max(1.0, (past - first) / reached)
+
+    @property
+    def cylinder_bounds(self) -> tuple[float, float]:
+        """Fewest and most nominal tracks: those of zones that were followed are counted.
+
+        Where one track stands for a zone, others of it have at least the sectors of the next one
+        and at most those of the one before. Beyond all, sectors are at most those of the last zone
+        and at least the least share of the first zone's.
+        """
+        alone = [z for i, z in enumerate(self.found) if self._range(i) == len(self.ranges) - 1]
+        widths = [w for i, (w, _, _) in enumerate(self._widths[:-1]) if self.found[i] in alone]
+        spans = np.diff([*widths, self._widths[-1][0]])
+        mean = [z.cycle_blocks / sum(b.tracks for b in z.cycle) for z in alone]
+        least = [*mean[1:], min(mean[-1], LEAST_INNER * mean[0])]
+        low = high = 0.0
+        for i, (zone, span) in enumerate(zip(alone, spans, strict=True)):
+            before = mean[max(i - 1, 0)]
+            low += span * (1.0 if zone.whole else mean[i] / max(before, mean[i]))
+            high += span * (1.0 if zone.whole else mean[i] / min(least[i], mean[i]))
+        past, each = self.ranges[-1][1], mean[-1] * self.each
+        left = past - alone[-1].past_lba
+        if left >= each:
+            low, high = low + left / each, high + left / (least[-1] * self.each)
+        value = self.cylinders
+        return min(low, value), max(high, value)
 
     @cached_property
     def bands(self) -> list[Band]:

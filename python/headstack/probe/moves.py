@@ -45,8 +45,14 @@ ADDRESSES, _SHORTEST = 24, 0.02
 #: turns after which that may have come to the end of a place's track.
 _LEAST, _AHEAD, _ENDS = 3, 2 << 20, 0.9
 
+#: Half an interval that is aimed at: a share of the access.
+AIM = 0.05
+
 #: Rounds after which angles are known well enough to plan with.
 _ROUGH = 3
+
+#: Reads that tell another clock's phase.
+_SHIFTED = 300
 
 #: Share of a pair's reads that may end elsewhere than at their angles: tracks of other lengths.
 _MOST_ASTRAY = 0.1
@@ -79,7 +85,7 @@ class Place:
 
 
 class _Read(NamedTuple):
-    """A read: the pair and way that it tests (-1: none), place, address and times."""
+    """A read: the pair and way that it tests (-1: none), place, address, times and epoch."""
 
     pair: int
     way: int
@@ -87,6 +93,7 @@ class _Read(NamedTuple):
     number: int
     issued_s: float
     done_s: float
+    epoch: int = 0
 
 
 class Step(NamedTuple):
@@ -196,18 +203,36 @@ class Bisection:
             self.round(min(trips, trials - done))
         return self
 
-    def round(self, trips: int) -> None:
-        """Go back and forth so many times at every pair."""
+    def sharpen(self, reserve_s: float) -> "Bisection":
+        """Go on for so long with the pairs whose intervals are wider than what is aimed at."""
+        until = self.session.clock_s + reserve_s if reserve_s > 0 else 0.0
+        while reserve_s > 0 and self.session.clock_s < until:
+            wide = []
+            for pair, both in enumerate(self.values()):
+                known = [v for v in both if v.origin == "measured"]
+                rooms = [(float(v.high) - float(v.low)) / 2 - AIM * float(v.value) for v in known]
+                if max(rooms, default=0.0) > 0:
+                    wide.append(pair)
+            if not wide:
+                break
+            self.round(2, wide)
+        return self
+
+    def round(self, trips: int, pairs: Sequence[int] | None = None) -> None:
+        """Go back and forth so many times at every pair, or at some."""
         steps: list[Step] = []
         waits: list[float] = []
         self._rounds += 1
         grid, posteriors = self._coarse()
+        chosen = range(len(self.pairs)) if pairs is None else pairs
         self._unread = None
         if not self.session.described["fua"]:
-            visits = [p for a, b in self.pairs for p in [a] * (trips + 1) + [b] * trips]
+            trips = 1
+            mine = [self.pairs[i] for i in chosen]
+            visits = [p for a, b in mine for p in [a] * (trips + 1) + [b] * trips]
             self._unread = _Unread(visits)
-            self.session.past_others(self.step, int(self.pairs[0][0].lbas[0]))
-        for pair in range(len(self.pairs)):
+            self.session.past_others(self.step, int(mine[0][0].lbas[0]))
+        for pair in chosen:
             first = self.pairs[pair][0]
             steps.append(Step(pair, -1, 2 * pair, int(np.argmin(first.uses))))
             if self._unread:
@@ -231,7 +256,8 @@ class Bisection:
         answer = self.session.read(self.step, lbas, wait_s=waits)
         for s, issued, done, status in zip(steps, *answer, strict=True):
             if status == 0:
-                self.reads.append(_Read(s.pair, s.way, s.place, s.number, issued / 1e9, done / 1e9))
+                times = (issued / 1e9, done / 1e9, self.session.epoch)
+                self.reads.append(_Read(s.pair, s.way, s.place, s.number, *times))
         self._refine()
 
     def _place(self, number: int) -> Place:
@@ -268,6 +294,14 @@ class Bisection:
         origin = self.reads[0].issued_s
         issued = np.array([r.issued_s for r in self.reads]) - origin
         done = np.array([r.done_s for r in self.reads]) - origin
+        epochs = np.array([r.epoch for r in self.reads])
+        for mine in (np.flatnonzero(epochs == e) for e in np.unique(epochs)[1:]):
+            # After a resume the clock is another: the same places tell by how much.
+            known = [i for i in mine if self.reads[i].place in self.angles][:_SHIFTED]
+            angles = [self._angle(self.reads[i].place, self.reads[i].number) for i in known]
+            if known:
+                later_s = centre(done[known] / self.turn_s - np.array(angles)) * self.turn_s
+                issued[mine], done[mine] = issued[mine] - later_s, done[mine] - later_s
         return places, issued, done, done / self.turn_s
 
     def _refine(self) -> None:
@@ -358,15 +392,6 @@ class Bisection:
         best = int(np.argmax([logsumexp(each, axis=2).sum() for each in logs]))
         self.error_s = _ERRORS_S[best]
         return fine, np.exp(logs[best] - logs[best].max(axis=2, keepdims=True))
-
-    def late(self) -> NDArray[np.bool_]:
-        """Return which trials, of those that are far from the least access, end turns late."""
-        pair, way, first, turns = self.passes()
-        least = np.array([[float(v.value) for v in both] for both in self.values()])[pair, way]
-        needed = np.maximum(np.ceil((least - first) / self.turn_s), 0)
-        off = np.abs((least - first) / self.turn_s - np.rint((least - first) / self.turn_s))
-        clear = off * self.turn_s > max(5 * self.error_s, 1e-4)
-        return np.asarray((turns > needed)[clear])
 
     def values(self) -> list[tuple[Value, Value]]:
         """Return the least access times of each pair, there and back."""

@@ -91,8 +91,15 @@ def vote(intervals_s: Floats) -> tuple[float, float]:
         if not near.any():
             break
         turn = float(intervals_s[near] @ turns[near] / (turns[near] @ turns[near]))
-    rest = np.abs(wrap(intervals_s / turn))
-    return turn, float(np.mean(rest < 0.02))
+    # A few close pairs may all be even by chance; all pairs are not.
+    shares = {t: _agreed(intervals_s, t) for t in (turn, turn / 2, turn / 3)}
+    turn = max(t for t, share in shares.items() if share > 0.8 * max(shares.values()))
+    return turn, _agreed(intervals_s, turn)
+
+
+def _agreed(intervals_s: Floats, turn_s: float) -> float:
+    """Return the share of intervals that are multiples of a turn."""
+    return float(np.mean(np.abs(wrap(intervals_s / turn_s)) < 0.02))
 
 
 @dataclass

@@ -14,7 +14,7 @@ import numpy as np
 from headstack.errors import ConfigError, HeadstackError
 from headstack.suggest import need_one_of
 
-from . import alone, sector
+from . import alone, sectors
 from . import heads as head_order
 from . import period as periods
 from . import zones as zone_search
@@ -126,9 +126,7 @@ class Probed:
             "direction": way,
             "head_order": around,
             "zones": exact(len(g.zones), "zones"),
-            "cylinders": Value(
-                g.cylinders, 0.97 * g.cylinders, 1.03 * g.cylinders, "measured", reads, "zones"
-            ),
+            "cylinders": Value(g.cylinders, *g.cylinder_bounds, "measured", reads, "zones"),
             "outer_rate": rates[0],
             "inner_rate": rates[-1],
         }
@@ -234,7 +232,10 @@ def run(session: Session, budget_s: float, steps: tuple[str, ...], told: Told | 
     clock = _Clock(session, budget_s, told)
     clock.begin("turn", "")
     period = periods.find(session)
-    sector.measure(session, period)
+    if session.sector_blocks == 1 and session.described["block_bytes"] == 512:
+        period = _with_sectors(session, period)
+    else:
+        sectors.of_server(period)
     alone.check(session, period)
     clock.begin("zones", f"{60 / period.turn_s:.2f} rpm")
     angles = Angles(session, period)
@@ -280,6 +281,16 @@ def run(session: Session, budget_s: float, steps: tuple[str, ...], told: Told | 
             "and angles of their own"
         )
     return probed
+
+
+def _with_sectors(session: Session, period: periods.Period) -> periods.Period:
+    """Measure the physical sectors of a target that says they are 512 bytes."""
+    if session.described["fua"]:
+        session.described["sector_size_from"] = "measured"
+        if (blocks := sectors.of(period)) > 1:
+            session.described["physical_bytes"] = 512 * blocks
+            return periods.find(session)  # of addresses of whole sectors
+    return period
 
 
 def _in_time(steps: tuple[str, ...], left_s: float) -> tuple[tuple[str, ...], list[str]]:

@@ -40,10 +40,9 @@ _SAME_HEAD = 300
 
 
 class Alone(NamedTuple):
-    """Reads of random addresses: pauses before them and their times, s."""
+    """Reads of random addresses, one after the other, and their times, s."""
 
     lbas: NDArray[np.int64]
-    waits_s: Floats
     taken_s: Floats
 
 
@@ -180,6 +179,7 @@ def bisection(
     *,
     trials: int,
     disturbed: float,
+    reserve_s: float = 0.0,
 ) -> Bisection:
     """Return the bisected accesses between pairs of addresses."""
     block = int(session.sector_blocks)
@@ -188,7 +188,7 @@ def bisection(
         first = place_at(geometry, here, block)
         second = place_at(geometry, there, block)
         places.append((first, second))
-    return Bisection(session, turn_s, step, places, disturbed).run(trials)
+    return Bisection(session, turn_s, step, places, disturbed).run(trials).sharpen(reserve_s)
 
 
 def measure(
@@ -201,12 +201,16 @@ def measure(
     trials: int = TRIALS,
     held_out: int = HELD_OUT,
     disturbed: float = 0.02,
+    reserve_s: float = 0.0,
 ) -> SeekCurve:
-    """Measure turnaround and seek curve, and judge formulas by random reads."""
+    """Measure turnaround and seek curve, and judge formulas by random reads.
+
+    So much time is kept for accesses that are not known well enough after so many trials.
+    """
     chosen = pairs(session, geometry, rng, distances)
     done = bisection(
         session, geometry, turn_s, "seek", [c[:2] for c in chosen], trials=trials,
-        disturbed=disturbed,
+        disturbed=disturbed, reserve_s=reserve_s,
     )  # fmt: skip
     still: list[Value] = []
     points: list[Point] = []
@@ -226,14 +230,11 @@ def measure(
     points.sort(key=lambda p: p.cylinders)
     table = _table(points, turnaround)
     curve = SeekCurve(turnaround, tuple(points), table, {}, (0.0, 0.0), done.turn_s)
-    alone = _random_reads(session, rng, held_out)
+    alone = random_reads(session, rng, held_out)
     moved, taken = np.abs(np.diff(located(geometry, alone.lbas).cylinders)), alone.taken_s[1:]
     moved, taken = moved[moved > 1], taken[moved > 1]
     formula, worse = _best_formula(curve, geometry.cylinders, moved, taken)
-    tested = done.late()
-    late = (float(tested.sum()) + disturbed_of(curve, moved, taken) * len(moved)) / (
-        len(tested) + len(moved)
-    )
+    late = disturbed_of(curve, moved, taken)
     shares = (_against(curve.access_s(moved), taken, done.turn_s), worse)
     return SeekCurve(
         turnaround,
@@ -309,12 +310,14 @@ def _table(points: Sequence[Point], turnaround: Value) -> tuple[tuple[int, Value
     return tuple(table)
 
 
-def _random_reads(session: Any, rng: np.random.Generator, count: int) -> Alone:
-    """Read random addresses, one after the other."""
+def random_reads(session: Any, rng: np.random.Generator, count: int) -> Alone:
+    """Read random addresses, one after the other.
+
+    Without pauses, in which a drive may begin to read ahead and then be late.
+    """
     lbas = sampled(session, rng, count + 1)
-    waits = rng.uniform(0, 0.01, count + 1)
-    issued, done, _ = session.read("held out", lbas.tolist(), wait_s=waits.tolist())
-    return Alone(lbas, waits, np.asarray((np.asarray(done) - np.asarray(issued)) / 1e9))
+    issued, done, _ = session.read("held out", lbas.tolist())
+    return Alone(lbas, np.asarray((np.asarray(done) - np.asarray(issued)) / 1e9))
 
 
 def _against(access_s: Floats, taken_s: Floats, turn_s: float, room_s: float = 1e-4) -> float:

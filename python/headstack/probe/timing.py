@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from headstack.calibration import demerit
-
 from . import actuators, buffer, drive_file, idle, policies, queue, replay, seek, switches
 from .drive_file import Found
 from .geometry import Geometry
@@ -24,6 +22,12 @@ _LONG = 0.4
 
 #: From this share of late reads on, another client is looked for.
 _NOISY = 0.05
+
+#: Further random reads by which it is found, and how much less the misfit with it must be.
+_MORE, _CLEARLY = 5000, 0.7
+
+#: Time for seeks that are not known well enough after the usual trials, s.
+_RESERVE_S = 75.0
 
 #: The steps in their order.
 STEPS = ("actuators", "seek", "switches", "buffer", "queue", "idle")
@@ -68,6 +72,7 @@ def measure(
         session, geometry, float(turn.value), session.rng("seek"), disturbed=disturbed,
         trials=max(12, round(seek.TRIALS * scale)),
         held_out=max(200, round(seek.HELD_OUT * scale)),
+        reserve_s=_RESERVE_S * scale if scale >= _LONG else 0.0,
     )  # fmt: skip
     table, origins = drive_file.geometry_table(geometry, session.described)
     if arms is not None and len(arms.ranges) > 1:
@@ -76,7 +81,7 @@ def measure(
     sector_turns = float(np.mean(1 / np.asarray(at.sectors_per_track)))
     turn = measured((curve.turn_s, *_moved(turn, curve.turn_s)), turn.reads, turn.step, "s")
     found = Found(whole.described, turn, table, origins, sector_turns, curve, actuators=arms)
-    found.host = _host(found)
+    found.host = _host(session, found, max(200, round(_MORE * scale)))
     if begins("switches"):
         found.switches = switches.measure(
             session, geometry, curve, session.rng("switches"), disturbed=disturbed
@@ -143,7 +148,7 @@ def _disturbed(geometry: Geometry, found: Found, alone: queue.Depth) -> float:
     curve = found.curve
     moved = np.abs(np.diff(geometry.locate(alone.lbas).cylinder))
     late = seek.disturbed_of(curve, moved, alone.taken_s[1:])
-    before = sum(v.reads for p in curve.points for v in (p.inward, p.outward))
+    before = 0 if curve.alone is None else len(curve.alone.lbas)
     return (curve.disturbed * before + late * len(moved)) / (before + len(moved))
 
 
@@ -193,31 +198,42 @@ def _simulated(found: Found, host: replay.Host, seed: int = 0) -> Any:
         return replay.simulated(path, host, seed)
 
 
-def _host(found: Found) -> replay.Host:
-    """Return what reads suffer: a share that is late by whole turns, or another client.
+def _host(session: Any, found: Found, more: int) -> replay.Host:
+    """Return what reads suffer: a share that is late by whole turns, and another client.
 
-    Both make reads late. What fits the times of the random reads that were held out is taken.
+    Both make reads late. What fits the times of random reads is taken: of those that were held out
+    and, where many are late, of so many more.
     """
     curve, alone = found.curve, found.curve.alone
     plain = replay.Host(curve.lateness_s, curve.disturbed)
     if alone is None or curve.disturbed < _NOISY:
         return plain
+    loads = [alone, seek.random_reads(session, session.rng("host"), more)]
     block = sector_blocks_of(found.described)
+    levels = np.linspace(0.005, 0.995, 199)
+    measured_s = np.quantile(np.concatenate([each.taken_s for each in loads]), levels)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trial.toml"
+        drive_file.write(found, path)
 
-    def off(host: replay.Host) -> float:
-        runs = [
-            _simulated(found, host, seed).read(
-                alone.lbas.tolist(), block, wait_s=alone.waits_s.tolist()
-            )
-            for seed in range(2)
-        ]
-        return demerit(alone.taken_s, np.concatenate([replay.taken(r) for r in runs]))
+        def off(host: replay.Host) -> float:
+            runs = []
+            for seed in range(3):
+                for each in loads:
+                    drive = replay.simulated(path, host, seed)
+                    runs.append(replay.taken(drive.read(each.lbas.tolist(), block)))
+            return float(np.abs(np.quantile(np.concatenate(runs), levels) - measured_s).mean())
 
-    def with_client(share: float) -> replay.Host:
-        return replay.Host(curve.lateness_s, 0.0, round(float(share), 3))
+        def with_client(shares: Any) -> replay.Host:
+            beside, late = (round(float(x), 3) for x in np.clip(shares, 0, 0.8))
+            return replay.Host(curve.lateness_s, late, beside)
 
-    best = optimize.minimize_scalar(
-        lambda b: off(with_client(b)), bounds=(0.02, 0.8), method="bounded",
-        options={"xatol": 0.01, "maxiter": 14},
-    )  # fmt: skip
-    return with_client(best.x) if best.fun < off(plain) else plain
+        def misfit(shares: Any) -> float:
+            return off(with_client(shares))
+
+        start = curve.disturbed
+        first: Any = [(start, 0.0), (1.5 * start, 0.0), (start, 0.05)]
+        options: Any = {"initial_simplex": first, "xatol": 0.004, "fatol": 1e-6, "maxfev": 45}
+        best = optimize.minimize(misfit, first[0], method="Nelder-Mead", options=options)
+        # One number more always fits a little better.
+        return with_client(best.x) if best.fun < _CLEARLY * off(plain) else plain

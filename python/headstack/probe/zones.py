@@ -145,6 +145,20 @@ def _one(before: Zone, after: Zone) -> bool:
     return before.past_lba == after.first_lba and not before.tail and shapes[0] == shapes[1]
 
 
+def _is_like(cycle: tuple[Band, ...], bands: list[Band]) -> bool:
+    """Tell whether the last bands are a cycle with other sectors, after something else."""
+    count = len(cycle)
+    if count < 2 or len(bands) <= count:
+        return False
+    pairs = list(zip(bands[-count:], cycle, strict=True))
+    ratio = pairs[0][0].sectors_per_track / pairs[0][1].sectors_per_track
+    return ratio < 1 and all(
+        abs(a.tracks - b.tracks) <= 1
+        and abs(a.sectors_per_track - ratio * b.sectors_per_track) <= 0.01 * b.sectors_per_track + 1
+        for a, b in pairs
+    )
+
+
 def _ends(band: Band, bands: list[Band], cycle: int) -> bool:
     """Tell whether a band is none of those so far: a zone ends there, and not only the order."""
     return band.shape[:2] not in {b.shape[:2] for b in bands} and (
@@ -164,7 +178,7 @@ class _Surveyor:
         self.total = angles.session.sectors * self.block if past is None else past
         self.zones: list[Zone] = []
         self.model: list[Zone] = []
-        self.at = first
+        self.at = self.regular = first
         self.row: Band | None = None
         self.stopped = self.flat = False
         self.known: dict[int, Band] = {}
@@ -192,6 +206,9 @@ class _Surveyor:
         if before is not None and not self.flat:
             found = self._like(before) or self._again(before)
         bands = found or self._search(before)
+        if self.zones and self.regular > self.at:
+            self._join()
+            return
         if not bands:
             self._skip()
             return
@@ -210,6 +227,15 @@ class _Surveyor:
             zone = replace(last, cycles=cycles, past_lba=past, tail=tail, cycle_turns=turns)
             self.zones.pop()
         self.zones.append(zone)
+
+    def _join(self) -> None:
+        """Leave what precedes a zone that is like the others to the end of the last one."""
+        bands = []
+        while self.at < self.regular:
+            bands.append(self.known[self.at])
+            self.at += bands[-1].blocks
+        last = self.zones[-1]
+        self.zones[-1] = replace(last, tail=(*last.tail, *bands), past_lba=self.at)
 
     def sampled(self) -> list[Zone]:
         """Return zones of the addresses that were not reached: of single tracks at some places."""
@@ -329,6 +355,10 @@ class _Surveyor:
                 return bands[:p]
             bands.append(band)
             at += band.blocks
+            if before is not None and _is_like(before.cycle, bands):
+                # What comes before is the odd end of the last zone.
+                self.regular = bands[-len(before.cycle)].first_lba
+                return bands[:1]
             if len(bands) == 1 and not self.zones and self.row is None:
                 row = self._row(band)
                 if row is not None:
@@ -406,7 +436,8 @@ class _Surveyor:
             band = self.follow(at, [expected])
             if band is None or band.sectors_per_track != like.sectors_per_track:
                 break
-            if band.tracks > like.tracks + 1:
+            # Only the next zone's bands are wider than those at this one's end.
+            if band.tracks > max(1, round(like.tracks * share)) + 1:
                 break
             tail.append(band)
             share = band.tracks / like.tracks
