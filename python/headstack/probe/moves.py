@@ -204,7 +204,12 @@ class Bisection:
         return self
 
     def sharpen(self, reserve_s: float) -> "Bisection":
-        """Go on for so long with the pairs whose intervals are wider than what is aimed at."""
+        """Go on for so long with the pairs whose intervals are wider than what is aimed at.
+
+        Not past a buffer: a round of few pairs is mostly reads of other places.
+        """
+        if not self.session.described["fua"]:
+            return self
         until = self.session.clock_s + reserve_s if reserve_s > 0 else 0.0
         while reserve_s > 0 and self.session.clock_s < until:
             wide = []
