@@ -108,6 +108,7 @@ MORE: dict[str, Callable[[], str | None]] = {
     "headstack-capd": _bench("capd", "program"),
     "headstack-nbd": lambda: _built("headstack-nbd"),
     "examples/reads": lambda: _built("examples/reads"),
+    "nbdkit:spinning": _says("name=spinning", "nbdkit", "spinning", "--dump-filter"),
     "nbdkit:nbd": _says("name=nbd", "nbdkit", "nbd", "--dump-plugin"),
     "nbdsh": _nbdsh,
     "postgresql": _postgresql,

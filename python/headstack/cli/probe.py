@@ -64,6 +64,13 @@ def command(
         str | None,
         Option(metavar="SIZE", help="Instead, read all in blocks of this size. It takes hours."),
     ] = None,
+    sibling: Annotated[
+        str | None,
+        Option(
+            metavar="TARGET",
+            help="Instead, tell whether this other unit is of the same spindle.",
+        ),
+    ] = None,
     trials: Annotated[int, Option(min=1, help="With --sweep: how often.")] = 10,
     lateness: Annotated[
         str | None, Option(metavar="TIME", help="Lateness of a simulated target's host.")
@@ -109,6 +116,12 @@ def command(
         if target is None:
             raise ConfigError("--sweep: got no target, need one")
         _sweep(target, sweep, trials, (lateness, disturbed, beside, seed), as_json)
+        return
+
+    if sibling is not None:
+        if target is None:
+            raise ConfigError("--sibling: got no target, need one")
+        _sibling((target, sibling), budget, (lateness, disturbed, beside, seed), as_json)
         return
 
     def told(step: str, left_s: float, known: str) -> None:
@@ -193,6 +206,29 @@ def _compare(found: "Probed", drive: str, as_json: bool) -> None:
     told = compare.text(compare.differences(mine, drives.load(drive)))
     for line in told.splitlines():
         _terminal.say(line, as_json=as_json)
+
+
+def _sibling(
+    targets: tuple[str, str],
+    budget: str,
+    simulated: tuple[str | None, float, float, int],
+    as_json: bool,
+) -> None:
+    """Tell whether two units are of one spindle."""
+    from headstack import _bridge, probe
+    from headstack.cli import _terminal
+    from headstack.probe import spindle
+
+    seconds = float(_bridge.call("quantity", "time", budget))
+    with (
+        probe.opened(targets[0], *simulated) as one,
+        probe.opened(targets[1], *simulated) as other,
+    ):
+        found = spindle.compare(one, other, seconds)
+    if as_json:
+        _terminal.print_json({**found._asdict(), "apart": found.apart.as_dict()})
+        return
+    _terminal.say(found.sentence)
 
 
 def _sweep(

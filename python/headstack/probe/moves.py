@@ -51,6 +51,12 @@ AIM = 0.05
 #: Rounds after which angles are known well enough to plan with.
 _ROUGH = 3
 
+#: Reads that tell another clock's phase.
+_SHIFTED = 300
+
+#: Share of a pair's reads that may end elsewhere than at their angles: tracks of other lengths.
+_MOST_ASTRAY = 0.1
+
 #: A read that ends so much before, s, or after a pass, turns, is no read of that sector.
 _EARLY_S, _LATE_TURNS = 1e-4, 0.25
 
@@ -79,7 +85,7 @@ class Place:
 
 
 class _Read(NamedTuple):
-    """A read: the pair and way that it tests (-1: none), place, address and times."""
+    """A read: the pair and way that it tests (-1: none), place, address, times and epoch."""
 
     pair: int
     way: int
@@ -87,6 +93,7 @@ class _Read(NamedTuple):
     number: int
     issued_s: float
     done_s: float
+    epoch: int = 0
 
 
 class Step(NamedTuple):
@@ -183,6 +190,7 @@ class Bisection:
     angles: dict[int, float] = field(default_factory=dict)
     _rounds: int = 0
     _unread: _Unread | None = None
+    _astray: Floats = field(default_factory=lambda: np.zeros(0))
     _sums: tuple[int, Floats | None] = (0, None)
     _values: tuple[int, list[tuple[Value, Value]]] | None = None
 
@@ -196,7 +204,12 @@ class Bisection:
         return self
 
     def sharpen(self, reserve_s: float) -> "Bisection":
-        """Go on for so long with the pairs whose intervals are wider than what is aimed at."""
+        """Go on for so long with the pairs whose intervals are wider than what is aimed at.
+
+        Not past a buffer: a round of few pairs is mostly reads of other places.
+        """
+        if not self.session.described["fua"]:
+            return self
         until = self.session.clock_s + reserve_s if reserve_s > 0 else 0.0
         while reserve_s > 0 and self.session.clock_s < until:
             wide = []
@@ -219,6 +232,7 @@ class Bisection:
         chosen = range(len(self.pairs)) if pairs is None else pairs
         self._unread = None
         if not self.session.described["fua"]:
+            trips = 1
             mine = [self.pairs[i] for i in chosen]
             visits = [p for a, b in mine for p in [a] * (trips + 1) + [b] * trips]
             self._unread = _Unread(visits)
@@ -247,7 +261,8 @@ class Bisection:
         answer = self.session.read(self.step, lbas, wait_s=waits)
         for s, issued, done, status in zip(steps, *answer, strict=True):
             if status == 0:
-                self.reads.append(_Read(s.pair, s.way, s.place, s.number, issued / 1e9, done / 1e9))
+                times = (issued / 1e9, done / 1e9, self.session.epoch)
+                self.reads.append(_Read(s.pair, s.way, s.place, s.number, *times))
         self._refine()
 
     def _place(self, number: int) -> Place:
@@ -284,10 +299,20 @@ class Bisection:
         origin = self.reads[0].issued_s
         issued = np.array([r.issued_s for r in self.reads]) - origin
         done = np.array([r.done_s for r in self.reads]) - origin
+        epochs = np.array([r.epoch for r in self.reads])
+        for mine in (np.flatnonzero(epochs == e) for e in np.unique(epochs)[1:]):
+            # After a resume the clock is another: the same places tell by how much.
+            known = [i for i in mine if self.reads[i].place in self.angles][:_SHIFTED]
+            angles = [self._angle(self.reads[i].place, self.reads[i].number) for i in known]
+            if known:
+                later_s = centre(done[known] / self.turn_s - np.array(angles)) * self.turn_s
+                issued[mine], done[mine] = issued[mine] - later_s, done[mine] - later_s
         return places, issued, done, done / self.turn_s
 
     def _refine(self) -> None:
         """Estimate the angles of all places, then the time of a turn from their drift."""
+        if not self.reads:
+            return
         places, _, done, phases = self._columns()
         shifts = np.array([self._place(r.place).shifts[r.number] for r in self.reads])
         for last in (False, True):
@@ -313,6 +338,10 @@ class Bisection:
 
         Of the reads from number `since` on.
         """
+        if not self.reads:
+            self._astray = np.ones(len(self.pairs))
+            none = np.zeros(0, dtype=np.int64)
+            return none, none, np.zeros(0), none
         _, issued, done, _ = self._columns()
         pair, way = (np.array([r[i] for r in self.reads]) for i in (0, 1))
         angle = np.array([self._angle(r.place, r.number) for r in self.reads])
@@ -322,6 +351,10 @@ class Bisection:
         error = taken - first - turns
         # A wrong angle, or none: the read's own end is the pass.
         wrong = (error < -_EARLY_S / self.turn_s) | (error > _LATE_TURNS)
+        tests = np.bincount(pair[way >= 0], minlength=len(self.pairs))
+        self._astray = np.bincount(
+            pair[(way >= 0) & wrong], minlength=len(self.pairs)
+        ) / tests.clip(1)
         first = np.where(wrong, taken % 1.0, first)
         turns = np.where(wrong, np.floor(taken), turns)
         hit = wrong & (taken < 0.25)
@@ -379,7 +412,8 @@ class Bisection:
                 at = np.interp(np.array([0.025, 0.5, 0.975]) * density[-1], density, grids[i, w])
                 low, middle, high = (float(t) for t in at)
                 count = int(((pair == i) & (way == w)).sum())
-                origin: Origin = "measured" if count >= _LEAST else "not identifiable"
+                told = count >= _LEAST and self._astray[i] < _MOST_ASTRAY
+                origin: Origin = "measured" if told else "not identifiable"
                 both.append(Value(middle, low, high, origin, count, self.step, "s"))
             found.append((both[0], both[1]))
         self._values = len(self.reads), found

@@ -38,6 +38,9 @@ VOTERS = 40
 #: Answers below this time are from the buffer, in s.
 HIT_S = 0.8e-3
 
+#: Share of random reads that may fail.
+MOST_FAILED = 0.5
+
 #: Share of the pairs that must agree, and the longest time between visits of known addresses, s.
 AGREED, LONGEST_S = 0.6, 20.0
 
@@ -58,8 +61,10 @@ def wrap(turns: Floats | float) -> Floats:
 
 
 def middle(turns: Floats) -> float:
-    """Return the circular median of angles, as -1/2 to 1/2 of a turn."""
+    """Return the circular median of angles, as -1/2 to 1/2 of a turn; of none not-a-number."""
     x = np.asarray(turns)
+    if not len(x):
+        return math.nan
     apart = np.abs(wrap(x[:, None] - x[None, :])).sum(axis=1)
     about = x[int(np.argmin(apart))]
     return float(wrap(about + np.median(wrap(x - about))))
@@ -224,6 +229,11 @@ def find(session: Session) -> Period:
     taken = np.array([(a.done_ns - a.issued_ns) / 1e9 for a in answers])
     good = (taken > HIT_S).all(axis=0) & (answers[0].status == 0) & (answers[1].status == 0)
     ends = np.array([a.done_ns / 1e9 for a in answers])
+    failed = float(np.mean([a.status != 0 for a in answers]))
+    if failed > MOST_FAILED:
+        raise HeadstackError(
+            f"probe: {failed:.0%} of random reads failed, need at most {MOST_FAILED:.0%}"
+        )
     if good.mean() < 0.2:
         raise NotADiskError(_why_quick(taken))
     turn, agreed = vote(ends[1, good] - ends[0, good])
@@ -243,20 +253,25 @@ def find(session: Session) -> Period:
     period.angles = period.angles[best]
     period.times = {(0, j): period.times[0, i] for j, i in enumerate(best)}
     period._seen_s = session.clock_s
-    if session.described["fua"]:
-        _count_disturbed(period)
+    _count_disturbed(period)
     _check_noise(period)
     period.visit(VISITS)
     return period
 
 
 def _count_disturbed(period: Period) -> None:
-    """Read one address again and again: a read that takes a turn more was disturbed."""
+    """Read one address again and again: a read that takes a turn more was disturbed.
+
+    If a buffer answers, it cannot be by-passed, and nothing is known of disturbed reads.
+    """
     answer = period.session.read("period", [period.lbas[0]] * 48)
-    if np.mean((answer.done_ns - answer.issued_ns) / 1e9 < HIT_S) > 0.5:
-        period.session.described["fua"] = False
+    described, wished = period.session.described, period.session.described["fua"]
+    # What counts is what the target does: it may ignore the wish, or have no buffer.
+    described["fua"] = bool(np.mean((answer.done_ns - answer.issued_ns) / 1e9 < HIT_S) < 0.5)
+    if wished and not described["fua"]:
         caveat = "reads do not by-pass the buffer, although they ask for it"
-        period.session.described["caveats"] = [*period.session.described["caveats"], caveat]
+        described["caveats"] = [*described["caveats"], caveat]
+    if not described["fua"]:
         return
     turns = np.rint(np.diff(answer.done_ns / 1e9) / period.turn_s)
     # Without others a read takes the least of these times, unless one in twenty of them is odd.

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headstack.errors import ConfigError
+from headstack.errors import ConfigError, HeadstackError
 from headstack.suggest import need_one_of
 
+from . import alone, sectors
 from . import heads as head_order
 from . import period as periods
-from . import sectors
 from . import zones as zone_search
 from .angle import Angles
 from .geometry import Geometry
@@ -234,9 +234,16 @@ def run(session: Session, budget_s: float, steps: tuple[str, ...], told: Told | 
     period = periods.find(session)
     if session.sector_blocks == 1 and session.described["block_bytes"] == 512:
         period = _with_sectors(session, period)
+    else:
+        sectors.of_server(period)
+    alone.check(session, period)
     clock.begin("zones", f"{60 / period.turn_s:.2f} rpm")
     angles = Angles(session, period)
     zones = zone_search.survey(angles, budget_s * ZONES_SHARE)
+    if not zones and session.clock_s > budget_s * ZONES_SHARE:
+        raise HeadstackError(
+            f"probe: {session.clock_s:.0f} s were not enough for one zone, need a longer --budget"
+        )
     if not zones:
         raise periods.NotADiskError(
             "no boundary between tracks was found: the angles of neighbouring addresses do not "
@@ -268,6 +275,11 @@ def run(session: Session, budget_s: float, steps: tuple[str, ...], told: Told | 
     period.visit(LAST_VISITS)
     clock.end()
     probed.seconds = clock.seconds
+    if session.epoch:
+        probed.notes.append(
+            f"the target was opened {session.epoch + 1} times: the probe was resumed, with a clock "
+            "and angles of their own"
+        )
     return probed
 
 

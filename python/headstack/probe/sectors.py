@@ -7,16 +7,20 @@ the blocks of places near the inner edge, where a sector takes longest, until on
 
 # Limits
 Only sectors of eight blocks that begin at multiples of eight are looked for, and only with reads
-that by-pass the buffer. Where neither fits much better, what the target says stays.
+that by-pass the buffer. Where neither fits much better, what the target says stays. Behind NBD a
+few blocks of many places are read, with a buffer or without.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .period import Period, middle, wrap
+from .period import HIT_S, Period, middle, wrap
 
 #: Blocks of a sector that is looked for, most places, sectors of each, and reads of each block.
 BLOCKS, PLACES, SECTORS, READS = 8, 10, 2, 6
+
+#: Pages that are read behind NBD.
+PAGES = 80
 
 #: Where the places are, as shares of the addresses.
 _WHERE = (0.95, 0.99)
@@ -43,6 +47,31 @@ def of(period: Period) -> int:
         if abs(better) > _CLEARLY:
             break
     return BLOCKS if better > _CLEARLY else 1
+
+
+def of_server(period: Period) -> None:
+    """Take blocks for sectors behind NBD if the first and the last block of a page end apart.
+
+    What is declared there is what the server prefers, and no sector of a disk.
+    """
+    session = period.session
+    block = session.sector_blocks
+    if session.described["kind"] != "nbd" or block == 1:
+        return
+    pages = session.rng("sector").integers(0, session.sectors - 2, PAGES) * block
+    # Backwards, because what is read ahead lies behind.
+    lbas = pages[:, None] + np.array([block, block - 1, 0])
+    period.keep()
+    answer = session.read("sector", lbas.ravel(), 1)
+    turns = period.phase(answer.done_ns)
+    turns[(answer.done_ns - answer.issued_ns < HIT_S * 1e9) | (answer.status != 0)] = np.nan
+    next_page, last, first = turns.reshape(-1, 3).T
+    if min(np.isfinite(each).sum() for each in (next_page, last, first)) < PAGES / 2:
+        return  # The buffer has the first block once the last one was read.
+    # Boundaries of tracks and late reads are outliers.
+    within, page = (float(np.nanmedian(wrap(b - first))) for b in (last, next_page))
+    if within > page / 2:
+        session.described["physical_bytes"] = session.described["block_bytes"]
 
 
 def _left(ends: NDArray[np.float64], at: NDArray[np.int64]) -> float:

@@ -23,6 +23,10 @@ Ints = NDArray[np.int64]
 EVICTING, MOST_EVICTING, _FAR, STEPS = 40, 320, 6000, 12
 
 
+#: Reads in a row that may fail.
+MOST_FAILED = 50
+
+
 class Answer(NamedTuple):
     """Times of reads, in ns since the epoch's begin, and their status: 0 is good."""
 
@@ -59,6 +63,7 @@ class Session:
         self.failed: list[int] = []
         self.evicting = EVICTING
         self._others = self.rng("others")
+        self._in_a_row = 0
         self._took = np.zeros(STEPS)
 
     @property
@@ -228,4 +233,12 @@ class Session:
         if "lba" in call:
             self.commands += len(call["lba"])
             wrong = np.flatnonzero(answer.status)
+            good = np.flatnonzero(answer.status == 0)
+            in_a_row = len(call["lba"]) - 1 - good[-1] if len(good) else len(call["lba"])
+            self._in_a_row = int(in_a_row) + (0 if len(good) else self._in_a_row)
+            if self._in_a_row > MOST_FAILED:
+                raise HeadstackError(
+                    f"probe: the last {self._in_a_row} reads failed, that of block "
+                    f"{call['lba'][-1]} too, need at most {MOST_FAILED}"
+                )
             self.failed += [int(call["lba"][i]) for i in wrong]

@@ -383,7 +383,7 @@ class _Surveyor:
         reads = np.array([self.angles.read(lbas, STEP) for _ in range(TIMES)])
         at = np.array([middle(r[np.isfinite(r)]) for r in reads.T])
         skews = wrap(np.diff(at) - band.skew_turns)
-        tracks = _spacing(skews)
+        tracks = _spacing(skews) if np.isfinite(at).all() else None
         if tracks is None:
             return None
         odd = np.arange(tracks - 1, ROW - 1, tracks)
@@ -407,6 +407,8 @@ class _Surveyor:
         n = cycle[0].sectors_per_track
         reads = self.angles.read([at * self.block] * 3, STEP)
         turns = middle(reads[np.isfinite(reads)]) - 1 / n - cycle[0].angle_turns
+        if not np.isfinite(turns):
+            return zone  # Its reads failed.
         expected = None
         if before is not None:
             drift = float(wrap(np.asarray(turns - before.cycle_turns)))

@@ -1,0 +1,57 @@
+"""Whether a target is one drive with one arm at a place, or several that share its addresses.
+
+# Method
+Of some addresses near each other, those pass at the same angle in pairs that lie on other tracks.
+Both reads of such a pair are sent at once. One arm ends the second a turn after the first; several
+drives behind RAID, or several arms for one place, do not need that turn.
+
+# Limits
+Drives that follow each other, or share the addresses in parts larger than `WINDOW`, are not told
+here. Mirrored drives are, if reads that are sent at once go to both.
+"""
+
+import numpy as np
+
+from .period import HIT_S, NotADiskError, Period, wrap
+from .session import Session
+
+#: Bytes in which the addresses lie, their number, and the most pairs.
+WINDOW, ADDRESSES, PAIRS = 512 << 20, 96, 32
+
+#: Angles of a pair that are equal, turns between its ends with one arm, and share of other pairs.
+EQUAL, APART, SHARE = 0.02, 0.9, 0.15
+
+
+def check(session: Session, period: Period) -> None:
+    """Read pairs of equal angles at once.
+
+    Raises:
+        NotADiskError: many of them end sooner than one arm allows.
+
+    """
+    block = session.sector_blocks
+    size = block * int(session.described["block_bytes"])
+    window = min(WINDOW // size, session.ranges[0][1] // block // 4)
+    rng = session.rng("alone")
+    begin = int(rng.integers(1, 2 * window))
+    # What is read ahead of one is not met by the next.
+    sectors = np.sort(begin + rng.choice(window, ADDRESSES, replace=False))[::-1]
+    period.keep()
+    answer = session.read("alone", sectors * block)
+    angles = period.phase(answer.done_ns)
+    apart = np.abs(wrap(angles[:, None] - angles)) < EQUAL
+    apart &= sectors[:, None] - sectors > window // 32
+    apart &= (answer.status[:, None] + answer.status) == 0
+    pairs = rng.permutation(np.argwhere(apart))[:PAIRS]
+    sooner = []
+    for pair in pairs:
+        # The sectors before those that were read: the buffer has fewer of them.
+        both = session.read("alone", (sectors[pair] - 1) * block, together=True)
+        if (both.done_ns - both.issued_ns > HIT_S * 1e9).all():
+            apart_s = abs(int(np.diff(both.done_ns)[0])) / 1e9
+            sooner.append(apart_s < APART * period.turn_s)
+    if len(sooner) >= PAIRS / 4 and np.mean(sooner) > SHARE:
+        raise NotADiskError(
+            f"no single disk: {np.mean(sooner):.0%} of pairs of reads end sooner than one arm can "
+            "serve both: several drives share the addresses, as RAID does"
+        )

@@ -1,0 +1,120 @@
+"""What is no single disk is told, with the reason, and nothing is written."""
+
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+from conftest import command
+
+from headstack import _core, probe
+from headstack.errors import HeadstackError
+from headstack.probe import log, plan, session
+
+CHUNK = 128
+
+
+class Raid:
+    """Two simulated drives as RAID-0, or as RAID-1 that reads from both in turn."""
+
+    def __init__(self, kind: str, phase_s: float, fua: bool, chunk: int = CHUNK) -> None:
+        name = "sim:wd-re3-2009"
+        self.members = [_core.ProbeTarget.open(name, lateness_s=15e-6, seed=s) for s in (1, 2)]
+        self.members[1].sleep(phase_s)
+        self.ahead_ns = self.members[1].now_ns() - self.members[0].now_ns()
+        self.kind, self.chunk, self.turn = kind, chunk, 0
+        self.described = {**self.members[0].described, "fua": fua}
+        self.now = self.members[0].now_ns()
+
+    def _one(self, lba: int, blocks: int, begin: int, fua: bool) -> int:
+        number, inside = divmod(lba, self.chunk)
+        member, at = number % 2, number // 2 * self.chunk + inside
+        if self.kind == "raid1":
+            self.turn += 1
+            member, at = self.turn % 2, lba
+        target, ahead = self.members[member], member * self.ahead_ns
+        target.sleep(max(0, begin - (target.now_ns() - ahead)) / 1e9)
+        return target.read([at], blocks, fua=fua)[1][0] - ahead
+
+    def read(self, lba, blocks, wait_s=0.0, together=False, fua=True):
+        waits = [wait_s] * len(lba) if isinstance(wait_s, float) else wait_s
+        issued, done = [], []
+        for address, wait in zip(lba, waits, strict=True):
+            issued.append(self.now if together else self.now + int(wait * 1e9))
+            done.append(self._one(address, blocks, issued[-1], fua and self.described["fua"]))
+            self.now = self.now if together else done[-1]
+        self.now = max(done)
+        return issued, done, [0] * len(lba)
+
+
+def live(target) -> session.Session:
+    header = {"seed": 1, "described": probe._plain(target.described)}
+    return session.Session(target, log.Log(header))
+
+
+@pytest.mark.parametrize("fua", [True, False])
+@pytest.mark.parametrize("phase_s", [0.0, 0.0031])
+@pytest.mark.parametrize(("kind", "chunk"), [("raid0", CHUNK), ("raid0", 8192), ("raid1", 1)])
+def test_drives_that_share_addresses_are_told(kind, chunk, phase_s, fua):
+    """Equal turns or not: their angles never tell them from one drive, if they are in phase."""
+    with pytest.raises(HeadstackError, match=r"several drives|too noisy"):
+        plan.run(live(Raid(kind, phase_s, fua, chunk)), 60.0, (), None)
+
+
+class Failing:
+    """A drive of which a part of the reads fail."""
+
+    def __init__(self, bad: range) -> None:
+        self.core = _core.ProbeTarget.open("sim:wd-re3-2009", lateness_s=15e-6, seed=1)
+        self.described, self.bad = self.core.described, bad
+
+    def read(self, lba, blocks, **options):
+        issued, done, status = self.core.read(lba, blocks, **options)
+        return issued, done, [s or int(a in self.bad) for a, s in zip(lba, status, strict=True)]
+
+
+@pytest.mark.parametrize("past", [4096, 1 << 40])
+def test_reads_that_fail_end_a_probe_in_words(past):
+    with pytest.raises(HeadstackError, match="reads failed"):
+        plan.run(live(Failing(range(past))), 60.0, (), None)
+
+
+def test_places_that_fail_are_passed_over():
+    probed = plan.run(live(Failing(range(0, 1 << 40, 97))), 60.0, (), None)
+    assert probed.geometry.heads == 6
+    assert any("reads failed" in note for note in probed.notes)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux")
+@pytest.mark.needs("nbdkit")
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["memory", "10G"], "no rotating disk: .* memory"),
+        (["--filter=delay", "memory", "10G", "rdelay=9ms"], "no rotating disk: .* a delay"),
+        (["--filter=error", "memory", "10G", "error-rate=100%"], "reads failed"),
+        pytest.param(
+            ["--filter=spinning", "memory", "10G"],
+            "no rotating disk",
+            marks=pytest.mark.needs("nbdkit:spinning"),
+        ),
+    ],
+)
+def test_servers_without_a_disk_are_told(options, reason, tmp_path):
+    """The times of a filter are those of this machine: another one may see only noise."""
+    socket, out = tmp_path / "socket", tmp_path / "drive.toml"
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    server = subprocess.Popen(["nbdkit", "-f", "-U", str(socket), *options], **quiet)
+    try:
+        while not socket.exists():
+            assert server.poll() is None
+            time.sleep(0.01)
+        uri = f"nbd+unix:///?socket={socket}"
+        done = command("probe", uri, "--budget", "30s", "-o", out)
+    finally:
+        server.kill()
+        server.wait()
+    assert done.returncode == 1
+    assert re.search(f"{reason}|too noisy", done.stderr), done.stderr
+    assert not out.exists()
