@@ -7,15 +7,13 @@ kept, named WIRE-DRIVE.log. Server and probe should have real-time priority and 
 """
 
 import argparse
-import sys
 import tempfile
 from pathlib import Path
 
+import probe_oracle as oracle
+
 import headstack
 from headstack import drives, probe
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/python"))
-import probe_oracle as oracle
 
 
 def judged(found: probe.Probed, drive: str, folder: Path) -> list[str]:
@@ -32,9 +30,9 @@ def judged(found: probe.Probed, drive: str, folder: Path) -> list[str]:
         return row
     mine = folder / "mine.toml"
     found.write_drive(mine)
-    row.append(f"{oracle._access_off(found, spec, dict(drives.load(str(mine)))):.2f} bounds")
+    row.append(f"{oracle.access_off(found, spec, dict(drives.load(str(mine)))):.2f} bounds")
     if found.found.queue is not None:
-        iops, p99 = oracle._queue_off(found, f"sim:{drive}", mine)
+        iops, p99 = oracle.queue_off(found, f"sim:{drive}", mine)
         row += [f"{iops:.1%}", f"{p99:.1%}"]
     if found.replay is not None:
         row += [f"{v.value:.1%}" for v in (found.replay.closed, found.replay.open)]

@@ -347,7 +347,7 @@ def _ms(text: str) -> float:
     return float(number) * {"ms": 1.0, "us": 1e-3}[unit]
 
 
-def _access_off(probed: Any, spec: dict[str, Any], file: dict[str, Any]) -> float:
+def access_off(probed: Any, spec: dict[str, Any], file: dict[str, Any]) -> float:
     """Return overhead and seek's difference, in bounds: 5 % or 30 us, at 95 % of the distances.
 
     The truth is the three-point curve of docs/models/seek.md.
@@ -373,7 +373,7 @@ def _overhead(drive: dict[str, Any]) -> float:
     return _ms(drive["overhead"]["read_miss"]["after_read"])
 
 
-def _queue_off(probed: Any, truth: str, mine: Path) -> tuple[float, float]:
+def queue_off(probed: Any, truth: str, mine: Path) -> tuple[float, float]:
     """Return the greatest differences of rates and of 99th percentiles over all depths."""
     block = probed.described["physical_bytes"] // probed.described["block_bytes"]
     rng = np.random.default_rng(7)
@@ -406,8 +406,8 @@ def judged(
     right = figures(probed, spec)
     mine = probed.write_drive(folder / f"{spec['name']}-probed.toml")
     values: dict[str, float] = dict(vars(right))
-    values["seek"] = _access_off(probed, spec, tomllib.loads(mine.read_text("utf-8")))
-    values["iops"], values["p99"] = _queue_off(probed, target, mine)
+    values["seek"] = access_off(probed, spec, tomllib.loads(mine.read_text("utf-8")))
+    values["iops"], values["p99"] = queue_off(probed, target, mine)
     times = probed.found
     if times is not None and times.actuators is not None:
         values["arms"] = int(times.actuators.number.value) == arms

@@ -35,7 +35,7 @@ def test_geometry_and_seeks_are_found_past_a_buffer(tmp_path):
     figures = oracle.figures(probed, spec)
     assert not figures.wrong(), figures
     mine = probed.write_drive(tmp_path / "mine.toml")
-    assert oracle._access_off(probed, spec, drives.load(str(mine))) <= 1
+    assert oracle.access_off(probed, spec, drives.load(str(mine))) <= 1
 
 
 @pytest.mark.parametrize("status", [0, 1])

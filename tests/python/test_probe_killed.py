@@ -62,6 +62,6 @@ def test_a_log_without_a_whole_line_is_begun_anew(left, tmp_path):
         log = tmp_path / name
         if text is not None:
             log.write_text(text)
-        options = ["--budget", "10s", "--steps", "seek", "--log", str(log), "--resume"]
+        options = ["--budget", "30s", "--steps", "seek", "--log", str(log), "--resume"]
         assert main(["probe", target, *options]) == 0
     assert (tmp_path / "part.log").read_bytes() == (tmp_path / "whole.log").read_bytes()

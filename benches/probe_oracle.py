@@ -1,0 +1,1 @@
+../tests/python/probe_oracle.py
