@@ -107,6 +107,17 @@ def test_sectors_are_measured_where_the_target_says_512_bytes(size, disturbed, t
     assert found.geometry.heads == spec["geometry"]["surfaces"]
 
 
+def test_a_track_that_ends_within_a_place_makes_no_larger_sectors(tmp_path, monkeypatch):
+    """Of the places where blocks of this drive are read, one has the end of a track in it."""
+    target = oracle.written(oracle.drawn(51757, 1), tmp_path)
+    sizes = []
+    monkeypatch.setattr(plan.alone, "check", lambda session, _: sizes.append(session.sector_blocks))
+    monkeypatch.setattr(plan.zone_search, "survey", lambda *_: [])
+    with pytest.raises(probe.NotADiskError):
+        probe.probe(target, seed=1, steps=(), **QUIET)
+    assert sizes == [1]
+
+
 @pytest.mark.parametrize("budget", ["20 s", "600 s"])
 def test_the_interval_of_cylinders_holds_them(budget, tmp_path):
     spec = oracle.drawn(SEED, 4)

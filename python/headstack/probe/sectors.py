@@ -28,6 +28,9 @@ _WHERE = (0.95, 0.99)
 #: Squared deviations, in units of chance, by which the staircase must fit better.
 _CLEARLY = 12.0
 
+#: Most of these that one place may count.
+_OF_ONE = 5.0
+
 
 def of(period: Period) -> int:
     """Return the logical blocks of a physical sector: 1 or 8."""
@@ -43,7 +46,9 @@ def of(period: Period) -> int:
         ends = np.median(each, axis=0)
         spread = 1.48 * float(np.median(np.abs(each - ends)))
         chance = (1.25 * max(spread, 1e-5)) ** 2 / READS
-        better += (_left(ends, block) - _left(ends, block // BLOCKS * BLOCKS)) / chance
+        fits = (_left(ends, block) - _left(ends, block // BLOCKS * BLOCKS)) / chance
+        # One place alone does not decide: a track may end there.
+        better += min(max(fits, -_OF_ONE), _OF_ONE)
         if abs(better) > _CLEARLY:
             break
     return BLOCKS if better > _CLEARLY else 1
