@@ -7,7 +7,7 @@ use headstack_units::Time;
 pub struct Asked {
     pub arrival: Time,
     pub blocks: u32,
-    /// Index in [`OPERATIONS`](crate::outcome::OPERATIONS).
+    /// Index in `OPERATIONS`.
     pub kind: u8,
     /// [`Request::class`](headstack_trace::Request::class).
     pub class: u8,
@@ -42,7 +42,7 @@ pub struct Ended {
     pub thread: u32,
     /// The number of its job.
     pub job: Option<u32>,
-    /// Index in [`OPERATIONS`](crate::outcome::OPERATIONS).
+    /// Index in `OPERATIONS`.
     pub kind: u8,
     /// [`Request::class`](headstack_trace::Request::class).
     pub class: u8,

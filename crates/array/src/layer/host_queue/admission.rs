@@ -27,7 +27,7 @@ const BATCH_TIME: u64 = 20_000_000;
 /// Number of blk-mq's lists of waiting processes.
 const LISTS: usize = 8;
 
-/// A process, by its number among those of the queue; numbers above [`LAST_NAMED`] stand for single requests that belong
+/// A process, by its number among those of the queue; numbers above `LAST_NAMED` stand for single requests that belong
 /// to no process.
 pub type Process = u64;
 
