@@ -198,9 +198,8 @@ def imports(crate: Path) -> dict[str, set[str]]:
     sources = {}
     for path in (crate / "src").rglob("*.rs"):
         parts = path.relative_to(crate / "src").with_suffix("").parts
-        if not parts[-1].endswith("tests"):
-            name = parts[:-1] if parts[-1] in ("mod", "lib") else parts
-            sources[name] = COMMENT.sub("", path.read_text().split("#[cfg(test)]\nmod ")[0])
+        name = parts[:-1] if parts[-1] in ("mod", "lib") else parts
+        sources[name] = COMMENT.sub("", path.read_text().split("#[cfg(test)]\nmod ")[0])
     found: dict[str, set[str]] = {}
     for name, text in sources.items():
         own = found.setdefault("::".join(name), set())

@@ -3,7 +3,8 @@
 # Method
 Of some addresses near each other, those pass at the same angle in pairs that lie on other tracks.
 Both reads of such a pair are sent at once. One arm ends the second a turn after the first; several
-drives behind RAID, or several arms for one place, do not need that turn.
+drives behind RAID, or several arms for one place, do not need that turn. A pair that ends sooner is
+tried once more, because a read that waited for other load may end beside the other.
 
 # Limits
 Drives that follow each other, or share the addresses in parts larger than `WINDOW`, are not told
@@ -70,7 +71,6 @@ def check(session: Session, period: Period) -> None:
     sooner = []
     for pair in _disjoint(rng.permutation(np.argwhere(apart)))[:PAIRS]:
         early = _sooner(period, sectors[pair] - 1)
-        # Once more: one that waited for other load by whole turns ends beside the other.
         early = _sooner(period, sectors[pair] - 2) if early else early
         if early is not None:
             sooner.append(early)

@@ -210,8 +210,8 @@ class Bisection:
         """
         if not self.session.described["fua"]:
             return self
-        until = self.session.clock_s + reserve_s if reserve_s > 0 else 0.0
-        while reserve_s > 0 and self.session.clock_s < until:
+        until = self.session.clock_s + reserve_s
+        while self.session.clock_s < until:
             wide = []
             for pair, both in enumerate(self.values()):
                 known = [v for v in both if v.origin == "measured"]

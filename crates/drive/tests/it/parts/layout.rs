@@ -398,6 +398,18 @@ fn extents_repeat_the_layout_that_they_were_taken_from() {
     }
 }
 
+type Change = Box<dyn Fn(&mut GeometrySpec)>;
+
+/// Each change makes a geometry that is refused, with these words.
+fn refused(base: impl Fn() -> GeometrySpec, cases: Vec<(&str, Change)>) {
+    for (words, change) in cases {
+        let mut g = base();
+        change(&mut g);
+        let error = build(&g).err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(error.contains(words), "{words}: {error:?}");
+    }
+}
+
 #[test]
 fn contradictory_extents_are_refused_by_key() {
     let base = || {
@@ -410,7 +422,6 @@ fn contradictory_extents_are_refused_by_key() {
         g
     };
     check(build(&base()).unwrap().as_ref(), &base(), "three extents");
-    type Change = Box<dyn Fn(&mut GeometrySpec)>;
     let cases: Vec<(&str, Change)> = vec![
         ("geometry.extents: got 0", Box::new(|g| change_map(g, |m| m.extents.clear()))),
         ("geometry.extents[0]: got first address 6, need 5", Box::new(|g| change_map(g, |m| m.extents[0][0] = 6))),
@@ -438,12 +449,7 @@ fn contradictory_extents_are_refused_by_key() {
         ("geometry.zones[1].first_cylinder", Box::new(|g| g.zones[1].first_cylinder = 3)),
         ("geometry.capacity_blocks: got 22, need 1 to 21", Box::new(|g| g.capacity_blocks = Some(22))),
     ];
-    for (message, change) in cases {
-        let mut g = base();
-        change(&mut g);
-        let error = build(&g).err().map(|e| e.to_string()).unwrap_or_default();
-        assert!(error.contains(message), "{message}: {error:?}");
-    }
+    refused(base, cases);
     // A drive may offer less than its map holds.
     let mut g = base();
     g.capacity_blocks = Some(9);
@@ -552,7 +558,6 @@ fn skews_add_up_over_switches() {
 #[test]
 fn contradictory_geometries_are_refused_by_key() {
     let base = || geometry("cylinder-major", 2, vec![zone(0, 9, PerSurface::Same(10))]);
-    type Change = Box<dyn Fn(&mut GeometrySpec)>;
     let cases: Vec<(&str, Change)> = vec![
         ("geometry.layout", Box::new(|g| g.layout = "serpentin".into())),
         ("geometry.surfaces", Box::new(|g| g.surfaces = 0)),
@@ -586,12 +591,7 @@ fn contradictory_geometries_are_refused_by_key() {
             }),
         ),
     ];
-    for (key, change) in cases {
-        let mut g = base();
-        change(&mut g);
-        let error = build(&g).err().map(|e| e.to_string()).unwrap_or_default();
-        assert!(error.contains(key), "{key}: {error:?}");
-    }
+    refused(base, cases);
     // A band wider than the disk is one band.
     let mut g = base();
     g.layout = "banded".into();

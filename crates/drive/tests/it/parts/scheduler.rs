@@ -6,9 +6,8 @@ use headstack_drive::drive::Drive;
 use headstack_drive::scheduler::*;
 use headstack_drive::spec::DriveSpec;
 use headstack_drive::DriveOptions;
-use headstack_testkit::disk::Disk;
-use headstack_testkit::Lcg;
-use headstack_units::{Lba, Span, Time};
+use headstack_testkit::{commands, disk::Disk, Lcg};
+use headstack_units::{Lba, Span};
 
 mod choices;
 
@@ -48,13 +47,7 @@ fn requests(seed: u64, n: u64, gap_ns: u64) -> Vec<(u64, DriveRequest)> {
 
 fn run(spec: &DriveSpec, requests: &[(u64, DriveRequest)]) -> Vec<Completion> {
     let mut drive = Drive::builtin(spec, &DriveOptions::default()).expect("a drive");
-    let mut done = Vec::new();
-    for (at, request) in requests {
-        drive.advance(Time(*at), &mut |c| done.push(*c));
-        drive.submit(Time(*at), *request);
-    }
-    drive.advance(Time::NEVER, &mut |c| done.push(*c));
-    done
+    commands::run(&mut drive, requests)
 }
 
 #[derive(Clone, Copy)]

@@ -72,6 +72,10 @@ fn waiting(noise: &mut XorShift, capacity: u64) -> (DriveRequest, (u64, u32)) {
     (request, (sector, count))
 }
 
+fn anywhere(noise: &mut XorShift) -> Arm {
+    Arm { cylinder: noise.below(9000) as u32, head: noise.below(3) as u16, angle: Turn(noise.below(u64::MAX)) }
+}
+
 fn scheduler(name: &str, parameters: &str) -> Box<dyn Scheduler> {
     let plugin = PLUGINS.find("scheduler", name).expect("a scheduler");
     let parameters: Params = toml::from_str(parameters).expect("parameters");
@@ -216,13 +220,7 @@ fn follow(name: &str, m: &Mechanics, arms: usize, longest: usize, limited: bool,
         if queue.is_empty() {
             continue;
         }
-        let heads: Vec<Arm> = (0..arms)
-            .map(|_| Arm {
-                cylinder: noise.below(9000) as u32,
-                head: noise.below(3) as u16,
-                angle: Turn(noise.below(u64::MAX)),
-            })
-            .collect();
+        let heads: Vec<Arm> = (0..arms).map(|_| anywhere(&mut noise)).collect();
         queue.place_lone();
         // Ranges held by the buffer, most of them where a command waits.
         let held = |noise: &mut XorShift| {
@@ -307,11 +305,7 @@ fn bounds_are_bounds() {
         println!("{positioning}, seed of XorShift::default");
         let (mut sure, n) = (0, 40_000);
         for i in 0..n {
-            let arm = Arm {
-                cylinder: noise.below(9000) as u32,
-                head: noise.below(3) as u16,
-                angle: Turn(noise.below(u64::MAX)),
-            };
+            let arm = anywhere(&mut noise);
             let at = noise.below(1 << 60);
             let start = [at, at + noise.below(3) * 100_000];
             let delay = [noise.below(2) * noise.below(1 << 26), noise.below(1 << 18)];
@@ -499,13 +493,7 @@ fn choices_beside_limits_equal_plain_scans() {
             limits.waits(queue.newest(), request.hint, request.command.writes(), now, now);
             now += noise.below(1 << 22);
             queue.place_lone();
-            let heads: Vec<Arm> = (0..arms)
-                .map(|_| Arm {
-                    cylinder: noise.below(9000) as u32,
-                    head: noise.below(3) as u16,
-                    angle: Turn(noise.below(u64::MAX)),
-                })
-                .collect();
+            let heads: Vec<Arm> = (0..arms).map(|_| anywhere(&mut noise)).collect();
             let view = View {
                 mechanics: &m,
                 arms: &heads,
