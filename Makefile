@@ -22,7 +22,7 @@ APART := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 # the foreground, so that Ctrl-C reaches it.
 LIMIT = $(if $(shell command -v timeout),--config 'target."cfg(unix)".runner="timeout --foreground -k 10 $(1)"')
 
-.PHONY: wheel demo test test-all test-rust test-python test-python-checked bench lint format schema-types docs mutants install clean
+.PHONY: wheel release demo test test-all test-rust test-python test-python-checked bench lint format schema-types docs mutants install clean
 
 demo: install
 	$(BIN)/headstack run examples/demo.toml --out out/demo --force
@@ -66,6 +66,15 @@ $(VENV)/.test $(VENV)/.lint $(VENV)/.docs: $(VENV)/.%: $(STAMP)
 wheel: $(STAMP)
 	$(BIN)/maturin build -q --release --strip --out out/wheel
 	@ls -l out/wheel
+
+# Wheel, source archive, Debian package of headstack-capd, checksums; notes are in docs/release-VERSION.md.
+release: $(STAMP)
+	@command -v cargo-deb >/dev/null || { echo "cargo-deb: got none, need it for the Debian package: cargo install cargo-deb" >&2; exit 1; }
+	rm -rf out/release
+	$(BIN)/maturin build -q --release --strip --sdist --out out/release
+	cargo deb -q -p headstack-host --output out/release
+	cd out/release && sha256sum * >SHA256SUMS
+	@cat out/release/SHA256SUMS
 
 bench: install
 	@$(BIN)/python benches/run.py

@@ -2,10 +2,12 @@ import contextlib
 import importlib.util
 import io
 import os
+import random
 import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -34,10 +36,23 @@ THOROUGH = int(os.environ.get("HEADSTACK_THOROUGH", "1"))
 #: Whether studies run with fewer requests than their papers.
 QUICK = THOROUGH <= 1
 
+#: A part of the long tests: the commit whose hash draws their order, and the seconds within which they begin.
+DRAWN_BY = os.environ.get("HEADSTACK_DRAWN_BY")
+BEGIN_WITHIN_S = float(os.environ.get("HEADSTACK_BEGIN_WITHIN_S", "inf"))
+_began_s = time.monotonic()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put tests in an order of chance, so that each of them is a first one sooner or later."""
+    if DRAWN_BY is not None:
+        random.Random(DRAWN_BY).shuffle(items)
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a test whose needs are not met, before any fixture is made."""
+    """Skip a test that begins too late or whose needs are not met, before any fixture is made."""
+    if time.monotonic() - _began_s > BEGIN_WITHIN_S:
+        pytest.skip("not in this part of the long tests")
     for mark in item.iter_markers("needs"):
         for reason in map(needs.absent, mark.args):
             if reason is not None:

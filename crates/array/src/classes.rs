@@ -20,7 +20,7 @@ pub struct ClassOutcome {
 }
 
 impl ClassOutcome {
-    /// Of so many classes, besides the requests of none; none of them all if there are no classes.
+    /// One for each class and a last one for requests without a class; without classes, none at all.
     pub(crate) fn of(classes: usize, exact_limit: usize) -> Vec<ClassOutcome> {
         let all = match classes {
             0 => 0,

@@ -1,4 +1,4 @@
-//! Protocol data units (RFC 7143, section 11) as structures.
+//! Protocol data units (RFC 7143, section 11) as structures; fields have the standard's names, as `itt`, the initiator task tag.
 
 use bytes::{Buf, BufMut, BytesMut};
 use zerocopy::byteorder::big_endian::{U16, U32};
@@ -52,12 +52,11 @@ macro_rules! units {
     ($($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $kind:ty),+ $(,)? })+) => {
         $(
             $(#[$doc])*
+            #[allow(missing_docs)]
             #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug, Clone, Copy)]
             #[repr(C)]
             pub struct $name {
-                /// Operation code.
                 pub opcode: u8,
-                /// Flags.
                 pub flags: u8,
                 $($(#[$field_doc])* pub $field: $kind),+
             }
@@ -94,30 +93,21 @@ units! {
     Basic {
         /// Other fields.
         specific: [u8; 2],
-        /// What follows.
         lengths: Lengths,
-        /// Logical unit.
         lun: [u8; 8],
-        /// Task tag of the initiator.
         itt: U32,
         /// Other fields.
         rest: [u8; 28],
     }
     /// SCSI Command.
     Command {
-        /// Reserved.
         reserved: [u8; 2],
-        /// What follows.
         lengths: Lengths,
-        /// Logical unit.
         lun: [u8; 8],
-        /// Task tag of the initiator.
         itt: U32,
         /// Bytes that the initiator expects to transfer.
         expected: U32,
-        /// Number of the command.
         cmd_sn: U32,
-        /// Next status that the initiator expects.
         exp_stat_sn: U32,
         /// Descriptor block.
         cdb: [u8; 16],
@@ -126,21 +116,14 @@ units! {
     Response {
         /// Whether the target carried the command out.
         response: u8,
-        /// Status.
         status: u8,
-        /// What follows.
         lengths: Lengths,
-        /// Reserved.
         reserved: [u8; 8],
-        /// Task tag of the initiator.
         itt: U32,
         /// Tag of a lost acknowledgement.
         snack: U32,
-        /// Number of the status.
         stat_sn: U32,
-        /// Next command that is expected.
         exp_cmd_sn: U32,
-        /// Last command that is taken.
         max_cmd_sn: U32,
         /// Number of R2T and Data-In units.
         exp_data_sn: U32,
@@ -151,94 +134,64 @@ units! {
     }
     /// Task Management Function Request.
     TaskRequest {
-        /// Reserved.
         reserved: [u8; 2],
-        /// What follows.
         lengths: Lengths,
-        /// Logical unit.
         lun: [u8; 8],
-        /// Task tag of the initiator.
         itt: U32,
         /// The task that is meant.
         referenced: U32,
-        /// Number of the command.
         cmd_sn: U32,
-        /// Next status that the initiator expects.
         exp_stat_sn: U32,
         /// Number of the command of the task that is meant.
         ref_cmd_sn: U32,
         /// Of a task that moves to another connection.
         exp_data_sn: U32,
-        /// Reserved.
         reserved_too: [u8; 8],
     }
     /// Task Management Function Response, Logout Response.
     ShortResponse {
         /// The answer.
         response: u8,
-        /// Reserved.
         reserved: u8,
-        /// What follows.
         lengths: Lengths,
-        /// Reserved.
         reserved_too: [u8; 8],
-        /// Task tag of the initiator.
         itt: U32,
-        /// Reserved.
         word: U32,
-        /// Number of the status.
         stat_sn: U32,
-        /// Next command that is expected.
         exp_cmd_sn: U32,
-        /// Last command that is taken.
         max_cmd_sn: U32,
         /// Reserved; then times of a logout.
         times: [U16; 6],
     }
     /// Data-Out.
     DataOut {
-        /// Reserved.
         reserved: [u8; 2],
-        /// What follows.
         lengths: Lengths,
-        /// Logical unit.
         lun: [u8; 8],
-        /// Task tag of the initiator.
         itt: U32,
         /// Tag of the R2T that it answers.
         ttt: U32,
-        /// Reserved.
         word: U32,
-        /// Next status that the initiator expects.
         exp_stat_sn: U32,
-        /// Reserved.
         word_too: U32,
         /// Number in its sequence.
         data_sn: U32,
         /// Place of its first byte in the data of the command.
         offset: U32,
-        /// Reserved.
         last: U32,
     }
     /// Data-In.
     DataIn {
-        /// Reserved.
         reserved: u8,
         /// Status, with the bit S.
         status: u8,
-        /// What follows.
         lengths: Lengths,
-        /// Logical unit.
         lun: [u8; 8],
-        /// Task tag of the initiator.
         itt: U32,
         /// Tag for an acknowledgement.
         ttt: U32,
-        /// Number of the status.
         stat_sn: U32,
-        /// Next command that is expected.
         exp_cmd_sn: U32,
-        /// Last command that is taken.
         max_cmd_sn: U32,
         /// Number among the units of the command.
         data_sn: U32,
@@ -249,21 +202,15 @@ units! {
     }
     /// Ready To Transfer.
     ReadyToTransfer {
-        /// Reserved.
         reserved: [u8; 2],
-        /// What follows.
         lengths: Lengths,
-        /// Logical unit.
         lun: [u8; 8],
-        /// Task tag of the initiator.
         itt: U32,
         /// Tag that Data-Out repeats.
         ttt: U32,
         /// Next status.
         stat_sn: U32,
-        /// Next command that is expected.
         exp_cmd_sn: U32,
-        /// Last command that is taken.
         max_cmd_sn: U32,
         /// Number among the R2T of the command.
         r2t_sn: U32,
@@ -274,42 +221,27 @@ units! {
     }
     /// Text Request, NOP-Out.
     Request {
-        /// Reserved.
         reserved: [u8; 2],
-        /// What follows.
         lengths: Lengths,
-        /// Logical unit.
         lun: [u8; 8],
-        /// Task tag of the initiator.
         itt: U32,
         /// Tag of the target.
         ttt: U32,
-        /// Number of the command.
         cmd_sn: U32,
-        /// Next status that the initiator expects.
         exp_stat_sn: U32,
-        /// Reserved.
         rest: [u8; 16],
     }
     /// Text Response, NOP-In.
     Answer {
-        /// Reserved.
         reserved: [u8; 2],
-        /// What follows.
         lengths: Lengths,
-        /// Logical unit.
         lun: [u8; 8],
-        /// Task tag of the initiator.
         itt: U32,
         /// Tag of the target.
         ttt: U32,
-        /// Number of the status.
         stat_sn: U32,
-        /// Next command that is expected.
         exp_cmd_sn: U32,
-        /// Last command that is taken.
         max_cmd_sn: U32,
-        /// Reserved.
         rest: [u8; 12],
     }
     /// Login Request.
@@ -318,23 +250,17 @@ units! {
         version_max: u8,
         /// Lowest version.
         version_min: u8,
-        /// What follows.
         lengths: Lengths,
         /// The initiator's part of the session's number.
         isid: [u8; 6],
         /// The target's part.
         tsih: U16,
-        /// Task tag of the initiator.
         itt: U32,
         /// Number of the connection.
         cid: U16,
-        /// Reserved.
         reserved: U16,
-        /// Number of the command.
         cmd_sn: U32,
-        /// Next status that the initiator expects.
         exp_stat_sn: U32,
-        /// Reserved.
         rest: [u8; 16],
     }
     /// Login Response.
@@ -343,65 +269,43 @@ units! {
         version_max: u8,
         /// The version in use.
         version: u8,
-        /// What follows.
         lengths: Lengths,
         /// The initiator's part of the session's number.
         isid: [u8; 6],
         /// The target's part.
         tsih: U16,
-        /// Task tag of the initiator.
         itt: U32,
-        /// Reserved.
         word: U32,
-        /// Number of the status.
         stat_sn: U32,
-        /// Next command that is expected.
         exp_cmd_sn: U32,
-        /// Last command that is taken.
         max_cmd_sn: U32,
         /// Class and detail.
         status: U16,
-        /// Reserved.
         rest: [u8; 10],
     }
     /// Logout Request.
     LogoutRequest {
-        /// Reserved.
         reserved: [u8; 2],
-        /// What follows.
         lengths: Lengths,
-        /// Reserved.
         lun: [u8; 8],
-        /// Task tag of the initiator.
         itt: U32,
         /// Number of the connection.
         cid: U16,
-        /// Reserved.
         word: U16,
-        /// Number of the command.
         cmd_sn: U32,
-        /// Next status that the initiator expects.
         exp_stat_sn: U32,
-        /// Reserved.
         rest: [u8; 16],
     }
     /// Asynchronous Message.
     AsyncMessage {
-        /// Reserved.
         reserved: [u8; 2],
-        /// What follows.
         lengths: Lengths,
-        /// Logical unit.
         lun: [u8; 8],
         /// No tag.
         itt: U32,
-        /// Reserved.
         word: U32,
-        /// Number of the status.
         stat_sn: U32,
-        /// Next command that is expected.
         exp_cmd_sn: U32,
-        /// Last command that is taken.
         max_cmd_sn: U32,
         /// What has happened.
         event: u8,
@@ -409,32 +313,23 @@ units! {
         vendor_code: u8,
         /// Particulars.
         parameters: [U16; 3],
-        /// Reserved.
         last: U32,
     }
     /// Reject. The header of what is rejected follows as data.
     Reject {
         /// Why.
         reason: u8,
-        /// Reserved.
         reserved: u8,
-        /// What follows.
         lengths: Lengths,
-        /// Reserved.
         lun: [u8; 8],
         /// No tag.
         itt: U32,
-        /// Reserved.
         word: U32,
-        /// Number of the status.
         stat_sn: U32,
-        /// Next command that is expected.
         exp_cmd_sn: U32,
-        /// Last command that is taken.
         max_cmd_sn: U32,
         /// Of Data-In and R2T that are asked for again.
         data_sn: U32,
-        /// Reserved.
         rest: [u8; 8],
     }
 }

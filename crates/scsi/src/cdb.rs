@@ -1,4 +1,6 @@
-//! Command descriptor blocks as structures.
+//! Command descriptor blocks as structures; fields that every block has are named as in SPC-5.
+
+#![allow(missing_docs)]
 
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
@@ -27,7 +29,6 @@ pub struct Transfer6 {
     pub lba: U16,
     /// Blocks; 0 is 256.
     pub blocks: u8,
-    /// Control byte.
     pub control: u8,
 }
 
@@ -35,17 +36,13 @@ pub struct Transfer6 {
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Transfer10 {
-    /// The operation code.
     pub opcode: u8,
-    /// Flags.
     pub flags: u8,
     /// First block.
     pub lba: U32,
-    /// Group number.
     pub group: u8,
     /// Number of blocks.
     pub blocks: U16,
-    /// Control byte.
     pub control: u8,
 }
 
@@ -53,17 +50,13 @@ pub struct Transfer10 {
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Transfer12 {
-    /// The operation code.
     pub opcode: u8,
-    /// Flags.
     pub flags: u8,
     /// First block.
     pub lba: U32,
     /// Number of blocks.
     pub blocks: U32,
-    /// Group number.
     pub group: u8,
-    /// Control byte.
     pub control: u8,
 }
 
@@ -71,9 +64,7 @@ pub struct Transfer12 {
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Transfer16 {
-    /// The operation code.
     pub opcode: u8,
-    /// Flags.
     pub flags: u8,
     /// First block.
     pub lba: U64,
@@ -81,7 +72,6 @@ pub struct Transfer16 {
     pub blocks: U32,
     /// Group number and two bits of the duration limit.
     pub group: u8,
-    /// Control byte.
     pub control: u8,
 }
 
@@ -91,11 +81,8 @@ pub struct Transfer16 {
 pub struct Transfer32 {
     /// 7Fh.
     pub opcode: u8,
-    /// Control byte.
     pub control: u8,
-    /// Reserved.
     pub reserved: [u8; 4],
-    /// Group number.
     pub group: u8,
     /// 18h: the bytes that follow.
     pub additional_length: u8,
@@ -121,15 +108,12 @@ pub struct Transfer32 {
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Page6 {
-    /// The operation code.
     pub opcode: u8,
-    /// Flags.
     pub flags: u8,
     /// The page.
     pub page: u8,
     /// Its first byte is a subpage in MODE SENSE.
     pub length: U16,
-    /// Control byte.
     pub control: u8,
 }
 
@@ -137,7 +121,6 @@ pub struct Page6 {
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Page10 {
-    /// The operation code.
     pub opcode: u8,
     /// Flags, or a service action.
     pub flags: u8,
@@ -145,13 +128,10 @@ pub struct Page10 {
     pub page: u8,
     /// The subpage.
     pub subpage: u8,
-    /// Reserved.
     pub reserved: u8,
     /// A parameter pointer, or the high half of a length.
     pub pointer: U16,
-    /// Length of the data.
     pub length: U16,
-    /// Control byte.
     pub control: u8,
 }
 
@@ -161,15 +141,11 @@ pub struct Page10 {
 pub struct ReserveOut {
     /// 5Fh.
     pub opcode: u8,
-    /// The service action.
     pub action: u8,
     /// Scope in the upper 4 bits, type in the lower ones.
     pub scope_and_type: u8,
-    /// Reserved.
     pub reserved: [u8; 2],
-    /// Length of the data.
     pub length: U32,
-    /// Control byte.
     pub control: u8,
 }
 
@@ -179,15 +155,12 @@ pub struct ReserveOut {
 pub struct ServiceIn16 {
     /// 9Eh, 95h.
     pub opcode: u8,
-    /// The service action.
     pub action: u8,
     /// A block.
     pub lba: U64,
-    /// Length of the data.
     pub length: U32,
     /// Options.
     pub options: u8,
-    /// Control byte.
     pub control: u8,
 }
 
@@ -197,15 +170,12 @@ pub struct ServiceIn16 {
 pub struct Removal16 {
     /// 9Eh.
     pub opcode: u8,
-    /// The service action.
     pub action: u8,
     /// Blocks that the unit has afterwards; 0: all that are left.
     pub capacity: U64,
     /// The element that is removed.
     pub element: U32,
-    /// Reserved.
     pub reserved: u8,
-    /// Control byte.
     pub control: u8,
 }
 
@@ -215,9 +185,7 @@ pub struct Removal16 {
 pub struct ElementIn16 {
     /// 9Eh.
     pub opcode: u8,
-    /// The service action.
     pub action: u8,
-    /// Reserved.
     pub reserved: [u8; 4],
     /// The first element.
     pub from: U32,
@@ -225,7 +193,6 @@ pub struct ElementIn16 {
     pub length: U32,
     /// What is reported.
     pub options: u8,
-    /// Control byte.
     pub control: u8,
 }
 
@@ -235,7 +202,6 @@ pub struct ElementIn16 {
 pub struct Report12 {
     /// A0h, A3h.
     pub opcode: u8,
-    /// The service action.
     pub action: u8,
     /// What is reported.
     pub options: u8,
@@ -243,11 +209,8 @@ pub struct Report12 {
     pub wanted_opcode: u8,
     /// Its service action.
     pub wanted_action: U16,
-    /// Length of the data.
     pub length: U32,
-    /// Reserved.
     pub reserved: u8,
-    /// Control byte.
     pub control: u8,
 }
 
@@ -259,13 +222,11 @@ pub struct StartStop {
     pub opcode: u8,
     /// Bit 0: IMMED.
     pub flags: u8,
-    /// Reserved.
     pub reserved: u8,
     /// Power condition modifier.
     pub modifier: u8,
     /// Power condition in the upper 4 bits; NO FLUSH, LOEJ, START.
     pub condition: u8,
-    /// Control byte.
     pub control: u8,
 }
 

@@ -153,7 +153,7 @@ impl ServiceUnit {
         command.request.command == Command::Flush && first.is_some_and(|w| w.arrival.at <= command.arrival.at)
     }
 
-    /// Whether it is a pass's turn. If not, the next turn is a pass's.
+    /// Whether a pass of destaging goes first. Passes and commands alternate: if a command goes first now, a pass does next.
     fn pass_has_its_turn(&mut self) -> bool {
         let Some(write_admission) = &mut self.write_admission else {
             return false;
