@@ -2,15 +2,14 @@
 
 import json
 import tomllib
-from pathlib import Path
 
 import jsonschema
 import pytest
+from conftest import ROOT
 
 from headstack import _bridge
 from headstack.cli import main
 
-ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
 
 
