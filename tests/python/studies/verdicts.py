@@ -1,28 +1,141 @@
-"""What must hold for the verdicts of every paper, computed again from its document."""
+"""Quick runs of the papers, and what must hold for every verdict, computed again from them."""
 
+import copy
+import itertools
+import re
 from dataclasses import replace
-from itertools import product
 
 import pytest
-from conftest import without_choices
+from conftest import QUICK, ROOT, SHARED
 
 from headstack import plots, studies
 from headstack.studies import rules, study
 from headstack.studies.rules import Contradiction, Falsified, Kind, Rule, Tolerance, Verdict
+from headstack.studies.runs import Store
+
+#: Claims of hundreds of runs, which `make test` judges with one seed.
+ONE_SEED = ("DALD-5", "DALD-7", "DALD-8")
+
+#: Claims that `make test` judges of a paper whose claims take minutes; all in `test-all`.
+FEW = {
+    "dald": ("DALD-1",),
+    "pcap": ("PCAP-1", "PCAP-2", "PCAP-5", "PCAP-8", "PCAP-9"),
+}
+
+#: Claims that `make test` judges only as chosen: each other choice repeats all of their runs.
+AS_CHOSEN = ("IDP-6", "IDP-7", "IDP-8", "IDP-9", "IDP-13", "NG-9", "SNOW-5")
+
+#: Claims without a trace whose other choices, on stand-ins that decide nothing, run shortly there.
+SHORTLY = ("IDP-3", "IDP-4", "IDP-5", "IDP-10")
+
+#: Claims of the papers as `make test` judges them.
+CLAIMS = [
+    (name, claim.id)
+    for name in studies.PAPERS
+    for claim in studies.load(name).chosen(FEW.get(name, ()) if QUICK else ())
+]
+
+#: The first minute of Websearch, which may not be distributed with the simulator.
+PREFIX = SHARED / "data" / "traces" / "wsrch-small.trace"
 
 
-def whole(name, out, *as_chosen, traces=None):
-    """Return document and study of a quick run of all claims; of `as_chosen` no other reading.
+def prefix():
+    """Return the first minute of Websearch, or skip."""
+    if not PREFIX.is_file():
+        pytest.skip("the Websearch prefix is absent: set HEADSTACK_SHARED")
+    return PREFIX
+
+
+def folder(once):
+    """Return the folder whose finished runs all studies share."""
+    out = once.folder / "papers"
+    out.mkdir(exist_ok=True)
+    return out
+
+
+def of(once, name, quick=True, traces=None, **choices):
+    """Return a study of a paper that shares the finished runs."""
+    taken = replace(studies.load(name).choices, **choices)
+    return study.Study(name, folder(once), quick=quick, traces=traces or {}, choices=taken)
+
+
+class Short(Store):
+    """Runs of few synthetic requests."""
+
+    def get(self, runs, label):
+        return super().get([replace(r, workload=self.short(r.workload)) for r in runs], label)
+
+    def short(self, workload):
+        if "synthetic" not in workload:
+            return workload
+        return {**workload, "synthetic": {**workload["synthetic"], "n_requests": 1000}}
+
+
+def whole(once, name, *, trace=False):
+    """Return document and study of a quick run of a paper's claims, made once a session.
 
     Drawing takes longer than the runs: the study keeps the specifications of its figures.
     """
-    with pytest.MonkeyPatch.context() as m:
-        for variable in ("HEADSTACK_TRACES", "HEADSTACK_SHARED"):
-            m.delenv(variable, raising=False)
-        m.chdir(out)
-        m.setattr(plots, "save", lambda chart, stem: [])
-        without_choices(m, *as_chosen)
-        return study.reproduce(studies.load(name), out, quick=True, traces=traces)
+    own = study._sensitivity
+
+    def sensitivity(claim, of, taken):
+        if QUICK and claim.id in AS_CHOSEN:
+            return [], None
+        if QUICK:
+            # Only readings decide a verdict.
+            claim = replace(claim, choices=[c for c in claim.choices if c.says])
+        if QUICK and not trace and claim.id in SHORTLY:
+            of = copy.copy(of)
+            of.store = Short(folder(once) / "runs")
+        return own(claim, of, taken)
+
+    def make():
+        ids = FEW.get(name, ()) if QUICK else ()
+        given = {"websearch": prefix()} if trace else {}
+        with pytest.MonkeyPatch.context() as m:
+            for variable in ("HEADSTACK_TRACES", "HEADSTACK_SHARED"):
+                m.delenv(variable, raising=False)
+            m.chdir(folder(once))
+            m.setattr(plots, "save", lambda chart, stem: [])
+            m.setattr(study, "_sensitivity", sensitivity)
+            document, found = study.reproduce(
+                studies.load(name), folder(once), ids=ids, quick=True, traces=given
+            )
+        # Finished runs are in the folder.
+        found.store = Store(folder(once) / "runs")
+        return document, found
+
+    return once(f"{name}-trace" if trace else name, make)
+
+
+def claim_of(document, claim_id):
+    """Return a claim of a document."""
+    return next(c for c in document["claims"] if c["id"] == claim_id)
+
+
+def parts_of(document):
+    """Return all parts of a document by what they compare."""
+    return {p["what"]: p for c in document["claims"] for p in c["parts"]}
+
+
+def cells(path, first):
+    """The table of a page whose first heading is `first`: rows of cells, the headings first."""
+    lines = (ROOT / path).read_text(encoding="utf-8").splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith(f"| {first} | "))
+    # Characters with a meaning in Markdown are escaped.
+    table = itertools.takewhile(lambda line: line.startswith("|"), lines[start:])
+    rows = [
+        [re.sub(r"\\(.)", r"\1", cell.strip()) for cell in line.strip("|").split("|")]
+        for line in table
+    ]
+    return [rows[0], *rows[2:]]
+
+
+def guide():
+    """The rows of the table of all claims in the guide."""
+    heads, *rows = cells("docs/guide/papers.md", "claim")
+    assert heads == ["claim", "verdict", "readings", "reason"]
+    return rows
 
 
 def tolerance(part):
@@ -63,20 +176,80 @@ def of_claim(claim):
     return "depends" if "deviates" in found else "inconsistent"
 
 
-def check(document):
-    """Check every part and claim of a document: verdicts follow, and what counts can fail."""
-    for claim in document["claims"]:
-        assert claim["as_chosen"] == as_chosen(claim), claim["id"]
-        assert claim["verdict"] == of_claim(claim), claim["id"]
-        assert claim["reason"], claim["id"]
-        for part in claim["parts"]:
-            if part["verdict"] == Verdict.NOT_RUN:
-                assert not part["counts"]
-                continue
-            assert part["verdict"] == of_part(part), part["what"]
-            if part["counts"]:
-                check_counting(part)
-        check_worlds(claim)
+NUMBERS = re.compile(r"\d[\d,]*(?:\.\d+)?")
+
+
+def check(claim):
+    """Check a claim of a document and its parts: verdicts follow, and what counts can fail."""
+    assert claim["as_chosen"] == as_chosen(claim)
+    assert claim["verdict"] == of_claim(claim)
+    assert claim["reason"]
+    assert bool(claim["why"]) is (claim["verdict"] != Verdict.REPRODUCED)
+    for part in claim["parts"]:
+        check_part(part)
+    check_reason(claim)
+    check_stand_ins(claim)
+    check_choices(claim)
+    check_worlds(claim)
+
+
+def check_part(part):
+    """Check that a part's verdict and deviation follow from its numbers by its rule."""
+    counts = part["kind"] == Kind.RESULT and part["verdict"] != Verdict.NOT_RUN
+    assert part["counts"] is (counts and not part["void"]), part
+    if part["verdict"] == Verdict.NOT_RUN:
+        assert part["note"], part
+        return
+    assert part["verdict"] == of_part(part), part["what"]
+    assert ("stand-in" in part["what"]) <= (part["kind"] == Kind.STAND_IN), part
+    if part["rule"] == Rule.NUMBER and part["deviation"] is not None:
+        ours, said = part["values"]["ours"], part["values"]["paper"]
+        assert part["deviation"] == pytest.approx((ours - said) / said)
+    if part["counts"]:
+        check_counting(part)
+    if is_number(part) and part["kind"] in (Kind.RESULT, Kind.FITTED):
+        check_number(part)
+
+
+def check_number(part):
+    """Check that a number holds against itself, and not 1.5 tolerances off on either side."""
+    ours = part["values"]["ours"]
+    for wrong in wrong_numbers(Rule(part["rule"]), ours, tolerance(part)):
+        assert judged(part, ours, wrong).verdict is not Verdict.REPRODUCED, (part["what"], wrong)
+    if not part["contradiction"]:
+        assert judged(part, ours, ours).verdict is Verdict.REPRODUCED, part["what"]
+
+
+def check_reason(claim):
+    """Check that every number of a reason is one of its parts, and every part that fails in it."""
+    failed = [p for p in claim["parts"] if p["counts"] and p["verdict"] == Verdict.DEVIATES]
+    for part in failed:
+        assert f"{part['what']}: {part['ours']}, paper: {part['paper']}" in claim["why"]
+    if claim["verdict"] != Verdict.DEVIATES:
+        return
+    told = " ".join(f"{p['what']} {p['ours']} {p['paper']} {p['note']}" for p in failed)
+    assert set(NUMBERS.findall(claim["why"])) <= set(NUMBERS.findall(told))
+    for part in claim["parts"]:
+        assert part in failed or f"{part['what']}: {part['ours']}, paper" not in claim["why"]
+
+
+def check_stand_ins(claim):
+    """Check that stand-ins stand beside a verdict and decide nothing."""
+    stand_ins = {p["verdict"] for p in claim["parts"] if p["kind"] == Kind.STAND_IN}
+    assert bool(claim["stand_in"]) is bool(stand_ins - {"not-run"})
+    if claim["stand_in"]:
+        failed = "deviates" in stand_ins
+        assert claim["stand_in"]["verdict"] == ("deviates" if failed else "reproduced")
+
+
+def check_choices(claim):
+    """Check that no alternative of a choice was refused."""
+    for choice in claim["choices"]:
+        assert choice["taken"]
+        for other in choice["otherwise"]:
+            assert other["why"] == "", other
+            if claim["stand_in"] and other["verdict"] == "not-run":
+                assert other["stand_in"], other
 
 
 def wrong_numbers(rule, ours, tolerance):
@@ -138,5 +311,5 @@ def check_counting(part):
     assert not holds(part, false["ours"], false["reference"]), part["what"]
     if part["verdict"] == Verdict.REPRODUCED and part["half"] and not part["contradiction"]:
         (ours, reference), (a, b) = part["values"].values(), part["half"]
-        for x, y in product((-1, 1), repeat=2):
+        for x, y in itertools.product((-1, 1), repeat=2):
             assert holds(part, ours + x * a, reference + y * b), part["what"]
