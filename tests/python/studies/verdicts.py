@@ -176,7 +176,7 @@ def of_claim(claim):
     return "depends" if "deviates" in found else "inconsistent"
 
 
-NUMBERS = re.compile(r"\d[\d,]*(?:\.\d+)?")
+NUMBERS = re.compile(r"\d(?:[\d,]*\d)?(?:\.\d+)?")
 
 
 def check(claim):
