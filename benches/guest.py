@@ -1,1 +1,1 @@
-../tests/python/guest.py
+../tests/python/live/guest.py

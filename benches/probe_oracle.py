@@ -1,1 +1,1 @@
-../tests/python/probe_oracle.py
+../tests/python/probe/probe_oracle.py

@@ -51,7 +51,7 @@ def tracked() -> list[Path]:
 
 def test_tests_ask_for_programs_before_they_begin() -> None:
     """By `@pytest.mark.needs`: a skip inside a test would leave open what it holds."""
-    texts = {f.name: f.read_text("utf-8") for f in (ROOT / "tests" / "python").glob("*.py")}
+    texts = {f.name: f.read_text("utf-8") for f in (ROOT / "tests" / "python").rglob("*.py")}
     asks = {name for name, text in texts.items() if "shutil.which" in text}
     assert asks == {"needs.py", "browser.py", "guest.py"}
 

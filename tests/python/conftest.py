@@ -2,13 +2,15 @@ import contextlib
 import importlib.util
 import io
 import os
+import pickle
 import random
 import re
+import runpy
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,8 +21,6 @@ import pytest
 
 import headstack
 from headstack.cli import main
-from headstack.studies import study
-from headstack.studies.claims import Claim
 
 # What was started in the background may ignore signals, and what it starts would do so too.
 for _signal in (signal.SIGHUP, signal.SIGTERM):
@@ -57,6 +57,40 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         for reason in map(needs.absent, mark.args):
             if reason is not None:
                 pytest.skip(reason)
+
+
+class Once:
+    """Results that several tests read: each is made once a session, by one of its processes.
+
+    Attributes:
+        folder: a folder of the session.
+
+    """
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
+        self.folder = folder
+        self._known: dict[str, Any] = {}
+
+    def __call__(self, key: str, make: Callable[[], Any]) -> Any:
+        """Return what `make` returns, not to be changed; `key` names all that decides it."""
+        if key not in self._known:
+            import fcntl  # needs a Unix
+
+            file = self.folder / f"{key}.pickle"
+            with file.with_suffix(".lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                if not file.exists():
+                    file.write_bytes(pickle.dumps(make()))
+            self._known[key] = pickle.loads(file.read_bytes())
+        return self._known[key]
+
+
+@pytest.fixture(scope="session")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
+    """What tests share over the processes of a session."""
+    base = tmp_path_factory.getbasetemp()
+    return Once((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "once")
 
 
 def command(*args: object, **env: str) -> "subprocess.CompletedProcess[str]":
@@ -112,13 +146,14 @@ def loaded(path: Path) -> ModuleType:
 
 
 def printed(example: str, folder: Path, *args: object) -> str:
-    """Run an example as a program; return what it prints beside its figure."""
+    """Run an example as a program, in this process; return what it prints beside its figure."""
     script, figure = ROOT / "examples" / f"{example}.py", folder / "figure"
-    words = [sys.executable, script, *map(str, args), "--figure", figure]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    words = [str(script), *map(str, args), "--figure", str(figure)]
+    shown = io.StringIO()
+    with mock.patch.object(sys, "argv", words), contextlib.redirect_stdout(shown):
+        runpy.run_path(str(script), run_name="__main__")
     assert figure.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
-    return done.stdout
+    return shown.getvalue()
 
 
 def check_rows(shown: str, page: str, columns: tuple[int, ...]) -> int:
@@ -138,20 +173,6 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
     with browser.Browser(tmp_path_factory.mktemp("profile")) as one:
         yield one
-
-
-def without_choices(patch: pytest.MonkeyPatch, *claims: str) -> None:
-    """Judge these claims of a study only as chosen, not with each alternative; all in `test-all`.
-
-    The alternatives repeat all runs of a claim, and take most of the time of a study.
-    """
-    whole = study._sensitivity
-
-    def some(claim: Claim, *more: Any) -> Any:
-        return ([], None) if claim.id in claims else whole(claim, *more)
-
-    if QUICK:
-        patch.setattr(study, "_sensitivity", some)
 
 
 @pytest.fixture
@@ -188,10 +209,15 @@ def system(name: str, scale: float) -> dict[str, object]:
     }
 
 
-@pytest.fixture
-def document() -> dict[str, object]:
+def made_up() -> dict[str, Any]:
+    """Results of two systems that were not simulated."""
     systems = [system("one <drive>", 1.0), system("</script> two", 2.0)]
     return {"systems": systems, "seed": 1, "version": "0", "partial": False}
+
+
+@pytest.fixture
+def document() -> dict[str, Any]:
+    return made_up()
 
 
 @pytest.fixture

@@ -27,7 +27,6 @@ from headstack import (
     plots,
     report,
     table,
-    warned,
 )
 
 
@@ -147,14 +146,6 @@ FAILED = {
     "text": "250 of 1,000 requests failed: its times and rate cannot be compared",
     "way_out": "look at error_kind",
 }
-
-
-def test_failed_requests_are_said(document):
-    assert "requests failed" not in report.to_html(document)
-    document["warnings"] = [FAILED]
-    ((line,),) = (group.lines for group in warned.of_document(document))
-    assert "250 of 1,000 requests failed" in line
-    assert html.escape(line) in report.to_html(document)
 
 
 def texts(result: headstack.Result) -> list[str]:

@@ -645,7 +645,10 @@ def test_many_failed_requests_are_an_error_unless_allowed(tmp_path, capsys):
     assert cli.main(["run", str(path)]) == 2
     message = capsys.readouterr().err
     assert "workload[0]: got a footprint of 1 TB on device 0 of 750 GB" in message
-    assert re.search(r'in system "too small", where 2\d\.\d % of the requests fail', message)
+    assert re.search(
+        r'in system "too small", where 2\d\.\d % of the requests fail, need a workload within',
+        message,
+    )
     assert "run.allowed_errors" in message
     (system,) = run(tmp_path, PAST_END + "[run]\nallowed_errors = 0.5\n").document["systems"]
     assert 0.15 < system["n_errors"] / system["n_requests"] < 0.35

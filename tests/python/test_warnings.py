@@ -409,16 +409,6 @@ def test_lines_of_one_check_have_one_way_out_and_an_end():
     assert warned.lines(warned.of_document(old)) == ["warning: a key is not used"]
 
 
-def test_a_workload_that_is_too_large_is_an_error_in_these_words(files):
-    with pytest.raises(headstack.ConfigError) as error:
-        run(files, one(BIG, EXOS))
-    told = str(error.value)
-    assert re.search(
-        r"workload\[0\]: got a footprint of 30 TB on device 0 of 18 TB in system", told
-    )
-    assert re.search(r"where [34]\d\.\d % of the requests fail, need a workload within the", told)
-
-
 def test_a_shift_below_zero_is_treated_as_past_the_end(files):
     load = 'n_requests = 300, rate = "20/s", footprint = "1 GB"'
     # Half of the footprint: about half of the requests begin below block zero.

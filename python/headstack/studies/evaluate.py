@@ -64,12 +64,28 @@ def text(template: str, names: Row, at: str = "") -> str:
         raise ConfigError(need_one_of(f'{at}: "{template}"', str(e.args[0]), names)) from None
 
 
+class _RowsOf(Mapping[str, Sequence[Row]]):
+    """Tables as rows, each made when it is first read: other readings draw no figures."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables, self._made = tables, dict[str, Sequence[Row]]()
+
+    def __getitem__(self, name: str) -> Sequence[Row]:
+        if name not in self._made:
+            records = self._tables[name].to_dict("records")
+            self._made[name] = [{str(k): v for k, v in r.items()} for r in records]
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+
 def rows_of(tables: Tables) -> Rows:
     """Return tables as rows, once for all parts, figures and printed tables."""
-    return {
-        name: [{str(k): v for k, v in r.items()} for r in frame.to_dict("records")]
-        for name, frame in tables.items()
-    }
+    return _RowsOf(tables)
 
 
 def select(rows: Sequence[Row], where: Mapping[str, Any]) -> list[Row]:

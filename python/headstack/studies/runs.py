@@ -171,8 +171,9 @@ class Store:
 
     def _keep(self, key: str, system: dict[str, Any]) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
-        # Replaced in one step, so that an interrupt leaves a whole file or none.
-        part = self._file(key).with_suffix(".part")
+        # Replaced in one step, so that an interrupt leaves a whole file or none; other processes
+        # may write to the same folder.
+        part = self._file(key).with_suffix(f".{os.getpid()}.part")
         part.write_text(json.dumps(system), encoding="utf-8")
         os.replace(part, self._file(key))
         self._known[key] = system

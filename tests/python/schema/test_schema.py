@@ -2,31 +2,30 @@
 
 import json
 import tomllib
-from pathlib import Path
 
 import jsonschema
 import pytest
+from conftest import ROOT, command
 
 from headstack import _bridge
 from headstack.cli import main
 
-ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
 
 
-def schema(capsys, kind):
-    assert main(["schema", kind]) == 0
-    return json.loads(capsys.readouterr().out)
+@pytest.fixture(scope="module")
+def validator():
+    """Of the schema of experiments as the command prints it."""
+    found = json.loads(command("schema", "experiment").stdout)
+    jsonschema.Draft202012Validator.check_schema(found)
+    return jsonschema.Draft202012Validator(found)
 
 
 def document(path):
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
-def test_every_example_fits_the_schema(capsys):
-    found = schema(capsys, "experiment")
-    jsonschema.Draft202012Validator.check_schema(found)
-    validator = jsonschema.Draft202012Validator(found)
+def test_every_example_fits_the_schema(validator):
     assert EXAMPLES
     for path in EXAMPLES:
         # A sweep has its experiment in a table.
@@ -48,8 +47,7 @@ def test_every_example_fits_the_schema(capsys):
         (("workload",), "past_end", "wrp"),
     ],
 )
-def test_mistakes_do_not_fit_the_schema(capsys, place, key, value):
-    validator = jsonschema.Draft202012Validator(schema(capsys, "experiment"))
+def test_mistakes_do_not_fit_the_schema(validator, place, key, value):
     experiment = {
         "workload": {"synthetic": {"rate": "5/s"}},
         "system": {"drive": "exos-x18"},

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import verdicts
 
-from headstack import formulas, studies
+from headstack import formulas
 from headstack.formulas import KB, MB
 from headstack.studies.ng98 import (
     Choices,
@@ -34,28 +34,14 @@ from headstack.studies.ng98.drive import (
     curve,
 )
 from headstack.studies.rules import Kind, Rule, holds
-from headstack.studies.study import Study
 
-PAPER = studies.load("ng98")
-IDS = [f"NG-{n}" for n in range(1, 10)]
 COUNT = 400_000
 SEEDS = (1, 2, 3)
 
 
 @pytest.fixture(scope="session")
-def out(tmp_path_factory):
-    return tmp_path_factory.mktemp("ng98")
-
-
-@pytest.fixture(scope="session")
-def study(out):
-    return Study("ng98", out, quick=True, traces={}, choices=Choices())
-
-
-@pytest.fixture(scope="session")
-def whole(out):
-    """A quick run of all claims: its document and study."""
-    return verdicts.whole("ng98", out, "NG-9")
+def study(once):
+    return verdicts.of(once, "ng98")
 
 
 def wider(k):
@@ -68,18 +54,6 @@ def ratios(places, k):
     return after[0] / before[0], after[1] / before[1]
 
 
-#: The conclusion of NG-5 hangs on settling; NG-9 is arithmetic, and benchmarks of unknown programs.
-VERDICTS = {**dict.fromkeys(IDS, "reproduced"), "NG-5": "depends", "NG-9": "not-run"}
-
-
-def test_every_verdict_follows_from_numbers_that_could_have_failed(whole):
-    verdicts.check(whole[0])
-    assert {c["id"]: c["verdict"] for c in whole[0]["claims"]} == VERDICTS
-    for claim in whole[0]["claims"]:
-        for part in claim["parts"]:
-            assert ("stand-in" in part["what"]) == (part["kind"] == Kind.STAND_IN), part
-
-
 def test_denser_tracks_are_bad_in_16_mbytes_only_with_more_settling():
     """By hand: the way takes 0.214 ms sqrt(d), and tpi x 1.27 shortens it by 11 %."""
     least = cylinders._least_settle_ms()
@@ -89,21 +63,18 @@ def test_denser_tracks_are_bad_in_16_mbytes_only_with_more_settling():
     assert least > Choices().settle_ms
 
 
-def test_what_the_text_says_of_unpublished_workloads_never_counts(whole):
-    """Figures 3, 4, 7 and 9 ran on stand-ins; 7 % and 17 % still agree within 2 points."""
-    parts = {p["what"]: p for c in whole[0]["claims"] for p in c["parts"]}
-    for name in (cylinders.SCALE_FREE, cylinders.APPLICATIONS):
-        for what, said in (("fewer seeks", 7), ("less time in seeks", 17)):
-            part = parts[f"{what} with twice the cylinder, {name}"]
-            assert (part["kind"], part["rule"]) == (Kind.STAND_IN, Rule.POINTS)
-            assert part["values"]["paper"] == said
-            assert abs(part["values"]["ours"] - said) <= 2
-    assert all(not p["counts"] for w, p in parts.items() if "figure 7" in w or "figure 9" in w)
+def test_what_the_text_says_of_unpublished_workloads_never_counts(once):
+    """Figures 7 and 9 ran on stand-ins."""
+    parts = verdicts.parts_of(verdicts.whole(once, "ng98")[0])
+    found = [p for w, p in parts.items() if "figure 7" in w or "figure 9" in w]
+    assert found
+    assert not any(p["counts"] for p in found)
 
 
-def test_numbers_of_the_text_are_met_to_their_digits(whole):
+def test_numbers_of_the_text_are_met_to_their_digits(once):
     """Numbers computed by formula must agree to all printed digits, though they decide nothing."""
-    parts = [p for c in whole[0]["claims"] for p in c["parts"] if p["rule"] == Rule.PRINTED]
+    document, _ = verdicts.whole(once, "ng98")
+    parts = [p for c in document["claims"] for p in c["parts"] if p["rule"] == Rule.PRINTED]
     printed = {p["values"]["paper"] for p in parts}
     assert {16.9, 10.2, 0.5, 5.6, 0.8, 0.4, 5, 77, 23, 3, 16, 32, 64, 256} <= printed
     for part in parts:

@@ -9,6 +9,7 @@ requests is enough for what does not depend on how much was newly written before
 import math
 
 import pytest
+import verdicts
 from conftest import QUICK, THOROUGH
 
 from headstack.studies.dald.cylinders import geometry
@@ -26,7 +27,6 @@ from headstack.studies.dald.systems import (
     system,
 )
 from headstack.studies.runs import Run
-from headstack.studies.study import Study
 
 DRIVES = (IBM, CHEETAH)
 
@@ -75,8 +75,8 @@ class Found(dict[Point, Access]):
 class Means:
     """Results by drive and point."""
 
-    def __init__(self, folder):
-        self.study = Study("dald", folder, quick=QUICK, traces={}, choices=Choices())
+    def __init__(self, once):
+        self.study = verdicts.of(once, "dald", QUICK)
         self.found = {drive: Found(self.study, drive) for drive in DRIVES}
         if not QUICK:
             grid = [(w, e) for w in WRITES for e in ETAS]
@@ -93,8 +93,8 @@ class Means:
 
 
 @pytest.fixture(scope="module")
-def means(tmp_path_factory):
-    return Means(tmp_path_factory.mktemp("dald"))
+def means(once):
+    return Means(once)
 
 
 @pytest.mark.thorough

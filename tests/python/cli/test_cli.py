@@ -326,7 +326,7 @@ def test_single_values_are_replaced_by_option(experiment):
     assert (got["name"], got["n_requests"]) == ("a = b", 200)
 
 
-def test_standard_input_is_an_experiment(experiment, tmp_path):
+def test_standard_input_is_an_experiment(experiment, tmp_path, monkeypatch):
     want = json.loads(run("run", experiment, "--json").stdout)
     done = process("run", "-", "--json", input=experiment.read_bytes(), text=False)
     assert done.returncode == 0, done.stderr
@@ -334,17 +334,18 @@ def test_standard_input_is_an_experiment(experiment, tmp_path):
     # Relative paths start from the working directory.
     traced = b'[workload]\ntrace = "t.csv"\n[[system]]\ndrive = "exos-x18"\n'
     (tmp_path / "t.csv").write_text("time_us,lba,blocks,op\n0,8,8,R\n")
-    args = ("run", "-", "--out", "out", "--set", "system.0.count=2")
+    args = ("run", "-", "--out", "out", "--no-figures", "--set", "system.0.count=2")
     done = process(*args, input=traced, text=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "standard input" in (tmp_path / "out" / "report.html").read_text()
     for text, message in {
-        b"[workload\n": b"standard input:1:",
-        b"": b"standard input: workload: got nothing",
-        b"a = '\xff'": b"standard input: got bytes that are not UTF-8",
-        traced + b"count = 0": b"standard input:5:9: system[0].count: got 0",
+        b"[workload\n": "standard input:1:",
+        b"": "standard input: workload: got nothing",
+        b"a = '\xff'": "standard input: got bytes that are not UTF-8",
+        traced + b"count = 0": "standard input:5:9: system[0].count: got 0",
     }.items():
-        done = process("run", "-", input=text, text=False)
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+        done = run("run", "-")
         assert done.returncode == 2, done
         assert done.stderr.startswith(message), done.stderr
 

@@ -1,9 +1,9 @@
 """Numbers in guide pages that come from studies are those that the studies give now."""
 
 import re
-from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
 from headstack.studies.dald import Choices as DaldChoices
 from headstack.studies.dald import today
@@ -12,7 +12,7 @@ from headstack.studies.ng98 import cylinders
 from headstack.studies.snowflakes import fleet, implications
 from headstack.studies.study import Study
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = ROOT / "docs"
 
 
 def row(page, start):

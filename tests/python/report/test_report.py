@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 import pytest
+from conftest import made_up
 
 import headstack
 from headstack import drives, plots, report, table
@@ -83,9 +84,21 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.fixture
-def several(document):
-    """Twelve systems on three workloads, with operations: test doubles."""
+def drawn(document):
+    """The specifications of a document's figures."""
+    return {name: chart.to_dict() for name, chart in report.figures(document).items()}
+
+
+@pytest.fixture(scope="module")
+def two():
+    """The figures of the made-up results."""
+    return drawn(made_up())
+
+
+@pytest.fixture(scope="module")
+def several():
+    """Figures and page of twelve systems on three workloads, with operations: test doubles."""
+    document = made_up()
     first = document["systems"][0]
     apart = {
         op: {"n_requests": 9, "n_errors": 0, "response_time_s": {"p50": 0.002, "p99": 0.02}}
@@ -95,7 +108,7 @@ def several(document):
         {**copy.deepcopy(first), "name": f"system {i}", "workload": w, "operations": apart}
         for i, w in itertools.product(range(12), ("oltp", "web search", "oltp!"))
     ]
-    return document
+    return drawn(document), report.to_html(document)
 
 
 def scales(spec: object) -> list[tuple[str, str, str]]:
@@ -116,8 +129,8 @@ def test_a_colour_means_one_thing_on_a_page(document):
     two = copy.deepcopy(document["systems"])
     document["systems"] += [{**s, "workload": "another"} for s in two]
     meanings: dict[str, set[tuple[str, str]]] = {}
-    for chart in report.figures(document).values():
-        for field, value, hue in scales(chart.to_dict()):
+    for spec in drawn(document).values():
+        for field, value, hue in scales(spec):
             meanings.setdefault(hue, set()).add((field, value))
     assert {len(m) for m in meanings.values()} == {1}
     found = {m for one in meanings.values() for m in one}
@@ -127,7 +140,7 @@ def test_a_colour_means_one_thing_on_a_page(document):
 
 
 def test_colours_stand_out_on_light_and_dark_pages(several):
-    used = set().union(*(hexes(c.to_dict()) for c in report.figures(several).values()))
+    used = set().union(*map(hexes, several[0].values()))
     assert used <= set(plots.DARK)
     meant = {*plots.PALETTE, *plots.PARTS.values()}
     assert len(meant) == len(plots.PALETTE) + len(plots.PARTS)
@@ -188,11 +201,10 @@ def domain(layer: dict, axis: str) -> list[float]:
     return layer["encoding"][axis]["scale"]["domain"]
 
 
-def test_an_overloaded_system_does_not_flatten_the_others(document):
+def test_an_overloaded_system_does_not_flatten_the_others(document, two):
     document["systems"].append({**copy.deepcopy(document["systems"][0]), "name": "slow"})
-    fine = {name: chart.to_dict() for name, chart in report.figures(document).items()}
     overload(document["systems"][-1])
-    spec = {name: chart.to_dict() for name, chart in report.figures(document).items()}
+    fine, spec = two, drawn(document)
     axes = {n: domain(spec[n]["layer"][0], "x") for n in ("response-time", "tail")}
     assert axes["response-time"] == domain(fine["response-time"]["layer"][0], "x")
     assert "Beyond the axis: slow" in spec["response-time"]["description"]
@@ -212,11 +224,10 @@ def test_an_overloaded_system_does_not_flatten_the_others(document):
 
 
 def test_many_systems_and_workloads_are_small_multiples(several):
-    figures = report.figures(several)
+    figures, page = several
     # Two workloads with similar file names have different files.
     assert len(figures) == 3 * len(plots.RESULT_FIGURES)
-    for name, chart in figures.items():
-        spec = chart.to_dict()
+    for name, spec in figures.items():
         if name.startswith(("response-time", "tail")):
             rows = spec["datasets"][spec["data"]["name"]]
             assert spec["facet"]["sort"] == [f"system {i}" for i in range(12)]
@@ -224,15 +235,13 @@ def test_many_systems_and_workloads_are_small_multiples(several):
             assert spec["spec"]["layer"][0]["encoding"]["detail"]["field"] == "other"
         for rows in spec["datasets"].values():
             assert len(rows) <= plots.MOST_POINTS
-    page = report.to_html(several)
     for workload in ("oltp", "web search", "oltp!"):
         assert f"Workload {workload}<" in page
 
 
-def test_lines_bear_their_names(document):
-    figures = report.figures(document)
+def test_lines_bear_their_names(document, two):
     for name in ("response-time", "tail"):
-        spec = figures[name].to_dict()
+        spec = two[name]
         (placed,) = [rows for rows in spec["datasets"].values() if "side" in rows[0]]
         assert {row["text"] for row in placed} == {"one <drive>", "</script> two"}
         heights = [row["y"] for row in placed]
@@ -248,11 +257,10 @@ def test_lines_bear_their_names(document):
             assert row["x"] in points[:, 0]
 
 
-def test_saved_figures_have_title_and_description_and_no_pointer(document, tmp_path):
+def test_saved_figures_have_title_and_description_and_no_pointer(document, two, tmp_path):
     report.write(document, tmp_path / "r.html")
-    for name, chart in report.figures(document).items():
+    for name, spec in two.items():
         svg = (tmp_path / "r-figures" / f"{name}.svg").read_text()
-        spec = chart.to_dict()
         title = spec["title"]["text"] if isinstance(spec["title"], dict) else spec["title"]
         assert svg.startswith(f'<svg role="img" aria-label="{title}"')
         assert f"<title>{title}</title><desc>{spec['description'][:20]}" in svg
@@ -473,7 +481,7 @@ def test_the_cap_is_drawn_over_the_power_and_in_the_legend(document):
 
 def test_a_page_is_small(several):
     """Three workloads with twelve systems each."""
-    assert len(report.to_html(several).encode()) < 2 << 20
+    assert len(several[1].encode()) < 2 << 20
 
 
 def test_packed_data_are_the_same_rows():

@@ -13,7 +13,7 @@ import altair as alt
 import numpy as np
 import pytest
 import verdicts
-from conftest import SHARED, command
+from conftest import command
 from test_study_claims import statements
 
 import headstack
@@ -25,7 +25,6 @@ from headstack.studies.isca08.arrays import Cell, p90_ms
 from headstack.studies.isca08.results import RESPONSE_BINS_MS
 from headstack.studies.isca08.systems import (
     TAKEN,
-    Choices,
     mean_ms,
     mode_share,
     nonzero_seeks,
@@ -37,23 +36,8 @@ from headstack.studies.runs import Run
 from headstack.studies.study import Study, judge, reproduce
 
 PAPER = studies.load("isca08")
-IDS = [f"IDP-{n}" for n in range(1, 14)]
 TURN_MS = 60e3 / 7200
 hc_sd, sa, md = TAKEN.hc_sd, TAKEN.sa, TAKEN.md
-
-
-def prefix():
-    """Return the first minute of Websearch, which may not be distributed with the simulator."""
-    path = SHARED / "data" / "traces" / "wsrch-small.trace"
-    if not path.is_file():
-        pytest.skip("the Websearch prefix is absent: set HEADSTACK_SHARED")
-    return path
-
-
-@pytest.fixture(scope="session")
-def out(tmp_path_factory):
-    """A folder whose finished runs the tests share."""
-    return tmp_path_factory.mktemp("isca08")
 
 
 @pytest.fixture(autouse=True)
@@ -64,15 +48,14 @@ def no_other_traces(monkeypatch, tmp_path):
 
 
 @pytest.fixture(scope="session")
-def study(out):
-    return Study("isca08", out, quick=True, traces={}, choices=Choices())
+def study(once):
+    return verdicts.of(once, "isca08")
 
 
 @pytest.fixture(scope="session")
-def websearch(out):
+def websearch(once):
     """Every system of the Websearch relations, on the prefix at the whole trace's rate."""
-    given = {"websearch": prefix()}
-    study = Study("isca08", out, quick=True, traces=given, choices=Choices())
+    study = verdicts.of(once, "isca08", traces={"websearch": verdicts.prefix()})
     load = systems.load(study, "websearch")
     assert load.table["time_scale"] == pytest.approx(1.39)
     large = [
@@ -147,68 +130,11 @@ def test_a_claim_that_cannot_run_leaves_the_others(tmp_path, monkeypatch):
 
 @pytest.fixture(
     scope="session",
-    params=[pytest.param("with the trace", marks=pytest.mark.thorough), "without"],
+    params=[pytest.param(True, marks=pytest.mark.thorough, id="with the trace"), False],
 )
-def whole(request, out):
+def whole(request, once):
     """A quick run of all claims: its document and study."""
-    given = {"websearch": prefix()} if request.param == "with the trace" else {}
-    alone = ("IDP-6", "IDP-7", "IDP-8", "IDP-9", "IDP-13")
-    return verdicts.whole("isca08", out, *alone, traces=given)
-
-
-def test_verdicts_follow_from_parts_that_can_fail(whole):
-    verdicts.check(whole[0])
-
-
-def claim_of(document, claim_id):
-    return next(c for c in document["claims"] if c["id"] == claim_id)
-
-
-def test_every_part_follows_from_its_numbers_by_its_rule(whole):
-    for claim in whole[0]["claims"]:
-        for part in claim["parts"]:
-            counts = part["kind"] == Kind.RESULT and part["verdict"] != Verdict.NOT_RUN
-            assert part["counts"] is (counts and not part["void"]), part
-            if part["verdict"] == Verdict.NOT_RUN:
-                assert part["note"], part
-                continue
-            assert ("stand-in" in part["what"]) <= (part["kind"] == Kind.STAND_IN), part
-
-
-def test_stand_ins_decide_nothing(whole):
-    for claim in whole[0]["claims"]:
-        stand_ins = {p["verdict"] for p in claim["parts"] if p["kind"] == Kind.STAND_IN}
-        assert bool(claim["stand_in"]) is bool(stand_ins - {"not-run"}), claim["id"]
-        if claim["stand_in"]:
-            failed = "deviates" in stand_ins
-            assert claim["stand_in"]["verdict"] == ("deviates" if failed else "reproduced")
-
-
-NUMBERS = re.compile(r"\d[\d,]*(?:\.\d+)?")
-
-
-def test_no_reason_contradicts_the_numbers_of_its_parts(whole):
-    """Every number of a reason is one of its parts, and every part that fails is in it."""
-    for claim in whole[0]["claims"]:
-        failed = [p for p in claim["parts"] if p["counts"] and p["verdict"] == Verdict.DEVIATES]
-        assert bool(claim["why"]) is (claim["verdict"] != Verdict.REPRODUCED), claim["id"]
-        for part in failed:
-            assert f"{part['what']}: {part['ours']}, paper: {part['paper']}" in claim["why"]
-        if claim["verdict"] == Verdict.DEVIATES:
-            told = " ".join(f"{p['what']} {p['ours']} {p['paper']} {p['note']}" for p in failed)
-            assert set(NUMBERS.findall(claim["why"])) <= set(NUMBERS.findall(told)), claim["id"]
-        # Parts that hold are not in it.
-        for part in claim["parts"]:
-            if part not in failed and claim["verdict"] == Verdict.DEVIATES:
-                assert f"{part['what']}: {part['ours']}, paper" not in claim["why"]
-
-
-def test_numbers_that_are_written_are_those_that_were_judged(whole):
-    for claim in whole[0]["claims"]:
-        for part in claim["parts"]:
-            if part["rule"] == Rule.NUMBER and part["deviation"] is not None:
-                ours, said = part["values"]["ours"], part["values"]["paper"]
-                assert part["deviation"] == pytest.approx((ours - said) / said)
+    return verdicts.whole(once, "isca08", trace=request.param)
 
 
 def test_without_a_trace_claims_on_traces_are_not_run(whole):
@@ -228,7 +154,7 @@ def test_without_a_trace_claims_on_traces_are_not_run(whole):
 
 def test_what_was_put_in_is_not_reproduced(whole):
     """Table 1's values are in the drive files, Table 9(a)'s prices in the cost model."""
-    table_1 = claim_of(whole[0], "IDP-1")
+    table_1 = verdicts.claim_of(whole[0], "IDP-1")
     assert (table_1["verdict"], table_1["stand_in"]) == ("not-run", None)
     given = [p for p in table_1["parts"] if p["verdict"] != "not-run"]
     assert {p["verdict"] for p in given} == {"input"}
@@ -236,43 +162,10 @@ def test_what_was_put_in_is_not_reproduced(whole):
     for part in given:
         ours, said = part["values"].values()
         assert rules.holds(Rule(part["rule"]), ours, said), part
-    costs = claim_of(whole[0], "IDP-12")
+    costs = verdicts.claim_of(whole[0], "IDP-12")
     cells, *_ = [p for p in costs["parts"] if p["kind"] == Kind.INPUT]
     assert set(cells["values"].values()) == {27.0}
     assert costs["verdict"] == "not-run"
-
-
-#: Numbers of the paper's text, in the units of the parts, by claim.
-SAID = {
-    "IDP-3": [3.99, 4.86],
-    "IDP-6": [11, 7, 9.5, 7],
-    "IDP-7": [0.55, 0.83, 0.90, 2, 6],
-    "IDP-9": [2, 1, 8, 4, 61.4, 37.1, 26.2, 0.41, 0.60, 0.41, 0.60, 0.41, 0.60],
-    "IDP-12": [67.7, 80.8, 100.4, 116.6, 165.8, 188.2, 0.27, 0.40],
-}
-
-
-@pytest.mark.parametrize("claim_id", SAID)
-def test_every_number_of_the_text_is_a_part(whole, claim_id):
-    parts = claim_of(whole[0], claim_id)["parts"]
-    said = [p["values"]["paper"] for p in parts if p["rule"] == Rule.NUMBER]
-    assert sorted(said) == sorted(SAID[claim_id])
-
-
-@pytest.mark.parametrize(
-    ("claim_id", "words"),
-    [
-        ("IDP-7", "TPC-C draws least"),
-        ("IDP-7", "significantly higher than HC-SD"),
-        ("IDP-7", "roughly an order of magnitude less"),
-        ("IDP-9", "steady-state"),
-        ("IDP-6", "the same as HC-SD"),
-        ("IDP-5", "much smaller than positioning"),
-    ],
-)
-def test_statements_of_the_text_are_parts(whole, claim_id, words):
-    parts = claim_of(whole[0], claim_id)["parts"]
-    assert any(words in p["paper"] for p in parts)
 
 
 def test_one_name_is_one_configuration(whole):
@@ -296,17 +189,10 @@ def test_one_name_is_one_configuration(whole):
     assert own["scheduler"] == "c-look"
 
 
-def test_what_a_verdict_hangs_on_stands_beside_it(whole):
-    document, study = whole
-    for claim in document["claims"]:
-        for choice in claim["choices"]:
-            assert choice["taken"], claim["id"]
-            for other in choice["otherwise"]:
-                assert other["why"] == "", (claim["id"], other)
-                assert (other["verdict"] == "not-run") <= bool(other["stand_in"]), claim["id"]
-    if not study.traces:
-        return
-    varied = {o["taken"]: o for c in claim_of(document, "IDP-5")["choices"] for o in c["otherwise"]}
+@pytest.mark.thorough
+def test_what_a_verdict_hangs_on_stands_beside_it(once):
+    claim = verdicts.claim_of(verdicts.whole(once, "isca08", trace=True)[0], "IDP-5")
+    varied = {o["taken"]: o for c in claim["choices"] for o in c["otherwise"]}
     # Under SPTF, and at the prefix's own rate, the limit study does not hold.
     for taken in ("SPTF everywhere", "the trace's own rate"):
         assert varied[taken]["verdict"] == "deviates"
@@ -356,7 +242,7 @@ def test_an_overloaded_system_is_marked():
 
 def test_figures_show_the_classes_of_disksim_first(whole):
     document, study = whole
-    figures = [Path(f).stem for f in claim_of(document, "IDP-3")["figures"]]
+    figures = [Path(f).stem for f in verdicts.claim_of(document, "IDP-3")["figures"]]
     assert figures[:2] == ["idp-3-websearch", "idp-3-websearch-fine"]
     assert len(figures) == 8
     # They are drawn without being validated.
@@ -383,7 +269,7 @@ def test_a_page_says_traces_rules_and_choices(whole, tmp_path):
         if study.traces:
             assert document["traces"]["websearch"]["sha256"][:12] in text
     rows = {r[0]: r for r in page.summary_rows(document)}
-    assert set(rows) == set(IDS)
+    assert set(rows) == {c.id for c in PAPER.claims}
     if not study.traces:
         assert rows["IDP-3"][-1].endswith("stand-ins alone: reproduced")
 
@@ -474,12 +360,11 @@ def test_fcfs_waits_as_pollaczek_and_khinchine_say():
         ({"rate": 0.0}, ["a quarter of the rotational latency"]),
     ],
 )
-def test_the_limit_study_needs_queues_by_address_and_the_whole_trace_s_rate(out, changed, failed):
+def test_the_limit_study_needs_queues_by_address_and_the_whole_trace_s_rate(once, changed, failed):
     """IDP-5: SPTF already avoids rotational waits, so half of them matter less than half a seek."""
     (claim,) = PAPER.chosen(["IDP-5"])
-    given = {"websearch": prefix()}
-    study = Study("isca08", out, quick=True, traces=given, choices=Choices()).vary(**changed)
-    outcome = judge(claim, study)
+    study = verdicts.of(once, "isca08", traces={"websearch": verdicts.prefix()})
+    outcome = judge(claim, study.vary(**changed))
     counted = [p for p in outcome.parts if p.counts]
     assert len(counted) == 6
     assert {p.workload for p in counted} == {"Websearch"}

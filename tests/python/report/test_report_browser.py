@@ -8,6 +8,7 @@ import re
 import altair as alt
 import pandas as pd
 import pytest
+from conftest import made_up
 
 import headstack.resolved
 from headstack import plots, report
@@ -16,9 +17,9 @@ from headstack.plots import look
 pytestmark = pytest.mark.needs("browser")
 
 
-@pytest.fixture
-def told(document):
+def complete():
     """A document of four systems with all values of results, and names that need escaping."""
+    document = made_up()
     first = document["systems"][0]
     apart = {
         op: {
@@ -55,8 +56,14 @@ def told(document):
 
 
 @pytest.fixture
-def page(told, tmp_path):
-    return report.write(told, tmp_path / "r.html", with_figures=False)
+def told():
+    return complete()
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """The page of `told`."""
+    return report.write(complete(), tmp_path_factory.mktemp("r") / "r.html", with_figures=False)
 
 
 def figures(told) -> list[str]:

@@ -5,11 +5,11 @@ Brackets hold mean access times in ms of a separate simulator of the same model 
 
 import numpy as np
 import pytest
+import verdicts
 
-from headstack.studies.dald import Choices, adaptive, cleaning, related
+from headstack.studies.dald import adaptive, cleaning, related
 from headstack.studies.dald.latency import TABLES, shortest_read
 from headstack.studies.dald.systems import AT_END, CHEETAH, IBM, Spread, compared, measured
-from headstack.studies.study import Study
 
 #: Mean access times by architecture, write frequency and share of new writes.
 SEPARATE = {
@@ -31,16 +31,15 @@ SEPARATE = {
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory):
-    out = tmp_path_factory.mktemp("dald")
-    return Study("dald", out, quick=True, traces={}, choices=Choices())
+def study(once):
+    return verdicts.of(once, "dald")
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("drive", [IBM, CHEETAH])
-def test_drives_without_a_log_agree_with_a_separate_simulator(tmp_path, drive):
+def test_drives_without_a_log_agree_with_a_separate_simulator(once, drive):
     """At full length, because new writes extend the area: standard errors are up to 0.005 ms."""
-    whole = Study("dald", tmp_path, quick=False, traces={}, choices=Choices())
+    whole = verdicts.of(once, "dald", quick=False)
     found = measured(whole, drive, SEPARATE[drive])
     for point, want in SEPARATE[drive].items():
         assert found[point].mean == pytest.approx(want, abs=0.025), point

@@ -28,7 +28,7 @@ from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import unquote
 
-CACHE = Path(__file__).resolve().parents[2] / "out" / "guest"
+CACHE = Path(__file__).resolve().parents[3] / "out" / "guest"
 #: The kernel of this Debian release, and that of its backports: Linux 6.1 and 6.12 in Debian 12.
 STABLE, BACKPORTS = "stable", "backports"
 QEMU = "qemu-system-x86_64"

@@ -33,20 +33,20 @@ SERVER = re.compile(r"headstack(-nbd|-iscsi| emulate) [^\n]*[^&]\Z")
 COMMAND = re.compile(r"`([a-z][\w.-]+ (?!=)[^`\n]+)`")
 #: Commands in sentences that no block has: where a test runs them, and what it has of them.
 ELSEWHERE = {
-    "kill -9": ("tests/python/test_kill.py", "survives_kill_9"),
-    "umount DIR": ("tests/python/test_emulate_process.py", '["umount", control]'),
-    "fusermount3 -u DIR": ("tests/python/test_emulate_process.py", "fusermount3 -u {control}"),
+    "kill -9": ("tests/python/live/test_kill.py", "survives_kill_9"),
+    "umount DIR": ("tests/python/live/test_emulate_process.py", '["umount", control]'),
+    "fusermount3 -u DIR": ("tests/python/live/test_emulate_process.py", "fusermount3 -u {control}"),
     "make test": (".ci/run", "\nmake test\n"),
     "make test-all": ("Makefile", "\ntest-all: "),
     "headstack-iscsi --speed 0 --nbd ...": ("crates/iscsi/tests/it/load.rs", '"--speed", "0"'),
     "ulimit -Hn": ("crates/iscsi/tests/it/load.rs", "ulimit -Hn"),
-    "mkfs.btrfs -O zoned": ("tests/python/test_guest_scsi.py", "mkfs.btrfs -O zoned"),
+    "mkfs.btrfs -O zoned": ("tests/python/live/test_guest_scsi.py", "mkfs.btrfs -O zoned"),
     "mdadm --failfast": ("benches/error_handling.py", "mdadm --create"),
-    "python benches/error_handling.py": ("tests/python/test_guest_scsi.py", "error_handling."),
-    "python benches/iscsi_peers.py": ("tests/python/test_iscsi.py", "iscsi_peers."),
-    "python benches/capd_shelf.py": ("tests/python/test_capd_shelf.py", "capd_shelf."),
+    "python benches/error_handling.py": ("tests/python/live/test_guest_scsi.py", "error_handling."),
+    "python benches/iscsi_peers.py": ("tests/python/live/test_iscsi.py", "iscsi_peers."),
+    "python benches/capd_shelf.py": ("tests/python/live/test_capd_shelf.py", "capd_shelf."),
     "ipmitool dcmi power reading": (
-        "tests/python/test_guest_systemd.py",
+        "tests/python/live/test_guest_systemd.py",
         '"ipmitool", "dcmi", "power", "reading"',
     ),
     "systemd-analyze security": ("tests/python/test_package.py", '"systemd-analyze", "security"'),
@@ -155,7 +155,7 @@ def test_blocks_that_are_not_run_name_a_test_in_a_guest():
             if language == "console" or key == "guest":
                 assert key == "guest", (name, text)
                 found.append(value)
-                tests = (ROOT / "tests" / "python" / value).read_text("utf-8")
+                tests = (ROOT / "tests" / "python" / "live" / value).read_text("utf-8")
                 assert 'needs("guest' in tests, (name, value)
     assert len(found) <= 4, found
 

@@ -412,29 +412,35 @@ def test_a_short_trace_is_said(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def found():
+def out(tmp_path_factory):
+    """A folder that keeps the runs of `found`."""
+    return tmp_path_factory.mktemp("advice")
+
+
+@pytest.fixture(scope="module")
+def found(out):
     """Advice over two drives, with two seeds."""
     return headstack.advise(
         TRACE, "p99=35ms", drives=["exos-x18", "exos-2x18-sas"], organisations=["raid0"],
-        set={"workload.count": 3000}, most=8, seeds=2,
+        set={"workload.count": 3000}, most=8, seeds=2, out=out,
     )  # fmt: skip
 
 
-def test_the_folder_gets_page_answer_and_system(found, tmp_path, blank_figures):
+def test_the_folder_gets_page_answer_and_system(found, out, blank_figures):
     done = command(
         "advise", "--trace", TRACE, "--goal", "p99=35ms", "--drives", "exos-x18,exos-2x18-sas",
         "--organisations", "raid0", "--set", "workload.count=3000", "--seeds", "2", "--most", "8",
-        "--out", tmp_path, "--json",
+        "--out", out, "--json",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["designs"] == json.loads(json.dumps(found.document()))["designs"]
-    assert json.loads((tmp_path / page.ANSWER).read_text()) == document
-    text = (tmp_path / page.PAGE).read_text()
+    assert json.loads((out / page.ANSWER).read_text()) == document
+    text = (out / page.PAGE).read_text()
     assert "recommended/report.html" in text
     assert "What would change it" in text
-    assert (tmp_path / "recommended" / "report.html").exists()
-    done = command("run", tmp_path / page.SYSTEM, "--json")
+    assert (out / "recommended" / "report.html").exists()
+    done = command("run", out / page.SYSTEM, "--json")
     assert json.loads(done.stdout)["systems"][0]["name"] == "recommended"
 
 

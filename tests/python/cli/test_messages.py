@@ -111,15 +111,13 @@ def test_drive_files_do_not_steer_the_terminal(tmp_path, capfd):
     assert all(c.isprintable() or c == "\n" for c in shown)
 
 
-@pytest.mark.parametrize(
-    "name", ["constructor", "__proto__", "\u2028", "\x00", "</script>", "a\tb"]
-)
-def test_any_text_names_a_system(name, tmp_path):
+def test_any_text_names_a_system(tmp_path):
+    names = ["constructor", "__proto__", "\u2028", "\x00", "</script>", "a\tb"]
     file = tmp_path / "x.toml"
-    file.write_text(LOAD + SYSTEM.replace('"one"', json.dumps(name)))
+    file.write_text(LOAD + "".join(SYSTEM.replace('"one"', json.dumps(n)) for n in names))
     done = command("run", file, "--out", tmp_path / "out")
     assert (done.returncode, done.stderr) == (0, ""), done
-    assert headstack.load(tmp_path / "out").document["systems"][0]["name"] == name
+    assert [s["name"] for s in headstack.load(tmp_path / "out").document["systems"]] == names
 
 
 def test_sizes_may_be_in_fios_notation(tmp_path):
