@@ -375,7 +375,8 @@ mod tests {
     /// Files as in `Documentation/ABI/stable/sysfs-block`.
     #[test]
     fn what_sys_says_is_described() {
-        let folder = std::env::temp_dir().join(format!("headstack-sys-{}", std::process::id()));
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
         let files = [
             ("size", "16384"),
             ("queue/logical_block_size", "4096"),
@@ -398,8 +399,7 @@ mod tests {
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
             std::fs::write(file, format!("{text}\n")).unwrap();
         }
-        let d = warned(describe(&folder, "0:0").unwrap(), &folder);
-        std::fs::remove_dir_all(&folder).unwrap();
+        let d = warned(describe(folder, "0:0").unwrap(), folder);
         // `size` and the ranges are in sectors of 512 bytes whatever the blocks.
         assert_eq!((d.blocks, d.block_bytes, d.physical_bytes), (2048, 4096, 4096));
         assert_eq!(d.ranges, [0..1024, 1024..2048]);
@@ -411,10 +411,9 @@ mod tests {
     /// The memory of a direct read begins where the kernel wants it, and what was read is counted.
     #[test]
     fn reads_are_aligned_and_short_ones_are_noticed() {
-        let path = std::env::temp_dir().join(format!("headstack-direct-{}", std::process::id()));
-        std::fs::write(&path, vec![1; 10_000]).unwrap();
-        let file = OwnedFd::from(std::fs::File::open(&path).unwrap());
-        std::fs::remove_file(&path).unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&file, vec![1; 10_000]).unwrap();
+        let file = OwnedFd::from(file.into_file());
         let mut memory = Memory::default();
         assert_eq!(memory.read(&file, 4096, 4096), Ok(Status::Good));
         assert_eq!(memory.read(&file, 8192, 4096), Ok(Status::Other));

@@ -1,6 +1,6 @@
 //! Commands for tests, and quantities of their completions.
 
-use headstack_drive::{Command, Completion, Drive, DriveRequest};
+use headstack_drive::{Command, Completion, Components, Drive, DriveRequest};
 use headstack_units::{Lba, Time};
 
 /// A command with this number, address and length, in 512-byte blocks.
@@ -31,6 +31,10 @@ pub fn response(c: &Completion) -> u64 {
 
 /// Sum of the shares in nanoseconds, which must equal the response time.
 pub fn shares(c: &Completion) -> u64 {
-    let s = &c.components;
+    sum(&c.components)
+}
+
+/// Sum of shares in nanoseconds.
+pub fn sum(s: &Components) -> u64 {
     s.queue + s.overhead + s.seek + s.rotation + s.transfer + s.bus
 }

@@ -12,11 +12,13 @@ pub mod memory;
 pub mod noise;
 pub mod plugins;
 pub mod shipped;
+mod smaller;
 mod takes;
 pub mod world;
 
 pub use alone::alone;
 pub use noise::{Lcg, SplitMix, XorShift};
+pub use smaller::smaller;
 pub use takes::Takes;
 
 /// The number of seeds or cases of a test: `usual` times `HEADSTACK_THOROUGH`, which is 1 unless set, but at least one.

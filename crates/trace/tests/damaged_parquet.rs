@@ -180,7 +180,8 @@ fn damaged_files_are_read_or_refused() {
         let place = info.location().map_or(String::new(), |l| format!("{}:{}", l.file(), l.line()));
         *told.lock().unwrap().entry(place).or_default() += 1;
     }));
-    let path = std::env::temp_dir().join(format!("headstack-damaged-{}", std::process::id()));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("damaged");
     let mut random = stream(seed, "damaged parquet");
     let files = files();
     let mut wrong = Vec::new();
@@ -199,7 +200,6 @@ fn damaged_files_are_read_or_refused() {
         }
     }
     let _ = panic::take_hook();
-    std::fs::remove_file(&path).unwrap();
     assert!(wrong.is_empty(), "seed {seed}: panics came out of {wrong:?}");
     // The contents of pages are checked only when they are decoded; all else is checked before.
     let decoding = [

@@ -7,29 +7,24 @@ use headstack_engine::Progress;
 use headstack_testkit::{cases, shipped, SplitMix};
 use std::fmt::Write;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 /// Random experiments in one run of the tests.
 const USUAL: u64 = 40;
 
-fn folder(name: &str) -> PathBuf {
-    let own = format!("apart-{}", std::process::id());
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join(own).join(name)
-}
-
 /// Runs an experiment; its files by name, and its systems as JSON without what is said of changes.
-fn files(text: &str, threads: usize, is_logged: bool, folder: &Path) -> (Vec<(String, Vec<u8>)>, RunResult) {
+fn files(text: &str, threads: usize, is_logged: bool) -> (Vec<(String, Vec<u8>)>, RunResult) {
     let experiment = Experiment::from_toml(text, "test.toml".as_ref());
     let experiment = experiment.unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let folder = tempfile::tempdir().expect("a folder");
     let options = RunOptions {
         threads: Some(threads),
-        out_dir: Some(folder.into()),
+        out_dir: Some(folder.path().into()),
         log_requests: is_logged,
         ..RunOptions::default()
     };
     let inputs = Inputs::new(vec![shipped::folder()]);
     let mut result = run(&experiment, &inputs, &options).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let entries = fs::read_dir(folder).expect("a folder");
+    let entries = fs::read_dir(&folder).expect("a folder");
     let mut files: Vec<(String, Vec<u8>)> = entries
         .map(|e| e.expect("an entry"))
         .filter(|e| e.file_name() != "result.json")
@@ -47,13 +42,12 @@ fn files(text: &str, threads: usize, is_logged: bool, folder: &Path) -> (Vec<(St
 
 /// Runs an experiment with one system as parts, on one thread and on two, and as a whole.
 fn is_the_same_as_a_whole(text: &str, name: &str, is_logged: bool) -> RunResult {
-    let folder = folder(name);
-    let files = |text: &str, threads, folder: &Path| files(text, threads, is_logged, folder);
-    let (one, result) = files(text, 1, &folder.join("1"));
-    let (two, _) = files(text, 2, &folder.join("2"));
+    let files = |text: &str, threads| files(text, threads, is_logged);
+    let (one, result) = files(text, 1);
+    let (two, _) = files(text, 2);
     let late = result.systems[0].duration_s + 1000.0;
     let changed = format!("{text}\n[[system.change]]\nat = \"{late} s\"\nqueue_depth = 1\n");
-    let (whole, _) = files(&changed, 1, &folder.join("whole"));
+    let (whole, _) = files(&changed, 1);
     for (what, other) in [("on two threads", two), ("as a whole", whole)] {
         assert_eq!(one.len(), other.len());
         for (own, other) in one.iter().zip(&other) {
@@ -61,7 +55,6 @@ fn is_the_same_as_a_whole(text: &str, name: &str, is_logged: bool) -> RunResult 
             assert!(is_same, "{name}: {} differs {what}\n{text}", own.0);
         }
     }
-    let _ = fs::remove_dir_all(folder);
     result
 }
 

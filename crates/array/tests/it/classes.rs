@@ -148,7 +148,8 @@ duration = "30 s"
 /// A trace says who asks: processes of a column, and I/O priorities that reach the drive without a class, too.
 #[test]
 fn traces_have_classes() {
-    let file = std::env::temp_dir().join(format!("classes-{}.csv", std::process::id()));
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("classes.csv");
     let mut trace = String::from("time_ms,lba,blocks,op,process,ioprio\n");
     // Hint 1 with class best effort: 2 << 13 | 1 << 3.
     for i in 0..600u64 {
@@ -181,7 +182,6 @@ fn traces_have_classes() {
     std::fs::write(&file, "time_ms,lba,blocks,op\n0,1,1,R\n").expect("a file");
     let error = go(&text, 1).expect_err("no processes");
     assert!(error.contains("need a column process in csv or parquet"), "{error}");
-    std::fs::remove_file(&file).expect("a file");
 }
 
 /// Data that are not available are not counted as bytes (check 14 of the tools for real drives): those that succeeded are.

@@ -4,7 +4,6 @@ mod apart;
 mod capping;
 mod change;
 mod classes;
-mod in_sequence;
 mod layers;
 mod parts;
 mod random;

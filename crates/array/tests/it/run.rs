@@ -75,8 +75,8 @@ fn go(text: &str, options: &RunOptions) -> Result<RunResult, RunError> {
 
 #[test]
 fn one_and_two_threads_give_the_same_bytes() {
-    let root = std::env::temp_dir().join(format!("headstack-run-{}", std::process::id()));
-    let dirs = [root.join("1"), root.join("2")];
+    let root = tempfile::tempdir().unwrap();
+    let dirs = ["1", "2"].map(|n| root.path().join(n));
     let texts: Vec<String> = [1, 2]
         .iter()
         .zip(&dirs)
@@ -581,7 +581,8 @@ fn registries_are_those_that_are_passed() {
         assert_eq!(error, format!("system[0].organisation: {want}"));
     }
     // A trace in a format that is not among those given.
-    let path = std::env::temp_dir().join(format!("headstack-formats-{}.csv", std::process::id()));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.csv");
     std::fs::write(&path, "time_ns,lba,blocks,op\n0,0,8,read\n").unwrap();
     let text = format!("[workload]\ntrace = {path:?}\nformat = \"csv\"\n[system]\ndrive = \"barracuda-es-750\"");
     let experiment = Experiment::from_toml(&text, Path::new("e.toml")).unwrap();
@@ -590,5 +591,4 @@ fn registries_are_those_that_are_passed() {
     inputs.formats = Registry::new("trace format", []);
     let error = run(&experiment, &inputs, &RunOptions::default()).unwrap_err();
     assert!(error.to_string().starts_with("workload[0].format: got \"csv\", need one of"), "{error}");
-    std::fs::remove_file(&path).unwrap();
 }

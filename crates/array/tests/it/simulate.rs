@@ -5,6 +5,7 @@ use headstack_array::organisation::{entries, Context, Organisation};
 use headstack_array::simulate::{Log, OutOfRangePolicy, Record, SimulateError, WarmUp};
 use headstack_array::{simulate, Member, Options, Outcome};
 use headstack_drive::{Command, Completion, Components, DriveEnergy, DriveRequest};
+use headstack_testkit::commands::sum;
 use headstack_testkit::memory::peak_bytes;
 use headstack_testkit::SplitMix;
 use headstack_trace::{Arrivals, ClosedLoop, Each, Request, TraceError};
@@ -213,9 +214,7 @@ fn shares_add_up_and_fragments_join() {
     let outcome = run(requests.clone(), members, &*o, &options, Some(&mut log));
     assert_eq!(records.len(), 20_000);
     for r in &records {
-        let c = r.components;
-        let sum = c.queue + c.overhead + c.seek + c.rotation + c.transfer + c.bus;
-        assert_eq!(sum, r.completion.since(r.request.time).0 as u64);
+        assert_eq!(sum(&r.components), r.completion.since(r.request.time).0 as u64);
     }
     let parts: u64 = outcome.members.iter().map(|m| m.served.n_requests).sum();
     assert!(parts > 20_000);

@@ -164,7 +164,7 @@ impl Drive {
                 queue.scheduler = name;
                 queue.scheduler_parameters = parameters;
                 let schedulers = &self.design.models().schedulers;
-                self.units.iter_mut().try_for_each(|u| u.set_scheduler(&queue, schedulers))
+                self.units.iter_mut().try_for_each(|u| u.set_scheduler(now, &queue, schedulers))
             }
             Setting::ArmsInMotion(limit) => {
                 for unit in &mut self.units {

@@ -65,12 +65,19 @@ impl ServiceUnit {
         ends.into_iter().filter(|end| *end > now).collect()
     }
 
-    /// Changes the scheduler to one of `schedulers`. Waiting commands keep their age.
+    /// Changes the scheduler to one of `schedulers` at `now`. Waiting commands keep their age.
     ///
     /// # Errors
     /// An unknown scheduler, or parameters that it does not have.
-    pub fn set_scheduler(&mut self, spec: &QueueSpec, schedulers: &Plugins<dyn Scheduler>) -> Result<(), SpecError> {
+    pub fn set_scheduler(
+        &mut self,
+        now: Time,
+        spec: &QueueSpec,
+        schedulers: &Plugins<dyn Scheduler>,
+    ) -> Result<(), SpecError> {
         self.scheduler = scheduler::build(spec, schedulers)?;
+        // The new one may take at once what the old one held back, but not before the change.
+        self.bring_to(now.0);
         let needs = self.scheduler.needs();
         self.rules.follow(needs, &self.server.arms.head_sets);
         self.note_simple();

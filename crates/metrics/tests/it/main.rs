@@ -95,14 +95,6 @@ fn a_head_without_end_is_refused() {
     assert!(text.starts_with("HTTP/1.1 431 "), "{text}");
 }
 
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 fn ask_unix(path: &Path) -> String {
     let mut client = UnixStream::connect(path).expect("a connection");
     client.write_all(HEAD).expect("sent");
@@ -115,10 +107,8 @@ fn ask_unix(path: &Path) -> String {
 /// only its own socket.
 #[test]
 fn only_a_socket_of_nobody_is_replaced() {
-    let folder = std::env::temp_dir().join(format!("headstack-metrics-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let folder = Folder(folder);
-    let path = folder.0.join("socket");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("socket");
     let at = format!("unix:{}", path.display());
     // A listener of the standard library leaves its file behind.
     drop(UnixListener::bind(&path).expect("a socket"));
@@ -133,9 +123,9 @@ fn only_a_socket_of_nobody_is_replaced() {
     drop(first);
     assert!(UnixStream::connect(&path).is_ok());
     drop(other);
-    let link = folder.0.join("link");
+    let link = folder.path().join("link");
     symlink(&path, &link).expect("a link");
-    let file = folder.0.join("file");
+    let file = folder.path().join("file");
     std::fs::write(&file, "data").expect("a file");
     for there in [&link, &file] {
         assert!(page(&format!("unix:{}", there.display())).is_err());

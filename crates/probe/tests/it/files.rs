@@ -9,7 +9,9 @@ fn refusal(path: &Path) -> String {
 
 #[test]
 fn files_are_refused_in_words() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    // Not below the folder for temporary files, which may be in memory.
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = folder.path();
     let (full, sparse) = (folder.join("probe-full"), folder.join("probe-sparse"));
     std::fs::write(&full, vec![1; 1 << 16]).unwrap();
     std::fs::File::create(&sparse).unwrap().set_len(1 << 30).unwrap();
@@ -21,9 +23,8 @@ fn files_are_refused_in_words() {
     if !shared.is_dir() {
         return println!("skipped: no tmpfs at /dev/shm");
     }
-    let memory = shared.join(format!("headstack-probe-{}", std::process::id()));
+    let memory = tempfile::NamedTempFile::new_in(shared).unwrap();
     std::fs::write(&memory, "1").unwrap();
-    let said = refusal(&memory);
-    std::fs::remove_file(&memory).unwrap();
+    let said = refusal(memory.path());
     assert!(said.contains("tmpfs"), "{said}");
 }

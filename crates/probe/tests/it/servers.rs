@@ -79,8 +79,8 @@ fn reads_of_all_kinds(target: &mut dyn Target) {
 
 #[test]
 fn exports_of_nbd_are_read() {
-    let socket = std::env::temp_dir().join(format!("headstack probe {}", std::process::id()));
-    let at_path = format!("unix:{}", socket.display());
+    let folder = tempfile::tempdir().unwrap();
+    let at_path = format!("unix:{}/a socket", folder.path().display());
     for address in [&at_path[..], "127.0.0.1:0"] {
         let server = Server::start("wd-re-2tb", address, 0.0);
         let mut target = target(&server.uri);
@@ -112,7 +112,8 @@ fn units_of_iscsi_are_read_and_say_what_they_are() {
 #[test]
 fn forced_reads_of_iscsi_pass_the_buffer_by() {
     let turn = 60e9 / 7200.0;
-    let mirrors = std::env::temp_dir().join(format!("headstack-probe-{}-mirrors.toml", std::process::id()));
+    let folder = tempfile::tempdir().unwrap();
+    let mirrors = folder.path().join("mirrors.toml");
     let text = "[workload]\nsynthetic = { n_requests = 1, rate = \"1/s\" }\n[[system]]\nname = \"mirrors\"\n\
                 drive = \"wd-re-2tb\"\ncount = 2\nlayers = [{ name = \"raid1\", read_policy = \"first\" }, \"host-queue\"]\n";
     std::fs::write(&mirrors, text).unwrap();
@@ -123,7 +124,6 @@ fn forced_reads_of_iscsi_pass_the_buffer_by() {
         let all = (answers.done_ns[20] - answers.issued_ns[0]) as f64;
         assert!(all >= 20.0 * turn, "{drive}: {all} ns");
     }
-    std::fs::remove_file(&mirrors).unwrap();
 }
 
 #[test]

@@ -190,10 +190,10 @@ fn ranges_are_declared_and_work_beside_each_other() {
 fn the_truth_is_a_drive_file() {
     let target = open("sim:ultrastar-hc570", &Options::default()).unwrap();
     let text = target.truth().unwrap();
-    let file = std::env::temp_dir().join(format!("headstack-probe-{}.toml", std::process::id()));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("truth.toml");
     std::fs::write(&file, &text).unwrap();
     let again = open(&format!("sim:{}", file.display()), &Options::default()).unwrap();
-    let _ = std::fs::remove_file(&file);
     assert_eq!(again.truth().unwrap(), text);
     assert_eq!(again.described(), target.described());
 }

@@ -51,7 +51,9 @@ fn geometry(draw: &mut SplitMix) -> String {
     )
 }
 
-fn mapping(draw: &mut SplitMix) -> String {
+/// A table `[mapping]`. Sizes are `factor` times those of a small drive.
+pub(super) fn mapping(draw: &mut SplitMix, factor: u64) -> String {
+    let size = |kib: &[u64], draw: &mut SplitMix| format!("{} KiB", draw.of(kib) * factor);
     let (name, _) = MODELS[draw.below(MODELS.len() as u64) as usize];
     let own = match name {
         "log" => {
@@ -64,7 +66,7 @@ fn mapping(draw: &mut SplitMix) -> String {
                 "policy = {policy:?}\nblock = {:?}\nreserve = {}\ninitial_blocks = {}\ninitial = {:?}\n\
                  cleaning = {{ policy = {cleaner:?}, low = {}, high = 1.0, pressed = {}, idle_after = \"{} ms\" }}\n\
                  recovery = {{ model = {:?}, every = {} }}\n",
-                draw.of(&["4 KiB", "8 KiB", "64 KiB"]),
+                size(&[4, 8, 64], draw),
                 draw.of(&["0.0", "0.1", "0.5"]),
                 draw.of(&[0, 0, 3, 40]),
                 draw.of(&["in-order", "spread", "written"]),
@@ -76,8 +78,8 @@ fn mapping(draw: &mut SplitMix) -> String {
             )
         }
         "media-cache" => format!(
-            "cache_size = \"1 MiB\"\nband_size = {:?}\ncleaning = {:?}\nclean_after = \"{} ms\"\ncache_extents = {}\ninitial = {:?}\n",
-            draw.of(&["64 KiB", "100 KiB", "1 MiB"]),
+            "cache_size = \"{factor} MiB\"\nband_size = {:?}\ncleaning = {:?}\nclean_after = \"{} ms\"\ncache_extents = {}\ninitial = {:?}\n",
+            size(&[64, 100, 1024], draw),
             draw.of(&["aggressive", "lazy"]),
             draw.of(&[0, 30]),
             draw.of(&[0, 8, 20]),
@@ -85,7 +87,7 @@ fn mapping(draw: &mut SplitMix) -> String {
         ),
         "zoned" => format!(
             "zone_size = {:?}\nunrestricted_reads = {}\nmax_open_zones = {}\ninitial = {:?}\n",
-            draw.of(&["64 KiB", "256 KiB"]),
+            size(&[64, 256], draw),
             draw.of(&["true", "false"]),
             draw.of(&[0, 2]),
             draw.of(&["empty", "full"]),
@@ -126,7 +128,7 @@ fn cache(draw: &mut SplitMix) -> String {
 
 /// A small drive as TOML. Some are refused.
 pub(super) fn text(draw: &mut SplitMix) -> String {
-    let mapping = mapping(draw);
+    let mapping = mapping(draw, 1);
     // A media cache is described for one arm assembly only.
     let conventional = mapping.contains("media-cache") || draw.one_in(2);
     let (mut dash, mut share, mut scan) = ("D1A1S1H1", "all", "none");

@@ -4,21 +4,26 @@
 //! checks what holds for every drive; a world that fails is printed with the drive as TOML.
 
 mod deeds;
+mod drawn;
 mod drive;
 mod run;
+mod shown;
 
 pub use deeds::Deed;
+pub use drawn::{blocks, drawn as draw_drive, Base, Drawn};
 pub use drive::{vary, vary_limits};
 pub use run::{Looks, Ran};
 
-use crate::{checks, SplitMix};
+use crate::{checks, smaller, SplitMix};
 use headstack_drive::spec::Parking;
 use headstack_drive::{DriveDesign, DriveSpec, Models, PhaseKind};
 use headstack_engine::SpecError;
+use serde::de::DeserializeOwned;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
-use std::sync::Arc;
+use std::panic::{catch_unwind, set_hook, take_hook, AssertUnwindSafe};
+use std::sync::{Arc, Once};
 
 const MS: u64 = 1_000_000;
 /// About so many times of those at which a phase begins or ends a drive is looked at.
@@ -37,8 +42,7 @@ pub struct World {
 
 impl fmt::Debug for World {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let toml = toml::to_string(self.spec()).map_err(|_| fmt::Error)?;
-        write!(f, "seed {}:\n{toml}\n{:?}", self.seed, self.deeds)
+        write!(f, "seed {}:\n{}\n{:?}", self.seed, drawn::as_table(self.spec()), self.deeds)
     }
 }
 
@@ -66,7 +70,12 @@ impl World {
         if draw.one_in(3) {
             vary_limits(&mut draw, &mut spec);
         }
-        World::on(seed, &spec)
+        let mut draw = SplitMix(!seed ^ 1);
+        let table = drawn::further(&mut draw, &spec);
+        let spec: DriveSpec = table.try_into().map_err(|e| SpecError::new("drawn", e, "a drive"))?;
+        // A log is cleaned, and checkpoints are written, while its host rests.
+        let rests = spec.mapping.get("model").is_some_and(|m| m == "log") && draw.one_in(2);
+        Ok(World::on(seed, &spec)?.paced(usize::MAX, if rests { 8.0 } else { 1.0 }))
     }
 
     /// This drive, with a host that gives it commands of all kinds and lengths, with hints.
@@ -131,31 +140,46 @@ impl World {
     /// Checks what holds for every drive and host; returns what was done without looking at it.
     ///
     /// # Panics
-    /// Something does not hold. The world is printed.
+    /// Something does not hold. The smallest world found of which the same does not hold is printed.
     pub fn check(&self) -> Ran {
-        let checked = catch_unwind(AssertUnwindSafe(|| {
-            let plain = self.run(&Looks::Never);
-            checks::completions(self, &plain);
-            checks::course(self, &plain);
-            self.looked_at(&Looks::Often(2), &plain);
-            // Also exactly when a phase begins or ends: nothing starts earlier because it was looked for.
-            let bounds = plain.phases.iter().flat_map(|p| [p.from.0, p.to.0]);
-            let (mut draw, n) = (SplitMix(self.seed ^ 1), 2 * plain.phases.len() as u64);
-            let mut times: BTreeSet<u64> = bounds.filter(|_| draw.below(n) < MOST_LOOKS).collect();
-            let last = plain.done.iter().map(|c| c.completion.0).max().unwrap_or(0);
-            times.extend((0..times.len() / 2).map(|_| draw.below(last + 60 * MS)));
-            times.insert(plain.end - 1);
-            times.retain(|t| *t < plain.end);
-            let seen = self.looked_at(&Looks::At(&times), &plain);
-            checks::course(self, &seen);
-            assert_eq!(joined(&seen), joined(&plain), "looking changed what is done");
-            checks::readings(self, &seen);
-            plain
-        }));
-        checked.unwrap_or_else(|panic| {
-            println!("{self:?}");
-            resume_unwind(panic)
+        caught(|| self.hold()).unwrap_or_else(|panic| {
+            let (world, drive) = self.smaller(&panic);
+            println!("{}", shown::shown(&world, drive));
+            panic!("seed {}: {}", self.seed, panic.text)
         })
+    }
+
+    fn hold(&self) -> Ran {
+        let plain = self.run(&Looks::Never);
+        checks::completions(self, &plain);
+        checks::course(self, &plain);
+        self.looked_at(&Looks::Often(2), &plain);
+        // Also exactly when a phase begins or ends: nothing starts earlier because it was looked for.
+        let bounds = plain.phases.iter().flat_map(|p| [p.from.0, p.to.0]);
+        let (mut draw, n) = (SplitMix(self.seed ^ 1), 2 * plain.phases.len() as u64);
+        let mut times: BTreeSet<u64> = bounds.filter(|_| draw.below(n) < MOST_LOOKS).collect();
+        let last = plain.done.iter().map(|c| c.completion.0).max().unwrap_or(0);
+        times.extend((0..times.len() / 2).map(|_| draw.below(last + 60 * MS)));
+        times.insert(plain.end - 1);
+        times.retain(|t| *t < plain.end);
+        let seen = self.looked_at(&Looks::At(&times), &plain);
+        checks::course(self, &seen);
+        assert_eq!(joined(&seen), joined(&plain), "looking changed what is done");
+        checks::readings(self, &seen);
+        plain
+    }
+
+    /// The smallest world found that fails at the same place, and the keys of its drive that are needed for it.
+    fn smaller(&self, panic: &Panic) -> (World, toml::Table) {
+        let fails = |world: &World| caught(|| world.hold()).is_err_and(|p| p.place == panic.place);
+        let deeds = smaller(self.deeds.clone(), |deeds| fails(&World { deeds: deeds.to_vec(), ..self.clone() }));
+        let world = World { deeds, ..self.clone() };
+        let keys = smaller(drawn::keys(world.spec()), |keys| {
+            let spec: Option<DriveSpec> = drawn::of_keys(keys).try_into().ok();
+            let design = spec.and_then(|spec| DriveDesign::new(&spec, &Models::builtin()).ok());
+            design.is_some_and(|design| fails(&World { design, ..world.clone() }))
+        });
+        (world, drawn::of_keys(&keys))
     }
 
     /// What the drive does while it is looked at: as if it was not.
@@ -167,11 +191,52 @@ impl World {
     }
 }
 
+/// A panic: its message, and the line of code.
+#[derive(Debug)]
+pub struct Panic {
+    /// The message.
+    pub text: String,
+    /// File, line and column.
+    pub place: String,
+}
+
+thread_local! {
+    /// The latest panic, if panics of this thread are caught.
+    static PANIC: RefCell<Option<Panic>> = const { RefCell::new(None) };
+}
+
+/// Runs something that may panic.
+///
+/// # Errors
+/// Its panic, which is not printed.
+pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Panic> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let usual = take_hook();
+        set_hook(Box::new(move |info| {
+            let is_caught = PANIC.with_borrow_mut(|panic| {
+                let place = info.location().map(ToString::to_string).unwrap_or_default();
+                panic.as_mut().map(|panic| *panic = Panic { text: info.to_string(), place }).is_some()
+            });
+            if !is_caught {
+                usual(info);
+            }
+        }));
+    });
+    let before = PANIC.replace(Some(Panic { text: String::new(), place: String::new() }));
+    let result = catch_unwind(AssertUnwindSafe(work));
+    let panic = PANIC.replace(before);
+    result.map_err(|_| panic.unwrap_or_else(|| panic!("a panic")))
+}
+
 fn drawn(draw: &mut SplitMix, fixed: &str) -> DriveSpec {
-    let parse = |text: &str| -> toml::Table { toml::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}")) };
-    let mut table = parse(&drive::text(draw));
-    table.extend(parse(fixed));
+    let mut table: toml::Table = parsed(&drive::text(draw));
+    table.extend(parsed::<toml::Table>(fixed));
     table.try_into().unwrap_or_else(|e| panic!("{e}: {fixed}"))
+}
+
+fn parsed<T: DeserializeOwned>(text: &str) -> T {
+    toml::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
 }
 
 /// Phases at work, assembly by assembly; waits that go on are one. The scan of an arm of its own tells a wait in as many
@@ -199,9 +264,12 @@ pub fn check_all(worlds: impl IntoIterator<Item = (u64, Result<World, SpecError>
     let (mut held, mut failed, mut refused) = (Vec::new(), Vec::new(), BTreeMap::<String, u64>::new());
     for (seed, world) in worlds {
         match world {
-            Ok(world) => match catch_unwind(AssertUnwindSafe(|| world.check())) {
+            Ok(world) => match caught(|| world.check()) {
                 Ok(ran) => held.push((world, ran)),
-                Err(_) => failed.push(seed),
+                Err(panic) => {
+                    println!("{}", panic.text);
+                    failed.push(seed);
+                }
             },
             Err(e) => *refused.entry(e.to_string()).or_default() += 1,
         }

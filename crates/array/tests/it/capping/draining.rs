@@ -10,7 +10,7 @@ use headstack_testkit::shipped;
 use parquet::file::reader::SerializedFileReader;
 use parquet::record::Field;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Time between two steps of the controller, in ns.
 const STEP: u64 = 100_000_000;
@@ -105,19 +105,14 @@ fn places_of(drive: u32, log: &[(u32, u64, u64)], steps: usize) -> Vec<u32> {
     (0..=steps).map(after).collect()
 }
 
-fn folder(name: &str) -> PathBuf {
-    let own = format!("draining-{name}-{}", std::process::id());
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join(own)
-}
-
 #[test]
 fn a_change_of_places_is_pending_until_the_last_request_before_it_has_ended() {
     for elevator in ["mq-deadline", "bfq"] {
-        let folder = folder(elevator);
-        let result = go(&text("blk-mq", elevator), 1, &folder);
+        let folder = tempfile::tempdir().expect("a folder");
+        let result = go(&text("blk-mq", elevator), 1, folder.path());
         let system = &result.systems[0];
         assert_eq!(system.n_errors, 0);
-        let log = log(&folder.join(system.requests_file.as_ref().expect("a log")));
+        let log = log(&folder.path().join(system.requests_file.as_ref().expect("a log")));
         let series = &system.capping.as_ref().expect("capping").series;
         let got = &series.nr_requests;
         let wanted = [0, 1].map(|drive| places_of(drive, &log, got.len()));
@@ -132,32 +127,29 @@ fn a_change_of_places_is_pending_until_the_last_request_before_it_has_ended() {
             wanted.dedup();
             assert!(wanted.len() > 5 && wanted.len() <= n / 2 + 1, "{elevator}: {wanted:?}");
         }
-        std::fs::remove_dir_all(&folder).expect("the folder");
     }
 }
 
 /// Linux up to 4.20 changed the places of a queue at once.
 #[test]
 fn a_change_of_legacy_places_is_done_at_once() {
-    let folder = folder("legacy");
-    let result = go(&text("legacy", "deadline"), 1, &folder);
+    let folder = tempfile::tempdir().expect("a folder");
+    let result = go(&text("legacy", "deadline"), 1, folder.path());
     let series = &result.systems[0].capping.as_ref().expect("capping").series;
     assert!(series.nr_requests.len() > 90);
     for (i, got) in series.nr_requests.iter().enumerate() {
         assert_eq!(*got, f64::from(FIRST) + 1.0 + i as f64);
     }
-    std::fs::remove_dir_all(&folder).expect("the folder");
 }
 
 #[test]
 fn draining_is_the_same_on_one_thread_and_on_two() {
     let text = text("blk-mq", "mq-deadline");
     let ran = [1, 2].map(|threads| {
-        let folder = folder(&format!("threads-{threads}"));
-        let result = go(&text, threads, &folder);
-        let log = folder.join(result.systems[0].requests_file.as_ref().expect("a log"));
+        let folder = tempfile::tempdir().expect("a folder");
+        let result = go(&text, threads, folder.path());
+        let log = folder.path().join(result.systems[0].requests_file.as_ref().expect("a log"));
         let log = std::fs::read(log).expect("the log");
-        std::fs::remove_dir_all(&folder).expect("the folder");
         (result.to_json().expect("JSON"), log)
     });
     assert!(ran[0] == ran[1]);

@@ -4,6 +4,7 @@ use super::mock::{constants, request, tree, Behaviour, Mock};
 use headstack_array::layer::{elevator, entries, Entry, ErrorKind, LayerCompletion, Request, Setting, Tree};
 use headstack_array::Member;
 use headstack_drive::Command::{Flush, Read, Write, WriteThrough};
+use headstack_testkit::commands::sum;
 use headstack_testkit::plugins::folder_matches;
 use headstack_testkit::SplitMix;
 use headstack_units::Time;
@@ -83,9 +84,7 @@ fn every_layer_ends_each_request_once_whatever_the_steps() {
             for done in &all {
                 assert!(seen.insert(done.id, *done).is_none(), "{} ended twice", done.id);
                 assert!(done.arrival <= done.admitted && done.admitted <= done.completion);
-                let c = done.components;
-                let sum = c.queue + c.overhead + c.seek + c.rotation + c.transfer + c.bus;
-                assert_eq!(sum, done.completion.0 - done.arrival.0, "{done:?}");
+                assert_eq!(sum(&done.components), done.completion.0 - done.arrival.0, "{done:?}");
                 assert_eq!(done.error, None);
             }
             assert_eq!(seen.len(), 300);

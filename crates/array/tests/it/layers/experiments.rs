@@ -240,34 +240,29 @@ const TREES: &[(&str, &str)] = &[
     ),
 ];
 
-/// A folder for the files of a test.
-fn folder(name: &str) -> PathBuf {
-    std::env::temp_dir().join(format!("headstack-{name}-{}", std::process::id()))
-}
-
 /// The document, the logs of requests and the series of a run, by name.
-fn files(text: &str, threads: usize, out_dir: &Path) -> BTreeMap<String, Vec<u8>> {
+fn files(text: &str, threads: usize) -> BTreeMap<String, Vec<u8>> {
+    let folder = tempfile::tempdir().expect("a folder");
     let options = RunOptions {
         threads: Some(threads),
-        out_dir: Some(out_dir.into()),
+        out_dir: Some(folder.path().into()),
         log_requests: true,
         ..RunOptions::default()
     };
     go_with(text, &options).expect("a run");
     let mut files = BTreeMap::new();
-    for entry in std::fs::read_dir(out_dir).expect("the folder") {
+    for entry in std::fs::read_dir(&folder).expect("the folder") {
         let path = entry.expect("a file").path();
         let name = path.file_name().expect("a name").to_string_lossy();
         files.insert(name.to_string(), std::fs::read(&path).expect("a file"));
     }
-    std::fs::remove_dir_all(out_dir).expect("the folder");
     files
 }
 
 #[test]
 fn trees_give_the_same_bytes_on_one_thread_and_on_two() {
-    let (text, folder) = (systems(TREES), folder("threads"));
-    let [one, two] = [1, 2].map(|threads| files(&text, threads, &folder));
+    let text = systems(TREES);
+    let [one, two] = [1, 2].map(|threads| files(&text, threads));
     // The document, and a log and a series of each system on each workload.
     assert_eq!(one.len(), 1 + 2 * 2 * TREES.len());
     let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
@@ -307,11 +302,11 @@ fn the_log_says_why_a_request_failed() {
         [[system.change]]\nat = \"15 s\"\nlayer = 0\nmember_gone = 1\n"
     );
     let text = text.replace("5 GB", "10 GB");
-    let folder = folder("kinds");
-    let options = RunOptions { out_dir: Some(folder.clone()), log_requests: true, ..RunOptions::default() };
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = RunOptions { out_dir: Some(folder.path().into()), log_requests: true, ..RunOptions::default() };
     let result = go_with(&text, &options).expect("a run");
     for s in &result.systems {
-        let path = folder.join(s.requests_file.as_ref().expect("a log"));
+        let path = folder.path().join(s.requests_file.as_ref().expect("a log"));
         let file = std::fs::File::open(path).expect("a log");
         let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
         let (mut in_system_ns, mut failed_ns) = (0, 0);
@@ -348,7 +343,6 @@ fn the_log_says_why_a_request_failed() {
         assert_eq!(kinds["member_lost"], s.layers[0].errors["member_lost"]);
         assert!(kinds["out_of_range"] > 0 && kinds.len() == 3, "{kinds:?}");
     }
-    std::fs::remove_dir_all(&folder).expect("the folder");
 }
 
 /// The requests at each level of a tree add up.

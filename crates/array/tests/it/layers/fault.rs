@@ -4,6 +4,7 @@ use super::mock::{constants, finish, request, tree};
 use headstack_array::layer::{entries, Bad, Busy, ErrorKind, Fails, LayerCompletion, Setting, Slow, Stuck, Tree, Weak};
 use headstack_array::Member;
 use headstack_drive::Command::{self, Flush, Read, Write};
+use headstack_testkit::commands::sum;
 use headstack_units::{Span, Time};
 
 const MEDIUM: fn(u64) -> Option<ErrorKind> = |lba| Some(ErrorKind::Medium { lba });
@@ -18,9 +19,7 @@ fn fault(toml: &str) -> Tree {
 /// Number, end and error of each request; shares add up to the response time.
 fn ends(done: &[LayerCompletion]) -> Vec<(u64, u64, Option<ErrorKind>)> {
     for d in done {
-        let c = d.components;
-        let sum = c.queue + c.overhead + c.transfer;
-        assert_eq!(sum, d.completion.0 - d.arrival.0, "{d:?}");
+        assert_eq!(sum(&d.components), d.completion.0 - d.arrival.0, "{d:?}");
     }
     let mut all: Vec<_> = done.iter().map(|d| (d.id, d.completion.0, d.error)).collect();
     all.sort_by_key(|e| e.0);

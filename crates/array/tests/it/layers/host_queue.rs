@@ -4,6 +4,7 @@ use super::mock::{constants, finish, request, tree, Behaviour, Log, Mock};
 use headstack_array::layer::{entries, Branch, ErrorKind, LayerCompletion, Request, Setting, Tree};
 use headstack_array::Member;
 use headstack_drive::Command::{self, Flush, Read, Write, WriteThrough};
+use headstack_testkit::commands::sum;
 use headstack_testkit::SplitMix;
 use headstack_units::Time;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -381,9 +382,8 @@ fn a_completion_is_noticed_late() {
     assert_eq!(ends, [1300, 2600, 3900, 5200, 6500]);
     assert_eq!(done[4].admitted, Time(1300));
     for d in &done {
-        let c = d.components;
-        assert_eq!(c.overhead, 300);
-        assert_eq!(c.queue + c.overhead + c.transfer, d.completion.0 - d.arrival.0);
+        assert_eq!(d.components.overhead, 300);
+        assert_eq!(sum(&d.components), d.completion.0 - d.arrival.0);
     }
 }
 

@@ -13,6 +13,7 @@ use headstack_array::layer::{raid1, raid10, raid5, Branch, Setting, Tree};
 use headstack_array::Member;
 use headstack_drive::Command;
 use headstack_schema::read_table;
+use headstack_testkit::commands::sum;
 use headstack_testkit::SplitMix;
 use headstack_units::{Bandwidth, Time};
 use std::collections::{BTreeMap, HashMap};
@@ -189,9 +190,7 @@ impl Trial {
         let mut all = Vec::new();
         self.volume.advance(Time(next.0 + 1), &mut |done| all.push(*done));
         for done in all {
-            let c = done.components;
-            let sum = c.queue + c.overhead + c.seek + c.rotation + c.transfer + c.bus;
-            assert_eq!(sum, done.completion.0 - done.arrival.0, "shares of {done:?}");
+            assert_eq!(sum(&done.components), done.completion.0 - done.arrival.0, "shares of {done:?}");
             assert!(done.completion <= self.now);
             self.turn += 1;
             self.errors += u64::from(done.error.is_some());

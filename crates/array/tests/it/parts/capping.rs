@@ -72,11 +72,11 @@ fn own_keys_replace_common_ones() {
 
 #[test]
 fn caps_from_a_file() {
-    let folder = std::env::temp_dir().join(format!("headstack-caps-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
     std::fs::write(folder.join("caps.csv"), "seconds,watts\n0, 9\n# later\n60,\n90,8.5,x\n").expect("written");
     let table = params("policy = \"none\"\ncap_file = \"caps.csv\"");
-    let plan = Plan::read(&table, &folder, 1, "capping").unwrap().unwrap();
+    let plan = Plan::read(&table, folder, 1, "capping").unwrap().unwrap();
     let wanted = vec![
         CapAt { at: s(0.0), cap: Some(Watts(9.0)) },
         CapAt { at: s(60.0), cap: None },
@@ -84,9 +84,8 @@ fn caps_from_a_file() {
     ];
     assert_eq!(plan.caps, Caps::Schedule(wanted));
     std::fs::write(folder.join("caps.csv"), "0,9\nsix,8\n").expect("written");
-    let error = Plan::read(&table, &folder, 1, "capping").unwrap_err();
+    let error = Plan::read(&table, folder, 1, "capping").unwrap_err();
     assert!(error.to_string().contains("line 2"), "{error}");
-    std::fs::remove_dir_all(&folder).expect("removed");
 }
 
 #[test]

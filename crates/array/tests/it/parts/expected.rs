@@ -20,17 +20,16 @@ fn the_total_is_known_when_every_workload_is() {
 #[test]
 fn a_trace_tells_how_long_it_is_while_it_is_read() {
     use headstack_trace::{create, open, ReadOptions};
-    let dir = std::env::temp_dir().join(format!("headstack-expected-{}", std::process::id()));
-    std::fs::create_dir_all(&dir).unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let n = 60_000u64;
     let mut text = "time_us,lba,blocks,op\n".to_string();
     for i in 0..n {
         let time = 1_000_000_000 + i * 20_000;
         text += &format!("{time},{},8,R\n", 1_000_000 + i * 7919 % 8_000_000);
     }
-    let csv = dir.join("long.csv");
+    let csv = dir.path().join("long.csv");
     std::fs::write(&csv, &text).unwrap();
-    let parquet = dir.join("long.parquet");
+    let parquet = dir.path().join("long.parquet");
     let mut writer = create(&parquet, None).unwrap();
     for request in open(&csv, None, &ReadOptions::default()).unwrap() {
         writer.write(&request.unwrap()).unwrap();
@@ -49,5 +48,4 @@ fn a_trace_tells_how_long_it_is_while_it_is_read() {
         assert_eq!(watched.count(), n as usize / 2);
         assert_eq!(progress.total(), Some(n));
     }
-    std::fs::remove_dir_all(&dir).unwrap();
 }

@@ -131,8 +131,8 @@ fn packed_traces_are_named_without_either_extension() {
 
 #[test]
 fn errors_of_a_drive_file_name_it_and_the_line() {
-    let dir = std::env::temp_dir().join(format!("headstack-drive-{}", std::process::id()));
-    std::fs::create_dir_all(&dir).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
     let path = dir.join("x.toml");
     let shown = path.display();
     let system: System = System::read(&serde_json::json!({ "drive": "x.toml" })).unwrap();
@@ -142,11 +142,10 @@ fn errors_of_a_drive_file_name_it_and_the_line() {
         ("name = 3\n", format!("drive: {shown}:1:8: name: got integer 3, need text in quotes")),
     ] {
         std::fs::write(&path, text).unwrap();
-        let e = system.drive_spec(&dir, &Inputs::new(Vec::new()));
+        let e = system.drive_spec(dir, &Inputs::new(Vec::new()));
         let e = e.unwrap_err().to_string();
         assert!(e.starts_with(&want), "{e}");
     }
-    std::fs::remove_dir_all(&dir).unwrap();
 }
 
 #[test]

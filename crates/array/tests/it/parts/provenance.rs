@@ -4,7 +4,8 @@ use serde_json::json;
 /// FIPS 180-4, examples.
 #[test]
 fn files_are_hashed_by_sha_256() {
-    let path = std::env::temp_dir().join(format!("headstack-hash-{}", std::process::id()));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("abc");
     std::fs::write(&path, "abc").unwrap();
     let got = hash_file(&path, &|| false);
     let want = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
@@ -12,7 +13,7 @@ fn files_are_hashed_by_sha_256() {
     assert_eq!(hash_file(&path, &|| true), None);
     std::fs::remove_file(&path).unwrap();
     assert_eq!(hash_file(&path, &|| false), None);
-    assert_eq!(hash_file(&std::env::temp_dir(), &|| false), None);
+    assert_eq!(hash_file(folder.path(), &|| false), None);
 }
 
 #[test]

@@ -87,13 +87,6 @@ impl Case {
         toml::to_string(&self.document()).unwrap_or_else(|e| format!("# {e}\n{}", self.document()))
     }
 
-    /// The same case without the features that `left_out` names by their place.
-    pub fn without(&self, left_out: impl Fn(usize) -> bool) -> Case {
-        let features = self.features.iter().enumerate();
-        let kept = features.filter(|(i, _)| !left_out(*i));
-        Case { features: kept.map(|(_, f)| f.clone()).collect(), ..self.clone() }
-    }
-
     /// Leaves out the feature that an error is probably about: of those that may be left out, the one that shares most
     /// words with the error; the last of several. False if none is left.
     pub fn drop_refused(&mut self, error: &str) -> bool {

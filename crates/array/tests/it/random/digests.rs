@@ -42,13 +42,13 @@ fn digests_of_random_experiments() {
     let file = std::env::var_os("HEADSTACK_DIGESTS").expect("HEADSTACK_DIGESTS, a file to write");
     let (count, first) = (headstack_testkit::cases(USUAL), headstack_testkit::first_seed(FIRST));
     let (next, lines) = (AtomicU64::new(first), Mutex::new(BTreeMap::new()));
-    let work = |worker: usize| loop {
+    let work = |folder: &Path| loop {
         let seed = next.fetch_add(1, Ordering::Relaxed);
         if seed >= first + count {
             return;
         }
-        let (folder, progress) = (folder(&format!("digests-{worker}")), Progress::new());
-        let (ran, errors) = watched(seed, &progress, || accepted(seed, &folder, &progress));
+        let progress = Progress::new();
+        let (ran, errors) = watched(seed, &progress, || accepted(seed, folder, &progress));
         // What was left out because it was refused.
         errors.iter().for_each(|e| println!("{seed}: {e}"));
         let line = match ran {
@@ -59,15 +59,14 @@ fn digests_of_random_experiments() {
         lines.lock().expect("no panic").insert(seed, line);
     };
     std::thread::scope(|scope| {
-        for worker in 0..std::thread::available_parallelism().map_or(1, |n| n.get()) {
+        for _ in 0..std::thread::available_parallelism().map_or(1, |n| n.get()) {
             let work = &work;
-            scope.spawn(move || work(worker));
+            scope.spawn(move || work(folder().path()));
         }
     });
     let lines = lines.into_inner().expect("no panic");
     let text: String = lines.iter().map(|(s, line)| format!("{s} {line}\n")).collect();
     fs::write(&file, text).expect("a file");
-    let _ = fs::remove_dir_all(folder(""));
     let failed = lines.values().filter(|line| line.starts_with("Failed"));
     assert_eq!(failed.count(), 0);
 }

@@ -7,13 +7,10 @@ use headstack_engine::Progress;
 
 /// The result of an experiment that keeps all checks.
 fn holds(name: &str, experiment: &str) -> RunResult {
-    let folder = folder(name);
-    write(experiment, None, &folder);
-    let result = in_folder(&folder, &Progress::new());
-    let result = result.unwrap_or_else(|e| panic!("{name}: {e:?}\n{experiment}"));
-    // Whether the folder remains has no effect on later runs.
-    let _ = std::fs::remove_dir_all(folder);
-    result
+    let folder = folder();
+    write(experiment, None, folder.path());
+    let result = in_folder(folder.path(), &Progress::new());
+    result.unwrap_or_else(|e| panic!("{name}: {e:?}\n{experiment}"))
 }
 
 /// The only system's result.
@@ -187,16 +184,14 @@ fn a_run_that_ends_in_its_warm_up_is_refused() {
             duration = "1 s"
             "#
         );
-        let folder = folder("in-warm-up");
-        write(&text, None, &folder);
-        match in_folder(&folder, &Progress::new()) {
+        let folder = folder();
+        write(&text, None, folder.path());
+        match in_folder(folder.path(), &Progress::new()) {
             Err(Wrong::Refused(e)) => {
                 assert!(e.ends_with("need a warm-up that leaves requests"), "{e}");
             }
             other => panic!("{other:?}"),
         }
-        // Whether the folder remains has no effect on later runs.
-        let _ = std::fs::remove_dir_all(folder);
     }
 }
 

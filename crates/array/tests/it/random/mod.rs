@@ -15,14 +15,16 @@ mod found;
 mod log;
 mod trial;
 
-use case::{Case, Scope};
+use case::{Case, Feature, Scope};
 use headstack_engine::Progress;
+use headstack_testkit::smaller;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::sync::Mutex;
 use std::time::Duration;
+use tempfile::TempDir;
 use trial::{run_case, Finding, Outcome};
 
 /// Experiments in one run of the tests.
@@ -32,10 +34,9 @@ const FIRST: u64 = 1;
 /// Most findings that are made smaller and shown.
 const SHOWN: usize = 10;
 
-/// A folder of this process.
-fn folder(name: &str) -> PathBuf {
-    let own = format!("random-{}", std::process::id());
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join(own).join(name)
+/// A folder that is removed at the end.
+fn folder() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder")
 }
 
 /// Runs a case; features that the experiment refuses are left out. The case that ran, or `None` if nothing is left
@@ -79,7 +80,7 @@ fn watched<T>(seed: u64, progress: &Progress, work: impl FnOnce() -> T) -> T {
 }
 
 /// The smallest case found that fails in the same check.
-fn smaller(mut case: Case, mut finding: Finding, folder: &Path) -> (Case, Finding) {
+fn smallest(mut case: Case, mut finding: Finding, folder: &Path) -> (Case, Finding) {
     let fails = |smaller: &Case, finding: &mut Finding| {
         let progress = Progress::new();
         let outcome = watched(smaller.seed, &progress, || run_case(smaller, folder, &progress));
@@ -91,30 +92,19 @@ fn smaller(mut case: Case, mut finding: Finding, folder: &Path) -> (Case, Findin
             _ => false,
         }
     };
-    loop {
-        let before = case.features.len();
-        let [workloads, systems] = case.scopes();
-        for scopes in [workloads, systems] {
-            for scope in scopes {
-                let features = case.features.clone();
-                let without = case.without(|i| features[i].scope == scope);
-                let is_whole = without.scopes().iter().all(|s| !s.is_empty());
-                if is_whole && fails(&without, &mut finding) {
-                    case = without;
-                }
-            }
-        }
-        for i in (0..case.features.len()).rev() {
-            let without = case.without(|j| i == j);
-            let is_whole = without.scopes().iter().all(|s| !s.is_empty());
-            if is_whole && fails(&without, &mut finding) {
-                case = without;
-            }
-        }
-        if case.features.len() == before {
-            return (case, finding);
-        }
+    // Whole workloads and systems first.
+    for scopes in case.scopes() {
+        let of = |kept: &[Scope]| {
+            let kept = case.features.iter().filter(|f| !scopes.contains(&f.scope) || kept.contains(&f.scope));
+            Case { features: kept.cloned().collect(), ..case.clone() }
+        };
+        let kept = smaller(scopes.clone(), |kept| !kept.is_empty() && fails(&of(kept), &mut finding));
+        case = of(&kept);
     }
+    let (needed, others): (Vec<Feature>, Vec<Feature>) = case.features.iter().cloned().partition(|f| f.needed);
+    let of = |kept: &[Feature]| Case { features: [&needed, kept].concat(), ..case.clone() };
+    let kept = smaller(others, |kept| fails(&of(kept), &mut finding));
+    (of(&kept), finding)
 }
 
 /// Results of all cases.
@@ -162,26 +152,21 @@ fn random_experiments_keep_what_holds_for_every_run() {
     let (next, tally) = (AtomicU64::new(first), Mutex::new(Tally::default()));
     let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
     std::thread::scope(|scope| {
-        for worker in 0..workers {
-            let (next, tally) = (&next, &tally);
+        for _ in 0..workers {
+            let (next, tally, folder) = (&next, &tally, folder());
             scope.spawn(move || loop {
                 let seed = next.fetch_add(1, Ordering::Relaxed);
                 if seed >= first + count {
                     return;
                 }
-                let folder = folder(&format!("worker-{worker}"));
                 let progress = Progress::new();
-                let (ran, errors) = watched(seed, &progress, || accepted(seed, &folder, &progress));
+                let (ran, errors) = watched(seed, &progress, || accepted(seed, folder.path(), &progress));
                 tally.lock().expect("no panic").add(seed, ran, errors);
             });
         }
     });
     let mut tally = tally.into_inner().expect("no panic");
     report(&tally);
-    if tally.findings.is_empty() {
-        // Whether the folder remains has no effect on later runs.
-        let _ = std::fs::remove_dir_all(folder(""));
-    }
     assert!(tally.lost.is_empty(), "refused as a whole: {:?}", tally.lost);
     tally.findings.sort_by_key(|(case, _)| case.seed);
     let n = tally.findings.len();
@@ -192,8 +177,8 @@ fn random_experiments_keep_what_holds_for_every_run() {
 
 /// A finding as text, with its smallest experiment, whose files are kept.
 fn told((case, finding): (Case, Finding)) -> String {
-    let folder = folder(&format!("seed-{}", case.seed));
-    let (case, finding) = smaller(case, finding, &folder);
+    let folder = folder().keep();
+    let (case, finding) = smallest(case, finding, &folder);
     trial::write(&case.toml(), case.trace.as_deref(), &folder);
     let experiment = folder.join(trial::EXPERIMENT);
     format!(
@@ -248,11 +233,11 @@ fn draw_has_flushes() -> bool {
 #[test]
 fn a_case_loses_the_feature_that_an_error_names() {
     let mut case =
-        (FIRST..).map(draw::case).find(|c| c.features.iter().any(|f| f.name == "destage idle")).expect("a case");
+        (FIRST..).map(draw::case).find(|c| c.features.iter().any(|f| f.name == "cache.segments")).expect("a case");
     let before = case.features.len();
-    assert!(case.drop_refused("system[0].cache.destage_window: got 0, need 1 to 1024"));
+    assert!(case.drop_refused("system[0].cache.segments: got 0, need 1 to 1024"));
     assert_eq!(case.features.len(), before - 1);
-    assert!(case.features.iter().all(|f| f.name != "destage idle"));
+    assert!(case.features.iter().all(|f| f.name != "cache.segments"));
     while case.drop_refused("") {}
     assert!(case.features.iter().all(|f| f.needed));
     assert!(case.features.iter().any(|f| matches!(f.scope, Scope::System(0))));

@@ -5,11 +5,9 @@ use crate::random::checks;
 use headstack_array::{run, Experiment, Inputs, Overrides, RunError, RunOptions, RunResult};
 use headstack_engine::Progress;
 use headstack_testkit::shipped;
-use std::cell::RefCell;
+use headstack_testkit::world::caught;
 use std::fs;
-use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
-use std::sync::Once;
 
 /// What is wrong with a case.
 #[derive(Debug)]
@@ -56,7 +54,7 @@ pub fn run_case(case: &Case, folder: &Path, progress: &Progress) -> Outcome {
         Ok(Ok(_)) => Outcome::Passed,
         Ok(Err(Wrong::Refused(error))) => Outcome::Refused(error),
         Ok(Err(Wrong::Found(finding))) => Outcome::Failed(finding),
-        Err(panic) => Outcome::Failed(Finding::new("no panic", panic)),
+        Err(panic) => Outcome::Failed(Finding::new("no panic", panic.text)),
     }
 }
 
@@ -93,33 +91,4 @@ fn of_run(error: RunError) -> Wrong {
         true => Wrong::Refused(error.to_string()),
         false => Wrong::Found(Finding::new("no error", error.to_string())),
     }
-}
-
-thread_local! {
-    /// The message of the latest panic, if panics of this thread are caught.
-    static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
-}
-
-/// Runs something that may panic; its message and place instead of a panic.
-fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let usual = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
-            let is_caught = PANIC.with_borrow_mut(|message| match message {
-                Some(message) => {
-                    *message = info.to_string();
-                    true
-                }
-                None => false,
-            });
-            if !is_caught {
-                usual(info);
-            }
-        }));
-    });
-    PANIC.set(Some(String::new()));
-    let result = panic::catch_unwind(AssertUnwindSafe(work));
-    let message = PANIC.take().unwrap_or_default();
-    result.map_err(|_| message)
 }

@@ -5,11 +5,10 @@ use headstack_trace::request::Command;
 type Row = (Command, u64, u32, i64, i64);
 
 fn read(name: &str, bytes: &[u8]) -> Result<Vec<Row>, String> {
-    let path = std::env::temp_dir().join(format!("headstack-{}-{name}", std::process::id()));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
     std::fs::write(&path, bytes).unwrap();
-    let found = read_measured(&path);
-    std::fs::remove_file(&path).unwrap();
-    let found = found.map_err(|e| e.to_string())?.into_iter();
+    let found = read_measured(&path).map_err(|e| e.to_string())?.into_iter();
     Ok(found.map(|r| (r.op, r.lba.0, r.blocks, r.measured.0, r.think.0)).collect())
 }
 
