@@ -37,12 +37,12 @@ test: $(VENV)/.test live
 
 test-all: export HEADSTACK_THOROUGH ?= 8
 test-all: $(VENV)/.test $(VENV)/.lint live
-	env -u MAKEFLAGS cargo test $(CHECKED) $(call LIMIT,3600) --workspace
+	env -u MAKEFLAGS RUSTC_WRAPPER=$(CURDIR)/scripts/rustc_tests.sh cargo test $(CHECKED) $(call LIMIT,3600) --workspace
 	$(BIN)/maturin develop -q --skip-install $(CHECKED)
 	$(BIN)/python -m pytest -m "" --timeout 3600
 
 test-rust:
-	@env -u MAKEFLAGS cargo test -q --release $(call LIMIT,600) --workspace --tests
+	@env -u MAKEFLAGS RUSTC_WRAPPER=$(CURDIR)/scripts/rustc_tests.sh cargo test -q --release $(call LIMIT,600) --workspace --tests
 
 test-python:
 	@$(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
