@@ -14,6 +14,8 @@ STAMP := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 # What is imported is compiled at first use; all of it would take longer than the rest of the installation.
 PIP_INSTALL := $(PIP) install -q --no-compile
+# Servers and probes are built once something needs them, and from then on.
+PARTS = $(if $(wildcard $(VENV)/.live),,--no-default-features)
 CHECKED := --release --config .cargo/checked.toml
 # Output of what runs side by side is printed when each part ends.
 APART := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
@@ -22,31 +24,36 @@ APART := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 # the foreground, so that Ctrl-C reaches it.
 LIMIT = $(if $(shell command -v timeout),--config 'target."cfg(unix)".runner="timeout --foreground -k 10 $(1)"')
 
-.PHONY: wheel release demo test test-all test-rust test-python test-python-checked bench lint format schema-types docs mutants install clean
+.PHONY: wheel release demo test test-all test-rust test-python test-python-checked bench lint format schema-types docs mutants install live clean
 
 demo: install
 	$(BIN)/headstack run examples/demo.toml --out out/demo --force
 	@echo "report: out/demo/report.html"
 
 # Small numbers of seeds and requests; `test-all` has HEADSTACK_THOROUGH times as many, and what needs long.
-test: $(VENV)/.test install
+test: $(VENV)/.test live
 	@echo "tests of Rust and of Python run side by side; each prints when it ends"
 	@$(MAKE) --no-print-directory -k -j2 $(APART) test-rust test-python
 
 test-all: export HEADSTACK_THOROUGH ?= 8
-test-all: $(VENV)/.test $(VENV)/.lint install
-	env -u MAKEFLAGS cargo test $(CHECKED) $(call LIMIT,3600) --workspace
+test-all: $(VENV)/.test $(VENV)/.lint live
+	env -u MAKEFLAGS RUSTC_WRAPPER=$(CURDIR)/scripts/rustc_tests.sh cargo test $(CHECKED) $(call LIMIT,3600) --workspace
 	$(BIN)/maturin develop -q --skip-install $(CHECKED)
 	$(BIN)/python -m pytest -m "" --timeout 3600
 
 test-rust:
-	@env -u MAKEFLAGS cargo test -q --release $(call LIMIT,600) --workspace --tests
+	@env -u MAKEFLAGS RUSTC_WRAPPER=$(CURDIR)/scripts/rustc_tests.sh cargo test -q --release $(call LIMIT,600) --workspace --tests
 
 test-python:
 	@$(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
 
 install: $(STAMP)
-	@$(BIN)/maturin develop -q --release --skip-install
+	@$(BIN)/maturin develop -q --release --skip-install $(PARTS)
+
+# With `headstack emulate` and `headstack probe`.
+live: $(STAMP)
+	@touch $(VENV)/.live
+	@$(MAKE) --no-print-directory install
 
 # The tools and dependencies; done again only when pyproject.toml changes.
 $(STAMP): pyproject.toml
@@ -54,7 +61,7 @@ $(STAMP): pyproject.toml
 	@command -v cargo >/dev/null || { echo "cargo: got none, need a Rust toolchain 1.85 or later: install rustup (https://rustup.rs) or the Debian package rustup, then rustup default stable; or install a wheel (make wheel elsewhere)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(PIP_INSTALL) 'maturin>=1.13,<2' $$($(BIN)/python scripts/requirements.py)
-	PIP_QUIET=1 $(BIN)/maturin develop -q --release
+	PIP_QUIET=1 $(BIN)/maturin develop -q --release $(PARTS)
 	@touch $@
 
 # What tests, lints and documentation need besides: the extras of pyproject.toml.
@@ -76,7 +83,7 @@ release: $(STAMP)
 	cd out/release && sha256sum * >SHA256SUMS
 	@cat out/release/SHA256SUMS
 
-bench: install
+bench: live
 	@$(BIN)/python benches/run.py
 
 lint: $(VENV)/.test $(VENV)/.lint install

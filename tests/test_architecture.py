@@ -253,5 +253,24 @@ def test_tests_use_what_the_program_uses() -> None:
 
     if shutil.which("cargo") is None:
         pytest.skip("no cargo")
+    tests = features("--workspace", "-e", "normal,build,dev")
     program = features("-p", "headstack-py", "-e", "normal,build")
-    assert program - features("--workspace", "-e", "normal,build,dev") == set()
+    # Without servers and probes, as `make demo` builds it.
+    alone = features("-p", "headstack-py", "-e", "normal,build", "--no-default-features")
+    assert program <= tests
+    assert {line for line in alone if not line.startswith("headstack-py ")} < program
+
+
+def test_only_test_programs_are_built_quickly() -> None:
+    """`make test` has rustc called by a script, which must leave what is tested as it is."""
+    for args, want in (
+        (["--crate-name", "it", "--test", "-C", "opt-level=3"], ["-C", "opt-level=1"]),
+        (["--crate-name", "a b", "--crate-type", "lib", "-C", "opt-level=3"], []),
+    ):
+        command = [ROOT / "scripts" / "rustc_tests.sh", "printf", "%s\n", *args]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        assert done.stdout.splitlines() == [*args, *want]
+    rules = (ROOT / "Makefile").read_text("utf-8").splitlines()
+    runs = [line for line in rules if "cargo test" in line and not line.startswith("#")]
+    assert len(runs) == 2
+    assert all("RUSTC_WRAPPER=$(CURDIR)/scripts/rustc_tests.sh" in line for line in runs)

@@ -1,6 +1,8 @@
 """Calls into the Rust core with JSON in and out; one clear error if a function is missing."""
 
 import json
+import sys
+from pathlib import Path
 from typing import Any
 
 from headstack import _core
@@ -13,7 +15,7 @@ def call(name: str, *args: Any) -> Any:
     if function is None:
         raise HeadstackError(
             f"headstack._core.{name}: got a core built without it, need one of this version; "
-            "rebuild with make demo"
+            "rebuild with make live"
         )
     answer = function(*args)
     return json.loads(answer) if isinstance(answer, str) else answer
@@ -22,3 +24,27 @@ def call(name: str, *args: Any) -> Any:
 def known(name: str) -> bool:
     """Return whether the installed core has `name`."""
     return hasattr(_core, name)
+
+
+def need_live(what: str) -> None:
+    """Refuse `what`, which serves or probes a drive, where the core has neither.
+
+    Raises:
+        HeadstackError: it is built without them, or the system is not Linux.
+
+    """
+    if known("emulate"):
+        return
+    if sys.platform != "linux":
+        raise HeadstackError(f"{what}: got a system without it, need Linux")
+    folder = Path(__file__).parents[2]
+    raise HeadstackError(
+        f"{what}: got an installation for simulations alone, need one with servers and probes; "
+        f"run make live in {folder}"
+    )
+
+
+def probe_target(name: str, **options: Any) -> Any:
+    """Open a target of a probe."""
+    need_live("probe")
+    return _core.ProbeTarget.open(name, **options)

@@ -316,13 +316,10 @@ def emulate(
 
     Raises:
         ConfigError: a drive, experiment or argument that does not fit, with what is needed.
-        HeadstackError: the address or a file cannot be used; the system is not Linux.
+        HeadstackError: the address or a file cannot be used; the installation has no servers.
 
     """
-    if not _bridge.known("emulate"):
-        from headstack.errors import HeadstackError
-
-        raise HeadstackError("emulate: got a system without it, need Linux")
+    _bridge.need_live("emulate")
     folder = None
     serves_nbd = nbd is not None or not iscsi
     if nbd is None and serves_nbd:

@@ -3,11 +3,11 @@
 use pyo3::prelude::*;
 
 mod drive;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "live", target_os = "linux"))]
 mod emulate;
 mod errors;
 mod panics;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "live", target_os = "linux"))]
 mod probe;
 mod quantity;
 mod registries;
@@ -24,12 +24,12 @@ mod _core {
         check_depopulation, check_drive, check_file, counters, demerit_of, drive_info, import_disksim,
         import_experiment, plugins, read_measured, replay_closed, schema, validate, without_head,
     };
-    #[cfg(target_os = "linux")]
+    #[cfg(all(feature = "live", target_os = "linux"))]
     #[pymodule_export]
     use super::emulate::{become_server, emulate, Emulated};
     #[pymodule_export]
     use super::panics::panics;
-    #[cfg(target_os = "linux")]
+    #[cfg(all(feature = "live", target_os = "linux"))]
     #[pymodule_export]
     use super::probe::ProbeTarget;
     #[pymodule_export]

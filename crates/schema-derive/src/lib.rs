@@ -162,10 +162,12 @@ struct Parts {
     inner: Option<Type>,
     read: Tokens,
     write: Tokens,
-    check: Tokens,
+    /// Entries for `check_each`.
+    checks: Tokens,
     /// Its default as a value, where the struct has them all.
     default: Tokens,
-    describe: Tokens,
+    /// Its entry for `fields_of`.
+    described: Tokens,
 }
 
 fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
@@ -184,18 +186,18 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
     };
     let (kind, read, write) = match &said.with {
         Some(with) => (
-            quote! { <#with as __s::Adapter<#ty>>::kind() },
+            quote! { <#with as __s::Adapter<#ty>>::kind },
             quote! { <#with as __s::Adapter<#ty>>::read },
             quote! { <#with as __s::Adapter<#ty>>::write(&self.#name) },
         ),
         None => (
-            quote! { <#ty as __s::Parameter>::kind() },
+            quote! { <#ty as __s::Parameter>::kind },
             quote! { <#ty as __s::Parameter>::read },
             quote! { __s::Parameter::write(&self.#name) },
         ),
     };
     let kind = match &said.kind {
-        Some(kind) => quote! { #kind },
+        Some(kind) => quote! { || #kind },
         None => kind,
     };
     let default = match &said.default {
@@ -207,7 +209,13 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
         Some(need) => quote! { #need },
         None => quote! { "a value" },
     };
-    let Bounds { when_read, of_field, shown: range } = bounds_of(&said, &name, &key, ty);
+    let Bounds { checks, shown: bounds } = bounds_of(&said, &name, &key, ty);
+    let place = quote! { &__d::Key { key: #key, alias: #alias, need: #need } };
+    let of = said.of.as_ref().unwrap_or_else(|| innermost(ty));
+    let read = match &said.range {
+        Some(range) => quote! { __d::take_within::<#of, #ty>(table, #place, #absent, #read, &(#range))? },
+        None => quote! { __d::take::<#ty>(table, #place, #absent, #read)? },
+    };
     let write = match &said.omit {
         Some(omit) => quote! { if !(#omit)(&self.#name) { __d::put(&mut table, #key, #write); } },
         None => quote! { __d::put(&mut table, #key, #write); },
@@ -216,16 +224,12 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
     let mut keys = vec![key.clone()];
     keys.extend(said.alias.iter().map(LitStr::value));
     Ok(Parts {
-        read: quote! {
-            let given = __d::Given::find(table, #key, #alias)?;
-            let #name: #ty = given.read(#need, #absent, #read)?;
-            #when_read
-        },
+        read: quote! { let #name: #ty = #read; },
         write,
-        check: quote! { #of_field },
+        checks,
         default,
-        describe: quote! {
-            fields.push(__d::field_of((#key, #alias), #doc, #kind, #usual, #range));
+        described: quote! {
+            __d::Described::Field { key: (#key, #alias), doc: #doc, kind: #kind, usual: #usual, bounds: #bounds },
         },
         keys,
         inner: None,
@@ -238,9 +242,9 @@ fn parts_without_key(said: &Said, name: &Ident, ty: &Type) -> Option<Parts> {
     let parts = Parts {
         read: quote! { let #name: #ty = ::core::default::Default::default(); },
         write: Tokens::new(),
-        check: Tokens::new(),
+        checks: Tokens::new(),
         default: quote! { ::core::default::Default::default() },
-        describe: Tokens::new(),
+        described: Tokens::new(),
         keys: Vec::new(),
         inner: None,
         name: name.clone(),
@@ -263,14 +267,14 @@ fn parts_without_key(said: &Said, name: &Ident, ty: &Type) -> Option<Parts> {
                 __d::write_field(&mut table, &inner);
             }
         },
-        check: quote! { __s::Parameter::check(&self.#name)?; },
-        describe: quote! { fields.extend(<#ty as __s::Table>::fields()); },
+        checks: quote! { ("", &self.#name), },
+        described: quote! { __d::Described::Inside(<#ty as __s::Table>::fields), },
         inner: Some(ty.clone()),
         ..parts
     })
 }
 
-/// The default of a field: as an expression of an `Option`, and as it is shown.
+/// The default of a field: functions that return it as an `Option`, and as it is shown.
 fn default_of(said: &Said, whole: &Whole, name: &Ident, ty: &Type) -> (Tokens, Tokens) {
     let some = |value: Tokens| {
         let shown = match &said.with {
@@ -278,12 +282,9 @@ fn default_of(said: &Said, whole: &Whole, name: &Ident, ty: &Type) -> (Tokens, T
             None => quote! { __s::Parameter::write(&value) },
         };
         let absent = quote! { || ::core::option::Option::Some(#value) };
-        let usual = quote! { {
+        let usual = quote! { || {
             let value: #ty = #value;
-            match #shown {
-                __d::serde_json::Value::Null => __s::Usual::Nothing,
-                shown => __s::Usual::Value(shown),
-            }
+            __d::usual_of(#shown)
         } };
         (absent, usual)
     };
@@ -292,47 +293,35 @@ fn default_of(said: &Said, whole: &Whole, name: &Ident, ty: &Type) -> (Tokens, T
         (Some(None), _) => some(quote! { <#ty as ::core::default::Default>::default() }),
         (None, false) if whole.defaults => some(quote! { <#ty as ::core::default::Default>::default() }),
         (None, true) => some(quote! { <Self as ::core::default::Default>::default().#name }),
-        (None, false) if is_option(ty) => {
-            (quote! { || ::core::option::Option::Some(::core::option::Option::None) }, quote! { __s::Usual::Nothing })
-        }
+        (None, false) if is_option(ty) => (
+            quote! { || ::core::option::Option::Some(::core::option::Option::None) },
+            quote! { || __s::Usual::Nothing },
+        ),
         (None, false) if said.with.is_some() => {
-            (quote! { || ::core::option::Option::None }, quote! { __s::Usual::Required })
+            (quote! { || ::core::option::Option::None }, quote! { || __s::Usual::Required })
         }
-        (None, false) => (quote! { <#ty as __s::Parameter>::if_absent }, quote! { <#ty as __s::Parameter>::usual() }),
+        (None, false) => (quote! { <#ty as __s::Parameter>::if_absent }, quote! { <#ty as __s::Parameter>::usual }),
     }
 }
 
 /// The bounds of a field.
 struct Bounds {
-    /// The check of a value that was read.
-    when_read: Option<Tokens>,
-    /// The checks of the field.
-    of_field: Tokens,
-    /// The bounds as they are described.
+    /// The checks of the field: of its bounds, and of what is inside it.
+    checks: Tokens,
+    /// A function that returns the bounds as they are described.
     shown: Tokens,
 }
 
 fn bounds_of(said: &Said, name: &Ident, key: &str, ty: &Type) -> Bounds {
     let of = said.of.as_ref().unwrap_or_else(|| innermost(ty));
-    let in_range = |key: Tokens, value: Tokens| {
-        let check = |range| quote! { __d::check_range::<#of, _>(#key, &#value, &(#range))?; };
-        said.range.as_ref().map(check)
-    };
-    let of_field = in_range(quote! { #key }, quote! { self.#name });
-    let inside = said.with.is_none().then(|| {
-        quote! { __s::Parameter::check(&self.#name).map_err(|e| e.within(#key))?; }
-    });
+    let range = said.range.iter();
+    let within = range.map(|range| quote! { (#key, &__d::Within::<#of, #ty>(&self.#name, #range)), });
+    let inside = said.with.is_none().then(|| quote! { (#key, &self.#name), });
     let shown = match &said.range {
-        Some(range) => {
-            quote! { ::core::option::Option::Some::<::core::ops::RangeInclusive<#of>>(#range) }
-        }
-        None => quote! { ::core::option::Option::None::<::core::ops::RangeInclusive<u64>> },
+        Some(range) => quote! { ::core::option::Option::Some(|| __s::Bounds::of::<#of>(&(#range))) },
+        None => quote! { ::core::option::Option::None },
     };
-    Bounds {
-        when_read: in_range(quote! { given.key }, quote! { #name }),
-        of_field: quote! { #of_field #inside },
-        shown,
-    }
+    Bounds { checks: quote! { #(#within)* #inside }, shown }
 }
 
 /// The type to which bounds apply: that inside lists and options.
@@ -417,7 +406,7 @@ fn parameter_of(input: &DeriveInput, whole: &Whole, parts: &[Parts]) -> Tokens {
     let (generics, types, bounds) = input.generics.split_for_impl();
     let ident = &input.ident;
     let writes = parts.iter().map(|p| &p.write);
-    let checks = parts.iter().map(|p| &p.check);
+    let checks = parts.iter().map(|p| &p.checks);
     let check = whole.check.as_ref();
     let check_of_self = check.map(|check| quote! { #check(self)?; });
     quote! {
@@ -441,7 +430,7 @@ fn parameter_of(input: &DeriveInput, whole: &Whole, parts: &[Parts]) -> Tokens {
                 __d::serde_json::Value::Object(table)
             }
             fn check(&self) -> ::core::result::Result<(), __s::SpecError> {
-                #(#checks)*
+                __d::check_each(&[#(#checks)*])?;
                 #check_of_self
                 ::core::result::Result::Ok(())
             }
@@ -475,14 +464,11 @@ fn table_body(input: &DeriveInput, whole: &Whole, parts: &[Parts], others: &Toke
     let check_when_read = check.map(|check| quote! { #check(&read)?; });
     let reads = parts.iter().map(|p| &p.read);
     let names = parts.iter().map(|p| &p.name);
-    let describes = parts.iter().map(|p| &p.describe);
+    let described = parts.iter().map(|p| &p.described);
     quote! {
         impl #generics __s::Table for #ident #types #bounds {
             fn fields() -> ::std::vec::Vec<__s::Field> {
-                #[allow(unused_mut)]
-                let mut fields = ::std::vec::Vec::new();
-                #(#describes)*
-                fields
+                __d::fields_of(&[#(#described)*])
             }
             fn schema() -> __s::TableSchema {
                 __s::TableSchema {

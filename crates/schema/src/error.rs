@@ -107,7 +107,11 @@ fn something(got: &str) -> &str {
 impl SpecError {
     /// A new error. Values are shown as users write them.
     pub fn new(key: impl Into<String>, got: impl ToString, need: impl Into<String>) -> Self {
-        SpecError { key: key.into(), got: got.to_string(), need: need.into(), inside: None, at: None, excerpt: None }
+        SpecError::of(key.into(), got.to_string(), need.into())
+    }
+
+    fn of(key: String, got: String, need: String) -> Self {
+        SpecError { key, got, need, inside: None, at: None, excerpt: None }
     }
 
     /// The error about a key of the table, and not about the whole table.

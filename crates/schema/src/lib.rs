@@ -58,8 +58,8 @@ pub use registry::{Registered, Registry};
 pub mod derived {
     pub use crate::choice::{kind as choice_kind, read as choice_read};
     pub use crate::reading::{
-        check_range, field_of, keys_of, put, rest_of, tag_of, tagged, unknown_keys, unknown_tag, write_field,
-        write_tagged, Given,
+        check_each, fields_of, keys_of, put, rest_of, tag_of, tagged, take, take_within, unknown_keys, unknown_tag,
+        usual_of, write_field, write_tagged, Described, Key, Within,
     };
     pub use serde;
     pub use serde_json;

@@ -208,8 +208,11 @@ impl<T: Parameter> Parameter for Vec<T> {
     }
     fn read(value: &Value) -> Result<Self, SpecError> {
         let list = value.as_array().ok_or_else(|| wrong_kind(value, "a list"))?;
-        let entries = list.iter().enumerate();
-        entries.map(|(i, v)| T::read(v).map_err(|e| e.within(&format!("[{i}]")))).collect()
+        let mut entries = Vec::with_capacity(list.len());
+        for (i, value) in list.iter().enumerate() {
+            entries.push(T::read(value).map_err(|e| at_entry(e, i))?);
+        }
+        Ok(entries)
     }
     fn write(&self) -> Value {
         Value::Array(self.iter().map(T::write).collect())
@@ -220,9 +223,14 @@ impl<T: Parameter> Parameter for Vec<T> {
 }
 
 fn check_entries<T: Parameter>(list: &[T]) -> Result<(), SpecError> {
-    let mut entries = list.iter().enumerate();
-    let check = |(i, entry): (usize, &T)| entry.check().map_err(|e| e.within(&format!("[{i}]")));
-    entries.try_for_each(check)
+    for (i, entry) in list.iter().enumerate() {
+        entry.check().map_err(|e| at_entry(e, i))?;
+    }
+    Ok(())
+}
+
+fn at_entry(error: SpecError, i: usize) -> SpecError {
+    error.within(&format!("[{i}]"))
 }
 
 impl<T: Parameter, const N: usize> Parameter for [T; N] {

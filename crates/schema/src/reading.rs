@@ -140,48 +140,71 @@ pub fn fill(table: &mut Params, all: &Params) -> Vec<String> {
     added
 }
 
-/// A parameter's value in a table.
-pub struct Given<'a> {
-    /// The key under which it stands, which may be the alias.
+/// Where a parameter stands in a table.
+pub struct Key {
+    /// Its key.
     pub key: &'static str,
-    /// The value; none if it is left out.
-    pub value: Option<&'a Value>,
+    /// Another key for it.
+    pub alias: Option<&'static str>,
+    /// What a message says is needed where it is missing.
+    pub need: &'static str,
 }
 
-impl<'a> Given<'a> {
-    /// Finds the value of a parameter.
+impl Key {
+    /// The key under which the parameter stands, and its value; none if it is left out.
     ///
     /// # Errors
     /// Both the key and its alias are there.
-    pub fn find(table: &'a Params, key: &'static str, alias: Option<&'static str>) -> Result<Given<'a>, SpecError> {
-        let other = alias.and_then(|alias| table.get(alias).map(|value| (alias, value)));
-        match (table.get(key), other) {
+    fn find<'a>(&self, table: &'a Params) -> Result<(&'static str, Option<&'a Value>), SpecError> {
+        let other = self.alias.and_then(|alias| table.get(alias).map(|value| (alias, value)));
+        match (table.get(self.key), other) {
             (Some(_), Some((alias, _))) => {
-                let need = format!("{key} or {alias}, not both");
+                let need = format!("{} or {alias}, not both", self.key);
                 Err(SpecError::new(alias, "the same again", need))
             }
-            (None, Some((key, value))) => Ok(Given { key, value: Some(value) }),
-            (value, None) => Ok(Given { key, value }),
+            (None, Some((key, value))) => Ok((key, Some(value))),
+            (value, None) => Ok((self.key, value)),
         }
     }
 
-    /// Reads it with `read`; what is left out has the value of `absent`. Through pointers, so that it is compiled once
-    /// for each type and not for each parameter.
-    ///
-    /// # Errors
-    /// Those of `read`, at the key; a parameter that may not be left out.
-    #[inline(never)]
-    pub fn read<T>(
-        &self,
-        need: &str,
-        absent: fn() -> Option<T>,
-        read: fn(&Value) -> Result<T, SpecError>,
-    ) -> Result<T, SpecError> {
-        match self.value {
-            Some(value) => read(value).map_err(|e| e.within(self.key)),
-            None => absent().ok_or_else(|| SpecError::new(self.key, "nothing", need)),
-        }
+    fn missing(&self, key: &str) -> SpecError {
+        SpecError::new(key, "nothing", self.need)
     }
+}
+
+/// Reads a parameter of a table with `read`; what is left out has the value of `absent`. Through pointers, so that it
+/// is compiled once for each type and not for each parameter.
+///
+/// # Errors
+/// Those of `read`, at the key; a parameter that may not be left out; its key and its alias.
+#[inline(never)]
+pub fn take<T>(
+    table: &Params,
+    at: &Key,
+    absent: fn() -> Option<T>,
+    read: fn(&Value) -> Result<T, SpecError>,
+) -> Result<T, SpecError> {
+    match at.find(table)? {
+        (key, Some(value)) => read(value).map_err(|e| e.within(key)),
+        (key, None) => absent().ok_or_else(|| at.missing(key)),
+    }
+}
+
+/// As [`take`], of a parameter with bounds.
+///
+/// # Errors
+/// Also a value outside its bounds.
+#[inline(never)]
+pub fn take_within<B: Scalar, T: InRange<B>>(
+    table: &Params,
+    at: &Key,
+    absent: fn() -> Option<T>,
+    read: fn(&Value) -> Result<T, SpecError>,
+    range: &RangeInclusive<B>,
+) -> Result<T, SpecError> {
+    let value = take(table, at, absent, read)?;
+    check_range(at.find(table)?.0, &value, range)?;
+    Ok(value)
 }
 
 /// The word under `tag` that says which of several tables is meant.
@@ -277,10 +300,13 @@ fn entries_outside<B, T: InRange<B>>(list: &[T], range: &RangeInclusive<B>) -> O
 
 /// Bounds as messages show them. The largest number of a type is no bound.
 pub(crate) fn span<B: Scalar>(range: &RangeInclusive<B>) -> String {
-    let (least, most) = (range.start(), range.end());
-    match (B::kind(), most.write().as_u64()) {
-        (Kind::Whole { most }, Some(bound)) if most == bound => format!("{least} or more"),
-        _ if most.write().as_f64() == Some(f64::MAX) => format!("{least} or more"),
+    span_of(&B::kind(), range.start(), range.end(), &range.end().write())
+}
+
+fn span_of(kind: &Kind, least: &dyn Display, most: &dyn Display, bound: &Value) -> String {
+    match (kind, bound.as_u64()) {
+        (Kind::Whole { most }, Some(bound)) if *most == bound => format!("{least} or more"),
+        _ if bound.as_f64() == Some(f64::MAX) => format!("{least} or more"),
         _ => format!("{least} to {most}"),
     }
 }
@@ -303,16 +329,76 @@ impl Bounds {
     }
 }
 
-/// The description of one parameter.
-pub fn field_of<B: Scalar>(
-    key: (&'static str, Option<&'static str>),
-    doc: &'static str,
-    kind: Kind,
-    usual: Usual,
-    range: Option<RangeInclusive<B>>,
-) -> Field {
-    let bounds = range.map(|range| Bounds::of(&range));
-    Field { key: key.0, alias: key.1, doc, kind, usual, bounds }
+/// What checks itself: a parameter, or its bounds.
+pub trait Checked {
+    /// # Errors
+    /// What is outside its bounds. Keys are relative to it.
+    fn checked(&self) -> Result<(), SpecError>;
+}
+
+impl<T: Parameter> Checked for T {
+    fn checked(&self) -> Result<(), SpecError> {
+        self.check()
+    }
+}
+
+/// A value and its bounds.
+pub struct Within<'a, B, T>(pub &'a T, pub RangeInclusive<B>);
+
+impl<B: Scalar, T: InRange<B>> Checked for Within<'_, B, T> {
+    fn checked(&self) -> Result<(), SpecError> {
+        check_range("", self.0, &self.1)
+    }
+}
+
+/// Checks the fields of a table, each with its key.
+///
+/// # Errors
+/// The first that is found.
+pub fn check_each(fields: &[(&str, &dyn Checked)]) -> Result<(), SpecError> {
+    fields.iter().try_for_each(|(key, field)| field.checked().map_err(|e| e.within(key)))
+}
+
+/// A field of a table as its struct declares it.
+pub enum Described {
+    /// A parameter: its key and alias, its sentence, and functions for the rest.
+    Field {
+        /// Its key and alias.
+        key: (&'static str, Option<&'static str>),
+        /// What it is.
+        doc: &'static str,
+        /// What it may be.
+        kind: fn() -> Kind,
+        /// What it is where its key is left out.
+        usual: fn() -> Usual,
+        /// Its bounds.
+        bounds: Option<fn() -> Bounds>,
+    },
+    /// A table whose keys stand in this one.
+    Inside(fn() -> Vec<Field>),
+}
+
+/// The descriptions of the parameters of a table.
+pub fn fields_of(described: &[Described]) -> Vec<Field> {
+    let mut fields = Vec::new();
+    for each in described {
+        match each {
+            Described::Field { key: (key, alias), doc, kind, usual, bounds } => {
+                let bounds = bounds.map(|bounds| bounds());
+                fields.push(Field { key, alias: *alias, doc, kind: kind(), usual: usual(), bounds });
+            }
+            Described::Inside(inner) => fields.extend(inner()),
+        }
+    }
+    fields
+}
+
+/// A default as it is shown: `value` as a file would have it.
+pub fn usual_of(value: Value) -> Usual {
+    match value {
+        Value::Null => Usual::Nothing,
+        value => Usual::Value(value),
+    }
 }
 
 /// Adds a value to a table, unless it is one that files leave out.

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from headstack import _bridge, _core
+from headstack import _bridge
 from headstack.errors import ConfigError
 
 from . import plan
@@ -103,7 +103,7 @@ def probe(
 
 def _open(target: str, lateness: str | None, disturbed: float, beside: float, seed: int) -> Any:
     late = None if lateness is None else float(_bridge.call("quantity", "time", lateness))
-    return _core.ProbeTarget.open(
+    return _bridge.probe_target(
         target, lateness_s=late, disturbed=disturbed, beside=beside, seed=seed
     )
 

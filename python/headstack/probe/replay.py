@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from headstack import _core
+from headstack import _bridge
 from headstack.calibration import demerit
 
 from .seek import sampled
@@ -85,7 +85,7 @@ class Host(NamedTuple):
 
 def simulated(drive: str | Path, host: Host, seed: int = 0) -> Any:
     """Open a drive file as a target of a host like that of the probe."""
-    return _core.ProbeTarget.open(f"sim:{drive}", seed=seed, **host._asdict())
+    return _bridge.probe_target(f"sim:{drive}", seed=seed, **host._asdict())
 
 
 def mixed(

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from conftest import HEADSTACK, ROOT, THOROUGH
+from conftest import HEADSTACK, ROOT, THOROUGH, command
 
 import headstack
 
@@ -151,3 +151,18 @@ def test_what_is_acknowledged_survives_kill_9(tmp_path):
                 file.seek(block * 4096)
                 assert file.read(4096) == data, (kill, block)
     assert len(acknowledged) > 20
+
+
+@pytest.mark.parametrize("args", [("emulate",), ("emulate", "--iscsi"), ("probe",)])
+def test_an_installation_for_simulations_says_how_to_get_more(monkeypatch, args):
+    for name in ("emulate", "become_server", "Emulated", "ProbeTarget"):
+        monkeypatch.delattr(headstack._core, name)
+    target = "sim:wd-re3-2009" if args == ("probe",) else "wd-re3-2009"
+    done = command(args[0], target, *args[1:])
+    need = f"need one with servers and probes; run make live in {ROOT}"
+    assert done.returncode == 1
+    assert done.stderr.split() == (
+        f"{args[0]}: got an installation for simulations alone, {need}".split()
+    )
+    # It is a target of the file there.
+    assert "\nlive: " in (ROOT / "Makefile").read_text("utf-8")

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headstack import _core, _toml, population
+from headstack import _bridge, _toml, population
 from headstack.population import Population
 from headstack.probe import sweep, sweep_fit
 from headstack.studies.study import Study
@@ -215,7 +215,7 @@ class _Target:
         path = Path(folder) / f"{spec['name']}.toml"
         path.write_text(_toml.dumps(spec), encoding="utf-8")
         # The host is late now and then, and some reads lose a turn or two.
-        self._target = _core.ProbeTarget.open(f"sim:{path}", disturbed=0.002)
+        self._target = _bridge.probe_target(f"sim:{path}", disturbed=0.002)
         self.described: dict[str, Any] = self._target.described
 
     def read(self, step: str, *args: Any, **options: Any) -> Any:
