@@ -13,8 +13,7 @@ use std::path::Path;
 /// A small drive.
 fn live() -> Live {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let options =
-        Options { target: "ibm-18es".into(), drive_dirs: vec![root.join("drives")], ..Options::default() };
+    let options = Options { target: "ibm-18es".into(), drive_dirs: vec![root.join("drives")], ..Options::default() };
     Live::open(&options).expect("the drive is part of the repository")
 }
 

@@ -18,8 +18,7 @@ const STARTTLS: &[u8] = b"\0\0\0\x03IHAVEOPT\0\0\0\x05\0\0\0\0";
 /// A small drive, and encryption with certificates that are made now.
 fn server() -> (Live, Tls) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let options =
-        Options { target: "ibm-18es".into(), drive_dirs: vec![root.join("drives")], ..Options::default() };
+    let options = Options { target: "ibm-18es".into(), drive_dirs: vec![root.join("drives")], ..Options::default() };
     let live = Live::open(&options).expect("the drive is part of the repository");
     let folder = std::env::temp_dir().join(format!("headstack-fuzz-{}", std::process::id()));
     let script = root.join("scripts/certificates.sh");

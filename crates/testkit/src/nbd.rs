@@ -126,14 +126,19 @@ impl<S: Read + Write> Client<S> {
         Client { stream, structured, cookie: 0, open: BTreeMap::new(), chunks: Vec::new() }
     }
 
-    /// Sends a request and returns its cookie. That the server has closed is seen by who waits for the reply.
-    pub fn send(&mut self, flags: u16, command: u16, offset: u64, length: u32, data: &[u8]) -> u64 {
+    /// A request without data, as bytes that will be sent, and its cookie.
+    pub fn begin(&mut self, flags: u16, command: u16, offset: u64, length: u32) -> (u64, Vec<u8>) {
         self.cookie += 1;
         self.chunks.clear();
         self.open.insert(self.cookie, Open { command, length, ..Open::default() });
-        let all = [&request(flags, command, self.cookie, offset, length), data].concat();
-        let _ = self.stream.write_all(&all);
-        self.cookie
+        (self.cookie, request(flags, command, self.cookie, offset, length))
+    }
+
+    /// Sends a request and returns its cookie. That the server has closed is seen by who waits for the reply.
+    pub fn send(&mut self, flags: u16, command: u16, offset: u64, length: u32, data: &[u8]) -> u64 {
+        let (cookie, request) = self.begin(flags, command, offset, length);
+        let _ = self.stream.write_all(&[&request, data].concat());
+        cookie
     }
 
     /// Requests that have had no reply.
